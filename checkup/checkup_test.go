@@ -100,7 +100,7 @@ func TestWorkspace(t *testing.T) {
 	if err := errors.Join(os.WriteFile(state, nil, 0o600), os.Chtimes(state, noon, noon)); err != nil {
 		t.Fatal(err)
 	}
-	table, err := router.Scan(nil)
+	table, err := router.Scan(router.Names{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,23 +14,41 @@ type Tool struct {
 	Source   string   `json:"source"`
 	Dialect  string   `json:"dialect"`
 	Commands []string `json:"commands"` // without those that another file hides
+	Behind   []string `json:"behind"`   // those, by the names that reach them
 	Hides    []string `json:"hides"`    // files behind one of them: source/path
+	Advice   []string `json:"advice"`   // how to reach and to prefer the shipped commands among these
 }
 
 // Tools lists what was found of other tools, by the names of their folders.
 func Tools(t *router.Table) []Tool {
 	out := []Tool{}
-	for _, e := range t.Commands() {
-		if e.Dialect == "" {
-			continue
-		}
+	tool := func(e router.Entry) *Tool {
 		i := slices.IndexFunc(out, func(one Tool) bool { return one.Source == e.Source })
 		if i < 0 {
-			i, out = len(out), append(out, Tool{Source: e.Source, Dialect: e.Dialect, Hides: []string{}})
+			none := func() []string { return []string{} }
+			i, out = len(out), append(out, Tool{e.Source, e.Dialect, none(), none(), none(), none()})
 		}
-		out[i].Commands = append(out[i].Commands, "/"+e.Name)
-		if r, err := t.Route(router.Line{Raw: "/" + e.Name}); err == nil {
-			out[i].Hides = append(out[i].Hides, r.Shadows...)
+		return &out[i]
+	}
+	for _, e := range t.Commands() {
+		if e.Dialect != "" {
+			one := tool(e)
+			one.Commands = append(one.Commands, "/"+e.Name)
+			if r, err := t.Route(router.Line{Raw: "/" + e.Name}); err == nil {
+				one.Hides = append(one.Hides, r.Shadows...)
+			}
+		}
+	}
+	for _, h := range t.Hidden() {
+		if h.Dialect != "" {
+			one := tool(h.Entry)
+			one.Behind = append(one.Behind, "/"+h.Call)
+			continue
+		}
+		i := slices.IndexFunc(out, func(one Tool) bool { return strings.HasPrefix(h.By, one.Source+"/") })
+		if scope, _, ok := strings.Cut(h.Call, ":"); ok && i >= 0 {
+			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s, or write `prefer: {%[1]s: %s}` "+
+				"into %s/config.yaml", h.Name, h.By, h.Call, h.Source+"/"+h.File, scope, formats.Workspace))
 		}
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.Source, b.Source) })
@@ -42,6 +60,9 @@ func (t Tool) String() string {
 	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {
 		text += ", which hide " + strings.Join(t.Hides, ", ")
+	}
+	if n := len(t.Behind); n > 0 {
+		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Behind, ", "))
 	}
 	return text
 }

@@ -123,7 +123,7 @@ func (w *Workspace) foreign() (out []Finding) {
 	}
 	for _, t := range Tools(w.Table) {
 		f := fine("tools", t.String())
-		f.Detail = t
+		f.Fix, f.Detail = strings.Join(t.Advice, "\n"), t
 		out = append(out, f)
 	}
 	for _, l := range w.Table.LeftOut() {

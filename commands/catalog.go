@@ -12,8 +12,9 @@ import (
 	"tercet/internal/dialect"
 )
 
-// Entry names one command that can be routed to.
-type Entry struct{ Name, File, Source string }
+// Entry names one command that can be routed to. Behind is the file that has its plain name, with its source in front;
+// empty: the name is the command's own.
+type Entry struct{ Name, File, Source, Behind string }
 
 // Catalog gives menus, descriptions and help texts, all made from the files' frontmatter.
 type Catalog struct {
@@ -42,6 +43,9 @@ func (c *Catalog) List() []formats.CommandInfo {
 			continue
 		default:
 			info.Description, info.Examples, info.Usage = front.Description.Text, front.Examples, usage
+		}
+		if e.Behind != "" {
+			info.Description += " (its plain name is that of " + e.Behind + ")"
 		}
 		out = append(out, info)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ func File(lib *commands.Library, name string, src []byte, strict bool) []formats
 
 // Check checks one file: that of another tool where it lies in its folder, else a subagent or a command.
 func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
+	return append(check(lib, name, src, subagent), scoped(name)...)
+}
+
+func check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
 		return dialect.Check(place, inside, name, src)
 	}
@@ -56,6 +61,23 @@ func Check(lib *commands.Library, name string, src []byte, subagent bool) []form
 	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: lib.Env}
 	prog, err := flow.Program()
 	return append(found, Of(name, prog, err)...)
+}
+
+// scoped warns of a folder of commands that has the name of a scope: the scope wins.
+func scoped(name string) []formats.Diagnostic {
+	place, inside, ok := foreignPlace(name)
+	if full, err := filepath.Abs(name); !ok && err == nil {
+		_, inside, ok = strings.Cut(filepath.ToSlash(full), "/"+formats.Workspace+"/commands/")
+	}
+	folder, _, below := strings.Cut(inside, "/")
+	if !ok || place.Agents || place.Skills || !below || !slices.Contains(dialect.Scopes, folder) {
+		return nil
+	}
+	called := strings.ReplaceAll(strings.TrimSuffix(inside, path.Ext(inside)), "/", ":")
+	found := formats.AboutFile(dialect.CodeName, name, "folder "+folder+" has the name of a scope: /"+called+
+		" means the command of that scope first", "rename the folder; until then call this file as /project:"+called)
+	found.Severity = formats.SeverityWarning
+	return []formats.Diagnostic{found}
 }
 
 // foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.

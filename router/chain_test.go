@@ -71,7 +71,7 @@ func FuzzChain(f *testing.F) {
 	for _, seed := range []string{"/plan 1 && /todo", "/plan 'x | /todo", "/plan \xff ; /todo", " ; /todo", "/todo | /plan", "\u2003"} {
 		f.Add(seed)
 	}
-	table, err := router.Scan(nil, library())
+	table, err := router.Scan(router.Names{}, library())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := strings.TrimSpace(strings.Join(table.Spellings(r, "project", "user"), " ") + " " + table.Hides(r))
+		got := strings.TrimSpace(strings.Join(table.Spellings(r), " ") + " " + table.Hides(r))
 		if got != want {
 			t.Errorf("names of /%s = %q, want %q", typed, got, want)
 		}

@@ -21,7 +21,7 @@ func TestPrefix(t *testing.T) {
 		return m
 	}
 	command := func(file string) (string, bool) { return strings.TrimSuffix(file, ".md"), true }
-	table, err := router.Scan(nil,
+	table, err := router.Scan(router.Names{},
 		router.Source{Name: "own", FS: files("deploy.md")},
 		router.Source{Name: "one", FS: files("deploy.md", "sync.md"), Prefix: "one", Command: command},
 		router.Source{Name: "two", FS: files("deploy.md", "sync.md"), Prefix: "two", Command: command},

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -73,7 +74,14 @@ func (t *Table) unknown(name string) error {
 			near = append(near, known)
 		}
 	}
-	near = append(near, nearest.Names(typed, t.names)...)
+	word, rest, ok := strings.Cut(typed, ":")
+	if ok && slices.Contains(t.scopes, word) {
+		for _, one := range nearest.Names(rest, slices.Sorted(maps.Keys(t.behind(word)))) {
+			near = append(near, word+":"+one)
+		}
+	} else {
+		near = append(near, nearest.Names(typed, t.names)...)
+	}
 	near = near[:min(len(near), 3)]
 	return &UnknownCommandError{Name: name, DidYouMean: near, LeftOut: t.leftOut(canonical(name))}
 }

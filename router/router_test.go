@@ -32,7 +32,7 @@ func library() router.Source {
 
 func scan(tb testing.TB, aliases map[string]string, sources ...router.Source) *router.Table {
 	tb.Helper()
-	table, err := router.Scan(aliases, sources...)
+	table, err := router.Scan(router.Names{Aliases: aliases}, sources...)
 	if err != nil {
 		tb.Fatalf("Scan = %v, want no error", err)
 	}
@@ -166,7 +166,7 @@ func TestScanErrors(t *testing.T) {
 		{map[string]string{"p": "not a name"}, tree("plan.md"), `expected slash names as alias, got "p" for "not a name"`, formats.CodeConfig},
 		{map[string]string{"": "plan"}, tree("plan.md"), `expected slash names as alias, got "" for "plan"`, formats.CodeConfig},
 	} {
-		_, err := router.Scan(tt.aliases, router.Source{Name: "p", FS: tt.fsys})
+		_, err := router.Scan(router.Names{Aliases: tt.aliases}, router.Source{Name: "p", FS: tt.fsys})
 		if err == nil || err.Error() != tt.want || formats.CodeOf(err) != tt.code {
 			t.Errorf("Scan = %v (%s), want %s (%s)", err, formats.CodeOf(err), tt.want, tt.code)
 		}

@@ -22,8 +22,9 @@ type Source struct {
 	FS   fs.FS
 	// Dialect names the tool whose files these are; empty: tercet's own.
 	Dialect string
-	// Scope is a word that may stand before a name, as in /project:plan; empty: none.
-	Scope string
+	// Scope and Tool are words that may stand before a name, as in /project:plan, /claude:plan and /user:claude:plan;
+	// empty: none.
+	Scope, Tool string
 	// Prefix is put before a name that a source in front has already, with a dot behind it, so that both can be called;
 	// empty: such a file is a shadow.
 	Prefix string
@@ -53,49 +54,141 @@ const (
 // errTooMany is the bare fact that a source has more than MaxFiles entries.
 var errTooMany = errors.New("expected at most 10000 files and folders, got more")
 
+// Names is what the configuration says of names.
+type Names struct {
+	Aliases map[string]string // slash name to slash name
+	Prefer  map[string]string // slash name to the word of the scope whose file has it
+}
+
 // Table maps slash names to command files.
 type Table struct {
 	byName  map[string]*target  // canonical names, and those with '/' for ':'
 	entries []Entry             // sorted by name
+	hidden  []Hidden            // by the name that they would have
 	names   []string            // canonical names and aliases, sorted, for suggestions
-	several map[string][]string // last parts that several commands have, with their names
+	scopes  []string            // the words that may stand before a name
+	several map[string][]string // names that stand for several commands, with those of the commands
 	left    []LeftOut
+	unmet   []string
 }
 
 // target is what a name leads to. The fields of Route that do not come from the line are made once.
 type target struct {
 	Entry
 	shadows []string
+	scope   string // of its source
+	tool    string
 	short   bool // it may be called by its last part
 }
 
 // Scan lists the command files of the sources. The first source that has a name keeps it, those behind are its shadows;
 // a source whose root does not exist is empty. Hidden files and folders, files whose name is no command's, and folders
-// deeper than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the scope of its
-// source in front, under which a shadowed one is reached too, and to its last part where the source allows it. A link
-// is taken for a file if the source's own Stat says so, and never for a folder. Aliases lead from a slash name to
+// deeper than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the words of its
+// source in front, and to its last part where the source allows it. A word that two tools could be meant by names
+// neither, and a name that begins with such a word leads to what stands behind it, never to a folder of that name. A
+// link is taken for a file if the source's own Stat says so, and never for a folder. Aliases lead from a slash name to
 // another; they do not lead to aliases, and they win over a file of the same name.
-func Scan(aliases map[string]string, sources ...Source) (*Table, error) {
+func Scan(names Names, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
-	scoped := map[string]*target{}
+	own, scoped := map[string][]*target{}, map[string][]*target{}
 	for _, s := range sources {
-		w := walk{source: s, table: t, scoped: scoped}
+		w := walk{source: s, table: t, own: own, scoped: scoped}
 		if err := w.folder(".", 0); err != nil {
 			return nil, err
 		}
+		for _, word := range []string{s.Scope, s.Tool} {
+			if word != "" && !slices.Contains(t.scopes, word) {
+				t.scopes = append(t.scopes, word)
+			}
+		}
 	}
-	own := maps.Clone(t.byName)
-	t.names = slices.Sorted(maps.Keys(own))
-	for _, name := range t.names {
-		t.entries = append(t.entries, own[name].Entry)
-		t.spell(name, own[name])
+	t.scoped(scoped)
+	for name, word := range names.Prefer {
+		if name = canonical(name); !t.prefer(own, name, word+":"+name) {
+			t.unmet = append(t.unmet, word+":"+name)
+		}
 	}
-	for name, goal := range scoped {
-		t.spell(name, goal)
+	slices.Sort(t.unmet)
+	all := map[string]*target{}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		t.settle(all, own[name], name)
 	}
-	t.shorten(own, false)
-	t.shorten(scoped, true)
-	return t, t.alias(aliases)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.names, t.entries = append(t.names, name), append(t.entries, all[name].Entry)
+		t.spell(name, all[name])
+	}
+	t.shorten(all, "")
+	for _, word := range t.scopes {
+		t.shorten(t.behind(word), word+":")
+	}
+	for i, h := range t.hidden {
+		t.hidden[i].Call = t.Call(h.Source + "/" + h.File)
+	}
+	return t, t.alias(names.Aliases)
+}
+
+// scoped settles what stands behind the words of scopes and tools. Of the files of one tool the first has the name, and
+// tercet's own goes before those of others; where two tools have one, it is named by its tool too.
+func (t *Table) scoped(all map[string][]*target) {
+	for name, list := range all {
+		first := list[0]
+		if first.tool == "" || !slices.ContainsFunc(list, func(o *target) bool { return o.tool != first.tool }) {
+			t.spell(name, first)
+		}
+	}
+	for name, list := range all {
+		if t.byName[name] != nil {
+			continue
+		}
+		for _, one := range list {
+			candidate := one.tool + ":" + one.Name
+			if t.byName[candidate] != one {
+				candidate = one.scope + ":" + candidate
+			}
+			if t.byName[candidate] == one {
+				t.several[name] = append(t.several[name], candidate)
+			}
+		}
+	}
+}
+
+// prefer puts the file that a scoped name leads to in front of the others of its plain name.
+func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
+	at := slices.Index(own[name], t.byName[scoped])
+	if at >= 0 {
+		list := slices.Clone(own[name])
+		own[name] = slices.Insert(slices.Delete(list, at, at+1), 0, t.byName[scoped])
+	}
+	return at >= 0
+}
+
+// settle gives a name to the first of the files that have it; each hides those behind it. A name that begins with the
+// word of a scope is taken where that leads to another file: the command goes by its scope then.
+func (t *Table) settle(all map[string]*target, list []*target, name string) {
+	for i, one := range list {
+		for _, behind := range list[i+1:] {
+			one.shadows = append(one.shadows, behind.Source+"/"+behind.File)
+		}
+		if i > 0 {
+			t.hidden = append(t.hidden, Hidden{Entry: one.Entry, By: list[0].Source + "/" + list[0].File})
+		}
+	}
+	if taken := t.byName[name]; taken != nil && taken != list[0] {
+		name = list[0].scope + ":" + name
+		list[0].Name = name
+	}
+	all[name] = list[0]
+}
+
+// behind gives the commands behind a word that have one there.
+func (t *Table) behind(word string) map[string]*target {
+	out := map[string]*target{}
+	for name, goal := range t.byName {
+		if rest, ok := strings.CutPrefix(name, word+":"); ok && rest == goal.Name {
+			out[rest] = goal
+		}
+	}
+	return out
 }
 
 // spell lets a target answer to a name and to the name with '/', unless another has it.
@@ -109,24 +202,22 @@ func (t *Table) spell(name string, goal *target) {
 
 // shorten lets commands answer to their last part where only one has it. Behind a scope too: /user:commit is
 // git/commit.md of the person, if that is the only commit there.
-func (t *Table) shorten(all map[string]*target, scoped bool) {
+func (t *Table) shorten(all map[string]*target, scope string) {
+	several := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		scope, rest := "", name
-		if scoped {
-			scope, rest, _ = strings.Cut(name, ":")
-			scope += ":"
-		}
-		if at := strings.LastIndexByte(rest, ':'); at >= 0 && all[name].short {
-			short := scope + rest[at+1:]
-			t.several[short] = append(t.several[short], name)
+		if at := strings.LastIndexByte(name, ':'); at >= 0 && all[name].short {
+			several[name[at+1:]] = append(several[name[at+1:]], name)
 		}
 	}
-	for short, names := range t.several {
-		if len(names) == 1 {
-			t.spell(short, all[names[0]])
-		}
-		if t.byName[short] != nil {
-			delete(t.several, short)
+	for short, names := range several {
+		switch key := scope + short; {
+		case t.byName[key] != nil || t.several[key] != nil:
+		case len(names) == 1:
+			t.spell(key, all[names[0]])
+		default:
+			for _, name := range names {
+				t.several[key] = append(t.several[key], scope+name)
+			}
 		}
 	}
 }
@@ -171,7 +262,8 @@ func canonical(name string) string {
 type walk struct {
 	source Source
 	table  *Table
-	scoped map[string]*target // by scope and name
+	own    map[string][]*target // by name, in order of precedence
+	scoped map[string][]*target // by the words before it and name
 	seen   int
 }
 
@@ -250,33 +342,23 @@ func (w *walk) file(inside string) {
 	if !ok {
 		return
 	}
-	if _, taken := w.table.byName[name]; taken && w.source.Prefix != "" {
+	if w.own[name] != nil && w.source.Prefix != "" {
 		name = w.source.Prefix + "." + name
 	}
 	found := &target{
 		Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect},
-		short: w.source.Command != nil,
+		scope: w.source.Scope, tool: w.source.Tool, short: w.source.Command != nil,
 	}
-	if first, ok := w.table.byName[name]; ok {
-		first.shadows = append(first.shadows, w.source.Name+"/"+inside)
-	} else {
-		w.table.byName[name] = found
+	w.own[name] = append(w.own[name], found)
+	words := []string{found.scope, found.tool}
+	if found.scope != "" && found.tool != "" {
+		words = append(words, found.scope+":"+found.tool)
 	}
-	if scope := w.source.Scope; scope != "" {
-		if first, ok := w.scoped[scope+":"+name]; !ok {
-			w.scoped[scope+":"+name] = w.table.byName[name].or(found)
-		} else if first.Source != w.table.byName[name].Source {
-			first.shadows = append(first.shadows, w.source.Name+"/"+inside)
+	for _, word := range words {
+		if word != "" {
+			w.scoped[word+":"+name] = append(w.scoped[word+":"+name], found)
 		}
 	}
-}
-
-// or is the target itself if it has the entry, else the other.
-func (t *target) or(other *target) *target {
-	if t.Entry == other.Entry {
-		return t
-	}
-	return other
 }
 
 func isName(name string) bool { return nameForm().MatchString(name) }

@@ -36,7 +36,8 @@ func (a *app) noteOnce(key, text string) {
 // sourceOf is a folder of another tool as the router scans it.
 func sourceOf(p dialect.Folder) router.Source {
 	s := router.Source{
-		Name: p.Label, FS: p.FS, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Prefix: p.Extension, Command: p.Name,
+		Name: p.Label, FS: p.FS, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Tool: p.Tool(), Prefix: p.Extension,
+		Command: p.Name,
 	}
 	if p.Skills {
 		s.Depth = 1 // what else lies in the folder of a skill is the skill's

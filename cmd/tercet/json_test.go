@@ -286,7 +286,7 @@ var documents = map[string][]any{
 	"tercet.which/1": {
 		struct {
 			Command, File, Dialect, ShadowedBy     string
-			Shadows, Names                         []string
+			Shadows, Names, Calls                  []string
 			Scope, Description, Usage, Rules, Text string          `json:",omitempty"`
 			Agent, Model                           string          `json:",omitempty"`
 			Lenient                                bool            `json:",omitempty"`

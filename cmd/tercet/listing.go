@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tercet/commands"
 	"tercet/commands/argspec"
@@ -56,13 +57,23 @@ func (w *world) scan() error {
 			order = append(order, sourceOf(p))
 		}
 	}
-	order = append(append(order, router.Source{Name: librarySource, FS: embedded}), last...)
+	order = append(append(order, router.Source{
+		Name: librarySource, FS: embedded, Scope: dialect.Tercet.String(),
+	}), last...)
 	w.sources = map[string]fs.FS{}
 	for _, s := range order {
 		w.sources[s.Name] = s.FS
 	}
-	w.table, err = router.Scan(w.cfg.Aliases, order...)
-	return err
+	w.table, err = router.Scan(router.Names{Aliases: w.cfg.Aliases, Prefer: w.cfg.Prefer}, order...)
+	if err != nil {
+		return err
+	}
+	for _, name := range w.table.Unmet() {
+		_, plain, _ := strings.Cut(name, ":")
+		w.noteOnce("prefer "+name, sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
+			w.cfg.Origin("prefer."+plain), name, strings.Join(w.table.Scopes(), ", ")))
+	}
+	return nil
 }
 
 // ownSources are the project's own folders with command files. One that leads out of the project is left out,
@@ -96,6 +107,12 @@ func (w *world) list() {
 	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	for _, e := range w.table.Commands() {
 		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
+	}
+	for _, h := range w.table.Hidden() {
+		if h.Dialect == "" && h.Call != "" { // those of other tools are told by doctor: a team may have one for each
+			w.catalog.Entries = append(w.catalog.Entries,
+				commands.Entry{Name: h.Call, File: h.File, Source: h.Source, Behind: h.By})
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -206,8 +207,12 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		}
 	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the person may have meant another file
+		shadows := slices.Clone(route.Shadows)
+		for i, name := range w.calls(shadows) {
+			shadows[i] += prefixed(", which is ", name)
+		}
 		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,
-			strings.Join(route.Shadows, ", "))
+			strings.Join(shadows, "; "))
 	}
 	begun, err := runs{w}.before(ctx, line, route, false)
 	switch open, waits := errors.AsType[*control.WaitingError](err); {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 
 	"tercet/checkup"
 	"tercet/formats"
@@ -40,7 +41,7 @@ func doctor(c call) error {
 		for _, f := range list {
 			c.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 			if f.Fix != "" {
-				c.term.answer("                  %s", f.Fix)
+				c.term.answer("                  %s", strings.ReplaceAll(f.Fix, "\n", "\n                  "))
 			}
 		}
 	}

@@ -132,10 +132,10 @@ func (a *app) trustInit(dir string, written []string) {
 
 func (c call) tellInit(dir string, files []string, dry bool) {
 	var tools []checkup.Tool
-	agents := c.installed()
+	agents, next := c.installed(), `tercet '/task "what is to be done"', then tercet /research 1, tercet /plan 1`
 	w, err := c.lookAround()
 	if err == nil {
-		tools = checkup.Tools(w.table)
+		tools, next = checkup.Tools(w.table), w.table.Beside(librarySource, next)
 	}
 	if err = errors.Join(err, w.close()); err != nil {
 		c.term.note("warning: %v", err)
@@ -150,6 +150,9 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 	for _, t := range tools {
 		c.term.note("found %s", t)
+		for _, line := range t.Advice {
+			c.term.note("%s", line)
+		}
 	}
 	if len(agents) > 0 {
 		c.term.note("installed: %s; 'tercet doctor' tells their versions", strings.Join(agents, ", "))
@@ -160,7 +163,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	case len(files) == 0:
 		c.term.note("%s has a workspace already; nothing was changed", dir)
 	default:
-		c.term.note("workspace made; next: tercet '/task \"what is to be done\"', then tercet /research 1, tercet /plan 1")
+		c.term.note("workspace made; next: %s", next)
 	}
 }
 

@@ -193,7 +193,7 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 		}
 	}
 	for _, s := range sources {
-		table, err := router.Scan(nil, s)
+		table, err := router.Scan(router.Names{}, s)
 		if err != nil {
 			return nil, nil, err
 		}

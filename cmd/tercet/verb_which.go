@@ -37,10 +37,10 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return err
 	}
-	names, by := c.table.Spellings(r, dialect.Project.String(), dialect.User.String()), c.table.Hides(r)
+	names, by := c.table.Spellings(r), c.table.Hides(r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
-		"names": names, "shadowed_by": by,
+		"names": names, "shadowed_by": by, "calls": c.calls(r.Shadows),
 	}
 	if p != nil {
 		out["scope"] = c.library.Foreign[r.Source].Scope
@@ -58,8 +58,8 @@ func (c call) which(show bool) error {
 		return nil
 	}
 	c.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
-	for _, s := range r.Shadows {
-		c.term.answer("shadows %s", s)
+	for i, call := range c.calls(r.Shadows) {
+		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
 	}
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
@@ -79,6 +79,15 @@ func (c call) which(show bool) error {
 	}
 	c.term.diagnostics(&formats.Diagnostics{List: p.Warnings})
 	return nil
+}
+
+// calls gives the names, with their slash, that lead to files; empty where none does.
+func (w *world) calls(files []string) []string {
+	out := make([]string, len(files))
+	for i, file := range files {
+		out[i] = prefixed("/", w.table.Call(file))
+	}
+	return out
 }
 
 // findCommand gives the command that a name without its slash leads to.

@@ -34,6 +34,7 @@ type Config struct {
 	Runner       string            // "auto" is not resolved
 	Model        map[string]string // runner to model; the key "" is the model for every runner
 	Aliases      map[string]string // slash name to slash name, both without the slash
+	Prefer       map[string]string // slash name without the slash to the scope whose command has it
 	Limits       formats.Limits    // zero: no layer says anything
 	LockTimeout  time.Duration
 	NextNumber   int
@@ -71,7 +72,7 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key, dotted below aliases, limits, sandbox, acp and model; of commands and
+// Origin gives the place of a value by its key, dotted below aliases, prefer, limits, sandbox, acp and model; of commands and
 // env, "env.NAME" names an element.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {

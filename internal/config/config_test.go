@@ -44,6 +44,7 @@ commands: [tools/commands, ../shared]
 env: GH_HOST
 isolated_home: true
 acp: {mine: [agent, --acp], acp: opencode}
+prefer: {plan: tercet}
 `
 
 // TestModel: a name for every runner hides all that lower layers say; one for a runner goes before a name below it.
@@ -134,7 +135,7 @@ func TestLoadWhole(t *testing.T) {
 		t.Fatalf("findings: %q, want none", found(list))
 	}
 	want := config.Config{
-		Runner: "claude", Aliases: map[string]string{"p": "plan", "gc": "git:commit"},
+		Runner: "claude", Aliases: map[string]string{"p": "plan", "gc": "git:commit"}, Prefer: map[string]string{"plan": "tercet"},
 		Limits:      formats.Limits{Rollbacks: 2, Retries: 1, Steps: 300, Duration: 90 * time.Minute},
 		LockTimeout: 5 * time.Second, NextNumber: 196, Commands: []string{"tools/commands", "../shared"}, Env: []string{"GH_HOST"}, IsolatedHome: true,
 		ACP: map[string]config.Speaker{"mine": {Argv: []string{"agent", "--acp"}}, "acp": {Name: "opencode"}},
@@ -161,7 +162,7 @@ func TestLoadNothing(t *testing.T) {
 		if len(list) > 0 {
 			t.Errorf("Load(%q): findings %q, want none", data, found(list))
 		}
-		want := config.Config{Runner: "offline", Aliases: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1}
+		want := config.Config{Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1}
 		want.Retention = keep
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 			t.Errorf("Load(%q) differs (-want +got):\n%s", data, diff)
@@ -184,7 +185,7 @@ func TestLayers(t *testing.T) {
 		t.Fatalf("findings: %q, want none", found(list))
 	}
 	want := config.Config{
-		Runner: "codex", Aliases: map[string]string{"p": "plan", "r": "research"}, Limits: formats.Limits{Rollbacks: 3, Retries: 1, Parallel: 2, AutoResume: 3 * time.Hour},
+		Runner: "codex", Aliases: map[string]string{"p": "plan", "r": "research"}, Prefer: map[string]string{}, Limits: formats.Limits{Rollbacks: 3, Retries: 1, Parallel: 2, AutoResume: 3 * time.Hour},
 		LockTimeout: 3 * time.Second, NextNumber: 7, Commands: []string{"x", "y"}, Env: []string{"A", "B", "C"},
 	}
 	want.Retention = keep
@@ -208,7 +209,7 @@ func TestSandboxOfProjectAndPerson(t *testing.T) {
 		t.Fatalf("findings: %q, want none", found(list))
 	}
 	want := config.Config{
-		Runner: "offline", Aliases: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1,
+		Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1,
 		Sandbox: []string{"container", "advisory_only"}, SandboxFloor: []string{"platform_permission"},
 	}
 	want.Retention = keep
@@ -255,7 +256,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, retention, daily, version, model, notify`},
+		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, aliases, limits, lock_timeout, next_number, commands, env, isolated_home, sandbox, acp, secrets, retention, daily, version, model, notify, prefer`},
 		"version: 1":                   nil,
 		"version: 2":                   {`error c.yaml:1:10: E060: the configuration has version 2, and this tercet knows up to version 1: a newer tercet wrote it; install the newer tercet and run the command again; nothing was written`},
 		"version: x":                   {`error c.yaml:1:10: E060: expected integer of at least 1 for version, got "x"`},
@@ -286,6 +287,8 @@ func TestFindings(t *testing.T) {
 		"runner: [claude]":                          {"error c.yaml:1:9: E060: expected name of a runner for runner, got a list"},
 		"aliases: {p: 1}":                           {"error c.yaml:1:14: E060: expected slash name for aliases.p, got 1"},
 		"aliases: {P: plan}":                        {`error c.yaml:1:11: E060: expected slash name for aliases, got "P"`},
+		"prefer: {plan: Project!}":                  {`error c.yaml:1:16: E060: expected word of a scope such as tercet or project for prefer.plan, got "Project!"`},
+		"prefer: tercet":                            {`error c.yaml:1:9: E060: expected a map of slash names for prefer, got "tercet"`},
 		"aliases: [p]":                              {"error c.yaml:1:10: E060: expected a map of slash names for aliases, got a list"},
 		"lock_timeout: -1s":                         {`error c.yaml:1:15: E060: expected duration such as 10s or 1h30m for lock_timeout, got "-1s"`},
 		"next_number: 1.5":                          {"error c.yaml:1:14: E060: expected integer of at least 1 for next_number, got 1.5"},

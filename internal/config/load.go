@@ -17,7 +17,7 @@ import (
 // keys is what config.yaml may hold.
 var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
 	"runner", "aliases", "limits", "lock_timeout", "next_number", "commands", "env", "isolated_home", "sandbox", "acp",
-	"secrets", "retention", "daily", "version", "model", "notify",
+	"secrets", "retention", "daily", "version", "model", "notify", "prefer",
 }}
 
 // The codes of findings in a configuration, beside those of YAML itself.
@@ -52,7 +52,8 @@ func Environment(get func(string) string) (layers []Layer) {
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
 		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
-		Retention: defaultRetention, Aliases: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{},
+		Retention: defaultRetention, Aliases: map[string]string{}, Prefer: map[string]string{},
+		origins: map[string]Origin{}, written: map[string]string{},
 	}}
 	l.Decoder = strict.Decoder{Report: l.report, Value: CodeValue, Key: CodeUnknownKey, All: "the keys are "}
 	for _, one := range layers {
@@ -123,7 +124,9 @@ func (l *loader) key(e entry) {
 	case "isolated_home":
 		take(l, e, &c.IsolatedHome, "true or false", strict.Bool)
 	case "aliases":
-		l.aliases(e)
+		l.names(e, c.Aliases, "slash name", slashForm().MatchString)
+	case "prefer":
+		l.names(e, c.Prefer, "word of a scope such as tercet or project", runnerForm().MatchString)
 	case "limits":
 		l.limits(e, &c.Limits)
 	case "daily":
@@ -210,16 +213,16 @@ func (l *loader) note(e entry) {
 	l.config.origins[e.name] = Origin{Layer: l.layer.Name, File: l.layer.File, Pos: l.pos(e.key.Pos)}
 }
 
-func (l *loader) aliases(e entry) {
-	name := strict.Text(slashForm().MatchString)
+// names takes a map from slash names to slash names or to words.
+func (l *loader) names(e entry, into map[string]string, want string, fits func(string) bool) {
 	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
-		from, ok := read(l, entry{e.name, key, key}, "slash name", name)
+		from, ok := read(l, entry{e.name, key, key}, "slash name", strict.Text(slashForm().MatchString))
 		if !ok {
 			continue
 		}
-		to, ok := read(l, entry{e.name + "." + from, key, v}, "slash name", name)
+		to, ok := read(l, entry{e.name + "." + from, key, v}, want, strict.Text(fits))
 		if from = slashName(from); ok && l.first(entry{e.name + "." + from, key, v}) {
-			l.config.Aliases[from] = slashName(to)
+			into[from] = slashName(to)
 		}
 	}
 }

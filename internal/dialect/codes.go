@@ -17,11 +17,14 @@ const (
 	warnTwice    = "W033"
 	warnMark     = "W034"
 	warnVariable = "W035"
-	warnName     = "W036"
+	warnName     = CodeName
 	warnMissing  = "W037"
 	warnValue    = "W038"
 	warnBytes    = "W039"
 )
+
+// CodeName is the warning that a command or an agent is called otherwise than its file says.
+const CodeName = "W036"
 
 // CodeTaken is the warning of the caller that an agent file is not used: its name is taken, or it is switched off.
 const CodeTaken = "W041"

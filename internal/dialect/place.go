@@ -40,6 +40,11 @@ const (
 // String gives the word, which is also the prefix in /project:name.
 func (s Scope) String() string { return string(s) }
 
+// Scopes are the words that may stand before the name of a command and say whose it is.
+var Scopes = []string{
+	"tercet", "project", "user", "plugin", "claude", "opencode", "gemini", "codex", "copilot", "cursor", "agents",
+}
+
 // Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, or in scope user
 // absolute.
 type Place struct {
@@ -153,6 +158,15 @@ func (h Homes) places(folders string) []Place {
 		out = append(out, p)
 	}
 	return out
+}
+
+// Tool names the tool that keeps files there. Skills are read by the rules of one tool wherever they lie.
+func (p Place) Tool() string {
+	if !p.Skills || p.Plugin != "" || p.Extension != "" {
+		return p.Dialect.String()
+	}
+	tool := strings.TrimPrefix(path.Base(path.Dir(p.Dir)), ".")
+	return strings.Replace(tool, "github", Copilot.String(), 1)
 }
 
 // label is a path as messages show it.
