@@ -47,8 +47,9 @@ func Tools(t *router.Table) []Tool {
 		}
 		i := slices.IndexFunc(out, func(one Tool) bool { return strings.HasPrefix(h.By, one.Source+"/") })
 		if scope, _, ok := strings.Cut(h.Call, ":"); ok && i >= 0 {
-			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s, or write `prefer: {%[1]s: %s}` "+
-				"into %s/config.yaml", h.Name, h.By, h.Call, h.Source+"/"+h.File, scope, formats.Workspace))
+			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s, or write "+
+				"`prefer: {%s: %s}` into %s/config.yaml", h.Name, h.By, h.Call, h.Source+"/"+h.File, h.Name, scope,
+				formats.Workspace))
 		}
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.Source, b.Source) })

@@ -70,7 +70,7 @@ func scoped(name string) []formats.Diagnostic {
 		_, inside, ok = strings.Cut(filepath.ToSlash(full), "/"+formats.Workspace+"/commands/")
 	}
 	folder, _, below := strings.Cut(inside, "/")
-	if !ok || place.Agents || place.Skills || !below || !slices.Contains(dialect.Scopes, folder) {
+	if !ok || place.Agents || place.Skills || !below || !dialect.IsScope(folder) {
 		return nil
 	}
 	called := strings.ReplaceAll(strings.TrimSuffix(inside, path.Ext(inside)), "/", ":")

@@ -72,8 +72,8 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key, dotted below aliases, prefer, limits, sandbox, acp and model; of commands and
-// env, "env.NAME" names an element.
+// Origin gives the place of a value by its key, dotted below aliases, prefer, limits, sandbox, acp and model; of
+// commands and env, "env.NAME" names an element.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {
 		return o

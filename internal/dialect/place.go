@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -40,9 +41,10 @@ const (
 // String gives the word, which is also the prefix in /project:name.
 func (s Scope) String() string { return string(s) }
 
-// Scopes are the words that may stand before the name of a command and say whose it is.
-var Scopes = []string{
-	"tercet", "project", "user", "plugin", "claude", "opencode", "gemini", "codex", "copilot", "cursor", "agents",
+// IsScope tells whether a word may stand before the name of a command and say whose it is.
+func IsScope(word string) bool {
+	return slices.Contains(strings.Fields("tercet project user plugin claude opencode gemini codex copilot cursor agents"),
+		word)
 }
 
 // Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, or in scope user
