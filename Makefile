@@ -1,9 +1,11 @@
-.PHONY: all agents check lint fuzz soak bench microbench update pictures build demo
+.PHONY: all agents check lint fuzz soak bench microbench update pictures build demo release release-check
 FUZZTIME ?= 10m
 PEERS ?= $(or $(TMPDIR),/tmp)/tercet-peers
 
 all: check
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
+release: ; sh ./release.sh
+release-check: ; sh release/check.sh
 demo: ; go run ./cmd/tercet demo
 check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./...
 lint: ; GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff

@@ -332,7 +332,7 @@ var documents = map[string][]any{
 			Codes         []string
 		}
 	}{}},
-	"tercet.version/1": {struct{ Version, Go, OS, Arch string }{}},
+	"tercet.version/1": {struct{ Version, Commit, Go, OS, Arch string }{}},
 	"tercet.sandbox-classify/1": {struct {
 		Command string
 		sandbox.Report

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -37,11 +38,41 @@ func showExits(c call) error {
 
 const version = "0.1.0"
 
+// commit is what release.sh built from, set by the linker.
+var commit string
+
+// builtFrom is the commit of this binary, with -dirty behind it where files had changed; empty where the build did not
+// know one.
+func builtFrom() string {
+	info, ok := debug.ReadBuildInfo()
+	if commit != "" || !ok {
+		return commit
+	}
+	known := map[string]string{}
+	for _, s := range info.Settings {
+		known[s.Key] = s.Value
+	}
+	from := known["vcs.revision"]
+	if from != "" && known["vcs.modified"] == "true" {
+		from += "-dirty"
+	}
+	return from
+}
+
+// aboutBinary is one line about this binary.
+func aboutBinary() string {
+	words := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if from := builtFrom(); from != "" {
+		words = append([]string{from}, words...)
+	}
+	return sprintf("tercet %s (%s)", version, strings.Join(words, " "))
+}
+
 func showVersion(c call) error {
 	if !c.document("tercet.version/1", fields{
-		"version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		"version": version, "commit": builtFrom(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 	}) {
-		c.term.answer("tercet %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		c.term.answer("%s", aboutBinary())
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 
 // doctor says what is there, what is missing and what to do about it. It changes nothing.
 func doctor(c call) error {
-	about := sprintf("%s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	about := strings.TrimPrefix(aboutBinary(), "tercet ")
 	p := checkup.Programs{
 		Starter: c.starter, Gate: c.gate, Keeper: c.keeper, Config: &c.cfg, Runner: c.flags.runner, Dir: c.dir,
 		Speaker: workers{c.world}.speaker,
