@@ -39,7 +39,9 @@ words() {
 		{
 			printf '%s %s "" "tercet %s" "tercet manual"\n====\n\n# NAME\n\n%s - %s\n\n' "${name%.*}" "${name##*.}" "$version" "${name%.*}" \
 				"$(sed -n 's/^# //p' "$source" | head -n 1)"
-			sed '/^<!--/d; /^# /d; s/^## /# /' "$source"
+			# tables, which a terminal has no room for, become lists
+			sed -E '/^<!--/d; /^# /d; s/^## /# /; /^\|---/d; /^\| (flag|key) \|/d
+				s/^\| (`[^`]*`) \| (.*) \|$/\1\n:   \2\n/; t row; b; :row; s/([^\\]) \| /\1; /; s/\\\|/|/g' "$source"
 		} | go run "$md2man" >"$dist/words/man/$name"
 	done
 	cp LICENSE README.md CHANGELOG.md "$dist/words/"

@@ -16,12 +16,12 @@ apart() { if [ "$(id -u)" = 0 ]; then unshare --net "$@"; else unshare --map-roo
 uses() {
 	dir=$1
 	shift
-	HOME=$dir "$@" -C "$dir" version | grep -q "^tercet $version ($commit go" || fail "expected tercet $version of $commit from $*"
-	HOME=$dir "$@" -C "$dir" init >"$work/out" 2>&1 || fail "$(cat "$work/out")"
-	HOME=$dir "$@" -C "$dir" /task 'Try the package' >"$work/out" 2>&1 || fail "$(cat "$work/out")"
-	[ "$(HOME=$dir "$@" -C "$dir" query -r '.tasks[0].title')" = 'Try the package' ] || fail "$* keeps no task"
+	HOME=$dir-home "$@" -C "$dir" version | grep -q "^tercet $version ($commit go" || fail "expected tercet $version of $commit from $*"
+	HOME=$dir-home "$@" -C "$dir" init >"$work/out" 2>&1 || fail "$(cat "$work/out")"
+	HOME=$dir-home "$@" -C "$dir" /task 'Try the package' >"$work/out" 2>&1 || fail "$(cat "$work/out")"
+	[ "$(HOME=$dir-home "$@" -C "$dir" query -r '.tasks[0].title')" = 'Try the package' ] || fail "$* keeps no task"
 	code=0
-	HOME=$dir "$@" -C "$dir" /nosuch >"$work/out" 2>&1 || code=$?
+	HOME=$dir-home "$@" -C "$dir" /nosuch >"$work/out" 2>&1 || code=$?
 	[ "$code" = 2 ] || fail "expected exit code 2 of $* /nosuch, got $code"
 }
 
@@ -91,4 +91,7 @@ mkdir "$work/image"
 "$work/crane" export --platform "linux/$arch" "127.0.0.1:$port/tercet:$version" - | tar -xf - -C "$work/image"
 [ -s "$work/image/etc/ssl/certs/ca-certificates.crt" ] || fail "the image has no certificates"
 uses /work inside chroot "$work/image" /usr/bin/tercet
+
+step action
+go test ./cmd/tercet -run '^TestAction$' -count 1 -args -install
 echo "check: all is well"
