@@ -1,14 +1,14 @@
 #!/bin/sh
 # Installs agent CLIs at pinned versions from npm and drives them against the model server of internal/testkit/modelserver: every
 # scenario of a driver, then /plan and /implement of the demo's repository.
-# Usage: ./agents.sh [-short] [claude codex opencode gemini claude-acp codex-acp opencode-acp gemini-acp]; without a name all of them. With
+# Usage: ./agents.sh [-short] [claude codex opencode gemini copilot claude-acp codex-acp opencode-acp gemini-acp]; without a name all of them. With
 # -acp behind its name an agent is driven by the Agent Client Protocol, for which claude and codex have programs of their own. -short leaves
 # out what surrounds the work: homes, settings of a project, floods, budgets, rights, hosts.
 set -eu
 cd "$(dirname "$0")"
 short=
 [ "${1:-}" != -short ] || { short=-short; shift; }
-[ $# -gt 0 ] || set -- claude codex opencode gemini claude-acp codex-acp opencode-acp gemini-acp
+[ $# -gt 0 ] || set -- claude codex opencode gemini copilot claude-acp codex-acp opencode-acp gemini-acp
 cache=${TERCET_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tercet/agents}
 
 command -v npm >/dev/null || { apt-get update && apt-get install -y nodejs npm; } >/dev/null
@@ -20,9 +20,10 @@ package() {
 	codex) echo @openai/codex@0.169.0 ;;
 	opencode | opencode-acp) echo opencode-ai@1.18.33 ;;
 	gemini | gemini-acp) echo @google/gemini-cli@0.61.0 ;;
+	copilot) echo @github/copilot@1.0.102 ;;
 	claude-acp) echo @agentclientprotocol/claude-agent-acp@0.49.0 ;;
 	codex-acp) echo @zed-industries/codex-acp@0.16.0 ;;
-	*) echo "expected claude, codex, opencode, gemini, claude-acp, codex-acp, opencode-acp or gemini-acp, got '$1'" >&2; return 1 ;;
+	*) echo "expected claude, codex, opencode, gemini, copilot, claude-acp, codex-acp, opencode-acp or gemini-acp, got '$1'" >&2; return 1 ;;
 	esac
 }
 

@@ -105,7 +105,7 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 // runners reads one runner or a list in order of preference. Names of agents that tercet does not know are allowed,
 // since configuration may add them; one that is nearly a known one gets a warning.
 func (r *reader) runners(n *md.Node) []string {
-	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini"}
+	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini", "copilot"}
 	out := words(r, n, "runners", func(item *md.Node) string {
 		name := r.named(item, "a runner")
 		if help := nearest.Help(name, known); name != "" && help != "" && !slices.Contains(known, name) {

@@ -95,13 +95,14 @@ func (p *person) setUp(t *testing.T) {
 		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
 		"GOCACHE=" + goEnv("GOCACHE"), "TERCET_TRUST=1", "AGENT_KEY=sk-test", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL=" + p.base,
 		"GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL=" + p.base, "npm_config_registry=" + p.base + "/",
+		"COPILOT_PROVIDER_BASE_URL=" + p.base, "COPILOT_PROVIDER_API_KEY=sk-test", "COPILOT_MODEL=m1",
 	}
 	write(home+"/.gitconfig", "[user]\nname = tester\nemail = tester@localhost\n")
 	write(home+"/.codex/config.toml", fmt.Sprintf("model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\nwire_api = \"responses\"\n", p.base))
 	write(home+"/.gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`)
 	write(home+"/.config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, p.base))
 	p.run(t, "init", "--next-number", "196")
-	write(filepath.Join(p.dir, ".tercet/config.yaml"), runner+"env: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry]\n")
+	write(filepath.Join(p.dir, ".tercet/config.yaml"), runner+"env: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry, COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY, COPILOT_MODEL]\n")
 }
 
 // runner is the word for the runner.

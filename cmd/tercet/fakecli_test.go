@@ -10,7 +10,7 @@ import (
 )
 
 // agentCLIs are the programs that a script must never start by accident.
-func agentCLIs() []string { return []string{"claude", "codex", "opencode", "gemini"} }
+func agentCLIs() []string { return []string{"claude", "codex", "opencode", "gemini", "copilot"} }
 
 // withoutAgents takes the folders with agent CLIs off a PATH.
 func withoutAgents(path string) string {

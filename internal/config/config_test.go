@@ -64,7 +64,7 @@ func TestModel(t *testing.T) {
 		{[]string{"model: -x"}, models{}, `error workspace.yaml:1:8: E060: expected name of a model, which does not begin with a dash, for model, got "-x"`},
 		{[]string{`model: {claude: "a\tb"}`}, models{}, `error workspace.yaml:1:17: E060: expected name of a model, which does not begin with a dash, for model.claude, got "a\tb"`},
 		{[]string{"model: [a]"}, models{}, `error workspace.yaml:1:8: E060: expected name of a model, which does not begin with a dash, for model, got a list`},
-		{[]string{"model: {offline: a}"}, models{"offline": "a"}, `warning workspace.yaml:1:9: W110: no runner with a choice of models is named "offline"; the keys are acp, claude, codex, gemini, opencode`},
+		{[]string{"model: {offline: a}"}, models{"offline": "a"}, `warning workspace.yaml:1:9: W110: no runner with a choice of models is named "offline"; the keys are acp, claude, codex, copilot, gemini, opencode`},
 		{[]string{"model: {cluade: a}"}, models{"cluade": "a"}, `warning workspace.yaml:1:9: W110: no runner with a choice of models is named "cluade"; did you mean 'claude'?`},
 	} {
 		var layers []config.Layer

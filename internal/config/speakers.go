@@ -20,7 +20,7 @@ const RunnerACP = "acp"
 
 // Reserved are the words for runners that are no agents of the Agent Client Protocol.
 func Reserved() []string {
-	return []string{"auto", "builtin", "claude", "codex", "exec", "gemini", "offline", "opencode"}
+	return []string{"auto", "builtin", "claude", "codex", "copilot", "exec", "gemini", "offline", "opencode"}
 }
 
 // speakers takes one agent, which is that of the runner acp, or a map from runner to agent.

@@ -66,7 +66,7 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 
 // outsideScript is what a model runs that tries everything outside of its tree, and then works in it.
 const outsideScript = `echo x > "$HOME/canary"; echo x > "$HOME/.bashrc"; echo x > /etc/tercet-canary; echo x > "$HOME/mine"; echo x > ../beside
-	echo x > "$HOME/.claude/settings.json"; echo x >> "$HOME/.codex/config.toml"; echo x > "$HOME/.gemini/settings.json"; echo x > "$HOME/.config/opencode/opencode.json"
+	echo x > "$HOME/.claude/settings.json"; echo x >> "$HOME/.codex/config.toml"; echo x > "$HOME/.gemini/settings.json"; echo x > "$HOME/.config/opencode/opencode.json"; echo x > "$HOME/.copilot/settings.json"
 	echo {} > .tercet/state.json; echo in > made.txt; echo in > "$TMPDIR/made"; echo done`
 
 // bounded are the scenes in which the model leaves its tree.
@@ -94,7 +94,7 @@ func bounded(completed func(*testing.T, drive, played)) []conformance {
 		if *boxFlag != "bubblewrap" {
 			return // landlock takes nothing out of a folder that may be written
 		}
-		for name, want := range map[string]string{".claude/settings.json": "{}", ".codex/config.toml": "model_provider", ".gemini/settings.json": "security", ".config/opencode/opencode.json": "provider"} {
+		for name, want := range map[string]string{".claude/settings.json": "{}", ".codex/config.toml": "model_provider", ".gemini/settings.json": "security", ".config/opencode/opencode.json": "provider", ".copilot/settings.json": "trustedFolders"} {
 			text, err := os.ReadFile(filepath.Join(p.home, name))
 			if err == nil && (!strings.Contains(string(text), want) || strings.HasSuffix(string(text), "x\n")) {
 				t.Errorf("%s = %q, want it as it was", name, text)

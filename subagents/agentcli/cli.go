@@ -105,6 +105,12 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 	if err == nil && c.Allow != nil {
 		err = c.Allow()
 	}
+	if err == nil && c.Driver.Unpacks && c.Confine != nil && !c.IsolatedHome {
+		_, err = Probe(ctx, c.Starter, c.Driver)
+		if gone, ok := errors.AsType[*formats.Failure](err); ok {
+			return failed(gone)
+		}
+	}
 	if err != nil {
 		return formats.Return{}, used, err
 	}
@@ -160,7 +166,7 @@ func (c *CLI) call(
 		ear.hear(reading)
 		return c.over(bound, reading)
 	}
-	heard := hearing{driver: c.Driver, over: tooMuch}
+	heard := hearing{driver: c.Driver, private: b.dir, over: tooMuch}
 	lines := lineReader{each: func(line []byte) bool { out.line(line); return heard.line(line) }}
 	program := proc.Command{
 		Argv: append([]string{c.program()}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true,
@@ -198,6 +204,7 @@ func (c *CLI) call(
 // hearing is what is understood of a program while it runs, by its lines or by a conversation.
 type hearing struct {
 	driver  Driver
+	private string // folder of the call
 	over    func(*Reading) formats.Failure
 	client  *acpClient // nil without a conversation
 	reading Reading
@@ -210,14 +217,14 @@ func (h *hearing) line(line []byte) bool {
 		h.driver.Line(&h.reading, line)
 		h.passed = h.over(&h.reading)
 	}
-	return h.passed.Code == ""
+	return h.passed.Code == "" && !h.reading.Again
 }
 
 // end takes in how the program ended.
 func (h *hearing) end(res *proc.Result) {
 	if h.client == nil {
 		if h.driver.End != nil && !res.Killed {
-			h.driver.End(&h.reading, Ending{Exit: res.Exit, Stderr: res.Stderr})
+			h.driver.End(&h.reading, Ending{Exit: res.Exit, Stderr: res.Stderr, Private: h.private})
 		}
 		if h.passed.Code == "" {
 			h.passed = h.over(&h.reading)
@@ -386,7 +393,7 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	switch {
 	case e.over.Code != "":
 		return formats.Failed(&e.over), nil
-	case stopped != nil:
+	case stopped != nil && !e.reading.Again:
 		if stopped.Help = "give the step a longer `timeout`"; stopped.Code == formats.CodeLimit {
 			stopped.Help = c.Driver.help(stopped.Code)
 		}

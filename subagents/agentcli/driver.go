@@ -29,6 +29,9 @@ type Driver struct {
 	Metered formats.Metered
 	// Schema tells that the program can be given a schema for its answer.
 	Schema bool
+	// Unpacks tells that the program unpacks itself into a cache when it is first started, which it may not write within
+	// bounds: it is asked for its version before them.
+	Unpacks bool
 	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys
 	// are variables that hold a key instead.
 	Logins []Login
@@ -39,7 +42,7 @@ type Driver struct {
 type Login struct{ Var, Home, File string }
 
 // Drivers lists the agent CLIs in the order in which `auto` looks for them.
-func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini()} }
+func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()} }
 
 // Names are the runners of Drivers, in their order.
 func Names() []string {
@@ -106,6 +109,7 @@ type Reading struct {
 	Fault      *Fault   // what the program reports as its own failure
 	Ended      bool     // the program said that it is done
 	Empty      int      // steps in a row in which the model said nothing that can be used
+	Again      bool     // the program asks the model again after Fault, which is for the command to decide
 
 	progress
 }
@@ -115,12 +119,15 @@ type progress struct {
 	act     Act    // the last
 	message string // id of the message whose tokens were counted last
 	before  formats.Tokens
+	calls   map[string]string // of tools that run: id and name; nil before there is one
+	failed  Fault             // of the last request to the model, which may be made again
 }
 
 // Ending is how the program ended.
 type Ending struct {
-	Exit   int
-	Stderr []byte
+	Exit    int
+	Stderr  []byte
+	Private string // folder of the call
 }
 
 // Fault is a failure that a program reports.

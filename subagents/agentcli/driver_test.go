@@ -2,6 +2,8 @@ package agentcli_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,8 @@ func read(t *testing.T, name string, end agentcli.Ending, lines ...string) agent
 
 func TestReadings(t *testing.T) {
 	t.Parallel()
+	used := t.TempDir()
+	put(t, filepath.Join(used, "usage.json"), `{"modelMetrics": {"m1": {"usage": {"inputTokens": 200, "outputTokens": 40, "cacheReadTokens": 40}}, "m2": {"usage": {"inputTokens": 30, "outputTokens": 5}}}}`)
 	tests := []struct {
 		name, driver string
 		end          agentcli.Ending
@@ -79,6 +83,27 @@ func TestReadings(t *testing.T) {
 			`{"type": "message", "role": "assistant", "content": "do", "delta": true}`, `{"type": "message", "role": "assistant", "content": "ne", "delta": true}`,
 			`{"type": "result", "status": "success", "stats": {"input_tokens": 100, "output_tokens": 20, "cached": 20}}`,
 		}, agentcli.Reading{Text: "done", Turns: 2, Ended: true, Tokens: formats.Tokens{Input: 100, Cached: 20, Output: 20}}},
+		{"a refused tool is one that failed as denied", "copilot", agentcli.Ending{Private: used}, []string{
+			`{"type": "tool.execution_start", "data": {"toolCallId": "a", "toolName": "create", "arguments": {"path": "x"}}}`,
+			`{"type": "tool.execution_start", "data": {"toolCallId": "b", "toolName": "view"}}`,
+			`{"type": "tool.execution_complete", "data": {"toolCallId": "b", "success": false, "error": {"code": "failure"}}}`,
+			`{"type": "tool.execution_complete", "data": {"toolCallId": "a", "success": false, "error": {"code": "denied"}}}`,
+			`{"type": "assistant.message", "data": {"model": "m1", "content": "soon", "toolRequests": [{}]}}`,
+			`{"type": "assistant.message", "data": {"model": "m1", "content": "done", "toolRequests": []}}`, `{"type": "result", "exitCode": 0}`,
+		}, agentcli.Reading{Text: "done", Model: "m1", Turns: 2, Ended: true, Denied: []string{"create"}, Tokens: formats.Tokens{Input: 230, Cached: 40, Output: 45}}},
+		{"a request that is made again", "copilot", agentcli.Ending{}, []string{
+			`{"type": "model.call_failure", "data": {"statusCode": 429, "failureKind": "api", "errorMessage": "{\"message\": \"slow down\"}"}}`,
+			`{"type": "assistant.turn_retry", "data": {"reason": "rate_limit"}}`,
+		}, agentcli.Reading{Again: true, Fault: &agentcli.Fault{Status: 429, Message: "slow down"}}},
+		{"an answer that is cut off", "copilot", agentcli.Ending{}, []string{
+			`{"type": "model.call_failure", "data": {"failureKind": "transport", "errorMessage": "\"Failed to parse\""}}`, `{"type": "assistant.turn_retry", "data": {}}`,
+		}, agentcli.Reading{Again: true, Fault: &agentcli.Fault{Kind: "connection", Message: "Failed to parse"}}},
+		{"an error of the session", "copilot", agentcli.Ending{Exit: 1}, []string{
+			`{"type": "session.error", "data": {"errorType": "query", "message": "400 no", "statusCode": 400}}`, `{"type": "result", "exitCode": 1}`,
+		}, agentcli.Reading{Fault: &agentcli.Fault{Status: 400, Kind: "query", Message: "400 no"}}},
+		{"nobody is logged in", "copilot", agentcli.Ending{Exit: 1, Stderr: []byte("Error: No authentication information found.\n\nCopilot can be\n")}, nil, agentcli.Reading{
+			Fault: &agentcli.Fault{Kind: "error", Message: "Error: No authentication information found."},
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.driver+"/"+tt.name, func(t *testing.T) {
@@ -134,9 +159,42 @@ func TestGrantsReachTheProgram(t *testing.T) {
 	}
 }
 
+func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	put(t, filepath.Join(home, ".copilot/config.json"), "// managed\n// automatically\n"+`{"lastLoggedInUser": {"login": "me"}, "loggedInUsers": [1], "copilotTokens": {"h": "t"}, "authTokens": {}, "trustedFolders": ["/"], "hooks": {}, "installedPlugins": [1]}`)
+	put(t, filepath.Join(home, ".copilot/settings.json"), `{"model": "best", "hooks": {"sessionStart": []}, "trustedFolders": ["/"]}`)
+	call := agentcli.Call{Private: "/c", Lookup: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	files := agentcli.Copilot().Files(call)
+	var login, own map[string]any
+	if err := json.Unmarshal(files["copilot/config.json"], &login); err != nil || len(login) != 4 || login["copilotTokens"] == nil || login["trustedFolders"] != nil {
+		t.Errorf("config.json = %s, %v, want the login alone", files["copilot/config.json"], err)
+	}
+	if err := json.Unmarshal(files["copilot/settings.json"], &own); err != nil || own["model"] != "best" || own["hooks"] != nil || own["disableAllHooks"] != true {
+		t.Errorf("settings.json = %s, %v, want the model, and no hooks", files["copilot/settings.json"], err)
+	}
+	call.Home = home
+	if got := string(agentcli.Copilot().Files(call)["copilot/config.json"]); got != "{}" {
+		t.Errorf("with a home of its own config.json = %s, want nothing", got)
+	}
+	call.Home = ""
+	for _, text := range []string{"", "//", "// x\n[]", "null", "{"} {
+		if err := os.WriteFile(filepath.Join(home, ".copilot/config.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(agentcli.Copilot().Files(call)["copilot/config.json"]); got != "{}" {
+			t.Errorf("of %q config.json = %s, want nothing", text, got)
+		}
+	}
+	call.Dir, call.Root, call.Out, call.Return, call.Grant.Write = "/a (b), [c]", "/a (b), [c]", "/out", "/r", true
+	if words := agentcli.Copilot().Argv(call); !slices.Contains(words, "--allow-tool=write(/a ?b?? ?c?/**)") {
+		t.Errorf("argv = %q, want a rule that it can read", words)
+	}
+}
+
 func FuzzLine(f *testing.F) {
-	for i, line := range []string{`{"type": "result", "usage": null}`, `{"type": "turn.completed"}`, `{"type": "text", "part": {"text": 3}}`, `{"type": "message", "role": "assistant"}`, "", "[]"} {
-		f.Add(i%4, []byte(line))
+	for i, line := range []string{`{"type": "result", "usage": null}`, `{"type": "turn.completed"}`, `{"type": "text", "part": {"text": 3}}`, `{"type": "message", "role": "assistant"}`, "", "[]", `{"type": "tool.execution_start", "data": {"toolCallId": "a"}}`, `{"type": "assistant.turn_retry"}`} {
+		f.Add(i%5, []byte(line))
 	}
 	all := agentcli.Drivers()
 	f.Fuzz(func(t *testing.T, at int, line []byte) {

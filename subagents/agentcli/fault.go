@@ -41,7 +41,8 @@ func (f Fault) code() formats.Code {
 // Words of messages, in small letters.
 var (
 	notLoggedIn = lazy.Regexp(`authentication_error|unauthenticated|not logged in|please run /login|` +
-		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance`)
+		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance|` +
+		`no authentication information|personal access tokens`)
 	tooMuch = lazy.Regexp(`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`)
 	noModel = lazy.Regexp(`model not found|model_not_found|no such model|unknown model|invalid model|` +
 		`providermodelnotfound`)

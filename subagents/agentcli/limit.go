@@ -11,8 +11,8 @@ import (
 var (
 	// limitReached are the words in which a program says that the account may not use its model for a while;
 	// docs/agents.md has each with the version it was found in.
-	limitReached = lazy.Regexp(`(?i)usage limit|hit your [a-z0-9' -]*limit|out of usage credits|exhausted your daily ` +
-		`quota|quota will reset`)
+	limitReached = lazy.Regexp(`(?i)usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits|` +
+		`used all your copilot|exhausted your daily quota|quota will reset`)
 	// When it ends: how long that takes, or a time of the day, with a date where it is another day, and with its zone.
 	limitSpan = lazy.Regexp(`(?i)(?:resets?|retry|try again) (?:after|in) (?:(\d{1,3}) ?d(?:ays?)?\s*)?((?:[\d.]+ ` +
 		`?(?:hours?|minutes?|seconds?|[hms])\s*)*)`)

@@ -27,6 +27,8 @@ func TestLimit(t *testing.T) {
 		{agentcli.Fault{Message: "You've hit your usage limit. Try again at Feb 4th, 2026 3:05 PM."}, "2026-02-04 15:05:00"},
 		{agentcli.Fault{Message: "You've hit your usage limit. Try again in 3 days 4 hours 5 minutes."}, "2026-02-04 02:35:00"},
 		{agentcli.Fault{Message: "You've hit your usage limit."}, "unknown"},
+		{agentcli.Fault{Message: "You've reached your weekly rate limit. Please wait for your limit to reset"}, "unknown"},
+		{agentcli.Fault{Message: "You've used all your Copilot Free chat requests for the month."}, "unknown"},
 		{agentcli.Fault{Message: "You have exhausted your capacity on this model. Your quota will reset after 18h45m7s."}, "2026-02-01 17:15:07"},
 		{agentcli.Fault{Message: "You have exhausted your daily quota on this model."}, "unknown"},
 		{agentcli.Fault{Status: 429, Message: "rate limit exceeded"}, ""},

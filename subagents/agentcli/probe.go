@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"tercet/formats"
@@ -63,7 +64,8 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	case !res.Success():
 		return f, d.gone("runner "+d.Name+" does not tell its version: "+firstLine(string(res.Stderr)), nil)
 	}
-	f.Version = regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
+	version := regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
+	f.Version = strings.TrimRight(version, ".") // which ends a sentence
 	return f, nil
 }
 

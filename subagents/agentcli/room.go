@@ -53,14 +53,15 @@ var stores = map[string][]Store{
 		{"GEMINI_CLI_HOME", "", ".gemini", false, "settings.json trustedFolders.json GEMINI.md extensions commands " +
 			"policies skills hooks agents .env"},
 	},
+	"copilot": {}, // its folder is one of the call
 }
 
 // room of a call: with a private home everything stands in its folder.
 func (c *CLI) room(call Call) sandbox.Room {
-	list := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
+	list, known := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
 	room := sandbox.Room{
 		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
-		Known: len(list) > 0 || call.Home != "",
+		Known: known || call.Home != "",
 	}
 	if room.Nest { // the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is
 		room.Make = []string{"/tmp/codex-daemon-" + strconv.Itoa(os.Getuid())}

@@ -73,10 +73,13 @@ func builtin(name string) (Script, bool) {
 
 // Write is the reply that has a file written, by the tool for it that is offered; a text if there is none.
 func (t Turn) Write(path, content string) Reply {
-	args := map[string]string{"Write": "file_path", "write_file": "file_path", "write": "filePath"}
+	args := map[string][2]string{
+		"Write": {"file_path", "content"}, "write_file": {"file_path", "content"}, "write": {"filePath", "content"},
+		"create": {"path", "file_text"},
+	}
 	for _, tool := range t.Tools {
-		if name, ok := args[tool]; ok {
-			return call(tool, name, path, "content", content)
+		if names, ok := args[tool]; ok {
+			return call(tool, names[0], path, names[1], content)
 		}
 	}
 	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE")
