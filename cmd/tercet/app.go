@@ -33,7 +33,7 @@ type app struct {
 	built    *world // the world of this process, nil until it is needed
 
 	accepted map[string]bool // manifests that the person agreed to, by hash
-	demoDir  string          // the folder that the demo made, which it trusts
+	play     *play           // what this process made for itself; nil: it is somebody's project
 	told     map[string]bool // notes that are told once
 }
 

@@ -210,7 +210,7 @@ func (d *demonstration) entry(line string) int {
 		}
 		return d.env(name)
 	})
-	inner.signals, inner.demoDir = d.signals, d.Dir
+	inner.signals, inner.play = d.signals, &play{dir: d.Dir}
 	code := inner.run(append(args, strings.Fields(line)...))
 	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
 	return code

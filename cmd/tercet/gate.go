@@ -81,6 +81,11 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	if ctx.Err() != nil {
 		return formats.Decision{}, context.Cause(ctx)
 	}
+	if p.play != nil && p.play.cast != nil {
+		if d, ok := p.play.cast.Answer(g); ok {
+			return d, nil
+		}
+	}
 	w, consented := p.built, cmp.Or(g.Auto, approve)
 	switch {
 	case consented == "", g.Quorum > 1: // what is no person is no one of them

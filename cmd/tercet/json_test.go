@@ -24,6 +24,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/dialect"
 	"tercet/internal/journal"
+	"tercet/scenario"
 	"tercet/state"
 	"tercet/subagents/past"
 	"tercet/subagents/sandbox"
@@ -93,6 +94,7 @@ var answers = []answered{
 	{"trust --trust", "HASH", returned, 0, ""},
 	{"trust --revoke", "", returned, 0, ""},
 	{"lint", "@wrong.md", "tercet.lint/1", 65, ""},
+	{"test", "@test.json", "tercet.test/1", 0, ""},
 	{"lint --fix", "@wrong.md", "tercet.lint/1", 65, ""},
 	{"fmt", "@wrong.md", "tercet.fmt/1", 0, ""},
 	{"explain CODE", "E120", "tercet.code/1", 0, ""},
@@ -156,6 +158,11 @@ type (
 // without a name in its tag has that of its field in small letters.
 var documents = map[string][]any{
 	returned: {formats.Return{}},
+	"tercet.test/1": {struct {
+		Tests          []tested
+		Coverage       []scenario.Coverage
+		Passed, Failed int
+	}{}},
 	"tercet.init/1": {struct {
 		Dir    string
 		Files  []string
@@ -367,6 +374,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		".tercet/commands/ask.md":   "---\ncommand: ask\ndescription: Ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: go\ngate: Go on?\n```\n",
 		".claude/commands/other.md": "---\ndescription: Of another tool\nargument-hint: WORD\n---\nSay $ARGUMENTS and look at @wrong.md\n",
 		"wrong.md":                  "---\ncommand: wrong\ndescription: Wrong\n---\n\n## Workflow Execution\n\n### Step 1: Plan\n\n```yaml step\nid: plan\ndelegat: planner\n```\n",
+		"test.json":                 `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
 		"other.json":                `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,
 		"return.json":               `{"status": "completed", "summary": "Done", "artifacts": [], "metadata": {}, "errors": []}`,
 	} {

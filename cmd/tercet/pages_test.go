@@ -18,6 +18,7 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/pages"
+	"tercet/scenario"
 	"tercet/subagents"
 )
 
@@ -197,6 +198,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		return notes
 	case "claude", "gemini", "opencode", "copilot", "claude-agent", "worker-of":
 		return checkForeign(t, env, frame, text)
+	case "scenario":
+		_, err = scenario.Parse("page.json", []byte(text))
 	case "config":
 		_, list := config.Load(config.Layer{Name: "workspace", File: "config.yaml", Data: []byte(text)})
 		return list

@@ -86,6 +86,9 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		DryRun: inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
+	if w.play != nil && w.play.cast != nil {
+		cfg.Limits.Parallel = 1 // the order of the file
+	}
 	if flags.stubs != "" {
 		if !inv.DryRun {
 			return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")

@@ -30,6 +30,13 @@ const gitignore = `# written by tercet init: ignores everything but what belongs
 !subagents/**
 !facets/
 !facets/**
+!templates/
+!templates/**
+!tests/
+!tests/**
+!packs.json
+!packs/
+!packs/**
 !state.json
 !TODO.md
 !specs/

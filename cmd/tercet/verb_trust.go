@@ -161,7 +161,7 @@ func (w *world) newGate() *trust.Gate {
 	switch {
 	case a.env("TERCET_TRUST") == "1":
 		instead = trust.ByEnvironment
-	case a.demoDir != "" && a.demoDir == w.dir:
+	case a.play != nil && a.play.dir == w.dir:
 		instead = trust.ByDemo
 	}
 	return trust.New(trust.Config{

@@ -56,7 +56,7 @@ const (
 )
 
 func verbs() []verb {
-	return slices.Concat(seeVerbs(), pastVerbs, []verb{
+	return slices.Concat(seeVerbs(), pastVerbs, packVerbs(), []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),

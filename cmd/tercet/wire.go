@@ -123,6 +123,9 @@ func (w *world) agents() error {
 // agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the
 // first runner of the flag, the file, the configuration that this build has.
 func (w *world) agent(def subagents.Definition) subagents.Agent {
+	if w.play != nil && w.play.cast != nil && w.play.cast.Plays(def.Info) {
+		return w.play.cast.Agent(def, workers{w}.worker(def))
+	}
 	if def.Info.Builtin {
 		return w.builtin(def.Info.Name)
 	}

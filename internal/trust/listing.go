@@ -52,6 +52,7 @@ var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/facets", Kind: "facet"},
 	{Path: formats.Workspace + "/templates", Kind: "template"},
 	{Path: formats.Workspace + "/hooks", Kind: "hook"},
+	{Path: formats.Workspace + "/tests", Kind: "test"},
 	{Path: ".claude/hooks", Kind: KindSettings},
 	{Path: ".opencode/plugin", Kind: KindSettings},
 	{Path: ".opencode/plugins", Kind: KindSettings},
@@ -62,7 +63,7 @@ var wholeFolders = []Listed{
 const extensions = ".gemini/extensions"
 
 // ownFolders are those of the workspace that decide what runs next.
-var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks"}
+var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
 
 // listing gives every file of the project that can start a program, by path. Nothing in .git is looked at.
 func (g *Gate) listing() ([]Listed, error) {

@@ -60,7 +60,7 @@ func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, 
 func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
-	before, err := shot(r.Dir)
+	before, err := Shot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
@@ -90,10 +90,10 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	} else {
 		t.Return, t.Said = &ret, ret.Said
 	}
-	if t.Documents, _, err = changed(nil, r.Out); err != nil {
+	if t.Documents, _, err = Changed(nil, r.Out); err != nil {
 		return ret, used, err
 	}
-	if t.Tree, t.Removed, err = changed(before, r.Dir); err != nil {
+	if t.Tree, t.Removed, err = Changed(before, r.Dir); err != nil {
 		return ret, used, err
 	}
 	data, err := json.MarshalIndent(t, "", "  ")
@@ -174,10 +174,10 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r),
 			Diff(t.Prompt, text))
 	}
-	if err := write(r.Out, t.Documents, nil); err != nil {
+	if err := Write(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err
 	}
-	if err := write(r.Dir, t.Tree, t.Removed); err != nil {
+	if err := Write(r.Dir, t.Tree, t.Removed); err != nil {
 		return formats.Return{}, used, err
 	}
 	if t.Return == nil {

@@ -21,15 +21,15 @@ const (
 	maxFiles = 20_000
 )
 
-// shot is the hash of every file of a tree by its path, without git's folder, the workspace and what cannot be read.
-func shot(dir string) (map[string][sha256.Size]byte, error) {
+// Shot is the hash of every file of a tree by its path, without git's folder, the workspace and what cannot be read.
+func Shot(dir string) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
 	err := each(dir, func(name string, data []byte) { out[name] = sha256.Sum256(data) })
 	return out, err
 }
 
-// changed gives the files that are not as they were, and those that are gone.
-func changed(before map[string][sha256.Size]byte, dir string) (files map[string]string, removed []string, err error) {
+// Changed gives the files that are not as they were, and those that are gone.
+func Changed(before map[string][sha256.Size]byte, dir string) (files map[string]string, removed []string, err error) {
 	gone := maps.Clone(before)
 	files = map[string]string{}
 	err = each(dir, func(name string, data []byte) {
@@ -81,8 +81,8 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 	})
 }
 
-// write makes the files of a call again.
-func write(dir string, files map[string]string, removed []string) (err error) {
+// Write makes the files of a call again in one of its folders.
+func Write(dir string, files map[string]string, removed []string) (err error) {
 	if len(files)+len(removed) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if within(name) {
+		if Within(name) {
 			if at := path.Dir(name); at != "." {
 				if err := atomicfile.MkdirAll(root, at, 0o755); err != nil {
 					return formats.OnFile("make", at, err)
@@ -105,7 +105,7 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 		}
 	}
 	for _, name := range removed {
-		if !within(name) {
+		if !Within(name) {
 			continue
 		}
 		if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +115,8 @@ func write(dir string, files map[string]string, removed []string) (err error) {
 	return nil
 }
 
-// within tells a path that a recording may write: git's folder and the workspace are not in it.
-func within(name string) bool {
+// Within tells a path that a recording may write: git's folder and the workspace are not in it.
+func Within(name string) bool {
 	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") &&
 		!strings.HasPrefix(name, formats.Workspace+"/")
 }

@@ -1,0 +1,413 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/git"
+	"tercet/internal/journal"
+	"tercet/internal/proc"
+	"tercet/router"
+	"tercet/scenario"
+	"tercet/state"
+	"tercet/subagents/agentcli"
+)
+
+// play is a project that this process made for itself: no trust in it is asked for, and a test scripts its workers.
+type play struct {
+	dir  string
+	cast *scenario.Cast
+}
+
+func packVerbs() []verb {
+	return []verb{
+		{
+			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: aPerson,
+			make: testVerb,
+		},
+	}
+}
+
+// testsFolder holds the tests of a workspace.
+const testsFolder = formats.Workspace + "/tests"
+
+// testVerb runs test files of the workspace, each in a temporary workspace with scripted workers.
+func testVerb(cmd *cobra.Command, _ *app) run {
+	record := cmd.Flags().Bool("record", false,
+		"call the real workers of one FILE, and write what they answered into it")
+	keep := cmd.Flags().Bool("keep", false, "keep the temporary workspaces of tests that fail, and name them")
+	cmd.Long = `Runs test files, without one those in .tercet/tests. A test has a line, what each worker answers, and
+what has to come of it. It runs in a temporary workspace with the commands, subagents and
+configuration of this one; the engine is the real one, and no agent is called.`
+	return func(c call) error {
+		w, err := c.inside(c.ctx)
+		if err != nil {
+			return err
+		}
+		if err := (consent{w}).first(c.ctx, formats.Invocation{}); err != nil {
+			return err
+		}
+		files := c.args
+		if len(files) == 0 {
+			if files, err = fs.Glob(w.gate.FS("."), testsFolder+"/*.json"); err != nil {
+				return err
+			}
+			for i, name := range files {
+				files[i] = filepath.Join(w.dir, name)
+			}
+		}
+		if *record && len(files) != 1 {
+			return usage("expected one test file for --record, got %d", len(files))
+		}
+		s := stagehand{app: w.app, record: *record, keep: *keep, install: w.copyOwn}
+		return s.run(c.ctx, files, w.input)
+	}
+}
+
+// copyOwn copies what of the project decides what runs: its own files and those of other tools.
+func (w *world) copyOwn(to *os.Root) error {
+	_, folders, err := w.listed()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"subagents", "facets", "templates"} {
+		folders = append(folders, formats.Workspace+"/"+name)
+	}
+	for _, name := range append(folders, configFile) {
+		err := fs.WalkDir(w.gate.FS("."), name, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil || d.IsDir():
+				return err
+			}
+			data, err := fs.ReadFile(w.gate.FS("."), name)
+			if err != nil {
+				return err
+			}
+			return lay(to, name, data)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay writes a file of a temporary workspace.
+func lay(to *os.Root, name string, data []byte) error {
+	if err := to.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.WriteLoose(to, name, data, 0o644)
+}
+
+// stagehand runs tests.
+type stagehand struct {
+	*app
+
+	record, keep bool
+	install      func(to *os.Root) error // puts what is tested into a workspace
+	covered      map[string]*scenario.Coverage
+}
+
+// tested is how one test ended.
+type tested struct {
+	File     string   `json:"file"`
+	Line     string   `json:"line"`
+	OK       bool     `json:"ok"`
+	Seconds  float64  `json:"seconds"`
+	Exit     int      `json:"exit"`
+	Failures []string `json:"failures"`
+	Kept     string   `json:"kept,omitempty"`
+	said     string
+}
+
+// run runs tests one after the other, once all of them can be read, and tells how they ended.
+func (s *stagehand) run(ctx context.Context, files []string, read func(string) ([]byte, error)) error {
+	bad := &formats.Diagnostics{Sources: map[string][]byte{}}
+	var tests []scenario.Test
+	for _, file := range files {
+		src, err := read(file)
+		if err != nil {
+			return err
+		}
+		t, err := scenario.Parse(s.shown(file), src)
+		if d, ok := asDiagnostics(err); ok {
+			bad.List = append(bad.List, d.List...)
+			bad.Sources[t.File] = src
+		}
+		tests = append(tests, t)
+	}
+	if bad.HasErrors() {
+		return bad
+	}
+	s.covered = map[string]*scenario.Coverage{}
+	results, failed := []tested{}, 0
+	for i, t := range tests {
+		r, err := s.test(ctx, &t, files[i])
+		if err != nil {
+			return err
+		}
+		if results = append(results, r); !r.OK {
+			failed++
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.tell(r)
+	}
+	var coverage []*scenario.Coverage
+	for _, c := range s.covered {
+		coverage = append(coverage, c)
+	}
+	slices.SortFunc(coverage, func(a, b *scenario.Coverage) int { return strings.Compare(a.Command, b.Command) })
+	if !s.document("tercet.test/1", fields{
+		"tests": results, "coverage": nonNil(coverage), "passed": len(results) - failed, "failed": failed,
+	}) {
+		for _, c := range coverage {
+			s.term.answer("%s", c)
+		}
+		s.term.note("%s, %d failed", formats.Count(len(results), "test"), failed)
+	}
+	if failed > 0 {
+		return shownAs(formats.CodeValidationFailed)
+	}
+	return nil
+}
+
+// shown is the name of a file as the person may type it.
+func (s *stagehand) shown(file string) string {
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return file
+}
+
+func (s *stagehand) tell(r tested) {
+	if s.flags.json {
+		return
+	}
+	word := "ok  "
+	if !r.OK {
+		word = "FAIL"
+	}
+	s.term.answer("%s  %s  %.2fs", word, r.File, r.Seconds)
+	for _, one := range r.Failures {
+		s.term.answer("    %s", one)
+	}
+	if r.Kept != "" {
+		s.term.answer("    kept in %s", r.Kept)
+	}
+	if !r.OK && s.flags.verbose > 0 {
+		for line := range strings.Lines(r.said) {
+			s.term.answer("    | %s", strings.TrimRight(line, "\n"))
+		}
+	}
+}
+
+// test runs one test in a workspace of its own, which is removed again.
+func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r tested, err error) {
+	began := time.Now()
+	r = tested{File: t.File, Line: t.Line, Failures: []string{}}
+	dir, err := os.MkdirTemp("", "tercet-test-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return r, ioFailure(err)
+	}
+	defer func() {
+		if s.keep && err == nil && !r.OK {
+			r.Kept = dir
+		} else if rerr := os.RemoveAll(dir); err == nil {
+			err = ioFailure(rerr)
+		}
+	}()
+	cast := scenario.NewCast(t, s.record)
+	o, err := s.play(ctx, t, cast, dir, &r)
+	if err != nil {
+		return r, err
+	}
+	if r.Failures = append(r.Failures, cast.Judge(o)...); len(r.Failures) == 0 {
+		r.OK = true
+	}
+	r.Exit, r.Seconds = o.Exit, time.Since(began).Seconds()
+	if s.record && r.OK || s.record && !t.Expects {
+		data, err := cast.Recorded(o)
+		if err != nil {
+			return r, err
+		}
+		mask := journal.NewMasker(journal.Secrets(os.Environ())...)
+		r.OK, r.Failures = true, []string{}
+		return r, ioFailure(atomicfile.Write(file, []byte(mask.Values(string(data))), atomicfile.Options{}))
+	}
+	return r, nil
+}
+
+// play makes the workspace, runs the lines, and reads what came of the last one.
+func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.Cast, dir string, r *tested) (
+	o scenario.Outcome, err error,
+) {
+	project := filepath.Join(dir, "project")
+	if err := s.set(ctx, t, project); err != nil {
+		return o, err
+	}
+	p := &play{dir: project, cast: cast}
+	for _, line := range t.Before {
+		if code, _, said := s.line(p, t, dir, line); code != 0 {
+			r.Failures = append(r.Failures, sprintf("before: %s ended with %d: %s", line, code, said))
+			return o, nil
+		}
+	}
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return o, ioFailure(err)
+	}
+	defer root.Close() //nolint:errcheck // it is only read
+	before, err := journal.Runs(root, false)
+	if err != nil {
+		return o, err
+	}
+	if err := s.covering(ctx, p, t, dir); err != nil {
+		return o, err
+	}
+	var out []byte
+	o.Exit, out, r.said = s.line(p, t, dir, t.Line)
+	if err := json.Unmarshal(out, &o.Return); err != nil {
+		return o, broken(formats.CodeBug, "return of "+t.Line, err)
+	}
+	runs, err := journal.Runs(root, false)
+	for _, one := range runs {
+		if err == nil && !slices.ContainsFunc(before, func(b journal.Run) bool { return b.ID == one.ID }) {
+			var records []journal.Record
+			records, err = journal.Load(root, one.ID)
+			o.Records = append(o.Records, records...)
+		}
+	}
+	if c := s.covered[wordOf(t.Line)]; c != nil {
+		c.Add(o.Records)
+	}
+	o.Files = os.DirFS(project)
+	o.Return.Errors = nonNil(o.Return.Errors)
+	return o, err
+}
+
+func wordOf(line string) string {
+	word, _, _ := strings.Cut(line, " ")
+	return word
+}
+
+// set makes a workspace with what is tested and the files of a test, in a repository where there is git.
+func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (err error) {
+	if err := os.MkdirAll(project, 0o755); err != nil {
+		return ioFailure(err)
+	}
+	if _, err := initWorkspace(ctx, project, agentcli.RunnerOffline, state.InitOptions{NextNumber: 1}, false); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return ioFailure(err)
+	}
+	defer root.Close() //nolint:errcheck // what was written is closed already
+	if err := s.install(root); err != nil {
+		return broken(formats.CodeOf(err), "workspace of a test", err)
+	}
+	for name, text := range t.Files {
+		if err := lay(root, name, []byte(text)); err != nil {
+			return ioFailure(err)
+		}
+	}
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
+		Supervisor: supervisor(),
+	})
+	if err != nil {
+		return err
+	}
+	repo := &git.Repo{Starter: starter, Dir: project}
+	if err = repo.Init(ctx, "main"); errors.Is(err, git.ErrMissing) {
+		return nil // commands that need no repository can be tested without one
+	}
+	if err == nil {
+		err = repo.Add(ctx, ".")
+	}
+	if err == nil {
+		_, err = repo.Commit(ctx, "test: "+t.Line)
+	}
+	return errors.Join(err, starter.Close())
+}
+
+// inside is this process in the workspace of a test. Nothing of the person but the programs that are installed reaches
+// it, unless real workers are recorded.
+func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *bytes.Buffer) *app {
+	inner := newApp(stdio{in: strings.NewReader(""), out: out, err: bad}, func(name string) string {
+		switch name {
+		case "TERCET_ROOT", "TERCET_RUN", "TERCET_TRUST", "TERCET_MODEL", "TERCET_RUNNER":
+			return ""
+		case "TERCET_LANGUAGE":
+			return t.Language
+		case "TERCET_NO_INPUT":
+			return "1"
+		case "XDG_STATE_HOME":
+			return filepath.Join(dir, "state")
+		case "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS":
+			if !s.record {
+				return filepath.Join(dir, "home")
+			}
+		}
+		return s.env(name)
+	})
+	inner.signals, inner.play = s.signals, p
+	inner.flags.dir = p.dir
+	return inner
+}
+
+// line runs one line as a process of its own would.
+func (s *stagehand) line(p *play, t *scenario.Test, dir, line string) (code int, stdout []byte, said string) {
+	var out, bad bytes.Buffer
+	args := []string{"-C", p.dir, "--json"}
+	if s.record && s.flags.runner != "" {
+		args = append(args, "--runner", s.flags.runner)
+	}
+	if t.Yes {
+		args = append(args, "--yes")
+	}
+	code = s.inside(p, t, dir, &out, &bad).run(append(args, "run", line))
+	return code, out.Bytes(), bad.String()
+}
+
+// covering lists the steps of a command that no test has had yet.
+func (s *stagehand) covering(ctx context.Context, p *play, t *scenario.Test, dir string) error {
+	if s.covered[wordOf(t.Line)] != nil {
+		return nil
+	}
+	var out, bad bytes.Buffer
+	inner := s.inside(p, t, dir, &out, &bad)
+	w, err := inner.world(ctx)
+	if err != nil {
+		return err
+	}
+	if r, err := w.table.Route(router.Line{Raw: t.Line}); err == nil {
+		if prog, _, err := w.library.Load(r.Source, r.File); err == nil { // else the line itself tells why
+			s.covered[wordOf(t.Line)] = scenario.NewCoverage(prog)
+		}
+	}
+	return inner.forget()
+}

@@ -1,0 +1,152 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"tercet/formats"
+	"tercet/subagents"
+	"tercet/subagents/cassette"
+)
+
+// Runner is the word for a scripted worker in metadata.
+const Runner = "stub"
+
+// read gives what the engine gets of a return.
+func (r Return) read(agent string) (formats.Return, error) {
+	if strings.HasPrefix(strings.TrimSpace(r.Text), "{") {
+		return formats.ParseReturn([]byte(r.Text), formats.ParseOptions{})
+	}
+	blocks, found := formats.ParseAgentResult([]byte(r.Text))
+	own, _, ok := formats.PickResult(blocks, agent)
+	if !ok {
+		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn, "begin it with AGENT_RESULT: "+agent,
+			"expected a block of %s, got none", agent)
+	}
+	if d := (&formats.Diagnostics{List: found}); d.HasErrors() {
+		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn, d.Help(), "%s", d.List[0].Message)
+	}
+	return own.Return()
+}
+
+// Cast are the workers of one test, and who answers its gates.
+type Cast struct {
+	test   *Test
+	record bool
+
+	mu      sync.Mutex
+	calls   map[string]int
+	answers []Answer
+	took    map[string][]Return
+	missing []string // workers that were called and have no return
+}
+
+// NewCast makes the cast of a test. One that records calls the workers themselves and keeps what they answer.
+func NewCast(t *Test, record bool) *Cast {
+	return &Cast{
+		test: t, record: record, calls: map[string]int{}, answers: slices.Clone(t.Answers), took: map[string][]Return{},
+	}
+}
+
+// Plays tells whether a subagent is scripted: each but those that are built in or have
+// steps, and these where the test says so.
+func (c *Cast) Plays(info formats.AgentInfo) bool {
+	if info.Builtin || info.Workflow {
+		return !c.record && c.test.Returns[info.Name] != nil && !Reserved(info.Name)
+	}
+	return true
+}
+
+// Agent is what does the work of a subagent in place of its own runner.
+func (c *Cast) Agent(def subagents.Definition, own subagents.Agent) subagents.Agent {
+	return &player{cast: c, info: def.Info, own: own}
+}
+
+// Answer gives the answer of a test to a gate, if it has one for its step that is not used up.
+func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.answers, func(a Answer) bool { return a.Gate == idOf(g.Step) })
+	if i < 0 {
+		return formats.Decision{}, false
+	}
+	a := c.answers[i]
+	c.answers = slices.Delete(c.answers, i, i+1)
+	return formats.Decision{Answer: a.Choose, Note: a.Note, By: "test", Person: true}, true
+}
+
+// next is the return for the next call of a worker.
+func (c *Cast) next(agent string) (Return, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name, _, _ := strings.Cut(agent, "@")
+	list := c.test.Returns[agent]
+	if list == nil {
+		list = c.test.Returns[name]
+	}
+	if len(list) == 0 {
+		c.missing = append(c.missing, agent)
+		return Return{}, false
+	}
+	n := c.calls[agent]
+	c.calls[agent]++
+	return list[min(n, len(list)-1)], true
+}
+
+// player is one worker.
+type player struct {
+	cast *Cast
+	info formats.AgentInfo
+	own  subagents.Agent
+}
+
+// Run plays one call.
+func (p *player) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	ret, _, err := p.RunMetered(ctx, r)
+	return ret, err
+}
+
+// RunMetered plays one call, or records it. A worker that is played uses nothing.
+func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+	if p.cast.record {
+		return p.cast.tape(ctx, p, r)
+	}
+	used := subagents.Measured{Runner: Runner}
+	said, ok := p.cast.next(p.info.Name)
+	if !ok {
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
+			`add it to "returns" in `+p.cast.test.File, "the test has no return for %s", p.info.Name)
+	}
+	name, _, _ := strings.Cut(p.info.Name, "@")
+	ret, err := said.read(name)
+	if err != nil {
+		return ret, used, err
+	}
+	ret = ret.Typed(p.info.Fields)
+	documents, tree := map[string]string{}, map[string]string{}
+	for file, text := range said.Writes {
+		if p.document(r, ret, file) {
+			documents[file] = text
+		} else {
+			tree[file] = text
+		}
+	}
+	return ret, used, errors.Join(cassette.Write(r.Out, documents, nil), cassette.Write(r.Dir, tree, said.Removes))
+}
+
+// document tells whether a file goes into the folder for documents: one that the return or the contract names as a
+// document, and every file of a call that works in no tree.
+func (p *player) document(r formats.Request, ret formats.Return, file string) bool {
+	for _, a := range ret.Artifacts {
+		if path.Clean(a.Path) == file && !a.Guessed {
+			return a.Type.IsDocument()
+		}
+	}
+	return r.NoTree || slices.ContainsFunc(p.info.Artifacts, func(a formats.ArtifactSpec) bool {
+		return a.Type.IsDocument() && (a.Name == path.Base(file) || a.Name == "" && !strings.Contains(file, "/"))
+	})
+}

@@ -1,0 +1,342 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/internal/md"
+	"tercet/internal/strict"
+	"tercet/subagents/cassette"
+)
+
+// CodeTest is the code of findings in test files.
+const CodeTest = "E472"
+
+// MaxFile is the most bytes that a test file may have.
+const MaxFile = 4 << 20
+
+// Test is one test file.
+type Test struct {
+	File     string
+	Src      []byte
+	Line     string
+	Language string            // of the fixed strings of flows; empty: the default
+	Yes      bool              // gates take the choice that --yes takes
+	Before   []string          // lines that run before, each of which has to pass
+	Files    map[string]string // of the workspace, by path
+	Answers  []Answer          // of gates, in order
+	Returns  map[string][]Return
+	Expect   Expect
+	Expects  bool // the file says what to expect
+}
+
+// Answer is what a gate gets, which is named by its step.
+type Answer struct{ Gate, Choose, Note string }
+
+// Return is what a worker answers to one call, and the files that it writes and removes.
+type Return struct {
+	Pos     formats.Pos
+	Text    string // of an AGENT_RESULT block, or of a return as JSON
+	Writes  map[string]string
+	Removes []string
+}
+
+// Expect is what has to come of a line. What is nil is not asked.
+type Expect struct {
+	Exit      int
+	Outcome   string
+	Summary   string
+	Rollbacks *int
+	Sequence  []string // the workers that were started
+	Gates     []string // the steps of the gates that were opened
+	Files     map[string][]string
+}
+
+// The keys of a test file, of an answer, and of what is expected.
+var (
+	testForm = strict.Form{Unknown: "unknown key %q in a test", Keys: []string{
+		"line", "yes", "language", "before", "files", "answers", "returns", "expect",
+	}}
+	answerForm = strict.Form{Unknown: "unknown key %q in an answer", Keys: []string{"gate", "choose", "note"}}
+	expectForm = strict.Form{Unknown: "unknown key %q in what is expected", Keys: []string{
+		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "files",
+	}}
+)
+
+// Parse reads a test file. The error is a *formats.Diagnostics with everything that is wrong.
+func Parse(file string, src []byte) (Test, error) {
+	r := &reader{file: file, src: src}
+	r.Decoder = strict.Decoder{Report: r.report, Value: CodeTest, Key: CodeTest, All: "one of ", Got: described}
+	t := Test{File: file, Src: src}
+	v, err := jsonx.Parse(src, jsonx.Limits{Bytes: MaxFile})
+	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
+		r.report(strict.Finding{Code: CodeTest, Pos: r.place(syntax.Offset), Message: syntax.Msg})
+	} else {
+		r.test(&t, v)
+	}
+	if len(r.list) > 0 {
+		d := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: src}}
+		d.Sort()
+		return t, d
+	}
+	return t, nil
+}
+
+type reader struct {
+	strict.Decoder
+
+	file string
+	src  []byte
+	list []formats.Diagnostic
+}
+
+func (r *reader) report(f strict.Finding) {
+	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
+	d.File, d.End = r.file, f.End
+	r.list = append(r.list, d)
+}
+
+// place is that of a byte, with the column in bytes as all places have it.
+func (r *reader) place(offset int) formats.Pos {
+	head := r.src[:min(max(offset, 0), len(r.src))]
+	return formats.Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
+}
+
+// node is a value as the decoder reads it.
+func (r *reader) node(v *jsonx.Value) *md.Node {
+	n := &md.Node{Kind: md.Scalar, Pos: r.place(v.Start), End: r.place(v.End)}
+	switch v.Kind {
+	case jsonx.Null:
+		n.Type = md.Null
+	case jsonx.Bool:
+		n.Type = md.Bool
+	case jsonx.Number:
+		if n.Type = md.Float; !strings.ContainsAny(string(v.Raw(r.src)), ".eE") {
+			n.Type = md.Int
+		}
+	case jsonx.String:
+		n.Type = md.Str
+	case jsonx.Array:
+		n.Kind = md.List
+		for _, e := range v.Elems {
+			n.Items = append(n.Items, r.node(e))
+		}
+	case jsonx.Dict:
+		n.Kind = md.Map
+		for _, m := range v.Members {
+			at, end := r.place(m.KeyStart), r.place(m.KeyStart+len(m.Key)+2)
+			key := &md.Node{Kind: md.Scalar, Type: md.Str, Value: m.Key, Pos: at, End: end}
+			n.Entries = append(n.Entries, md.Entry{Key: key, Value: r.node(m.Value)})
+		}
+	}
+	if n.Kind == md.Scalar {
+		if n.Value = string(v.Raw(r.src)); n.Type == md.Str {
+			n.Value, _ = v.Str()
+		}
+	}
+	return n
+}
+
+func described(n *md.Node) string {
+	switch {
+	case n.Kind == md.Map:
+		return "an object"
+	case n.Kind == md.List:
+		return "an array"
+	case n.Type == md.Null:
+		return "null"
+	}
+	return strict.Describe(n)
+}
+
+func (r *reader) test(t *Test, v *jsonx.Value) {
+	root := r.node(v)
+	for key, n := range r.Map(root, "an object", testForm) {
+		switch key.Value {
+		case "line":
+			t.Line = r.slash(n)
+		case "yes":
+			t.Yes, _ = strict.As(&r.Decoder, n, "true or false", strict.Bool)
+		case "language":
+			t.Language, _ = strict.As(&r.Decoder, n, "en or ja", strict.Word("en", "ja"))
+		case "before":
+			for _, item := range r.items(n) {
+				t.Before = append(t.Before, r.slash(item))
+			}
+		case "files":
+			t.Files = r.files(n, inside)
+		case "answers":
+			for _, item := range r.items(n) {
+				t.Answers = append(t.Answers, r.answer(item))
+			}
+		case "returns":
+			t.Returns = r.returns(n, v.Get("returns"))
+		case "expect":
+			t.Expects = true
+			r.expect(&t.Expect, n)
+		}
+	}
+	if root.Kind == md.Map && root.Get("line") == nil {
+		r.Refuse(CodeTest, root, `write the slash command, such as "line": "/plan 1"`, "expected a line, got none")
+	}
+}
+
+// items are the elements of an array; anything else is reported.
+func (r *reader) items(n *md.Node) []*md.Node {
+	if n.Kind != md.List {
+		r.Wrong(n, "an array", "")
+		return nil
+	}
+	return n.Items
+}
+
+func (r *reader) slash(n *md.Node) string {
+	fits := func(s string) bool { return strings.HasPrefix(s, "/") && !strings.ContainsAny(s, "\n\x00") }
+	line, _ := strict.As(&r.Decoder, n, "a slash command", strict.Text(fits))
+	return line
+}
+
+func (r *reader) text(n *md.Node) string {
+	text, _ := strict.As(&r.Decoder, n, "a string", strict.Text(func(string) bool { return true }))
+	return text
+}
+
+func (r *reader) words(n *md.Node) []string {
+	out := []string{}
+	for _, item := range r.items(n) {
+		out = append(out, r.text(item))
+	}
+	return out
+}
+
+// path tells whether a path fits, and reports one that does not. Workers do not write into the workspace.
+func (r *reader) path(n *md.Node, fits func(string) bool) bool {
+	ok := n.IsStr() && utf8.ValidString(n.Value) && fits(n.Value)
+	if !ok {
+		r.Wrong(n, "a path inside the project", "it is relative, with slashes, and leads into no .git")
+	}
+	return ok
+}
+
+// inside is a path of the project that a test may name.
+func inside(name string) bool {
+	return cassette.Within(strings.TrimPrefix(name, formats.Workspace+"/"))
+}
+
+func (r *reader) files(n *md.Node, fits func(string) bool) map[string]string {
+	out := map[string]string{}
+	for key, value := range r.Entries(n, "an object from paths to texts") {
+		if text := r.text(value); r.path(key, fits) {
+			out[key.Value] = text
+		}
+	}
+	return out
+}
+
+func (r *reader) answer(n *md.Node) (a Answer) {
+	for key, value := range r.Map(n, "an object with gate and choose", answerForm) {
+		*map[string]*string{"gate": &a.Gate, "choose": &a.Choose, "note": &a.Note}[key.Value] = r.text(value)
+	}
+	if n.Kind == md.Map && (a.Gate == "" || a.Choose == "") {
+		r.Refuse(CodeTest, n, `write {"gate": "STEP", "choose": "LABEL"}`, "expected a gate and a choice, got none")
+	}
+	return a
+}
+
+func (r *reader) returns(n *md.Node, v *jsonx.Value) map[string][]Return {
+	out := map[string][]Return{}
+	for key, list := range r.Entries(n, "an object from subagents to returns") {
+		elems := v.Get(key.Value)
+		for i, item := range r.items(list) {
+			out[key.Value] = append(out[key.Value], r.answered(key.Value, item, elems.Elems[i]))
+		}
+		if list.Kind == md.List && len(list.Items) == 0 {
+			r.Refuse(CodeTest, list, "leave the subagent out, or write what it returns", "expected a return, got none")
+		}
+	}
+	return out
+}
+
+// answered reads one return: an object, or the text of an AGENT_RESULT block.
+func (r *reader) answered(agent string, n *md.Node, v *jsonx.Value) Return {
+	out := Return{Pos: n.Pos}
+	if n.IsStr() {
+		out.Text = n.Value
+	} else if n.Kind != md.Map {
+		r.Wrong(n, "a return as an object, or the text of an AGENT_RESULT block", "")
+		return out
+	} else {
+		kept := &jsonx.Object{}
+		for i, e := range n.Entries {
+			switch value := e.Value; e.Key.Value {
+			case "writes":
+				out.Writes = r.files(value, cassette.Within)
+			case "removes":
+				for _, item := range r.items(value) {
+					if r.path(item, cassette.Within) {
+						out.Removes = append(out.Removes, item.Value)
+					}
+				}
+			case "result": // an AGENT_RESULT block that writes files
+				out.Text = r.text(value)
+			default:
+				kept.Set(e.Key.Value, v.Members[i].Value)
+			}
+		}
+		if out.Text == "" {
+			text, err := jsonx.Marshal(kept, "")
+			if err != nil {
+				r.Refuse(CodeTest, n, "", err.Error())
+			}
+			out.Text = string(text)
+		} else if kept.Len() > 0 {
+			r.Refuse(CodeTest, n, "put them into the block", `expected nothing beside "result" but writes and removes`)
+		}
+	}
+	if _, err := out.read(agent); err != nil {
+		r.Refuse(CodeTest, n, formats.HelpOf(err), fmt.Sprintf("the return of %s: %v", agent, plainly(err)))
+	}
+	return out
+}
+
+// plainly is an error without a place in a text that is no file.
+func plainly(err error) string {
+	if d, ok := errors.AsType[*formats.Diagnostics](err); ok && len(d.List) > 0 {
+		return d.List[0].Message
+	}
+	return err.Error()
+}
+
+func (r *reader) expect(e *Expect, n *md.Node) {
+	for key, value := range r.Map(n, "an object", expectForm) {
+		switch key.Value {
+		case "exit":
+			e.Exit, _ = strict.As(&r.Decoder, value, "an exit number", strict.Int)
+		case "outcome":
+			known := func(s string) bool { return slices.Contains(formats.Outcomes(), formats.Outcome(s)) }
+			e.Outcome, _ = strict.As(&r.Decoder, value, "an outcome such as completed or partial", strict.Text(known))
+		case "summary":
+			e.Summary = r.text(value)
+		case "rollbacks":
+			number, _ := strict.As(&r.Decoder, value, "a number", strict.Int)
+			e.Rollbacks = &number
+		case "sequence":
+			e.Sequence = r.words(value)
+		case "gates":
+			e.Gates = r.words(value)
+		case "files":
+			e.Files = map[string][]string{}
+			for key, parts := range r.Entries(value, "an object from paths to texts that stand in them") {
+				if r.path(key, inside) {
+					e.Files[key.Value] = r.words(parts)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/subagents"
+	"tercet/subagents/cassette"
+)
+
+// tape calls a worker and keeps what it answers, with the files that it wrote.
+func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret formats.Return, used subagents.Measured,
+	err error,
+) {
+	before, err := cassette.Shot(r.Dir)
+	if err != nil {
+		return ret, used, err
+	}
+	if m, ok := p.own.(subagents.Metered); ok {
+		ret, used, err = m.RunMetered(ctx, r)
+	} else {
+		ret, err = p.own.Run(ctx, r)
+	}
+	var kept Return
+	broken, unread := errors.AsType[*subagents.ReturnError](err)
+	switch {
+	case err != nil && !unread || ctx.Err() != nil:
+		return ret, used, err
+	case unread:
+		kept.Text = string(broken.Raw)
+	default:
+		plain := ret
+		plain.Metadata, plain.Class, plain.Schema = formats.Metadata{}, "", ""
+		text, err := jsonx.Marshal(plain, "")
+		if err != nil {
+			return ret, used, err
+		}
+		kept.Text = string(text)
+	}
+	documents, _, err := cassette.Changed(nil, r.Out)
+	if err != nil {
+		return ret, used, err
+	}
+	if kept.Writes, kept.Removes, err = cassette.Changed(before, r.Dir); err != nil {
+		return ret, used, err
+	}
+	maps.Copy(kept.Writes, documents)
+	c.mu.Lock()
+	c.took[p.info.Name] = append(c.took[p.info.Name], kept)
+	c.mu.Unlock()
+	if unread {
+		return ret, used, broken
+	}
+	return ret, used, nil
+}
+
+// Recorded is the test file with what the workers answered, and with what came of it where the file expects nothing
+// yet. A return that could not be read is left out: the next one is what its repair brought.
+func (c *Cast) Recorded(o Outcome) ([]byte, error) {
+	root, err := jsonx.Parse(c.test.Src, jsonx.Limits{Bytes: MaxFile})
+	if err != nil {
+		return nil, err
+	}
+	doc := &jsonx.Object{}
+	for _, m := range root.Members {
+		doc.Set(m.Key, m.Value)
+	}
+	returns := &jsonx.Object{}
+	for _, name := range slices.Sorted(maps.Keys(c.took)) {
+		var list []any
+		for _, one := range c.took[name] {
+			v, err := jsonx.Parse([]byte(one.Text), jsonx.Limits{})
+			if err != nil || !v.Is(jsonx.Dict) {
+				continue
+			}
+			ret := &jsonx.Object{}
+			for _, m := range v.Members {
+				if m.Key != "metadata" {
+					ret.Set(m.Key, m.Value)
+				}
+			}
+			if len(one.Writes) > 0 {
+				ret.Set("writes", one.Writes)
+			}
+			if len(one.Removes) > 0 {
+				ret.Set("removes", one.Removes)
+			}
+			list = append(list, ret)
+		}
+		returns.Set(name, list)
+	}
+	doc.Set("returns", returns)
+	if !c.test.Expects {
+		did := tell(o.Records)
+		doc.Set("expect", new(jsonx.Object).Set("exit", o.Exit).Set("outcome", string(o.Return.Outcome())).
+			Set("sequence", nonNil(did.sequence)).Set("rollbacks", did.rollbacks).Set("gates", nonNil(did.gates)))
+	}
+	text, err := jsonx.Marshal(doc, "  ")
+	return append(text, '\n'), err
+}
