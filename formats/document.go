@@ -54,19 +54,28 @@ func plain(v any) any {
 // ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the
 // diagnostics are nil when nothing was found, and only warnings when HasErrors is false.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
+	return DocumentOptions{}.Parse(profile, file, src)
+}
+
+// Parse is ParseDocument with options.
+func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Diagnostics) {
 	d := &Document{
 		Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}, Phases: []Phase{},
 	}
 	f := &findings{file: file}
 	p, ok := profileOf(profile)
+	rules, keyed := handoffOf(profile)
 	switch {
 	case !ok:
 		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'", profile)
 	case p.records:
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
-	case p.handoff:
-		d.handoff(f, p, src)
+	case p.payload:
+		d.Values, _ = payloadOf(f, string(src), 0)
+	case keyed:
+		r := &handoffReader{findings: f, rules: rules, opt: o, out: d}
+		r.read(src)
 	default:
 		r := &docReader{findings: f, profile: p, out: d}
 		r.read(src)
@@ -90,7 +99,7 @@ func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
 	r.doc = doc
 	for _, p := range problems {
-		r.markdown(p)
+		markdownFound(r.findings, p)
 	}
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
@@ -106,9 +115,9 @@ func (r *docReader) read(src []byte) {
 	}
 }
 
-// markdown turns a problem of the markdown reader into a finding; front matter means nothing in a document, so that
-// what is wrong in it is a warning.
-func (r *docReader) markdown(p md.Problem) {
+// markdownFound turns a problem of the markdown reader into a finding; front matter means nothing in a document, so
+// that what is wrong in it is a warning.
+func markdownFound(f *findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {
 	case slices.Contains([]md.Code{md.CodeFenceOpen, md.CodeFenceInHTML}, p.Code):
@@ -116,7 +125,7 @@ func (r *docReader) markdown(p md.Problem) {
 	case slices.Contains([]md.Code{md.CodeTooLarge, md.CodeBadText, md.CodeTooDeep}, p.Code):
 		code = codeUnreadable
 	}
-	r.add(code, p.Pos, p.Help, "%s", p.Msg)
+	f.add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
 func (r *docReader) headings() {

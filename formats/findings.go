@@ -37,10 +37,15 @@ const (
 	codeNotRun        = "W456"
 	codeUnknownFormat = "E460"
 	codeRecord        = "E461"
+	codeValue         = "E462"
+	codeSpelling      = "W462"
+	codeContradiction = "E463"
+	codeOtherKind     = "E464"
+	codeTwoNames      = "W465"
 )
 
 // FindingSecret is the code of a line or a name that looks like a secret.
-const FindingSecret = "E462"
+const FindingSecret = "E466"
 
 // findings collects what is wrong in one file.
 type findings struct {

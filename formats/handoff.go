@@ -1,62 +1,429 @@
 package formats
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
+
+	"tercet/internal/lazy"
+	"tercet/internal/md"
+	"tercet/internal/nearest"
 )
 
-// handoff reads `key: value` lines, also as bullets, outside of code fences. Keys become lower case with '_'; true,
-// false and numbers keep their type, so that `"0" > 0` is not true by accident.
-func (d *Document) handoff(f *findings, p profile, src []byte) {
-	d.Values = map[string]any{}
-	fence, section := "", ""
-	for line := range strings.Lines(string(src)) {
-		text := strings.TrimSpace(line)
-		if fence != "" {
-			if strings.HasPrefix(text, fence) {
-				fence = ""
+// VariantSeed reads older handoff documents: discovery without the keys of the user interface, maintenance with the
+// findings of impact-analyzer as three entries of their own.
+const VariantSeed = "seed"
+
+// Variants are the variants of a profile beside the current one.
+func Variants(profile string) []string {
+	if h, _ := handoffOf(profile); h.seed {
+		return []string{VariantSeed}
+	}
+	return nil
+}
+
+// DocumentOptions say how a document is read; the zero value reads the current form and asks for no file.
+type DocumentOptions struct {
+	Variant string
+	// Exists tells whether a path that a document names leads to a file of the project; nil: it is not asked.
+	Exists func(path string) bool
+}
+
+// handoffReader reads one handoff document, or one that is read in the same way.
+type handoffReader struct {
+	*findings
+
+	rules handoff
+	opt   DocumentOptions
+	doc   *md.Document
+	out   *Document
+	title Pos       // of the title, else the start
+	parts []chapter // what stands above the first section, then the sections
+}
+
+// chapter is a section of level 2, or what stands above the first one, which has no name.
+type chapter struct {
+	name    string
+	at      Pos // of its heading
+	lines   []line
+	entries []entry
+	said    bool
+}
+
+// line is a line outside of code and comments, with its place; what was a comment is blank.
+type line struct {
+	text string
+	n    int
+}
+
+// entry is one `key: value` of a part.
+type entry struct {
+	key, value string
+	at, valued Pos      // of the key, of the value
+	items      []string // of the list below a key without a value
+	quoted     bool     // it stands in a quotation
+}
+
+func (r *handoffReader) read(src []byte) {
+	doc, problems := md.ParseUpTo(src, MaxDocument)
+	r.doc, r.title = doc, top
+	for _, p := range problems {
+		markdownFound(r.findings, p)
+	}
+	r.out.Values = map[string]any{}
+	r.split()
+	r.named()
+	r.sections()
+	r.keys()
+	if r.rules.more != nil {
+		r.rules.more(r)
+	}
+}
+
+// split takes the document apart.
+func (r *handoffReader) split() {
+	r.parts = []chapter{{}}
+	first := true
+	var heads []md.Block
+	for _, b := range r.doc.Blocks {
+		switch {
+		case b.Kind != md.Heading || b.Depth > 0:
+		case b.Level == 1 && first:
+			r.out.Title, r.title, first = b.Text, b.Pos, false
+		case b.Level == 2:
+			heads = append(heads, b)
+			r.parts = append(r.parts, chapter{name: r.rules.nameOf(b.Text), at: b.Pos})
+		}
+	}
+	r.parts[0].at = r.title
+	comment, at := false, 0
+	for n, text := range r.doc.ProseLines() {
+		for at < len(heads) && n >= heads[at].Pos.Line {
+			at++
+		}
+		if text, comment = blanked(text, comment); at > 0 && n == heads[at-1].Pos.Line || n == r.title.Line && !first {
+			continue
+		}
+		r.parts[at].lines = append(r.parts[at].lines, line{text, n})
+	}
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.entries = entriesOf(p.lines)
+		p.said = slices.ContainsFunc(p.lines, func(l line) bool {
+			text := strings.TrimLeft(l.text, "->*+ \t")
+			return !headed(text) && !placeholder(text, false)
+		})
+	}
+}
+
+func headed(text string) bool { return strings.HasPrefix(text, "#") }
+
+// blanked replaces what stands in comments by blanks, so that places stay.
+func blanked(text string, inside bool) (string, bool) {
+	if !inside && !strings.Contains(text, "<!--") {
+		return text, false
+	}
+	out := []byte(text)
+	for at := 0; at < len(out); {
+		mark := "<!--"
+		if inside {
+			mark = "-->"
+		}
+		n := strings.Index(text[at:], mark)
+		end, closed := len(out), n >= 0
+		if closed {
+			end = at + n
+		}
+		for i := at; i < end && inside; i++ {
+			out[i] = ' '
+		}
+		if !closed {
+			break
+		}
+		copy(out[end:], "    "[:len(mark)])
+		at, inside = end+len(mark), !inside
+	}
+	return string(out), inside
+}
+
+// entryForm is a key, in bold, as code or plain, and its value behind a colon of either width.
+var entryForm = lazy.Regexp("^(?:\\*\\*|__|`)?([\\pL_][^:：*`|>]{0,59}?)(?:\\*\\*|__|`)?[ \\t]*[:：]" +
+	"[ \\t]*(?:\\*\\*|__)?[ \\t]*(.*?)[ \\t]*$")
+
+// quoteMark is what begins a further entry of a quoted line: " > " or "> Name:".
+var quoteMark = lazy.Regexp(`[ \t]>[ \t]|>[ \t]*(?:\*\*)?[\pL_][^:：>]{0,59}[:：]`)
+
+// bullet is a list item with its check box, if it has one.
+var bullet = lazy.Regexp(`^([ \t]*)(?:[-*+]|(\d+)[.)])[ \t]+(?:\[([ xX])\][ \t]+)?(.*?)[ \t]*$`)
+
+// entriesOf reads the keys of lines.
+func entriesOf(lines []line) (out []entry) {
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
+		from := len(l.text) - len(strings.TrimLeft(l.text, " \t"))
+		quoted := strings.HasPrefix(l.text[from:], ">")
+		from += markWidth(l.text[from:])
+		if headed(l.text[from:]) {
+			continue
+		}
+		for _, piece := range pieces(l.text, from, quoted) {
+			form := entryForm().FindStringSubmatchIndex(l.text[piece[0]:piece[1]])
+			if form == nil {
+				continue
+			}
+			at := func(n int) string { return l.text[piece[0]+form[2*n] : piece[0]+form[2*n+1]] }
+			e := entry{
+				key: spelledKey(at(1)), value: bare(at(2)), quoted: quoted, at: Pos{Line: l.n, Col: piece[0] + form[2] + 1},
+				valued: Pos{Line: l.n, Col: piece[0] + form[4] + 1},
+			}
+			if strings.HasPrefix(e.value, "//") {
+				continue // an address
+			}
+			if e.value == "" && !quoted {
+				e.items = itemsBelow(lines[i+1:], l)
+				i += len(e.items)
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// markWidth is the length of what marks a quotation or an item at the start of a text.
+func markWidth(text string) int {
+	rest := text
+	for {
+		cut := strings.TrimLeft(rest, "> \t")
+		if len(cut) > 1 && strings.ContainsRune("-*+", rune(cut[0])) && (cut[1] == ' ' || cut[1] == '\t') {
+			cut = cut[2:]
+		}
+		if cut == rest {
+			return len(text) - len(rest)
+		}
+		rest = cut
+	}
+}
+
+// pieces are the parts of a line that may hold an entry each: one, or several of a quotation.
+func pieces(text string, from int, quoted bool) (out [][2]int) {
+	for quoted {
+		cut := quoteMark().FindStringIndex(text[from:])
+		if cut == nil {
+			break
+		}
+		next := from + cut[0] + strings.IndexByte(text[from+cut[0]:], '>') + 1
+		out = append(out, [2]int{from, from + cut[0]})
+		from = next + len(text[next:]) - len(strings.TrimLeft(text[next:], " \t"))
+	}
+	return append(out, [2]int{from, len(text)})
+}
+
+// itemsBelow are the items of the list below a key: deeper than it, or beside it where it is no item itself.
+func itemsBelow(lines []line, key line) (out []string) {
+	depth := indentWidth(key.text)
+	if bullet().MatchString(key.text) {
+		depth++
+	}
+	for i, l := range lines {
+		form := bullet().FindStringSubmatch(l.text)
+		if form == nil || len(form[1]) < depth || l.n != key.n+1+i {
+			break
+		}
+		out = append(out, bare(form[4]))
+	}
+	return out
+}
+
+// bare is a value without the marks of code and quotation around it.
+func bare(text string) string {
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "**"))
+	for _, mark := range []string{"`", "\""} {
+		if strings.HasPrefix(text, mark) && strings.HasSuffix(text, mark) && strings.Count(text, mark) == 2 {
+			text = strings.TrimSpace(text[len(mark) : len(text)-len(mark)])
+		}
+	}
+	return text
+}
+
+// spelledKey is a key as fields have it: in lower case, with '_' for blanks.
+func spelledKey(text string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
+		return c == ' ' || c == '_' || c == '\t' || c == '\u3000'
+	}), "_")
+}
+
+// named looks at the title, which tells what kind of document it is, and at the name of the file.
+func (r *handoffReader) named() {
+	if base := path.Base(r.file); slices.Contains(r.rules.legacy, base) {
+		r.add(codeTwoNames, top, "rename it to "+r.rules.file, "%s is an older name of %s", base, r.rules.file)
+	}
+	want := r.rules.title
+	switch {
+	case want == "":
+	case r.out.Title == "":
+		r.add(codeNoTitle, r.title, "start with '# "+want+": name'", "the document has no title")
+	case !titled(r.out.Title, want):
+		help := "start with '# " + want + ": name'"
+		for _, h := range handoffs {
+			if h.title != "" && titled(r.out.Title, h.title) {
+				help = "check it with --profile " + h.profile
+			}
+		}
+		r.add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want, r.out.Title)
+	}
+}
+
+func titled(title, want string) bool {
+	before, _, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
+	return ok && spelledKey(before) == spelledKey(want)
+}
+
+// sections looks whether each section is there, once, and says something.
+func (r *handoffReader) sections() {
+	seen := map[string]int{}
+	for _, p := range r.parts[1:] {
+		rule := r.rules.section(p.name)
+		if first, twice := seen[p.name]; twice {
+			if rule != nil {
+				r.add(codeTwice, p.at, fmt.Sprintf("join it with the one on line %d", first), "section '%s' stands twice", p.name)
 			}
 			continue
 		}
-		switch {
-		case strings.HasPrefix(text, "```"), strings.HasPrefix(text, "~~~"):
-			fence = text[:3]
-		case strings.HasPrefix(text, "# ") && d.Title == "":
-			d.Title = strings.TrimSpace(text[2:])
-		case strings.HasPrefix(text, "## "):
-			section = strings.TrimSpace(text[3:])
-		case section != "":
-			d.Sections[section] += line
+		seen[p.name] = p.at.Line
+		var text strings.Builder
+		last := len(p.lines)
+		for _, l := range p.lines[:last] {
+			text.WriteString(strings.TrimRight(l.text, " \t") + "\n")
 		}
-		if key, value, ok := pair(text); ok {
-			if _, twice := d.Values[key]; !twice {
-				d.Values[key], d.Fields[key] = typed(value), value
-			}
+		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
+		if rule != nil && rule.says && r.due(rule.old) && !p.said {
+			r.add(codeEmptySection, p.at, "write what the next flow has to know", "section '%s' says nothing", p.name)
 		}
 	}
-	for name, text := range d.Sections {
-		d.Sections[name] = strings.TrimSpace(text)
-	}
-	if p.file != "" && len(d.Values) == 0 {
-		f.add(codeEmptySection, top, "write one 'key: value' a line",
-			"expected fields such as 'product_type: service', got none")
+	for _, s := range r.rules.sections {
+		if _, ok := seen[s.name]; !ok && s.required && r.due(s.old) {
+			r.add(codeNoSection, r.title, r.advice("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
+				"expected a section '%s', got none", s.name)
+		}
 	}
 }
 
-// pair reads "key: value", "- key: value" or "- **Key**: value".
-func pair(text string) (key, value string, ok bool) {
-	text = strings.TrimLeft(text, "-* \t")
-	key, value, ok = strings.Cut(text, ":")
-	key = strings.ReplaceAll(strings.ToLower(strings.Trim(key, "*` \t")), " ", "_")
-	value = strings.Trim(strings.TrimSpace(strings.TrimPrefix(value, "**")), "`\"")
-	if !ok || key == "" || value == "" || strings.HasPrefix(value, "//") {
-		return "", "", false
-	}
-	return key, value, !strings.ContainsFunc(key, func(c rune) bool {
-		return c != '_' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9')
-	})
+// due tells whether a rule counts in the variant that is read.
+func (r *handoffReader) due(v era) bool {
+	return v == always || (v == seedOnly) == (r.opt.Variant == VariantSeed)
 }
+
+// advice is what to do about a name that is not there.
+func (r *handoffReader) advice(line, name string, there []string) string {
+	if near := nearest.Names(name, there); len(near) > 0 && r.rules.section(near[0]) == nil {
+		return "rename '" + near[0] + "' to '" + name + "'"
+	}
+	return "add the line '" + line + "'"
+}
+
+// chapter gives the first part of a name, nil if there is none.
+func (r *handoffReader) chapter(name string) *chapter {
+	for i := range r.parts {
+		if r.parts[i].name == name {
+			return &r.parts[i]
+		}
+	}
+	return nil
+}
+
+// keys reads the values. Keys that no rule knows keep the type that they are written as; of those that stand twice the
+// first counts.
+func (r *handoffReader) keys() {
+	taken := map[Pos]bool{}
+	for i := range r.rules.keys {
+		r.key(&r.rules.keys[i], taken)
+	}
+	for _, p := range r.parts {
+		for _, e := range p.entries {
+			if _, twice := r.out.Values[e.key]; twice || taken[e.at] || e.value == "" && e.items == nil {
+				continue
+			}
+			r.out.Values[e.key], r.out.Fields[e.key] = typed(e.value), e.value
+			if e.items != nil {
+				r.out.Values[e.key], r.out.Fields[e.key] = Values(e.items), strings.Join(e.items, ", ")
+			}
+		}
+	}
+}
+
+// key reads the value of one key by its rule.
+func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
+	var found []entry
+	for i, p := range r.parts {
+		if k.in == header && i > 0 || k.in != "" && k.in != header && p.name != k.in {
+			continue
+		}
+		for _, e := range p.entries {
+			if k.is(e.key) {
+				taken[e.at] = true
+				found = append(found, e)
+			}
+		}
+	}
+	at := r.title
+	if p := r.chapter(k.in); k.in != "" && k.in != header {
+		if p == nil {
+			return // it is the section that is missing
+		}
+		at = p.at
+	}
+	switch {
+	case len(found) > 0:
+	case k.section && r.chapter(k.name) != nil:
+		e := entry{key: k.field(), at: r.chapter(k.name).at, valued: r.chapter(k.name).at}
+		for _, l := range r.chapter(k.name).lines {
+			if e.value == "" && strings.TrimSpace(l.text) != "" {
+				from := markWidth(l.text)
+				e.value, e.valued = bare(l.text[from:]), Pos{Line: l.n, Col: from + 1}
+			}
+		}
+		found = append(found, e)
+	case k.required && r.due(k.old):
+		var there []string
+		for _, p := range r.parts {
+			for _, e := range p.entries {
+				there = append(there, strings.ToUpper(e.key))
+			}
+		}
+		r.add(codeNoField, at, r.advice(k.name+": "+k.example(), k.name, there), "expected a line '%s: ...', got none",
+			k.name)
+		return
+	default:
+		return
+	}
+	for _, again := range found[1:] {
+		r.add(codeTwice, again.at, fmt.Sprintf("keep one; the first is on line %d", found[0].at.Line),
+			"key '%s' stands twice", k.name)
+	}
+	e := found[0]
+	r.out.Fields[k.field()] = e.value
+	switch {
+	case e.items == nil && placeholder(e.value, false):
+		r.out.Values[k.field()] = nil
+		if k.required || k.kind != aText {
+			r.add(codeEmptyField, e.at, "write "+k.name+": "+k.example(), "key '%s' says nothing", k.name)
+		}
+	default:
+		v, want, help := k.take(e)
+		if r.out.Values[k.field()] = v; want != "" {
+			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name, Clip(e.value, longestValue))
+		} else if help != "" {
+			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.name, e.value)
+		}
+	}
+}
+
+// longestValue bounds a value that a message quotes, in characters.
+const longestValue = 60
 
 // typed gives a text the type that it is written as.
 func typed(text string) any {

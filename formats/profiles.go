@@ -28,6 +28,8 @@ const (
 	ProfileMaintenance  = "maintenance"
 	ProfileDoc          = "doc"
 	ProfileArchitecture = "architecture"
+	ProfilePlanning     = "planning"
+	ProfilePayload      = "payload"
 )
 
 // profile says what a document of one kind has to have.
@@ -40,8 +42,7 @@ type profile struct {
 	strict   bool     // phases are required, each with its parts
 	titled   bool     // a heading of level 1 is required, not only advised
 	records  bool     // errors.json instead of markdown
-	handoff  bool     // fields instead of sections
-	file     string   // name of the file of a handoff; empty: any, and the document may be empty
+	payload  bool     // a record of keys instead of markdown
 }
 
 // profiles is the one table of them.
@@ -77,13 +78,15 @@ var profiles = []profile{
 	{name: ProfileSummaryShort, sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"}},
 	{name: ProfileTask, titled: true},
 	{name: ProfileErrors, records: true},
-	{name: ProfileAutoApprove, handoff: true},
-	{name: ProfileDiscovery, handoff: true, file: "DISCOVERY_RESULT.md"},
-	{name: ProfileDelivery, handoff: true, file: "DELIVERY_RESULT.md"},
-	{name: ProfileOperations, handoff: true, file: "OPERATIONS_RESULT.md"},
-	{name: ProfileMaintenance, handoff: true, file: "MAINTENANCE_RESULT.md"},
-	{name: ProfileDoc, handoff: true, file: "DOC_FLOW_RESULT.md"},
-	{name: ProfileArchitecture, handoff: true, file: "ARCHITECTURE.md"},
+	{name: ProfileAutoApprove},
+	{name: ProfileDiscovery},
+	{name: ProfileDelivery},
+	{name: ProfileOperations},
+	{name: ProfileMaintenance},
+	{name: ProfileDoc},
+	{name: ProfileArchitecture},
+	{name: ProfilePlanning},
+	{name: ProfilePayload, payload: true},
 }
 
 const sectionPhases = "Implementation Phases"
@@ -100,10 +103,21 @@ func Profiles() []string {
 // FileProfiles lists the names of the profiles of tercet's own files.
 func FileProfiles() []string { return []string{ProfileCommand, ProfileSubagent} }
 
-// HandoffFile is the name of the file that holds a handoff document of the profile; empty for other profiles.
-func HandoffFile(name string) string {
-	p, _ := profileOf(name)
-	return p.file
+// HandoffFiles are the names of the file that holds a handoff document of the profile, the present one first; none for
+// other profiles.
+func HandoffFiles(name string) []string {
+	h, _ := handoffOf(name)
+	if h.file == "" {
+		return nil
+	}
+	return append([]string{h.file}, h.legacy...)
+}
+
+// IsHandoff tells whether a document of the profile is read as keys: what is wrong in it does not keep it from being
+// loaded.
+func IsHandoff(name string) bool {
+	_, ok := handoffOf(name)
+	return ok
 }
 
 func profileOf(name string) (profile, bool) {

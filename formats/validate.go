@@ -166,6 +166,11 @@ func (v *validator) fields() {
 			"expected field %s (%s) as the contract says, got none", name, spec.Type)
 		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name,
 			spec.Type, TypeName(value))
+		if name == FieldPayload && value != nil {
+			for _, fault := range PayloadFaults(value) {
+				v.must(false, "%s", fault)
+			}
+		}
 	}
 }
 

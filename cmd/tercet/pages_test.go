@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"os"
@@ -177,7 +178,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		if profile == profileSecrets {
 			return secretsOf("page.md", text)
 		}
-		_, d := formats.ParseDocument(profile, "page.md", []byte(text))
+		profile, file, _ := strings.Cut(profile, " ") // a name matters to few profiles
+		_, d := formats.ParseDocument(profile, cmp.Or(strings.ReplaceAll(file, " ", "."), "page.md"), []byte(text))
 		if d == nil {
 			return nil
 		}

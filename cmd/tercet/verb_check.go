@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -74,7 +75,9 @@ var formatVerbs = []verb{
 // formatCheck checks a document against its profile.
 func formatCheck(cmd *cobra.Command, _ *app) run {
 	named := cmd.Flags().String("profile", "",
-		"plan, report, summary, review or a short one, command, subagent or secrets (default: guessed from the path)")
+		"plan, report, summary, review or a short one, discovery or another handoff, command, subagent or secrets "+
+			"(default: guessed from the path)")
+	variant := cmd.Flags().String("variant", "", "seed: read a handoff document of an older form")
 	return func(c call) error {
 		src, err := c.input(c.args[0])
 		if err != nil {
@@ -92,7 +95,12 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 			_, err := formats.OneOf("--profile "+strings.Join(all, "|"), *named, all)
 			return err
 		default:
-			if _, found := formats.ParseDocument(profile, c.args[0], src); found != nil {
+			if known := formats.Variants(profile); *variant != "" && !slices.Contains(known, *variant) {
+				return formats.Fail(formats.CodeUsage, "--variant seed reads older documents of discovery and maintenance",
+					"profile %s has no variant %q", profile, *variant)
+			}
+			opt := formats.DocumentOptions{Variant: *variant, Exists: fileIn(c.dir)}
+			if _, found := opt.Parse(profile, c.args[0], src); found != nil {
 				bad.List = found.List
 			}
 			bad.Of = formats.CodeInvalidReturn
@@ -103,6 +111,15 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 			well = " holds nothing that looks like a secret"
 		}
 		return c.judge("tercet.format-check/1", fields{"profile": profile}, bad, plain.Line(c.args[0])+well)
+	}
+}
+
+// fileIn tells whether a path leads to a file of a project, or of the folder one is in where there is none.
+func fileIn(dir string) func(name string) bool {
+	return func(name string) bool {
+		name = filepath.FromSlash(name)
+		info, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && info.Mode().IsRegular() && filepath.IsLocal(name)
 	}
 }
 

@@ -337,7 +337,7 @@ func (c *compiler) check(a *syntax.Check) *Call {
 		return c.own(a.Pos, Gatekeeper, field("project", kinds))
 	}
 	if d := a.Document; d != nil && c.profile(*d, formats.FileProfiles()...) && a.Path == nil &&
-		documentType(d.Text) == "" && formats.HandoffFile(d.Text) == "" {
+		documentType(d.Text) == "" && formats.HandoffFiles(d.Text) == nil {
 		c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
 	}
 	return nil

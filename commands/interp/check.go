@@ -126,7 +126,10 @@ func found(s step, profile, path string, src []byte) []formats.Diagnostic {
 		}
 		return list
 	}
-	_, bad := formats.ParseDocument(profile, path, src)
+	_, bad := formats.DocumentOptions{Exists: func(name string) bool {
+		_, err := s.cfg.Docs.Open(s.ctx, s.inTree(name))
+		return err == nil
+	}}.Parse(profile, path, src)
 	if bad == nil {
 		return nil
 	}
@@ -171,10 +174,10 @@ func (s step) each(v any, none string, look func(path string, src []byte) []form
 // newestOf is the path of the run's newest document of a profile. Of a handoff document that the run did not write it
 // is the place where one stands in a project. Empty: there is none.
 func (s step) newestOf(profile string) string {
-	kind, name := formats.ArtifactType(strings.TrimSuffix(profile, "-short")), formats.HandoffFile(profile)
+	kind, names := formats.ArtifactType(strings.TrimSuffix(profile, "-short")), formats.HandoffFiles(profile)
 	for _, is := range []func(formats.Artifact) bool{
 		func(a formats.Artifact) bool { return a.Type == kind },
-		func(a formats.Artifact) bool { return path.Base(a.Path) == name },
+		func(a formats.Artifact) bool { return slices.Contains(names, path.Base(a.Path)) },
 	} {
 		for _, a := range slices.Backward(s.artifacts) {
 			if is(a) {
@@ -182,12 +185,11 @@ func (s step) newestOf(profile string) string {
 			}
 		}
 	}
-	for _, at := range []string{"docs/" + name, name} {
-		if name == "" {
-			break
-		}
-		if _, err := s.cfg.Docs.Open(s.ctx, s.inTree(at)); err == nil {
-			return at
+	for _, name := range names {
+		for _, at := range []string{"docs/" + name, name} {
+			if _, err := s.cfg.Docs.Open(s.ctx, s.inTree(at)); err == nil {
+				return at
+			}
 		}
 	}
 	return ""

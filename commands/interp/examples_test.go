@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,9 +71,20 @@ func wrote(path string) formats.Return {
 	return made(formats.ArtifactDocumentation, path)
 }
 
+// handed is a valid handoff document of the conformance kit, without the paths that it names.
+func handed(t *testing.T, name string) string {
+	t.Helper()
+	src, err := os.ReadFile("../../formats/testdata/documents/good/" + name + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(`[ ]?[(（]resolved path: [^)）]*[)）]`).ReplaceAllString(string(src), "")
+}
+
 // exampleRuns: for every tier and condition the order of subagents is exactly the expanded one.
-func exampleRuns() map[string]exampleRun {
-	handoff := map[string]string{"docs/DELIVERY_RESULT.md": "# D\n\nproduct_type: service\n"}
+func exampleRuns(t *testing.T) map[string]exampleRun {
+	t.Helper()
+	handoff := map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en")}
 	delivery := returns{"handoff": {wrote("docs/DELIVERY_RESULT.md")}}
 	with := func(base returns, more returns) returns {
 		out := returns{}
@@ -134,31 +146,31 @@ func exampleRuns() map[string]exampleRun {
 		},
 		"delivery, continued where documents exist": {
 			file: "delivery-flow", line: "--scope single-function a clock", auto: true, by: delivery,
-			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: x\n", "docs/{SPEC,UI_SPEC,VISUAL_SPEC,ARCHITECTURE}.md": "x"},
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en"), "docs/{SPEC,UI_SPEC,VISUAL_SPEC,ARCHITECTURE}.md": "x"},
 			want: "spec spec.doc_review architecture architecture.doc_review code test security handoff handoff.commit", end: "completed 0: ",
 		},
 		"discovery, minimal": {
 			file: "discovery-flow", line: "--scale script --ui cli --no-dependencies --no-integration --complexity simple --product-type tool", auto: true,
-			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview handoff", end: "completed 0: Discovered.",
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")}, want: "interview handoff", end: "completed 0: Discovered.",
 		},
 		"discovery, light, scope is blocked": {
 			file: "discovery-flow", line: "--scale personal --ui cli --no-dependencies --no-integration --complexity simple --product-type tool",
-			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, by: returns{"scope": {blocked("who?"), ok("1")}},
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")}, by: returns{"scope": {blocked("who?"), ok("1")}},
 			answers: "Approve and start|Escalate to Standard|Approve and continue|Approve and continue", want: "interview rules scope research scope scope.doc_review", end: "completed 0: Discovered.",
 		},
 		"discovery, standard by hand": {
 			file: "discovery-flow", line: "--scale team --ui cli --dependencies --no-integration --complexity moderate --product-type service",
-			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: service\n"}, by: returns{"poc": {blocked("which port?"), ok("1")}},
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")}, by: returns{"poc": {blocked("which port?"), ok("1")}},
 			answers: "Approve and start" + strings.Repeat("|Approve and continue", 8),
 			want:    "interview research poc interview research poc rules scope scope.doc_review", end: "completed 0: Discovered.",
 		},
 		"discovery, standard": {
 			file: "discovery-flow", line: "--scale personal --ui cli --no-dependencies --integration --complexity simple --product-type tool", auto: true,
-			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview research poc rules scope scope.doc_review", end: "completed 0: Discovered.",
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")}, want: "interview research poc rules scope scope.doc_review", end: "completed 0: Discovered.",
 		},
 		"discovery, full": {
 			file: "discovery-flow", line: "--scale large --ui web --dependencies --integration --complexity complex --product-type service", auto: true,
-			docs: map[string]string{"docs/DISCOVERY_RESULT.md": "product_type: tool\n"}, want: "interview research poc concept rules scope scope.doc_review", end: "completed 0: ",
+			docs: map[string]string{"docs/DISCOVERY_RESULT.md": handed(t, "discovery.en")}, want: "interview research poc concept rules scope scope.doc_review", end: "completed 0: ",
 		},
 		"maintenance, patch": {
 			file: "maintenance-flow", line: "fix it", auto: true, by: returns{"classify": {fieldsOf("PLAN", "Patch", "TRIGGER_TYPE", "bug")}},
@@ -177,28 +189,28 @@ func exampleRuns() map[string]exampleRun {
 		},
 		"maintenance, major by hand": {
 			file: "maintenance-flow", line: "fix it", by: returns{"classify": {fieldsOf("PLAN", "Patch")}, "handoff": {wrote("docs/MAINTENANCE_RESULT.md")}},
-			docs:    map[string]string{"docs/MAINTENANCE_RESULT.md": "product_type: x\n"},
+			docs:    map[string]string{"docs/MAINTENANCE_RESULT.md": handed(t, "maintenance.en")},
 			answers: "Change to Major" + strings.Repeat("|Approve and continue", 5) + "|Hand off to delivery-flow",
 			want:    "classify impact intake analysis analysis.doc_review security handoff", end: "completed 0: Handed off.",
 		},
 		"documents": {
-			file: "doc-flow", line: "--types hld --types lld --lang en --slug x", auto: true, docs: map[string]string{"docs/DOC_FLOW_RESULT.md": "documents: 2\n"},
+			file: "doc-flow", line: "--types hld --types lld --lang en --slug x", auto: true, docs: map[string]string{"docs/DOC_FLOW_RESULT.md": handed(t, "doc.en"), "docs/deliverables/clock/hld.en.md": "x"},
 			by:   returns{"author": {ok("1"), blocked("template_major_bump"), ok("2")}},
 			want: "author author author document_writer", end: "completed 0: 2 documents written.",
 		},
 		"operations, standard": {
 			file: "operations-flow", line: "--users internal", auto: true,
-			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: service\n", "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPERATIONS_RESULT.md": "ready: true\n"},
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en"), "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPS_RESULT.md": handed(t, "operations.en")},
 			want: "infra db.probe db plan", end: "completed 0: Ready.",
 		},
 		"operations, full": {
 			file: "operations-flow", line: "--users external", auto: true,
-			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: service\n", "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPERATIONS_RESULT.md": "ready: true\n"},
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.en"), "docs/ARCHITECTURE.md": "database: postgres\n", "docs/OPS_RESULT.md": handed(t, "operations.en")},
 			want: "infra db.probe db observe.probe observe plan", end: "completed 0: Ready.",
 		},
 		"operations, for no service": {
 			file: "operations-flow", line: "--users internal", auto: true,
-			docs: map[string]string{"docs/DELIVERY_RESULT.md": "product_type: cli\n", "docs/ARCHITECTURE.md": "database: postgres\n"},
+			docs: map[string]string{"docs/DELIVERY_RESULT.md": handed(t, "delivery.ja"), "docs/ARCHITECTURE.md": "database: postgres\n"},
 			want: "", end: "failed 1 PRECONDITION: Operations are not needed for a cli.",
 		},
 		"consensus": {
@@ -224,7 +236,7 @@ func exampleRuns() map[string]exampleRun {
 
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	for name, c := range exampleRuns() {
+	for name, c := range exampleRuns(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
@@ -350,7 +362,7 @@ func asExplained(t *testing.T, prog *compile.Program, tier string, called []stri
 func TestExamplesDry(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range exampleRuns() {
+	for _, c := range exampleRuns(t) {
 		if seen[c.file] {
 			continue
 		}

@@ -280,7 +280,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			r.warn("%s: both %s and %s exist; the first is used", l.Name.Text, found, path)
+			r.warn("%s: W465: both %s and %s exist; the first is used", l.Name.Text, found, path)
 			break
 		}
 		found, src = path, data
@@ -297,10 +297,18 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		}
 		return nil, r.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
-	doc, bad := formats.ParseDocument(profile, found, src)
-	if bad != nil && bad.HasErrors() {
+	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
+		_, err := r.cfg.Docs.Open(r.ctx, name)
+		return err == nil
+	}}.Parse(profile, found, src)
+	if bad.HasErrors() && !formats.IsHandoff(profile) {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
+	}
+	if bad != nil && r.dry.on && formats.IsHandoff(profile) { // what a check would find
+		for _, d := range bad.List {
+			r.warn("%s", d.Error())
+		}
 	}
 	return doc.Any(), nil
 }

@@ -1,0 +1,346 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tercet/internal/lazy"
+	"tercet/internal/nearest"
+)
+
+// handoff says what a handoff document has to have.
+type handoff struct {
+	profile  string
+	title    string   // how the heading begins; empty: any
+	file     string   // its name
+	legacy   []string // older names of it
+	keys     []keyRule
+	sections []sectionRule
+	seed     bool // there are documents of the variant seed
+	more     func(r *handoffReader)
+}
+
+// era tells which variant of a document a rule is for.
+type era int
+
+const (
+	always era = iota
+	currentOnly
+	seedOnly
+)
+
+// valueKind is the form of a value.
+type valueKind int
+
+const (
+	aText valueKind = iota
+	aDate
+	aBool
+	aCount // a whole number from 0
+	aWord  // one of a closed set
+	aList
+)
+
+// header as the section of a key: it is looked at above the first section alone.
+const header = "\x00header"
+
+// keyRule is a key that a document has or may have.
+type keyRule struct {
+	name     string   // as it is written
+	as       string   // its name among the fields; empty: name, spelled as fields are
+	also     []string // other spellings
+	in       string   // the section in which it stands; empty: anywhere
+	kind     valueKind
+	words    []string // of aWord
+	same     []string // the same words in Japanese, in the same order
+	required bool
+	section  bool // the text of a section of that name counts too
+	null     bool // of a payload: it may say that there is nothing
+	old      era
+}
+
+func (k *keyRule) field() string {
+	if k.as != "" {
+		return k.as
+	}
+	return spelledKey(k.name)
+}
+
+func (k *keyRule) is(key string) bool {
+	same := func(name string) bool { return spelledKey(name) == key }
+	return same(k.name) || slices.ContainsFunc(k.also, same)
+}
+
+// example is a value that the key may have.
+func (k *keyRule) example() string {
+	switch k.kind {
+	case aDate:
+		return "2026-01-31"
+	case aBool:
+		return "true"
+	case aCount:
+		return "0"
+	case aWord:
+		return k.words[0]
+	case aText, aList:
+	}
+	return "..."
+}
+
+// take reads a value. want is what was expected where it is none; help alone tells of another spelling of one.
+func (k *keyRule) take(e entry) (v any, want, help string) {
+	text := e.value
+	switch k.kind {
+	case aDate:
+		if _, err := time.Parse(time.DateOnly, text); err != nil {
+			return nil, "a date such as 2026-01-31", ""
+		}
+	case aBool:
+		at := slices.Index([]string{"true", "false", "yes", "no"}, text)
+		if at < 0 {
+			return nil, "true or false", ""
+		}
+		if at > 1 {
+			help = fmt.Sprintf("write %t", at == 2)
+		}
+		return at%2 == 0, "", help
+	case aCount:
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, "a whole number", ""
+		}
+		return n, "", ""
+	case aWord:
+		if at := slices.Index(k.same, text); at >= 0 {
+			return k.words[at], "", ""
+		}
+		if !slices.Contains(k.words, text) {
+			want = strings.Join(k.words, ", ")
+			if len(k.words) > 1 {
+				want = "one of " + want
+			}
+			return nil, want, nearest.Help(text, k.words)
+		}
+	case aList:
+		return k.list(e)
+	case aText:
+		if e.items != nil {
+			return Values(e.items), "", ""
+		}
+		if list, ok := bracketed(text); ok {
+			return list, "", ""
+		}
+	}
+	return text, "", ""
+}
+
+// list reads items below a key, or those behind it: in brackets, or with commas.
+func (k *keyRule) list(e entry) (v any, want, help string) {
+	out := Values(e.items)
+	if e.items == nil && !slices.Contains(noneWords, strings.ToLower(e.value)) {
+		out, _ = bracketed(strings.TrimSuffix(strings.TrimPrefix(e.value, "["), "]"))
+	}
+	if len(out) == 0 {
+		return nil, "a list with at least one item", ""
+	}
+	return out, "", ""
+}
+
+// sectionRule is a section that a document has or may have.
+type sectionRule struct {
+	name     string
+	ja       string
+	required bool
+	says     bool // it has to say something
+	old      era
+}
+
+// handoffOf gives the rules of a profile; ok is false for one that is not read as keys.
+func handoffOf(name string) (h handoff, ok bool) {
+	at := slices.IndexFunc(handoffs, func(h handoff) bool { return h.profile == name })
+	if at < 0 {
+		return h, false
+	}
+	return handoffs[at], true
+}
+
+// nameOf gives a section the name of its rule, else the text of its heading.
+func (h *handoff) nameOf(heading string) string {
+	text := strings.TrimSpace(headingSuffix().ReplaceAllString(headingNumber().ReplaceAllString(heading, ""), ""))
+	for _, s := range h.sections {
+		if _, same := canonical(text, []string{s.name, s.ja}); same {
+			return s.name
+		}
+	}
+	for _, k := range h.keys {
+		if k.section && k.is(spelledKey(text)) {
+			return k.name
+		}
+	}
+	return text
+}
+
+var (
+	headingNumber = lazy.Regexp(`^\d+(?:\.\d+)*[.)．]?[ \t]+`)
+	headingSuffix = lazy.Regexp(`[ \t]*[(（][^()（）]*[)）][ \t]*$`)
+)
+
+func (h *handoff) section(name string) *sectionRule {
+	for i := range h.sections {
+		if h.sections[i].name == name {
+			return &h.sections[i]
+		}
+	}
+	return nil
+}
+
+// The closed sets of values.
+var (
+	productTypes = []string{"service", "tool", "library", "cli"}
+	uiTypes      = []string{"web", "desktop", "cli-tui", "mobile", "none"}
+	fourTiers    = []string{"Minimal", "Light", "Standard", "Full"}
+	risks        = []string{"low", "medium", "high"}
+	presences    = []string{"present", "absent", "N/A"}
+	presencesJa  = []string{"あり", "なし", "該当なし"}
+)
+
+const (
+	secArtifacts = "Artifacts"
+	secTests     = "Test Results"
+	secSecurity  = "Security Audit Results"
+	secImpact    = "impact-analyzer Findings"
+	secAudit     = "security-auditor Pre-audit Results"
+	secHandoff   = "Handoff to delivery-flow"
+	secReady     = "Deployment Readiness"
+	secMade      = "Generated Deliverables"
+	secOrder     = "Implementation Order"
+)
+
+// created and plan are the keys of every header.
+func created() keyRule {
+	return keyRule{name: "Created", also: []string{"作成日"}, in: header, kind: aDate}
+}
+
+func tierOf(flow string, tiers ...string) keyRule {
+	name := flow + " Plan"
+	also := []string{flow + " プラン", "plan", "プラン"}
+	return keyRule{name: name, as: "plan", also: also, in: header, kind: aWord, words: tiers}
+}
+
+func productType() keyRule {
+	return keyRule{name: "PRODUCT_TYPE", kind: aWord, words: productTypes, required: true}
+}
+
+func count(in, name string, also ...string) keyRule {
+	return keyRule{name: name, also: also, in: in, kind: aCount, required: true}
+}
+
+// handoffs is the table of the documents that are read as keys.
+var handoffs = []handoff{
+	{
+		profile: ProfileDiscovery,
+		title:   "Discovery Result", file: "DISCOVERY_RESULT.md", seed: true,
+		keys: []keyRule{
+			created(), tierOf("Discovery", fourTiers...), productType(),
+			{name: "HAS_UI", kind: aBool, required: true, old: currentOnly},
+			{name: "UI_TYPE", kind: aWord, words: uiTypes, required: true, old: currentOnly},
+		},
+		sections: []sectionRule{
+			{name: "Project Overview", ja: "プロジェクト概要", required: true, says: true},
+			{name: "Artifact Type", ja: "成果物の性質"},
+			{name: "Requirements Summary", ja: "要件サマリー", required: true, says: true},
+			{name: "Scope", ja: "スコープ"},
+			{name: "Technical Risks / Constraints", ja: "技術リスク・制約"},
+			{name: "Unresolved Items", ja: "未解決事項"},
+		},
+		more: (*handoffReader).interfaces,
+	},
+	{
+		profile: ProfileDelivery,
+		title:   "Delivery Result", file: "DELIVERY_RESULT.md",
+		keys: []keyRule{
+			created(), tierOf("Delivery", fourTiers...), productType(),
+			count(secTests, "Total", "合計"), count(secTests, "Pass", "成功"), count(secTests, "Fail", "失敗"),
+			count(secSecurity, "CRITICAL"), count(secSecurity, "WARNING"),
+		},
+		sections: []sectionRule{
+			{name: secArtifacts, ja: "成果物", required: true, says: true},
+			{name: "Tech Stack", ja: "技術スタック", required: true, says: true},
+			{name: secTests, ja: "テスト結果", required: true, says: true},
+			{name: secSecurity, ja: "セキュリティ監査結果", required: true, says: true},
+			{name: "Handoff to Operations", ja: "Operations への引き継ぎ"},
+			{name: "Overrides"},
+		},
+		more: (*handoffReader).delivered,
+	},
+	{
+		profile: ProfileOperations,
+		title:   "Operations Result", file: "OPS_RESULT.md", legacy: []string{"OPERATIONS_RESULT.md"},
+		keys: []keyRule{created(), tierOf("Operations", fourTiers[1:]...)},
+		sections: []sectionRule{
+			{name: secArtifacts, ja: "成果物一覧", required: true},
+			{name: secReady, ja: "デプロイ準備状態", required: true},
+			{name: "Unresolved Items", ja: "未解決事項"},
+		},
+		more: (*handoffReader).operated,
+	},
+	{
+		profile: ProfileMaintenance,
+		title:   "Maintenance Result", file: "MAINTENANCE_RESULT.md", seed: true,
+		keys: []keyRule{
+			created(), tierOf("Maintenance", "Major"),
+			{
+				name: "Trigger type", in: header, kind: aWord,
+				words: []string{"bug", "feature", "tech_debt", "performance", "security"},
+			},
+			{name: "Priority", in: header, kind: aWord, words: []string{"P1", "P2", "P3", "P4"}},
+			{name: "PRODUCT_TYPE", kind: aWord, words: productTypes, required: true, section: true},
+			{name: "TARGET_FILES", in: secImpact, kind: aList, required: true},
+			{name: "REGRESSION_RISK", in: secImpact, kind: aWord, words: risks, required: true},
+			count(secAudit, "CRITICAL"), count(secAudit, "WARNING"),
+			{name: "Recommended plan", in: secHandoff, kind: aWord, words: fourTiers[2:], required: true},
+			{name: "Required pre-remediation items", as: "required_pre_remediation_items"},
+			{name: "ARCHITECTURE.md impact", as: "architecture_impact"},
+			{name: "Impact summary", required: true, section: true, old: seedOnly},
+			{name: "Breaking changes", required: true, section: true, old: seedOnly},
+			{name: "Regression risk", kind: aWord, words: risks, required: true, section: true, old: seedOnly},
+		},
+		sections: []sectionRule{
+			{name: "Change Overview", required: true, says: true},
+			{name: "change-classifier Verdict"},
+			{name: secImpact, required: true, old: currentOnly},
+			{name: "analyst-core Differential Design Approach"},
+			{name: secAudit, required: true},
+			{name: secHandoff, required: true},
+		},
+	},
+	{
+		profile: ProfileDoc,
+		title:   "Doc Flow Result", file: "DOC_FLOW_RESULT.md",
+		keys: []keyRule{
+			created(), tierOf("Doc Flow", fourTiers...),
+			{name: "Slug", required: true},
+			{
+				name: "Output Language", also: []string{"OUTPUT_LANG"}, kind: aWord, words: []string{"ja", "en"}, required: true,
+			},
+		},
+		sections: []sectionRule{
+			{name: secMade, required: true},
+			{name: "Skipped Types", required: true},
+			{name: "Suggested Next Steps", required: true, says: true},
+		},
+		more: (*handoffReader).written,
+	},
+	{
+		profile:  ProfileArchitecture,
+		file:     "ARCHITECTURE.md",
+		keys:     []keyRule{{name: "Product Type", section: true}},
+		sections: []sectionRule{{name: secOrder, ja: "実装順序"}},
+		more:     (*handoffReader).designed,
+	},
+	{profile: ProfilePlanning, more: (*handoffReader).planned},
+	{profile: ProfileAutoApprove},
+}

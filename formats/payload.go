@@ -1,0 +1,187 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/internal/lazy"
+)
+
+// FieldPayload is the field of a result that holds a handoff payload.
+const FieldPayload = "HANDOFF_PAYLOAD"
+
+// payloadKeys are the fourteen keys, in the order in which they are written.
+var payloadKeys = []keyRule{
+	{name: "planning_doc_path"},
+	{name: "slug"},
+	{name: "branch_name"},
+	{name: "issue_url", null: true},
+	{name: "issue_number", kind: aCount, null: true},
+	{name: "issue_title"},
+	{name: "issue_type", kind: aWord, words: []string{"bug", "feature", "refactor"}},
+	{name: "intake_summary"},
+	{name: "proposals_source", null: true},
+	{name: "repo_state", kind: aWord, words: []string{
+		"none", "local-only", "github", "github_unauth", "gitlab_scaffold", "gitea_scaffold",
+	}},
+	{name: "artifact_paths"},
+	{name: "auto_approve", kind: aBool},
+	{name: "approval_mode", kind: aWord, words: []string{"interactive", "autonomous"}},
+	{name: "output_language"},
+}
+
+// payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ". The lines before it
+// are added to its places. An invalid value is null.
+func payloadOf(f *findings, text string, before int) (values map[string]any, read bool) {
+	s := &scanner{findings: &findings{}}
+	s.split(text)
+	r := recordReader{scanner: s, indent: -1, fence: "-->"} // it ends with the text, not at a blank line
+	r.read()
+	values = map[string]any{}
+	place := func(p Pos) Pos { return Pos{Line: p.Line + before, Col: p.Col} }
+	at := map[string]Pos{}
+	for i := range r.fields {
+		e := &r.fields[i]
+		n := slices.IndexFunc(payloadKeys, func(k keyRule) bool { return k.name == e.Key })
+		_, twice := at[e.Key]
+		switch {
+		case n < 0:
+		case twice:
+			f.add(codeTwice, place(e.Pos), "keep one", "key '%s' stands twice", e.Key)
+		default:
+			at[e.Key] = e.Pos
+			values[e.Key] = payloadKeys[n].payload(f, e, place(e.Pos))
+		}
+	}
+	if len(at) == 0 {
+		help := "write the keys " + strings.Join(payloadNames(), ", ")
+		f.add(codeOtherKind, Pos{Line: before + 1, Col: 1}, help, "expected a handoff payload, got another schema")
+		return values, false
+	}
+	for _, k := range payloadKeys {
+		if _, ok := at[k.name]; ok {
+			continue
+		}
+		if k.name == "approval_mode" {
+			values[k.name] = "interactive"
+			continue
+		}
+		f.add(codeNoField, Pos{Line: before + 1, Col: 1}, "add the line '"+k.name+": "+k.example()+"'",
+			"expected a line '%s: ...', got none", k.name)
+	}
+	return values, true
+}
+
+func payloadNames() []string {
+	out := make([]string, len(payloadKeys))
+	for i, k := range payloadKeys {
+		out[i] = k.name
+	}
+	return out
+}
+
+// payload gives the value of a key of a payload.
+func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
+	text := bare(e.String())
+	switch {
+	case k.null && slices.Contains([]string{"", "null", "none", "~", "-"}, strings.ToLower(text)):
+		return nil
+	case k.name == "artifact_paths":
+		paths := map[string]any{}
+		items := e.Items
+		if e.Kind == FieldText {
+			items = strings.Split(strings.Trim(text, "[]{}"), ",")
+		}
+		for _, one := range items {
+			if name, file, ok := SplitPair(strings.TrimSpace(one)); ok {
+				paths[name] = nil
+				if file != "missing" && file != "" {
+					paths[name] = file
+				}
+			}
+		}
+		return paths
+	case text == "" || placeholder(text, false):
+		f.add(codeEmptyField, at, "write "+k.name+": "+k.example(), "key '%s' says nothing", k.name)
+		return nil
+	case k.kind == aText:
+		return e.String()
+	}
+	v, want, help := k.take(entry{value: text})
+	if want != "" {
+		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.name, Clip(text, longestValue))
+	}
+	return v
+}
+
+// PayloadFaults says what is wrong with a payload that a result holds, one sentence each.
+func PayloadFaults(value any) (out []string) {
+	f := &findings{}
+	switch v := value.(type) {
+	case string:
+		payloadOf(f, v, 0)
+	case map[string]any:
+		var lines strings.Builder
+		for _, name := range payloadNames() {
+			if text, ok := v[name]; ok {
+				if text == nil {
+					text = "null"
+				}
+				if list, ok := text.([]any); ok {
+					items := make([]string, len(list))
+					for i, one := range list {
+						items[i] = fmt.Sprint(one)
+					}
+					text = strings.Join(items, ", ")
+				}
+				fmt.Fprintf(&lines, "%s: %s\n", name, strings.ReplaceAll(fmt.Sprint(text), "\n", " "))
+			}
+		}
+		payloadOf(f, lines.String(), 0)
+	default:
+		return []string{"expected a handoff payload, got " + TypeName(value)}
+	}
+	for _, d := range f.list {
+		out = append(out, FieldPayload+": "+d.Message)
+	}
+	return out
+}
+
+var (
+	handoffMark = lazy.Regexp(`^[ \t]*<!--[ \t]*analyst-handoff\b`)
+	issueMark   = lazy.Regexp(
+		`^[ \t]*>[ \t]*(?:\*\*)?GitHub Issue(?:\*\*)?[:：](?:\*\*)?[ \t]*\[#(\d+)\]\(([^()\s]*)\)`)
+)
+
+// planned reads what a planning document says of an issue: a payload (case A), a line that names the issue (B), or
+// neither (C).
+func (r *handoffReader) planned() {
+	v := r.out.Values
+	v["case"], v["payload"], v["payload_text"], v["issue_number"], v["issue_url"] = "C", nil, nil, nil, nil
+	for n, text := range r.doc.ProseLines() {
+		if issue := issueMark().FindStringSubmatch(text); issue != nil && v["issue_url"] == nil {
+			v["case"], v["issue_url"] = "B", issue[2]
+			if number, err := strconv.Atoi(issue[1]); err == nil {
+				v["issue_number"] = number
+			}
+		}
+		if !handoffMark().MatchString(text) {
+			continue
+		}
+		var body []string
+		for at := n + 1; at <= r.doc.LineCount() && !strings.Contains(r.doc.Line(at), "-->"); at++ {
+			body = append(body, r.doc.Line(at))
+		}
+		written := strings.Join(body, "\n")
+		if payload, ok := payloadOf(r.findings, written, n); ok {
+			v["case"], v["payload"], v["payload_text"] = "A", payload, strings.TrimSpace(written)
+		}
+		return
+	}
+	if v["case"] == "C" {
+		r.add(codeNoField, r.title, "add the line '> GitHub Issue: [#1](address)', or start afresh",
+			"expected an analyst-handoff comment or a line 'GitHub Issue', got neither")
+	}
+}
