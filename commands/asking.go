@@ -24,7 +24,21 @@ func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *co
 	if l.Ask == nil || l.Typed && !asks {
 		return inv, argspec.Values{}, use
 	}
-	talk := question.NewInterview(l.items(use))
+	inv, err := l.interview(ctx, use, l.items(use), func(answers []string) formats.Invocation {
+		return filled(inv, use.Open, answers)
+	})
+	if err != nil {
+		return inv, argspec.Values{}, err
+	}
+	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
+	return inv, values, err
+}
+
+// interview asks for what a line lacks and gives the line that the answers make.
+func (l *Library) interview(ctx context.Context, use *argspec.UsageError, items []question.Item,
+	line func(answers []string) formats.Invocation,
+) (formats.Invocation, error) {
+	talk := question.NewInterview(items)
 	head := []string{use.Error(), "Enter takes what stands in brackets, 'back' goes back, Ctrl-D leaves."}
 	for done, bad := false, ""; !done; {
 		lines, prompt := talk.Ask()
@@ -32,18 +46,16 @@ func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *co
 		case bad != "": // the question stands above
 			lines = []string{bad}
 		case talk.Reviews(): // whoever leaves, or is refused, has the line
-			lines = append(lines, "  "+filled(inv, use.Open, talk.Answers()).Line)
+			lines = append(lines, "  "+line(talk.Answers()).Line)
 		}
-		line, err := l.Ask(ctx, append(head, lines...), prompt)
+		answer, err := l.Ask(ctx, append(head, lines...), prompt)
 		if err != nil {
-			return inv, argspec.Values{}, err
+			return formats.Invocation{}, err
 		}
 		head = nil
-		done, bad = talk.Answer(line)
+		done, bad = talk.Answer(answer)
 	}
-	inv = filled(inv, use.Open, talk.Answers())
-	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
-	return inv, values, err
+	return line(talk.Answers()), nil
 }
 
 // filled is a line with answers for what it lacks.

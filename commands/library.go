@@ -143,6 +143,9 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && len(use.Open) > 0 {
 		inv, values, err = l.complete(ctx, inv, prog, use)
 	}
+	if err == nil {
+		err = l.choose(ctx, &inv, &prog, &values)
+	}
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -277,7 +280,7 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 }
 
 // noFile is the usage error about a path at which there is no file, with the place where it was named.
-func noFile(command string, specs []argspec.Spec, message, file, raw string) error {
+func noFile(command string, specs []argspec.Spec, message, file, raw string) *argspec.UsageError {
 	e := &argspec.UsageError{Command: command, Message: message, Specs: specs, Line: "/" + command + " " + raw}
 	e.Pos, e.End = len(e.Line), len(e.Line)
 	if at := strings.LastIndex(e.Line, file); at >= 0 {

@@ -12,6 +12,7 @@ type UnknownCommandError struct {
 	Name       string   // without the slash
 	DidYouMean []string // without the slash, nearest first, at most three
 	LeftOut    string   // the file that has this name and could not be taken, and why; empty: none
+	Subagent   bool     // the caller found that a subagent has this name
 }
 
 // Error names the command that is not there.
@@ -24,6 +25,9 @@ func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsag
 func (e *UnknownCommandError) Help() string {
 	if e.LeftOut != "" {
 		return clipped(e.LeftOut, 300)
+	}
+	if e.Subagent {
+		return "'" + e.Name + "' is a subagent: run /agent " + e.Name
 	}
 	if strings.ContainsFunc(e.Name, unicode.IsSpace) {
 		return "quote only the words that belong together, or give the whole line to 'tercet run'"

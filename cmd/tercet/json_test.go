@@ -80,6 +80,7 @@ var answers = []answered{
 	{"approve", "OPEN", "tercet.answer/1", 0, ""},
 	{"resume", "OPEN", returned, 0, ""},
 	{"run", "/ask --yes", returned, 0, "DONE=metadata.run"},
+	{"agent", "", returned, 0, ""},
 	{"runs", "", "tercet.runs/1", 0, ""},
 	{"verify", "DONE", "tercet.verify/1", 0, ""},
 	{"diff", "OPEN DONE", "tercet.diff/1", 1, ""},

@@ -177,6 +177,15 @@ func runVerb(cmd *cobra.Command, a *app) run {
 	}
 }
 
+// agentVerb is /agent by another name.
+func agentVerb(cmd *cobra.Command, a *app) run {
+	cmd.Flags().SetInterspersed(false)
+	a.flags.line(cmd)
+	return func(c call) error {
+		return c.slash(c.ctx, router.Line{Words: append([]string{"/agent"}, c.args...)})
+	}
+}
+
 // slash runs one slash command and prints its return.
 func (a *app) slash(ctx context.Context, line router.Line) error {
 	w, err := a.world(ctx)
@@ -186,6 +195,10 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	route, err := w.table.Route(line)
 	if err == nil {
 		err = w.table.Alone(line)
+	}
+	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
+		info, known := w.set.Agent(unknown.Name)
+		unknown.Subagent = known && !info.Builtin
 	}
 	if err != nil {
 		return err

@@ -131,6 +131,10 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	case !bare:
 		var v argspec.Values
 		if v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words); err == nil {
+			prog, err = c.library.Settled(c.ctx, r.Name, prog, v)
+		}
+		if err == nil {
+			e.Page = outline.PageOf(prog, c.facts)
 			err, e.Missing = e.For(rest(args), v, c.facts), c.library.Missing(c.ctx, prog, v)
 		}
 	}

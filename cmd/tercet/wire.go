@@ -156,7 +156,7 @@ func (w *world) builtin(name string) subagents.Agent {
 	case "error-diagnostics":
 		return builtin.Diagnostics{Errors: w.problems}
 	case "reference":
-		return builtin.Reference{Catalog: w.catalog}
+		return builtin.Reference{Catalog: w.catalog, Set: w.set}
 	}
 	return failing(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
 }

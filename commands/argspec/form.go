@@ -26,7 +26,12 @@ func (s *Spec) value(text string) (v any, want string) {
 			return nil, "text"
 		}
 		return s.matched(text)
+	case Subagent:
+		return text, unless(subagentForm().MatchString(text), "name of a subagent")
 	case String:
+		if name, _, pair := strings.Cut(text, "="); s.Of != "" && (name == "" || !pair) {
+			return nil, "NAME=VALUE"
+		}
 		if len(s.Values) > 0 {
 			return s.choice(text)
 		}
@@ -71,6 +76,9 @@ func (s *Spec) value(text string) (v any, want string) {
 	}
 	return nil, "argument of a known type"
 }
+
+// subagentForm is the form of a subagent's name, with the language or the folder that may stand with it.
+var subagentForm = lazy.Regexp(`^[a-z][a-z0-9-]*([:@][a-z][a-z0-9-]*)*$`)
 
 var taskList = lazy.Regexp(`^[0-9]+[-,]`)
 

@@ -29,11 +29,13 @@ const (
 	Task     Type = "task"
 	Tasks    Type = "tasks"
 	JSON     Type = "json"
+	Subagent Type = syntax.Subagent
 )
 
 // types are the words of all types.
 var types = []string{
 	"string", "path", "enum", "text", "integer", "number", "boolean", "duration", "task", "tasks", "json",
+	syntax.Subagent,
 }
 
 // String is the word as it stands in a command file.
@@ -55,6 +57,7 @@ type Spec struct {
 	Complete    string   // how the terminal completes it
 	Ask         bool     // asked with what is missing, although the line may lack it
 	Unless      []string // arguments beside which this one is neither required nor asked
+	Of          string   // the argument of type subagent whose input this one gives
 	Pos         formats.Pos
 }
 
@@ -86,6 +89,7 @@ func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 	c.order()
 	for i := range args {
 		c.unless(&args[i])
+		c.of(&args[i])
 	}
 	return c.specs, c.found
 }
@@ -116,6 +120,9 @@ func (c *checker) argument(a *syntax.Argument) {
 		help := cmp.Or(nearest.Help(a.Type.Text, types), "the types are "+strings.Join(types, ", "))
 		c.report(CodeType, a.Type.Pos, help, "expected argument type, got %q", a.Type.Text)
 		return
+	}
+	if s.Type == Subagent {
+		s.Complete = cmp.Or(s.Complete, "subagents")
 	}
 	if c.keys(a, &s) && a.Default != nil {
 		c.byDefault(a, &s)
@@ -294,6 +301,27 @@ func (c *checker) unless(a *syntax.Argument) {
 			c.specs[at].Unless = append(c.specs[at].Unless, w.Text)
 		}
 	}
+}
+
+// of takes over the subagent whose input an argument gives.
+func (c *checker) of(a *syntax.Argument) {
+	if a.Of == nil {
+		return
+	}
+	at := slices.IndexFunc(c.specs, func(s Spec) bool { return s.Name == a.Name.Text })
+	if at < 0 {
+		return
+	}
+	s := &c.specs[at]
+	if s.Type != Text && (s.Type != String || !s.Repeat) {
+		c.report(CodeKey, a.Of.Pos, "make it a text, or a string with repeat: true",
+			"'of' belongs to a text, or to a string that may be repeated")
+	}
+	if !slices.ContainsFunc(c.specs, func(s Spec) bool { return s.Name == a.Of.Text && s.Type == Subagent }) {
+		c.report(CodeKey, a.Of.Pos, "declare one: {name: "+a.Of.Text+", type: subagent}",
+			"no argument of type subagent is named '%s'", a.Of.Text)
+	}
+	s.Of = a.Of.Text
 }
 
 // order checks the positional arguments against each other.

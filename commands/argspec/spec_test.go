@@ -63,6 +63,23 @@ func TestSpecsFindings(t *testing.T) {
 			[]string{"f.md:3:43: E054: no other argument is named 'a'", "f.md:3:46: E054: no other argument is named 'c'"},
 		},
 		{
+			"of",
+			[]syntax.Argument{
+				at(arg("who", argspec.Subagent), 2),
+				at(with(arg("a", argspec.Text), func(a *syntax.Argument) { a.Of = &syntax.Word{Text: "who"} }), 3),
+				at(with(arg("b", argspec.String), func(a *syntax.Argument) {
+					a.Of, a.Flag = &syntax.Word{Text: "who", Pos: formats.Pos{Line: 4, Col: 40}}, true
+				}), 4),
+				at(with(arg("c", argspec.String), func(a *syntax.Argument) {
+					a.Of, a.Flag, a.Repeat = &syntax.Word{Text: "b", Pos: formats.Pos{Line: 5, Col: 40}}, true, true
+				}), 5),
+			},
+			[]string{
+				"f.md:4:40: E054: 'of' belongs to a text, or to a string that may be repeated",
+				"f.md:5:40: E054: no argument of type subagent is named 'b'",
+			},
+		},
+		{
 			"letters",
 			[]syntax.Argument{
 				at(with(arg("a", argspec.String), func(a *syntax.Argument) { a.Short = "x" }), 3),

@@ -58,6 +58,9 @@ func (s *Spec) placeholder() string {
 	if s.Type == Tasks {
 		words = append([]string{"N,N-N"}, words...)
 	}
+	if s.Of != "" {
+		words = []string{"NAME=VALUE"}
+	}
 	return cmp.Or(strings.Join(words, "|"), placeholders[s.Type], "TEXT")
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"tercet/commands/argspec"
 	"tercet/commands/syntax"
 	"tercet/formats"
 )
@@ -105,7 +106,9 @@ func checkDefaults(c *compiler) {
 			workers, names = append(workers, a), append(names, sorted(a.Inputs)...)
 		}
 	}
-	if len(c.file.Unread) > 0 {
+	// Which subagent an argument names, and so what it takes, is known when a line is.
+	anyone := func(a argspec.Spec) bool { return a.Type == argspec.Subagent }
+	if len(c.file.Unread) > 0 || slices.ContainsFunc(c.prog.Args, anyone) {
 		return
 	}
 	slices.Sort(names)

@@ -311,6 +311,9 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 		one, _ := c.call(w, info, w.Pos) // the same
 		info.Call.Among = append(info.Call.Among, one)
 	}
+	if a.Among == nil { // the line names it, and then the program is compiled with it
+		info.Call.With = c.input(info.With, info.Call.Info)
+	}
 }
 
 func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, ok bool) {

@@ -75,7 +75,7 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 		}
 		names = append(names, one.Agent)
 	}
-	if s.dry.on {
+	if s.dry.on && names != nil {
 		return s.Call.Among[0], nil
 	}
 	return nil, formats.Fail(formats.CodeValidationFailed, "name it under among",

@@ -205,7 +205,11 @@ func (n *Node) way(on, to string) { n.Ways = append(n.Ways, Way{On: on, To: to})
 // calls fills in whom the step may call, and how long that may take.
 func (n *Node) calls(c *compile.Call) {
 	n.Agents = []string{c.Agent}
-	if len(c.Among) > 0 {
+	switch {
+	case c.Agent == "" && len(c.Among) == 0:
+		n.Does = "the one that the line names"
+		n.Agents = []string{"the one that the line names"}
+	case len(c.Among) > 0:
 		n.Agents = nil
 		for _, one := range c.Among {
 			n.Agents = append(n.Agents, one.Agent)

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -92,6 +93,25 @@ type Argument struct {
 	Complete    string
 	Ask         bool
 	Unless      []Word
+	Of          *Word // nil if absent
+}
+
+// Subagent is the type of an argument that names a subagent.
+const Subagent = "subagent"
+
+// Chosen gives the argument of type subagent that is all of an expression, as in `delegate: $args.name`; empty for any
+// other one.
+func (f *Front) Chosen(pick *Text) string {
+	if pick == nil || !pick.Whole || len(pick.Parts) != 1 || pick.Parts[0].Expr == nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(pick.Parts[0].Expr.Src, "$args.")
+	if ok && slices.ContainsFunc(f.Arguments, func(a Argument) bool {
+		return a.Name.Text == name && a.Type.Text == Subagent
+	}) {
+		return name
+	}
+	return ""
 }
 
 // During is the preflight status.

@@ -140,7 +140,7 @@ func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}
 	b.parts("delegate", d)
 	if isScalar(v) && strings.Contains(v.Value, "$") {
-		if d.Pick = b.text(v); len(d.Among) == 0 {
+		if d.Pick = b.text(v); len(d.Among) == 0 && b.file.Front.Chosen(d.Pick) == "" {
 			b.report(CodeValue, d.Pos, "add among: [subagent, subagent]", "a subagent that an expression names needs 'among'")
 		}
 		return d

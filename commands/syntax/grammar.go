@@ -110,7 +110,7 @@ var argumentForm = Form{
 	Name: "argument", What: "an argument",
 	Keys: []Key{
 		{"name", "word", "lower case letters, digits and _"},
-		{"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks or json"},
+		{"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks, json or subagent"},
 		{"required", "boolean", "the command does not start without it"},
 		{"default", "value", "taken when it is not given"},
 		{"description", "text", "for the help"},
@@ -124,6 +124,7 @@ var argumentForm = Form{
 		{"complete", "text", "what completion offers"},
 		{"ask", "boolean", "asked with what is missing, although not required; an empty line leaves it out"},
 		{"unless", "words", "arguments beside which this one is neither required nor asked"},
+		{"of", "word", "the argument of type subagent whose input this gives: a text, or NAME=VALUE"},
 	},
 }
 

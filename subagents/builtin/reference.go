@@ -1,12 +1,14 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/subagents"
 )
 
 // Catalog knows the commands.
@@ -15,16 +17,25 @@ type Catalog interface {
 	Text(name string) (string, error)
 }
 
-// Reference is reference: the text of /help.
-type Reference struct{ Catalog Catalog }
+// Reference is reference: the text of /help, and of /agent without a name.
+type Reference struct {
+	Catalog Catalog
+	Set     *subagents.Set
+}
 
-// Run gives the page of one command, or the list of all.
+// Run gives the page of one command, the list of the subagents, or that of the commands.
 func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
-	in.only("name")
+	in.only("name", "subagents")
 	name := in.text("name")
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
+	}
+	if r.Input["subagents"] == true {
+		list := h.subagents()
+		return formats.Return{
+			Status: formats.StatusCompleted, Summary: formats.Count(len(list), "subagent"), Text: bounded(menu(list)),
+		}, nil
 	}
 	list := h.Catalog.List()
 	summary, text := fmt.Sprintf("%d commands", len(list)), menu(list)
@@ -36,6 +47,22 @@ func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, er
 		summary = "/" + strings.TrimPrefix(name, "/")
 	}
 	return formats.Return{Status: formats.StatusCompleted, Summary: summary, Text: bounded(text)}, nil
+}
+
+// subagents lists those that can be run alone, with their tools and statuses; a variant for a language is its first
+// one's.
+func (h Reference) subagents() []formats.CommandInfo {
+	var out []formats.CommandInfo
+	for _, name := range h.Set.Names() {
+		info, _ := h.Set.Agent(name)
+		if info.Builtin || strings.Contains(name, "@") {
+			continue
+		}
+		tools, statuses := strings.Join(info.Tools, ", "), strings.Join(formats.Words(info.Statuses), ", ")
+		out = append(out, formats.CommandInfo{Usage: name, Description: fmt.Sprintf("%s\n%s; returns %s", info.Description,
+			cmp.Or(tools, "no tools"), cmp.Or(statuses, "any status"))})
+	}
+	return out
 }
 
 // menu lists the commands, a line each.
@@ -54,7 +81,8 @@ func menu(list []formats.CommandInfo) string {
 		} else if n > wide {
 			gap = "\n" + strings.Repeat(" ", wide+2)
 		}
-		lines = append(lines, c.Usage+gap+c.Description)
+		about := strings.ReplaceAll(c.Description, "\n", "\n"+strings.Repeat(" ", wide+2))
+		lines = append(lines, c.Usage+gap+about)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,324 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tercet/commands/argspec"
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/nearest"
+	"tercet/internal/question"
+)
+
+// choice is a subagent that a line names, and the input that the line gives it.
+type choice struct {
+	*Library
+	inv     formats.Invocation
+	prog    *compile.Program
+	values  argspec.Values
+	arg     string // that names it
+	info    formats.AgentInfo
+	input   map[string]any
+	lacking []lack
+}
+
+// lack is an input that a subagent needs and a line does not give: an argument of the command, or NAME=VALUE.
+type lack struct {
+	spec  argspec.Spec // of the argument that gives it
+	input string       // its name; empty: the argument is the input
+	what  formats.Input
+}
+
+// choose compiles a program for the subagents that its line names, so that their contracts are held as if the file
+// named them. What they need and the line lacks is asked for.
+func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **compile.Program,
+	values *argspec.Values,
+) error {
+	var tree *syntax.File
+	for _, spec := range (*prog).Args {
+		name, ok := get(values, spec.Name).(string)
+		if spec.Type != argspec.Subagent || !ok {
+			continue
+		}
+		c := choice{Library: l, inv: *inv, prog: *prog, values: *values, arg: spec.Name, input: map[string]any{}}
+		if err := c.take(ctx, name); err != nil {
+			return err
+		}
+		if len(c.lacking) > 0 {
+			whole, err := c.ask(ctx)
+			if err == nil {
+				*inv = whole
+				*values, err = argspec.Bind(inv.Name, (*prog).Args, inv.Raw, inv.Words)
+			}
+			if err != nil {
+				return err
+			}
+			return l.choose(ctx, inv, prog, values)
+		}
+		if tree == nil {
+			tree = syntax.Read((*prog).File.Name, (*prog).File.Src)
+		}
+		c.settle(tree)
+	}
+	if tree == nil {
+		return nil
+	}
+	settled, err := compile.Compile(tree, l.Env)
+	if err == nil {
+		*prog = settled
+	}
+	return err
+}
+
+// Settled is the program of a line as it would run: with the subagents that the line names. Nothing is asked.
+func (l *Library) Settled(ctx context.Context, name string, prog *compile.Program, values argspec.Values) (
+	*compile.Program, error,
+) {
+	quiet, inv := *l, formats.Invocation{Name: name}
+	quiet.Ask = nil
+	err := quiet.choose(ctx, &inv, &prog, &values)
+	return prog, err
+}
+
+func get(values *argspec.Values, name string) any {
+	v, _ := values.Get(name)
+	return v
+}
+
+// take looks the subagent up, and reads what the line gives it.
+func (c *choice) take(ctx context.Context, name string) error {
+	info, ok := c.Env.Agent(name)
+	switch {
+	case !ok:
+		help := "'/agent' lists the subagents"
+		if near := nearest.Help(name, c.Env.Names()); near != "" {
+			help = near
+		}
+		return formats.Fail(formats.CodeNotFound, help, "unknown subagent %q", name)
+	case info.Builtin:
+		return formats.Fail(formats.CodeDenied, "'/agent' lists those that you can run alone",
+			"subagent %s is built in: only commands call it", name)
+	}
+	if c.info = info; info.Name == "" {
+		c.info.Name = name
+	}
+	for i := range c.prog.Args {
+		spec := &c.prog.Args[i]
+		if v := get(&c.values, spec.Name); spec.Of == c.arg && v != nil {
+			if err := c.read(ctx, v); err != nil {
+				return err
+			}
+		}
+	}
+	c.needs()
+	return nil
+}
+
+// read takes what one argument gives: a text, or pairs.
+func (c *choice) read(ctx context.Context, v any) error {
+	if text, ok := v.(string); ok {
+		for _, name := range []string{"request", "prompt", "question", "text"} {
+			if _, takes := c.info.Inputs[name]; takes || c.info.Inputs == nil {
+				c.input[name] = text
+				return nil
+			}
+		}
+		return c.misuse(text, c.inputs(), "subagent %s takes no text", c.info.Name)
+	}
+	for _, one := range v.([]any) { //nolint:errcheck // a repeated argument is a list of what its type gives
+		pair, _ := one.(string) //nolint:errcheck // the same
+		name, text, _ := strings.Cut(pair, "=")
+		in, takes := c.info.Inputs[name]
+		if _, twice := c.input[name]; twice {
+			return c.misuse(pair, "leave one out", "expected input %s once, got it again", name)
+		}
+		switch {
+		case c.info.Inputs == nil:
+		case !takes:
+			help := nearest.Help(name, slices.Sorted(maps.Keys(c.info.Inputs)))
+			if help == "" {
+				help = c.inputs()
+			}
+			return c.misuse(pair, help, "subagent %s takes no input %q", c.info.Name, name)
+		}
+		value, want := inputValue(in, text)
+		if want != "" {
+			return c.misuse(pair, "", "expected %s for input %s, got %.60q", want, name, text)
+		}
+		if in.Document != "" {
+			if ok, err := c.exists(ctx, text); err != nil {
+				return err
+			} else if !ok {
+				return c.misuse(pair, "", "expected a file of the project for input %s, got %.60q", name, text)
+			}
+		}
+		c.input[name] = value
+	}
+	return nil
+}
+
+func (c *choice) exists(ctx context.Context, file string) (bool, error) {
+	if c.Docs == nil {
+		return false, noWorkspace(c.inv.Name)
+	}
+	return c.Docs.Exists(ctx, file)
+}
+
+// inputValue reads an input: a text as it is, everything else as JSON. What was wanted is told where it is none.
+func inputValue(in formats.Input, text string) (value any, want string) {
+	if in.Type == "" || in.Type == formats.TypeAny || in.Type == formats.TypeString {
+		return text, ""
+	}
+	if json.Unmarshal([]byte(text), &value) == nil && in.Type.Holds(value) {
+		return value, ""
+	}
+	want = string(in.Type)
+	switch in.Type { //nolint:exhaustive // the others are words that everybody knows
+	case formats.TypeArray, formats.TypeList, formats.TypeObject:
+		want += " as JSON"
+	}
+	return nil, want
+}
+
+// inputs lists what the subagent can be given.
+func (c *choice) inputs() string {
+	if len(c.info.Inputs) == 0 {
+		return "it takes no input"
+	}
+	return "its inputs are " + strings.Join(slices.Sorted(maps.Keys(c.info.Inputs)), ", ")
+}
+
+// needs finds the inputs that are required and not given: by the line, by an argument of the same name, or by the file.
+func (c *choice) needs() {
+	var pairs *argspec.Spec
+	args := map[string]*argspec.Spec{}
+	for i := range c.prog.Args {
+		spec := &c.prog.Args[i]
+		if args[spec.Name] = spec; spec.Of == c.arg && spec.Repeat {
+			pairs = spec
+		}
+	}
+	if name := argspec.TaskName(c.prog.Args); name != "" {
+		args["task"] = args[name] // which binds $task
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.info.Inputs)) {
+		in := c.info.Inputs[name]
+		if _, given := c.input[name]; given || !in.Required {
+			continue
+		}
+		switch arg := args[name]; {
+		case arg != nil && get(&c.values, arg.Name) == nil:
+			c.lacking = append(c.lacking, lack{spec: *arg})
+		case arg == nil && pairs != nil && !c.inFile(name):
+			c.lacking = append(c.lacking, lack{*pairs, name, in})
+		}
+	}
+}
+
+// inFile tells whether the file gives an input.
+func (c *choice) inFile(name string) bool {
+	d := c.prog.File.Defaults
+	found := d != nil && has(d.With, name)
+	syntax.Walk(c.prog.File.Steps, func(n any) bool {
+		s, ok := n.(*syntax.Step)
+		found = found || ok && c.delegate(s) != nil && has(s.With, name)
+		return true
+	})
+	return found
+}
+
+func has(list []syntax.Field, name string) bool {
+	return slices.ContainsFunc(list, func(f syntax.Field) bool { return f.Key.Text == name })
+}
+
+// delegate is that of a step which calls the chosen subagent, nil for another one.
+func (c *choice) delegate(s *syntax.Step) *syntax.Delegate {
+	d, ok := s.Action.(*syntax.Delegate)
+	if loop, is := s.Action.(*syntax.Foreach); is {
+		d, ok = loop.Delegate, loop.Delegate != nil
+	}
+	if ok && d.Pick != nil && len(d.Among) == 0 && c.prog.File.Front.Chosen(d.Pick) == c.arg {
+		return d
+	}
+	return nil
+}
+
+// settle names the subagent in the steps that call it, with its input.
+func (c *choice) settle(tree *syntax.File) {
+	for _, list := range [][]*syntax.Step{tree.Steps, tree.Between, tree.Errors} {
+		syntax.Walk(list, func(n any) bool {
+			s, ok := n.(*syntax.Step)
+			if !ok {
+				return true
+			}
+			d := c.delegate(s)
+			if d == nil {
+				return true
+			}
+			d.Agent, d.Pick = syntax.Word{Pos: d.Pos, Text: c.info.Name}, nil
+			for _, name := range slices.Sorted(maps.Keys(c.input)) {
+				if !has(s.With, name) {
+					value := &syntax.Value{Pos: d.Pos, Lit: c.input[name]}
+					s.With = append(s.With, syntax.Field{Key: syntax.Word{Pos: d.Pos, Text: name}, Value: value})
+				}
+			}
+			return true
+		})
+	}
+}
+
+// misuse is the usage error about a word of the line.
+func (c *choice) misuse(word, help, format string, args ...any) error {
+	e := noFile(c.inv.Name, c.prog.Args, fmt.Sprintf(format, args...), word, c.values.Raw)
+	e.Advice = help
+	return e
+}
+
+// ask asks for what is lacking and gives the whole line; where nobody is asked, the error says what is missing.
+func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
+	var missing, examples []string
+	var items []question.Item
+	for _, one := range c.lacking {
+		if one.input == "" {
+			item := c.items(&argspec.UsageError{Open: []argspec.Spec{one.spec}})[0]
+			item.Optional = false
+			items = append(items, item)
+			missing, examples = append(missing, one.spec.Label()), append(examples, strings.Trim(one.spec.Shape(), "[]"))
+			continue
+		}
+		label := one.spec.Label() + " " + one.input + "="
+		missing, examples = append(missing, label+string(one.what.Type)), append(examples, label+"...")
+		items = append(items, question.Item{
+			Name: one.input, Text: "input of " + c.info.Name, Check: func(answer string) string {
+				if _, want := inputValue(one.what, answer); want != "" {
+					return fmt.Sprintf("expected %s for input %s, got %.60q", want, one.input, answer)
+				}
+				return ""
+			},
+		})
+	}
+	use := &argspec.UsageError{
+		Command: c.inv.Name, Message: "subagent " + c.info.Name + " needs " + strings.Join(missing, ", "),
+		Advice: "add " + strings.Join(examples, " "), Specs: c.prog.Args, Line: "/" + c.inv.Name + " " + c.values.Raw,
+	}
+	use.Pos, use.End = len(use.Line)+1, len(use.Line)+1
+	if c.Ask == nil {
+		return formats.Invocation{}, use
+	}
+	return c.interview(ctx, use, items, func(answers []string) formats.Invocation {
+		var open []argspec.Spec
+		texts := slices.Clone(answers)
+		for i, one := range c.lacking[:len(answers)] {
+			if open = append(open, one.spec); one.input != "" && texts[i] != "" {
+				texts[i] = one.input + "=" + texts[i]
+			}
+		}
+		return filled(c.inv, open, texts)
+	})
+}
