@@ -57,6 +57,13 @@ func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	return DocumentOptions{}.Parse(profile, file, src)
 }
 
+// ReadDocument reads a document that a person or another system wrote, for what is needed of it: it is as ParseDocument
+// gives it, but only what keeps a plan from being worked on is an error, which is no phase, two of one number, or a
+// heading that means a phase and is none. Everything else that its profile asks for is a warning.
+func ReadDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
+	return DocumentOptions{Needed: true}.Parse(profile, file, src)
+}
+
 // Parse is ParseDocument with options.
 func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Diagnostics) {
 	d := &Document{
@@ -77,7 +84,7 @@ func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Di
 		r := &handoffReader{findings: f, rules: rules, opt: o, out: d}
 		r.read(src)
 	default:
-		r := &docReader{findings: f, profile: p, out: d}
+		r := &docReader{findings: f, profile: p, out: d, needed: o.Needed}
 		r.read(src)
 	}
 	return d, f.result(src)
@@ -93,13 +100,28 @@ type docReader struct {
 	profile profile
 	doc     *md.Document
 	out     *Document
+	needed  bool // only what is needed is an error
+	dense   bool // lines end with CRLF
+	open    bool // a fence or a comment is not closed, so that nothing can be added
+	title   int  // last line of the title, 0 without one
+}
+
+// want reports what a document should have and can be used without.
+func (r *docReader) want(code string, at Pos, help, format string, args ...any) {
+	r.add(code, at, help, format, args...)
+	if d := &r.list[len(r.list)-1]; r.needed {
+		d.Severity = SeverityWarning
+	}
 }
 
 func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
-	r.doc = doc
+	r.doc, r.dense, r.open = doc, bytes.Contains(src, []byte("\r\n")), len(problems) > 0
 	for _, p := range problems {
 		markdownFound(r.findings, p)
+		if d := &r.list[len(r.list)-1]; r.needed && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
+			d.Severity = SeverityWarning
+		}
 	}
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
@@ -128,10 +150,24 @@ func markdownFound(f *findings, p md.Problem) {
 	f.add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
+// swallows tells whether a phase stands behind a line at which a fence opens that nothing closes.
+func (r *docReader) swallows(line int) bool {
+	for n := line + 1; n <= r.doc.LineCount(); n++ {
+		text := strings.TrimSpace(r.doc.Line(n))
+		if strings.HasPrefix(text, "##") && phaseLike().MatchString(strings.TrimLeft(text, "#")) {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *docReader) headings() {
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
-			r.out.Title = b.Text
+			r.out.Title, r.title = b.Text, b.End.Line
+			if next := strings.TrimSpace(r.doc.Line(r.title + 1)); next != "" && strings.Trim(next, "=") == "" {
+				r.title++
+			}
 		}
 	}
 	const help = "start with '# Title'"
@@ -141,6 +177,7 @@ func (r *docReader) headings() {
 		r.add(codeNoHeading, r.start(), help, "expected a heading as the title, got none")
 	default:
 		r.add(codeNoTitle, r.start(), help, "the document has no title")
+		r.offerTitle()
 	}
 }
 
@@ -151,7 +188,7 @@ func (r *docReader) start() Pos { return Pos{Line: r.doc.BodyLine, Col: 1} }
 func (r *docReader) metadata() {
 	at := r.start()
 	places := map[string]Pos{}
-	last := ""
+	last, end := "", r.title
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 {
 			if b.Level > 1 {
@@ -174,21 +211,29 @@ func (r *docReader) metadata() {
 					r.out.Fields[name] = value
 					places[name] = Pos{Line: b.Pos.Line + i, Col: b.Pos.Col}
 				}
+				end = r.lastOf(b.Pos.Line, b.End.Line)
 			case last != "" && (b.Depth > 0 || b.Kind == md.Item && i > 0):
 				r.out.Fields[last] = strings.TrimPrefix(r.out.Fields[last]+", "+line, ", ")
+				end = r.lastOf(b.Pos.Line, b.End.Line)
 			default:
 				last = ""
 			}
 		}
 	}
+	first := end == r.title
 	for _, name := range r.profile.fields {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
-			r.add(codeNoField, at, r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
+			r.want(codeNoField, at, r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
 				"expected a metadata bullet '%s', got none", name)
+			r.offerField(name, end, first)
+			first = false
 		case value == "" || placeholder(value, false):
-			r.add(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing", name)
+			r.want(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing", name)
+			if value == "" {
+				r.offerValue(places[name])
+			}
 		}
 	}
 }
@@ -208,28 +253,36 @@ func (r *docReader) missing(line, name string, there []string) string {
 
 func (r *docReader) sections() {
 	places := map[string]int{}
+	var phases *md.Section
 	for _, s := range r.doc.Sections(2) {
 		name, known := canonical(s.Title(), r.profile.sections)
 		if first, twice := places[name]; twice {
 			if known {
 				help := fmt.Sprintf("join it with the one on line %d", first)
-				r.add(codeTwice, s.Heading.Pos, help, "section '%s' stands twice", name)
+				r.want(codeTwice, s.Heading.Pos, help, "section '%s' stands twice", name)
 			}
 			continue
 		}
 		places[name] = s.Line()
 		r.out.Sections[name] = r.text(s.Line()+1, s.EndLine)
 		if name == r.profile.phases && known {
-			r.phases(s)
+			phases = &s
 		} else if known && !said(s.Blocks) {
-			r.add(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
+			r.want(codeEmptySection, s.Heading.Pos, helpEmpty, "section '%s' says nothing", name)
+			if r.out.Sections[name] == "" {
+				r.offer(r.behind(s.Line()), r.before(s.Line(), "\n\n"+nothing))
+			}
 		}
+	}
+	if phases != nil || r.profile.strict {
+		r.phases(phases)
 	}
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
-			r.add(codeNoSection, end, r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
+			r.want(codeNoSection, end, r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
 				"expected a section '%s', got none", name)
+			r.offerSection(name, places)
 		}
 	}
 }

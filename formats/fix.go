@@ -45,7 +45,7 @@ func applied(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 			all = append(all, change{from, to, d})
 		}
 	}
-	slices.SortFunc(all, func(x, y change) int { return cmp.Or(x.from-y.from, x.to-y.to) })
+	slices.SortStableFunc(all, func(x, y change) int { return cmp.Or(x.from-y.from, x.to-y.to) })
 	var out []byte
 	var done []Diagnostic
 	at := 0

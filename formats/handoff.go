@@ -29,6 +29,7 @@ func Variants(profile string) []string {
 // DocumentOptions say how a document is read; the zero value reads the current form and asks for no file.
 type DocumentOptions struct {
 	Variant string
+	Needed  bool // as ReadDocument does
 	// Exists tells whether a path that a document names leads to a file of the project; nil: it is not asked.
 	Exists func(path string) bool
 }

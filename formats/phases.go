@@ -1,12 +1,10 @@
 package formats
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tercet/internal/lazy"
 	"tercet/internal/md"
 )
 
@@ -26,37 +24,95 @@ var labels = []string{
 	labelAcceptance,
 }
 
-// phases reads the phase list out of its section.
-func (r *docReader) phases(section md.Section) {
-	last := 0
-	for _, s := range section.Sections(3) {
-		at := s.Heading.Pos
-		p, problem := phaseHeading(s.Title())
-		if problem != "" && !r.profile.strict {
-			continue
+// phases reads the phase list: the headings of level 3 and 4 that name a phase, in the section that is for them, or, if
+// none is there, in all of the document.
+func (r *docReader) phases(section *md.Section) {
+	last, first := len(r.doc.Blocks), 0
+	if section != nil {
+		first = slices.IndexFunc(r.doc.Blocks, func(b md.Block) bool { return b.Pos == section.Heading.Pos }) + 1
+		last = first + len(section.Blocks)
+	}
+	here := r.headingsOf(first, last)
+	if len(here) == 0 && section != nil && r.profile.strict {
+		first, last = 0, len(r.doc.Blocks)
+		here = r.headingsOf(first, last)
+	}
+	for i, at := range here {
+		end := last
+		for k := at + 1; k < last; k++ {
+			if b := &r.doc.Blocks[k]; i+1 < len(here) && k == here[i+1] ||
+				b.Kind == md.Heading && b.Depth == 0 && b.Level <= r.doc.Blocks[at].Level {
+				end = k
+				break
+			}
 		}
-		if p.Number < 0 {
-			r.add(codePhaseHeading, at, fmt.Sprintf("write '### Phase %d: name [NOT STARTED]'", last+1), "%s", problem)
-			continue
-		}
-		if problem != "" {
-			r.add(codePhaseStatus, at, "end the heading with one of "+marks(), "%s", problem)
-		}
-		if p.Number <= last {
-			r.add(codePhaseNumber, at, "number the phases in order", "expected a phase number above %d, got %d", last, p.Number)
-		}
-		last = max(last, p.Number)
-		p.Line = s.Line()
-		p.Source = r.text(s.Line(), s.EndLine)
-		b := phaseReader{docReader: r, phase: &p, at: at}
-		b.read(s.Blocks)
-		r.out.Phases = append(r.out.Phases, p)
+		r.onePhase(at, end)
 	}
 	r.strayPhases(section)
-	if len(r.out.Phases) == 0 && r.profile.strict {
-		r.add(codeNoPhase, section.Heading.Pos, "add '### Phase 1: name [NOT STARTED]'",
-			"expected at least one phase, got none")
+	switch {
+	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
+		r.want(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1}, "move the phases into the section "+sectionPhases,
+			"the phases stand outside of the section %s", sectionPhases)
+	case len(r.out.Phases) == 0 && r.profile.strict:
+		at := r.start()
+		if section != nil {
+			at = section.Heading.Pos
+		}
+		r.add(codeNoPhase, at, "add '### Phase 1: name [NOT STARTED]'", "expected at least one phase, got none")
 	}
+}
+
+// headingsOf gives the blocks that begin a phase, by their index. A deeper heading with the number of the phase around
+// it is a part of that one.
+func (r *docReader) headingsOf(first, last int) (out []int) {
+	level, number := 0, -1 // of the phase around
+	for i := first; i < last; i++ {
+		b := &r.doc.Blocks[i]
+		if b.Kind != md.Heading || b.Depth > 0 {
+			continue
+		}
+		if level > 0 && b.Level <= level {
+			level, number = 0, -1
+		}
+		if b.Level < 3 || b.Level > 4 {
+			continue
+		}
+		p, _ := phaseHeading(b.Text)
+		if p.Number >= 0 && (level == 0 || p.Number != number) {
+			out, level, number = append(out, i), b.Level, p.Number
+		}
+	}
+	return out
+}
+
+// onePhase reads the phase whose heading is the block from, up to the block end.
+func (r *docReader) onePhase(from, end int) {
+	heading := &r.doc.Blocks[from]
+	at := heading.Pos
+	p, problem := phaseHeading(heading.Text)
+	if heading.Level != 3 && r.profile.strict {
+		r.want(codePhaseHeading, at, "make it a heading of level 3 in the section "+sectionPhases,
+			"the heading of phase %d has level %d", p.Number, heading.Level)
+	}
+	if problem != "" && r.profile.strict {
+		r.want(codePhaseStatus, at, "end the heading with one of "+marks(), "%s", problem)
+		r.offerMark(&p, at)
+	}
+	if i := slices.IndexFunc(r.out.Phases, func(o Phase) bool { return o.Number == p.Number }); i >= 0 {
+		r.add(codePhaseNumber, at, "give each phase a number of its own", "phase %d stands twice, first in line %d",
+			p.Number, r.out.Phases[i].Line)
+	} else if last := len(r.out.Phases) - 1; last >= 0 && p.Number < r.out.Phases[last].Number {
+		r.want(codePhaseNumber, at, "number the phases in order", "expected a phase number above %d, got %d",
+			r.out.Phases[last].Number, p.Number)
+	}
+	stop := r.doc.LineCount()
+	if end < len(r.doc.Blocks) {
+		stop = r.doc.Blocks[end].Pos.Line - 1
+	}
+	p.Line, p.Source = at.Line, r.text(at.Line, stop)
+	b := phaseReader{docReader: r, phase: &p, at: at, stop: stop}
+	b.read(r.doc.Blocks[from+1 : end])
+	r.out.Phases = append(r.out.Phases, p)
 }
 
 func marks() string {
@@ -67,59 +123,40 @@ func marks() string {
 	return strings.Join(out, " ")
 }
 
-// strayPhases reports headings that read as a phase but have the wrong level: deeper ones in the section of the phases,
-// higher ones anywhere.
-func (r *docReader) strayPhases(section md.Section) {
-	for _, b := range r.doc.Blocks {
-		inside := b.Pos.Line > section.Line() && b.Pos.Line <= section.EndLine
-		if !r.profile.strict || b.Kind != md.Heading || b.Depth > 0 || b.Level == 3 || b.Level > 3 && !inside {
+// strayPhases reports headings that are none of a phase where only phases belong, and those that mean a phase and
+// cannot be read as one: what stands below them would be taken for a part of another phase, or for nothing.
+func (r *docReader) strayPhases(section *md.Section) {
+	if !r.profile.strict {
+		return
+	}
+	within := 0 // level of the phase around
+	for i := range r.doc.Blocks {
+		b := &r.doc.Blocks[i]
+		if b.Kind != md.Heading || b.Depth > 0 {
 			continue
 		}
-		if p, problem := phaseHeading(b.Text); p.Number >= 0 && problem == "" {
+		inside := section != nil && b.Pos.Line > section.Line() && b.Pos.Line <= section.EndLine
+		read := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Line == b.Pos.Line })
+		p, problem := phaseHeading(b.Text)
+		switch {
+		case read:
+			within = b.Level
+			continue
+		case within > 0 && b.Level <= within:
+			within = 0
+		}
+		switch {
+		case problem == "" && p.Number >= 0 && (b.Level < 3 || b.Level > 4 && inside):
 			r.add(codePhaseHeading, b.Pos, "make it a heading of level 3 in the section "+sectionPhases,
 				"the heading of phase %d has level %d", p.Number, b.Level)
+		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 && phaseLike().MatchString(b.Text):
+			r.add(codePhaseHeading, b.Pos, "write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
+		case inside && b.Level == 3:
+			r.want(codePhaseHeading, b.Pos, "write '### Phase "+strconv.Itoa(len(r.out.Phases)+1)+": name [NOT STARTED]'",
+				"expected the heading of a phase, got %q", b.Text)
 		}
 	}
 }
-
-// phaseHeading reads "Phase N: name [STATUS]". The number is -1 when the text has no such form; a missing or unknown
-// status is a problem and leaves not_started.
-func phaseHeading(text string) (p Phase, problem string) {
-	p = Phase{
-		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
-		Verification: []string{}, DependsOn: []int{},
-	}
-	form := phaseForm().FindStringSubmatch(text)
-	number, name := maxPhase+1, ""
-	if form != nil {
-		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
-		name = strings.TrimSpace(form[2])
-	}
-	mark, marked := "", false
-	if open := strings.LastIndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
-		mark, name, marked = name[open+1:len(name)-1], strings.TrimSpace(name[:open]), true
-	}
-	if number > maxPhase || name == "" {
-		return p, "expected the heading of a phase, got " + strconv.Quote(text)
-	}
-	p.Number, p.Name = number, name
-	word := strings.ToLower(strings.Join(strings.FieldsFunc(mark,
-		func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
-	status, err := ParsePhaseStatus(word)
-	switch {
-	case !marked:
-		return p, fmt.Sprintf("expected a status after the name of phase %d, got none", number)
-	case err != nil:
-		return p, fmt.Sprintf("expected the status of phase %d, got %q", number, mark)
-	}
-	p.Status = status
-	return p, ""
-}
-
-// maxPhase bounds the number of a phase.
-const maxPhase = 9999
-
-var phaseForm = lazy.Regexp(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})[\s\p{Z}]*[:.–—-](.*)$`)
 
 // phaseReader reads the blocks of one phase.
 type phaseReader struct {
@@ -127,6 +164,7 @@ type phaseReader struct {
 
 	phase *Phase
 	at    Pos
+	stop  int    // the last line
 	label string // what the block belongs to; empty before the first label
 	other bool   // under a label that a phase does not have
 	quote md.Pos // end of the quote that the block stands in
@@ -162,17 +200,23 @@ func (r *phaseReader) read(blocks []md.Block) {
 	if !r.profile.strict {
 		return
 	}
-	for _, part := range []struct {
-		missing    bool
-		name, help string
-	}{
-		{placeholder(r.phase.Goal, true), "goal", "add '**Goal**: what is true when the phase is done'"},
-		{len(r.phase.Tasks) == 0, "checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'"},
-		{placeholder(r.phase.Timing, true), "timing", "add '**Timing**: 1h'"},
-	} {
-		if part.missing {
-			r.add(codePhasePart, r.at, part.help, "phase %d has no %s", r.phase.Number, part.name)
+	goal, tasks := placeholder(r.phase.Goal, true), len(r.phase.Tasks) == 0
+	lacks := func(what, help string) {
+		r.want(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
+	}
+	if goal {
+		lacks("goal", "add '**Goal**: what is true when the phase is done'")
+		r.offerParts(true, tasks, false)
+	}
+	if tasks {
+		lacks("checklist of tasks", "add '**Tasks**' with lines '- [ ] what to do'")
+		if !goal {
+			r.offerParts(false, true, false)
 		}
+	}
+	if placeholder(r.phase.Timing, true) {
+		lacks("timing", "add '**Timing**: 1h'")
+		r.offerParts(false, false, true)
 	}
 }
 
@@ -231,9 +275,9 @@ func (r *phaseReader) depends(text string, at Pos) {
 		earlier := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Number == n })
 		switch {
 		case err != nil:
-			r.add(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'", "expected the number of a phase, got %q", w)
+			r.want(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'", "expected the number of a phase, got %q", w)
 		case !earlier:
-			r.add(codeDependsOn, at, "", "phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
+			r.want(codeDependsOn, at, "", "phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
 		case !slices.Contains(r.phase.DependsOn, n):
 			r.phase.DependsOn = append(r.phase.DependsOn, n)
 		}

@@ -128,12 +128,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 		end = start + i
 	}
 	heading := string(src[start:end])
-	kept := strings.TrimRight(heading, " \t\r#*_")
-	tail := heading[len(kept):]
-	if open := strings.LastIndexByte(kept, '['); open >= 0 && strings.HasSuffix(kept, "]") {
-		kept = strings.TrimRight(kept[:open], " \t")
-	}
-	out := slices.Concat(src[:start], []byte(kept+" ["+to.Mark()+"]"+tail), src[end:])
+	out := slices.Concat(src[:start], []byte(remark(heading, to)), src[end:])
 	after, _ := ParsePlan("", out) //nolint:errcheck // other faults do not matter here
 	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
 		return nil, &ValueError{

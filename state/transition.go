@@ -197,7 +197,7 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	if err != nil {
 		return &formats.Failure{Code: formats.CodeIO, Message: "reading the plan " + a.Path, Err: err}
 	}
-	plan, found := formats.ParsePlan(a.Path, src)
+	plan, found := formats.ReadDocument(formats.ProfilePlan, a.Path, src)
 	if found != nil && found.HasErrors() {
 		d.warn(fmt.Sprintf("task %d: its plan %s does not keep the format, so a phase may have been missed", t.Number,
 			a.Path))

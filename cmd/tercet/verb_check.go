@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
@@ -78,6 +79,8 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		"plan, report, summary, review or a short one, discovery or another handoff, command, subagent or secrets "+
 			"(default: guessed from the path)")
 	variant := cmd.Flags().String("variant", "", "seed: read a handoff document of an older form")
+	fix := cmd.Flags().Bool("fix", false, "add what is missing and write the file; nothing else in it is touched")
+	dry := cmd.Flags().Bool("dry-run", false, "with --fix: show the difference; write nothing")
 	return func(c call) error {
 		src, err := c.input(c.args[0])
 		if err != nil {
@@ -85,6 +88,15 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		}
 		profile := cmp.Or(*named, string(formats.GuessArtifactType(c.args[0])))
 		bad := &formats.Diagnostics{}
+		doc := fields{"profile": profile}
+		if *dry && !*fix {
+			return usage("expected --fix with --dry-run")
+		}
+		if *fix {
+			if src, err = completed(c, profile, src, *dry, doc); err != nil {
+				return err
+			}
+		}
 		switch {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
@@ -110,7 +122,7 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		if profile == profileSecrets {
 			well = " holds nothing that looks like a secret"
 		}
-		return c.judge("tercet.format-check/1", fields{"profile": profile}, bad, plain.Line(c.args[0])+well)
+		return c.judge("tercet.format-check/1", doc, bad, plain.Line(c.args[0])+well)
 	}
 }
 
@@ -121,6 +133,37 @@ func fileIn(dir string) func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
 		return err == nil && info.Mode().IsRegular() && filepath.IsLocal(name)
 	}
+}
+
+// completed adds to a document what its profile asks for. It gives the text as it is, or would be.
+func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte, error) {
+	name := c.args[0]
+	switch {
+	case name == "-":
+		return nil, usage("expected a file to write for --fix, got standard input")
+	case slices.Contains(formats.FileProfiles(), profile):
+		return nil, formats.Fail(formats.CodeUsage, "tercet lint --fix "+name, "--fix adds nothing to a %s file", profile)
+	case !dry:
+		if err := c.mayCommand(); err != nil {
+			return nil, err
+		}
+	}
+	out, made := formats.Complete(profile, name, src)
+	doc["fixed"], doc["written"] = len(made), len(made) > 0 && !dry
+	if dry {
+		doc["diff"] = string(diff.Diff(name, src, name, out))
+		if !c.flags.json {
+			c.term.raw([]byte(plain.Passage(string(diff.Diff(name, src, name, out)))))
+		}
+		return out, nil
+	}
+	for _, d := range made {
+		c.term.note("%s: %s: added what was missing: %s", name, d.Code, d.Message)
+	}
+	if len(made) > 0 {
+		return out, lint.Rewrite(name, src, out)
+	}
+	return out, nil
 }
 
 // judge prints findings and ends as they are: with their code, or with a word that all is well.

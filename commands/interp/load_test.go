@@ -11,6 +11,7 @@ import (
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	const plan = "# Plan: fix it\n\n- **Status**: [NOT STARTED]\n\n## Overview\n\nText.\n\n## Phases\n\n### Phase 1: One [NOT STARTED]\n\n- [ ] do it\n"
+	const twice = "### Phase 1: One\n\n### Phase 1: Two\n"
 	const doc = "## Summary\n\nIt works.\n\n## Findings\n\nNone.\n\n## Recommendations\n\nNone.\n\n## References\n\nNone.\n\n## Next Steps\n\nNone.\n"
 	for name, c := range map[string]struct {
 		load, expr string
@@ -31,7 +32,8 @@ func TestLoad(t *testing.T) {
 		"no such document":             {"d: {document: report-short, path: [docs/none.md, b.md]}", "$d", `failed 6 NOT_FOUND: x.md:10:3: no report-short found at "docs/none.md", "b.md"`, 0},
 		"no path":                      {"d: {document: plan, path: '$args | null'}", "$d", "failed 6 NOT_FOUND: x.md:10:3: no plan found: its path is empty", 0},
 		"no document, a question mark": {"d?: {document: plan, path: [b.md]}", "$d | type", "completed 0: null", 0},
-		"a document that is broken":    {"d: {document: plan, path: docs/p.md}", "$d", "failed 1 VALIDATION_FAILED: docs/p.md:", 0},
+		"a document that is broken":    {"d: {document: plan, path: twice.md}", "$d", "failed 1 VALIDATION_FAILED: twice.md:", 0},
+		"a plan of others":             {"d: {document: plan, path: docs/p.md}", "$d.phases[0].name", "completed 0: One", 1},
 		"files":                        {"f: {files: [\"docs/*\"]}", "$f", `completed 0: ["docs/copy.md","docs/p.md","docs/r.md"]`, 0},
 		"no files":                     {"f: {files: [\"none/*\", \"b*\"]}", "$f", "completed 0: []", 0},
 		"no files, a question mark":    {"f?: {files: [\"none/*\"]}", "$f | type", "completed 0: null", 0},
@@ -41,6 +43,7 @@ func TestLoad(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.docs["docs/r.md"], w.docs["docs/copy.md"], w.docs["docs/p.md"] = doc, doc, plan
+			w.docs["twice.md"] = twice
 			ret := w.run(t.Context(), file("", "load:\n  "+c.load, "A: return: \"${{ "+strings.ReplaceAll(c.expr, `"`, `\"`)+" }}\""), "")
 			got := told(ret)
 			if strings.HasSuffix(c.want, ":") {

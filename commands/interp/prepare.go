@@ -297,7 +297,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		}
 		return nil, r.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
-	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
+	doc, bad := formats.DocumentOptions{Needed: true, Exists: func(name string) bool {
 		_, err := r.cfg.Docs.Open(r.ctx, name)
 		return err == nil
 	}}.Parse(profile, found, src)
@@ -310,7 +310,25 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			r.warn("%s", d.Error())
 		}
 	}
+	if !formats.IsHandoff(profile) {
+		r.notHeld(profile, found, bad)
+	}
 	return doc.Any(), nil
+}
+
+// notHeld warns once of all that a document of others lacks of its profile.
+func (r *run) notHeld(profile, name string, d *formats.Diagnostics) {
+	if d == nil {
+		return
+	}
+	list := slices.DeleteFunc(slices.Clone(d.List), func(one formats.Diagnostic) bool {
+		return strings.HasPrefix(one.Code, "W") // of every document
+	})
+	if len(list) > 0 {
+		r.warn("%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to add what is missing: %s",
+			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col, list[0].Message,
+			"tercet format check --fix --profile "+profile+" "+name)
+	}
 }
 
 // paths reads a path or a list of paths; everything else in it is left out.

@@ -59,7 +59,8 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 type draft struct {
 	task     *formats.Task
 	phases   []formats.Phase
-	copied   int // phases taken over from the plan before
+	copied   int  // completed phases taken over from the plan before
+	kept     bool // so are its open ones
 	report   string
 	previous string   // path of the plan before
 	texts    []string // of revisions, oldest first
@@ -125,7 +126,7 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 	if src, err = docs.Open(ctx, path); err != nil {
 		return "", nil, nil, err
 	}
-	plan, found := formats.ParsePlan(path, src)
+	plan, found := formats.ReadDocument(formats.ProfilePlan, path, src)
 	if found != nil && found.HasErrors() {
 		return "", nil, nil, found
 	}
@@ -135,12 +136,16 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 // revise reads the plan before and the texts of its revisions, the new one last. The completed phases are kept, the
 // others are made anew.
 func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) error {
-	path, src, plan, err := planOf(ctx, p.Docs, r, d.task)
+	path, src, _, err := planOf(ctx, p.Docs, r, d.task)
 	if err != nil {
 		return err
 	}
 	d.previous = path
-	next := 1 // after the copied ones, whose numbers stand in commits
+	// Of a plan that another system wrote the phases are completed first, so that they can be copied as they are.
+	whole, _ := formats.Complete(formats.ProfilePlan, path, src)
+	plan, _ := formats.ParsePlan(path, whole) //nolint:errcheck // planOf found nothing that stands in the way
+	// The others come after the copied ones, whose numbers stand in commits.
+	next := 1
 	for _, phase := range plan.Phases {
 		if phase.Status == formats.PhaseCompleted {
 			d.phases = append(d.phases, phase)
@@ -150,31 +155,42 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 	d.copied = len(d.phases)
 	d.texts = append(revisions(src), text)
 	readings := []reading{read(d.task.Description)}
-	open := phases(readings, d.phases)
+	var kept []formats.Phase
+	if !strings.HasPrefix(strings.TrimSpace(plan.Sections["Overview"]), madeOf) {
+		// The plan does not come from the description alone: its open phases stay, the texts add to them.
+		d.kept, readings[0] = true, reading{}
+		for _, phase := range plan.Phases {
+			if phase.Status != formats.PhaseCompleted {
+				kept = append(kept, phase)
+			}
+		}
+	}
+	there := slices.Concat(d.phases, kept)
+	open := phases(readings, there)
 	var said []formats.Phase // what no command and no item says
 	for i, one := range d.texts {
 		got := read(one)
 		readings = append(readings, got)
 		before := len(open)
-		open = phases(readings, d.phases)
+		open = phases(readings, there)
 		if len(open) > before || len(open) > 0 && len(got.Every)+len(got.Last)+len(got.Checks) > 0 {
 			continue
 		}
 		note := noted(one)
 		known := func(p formats.Phase) bool { return p.Name == note.Name }
-		if !slices.ContainsFunc(slices.Concat(d.phases, said), known) {
+		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
 			d.notes = append(d.notes, fmt.Sprintf("phase %q is for a person or an agent: text %d of the revision adds neither "+
 				"a command nor a checklist item", note.Name, i+1))
 		}
 	}
-	if len(open)+d.copied == 0 {
+	if len(open)+len(there) == 0 {
 		open = append(open, doTheTask(d.task.Title, readings[0]))
 	}
 	for _, one := range readings {
 		d.notes = append(d.notes, one.Notes...)
 	}
-	d.phases = append(d.phases, number(append(open, said...), next)...)
+	d.phases = append(d.phases, number(slices.Concat(kept, open, said), next)...)
 	return nil
 }
 
@@ -252,9 +268,16 @@ func (d *draft) plan() formats.Draft {
 	}
 }
 
+// madeOf begins the overview of a plan that can be made again out of what its task says.
+const madeOf = "Made by runner: offline out of the description"
+
 func (d *draft) overview() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Made by runner: offline out of the description of task %d. ", d.task.Number)
+	if d.kept {
+		return "Made by runner: offline. The phases of " + d.previous +
+			" are taken over; what the revision adds stands behind them."
+	}
+	fmt.Fprintf(&b, madeOf+" of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
 	switch commands, verified := d.blocks(); {
 	case commands > 0:

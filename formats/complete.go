@@ -1,0 +1,217 @@
+package formats
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/internal/lazy"
+	"tercet/internal/md"
+)
+
+// Complete adds to a document what its profile asks for and it does not have. Nothing that stands there is changed but
+// the mark of a phase, which gets its brackets. A change that would alter the phases or their commands, or that does
+// not end what it was made for, is left out.
+func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic) {
+	doc, found := ParseDocument(profile, file, src)
+	failed := map[string]bool{}
+	for found != nil {
+		var todo []Diagnostic
+		for _, d := range found.List {
+			if d.Fix != nil && !failed[d.Message] {
+				todo = append(todo, d)
+			}
+		}
+		if len(todo) == 0 {
+			break
+		}
+		next, done := applied(src, todo)
+		after, left := ParseDocument(profile, file, next)
+		if !ended(done, left) || !samePhases(doc, after) {
+			if len(todo) > 1 { // one of them: the first alone
+				next, done = applied(src, todo[:1])
+				after, left = ParseDocument(profile, file, next)
+			}
+			if !ended(done, left) || !samePhases(doc, after) {
+				failed[todo[0].Message] = true
+				continue
+			}
+		}
+		src, doc, found = next, after, left
+		made = append(made, done...)
+	}
+	return src, made
+}
+
+// ended tells whether none of the findings that something was done about is left.
+func ended(done []Diagnostic, left *Diagnostics) bool {
+	return len(done) > 0 && (left == nil || !slices.ContainsFunc(left.List, func(d Diagnostic) bool {
+		return slices.ContainsFunc(done, func(o Diagnostic) bool { return o.Message == d.Message })
+	}))
+}
+
+// samePhases tells whether two readings have the same phases with the same commands.
+func samePhases(a, b *Document) bool {
+	return a.CommandDigest() == b.CommandDigest() && slices.EqualFunc(a.Phases, b.Phases, func(x, y Phase) bool {
+		return x.Number == y.Number && x.Name == y.Name && x.Status == y.Status
+	})
+}
+
+// offer gives the last finding the change that ends it: a text that is added at a place.
+func (r *docReader) offer(at Pos, text string) {
+	if r.dense {
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	if !r.open {
+		r.list[len(r.list)-1].Fix = &Fix{Start: at, End: at, Text: text}
+	}
+}
+
+// behind is the place behind the text of a line.
+func (r *docReader) behind(line int) Pos {
+	return Pos{Line: line, Col: len(strings.TrimSuffix(r.doc.Line(line), "\r")) + 1}
+}
+
+// lastOf is the last line with text among the lines from first to last.
+func (r *docReader) lastOf(first, last int) int {
+	for last > first && strings.TrimSpace(r.doc.Line(last)) == "" {
+		last--
+	}
+	return last
+}
+
+// before puts a blank line between what is added and a line that follows at once.
+func (r *docReader) before(line int, text string) string {
+	if strings.TrimSpace(r.doc.Line(line+1)) != "" {
+		text += "\n"
+	}
+	return text
+}
+
+func (r *docReader) offerTitle() {
+	r.offer(r.start(), "# "+r.profile.label+strings.TrimSuffix(path.Base(r.file), path.Ext(r.file))+"\n\n")
+}
+
+// offerField adds a metadata bullet behind the line last, where the title or the last bullet ends. The first one behind
+// the title stands apart from it.
+func (r *docReader) offerField(name string, last int, first bool) {
+	if r.out.Title == "" {
+		return // first that
+	}
+	value := strings.TrimSuffix(nothing, ".")
+	switch name {
+	case "Task":
+		if n := folderNumber().FindStringSubmatch(path.Base(path.Dir(path.Dir(r.file)))); n != nil {
+			value = n[1]
+		}
+	case "Status":
+		value = "[" + r.overall().Mark() + "]"
+	case "Effort":
+		value = "not estimated"
+	}
+	line := "\n- **" + name + "**: " + value
+	if first {
+		line = "\n" + line
+	}
+	r.offer(r.behind(last), line)
+}
+
+var folderNumber = lazy.Regexp(`^0*([0-9]+)_`)
+
+// overall is the status of a plan by its phases, as they stand in their headings.
+func (r *docReader) overall() PhaseStatus {
+	done, begun, all := 0, 0, 0
+	for i := range r.doc.Blocks {
+		if b := &r.doc.Blocks[i]; b.Kind == md.Heading && b.Depth == 0 && (b.Level == 3 || b.Level == 4) {
+			if p, _ := phaseHeading(b.Text); p.Number >= 0 {
+				all++
+				if p.Status == PhaseCompleted {
+					done++
+				}
+				if p.Status != PhaseNotStarted {
+					begun++
+				}
+			}
+		}
+	}
+	switch {
+	case all > 0 && done == all:
+		return PhaseCompleted
+	case begun > 0:
+		return PhaseInProgress
+	}
+	return PhaseNotStarted
+}
+
+// offerValue ends a metadata bullet that says nothing.
+func (r *docReader) offerValue(at Pos) {
+	line := strings.TrimRight(r.doc.Line(at.Line), " \t\r")
+	text := " " + strings.TrimSuffix(nothing, ".")
+	if !strings.Contains(line, ":") {
+		text = ":" + text
+	}
+	r.offer(Pos{Line: at.Line, Col: len(line) + 1}, text)
+}
+
+// offerSection adds a section where its profile has it: behind the one before it that is there. The section for phases
+// gets its heading above the first phase.
+func (r *docReader) offerSection(name string, places map[string]int) {
+	if name == r.profile.phases && len(r.out.Phases) > 0 {
+		r.offer(Pos{Line: r.out.Phases[0].Line, Col: 1}, "## "+name+"\n\n")
+		return
+	}
+	if name == r.profile.phases || len(r.profile.phases) > 0 && places[r.profile.phases] == 0 && len(r.out.Phases) > 0 {
+		return // a phase can only be written by who knows what is to be done; the others follow the section for phases
+	}
+	at := 0
+	for _, n := range r.profile.sections[:slices.Index(r.profile.sections, name)] {
+		at = max(at, places[n])
+	}
+	if at == 0 {
+		at = r.doc.LineCount() + 1
+		for _, line := range places {
+			at = min(at, line)
+		}
+		if at <= r.doc.LineCount() {
+			r.offer(Pos{Line: at, Col: 1}, "## "+name+"\n\n"+nothing+"\n\n")
+			return
+		}
+		at = 1
+	}
+	end := r.doc.LineCount()
+	for _, s := range r.doc.Sections(2) {
+		if s.Line() == at {
+			end = s.EndLine
+		}
+	}
+	end = r.lastOf(at, end)
+	r.offer(r.behind(end), r.before(end, "\n\n## "+name+"\n\n"+nothing))
+}
+
+// offerMark gives the heading of a phase its mark.
+func (r *docReader) offerMark(p *Phase, at Pos) {
+	line := strings.TrimSuffix(r.doc.Line(at.Line), "\r")
+	r.offer(Pos{Line: at.Line, Col: 1}, remark(line, p.Status))
+	if d := &r.list[len(r.list)-1]; d.Fix != nil {
+		d.Fix.End.Col = len(line) + 1
+	}
+}
+
+// offerParts adds goal and checklist below the heading of a phase, named as the phase is, and its timing at its end.
+func (r *phaseReader) offerParts(goal, tasks, timing bool) {
+	var text string
+	if goal {
+		text = "\n\n- **" + labelGoal + "**: " + r.phase.Name
+	}
+	if tasks {
+		text += "\n\n**" + labelTasks + "**:\n\n" +
+			strings.TrimSuffix(checklist([]ChecklistItem{{Text: r.phase.Name, Done: r.phase.Status == PhaseCompleted}}), "\n")
+	}
+	switch {
+	case timing:
+		end := r.lastOf(r.at.Line, r.stop)
+		r.offer(r.behind(end), r.before(end, "\n\n- **"+labelTiming+"**: not estimated"))
+	default:
+		r.offer(r.behind(r.at.Line), r.before(r.at.Line, text))
+	}
+}

@@ -1,0 +1,202 @@
+package formats
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tercet/internal/lazy"
+)
+
+// maxPhase bounds the number of a phase.
+const maxPhase = 9999
+
+var (
+	// phaseForm is a heading without its mark. A second number, as in Phase 1.2, is no name.
+	phaseForm = lazy.Regexp(`(?is)^phase[\s\p{Z}]*([0-9]{1,9})` +
+		`(?:[\s\p{Z}]*(?:[:–—-](.*)|\.(?:([^0-9].*))?)|[\s\p{Z}]+(.*))?$`)
+	// phaseLike is a heading that means a phase, whether or not it can be read.
+	phaseLike = lazy.Regexp(`(?i)^[^\p{L}\p{N}]*phase[\s\p{Z}]*[0-9]`)
+)
+
+// phaseHeading reads "Phase N: name [STATUS]" in the forms that others write as well. The number is -1 when the text
+// has no such form; a missing, unknown or unusual mark is a problem, of which the first two leave not_started.
+func phaseHeading(text string) (p Phase, problem string) {
+	p = Phase{
+		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
+		Verification: []string{}, DependsOn: []int{},
+	}
+	m, marked := phaseMarkOf(text)
+	rest := strings.TrimSpace(text)
+	if marked {
+		rest = strings.TrimSpace(text[:m.from]) + " " + strings.TrimSpace(text[m.to:])
+		rest = strings.Trim(rest, "|*_ \t–—-")
+	}
+	form := phaseForm().FindStringSubmatch(strings.TrimLeft(rest, signs+"\ufe0f*_ \t"))
+	number, name := maxPhase+1, ""
+	if form != nil {
+		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
+		name = strings.TrimSpace(form[2] + form[3] + form[4])
+	}
+	if number > maxPhase {
+		return p, "expected the heading of a phase, got " + strconv.Quote(text)
+	}
+	p.Number, p.Name, p.Status = number, name, m.status
+	switch {
+	case !marked:
+		p.Status = PhaseNotStarted
+		problem = fmt.Sprintf("expected a status after the name of phase %d, got none", number)
+	case m.status == "":
+		p.Status = PhaseNotStarted
+		problem = fmt.Sprintf("expected the status of phase %d, got %q", number, m.word)
+	case !m.exact:
+		problem = fmt.Sprintf("expected the status of phase %d as [%s] at the end, got %q", number, m.status.Mark(),
+			strings.TrimSpace(text[m.from:m.to]))
+	}
+	if name == "" {
+		p.Name = fmt.Sprintf("Phase %d", number)
+		problem = fmt.Sprintf("expected a name after the number of phase %d, got none", number)
+	}
+	return p, problem
+}
+
+// phaseMark is what stands for the status in a heading: text[from:to]. Exact is the one form that a plan of the profile
+// has. The status of a text in brackets at the end that is no status is empty.
+type phaseMark struct {
+	from, to int
+	word     string
+	status   PhaseStatus
+	exact    bool
+}
+
+// The signs that stand for a status, without the selector behind some of them.
+const (
+	signsDone    = "\u2705\u2714\u2611"
+	signsGoing   = "\U0001f504\U0001f6a7\u23f3"
+	signsPartly  = "\u26a0"
+	signsBlocked = "\u26d4\U0001f6ab\U0001f6d1"
+	signsOpen    = "\u2b1c\u2610"
+	signs        = signsDone + signsGoing + signsPartly + signsBlocked + signsOpen
+)
+
+const (
+	signForm  = `(?:[` + signs + `]\x{fe0f}?)`
+	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
+)
+
+// Where a status stands: in brackets; behind a dash, a sign, a bold mark or such; in capitals at the end; as a sign.
+var (
+	inBrackets = lazy.Regexp(`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
+		`?\s*[\])]\s*` + signForm + `?`)
+	behindMark = lazy.Regexp(`(?i)(?:\s[-–—|]|:|\*\*|__|` + signForm + `)[\s*_]*(` + wordsForm + `)[\s*_.]*` +
+		signForm + `?\s*$`)
+	inCapitals = lazy.Regexp(`\s(NOT[ _-]?STARTED|PENDING|TO[ _-]?DO|IN[ _-]?PROGRESS|WIP|COMPLETED?|DONE|FINISHED|` +
+		`PARTIAL|BLOCKED)[\s*_.]*$`)
+	aSign     = lazy.Regexp(`^[^\p{L}\p{N}` + signs + `]*(` + signForm + `)|(` + signForm + `)\s*$`)
+	lastGroup = lazy.Regexp(`\[([^\[\]]*)\]$`)
+)
+
+// phaseMarkOf finds the status in a heading. A word in small letters without anything around it is part of the name: a
+// phase that is taken for completed is never run.
+func phaseMarkOf(text string) (m phaseMark, ok bool) {
+	for _, at := range inBrackets().FindAllStringSubmatchIndex(text, -1) {
+		whole, word := strings.TrimSpace(text[at[0]:at[1]]), text[at[2]:at[3]]
+		from := at[0] + strings.Index(text[at[0]:], whole)
+		outside := silent(text[:from]) || silent(text[from+len(whole):])
+		box := whole == "[ ]" || strings.EqualFold(whole, "[x]")
+		if word != "" && !strings.EqualFold(word, "x") || strings.ContainsAny(whole, signs) || box && outside {
+			m, ok = phaseMark{from: from, to: from + len(whole), word: word, status: statusOf(word, whole)}, true
+		}
+	}
+	if ok {
+		if at := lastGroup().FindStringSubmatch(text); at != nil {
+			_, err := ParsePhaseStatus(joined(at[1]))
+			m.exact = err == nil
+		}
+		return m, true
+	}
+	at := behindMark().FindStringSubmatchIndex(text)
+	if at == nil {
+		at = inCapitals().FindStringSubmatchIndex(text)
+	}
+	if at != nil {
+		word := text[at[2]:at[3]]
+		return phaseMark{from: at[0], to: len(text), word: word, status: statusOf(word, "")}, true
+	}
+	if at := aSign().FindStringSubmatchIndex(text); at != nil {
+		from, to := max(at[2], at[4]), max(at[3], at[5])
+		return phaseMark{from: from, to: to, status: statusOf("", text[from:to])}, true
+	}
+	if at := lastGroup().FindStringSubmatchIndex(text); at != nil {
+		return phaseMark{from: at[0], to: at[1], word: text[at[2]:at[3]]}, true
+	}
+	return m, false
+}
+
+// silent tells whether a text has neither letters nor digits.
+func silent(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+}
+
+// joined is a status word as the statuses are written.
+func joined(word string) string {
+	return strings.ToLower(strings.Join(strings.FieldsFunc(word,
+		func(r rune) bool { return r == ' ' || r == '_' || r == '-' }), "_"))
+}
+
+// statusOf is what a word of a mark means, or the sign in it if there is no word.
+func statusOf(word, mark string) PhaseStatus {
+	switch strings.ReplaceAll(joined(word), "_", "") {
+	case "inprogress", "wip":
+		return PhaseInProgress
+	case "completed", "complete", "done", "finished", "x":
+		return PhaseCompleted
+	case "partial":
+		return PhasePartial
+	case "blocked":
+		return PhaseBlocked
+	case "":
+		switch {
+		case strings.ContainsAny(mark, signsDone):
+			return PhaseCompleted
+		case strings.ContainsAny(mark, signsGoing):
+			return PhaseInProgress
+		case strings.ContainsAny(mark, signsPartly):
+			return PhasePartial
+		case strings.ContainsAny(mark, signsBlocked):
+			return PhaseBlocked
+		}
+	}
+	return PhaseNotStarted
+}
+
+// remark puts another status into a heading as it stands in the file, in the place of the mark or behind the name.
+func remark(heading string, to PhaseStatus) string {
+	kept := strings.TrimRight(heading, " \t\r#*_")
+	tail, mark := heading[len(kept):], "["+to.Mark()+"]"
+	m, ok := phaseMarkOf(kept)
+	switch {
+	case !ok || m.status == "":
+		return kept + " " + mark + tail
+	case !strings.ContainsAny(kept[m.from:m.to], "[(") && m.word != "": // a word behind something that sets it off
+		removed := kept[m.from:m.to]
+		if strings.HasPrefix(removed, "**") || strings.HasPrefix(removed, "__") {
+			tail = strings.TrimLeft(tail, "*_")
+		}
+		return strings.TrimRight(kept[:m.from], " \t") + " " + mark + tail
+	}
+	before, after := kept[:m.from], kept[m.to:]
+	if after != "" { // it stands at the front, or between number and name
+		if silent(before) {
+			after = strings.TrimLeft(after, " \t")
+		} else {
+			before = strings.TrimRight(before, " \t")
+		}
+		return before + after + " " + mark + tail
+	}
+	if !strings.HasSuffix(before, " ") && strings.TrimRight(before, "*_#\t") == before {
+		before += " "
+	}
+	return before + mark + tail
+}
