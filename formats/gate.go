@@ -21,14 +21,18 @@ type Choice struct {
 // is another question. As it was opened it is the data of gate_opened.
 type Gate struct {
 	// ID is that of this opening, random. Empty: the gate is in no journal, and is answered here alone.
-	ID       string       `json:"id,omitempty"`
-	Opened   time.Time    `json:"at,omitzero"`
-	Question string       `json:"question"`
-	Show     []string     `json:"shown,omitempty"` // texts shown before the question, untrusted
-	Choices  []Choice     `json:"choices"`
-	Auto     string       `json:"auto,omitempty"` // label taken without a person; empty: none
-	Digest   string       `json:"digest,omitempty"`
-	Timeout  *GateTimeout `json:"timeout,omitempty"`
+	ID       string    `json:"id,omitempty"`
+	Opened   time.Time `json:"at,omitzero"`
+	Question string    `json:"question"`
+	Show     []string  `json:"shown,omitempty"` // texts shown before the question, untrusted
+	Choices  []Choice  `json:"choices"`
+	Auto     string    `json:"auto,omitempty"` // label taken without a person; empty: none
+	// Consent marks a question that Auto does not answer by itself: --yes or the auto-approve file has to.
+	Consent bool `json:"consent,omitempty"`
+	// Agreed is the auto-approve file that answers for the run; empty: none does.
+	Agreed  string       `json:"-"`
+	Digest  string       `json:"digest,omitempty"`
+	Timeout *GateTimeout `json:"timeout,omitempty"`
 	// Quorum is how many people have to make the same choice; 0 and 1: one.
 	Quorum int `json:"quorum,omitempty"`
 	// Evidence are the hashes of the files that the answer is bound to, by their names.
@@ -45,6 +49,13 @@ type Gate struct {
 	NeedsPerson bool   `json:"needs_person,omitempty"`
 	Run         string `json:"run,omitempty"`
 	Step        string `json:"step,omitempty"`
+}
+
+// Consent is what an auto-approve file says to a run: that it answers its gates, and which tier it asks for.
+type Consent struct {
+	File string `json:"file,omitempty"` // that answers; empty: none does
+	Plan string `json:"plan,omitempty"` // the tier; empty: none
+	At   Pos    `json:"at,omitzero"`    // of the tier
 }
 
 // GateTimeout is the choice that a gate takes when nobody has answered for a while after it was opened.
@@ -101,8 +112,9 @@ func (g Gate) Decides(d Decision) (Decision, bool) {
 
 // Decision is the answer to a gate.
 type Decision struct {
-	Answer string    `json:"choice"` // the label chosen
-	By     string    `json:"by"`     // the login name of a person, else --yes, auto, trusted digest, timeout
+	Answer string `json:"choice"` // the label chosen
+	// By is the login name of a person, else --yes, the auto-approve file, auto, trusted digest or timeout.
+	By     string    `json:"by"`
 	Person bool      `json:"person,omitempty"`
 	Note   string    `json:"note,omitempty"`
 	At     time.Time `json:"at,omitzero"`

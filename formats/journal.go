@@ -66,7 +66,8 @@ type Started struct {
 	Steps      []string          `json:"steps,omitempty"` // ids of the steps of the workflow, in order
 	Args       map[string]any    `json:"args"`
 	Consent    bool              `json:"auto_approve,omitempty"`
-	Seen       []Seen            `json:"seen,omitempty"` // before the first step
+	Agreed     Consent           `json:"auto_approve_file,omitzero"` // the file that answers, and nothing for --yes
+	Seen       []Seen            `json:"seen,omitempty"`             // before the first step
 }
 
 // Among tells to which line with several tasks a run belongs.

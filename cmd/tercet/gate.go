@@ -26,7 +26,7 @@ type approver struct {
 	asking  chan struct{}               // holds who asks: one question at a time
 	kept    map[string]formats.Decision // by run and digest
 	desk    *control.Desk
-	consent string // the auto-approve file that answers for the run; empty: none
+	consent formats.Consent // of a run that starts now
 }
 
 // Approve implements the consumers' interface; a *formats.GateOpenError says that nobody can answer.
@@ -94,16 +94,16 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		return answer(consented, "--yes", "--yes")
 	case approve != "" && g.NeedsPerson && w != nil && w.gate.Named(g.Digest):
 		return answer(approve, "trusted digest", "trusted digest")
-	case !g.NeedsPerson && p.consent != "":
-		return answer(consented, "auto-approve file", p.consent)
+	case !g.NeedsPerson && g.Agreed != "":
+		return answer(consented, g.Agreed, g.Agreed)
 	}
-	if p.built != nil && (p.interactive() || g.Auto == "" || consented == "") {
+	if p.built != nil && (p.interactive() || g.Auto == "" || g.Consent || consented == "") {
 		p.built.bell.Gate(ctx, g)
 	}
 	switch {
 	case p.interactive():
 		return p.ask(ctx, g)
-	case g.Auto != "" && consented != "" && !p.flags.await:
+	case g.Auto != "" && consented != "" && !g.Consent && !p.flags.await:
 		return answer(g.Auto, "auto", "auto")
 	case (g.Waits || p.flags.await) && g.ID != "":
 		return p.desk.Await(ctx, g)

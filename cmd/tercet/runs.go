@@ -70,7 +70,7 @@ func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
 		return err
 	}
 	agreed, err := w.gate.Consent(inv.Name, clock{}.Now())
-	if w.approver.consent = agreed.File; agreed.Absent != "" {
+	if w.approver.consent = agreed.Consent; agreed.Absent != "" {
 		w.term.note("%s", agreed.Absent)
 	}
 	return err
@@ -82,8 +82,9 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
 		Lint: w.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir,
-		Env: w.environment, Limits: w.cfg.Limits, AutoApprove: flags.yes || w.approver.consent != "",
-		DryRun: inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
+		Env: w.environment, Limits: w.cfg.Limits, Consent: w.approver.consent,
+		AutoApprove: flags.yes || w.approver.consent.File != "",
+		DryRun:      inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
 	}
 	if w.play != nil && w.play.cast != nil {

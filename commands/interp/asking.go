@@ -215,6 +215,7 @@ func (a *asking) wait() (formats.Decision, error) {
 // inTime takes the file's choice when nobody has answered in time, counted from when the gate was opened: also where
 // nobody can be asked at all, unless the run would end before that.
 func (a *asking) inTime() (formats.Decision, error) {
+	a.g.Agreed = a.cfg.Consent.File
 	if a.g.Timeout == nil {
 		return a.cfg.Approve.Approve(a.ctx, a.g)
 	}

@@ -96,6 +96,8 @@ type Config struct {
 	GateID func() string
 	// AutoApprove is what $run.auto_approve says.
 	AutoApprove bool
+	// Consent is the auto-approve file that answers for the run, as it stood when the run started.
+	Consent formats.Consent
 	// DryRun stubs every delegation; nothing is written.
 	DryRun bool
 	// IfNeeded completes a run at once whose task is past every status that the command starts from.

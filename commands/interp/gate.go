@@ -61,7 +61,7 @@ func (q asked) pose() (g formats.Gate, err error) {
 		return g, err
 	}
 	g = q.question(q.path, question)
-	if g.Quorum = q.gate.Quorum; q.gate.Timeout != nil {
+	if g.Quorum, g.Consent = q.gate.Quorum, q.gate.Consent; q.gate.Timeout != nil {
 		g.Timeout = &formats.GateTimeout{After: q.gate.Timeout.After, Choose: q.gate.Timeout.Choose.Text}
 	}
 	if err := q.offer(&g); err != nil {

@@ -20,6 +20,9 @@ import (
 // nothing.
 func (r *run) prepare() error {
 	front, args := &r.prog.File.Front, &r.prog.File.Args
+	if plan := r.cfg.Consent.Plan; plan != "" && r.prog.Tiers != nil && !slices.Contains(r.prog.Tiers, plan) {
+		return r.noSuchTier(plan)
+	}
 	r.root.let("env", r.environ(front.Env))
 	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
 		input := map[string]any{}
@@ -46,6 +49,15 @@ func (r *run) prepare() error {
 		}
 	}
 	return r.mayWork()
+}
+
+// noSuchTier refuses a tier of the auto-approve file that the command does not have; it is never rounded.
+func (r *run) noSuchTier(plan string) error {
+	d := formats.Found(formats.FindingConsent, r.cfg.Consent.At, "name a tier of /"+r.prog.Name+", or take the line out",
+		"expected one of %s for PLAN, which are the tiers of /%s; got '%s'", strings.Join(r.prog.Tiers, ", "),
+		r.prog.Name, plan)
+	d.File = r.cfg.Consent.File
+	return &formats.Diagnostics{List: []formats.Diagnostic{d}, Of: formats.CodeConfig}
 }
 
 // environ gives the variables that the file names. They may be secrets, so that no journal has them: a run that is
@@ -268,6 +280,9 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			return nil, err
 		}
 		candidates = paths(v)
+	}
+	if profile == formats.ProfileAutoApprove { // only the file that answers for this run counts
+		candidates = slices.DeleteFunc(candidates, func(name string) bool { return name != r.cfg.Consent.File })
 	}
 	var found string
 	var src []byte

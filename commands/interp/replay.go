@@ -119,6 +119,7 @@ func (r *run) begin() error {
 		s.Steps = append(s.Steps, r.prog.Info(step).ID)
 	}
 	s.Depth, s.Definition, s.Args, s.Consent = r.depth.Int(), r.prog.Hash(), r.args.Map(), r.cfg.AutoApprove
+	s.Agreed = r.cfg.Consent
 	var was formats.Started
 	e := formats.Entry{Type: formats.EntryRunStarted}
 	old, err := r.recall(e, &was)
@@ -126,7 +127,7 @@ func (r *run) begin() error {
 		return err
 	}
 	if old {
-		r.started, r.cfg.AutoApprove, r.before = was.At, was.Consent, was.Seen
+		r.started, r.cfg.AutoApprove, r.cfg.Consent, r.before = was.At, was.Consent, was.Agreed, was.Seen
 		if err := r.unchanged(was, s); err != nil {
 			return err
 		}

@@ -278,6 +278,7 @@ var targetForm = Form{
 		{"show", "list|jq", "with the gate"},
 		{"choices", "choices", "of the gate"},
 		{"auto", "word", "of the gate"},
+		{"consent", "boolean", "of the gate"},
 		{"if", "jq", "only then"},
 		{"max", "integer", "times at most"},
 	},

@@ -30,6 +30,7 @@ var stepForm = Form{
 		{"auto", "word", "the choice where nobody is asked"},
 		{"evidence", "list|text|jq", "paths, patterns or steps whose files the answer is bound to"},
 		{"quorum", "integer", "how many people have to make the same choice"},
+		{"consent", "boolean", "without a person only --yes and the auto-approve file answer it, auto does not"},
 		{"check", "jq|form:check", "approved or rejected"},
 		{"else", "text", "the message of a check that fails"},
 		{"set", "map", "names with jq"},
@@ -61,7 +62,8 @@ var partOf = map[string][]string{
 	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
 	"max": {"until"}, "among": {"delegate"},
 	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "evidence": {"gate"}, "quorum": {"gate"},
-	"else": {"check"}, "code": {"fail"},
+	"consent": {"gate"},
+	"else":    {"check"}, "code": {"fail"},
 	"columns": {"table"}, "title": {"table"},
 }
 
@@ -162,6 +164,7 @@ type Gate struct {
 	Auto     *Word
 	Evidence *Value       // paths, patterns and ids of steps
 	Quorum   int          // people who have to make the same choice; 0: one
+	Consent  bool         // auto alone is no answer
 	Timeout  *GateTimeout `json:"wait"`
 }
 

@@ -55,7 +55,7 @@ func (p *parser) target(n *md.Node) *Target {
 		switch key {
 		case "if", "max":
 			return false
-		case "show", "choices", "auto":
+		case "show", "choices", "auto", "consent":
 			if n.Get("gate") == nil || isFlag(n.Get("gate")) {
 				p.report(CodeCompanion, v.Pos, "write gate: with a question",
 					"'%s' belongs to a 'gate' with a question of its own", key)
@@ -66,7 +66,7 @@ func (p *parser) target(n *md.Node) *Target {
 		}
 		return true
 	})
-	for _, key := range present(n, "show", "choices", "auto") {
+	for _, key := range present(n, "show", "choices", "auto", "consent") {
 		if t.Gate != nil {
 			p.field(t.Gate, targetForm, key, n.Get(key))
 		}

@@ -12,9 +12,6 @@ import (
 	"tercet/internal/nearest"
 )
 
-// codeConsent is the code of a line of an auto-approve file that is not understood.
-const codeConsent = "E060"
-
 // flows are the commands that a file with a name of another tool answers for.
 var flows = []string{"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst"}
 
@@ -29,7 +26,8 @@ var consentValues = map[string][]string{
 
 // Consent says whether the project's auto-approve file answers the gates of a run of a command that starts now.
 type Consent struct {
-	File   string // that answers; empty: none does
+	formats.Consent
+
 	Absent string // why a file that is there does not answer, in one line
 }
 
@@ -74,11 +72,13 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	if why != "" {
 		return Consent{Absent: name + " answers nothing: " + why}, nil
 	}
-	return Consent{File: name}, nil
+	c.in.File = name
+	return Consent{Consent: c.in}, nil
 }
 
 // consent is an auto-approve file as it is read.
 type consent struct {
+	in       formats.Consent
 	refuses  bool
 	commands []string // nil: all
 	until    time.Time
@@ -100,7 +100,7 @@ func (c *consent) read(name, text string) {
 		at := formats.Pos{Line: number, Col: 1 + strings.Index(line, body)}
 		add := func(help, format string, args ...any) {
 			c.found = append(c.found, formats.Diagnostic{
-				Code: codeConsent, Severity: formats.SeverityError, File: name, Pos: at,
+				Code: formats.FindingConsent, Severity: formats.SeverityError, File: name, Pos: at,
 				Message: fmt.Sprintf(format, args...), Help: help,
 			})
 		}
@@ -113,9 +113,12 @@ func (c *consent) read(name, text string) {
 		case seen[key]:
 			add("", "the key %s stands twice", key)
 		default:
+			at.Col += len(body) - len(value) // where the value stands
 			if want := c.take(key, value); want != "" {
-				at.Col += strings.Index(body, ":") + 1
 				add("", "expected %s for %s, got %q", want, key, value)
+			}
+			if key == "PLAN" {
+				c.in.Plan, c.in.At = value, at
 			}
 		}
 		seen[key] = true
