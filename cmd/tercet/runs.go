@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,9 +43,9 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	if begun != nil {
 		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
 	}
-	var past []trace.Event
+	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
-		past, _ = traced(journal.NewLog(w.root, begun.ID, "")) //nolint:errcheck // reason: it is only shown
+		past = traced(journal.NewLog(w.root, begun.ID, ""))
 	}
 	defer w.term.stage.show(w.dir, past)()
 	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)

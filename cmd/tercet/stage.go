@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ func newStage(a *app, s stdio) *stage {
 }
 
 // show shows what runs in a project until done is called. Past is what another process did of it.
-func (g *stage) show(root string, past []trace.Event) (done func()) {
+func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func()) {
 	t := g.app.term
 	if g.root = root; t.quiet || t.silent {
 		return func() {}

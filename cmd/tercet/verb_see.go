@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"path"
 	"slices"
 	"time"
@@ -272,14 +273,15 @@ func (c call) follow(log *journal.Log) error {
 		if _, over, err = log.More(); err != nil {
 			return err
 		}
-		events, err := traced(log)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
+		news := false
+		for e, err := range traced(log) {
+			if err != nil {
+				return err
+			}
 			c.term.stage.Emit(e)
+			news = true
 		}
-		if over = over || was; was && len(events) == 0 { // the last event comes behind the end of the journal
+		if over = over || was; was && !news { // the last event comes behind the end of the journal
 			return nil
 		}
 		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
@@ -288,14 +290,23 @@ func (c call) follow(log *journal.Log) error {
 	}
 }
 
-// traced are the events of a run that were written since.
-func traced(log *journal.Log) (events []trace.Event, err error) {
-	for {
-		lines, err := log.Trace()
-		if err != nil || len(lines) == 0 {
-			return events, err
+// traced are the events of a run that were written since, as they are read; an error is the last.
+func traced(log *journal.Log) iter.Seq2[trace.Event, error] {
+	return func(yield func(trace.Event, error) bool) {
+		for {
+			lines, err := log.Trace()
+			if err != nil {
+				yield(trace.Event{}, err)
+			}
+			if err != nil || len(lines) == 0 {
+				return
+			}
+			for e := range trace.Lines(lines) {
+				if !yield(e, nil) {
+					return
+				}
+			}
 		}
-		events = append(events, trace.Lines(lines)...)
 	}
 }
 

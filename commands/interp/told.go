@@ -67,6 +67,12 @@ func (s step) tellPass(e trace.Event, i, of int) {
 	s.heads = append(s.heads, e)
 }
 
+// passed forgets a pass that is over and that nothing was done in now: what it was is told no more.
+func (s step) passed(i int) {
+	path := fmt.Sprintf("%s[%d]", s.path, i)
+	s.heads = slices.DeleteFunc(s.heads, func(head trace.Event) bool { return head.Step == path })
+}
+
 // labelOf is what an element of a loop is called, empty where it says nothing short.
 func labelOf(item any) string {
 	for _, key := range []string{"name", "title", "path", "id", "number"} {

@@ -69,7 +69,7 @@ func NewLog(root *os.Root, run, step string) *Log {
 }
 
 // mostAtOnce is how much of a file is read at a time.
-const mostAtOnce = 1 << 20
+const mostAtOnce = 256 << 10
 
 // More gives what came since the last call, and whether the run is over. What an agent printed stands behind its
 // answer, or at the end while there is none.

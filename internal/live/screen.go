@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -58,12 +59,16 @@ const Heartbeat = 30 * time.Second
 
 // Begin begins to show what Emit tells, anew; until End, which must follow, one goroutine draws it. Parts and verbose
 // are those of the View. Past are events that were shown by another process.
-func (s *Screen) Begin(parts map[string]string, verbose bool, past []trace.Event) {
+func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[trace.Event, error]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.view = View{Parts: parts, Verbose: verbose}
-	for _, e := range past {
-		s.view.Apply(e)
+	if past != nil {
+		for e, err := range past {
+			if err == nil { // it is only shown
+				s.view.Apply(e)
+			}
+		}
 	}
 	s.view.news, s.view.told, s.view.last, s.view.old = nil, nil, nil, 1
 	s.stop, s.done = make(chan struct{}), make(chan struct{})

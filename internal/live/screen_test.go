@@ -3,6 +3,7 @@ package live_test
 import (
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -217,14 +218,24 @@ func TestWithoutATerminal(t *testing.T) {
 	})
 }
 
+// read gives events as they are read from a file.
+func read(events []trace.Event) iter.Seq2[trace.Event, error] {
+	return func(yield func(trace.Event, error) bool) {
+		for _, e := range events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
 // TestPastIsNotTold: what another process did before counts and is not printed again.
 func TestPastIsNotTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &tty{t: t}
 		s := live.NewScreen(live.Config{Out: v, Now: time.Now, Size: func() (int, int) { return 80, 10 }})
-		past := implementing()
-		s.Begin(nil, false, past)
+		s.Begin(nil, false, read(implementing()))
 		s.Emit(trace.Event{Time: time.Now(), Run: "r1", Kind: trace.Run, Name: "/implement", ToDepth: 1})
 		s.Emit(trace.Event{Time: time.Now(), Run: "r1", Kind: trace.Step, Step: "phases[0]/code", Name: "Code"})
 		after(150 * time.Millisecond)
@@ -282,7 +293,7 @@ func TestUntold(t *testing.T) {
 			t.Errorf("what was not told (-want +got):\n%s", diff)
 		}
 		s.End()
-		s.Begin(nil, true, []trace.Event{end("one", "rejected", told)})
+		s.Begin(nil, true, read([]trace.Event{end("one", "rejected", told)}))
 		if diff := cmp.Diff(all, s.Untold(all)); diff != "" {
 			t.Errorf("another process told it (-want +got):\n%s", diff)
 		}

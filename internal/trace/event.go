@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"math"
 	"time"
 )
@@ -84,13 +85,14 @@ func Decode(line []byte) (Event, error) {
 }
 
 // Lines reads the events of some lines. A line that is none is left out: there is nothing to show of it.
-func Lines(lines []byte) (events []Event) {
-	for line := range bytes.Lines(lines) {
-		if e, err := Decode(line); err == nil {
-			events = append(events, e)
+func Lines(lines []byte) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		for line := range bytes.Lines(lines) {
+			if e, err := Decode(line); err == nil && !yield(e) {
+				return
+			}
 		}
 	}
-	return events
 }
 
 func encode(r record) ([]byte, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,7 +195,7 @@ func FuzzDecode(f *testing.F) {
 func TestLinesLeaveOutWhatIsNone(t *testing.T) {
 	t.Parallel()
 	one := trace.Encode(trace.Event{Kind: trace.Step, Name: "a"})
-	got := trace.Lines([]byte("{\n" + string(one) + "\n\x00\n" + string(one)))
+	got := slices.Collect(trace.Lines([]byte("{\n" + string(one) + "\n\x00\n" + string(one))))
 	if len(got) != 2 || got[0].Name != "a" || got[1].Kind != trace.Step {
 		t.Errorf("Lines = %+v, want the two events", got)
 	}

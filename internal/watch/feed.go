@@ -219,7 +219,7 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 		if len(lines) == 0 {
 			break
 		}
-		n.events = append(n.events, trace.Lines(lines)...)
+		n.events = slices.AppendSeq(n.events, trace.Lines(lines))
 	}
 	for i, e := range n.events {
 		n.events[i].Run = n.run
