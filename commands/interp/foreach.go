@@ -80,7 +80,7 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 		in.let(name, v)
 	}
 	end, err := in.walk(in.list, "")
-	s.passed(i)
+	s.passed(fmt.Sprintf("%s[%d]", s.path, i))
 	return pass{in: in, end: end, files: s.made}, err
 }
 

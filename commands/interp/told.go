@@ -68,9 +68,8 @@ func (s step) tellPass(e trace.Event, i, of int) {
 }
 
 // passed forgets a pass that is over and that nothing was done in now: what it was is told no more.
-func (s step) passed(i int) {
-	path := fmt.Sprintf("%s[%d]", s.path, i)
-	s.heads = slices.DeleteFunc(s.heads, func(head trace.Event) bool { return head.Step == path })
+func (r *run) passed(path string) {
+	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool { return head.Step == path })
 }
 
 // labelOf is what an element of a loop is called, empty where it says nothing short.
