@@ -55,14 +55,21 @@ func (c *Catalog) List() []formats.CommandInfo {
 
 // describe compiles a file, and says how it is called.
 func (l *Library) describe(e Entry, src []byte) (*syntax.Front, string, error) {
+	var prog *compile.Program
+	var err error
 	if place, ok := l.Foreign[e.Source]; ok {
-		c, err := dialect.Parse(place, e.File, src)
-		if err != nil {
-			return nil, "", err
+		c, bad := dialect.Parse(place, e.File, src)
+		if bad != nil {
+			return nil, "", bad
 		}
-		return &syntax.Front{Hidden: c.Hidden, Description: syntax.Word{Text: c.Description}}, c.Usage(), nil
+		f := Flow(c)
+		if f == nil {
+			return &syntax.Front{Hidden: c.Hidden, Description: syntax.Word{Text: c.Description}}, c.Usage(), nil
+		}
+		prog, err = compile.Compile(f, l.Env)
+	} else {
+		prog, err = l.Compile(display(e.Source, e.File), src)
 	}
-	prog, err := l.Compile(display(e.Source, e.File), src)
 	if err != nil {
 		return nil, "", err
 	}

@@ -74,20 +74,15 @@ type Library struct {
 	Dir string
 }
 
-// Load reads and compiles a command file. Beside the program it gives what the file of another tool says, nil for one
-// of tercet's own.
+// Load reads and compiles a command file. Beside the program it gives what the prompt of another tool says, nil for a
+// workflow.
 func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command, error) {
-	c, err := l.Prompt(source, file)
-	if err != nil {
-		return nil, nil, err
-	}
-	if c != nil {
-		prog, err := l.program(c, c.Text())
-		return prog, c, err
-	}
 	src, err := l.read(source, file)
 	if err != nil {
 		return nil, nil, err
+	}
+	if place, ok := l.Foreign[source]; ok {
+		return l.loadForeign(place, file, src)
 	}
 	prog, err := l.Compile(display(source, file), src)
 	return prog, nil, err
@@ -112,11 +107,8 @@ func (l *Library) read(source, file string) ([]byte, error) {
 // that tool does.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
-		c, err := dialect.Parse(place, inside, src)
-		if err != nil {
-			return nil, err
-		}
-		return l.program(c, c.Text())
+		prog, _, err := l.loadForeign(place, inside, src)
+		return prog, err
 	}
 	return compile.Compile(syntax.Read(name, src), l.Env)
 }

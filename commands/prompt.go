@@ -21,7 +21,7 @@ const (
 	Reader = "reader"
 )
 
-// Prompt reads a command file of another tool; nil for a source that holds tercet's own.
+// Prompt reads a command file of another tool; nil for a workflow, and for a source that holds tercet's own.
 func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
 	place, ok := l.Foreign[source]
 	if !ok {
@@ -31,7 +31,11 @@ func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return dialect.Parse(place, file, src)
+	c, err := dialect.Parse(place, file, src)
+	if err == nil && Flow(c) != nil {
+		c = nil
+	}
+	return c, err
 }
 
 // flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is compiled.

@@ -40,7 +40,7 @@ func Check(lib *commands.Library, name string, src []byte, subagent bool) []form
 
 func check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
 	if place, inside, ok := foreignPlace(name); ok {
-		return dialect.Check(place, inside, name, src)
+		return foreign(lib, place, inside, name, src)
 	}
 	if !subagent {
 		prog, err := lib.Compile(name, src)
@@ -61,6 +61,28 @@ func check(lib *commands.Library, name string, src []byte, subagent bool) []form
 	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: lib.Env}
 	prog, err := flow.Program()
 	return append(found, Of(name, prog, err)...)
+}
+
+// foreign checks a file of another tool: as that does, or by its steps.
+func foreign(lib *commands.Library, p dialect.Place, inside, name string, src []byte) []formats.Diagnostic {
+	c, err := dialect.Parse(p, inside, src)
+	if p.Agents || err != nil {
+		return dialect.Check(p, inside, name, src)
+	}
+	var list []formats.Diagnostic
+	if f := commands.Flow(c); f != nil {
+		prog, err := compile.Compile(f, lib.Env)
+		list = Of(name, prog, err)
+	} else {
+		list = c.Warnings
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].File == c.File {
+			list[i].File = name
+		}
+	}
+	return list
 }
 
 // scoped warns of a folder of commands that has the name of a scope: the scope wins.

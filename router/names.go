@@ -64,12 +64,13 @@ func (t *Table) Unmet() []string { return slices.Clone(t.unmet) }
 func (t *Table) Scopes() []string { return slices.Clone(t.scopes) }
 
 // Beside spells the commands that a text names as the author of a command meant them: one that stands in the same
-// source keeps its meaning where a file of another tool has its plain name.
-func (t *Table) Beside(source, text string) string {
+// source keeps its meaning where a prompt of another tool has its plain name.
+func (t *Table) Beside(source, text string, prompt func(source, file string) bool) string {
 	return slashWord().ReplaceAllStringFunc(text, func(word string) string {
 		at := strings.IndexByte(word, '/')
 		winner := t.byName[word[at+1:]]
-		if winner == nil || winner.Dialect == "" || winner.Source == source {
+		if winner == nil || winner.Dialect == "" || winner.Source == source ||
+			!prompt(winner.Source, winner.File) {
 			return word
 		}
 		for _, h := range t.hidden {

@@ -45,6 +45,15 @@ func sourceOf(p dialect.Folder) router.Source {
 	return s
 }
 
+// beside spells what a text of a source names so that it leads to what its author meant. A file of another tool that
+// runs as a workflow has its name on purpose.
+func (w *world) beside(source, text string) string {
+	return w.table.Beside(source, text, func(source, file string) bool {
+		p, err := w.library.Prompt(source, file)
+		return p != nil || err != nil
+	})
+}
+
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.
 func ofProject(p dialect.Place) bool { return p.Scope != dialect.User && fs.ValidPath(p.Dir) }
 

@@ -293,16 +293,16 @@ var documents = map[string][]any{
 	"tercet.graph/1": {struct{ Command, File, Format, Text string }{}},
 	"tercet.which/1": {
 		struct {
-			Command, File, Dialect, ShadowedBy     string
-			Shadows, Names, Calls                  []string
-			Scope, Description, Usage, Rules, Text string          `json:",omitempty"`
-			Agent, Model                           string          `json:",omitempty"`
-			Lenient                                bool            `json:",omitempty"`
-			Tools                                  []string        `json:",omitempty"`
-			Extra                                  *map[string]any `json:",omitempty"`
-			Marks                                  []dialect.Mark  `json:",omitempty"`
-			Diagnostics                            []diagnostic    `json:",omitempty"`
-			PositionalBase                         int             `json:",omitempty"`
+			Command, File, Dialect, ShadowedBy, Kind string
+			Shadows, Names, Calls                    []string
+			Scope, Description, Usage, Rules, Text   string          `json:",omitempty"`
+			Agent, Model                             string          `json:",omitempty"`
+			Lenient                                  bool            `json:",omitempty"`
+			Tools                                    []string        `json:",omitempty"`
+			Extra                                    *map[string]any `json:",omitempty"`
+			Marks                                    []dialect.Mark  `json:",omitempty"`
+			Diagnostics                              []diagnostic    `json:",omitempty"`
+			PositionalBase                           int             `json:",omitempty"`
 		}{},
 		struct {
 			Agent, File, Dialect, Role, Description string

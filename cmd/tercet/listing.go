@@ -48,7 +48,7 @@ func (w *world) scan() error {
 	if w.has {
 		order = w.ownSources()
 	}
-	w.library = &commands.Library{Foreign: map[string]dialect.Place{}}
+	w.library = &commands.Library{Foreign: map[string]dialect.Place{}, Open: w.open}
 	for _, p := range w.finder().Commands() {
 		w.library.Foreign[p.Label] = p.Place
 		if p.Extension != "" { // the commands of an extension hide nobody's
@@ -94,7 +94,7 @@ func (w *world) ownSources() []router.Source {
 
 // list makes what runs and describes the commands.
 func (w *world) list() {
-	w.library.Open, w.library.Several, w.library.Config = w.open, lines{runs{w}}, runs{w}.runConfig
+	w.library.Several, w.library.Config = lines{runs{w}}, runs{w}.runConfig
 	w.library.Inject, w.library.Admit, w.library.Begin = w.inject, w.admit, runs{w}.begin
 	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
 	w.library.Dir = filepath.ToSlash(w.dir)

@@ -49,9 +49,9 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	}
 	defer w.term.stage.show(w.dir, past)()
 	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
-	ret.NextSteps = w.table.Beside(r.Source, ret.NextSteps)
+	ret.NextSteps = w.beside(r.Source, ret.NextSteps)
 	for i := range ret.Errors {
-		ret.Errors[i].Recommendation = w.table.Beside(r.Source, ret.Errors[i].Recommendation)
+		ret.Errors[i].Recommendation = w.beside(r.Source, ret.Errors[i].Recommendation)
 	}
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)

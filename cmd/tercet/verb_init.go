@@ -142,7 +142,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	agents, next := c.installed(), `tercet '/task "what is to be done"', then tercet /research 1, tercet /plan 1`
 	w, err := c.lookAround()
 	if err == nil {
-		tools, next = checkup.Tools(w.table), w.table.Beside(librarySource, next)
+		tools, next = checkup.Tools(w.table), w.beside(librarySource, next)
 	}
 	if err = errors.Join(err, w.close()); err != nil {
 		c.term.note("warning: %v", err)

@@ -40,9 +40,10 @@ func (c call) which(show bool) error {
 	names, by := c.table.Spellings(r), c.table.Hides(r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
-		"names": names, "shadowed_by": by, "calls": c.calls(r.Shadows),
+		"names": names, "shadowed_by": by, "calls": c.calls(r.Shadows), "kind": "workflow",
 	}
 	if p != nil {
+		out["kind"] = "prompt"
 		out["scope"] = c.library.Foreign[r.Source].Scope
 		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
 		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
@@ -64,7 +65,11 @@ func (c call) which(show bool) error {
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
-	if p == nil {
+	switch {
+	case p == nil && r.Dialect != "":
+		c.term.answer("a workflow: tercet runs its steps")
+		fallthrough
+	case p == nil:
 		return nil
 	}
 	c.term.answer("arguments: %s", p.Rules())

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/internal/md"
+	"tercet/internal/nearest"
 )
 
 // Limits of the frontmatter.
@@ -18,8 +19,11 @@ const (
 // front reads the frontmatter.
 func (p *parser) front() {
 	f := &p.file.Front
+	if p.foreign != nil {
+		defer func() { f.Command.Text, f.Description.Text = p.foreign.Command, p.foreign.Description }()
+	}
 	if !p.doc.HasFront {
-		if !p.has(md.CodeFrontUnclosed) && !p.has(md.CodeLineEnds) {
+		if p.foreign == nil && !p.has(md.CodeFrontUnclosed) && !p.has(md.CodeLineEnds) {
 			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---",
 				"file has no frontmatter")
 		}
@@ -28,7 +32,7 @@ func (p *parser) front() {
 	f.Pos = p.doc.FrontSpan.Start
 	n := p.doc.Front
 	if n == nil {
-		if len(p.found) == 0 {
+		if len(p.found) == 0 && p.foreign == nil {
 			p.missing("command")
 			p.missing("description")
 		}
@@ -37,6 +41,10 @@ func (p *parser) front() {
 	p.strays(n)
 	p.Value, p.Key = CodeFrontValue, CodeKey
 	defer func() { p.Value, p.Key = CodeValue, CodeStepKey }()
+	if p.foreign != nil {
+		p.foreignFront(n)
+		return
+	}
 	p.fill(f, frontForm, n, nil)
 	p.commandName(f.Command)
 	p.describes(f.Description)
@@ -44,6 +52,59 @@ func (p *parser) front() {
 		if n.Get(key) == nil {
 			p.missing(key)
 		}
+	}
+}
+
+// foreignFront reads the frontmatter of a file of another tool. A list of names is what that declares as arguments.
+func (p *parser) foreignFront(n *md.Node) {
+	f, form := &p.file.Front, frontForm
+	form.Foreign = append([]string{"description"}, p.foreign.Keys...)
+	if v := n.Get("arguments"); v != nil && (v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar) {
+		form.Foreign = append(form.Foreign, "arguments")
+		names := strings.Fields(v.Value)
+		for _, item := range v.Items {
+			names = append(names, item.Value)
+		}
+		for _, name := range names {
+			f.Arguments = append(f.Arguments, Argument{Pos: v.Pos, Name: Word{v.Pos, name}, Type: Word{v.Pos, "string"}})
+		}
+	} else {
+		form.Foreign = slices.DeleteFunc(form.Foreign, func(key string) bool { return key == "arguments" })
+	}
+	for _, e := range n.Entries {
+		if form.key(e.Key.Value).Name == "" && !slices.Contains(form.Foreign, e.Key.Value) {
+			form.Foreign = append(form.Foreign, e.Key.Value)
+			p.report(p.foreign.Unknown, e.Key.Pos, nearest.Help(e.Key.Value, form.keys().Keys),
+				"key %q means nothing here; it is kept", e.Key.Value)
+		}
+	}
+	p.fill(f, form, n, nil)
+	if called := p.foreign.Command[strings.LastIndexByte(p.foreign.Command, ':')+1:]; f.Command.Text != "" &&
+		f.Command.Text != called {
+		p.report(p.foreign.Misnamed, f.Command.Pos, "rename the file, or take the key away",
+			"the file is called as /%s, not as %q: the name of a command is that of its file", p.foreign.Command,
+			f.Command.Text)
+	}
+}
+
+// takes declares the arguments of a file of another tool that declares none: those that its sentences extract, else the
+// text as it was typed.
+func (p *parser) takes() {
+	f := p.file
+	for _, say := range f.Sentences {
+		at := func(a Argument) bool { return a.Name.Text == say.Name.Text }
+		switch i := slices.IndexFunc(f.Front.Arguments, at); {
+		case say.Kind == SayExtract && i < 0 && say.Index == len(f.Front.Arguments):
+			f.Front.Arguments = append(f.Front.Arguments, Argument{
+				Pos: say.Pos, Name: say.Name, Type: Word{say.Pos, "string"}, Required: !say.Opt,
+			})
+		case say.Kind == SayPositive && i >= 0:
+			f.Front.Arguments[i].Type.Text = "integer"
+		}
+	}
+	if len(f.Front.Arguments) == 0 {
+		at := Pos{Line: p.doc.BodyLine, Col: 1}
+		f.Front.Arguments = []Argument{{Pos: at, Name: Word{at, "arguments"}, Type: Word{at, "text"}}}
 	}
 }
 

@@ -103,7 +103,8 @@ func (p *parser) expansions() {
 	}
 	for n := p.doc.BodyLine; n <= p.doc.LineCount(); n++ {
 		line := p.doc.Line(n)
-		if !strings.ContainsAny(line, "!@$") {
+		// in a file of another tool the marks of its prose are meant
+		if !strings.ContainsAny(line, "!@$") || p.foreign != nil && !p.doc.InCode(n) {
 			continue
 		}
 		for _, m := range expanded().FindAllStringSubmatchIndex(line, -1) {

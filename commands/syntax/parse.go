@@ -43,6 +43,7 @@ type parser struct {
 	between bool         // the step stands under Between Steps
 	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
 	subagent bool
+	foreign  *Foreign                  // of a file of another tool; nil for tercet's own
 	depth    int                       // steps inside each other's keys
 	forms    map[string]*regexp.Regexp // the sentences, as far as the file has needed them
 	refused  map[*Step]bool            // reported; a further report about the step's action would only repeat it

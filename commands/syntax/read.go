@@ -22,23 +22,72 @@ func Read(name string, src []byte) *File { return read(name, src, false) }
 // ReadWorkflow reads the steps of a subagent file as Read does.
 func ReadWorkflow(name string, src []byte) *File { return read(name, src, true) }
 
+// Foreign is what a command file of another tool does not say by the rules of this format.
+type Foreign struct {
+	Command, Description string
+	Keys                 []string // that belong to other tools
+	Unknown, Misnamed    string   // the codes of a key that nobody has, and of a name that is not the file's
+}
+
+// ReadForeign reads a command file of another tool that has a section of steps. Its frontmatter may lack everything,
+// and keys that nobody has are warnings. Runs tells whether the steps are meant to be run.
+func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
+	p := newParser(name, src)
+	p.foreign = &as
+	p.read()
+	steps, said := count(p.file.Steps)
+	runs = said*2 > steps
+	for i := range p.doc.Blocks {
+		if b := &p.doc.Blocks[i]; b.Kind == md.Fence && b.Depth == 0 && strings.TrimSpace(b.Info) == "yaml step" {
+			runs = true
+		}
+	}
+	return p.file, runs
+}
+
+// count counts steps, and those that are sentences of the list.
+func count(steps []*Step) (all, said int) {
+	for _, s := range steps {
+		a, b := count(s.Body)
+		if all, said = all+a+1, said+b; s.Sentence != nil {
+			said++
+		}
+	}
+	return all, said
+}
+
 func read(name string, src []byte, subagent bool) *File {
+	p := newParser(name, src)
+	p.subagent = subagent
+	p.read()
+	return p.file
+}
+
+func newParser(name string, src []byte) *parser {
 	p := &parser{
-		file: &File{Name: name, Src: src}, subagent: subagent, forms: map[string]*regexp.Regexp{}, near: map[int]bool{},
+		file: &File{Name: name, Src: src}, forms: map[string]*regexp.Regexp{}, near: map[int]bool{},
 		refused: map[*Step]bool{},
 	}
 	p.Decoder = strict.Decoder{
 		Report: p.finding, Full: p.full, Value: CodeValue, Key: CodeStepKey, Absent: CodeAbsent, All: "the keys are ",
 	}
+	return p
+}
+
+func (p *parser) read() {
+	name, src := p.file.Name, p.file.Src
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
 	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
 	if doc.Text != nil {
-		if !subagent {
+		if !p.subagent {
 			p.front()
 		}
 		p.body()
+		if p.foreign != nil {
+			p.takes()
+		}
 		p.unsaid()
 		p.expansions()
 	}
@@ -50,7 +99,6 @@ func read(name string, src []byte, subagent bool) *File {
 	if p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany); !p.file.Hopeless {
 		p.unread()
 	}
-	return p.file
 }
 
 // unread notes the lines of everything that has an error: the frontmatter, or what stands between two headings.

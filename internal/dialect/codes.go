@@ -12,7 +12,7 @@ const (
 	codeEmpty    = "E032"
 
 	warnLenient  = "W030"
-	warnKey      = "W031"
+	warnKey      = CodeKey
 	warnUnclosed = "W032"
 	warnTwice    = "W033"
 	warnMark     = "W034"
@@ -22,6 +22,9 @@ const (
 	warnValue    = "W038"
 	warnBytes    = "W039"
 )
+
+// CodeKey is the warning that a key means nothing.
+const CodeKey = "W031"
 
 // CodeName is the warning that a command or an agent is called otherwise than its file says.
 const CodeName = "W036"

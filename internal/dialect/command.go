@@ -28,7 +28,10 @@ type Command struct {
 	Parts       []Part
 	Extra       map[string]any // keys that the tool does not have
 	Lenient     bool           // the head is not what its format says and was read line by line
-	Warnings    []formats.Diagnostic
+	// Flow is the file as tercet's own format has it, each line in its place, if it has the section of a workflow; empty if
+	// not.
+	Flow     string
+	Warnings []formats.Diagnostic
 }
 
 // Parse reads a command file. The error is a *formats.Diagnostics and says why a file is none; everything else that is
@@ -61,6 +64,9 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	}
 	if t.settle != nil {
 		t.settle(c, keys, n)
+	}
+	if p.At == nil && flowSection().MatchString(h.body) {
+		c.Flow = h.flow()
 	}
 	if c.Description == "" {
 		c.Description = firstLine(h.body)

@@ -27,6 +27,36 @@ type head struct {
 	line int // of the first line of the body
 	// lenient tells that the head is not YAML and was read line by line.
 	lenient bool
+	front   []string // the lines before the body; nil if they are not markdown
+}
+
+// flowSection is the heading of the steps in a command file of tercet.
+var flowSection = lazy.Regexp(`(?mi)^## +Workflow Execution\s*$`)
+
+// flow is the file with a head of YAML: a value that is none is a text in quotes. Every key stays on its line, so that
+// places in it are those of the file.
+func (h head) flow() string {
+	lines := make([]string, h.line-1)
+	for _, k := range h.keys {
+		from := k.Pos.Line - 1
+		if from >= len(h.front)-1 || from == 0 {
+			continue
+		}
+		end := from + 1
+		for end < len(h.front)-1 {
+			if _, _, ok := keyLine(h.front[end]); ok {
+				break
+			}
+			end++
+		}
+		if again := (&Key{}); again.typed(h.front[from:end], from+1) == nil {
+			copy(lines[from:end], h.front[from:end])
+		} else {
+			lines[from] = k.Name + ": '" + strings.ReplaceAll(oneLine(k.Raw), "'", "''") + "'"
+		}
+		lines[0], lines[len(lines)-1] = fence, fence
+	}
+	return strings.Join(append(lines, h.body), "\n")
 }
 
 const (
@@ -120,7 +150,7 @@ func (n *notes) front(src []byte) (head, bool) {
 		return h, true
 	}
 	h.keys, h.lenient = keys, lenient
-	h.body, h.line = strings.Join(lines[end+1:], "\n"), end+2
+	h.body, h.line, h.front = strings.Join(lines[end+1:], "\n"), end+2, lines[:end+1]
 	return h, true
 }
 

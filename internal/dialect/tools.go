@@ -82,6 +82,14 @@ func toolFor(d Dialect) tool {
 	return tool{end: ".md", keys: "description name", rules: "the text as typed is put behind"}
 }
 
+// Keys are those that command files of any tool may have.
+func Keys() (all []string) {
+	for _, t := range tools {
+		all = append(all, strings.Fields(t.keys)...)
+	}
+	return append(all, "name", "positional-base")
+}
+
 // Rules says in one line what the arguments mean.
 func (c *Command) Rules() string {
 	return strings.Replace(toolFor(c.Dialect).rules, "$BASE", fmt.Sprintf("$%d", c.Base), 1)

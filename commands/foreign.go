@@ -1,0 +1,56 @@
+package commands
+
+import (
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/dialect"
+)
+
+// CodeAlmost is the warning about a file of another tool that runs as a prompt, though it has steps.
+const CodeAlmost = "W042"
+
+// Flow reads the steps of a command file of another tool; nil if it is a prompt. One that has sentences of the plain
+// form and is a prompt all the same gets a warning.
+func Flow(c *dialect.Command) *syntax.File {
+	if c.Flow == "" {
+		return nil
+	}
+	f, runs := syntax.ReadForeign(c.File, []byte(c.Flow), syntax.Foreign{
+		Command: c.Name, Description: c.Description, Keys: dialect.Keys(), Unknown: dialect.CodeKey,
+		Misnamed: dialect.CodeName,
+	})
+	if runs {
+		f.Front.Hidden = f.Front.Hidden || c.Hidden
+		for _, w := range c.Warnings { // of what a prompt has in its text, and of keys, the steps know better
+			if !slices.Contains([]string{dialect.CodeKey, "W034", "W035"}, w.Code) {
+				f.Found = append(f.Found, w)
+			}
+		}
+		return f
+	}
+	i := slices.IndexFunc(f.Found, func(d formats.Diagnostic) bool { return d.Code == syntax.CodeSentence })
+	if i >= 0 {
+		found := formats.Found(CodeAlmost, f.Found[i].Pos,
+			"'tercet lint --adopt "+c.File+"' drafts a workflow of it", "runs as a prompt: %s", f.Found[i].Message)
+		found.File = c.File
+		c.Warnings = append(c.Warnings, found)
+	}
+	return nil
+}
+
+// loadForeign compiles a file of another tool: its steps, or its prompt as one step.
+func (l *Library) loadForeign(p dialect.Place, inside string, src []byte) (*compile.Program, *dialect.Command, error) {
+	c, err := dialect.Parse(p, inside, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f := Flow(c); f != nil {
+		prog, err := compile.Compile(f, l.Env)
+		return prog, nil, err
+	}
+	prog, err := l.program(c, c.Text())
+	return prog, c, err
+}
