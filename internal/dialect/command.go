@@ -28,8 +28,8 @@ type Command struct {
 	Parts       []Part
 	Extra       map[string]any // keys that the tool does not have
 	Lenient     bool           // the head is not what its format says and was read line by line
-	// Flow is the file as tercet's own format has it, each line in its place, if it has the section of a workflow; empty if
-	// not.
+	// Flow is the file as tercet's own format has it, each line in its place, if it has the section of a workflow; else
+	// it is empty.
 	Flow     string
 	Warnings []formats.Diagnostic
 }
