@@ -27,6 +27,7 @@ type Task struct {
 	BlockedReason string     `json:"blocked_reason,omitempty"`
 	Lease         *Lease     `json:"lease,omitempty"`
 	Session       string     `json:"session_id,omitempty"`
+	Issue         string     `json:"issue_url,omitempty"` // address of the issue that the task came from
 }
 
 // Rows show the task as two tables: what it is, and its documents.

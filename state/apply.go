@@ -50,7 +50,7 @@ func (d *draft) create(n NewTask) error {
 	if slug != Slug(slug) {
 		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
-	for _, s := range []string{n.Language, n.Priority, n.Effort} {
+	for _, s := range []string{n.Language, n.Priority, n.Effort, n.Issue} {
 		if err := d.plainText(s, ""); err != nil {
 			return err
 		}
@@ -62,6 +62,7 @@ func (d *draft) create(n NewTask) error {
 		Number: d.next, Title: title, Slug: slug, Status: formats.NotStarted, Language: n.Language, Priority: n.Priority,
 		Effort: n.Effort, Description: n.Description, Dependencies: slices.Clone(n.Dependencies),
 		Created: stamp(d.now), Updated: stamp(d.now), Artifacts: []formats.Artifact{}, Session: d.tx.Session,
+		Issue: n.Issue,
 	}
 	if t.Priority == "" {
 		t.Priority = "medium"

@@ -291,5 +291,5 @@ func sameTask(a, b *formats.Task) bool {
 		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort && a.Description == b.Description &&
 		slices.Equal(a.Dependencies, b.Dependencies) && same(a.Parent, b.Parent) &&
 		a.Created == b.Created && a.Updated == b.Updated && slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
-		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session
+		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session && a.Issue == b.Issue
 }

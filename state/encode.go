@@ -226,7 +226,11 @@ func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 var taskKeys = []string{
 	"number", "title", "slug", "status", "language", "priority", "effort", "description", "dependencies", "parent",
 	"created", "updated", "artifacts", "prior", "blocked_reason", "lease", "session_id",
+	issueKey,
 }
+
+// issueKey is left out of most tasks, and one that is no text is a member like any unknown one.
+const issueKey = "issue_url"
 
 // taskValues gives what is written of a task, key by key.
 func taskValues(t *formats.Task) []any {
@@ -234,13 +238,16 @@ func taskValues(t *formats.Task) []any {
 		t.Number, t.Title, t.Slug, t.Status.String(), t.Language, t.Priority, t.Effort, t.Description,
 		append([]int{}, t.Dependencies...), orNull(t.Parent), t.Created, t.Updated, artifactObjects(t.Artifacts),
 		textOrNull(t.Prior.String()), textOrNull(t.BlockedReason), orNull(t.Lease), textOrNull(t.Session),
+		textOrNull(t.Issue),
 	}
 }
 
 func taskObject(t *formats.Task) *jsonx.Object {
 	o := new(jsonx.Object)
 	for i, v := range taskValues(t) {
-		o.Set(taskKeys[i], v)
+		if v != nil || taskKeys[i] != issueKey {
+			o.Set(taskKeys[i], v)
+		}
 	}
 	return o
 }

@@ -76,7 +76,7 @@ func project(d *document, i int) *jsonx.Object {
 	for k, value := range taskValues(t) {
 		key := taskKeys[k]
 		switch {
-		case value == nil && (key == "prior" || key == "lease"):
+		case value == nil && (key == "prior" || key == "lease" || key == issueKey):
 		case key == "artifacts" && v.Get(key).Is(jsonx.Array):
 			o.Set(key, json.RawMessage(v.Get(key).Raw(d.src))) // with what others keep in them
 		default:
@@ -86,7 +86,8 @@ func project(d *document, i int) *jsonx.Object {
 	for j := range v.Members {
 		m := &v.Members[j]
 		switch {
-		case slices.Contains(taskKeys, m.Key), slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
+		case m.Key != issueKey && slices.Contains(taskKeys, m.Key),
+			slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
 		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) && textOf(v, m.Key) != "":
 			o.Set(m.Key, nil) // it was taken over, and holds no more
 		default:

@@ -173,6 +173,7 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	}
 	t.Priority = strings.ToLower(f.text("priority"))
 	t.Effort = f.text("effort", "estimated_effort")
+	t.Issue, _ = f.v.Get(issueKey).Str()
 	t.Dependencies = f.numbers("dependencies", "depends_on")
 	if list := f.numbers("parent", "parent_task", "parent_number"); len(list) > 0 {
 		t.Parent = &list[0]
@@ -348,7 +349,7 @@ func (f *foreign) encode(t *formats.Task) []byte {
 	o.Set("artifacts", list)
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
-		if !known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
+		if m.Key == issueKey || !known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
 			o.Set(m.Key, m.Value)
 		}
 	}

@@ -23,7 +23,7 @@ type record map[string]any
 // NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium;
 // in DivideTask an empty Language and Priority mean those of the task that is divided.
 type NewTask struct {
-	Title, Slug, Description, Language, Priority, Effort string
+	Title, Slug, Description, Language, Priority, Effort, Issue string
 
 	Dependencies []int
 	Parent       int // 0: none

@@ -66,6 +66,10 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 		t.BlockedReason = d.maybe(v, m.Key)
 	case "session_id":
 		t.Session = d.maybe(v, m.Key)
+	case issueKey:
+		if v.Is(jsonx.String) {
+			t.Issue = d.text(v, m.Key)
+		}
 	case "dependencies":
 		t.Dependencies = d.numbers(v, m.Key)
 	case "parent":

@@ -105,3 +105,18 @@ type RefusedError struct{ Branch, Remote, Said string }
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Said)
 }
+
+// NoIssueError says that there is no issue of a number that this person may see.
+type NoIssueError struct {
+	Number int
+	At     string // the repository
+	Is     string // what the number is instead, or empty
+}
+
+// Error implements error.
+func (e *NoIssueError) Error() string {
+	if e.Is != "" {
+		return fmt.Sprintf("number %d of %s is a %s and no issue", e.Number, e.At, e.Is)
+	}
+	return fmt.Sprintf("%s has no issue %d that you may see", e.At, e.Number)
+}

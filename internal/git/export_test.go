@@ -8,4 +8,5 @@ var (
 	ParseWorktrees = parseWorktrees
 	Neutral        = neutral
 	Place          = place
+	ReadIssue      = readIssue
 )

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"tercet/internal/proc"
 )
 
 // Remote is a repository that branches are pushed to.
@@ -176,26 +178,28 @@ type Asker struct {
 
 // askTool is how a program is asked: its words, with marks for what is asked about, the state of a request that is
 // open, and what stands in the names of hosts that it does not serve.
-type askTool struct{ name, list, create, repo, open, not string }
+type askTool struct{ name, list, create, issue, repo, open, not string }
 
 // askTools are the programs that open requests, in the order in which they are tried.
 var askTools = []askTool{
 	{
 		"gh", "pr list --state=all --head=BRANCH --json=url,state,headRefOid,baseRefName,isCrossRepository",
-		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
+		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY", "issue view NUMBER --json=title,body,labels,url,state",
+		"--repo=HOST/PATH", "OPEN", "gitlab",
 	},
 	{
 		"glab", "mr list --all --source-branch=BRANCH --output=json",
 		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE --description=BODY --yes",
-		"--repo=https://HOST/PATH", "opened", "github",
+		"issue view NUMBER --output=json", "--repo=https://HOST/PATH", "opened", "github",
 	},
 }
 
 // askTime bounds one call of such a program.
 const askTime = time.Minute
 
-// Asker finds the program that opens requests at the host of a remote, nil where none is installed and logged in.
-func (r *Repo) Asker(ctx context.Context, remote Remote) (*Asker, error) {
+// Asker finds the program that opens requests at the host of a remote, nil where none is installed and logged in. there
+// is the first that is installed and not logged in, empty without one.
+func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string, err error) {
 	for _, tool := range askTools {
 		args := []string{"auth", "status"}
 		if remote.Host != "" {
@@ -204,11 +208,15 @@ func (r *Repo) Asker(ctx context.Context, remote Remote) (*Asker, error) {
 		if strings.Contains(remote.Host, tool.not) {
 			continue
 		}
-		if _, _, err := r.run(ctx, call{prog: tool.name, args: args, online: true, most: askTime}); err == nil {
-			return &Asker{r, remote, tool}, nil
+		_, _, err := r.run(ctx, call{prog: tool.name, args: args, online: true, most: askTime})
+		if err == nil {
+			return &Asker{r, remote, tool}, "", nil
+		}
+		if !errors.As(err, new(*proc.NotFoundError)) {
+			there = cmp.Or(there, tool.name)
 		}
 	}
-	return nil, context.Cause(ctx)
+	return nil, there, context.Cause(ctx)
 }
 
 func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error) {

@@ -192,7 +192,7 @@ func TestAsker(t *testing.T) {
 				cx, stop = context.WithTimeout(cx, 300*time.Millisecond)
 				defer stop()
 			}
-			a, err := r.Asker(cx, git.Remote{Name: "up", Host: c.host, Path: "o/r"})
+			a, _, err := r.Asker(cx, git.Remote{Name: "up", Host: c.host, Path: "o/r"})
 			if err != nil || a == nil {
 				t.Fatal(a, err)
 			}

@@ -505,7 +505,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if got := must[string](t)(there.Resolve(cx, "refs/heads/task/9")); remote.Name != "up" || got != head {
 		t.Errorf("%s has %s, want up and %s", remote.Name, got, head)
 	}
-	if _, err := r.Asker(cx, remote); err != nil {
+	if _, _, err := r.Asker(cx, remote); err != nil {
 		t.Error(err)
 	}
 	did("PushRemote", "Push", "Asker")

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -37,8 +38,10 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 		do = w.publish(in)
 	case "close":
 		do = w.close(in)
+	case "issue":
+		do = w.issue(in)
 	default:
-		in.wrong("action", "one of open, commit, publish, close")
+		in.wrong("action", "one of open, commit, publish, close, issue")
 	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
@@ -191,6 +194,9 @@ func (w GitWorkflow) publish(in input) act {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
 		}
 		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != ""}
+		if r.Task != nil {
+			target.Closes = issueNumber(r.Task.Issue)
+		}
 		if as == worktree.AsSquash || as == worktree.AsRequest {
 			target.Message = cmp.Or(message, work)
 		}
@@ -216,6 +222,44 @@ func (w GitWorkflow) publish(in input) act {
 		}
 		return published(to, message, p), err
 	})
+}
+
+// issue asks for an issue; its words are a stranger's.
+func (w GitWorkflow) issue(in input) act {
+	in.only("action", "number")
+	number := in.number("number")
+	if number < 1 {
+		in.wrong("number", "the number of an issue")
+	}
+	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
+		i, err := w.Trees.Issue(ctx, number)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		fields := map[string]any{
+			"number": number, "url": i.URL, "title": i.Title, "text": i.Text, "labels": formats.Values(i.Labels),
+		}
+		if i.Left > 0 {
+			fields["left"] = i.Left
+		}
+		ret := formats.Return{
+			Status: formats.StatusCompleted, Summary: clip(fmt.Sprintf("issue %d: %s", number, i.Title)),
+			Fields: map[string]any{"issue": fields},
+		}
+		if i.Closed {
+			ret.Warnings = []string{fmt.Sprintf("issue %d is closed", number)}
+		}
+		return ret, nil
+	}
+}
+
+// issueNumber is that at the end of an issue's address, 0 without one.
+func issueNumber(url string) int {
+	n, err := strconv.Atoi(url[strings.LastIndexByte(url, '/')+1:])
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // published is the return of work that was brought to its place.

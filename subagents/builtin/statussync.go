@@ -172,12 +172,12 @@ func some(in input) []int {
 func newTasks(in input, name string) []state.NewTask {
 	var out []state.NewTask
 	for _, o := range in.objects(name) {
-		o.only("title", "slug", "description", "language", "priority", "effort", "dependencies", "parent", "level", "files",
-			"line", "suggested_fix", "source")
+		o.only("title", "slug", "description", "language", "priority", "effort", "issue_url", "dependencies", "parent",
+			"level", "files", "line", "suggested_fix", "source")
 		t := state.NewTask{
 			Title: o.text("title"), Slug: o.text("slug"), Description: o.text("description"), Language: o.text("language"),
-			Priority: o.text("priority"), Effort: o.text("effort"), Dependencies: o.numbers("dependencies"),
-			Parent: o.number("parent"),
+			Priority: o.text("priority"), Effort: o.text("effort"), Issue: o.text("issue_url"),
+			Dependencies: o.numbers("dependencies"), Parent: o.number("parent"),
 		}
 		if strings.TrimSpace(t.Title) == "" {
 			if strings.TrimSpace(t.Description) == "" {

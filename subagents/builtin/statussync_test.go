@@ -90,7 +90,7 @@ func TestStatusSyncWrongInput(t *testing.T) {
 	}{
 		{nil, "expected one of create_tasks, update_status, update_metadata, link_artifacts, set_phase, archive_tasks, unarchive_tasks, divide_task, sync_tasks, set_lease as operation, got nothing"},
 		{map[string]any{"operation": "updat_status"}, "expected one of create_tasks, update_status, update_metadata, link_artifacts, set_phase, archive_tasks, unarchive_tasks, divide_task, sync_tasks, set_lease as operation, got \"updat_status\"; did you mean 'update_status'?"},
-		{map[string]any{"operation": "create_tasks", "tasks": []any{map[string]any{"titel": "A", "title": "B"}}}, "expected title, slug, description, language, priority, effort, dependencies, parent, level, files, line, suggested_fix, source, got tasks[0].titel, did you mean 'title'?"},
+		{map[string]any{"operation": "create_tasks", "tasks": []any{map[string]any{"titel": "A", "title": "B"}}}, "expected title, slug, description, language, priority, effort, issue_url, dependencies, parent, level, files, line, suggested_fix, source, got tasks[0].titel, did you mean 'title'?"},
 		{map[string]any{"operation": "create_tasks", "tasks": []any{map[string]any{}}}, "expected a title or a description as tasks[0].title, got nothing"},
 		{map[string]any{"operation": "create_tasks", "tasks": []any{}}, "expected at least one task as tasks, got a list of 0"},
 		{map[string]any{"operation": "create_tasks", "tasks": "A"}, `expected a list of objects as tasks, got "A"`},

@@ -28,6 +28,7 @@ type Target struct {
 	Message string // of the commit, and title of a request; empty: that of a merge
 	Run     string // whose folder takes patches, and whose branch takes the work of a child
 	Child   bool   // the work is brought to the run's branch, in the run's worktree
+	Closes  int    // number of the issue that the work closes, 0: none
 }
 
 // The ways to publish beside a merge.
@@ -123,6 +124,9 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 		}
 	}
 	p.msg = Message{Subject: cmp.Or(t.Message, "Merge branch '"+p.branch+"'"), Session: t.Session, Txn: t.Txn}
+	if t.Closes > 0 && !t.Child {
+		p.msg.Subject += fmt.Sprintf("\n\nCloses #%d", t.Closes)
+	}
 	return p, nil
 }
 

@@ -17,8 +17,11 @@ import (
 func (p *publication) request(ctx context.Context, base string) (Published, error) {
 	var none Published
 	q := git.Request{
-		Branch: p.branch, To: p.to, Commit: p.work, Title: p.msg.Subject,
-		Body: "Made by tercet, run " + p.target.Run + ".",
+		Branch: p.branch, To: p.to, Commit: p.work, Body: "Made by tercet, run " + p.target.Run + ".",
+	}
+	var closes string
+	if q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n"); closes != "" {
+		q.Body += "\n\n" + closes
 	}
 	if found := secrets.Line("the title", 1, q.Title); len(found) > 0 {
 		return none, formats.Fail(formats.CodeSecretFound, "take it out of the title of the task and run the command again",
@@ -32,7 +35,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		return none, formats.Fail(formats.CodeDenied, "name another in the file: worktree: {branch: ...}",
 			"branch %s is never pushed", p.branch)
 	}
-	asker, err := p.main.Asker(ctx, remote)
+	asker, _, err := p.main.Asker(ctx, remote)
 	switch {
 	case err != nil:
 		return none, err

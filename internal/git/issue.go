@@ -1,0 +1,112 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"tercet/internal/lazy"
+)
+
+// MaxIssue is the most bytes of an issue's text that are taken over.
+const MaxIssue = 16 << 10
+
+// Issue is what somebody wrote at the host of a remote. Its words hold no character that a terminal obeys or that hides
+// others; of comments, which a page does not show, nothing is left.
+type Issue struct {
+	URL, Title string
+	Text       string // at most MaxIssue bytes
+	Labels     []string
+	Closed     bool
+	Left       int // bytes of the text that were left out
+}
+
+// Issue asks for an issue.
+func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
+	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
+	out, err := a.run(ctx, strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1), Request{})
+	if said, ok := errors.AsType[*Error](err); ok && noIssue().MatchString(said.Stderr) {
+		return Issue{}, none
+	}
+	if err != nil {
+		return Issue{}, err
+	}
+	issue, ok := readIssue(out)
+	if !ok {
+		return Issue{}, unclear(a.tool.name, "an issue", out)
+	}
+	for _, other := range []string{"/pull/", "/merge_requests/"} {
+		if strings.Contains(issue.URL, other) {
+			none.Is = "request"
+			return Issue{}, none
+		}
+	}
+	return issue, nil
+}
+
+var (
+	// noIssue are the words in which gh and glab say that they find none.
+	noIssue = lazy.Regexp(`(?i)could not resolve to an issue|\b404\b|issue not found`)
+	// hidden is what a page of the host does not show.
+	hidden = lazy.Regexp(`(?s)<!--.*?-->`)
+)
+
+// readIssue reads what gh or glab print.
+func readIssue(out []byte) (issue Issue, ok bool) {
+	var in struct {
+		Title, Body, Description, URL, State string
+		Web                                  string `json:"web_url"`
+		Labels                               []any
+	}
+	if json.Unmarshal(out, &in) != nil || strings.TrimSpace(in.Title) == "" {
+		return issue, false
+	}
+	if issue.URL, ok = address(cmp.Or(in.URL, in.Web)); !ok {
+		return issue, false
+	}
+	issue.Title, issue.Closed = oneLine(in.Title), strings.EqualFold(in.State, "closed")
+	for _, one := range in.Labels {
+		name, _ := one.(string) //nolint:errcheck // glab lists words, gh objects
+		if object, is := one.(map[string]any); is {
+			name, _ = object["name"].(string) //nolint:errcheck // one without a name is none
+		}
+		if name = oneLine(name); name != "" {
+			issue.Labels = append(issue.Labels, name)
+		}
+	}
+	text := hidden().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
+	text = strings.TrimSpace(visible(strings.ReplaceAll(text, "\r\n", "\n")))
+	if issue.Text = text; len(text) > MaxIssue {
+		end := MaxIssue
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		issue.Text, issue.Left = text[:end], len(text)-end
+	}
+	return issue, issue.Title != ""
+}
+
+// visible leaves out what is not shown: control characters but line feeds and tabs, and what reorders or hides text.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// oneLine is visible text of one line and a bounded length.
+func oneLine(s string) string {
+	const most = 200
+	words := strings.Join(strings.Fields(visible(s)), " ")
+	if runes := []rune(words); len(runes) > most {
+		words = strings.TrimSpace(string(runes[:most]))
+	}
+	return words
+}
