@@ -203,7 +203,8 @@ var ownChoices = map[formats.Outcome][]string{
 }
 
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
-// without a person takes, at most as often as the run may retry: a question is only answered by a person.
+// without a person takes, at most as often as the run may retry: a question is only answered by a person, and work that
+// was suspended is only resumed by one.
 func (f finished) ownGate() formats.Gate {
 	words, ok := ownChoices[f.outcome]
 	if !ok {
@@ -211,8 +212,13 @@ func (f finished) ownGate() formats.Gate {
 	}
 	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
-	g.Choices[0].Approves = f.outcome != formats.OutcomeBlocked && f.answered[f.path] < f.limits.Retries
+	g.Choices[0].Approves = !f.waits() && f.answered[f.path] < f.limits.Retries
 	return g
+}
+
+// waits tells an outcome that only a person settles.
+func (f finished) waits() bool {
+	return f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended
 }
 
 // engineGate asks what to do with an outcome. Where nobody can answer, the run waits if the file asks for a person, and
@@ -223,7 +229,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 		return &ending{ret: ret}, nil
 	}
 	g, d, err := ask(f.step, static{g: f.ownGate()})
-	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.outcome == formats.OutcomeBlocked)
+	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
 			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")

@@ -131,8 +131,8 @@ func TestEngineGate(t *testing.T) {
 			if got := strings.Join(labels, " "); got != c.choices {
 				t.Errorf("choices = %s, want %s", got, c.choices)
 			}
-			if approves := w.gates[0].Choices[0].Approves; approves == (c.first.Status == formats.StatusBlocked) {
-				t.Errorf("first choice approves = %v: a question is answered by a person only", approves)
+			if approves := w.gates[0].Choices[0].Approves; approves == (c.first.Status == formats.StatusBlocked || c.first.Said == formats.OutcomeSuspended) {
+				t.Errorf("first choice approves = %v: a question is answered, and suspended work resumed, by a person only", approves)
 			}
 			if name == "blocked, answered" && w.requests[1].Feedback.Answer != "the left one" || name == "failed, retry" && w.requests[1].Feedback.Note != "make room" {
 				t.Errorf("feedback = %+v", w.requests[1].Feedback)
