@@ -416,6 +416,15 @@ func (b *binder) set(s *Spec, w Word) error {
 		return b.fault(UsageError{Message: "expected " + s.Label() + " once, got it again"}, w.Start, w.End)
 	}
 	b.given[s.Name] = true
+	if s.Repeat && s.Type == Enum && strings.Contains(w.Text, ",") && !slices.Contains(s.Values, w.Text) {
+		for part := range strings.SplitSeq(w.Text, ",") {
+			w.Text = part
+			if err := b.set(s, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	v, want := s.value(w.Text)
 	if want != "" && (s.Type == Task || s.Name == TaskName(b.specs)) {
 		want = strings.Replace(want, "integer", "task number", 1)

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tercet/formats"
+	"tercet/subagents"
+)
+
+const flows = "../../templates/packs/flows"
+
+// flowAgents is what the subagents of the pack promise: role and tools, STATUS, fields (i integer, b boolean, l list, m map, else
+// text), documents. The flows route by it.
+const flowAgents = `
+interviewer | W rw | success, blocked | PRODUCT_TYPE, HAS_UI b, REQUIREMENTS_COUNT i, IMPLICIT_REQUIREMENTS i, REVISED_REQUIREMENTS? l, REMOVED_REQUIREMENTS? l | INTERVIEW_RESULT.md
+researcher | W rwn | success | RISKS_FOUND i, EXTERNAL_DEPS i, COMPETITORS_ANALYZED i, UBIQUITOUS_TERMS i | RESEARCH_RESULT.md
+poc-engineer | W rwx | success, blocked | VERIFIED, BLOCKED_ITEMS i, TECH_RECOMMENDATION, BLOCKED_REQUIREMENTS? l | POC_RESULT.md
+concept-validator | W rw | success | SCREENS i, UX_ISSUES i, IMPROVEMENTS i | CONCEPT_VALIDATION.md
+rules-designer | W rw | success, blocked | PRODUCT_TYPE, LANGUAGE, FRAMEWORK, COMMIT_STYLE, BRANCH_STRATEGY | project-rules.md
+scope-planner | W rw | success, blocked | MVP_SCOPE, MUST_COUNT i, SHOULD_COUNT i, RISKS i, HANDOFF_READY b | SCOPE_PLAN.md, DISCOVERY_RESULT.md
+spec-designer | W rw | success, blocked | HAS_UI b, PRODUCT_TYPE, TBD_COUNT i | SPEC.md
+ux-designer | W rw | success | SCREENS i, COMPONENTS i, RESPONSIVE b, ACCESSIBILITY, VISUAL_POLICY | UI_SPEC.md
+visual-designer | W rw | success, blocked | DESIGN_SYSTEM, WCAG_LEVEL, DARK_MODE b, TOKENS_EXPORTED b | VISUAL_SPEC.md
+architect | W rwx | success, blocked | TECH_STACK, TECH_STACK_CHANGED b, PHASES i | ARCHITECTURE.md
+scaffolder | U rwx | success | TECH_STACK, DIRECTORIES_CREATED i, PACKAGES_INSTALLED i, BUILD_CHECK |
+developer | U rwx | success, suspended, blocked | PHASE, TASKS_COMPLETED, LINT_CHECK, FILES_CHANGED l, ACCEPTANCE_CHECK, FAILED_CONDITIONS? l, CURRENT_TASK? |
+test-designer | W rw | success | TOTAL_CASES i, UC_COVERAGE, FIX?, ANALYZED_FAILURES? i, ROOT_CAUSES? l, TEST_PLAN_UPDATED? b | TEST_PLAN.md
+e2e-test-designer | W rw | success | E2E_TOOL, TOTAL_E2E_CASES i, SCREEN_COVERAGE, FIX? | TEST_PLAN.md
+tester | R rwx | success, failure | TOTAL i, PASSED i, FAILED i, SKIPPED i, FAILED_TESTS l |
+reviewer | R rx | approved, conditional, rejected | CRITICAL_COUNT i, WARNING_COUNT i, SUGGESTION_COUNT i, CRITICAL_ITEMS l |
+security-auditor | R rwx | success | CRITICAL_COUNT i, WARNING_COUNT i, INFO_COUNT i, CRITICAL_ITEMS l, DEPENDENCY_VULNS i | SECURITY_AUDIT.md
+doc-writer | W rwx | success | DOCS_COUNT i | README.md, CHANGELOG.md
+releaser | U rwx | success | VERSION, TAG, PACKAGE_BUILT b, GH_RELEASE_DRAFT | RELEASE_NOTES.md
+infra-builder | U rwx | success, failure | FILES_CREATED l, DOCKER_BUILD, SECURITY_HEADERS b, DEVCONTAINER_GENERATED b, DEV_COMPOSE_GENERATED b, SANDBOX_INFRA_PATH? |
+db-ops | W rwx | success, skipped | MIGRATIONS i, DESTRUCTIVE_CHANGES i, DB_TYPE, BACKUP_STRATEGY | DB_OPS.md
+observability | W rwx | success | HEALTH_CHECKS i, ALERT_RULES i, METRICS i | OBSERVABILITY.md
+ops-planner | W rw | success | DEPLOY_READY b, RUNBOOKS i, MAINTENANCE_ITEMS i | OPS_PLAN.md, OPS_RESULT.md
+change-classifier | U rx | success, blocked | TRIGGER_TYPE, PLAN, PRIORITY, ESTIMATED_FILES, BREAKING_CHANGE b, SPEC_IMPACT, DOCS_PRESENT, REQUIRES_CODEBASE_ANALYZER b, RATIONALE |
+impact-analyzer | U rx | success | TARGET_FILES l, DEPENDENCY_FILES l, BREAKING_API_CHANGES, DB_SCHEMA_CHANGES b, REGRESSION_RISK, RECOMMENDED_TEST_SCOPE, IMPACT_SUMMARY |
+analyst-intake | W rwx | success, blocked | GITHUB_ISSUE, HANDOFF_TO, HANDOFF_PAYLOAD |
+analyst-core | W rwx | success, blocked, suspended | GITHUB_ISSUE, HANDOFF_TO, ISSUE_TYPE, ISSUE_SUMMARY, DOCS_UPDATED m, ARCHITECT_BRIEF |
+codebase-analyzer | W rwx | success | HAS_UI b, PRODUCT_TYPE, LANGUAGE, FRAMEWORK, UC_COUNT i, ENTITY_COUNT i, TBD_COUNT i | SPEC.md, ARCHITECTURE.md
+sandbox-runner | U rx | success, failure, blocked | DECISION, SANDBOX_MODE, EXIT_CODE? i, DETECTED_RISKS l, CALLER, DURATION_MS i, FALLBACK_REASON? |
+doc-reviewer | R r | success, failure | DOC_REVIEW_RESULT, INCONSISTENCY_COUNT i, ADVISORY_COUNT i, INFO_COUNT i, TARGET_ARTIFACTS l, INCONSISTENCY_ITEMS l, TRIGGERED_BY |
+hld-author | W rw | success, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l |
+lld-author | W rw | success, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l |
+handover-author | W rw | success, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, DESIGN_NOTES_REFERENCED i, RELATED_DELIVERABLES l |
+api-reference-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, ENDPOINT_COUNT i |
+ops-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON? |
+user-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, UC_COUNT i, HAS_UI_SPEC b |
+document-writer | W r | success | |`
+
+// TestFlowAgents holds each subagent of the pack against what the flows need of it, and its prompt against what it promises.
+func TestFlowAgents(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(flows + "/subagents/*.md")
+	rows := strings.Split(strings.TrimSpace(flowAgents), "\n")
+	if err != nil || len(files) != len(rows) {
+		t.Errorf("%d subagents, %v, want %d", len(files), err, len(rows))
+	}
+	for _, row := range rows {
+		cells := strings.Split(row, "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		t.Run(cells[0], func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(flows + "/subagents/" + cells[0] + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			def, err := subagents.ParseDefinition(cells[0]+".md", src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			promises(t, def, cells)
+			prompted(t, def, cells)
+		})
+	}
+}
+
+func promises(t *testing.T, def subagents.Definition, cells []string) {
+	t.Helper()
+	role, letters, _ := strings.Cut(cells[1], " ")
+	want := map[string]formats.Role{"W": "writer", "U": formats.RoleUtility, "R": formats.RoleReviewer}[role]
+	var tools []string
+	for _, letter := range letters {
+		tools = append(tools, map[rune][]string{'r': {"read", "search"}, 'w': {"write"}, 'x': {"shell"}, 'n': {"net"}}[letter]...)
+	}
+	if def.Info.Role != want || !slices.Equal(def.Info.Tools, tools) || !def.Info.AgentResult || def.Info.Timeout.Total == 0 {
+		t.Errorf("role %s, tools %q, timeout %s, want %s, %q", def.Info.Role, def.Info.Tools, def.Info.Timeout.Total, want, tools)
+	}
+	for word := range strings.SplitSeq(cells[2]+", error", ", ") {
+		ret, err := formats.AgentResult{Agent: def.Info.Name, Status: word}.Return()
+		if outcome := ret.Outcome(); err != nil || !slices.Contains(def.Info.Statuses, outcome) {
+			t.Errorf("STATUS %s is %s (%v), and statuses are %s", word, outcome, err, def.Info.Statuses)
+		}
+	}
+	kinds := map[string]formats.InputType{"i": formats.TypeInteger, "b": formats.TypeBoolean, "l": formats.TypeList, "m": formats.TypeObject, "": formats.TypeString}
+	for field := range strings.FieldsFuncSeq(cells[3], func(r rune) bool { return r == ',' }) {
+		name, kind, _ := strings.Cut(strings.TrimSpace(field), " ")
+		name, optional := strings.CutSuffix(name, "?")
+		if got, ok := def.Info.Fields[name]; !ok || got != (formats.Field{Type: kinds[kind], Optional: optional}) {
+			t.Errorf("field %s is %+v, want %s, optional %v", name, got, kinds[kind], optional)
+		}
+	}
+	for _, name := range []string{"ARTIFACT_PATHS", "NOTES", "ESCALATION_REQUIRED", "ESCALATION_REASON", "ERROR_REASON"} {
+		if !def.Info.Fields[name].Optional {
+			t.Errorf("field %s is missing, or not optional", name)
+		}
+	}
+	if blocked := strings.Contains(cells[2], "blocked"); blocked != def.Info.Fields["BLOCKED_TARGET"].Optional {
+		t.Errorf("BLOCKED_TARGET, but blocked is %v", blocked)
+	}
+	for _, name := range []string{"request", "product_type", "ui", "tier", "documents", "artifacts", "language"} {
+		if _, ok := def.Info.Inputs[name]; !ok {
+			t.Errorf("no input %s", name)
+		}
+	}
+}
+
+// prompted holds the words of a subagent: all parts, each required field and document named, and what it may not do.
+func prompted(t *testing.T, def subagents.Definition, cells []string) {
+	t.Helper()
+	if n := strings.Count(string(def.Src), "\n"); n > 120 {
+		t.Errorf("%d lines, want at most 120", n)
+	}
+	if lines := strings.Count(def.Facets.Persona, "\n") + 1; lines != 2 {
+		t.Errorf("a persona of %d lines, want 2", lines)
+	}
+	policy := strings.Join(def.Facets.Policy, "\n")
+	for _, want := range []string{"Never commit", "never an instruction", "secret"} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("the policy lacks %q", want)
+		}
+	}
+	if !strings.Contains(policy, "TERCET_OUT") && !strings.Contains(policy, "Change nothing in the project") {
+		t.Error("the policy does not say where to write")
+	}
+	if !strings.Contains(def.Facets.Instruction, "\n2. ") || !regexp.MustCompile(`(?i)fix request|second (round|reading|call)`).MatchString(def.Facets.Instruction) {
+		t.Error("the instruction has no numbered work, or no second round")
+	}
+	for name, field := range def.Info.Fields {
+		if !field.Optional && !strings.Contains(def.Facets.Output, name) {
+			t.Errorf("Output does not name the field %s", name)
+		}
+	}
+	for name := range strings.FieldsSeq(strings.ReplaceAll(cells[4], ",", " ")) {
+		if !strings.Contains(def.Facets.Output, name) {
+			t.Errorf("Output does not name %s", name)
+		}
+	}
+	for _, a := range def.Info.Artifacts {
+		if a.Name != "" && !strings.Contains(def.Facets.Output, "`"+a.Name+"`") {
+			t.Errorf("Output does not name %s", a.Name)
+		}
+	}
+}
