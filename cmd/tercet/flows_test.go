@@ -55,6 +55,23 @@ ops-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USE
 user-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, UC_COUNT i, HAS_UI_SPEC b |
 document-writer | W r | success | |`
 
+// TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as it is.
+func TestFlows(t *testing.T) {
+	t.Parallel()
+	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
+	w.must("git", "init", "-q", "-b", "main")
+	w.must("tercet", "init")
+	w.add(os.DirFS(flows))
+	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
+	args := []string{"test"}
+	for _, name := range []string{"analyst", "delivery-minimal", "discovery-review", "doc-two", "maintenance-patch", "operations-full"} {
+		name += ".json"
+		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(flows+"/tests"), name))
+		args = append(args, name)
+	}
+	w.must("tercet", args...)
+}
+
 // TestFlowAgents holds each subagent of the pack against what the flows need of it, and its prompt against what it promises.
 func TestFlowAgents(t *testing.T) {
 	t.Parallel()

@@ -78,6 +78,7 @@ func TestBind(t *testing.T) {
 	t.Parallel()
 	plan, task, many := planSpecs(t), taskSpecs(t), manySpecs(t)
 	rest := specs(t, arg("first", argspec.String), with(arg("others", argspec.String), func(a *syntax.Argument) { a.Repeat = true }))
+	kinds := specs(t, flag(with(arg("kind", argspec.Enum), func(a *syntax.Argument) { a.Values, a.Repeat = []string{"a", "b"}, true })))
 	all := specs(t, with(arg("tasks", argspec.Tasks), func(a *syntax.Argument) { a.Values = []string{"all"} }))
 	defaults := map[string]any{"from": 0, "ratio": nil, "wait": 1800, "label": []any{}, "data": nil, "publish": true}
 	over := func(changes map[string]any) map[string]any {
@@ -118,6 +119,7 @@ func TestBind(t *testing.T) {
 		{"list by name", many, "--tasks=3, 5 --from 2", nil, over(map[string]any{"tasks": []any{3, 5}, "from": 2})},
 		{"quoted list", many, `"3, 5"`, nil, over(map[string]any{"tasks": []any{3, 5}})},
 		{"numbers", many, "1 -f 9 --ratio -2.5e1 --wait=1h30m", nil, over(map[string]any{"tasks": []any{1}, "from": 9, "ratio": -25.0, "wait": 5400})},
+		{"repeated with commas", kinds, "--kind b,a --kind=b", nil, map[string]any{"kind": []any{"b", "a", "b"}}},
 		{"repeated", many, "1 --label a --label=b", nil, over(map[string]any{"tasks": []any{1}, "label": []any{"a", "b"}})},
 		{"quoted value like a flag", many, `1 --label "--x"`, nil, over(map[string]any{"tasks": []any{1}, "label": []any{"--x"}})},
 		{"json", many, `1 --data '{"a": [1.0, null]}'`, nil, over(map[string]any{"tasks": []any{1}, "data": map[string]any{"a": []any{json.Number("1.0"), nil}}})},
