@@ -58,14 +58,14 @@ func pagesOf(t *testing.T, root string) []string {
 
 // prints tells whether the lines of want stand in got, in this order; "…" in a line stands for any text, and a line "..." for any lines.
 func prints(got, want string) (missing string) {
+	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }
 	lines := strings.Split(got, "\n")
-	for _, line := range strings.Split(strings.TrimRight(want, "\n"), "\n") {
-		if strings.TrimSpace(line) == "..." || strings.TrimSpace(line) == "" {
+	for _, line := range strings.Split(want, "\n") {
+		if line = words(line); line == "..." || line == "" {
 			continue
 		}
-		parts := strings.Split(regexp.QuoteMeta(strings.TrimSpace(line)), "…")
-		re := regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
-		at := slices.IndexFunc(lines, func(l string) bool { return re.MatchString(strings.TrimSpace(l)) })
+		re := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "$")
+		at := slices.IndexFunc(lines, func(l string) bool { return re.MatchString(words(l)) })
 		if at < 0 {
 			return line
 		}

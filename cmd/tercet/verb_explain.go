@@ -134,7 +134,7 @@ func (c call) ofLine(args []string) (*explanation, error) {
 			prog, err = c.library.Settled(c.ctx, r.Name, prog, v)
 		}
 		if err == nil {
-			e.Page = outline.PageOf(prog, c.facts)
+			e.Page = outline.PageOf(c.lowered(prog), c.facts)
 			err, e.Missing = e.For(rest(args), v, c.facts), c.library.Missing(c.ctx, prog, v)
 		}
 	}
