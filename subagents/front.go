@@ -22,21 +22,19 @@ func to[T any](key string, place *T, read func(*md.Node) T) field {
 	return field{key, func(n *md.Node) { *place = read(n) }}
 }
 
-// fields reads a map that has these keys and no others. want describes it; unknown is the finding about another key.
-func (r *reader) fields(n *md.Node, want, unknown string, list ...field) {
-	keys, talks := make([]string, len(list)), r.talks
-	for i, f := range list {
-		keys[i] = f.key
-	}
+// fields reads a map that has the keys of a table and no others. want describes it.
+func (r *reader) fields(n *md.Node, want, table string, list ...field) {
+	form, talks := strict.Find(tables(), table).Form(), r.talks
 	r.talks = "" // which is about this map and none in it
 	for key, value := range r.Entries(n, want) {
-		if i := slices.Index(keys, key.Value); i >= 0 {
+		i := slices.IndexFunc(list, func(f field) bool { return f.key == key.Value })
+		if i >= 0 && slices.Contains(form.Keys, key.Value) {
 			list[i].read(value)
 		} else if strings.Contains(talks, " "+key.Value+" ") {
 			r.Refuse(codeTalks, key, "write it into the command that delegates to this subagent",
 				"'"+key.Value+"' belongs to a command")
 		} else {
-			r.Unknown(codeUnknownKey, key, strict.Form{Unknown: unknown, Keys: keys})
+			r.Unknown(codeUnknownKey, key, form)
 		}
 	}
 }
@@ -45,7 +43,7 @@ func (r *reader) fields(n *md.Node, want, unknown string, list ...field) {
 func (r *reader) front(def *Definition, n *md.Node) {
 	info := &def.Info
 	r.talks = " during tiers worktree "
-	r.fields(n, "a map of keys", "unknown key %q",
+	r.fields(n, "a map of keys", "subagent",
 		to("name", &info.Name, r.ownName), to("description", &info.Description, r.description),
 		to("role", &info.Role, oneOf(r, "role", formats.Roles())), to("runner", &info.Runner, r.runners),
 		to("model", &def.Model, r.model), to("argv", &def.Argv, r.argv), to("tools", &info.Tools, r.tools),
@@ -170,7 +168,7 @@ func (r *reader) tools(n *md.Node) []string {
 }
 
 func (r *reader) facets(refs *FacetRefs, n *md.Node) {
-	r.fields(n, "a map from facet to names", "unknown facet %q",
+	r.fields(n, "a map from facet to names", "facets",
 		to("persona", &refs.Persona, r.name), to("knowledge", &refs.Knowledge, r.names),
 		to("instruction", &refs.Instruction, r.name), to("output", &refs.Output, r.name),
 		to("policy", &refs.Policy, r.names))
@@ -191,7 +189,7 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 	out := map[string]formats.Input{}
 	for name, value := range r.Entries(n, "any, or a map from name to {type, required}") {
 		in := formats.Input{Type: formats.TypeAny}
-		r.fields(value, "{type, required, document}", "unknown key of an input %q",
+		r.fields(value, "{type, required, document}", "input",
 			to("type", &in.Type, oneOf(r, "type", inputTypes)), to("required", &in.Required, r.boolean),
 			to("document", &in.Document, oneOf(r, "profile", formats.Profiles())))
 		out[name.Value] = in
@@ -203,13 +201,13 @@ func (r *reader) timeout(n *md.Node) (t formats.Timeout) {
 	if n.Kind != md.Map {
 		return formats.Timeout{Total: r.duration(n)}
 	}
-	r.fields(n, "", "unknown key of timeout %q", to("total", &t.Total, r.duration), to("idle", &t.Idle, r.duration))
+	r.fields(n, "", "timeout", to("total", &t.Total, r.duration), to("idle", &t.Idle, r.duration))
 	return t
 }
 
 func (r *reader) limits(l *Limits, n *md.Node) {
 	whole := as(r, "a whole number above 0", strict.Positive)
-	r.fields(n, "a map of tokens, cost, turns", "unknown limit %q", to("tokens", &l.Tokens, whole),
+	r.fields(n, "a map of tokens, cost, turns", "limits", to("tokens", &l.Tokens, whole),
 		to("cost", &l.Cost, as(r, "a number above 0", func(n *md.Node) (float64, bool) {
 			v, ok := strict.Number(n)
 			return v, ok && v > 0

@@ -14,7 +14,7 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 		return
 	}
 	info := &def.Info
-	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", "unknown key of returns %q",
+	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", "returns",
 		field{"form", func(n *md.Node) {
 			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(n) == "agent_result"
 		}},
@@ -49,7 +49,7 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 	}
 	for _, item := range n.Items {
 		spec := formats.ArtifactSpec{}
-		r.fields(item, "{type, name, document, optional}", "unknown key of an artifact %q",
+		r.fields(item, "{type, name, document, optional}", "artifact",
 			to("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
 			field{"name", func(n *md.Node) { spec.Name = r.text(n, "a file name") }},
 			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &spec.Optional, r.boolean))

@@ -11,6 +11,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/config"
+	"tercet/subagents"
 )
 
 // showExits prints the table of exit codes.
@@ -77,19 +78,39 @@ func showVersion(c call) error {
 	return nil
 }
 
-// showSchema prints the JSON schema of a kind of block, for editors.
-func showSchema(c call) error {
-	schema, ok := syntax.Schema(c.args[0])
-	if !ok {
-		var names []string
-		for _, f := range syntax.Grammar() {
-			names = append(names, f.Name)
-		}
-		_, err := formats.OneOf("one of "+strings.Join(names, ", "), c.args[0], names)
-		return err
+// schemas are the files and blocks that an editor can check, each with its JSON schema.
+var schemas = []struct {
+	name string
+	make func() (map[string]any, error)
+}{
+	{"frontmatter", blockSchema("frontmatter")},
+	{"args", blockSchema("args")},
+	{"defaults", blockSchema("defaults")},
+	{"step", blockSchema("step")},
+	{"subagent", subagents.Schema},
+	{"return", formats.SchemaOfReturn},
+	{"config", config.Schema},
+}
+
+func blockSchema(name string) func() (map[string]any, error) {
+	return func() (map[string]any, error) {
+		schema, _ := syntax.Schema(name)
+		return schema, nil
 	}
-	c.term.json(schema)
-	return nil
+}
+
+func showSchema(c call) error {
+	var names []string
+	for _, s := range schemas {
+		if s.name == c.args[0] {
+			schema, err := s.make()
+			c.term.json(schema)
+			return err
+		}
+		names = append(names, s.name)
+	}
+	_, err := formats.OneOf("one of "+strings.Join(names, ", "), c.args[0], names)
+	return err
 }
 
 var configVerbs = []verb{

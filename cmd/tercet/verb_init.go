@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +17,8 @@ import (
 	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/config"
+	"tercet/internal/dialect"
 	"tercet/internal/proc"
 	"tercet/internal/trust"
 	"tercet/state"
@@ -60,7 +65,11 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 	dry := f.Bool("dry-run", false, "list the files; write nothing")
 	driver := f.Bool("merge-driver", false,
 		"have git merge state.json by task: write .gitattributes, and say what to configure")
+	editor := f.String("editor", "", "let this `editor` check config.yaml by its schema: vscode")
 	return func(c call) error {
+		if _, err := formats.OneOf("--editor vscode", *editor, []string{"", "vscode"}); err != nil {
+			return err
+		}
 		if *next < 1 {
 			return usage("expected --next-number of at least 1, got %d", *next)
 		}
@@ -74,6 +83,12 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		runner := agentcli.RunnerOffline
 		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
 			if runner, err = c.offerRunner(); err != nil {
+				return err
+			}
+		}
+		var settings [][2]string // before anything is written: they may be past reading
+		if *editor != "" {
+			if settings, err = editorFiles(dir); err != nil {
 				return err
 			}
 		}
@@ -91,6 +106,11 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			}
 			files = append(files, more...)
 		}
+		more, err := writeFiles(dir, settings, *dry)
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
 		c.tellInit(dir, files, *dry)
 		c.offerDriver(dir, *driver)
 		return nil
@@ -217,6 +237,66 @@ func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOption
 		return nil, err
 	}
 	return written, m.Init(ctx, opt)
+}
+
+// The files by which VS Code checks config.yaml.
+const (
+	editorSettings = ".vscode/settings.json"
+	settingsSchema = ".vscode/tercet-config.schema.json"
+)
+
+// editorFiles gives those of the editor's files that have to be written, with their text.
+func editorFiles(dir string) (out [][2]string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, ioFailure(err)
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	have := map[string][]byte{}
+	for _, name := range []string{editorSettings, settingsSchema} {
+		if have[name], err = root.ReadFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, ioFailure(err)
+		}
+	}
+	settings, err := dialect.AddSetting(editorSettings, have[editorSettings], "yaml.schemas", "./"+settingsSchema,
+		configFile)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := config.Schema()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := json.MarshalIndent(doc, "", "  ")
+	if schema = append(schema, '\n'); !bytes.Equal(schema, have[settingsSchema]) {
+		out = append(out, [2]string{settingsSchema, string(schema)})
+	}
+	if settings != nil {
+		out = append(out, [2]string{editorSettings, string(settings)})
+	}
+	return out, err
+}
+
+// writeFiles writes files below a folder and lists them.
+func writeFiles(dir string, files [][2]string, dry bool) (names []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, ioFailure(err)
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	for _, f := range files {
+		names = append(names, f[0])
+		if dry {
+			continue
+		}
+		if err := atomicfile.MkdirAll(root, path.Dir(f[0]), 0o755); err != nil {
+			return nil, ioFailure(err)
+		}
+		if err := atomicfile.WriteIn(root, f[0], []byte(f[1]), atomicfile.Options{}); err != nil {
+			return nil, ioFailure(err)
+		}
+	}
+	return names, nil
 }
 
 func ioFailure(err error) error {

@@ -80,8 +80,9 @@ func verbs() []verb {
 			needs: aWorld, make: fmtVerb,
 		},
 		{
-			use: "schema NAME", short: "print the JSON schema of a kind of block: step, args, defaults, frontmatter",
-			args: one, do: showSchema,
+			use:   "schema NAME",
+			short: "print a JSON schema for editors: step, args, defaults, frontmatter, subagent, return, config",
+			args:  one, do: showSchema,
 		},
 		{use: "config", short: "look at the configuration", verbs: configVerbs},
 		{use: "format", short: "check documents", verbs: formatVerbs},

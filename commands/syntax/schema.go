@@ -1,45 +1,23 @@
 package syntax
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "tercet/internal/strict"
 
 // Schema is the JSON schema of one form, for editors; false if there is none of that name. It is made of the table that
 // the checks are made of. An expression in a text is a string for it.
 func Schema(name string) (map[string]any, bool) {
-	var defs map[string]any
-	if err := json.Unmarshal([]byte(kindRules), &defs); err != nil || defs[name] != nil {
+	var tables []strict.Table
+	for _, f := range Grammar() {
+		t := strict.Table{Name: f.Name, Foreign: f.Foreign}
+		for _, k := range f.Keys {
+			t.Keys = append(t.Keys, strict.Key{k.Name, k.Is, k.Does})
+		}
+		tables = append(tables, t)
+	}
+	if len(strict.Find(tables, name).Keys) == 0 {
 		return nil, false
 	}
-	for _, f := range Grammar() {
-		defs[f.Name] = schemaOf(f)
-	}
-	return map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "tercet " + name, "$ref": "#/$defs/" + name,
-		"$defs": defs,
-	}, defs[name] != nil
-}
-
-func schemaOf(f Form) map[string]any {
-	properties := map[string]any{}
-	for _, k := range f.Keys {
-		rule := map[string]any{"description": k.Does}
-		var refs []any
-		for kind := range strings.SplitSeq(k.Is, "|") {
-			refs = append(refs, map[string]any{"$ref": "#/$defs/" + strings.TrimPrefix(kind, "form:")})
-		}
-		if len(refs) == 1 {
-			rule["$ref"] = "#/$defs/" + strings.TrimPrefix(k.Is, "form:")
-		} else {
-			rule["anyOf"] = refs
-		}
-		properties[k.Name] = rule
-	}
-	for _, key := range f.Foreign {
-		properties[key] = map[string]any{"description": "a key of another tool, left alone"}
-	}
-	return map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	schema, err := strict.Schema(name, kindRules, tables)
+	return schema, err == nil
 }
 
 // kindRules are the rules of the words that Key.Is may hold beside forms.

@@ -14,12 +14,6 @@ import (
 	"tercet/internal/strict"
 )
 
-// keys is what config.yaml may hold.
-var keys = strict.Form{Unknown: "unknown key %q", Keys: []string{
-	"runner", "aliases", "limits", "lock_timeout", "next_number", "commands", "env", "isolated_home", "sandbox", "acp",
-	"secrets", "retention", "daily", "version", "model", "notify", "prefer",
-}}
-
 // The codes of findings in a configuration, beside those of YAML itself.
 const (
 	CodeValue      = "E060" // a value of the wrong form
@@ -38,7 +32,7 @@ type Layer struct {
 
 // Environment gives a layer for each variable that sets a key: TERCET_LOCK_TIMEOUT sets lock_timeout.
 func Environment(get func(string) string) (layers []Layer) {
-	for _, key := range keys.Keys {
+	for _, key := range form("config").Keys {
 		name := "TERCET_" + strings.ToUpper(key)
 		if text := get(name); text != "" && key != "version" {
 			layers = append(layers, Layer{Name: name, File: name, Values: map[string]string{key: text}})
@@ -87,7 +81,7 @@ func (l *loader) load() {
 	if root == nil || root.Type == md.Null {
 		return
 	}
-	for e := range l.in(entry{v: root}, "a map of keys for the file", keys) {
+	for e := range l.in(entry{v: root}, "a map of keys for the file", form("config")) {
 		l.key(e)
 	}
 }
@@ -130,7 +124,7 @@ func (l *loader) key(e entry) {
 	case "limits":
 		l.limits(e, &c.Limits)
 	case "daily":
-		l.limits(e, &c.Daily, "tokens", "cost")
+		l.limits(e, &c.Daily)
 	case "commands":
 		c.Commands = l.list(e, "folder", isFolder, c.Commands)
 	case "env":
@@ -229,21 +223,13 @@ func (l *loader) names(e entry, into map[string]string, want string, fits func(s
 
 // limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
 // raised by a command file, so that more than their default has an effect.
-// limits takes a map of limits, or of those that are named. The lowest of all layers counts; of auto_resume, which
+// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which
 // bounds no work, the first.
-func (l *loader) limits(e entry, to *formats.Limits, only ...string) {
+func (l *loader) limits(e entry, to *formats.Limits) {
 	full := formats.Limits{}.WithDefaults()
 	own, known := limitsOf(to), limitsOf(&full)
-	if only != nil {
-		other := func(one limit) bool { return !slices.Contains(only, one.name) }
-		own, known = slices.DeleteFunc(own, other), slices.DeleteFunc(known, other)
-	}
-	f := strict.Form{Unknown: `unknown key "` + e.name + `.%s"`}
-	for _, one := range own {
-		f.Keys = append(f.Keys, one.name)
-	}
-	for e := range l.in(e, "a map of limits for "+e.name, f) {
-		i := slices.Index(f.Keys, e.key.Value)
+	for e := range l.in(e, "a map of limits for "+e.name, form(e.name)) {
+		i := slices.IndexFunc(own, func(one limit) bool { return one.name == e.key.Value })
 		n, ok := own[i].read(l, e)
 		switch {
 		case !ok:
@@ -300,8 +286,7 @@ var (
 
 // secrets takes what the scan before a commit may let pass: {allow: [{file, sha256}]}.
 func (l *loader) secrets(e entry) {
-	form := strict.Form{Unknown: `unknown key "secrets.%s"`, Keys: []string{"allow"}}
-	for list := range l.in(e, "a map with the key allow for "+e.name, form) {
+	for list := range l.in(e, "a map with the key allow for "+e.name, form("secrets")) {
 		for _, item := range l.Items(list.v, "a list of findings for "+list.name) {
 			one := l.allowed(entry{list.name, item, item})
 			if one.File != "" && l.first(entry{e.name + "." + one.String(), item, item}) {
@@ -312,9 +297,8 @@ func (l *loader) secrets(e entry) {
 }
 
 func (l *loader) allowed(e entry) (one secrets.Allowed) {
-	form := strict.Form{Unknown: `unknown key "` + e.name + `.%s"`, Keys: []string{"file", "sha256"}}
 	bad := false
-	for key, v := range l.Map(e.v, "a map with the keys file and sha256 for "+e.name, form) {
+	for key, v := range l.Map(e.v, "a map with the keys file and sha256 for "+e.name, form("allowed")) {
 		var ok bool
 		if at := (entry{e.name, key, v}); key.Value == "file" {
 			one.File, ok = read(l, at, "path from the project's root", strict.Text(isFolder))

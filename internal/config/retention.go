@@ -49,8 +49,7 @@ func (l *loader) retention(e entry) {
 		}
 		return
 	}
-	form := strict.Form{Unknown: `unknown key "retention.%s"`, Keys: []string{"age", "size"}}
-	for e := range l.in(e, "", form) {
+	for e := range l.in(e, "", form("retention")) {
 		if e.key.Value == "age" {
 			take(l, e, &c.Age, "age such as 30d or 12h", days)
 		} else {

@@ -27,11 +27,6 @@ type Boxes struct {
 	Checks  bool // a project's checks are run in the best tier too
 }
 
-// boxKeys is what a map below sandbox may hold. A list alone is the order.
-var boxKeys = strict.Form{
-	Unknown: `unknown key "sandbox.%s"`, Keys: []string{"order", "image", "engine", "network", "agents", "checks"},
-}
-
 // sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the
 // person says: it may only tighten.
 func (l *loader) sandbox(e entry) {
@@ -40,7 +35,7 @@ func (l *loader) sandbox(e entry) {
 		return
 	}
 	own := &l.config.Boxes
-	for e := range l.in(e, "", boxKeys) {
+	for e := range l.in(e, "", form("sandbox")) {
 		switch e.key.Value {
 		case "order":
 			l.order(e)
