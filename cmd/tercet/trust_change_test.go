@@ -81,13 +81,13 @@ func (p listedProject) kinds() {
 	p.put(".tercet/subagents/worker.md", listedAgent)
 	p.put("tools/work", listedTool)
 	for _, name := range []string{
-		".tercet/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve", ".tercet/facets/policy/own.md", ".tercet/templates/own.md", ".tercet/hooks/own", ".claude/hooks/h.sh", ".opencode/plugin/p.js", ".opencode/plugins/q.js",
+		".tercet/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve", ".tercet/facets/policy/own.md", ".tercet/templates/own.md", ".tercet/hooks/own", ".claude/hooks/h.sh", ".opencode/plugin/p.js", ".opencode/plugins/q.js", ".github/hooks/h.json", ".github/extensions/e/extension.mjs",
 	} {
 		p.put(name, "# text\n")
 	}
 	for _, name := range []string{
 		".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc", ".opencode/opencode.json",
-		".opencode/opencode.jsonc", ".gemini/settings.json", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json",
+		".opencode/opencode.jsonc", ".gemini/settings.json", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json", ".github/mcp.json", ".github/copilot/settings.json", ".github/copilot/settings.local.json",
 	} {
 		p.put(name, "{}\n")
 	}
@@ -126,8 +126,8 @@ func TestEveryListedFileIsAskedAbout(t *testing.T) {
 		t.Fatalf("/hello = %d\n%s%s", code, out, said)
 	}
 	files := p.state().Files
-	if len(files) < 46 {
-		t.Fatalf("%d files are listed, want one of each kind, at least 46: %+v", len(files), files)
+	if len(files) < 51 {
+		t.Fatalf("%d files are listed, want one of each kind, at least 51: %+v", len(files), files)
 	}
 	asked, changes := 0, 0
 	for n, f := range files {

@@ -142,6 +142,8 @@ func (n *Node) act() {
 		if action := literal(i.Call.With, "action"); i.Call.Agent == compile.GitWorkflow && action != "" {
 			if n.Does += " " + action; literal(i.Call.With, "as") == "pr" {
 				n.Does += ": pushes the branch and opens a request"
+			} else if action == "issue" {
+				n.Does += ": asks gh or glab"
 			}
 		}
 	case *syntax.Status:

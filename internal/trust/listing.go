@@ -44,7 +44,8 @@ var autoApproves = []string{formats.Workspace + "/auto-approve", ".aphelion-auto
 var toolSettings = []string{
 	".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc",
 	".opencode/opencode.json", ".opencode/opencode.jsonc", ".claude-plugin/marketplace.json", ".gemini/settings.json",
-	".codex/config.toml", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json",
+	".codex/config.toml", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json", ".github/mcp.json",
+	".github/copilot/settings.json", ".github/copilot/settings.local.json",
 }
 
 // wholeFolders are the folders of which every file is listed, and what these files are.
@@ -54,6 +55,8 @@ var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/hooks", Kind: "hook"},
 	{Path: formats.Workspace + "/tests", Kind: "test"},
 	{Path: ".claude/hooks", Kind: KindSettings},
+	{Path: ".github/hooks", Kind: KindSettings},
+	{Path: ".github/extensions", Kind: KindSettings},
 	{Path: ".opencode/plugin", Kind: KindSettings},
 	{Path: ".opencode/plugins", Kind: KindSettings},
 }

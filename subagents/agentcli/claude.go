@@ -15,7 +15,7 @@ import (
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
-		Logins: []Login{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+		Logins: []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
 		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Argv:   claudeArgv, Env: claudeEnv, Line: events(claudeLine),
 	}

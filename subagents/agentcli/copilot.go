@@ -21,7 +21,7 @@ import (
 func Copilot() Driver {
 	return Driver{
 		Name: "copilot", Package: "@github/copilot", Tested: "1.0.102", Metered: formats.MeteredEnd, Unpacks: true,
-		Logins: []Login{{"COPILOT_HOME", ".copilot", "config.json"}},
+		Logins: []Login{{"COPILOT_HOME", ".copilot", "config.json", "oggedInUser"}},
 		Keys:   []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"},
 		Argv:   copilotArgv, Env: copilotEnv, Files: copilotFiles, Line: events(copilotLine), End: copilotEnd,
 	}

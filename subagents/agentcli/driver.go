@@ -39,7 +39,10 @@ type Driver struct {
 }
 
 // Login is a file below the folder that Var names, or below Home in the home folder where Var is not set.
-type Login struct{ Var, Home, File string }
+type Login struct {
+	Var, Home, File string
+	Holds           string // what stands in it only when somebody is logged in; empty: that it is there says so
+}
 
 // Drivers lists the agent CLIs in the order in which `auto` looks for them.
 func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()} }

@@ -173,6 +173,10 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 	if err := json.Unmarshal(files["copilot/settings.json"], &own); err != nil || own["model"] != "best" || own["hooks"] != nil || own["disableAllHooks"] != true {
 		t.Errorf("settings.json = %s, %v, want the model, and no hooks", files["copilot/settings.json"], err)
 	}
+	lookup := func(name string) string { return map[string]string{"HOME": home}[name] }
+	if got, want := agentcli.Copilot().LoggedIn(lookup), filepath.Join(home, ".copilot/config.json"); got != want {
+		t.Errorf("LoggedIn() = %q, want %q", got, want)
+	}
 	call.Home = home
 	if got := string(agentcli.Copilot().Files(call)["copilot/config.json"]); got != "{}" {
 		t.Errorf("with a home of its own config.json = %s, want nothing", got)
@@ -181,6 +185,9 @@ func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 	for _, text := range []string{"", "//", "// x\n[]", "null", "{"} {
 		if err := os.WriteFile(filepath.Join(home, ".copilot/config.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if by := agentcli.Copilot().LoggedIn(lookup); by != "" {
+			t.Errorf("with %q LoggedIn() = %q, want nobody", text, by)
 		}
 		if got := string(agentcli.Copilot().Files(call)["copilot/config.json"]); got != "{}" {
 			t.Errorf("of %q config.json = %s, want nothing", text, got)

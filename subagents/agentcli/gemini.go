@@ -22,7 +22,7 @@ import (
 func Gemini() Driver {
 	return Driver{
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,
-		Logins: []Login{{"GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"}},
+		Logins: []Login{{Var: "GEMINI_CLI_HOME", File: ".gemini/oauth_creds.json"}},
 		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		Argv:   geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: events(geminiLine), End: geminiEnd,
 	}

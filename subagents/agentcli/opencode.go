@@ -14,7 +14,7 @@ import (
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
-		Logins: []Login{{"XDG_DATA_HOME", ".local/share", "opencode/auth.json"}},
+		Logins: []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
 		Keys:   []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
 		Argv:   openCodeArgv, Env: openCodeEnv, Line: events(openCodeLine), End: openCodeEnd,
 	}

@@ -44,7 +44,11 @@ func (d Driver) LoggedIn(lookup func(string) string) string {
 			base = filepath.Join(lookup("HOME"), filepath.FromSlash(l.Home))
 		}
 		name := filepath.Join(base, filepath.FromSlash(l.File))
-		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if text, err := os.ReadFile(name); l.Holds == "" || err == nil && strings.Contains(string(text), l.Holds) {
 			return name
 		}
 	}
