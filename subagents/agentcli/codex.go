@@ -22,7 +22,7 @@ func Codex() Driver {
 	return Driver{
 		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,
 		Logins: []Login{{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"}},
-		Keys: []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, Argv: codexArgv, Files: codexFiles, Line: events(codexLine),
+		Keys:   []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, Argv: codexArgv, Files: codexFiles, Line: events(codexLine),
 	}
 }
 
