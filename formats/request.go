@@ -148,6 +148,9 @@ const (
 	AgentStatusSync  = "status-sync-manager"
 	AgentGatekeeper  = "gatekeeper"
 	AgentGitWorkflow = "git-workflow-manager"
+
+	// AgentDocumentWriter has a file of the project, which names its runner.
+	AgentDocumentWriter = "document-writer"
 )
 
 // AgentInfo is what the checker of command files and the Dispatcher know of a subagent.

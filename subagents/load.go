@@ -78,6 +78,10 @@ func collect(into *formats.Diagnostics, err error) bool {
 	return true
 }
 
+// ownable are the built-in subagents whose file belongs to the project: Go does the work for as long as the file says
+// `runner: builtin`, and another runner takes its place.
+var ownable = []string{formats.AgentDocumentWriter}
+
 // read reads one file with the facets it names.
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	name := path.Join(s.Name, file)
@@ -97,7 +101,7 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	var refused *formats.Diagnostics
 	switch {
 	case s.Builtin:
-	case def.Info.Builtin:
+	case def.Info.Builtin && !slices.Contains(ownable, base(stem(file))):
 		refused = unusable(codeBuiltin, name, "runner builtin is for the subagents that come with tercet",
 			"use runner: exec with argv, or an agent")
 	case shippedBuiltin:

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tercet/commands"
@@ -140,7 +141,7 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 
 // builtin gives the Go implementation of a shipped subagent.
 func (w *world) builtin(name string) subagents.Agent {
-	switch name {
+	switch name = name[strings.LastIndex(name, ":")+1:]; name { // that of a pack has the pack before it
 	case formats.AgentStatusSync:
 		return builtin.StatusSync{Manager: w.manager, Committed: w.trees.Committed}
 	case "task-creator":
@@ -153,6 +154,8 @@ func (w *world) builtin(name string) subagents.Agent {
 		b := meta.New(w.root, w.set, w.catalog)
 		b.Fills = workers{w}.online
 		return b
+	case formats.AgentDocumentWriter:
+		return builtin.DocumentWriter{Clock: clock{}}
 	case "error-diagnostics":
 		return builtin.Diagnostics{Errors: w.problems}
 	case "reference":

@@ -1,0 +1,396 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/subagents"
+)
+
+// DocumentWriter is document-writer: it puts what the phases of a flow returned into the form that the next flow reads.
+// It copies and looks, and judges nothing: a fact that no source gives is named, and nothing is written.
+type DocumentWriter struct{ Clock subagents.Clock }
+
+// Run writes one handoff document.
+func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
+	in := inputOf(r)
+	in.only("document", "results", "args", "tier", "product_type", "ui", "ui_type", "documents", "overrides", "request",
+		"artifacts", "language")
+	kind := in.text("document")
+	write, ok := map[string]func(*handoff){
+		formats.ProfileDiscovery: (*handoff).discovery, formats.ProfileDelivery: (*handoff).delivery,
+		formats.ProfileMaintenance: (*handoff).maintenance, formats.ProfileDoc: (*handoff).deliverables,
+	}[kind]
+	if !ok {
+		in.wrong("document", "one of delivery, discovery, doc, maintenance")
+	}
+	h := &handoff{
+		in: in, args: in.object("args"), tier: in.text("tier"), product: in.text("product_type"),
+		documents: in.object("documents"), day: d.Clock.Now().UTC().Format("2006-01-02"), language: in.text("language"),
+	}
+	phasesOf(in.object("results"), &h.phases)
+	if err := in.err(r.Agent); err != nil {
+		return formats.Failed(err), nil
+	}
+	ret, err := h.write(r, kind, write)
+	return settled(ctx, ret, err)
+}
+
+func (h *handoff) write(r formats.Request, kind string, body func(*handoff)) (_ formats.Return, err error) {
+	if h.tree, err = os.OpenRoot(r.Dir); err != nil {
+		return formats.Return{}, err
+	}
+	defer func() { err = errors.Join(err, h.tree.Close()) }()
+	body(h)
+	if len(h.missing) > 0 {
+		return formats.Return{}, formats.Fail(formats.CodePrecondition, "run the phase that gives it, or write the document",
+			"the %s result needs %s", kind, strings.Join(h.missing, "; "))
+	}
+	name, text := formats.HandoffFiles(kind)[0], h.out.String()
+	_, found := formats.DocumentOptions{Exists: h.exists}.Parse(kind, name, []byte(text))
+	if found.HasErrors() { // a phase returned what the document may not hold
+		found.Of = formats.CodeValidationFailed
+		return formats.Return{}, found
+	}
+	out, err := os.OpenRoot(r.Out)
+	if err != nil {
+		return formats.Return{}, err
+	}
+	if err := errors.Join(out.WriteFile(name, []byte(text), 0o600), out.Close()); err != nil {
+		return formats.Return{}, err
+	}
+	return formats.Return{
+		Status: formats.StatusCompleted, Summary: name + " written",
+		Artifacts: []formats.Artifact{{Type: formats.ArtifactDocumentation, Path: name, Summary: "the " + kind + " result"}},
+	}, nil
+}
+
+// handoff is a document that is written.
+type handoff struct {
+	in                           input
+	args, documents              map[string]any
+	tier, product, day, language string
+	phases                       []map[string]any // results that have fields, in the order of their ids
+	tree                         *os.Root
+	out                          strings.Builder
+	missing                      []string // what no source gave
+}
+
+// phasesOf gathers the results that have fields, those of the children of loops too.
+func phasesOf(v any, into *[]map[string]any) {
+	switch v := v.(type) {
+	case []any:
+		for _, one := range v {
+			phasesOf(one, into)
+		}
+	case map[string]any:
+		if _, ok := v["fields"].(map[string]any); ok && v["status"] != nil {
+			*into = append(*into, v)
+			phasesOf(v["children"], into)
+			return
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			phasesOf(v[key], into)
+		}
+	}
+}
+
+// fields gives the fields of the last phase that has all of them, and says whose they are where there is none.
+func (h *handoff) fields(agent string, names ...string) map[string]any {
+	for _, p := range slices.Backward(h.phases) {
+		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
+		if !slices.ContainsFunc(names, func(name string) bool { return f[name] == nil }) {
+			return f
+		}
+	}
+	h.lacks("%s of %s", strings.Join(names, ", "), agent)
+	return map[string]any{}
+}
+
+func (h *handoff) lacks(format string, args ...any) {
+	h.missing = append(h.missing, fmt.Sprintf(format, args...))
+}
+
+// oneLine is a value as a line of a document has it.
+func oneLine(v any) string {
+	if list, ok := v.([]any); ok {
+		words := make([]string, len(list))
+		for i, one := range list {
+			words[i] = oneLine(one)
+		}
+		return strings.Join(words, ", ")
+	}
+	if v == nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
+}
+
+// prose is a text of an agent as a section holds it: it begins no section, no fence and no comment of its own.
+func prose(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(l, " \t\r")
+		if bare := strings.TrimLeft(l, " \t"); strings.HasPrefix(bare, "#") {
+			l = `\` + bare
+		}
+		lines[i] = strings.NewReplacer("```", "'''", "~~~", "'''", "<!--", "<!- -").Replace(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// head writes the title and the header; of the further pairs of key and value those with a value.
+func (h *handoff) head(title, name string, pairs ...string) {
+	fmt.Fprintf(&h.out, "# %s Result: %s\n\n> Created: %s\n", title, oneLine(name), h.day)
+	if h.tier != "" {
+		pairs = append([]string{title + " Plan", h.tier}, pairs...)
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(&h.out, "> %s: %s\n", pairs[i], pairs[i+1])
+		}
+	}
+}
+
+// section writes a section of a text; one without a text is missing.
+func (h *handoff) section(name, text, source string) {
+	if text = strings.TrimSpace(text); text == "" {
+		h.lacks("%s, which %s should have given", name, source)
+	}
+	fmt.Fprintf(&h.out, "\n## %s\n\n%s\n", name, text)
+}
+
+// rows writes a section of `- key: value`, without keys that have no value.
+func (h *handoff) rows(name string, pairs ...any) {
+	fmt.Fprintf(&h.out, "\n## %s\n\n", name)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		list, isList := pairs[i+1].([]any)
+		if isList && len(list) > 0 {
+			fmt.Fprintf(&h.out, "- %s:\n", pairs[i])
+			for _, one := range list {
+				fmt.Fprintf(&h.out, "  - %s\n", oneLine(one))
+			}
+		} else if text := oneLine(pairs[i+1]); text != "" {
+			fmt.Fprintf(&h.out, "- %s: %s\n", pairs[i], text)
+		}
+	}
+}
+
+func (h *handoff) exists(name string) bool {
+	info, err := h.tree.Lstat(filepath.FromSlash(name))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// find gives the path of a document: where the flow says that it lies, else where documents lie. Empty: nowhere.
+func (h *handoff) find(name string) string {
+	told, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
+	for _, at := range []string{told, "docs/" + name, name} {
+		if at != "" && fs.ValidPath(at) && h.exists(at) {
+			return at
+		}
+	}
+	return ""
+}
+
+// read gives the sections of a document, and its title.
+func (h *handoff) read(name string) (title string, sections map[string]string) {
+	at := h.find(name)
+	if at == "" {
+		return "", nil
+	}
+	text, err := h.tree.ReadFile(filepath.FromSlash(at))
+	if err != nil {
+		return "", nil
+	}
+	doc, _ := formats.ParseDocument(formats.ProfileArchitecture, at, text) //nolint:errcheck // it is read for what it has
+	return doc.Title, doc.Sections
+}
+
+// about gives the first section whose name has one of some words, in the order of the words.
+func about(sections map[string]string, words ...string) string {
+	for _, word := range words {
+		for _, name := range slices.Sorted(maps.Keys(sections)) {
+			if strings.Contains(strings.ToLower(name), word) && strings.TrimSpace(sections[name]) != "" {
+				return sections[name]
+			}
+		}
+	}
+	return ""
+}
+
+// named is the name of the product: what stands behind the colon of a title, else the title, else the slug.
+func (h *handoff) named(titles ...string) string {
+	for _, title := range titles {
+		_, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
+		if !ok {
+			name = title
+		}
+		if name = strings.TrimSpace(name); name != "" {
+			return name
+		}
+	}
+	if slug := oneLine(h.args["slug"]); slug != "" {
+		return slug
+	}
+	return path.Base(filepath.ToSlash(h.tree.Name()))
+}
+
+// productType is that of the flow, else that of the first phase which says one.
+func (h *handoff) productType() string {
+	told := []map[string]any{{"PRODUCT_TYPE": h.product}, {"PRODUCT_TYPE": h.args["product_type"]}}
+	for _, f := range append(told, h.all()...) {
+		if text := oneLine(f["PRODUCT_TYPE"]); text != "" {
+			return text
+		}
+	}
+	h.lacks("a PRODUCT_TYPE")
+	return ""
+}
+
+func (h *handoff) all() (out []map[string]any) {
+	for _, p := range h.phases {
+		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
+		out = append(out, f)
+	}
+	return out
+}
+
+// uiTypes are the kinds of interface by what the question of discovery offers.
+var uiTypes = map[string]string{
+	"web": "web", "mobile": "mobile", "desktop": "desktop", "tui": "cli-tui", "cli": "none", "api": "none",
+}
+
+func (h *handoff) discovery() {
+	title, sections := h.read("INTERVIEW_RESULT.md")
+	if sections == nil {
+		h.lacks("INTERVIEW_RESULT.md, which interviewer writes")
+		return
+	}
+	ui := h.in.text("ui_type")
+	if ui == "" {
+		ui = uiTypes[oneLine(h.args["ui"])]
+	}
+	if ui == "" {
+		h.lacks("a UI_TYPE: pass ui_type, or args with ui")
+	}
+	h.head("Discovery", h.named(title), "PRODUCT_TYPE", h.productType(), "HAS_UI", fmt.Sprint(ui != "none"), "UI_TYPE", ui)
+	h.section("Project Overview", about(sections, "overview", "概要"), "INTERVIEW_RESULT.md")
+	var wanted []string
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		text := strings.TrimSpace(sections[name])
+		if low := strings.ToLower(name); text != "" && (strings.Contains(low, "requirement") || strings.Contains(low, "要件")) {
+			wanted = append(wanted, "### "+name+"\n\n"+text)
+		}
+	}
+	h.section("Requirements Summary", strings.Join(wanted, "\n\n"), "INTERVIEW_RESULT.md")
+	if scope := about(sections, "out of scope", "scope", "スコープ"); scope != "" {
+		h.section("Scope", scope, "")
+	}
+	if open := about(sections, "open", "unresolved", "未解決", "未決"); open != "" {
+		h.section("Unresolved Items", open, "")
+	}
+}
+
+// delivered are the documents that a delivery may have.
+var delivered = []string{
+	"SPEC.md", "UI_SPEC.md", "VISUAL_SPEC.md", "ARCHITECTURE.md", "TEST_PLAN.md", "SECURITY_AUDIT.md",
+}
+
+func (h *handoff) delivery() {
+	title, sections := h.read("ARCHITECTURE.md")
+	spec, _ := h.read("SPEC.md")
+	h.head("Delivery", h.named(spec, title), "PRODUCT_TYPE", h.productType())
+	for _, o := range h.in.objects("overrides") {
+		fmt.Fprintf(&h.out, "> Overrides: %s, %s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]))
+	}
+	var rows []any
+	for _, name := range delivered {
+		status := "absent"
+		if at := h.find(name); at != "" {
+			status = "present (resolved path: " + at + ")"
+		}
+		rows = append(rows, name, status)
+	}
+	h.rows("Artifacts", rows...)
+	stack := about(sections, "tech stack", "technology", "技術スタック", "stack")
+	if stack == "" {
+		stack = prose(oneLine(h.fields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")["TECH_STACK"]))
+	}
+	h.section("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
+	tests := h.fields("tester", "TOTAL", "PASSED", "FAILED")
+	h.rows("Test Results", "Total", tests["TOTAL"], "Pass", tests["PASSED"], "Fail", tests["FAILED"])
+	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
+	h.rows("Security Audit Results", "CRITICAL", audit["CRITICAL_COUNT"], "WARNING", audit["WARNING_COUNT"])
+	if environment := about(sections, "environment", "環境"); environment != "" {
+		h.section("Handoff to Operations", environment, "")
+	}
+}
+
+func (h *handoff) maintenance() {
+	verdict := h.fields("change-classifier", "TRIGGER_TYPE", "BREAKING_CHANGE")
+	impact := h.fields("impact-analyzer", "TARGET_FILES", "REGRESSION_RISK")
+	design := h.fields("analyst-core", "ISSUE_SUMMARY")
+	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT")
+	overview := oneLine(design["ISSUE_SUMMARY"])
+	h.tier = "Major"
+	h.head("Maintenance", h.named(clip(overview)), "Trigger type", oneLine(verdict["TRIGGER_TYPE"]), "Priority",
+		oneLine(verdict["PRIORITY"]), "PRODUCT_TYPE", h.productType())
+	h.section("Change Overview", prose(fmt.Sprint(design["ISSUE_SUMMARY"])), "ISSUE_SUMMARY of analyst-core")
+	h.rows("change-classifier Verdict", "ESTIMATED_FILES", verdict["ESTIMATED_FILES"], "BREAKING_CHANGE",
+		verdict["BREAKING_CHANGE"], "SPEC_IMPACT", verdict["SPEC_IMPACT"], "RATIONALE", verdict["RATIONALE"])
+	h.rows("impact-analyzer Findings", "TARGET_FILES", impact["TARGET_FILES"], "BREAKING_API_CHANGES",
+		impact["BREAKING_API_CHANGES"], "DB_SCHEMA_CHANGES", impact["DB_SCHEMA_CHANGES"], "RECOMMENDED_TEST_SCOPE",
+		impact["RECOMMENDED_TEST_SCOPE"], "REGRESSION_RISK", impact["REGRESSION_RISK"])
+	brief := oneLine(design["ARCHITECT_BRIEF"])
+	h.rows("analyst-core Differential Design Approach", "ISSUE_TYPE", design["ISSUE_TYPE"], "ARCHITECT_BRIEF", brief)
+	h.rows("security-auditor Pre-audit Results", "CRITICAL", audit["CRITICAL_COUNT"], "WARNING", audit["WARNING_COUNT"])
+	plan := "Standard"
+	if verdict["BREAKING_CHANGE"] == true || impact["REGRESSION_RISK"] == "high" {
+		plan = "Full"
+	}
+	h.rows("Handoff to delivery-flow", "Recommended plan", plan, "ARCHITECTURE.md impact", brief,
+		"Required pre-remediation items", audit["CRITICAL_ITEMS"])
+}
+
+func (h *handoff) deliverables() {
+	lang, slug := oneLine(h.args["lang"]), oneLine(h.args["slug"])
+	if lang == "" {
+		lang = h.language
+	}
+	h.head("Doc Flow", slug, "Slug", slug, "Output Language", lang)
+	h.out.WriteString("\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n|---|---|---|---|\n")
+	cell := func(v any) string { return strings.ReplaceAll(oneLine(v), "|", `\|`) }
+	written, skipped := 0, []string{}
+	for _, p := range h.phases {
+		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
+		file := oneLine(f["OUTPUT_FILE"])
+		kind, _, _ := strings.Cut(path.Base(file), ".")
+		switch {
+		case file == "":
+		case p["status"] == string(formats.OutcomeSkipped):
+			skipped = append(skipped, "- "+kind+": "+oneLine(f["SKIP_REASON"]))
+		default:
+			written++
+			fmt.Fprintf(&h.out, "| %s | %s | created | %s |\n", cell(kind), cell(file), cell(f["TEMPLATE_VERSION"]))
+		}
+	}
+	if written == 0 {
+		h.lacks("at least one OUTPUT_FILE of an author")
+	}
+	left, _ := h.args["skipped"].([]any) //nolint:errcheck // nothing else is a list
+	for _, one := range left {
+		m, _ := one.(map[string]any) //nolint:errcheck // nothing else has a type
+		skipped = append(skipped, "- "+oneLine(m["type"])+": "+oneLine(m["reason"]))
+	}
+	fmt.Fprintf(&h.out, "\n## Skipped Types\n\n%s\n", strings.Join(skipped, "\n"))
+	h.section("Suggested Next Steps", "Have the documents reviewed by somebody who did not write them.", "")
+}
