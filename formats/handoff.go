@@ -426,6 +426,19 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 // longestValue bounds a value that a message quotes, in characters.
 const longestValue = 60
 
+// Prose is a text of an agent as a section holds it: it begins no section, no fence and no comment of its own.
+func Prose(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, l := range lines {
+		l = strings.TrimRight(l, " \t\r")
+		if bare := strings.TrimLeft(l, " \t"); headed(bare) {
+			l = `\` + bare
+		}
+		lines[i] = strings.NewReplacer("```", "'''", "~~~", "'''", "<!--", "<!- -").Replace(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // typed gives a text the type that it is written as.
 func typed(text string) any {
 	switch strings.ToLower(text) {

@@ -135,19 +135,6 @@ func oneLine(v any) string {
 	return strings.Join(strings.Fields(fmt.Sprint(v)), " ")
 }
 
-// prose is a text of an agent as a section holds it: it begins no section, no fence and no comment of its own.
-func prose(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i, l := range lines {
-		l = strings.TrimRight(l, " \t\r")
-		if bare := strings.TrimLeft(l, " \t"); strings.HasPrefix(bare, "#") {
-			l = `\` + bare
-		}
-		lines[i] = strings.NewReplacer("```", "'''", "~~~", "'''", "<!--", "<!- -").Replace(l)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // head writes the title and the header; of the further pairs of key and value those with a value.
 func (h *handoff) head(title, name string, pairs ...string) {
 	fmt.Fprintf(&h.out, "# %s Result: %s\n\n> Created: %s\n", title, oneLine(name), h.day)
@@ -323,7 +310,8 @@ func (h *handoff) delivery() {
 	h.rows("Artifacts", rows...)
 	stack := about(sections, "tech stack", "technology", "技術スタック", "stack")
 	if stack == "" {
-		stack = prose(oneLine(h.fields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")["TECH_STACK"]))
+		told := h.fields("architect, and no such section in ARCHITECTURE.md", "TECH_STACK")
+		stack = formats.Prose(oneLine(told["TECH_STACK"]))
 	}
 	h.section("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
 	tests := h.fields("tester", "TOTAL", "PASSED", "FAILED")
@@ -344,7 +332,7 @@ func (h *handoff) maintenance() {
 	h.tier = "Major"
 	h.head("Maintenance", h.named(clip(overview)), "Trigger type", oneLine(verdict["TRIGGER_TYPE"]), "Priority",
 		oneLine(verdict["PRIORITY"]), "PRODUCT_TYPE", h.productType())
-	h.section("Change Overview", prose(fmt.Sprint(design["ISSUE_SUMMARY"])), "ISSUE_SUMMARY of analyst-core")
+	h.section("Change Overview", formats.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])), "ISSUE_SUMMARY of analyst-core")
 	h.rows("change-classifier Verdict", "ESTIMATED_FILES", verdict["ESTIMATED_FILES"], "BREAKING_CHANGE",
 		verdict["BREAKING_CHANGE"], "SPEC_IMPACT", verdict["SPEC_IMPACT"], "RATIONALE", verdict["RATIONALE"])
 	h.rows("impact-analyzer Findings", "TARGET_FILES", impact["TARGET_FILES"], "BREAKING_API_CHANGES",
