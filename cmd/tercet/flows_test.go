@@ -141,6 +141,56 @@ func promises(t *testing.T, def subagents.Definition, cells []string) {
 	}
 }
 
+// TestFlowTemplates holds the twelve templates against their form: in both languages the same chapters with the same
+// placeholders, and none that is not filled in.
+func TestFlowTemplates(t *testing.T) {
+	t.Parallel()
+	chapters := map[string]string{
+		"hld":           "System Overview, Architecture, Subsystems, External Integrations, Non-functional Requirements, Technology, Constraints",
+		"lld":           "Module Structure, Class and Function Specifications, Data Structures, API Signatures, Algorithms, Error Handling",
+		"api-reference": "Authentication, Common Specifications, Endpoints, Samples, Rate Limits",
+		"ops-manual":    "Overview, Start and Stop, Monitoring, Backup and Restore, Incidents, Maintenance Windows, Contacts",
+		"user-manual":   "Introduction, Getting Started, Use Cases, FAQ, Glossary, Support",
+		"handover":      "Project Overview, Design Decisions, Known Issues and Open Tasks, Tests and Security, Operations Notes, Document Index",
+	}
+	known := strings.Fields("project.name project.slug doc.lang doc.generated_at doc.type doc.template_version spec.summary spec.use_cases " +
+		"architecture.overview architecture.modules architecture.tech_stack ops.runbook security.summary tests.summary ui_spec.screens")
+	heading, placeholder := regexp.MustCompile(`(?m)^## (.+)$`), regexp.MustCompile(`{{(.*?)}}`)
+	all := func(re *regexp.Regexp, text string) (out []string) {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			out = append(out, m[1])
+		}
+		return out
+	}
+	for kind, want := range chapters {
+		var both [2]string
+		for i, lang := range []string{"en", "ja"} {
+			both[i] = readIn(t, os.DirFS(flows+"/templates"), kind+"."+lang+".md")
+			head := "---\ntemplate_version: 1.0\ndoc_type: " + kind + "\nlanguage: " + lang + "\n---\n\n# {{project.name}}"
+			_, rest, _ := strings.Cut(both[i], "\n# ")
+			_, rest, _ = strings.Cut(rest, "\n")
+			if !strings.HasPrefix(both[i], head) || !strings.HasPrefix(rest, "<!-- template_version: 1.0 -->\n<!-- generated_at: {{doc.generated_at}} -->\n") {
+				t.Errorf("%s.%s.md begins with\n%.200s", kind, lang, both[i])
+			}
+			for _, name := range all(placeholder, both[i]) {
+				if !slices.Contains(known, name) {
+					t.Errorf("%s.%s.md has {{%s}}", kind, lang, name)
+				}
+			}
+		}
+		if got := strings.Join(all(heading, both[0]), ", "); got != want {
+			t.Errorf("%s has the chapters %s, want %s", kind, got, want)
+		}
+		if en, ja := all(heading, both[0]), all(heading, both[1]); len(en) != len(ja) || !slices.Equal(all(placeholder, both[0]), all(placeholder, both[1])) {
+			t.Errorf("%s has %d chapters in English, %d in Japanese, or other placeholders", kind, len(en), len(ja))
+		}
+		author := readIn(t, os.DirFS(flows+"/subagents"), kind+"-author.md")
+		if !strings.Contains(strings.Join(strings.Fields(author), " "), want) {
+			t.Errorf("%s-author does not name the chapters %s", kind, want)
+		}
+	}
+}
+
 // prompted holds the words of a subagent: all parts, each required field and document named, and what it may not do.
 func prompted(t *testing.T, def subagents.Definition, cells []string) {
 	t.Helper()
