@@ -11,54 +11,27 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Export gives the state in a shape: tercet is the file as it is, active_projects what other systems read.
-func (r *Reader) Export(ctx context.Context, shape string) ([]byte, error) {
+// Export gives the state in a shape: tercet is the file as it is, active_projects what other systems read. With theirs
+// it is the archive of another system that was imported.
+func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte, error) {
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	switch shape {
-	case ShapeTercet:
+	switch {
+	case shape == ShapeTercet && !theirs:
 		return slices.Clone(d.src), nil
-	case ShapeProjects:
+	case shape == ShapeProjects:
 		archive, _, err := readArchive(r.cfg, archiveFile)
 		if err != nil {
 			return nil, err
 		}
-		return exportProjects(d, archive)
+		return exportProjects(d, archive, theirs)
+	}
+	if theirs && shape == ShapeTercet {
+		return nil, formats.Fail(formats.CodeUsage, "", "expected --shape %s with --archive", ShapeProjects)
 	}
 	return nil, formats.Fail(formats.CodeUsage, "", "expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
-}
-
-// exportProjects gives the active tasks, and as completed projects those that are completed and those in the archive,
-// if there is one.
-func exportProjects(d, archive *document) ([]byte, error) {
-	active, done := []any{}, []any{}
-	for i := range d.Tasks {
-		o := project(d, i)
-		if d.Tasks[i].Status == formats.Completed {
-			done = append(done, o)
-		} else {
-			active = append(active, o)
-		}
-	}
-	if archive != nil {
-		for i := range archive.Tasks {
-			done = append(done, project(archive, i))
-		}
-	}
-	file := new(jsonx.Object).Set("next_project_number", d.NextNumber).Set("active_projects", active).
-		Set("completed_projects", done)
-	if beside := d.tree.Get(importedKey); beside.Is(jsonx.Dict) {
-		for i := range beside.Members {
-			file.Set(beside.Members[i].Key, beside.Members[i].Value)
-		}
-	}
-	out, err := jsonx.Marshal(file, "  ")
-	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the projects", Err: err}
-	}
-	return append(out, '\n'), nil
 }
 
 // projectKeys are the words of the other shape that differ.
@@ -70,15 +43,14 @@ var projectKeys = map[string]string{
 var blockedKeys = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
 
 // project writes one task in the words of the other shape; members that this format does not know go along.
-func project(d *document, i int) *jsonx.Object {
+func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 	o := new(jsonx.Object)
-	t, v := &d.Tasks[i], d.values[i]
 	for k, value := range taskValues(t) {
 		key := taskKeys[k]
 		switch {
 		case value == nil && (key == "prior" || key == "lease" || key == issueKey):
 		case key == "artifacts" && v.Get(key).Is(jsonx.Array):
-			o.Set(key, json.RawMessage(v.Get(key).Raw(d.src))) // with what others keep in them
+			o.Set(key, json.RawMessage(v.Get(key).Raw(src))) // with what others keep in them
 		default:
 			o.Set(cmp.Or(projectKeys[key], key), value)
 		}
@@ -86,12 +58,12 @@ func project(d *document, i int) *jsonx.Object {
 	for j := range v.Members {
 		m := &v.Members[j]
 		switch {
-		case m.Key != issueKey && slices.Contains(taskKeys, m.Key),
+		case m.Key == formKey, m.Key != issueKey && slices.Contains(taskKeys, m.Key),
 			slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
 		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) && textOf(v, m.Key) != "":
 			o.Set(m.Key, nil) // it was taken over, and holds no more
 		default:
-			o.Set(m.Key, json.RawMessage(m.Value.Raw(d.src)))
+			o.Set(m.Key, json.RawMessage(m.Value.Raw(src)))
 		}
 	}
 	return o

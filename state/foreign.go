@@ -453,15 +453,18 @@ func (d *draft) keepBeside(m *Import) error {
 	var fresh []jsonx.Change
 	for _, c := range m.rest {
 		switch old := at.Get(c.Key); {
-		case old == nil:
+		case old == nil || m.archive:
 			fresh = append(fresh, c)
 		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
 			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one", c.Key))
 		}
 	}
-	if m.Shape != ShapeProjects || len(fresh) == 0 {
+	if m.Shape != ShapeProjects {
 		d.members = fresh
 		return nil
+	}
+	if err := d.keepForm(m); err != nil || len(fresh) == 0 || m.archive {
+		return err
 	}
 	o := new(jsonx.Object)
 	if at.Is(jsonx.Dict) {
@@ -473,7 +476,7 @@ func (d *draft) keepBeside(m *Import) error {
 		o.Set(c.Key, json.RawMessage(c.Raw))
 	}
 	raw, err := jsonx.Marshal(o, "  ")
-	d.members = []jsonx.Change{{Key: importedKey, Raw: raw}}
+	d.members = append(d.members, jsonx.Change{Key: importedKey, Raw: raw})
 	return err
 }
 

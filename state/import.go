@@ -53,11 +53,13 @@ type Import struct {
 	titles map[int]string // of TODO.md, by number
 	tasks  []restored
 	rest   []jsonx.Change // members of the file that are none of a state
+	formed
 }
 
 // ImportOptions say how a file is read.
 type ImportOptions struct {
 	Repair bool   // mend what can be mended without a guess
+	Fresh  bool   // of two tasks with one number, the one that would go gets a new one
 	Todo   []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
 }
 
@@ -117,7 +119,10 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 func (m *Import) find(class Damage, offset int, message, help string) {
 	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey ||
 		class == DamageDuplicateTask
-	mended := class == DamageNote || m.opt.Repair && mendable
+	mended := class == DamageNote || m.opt.Repair && mendable || m.opt.Fresh && class == DamageDuplicateTask
+	if !mended && class == DamageDuplicateTask {
+		help = "keep one on the way with --repair, or both with --fresh-numbers"
+	}
 	if !mended && help == "" && mendable {
 		help = "mend it on the way with --repair"
 	}
@@ -239,16 +244,15 @@ func looksLikeTask(v *jsonx.Value) bool {
 
 // document takes one document in whatever shape it has.
 func (m *Import) document(tree *jsonx.Value) {
+	lists := func(key string) bool { return tree.Is(jsonx.Dict) && tree.Get(key).Is(jsonx.Array) }
 	switch {
-	case tree.Is(jsonx.Dict) && tree.Get("active_projects").Is(jsonx.Array):
-		m.Shape = ShapeProjects
-		m.beside(tree, "active_projects", "completed_projects", "next_project_number")
+	case slices.ContainsFunc([]string{listActive, listCompleted, listArchived}, lists):
+		m.Shape, m.tree, m.order, m.archive = ShapeProjects, tree, new(jsonx.Object), !lists(listActive)
+		m.beside(tree, listActive, listCompleted, listArchived, "next_project_number")
 		m.next(tree.Get("next_project_number"))
-		m.list(tree.Get("active_projects").Elems, "")
-		if done := tree.Get("completed_projects"); done.Is(jsonx.Array) && len(done.Elems) > 0 {
-			m.find(DamageNote, done.Start, fmt.Sprintf("%d completed projects go into the archive", len(done.Elems)), "")
-			m.list(done.Elems, formats.Completed)
-		}
+		m.projects(listActive, "")
+		m.projects(listCompleted, formats.Completed)
+		m.projects(listArchived, formats.Completed)
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
 		m.Shape = ShapeTercet
 		if err := newer(m.File, m.src, tree, Version); err != nil {
@@ -311,7 +315,8 @@ func (m *Import) beside(tree *jsonx.Value, known ...string) {
 }
 
 // unique holds that a number stands for one task. The same task twice is taken once. Of two that differ one is kept
-// with repair: the active one, else the newer, else the later in the file.
+// with repair: the active one, else the newer, else the later in the file. With fresh numbers the other one stays too,
+// under a number of its own.
 func (m *Import) unique() {
 	seen := map[int]int{}
 	kept := m.tasks[:0]
@@ -345,13 +350,21 @@ func (m *Import) unique() {
 		case before != after:
 			why = "the newer one"
 		}
-		stays := t
+		stays, goes := t, old
 		if a > b || a == b && before > after {
-			stays = old
+			stays, goes = old, t
 		}
 		kept[first] = stays
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ", n, position(m.src, old.at).Line)
-		if m.opt.Repair {
+		switch fresh := m.fresh(); {
+		case m.opt.Fresh:
+			if err := goes.rename(map[int]int{n: fresh}); err != nil {
+				m.find(DamageValue, goes.at, err.Error(), "")
+			}
+			kept = append(kept, goes)
+			m.NextNumber = fresh + 1
+			text += fmt.Sprintf("; %q in line %d is task %d here", goes.task.Title, position(m.src, goes.at).Line, fresh)
+		case m.opt.Repair:
 			text += fmt.Sprintf("; %s is kept: %q in line %d", why, stays.task.Title, position(m.src, stays.at).Line)
 		}
 		m.find(DamageDuplicateTask, t.at, text, "")
@@ -360,6 +373,15 @@ func (m *Import) unique() {
 	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {
 		m.find(DamageNote, 0, "the file has no tasks", "")
 	}
+}
+
+// fresh is a number that no task of the file has.
+func (m *Import) fresh() int {
+	n := max(m.NextNumber, 1)
+	for i := range m.tasks {
+		n = max(n, m.tasks[i].task.Number+1)
+	}
+	return n
 }
 
 // mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and whether it ends

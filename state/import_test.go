@@ -234,7 +234,7 @@ func TestExportImport(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, shape := range []string{state.ShapeTercet, state.ShapeProjects} {
-			out, err := w.r.Export(rt.Context(), shape)
+			out, err := w.r.Export(rt.Context(), shape, false)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -286,7 +286,7 @@ func TestExportGivesEverythingBack(t *testing.T) {
 	w := newWorkspace(t)
 	res := w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(real), state.ImportOptions{})})
 	w.do(state.ArchiveTasks{Tasks: res.PutAway()})
-	out, err := w.r.Export(t.Context(), state.ShapeProjects)
+	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestExportGivesEverythingBack(t *testing.T) {
 	}
 	// What is no longer so is not told by another name.
 	w.do(state.UpdateStatus{Tasks: []int{21}, To: formats.Implementing})
-	if out, err = w.r.Export(t.Context(), state.ShapeProjects); err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
+	if out, err = w.r.Export(t.Context(), state.ShapeProjects, false); err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
 		t.Errorf("Export = %v, want blocked_by null:\n%s", err, out)
 	}
 	w.healthy()

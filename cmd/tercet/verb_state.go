@@ -161,8 +161,9 @@ func stateRestore(c call) error {
 // stateExport prints the state in a shape.
 func stateExport(cmd *cobra.Command, _ *app) run {
 	shape := cmd.Flags().String("shape", state.ShapeTercet, "tercet or active_projects")
+	theirs := cmd.Flags().Bool("archive", false, "the archive of the other system that was imported, instead of its state")
 	return func(c call) error {
-		out, err := c.reader.Export(c.ctx, *shape)
+		out, err := c.reader.Export(c.ctx, *shape, *theirs)
 		if err == nil {
 			c.term.raw(out)
 		}
@@ -307,7 +308,7 @@ TODO.md beside the file. Completed projects go into the archive. --dry-run ends 
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.term.note("warning: titles: %s", err)
 		}
-		m := state.ReadImport(c.args[0], src, state.ImportOptions{Repair: *repair, Todo: todo})
+		m := state.ReadImport(c.args[0], src, state.ImportOptions{Repair: *repair, Fresh: *fresh, Todo: todo})
 		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
 		}

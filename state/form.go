@@ -1,0 +1,315 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+)
+
+// formKey is the member of a task, and of the state, that says how a file of another shape has what was imported: what
+// nobody changed since is exported as it was.
+const formKey = "imported_form"
+
+// The lists of the other shape. A file that has the last one, or the second alone, is an archive.
+const (
+	listActive    = ShapeProjects
+	listCompleted = "completed_projects"
+	listArchived  = "archived_projects"
+	ofArchive     = "archive" // in a form: the task stands in the other system's archive
+)
+
+// remember adds to the bytes of a task how its source has it: the names of the members in their order, each value that
+// the export would change (was) with what it would be (as), and the list, as long as the task has that status.
+func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
+	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
+	if err != nil || source.Get(formKey) != nil {
+		return // too deep for it, or a name of theirs
+	}
+	if m.archive {
+		list = ofArchive
+	}
+	e := parsed(project(&t.task, v, t.raw))
+	keys, as, was := []any{}, new(jsonx.Object), new(jsonx.Object)
+	for i := range e.Members {
+		one := &e.Members[i]
+		if there := source.Get(one.Key); !alike(one.Value, there) && (there != nil || !empty(one.Value)) {
+			as.Set(one.Key, one.Value)
+		}
+	}
+	for i := range source.Members {
+		one := &source.Members[i]
+		keys = append(keys, one.Key)
+		if !alike(one.Value, e.Get(one.Key)) {
+			was.Set(one.Key, one.Value)
+		}
+	}
+	form := new(jsonx.Object).Set("list", list).Set("status", t.task.Status.String()).Set("keys", keys).Set("as", as).
+		Set("was", was)
+	if raw, err := jsonx.Marshal(form, ""); err == nil {
+		change := []jsonx.Change{{Key: formKey, Raw: raw}}
+		if all, err := jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, change)); err == nil {
+			t.raw = all
+		}
+	}
+}
+
+// parsed is an object that was made here as one that was read.
+func parsed(o *jsonx.Object) *jsonx.Value {
+	raw, err := jsonx.Marshal(o, "")
+	if err != nil {
+		return &jsonx.Value{Kind: jsonx.Dict}
+	}
+	v, err := jsonx.Parse(raw, jsonx.Limits{})
+	if err != nil {
+		return &jsonx.Value{Kind: jsonx.Dict}
+	}
+	return v
+}
+
+func alike(a, b *jsonx.Value) bool {
+	return a != nil && b != nil && bytes.Equal(jsonx.AppendValue(nil, a), jsonx.AppendValue(nil, b))
+}
+
+// empty tells whether a value says nothing.
+func empty(v *jsonx.Value) bool {
+	return slices.Contains([]string{`""`, "null", "[]"}, string(jsonx.AppendValue(nil, v)))
+}
+
+// asItWas gives a task of the other shape the form of its source where nothing changed. Artifacts that were linked
+// since stand behind those of the source.
+func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
+	if !form.Is(jsonx.Dict) {
+		return o
+	}
+	e, as, was := parsed(o), form.Get("as"), form.Get("was")
+	now, theirs, kept := map[string]any{}, map[string]bool{}, true
+	for i := range e.Members {
+		now[e.Members[i].Key] = e.Members[i].Value
+	}
+	keys := stringsOf(form.Get("keys"))
+	for _, key := range keys {
+		theirs[key] = true
+	}
+	list, whole := artifactsBack(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
+	for i := range as.Members {
+		key := as.Members[i].Key
+		switch old := was.Get(key); {
+		case key == "artifacts" && whole:
+			now[key] = list
+		case key == straysKey && !whole && as.Get("artifacts") != nil: // the artifacts do not hold them
+		case !alike(as.Members[i].Value, e.Get(key)):
+			kept = kept && theirs[key]
+		case old != nil:
+			now[key] = old
+		default:
+			delete(now, key)
+		}
+	}
+	for i := range was.Members {
+		if one := &was.Members[i]; kept && as.Get(one.Key) == nil {
+			now[one.Key] = one.Value
+		}
+	}
+	out := new(jsonx.Object)
+	for _, key := range keys {
+		if v, ok := now[key]; ok {
+			out.Set(key, v)
+		}
+	}
+	for i := range e.Members {
+		key := e.Members[i].Key
+		v, ok := now[key]
+		if own := v == any(e.Members[i].Value); ok && !theirs[key] && (!own || !empty(e.Members[i].Value)) {
+			out.Set(key, v)
+		}
+	}
+	return out
+}
+
+// artifactsBack gives the artifacts of the source with those that came since; false if what was taken over has changed.
+func artifactsBack(as, was, now *jsonx.Value) (any, bool) {
+	switch {
+	case alike(as, now):
+		return was, was != nil
+	case as == nil || !was.Is(jsonx.Array) || len(now.Elems) < len(as.Elems):
+		return nil, false
+	}
+	for i, a := range as.Elems {
+		if !alike(a, now.Elems[i]) {
+			return nil, false
+		}
+	}
+	list := []any{}
+	for _, v := range slices.Concat(was.Elems, now.Elems[len(as.Elems):]) {
+		list = append(list, v)
+	}
+	return list, true
+}
+
+func stringsOf(v *jsonx.Value) (out []string) {
+	if v.Is(jsonx.Array) {
+		for _, e := range v.Elems {
+			if s, ok := e.Str(); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// formed is what is kept of a file of the other shape besides its tasks.
+type formed struct {
+	tree    *jsonx.Value
+	order   *jsonx.Object // number of each task by the list, as they stand there
+	archive bool          // the file holds nothing but what was put away
+}
+
+// projects reads a list of the other shape.
+func (m *Import) projects(list string, status formats.TaskStatus) {
+	v := m.tree.Get(list)
+	if !v.Is(jsonx.Array) || status != "" && len(v.Elems) == 0 {
+		return
+	}
+	if status != "" {
+		m.find(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
+	}
+	first, numbers := len(m.tasks), []any{}
+	m.list(v.Elems, status)
+	for _, e := range v.Elems {
+		if first < len(m.tasks) && m.tasks[first].at == e.Start { // one that cannot be read is left out
+			numbers = append(numbers, m.tasks[first].task.Number)
+			m.remember(&m.tasks[first], e, list)
+			first++
+		}
+	}
+	m.order.Set(list, numbers)
+}
+
+// formOf says how a file of the other shape is laid out: the names of its members, the order of its tasks where that is
+// not the one of their numbers, and the next number where it is another one here.
+func (d *draft) formOf(m *Import) *jsonx.Object {
+	keys := []any{}
+	for _, one := range m.tree.Members {
+		keys = append(keys, one.Key)
+	}
+	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order)
+	if m.archive {
+		beside := new(jsonx.Object)
+		for _, c := range m.rest {
+			beside.Set(c.Key, json.RawMessage(c.Raw))
+		}
+		return form.Set("members", beside)
+	}
+	if len(d.base.Tasks) > 0 || m.opt.Fresh {
+		return form // numbers were given here
+	}
+	if was := m.tree.Get("next_project_number"); was != nil {
+		form.Set("was", was)
+	}
+	return form.Set("as", d.next)
+}
+
+// keepForm keeps the form of a file, the first one that came.
+func (d *draft) keepForm(m *Import) error {
+	form, there, o := d.formOf(m), d.base.tree.Get(formKey), new(jsonx.Object)
+	if m.archive {
+		form = new(jsonx.Object).Set("archive", form)
+	}
+	if there.Get("keys") != nil && !m.archive || there.Get("archive") != nil && m.archive {
+		return nil
+	}
+	for _, v := range []*jsonx.Value{there, parsed(form)} {
+		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
+			if v == there || there.Get(v.Members[i].Key) == nil {
+				o.Set(v.Members[i].Key, v.Members[i].Value)
+			}
+		}
+	}
+	form = o
+	raw, err := jsonx.Marshal(form, "  ")
+	d.members = append(d.members, jsonx.Change{Key: formKey, Raw: raw})
+	return err
+}
+
+// exportProjects gives the state in the other shape, laid out as the file that it came from: of the archive of the
+// other system with ofTheirs, else of its state. What was put away here is among the completed projects.
+func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
+	form, members := d.tree.Get(formKey), d.tree.Get(importedKey)
+	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, ofArchive: {}}
+	for _, doc := range []*document{d, archive} {
+		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
+			t, theirs := &doc.Tasks[i], doc.values[i].Get(formKey)
+			list := listActive
+			if doc == archive || t.Status == formats.Completed {
+				list = listCompleted
+			}
+			if was := textOf(theirs, "list"); lists[was] != nil && textOf(theirs, "status") == t.Status.String() &&
+				(doc == d || was != listActive) {
+				list = was
+			}
+			lists[list][t.Number] = asItWas(project(t, doc.values[i], doc.src), theirs)
+		}
+	}
+	file, given := new(jsonx.Object), map[string]any{}
+	if ofTheirs {
+		form = form.Get("archive")
+		if members = form.Get("members"); form == nil {
+			return nil, formats.Fail(formats.CodeNotFound, "leave --archive out", "no archive of another system was imported")
+		}
+		given[form.Get("order").Members[0].Key] = lists[ofArchive]
+	} else {
+		given[listActive], given["next_project_number"] = lists[listActive], d.NextNumber
+		if as, ok := form.Get("as").Int(); ok && int(as) == d.NextNumber {
+			delete(given, "next_project_number")
+			if was := form.Get("was"); was != nil {
+				given["next_project_number"] = was
+			}
+		}
+		if form == nil || len(lists[listCompleted]) > 0 || slices.Contains(stringsOf(form.Get("keys")), listCompleted) {
+			given[listCompleted] = lists[listCompleted]
+		}
+	}
+	if members.Is(jsonx.Dict) {
+		for i := range members.Members {
+			given[members.Members[i].Key] = members.Members[i].Value
+		}
+	}
+	names := slices.Concat(stringsOf(form.Get("keys")), []string{"next_project_number", listActive, listCompleted},
+		slices.Sorted(maps.Keys(given)))
+	for _, name := range names {
+		if tasks, ok := given[name].(map[int]any); ok {
+			given[name] = ordered(tasks, form.Get("order").Get(name))
+		}
+		if v, ok := given[name]; ok {
+			file.Set(name, v)
+		}
+	}
+	out, err := jsonx.Marshal(file, "  ")
+	if err != nil {
+		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the projects", Err: err}
+	}
+	return append(out, '\n'), nil
+}
+
+// ordered gives tasks in the order of their source, those that it does not have behind them by number.
+func ordered(tasks map[int]any, order *jsonx.Value) []any {
+	out := []any{}
+	var numbers []int
+	if order.Is(jsonx.Array) {
+		for _, v := range order.Elems {
+			n, _ := v.Int() // anything else is the number of no task
+			numbers = append(numbers, int(n))
+		}
+	}
+	for _, n := range append(numbers, slices.Sorted(maps.Keys(tasks))...) {
+		if t, ok := tasks[n]; ok {
+			out = append(out, t)
+			delete(tasks, n)
+		}
+	}
+	return out
+}
