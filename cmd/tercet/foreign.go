@@ -22,6 +22,7 @@ import (
 func (w *world) finder() *dialect.Finder {
 	return &dialect.Finder{
 		Dir: w.dir, Homes: dialect.HomesOf(w.env), Sub: w.gate.FS, Note: func(text string) { w.noteOnce(text, text) },
+		Skip: w.skip,
 	}
 }
 

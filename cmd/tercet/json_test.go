@@ -28,6 +28,7 @@ import (
 	"tercet/state"
 	"tercet/subagents/past"
 	"tercet/subagents/sandbox"
+	"tercet/templates/shims"
 )
 
 // answered is one call with --json: the verb with the flags that change its document, what stands behind them, and what comes.
@@ -81,6 +82,7 @@ var answers = []answered{
 	{"resume", "OPEN", returned, 0, ""},
 	{"run", "/ask --yes", returned, 0, "DONE=metadata.run"},
 	{"agent", "", returned, 0, ""},
+	{"export --for", "claude --dry-run", "tercet.export/1", 0, ""},
 	{"runs", "", "tercet.runs/1", 0, ""},
 	{"verify", "DONE", "tercet.verify/1", 0, ""},
 	{"diff", "OPEN DONE", "tercet.diff/1", 1, ""},
@@ -163,6 +165,11 @@ var documents = map[string][]any{
 		Tests          []tested
 		Coverage       []scenario.Coverage
 		Passed, Failed int
+	}{}},
+	"tercet.export/1": {struct {
+		For    string
+		DryRun bool
+		Files  []shims.Change
 	}{}},
 	"tercet.init/1": {struct {
 		Dir    string
@@ -294,7 +301,7 @@ var documents = map[string][]any{
 	"tercet.which/1": {
 		struct {
 			Command, File, Dialect, ShadowedBy, Kind string
-			Shadows, Names, Calls                    []string
+			Shadows, Names, Calls, Exported          []string
 			Scope, Description, Usage, Rules, Text   string          `json:",omitempty"`
 			Agent, Model                             string          `json:",omitempty"`
 			Lenient                                  bool            `json:",omitempty"`

@@ -35,6 +35,7 @@ type listing struct {
 	catalog *commands.Catalog
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	deciding map[string]string
+	exported map[string][]string // files that tercet export wrote, which are no commands, by the name they would have
 }
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those of other tools,

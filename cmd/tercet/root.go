@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -169,7 +170,16 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 func runVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
 	a.flags.line(cmd)
+	cmd.Long = `Runs one slash command: a line as one word, or as words of a shell. With - the line is read from standard
+input, where a shell looks at no part of it.`
 	return func(c call) error {
+		if len(c.args) == 1 && c.args[0] == "-" {
+			line, err := readInput(io.LimitReader(c.io.in, 2*argspec.MaxRaw), "-")
+			if err != nil {
+				return err
+			}
+			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(string(line))})
+		}
 		if len(c.args) == 1 {
 			return c.slash(c.ctx, router.Line{Raw: c.args[0]})
 		}

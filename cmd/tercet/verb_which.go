@@ -41,6 +41,7 @@ func (c call) which(show bool) error {
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 		"names": names, "shadowed_by": by, "calls": c.calls(r.Shadows), "kind": "workflow",
+		"exported": nonNil(c.exported[r.Name]),
 	}
 	if p != nil {
 		out["kind"] = "prompt"
@@ -61,6 +62,9 @@ func (c call) which(show bool) error {
 	c.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
 	for i, call := range c.calls(r.Shadows) {
 		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
+	}
+	for _, file := range c.exported[r.Name] {
+		c.term.answer("exported as %s, which is no command here", file)
 	}
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))

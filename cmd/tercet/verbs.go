@@ -56,9 +56,8 @@ const (
 )
 
 func verbs() []verb {
-	return slices.Concat(seeVerbs(), pastVerbs, packVerbs(), []verb{
+	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
-		{use: "agent [NAME [TEXT]]", short: "run one subagent alone, as /agent does, or list them", make: agentVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
 			needs: aPerson, make: demoVerb,

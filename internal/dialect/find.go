@@ -23,6 +23,8 @@ type Finder struct {
 	Sub func(dir string) fs.FS
 	// Note is told of a configuration that cannot be read, and whose commands are left out.
 	Note func(text string)
+	// Skip is told of each file that tercet export wrote, which is no command; nil: nobody is.
+	Skip func(p Place, inside string)
 }
 
 // Folder is a place that is there, with its files.
@@ -89,6 +91,9 @@ func (f *Finder) there(list []Place) []Folder {
 			tree = outside(p.Dir)
 		}
 		if info, err := fs.Stat(tree, "."); err == nil && info.IsDir() {
+			if !p.Agents {
+				tree = loaded{tree, p, f.Skip}
+			}
 			out = append(out, Folder{p, tree})
 		}
 	}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/templates/shims"
+)
+
+// agentVerbs are about single subagents, and about agent CLIs that call tercet.
+var agentVerbs = []verb{
+	{use: "agent [NAME [TEXT]]", short: "run one subagent alone, as /agent does, or list them", make: agentVerb},
+	{use: "export", short: "write the commands as files of an agent CLI", args: none, needs: aPerson, make: exportVerb},
+}
+
+// exportVerb writes a file for each command into the folder of an agent CLI, or removes them.
+func exportVerb(cmd *cobra.Command, _ *app) run {
+	f := cmd.Flags()
+	of := f.String("for", "", "the `tool`: "+strings.Join(shims.Tools(), ", "))
+	remove := f.Bool("remove", false, "remove what was written for it")
+	dry := f.Bool("dry-run", false, "list the files; write nothing")
+	cmd.Long = `Writes a file for each command into the folder where an agent CLI keeps its own, so that /plan there
+has the agent call tercet, and a skill that teaches an agent to write commands. Files that somebody
+else wrote, and those that were changed since, are kept and named; the exit code is 3 then. tercet
+does not read these files as commands.`
+	return func(c call) error {
+		if *of == "" {
+			return usage("expected --for with one of %s", strings.Join(shims.Tools(), ", "))
+		}
+		var err error
+		if c.world, err = c.inside(c.ctx); err != nil {
+			return err
+		}
+		var list []formats.CommandInfo
+		if !*remove {
+			list = exportable(c)
+		}
+		w := shims.Writer{Root: c.root, Word: rand.Text}
+		changes, err := w.Plan(*of, list)
+		if err == nil && !*dry {
+			err = w.Apply(changes)
+		}
+		if err != nil {
+			return err
+		}
+		if !c.document("tercet.export/1", fields{"for": *of, "dry_run": *dry, "files": changes}) {
+			for _, one := range changes {
+				c.term.answer("%-9s %s%s", one.Did, one.File, prefixed(": ", one.Why))
+			}
+			if *dry {
+				c.term.note("nothing was written: --dry-run")
+			}
+		}
+		if slices.ContainsFunc(changes, func(one shims.Change) bool { return one.Did == shims.Kept }) {
+			return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
+		}
+		return nil
+	}
+}
+
+// exportable are the commands of tercet's own that can be called, without /help: an agent has these files instead.
+func exportable(c call) []formats.CommandInfo {
+	return slices.DeleteFunc(c.catalog.List(), func(one formats.CommandInfo) bool {
+		_, foreign := c.library.Foreign[one.Source]
+		_, _, err := c.library.Load(one.Source, one.File)
+		if err != nil {
+			c.term.note("warning: /%s is left out: run 'tercet lint %s/%s'", one.Name, one.Source, one.File)
+		}
+		return foreign || err != nil || one.Source == librarySource && one.Name == "help"
+	})
+}
+
+// skip keeps in mind a file that tercet export wrote, for 'tercet which'.
+func (l *listing) skip(p dialect.Place, inside string) {
+	if name, ok := p.Name(inside); ok && !slices.Contains(l.exported[name], p.Label+"/"+inside) {
+		if l.exported == nil {
+			l.exported = map[string][]string{}
+		}
+		l.exported[name] = append(l.exported[name], p.Label+"/"+inside)
+	}
+}

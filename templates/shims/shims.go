@@ -1,0 +1,290 @@
+// Package shims makes files for the folders in which agent CLIs keep their commands: one for each command of tercet,
+// which has the agent call tercet, and a skill that teaches an agent to write commands.
+//
+// Promise: a file that somebody else wrote, or that was changed after it was made, is never touched, and all changes
+// are made or none. What a user types reaches tercet as text: it is never a part of a shell's line.
+//
+// It will not read commands, choose among them, or start anything.
+//
+// Concurrency: a Writer keeps nothing between two calls; two that write into one folder at once are not kept apart.
+package shims
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/dialect"
+	"tercet/internal/lazy"
+)
+
+// tool is how one agent CLI keeps commands. Arguments is what it puts the user's text in place of; a tool without it
+// hands the message on as it is.
+type tool struct {
+	folder, end string // of a command; an end that begins with a slash is a skill's
+	arguments   string
+	more        string // further lines of the frontmatter
+	hint        bool   // it shows a hint for the arguments
+	skills      string
+}
+
+var tools = map[string]tool{
+	"claude": {
+		folder: ".claude/commands", end: ".md", arguments: "$ARGUMENTS", more: "allowed-tools: Bash(tercet:*)\n", hint: true,
+		skills: ".claude/skills",
+	},
+	"codex":    {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
+	"opencode": {folder: ".opencode/commands", end: ".md", arguments: "$ARGUMENTS", skills: ".opencode/skills"},
+	"gemini":   {folder: ".gemini/commands", end: ".toml", arguments: "{{args}}", skills: ".gemini/skills"},
+	"copilot": {
+		folder: ".github/prompts", end: ".prompt.md", more: "agent: agent\n", hint: true, skills: ".github/skills",
+	},
+}
+
+// Tools names the agent CLIs that there are files for.
+func Tools() []string { return slices.Sorted(maps.Keys(tools)) }
+
+// Skill is the name of the skill that teaches an agent to write commands.
+const Skill = "tercet-commands"
+
+// command is the text of a command's file, with blanks in angle brackets.
+//
+//go:embed command.md
+var command string
+
+// skill is the text of the skill.
+//
+//go:embed skill.md
+var skill string
+
+// What becomes of a file.
+const (
+	Written   = "written"
+	Unchanged = "unchanged"
+	Removed   = "removed"
+	Kept      = "kept" // it is somebody's own
+)
+
+// Change is what becomes of one file.
+type Change struct {
+	File string `json:"file"`
+	Did  string `json:"did"`
+	Why  string `json:"why,omitempty"` // of one that is kept
+
+	old, data []byte // nil for one that is not there
+}
+
+// Writer writes below the project root.
+type Writer struct {
+	Root *os.Root
+	// Word gives a word that nobody can guess: it ends the user's text in a shell's line.
+	Word func() string
+}
+
+// Plan says what is to be done so that a tool has a file for each command; without commands, so that it has none.
+func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error) {
+	t, ok := tools[of]
+	if !ok {
+		return nil, formats.Fail(formats.CodeUsage, "the tools are "+strings.Join(Tools(), ", "),
+			"expected the name of a tool, got %q", of)
+	}
+	wanted := map[string]func(old []byte) []byte{}
+	for _, c := range commands {
+		wanted[t.file(c.Name)] = func(old []byte) []byte { return dialect.Seal(t.text(of, c, w.word(old))) }
+	}
+	if len(commands) > 0 {
+		wanted[t.skills+"/"+Skill+"/SKILL.md"] = func([]byte) []byte {
+			return dialect.Seal("---\n" + dialect.ExportMark(of) + skill + exits())
+		}
+	}
+	there, err := w.exported(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range there {
+		if wanted[name] == nil {
+			wanted[name] = func([]byte) []byte { return nil }
+		}
+	}
+	out := []Change{}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		one, err := w.change(name, wanted[name])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// change holds what shall stand in a file against what does.
+func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, error) {
+	c := Change{File: name, Did: Written}
+	info, err := w.Root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.data = wanted(nil)
+		return c, nil
+	case err != nil:
+		return c, formats.OnFile("read", name, err)
+	case !info.Mode().IsRegular():
+		c.Did, c.Why = Kept, "it is not a plain file"
+		return c, nil
+	}
+	if c.old, err = w.Root.ReadFile(name); err != nil {
+		return c, formats.OnFile("read", name, err)
+	}
+	c.data = wanted(c.old)
+	switch exported, intact := dialect.Exported(c.old); {
+	case !exported:
+		c.Did, c.Why = Kept, "tercet export did not write it; remove it to have it written"
+	case !intact:
+		c.Did, c.Why = Kept, "it was changed after it was written; remove it to have it written anew"
+	case c.data == nil:
+		c.Did = Removed
+	case bytes.Equal(c.data, c.old):
+		c.Did = Unchanged
+	}
+	return c, nil
+}
+
+// exported lists the files of a tool that bear the mark.
+func (w Writer) exported(t tool) (out []string, err error) {
+	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
+		err = errors.Join(err, fs.WalkDir(w.Root.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && name == folder:
+				return nil
+			case err != nil:
+				return formats.OnFile("read", name, err)
+			case !d.Type().IsRegular() || !strings.HasSuffix(name, path.Ext(t.end)) && path.Base(name) != "SKILL.md":
+				return nil
+			}
+			data, err := w.Root.ReadFile(name)
+			if err != nil {
+				return formats.OnFile("read", name, err)
+			}
+			if is, _ := dialect.Exported(data); is {
+				out = append(out, name)
+			}
+			return nil
+		}))
+	}
+	return out, err
+}
+
+// Apply makes the changes; if one fails, those before it are taken back.
+func (w Writer) Apply(list []Change) error {
+	for i, c := range list {
+		err := w.put(c.File, c.Did, c.data)
+		if err == nil {
+			continue
+		}
+		for _, before := range slices.Backward(list[:i]) {
+			did := before.Did
+			if did == Written && before.old == nil {
+				did = Removed
+			} else if did == Removed {
+				did = Written
+			}
+			err = errors.Join(err, w.put(before.File, did, before.old))
+		}
+		return err
+	}
+	return nil
+}
+
+// put writes or removes a file, and the folder of a skill that is empty then.
+func (w Writer) put(name, did string, data []byte) (err error) {
+	switch did {
+	case Written:
+		if err = atomicfile.MkdirAll(w.Root, path.Dir(name), 0); err == nil {
+			err = atomicfile.WriteIn(w.Root, name, data, atomicfile.Options{})
+		}
+	case Removed:
+		if err = atomicfile.Remove(w.Root, name); path.Base(name) == "SKILL.md" && err == nil {
+			_ = atomicfile.Remove(w.Root, path.Dir(name)) //nolint:errcheck // reason: the user's own files are in it
+		}
+	}
+	if err != nil {
+		return formats.OnFile("write", name, err)
+	}
+	return nil
+}
+
+// file is where the file of a command lies.
+func (t tool) file(name string) string {
+	if strings.HasPrefix(t.end, "/") || t.end == ".prompt.md" {
+		return t.folder + "/" + flat(name) + t.end
+	}
+	return t.folder + "/" + strings.ReplaceAll(name, ":", "/") + t.end
+}
+
+// flat is the name of a command where a tool has no folders.
+func flat(name string) string { return strings.ReplaceAll(name, ":", "-") }
+
+var wordForm = lazy.Regexp(`<<'(TERCET_[A-Z0-9]+)'`)
+
+// word is the one that a file had before, so that it stays as it is.
+func (w Writer) word(old []byte) string {
+	if m := wordForm().FindSubmatch(old); m != nil {
+		return string(m[1])
+	}
+	return "TERCET_" + w.Word()
+}
+
+// text is the file of a command, whose mark has no hash yet.
+func (t tool) text(of string, c formats.CommandInfo, word string) string {
+	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
+	typed, body := t.arguments, command
+	if typed == "" {
+		typed = "ARGUMENTS"
+		body = "In place of ARGUMENTS put what the user typed behind the name (" + cmp.Or(hint, "here nothing") +
+			"),\nas it stands: without quotes, without any change.\n\n" + body
+	}
+	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(body) + exits()
+	if t.end == ".toml" {
+		return dialect.ExportMark(of) + "description = " + quoted(c.Description) + "\nprompt = '''\n" + body + "'''\n"
+	}
+	head := "---\n" + dialect.ExportMark(of)
+	if strings.HasPrefix(t.end, "/") {
+		head += "name: " + flat(c.Name) + "\n"
+	}
+	head += "description: " + quoted(c.Description) + "\n"
+	if t.hint && hint != "" {
+		head += "argument-hint: " + quoted(hint) + "\n"
+	}
+	return head + t.more + "---\n\n" + body
+}
+
+// exits is the table of exit codes.
+func exits() string {
+	var b strings.Builder
+	b.WriteString("\n| exit code | name | when |\n|---|---|---|\n")
+	for _, e := range formats.Exits() {
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", e.Number, e.Name, e.Meaning)
+	}
+	return b.String()
+}
+
+// quoted is a text as YAML and TOML take it: one line in double quotes.
+func quoted(text string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		return `""`
+	}
+	return strings.TrimSpace(b.String())
+}
