@@ -35,6 +35,9 @@ func TestPackFlows(t *testing.T) {
 	}
 	infos := flowInfos(t)
 	for _, file := range tests {
+		if strings.HasPrefix(filepath.Base(file), "written-") {
+			continue // document-writer looks for files
+		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			src, err := os.ReadFile(file)
