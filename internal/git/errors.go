@@ -110,13 +110,9 @@ func (e *RefusedError) Error() string {
 type NoIssueError struct {
 	Number int
 	At     string // the repository
-	Is     string // what the number is instead, or empty
 }
 
 // Error implements error.
 func (e *NoIssueError) Error() string {
-	if e.Is != "" {
-		return fmt.Sprintf("number %d of %s is a %s and no issue", e.Number, e.At, e.Is)
-	}
 	return fmt.Sprintf("%s has no issue %d that you may see", e.At, e.Number)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"tercet/internal/lazy"
 )
@@ -40,11 +39,8 @@ func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	if !ok {
 		return Issue{}, unclear(a.tool.name, "an issue", out)
 	}
-	for _, other := range []string{"/pull/", "/merge_requests/"} {
-		if strings.Contains(issue.URL, other) {
-			none.Is = "request"
-			return Issue{}, none
-		}
+	if strings.Contains(issue.URL, "/pull/") { // gh shows a request as well
+		return Issue{}, none
 	}
 	return issue, nil
 }
@@ -81,13 +77,8 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 	}
 	text := hidden().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
 	text = strings.TrimSpace(visible(strings.ReplaceAll(text, "\r\n", "\n")))
-	if issue.Text = text; len(text) > MaxIssue {
-		end := MaxIssue
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		issue.Text, issue.Left = text[:end], len(text)-end
-	}
+	issue.Text = strings.ToValidUTF8(text[:min(MaxIssue, len(text))], "") // a character that is cut in two goes
+	issue.Left = len(text) - len(issue.Text)
 	return issue, issue.Title != ""
 }
 
@@ -103,10 +94,6 @@ func visible(s string) string {
 
 // oneLine is visible text of one line and a bounded length.
 func oneLine(s string) string {
-	const most = 200
-	words := strings.Join(strings.Fields(visible(s)), " ")
-	if runes := []rune(words); len(runes) > most {
-		words = strings.TrimSpace(string(runes[:most]))
-	}
-	return words
+	words := []rune(strings.Join(strings.Fields(visible(s)), " "))
+	return strings.TrimSpace(string(words[:min(200, len(words))]))
 }

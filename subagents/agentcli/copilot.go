@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +42,7 @@ func copilotArgv(c Call) []string {
 		"--add-dir", c.Out, "--add-dir", c.Private,
 	}
 	rule := func(word, pattern string) {
-		// Blanks, commas, brackets and the like end a rule or mean something in it; any character is taken for one.
+		// Commas, brackets and the like end a rule or mean something in it, and nothing quotes them: any character will do.
 		args = append(args, word+"=write("+strings.Map(func(r rune) rune {
 			if strings.ContainsRune("()[]{},!\\", r) {
 				return '?'
@@ -157,7 +158,7 @@ func copilotLine(r *Reading, e copilotEvent) {
 		r.calls[d.ID] = d.Tool
 	case "tool.execution_complete":
 		if d.Error.Code == "denied" {
-			r.deny(cmp.Or(r.calls[d.ID], "of a call"))
+			r.deny(cmp.Or(r.calls[d.ID], "without a name"))
 		}
 		delete(r.calls, d.ID)
 	case "model.call_failure":
@@ -171,23 +172,22 @@ func copilotLine(r *Reading, e copilotEvent) {
 	case "session.error":
 		r.fault(Fault{Status: d.Status, Kind: d.Kind, Message: d.Message})
 	case "result":
-		r.Ended = e.Exit != nil && *e.Exit == 0
+		if r.Ended = e.Exit != nil && *e.Exit == 0; r.Ended {
+			r.Fault = nil // it went on after it
+		}
 	}
 }
 
-// copilotWords reads what the server said: an object as JSON, or a text as JSON.
+// copilotWords reads what the server said: an object or a text, as JSON.
 func copilotWords(text string) string {
-	var object struct {
-		Message string `json:"message"`
+	var said any
+	if json.Unmarshal([]byte(text), &said) != nil {
+		return text
 	}
-	var plain string
-	if json.Unmarshal([]byte(text), &object) == nil && object.Message != "" {
-		return object.Message
+	if object, ok := said.(map[string]any); ok {
+		said = object["message"]
 	}
-	if json.Unmarshal([]byte(text), &plain) == nil {
-		return plain
-	}
-	return text
+	return fmt.Sprint(said)
 }
 
 // copilotEnd reads what was used, and what failed before there was an event.

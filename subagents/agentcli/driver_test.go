@@ -101,6 +101,9 @@ func TestReadings(t *testing.T) {
 		{"an error of the session", "copilot", agentcli.Ending{Exit: 1}, []string{
 			`{"type": "session.error", "data": {"errorType": "query", "message": "400 no", "statusCode": 400}}`, `{"type": "result", "exitCode": 1}`,
 		}, agentcli.Reading{Fault: &agentcli.Fault{Status: 400, Kind: "query", Message: "400 no"}}},
+		{"an error that it went on after", "copilot", agentcli.Ending{}, []string{
+			`{"type": "session.error", "data": {"errorType": "query", "message": "no"}}`, `{"type": "assistant.message", "data": {"content": "done"}}`, `{"type": "result", "exitCode": 0}`,
+		}, agentcli.Reading{Text: "done", Turns: 1, Ended: true}},
 		{"nobody is logged in", "copilot", agentcli.Ending{Exit: 1, Stderr: []byte("Error: No authentication information found.\n\nCopilot can be\n")}, nil, agentcli.Reading{
 			Fault: &agentcli.Fault{Kind: "error", Message: "Error: No authentication information found."},
 		}},

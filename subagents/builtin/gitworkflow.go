@@ -255,10 +255,7 @@ func (w GitWorkflow) issue(in input) act {
 
 // issueNumber is that at the end of an issue's address, 0 without one.
 func issueNumber(url string) int {
-	n, err := strconv.Atoi(url[strings.LastIndexByte(url, '/')+1:])
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(path.Base(url)) //nolint:errcheck // 0 is what it means
 	return n
 }
 
