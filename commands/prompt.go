@@ -88,14 +88,16 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	case "ask", "plan", "explore":
 		return Reader, nil
 	}
-	name := dialect.AgentName(c.Agent)
-	info, ok := l.Env.Agent(name)
+	info, ok := l.Env.Agent(c.Agent)
+	if !ok {
+		info, ok = l.Env.Agent(dialect.AgentName(c.Agent))
+	}
 	takes := ok && !info.Builtin && !info.Workflow
 	if takes && info.Inputs != nil {
 		_, takes = info.Inputs["prompt"]
 	}
 	if takes {
-		return name, nil
+		return info.Name, nil
 	}
 	message := fmt.Sprintf("no subagent is named %.60q; %s does it", c.Agent, Worker)
 	if ok {

@@ -12,7 +12,8 @@ import (
 
 // Definition is a subagent file: the contract, the prompt parts and how it is run.
 type Definition struct {
-	Info formats.AgentInfo
+	Shipped bool // it comes with tercet
+	Info    formats.AgentInfo
 	// Facets are the inline sections of the file; those that the key `facets` names are put in front of them by Resolve.
 	Facets   formats.Facets
 	Refs     FacetRefs

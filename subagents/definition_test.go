@@ -245,7 +245,7 @@ func TestLoad(t *testing.T) {
 		want    string // names with their descriptions, or the first diagnostic
 	}{
 		{"nothing of the project's own", fstest.MapFS{}, "clerk: shipped, planner: shipped"},
-		{"overrides", fstest.MapFS{"planner.md": file("name: planner\ndescription: ours\n", "")}, "clerk: shipped, planner: ours"},
+		{"overrides", fstest.MapFS{"planner.md": file("name: planner\ndescription: ours\n", "")}, "clerk: shipped, planner: ours, tercet:planner: shipped"},
 		{"a broken override hides", fstest.MapFS{"planner.md": file("name: planner\n", "")}, "project/planner.md:2:1: E601: missing key description"},
 		{"no built-in of its own", fstest.MapFS{"x.md": file("name: x\ndescription: d\nrunner: builtin\n", "")}, "project/x.md:1:1: E607: runner builtin is for the subagents that come with tercet"},
 		{"built-in not replaced", fstest.MapFS{"clerk.md": file("name: clerk\ndescription: d\n", "")}, `project/clerk.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},

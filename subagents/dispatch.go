@@ -167,6 +167,9 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	if !ok {
 		return r, Definition{}, nil, d.Set.unknown(r.Agent)
 	}
+	if strings.HasPrefix(r.Agent, Shipped) {
+		r.Agent = def.Info.Name
+	}
 	own := def.Facets
 	if r.Question != "" {
 		own.Knowledge, own.Instruction, own.Output = nil, "", ""

@@ -1,40 +1,114 @@
 package subagents
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"time"
 
 	"tercet/formats"
 	"tercet/internal/dialect"
 )
 
-// AddForeign reads the agents of other tools into the set. A name that is there already, shipped ones and the project's
-// own among them, is never taken; that, and what could not be read, is a note for who asks.
+// AddForeign reads the agents of other tools into the set. One of the project takes the place of a shipped worker and
+// keeps that one's contract; every other name that is there already stays. Of names that are spelled alike here, the one
+// that is written so has the name, the others get a number. What is not used, is called otherwise or could not be read
+// is a note for who asks.
 func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent) ([]formats.Diagnostic, error) {
 	var notes []formats.Diagnostic
+	var later []foreigner
 	for _, p := range folders {
 		for _, name := range p.AgentFiles() {
 			a, found := foreign(p, name)
 			notes = append(notes, found...)
-			if a == nil {
-				continue
-			}
-			_, taken := s.Agent(a.Name)
-			switch def := definition(a); {
+			switch f := (foreigner{p, name, a}); {
+			case a == nil:
 			case a.Hidden:
-				notes = append(notes, note(dialect.CodeTaken, p, name,
-					"agent "+a.Name+" is switched off or remote; this file is not used"))
-			case taken:
-				notes = append(notes, note(dialect.CodeTaken, p, name,
-					"subagent "+a.Name+" is there already and stays; this file is not used"))
+				notes = append(notes, f.note(dialect.CodeTaken,
+					"agent "+a.Name+" is switched off or remote; this file is not used", ""))
+			case a.Name != a.Declared:
+				later = append(later, f)
 			default:
-				if err := s.Add(def, agent(def)); err != nil {
+				n, err := s.take(f, agent)
+				if notes = append(notes, n...); err != nil {
 					return notes, err
 				}
 			}
 		}
 	}
+	for _, f := range later {
+		n, err := s.take(f, agent)
+		if notes = append(notes, n...); err != nil {
+			return notes, err
+		}
+	}
 	return notes, nil
+}
+
+// foreigner is an agent of another tool with its place.
+type foreigner struct {
+	p     dialect.Folder
+	file  string
+	agent *dialect.Agent
+}
+
+func (f foreigner) note(code, text, help string) formats.Diagnostic {
+	n := note(code, f.p, f.file, text)
+	if n.Help = help; code == codeBuiltin {
+		n.Severity = formats.SeverityError
+	}
+	return n
+}
+
+// OfNames tells whether a note is about what an agent is called beside others.
+func OfNames(d formats.Diagnostic) bool {
+	return d.Code == dialect.CodeTaken || d.Code == codeBuiltin || d.Code == dialect.CodeName && d.Help != ""
+}
+
+// take gives an agent its name.
+func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.Diagnostic, err error) {
+	def, name, written := definition(f.agent), f.agent.Name, f.agent.Declared
+	old, taken := s.entries[name]
+	again := s.declared[written] // the name of one that is written alike
+	if again != "" {
+		old = s.entries[again]
+	}
+	project := f.p.Scope == dialect.Project
+	switch {
+	case again != "", taken && old.def.Shipped && !project, taken && name == written && !old.def.Shipped:
+		return []formats.Diagnostic{f.note(dialect.CodeTaken,
+			"subagent "+name+" is there already and stays; this file is not used", "it is "+old.def.File)}, nil
+	case old.def.Info.Builtin:
+		return []formats.Diagnostic{f.note(codeBuiltin,
+			fmt.Sprintf("subagent %q is built in and cannot be replaced; this file is not used", name),
+			"give the agent another name")}, nil
+	case taken && old.def.Shipped:
+		shipped := old.def.renamed()
+		delete(s.entries, name)
+		def = def.as(old.def)
+		err = s.Add(shipped, agent(shipped))
+	case taken:
+		for n := 2; taken; n++ {
+			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
+			_, taken = s.entries[def.Info.Name]
+		}
+		notes = append(notes, f.note(dialect.CodeName, fmt.Sprintf("agent %q is called %s here: %s is %s", written,
+			def.Info.Name, name, old.def.File), "rename one of the two"))
+	}
+	s.declared[written] = def.Info.Name
+	return notes, errors.Join(err, s.Add(def, agent(def)))
+}
+
+// as gives an agent the contract of the shipped worker in whose place it stands: the role, what it gets and returns, and
+// how that is written.
+func (d Definition) as(shipped Definition) Definition {
+	own := d
+	d = shipped
+	d.Shipped, d.File, d.Src, d.Warnings, d.Model, d.Limits = false, own.File, own.Src, own.Warnings, own.Model, own.Limits
+	d.Info.File, d.Info.Description, d.Info.Tools, d.Info.Sum = own.File, own.Info.Description, own.Info.Tools, ""
+	d.Info.Timeout = cmp.Or(own.Info.Timeout, d.Info.Timeout)
+	d.Facets.Persona, d.Facets.Instruction = "", own.Facets.Instruction
+	return d
 }
 
 func note(code string, p dialect.Folder, name, text string) formats.Diagnostic {

@@ -37,3 +37,60 @@ func TestAddForeign(t *testing.T) {
 		t.Errorf("notes = %s, want those about b.md and bad.md", text)
 	}
 }
+
+// TestNames: what agents of other tools are called beside shipped workers, built-in managers and each other.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := subagents.NewSet()
+	for _, d := range defs {
+		if err := set.Add(d, nobody(d)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := func(scope dialect.Scope, label string, names ...string) dialect.Folder {
+		files := fstest.MapFS{}
+		for i, name := range names {
+			files[string(rune('a'+i))+".md"] = &fstest.MapFile{Data: []byte("---\nname: " + name + "\ndescription: d\ntools: Read\n---\nOurs.\n")}
+		}
+		return dialect.Folder{Place: dialect.Place{Dialect: dialect.Claude, Scope: scope, Dir: label, Label: label, Agents: true}, FS: files}
+	}
+	notes, err := set.AddForeign([]dialect.Folder{
+		folder(dialect.Project, "one", "UI Helper", "ui_helper", "ui-helper", "planner", "Reviewer", "gatekeeper", "ui-helper-2"),
+		folder(dialect.Project, "two", "planner", "UI Helper"),
+		folder(dialect.User, "mine", "researcher", "Tester", "status-sync-manager"),
+	}, nobody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"ui-helper": "one/c.md", "ui-helper-2": "one/g.md", "UI Helper": "one/a.md", "ui_helper": "one/b.md", "ui-helper-3": "one/a.md", "ui-helper-4": "one/b.md",
+		"planner": "one/d.md", "tercet:planner": "subagents/planner.md", "reviewer": "one/e.md", "Reviewer": "one/e.md",
+		"tercet:reviewer": "subagents/reviewer.md", "researcher": "subagents/researcher.md", "tercet:researcher": "subagents/researcher.md",
+		"tester": "subagents/tester.md", "gatekeeper": "subagents/gatekeeper.md", "tercet:ui-helper": "",
+	} {
+		if def, _, _ := set.Lookup(name, ""); def.File != want {
+			t.Errorf("%s is %q, want %q", name, def.File, want)
+		}
+	}
+	if def, _, _ := set.Lookup("planner", ""); def.Info.Role != "planner" || def.Facets.Output == "" || def.Facets.Instruction != "Ours." || strings.Join(def.Info.Tools, " ") != "read" {
+		t.Errorf("the project's planner is %+v, want the contract of the shipped one with the text and tools of its file", def)
+	}
+	if got := strings.Join(set.Replaced(), " "); got != "planner reviewer" {
+		t.Errorf("replaced %q, want planner reviewer", got)
+	}
+	var found []string
+	for _, n := range notes {
+		if subagents.OfNames(n) {
+			found = append(found, n.File+" "+n.Code)
+		}
+	}
+	want := "one/f.md E607, two/a.md W041, mine/a.md W041, mine/c.md W041, one/a.md W036, one/b.md W036, two/b.md W041, mine/b.md W041"
+	if got := strings.Join(found, ", "); got != want {
+		t.Errorf("notes %s, want %s", got, want)
+	}
+}

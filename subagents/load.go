@@ -33,8 +33,11 @@ type Source struct {
 	Builtin bool
 }
 
+// Shipped stands before the name of a worker that comes with tercet, so that it can be had where a project has its own.
+const Shipped = "tercet:"
+
 // Load reads the files of all sources. A name of an earlier source hides that of a later one, also where its file
-// cannot be used. The definitions that could be read come in the order of their names, also beside an error, which is
+// cannot be used; a built-in subagent stays. A shipped one that is hidden is there under Shipped. The definitions that could be read come in the order of their names, also beside an error, which is
 // a *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
@@ -46,10 +49,18 @@ func Load(sources ...Source) ([]Definition, error) {
 		}
 		for _, file := range files {
 			name := stem(file)
+			old, hidden := defs[name]
 			delete(defs, name)
 			def, err := s.read(file, builtins[base(name)])
+			if hidden && old.Info.Builtin {
+				defs[name] = old
+			} else if hidden && old.Shipped {
+				old = old.renamed()
+				defs[old.Info.Name] = old
+			}
 			switch {
 			case err == nil:
+				def.Shipped = s.Builtin
 				defs[name] = def
 				builtins[name] = s.Builtin && def.Info.Builtin
 			case !collect(diags, err):
@@ -65,6 +76,12 @@ func Load(sources ...Source) ([]Definition, error) {
 		return out, diags
 	}
 	return out, nil
+}
+
+// renamed is a shipped worker under the name that it has beside one of the project.
+func (d Definition) renamed() Definition {
+	d.Info.Name = Shipped + d.Info.Name
+	return d
 }
 
 // collect takes over the findings of an error and reports whether it had any.

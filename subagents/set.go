@@ -10,7 +10,10 @@ import (
 )
 
 // Set holds the subagents that can be delegated to. Its zero value is not usable: see NewSet.
-type Set struct{ entries map[string]entry }
+type Set struct {
+	entries  map[string]entry
+	declared map[string]string // names as files of other tools write them, to those of the set
+}
 
 type entry struct {
 	def   Definition
@@ -18,7 +21,7 @@ type entry struct {
 }
 
 // NewSet returns an empty set.
-func NewSet() *Set { return &Set{entries: map[string]entry{}} }
+func NewSet() *Set { return &Set{entries: map[string]entry{}, declared: map[string]string{}} }
 
 // Add puts a subagent into the set under the name of its definition. A name that is there already is an error:
 // which of several files wins is decided by Load.
@@ -39,8 +42,33 @@ func (s *Set) Add(def Definition, agent Agent) error {
 
 // Agent gives the contract of a name, for the checker of command files.
 func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
-	e, ok := s.entries[name]
+	e, ok := s.find(name)
 	return e.def.Info, ok
+}
+
+// find looks a name up: that of the set, one that a file of another tool declares, or that of a shipped worker.
+func (s *Set) find(name string) (entry, bool) {
+	e, ok := s.entries[name]
+	if rest, shipped := strings.CutPrefix(name, Shipped); !ok && shipped {
+		if e = s.entries[rest]; !e.def.Shipped {
+			return entry{}, false
+		}
+		return e, true
+	}
+	if !ok {
+		e, ok = s.entries[s.declared[name]]
+	}
+	return e, ok
+}
+
+// Replaced lists the shipped workers in whose place the project has its own.
+func (s *Set) Replaced() (names []string) {
+	for _, name := range s.Names() {
+		if rest, ok := strings.CutPrefix(name, Shipped); ok {
+			names = append(names, rest)
+		}
+	}
+	return names
 }
 
 // Names lists the names in alphabetical order, language variants included.
@@ -53,7 +81,7 @@ func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
 			return e.def, e.agent, true
 		}
 	}
-	e, ok := s.entries[name]
+	e, ok := s.find(name)
 	return e.def, e.agent, ok
 }
 

@@ -16,6 +16,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/trace"
 	"tercet/router"
+	"tercet/subagents"
 )
 
 // finder looks for the files of other tools around the project.
@@ -53,6 +54,35 @@ func (w *world) beside(source, text string) string {
 		p, err := w.library.Prompt(source, file)
 		return p != nil || err != nil
 	})
+}
+
+// replaced says which shipped workers the project has its own for.
+func replaced(set *subagents.Set) (out []string) {
+	for _, name := range set.Replaced() {
+		def, _, _ := set.Lookup(name, "")
+		out = append(out, sprintf("subagent %s is %s; the shipped one is %s%s", name, def.File, subagents.Shipped, name))
+	}
+	return out
+}
+
+// foreignAgents says what agents of other tools change here, before there is anything that they could work with.
+func (w *world) foreignAgents() []string {
+	set, nobody := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return failing(nil) }
+	defs, err := subagents.Load(w.subagentSources()...)
+	for _, def := range defs {
+		err = errors.Join(err, set.Add(def, nobody(def)))
+	}
+	notes, bad := set.AddForeign(w.finder().Agents(), nobody)
+	out := replaced(set)
+	for _, d := range notes {
+		if subagents.OfNames(d) {
+			out = append(out, d.Error()+prefixed("; ", d.Help))
+		}
+	}
+	if err = errors.Join(err, bad); err != nil {
+		out = append(out, sprintf("warning: %v", err))
+	}
+	return out
 }
 
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.

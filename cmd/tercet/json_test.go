@@ -312,9 +312,9 @@ var documents = map[string][]any{
 			PositionalBase                           int             `json:",omitempty"`
 		}{},
 		struct {
-			Agent, File, Dialect, Role, Description string
-			Tools                                   []string
-			Diagnostics                             []diagnostic
+			Agent, File, Dialect, Role, Description, Hides string
+			Tools                                          []string
+			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},
 	},

@@ -27,7 +27,9 @@ func doctor(c call) error {
 				return doc.Tasks, err
 			},
 			Alive: stateConfig(c.root, c.dir, 0, nil).Alive, Keep: runs{c.world}.kept(), Table: c.table, Library: c.library,
-			May: p.May, Inside: c.insideRun(),
+			Replaced: replaced(c.set),
+			Agents:   slices.DeleteFunc(slices.Clone(c.agentNotes), func(d formats.Diagnostic) bool { return !subagents.OfNames(d) }),
+			May:      p.May, Inside: c.insideRun(),
 		}
 		list = append(list, w.Look(c.ctx)...)
 	} else {

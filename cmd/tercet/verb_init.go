@@ -164,6 +164,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	if err == nil {
 		tools, next = checkup.Tools(w.table), w.beside(librarySource, next)
 	}
+	agentLines := w.foreignAgents()
 	if err = errors.Join(err, w.close()); err != nil {
 		c.term.note("warning: %v", err)
 	}
@@ -180,6 +181,9 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		for _, line := range t.Advice {
 			c.term.note("%s", line)
 		}
+	}
+	for _, line := range agentLines {
+		c.term.note("%s", line)
 	}
 	if len(agents) > 0 {
 		c.term.note("installed: %s; 'tercet doctor' tells their versions", strings.Join(agents, ", "))

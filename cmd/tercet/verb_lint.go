@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/lint"
+	"tercet/subagents"
 )
 
 // lintVerb checks command and subagent files, all errors of all files in one pass.
@@ -51,7 +52,7 @@ func (c call) lintFiles(strict, fix bool) error {
 	if err != nil {
 		return err
 	}
-	all.List = append(all.List, unread...)
+	all.List = append(append(all.List, unread...), c.taken(files)...)
 	all.Sort()
 	if c.broken != nil { // why a command does not find a subagent whose file is not checked
 		c.term.diagnostics(&formats.Diagnostics{List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
@@ -70,6 +71,21 @@ func (c call) lintFiles(strict, fix bool) error {
 		return shownAs(formats.CodeInvalidCommand)
 	}
 	return nil
+}
+
+// taken are the findings about the names of agent files of other tools, which only all of them together have.
+func (c call) taken(files []string) (out []formats.Diagnostic) {
+	for _, d := range c.agentNotes {
+		i := slices.IndexFunc(files, func(name string) bool {
+			full, err := filepath.Abs(name)
+			return err == nil && full == filepath.Join(c.dir, filepath.FromSlash(d.File))
+		})
+		if i >= 0 && subagents.OfNames(d) {
+			d.File = files[i]
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // fmtVerb gives command and subagent files the one form that their blocks have.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/router"
+	"tercet/subagents"
 	"tercet/subagents/prompt"
 )
 
@@ -117,12 +119,18 @@ func (c call) whichAgent(name string) error {
 	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
 		of = p.Dialect
 	}
-	notes := &formats.Diagnostics{List: c.agentNotes}
+	notes, hides := &formats.Diagnostics{List: c.agentNotes}, ""
+	if slices.Contains(c.set.Replaced(), def.Info.Name) {
+		hides = subagents.Shipped + def.Info.Name
+	}
 	if !c.document("tercet.which/1", fields{
 		"agent": def.Info.Name, "file": def.File, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
-		"description": def.Info.Description, "diagnostics": notes.Records(),
+		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides,
 	}) {
 		c.term.answer("%s -> %s (%s), tools %s", def.Info.Name, def.File, of, strings.Join(def.Info.Tools, ", "))
+		if hides != "" {
+			c.term.answer("in the place of the shipped one, which is %s", hides)
+		}
 		c.term.diagnostics(notes)
 	}
 	return nil

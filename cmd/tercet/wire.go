@@ -72,15 +72,20 @@ func (w *world) git(dir string) *git.Repo {
 	return &git.Repo{Starter: w.starter, Dir: dir, Online: w.online}
 }
 
+// subagentSources are the folders of tercet's own subagent files, the project's first.
+func (w *world) subagentSources() []subagents.Source {
+	sources := []subagents.Source{{Name: "subagents", FS: subagents.Library(), Builtin: true}}
+	if !w.has {
+		return sources
+	}
+	const folder = formats.Workspace + "/subagents"
+	own := subagents.Source{Name: folder, FS: w.gate.FS(folder), Facets: w.gate.FS(formats.Workspace + "/facets")}
+	return append([]subagents.Source{own}, sources...)
+}
+
 // agents builds the set of subagents and the dispatcher.
 func (w *world) agents() error {
-	sources := []subagents.Source{{Name: "subagents", FS: subagents.Library(), Builtin: true}}
-	if w.has {
-		const folder = formats.Workspace + "/subagents"
-		own := subagents.Source{Name: folder, FS: w.gate.FS(folder), Facets: w.gate.FS(formats.Workspace + "/facets")}
-		sources = append([]subagents.Source{own}, sources...)
-	}
-	defs, err := subagents.Load(sources...)
+	defs, err := subagents.Load(w.subagentSources()...)
 	if d, ok := asDiagnostics(err); ok {
 		if w.broken = d; !w.told[toldBroken] {
 			w.term.diagnostics(d) // a broken file costs only the commands that name it

@@ -97,7 +97,7 @@ var sentenceForms = []struct {
 	{SayReturn, false, "return REST"},
 }
 
-var sentenceWords = strings.NewReplacer("AGENT", "(?P<name>(?-i:[a-z][a-z0-9-]*))", "ARG",
+var sentenceWords = strings.NewReplacer("AGENT", "(?P<name>(?-i:(?:tercet:)?[a-z][a-z0-9-]*))", "ARG",
 	"(?P<name>(?-i:[a-z][a-z0-9_]*))", "REST", "(?P<rest>.+)", "[^ ]", "[^ ]", " *", " *", " ", " +")
 
 // sentence reads one sentence of the closed list; nil for any other, which is reported.

@@ -13,6 +13,7 @@ import (
 // Agent is an agent file of another tool.
 type Agent struct {
 	Name        string // identity: the key name, else the file's; in the form that subagents have
+	Declared    string // the same as the file writes it
 	File        string // as messages show it
 	Dialect     Dialect
 	Description string
@@ -71,7 +72,7 @@ func (a *Agent) called(keys keySet, stem string, n *notes) {
 	if written == "" {
 		written = stem
 	}
-	a.Name = AgentName(written)
+	a.Name, a.Declared = AgentName(written), written
 	if a.Name == "" {
 		a.Name = "agent"
 	}
