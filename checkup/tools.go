@@ -56,6 +56,20 @@ func Tools(t *router.Table) []Tool {
 	return out
 }
 
+// Agents tells which shipped workers the project has its own for, and those of the findings about agents of other tools
+// that are about names.
+func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.Diagnostic) bool) (out []Finding) {
+	for _, text := range replaced {
+		out = append(out, fine("agents", text))
+	}
+	for _, d := range notes {
+		if ofNames(d) {
+			out = append(out, warned("agents", d.File+": "+d.Message, d.Help))
+		}
+	}
+	return out
+}
+
 // String is the tool as it is told in a line.
 func (t Tool) String() string {
 	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))

@@ -28,10 +28,8 @@ type Workspace struct {
 	Keep     past.Keep                // which runs stay
 	Table    *router.Table
 	Library  *commands.Library
-	Replaced []string             // shipped workers in whose place the project has its own, with the file of that
-	Agents   []formats.Diagnostic // about the names of agents of other tools
-	May      bool                 // programs may start here
-	Inside   bool                 // a run looks
+	May      bool // programs may start here
+	Inside   bool // a run looks
 }
 
 // Look looks at everything.
@@ -127,12 +125,6 @@ func (w *Workspace) foreign() (out []Finding) {
 		f := fine("tools", t.String())
 		f.Fix, f.Detail = strings.Join(t.Advice, "\n"), t
 		out = append(out, f)
-	}
-	for _, text := range w.Replaced {
-		out = append(out, fine("agents", text))
-	}
-	for _, d := range w.Agents {
-		out = append(out, warned("agents", d.File+": "+d.Message, d.Help))
 	}
 	for _, l := range w.Table.LeftOut() {
 		out = append(out, warned("commands", l.String(), "make it a regular file in a folder that can be read"))

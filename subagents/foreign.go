@@ -11,9 +11,9 @@ import (
 )
 
 // AddForeign reads the agents of other tools into the set. One of the project takes the place of a shipped worker and
-// keeps that one's contract; every other name that is there already stays. Of names that are spelled alike here, the one
-// that is written so has the name, the others get a number. What is not used, is called otherwise or could not be read
-// is a note for who asks.
+// keeps that one's contract; every other name that is there already stays. Of names that are spelled alike here, the
+// one that is written so has the name, the others get a number. What is not used, is called otherwise or could not be
+// read is a note.
 func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent) ([]formats.Diagnostic, error) {
 	var notes []formats.Diagnostic
 	var later []foreigner
@@ -99,8 +99,8 @@ func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.D
 	return notes, errors.Join(err, s.Add(def, agent(def)))
 }
 
-// as gives an agent the contract of the shipped worker in whose place it stands: the role, what it gets and returns, and
-// how that is written.
+// as gives an agent the contract of the shipped worker in whose place it stands: the role, what it gets and returns,
+// and how that is written.
 func (d Definition) as(shipped Definition) Definition {
 	own := d
 	d = shipped

@@ -37,8 +37,8 @@ type Source struct {
 const Shipped = "tercet:"
 
 // Load reads the files of all sources. A name of an earlier source hides that of a later one, also where its file
-// cannot be used; a built-in subagent stays. A shipped one that is hidden is there under Shipped. The definitions that could be read come in the order of their names, also beside an error, which is
-// a *formats.Diagnostics over all files.
+// cannot be used; a built-in subagent stays. A shipped one that is hidden is there under Shipped. The definitions that
+// could be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
 	defs, builtins := map[string]Definition{}, map[string]bool{}

@@ -66,7 +66,7 @@ func replaced(set *subagents.Set) (out []string) {
 }
 
 // foreignAgents says what agents of other tools change here, before there is anything that they could work with.
-func (w *world) foreignAgents() []string {
+func foreignAgents(w *world) []string {
 	set, nobody := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return failing(nil) }
 	defs, err := subagents.Load(w.subagentSources()...)
 	for _, def := range defs {

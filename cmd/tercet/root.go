@@ -231,7 +231,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the person may have meant another file
 		shadows := slices.Clone(route.Shadows)
-		for i, name := range w.calls(shadows) {
+		for i, name := range callsOf(w.table, shadows) {
 			shadows[i] += prefixed(", which is ", name)
 		}
 		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,

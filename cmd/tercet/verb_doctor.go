@@ -27,11 +27,9 @@ func doctor(c call) error {
 				return doc.Tasks, err
 			},
 			Alive: stateConfig(c.root, c.dir, 0, nil).Alive, Keep: runs{c.world}.kept(), Table: c.table, Library: c.library,
-			Replaced: replaced(c.set),
-			Agents:   slices.DeleteFunc(slices.Clone(c.agentNotes), func(d formats.Diagnostic) bool { return !subagents.OfNames(d) }),
-			May:      p.May, Inside: c.insideRun(),
+			May: p.May, Inside: c.insideRun(),
 		}
-		list = append(list, w.Look(c.ctx)...)
+		list = slices.Concat(list, w.Look(c.ctx), checkup.Agents(replaced(c.set), c.agentNotes, subagents.OfNames))
 	} else {
 		list = append(list, checkup.Finding{
 			Name: "workspace", Grade: checkup.Warning, Text: "none here or above", Fix: "run tercet init",

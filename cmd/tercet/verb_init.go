@@ -164,7 +164,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	if err == nil {
 		tools, next = checkup.Tools(w.table), w.beside(librarySource, next)
 	}
-	agentLines := w.foreignAgents()
+	agentLines := foreignAgents(w)
 	if err = errors.Join(err, w.close()); err != nil {
 		c.term.note("warning: %v", err)
 	}

@@ -52,7 +52,7 @@ func (c call) lintFiles(strict, fix bool) error {
 	if err != nil {
 		return err
 	}
-	all.List = append(append(all.List, unread...), c.taken(files)...)
+	all.List = append(append(all.List, unread...), taken(c.world, files)...)
 	all.Sort()
 	if c.broken != nil { // why a command does not find a subagent whose file is not checked
 		c.term.diagnostics(&formats.Diagnostics{List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
@@ -74,7 +74,7 @@ func (c call) lintFiles(strict, fix bool) error {
 }
 
 // taken are the findings about the names of agent files of other tools, which only all of them together have.
-func (c call) taken(files []string) (out []formats.Diagnostic) {
+func taken(c *world, files []string) (out []formats.Diagnostic) {
 	for _, d := range c.agentNotes {
 		i := slices.IndexFunc(files, func(name string) bool {
 			full, err := filepath.Abs(name)

@@ -42,7 +42,7 @@ func (c call) which(show bool) error {
 	names, by := c.table.Spellings(r), c.table.Hides(r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
-		"names": names, "shadowed_by": by, "calls": c.calls(r.Shadows), "kind": "workflow",
+		"names": names, "shadowed_by": by, "calls": callsOf(c.table, r.Shadows), "kind": "workflow",
 		"exported": nonNil(c.exported[r.Name]),
 	}
 	if p != nil {
@@ -62,7 +62,7 @@ func (c call) which(show bool) error {
 		return nil
 	}
 	c.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
-	for i, call := range c.calls(r.Shadows) {
+	for i, call := range callsOf(c.table, r.Shadows) {
 		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
 	}
 	for _, file := range c.exported[r.Name] {
@@ -92,11 +92,11 @@ func (c call) which(show bool) error {
 	return nil
 }
 
-// calls gives the names, with their slash, that lead to files; empty where none does.
-func (w *world) calls(files []string) []string {
+// callsOf gives the names, with their slash, that lead to files; empty where none does.
+func callsOf(t *router.Table, files []string) []string {
 	out := make([]string, len(files))
 	for i, file := range files {
-		out[i] = prefixed("/", w.table.Call(file))
+		out[i] = prefixed("/", t.Call(file))
 	}
 	return out
 }
