@@ -81,9 +81,8 @@ func TestFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, list := "prompt", []formats.Diagnostic(nil)
-		flow := commands.Flow(c)
-		if list = c.Warnings; flow != nil {
+		got, list := "prompt", c.Warnings
+		if flow := commands.Flow(c); flow != nil {
 			prog, err := compile.Compile(flow, env)
 			if got = "workflow"; err != nil {
 				var d *formats.Diagnostics
@@ -93,7 +92,7 @@ func TestFlow(t *testing.T) {
 				list = prog.Warnings
 			}
 		}
-		for _, want := range strings.Fields(tt.want) {
+		for want := range strings.FieldsSeq(tt.want) {
 			code, line, _ := strings.Cut(want, ":")
 			found := code == got
 			for _, d := range list {

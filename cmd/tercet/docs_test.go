@@ -60,7 +60,7 @@ func pagesOf(t *testing.T, root string) []string {
 func prints(got, want string) (missing string) {
 	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }
 	lines := strings.Split(got, "\n")
-	for _, line := range strings.Split(want, "\n") {
+	for line := range strings.SplitSeq(want, "\n") {
 		if line = words(line); line == "..." || line == "" {
 			continue
 		}
@@ -185,7 +185,7 @@ func anchors(t *testing.T, page string) (out []string) {
 		t.Fatal(err)
 	}
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-	for _, line := range strings.Split(string(data), "\n") {
+	for line := range strings.SplitSeq(string(data), "\n") {
 		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
 			out = append(out, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-"))
 		}
