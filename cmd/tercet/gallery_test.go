@@ -1,11 +1,15 @@
 package main
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"tercet/internal/testkit/modelserver"
 )
 
 // TestGallery lints the commands of the gallery as a workspace has them, and runs their tests; each step of each command is started by
@@ -53,4 +57,78 @@ func TestGallery(t *testing.T) {
 			t.Errorf("docs/guide/8-gallery.md does not name /%s", name)
 		}
 	}
+}
+
+// TestAgentsGallery runs the commands of the gallery as they are with the real claude against a model server of ours; agents.sh calls it.
+func TestAgentsGallery(t *testing.T) {
+	t.Parallel()
+	if !slices.Contains(strings.Split(*agentsFlag, ","), "claude") || testing.Short() {
+		t.Skip("no -agents claude, or -short: agents.sh without -short runs this")
+	}
+	server := modelserver.New(map[string]modelserver.Script{"gallery": visitor})
+	listener := httptest.NewServer(server)
+	t.Cleanup(func() {
+		server.Close()
+		listener.CloseClientConnections()
+		listener.Close()
+	})
+	p := &person{name: "claude", dir: t.TempDir(), bin: tercetIn(t), server: server, base: modelserver.Base(listener.URL, "gallery", "claude")}
+	p.setUp(t)
+	packWorld{t: t, dir: p.dir}.add(os.DirFS("../../templates/packs/gallery"))
+	for _, line := range []string{
+		"/flaky go test ./pages", "/tour", "/bug The last page is missing", "/audit", "/refresh-docs README.md", "/changelog", "/bump",
+		"/incident 2026-03-pages The last page was missing", "/migrate from a loop to a range", "/release 1.2.0",
+	} {
+		p.run(t, "--yes", "run", line)
+	}
+	for file, want := range map[string]string{"CHANGELOG.md": "1.2.0", "docs/incidents/2026-03-pages.md": "Timeline", "done.txt": "Migration"} {
+		if text := read(t, filepath.Join(p.dir, file)); !strings.Contains(text, want) {
+			t.Errorf("%s = %q, want %q in it", file, text, want)
+		}
+	}
+}
+
+// visitor is a model that plays every subagent of the gallery; which one it is stands in the prompt.
+func visitor(t modelserver.Turn) modelserver.Reply {
+	agent := regexp.MustCompile(`"agent": "([a-z-]+)"`).FindStringSubmatch(t.Prompt + t.System)
+	if agent == nil {
+		return modelserver.Reply{Text: "a title"}
+	}
+	ret, work := `"status": "completed", "summary": "looked around"`, "true"
+	switch agent[1] {
+	case "critic", "security-auditor":
+		ret += `, "verdict": "approved"`
+	case "scout":
+		ret += `, "fields": {"items": ["the first", "the second"]}`
+	case "triager":
+		ret += `, "fields": {"reproduced": true, "severity": "high", "title": "The last page is missing"}`
+	case "general":
+		file, text := "done.txt", "anything"
+		for _, known := range [][3]string{
+			{"fails now and then", "pages/pages.go", ""},
+			{"Prepare release", "CHANGELOG.md", "1.2.0"}, {"CHANGELOG.md up to date", "CHANGELOG.md", "- The last page."},
+			{"docs/incidents/", "docs/incidents/2026-03-pages.md", "Timeline"}, {"Migration:", "done.txt", "Migration"},
+		} {
+			if strings.Contains(t.Prompt, known[0]) {
+				file, text = known[1], known[2]
+				break
+			}
+		}
+		if work = "mkdir -p docs/incidents && echo '" + text + "' >> " + file; text == "" {
+			work = "sed -i 's/page < last/page <= last/' " + file
+		}
+		ret += `, "artifacts": [{"type": "implementation", "path": "` + file + `"}]`
+	}
+	if nonce := regexp.MustCompile(`"nonce": "[^"]+"`).FindString(t.Prompt); nonce != "" {
+		ret += ", " + nonce
+	}
+	shell := t.Shell(work)
+	file := regexp.MustCompile(`/[^\s` + "`" + `"]+/call-\d+/return\.json`).FindString(t.Prompt)
+	if len(shell.Calls) == 0 || file == "" { // one that may only read says its return
+		return modelserver.Reply{Text: "Done.\n\n```json\n{" + ret + "}\n```"}
+	}
+	if steps := []modelserver.Reply{shell, t.Write(file, "{"+ret+"}")}; t.Results < len(steps) {
+		return steps[t.Results]
+	}
+	return modelserver.Reply{Text: "Done."}
 }
