@@ -47,6 +47,9 @@ const (
 // FindingSecret is the code of a line or a name that looks like a secret.
 const FindingSecret = "E466"
 
+// FindingTemplate is the code of a placeholder that templates do not have.
+const FindingTemplate = "E471"
+
 // FindingConsent is the code of a line of an auto-approve file that is not understood, or not by the command.
 const FindingConsent = "E060"
 

@@ -21,6 +21,7 @@ import (
 	"tercet/internal/pages"
 	"tercet/scenario"
 	"tercet/subagents"
+	"tercet/subagents/builtin"
 )
 
 // TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and the right one does not.
@@ -174,6 +175,9 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 	case "plan", "document":
 		if profile == "" {
 			profile = "plan"
+		}
+		if profile == profileTemplate {
+			return builtin.CheckTemplate("page.md", []byte(text))
 		}
 		if profile == profileSecrets {
 			return secretsOf("page.md", text)

@@ -15,6 +15,7 @@ import (
 	"tercet/internal/secrets"
 	"tercet/lint"
 	"tercet/subagents"
+	"tercet/subagents/builtin"
 )
 
 var resultVerbs = []verb{
@@ -76,7 +77,7 @@ var formatVerbs = []verb{
 // formatCheck checks a document against its profile.
 func formatCheck(cmd *cobra.Command, _ *app) run {
 	named := cmd.Flags().String("profile", "",
-		"plan, report, summary, review or a short one, discovery or another handoff, command, subagent or secrets "+
+		"plan, report, summary, review or a short one, discovery or another handoff, template, command, subagent or secrets "+
 			"(default: guessed from the path)")
 	variant := cmd.Flags().String("variant", "", "seed: read a handoff document of an older form")
 	fix := cmd.Flags().Bool("fix", false, "add what is missing and write the file; nothing else in it is touched")
@@ -100,10 +101,12 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		switch {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
+		case profile == profileTemplate:
+			bad.Of, bad.List = formats.CodeValidationFailed, builtin.CheckTemplate(c.args[0], src)
 		case slices.Contains(formats.FileProfiles(), profile):
 			bad.List = lint.Check(c.library, c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
-			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets})
+			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets, profileTemplate})
 			_, err := formats.OneOf("--profile "+strings.Join(all, "|"), *named, all)
 			return err
 		default:
@@ -178,6 +181,9 @@ func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well stri
 	c.term.note("%s", well)
 	return nil
 }
+
+// profileTemplate is that of the template of a deliverable.
+const profileTemplate = "template"
 
 // profileSecrets is no form of a document: it is what no commit may hold.
 const profileSecrets = "secrets"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -160,7 +161,11 @@ func (w *world) builtin(name string) subagents.Agent {
 		b.Fills = workers{w}.online
 		return b
 	case formats.AgentDocumentWriter:
-		return builtin.DocumentWriter{Clock: clock{}}
+		d := builtin.DocumentWriter{Clock: clock{}}
+		if w.root != nil {
+			d.Templates, _ = fs.Sub(w.root.FS(), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
+		}
+		return d
 	case "error-diagnostics":
 		return builtin.Diagnostics{Errors: w.problems}
 	case "reference":

@@ -13,16 +13,26 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/md"
 	"tercet/subagents"
 )
 
-// DocumentWriter is document-writer: it puts what the phases of a flow returned into the form that the next flow reads.
-// It copies and looks, and judges nothing: a fact that no source gives is named, and nothing is written.
-type DocumentWriter struct{ Clock subagents.Clock }
+// DocumentWriter is document-writer: it puts what the phases of a flow returned into the form that the next flow reads,
+// and fills the template of a deliverable. It copies and looks, and judges nothing: a fact that no source gives is
+// named, and nothing is written.
+type DocumentWriter struct {
+	Clock subagents.Clock
+	// Templates holds those of the workspace, Shipped those of the pack flows; each may be nil.
+	Templates, Shipped fs.FS
+}
 
-// Run writes one handoff document.
+// Run writes one handoff document, or fills one template.
 func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
+	if in.text("document") == "draft" {
+		return d.draft(ctx, r, in)
+	}
 	in.only("document", "results", "args", "tier", "product_type", "ui", "ui_type", "documents", "overrides", "request",
 		"artifacts", "language")
 	kind := in.text("document")
@@ -31,7 +41,7 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 		formats.ProfileMaintenance: (*handoff).maintenance, formats.ProfileDoc: (*handoff).deliverables,
 	}[kind]
 	if !ok {
-		in.wrong("document", "one of delivery, discovery, doc, maintenance")
+		in.wrong("document", "one of delivery, discovery, doc, draft, maintenance")
 	}
 	h := &handoff{
 		in: in, args: in.object("args"), tier: in.text("tier"), product: in.text("product_type"),
@@ -198,8 +208,23 @@ func (h *handoff) read(name string) (title string, sections map[string]string) {
 	if err != nil {
 		return "", nil
 	}
-	doc, _ := formats.ParseDocument(formats.ProfileArchitecture, at, text) //nolint:errcheck // it is read for what it has
-	return doc.Title, doc.Sections
+	doc, _ := md.ParseUpTo(text, formats.MaxDocument)
+	for _, b := range doc.Blocks {
+		if b.Kind == md.Heading && b.Level == 1 && title == "" {
+			title = b.Text
+		}
+	}
+	sections = map[string]string{}
+	for _, s := range doc.Sections(2) {
+		var lines []string
+		for n := s.Line() + 1; n <= s.EndLine; n++ {
+			lines = append(lines, doc.Line(n))
+		}
+		if _, twice := sections[s.Title()]; !twice {
+			sections[s.Title()] = strings.TrimSpace(strings.Join(lines, "\n"))
+		}
+	}
+	return title, sections
 }
 
 // about gives the first section whose name has one of some words, in the order of the words.
@@ -256,8 +281,14 @@ var uiTypes = map[string]string{
 	"web": "web", "mobile": "mobile", "desktop": "desktop", "tui": "cli-tui", "cli": "none", "api": "none",
 }
 
+// ownKeys are the lines of a source with keys that stand in the header of a discovery.
+var ownKeys = lazy.Regexp(`(?im)^[ \t>*_+-]*(?:product[ _]type|has[ _]ui|ui[ _]type)[*_` + "`" + `]*[ \t]*[:：].*$`)
+
 func (h *handoff) discovery() {
 	title, sections := h.read("INTERVIEW_RESULT.md")
+	for name, text := range sections { // the header says them
+		sections[name] = strings.TrimSpace(ownKeys().ReplaceAllString(text, ""))
+	}
 	if sections == nil {
 		h.lacks("INTERVIEW_RESULT.md, which interviewer writes")
 		return

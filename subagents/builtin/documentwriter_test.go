@@ -1,11 +1,14 @@
 package builtin_test
 
 import (
+	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"tercet/formats"
@@ -108,7 +111,7 @@ func TestDocumentWriter(t *testing.T) {
 			want:  []string{"at least one OUTPUT_FILE"}, fails: true,
 		},
 		"another document": {
-			input: object{"document": "spec", "results": object{}}, want: []string{"expected one of delivery, discovery, doc, maintenance as document"}, fails: true,
+			input: object{"document": "spec", "results": object{}}, want: []string{"expected one of delivery, discovery, doc, draft, maintenance as document"}, fails: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +148,99 @@ func TestDocumentWriter(t *testing.T) {
 				if !strings.Contains(got, want) {
 					t.Errorf("got\n%s\nwant %q in it", got, want)
 				}
+			}
+		})
+	}
+}
+
+const hld = "---\ntemplate_version: 1.0\n---\n\n# {{project.name}}: design\n<!-- template_version: 1.0 -->\n<!-- generated_at: {{doc.generated_at}} -->\n\n## Overview\n\n{{spec.summary}}\n\n## Screens\n\n{{ ui_spec.screens }}\n\n## Technology\n\n{{architecture.tech_stack}} ({{doc.lang}}, {{doc.type}}, {{project.slug}}, {{doc.template_version}})\n"
+
+// TestDraft: a template is filled in one pass, from the first place that has it; what has no source says so in the language
+// of the document, and what is there already in another version is asked about.
+func TestDraft(t *testing.T) {
+	t.Parallel()
+	const to = "docs/deliverables/clock/hld.en.md"
+	input := func(more object) object {
+		out := object{"document": "draft", "type": "hld", "lang": "en", "slug": "clock", "output_path": to}
+		maps.Copy(out, more)
+		return out
+	}
+	own := func(name, text string) fstest.MapFS { return fstest.MapFS{name: {Data: []byte(text)}} }
+	documents := map[string]string{"docs/SPEC.md": "# SPEC: Clock\n\n## 1. Overview\n\nThe {{project.slug}}.\n\n```text\n12:00\n```\n", "ARCHITECTURE.md": design}
+	before := map[string]string{to: "# Clock\n<!-- template_version: 2.3 -->\n"}
+	for name, one := range map[string]struct {
+		templates, shipped fstest.MapFS
+		files              map[string]string
+		input              object
+		status             formats.ReturnStatus
+		want               []string // of the text, else of the message
+		used               string
+		skipped            []any
+		backup             string
+	}{
+		"filled": {
+			templates: own("hld.en.md", hld), files: documents, input: input(nil), used: ".tercet/templates/hld.en.md", skipped: []any{"Screens"},
+			want: []string{"# Clock: design\n<!-- template_version: 1.0 -->\n<!-- generated_at: 2026-01-31T12:00:00Z -->\n", "The {{project.slug}}.\n\n```text\n12:00\n```\n", "Not available: UI_SPEC.md", "Go. (en, hld, clock, 1.0)"},
+		},
+		"in Japanese, without any source": {
+			shipped: own("hld.ja.md", hld), input: input(object{"lang": "ja"}), used: "the pack flows/hld.ja.md", skipped: []any{"Overview", "Screens", "Technology"},
+			want: []string{"# clock: design", "情報なし: SPEC.md", "情報なし: UI_SPEC.md", "情報なし: ARCHITECTURE.md (ja"},
+		},
+		"the template of the pack in the workspace": {
+			templates: own("flows/hld.md", hld), shipped: own("hld.en.md", "x"), input: input(nil), used: ".tercet/templates/flows/hld.md", skipped: []any{"Overview", "Screens", "Technology"},
+		},
+		"no template":         {input: input(nil), status: formats.StatusFailed, want: []string{"no template of hld in en"}},
+		"another placeholder": {templates: own("hld.md", "\n{{spec.sumary}}\n"), input: input(nil), status: formats.StatusFailed, want: []string{".tercet/templates/hld.md:2:1: E471: unknown placeholder 'spec.sumary'"}},
+		"another major version": {
+			templates: own("hld.md", hld), files: before, input: input(nil), status: formats.StatusBlocked, want: []string{to + " was made of template 2.3, now it is 1.0"},
+		},
+		"backed up":           {templates: own("hld.md", hld), files: before, input: input(object{"template": "Back up"}), used: ".tercet/templates/hld.md", backup: to + ".v2.3.bak"},
+		"overwritten":         {templates: own("hld.md", hld), files: before, input: input(object{"template": "Overwrite"}), used: ".tercet/templates/hld.md"},
+		"a path that is none": {templates: own("hld.md", hld), input: input(object{"output_path": "../x"}), status: formats.StatusFailed, want: []string{"expected a path inside the project as output_path"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := formats.Request{Agent: formats.AgentDocumentWriter, Input: one.input, Dir: t.TempDir(), Out: t.TempDir()}
+			for file, text := range one.files {
+				at := filepath.Join(r.Dir, file)
+				if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w := builtin.DocumentWriter{Clock: frozen{}}
+			if one.templates != nil {
+				w.Templates = one.templates
+			}
+			if one.shipped != nil {
+				w.Shipped = one.shipped
+			}
+			ret, err := w.Run(t.Context(), r)
+			if err != nil || ret.Status != cmp.Or(one.status, formats.StatusCompleted) {
+				t.Fatalf("Run = %+v, %v, want %s", ret, err, one.status)
+			}
+			got := ret.Text
+			if one.status != "" {
+				got = ret.Summary
+			}
+			for _, want := range one.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("got\n%s\nwant %q in it", got, want)
+				}
+			}
+			if one.used != "" && ret.Fields["TEMPLATE_USED"] != one.used {
+				t.Errorf("used %v, want %s", ret.Fields["TEMPLATE_USED"], one.used)
+			}
+			if skipped, _ := ret.Fields["SKIPPED_SECTIONS"].([]any); one.skipped != nil && !slices.Equal(skipped, one.skipped) {
+				t.Errorf("skipped %v, want %v", skipped, one.skipped)
+			}
+			if one.status == formats.StatusBlocked && ret.BlockedReason != "template_major_bump" {
+				t.Errorf("blocked for %q", ret.BlockedReason)
+			}
+			if _, err := os.Stat(filepath.Join(r.Dir, one.backup)); one.backup != "" && err != nil {
+				t.Error(err)
 			}
 		})
 	}
