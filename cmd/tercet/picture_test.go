@@ -177,12 +177,8 @@ func (s *screen) draws(name string) {
 // TestPictures: the pictures of the documents show the screens of today, and a page shows each with words for who cannot see it.
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var text strings.Builder
-	for _, file := range append(pages, "../../README.md") {
+	for _, file := range pagesOf(t, "../..") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
