@@ -178,6 +178,26 @@ func (p *person) work(t *testing.T) {
 	p.traced(t)
 	p.bounded(t)
 	p.run(t, "state", "verify")
+	if p.runner() != "acp" {
+		p.discover(t)
+	}
+}
+
+// discover runs /discovery-flow of the pack flows: the agent interviews and returns a block, document-writer hands on.
+func (p *person) discover(t *testing.T) {
+	t.Helper()
+	for _, folder := range []string{"commands", "subagents"} {
+		if err := os.CopyFS(filepath.Join(p.dir, ".tercet", folder), os.DirFS(flows+"/"+folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run(t, "--yes", "/discovery-flow", "--scale", "script", "--ui", "cli", "--no-dependencies", "--no-integration",
+		"--complexity", "simple", "--product-type", "tool", "a clock")
+	p.run(t, "format", "check", "docs/DISCOVERY_RESULT.md", "--profile", "discovery")
+	text, err := os.ReadFile(filepath.Join(p.dir, "docs/DISCOVERY_RESULT.md"))
+	if err != nil || !strings.Contains(string(text), "FR-001: it tells the time") {
+		t.Errorf("DISCOVERY_RESULT.md = %q, %v, want what the agent wrote down", text, err)
+	}
 }
 
 // bounded looks for the tier of the delegations: that of bubblewrap, where a probe saw it at work.
@@ -263,6 +283,12 @@ func booklet(t modelserver.Turn) modelserver.Reply {
 		steps = []modelserver.Reply{
 			t.Write(out+"/plan.md", bookletPlan),
 			t.Write(ret, `{"status": "completed", "summary": "One phase.", "artifacts": [{"type": "plan", "path": "plan.md"}]}`),
+		}
+	}
+	if strings.Contains(t.Prompt, "AGENT_RESULT: interviewer") {
+		steps = []modelserver.Reply{
+			t.Write(out+"/INTERVIEW_RESULT.md", "# Interview: Clock\n\n## Project Overview\n\nA clock.\n\n## Functional Requirements\n\nFR-001: it tells the time.\n"),
+			t.Write(ret, "AGENT_RESULT: interviewer\nSTATUS: success\nSUMMARY: one requirement\nPRODUCT_TYPE: tool\nHAS_UI: false\nREQUIREMENTS_COUNT: 1\nIMPLICIT_REQUIREMENTS: 0\nARTIFACTS:\n  - INTERVIEW_RESULT.md\n"),
 		}
 	}
 	if t.Results < len(steps) {
