@@ -168,6 +168,8 @@ type AgentInfo struct {
 	Fields      map[string]Field // nil means any
 	Inputs      map[string]Input // nil means any
 	Tools       []string
+	// Commands are those that `shell` in Tools grants: a line, with " *" all that begin with its words. Nil grants all.
+	Commands []string
 	// CanDelegateTo names the subagents its workflow may call.
 	CanDelegateTo []string
 	Timeout       Timeout

@@ -23,6 +23,8 @@ type Definition struct {
 	File     string
 	Src      []byte
 	Warnings []formats.Diagnostic
+	// Unfollowed are wishes of another tool's file that are not followed, a line each.
+	Unfollowed []string
 }
 
 // FacetRefs names files under facets/: a single name each for persona, instruction and output, lists for the others.

@@ -138,14 +138,15 @@ func foreign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnosti
 func definition(a *dialect.Agent) Definition {
 	def := Definition{
 		Info: formats.AgentInfo{
-			Name: a.Name, Description: a.Description, Role: formats.RoleUtility, Tools: a.Tools, File: a.File,
+			Name: a.Name, Description: a.Description, Role: formats.RoleUtility, Tools: a.Tools, Commands: a.Commands,
+			File:    a.File,
 			Timeout: formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
 			Artifacts: []formats.ArtifactSpec{
 				{Type: formats.ArtifactImplementation, Optional: true}, {Type: formats.ArtifactDocumentation, Optional: true},
 			},
 		},
 		Facets: formats.Facets{Instruction: a.Text}, Limits: Limits{Turns: a.Turns},
-		File: a.File, Src: a.Src, Warnings: a.Warnings,
+		File: a.File, Src: a.Src, Warnings: a.Warnings, Unfollowed: a.Unfollowed,
 	}
 	if formats.IsModel(a.Model) && a.Model != "inherit" &&
 		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode || a.Dialect == dialect.Gemini) {

@@ -313,7 +313,7 @@ var documents = map[string][]any{
 		}{},
 		struct {
 			Agent, File, Dialect, Role, Description, Hides string
-			Tools                                          []string
+			Tools, Commands, Unfollowed                    []string
 			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},

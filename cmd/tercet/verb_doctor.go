@@ -35,6 +35,10 @@ func doctor(c call) error {
 			Name: "workspace", Grade: checkup.Warning, Text: "none here or above", Fix: "run tercet init",
 		})
 	}
+	list = append(list, checkup.Unfollowed(c.set.Names(), func(name string) []string {
+		def, _, _ := c.set.Lookup(name, "")
+		return def.Unfollowed
+	})...)
 	bad := slices.ContainsFunc(list, func(f checkup.Finding) bool { return f.Grade == checkup.Failure })
 	if !c.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {

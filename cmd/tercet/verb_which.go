@@ -126,10 +126,17 @@ func (c call) whichAgent(name string) error {
 	if !c.document("tercet.which/1", fields{
 		"agent": def.Info.Name, "file": def.File, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
 		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides,
+		"commands": nonNil(def.Info.Commands), "unfollowed": nonNil(def.Unfollowed),
 	}) {
 		c.term.answer("%s -> %s (%s), tools %s", def.Info.Name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		if hides != "" {
 			c.term.answer("in the place of the shipped one, which is %s", hides)
+		}
+		if def.Info.Commands != nil {
+			c.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
+		}
+		for _, line := range def.Unfollowed {
+			c.term.answer("%s", line)
 		}
 		c.term.diagnostics(notes)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"tercet/formats"
 )
@@ -19,6 +20,8 @@ type Agent struct {
 	Description string
 	Model       string
 	Tools       []string // of read, search, write, shell, net; what the file grants, mapped
+	Commands    []string // of the shell, where the file grants only these; with " *" all that begin with these words
+	Unfollowed  []string // wishes that are not followed, a line each
 	Turns       int      // 0: none named
 	Minutes     int      // 0: none named
 	Text        string   // what the agent is told
@@ -141,10 +144,14 @@ func (a *Agent) tools(keys keySet, n *notes) {
 		grant(granted, false, toolWords(t))
 	}
 	if k, ok := keys.get("permission"); ok {
-		denied(k, granted, n)
+		a.denied(k, granted, n)
 	}
 	if a.Dialect == Claude && keys.text("permissionMode") == "plan" { // such an agent only reads
 		grant(granted, false, []string{toolWrite, toolShell})
+	}
+	a.wishes(keys)
+	if !granted[toolShell] {
+		a.Commands = nil
 	}
 	a.Tools = slices.DeleteFunc(slices.Clone(allTools), func(t string) bool { return !granted[t] })
 }
@@ -161,12 +168,21 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	table, isMap := k.Value.(map[string]any)
 	if !isMap {
 		var strange []string
+		whole := false
 		for _, t := range keys.list(k.Name) {
 			words := toolWords(t)
+			if _, part, some := strings.Cut(t, "("); some && slices.Contains(words, toolShell) {
+				words = a.part(strings.TrimSuffix(strings.TrimSpace(part), ")"), words)
+			} else {
+				whole = whole || slices.Contains(words, toolShell)
+			}
 			grant(granted, true, words)
-			if len(words) == 0 {
+			if len(toolWords(t)) == 0 {
 				strange = append(strange, t)
 			}
+		}
+		if whole {
+			a.Commands = nil
 		}
 		if len(strange) > 0 {
 			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net",
@@ -184,24 +200,78 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	}
 }
 
-// denied takes away what a map of permissions denies; what it would ask about stays, and is asked by the runner. A
-// pattern denies a part, which cannot be held here: the whole is taken, and noted where the file allows another part.
-func denied(k Key, granted map[string]bool, n *notes) {
+// part grants some commands of the shell: one, or those that begin alike. What else a pattern says cannot be held.
+func (a *Agent) part(pattern string, words []string) []string {
+	command := strings.TrimSpace(pattern)
+	for _, end := range []string{":*", " *", "*"} {
+		if prefix, ok := strings.CutSuffix(command, end); ok {
+			command = strings.TrimSpace(prefix) + " *" // of a whole word, which is less than what some mean
+			break
+		}
+	}
+	switch bare := strings.TrimSuffix(command, " *"); {
+	case strings.TrimSpace(command) == "*":
+		return words
+	case bare == "" || strings.ContainsAny(bare, "*?()") || strings.ContainsFunc(bare, unicode.IsControl):
+		a.unfollowed("the commands " + oneLine(pattern) + " are not granted: no runner here can be held to that pattern")
+		return nil
+	}
+	if a.Commands = append(a.Commands, command); len(a.Commands) == 1 {
+		a.unfollowed("only some commands of the shell are granted: " +
+			"claude and opencode are held to them, other runners get none")
+	}
+	return words
+}
+
+func (a *Agent) unfollowed(line string) { a.Unfollowed = append(a.Unfollowed, line) }
+
+// wishes tells what of a file is not followed, by its keys.
+func (a *Agent) wishes(keys keySet) {
+	for _, one := range [][2]string{
+		{"hooks", "hooks are never run"},
+		{"mcpServers mcp-servers", "no server of tools is started"},
+		{"skills", "skills are not loaded"},
+		{"memory", "no memory is kept between runs"},
+		{"isolation background effort temperature top_p variant", "NAME is not followed: the step and the runner decide"},
+		{"agents handoffs", "NAME is not followed: a subagent calls nobody"},
+	} {
+		for name := range strings.FieldsSeq(one[0]) {
+			if k, ok := keys.get(name); ok && k.Value != nil {
+				a.unfollowed(strings.ReplaceAll(one[1], "NAME", name))
+			}
+		}
+	}
+	switch mode := keys.text("permissionMode"); mode {
+	case "", "default", "plan": // an agent that plans only reads
+	case "dontAsk":
+		a.unfollowed("permissionMode dontAsk: nobody is asked here in any mode; the tools are what it has")
+	default:
+		a.unfollowed("permissionMode " + oneLine(mode) + " grants nothing: the tools are what it has")
+	}
+}
+
+// denied takes away what a map of permissions denies. What it would ask about is taken too, but for reading: nobody is
+// asked while an agent works. Of the shell some commands may be allowed; any other part cannot be held, so the whole is
+// taken, and noted where the file allows another part.
+func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
-	if k.Value == "deny" {
-		table, ok = map[string]any{"*": "deny"}, true
+	if k.Value == "deny" || k.Value == "ask" {
+		table, ok = map[string]any{"*": k.Value}, true
 	}
 	if !ok {
 		return
 	}
 	before := maps.Clone(granted)
 	for _, name := range slices.Sorted(maps.Keys(table)) { // "*" comes first: what is named goes before it
-		if v := table[name]; table["*"] == "deny" && (v == "allow" || v == "ask") {
+		if v := table[name]; (table["*"] == "deny" || table["*"] == "ask") && (v == "allow" || v == "ask") {
 			for _, word := range toolWords(name) {
 				granted[word] = before[word]
 			}
 		}
 		patterns, parts := table[name].(map[string]any)
+		if a.asks(name, table[name], granted) || a.some(name, patterns, granted, before) {
+			continue
+		}
 		denies, allows := table[name] == "deny", false
 		for _, v := range patterns {
 			denies, allows = denies || v == "deny", allows || v == "allow" || v == "ask"
@@ -215,6 +285,47 @@ func denied(k Key, granted map[string]bool, n *notes) {
 				"permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
 		}
 	}
+}
+
+// asks takes away what a person would be asked about before it is done.
+func (a *Agent) asks(name string, v any, granted map[string]bool) bool {
+	if v != "ask" {
+		return false
+	}
+	var taken []string
+	for _, word := range toolWords(name) {
+		if word != toolRead && word != toolSearch && granted[word] {
+			granted[word] = false
+			taken = append(taken, word)
+		}
+	}
+	if taken != nil {
+		a.unfollowed("permission asks about " + oneLine(name) + ", and nobody is asked while an agent works: " +
+			strings.Join(taken, ", ") + " is not granted")
+	}
+	return true
+}
+
+// some grants those commands of the shell that patterns allow, where they deny all others.
+func (a *Agent) some(name string, patterns map[string]any, granted, before map[string]bool) bool {
+	words := toolWords(name)
+	if !slices.Equal(words, []string{toolShell}) || patterns["*"] != "deny" && patterns["*"] != "ask" {
+		return false
+	}
+	var allowed []string
+	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
+		switch v := patterns[pattern]; {
+		case v == "allow":
+			allowed = append(allowed, pattern)
+		case pattern != "*": // a part of a part
+			return false
+		}
+	}
+	granted[toolShell] = false
+	for _, pattern := range allowed {
+		granted[toolShell] = a.part(pattern, words) != nil && before[toolShell] || granted[toolShell]
+	}
+	return true
 }
 
 // toolWords maps a tool's own word, with or without a pattern behind it.

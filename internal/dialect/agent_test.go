@@ -40,7 +40,7 @@ func TestAgents(t *testing.T) {
 		{"unknown tool", dialect.Claude, "a.md", "---\nname: a\ndescription: d\ntools: [Read, Teleport, mcp__x__read]\n---\nDo.", "a", []string{"read"}, []string{"W038:4"}},
 		{"no tools at all", dialect.Claude, "a.md", "---\nname: a\ndescription: d\ntools: []\n---\nDo.", "a", []string{}, nil},
 		{"a map of tools", dialect.OpenCode, "build.md", "---\ndescription: d\nmode: subagent\ntools:\n  write: false\n  bash: false\n---\nDo.", "build", []string{"read", "search", "net"}, nil},
-		{"permissions", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: deny\n  edit: ask\n---\nDo.", "b", []string{"read", "search", "write", "net"}, nil},
+		{"permissions", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: deny\n  edit: ask\n---\nDo.", "b", []string{"read", "search", "net"}, nil},
 		{"permissions by pattern", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: {\"*\": deny}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, nil},
 		{"permissions of a part", dialect.OpenCode, "b.md", "---\ndescription: d\npermission:\n  bash: {\"*\": allow, \"rm *\": deny}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, []string{"W038:3"}},
 		{"no permission but one", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: {\"*\": deny, read: allow}\n---\nDo.", "b", []string{"read"}, nil},
@@ -69,6 +69,47 @@ func TestAgents(t *testing.T) {
 	}
 	if _, err := dialect.ParseAgent(agentPlace(t, dialect.Claude), "a.md", []byte("---\nname: a\n---\n")); len(refusal(t, err).List) == 0 {
 		t.Error("an agent without text was read, want a refusal")
+	}
+}
+
+// TestAgentWishes: rights become only narrower, and what is not followed is said, a line each.
+func TestAgentWishes(t *testing.T) {
+	t.Parallel()
+	const some = "only some commands of the shell are granted: claude and opencode are held to them, other runners get none"
+	tests := []struct {
+		name                        string
+		tool                        dialect.Dialect
+		head                        string
+		tools, commands, unfollowed []string
+	}{
+		{"some commands", dialect.Claude, "tools: Read, Bash(git diff:*), Bash(npm test), Bash(ls *)", []string{"read", "shell"}, []string{"git diff *", "npm test", "ls *"}, []string{some}},
+		{"all beside some", dialect.Claude, "tools: Bash(git diff:*), Bash", []string{"shell"}, nil, []string{some}},
+		{"all as a pattern", dialect.Claude, "tools: Bash(*)", []string{"shell"}, nil, nil},
+		{"a pattern inside", dialect.Claude, "tools: Read, Bash(git * main)", []string{"read"}, nil, []string{"the commands git * main are not granted: no runner here can be held to that pattern"}},
+		{"taken away after all", dialect.Claude, "tools: Bash(git diff:*)\ndisallowedTools: Bash", []string{}, nil, []string{some}},
+		{"gemini", dialect.Gemini, "tools: [read_file, run_shell_command(git status)]", []string{"read", "shell"}, []string{"git status"}, []string{some}},
+		{"patterns", dialect.OpenCode, "permission: {bash: {\"*\": deny, \"git *\": allow}, webfetch: deny, edit: deny}", []string{"read", "search", "shell"}, []string{"git *"}, []string{some}},
+		{"patterns that ask", dialect.OpenCode, "permission: {bash: {\"*\": ask, \"git log*\": allow}}", []string{"read", "search", "write", "shell", "net"}, []string{"git log *"}, []string{some}},
+		{"a part of a part", dialect.OpenCode, "permission: {bash: {\"*\": deny, \"git *\": allow, \"git push *\": deny}}", []string{"read", "search", "write", "net"}, nil, nil},
+		{"all is asked", dialect.OpenCode, "permission: ask", []string{"read", "search"}, nil, []string{"permission asks about *, and nobody is asked while an agent works: write, shell, net is not granted"}},
+		{"a right that it gives itself", dialect.Claude, "tools: Read\npermissionMode: bypassPermissions", []string{"read"}, nil, []string{"permissionMode bypassPermissions grants nothing: the tools are what it has"}},
+		{"hooks and servers", dialect.Claude, "tools: Read\nhooks: {PreToolUse: [x]}\nmcpServers: [slack]\nmemory: user\nisolation: worktree", []string{"read"}, nil, []string{
+			"hooks are never run", "no server of tools is started", "no memory is kept between runs", "isolation is not followed: the step and the runner decide",
+		}},
+		{"nothing", dialect.Claude, "tools: Read\npermissionMode: default\nmodel: opus\ncolor: red", []string{"read"}, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			file := "a.md"
+			a, err := dialect.ParseAgent(agentPlace(t, tt.tool), file, []byte("---\nname: a\ndescription: d\n"+tt.head+"\n---\nDo."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff([][]string{tt.tools, tt.commands, tt.unfollowed}, [][]string{a.Tools, a.Commands, a.Unfollowed}); d != "" {
+				t.Errorf("tools, commands and wishes differ (-want +got)\n%s", d)
+			}
+		})
 	}
 }
 

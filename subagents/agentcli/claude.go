@@ -15,6 +15,7 @@ import (
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
+		Parts:  true,
 		Logins: []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
 		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Argv:   claudeArgv, Env: claudeEnv, Line: events(claudeLine),
@@ -73,7 +74,17 @@ func claudeSettings(c Call) string {
 	if c.Grant.Write {
 		allow = append(allow, claudeEdit(c.Dir+"/**"))
 	}
-	allow = append(allow, granted...)
+	for _, tool := range granted {
+		if tool != "Bash" || c.Grant.Commands == nil {
+			allow = append(allow, tool)
+		}
+	}
+	for _, command := range c.Grant.Commands { // what no rule allows is refused
+		if words, all := strings.CutSuffix(command, " *"); all {
+			command = words + ":*"
+		}
+		allow = append(allow, "Bash("+command+")")
+	}
 	return string(raw(map[string]any{
 		"permissions":                map[string]any{"allow": allow, "deny": deny, "additionalDirectories": folders},
 		"includeCoAuthoredBy":        false,

@@ -252,7 +252,7 @@ func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
 func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, error) {
 	call := Call{
 		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir,
-		Grant: grants(c.Definition.Info.Tools),
+		Grant: c.grants(),
 	}
 	var env []string
 	if c.IsolatedHome {

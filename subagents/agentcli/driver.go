@@ -29,6 +29,8 @@ type Driver struct {
 	Metered formats.Metered
 	// Schema tells that the program can be given a schema for its answer.
 	Schema bool
+	// Parts tells that the program can be held to some commands of the shell.
+	Parts bool
 	// Unpacks tells that the program unpacks itself into a cache when it is first started, which it may not write within
 	// bounds: it is asked for its version before them.
 	Unpacks bool
@@ -67,12 +69,19 @@ func ByName(name string) (Driver, bool) {
 }
 
 // Grant is what an agent may do besides reading in its tree, and writing documents and its return.
-type Grant struct{ Write, Shell, Net bool }
+type Grant struct {
+	Write, Shell, Net bool
+	Commands          []string // of the shell; nil: all
+}
 
-// grants reads the key `tools` of a subagent file.
-func grants(tools []string) Grant {
+// grants reads what a subagent may use. Where only some commands are granted, a program that cannot be held to them
+// gets none.
+func (c *CLI) grants() Grant {
+	tools, some := c.Definition.Info.Tools, c.Definition.Info.Commands
+	holds := some == nil || c.Driver.Parts && c.Speaker == nil
 	return Grant{
-		Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell"), Net: slices.Contains(tools, "net"),
+		Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell") && holds,
+		Net: slices.Contains(tools, "net"), Commands: some,
 	}
 }
 

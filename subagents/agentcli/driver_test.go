@@ -162,6 +162,28 @@ func TestGrantsReachTheProgram(t *testing.T) {
 	}
 }
 
+// TestPartsOfTheShell: a program that can be held to some commands is told exactly these.
+func TestPartsOfTheShell(t *testing.T) {
+	t.Parallel()
+	call := agentcli.Call{
+		Dir: "/p", Root: "/p", Out: "/p/out", Return: "/c/return.json", Private: "/c", Lookup: func(string) string { return "" },
+		Grant: agentcli.Grant{Shell: true, Commands: []string{"git diff *", `say "x"`}},
+	}
+	claude := strings.Join(agentcli.Claude().Argv(call), " ")
+	if !strings.Contains(claude, `"Bash(git diff:*)","Bash(say \"x\")"]`) || strings.Contains(claude, `"Bash"`) || !strings.Contains(claude, ",Bash") {
+		t.Errorf("claude = %s, want Bash offered, and two commands allowed", claude)
+	}
+	opencode := strings.Join(agentcli.OpenCode().Env(call), " ")
+	if !strings.Contains(opencode, `"bash":{"*":"deny","git diff *":"allow","git diff":"allow","say \"x\"":"allow"`) {
+		t.Errorf("opencode = %s, want two commands allowed", opencode)
+	}
+	for _, d := range agentcli.Drivers() {
+		if want := d.Name == "claude" || d.Name == "opencode"; d.Parts != want {
+			t.Errorf("%s can be held to some commands: %v, want %v", d.Name, d.Parts, want)
+		}
+	}
+}
+
 func TestCopilotTakesTheLoginAndNothingElse(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

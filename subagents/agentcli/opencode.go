@@ -14,6 +14,7 @@ import (
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
+		Parts:  true,
 		Logins: []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
 		Keys:   []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
 		Argv:   openCodeArgv, Env: openCodeEnv, Line: events(openCodeLine), End: openCodeEnd,
@@ -75,12 +76,20 @@ func openCodeConfig(c Call) string {
 		rule(&outside, slash(c.Root)+"/*", "allow")
 	}
 	word := map[bool]string{true: "allow", false: "deny"}
+	bash := fmt.Sprintf("%q", word[c.Grant.Shell])
+	if c.Grant.Shell && c.Grant.Commands != nil { // the last rule that fits counts
+		bash = `{"*":"deny"`
+		for _, command := range c.Grant.Commands {
+			bash += "," + string(raw(command)) + `:"allow",` + string(raw(strings.TrimSuffix(command, " *"))) + `:"allow"`
+		}
+		bash += "}"
+	}
 	// What is not named is a tool of a server or plugin of the person's, which nobody granted.
 	return fmt.Sprintf(`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
 		`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
-		`"edit":{%s},"external_directory":{%s},"bash":%q,"webfetch":%q,"websearch":%q,`+
+		`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
 		`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
-		strings.Join(edit, ","), strings.Join(outside, ","), word[c.Grant.Shell], word[c.Grant.Net], word[c.Grant.Net])
+		strings.Join(edit, ","), strings.Join(outside, ","), bash, word[c.Grant.Net], word[c.Grant.Net])
 }
 
 // openCodeEvent is the part of an event that is read.
