@@ -106,8 +106,10 @@ func visitor(t modelserver.Turn) modelserver.Reply {
 		file, text := "done.txt", "anything"
 		for _, known := range [][3]string{
 			{"fails now and then", "pages/pages.go", ""},
-			{"Prepare release", "CHANGELOG.md", "1.2.0"}, {"CHANGELOG.md up to date", "CHANGELOG.md", "- The last page."},
-			{"docs/incidents/", "docs/incidents/2026-03-pages.md", "Timeline"}, {"Migration:", "done.txt", "Migration"},
+			{"Prepare release", "CHANGELOG.md", "1.2.0"},
+			{"CHANGELOG.md up to date", "CHANGELOG.md", "- The last page."},
+			{"docs/incidents/", "docs/incidents/2026-03-pages.md", "Timeline"},
+			{"Migration:", "done.txt", "Migration"},
 		} {
 			if strings.Contains(t.Prompt, known[0]) {
 				file, text = known[1], known[2]
