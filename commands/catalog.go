@@ -43,6 +43,7 @@ func (c *Catalog) List() []formats.CommandInfo {
 			continue
 		default:
 			info.Description, info.Examples, info.Usage = front.Description.Text, front.Examples, usage
+			info.Pack = front.Subagents.Text
 		}
 		if e.Behind != "" {
 			info.Description += " (its plain name is that of " + e.Behind + ")"

@@ -86,6 +86,8 @@ type Request struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// Again tells that it was started before by a process that ended in the middle of it.
 	Again bool `json:"-"`
+	// Pack is the one whose subagents are looked up first; empty: none.
+	Pack string `json:"-"`
 	// Commits tells that a step of the run commits files in the project's own checkout.
 	Commits bool `json:"-"`
 	// Budget is the share that was reserved for this delegation; a runner stops its program at the end of it.
@@ -156,6 +158,7 @@ const (
 // AgentInfo is what the checker of command files and the Dispatcher know of a subagent.
 type AgentInfo struct {
 	Name        string
+	Pack        string // that it came with; empty: none
 	Description string
 	Role        Role
 	Runner      []string // in order of preference; empty: the configured one
@@ -197,6 +200,7 @@ type CommandInfo struct {
 	File        string   `json:"file"`
 	Source      string   `json:"source"`
 	Examples    []string `json:"examples,omitempty"`
+	Pack        string   `json:"pack,omitempty"` // that it came with
 	Hidden      bool     `json:"hidden,omitempty"`
 }
 

@@ -51,8 +51,12 @@ func check(lib *commands.Library, name string, src []byte, subagent bool) []form
 		return append(Of(name, nil, err), stepErrors(name, src)...)
 	}
 	found := append(def.Warnings, compile.Contract(&def.Info)...)
-	// the facets lie beside the folder of the subagents
-	if err := def.Resolve(os.DirFS(filepath.Join(filepath.Dir(name), "..", "facets"))); err != nil {
+	// the facets lie beside the folder of the subagents, those of a pack too
+	folder := filepath.Dir(name)
+	if full, err := filepath.Abs(folder); err == nil && filepath.Base(filepath.Dir(full)) == "subagents" {
+		folder, def.Info.Pack = filepath.Join(folder, ".."), filepath.Base(full)
+	}
+	if err := def.Resolve(os.DirFS(filepath.Join(folder, "..", "facets")), def.Info.Pack); err != nil {
 		found = append(found, Of(name, nil, err)...)
 	}
 	if !def.Info.Workflow {

@@ -159,16 +159,15 @@ func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentI
 
 // prepare finds the subagent and joins what its file says with the request.
 func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Agent, error) {
-	language := ""
-	if r.Task != nil {
-		language = r.Task.Language
-	}
-	def, agent, ok := d.Set.Lookup(r.Agent, language)
+	def, agent, ok := d.Set.Find(r)
 	if !ok {
 		return r, Definition{}, nil, d.Set.unknown(r.Agent)
 	}
 	if strings.HasPrefix(r.Agent, Shipped) {
 		r.Agent = def.Info.Name
+	}
+	if def.Info.Pack != "" { // it knows itself by its plain name
+		r.Pack, r.Agent = def.Info.Pack, base(def.Info.Name)
 	}
 	own := def.Facets
 	if r.Question != "" {

@@ -31,6 +31,8 @@ type Source struct {
 	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: this source has none
 	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other source may replace those.
 	Builtin bool
+	// Pack is the pack whose copy the folder is; empty: none. Its files hide nothing, and its facets are found first.
+	Pack string
 }
 
 // Shipped stands before the name of a worker that comes with tercet, so that it can be had where a project has its own.
@@ -49,9 +51,12 @@ func Load(sources ...Source) ([]Definition, error) {
 		}
 		for _, file := range files {
 			name := stem(file)
+			if s.Pack != "" {
+				name = s.Pack + ":" + name
+			}
 			old, hidden := defs[name]
 			delete(defs, name)
-			def, err := s.read(file, builtins[base(name)])
+			def, err := s.read(file, builtins[base(stem(file))])
 			if hidden && old.Info.Builtin {
 				defs[name] = old
 			} else if hidden && old.Shipped {
@@ -60,7 +65,7 @@ func Load(sources ...Source) ([]Definition, error) {
 			}
 			switch {
 			case err == nil:
-				def.Shipped = s.Builtin
+				def.Shipped, def.Info.Pack = s.Builtin, s.Pack
 				defs[name] = def
 				builtins[name] = s.Builtin && def.Info.Builtin
 			case !collect(diags, err):
@@ -69,7 +74,7 @@ func Load(sources ...Source) ([]Definition, error) {
 		}
 	}
 	out := slices.SortedFunc(maps.Values(defs), func(a, b Definition) int {
-		return strings.Compare(a.Info.Name, b.Info.Name)
+		return cmp.Or(strings.Compare(a.Info.Pack, b.Info.Pack), strings.Compare(a.Info.Name, b.Info.Name))
 	})
 	diags.Sort()
 	if diags.HasErrors() {
@@ -129,7 +134,7 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 		refused.Sources = map[string][]byte{name: def.Src}
 		return Definition{}, refused
 	}
-	err = def.Resolve(s.Facets)
+	err = def.Resolve(s.Facets, s.Pack)
 	def.Info.Sum = formats.Sum(src)
 	return def, err
 }
@@ -147,12 +152,17 @@ func atStart(code, name, msg, help string) formats.Diagnostic {
 }
 
 // Resolve reads the facets that the file names and puts them in front of its own sections. A name without a file is an
-// error, never dropped.
-func (d *Definition) Resolve(facets fs.FS) error {
+// error, never dropped. Those of a pack are found first.
+func (d *Definition) Resolve(facets fs.FS, pack string) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
 	text := func(kind, name string) string {
 		file := kind + "/" + name + ".md"
 		if facets != nil {
+			if own := path.Join(kind, pack, name+".md"); pack != "" {
+				if _, err := fs.Stat(facets, own); err == nil {
+					file = own
+				}
+			}
 			src, err := fs.ReadFile(facets, file)
 			if err == nil && strings.TrimSpace(string(src)) != "" {
 				if d.Info.Facets == nil {

@@ -23,8 +23,8 @@ type entry struct {
 // NewSet returns an empty set.
 func NewSet() *Set { return &Set{entries: map[string]entry{}, declared: map[string]string{}} }
 
-// Add puts a subagent into the set under the name of its definition. A name that is there already is an error:
-// which of several files wins is decided by Load.
+// Add puts a subagent into the set under the name of its definition, behind that of its pack. A name that is there
+// already is an error: which of several files wins is decided by Load.
 func (s *Set) Add(def Definition, agent Agent) error {
 	if agent == nil {
 		return formats.Unset("an agent for " + def.Info.Name)
@@ -32,11 +32,15 @@ func (s *Set) Add(def Definition, agent Agent) error {
 	if def.Info.Name == "" {
 		return formats.Unset("a name of a subagent")
 	}
-	if first, ok := s.entries[def.Info.Name]; ok {
+	name := def.Info.Name
+	if def.Info.Pack != "" {
+		name = def.Info.Pack + ":" + name
+	}
+	if first, ok := s.entries[name]; ok {
 		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s", def.Info.Name, first.def.File,
 			def.File)
 	}
-	s.entries[def.Info.Name] = entry{def: def, agent: agent}
+	s.entries[name] = entry{def: def, agent: agent}
 	return nil
 }
 
@@ -83,6 +87,20 @@ func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
 	}
 	e, ok := s.find(name)
 	return e.def, e.agent, ok
+}
+
+// Find is Lookup for a request, of which the subagents of its pack are looked up first.
+func (s *Set) Find(r formats.Request) (Definition, Agent, bool) {
+	language := ""
+	if r.Task != nil {
+		language = r.Task.Language
+	}
+	if r.Pack != "" {
+		if def, agent, ok := s.Lookup(r.Pack+":"+r.Agent, language); ok {
+			return def, agent, true
+		}
+	}
+	return s.Lookup(r.Agent, language)
 }
 
 // unknown makes the error for a name that is not in the set.

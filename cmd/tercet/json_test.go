@@ -24,6 +24,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/dialect"
 	"tercet/internal/journal"
+	"tercet/packs"
 	"tercet/scenario"
 	"tercet/state"
 	"tercet/subagents/past"
@@ -97,6 +98,12 @@ var answers = []answered{
 	{"trust --trust", "HASH", returned, 0, ""},
 	{"trust --revoke", "", returned, 0, ""},
 	{"lint", "@wrong.md", "tercet.lint/1", 65, ""},
+	{"pack list", "", "tercet.pack/1", 0, ""},
+	{"pack show", "review", "tercet.pack/1", 0, ""},
+	{"pack add", "review", "tercet.pack/1", 0, ""},
+	{"pack update", "review", "tercet.pack/1", 0, ""},
+	{"pack test", "review", "tercet.test/1", 0, ""},
+	{"pack remove", "review", "tercet.pack/1", 0, ""},
 	{"test", "@test.json", "tercet.test/1", 0, ""},
 	{"lint --fix", "@wrong.md", "tercet.lint/1", 65, ""},
 	{"fmt", "@wrong.md", "tercet.fmt/1", 0, ""},
@@ -161,6 +168,23 @@ type (
 // without a name in its tag has that of its field in small letters.
 var documents = map[string][]any{
 	returned: {formats.Return{}},
+	"tercet.pack/1": {
+		struct{ Packs []packRow }{},
+		struct {
+			Pack           packs.Pack
+			Source, Commit string
+			Files          []string
+			Subagents      []struct {
+				Name, Description   string
+				Tools, Runner, Argv []string
+			}
+		}{},
+		struct {
+			Name, Version, Source, Commit string
+			Steps                         []packs.Step
+			DryRun                        bool
+		}{},
+	},
 	"tercet.test/1": {struct {
 		Tests          []tested
 		Coverage       []scenario.Coverage
@@ -314,6 +338,7 @@ var documents = map[string][]any{
 		struct {
 			Agent, File, Dialect, Role, Description, Hides string
 			Tools, Commands, Unfollowed                    []string
+			Packs                                          map[string]string
 			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},

@@ -19,6 +19,7 @@ import (
 	"tercet/internal/config"
 	"tercet/internal/dialect"
 	"tercet/internal/pages"
+	"tercet/packs"
 	"tercet/scenario"
 	"tercet/subagents"
 	"tercet/subagents/builtin"
@@ -204,6 +205,8 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		return notes
 	case "claude", "gemini", "opencode", "copilot", "claude-agent", "worker-of":
 		return checkForeign(t, env, frame, text)
+	case "pack":
+		_, err = packs.Read("page", fstest.MapFS{"pack.yaml": {Data: []byte(text)}})
 	case "scenario":
 		_, err = scenario.Parse("page.json", []byte(text))
 	case "config":

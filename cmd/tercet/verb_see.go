@@ -61,11 +61,7 @@ func (f frozen) Delegate(ctx context.Context, r formats.Request) (formats.Return
 	if err != nil {
 		return formats.Return{}, err
 	}
-	language := ""
-	if r.Task != nil {
-		language = r.Task.Language
-	}
-	_, agent, _ := f.set.Lookup(r.Agent, language)
+	_, agent, _ := f.set.Find(r)
 	return agent.Run(ctx, req)
 }
 

@@ -32,15 +32,6 @@ type play struct {
 	cast *scenario.Cast
 }
 
-func packVerbs() []verb {
-	return []verb{
-		{
-			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: aPerson,
-			make: testVerb,
-		},
-	}
-}
-
 // testsFolder holds the tests of a workspace.
 const testsFolder = formats.Workspace + "/tests"
 
@@ -72,13 +63,14 @@ configuration of this one; the engine is the real one, and no agent is called.`
 		if *record && len(files) != 1 {
 			return usage("expected one test file for --record, got %d", len(files))
 		}
-		s := stagehand{app: w.app, record: *record, keep: *keep, install: w.copyOwn}
+		s := stagehand{app: w.app, record: *record, keep: *keep}
+		s.install = func(to *os.Root, _ string) error { return copyOwn(w, to) }
 		return s.run(c.ctx, files, w.input)
 	}
 }
 
 // copyOwn copies what of the project decides what runs: its own files and those of other tools.
-func (w *world) copyOwn(to *os.Root) error {
+func copyOwn(w *world, to *os.Root) error {
 	_, folders, err := w.listed()
 	if err != nil {
 		return err
@@ -120,7 +112,7 @@ type stagehand struct {
 	*app
 
 	record, keep bool
-	install      func(to *os.Root) error // puts what is tested into a workspace
+	install      func(to *os.Root, file string) error // puts what a test file tests into a workspace
 	covered      map[string]*scenario.Coverage
 }
 
@@ -326,7 +318,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 		return ioFailure(err)
 	}
 	defer root.Close() //nolint:errcheck // what was written is closed already
-	if err := s.install(root); err != nil {
+	if err := s.install(root, t.File); err != nil {
 		return broken(formats.CodeOf(err), "workspace of a test", err)
 	}
 	for name, text := range t.Files {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -119,21 +120,32 @@ func (c call) whichAgent(name string) error {
 	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
 		of = p.Dialect
 	}
-	notes, hides := &formats.Diagnostics{List: c.agentNotes}, ""
-	if slices.Contains(c.set.Replaced(), def.Info.Name) {
-		hides = subagents.Shipped + def.Info.Name
+	notes, hides, name, in := &formats.Diagnostics{List: c.agentNotes}, "", def.Info.Name, map[string]string{}
+	if slices.Contains(c.set.Replaced(), name) {
+		hides = subagents.Shipped + name
+	}
+	if def.Info.Pack != "" {
+		name = def.Info.Pack + ":" + name
+	}
+	for _, other := range c.set.Names() {
+		if one, _, _ := c.set.Lookup(other, ""); one.Info.Pack != "" && other == one.Info.Pack+":"+name {
+			in[one.Info.Pack] = one.File
+		}
 	}
 	if !c.document("tercet.which/1", fields{
-		"agent": def.Info.Name, "file": def.File, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
+		"agent": name, "file": def.File, "packs": in, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
 		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides,
 		"commands": nonNil(def.Info.Commands), "unfollowed": nonNil(def.Unfollowed),
 	}) {
-		c.term.answer("%s -> %s (%s), tools %s", def.Info.Name, def.File, of, strings.Join(def.Info.Tools, ", "))
+		c.term.answer("%s -> %s (%s), tools %s", name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		if hides != "" {
 			c.term.answer("in the place of the shipped one, which is %s", hides)
 		}
 		if def.Info.Commands != nil {
 			c.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
+		}
+		for _, pack := range slices.Sorted(maps.Keys(in)) {
+			c.term.answer("in commands of pack %s -> %s", pack, in[pack])
 		}
 		for _, line := range def.Unfollowed {
 			c.term.answer("%s", line)

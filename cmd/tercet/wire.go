@@ -18,6 +18,8 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/packs"
 	"tercet/state"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
@@ -52,6 +54,7 @@ func (w *world) build(ctx context.Context) error {
 		if err := w.openState(); err != nil {
 			return err
 		}
+		shelf{call{world: w}}.finishPack()
 	}
 	return nil
 }
@@ -81,7 +84,7 @@ func (w *world) subagentSources() []subagents.Source {
 	}
 	const folder = formats.Workspace + "/subagents"
 	own := subagents.Source{Name: folder, FS: w.gate.FS(folder), Facets: w.gate.FS(formats.Workspace + "/facets")}
-	return append([]subagents.Source{own}, sources...)
+	return append(append([]subagents.Source{own}, packSources(w.gate, folder, own.Facets)...), sources...)
 }
 
 // agents builds the set of subagents and the dispatcher.
@@ -125,6 +128,18 @@ func (w *world) agents() error {
 		w.dispatcher.Watch = w.watchState
 	}
 	return nil
+}
+
+// packSources are the folders with the subagents of packs.
+func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents.Source) {
+	entries, err := fs.ReadDir(gate.FS("."), folder)
+	for _, e := range entries {
+		if name := e.Name(); err == nil && e.IsDir() && packs.IsName(name) {
+			at := folder + "/" + name
+			out = append(out, subagents.Source{Name: at, FS: gate.FS(at), Facets: facets, Pack: name})
+		}
+	}
+	return out
 }
 
 // agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the

@@ -52,6 +52,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.workflow = &info
+	c.file.Front.Subagents.Text = info.Pack
 	c.prog.Name, c.prog.Workflow, c.file.Front.Description.Text = info.Name, true, info.Description
 	return c.program(func() {
 		c.scope = &scope{vars: append(baseVars(), "$input"), task: true}
@@ -173,7 +174,13 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	if info := agents[name]; info != nil {
 		return info, info.Name != ""
 	}
-	info, ok := c.env.Agent(name)
+	info, ok := formats.AgentInfo{}, false
+	if pack := c.prog.Pack(); pack != "" {
+		info, ok = c.env.Agent(pack + ":" + name)
+	}
+	if !ok {
+		info, ok = c.env.Agent(name)
+	}
 	if !ok {
 		info = formats.AgentInfo{}
 	} else if info.Name == "" {

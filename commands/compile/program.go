@@ -130,6 +130,17 @@ func (p *Program) Schema(s *syntax.Shape) *formats.Schema { return p.facts.schem
 // Agent gives the contract of a subagent that the file names.
 func (p *Program) Agent(name string) *formats.AgentInfo { return p.facts.agents[name] }
 
+// Pack is the one whose subagents are looked up first; empty: none.
+func (p *Program) Pack() string { return p.File.Front.Subagents.Text }
+
+// Called is the name by which a subagent of the file is found everywhere: one of a pack has that in front.
+func (p *Program) Called(name string) string {
+	if info := p.facts.agents[name]; info != nil && info.Pack != "" && info.Pack == p.Pack() {
+		return p.Pack() + ":" + info.Name
+	}
+	return name
+}
+
 // Codes yields every expression of the program, in no order.
 func (p *Program) Codes() iter.Seq[*query.Code] { return maps.Values(p.facts.code) }
 

@@ -198,7 +198,8 @@ func (c call) request() (formats.Request, string, error) {
 	}
 	ids, visit := c.cfg.IDs, max(1, c.visits[c.path])
 	req := formats.Request{
-		Agent: c.to.Agent, Task: c.run.task, Input: input, Feedback: c.feedback, Session: ids.Session, Run: ids.Run,
+		Agent: c.to.Agent, Pack: c.prog.Pack(), Task: c.run.task, Input: input, Feedback: c.feedback,
+		Session: ids.Session, Run: ids.Run,
 		Command: ids.Command, Step: c.path, At: c.spot(), Visit: visit, Attempt: c.attempt, Depth: c.depth,
 		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
 		Txn: txn(ids.Run, c.spot(), visit, c.attempt), Commits: c.commits,

@@ -84,6 +84,8 @@ type Worst struct {
 
 // BoundOf adds up the steps of a program with what is known of the subagents, and of the line that it runs for.
 func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
+	all := known
+	known = func(agent string) Facts { return all(p.Called(agent)) }
 	o, limits := Of(p).under(line), p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}
 	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates(known))}

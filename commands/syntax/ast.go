@@ -71,8 +71,10 @@ type Front struct {
 	Env         []Word
 	// OutputSchema is of the fields that the command returns.
 	OutputSchema *Shape
-	Version      string
-	Category     string
+	// Subagents is the pack whose subagents are looked up first.
+	Subagents Word
+	Version   string
+	Category  string
 	Hidden       bool
 }
 

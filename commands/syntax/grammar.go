@@ -96,6 +96,7 @@ var frontForm = Form{
 		{"during", "word|form:during", "status of the task while the command runs"},
 		{"version", "text", "of the file"},
 		{"category", "text", "for menus"},
+		{"subagents", "word", "the pack whose subagents are looked up first"},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
 		{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost, auto_resume"},

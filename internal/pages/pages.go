@@ -30,7 +30,7 @@ type Page struct {
 // Example is a piece of a file; Line is the marked one, counted from 1, 0 without one.
 type Example struct {
 	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return,
-	// strict, result, config, scenario.
+	// strict, result, config, scenario, pack.
 	Frame string
 	Lines []string
 	Line  int

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/merge3"
 )
 
 // Config is what a Gate is made from. Root and Dir are required; the rest is needed by Verdict.
@@ -189,7 +190,7 @@ func (v *Verdict) Difference(c Change, most int) []string {
 	case c.text == nil:
 		return []string{"(what is there now cannot be shown: it is no text, or too long)"}
 	}
-	return Diff(string(old), string(c.text), most)
+	return merge3.Diff(string(old), string(c.text), most)
 }
 
 // Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the

@@ -114,11 +114,12 @@ func (g *Gate) listing() ([]Listed, error) {
 func (g *Gate) subagents() []Listed {
 	tree := g.FS(subagents)
 	files, err := fs.Glob(tree, "*.md")
-	if err != nil {
+	packs, failed := fs.Glob(tree, "*/*.md")
+	if err = errors.Join(err, failed); err != nil {
 		return nil
 	}
 	var out []Listed
-	for _, file := range files {
+	for _, file := range append(files, packs...) {
 		name := path.Join(subagents, file)
 		out = append(out, Listed{Path: name, Kind: KindSubagent})
 		src, err := fs.ReadFile(tree, file)

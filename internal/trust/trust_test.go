@@ -447,34 +447,6 @@ func TestHashTellsNamesApart(t *testing.T) {
 	}
 }
 
-func TestDiff(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		before, after string
-		most          int
-		want          []string
-	}{
-		{"a\nb\nc\n", "a\nb\nc\n", 10, nil},
-		{"", "a\n", 10, []string{"+a"}},
-		{"a\n", "", 10, []string{"-a"}},
-		{"a\nb\nc\nd\ne\nf\n", "a\nb\nX\nd\ne\nf\n", 20, []string{" a", " b", "-c", "+X", " d", " e", "..."}},
-		{"a\nb\n", "b\na\n", 20, []string{"-a", " b", "+a"}},
-		{"a\n", "1\n2\n3\n", 2, []string{"-a", "+1", "... (more is not shown)"}},
-	} {
-		if d := cmp.Diff(tt.want, trust.Diff(tt.before, tt.after, tt.most)); d != "" {
-			t.Errorf("Diff(%q, %q) (-want +got)\n%s", tt.before, tt.after, d)
-		}
-	}
-}
-
-func TestDiffOfLongTextsEnds(t *testing.T) {
-	t.Parallel()
-	a, b := strings.Repeat("a\n", 100_000), strings.Repeat("b\n", 100_000)
-	if got := trust.Diff(a, b, 5); len(got) != 6 || got[0] != "-a" {
-		t.Errorf("Diff() = %q, want five lines and a remark", got)
-	}
-}
-
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"schema":"tercet.trust-record/1","root":"R","manifest":"` + formats.Sum(nil) + `","time":"2026-01-02T03:04:05Z","files":{"a":"` + formats.Sum(nil) + `"}}`))
 	f.Add([]byte(`{"files":{"a":1}}`))

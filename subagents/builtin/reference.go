@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -65,8 +66,9 @@ func (h Reference) subagents() []formats.CommandInfo {
 	return out
 }
 
-// menu lists the commands, a line each.
+// menu lists the commands, a line each, those of a pack under its name.
 func menu(list []formats.CommandInfo) string {
+	slices.SortStableFunc(list, func(a, b formats.CommandInfo) int { return strings.Compare(a.Pack, b.Pack) })
 	wide := 0
 	for _, c := range list {
 		wide = max(wide, utf8.RuneCountInString(c.Usage))
@@ -74,7 +76,10 @@ func menu(list []formats.CommandInfo) string {
 	const most = 48
 	wide = min(wide, most)
 	lines := make([]string, 0, len(list))
-	for _, c := range list {
+	for i, c := range list {
+		if c.Pack != "" && (i == 0 || list[i-1].Pack != c.Pack) {
+			lines = append(lines, "", c.Pack+":")
+		}
 		gap := "  "
 		if n := utf8.RuneCountInString(c.Usage); n < wide {
 			gap += strings.Repeat(" ", wide-n)

@@ -1,0 +1,527 @@
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tercet/formats"
+	"tercet/internal/git"
+	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/packs"
+	"tercet/state"
+	"tercet/subagents"
+	"tercet/templates"
+)
+
+func packVerbs() []verb {
+	inside := aPerson | aWorkspace
+	return []verb{
+		{
+			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: aPerson,
+			make: testVerb,
+		},
+		{use: "pack", short: "commands and subagents that come together: install, update, remove, test", verbs: []verb{
+			{
+				use: "list", short: "list the packs in tercet and in the workspace", args: none, needs: aWorld,
+				do: shelved(listPacks),
+			},
+			{
+				use: "show PACK", short: "show what a pack has, and what of it can start a program", args: one, needs: aWorld,
+				do: shelved(showPack),
+			},
+			{
+				use: "add PACK", short: "install a pack: a name, a folder, or GIT-URL@REF", args: one, needs: inside,
+				make: addPack,
+			},
+			{
+				use: "update [PACK]", short: "update a pack, or all, and keep your edits", args: words(0, 1), needs: inside,
+				make: updatePacks,
+			},
+			{
+				use: "remove PACK", short: "remove a pack, and keep the files that you edited", args: one, needs: inside,
+				do: shelved(removePack),
+			},
+			{
+				use: "test [PACK]", short: "run the tests of a pack in temporary workspaces", args: words(0, 1), needs: aPerson,
+				do: shelved(testPack),
+			},
+		}},
+	}
+}
+
+// shelf has the packs of a project.
+type shelf struct{ call }
+
+// shelved is what a verb does with the packs.
+func shelved(do func(s shelf) error) run { return func(c call) error { return do(shelf{c}) } }
+
+// found is a pack with where it comes from.
+type found struct {
+	packs.Pack
+	Source, Commit string
+}
+
+// findPack reads a pack of the program, of a folder or of another repository.
+func (w shelf) findPack(ctx context.Context, name string) (found, error) {
+	if packs.IsName(name) {
+		tree, err := fs.Sub(templates.Packs(), name)
+		if err != nil {
+			return found{}, err
+		}
+		if _, err := fs.Stat(tree, "pack.yaml"); err == nil {
+			p, err := packs.Read(name, tree)
+			return found{p, packs.Builtin, ""}, err
+		}
+	}
+	if isDir(name) {
+		p, err := packs.Read(filepath.ToSlash(name), os.DirFS(name))
+		at := filepath.Clean(name)
+		if abs, aerr := filepath.Abs(name); aerr == nil {
+			if rel, rerr := filepath.Rel(w.dir, abs); rerr == nil {
+				at = rel
+			}
+		}
+		return found{p, filepath.ToSlash(at), ""}, err
+	}
+	address, ref, ok := git.CutRef(name)
+	if !ok {
+		return found{}, formats.Fail(formats.CodeNotFound,
+			"name one of 'tercet pack list', a folder, or GIT-URL@REF with https, ssh or file", "no pack %q", name)
+	}
+	return w.fetchPack(ctx, address, ref)
+}
+
+// fetchPack fetches a pack out of another repository. What the person asks for by its address needs no trust in the
+// project.
+func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
+	dir, err := os.MkdirTemp("", "tercet-pack-")
+	if err != nil {
+		return f, ioFailure(err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	starter, err := proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: clock{}.Now,
+		Supervisor: supervisor(),
+	})
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, starter.Close()) }()
+	repo := &git.Repo{Starter: starter, Dir: dir, Online: w.online}
+	commit, data, err := repo.Archive(ctx, address, ref)
+	if one, ok := errors.AsType[*git.Error](err); ok {
+		return f, formats.Fail(formats.CodeIO, "look at it with: git ls-remote "+address, "%s@%s: %s", address, ref,
+			one.Stderr)
+	} else if err != nil {
+		return f, err
+	}
+	tree, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return f, broken(formats.CodeIO, address, err)
+	}
+	p, err := packs.Read(address, tree)
+	return found{p, address, commit}, err
+}
+
+// packRow is a pack in the list.
+type packRow struct {
+	Name        string                 `json:"name"`
+	Description string                 `json:"description"`
+	Version     string                 `json:"version"`           // installed, else the one of the source
+	Source      string                 `json:"source"`            //
+	Commit      string                 `json:"commit,omitempty"`  //
+	Installed   bool                   `json:"installed"`         //
+	Update      string                 `json:"update,omitempty"`  // the version that is available
+	Changed     map[string]packs.State `json:"changed,omitempty"` // files that are not as the pack has them
+}
+
+// packRows are the packs of the program and of the workspace.
+func (w shelf) packRows() ([]packRow, error) {
+	record, err := packs.Load(w.root.FS())
+	if err != nil {
+		return nil, err
+	}
+	rows := map[string]packRow{}
+	entries, err := fs.ReadDir(templates.Packs(), ".")
+	for _, e := range entries {
+		p, perr := w.findPack(context.Background(), e.Name())
+		err = errors.Join(err, perr)
+		rows[p.Name] = packRow{Name: p.Name, Description: p.Description, Version: p.Version, Source: packs.Builtin}
+	}
+	for _, i := range record.Packs {
+		row := packRow{Name: i.Name, Version: i.Version, Source: i.Source, Commit: i.Commit, Installed: true}
+		if shipped, ok := rows[i.Name]; ok && i.Source == packs.Builtin {
+			if row.Description = shipped.Description; packs.Newer(shipped.Version, i.Version) {
+				row.Update = shipped.Version
+			}
+		}
+		row.Changed = packs.States(w.root.FS(), i)
+		maps.DeleteFunc(row.Changed, func(_ string, s packs.State) bool { return s == packs.Same })
+		rows[i.Name] = row
+	}
+	return slices.SortedFunc(maps.Values(rows), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), err
+}
+
+func listPacks(c shelf) error {
+	rows, err := c.packRows()
+	if err != nil || c.document("tercet.pack/1", fields{"packs": nonNil(rows)}) {
+		return err
+	}
+	for _, r := range rows {
+		text := sprintf("%s %s  %s", r.Name, r.Version, r.Source)
+		switch {
+		case !r.Installed:
+			text += "; not installed: tercet pack add " + r.Name
+		case r.Update != "":
+			text += "; " + r.Update + " is available: tercet pack update " + r.Name
+		}
+		c.term.answer("%s", text)
+		for _, name := range slices.Sorted(maps.Keys(r.Changed)) {
+			c.term.answer("  %s %s", r.Changed[name], name)
+		}
+	}
+	return nil
+}
+
+// showPack tells what a pack has, before it is installed.
+func showPack(c shelf) error {
+	p, err := c.findPack(c.ctx, c.args[0])
+	if err != nil {
+		return err
+	}
+	files, agents := []string{}, []fields{}
+	for _, f := range p.Files {
+		files = append(files, f.Path)
+		if dir, _ := path.Split(f.Path); dir != "subagents/" {
+			continue
+		}
+		def, err := subagents.ParseDefinition(f.Path, f.Data)
+		if err != nil {
+			return err
+		}
+		agents = append(agents, fields{
+			"name": p.Name + ":" + def.Info.Name, "description": def.Info.Description, "tools": nonNil(def.Info.Tools),
+			"runner": nonNil(def.Info.Runner), "argv": nonNil(def.Argv),
+		})
+	}
+	if c.document("tercet.pack/1", fields{
+		"pack": p.Pack, "source": p.Source, "commit": p.Commit, "files": files, "subagents": agents,
+	}) {
+		return nil
+	}
+	c.term.answer("%s %s: %s", p.Name, p.Version, p.Description)
+	c.term.answer("from %s%s", p.Source, prefixed("@", p.Commit))
+	for _, name := range files {
+		c.term.answer("  %s", name)
+	}
+	for _, a := range agents {
+		does := sprintf("%s: tools %s, runner %s", a["name"], strings.Join(a["tools"].([]string), ", "),
+			cmp.Or(strings.Join(a["runner"].([]string), ", "), "that of the configuration"))
+		if argv := a["argv"].([]string); len(argv) > 0 {
+			does += sprintf(", starts %q", argv)
+		}
+		c.term.answer("%s", does)
+	}
+	return nil
+}
+
+// changePack locks the packs, brings a change to its end that was killed, and gives the record.
+func (c shelf) changePack(do func(record packs.Record) error) error {
+	cfg := stateConfig(c.root, c.dir, 0, nil)
+	lock, err := cfg.Claim(packs.LockFile, c.sessionID())
+	if err != nil {
+		return err
+	}
+	_, err = packs.Finish(c.root, c.packKey())
+	var record packs.Record
+	if err == nil {
+		record, err = packs.Load(c.root.FS())
+	}
+	if err == nil {
+		err = do(record)
+	}
+	return errors.Join(err, lock.Close())
+}
+
+func (w shelf) packKey() []byte { return state.SealKey(w.stateHome(), rand.Text)("packs") }
+
+// finishPack brings a change of the packs to its end that was killed, unless another process is at it.
+func (w shelf) finishPack() {
+	if !exists(filepath.Join(w.dir, packs.PendingFile)) || w.insideRun() {
+		return
+	}
+	lock, err := stateConfig(w.root, w.dir, 0, nil).Claim(packs.LockFile, w.sessionID())
+	if err != nil {
+		return // it is under way
+	}
+	name, err := packs.Finish(w.root, w.packKey())
+	if err = errors.Join(err, lock.Close()); err != nil {
+		w.term.note("warning: %v", err)
+	} else if name != "" {
+		w.term.note("finished the change of pack %s that was begun and killed", name)
+	}
+}
+
+// makeChange shows a plan and makes it, and ends with what is to be agreed to.
+func (c shelf) makeChange(p packs.Plan, dry bool) error {
+	code := 0
+	if !dry {
+		if err := p.Apply(c.root, c.packKey()); err != nil {
+			return err
+		}
+	}
+	for _, s := range p.Steps {
+		if s.Action == packs.Conflict {
+			code = 3
+		}
+		if !c.flags.json && (s.Action != packs.Kept || len(p.Pack.Files) == 0) {
+			c.term.answer("%-8s %s%s", s.Action, s.Path, map[packs.Action]string{
+				packs.Conflict: ": yours stays, the pack's is " + s.Path + ".new", packs.Orphan: ": the pack has it no more",
+				packs.Kept: ": you edited it",
+			}[s.Action])
+		}
+	}
+	if !c.document("tercet.pack/1", fields{
+		"name": p.Pack.Name, "version": p.Pack.Version, "source": p.Pack.Source, "commit": p.Pack.Commit,
+		"steps": nonNil(p.Steps), "dry_run": dry,
+	}) && dry {
+		c.term.note("nothing was written")
+	}
+	var err error
+	if !dry {
+		err = c.agreeToPack()
+	}
+	if err == nil && code != 0 {
+		return shown{code}
+	}
+	return err
+}
+
+// agreeToPack asks for trust in what changed, or says how to agree to it.
+func (c shelf) agreeToPack() error {
+	if c.insideRun() || c.flags.json {
+		return nil
+	}
+	v, err := c.newGate().Verdict()
+	if err != nil || v.By == trust.ByEnvironment || len(v.Changes) == 0 && v.By != "" {
+		return err
+	}
+	if !c.interactive() {
+		c.term.note("%s can start programs; agree to them with: tercet trust", formats.Count(len(v.Changes), "file"))
+		return nil
+	}
+	if err := c.forget(); err != nil { // the subagents are read anew
+		return err
+	}
+	w, err := c.app.inside(c.ctx)
+	if err != nil {
+		return err
+	}
+	return consent{w}.first(c.ctx, formats.Invocation{})
+}
+
+func addPack(cmd *cobra.Command, _ *app) run {
+	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
+	return shelved(func(c shelf) error {
+		return c.changePack(func(record packs.Record) error {
+			from, err := c.findPack(c.ctx, c.args[0])
+			if err != nil {
+				return err
+			}
+			if packs.Newer(from.Needs, version) && from.Needs != "" {
+				return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
+					"pack %s needs tercet %s, and this is %s", from.Name, from.Needs, version)
+			}
+			if _, ok := record.Find(from.Name); ok {
+				return formats.Fail(formats.CodePrecondition, "tercet pack update "+from.Name, "pack %s is installed already",
+					from.Name)
+			}
+			p, err := packs.Add(c.root.FS(), record, from.Pack, from.Source, from.Commit)
+			if err == nil && !*dry {
+				err = c.settle(&p)
+			}
+			if err != nil {
+				return err
+			}
+			return c.makeChange(p, *dry)
+		})
+	})
+}
+
+// settle asks about files that stand where the pack has others.
+func (c shelf) settle(p *packs.Plan) error {
+	for _, one := range p.Steps {
+		if one.Action != packs.Taken {
+			continue
+		}
+		c.term.note("%s is there and differs:", one.Path)
+		for _, line := range one.Diff(shownDiff) {
+			c.term.say(line)
+		}
+		g := formats.Gate{Question: "Which one shall stand?", NeedsPerson: true, Choices: []formats.Choice{
+			{Label: "keep mine"}, {Label: "take the pack's"}, {Label: "stop", Leaves: true, Ends: true},
+		}}
+		if !c.interactive() {
+			return formats.Fail(formats.CodeSuspended, "run it on a terminal, or move the file away",
+				"%s is there and differs; nothing was written", one.Path)
+		}
+		a, err := c.approver.asked(c.ctx, g, "")
+		if err != nil || a.Label == "stop" {
+			return formats.Fail(formats.CodeRejected, "", "nothing was written")
+		}
+		p.Choose(one.Path, a.Label == "take the pack's")
+	}
+	return nil
+}
+
+func updatePacks(cmd *cobra.Command, _ *app) run {
+	prune := cmd.Flags().Bool("prune", false, "delete files that the pack dropped and you did not edit")
+	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
+	return shelved(func(c shelf) error {
+		return c.changePack(func(record packs.Record) error {
+			name, ref, _ := strings.Cut(rest(c.args), "@")
+			list := record.Packs
+			if name != "" {
+				one, ok := record.Find(name)
+				if !ok {
+					return formats.Fail(formats.CodeNotFound, "tercet pack list", "pack %s is not installed", name)
+				}
+				list = []packs.Installed{one}
+			}
+			var last error
+			for _, old := range list {
+				if err := c.updatePack(record, old, ref, *prune, *dry); errors.As(err, new(shown)) {
+					last = err
+				} else if err != nil {
+					return err
+				}
+				var err error
+				if record, err = packs.Load(c.root.FS()); err != nil {
+					return err
+				}
+			}
+			return last
+		})
+	})
+}
+
+func (c shelf) updatePack(record packs.Record, old packs.Installed, ref string, prune, dry bool) error {
+	source := old.Source
+	switch {
+	case source == packs.Builtin:
+		source = old.Name
+	case old.Commit != "" && ref == "":
+		if len(c.args) == 0 {
+			c.term.note("%s stays at %s; tercet pack update %s@REF takes another one", old.Name, old.Commit, old.Name)
+			return nil
+		}
+		return usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
+	case old.Commit != "":
+		source += "@" + ref
+	default:
+		source = filepath.Join(c.dir, filepath.FromSlash(source))
+	}
+	from, err := c.findPack(c.ctx, source)
+	if err == nil && from.Name != old.Name {
+		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s", source,
+			from.Name, old.Name)
+	}
+	if err != nil {
+		return err
+	}
+	p, err := packs.Update(c.root.FS(), record, old, from.Pack, from.Commit, prune)
+	if err != nil {
+		return err
+	}
+	return c.makeChange(p, dry)
+}
+
+func removePack(c shelf) error {
+	return c.changePack(func(record packs.Record) error {
+		old, ok := record.Find(c.args[0])
+		if !ok {
+			return formats.Fail(formats.CodeNotFound, "tercet pack list", "pack %s is not installed", c.args[0])
+		}
+		p, err := packs.Remove(c.root.FS(), record, old)
+		if err != nil {
+			return err
+		}
+		return c.makeChange(p, false)
+	})
+}
+
+// testPack runs the tests of packs: as they stand in the workspace where they are installed, else as their source has
+// them.
+func testPack(c shelf) error {
+	ground, err := c.app.ground(c.ctx)
+	if err != nil {
+		return err
+	}
+	w := shelf{call{world: ground, ctx: c.ctx}}
+	var record packs.Record
+	if w.has {
+		if record, err = packs.Load(w.root.FS()); err != nil {
+			return err
+		}
+	}
+	names := c.args
+	if len(names) == 0 {
+		for _, p := range record.Packs {
+			names = append(names, p.Name)
+		}
+	}
+	texts, placed, files := map[string][]byte{}, map[string][]packs.File{}, []string{}
+	for _, name := range names {
+		has, tests, err := w.tested(record, name)
+		if err != nil {
+			return err
+		}
+		for _, t := range tests {
+			texts[t.Path], placed[t.Path] = t.Data, has
+			files = append(files, t.Path)
+		}
+	}
+	s := stagehand{app: w.app, install: func(to *os.Root, file string) error {
+		for _, f := range placed[file] {
+			if err := lay(to, f.Path, f.Data); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	return s.run(c.ctx, files, func(name string) ([]byte, error) { return texts[name], nil })
+}
+
+// tested are the files and the tests of a pack that may be run.
+func (w shelf) tested(record packs.Record, name string) (placed, tests []packs.File, err error) {
+	if old, ok := record.Find(name); ok {
+		if err := (consent{w.world}).first(w.ctx, formats.Invocation{}); err != nil {
+			return nil, nil, err
+		}
+		return packs.Held(w.root.FS(), old)
+	}
+	p, err := w.findPack(w.ctx, name)
+	if err == nil && p.Source != packs.Builtin && w.env("TERCET_TRUST") != "1" {
+		err = formats.Fail(formats.CodeUntrusted, "add it and agree to its files, or set TERCET_TRUST=1",
+			"tests can start programs, and you have not agreed to those of %s", name)
+	}
+	tests = p.Tests()
+	for i := range tests {
+		tests[i].Path = name + "/" + tests[i].Path
+	}
+	return p.Placed(), tests, err
+}

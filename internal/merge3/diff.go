@@ -1,0 +1,59 @@
+package merge3
+
+import "strings"
+
+// Diff gives the lines that differ between two texts as a patch shows them, "-" and "+" before a line, with two lines
+// of their surroundings; most bounds how many there are, and the last line then says so.
+func Diff(before, after string, most int) []string {
+	a, b := split(before), split(after)
+	all := edits(a, b)
+	near := make([]bool, len(all))
+	for i, line := range all {
+		if line[0] == ' ' {
+			continue
+		}
+		for j := max(0, i-2); j < min(len(all), i+3); j++ {
+			near[j] = true
+		}
+	}
+	var out []string
+	for i, line := range all {
+		switch {
+		case near[i]:
+			out = append(out, line)
+		case i > 0 && near[i-1]:
+			out = append(out, "...")
+		}
+		if len(out) >= most {
+			return append(out, "... (more is not shown)")
+		}
+	}
+	return out
+}
+
+func split(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// edits aligns two lists of lines.
+func edits(a, b []string) (out []string) {
+	j := 0
+	for i, at := range Align(a, b) {
+		if at < 0 {
+			out = append(out, "-"+a[i])
+			continue
+		}
+		for ; j < at; j++ {
+			out = append(out, "+"+b[j])
+		}
+		out = append(out, " "+a[i])
+		j++
+	}
+	for ; j < len(b); j++ {
+		out = append(out, "+"+b[j])
+	}
+	return out
+}

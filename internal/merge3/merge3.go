@@ -1,0 +1,93 @@
+// Package merge3 compares and merges texts by their lines.
+//
+// Promise: Align pairs the lines of a longest common sequence; Merge takes over what one side alone changed, byte for
+// byte, and gives no text where both changed the same place. It will not write conflict markers. Its functions are
+// pure.
+package merge3
+
+import (
+	"slices"
+	"strings"
+)
+
+// most bounds the lines that are compared one by one; longer pieces count as replaced.
+const most = 2000
+
+// Align gives for each line of a the number of its equal in b, -1 for a line that has none; the numbers ascend.
+func Align(a, b []string) []int {
+	out := make([]int, len(a))
+	for i := range out {
+		out[i] = -1
+	}
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		out[head] = head
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+		out[len(a)-tail] = len(b) - tail
+	}
+	middle(out[head:len(a)-tail], a[head:len(a)-tail], b[head:len(b)-tail], head)
+	return out
+}
+
+func middle(out []int, a, b []string, shift int) {
+	if len(a) > most || len(b) > most {
+		return
+	}
+	// same[i][j] is the length of the longest common sequence of a[i:] and b[j:].
+	same := make([][]int, len(a)+1)
+	for i := range same {
+		same[i] = make([]int, len(b)+1)
+	}
+	for i, before := range slices.Backward(a) {
+		for j, after := range slices.Backward(b) {
+			if before == after {
+				same[i][j] = same[i+1][j+1] + 1
+			} else {
+				same[i][j] = max(same[i+1][j], same[i][j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			out[i] = j + shift
+			i, j = i+1, j+1
+		case same[i+1][j] >= same[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+}
+
+// Merge gives what two texts made of a third. ok is false where both changed the same lines in different ways.
+func Merge(base, yours, theirs string) (merged string, ok bool) {
+	o, a, b := strings.SplitAfter(base, "\n"), strings.SplitAfter(yours, "\n"), strings.SplitAfter(theirs, "\n")
+	toA, toB := append(Align(o, a), len(a)), append(Align(o, b), len(b))
+	var out strings.Builder
+	for i, j, k := 0, 0, 0; ; {
+		next := i // the next line of the base that both have kept
+		for next < len(o) && (toA[next] < 0 || toB[next] < 0) {
+			next++
+		}
+		was := strings.Join(o[i:next], "")
+		mine, other := strings.Join(a[j:toA[next]], ""), strings.Join(b[k:toB[next]], "")
+		switch {
+		case mine == was, mine == other:
+			out.WriteString(other)
+		case other == was:
+			out.WriteString(mine)
+		default:
+			return "", false
+		}
+		if next == len(o) {
+			return out.String(), true
+		}
+		out.WriteString(o[next])
+		i, j, k = next+1, toA[next]+1, toB[next]+1
+	}
+}

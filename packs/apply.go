@@ -1,0 +1,134 @@
+package packs
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// PendingFile holds a change from the moment at which it is decided until all of it is written. LockFile is locked
+// meanwhile.
+const (
+	PendingFile = formats.Workspace + "/packs.pending"
+	LockFile    = formats.Workspace + "/packs.lock"
+)
+
+// pending is what PendingFile holds. The mac is by the person's key: one that came with a repository changes nothing.
+type pending struct {
+	Schema string `json:"schema"`
+	Pack   string `json:"pack"`
+	Ops    []op   `json:"ops"`
+	MAC    string `json:"mac"`
+}
+
+func (p pending) seal(key []byte) string {
+	p.MAC = ""
+	text, err := json.Marshal(p)
+	if err != nil {
+		return ""
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(text)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Apply makes the change of a plan, all of it, if what it was planned for is still there.
+func (p Plan) Apply(root *os.Root, key []byte) error {
+	ops := p.list()
+	if len(ops) == 0 {
+		return nil
+	}
+	for _, o := range ops {
+		if now, err := sumOf(root, o.Path); err != nil || now != o.Before {
+			return errors.Join(err, formats.Fail(formats.CodePrecondition, "run the command again",
+				"%s was changed meanwhile; nothing was written", o.Path))
+		}
+	}
+	begun := pending{Schema: schema, Pack: p.Pack.Name, Ops: ops}
+	begun.MAC = begun.seal(key)
+	text, err := json.Marshal(begun)
+	if err == nil {
+		err = atomicfile.WriteIn(root, PendingFile, append(text, '\n'), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return formats.OnFile("write", PendingFile, err)
+	}
+	return begun.finish(root)
+}
+
+// Finish brings a change to its end that a process began which was killed. The name is that of its pack, empty if there
+// was none.
+func Finish(root *os.Root, key []byte) (pack string, err error) {
+	data, err := root.ReadFile(PendingFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var p pending
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err == nil && !hmac.Equal([]byte(p.MAC), []byte(p.seal(key))) {
+		err = errors.New("you did not begin this change here")
+	}
+	if err != nil {
+		return "", formats.Broken(formats.CodeInvalidState, PendingFile, err, "remove it: rm "+PendingFile)
+	}
+	return p.Pack, p.finish(root)
+}
+
+// finish writes what is not written yet. A file that is neither as it was nor as it shall be is somebody's edit.
+func (p pending) finish(root *os.Root) error {
+	for _, o := range p.Ops {
+		now, err := sumOf(root, o.Path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case now != o.Before:
+		case o.Delete:
+			if err = atomicfile.Remove(root, o.Path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		default:
+			if err = atomicfile.MkdirAll(root, path.Dir(o.Path), 0); err == nil {
+				err = atomicfile.WriteIn(root, o.Path, o.After, atomicfile.Options{})
+			}
+		}
+		if err == nil {
+			err = atomicfile.Sweep(root, path.Dir(o.Path), path.Base(o.Path))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return formats.OnFile("write", o.Path, err)
+		}
+	}
+	if err := atomicfile.Remove(root, PendingFile); err != nil {
+		return formats.OnFile("remove", PendingFile, err)
+	}
+	for _, o := range p.Ops { // folders that nothing is left in
+		for dir := path.Dir(o.Path); o.Delete && strings.Count(dir, "/") > 1 && root.Remove(dir) == nil; {
+			dir = path.Dir(dir)
+		}
+	}
+	return nil
+}
+
+// sumOf is the hash of a file, empty if it is not there.
+func sumOf(root *os.Root, name string) (string, error) {
+	data, err := root.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", formats.Broken(formats.CodeIO, name, err)
+	}
+	return formats.Sum(data), nil
+}

@@ -1,0 +1,238 @@
+package packs
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/lazy"
+	"tercet/internal/md"
+	"tercet/internal/strict"
+)
+
+// CodePack is the code of findings about the files of a pack.
+const CodePack = "E470"
+
+// The bounds of a pack.
+const (
+	MaxBytes = 16 << 20
+	MaxFiles = 500
+)
+
+// Pack is a pack as its author wrote it.
+type Pack struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Description string `json:"description"`
+	Needs       string `json:"needs,omitempty"` // the lowest version of tercet
+	Files       []File `json:"-"`               // by their paths in the pack
+}
+
+// File is a file with its path.
+type File struct {
+	Path string
+	Data []byte
+}
+
+var (
+	nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
+	semVer   = lazy.Regexp(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	entries  = lazy.Regexp(`^(pack\.yaml|README\.md|LICENSE|commands/[^/]+\.md|subagents/[^/]+\.md|` +
+		`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|templates/[^/]+|tests/[^/]+\.json)$`)
+)
+
+// reserved are the words that stand before a colon in names of commands and subagents and mean something else.
+var reserved = []string{
+	"tercet", "project", "user", "claude", "opencode", "gemini", "codex", "copilot", "cursor", "vscode", "base", "new",
+}
+
+// IsName tells a name that a pack may have.
+func IsName(name string) bool {
+	return nameForm().MatchString(name) && !slices.Contains(reserved, name)
+}
+
+// Read reads a pack; shown is its name for messages. The error is a *formats.Diagnostics with everything that is wrong.
+func Read(shown string, tree fs.FS) (Pack, error) {
+	r := &reader{shown: shown, sources: map[string][]byte{}}
+	var p Pack
+	size, most := 0, false
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git" && name == ".git":
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			r.file(name, "expected a regular file, got a link or a device", "put the file itself into the pack")
+			return nil
+		case !entries().MatchString(name):
+			r.file(name, "a pack has no such entry",
+				"it has pack.yaml, commands/*.md, subagents/*.md, facets/KIND/*.md, templates/*, tests/*.json")
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if size += int(min(info.Size(), MaxBytes+1)); size > MaxBytes || len(p.Files) >= MaxFiles {
+			most = true
+			return fs.SkipAll
+		}
+		data, err := fs.ReadFile(tree, name)
+		p.Files = append(p.Files, File{name, data})
+		return err
+	})
+	if err != nil {
+		return p, formats.Broken(formats.CodeIO, "pack "+shown, err)
+	}
+	if most {
+		r.file("pack.yaml", fmt.Sprintf("expected at most %d files and %d bytes, got more", MaxFiles, MaxBytes), "")
+	}
+	r.manifest(&p)
+	for i, f := range p.Files {
+		if rest, ok := strings.CutPrefix(f.Path, "commands/"); ok && r.list == nil {
+			p.Files[i].Data = r.belong(p.Name, f, rest)
+		}
+	}
+	if len(r.list) > 0 {
+		d := &formats.Diagnostics{List: r.list, Sources: r.sources}
+		d.Sort()
+		return p, d
+	}
+	return p, nil
+}
+
+type reader struct {
+	strict.Decoder
+
+	shown   string
+	at      string
+	list    []formats.Diagnostic
+	sources map[string][]byte
+}
+
+func (r *reader) file(name, text, help string) {
+	r.list = append(r.list, formats.AboutFile(CodePack, r.shown+"/"+name, text, help))
+}
+
+func (r *reader) report(f strict.Finding) {
+	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
+	d.File, d.End = r.at, f.End
+	r.list = append(r.list, d)
+}
+
+var packForm = strict.Form{
+	Unknown: "unknown key %q in pack.yaml", Keys: []string{"name", "version", "description", "needs"},
+}
+
+// manifest reads pack.yaml.
+func (r *reader) manifest(p *Pack) {
+	i := slices.IndexFunc(p.Files, func(f File) bool { return f.Path == "pack.yaml" })
+	if i < 0 {
+		r.file("pack.yaml", "expected a pack.yaml, got none", "write name, version and description into it")
+		return
+	}
+	r.at = r.shown + "/pack.yaml"
+	r.sources[r.at] = p.Files[i].Data
+	r.Decoder = strict.Decoder{Report: r.report, Value: CodePack, Key: CodePack, Absent: CodePack, All: "one of "}
+	root, problems := md.ParseYAML(p.Files[i].Data, md.Pos{Line: 1, Col: 1})
+	for _, one := range problems {
+		r.report(strict.Finding{Code: CodePack, Pos: one.Pos, Message: one.Msg})
+	}
+	if root == nil || len(problems) > 0 {
+		return
+	}
+	line := func(s string) bool { return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n") }
+	for key, n := range r.Map(root, "a map", packForm) {
+		switch key.Value {
+		case "name":
+			p.Name, _ = strict.As(&r.Decoder, n,
+				"a name of small letters, digits and hyphens that is not reserved", strict.Text(IsName))
+		case "version":
+			p.Version, _ = strict.As(&r.Decoder, n, "a version such as 1.2.0", strict.Text(semVer().MatchString))
+		case "needs":
+			p.Needs, _ = strict.As(&r.Decoder, n, "a version such as 1.2.0", strict.Text(semVer().MatchString))
+		case "description":
+			p.Description, _ = strict.As(&r.Decoder, n, "one line of at most 120 characters", strict.Text(line))
+		}
+	}
+	for _, key := range packForm.Keys[:3] {
+		if root.Kind == md.Map && root.Get(key) == nil {
+			r.Refuse(CodePack, root, "write "+key+": ...", "expected a "+key+", got none")
+		}
+	}
+}
+
+// belong gives a command of a pack the key that names it.
+func (r *reader) belong(pack string, f File, name string) []byte {
+	doc, _ := md.Parse(f.Data)
+	at := r.shown + "/" + f.Path
+	if !doc.HasFront {
+		r.file(f.Path, "expected frontmatter, got none",
+			"begin the file with --- and command: "+strings.TrimSuffix(name, ".md"))
+		return f.Data
+	}
+	if n := doc.Front.Get("subagents"); n != nil {
+		if n.Value != pack {
+			r.at, r.sources[at] = at, f.Data
+			r.Refuse(CodePack, n, "write "+pack+", or leave the key out",
+				fmt.Sprintf("expected the pack's own name, got %q", n.Value))
+		}
+		return f.Data
+	}
+	end := bytes.IndexByte(f.Data, '\n') + 1
+	key := "subagents: " + pack + "\n"
+	if bytes.HasSuffix(f.Data[:end], []byte("\r\n")) {
+		key = "subagents: " + pack + "\r\n"
+	}
+	return slices.Concat(f.Data[:end], []byte(key), f.Data[end:])
+}
+
+// Placed are the files that a workspace gets, by their paths in the project.
+func (p Pack) Placed() []File {
+	var out []File
+	for _, f := range p.Files {
+		dir, name := path.Split(f.Path)
+		switch dir, _, _ := strings.Cut(dir, "/"); dir {
+		case "commands":
+			out = append(out, File{path.Join(formats.Workspace, dir, name), f.Data})
+		case "subagents", "templates":
+			out = append(out, File{path.Join(formats.Workspace, dir, p.Name, name), f.Data})
+		case "facets":
+			out = append(out, File{path.Join(formats.Workspace, path.Dir(f.Path), p.Name, name), f.Data})
+		}
+	}
+	return out
+}
+
+// Tests are the test files of the pack.
+func (p Pack) Tests() []File {
+	return slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
+}
+
+// Newer tells whether a version is above another one. Both are such as pack.yaml has them; pre-releases come before
+// the release.
+func Newer(version, than string) bool {
+	number := func(s string) (out [3]int, pre string) {
+		s, _, _ = strings.Cut(s, "+")
+		s, pre, _ = strings.Cut(s, "-")
+		for i, part := range strings.SplitN(s, ".", 3) {
+			out[i], _ = strconv.Atoi(part) //nolint:errcheck // what is no number counts as 0
+		}
+		return out, pre
+	}
+	a, preA := number(version)
+	b, preB := number(than)
+	if c := slices.Compare(a[:], b[:]); c != 0 {
+		return c > 0
+	}
+	return preA != preB && (preA == "" || preB != "" && cmp.Compare(preA, preB) > 0)
+}

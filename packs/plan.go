@@ -1,0 +1,309 @@
+package packs
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/jsonx"
+	"tercet/internal/merge3"
+)
+
+// Action is what a change does with one file.
+type Action string
+
+// The actions.
+const (
+	Written  Action = "added"
+	Replaced Action = "updated"
+	Merged   Action = "merged"
+	Kept     Action = "kept"     // yours, or as it was
+	Conflict Action = "conflict" // yours stays, the pack's lies beside it
+	Taken    Action = "taken"    // another file stands in its place, and somebody has to choose
+	Orphan   Action = "orphan"   // the pack dropped it
+	Removed  Action = "removed"
+)
+
+// Step is what happens to one file.
+type Step struct {
+	Path   string `json:"path"`
+	Action Action `json:"action"`
+	Yours  []byte `json:"-"` // of a file that is taken or in conflict
+	Packs  []byte `json:"-"`
+}
+
+// Diff shows where the pack's text differs from yours, at most some lines of it.
+func (s Step) Diff(most int) []string { return merge3.Diff(string(s.Yours), string(s.Packs), most) }
+
+// Plan is a change of a workspace that was not begun.
+type Plan struct {
+	Pack  Installed
+	Steps []Step
+
+	ops    map[string]op
+	record Record
+}
+
+// op is one file that is written, or deleted.
+type op struct {
+	Path   string `json:"path"`
+	Before string `json:"before"` // hash of what stands there; empty: nothing
+	Delete bool   `json:"delete,omitempty"`
+	After  []byte `json:"after,omitempty"`
+}
+
+// planner makes a Plan.
+type planner struct {
+	Plan
+
+	project fs.FS
+}
+
+func newPlanner(project fs.FS, r Record, p Installed) *planner {
+	return &planner{Plan: Plan{Pack: p, ops: map[string]op{}, record: r}, project: project}
+}
+
+// text is a file of the project, nil if it is not there.
+func (p *planner) text(name string) ([]byte, error) {
+	data, err := fs.ReadFile(p.project, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, formats.Broken(formats.CodeIO, name, err, "move it away")
+	case data == nil:
+		data = []byte{}
+	}
+	return data, nil
+}
+
+// put plans a text for a path, nil to delete it.
+func (p *planner) put(name string, text []byte) error {
+	was, err := p.text(name)
+	if err != nil || was == nil && text == nil {
+		return err
+	}
+	o := op{Path: name, After: text, Delete: text == nil}
+	if was != nil {
+		o.Before = formats.Sum(was)
+	}
+	if delete(p.ops, name); text == nil || o.Before != formats.Sum(text) {
+		p.ops[name] = o
+	}
+	return nil
+}
+
+func (p *planner) step(name string, a Action, yours, packs []byte) {
+	p.Steps = append(p.Steps, Step{name, a, yours, packs})
+}
+
+// done settles the record and the base.
+func (p *planner) done(from *Pack) (Plan, error) {
+	if from != nil {
+		for _, f := range from.Placed() {
+			if err := p.put(baseOf(from.Name, f.Path), f.Data); err != nil {
+				return Plan{}, err
+			}
+			p.Pack.Files = append(p.Pack.Files, Sum{f.Path, formats.Sum(f.Data)})
+		}
+		for _, f := range from.Tests() {
+			if err := p.put(path.Join(Folder, from.Name, "base", f.Path), f.Data); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	slices.SortFunc(p.Pack.Files, func(a, b Sum) int { return compare(a.Path, b.Path) })
+	slices.SortFunc(p.Steps, func(a, b Step) int { return compare(a.Path, b.Path) })
+	p.record = p.record.with(p.Pack)
+	if p.record.Schema = schema; p.record.Packs == nil {
+		p.record.Packs = []Installed{}
+	}
+	text, err := jsonx.Marshal(p.record, "  ")
+	if err == nil {
+		err = p.put(RecordFile, append(text, '\n'))
+	}
+	return p.Plan, err
+}
+
+func compare(a, b string) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// Add plans to install a pack.
+func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error) {
+	p := newPlanner(project, r, Installed{Name: from.Name, Version: from.Version, Source: source, Commit: commit})
+	for _, f := range from.Placed() {
+		yours, err := p.text(f.Path)
+		switch {
+		case err != nil:
+			return Plan{}, err
+		case yours == nil:
+			p.step(f.Path, Written, nil, f.Data)
+		case string(yours) == string(f.Data):
+			p.step(f.Path, Kept, nil, nil)
+		default:
+			p.step(f.Path, Taken, yours, f.Data)
+			continue
+		}
+		if err := p.put(f.Path, f.Data); err != nil {
+			return Plan{}, err
+		}
+	}
+	return p.done(&from)
+}
+
+// Choose settles a file that is taken: the pack's text is written, or yours is kept as an edit of it.
+func (p *Plan) Choose(name string, packs bool) {
+	i := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Path == name })
+	s := &p.Steps[i]
+	if s.Action = Kept; packs {
+		s.Action = Replaced
+		p.ops[name] = op{Path: name, Before: formats.Sum(s.Yours), After: s.Packs}
+	}
+}
+
+// Update plans to bring a pack of the workspace to another version. Pruning deletes what the pack dropped and nobody
+// edited.
+func Update(project fs.FS, r Record, old Installed, from Pack, commit string, prune bool) (Plan, error) {
+	p := newPlanner(project, r, Installed{Name: old.Name, Version: from.Version, Source: old.Source, Commit: commit})
+	before, now := map[string]string{}, map[string]bool{}
+	for _, f := range old.Files {
+		before[f.Path] = f.SHA256
+	}
+	for _, f := range from.Placed() {
+		now[f.Path] = true
+		if err := p.update(f, before[f.Path]); err != nil {
+			return Plan{}, err
+		}
+	}
+	for _, f := range old.Files {
+		if !now[f.Path] {
+			if err := p.dropped(f, prune); err != nil {
+				return Plan{}, err
+			}
+		}
+	}
+	tests, err := fs.Glob(project, path.Join(Folder, old.Name, "base/tests/*.json"))
+	if err != nil {
+		return Plan{}, err
+	}
+	for _, name := range tests { // those that the pack still has are written again
+		if err := p.put(name, nil); err != nil {
+			return Plan{}, err
+		}
+	}
+	return p.done(&from)
+}
+
+// update plans one file; was is the hash of its base, empty for a file that is new in the pack.
+func (p *planner) update(f File, was string) error {
+	yours, err := p.text(f.Path)
+	if err != nil {
+		return err
+	}
+	base, err := p.text(baseOf(p.Pack.Name, f.Path))
+	if err != nil {
+		return err
+	}
+	if formats.Sum(base) != was {
+		base = nil // nobody knows what it was
+	}
+	mine := string(yours)
+	switch merged, ok := merge3.Merge(string(base), mine, string(f.Data)); {
+	case yours == nil && was == "":
+		p.step(f.Path, Written, nil, f.Data)
+		return p.put(f.Path, f.Data)
+	case yours == nil, mine == string(f.Data), base != nil && string(base) == string(f.Data):
+		p.step(f.Path, Kept, nil, nil)
+	case base != nil && mine == string(base):
+		p.step(f.Path, Replaced, yours, f.Data)
+		return p.put(f.Path, f.Data)
+	case base != nil && ok:
+		p.step(f.Path, Merged, yours, []byte(merged))
+		return p.put(f.Path, []byte(merged))
+	default:
+		p.step(f.Path, Conflict, yours, f.Data)
+		return p.put(f.Path+".new", f.Data)
+	}
+	return nil
+}
+
+// dropped plans a file that the pack has no more. It stays a file of the pack until it is deleted.
+func (p *planner) dropped(f Sum, prune bool) error {
+	yours, err := p.text(f.Path)
+	if err != nil {
+		return err
+	}
+	switch {
+	case yours == nil:
+	case prune && formats.Sum(yours) == f.SHA256:
+		p.step(f.Path, Removed, nil, nil)
+		if err := p.put(f.Path, nil); err != nil {
+			return err
+		}
+	default:
+		p.step(f.Path, Orphan, nil, nil)
+		p.Pack.Files = append(p.Pack.Files, f)
+		return nil
+	}
+	return p.put(baseOf(p.Pack.Name, f.Path), nil)
+}
+
+// Remove plans to take a pack out: what nobody edited is deleted, the rest stays.
+func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
+	p := newPlanner(project, r, Installed{Name: old.Name, Version: old.Version, Source: old.Source})
+	for _, f := range old.Files {
+		yours, err := p.text(f.Path)
+		if err != nil {
+			return Plan{}, err
+		}
+		switch {
+		case yours == nil:
+		case formats.Sum(yours) == f.SHA256:
+			p.step(f.Path, Removed, nil, nil)
+			err = p.put(f.Path, nil)
+		default:
+			p.step(f.Path, Kept, nil, nil)
+		}
+		if err != nil {
+			return Plan{}, err
+		}
+	}
+	err := fs.WalkDir(project, path.Join(Folder, old.Name), func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+			return nil
+		}
+		if err == nil {
+			err = p.put(name, nil)
+		}
+		return err
+	})
+	if err != nil {
+		return Plan{}, err
+	}
+	return p.done(nil)
+}
+
+// list are the files of a plan in the order in which they are written: what is deleted last.
+func (p Plan) list() []op {
+	names := slices.SortedFunc(maps.Keys(p.ops), func(a, b string) int {
+		if x, y := p.ops[a].Delete, p.ops[b].Delete; x != y {
+			if y {
+				return -1
+			}
+			return 1
+		}
+		return compare(a, b)
+	})
+	out := make([]op, len(names))
+	for i, name := range names {
+		out[i] = p.ops[name]
+	}
+	return out
+}
