@@ -168,9 +168,10 @@ func (p *Plan) Choose(name string, packs bool) {
 	}
 }
 
-// Update plans to bring a pack of the workspace to another version. Pruning deletes what the pack dropped and nobody
-// edited.
-func Update(project fs.FS, r Record, old Installed, from Pack, commit string, prune bool) (Plan, error) {
+// Update plans to bring a pack of the workspace, as it stands in the record, to another version and commit. Pruning
+// deletes what the pack dropped and nobody edited.
+func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan, error) {
+	old, _ := r.Find(from.Name)
 	p := newPlanner(project, r, Installed{Name: old.Name, Version: from.Version, Source: old.Source, Commit: commit})
 	before, now := map[string]string{}, map[string]bool{}
 	for _, f := range old.Files {

@@ -174,10 +174,7 @@ var documents = map[string][]any{
 			Pack           packs.Pack
 			Source, Commit string
 			Files          []string
-			Subagents      []struct {
-				Name, Description   string
-				Tools, Runner, Argv []string
-			}
+			Subagents      []packAgent
 		}{},
 		struct {
 			Name, Version, Source, Commit string

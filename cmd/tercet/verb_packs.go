@@ -203,7 +203,7 @@ func showPack(c shelf) error {
 	if err != nil {
 		return err
 	}
-	files, agents := []string{}, []fields{}
+	files, agents := []string{}, []packAgent{}
 	for _, f := range p.Files {
 		files = append(files, f.Path)
 		if dir, _ := path.Split(f.Path); dir != "subagents/" {
@@ -213,9 +213,8 @@ func showPack(c shelf) error {
 		if err != nil {
 			return err
 		}
-		agents = append(agents, fields{
-			"name": p.Name + ":" + def.Info.Name, "description": def.Info.Description, "tools": nonNil(def.Info.Tools),
-			"runner": nonNil(def.Info.Runner), "argv": nonNil(def.Argv),
+		agents = append(agents, packAgent{
+			p.Name + ":" + def.Info.Name, def.Info.Description, nonNil(def.Info.Tools), nonNil(def.Info.Runner), nonNil(def.Argv),
 		})
 	}
 	if c.document("tercet.pack/1", fields{
@@ -229,27 +228,36 @@ func showPack(c shelf) error {
 		c.term.answer("  %s", name)
 	}
 	for _, a := range agents {
-		does := sprintf("%s: tools %s, runner %s", a["name"], strings.Join(a["tools"].([]string), ", "),
-			cmp.Or(strings.Join(a["runner"].([]string), ", "), "that of the configuration"))
-		if argv := a["argv"].([]string); len(argv) > 0 {
-			does += sprintf(", starts %q", argv)
+		does := sprintf("%s: tools %s, runner %s", a.Name, strings.Join(a.Tools, ", "),
+			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"))
+		if len(a.Argv) > 0 {
+			does += sprintf(", starts %q", a.Argv)
 		}
 		c.term.answer("%s", does)
 	}
 	return nil
 }
 
+// packAgent is a subagent of a pack.
+type packAgent struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description"`
+	Tools       []string `json:"tools"`
+	Runner      []string `json:"runner"`
+	Argv        []string `json:"argv"` // the program that it starts
+}
+
 // changePack locks the packs, brings a change to its end that was killed, and gives the record.
-func (c shelf) changePack(do func(record packs.Record) error) error {
-	cfg := stateConfig(c.root, c.dir, 0, nil)
-	lock, err := cfg.Claim(packs.LockFile, c.sessionID())
+func (w shelf) changePack(do func(record packs.Record) error) error {
+	cfg := stateConfig(w.root, w.dir, 0, nil)
+	lock, err := cfg.Claim(packs.LockFile, w.sessionID())
 	if err != nil {
 		return err
 	}
-	_, err = packs.Finish(c.root, c.packKey())
+	_, err = packs.Finish(w.root, w.packKey())
 	var record packs.Record
 	if err == nil {
-		record, err = packs.Load(c.root.FS())
+		record, err = packs.Load(w.root.FS())
 	}
 	if err == nil {
 		err = do(record)
@@ -277,10 +285,10 @@ func (w shelf) finishPack() {
 }
 
 // makeChange shows a plan and makes it, and ends with what is to be agreed to.
-func (c shelf) makeChange(p packs.Plan, dry bool) error {
+func (w shelf) makeChange(p packs.Plan, dry bool) error {
 	code := 0
 	if !dry {
-		if err := p.Apply(c.root, c.packKey()); err != nil {
+		if err := p.Apply(w.root, w.packKey()); err != nil {
 			return err
 		}
 	}
@@ -288,22 +296,22 @@ func (c shelf) makeChange(p packs.Plan, dry bool) error {
 		if s.Action == packs.Conflict {
 			code = 3
 		}
-		if !c.flags.json && (s.Action != packs.Kept || len(p.Pack.Files) == 0) {
-			c.term.answer("%-8s %s%s", s.Action, s.Path, map[packs.Action]string{
+		if !w.flags.json && (s.Action != packs.Kept || len(p.Pack.Files) == 0) {
+			w.term.answer("%-8s %s%s", s.Action, s.Path, map[packs.Action]string{
 				packs.Conflict: ": yours stays, the pack's is " + s.Path + ".new", packs.Orphan: ": the pack has it no more",
 				packs.Kept: ": you edited it",
 			}[s.Action])
 		}
 	}
-	if !c.document("tercet.pack/1", fields{
+	if !w.document("tercet.pack/1", fields{
 		"name": p.Pack.Name, "version": p.Pack.Version, "source": p.Pack.Source, "commit": p.Pack.Commit,
 		"steps": nonNil(p.Steps), "dry_run": dry,
 	}) && dry {
-		c.term.note("nothing was written")
+		w.term.note("nothing was written")
 	}
 	var err error
 	if !dry {
-		err = c.agreeToPack()
+		err = w.agreeToPack()
 	}
 	if err == nil && code != 0 {
 		return shown{code}
@@ -312,26 +320,26 @@ func (c shelf) makeChange(p packs.Plan, dry bool) error {
 }
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
-func (c shelf) agreeToPack() error {
-	if c.insideRun() || c.flags.json {
+func (w shelf) agreeToPack() error {
+	if w.insideRun() || w.flags.json {
 		return nil
 	}
-	v, err := c.newGate().Verdict()
+	v, err := w.newGate().Verdict()
 	if err != nil || v.By == trust.ByEnvironment || len(v.Changes) == 0 && v.By != "" {
 		return err
 	}
-	if !c.interactive() {
-		c.term.note("%s can start programs; agree to them with: tercet trust", formats.Count(len(v.Changes), "file"))
+	if !w.interactive() {
+		w.term.note("%s can start programs; agree to them with: tercet trust", formats.Count(len(v.Changes), "file"))
 		return nil
 	}
-	if err := c.forget(); err != nil { // the subagents are read anew
+	if err := w.forget(); err != nil { // the subagents are read anew
 		return err
 	}
-	w, err := c.app.inside(c.ctx)
+	in, err := w.inside(w.ctx)
 	if err != nil {
 		return err
 	}
-	return consent{w}.first(c.ctx, formats.Invocation{})
+	return consent{in}.first(w.ctx, formats.Invocation{})
 }
 
 func addPack(cmd *cobra.Command, _ *app) run {
@@ -363,23 +371,23 @@ func addPack(cmd *cobra.Command, _ *app) run {
 }
 
 // settle asks about files that stand where the pack has others.
-func (c shelf) settle(p *packs.Plan) error {
+func (w shelf) settle(p *packs.Plan) error {
 	for _, one := range p.Steps {
 		if one.Action != packs.Taken {
 			continue
 		}
-		c.term.note("%s is there and differs:", one.Path)
+		w.term.note("%s is there and differs:", one.Path)
 		for _, line := range one.Diff(shownDiff) {
-			c.term.say(line)
+			w.term.say(line)
 		}
 		g := formats.Gate{Question: "Which one shall stand?", NeedsPerson: true, Choices: []formats.Choice{
 			{Label: "keep mine"}, {Label: "take the pack's"}, {Label: "stop", Leaves: true, Ends: true},
 		}}
-		if !c.interactive() {
+		if !w.interactive() {
 			return formats.Fail(formats.CodeSuspended, "run it on a terminal, or move the file away",
 				"%s is there and differs; nothing was written", one.Path)
 		}
-		a, err := c.approver.asked(c.ctx, g, "")
+		a, err := w.approver.asked(w.ctx, g, "")
 		if err != nil || a.Label == "stop" {
 			return formats.Fail(formats.CodeRejected, "", "nothing was written")
 		}
@@ -419,23 +427,23 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 	})
 }
 
-func (c shelf) updatePack(record packs.Record, old packs.Installed, ref string, prune, dry bool) error {
+func (w shelf) updatePack(record packs.Record, old packs.Installed, ref string, prune, dry bool) error {
 	source := old.Source
 	switch {
 	case source == packs.Builtin:
 		source = old.Name
 	case old.Commit != "" && ref == "":
-		if len(c.args) == 0 {
-			c.term.note("%s stays at %s; tercet pack update %s@REF takes another one", old.Name, old.Commit, old.Name)
+		if len(w.args) == 0 {
+			w.term.note("%s stays at %s; tercet pack update %s@REF takes another one", old.Name, old.Commit, old.Name)
 			return nil
 		}
 		return usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
 	case old.Commit != "":
 		source += "@" + ref
 	default:
-		source = filepath.Join(c.dir, filepath.FromSlash(source))
+		source = filepath.Join(w.dir, filepath.FromSlash(source))
 	}
-	from, err := c.findPack(c.ctx, source)
+	from, err := w.findPack(w.ctx, source)
 	if err == nil && from.Name != old.Name {
 		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s", source,
 			from.Name, old.Name)
@@ -443,11 +451,11 @@ func (c shelf) updatePack(record packs.Record, old packs.Installed, ref string, 
 	if err != nil {
 		return err
 	}
-	p, err := packs.Update(c.root.FS(), record, old, from.Pack, from.Commit, prune)
+	p, err := packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
 	if err != nil {
 		return err
 	}
-	return c.makeChange(p, dry)
+	return w.makeChange(p, dry)
 }
 
 func removePack(c shelf) error {
@@ -467,7 +475,7 @@ func removePack(c shelf) error {
 // testPack runs the tests of packs: as they stand in the workspace where they are installed, else as their source has
 // them.
 func testPack(c shelf) error {
-	ground, err := c.app.ground(c.ctx)
+	ground, err := c.ground(c.ctx)
 	if err != nil {
 		return err
 	}
