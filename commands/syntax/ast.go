@@ -75,7 +75,7 @@ type Front struct {
 	Subagents Word
 	Version   string
 	Category  string
-	Hidden       bool
+	Hidden    bool
 }
 
 // Argument is one declared argument. Absent numbers are nil.
