@@ -214,7 +214,8 @@ func showPack(c shelf) error {
 			return err
 		}
 		agents = append(agents, packAgent{
-			p.Name + ":" + def.Info.Name, def.Info.Description, nonNil(def.Info.Tools), nonNil(def.Info.Runner), nonNil(def.Argv),
+			p.Name + ":" + def.Info.Name, def.Info.Description, nonNil(def.Info.Tools), nonNil(def.Info.Runner),
+			nonNil(def.Argv),
 		})
 	}
 	if c.document("tercet.pack/1", fields{
