@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/jsonx"
@@ -27,6 +28,14 @@ const (
 	Removed  Action = "removed"
 )
 
+// Means says what an action leaves to the person; empty: nothing.
+func (a Action) Means() string {
+	return map[Action]string{
+		Conflict: ": yours stays, that of the pack lies beside it as .new", Orphan: ": the pack has it no more",
+		Kept: ": you edited it",
+	}[a]
+}
+
 // Step is what happens to one file.
 type Step struct {
 	Path   string `json:"path"`
@@ -45,6 +54,11 @@ type Plan struct {
 
 	ops    map[string]op
 	record Record
+}
+
+// Conflicts tells whether both texts of a file were kept.
+func (p Plan) Conflicts() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action == Conflict })
 }
 
 // op is one file that is written, or deleted.
@@ -115,8 +129,8 @@ func (p *planner) done(from *Pack) (Plan, error) {
 			}
 		}
 	}
-	slices.SortFunc(p.Pack.Files, func(a, b Sum) int { return compare(a.Path, b.Path) })
-	slices.SortFunc(p.Steps, func(a, b Step) int { return compare(a.Path, b.Path) })
+	slices.SortFunc(p.Pack.Files, func(a, b Sum) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(p.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
 	p.record = p.record.with(p.Pack)
 	if p.record.Schema = schema; p.record.Packs == nil {
 		p.record.Packs = []Installed{}
@@ -128,11 +142,16 @@ func (p *planner) done(from *Pack) (Plan, error) {
 	return p.Plan, err
 }
 
-func compare(a, b string) int {
-	if a < b {
-		return -1
+// MayAdd refuses a pack that is there, and one that needs a newer version of tercet.
+func MayAdd(r Record, p Pack, version string) error {
+	if Newer(p.Needs, version) {
+		return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
+			"pack %s needs tercet %s, and this is %s", p.Name, p.Needs, version)
 	}
-	return 1
+	if _, ok := r.Find(p.Name); ok {
+		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name, "pack %s is installed already", p.Name)
+	}
+	return nil
 }
 
 // Add plans to install a pack.
@@ -293,18 +312,13 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 
 // list are the files of a plan in the order in which they are written: what is deleted last.
 func (p Plan) list() []op {
-	names := slices.SortedFunc(maps.Keys(p.ops), func(a, b string) int {
-		if x, y := p.ops[a].Delete, p.ops[b].Delete; x != y {
-			if y {
-				return -1
-			}
-			return 1
+	return slices.SortedFunc(maps.Values(p.ops), func(a, b op) int {
+		switch {
+		case a.Delete == b.Delete:
+			return strings.Compare(a.Path, b.Path)
+		case b.Delete:
+			return -1
 		}
-		return compare(a, b)
+		return 1
 	})
-	out := make([]op, len(names))
-	for i, name := range names {
-		out[i] = p.ops[name]
-	}
-	return out
 }

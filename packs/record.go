@@ -134,14 +134,13 @@ type State string
 
 // The states.
 const (
-	Same       State = "same"
 	Edited     State = "edited"
 	Missing    State = "missing"
 	Conflicted State = "conflict" // the pack's text lies beside it
 	NoBase     State = "base changed"
 )
 
-// States tells how the files of a pack stand, by their paths.
+// States tells by their paths how the files of a pack stand that are not as the pack has them.
 func States(project fs.FS, p Installed) map[string]State {
 	out := map[string]State{}
 	for _, f := range p.Files {
@@ -157,8 +156,6 @@ func States(project fs.FS, p Installed) map[string]State {
 			out[f.Path] = Missing
 		case formats.Sum(now) != f.SHA256:
 			out[f.Path] = Edited
-		default:
-			out[f.Path] = Same
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"tercet/commands/compile"
 	"tercet/formats"
 	"tercet/subagents"
 	"tercet/subagents/cassette"
@@ -43,7 +44,14 @@ type Cast struct {
 	answers []Answer
 	took    map[string][]Return
 	missing []string // workers that were called and have no return
+	prog    *compile.Program
 }
+
+// Performs tells the cast what is run; Program gives the last.
+func (c *Cast) Performs(p *compile.Program) { c.prog = p }
+
+// Program is what the last line ran, nil for one that runs nothing.
+func (c *Cast) Program() *compile.Program { return c.prog }
 
 // NewCast makes the cast of a test. One that records calls the workers themselves and keeps what they answer.
 func NewCast(t *Test, record bool) *Cast {

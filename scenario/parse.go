@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +40,6 @@ type Answer struct{ Gate, Choose, Note string }
 
 // Return is what a worker answers to one call, and the files that it writes and removes.
 type Return struct {
-	Pos     formats.Pos
 	Text    string // of an AGENT_RESULT block, or of a return as JSON
 	Writes  map[string]string
 	Removes []string
@@ -71,14 +69,20 @@ var (
 
 // Parse reads a test file. The error is a *formats.Diagnostics with everything that is wrong.
 func Parse(file string, src []byte) (Test, error) {
-	r := &reader{file: file, src: src}
-	r.Decoder = strict.Decoder{Report: r.report, Value: CodeTest, Key: CodeTest, All: "one of ", Got: described}
+	r := &reader{file: file}
+	r.Decoder = strict.Decoder{Report: r.report, Value: CodeTest, Key: CodeTest, All: "one of "}
 	t := Test{File: file, Src: src}
-	v, err := jsonx.Parse(src, jsonx.Limits{Bytes: MaxFile})
+	_, err := jsonx.Parse(src, jsonx.Limits{Bytes: MaxFile})
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		r.report(strict.Finding{Code: CodeTest, Pos: r.place(syntax.Offset), Message: syntax.Msg})
-	} else {
-		r.test(&t, v)
+		r.report(strict.Finding{Code: CodeTest, Pos: md.Pos{Line: syntax.Line, Col: syntax.Col}, Message: syntax.Msg})
+	} else { // JSON is YAML too, of which the reader knows each place
+		root, problems := md.ParseYAML(src, md.Pos{Line: 1, Col: 1})
+		for _, one := range problems {
+			r.report(strict.Finding{Code: CodeTest, Pos: one.Pos, Message: one.Msg})
+		}
+		if root != nil && len(problems) == 0 {
+			r.test(&t, root)
+		}
 	}
 	if len(r.list) > 0 {
 		d := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: src}}
@@ -92,7 +96,6 @@ type reader struct {
 	strict.Decoder
 
 	file string
-	src  []byte
 	list []formats.Diagnostic
 }
 
@@ -102,61 +105,7 @@ func (r *reader) report(f strict.Finding) {
 	r.list = append(r.list, d)
 }
 
-// place is that of a byte, with the column in bytes as all places have it.
-func (r *reader) place(offset int) formats.Pos {
-	head := r.src[:min(max(offset, 0), len(r.src))]
-	return formats.Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
-}
-
-// node is a value as the decoder reads it.
-func (r *reader) node(v *jsonx.Value) *md.Node {
-	n := &md.Node{Kind: md.Scalar, Pos: r.place(v.Start), End: r.place(v.End)}
-	switch v.Kind {
-	case jsonx.Null:
-		n.Type = md.Null
-	case jsonx.Bool:
-		n.Type = md.Bool
-	case jsonx.Number:
-		if n.Type = md.Float; !strings.ContainsAny(string(v.Raw(r.src)), ".eE") {
-			n.Type = md.Int
-		}
-	case jsonx.String:
-		n.Type = md.Str
-	case jsonx.Array:
-		n.Kind = md.List
-		for _, e := range v.Elems {
-			n.Items = append(n.Items, r.node(e))
-		}
-	case jsonx.Dict:
-		n.Kind = md.Map
-		for _, m := range v.Members {
-			at, end := r.place(m.KeyStart), r.place(m.KeyStart+len(m.Key)+2)
-			key := &md.Node{Kind: md.Scalar, Type: md.Str, Value: m.Key, Pos: at, End: end}
-			n.Entries = append(n.Entries, md.Entry{Key: key, Value: r.node(m.Value)})
-		}
-	}
-	if n.Kind == md.Scalar {
-		if n.Value = string(v.Raw(r.src)); n.Type == md.Str {
-			n.Value, _ = v.Str()
-		}
-	}
-	return n
-}
-
-func described(n *md.Node) string {
-	switch {
-	case n.Kind == md.Map:
-		return "an object"
-	case n.Kind == md.List:
-		return "an array"
-	case n.Type == md.Null:
-		return "null"
-	}
-	return strict.Describe(n)
-}
-
-func (r *reader) test(t *Test, v *jsonx.Value) {
-	root := r.node(v)
+func (r *reader) test(t *Test, root *md.Node) {
 	for key, n := range r.Map(root, "an object", testForm) {
 		switch key.Value {
 		case "line":
@@ -176,7 +125,7 @@ func (r *reader) test(t *Test, v *jsonx.Value) {
 				t.Answers = append(t.Answers, r.answer(item))
 			}
 		case "returns":
-			t.Returns = r.returns(n, v.Get("returns"))
+			t.Returns = r.returns(n)
 		case "expect":
 			t.Expects = true
 			r.expect(&t.Expect, n)
@@ -249,12 +198,11 @@ func (r *reader) answer(n *md.Node) (a Answer) {
 	return a
 }
 
-func (r *reader) returns(n *md.Node, v *jsonx.Value) map[string][]Return {
+func (r *reader) returns(n *md.Node) map[string][]Return {
 	out := map[string][]Return{}
 	for key, list := range r.Entries(n, "an object from subagents to returns") {
-		elems := v.Get(key.Value)
-		for i, item := range r.items(list) {
-			out[key.Value] = append(out[key.Value], r.answered(key.Value, item, elems.Elems[i]))
+		for _, item := range r.items(list) {
+			out[key.Value] = append(out[key.Value], r.answered(key.Value, item))
 		}
 		if list.Kind == md.List && len(list.Items) == 0 {
 			r.Refuse(CodeTest, list, "leave the subagent out, or write what it returns", "expected a return, got none")
@@ -264,16 +212,10 @@ func (r *reader) returns(n *md.Node, v *jsonx.Value) map[string][]Return {
 }
 
 // answered reads one return: an object, or the text of an AGENT_RESULT block.
-func (r *reader) answered(agent string, n *md.Node, v *jsonx.Value) Return {
-	out := Return{Pos: n.Pos}
-	if n.IsStr() {
-		out.Text = n.Value
-	} else if n.Kind != md.Map {
-		r.Wrong(n, "a return as an object, or the text of an AGENT_RESULT block", "")
-		return out
-	} else {
-		kept := &jsonx.Object{}
-		for i, e := range n.Entries {
+func (r *reader) answered(agent string, n *md.Node) (out Return) {
+	if out.Text = n.Value; n.Kind == md.Map {
+		kept := map[string]any{}
+		for _, e := range n.Entries {
 			switch value := e.Value; e.Key.Value {
 			case "writes":
 				out.Writes = r.files(value, cassette.Within)
@@ -286,7 +228,7 @@ func (r *reader) answered(agent string, n *md.Node, v *jsonx.Value) Return {
 			case "result": // an AGENT_RESULT block that writes files
 				out.Text = r.text(value)
 			default:
-				kept.Set(e.Key.Value, v.Members[i].Value)
+				kept[e.Key.Value] = value.Any()
 			}
 		}
 		if out.Text == "" {
@@ -295,9 +237,12 @@ func (r *reader) answered(agent string, n *md.Node, v *jsonx.Value) Return {
 				r.Refuse(CodeTest, n, "", err.Error())
 			}
 			out.Text = string(text)
-		} else if kept.Len() > 0 {
+		} else if len(kept) > 0 {
 			r.Refuse(CodeTest, n, "put them into the block", `expected nothing beside "result" but writes and removes`)
 		}
+	} else if !n.IsStr() {
+		r.Wrong(n, "a return as an object, or the text of an AGENT_RESULT block", "")
+		return out
 	}
 	if _, err := out.read(agent); err != nil {
 		r.Refuse(CodeTest, n, formats.HelpOf(err), fmt.Sprintf("the return of %s: %v", agent, plainly(err)))

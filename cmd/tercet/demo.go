@@ -9,13 +9,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"tercet/demo"
 	"tercet/formats"
-	"tercet/internal/proc"
 	"tercet/state"
 	"tercet/subagents/agentcli"
 )
@@ -130,10 +128,7 @@ func (d *demonstration) starters() error {
 			return err
 		}
 	}
-	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
-		Supervisor: supervisor(),
-	})
+	s, err := free()
 	if err != nil {
 		return err
 	}

@@ -177,9 +177,9 @@ var documents = map[string][]any{
 			Subagents      []packAgent
 		}{},
 		struct {
-			Name, Version, Source, Commit string
-			Steps                         []packs.Step
-			DryRun                        bool
+			Pack   packs.Installed
+			Steps  []packs.Step
+			DryRun bool
 		}{},
 	},
 	"tercet.test/1": {struct {

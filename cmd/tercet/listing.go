@@ -140,6 +140,9 @@ func (w *world) warn(d formats.Diagnostics) {
 
 // admit refuses a program that may use more than the flags allow.
 func (w *world) admit(p *compile.Program, line argspec.Values) error {
+	if w.play != nil && w.play.cast != nil {
+		w.play.cast.Performs(p)
+	}
 	if most := w.flags.max; most != (outline.Ceiling{}) {
 		return most.Admit(p.Name, outline.BoundOf(w.lowered(p), w.facts, line).Worst)
 	}

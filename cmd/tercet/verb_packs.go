@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,6 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/git"
-	"tercet/internal/proc"
-	"tercet/internal/trust"
 	"tercet/packs"
 	"tercet/state"
 	"tercet/subagents"
@@ -48,7 +45,8 @@ func packVerbs() []verb {
 				make: addPack,
 			},
 			{
-				use: "update [PACK]", short: "update a pack, or all, and keep your edits", args: words(0, 1), needs: inside,
+				use: "update [PACK]", short: "update a pack and keep your edits; one of an address by NAME@REF",
+				args: words(0, 1), needs: inside,
 				make: updatePacks,
 			},
 			{
@@ -113,10 +111,7 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 		return f, ioFailure(err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	starter, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: clock{}.Now,
-		Supervisor: supervisor(),
-	})
+	starter, err := free()
 	if err != nil {
 		return f, err
 	}
@@ -137,43 +132,41 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 	return found{p, address, commit}, err
 }
 
-// packRow is a pack in the list.
+// packRow is a pack in the list, of the workspace or of tercet.
 type packRow struct {
-	Name        string                 `json:"name"`
-	Description string                 `json:"description"`
-	Version     string                 `json:"version"`           // installed, else the one of the source
-	Source      string                 `json:"source"`            //
-	Commit      string                 `json:"commit,omitempty"`  //
-	Installed   bool                   `json:"installed"`         //
-	Update      string                 `json:"update,omitempty"`  // the version that is available
-	Changed     map[string]packs.State `json:"changed,omitempty"` // files that are not as the pack has them
+	Name      string                 `json:"name"`
+	Version   string                 `json:"version"`
+	Source    string                 `json:"source"`
+	Commit    string                 `json:"commit,omitempty"`
+	Installed bool                   `json:"installed"`
+	Update    string                 `json:"update,omitempty"`  // the version that is available
+	Changed   map[string]packs.State `json:"changed,omitempty"` // files that are not as the pack has them
 }
 
-// packRows are the packs of the program and of the workspace.
+// packRows are the packs of tercet and of the workspace.
 func (w shelf) packRows() ([]packRow, error) {
 	record, err := packs.Load(w.root.FS())
-	if err != nil {
+	entries, failed := fs.ReadDir(templates.Packs(), ".")
+	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	rows := map[string]packRow{}
-	entries, err := fs.ReadDir(templates.Packs(), ".")
 	for _, e := range entries {
-		p, perr := w.findPack(context.Background(), e.Name())
-		err = errors.Join(err, perr)
-		rows[p.Name] = packRow{Name: p.Name, Description: p.Description, Version: p.Version, Source: packs.Builtin}
+		p, err := w.findPack(w.ctx, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		rows[p.Name] = packRow{Name: p.Name, Version: p.Version, Source: packs.Builtin}
 	}
 	for _, i := range record.Packs {
 		row := packRow{Name: i.Name, Version: i.Version, Source: i.Source, Commit: i.Commit, Installed: true}
-		if shipped, ok := rows[i.Name]; ok && i.Source == packs.Builtin {
-			if row.Description = shipped.Description; packs.Newer(shipped.Version, i.Version) {
-				row.Update = shipped.Version
-			}
+		if shipped := rows[i.Name].Version; i.Source == packs.Builtin && packs.Newer(shipped, i.Version) {
+			row.Update = shipped
 		}
 		row.Changed = packs.States(w.root.FS(), i)
-		maps.DeleteFunc(row.Changed, func(_ string, s packs.State) bool { return s == packs.Same })
 		rows[i.Name] = row
 	}
-	return slices.SortedFunc(maps.Values(rows), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), err
+	return slices.SortedFunc(maps.Values(rows), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
 func listPacks(c shelf) error {
@@ -182,14 +175,13 @@ func listPacks(c shelf) error {
 		return err
 	}
 	for _, r := range rows {
-		text := sprintf("%s %s  %s", r.Name, r.Version, r.Source)
-		switch {
-		case !r.Installed:
-			text += "; not installed: tercet pack add " + r.Name
-		case r.Update != "":
-			text += "; " + r.Update + " is available: tercet pack update " + r.Name
+		text := ""
+		if !r.Installed {
+			text = "; not installed: tercet pack add " + r.Name
+		} else if r.Update != "" {
+			text = "; " + r.Update + " is available: tercet pack update " + r.Name
 		}
-		c.term.answer("%s", text)
+		c.term.answer("%s %s  %s%s", r.Name, r.Version, r.Source, text)
 		for _, name := range slices.Sorted(maps.Keys(r.Changed)) {
 			c.term.answer("  %s %s", r.Changed[name], name)
 		}
@@ -206,7 +198,7 @@ func showPack(c shelf) error {
 	files, agents := []string{}, []packAgent{}
 	for _, f := range p.Files {
 		files = append(files, f.Path)
-		if dir, _ := path.Split(f.Path); dir != "subagents/" {
+		if !strings.HasPrefix(f.Path, "subagents/") {
 			continue
 		}
 		def, err := subagents.ParseDefinition(f.Path, f.Data)
@@ -223,18 +215,14 @@ func showPack(c shelf) error {
 	}) {
 		return nil
 	}
-	c.term.answer("%s %s: %s", p.Name, p.Version, p.Description)
-	c.term.answer("from %s%s", p.Source, prefixed("@", p.Commit))
+	c.term.answer("%s %s: %s (%s%s)", p.Name, p.Version, p.Description, p.Source, prefixed("@", p.Commit))
 	for _, name := range files {
 		c.term.answer("  %s", name)
 	}
 	for _, a := range agents {
-		does := sprintf("%s: tools %s, runner %s", a.Name, strings.Join(a.Tools, ", "),
-			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"))
-		if len(a.Argv) > 0 {
-			does += sprintf(", starts %q", a.Argv)
-		}
-		c.term.answer("%s", does)
+		c.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
+			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"),
+			prefixed(", starts ", strings.Join(a.Argv, " ")))
 	}
 	return nil
 }
@@ -287,46 +275,34 @@ func (w shelf) finishPack() {
 
 // makeChange shows a plan and makes it, and ends with what is to be agreed to.
 func (w shelf) makeChange(p packs.Plan, dry bool) error {
-	code := 0
 	if !dry {
 		if err := p.Apply(w.root, w.packKey()); err != nil {
 			return err
 		}
 	}
-	for _, s := range p.Steps {
-		if s.Action == packs.Conflict {
-			code = 3
-		}
-		if !w.flags.json && (s.Action != packs.Kept || len(p.Pack.Files) == 0) {
-			w.term.answer("%-8s %s%s", s.Action, s.Path, map[packs.Action]string{
-				packs.Conflict: ": yours stays, the pack's is " + s.Path + ".new", packs.Orphan: ": the pack has it no more",
-				packs.Kept: ": you edited it",
-			}[s.Action])
+	gone := p.Pack.Files == nil
+	p.Pack.Files = nonNil(p.Pack.Files)
+	if !w.document("tercet.pack/1", fields{"pack": p.Pack, "steps": nonNil(p.Steps), "dry_run": dry}) {
+		for _, s := range p.Steps {
+			if s.Action != packs.Kept || gone {
+				w.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+			}
 		}
 	}
-	if !w.document("tercet.pack/1", fields{
-		"name": p.Pack.Name, "version": p.Pack.Version, "source": p.Pack.Source, "commit": p.Pack.Commit,
-		"steps": nonNil(p.Steps), "dry_run": dry,
-	}) && dry {
+	if dry {
 		w.term.note("nothing was written")
+		return nil
 	}
-	var err error
-	if !dry {
-		err = w.agreeToPack()
+	if err := w.agreeToPack(); err != nil || !p.Conflicts() {
+		return err
 	}
-	if err == nil && code != 0 {
-		return shown{code}
-	}
-	return err
+	return shown{3}
 }
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
 func (w shelf) agreeToPack() error {
-	if w.insideRun() || w.flags.json {
-		return nil
-	}
 	v, err := w.newGate().Verdict()
-	if err != nil || v.By == trust.ByEnvironment || len(v.Changes) == 0 && v.By != "" {
+	if err != nil || v.By != "" || w.flags.json {
 		return err
 	}
 	if !w.interactive() {
@@ -336,7 +312,7 @@ func (w shelf) agreeToPack() error {
 	if err := w.forget(); err != nil { // the subagents are read anew
 		return err
 	}
-	in, err := w.inside(w.ctx)
+	in, err := w.app.inside(w.ctx)
 	if err != nil {
 		return err
 	}
@@ -351,13 +327,8 @@ func addPack(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return err
 			}
-			if packs.Newer(from.Needs, version) && from.Needs != "" {
-				return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
-					"pack %s needs tercet %s, and this is %s", from.Name, from.Needs, version)
-			}
-			if _, ok := record.Find(from.Name); ok {
-				return formats.Fail(formats.CodePrecondition, "tercet pack update "+from.Name, "pack %s is installed already",
-					from.Name)
+			if err := packs.MayAdd(record, from.Pack, version); err != nil {
+				return err
 			}
 			p, err := packs.Add(c.root.FS(), record, from.Pack, from.Source, from.Commit)
 			if err == nil && !*dry {
@@ -401,69 +372,71 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 	prune := cmd.Flags().Bool("prune", false, "delete files that the pack dropped and you did not edit")
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
 	return shelved(func(c shelf) error {
-		return c.changePack(func(record packs.Record) error {
-			name, ref, _ := strings.Cut(rest(c.args), "@")
-			list := record.Packs
-			if name != "" {
-				one, ok := record.Find(name)
-				if !ok {
-					return formats.Fail(formats.CodeNotFound, "tercet pack list", "pack %s is not installed", name)
-				}
-				list = []packs.Installed{one}
+		names := c.args
+		if len(names) == 0 {
+			rows, err := c.packRows()
+			if err != nil {
+				return err
 			}
-			var last error
-			for _, old := range list {
-				if err := c.updatePack(record, old, ref, *prune, *dry); errors.As(err, new(shown)) {
-					last = err
-				} else if err != nil {
-					return err
-				}
-				var err error
-				if record, err = packs.Load(c.root.FS()); err != nil {
-					return err
+			for _, r := range rows {
+				if r.Installed && r.Commit == "" { // the others need a new ref
+					names = append(names, r.Name)
 				}
 			}
-			return last
-		})
+		}
+		var last error
+		for _, name := range names {
+			if err := c.updatePack(name, *prune, *dry); errors.As(err, new(shown)) {
+				last = err
+			} else if err != nil {
+				return err
+			}
+		}
+		return last
 	})
 }
 
-func (w shelf) updatePack(record packs.Record, old packs.Installed, ref string, prune, dry bool) error {
-	source := old.Source
-	switch {
-	case source == packs.Builtin:
-		source = old.Name
-	case old.Commit != "" && ref == "":
-		if len(w.args) == 0 {
-			w.term.note("%s stays at %s; tercet pack update %s@REF takes another one", old.Name, old.Commit, old.Name)
-			return nil
+func (w shelf) updatePack(name string, prune, dry bool) error {
+	return w.changePack(func(record packs.Record) error {
+		name, ref, _ := strings.Cut(name, "@")
+		old, ok := record.Find(name)
+		if !ok {
+			return notInstalled(name)
 		}
-		return usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
-	case old.Commit != "":
-		source += "@" + ref
-	default:
-		source = filepath.Join(w.dir, filepath.FromSlash(source))
-	}
-	from, err := w.findPack(w.ctx, source)
-	if err == nil && from.Name != old.Name {
-		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s", source,
-			from.Name, old.Name)
-	}
-	if err != nil {
-		return err
-	}
-	p, err := packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
-	if err != nil {
-		return err
-	}
-	return w.makeChange(p, dry)
+		source := filepath.Join(w.dir, filepath.FromSlash(old.Source))
+		switch {
+		case old.Source == packs.Builtin:
+			source = old.Name
+		case old.Commit != "" && ref == "":
+			return usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
+		case old.Commit != "":
+			source = old.Source + "@" + ref
+		}
+		from, err := w.findPack(w.ctx, source)
+		if err == nil && from.Name != old.Name {
+			err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s",
+				source, from.Name, old.Name)
+		}
+		if err != nil {
+			return err
+		}
+		p, err := packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
+		if err != nil {
+			return err
+		}
+		return w.makeChange(p, dry)
+	})
+}
+
+func notInstalled(name string) error {
+	return formats.Fail(formats.CodeNotFound, "'tercet pack list' shows the packs", "pack %s is not installed", name)
 }
 
 func removePack(c shelf) error {
 	return c.changePack(func(record packs.Record) error {
 		old, ok := record.Find(c.args[0])
 		if !ok {
-			return formats.Fail(formats.CodeNotFound, "tercet pack list", "pack %s is not installed", c.args[0])
+			return notInstalled(c.args[0])
 		}
 		p, err := packs.Remove(c.root.FS(), record, old)
 		if err != nil {

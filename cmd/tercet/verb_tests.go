@@ -20,7 +20,6 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
-	"tercet/router"
 	"tercet/scenario"
 	"tercet/state"
 	"tercet/subagents/agentcli"
@@ -39,7 +38,6 @@ const testsFolder = formats.Workspace + "/tests"
 func testVerb(cmd *cobra.Command, _ *app) run {
 	record := cmd.Flags().Bool("record", false,
 		"call the real workers of one FILE, and write what they answered into it")
-	keep := cmd.Flags().Bool("keep", false, "keep the temporary workspaces of tests that fail, and name them")
 	cmd.Long = `Runs test files, without one those in .tercet/tests. A test has a line, what each worker answers, and
 what has to come of it. It runs in a temporary workspace with the commands, subagents and
 configuration of this one; the engine is the real one, and no agent is called.`
@@ -51,21 +49,19 @@ configuration of this one; the engine is the real one, and no agent is called.`
 		if err := (consent{w}).first(c.ctx, formats.Invocation{}); err != nil {
 			return err
 		}
-		files := c.args
+		files, read := c.args, w.input
 		if len(files) == 0 {
 			if files, err = fs.Glob(w.gate.FS("."), testsFolder+"/*.json"); err != nil {
 				return err
 			}
-			for i, name := range files {
-				files[i] = filepath.Join(w.dir, name)
-			}
+			read = func(name string) ([]byte, error) { return fs.ReadFile(w.gate.FS("."), name) }
 		}
-		if *record && len(files) != 1 {
-			return usage("expected one test file for --record, got %d", len(files))
+		if *record && len(c.args) != 1 {
+			return usage("expected one test file for --record, got %d", len(c.args))
 		}
-		s := stagehand{app: w.app, record: *record, keep: *keep}
+		s := stagehand{app: w.app, record: *record}
 		s.install = func(to *os.Root, _ string) error { return copyOwn(w, to) }
-		return s.run(c.ctx, files, w.input)
+		return s.run(c.ctx, files, read)
 	}
 }
 
@@ -111,9 +107,9 @@ func lay(to *os.Root, name string, data []byte) error {
 type stagehand struct {
 	*app
 
-	record, keep bool
-	install      func(to *os.Root, file string) error // puts what a test file tests into a workspace
-	covered      map[string]*scenario.Coverage
+	record  bool
+	install func(to *os.Root, file string) error // puts what a test file tests into a workspace
+	covered map[string]*scenario.Coverage
 }
 
 // tested is how one test ended.
@@ -124,8 +120,6 @@ type tested struct {
 	Seconds  float64  `json:"seconds"`
 	Exit     int      `json:"exit"`
 	Failures []string `json:"failures"`
-	Kept     string   `json:"kept,omitempty"`
-	said     string
 }
 
 // run runs tests one after the other, once all of them can be read, and tells how they ended.
@@ -137,7 +131,7 @@ func (s *stagehand) run(ctx context.Context, files []string, read func(string) (
 		if err != nil {
 			return err
 		}
-		t, err := scenario.Parse(s.shown(file), src)
+		t, err := scenario.Parse(file, src)
 		if d, ok := asDiagnostics(err); ok {
 			bad.List = append(bad.List, d.List...)
 			bad.Sources[t.File] = src
@@ -181,16 +175,6 @@ func (s *stagehand) run(ctx context.Context, files []string, read func(string) (
 	return nil
 }
 
-// shown is the name of a file as the person may type it.
-func (s *stagehand) shown(file string) string {
-	if here, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
-	}
-	return file
-}
-
 func (s *stagehand) tell(r tested) {
 	if s.flags.json {
 		return
@@ -202,14 +186,6 @@ func (s *stagehand) tell(r tested) {
 	s.term.answer("%s  %s  %.2fs", word, r.File, r.Seconds)
 	for _, one := range r.Failures {
 		s.term.answer("    %s", one)
-	}
-	if r.Kept != "" {
-		s.term.answer("    kept in %s", r.Kept)
-	}
-	if !r.OK && s.flags.verbose > 0 {
-		for line := range strings.Lines(r.said) {
-			s.term.answer("    | %s", strings.TrimRight(line, "\n"))
-		}
 	}
 }
 
@@ -224,13 +200,7 @@ func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r 
 	if err != nil {
 		return r, ioFailure(err)
 	}
-	defer func() {
-		if s.keep && err == nil && !r.OK {
-			r.Kept = dir
-		} else if rerr := os.RemoveAll(dir); err == nil {
-			err = ioFailure(rerr)
-		}
-	}()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cast := scenario.NewCast(t, s.record)
 	o, err := s.play(ctx, t, cast, dir, &r)
 	if err != nil {
@@ -276,11 +246,9 @@ func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.C
 	if err != nil {
 		return o, err
 	}
-	if err := s.covering(ctx, p, t, dir); err != nil {
-		return o, err
-	}
+	cast.Performs(nil)
 	var out []byte
-	o.Exit, out, r.said = s.line(p, t, dir, t.Line)
+	o.Exit, out, _ = s.line(p, t, dir, t.Line)
 	if err := json.Unmarshal(out, &o.Return); err != nil {
 		return o, broken(formats.CodeBug, "return of "+t.Line, err)
 	}
@@ -292,17 +260,15 @@ func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.C
 			o.Records = append(o.Records, records...)
 		}
 	}
-	if c := s.covered[wordOf(t.Line)]; c != nil {
-		c.Add(o.Records)
+	if prog := cast.Program(); prog != nil {
+		if s.covered[prog.Name] == nil {
+			s.covered[prog.Name] = scenario.NewCoverage(prog)
+		}
+		s.covered[prog.Name].Add(o.Records)
 	}
 	o.Files = os.DirFS(project)
 	o.Return.Errors = nonNil(o.Return.Errors)
 	return o, err
-}
-
-func wordOf(line string) string {
-	word, _, _ := strings.Cut(line, " ")
-	return word
 }
 
 // set makes a workspace with what is tested and the files of a test, in a repository where there is git.
@@ -326,10 +292,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 			return ioFailure(err)
 		}
 	}
-	starter, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
-		Supervisor: supervisor(),
-	})
+	starter, err := free()
 	if err != nil {
 		return err
 	}
@@ -344,6 +307,14 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 		_, err = repo.Commit(ctx, "test: "+t.Line)
 	}
 	return errors.Join(err, starter.Close())
+}
+
+// free starts processes that no project asks for.
+func free() (*proc.Starter, error) {
+	return proc.NewStarter(proc.Starter{
+		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
+		Supervisor: supervisor(),
+	})
 }
 
 // inside is this process in the workspace of a test. Nothing of the person but the programs that are installed reaches
@@ -383,23 +354,4 @@ func (s *stagehand) line(p *play, t *scenario.Test, dir, line string) (code int,
 	}
 	code = s.inside(p, t, dir, &out, &bad).run(append(args, "run", line))
 	return code, out.Bytes(), bad.String()
-}
-
-// covering lists the steps of a command that no test has had yet.
-func (s *stagehand) covering(ctx context.Context, p *play, t *scenario.Test, dir string) error {
-	if s.covered[wordOf(t.Line)] != nil {
-		return nil
-	}
-	var out, bad bytes.Buffer
-	inner := s.inside(p, t, dir, &out, &bad)
-	w, err := inner.world(ctx)
-	if err != nil {
-		return err
-	}
-	if r, err := w.table.Route(router.Line{Raw: t.Line}); err == nil {
-		if prog, _, err := w.library.Load(r.Source, r.File); err == nil { // else the line itself tells why
-			s.covered[wordOf(t.Line)] = scenario.NewCoverage(prog)
-		}
-	}
-	return inner.forget()
 }

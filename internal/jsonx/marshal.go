@@ -32,9 +32,6 @@ func (o *Object) Set(key string, value any) *Object {
 	return o
 }
 
-// Len is the number of its keys.
-func (o *Object) Len() int { return len(o.keys) }
-
 // MarshalJSON writes the object for encoding/json, so that a struct may hold one.
 func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
 
