@@ -81,8 +81,9 @@ func TestFlow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		flow := commands.Flow(c)
 		got, list := "prompt", c.Warnings
-		if flow := commands.Flow(c); flow != nil {
+		if flow != nil {
 			prog, err := compile.Compile(flow, env)
 			if got = "workflow"; err != nil {
 				var d *formats.Diagnostics

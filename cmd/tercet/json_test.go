@@ -105,6 +105,7 @@ var answers = []answered{
 	{"pack test", "review", "tercet.test/1", 0, ""},
 	{"pack remove", "review", "tercet.pack/1", 0, ""},
 	{"test", "@test.json", "tercet.test/1", 0, ""},
+	{"lint --adopt", "@.claude/commands/steps.md", "tercet.adopt/1", 0, ""},
 	{"lint --fix", "@wrong.md", "tercet.lint/1", 65, ""},
 	{"fmt", "@wrong.md", "tercet.fmt/1", 0, ""},
 	{"explain CODE", "E120", "tercet.code/1", 0, ""},
@@ -283,6 +284,12 @@ var documents = map[string][]any{
 		}
 		Note string `json:",omitempty"`
 	}{}},
+	"tercet.adopt/1": {struct {
+		Adopted []struct {
+			From, File string
+			Notes      []string
+		}
+	}{}},
 	"tercet.lint/1": {struct {
 		Diagnostics []diagnostic
 		Files       int
@@ -403,6 +410,7 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 		".tercet/specs/note.md":     "# A note\n",
 		".tercet/commands/ask.md":   "---\ncommand: ask\ndescription: Ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: go\ngate: Go on?\n```\n",
 		".claude/commands/other.md": "---\ndescription: Of another tool\nargument-hint: WORD\n---\nSay $ARGUMENTS and look at @wrong.md\n",
+		".claude/commands/steps.md": "1. Read it\n2. Write it\n",
 		"wrong.md":                  "---\ncommand: wrong\ndescription: Wrong\n---\n\n## Workflow Execution\n\n### Step 1: Plan\n\n```yaml step\nid: plan\ndelegat: planner\n```\n",
 		"test.json":                 `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
 		"other.json":                `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,

@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/lint"
 	"tercet/subagents"
+	"tercet/templates/meta"
 )
 
 // lintVerb checks command and subagent files, all errors of all files in one pass.
@@ -20,6 +21,7 @@ func lintVerb(cmd *cobra.Command, a *app) run {
 	strict := f.Bool("strict", false, "refuse warnings and plain sentences too")
 	fix := f.Bool("fix", false, "apply the corrections that have only one candidate")
 	format := f.String("format", "text", "text or json")
+	adopt := f.Bool("adopt", false, "write the draft of a workflow beside each prompt of another tool that PATH names")
 	return func(c call) error {
 		if _, err := formats.OneOf("--format text or json", *format, []string{"text", "json"}); err != nil {
 			return err
@@ -27,8 +29,48 @@ func lintVerb(cmd *cobra.Command, a *app) run {
 		if *format == "json" {
 			c.flags.json, c.term.silent = true, true
 		}
+		if *adopt {
+			return adoptFiles(c)
+		}
 		return c.lintFiles(*strict, *fix)
 	}
+}
+
+// adoptFiles translates prompts of other tools, and says what of them it could not.
+func adoptFiles(c call) error {
+	if err := c.mayCommand(); err != nil {
+		return err
+	}
+	if !c.has {
+		return noWorkspace()
+	}
+	files, _, errs := lint.Files(c.args)
+	builder, out := meta.New(c.root, c.set, c.catalog), []fields{}
+	for _, name := range files {
+		file := filepath.ToSlash(name)
+		if full, err := filepath.Abs(name); err == nil {
+			if inside, err := filepath.Rel(c.dir, full); err == nil {
+				file = filepath.ToSlash(inside)
+			}
+		}
+		written, notes, err := builder.Adopt(c.ctx, file)
+		if err != nil {
+			errs = errors.Join(errs, err)
+			continue
+		}
+		out = append(out, fields{"from": file, "file": written, "notes": nonNil(notes)})
+		if c.flags.json {
+			continue
+		}
+		c.term.answer("%s", written)
+		for _, note := range notes {
+			c.term.note("warning: %s", note)
+		}
+	}
+	if errs == nil {
+		c.document("tercet.adopt/1", fields{"adopted": out})
+	}
+	return errs
 }
 
 func (c call) lintFiles(strict, fix bool) error {

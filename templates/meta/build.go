@@ -80,6 +80,22 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + d.Name + " written"}, nil
 }
 
+// Adopt writes the workflow that a prompt command of another tool is translated to, beside what there is, and gives its
+// path and what was not translated.
+func (b *Builder) Adopt(ctx context.Context, file string) (written string, notes []string, err error) {
+	ret, err := b.Run(ctx, formats.Request{Input: map[string]any{"action": "draft", "from": file}})
+	notes = ret.Warnings
+	if files := as[[]any](ret.Fields["files"]); err == nil && len(files) > 0 {
+		written = as[string](as[map[string]any](files[0])["name"])
+		ret, err = b.Run(ctx, formats.Request{Input: map[string]any{"action": "write", "files": files}})
+	}
+	if len(ret.Errors) > 0 {
+		e := ret.Errors[0]
+		err = errors.Join(err, formats.Fail(e.Code, e.Recommendation, "%s", e.Message))
+	}
+	return written, notes, err
+}
+
 // begin makes the draft of an action: by the answers, from a file, or out of the files of an earlier one.
 func (b *Builder) begin(in map[string]any) (*draft, error) {
 	switch file, from := in["from"].(string); {

@@ -16,7 +16,7 @@ import (
 	"tercet/templates"
 )
 
-// translate drafts a command from a prompt command of another tool that has numbered steps.
+// translate drafts a command from a prompt command of another tool that has numbered steps or stages.
 func (b *Builder) translate(file string, name any) (*draft, error) {
 	c, err := b.prompt(file)
 	if err != nil {
@@ -31,6 +31,10 @@ func (b *Builder) translate(file string, name any) (*draft, error) {
 		return nil, err
 	}
 	t := &translation{file: file, command: c}
+	if commands.Flow(c) != nil {
+		return nil, formats.Fail(formats.CodePrecondition, "'tercet which "+c.Name+"' says how it runs",
+			"%s runs as a workflow as it is", file)
+	}
 	if t.read(); len(t.parts) == 0 {
 		return nil, formats.Fail(formats.CodeValidationFailed, "it runs as it is: 'tercet which "+c.Name+"' says how",
 			"expected numbered steps such as '1. Read the issue' in %s, got none", file)
@@ -101,6 +105,7 @@ type translation struct {
 	command *dialect.Command
 	doc     *md.Document // its text
 	titles  []int        // lines of the text that are headings
+	staged  bool         // the steps are between <stage> tags; a list inside one is text of it
 	steps   bool         // the steps are headings with numbers; a list inside one is text of it
 	before  []templates.Piece
 	parts   []templates.Part
@@ -112,7 +117,9 @@ type translation struct {
 }
 
 var (
-	numbered = lazy.Regexp(`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP)\s+)?([0-9]{1,3})[.):]\s+(\S.*)$`)
+	numbered = lazy.Regexp(`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`)
+	stage    = lazy.Regexp(`^\s*<stage\b([^>]*)>`)
+	stageTag = lazy.Regexp(`\b(?:name|title)="([^"]*)"`)
 	asking   = lazy.Regexp(`(?i)^(ask (me|the user|for|whether|if)|confirm with|wait for|get (an )?approval)\b`)
 	strange  = lazy.Regexp(`[^a-z0-9_]`)
 )
@@ -130,6 +137,9 @@ func (t *translation) read() {
 		}
 	}
 	t.steps = count > 1
+	for line := range strings.SplitSeq(t.command.Text(), "\n") {
+		t.staged = t.staged || stage().MatchString(line)
+	}
 	var pieces []templates.Piece
 	at, raw := 1, ""
 	for _, part := range t.command.Parts {
@@ -156,6 +166,10 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	m := numbered().FindStringSubmatch(raw)
 	switch {
 	case t.doc.InCode(at):
+	case t.staged:
+		if t.stage(at, raw) {
+			return
+		}
 	case m != nil && m[2] == strconv.Itoa(len(t.parts)+1) && title == t.steps:
 		name := strings.Trim(strings.NewReplacer("**", "", "`", "").Replace(m[3]), "#*: ")
 		t.parts, t.ended = append(t.parts, templates.Part{
@@ -171,6 +185,26 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	}
 	part := &t.parts[len(t.parts)-1]
 	part.Pieces = append(part.Pieces, pieces...)
+}
+
+// stage takes a line with the tag of a stage, which begins or ends a step; false for any other.
+func (t *translation) stage(at int, raw string) bool {
+	if strings.TrimSpace(raw) == "</stage>" {
+		t.ended = true
+		return true
+	}
+	m := stage().FindStringSubmatch(raw)
+	if m == nil {
+		return false
+	}
+	name := fmt.Sprintf("Stage %d", len(t.parts)+1)
+	if named := stageTag().FindStringSubmatch(m[1]); named != nil && named[1] != "" {
+		name = named[1]
+	}
+	t.parts, t.ended = append(t.parts, templates.Part{
+		Line: t.command.Line + at - 1, Title: name, Gate: asking().MatchString(name),
+	}), false
+	return true
 }
 
 // lose notes what is not translated, which is a comment of the step in which it stands.
