@@ -105,8 +105,7 @@ type translation struct {
 	command *dialect.Command
 	doc     *md.Document // its text
 	titles  []int        // lines of the text that are headings
-	staged  bool         // the steps are between <stage> tags; a list inside one is text of it
-	steps   bool         // the steps are headings with numbers; a list inside one is text of it
+	steps   form         // a list inside one is text of it
 	before  []templates.Piece
 	parts   []templates.Part
 	lost    []string
@@ -116,8 +115,18 @@ type translation struct {
 	ended   bool     // a heading stands behind the steps
 }
 
+// form is how the steps of a prompt are written.
+type form int
+
+const (
+	listed form = iota // lines with numbers
+	titled             // headings with numbers
+	staged             // what stands between <stage> tags
+)
+
 var (
-	numbered = lazy.Regexp(`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`)
+	numbered = lazy.Regexp(
+		`^ ?(#{1,6}\s+)?(?:\*\*)?(?:(?:[Ss]tep|STEP|Phase|Stage)\s+)?([0-9]{1,3})[.):](?:\*\*)?\s+(\S.*)$`)
 	stage    = lazy.Regexp(`^\s*<stage\b([^>]*)>`)
 	stageTag = lazy.Regexp(`\b(?:name|title)="([^"]*)"`)
 	asking   = lazy.Regexp(`(?i)^(ask (me|the user|for|whether|if)|confirm with|wait for|get (an )?approval)\b`)
@@ -136,9 +145,13 @@ func (t *translation) read() {
 			count++
 		}
 	}
-	t.steps = count > 1
+	if count > 1 {
+		t.steps = titled
+	}
 	for line := range strings.SplitSeq(t.command.Text(), "\n") {
-		t.staged = t.staged || stage().MatchString(line)
+		if stage().MatchString(line) {
+			t.steps = staged
+		}
 	}
 	var pieces []templates.Piece
 	at, raw := 1, ""
@@ -166,17 +179,17 @@ func (t *translation) line(at int, raw string, pieces []templates.Piece) {
 	m := numbered().FindStringSubmatch(raw)
 	switch {
 	case t.doc.InCode(at):
-	case t.staged:
+	case t.steps == staged:
 		if t.stage(at, raw) {
 			return
 		}
-	case m != nil && m[2] == strconv.Itoa(len(t.parts)+1) && title == t.steps:
+	case m != nil && m[2] == strconv.Itoa(len(t.parts)+1) && title == (t.steps == titled):
 		name := strings.Trim(strings.NewReplacer("**", "", "`", "").Replace(m[3]), "#*: ")
 		t.parts, t.ended = append(t.parts, templates.Part{
 			Line: t.command.Line + at - 1, Title: name, Gate: asking().MatchString(name),
 		}), false
 		pieces[0].Text = strings.TrimPrefix(pieces[0].Text, raw[:len(raw)-len(m[3])])
-	case title && !t.steps && len(t.parts) > 0:
+	case title && t.steps == listed && len(t.parts) > 0:
 		t.ended = true
 	}
 	if len(t.parts) == 0 || t.ended {
