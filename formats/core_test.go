@@ -331,8 +331,8 @@ func TestSessionID(t *testing.T) {
 	if early, late := formats.NewRunID(time.Unix(1767610000, 0), [6]byte{9}), formats.NewRunID(time.Unix(1767610001, 0), [6]byte{}); early >= late {
 		t.Errorf("run ids %s and %s do not sort by time", early, late)
 	}
-	if got := formats.TaskFolder(7, "x"); got != ".tercet/specs/007_x" {
-		t.Errorf("TaskFolder(7, x) = %s, want .tercet/specs/007_x", got)
+	if got := formats.TaskFolder(7, "x"); got != "007_x" || formats.TaskOfFolder(got) != 7 || formats.TaskOfFolder("x_7")+formats.TaskOfFolder("7") != 0 {
+		t.Errorf("TaskFolder(7, x) = %s, want 007_x", got)
 	}
 }
 

@@ -49,9 +49,20 @@ func Sum(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TaskFolder is the folder of a task's documents, relative to the project root: .tercet/specs/{NNN}_{slug}.
-func TaskFolder(number int, slug string) string {
-	return fmt.Sprintf("%s/specs/%03d_%s", Workspace, number, slug)
+// Specs is the folder that holds the folders of tasks, unless the configuration names another one of the project.
+const Specs = Workspace + "/specs"
+
+// TaskFolder is the name of the folder of a task's documents: {NNN}_{slug}.
+func TaskFolder(number int, slug string) string { return fmt.Sprintf("%03d_%s", number, slug) }
+
+// TaskOfFolder is the number of the task whose documents a folder of this name holds; 0: it is no such folder.
+func TaskOfFolder(name string) int {
+	digits, _, ok := strings.Cut(name, "_")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 1 {
+		return 0
+	}
+	return n
 }
 
 // Workspace is the name of the workspace folder inside the project root.

@@ -291,8 +291,8 @@ const straysKey = "artifacts_left_out"
 
 // artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
 // member of its own.
-func (f *foreign) artifacts() []formats.Artifact {
-	out := []formats.Artifact{}
+func (f *foreign) artifacts() (out []formats.Artifact) {
+	out = []formats.Artifact{}
 	v := f.get("artifacts")
 	add := func(kind string, e *jsonx.Value) {
 		a := formats.Artifact{Type: formats.ArtifactType(strings.ToLower(kind))}
@@ -311,6 +311,7 @@ func (f *foreign) artifacts() []formats.Artifact {
 		if !slices.Contains(artifactTypes(), a.Type) {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
+		a.Path = f.m.opt.Folders.moved(a.Path)
 		if why := pathFault(a.Path); why != "" {
 			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
 			f.strays = append(f.strays, e)
@@ -320,6 +321,13 @@ func (f *foreign) artifacts() []formats.Artifact {
 			out, f.linked = append(out, a), append(f.linked, e)
 		}
 	}
+	defer func() {
+		for _, a := range f.m.opt.Folders.Documents[f.n] {
+			if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
+				out = append(out, a)
+			}
+		}
+	}()
 	switch {
 	case v.Is(jsonx.Array):
 		for _, e := range v.Elems {

@@ -58,9 +58,11 @@ type Import struct {
 
 // ImportOptions say how a file is read.
 type ImportOptions struct {
-	Repair bool   // mend what can be mended without a guess
-	Fresh  bool   // of two tasks with one number, the one that would go gets a new one
-	Todo   []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
+	Repair bool // mend what can be mended without a guess
+	Fresh  bool // of two tasks with one number, the one that would go gets a new one
+	// Folders are the documents of the tasks: paths in them lead to where they will be, and each is linked to its task.
+	Folders Folders
+	Todo    []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
 }
 
 // The shapes of a file of tasks.

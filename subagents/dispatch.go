@@ -24,6 +24,7 @@ type Dispatcher struct {
 	Set      *Set
 	Root     *os.Root // the project root, not closed here
 	Dir      string   // its absolute path
+	Specs    string   // folder of the folders of tasks, relative to Root; empty: formats.Specs
 	Clock    Clock
 	Problems Problems
 	Trace    trace.Sink // nil: nobody listens

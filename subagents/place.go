@@ -114,7 +114,23 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	if task.Number <= 0 || !plainName(slug) {
 		return "", notAName("slug", slug)
 	}
-	return formats.TaskFolder(task.Number, slug) + "/" + sub, nil
+	folder, err := g.d.taskFolder(task.Number, slug)
+	return folder + "/" + sub, err
+}
+
+// taskFolder is the folder of a task's documents: the one that has its number, whatever stands behind it.
+func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
+	specs, name := cmp.Or(d.Specs, formats.Specs), formats.TaskFolder(number, slug)
+	entries, err := fs.ReadDir(d.Root.FS(), specs)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", onFile("read", specs, err)
+	}
+	is := func(e fs.DirEntry) bool { return e.IsDir() && formats.TaskOfFolder(e.Name()) == number }
+	exact := func(e fs.DirEntry) bool { return is(e) && e.Name() == name }
+	if i := slices.IndexFunc(entries, is); i >= 0 && !slices.ContainsFunc(entries, exact) {
+		name = entries[i].Name()
+	}
+	return specs + "/" + name, nil
 }
 
 // put writes a document to its place and returns the path. The place is recorded first, so that a run that was killed

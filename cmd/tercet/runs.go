@@ -83,7 +83,8 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	cfg := interp.Config{
 		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
 		Lint: w.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir,
-		Env: w.environment, Limits: w.cfg.Limits, Consent: w.approver.consent,
+		Specs: w.cfg.Specs,
+		Env:   w.environment, Limits: w.cfg.Limits, Consent: w.approver.consent,
 		AutoApprove: flags.yes || w.approver.consent.File != "",
 		DryRun:      inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
 		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},

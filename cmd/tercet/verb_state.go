@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"maps"
@@ -36,7 +37,7 @@ var stateVerbs = []verb{
 		use: "restore [SERIAL]", short: "write a backup back as the state, the newest one if none is named",
 		args: words(0, 1), needs: aPerson | aWorkspace, do: stateRestore,
 	},
-	{use: "import FILE", short: "take over the tasks of another file", args: one, make: stateImport},
+	{use: "import FILE|FOLDER", short: "take over the tasks of another file", args: one, make: stateImport},
 	{
 		use: "export", short: "print the state in the shape of another system", args: none, needs: aWorkspace,
 		make: stateExport,
@@ -292,7 +293,10 @@ wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. 
 stream of objects, trailing commas and duplicate keys are mended in what is read, of two tasks with
 one number the active one is kept, else the newer, and of a file that was cut off the whole tasks
 are taken; the file itself is never changed. Titles of tasks that have only a slug come from the
-TODO.md beside the file. Completed projects go into the archive. --dry-run ends as the import would.`
+TODO.md beside the file. Completed projects go into the archive. --dry-run ends as the import would.
+Of a FOLDER of the project, such as specs, the file is its state.json, and the folders NUMBER_NAME
+in it come along: they are copied to where documents live, or used in place if specs_dir in
+config.yaml names that folder; each report, plan, summary and review is linked to its task.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")
@@ -300,6 +304,11 @@ TODO.md beside the file. Completed projects go into the archive. --dry-run ends 
 		"mend what can be mended without a guess; leave out references to tasks that are nowhere")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
 	return func(c call) error {
+		opt := state.ImportOptions{Repair: *repair, Fresh: *fresh}
+		folder, err := importFolders(&c, &opt)
+		if err != nil {
+			return err
+		}
 		src, err := c.input(c.args[0])
 		if err != nil {
 			return err
@@ -308,15 +317,22 @@ TODO.md beside the file. Completed projects go into the archive. --dry-run ends 
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.term.note("warning: titles: %s", err)
 		}
-		m := state.ReadImport(c.args[0], src, state.ImportOptions{Repair: *repair, Fresh: *fresh, Todo: todo})
+		opt.Todo = todo
+		m := state.ReadImport(c.args[0], src, opt)
 		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
 		}
-		var res state.Result
-		if op := (state.ImportTasks{From: m, Fresh: *fresh}); *dry {
-			res, err = c.try(tx, op)
-		} else if res, err = c.apply(tx, op); err == nil {
-			err = c.putAway(tx, &res)
+		res, err := state.Result{}, error(nil) // a TODO.md need not be there
+		op := state.ImportTasks{From: m, Fresh: *fresh}
+		if *dry || folder {
+			if res, err = c.try(tx, op); err == nil && folder {
+				err = opt.Folders.Copy(c.built.root, *dry)
+			}
+		}
+		if err == nil && !*dry {
+			if res, err = c.apply(tx, op); err == nil {
+				err = c.putAway(tx, &res)
+			}
 		}
 		if err != nil {
 			if !c.flags.json {
@@ -326,6 +342,32 @@ TODO.md beside the file. Completed projects go into the archive. --dry-run ends 
 		}
 		return c.importReport(m, res, *dry)
 	}
+}
+
+// importFolders finds the folders of tasks that come along where a folder is named instead of a file, whose state.json
+// is the file then.
+func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
+	name := c.args[0]
+	if info, err := os.Stat(name); err != nil || !info.IsDir() {
+		return false, nil //nolint:nilerr // a file is read later, and what is wrong with it said there
+	}
+	if err := c.mayCommand(); err != nil {
+		return true, err
+	}
+	w, err := c.workspace(c.ctx)
+	if err != nil {
+		return true, err
+	}
+	full, err := filepath.Abs(name)
+	if err == nil {
+		full, err = filepath.Rel(w.dir, full)
+	}
+	if err != nil || full == "." || !filepath.IsLocal(full) {
+		return true, usage("expected a folder inside the project %s, got %q", w.dir, name)
+	}
+	c.args = []string{filepath.Join(name, "state.json")}
+	opt.Folders, err = state.FindFolders(w.root, filepath.ToSlash(full), cmp.Or(w.cfg.Specs, formats.Specs))
+	return true, err
 }
 
 // putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own:

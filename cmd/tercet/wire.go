@@ -99,7 +99,7 @@ func (w *world) agents() error {
 	}
 	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
 	w.trees, err = worktree.New(worktree.Manager{
-		Git: w.git, Root: w.dir, Base: base, Allow: w.cfg.Secrets,
+		Git: w.git, Root: w.dir, Base: base, Specs: w.cfg.Specs, Allow: w.cfg.Secrets,
 		Made: func() func(txn string) bool {
 			since := clock{}.Now()
 			return func(txn string) bool {
@@ -121,7 +121,8 @@ func (w *world) agents() error {
 	}
 	w.library.Env = commands.Contracts{Env: w.set, Root: w.root}
 	w.dispatcher = &subagents.Dispatcher{
-		Set: w.set, Root: w.root, Dir: w.dir, Clock: clock{}, Problems: runs{w}.problemStore(), Trace: w.sink,
+		Set: w.set, Root: w.root, Dir: w.dir, Specs: w.cfg.Specs, Clock: clock{},
+		Problems: runs{w}.problemStore(), Trace: w.sink,
 		Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Ready: w.trees.Ready, Allow: w.cfg.Secrets,
 	}
 	if w.manager != nil {

@@ -199,7 +199,7 @@ func (s step) newestOf(profile string) string {
 // What is tercet's own is in no worktree.
 func (s step) inTree(name string) string {
 	if s.place() == "" || s.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
-		!filepath.IsLocal(name) {
+		s.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), s.cfg.Specs+"/") || !filepath.IsLocal(name) {
 		return name
 	}
 	tree, err := filepath.Rel(s.cfg.Dir, s.place())

@@ -80,6 +80,8 @@ type Config struct {
 	Show   func(formats.Table)
 	IDs    IDs
 	Limits formats.Limits // may only lower those of the file
+	// Specs is the folder of the project that holds the documents of tasks, relative to Dir; empty: tercet's own.
+	Specs string
 	// Dir is the project root, absolute: where work is done until a worktree is open.
 	Dir string
 	// Env looks up a variable that the command file names; nil: there are none.

@@ -38,6 +38,7 @@ type Config struct {
 	Limits       formats.Limits    // zero: no layer says anything
 	LockTimeout  time.Duration
 	NextNumber   int
+	Specs        string   // folder of the project that holds the documents of tasks; empty: tercet's own
 	Commands     []string // further folders with command files as written, the highest layer's first
 	Env          []string // names of variables that children may see
 	IsolatedHome bool

@@ -256,7 +256,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, model, aliases, prefer, commands, env, limits, daily, lock_timeout, next_number, retention, notify, isolated_home, sandbox, acp, secrets, version`},
+		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, model, aliases, prefer, commands, env, limits, daily, lock_timeout, next_number, specs_dir, retention, notify, isolated_home, sandbox, acp, secrets, version`},
 		"version: 1":                   nil,
 		"version: 2":                   {`error c.yaml:1:10: E060: the configuration has version 2, and this tercet knows up to version 1: a newer tercet wrote it; install the newer tercet and run the command again; nothing was written`},
 		"version: x":                   {`error c.yaml:1:10: E060: expected integer of at least 1 for version, got "x"`},
@@ -291,6 +291,10 @@ func TestFindings(t *testing.T) {
 		"prefer: tercet":                            {`error c.yaml:1:9: E060: expected a map of slash names for prefer, got "tercet"`},
 		"aliases: [p]":                              {"error c.yaml:1:10: E060: expected a map of slash names for aliases, got a list"},
 		"lock_timeout: -1s":                         {`error c.yaml:1:15: E060: expected duration such as 10s or 1h30m for lock_timeout, got "-1s"`},
+		"specs_dir: ../specs":                       {`error c.yaml:1:12: E060: expected folder inside the project, such as specs, for specs_dir, got "../specs"`},
+		"specs_dir: .git/x":                         {`error c.yaml:1:12: E060: expected folder inside the project, such as specs, for specs_dir, got ".git/x"`},
+		"specs_dir: .tercet/runs":                   {`error c.yaml:1:12: E060: expected folder inside the project, such as specs, for specs_dir, got ".tercet/runs"`},
+		"specs_dir: .tercet/specs":                  nil,
 		"next_number: 1.5":                          {"error c.yaml:1:14: E060: expected integer of at least 1 for next_number, got 1.5"},
 		"isolated_home: yes":                        {`error c.yaml:1:16: E060: expected true or false for isolated_home, got "yes"`},
 		"env: [1A, B-C, D]":                         {`error c.yaml:1:7: E060: expected name of a variable for env, got "1A"`, `error c.yaml:1:11: E060: expected name of a variable for env, got "B-C"`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -115,6 +116,11 @@ func (l *loader) key(e entry) {
 		take(l, e, &c.LockTimeout, durationWords, strict.Duration)
 	case "next_number":
 		take(l, e, &c.NextNumber, countWords, strict.Positive)
+	case "specs_dir":
+		take(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(isInside))
+		if c.Specs == formats.Specs {
+			c.Specs = ""
+		}
 	case "isolated_home":
 		take(l, e, &c.IsolatedHome, "true or false", strict.Bool)
 	case "aliases":
@@ -274,6 +280,13 @@ func (l *loader) pos(p md.Pos) md.Pos {
 func slashName(s string) string { return strings.ReplaceAll(strings.TrimPrefix(s, "/"), "/", ":") }
 
 func isFolder(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
+
+// isInside tells whether a folder is one of the project, in its shortest form, and none of git's or tercet's.
+func isInside(s string) bool {
+	top, _, _ := strings.Cut(s, "/")
+	return s == formats.Specs || isFolder(s) && path.Clean(s) == s && !path.IsAbs(s) && !strings.ContainsAny(s, "\\:") &&
+		!slices.Contains([]string{".", "..", ".git", formats.Workspace}, top)
+}
 
 // The forms of names.
 var (

@@ -24,6 +24,7 @@ var tables = []strict.Table{
 		{"daily", "form:daily", "ceiling of a day over all runs: reaching it suspends"},
 		{"lock_timeout", "duration", "how long a write waits for the lock (10s)"},
 		{"next_number", "count", "the first task number of a new state"},
+		{"specs_dir", "text", "folder of the project that holds the documents of tasks, used in place (.tercet/specs)"},
 		{"retention", "'off'|age|form:retention", "which runs gc keeps: their age (30d), or age and size"},
 		{"notify", "text|[text]", "program and arguments that get a JSON line when a gate opens or a run ends"},
 		{"isolated_home", "boolean", "every agent has a home folder of its own"},

@@ -151,7 +151,7 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(name)):
 			return nil, "", &formats.ValueError{What: "a path inside the project", Got: name}
-		case !Own(name) && inWorkspace(c.rel, file) && !document(path.Clean(name)):
+		case !Own(name) && inWorkspace(c.m.Specs, c.rel, file) && !document(c.m.Specs, path.Clean(name)):
 			return nil, "", &formats.ValueError{What: "a document", Got: name}
 		}
 		files = append(files, file)
@@ -188,8 +188,9 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 }
 
 // document tells whether a file of the workspace is a document that belongs to the project.
-func document(name string) bool {
-	return strings.HasPrefix(name, formats.Workspace+"/specs/") || strings.HasPrefix(name, formats.Workspace+"/reviews/")
+func document(specs, name string) bool {
+	return strings.HasPrefix(name, formats.Specs+"/") || strings.HasPrefix(name, formats.Workspace+"/reviews/") ||
+		specs != "" && strings.HasPrefix(name, specs+"/")
 }
 
 // wrong says what keeps a file from being committed by its place and kind.

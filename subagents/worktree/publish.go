@@ -272,7 +272,7 @@ func (p *publication) clean(ctx context.Context) error {
 	}
 	var files []string
 	for _, e := range entries {
-		if !inWorkspace(rel, e.Path) {
+		if !inWorkspace(p.m.Specs, rel, e.Path) {
 			files = append(files, e.Path)
 		}
 	}

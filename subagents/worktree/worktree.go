@@ -48,6 +48,7 @@ type Manager struct {
 	Made  func() func(txn string) bool // tells whether tercet has committed with the transaction since the call
 	Root  string                       // project root, absolute: the top of the user's checkout or a folder in it
 	Base  string                       // folder for worktrees, absolute, ignored by git
+	Specs string                       // folder of the documents of tasks, relative to Root; empty: in the workspace
 	Allow []secrets.Allowed            // what looks like a secret and may be committed
 }
 
@@ -388,7 +389,7 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err e
 	for _, e := range entries {
 		for _, p := range []string{e.Path, e.Orig} {
 			switch {
-			case p == "" || inWorkspace(rel, p):
+			case p == "" || inWorkspace(m.Specs, rel, p):
 			case strings.HasSuffix(p, "/"):
 				w.nested = append(w.nested, p)
 			default:
@@ -407,10 +408,16 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err e
 	return w, err
 }
 
-// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel.
-func inWorkspace(rel, p string) bool {
-	w := path.Join(filepath.ToSlash(rel), formats.Workspace)
-	return p == w || strings.HasPrefix(p, w+"/")
+// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel, or in its folder
+// of documents.
+func inWorkspace(specs, rel, p string) bool {
+	for _, name := range []string{formats.Workspace, specs} {
+		w := path.Join(filepath.ToSlash(rel), name)
+		if name != "" && (p == w || strings.HasPrefix(p, w+"/")) {
+			return true
+		}
+	}
+	return false
 }
 
 // changed lists the files that differ between two commits, relative to Dir of repo, sorted.

@@ -1,0 +1,108 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+)
+
+// Folders are the folders of documents, one a task, that another system keeps in From, and where they shall be: To. If
+// both are the same they are used in place.
+type Folders struct {
+	From, To  string
+	Files     []string                   // of all folders, relative to From
+	Documents map[int][]formats.Artifact // by the number of the task, where they will be
+}
+
+// kindOfFolder is the type of the documents in a folder of a task.
+var kindOfFolder = map[string]formats.ArtifactType{
+	"reports": formats.ArtifactReport, "plans": formats.ArtifactPlan, "summaries": formats.ArtifactSummary,
+	"reviews": formats.ArtifactReview,
+}
+
+// FindFolders lists what is in the folders of tasks. Links and other files that are not regular are refused.
+func FindFolders(root *os.Root, from, to string) (Folders, error) {
+	f := Folders{From: from, To: to, Documents: map[int][]formats.Artifact{}}
+	entries, err := fs.ReadDir(root.FS(), from)
+	if err != nil {
+		return f, &formats.Failure{Code: formats.CodeUsage, Message: "expected a folder of the project", Err: err}
+	}
+	for _, e := range entries {
+		number := formats.TaskOfFolder(e.Name())
+		if number == 0 || !e.IsDir() {
+			continue
+		}
+		err := fs.WalkDir(root.FS(), path.Join(from, e.Name()), func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			below := strings.TrimPrefix(name, from+"/")
+			if why := pathFault(below); why != "" || !d.Type().IsRegular() {
+				return formats.Fail(formats.CodeUsage, "move it away", "%s: expected a regular file %s", name, why)
+			}
+			f.Files = append(f.Files, below)
+			kind := kindOfFolder[path.Base(path.Dir(below))]
+			if kind != "" && strings.Count(below, "/") == 2 && path.Ext(below) == ".md" {
+				f.Documents[number] = append(f.Documents[number], formats.Artifact{Type: kind, Path: path.Join(to, below)})
+			}
+			return nil
+		})
+		if err != nil {
+			return f, ioFailure("reading", path.Join(from, e.Name()), err)
+		}
+	}
+	return f, nil
+}
+
+// moved is where a file will be.
+func (f Folders) moved(name string) string {
+	if below, ok := strings.CutPrefix(name, f.From+"/"); ok && slices.Contains(f.Files, below) {
+		return path.Join(f.To, below)
+	}
+	return name
+}
+
+// Copy copies the files to where they shall be; a file that is there with the same content stays. If one is there with
+// another content nothing is copied.
+func (f Folders) Copy(root *os.Root, dry bool) error {
+	if f.From == f.To {
+		return nil
+	}
+	data := map[string][]byte{}
+	for _, below := range f.Files {
+		text, err := readFile(root, path.Join(f.From, below), maxState)
+		if err != nil {
+			return ioFailure("reading", path.Join(f.From, below), err)
+		}
+		switch old, err := readFile(root, path.Join(f.To, below), maxState); {
+		case errors.Is(err, fs.ErrNotExist):
+			data[below] = text
+		case err != nil:
+			return ioFailure("reading", path.Join(f.To, below), err)
+		case !bytes.Equal(old, text):
+			return formats.Fail(formats.CodePrecondition, "move one of the two away, or use "+f.From+" in place: specs_dir: "+
+				f.From+" in .tercet/config.yaml", "%s is there already with another content", path.Join(f.To, below))
+		}
+	}
+	for _, below := range f.Files {
+		text, fresh := data[below]
+		if dry || !fresh {
+			continue
+		}
+		name := path.Join(f.To, below)
+		if err := atomicfile.MkdirAll(root, path.Dir(name), 0o755); err != nil {
+			return ioFailure("making", path.Dir(name), err)
+		}
+		if err := atomicfile.Create(root, name, text, 0o644); err != nil {
+			return ioFailure("writing", name, err)
+		}
+	}
+	return nil
+}
