@@ -105,9 +105,8 @@ func (c *choice) take(ctx context.Context, name string) error {
 		return formats.Fail(formats.CodeDenied, "'/agent' lists those that you can run alone",
 			"subagent %s is built in: only commands call it", name)
 	}
-	if c.info = info; info.Name == "" {
-		c.info.Name = name
-	}
+	c.info = info
+	c.info.Name = name // of a variant for a language too
 	for i := range c.prog.Args {
 		spec := &c.prog.Args[i]
 		if v := get(&c.values, spec.Name); spec.Of == c.arg && v != nil {

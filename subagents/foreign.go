@@ -106,6 +106,7 @@ func (d Definition) as(shipped Definition) Definition {
 	d = shipped
 	d.Shipped, d.File, d.Src, d.Warnings, d.Model, d.Limits = false, own.File, own.Src, own.Warnings, own.Model, own.Limits
 	d.Info.File, d.Info.Description, d.Info.Tools, d.Info.Sum = own.File, own.Info.Description, own.Info.Tools, ""
+	d.Info.Commands, d.Unfollowed = own.Info.Commands, own.Unfollowed
 	d.Info.Timeout = cmp.Or(own.Info.Timeout, d.Info.Timeout)
 	d.Facets.Persona, d.Facets.Instruction = "", own.Facets.Instruction
 	return d

@@ -6,9 +6,35 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tercet/internal/dialect"
 	"tercet/subagents"
 )
+
+// TestInPlaceOfAShippedOne: an agent that stands in the place of a shipped one has no more rights than its file grants.
+func TestInPlaceOfAShippedOne(t *testing.T) {
+	t.Parallel()
+	set, none := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, def := range defs {
+		if err := set.Add(def, none(def)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := fstest.MapFS{"implementer.md": {Data: []byte("---\nname: implementer\ndescription: d\ntools: Read, Bash(ls:*)\nhooks: {Stop: []}\n---\nDo it.\n")}}
+	place := dialect.Place{Dialect: dialect.Claude, Scope: dialect.Project, Dir: "own", Label: "own", Agents: true}
+	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, none); err != nil {
+		t.Fatal(err)
+	}
+	def, _, _ := set.Lookup("implementer", "")
+	if d := cmp.Diff([]string{"ls *"}, def.Info.Commands); d != "" || len(def.Unfollowed) != 2 || def.File != "own/implementer.md" {
+		t.Errorf("commands of %s (-want +got)\n%s and %q is not followed", def.File, d, def.Unfollowed)
+	}
+}
 
 // TestAddForeign: agents of other tools come in by their names, and a name that is there already is never taken.
 func TestAddForeign(t *testing.T) {

@@ -264,6 +264,8 @@ func (d drive) more(code func(formats.Code, int) func(*testing.T, drive, played)
 		}},
 		{"nothing granted", scene{scenario: "grabs"}, d.offered(nil)},
 		{"all granted", scene{scenario: "grabs", tools: []string{"write", "shell", "net"}}, d.offered([]string{"write", "shell", "net"})},
+		{"other commands granted", scene{scenario: "listed", tools: []string{"shell"}, info: func(i *formats.AgentInfo) { i.Commands = []string{"git *"} }}, touched(false)},
+		{"some commands granted", scene{scenario: "listed", tools: []string{"shell", "write"}, info: func(i *formats.AgentInfo) { i.Commands = []string{"touch *"} }}, touched(true)},
 		{"hosts", scene{scenario: "document", hosts: true}, func(t *testing.T, d drive, p played) {
 			t.Helper()
 			completed("did it")(t, d, p)
@@ -274,6 +276,18 @@ func (d drive) more(code func(formats.Code, int) func(*testing.T, drive, played)
 				t.Errorf("spoke to %v, want loopback alone", found)
 			}
 		}},
+	}
+}
+
+// touched looks whether a command ran. codex has a shell always; whoever cannot be held to some commands runs none.
+func touched(granted bool) func(*testing.T, drive, played) {
+	return func(t *testing.T, d drive, p played) {
+		t.Helper()
+		_, err := os.Stat(filepath.Join(p.dir, "made.txt"))
+		want := granted && d.driver.Parts && d.speaker.Driver.Name == ""
+		if ran := err == nil; ran != want && d.driver.Name != "codex" {
+			t.Errorf("the command ran: %v, want %v", ran, want)
+		}
 	}
 }
 

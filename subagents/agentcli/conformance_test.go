@@ -181,6 +181,7 @@ func scripts(server func() string) map[string]modelserver.Script {
 		"dials": steps(func(t turn, _, _, _ string) reply {
 			return t.Shell("curl -s " + modelserver.Base(server(), "fetched", t.Key) + "/page")
 		}, write(toReturn, ok), done),
+		"listed": steps(func(t turn, _, _, dir string) reply { return grab(t, "shell", "touch "+dir+"/made.txt") }, write(toReturn, ok), done),
 		"grabs": steps(func(t turn, _, out, _ string) reply { return grab(t, "shell", "echo 42 > "+out+"/r.md") },
 			func(t turn, _, _, _ string) reply {
 				return grab(t, "net", modelserver.Base(server(), "fetched", t.Key)+"/page")
