@@ -86,6 +86,9 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 		return o
 	}
 	e, as, was := parsed(o), form.Get("as"), form.Get("was")
+	if !as.Is(jsonx.Dict) || !was.Is(jsonx.Dict) {
+		return o // not as it was written here
+	}
 	now, theirs, kept := map[string]any{}, map[string]bool{}, true
 	for i := range e.Members {
 		now[e.Members[i].Key] = e.Members[i].Value
@@ -171,10 +174,10 @@ type formed struct {
 // projects reads a list of the other shape.
 func (m *Import) projects(list string, status formats.TaskStatus) {
 	v := m.tree.Get(list)
-	if !v.Is(jsonx.Array) || status != "" && len(v.Elems) == 0 {
+	if !v.Is(jsonx.Array) {
 		return
 	}
-	if status != "" {
+	if status != "" && len(v.Elems) > 0 {
 		m.find(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
 	}
 	first, numbers := len(m.tasks), []any{}
@@ -257,10 +260,11 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	file, given := new(jsonx.Object), map[string]any{}
 	if ofTheirs {
 		form = form.Get("archive")
-		if members = form.Get("members"); form == nil {
+		order := form.Get("order")
+		if members = form.Get("members"); !order.Is(jsonx.Dict) || len(order.Members) == 0 {
 			return nil, formats.Fail(formats.CodeNotFound, "leave --archive out", "no archive of another system was imported")
 		}
-		given[form.Get("order").Members[0].Key] = lists[ofArchive]
+		given[order.Members[0].Key] = lists[ofArchive]
 	} else {
 		given[listActive], given["next_project_number"] = lists[listActive], d.NextNumber
 		if as, ok := form.Get("as").Int(); ok && int(as) == d.NextNumber {

@@ -415,6 +415,9 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(projects), true)
 	f.Add([]byte(`{"tasks": [{"number": 1, "title": "a", "status": "done",},]}`), true)
 	f.Add([]byte(`{"number": 1} {"number": 2}`), true)
+	f.Add([]byte(`{"completed_projects": []}`), false)
+	f.Add([]byte(`{"active_projects": [{"project_number": 1, "status": "planned", "imported_form": {}}], "imported_form": {"archive": {"order": 1}}}`), false)
+	f.Add([]byte(`{"version": "1", "tasks": [{"number": 1, "title": "a", "status": "planned", "imported_form": {"as": 1, "keys": {}}}], "imported_form": []}`), false)
 	f.Add([]byte(`{"a": "\`), false)
 	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
 	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
@@ -434,5 +437,11 @@ func FuzzImport(f *testing.F) {
 			return
 		}
 		w.healthy()
+		for _, theirs := range []bool{false, true} {
+			out, err := w.r.Export(t.Context(), state.ShapeProjects, theirs)
+			if err != nil && formats.CodeOf(err) != formats.CodeNotFound || err == nil && !json.Valid(out) {
+				t.Errorf("export of %q = %v, %s", src, err, out)
+			}
+		}
 	})
 }

@@ -68,6 +68,7 @@ var answers = []answered{
 	{"state transitions", "", "tercet.transitions/1", 0, ""},
 	{"state history", "1", "tercet.state-history/1", 0, ""},
 	{"state diff", "1", "tercet.state-diff/1", 0, ""},
+	{"state graph", "", "tercet.state-graph/1", 0, ""},
 	{"state layout", "lines", "tercet.task/1", 0, ""},
 	{"state adopt", "", returned, 0, ""},
 	{"state restore", "", returned, 0, ""},
@@ -122,6 +123,7 @@ var answers = []answered{
 	{"prompt", "planner", "tercet.prompt/1", 0, ""},
 	{"config list", "", "tercet.config/1", 0, ""},
 	{"format check", "--profile plan @wrong.md", "tercet.format-check/1", 65, ""},
+	{"format check --fix", "--dry-run --profile plan @wrong.md", "tercet.format-check/1", 65, ""},
 	{"result parse", "@return.json", "tercet.result/1", 0, ""},
 	{"exit-codes", "", "tercet.exit-codes/1", 0, ""},
 	{"version", "", "tercet.version/1", 0, ""},
@@ -226,6 +228,7 @@ var documents = map[string][]any{
 	}{}},
 	"tercet.state-history/1": {struct{ Entries []state.Entry }{}},
 	"tercet.state-diff/1":    {struct{ Differences []state.Difference }{}},
+	"tercet.state-graph/1":   {struct{ Format, Text string }{}},
 	"tercet.state-import/1": {struct {
 		File, Shape string
 		Tasks       int
@@ -364,6 +367,9 @@ var documents = map[string][]any{
 	"tercet.format-check/1": {struct {
 		Profile     string
 		Diagnostics []diagnostic
+		Fixed       int    `json:",omitempty"`
+		Written     bool   `json:",omitempty"`
+		Diff        string `json:",omitempty"`
 	}{}},
 	"tercet.result/1": {struct {
 		formats.Result

@@ -43,6 +43,9 @@ var stateVerbs = []verb{
 		make: stateExport,
 	},
 	{
+		use: "graph", short: "draw the tasks and what they depend on", args: none, needs: aWorkspace, make: stateGraph,
+	},
+	{
 		use: "layout lines|pretty", short: "lay state.json out with one task a line, or one member a line",
 		args: one, make: stateLayout,
 	},
@@ -167,6 +170,22 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 		out, err := c.reader.Export(c.ctx, *shape, *theirs)
 		if err == nil {
 			c.term.raw(out)
+		}
+		return err
+	}
+}
+
+// stateGraph draws the tasks.
+func stateGraph(cmd *cobra.Command, _ *app) run {
+	format := cmd.Flags().String("format", state.GraphMermaid, "dot or mermaid")
+	return func(c call) error {
+		doc, err := c.reader.Doc(c.ctx)
+		if err != nil {
+			return err
+		}
+		text, err := state.Graph(doc.Tasks, *format)
+		if err == nil && !c.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
+			c.term.raw([]byte(plain.Passage(text)))
 		}
 		return err
 	}

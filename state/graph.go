@@ -1,0 +1,73 @@
+package state
+
+import (
+	"fmt"
+	"strings"
+
+	"tercet/formats"
+)
+
+// The forms of a drawing of tasks.
+const (
+	GraphDot     = "dot"
+	GraphMermaid = "mermaid"
+)
+
+// Graph draws tasks with an arrow from each to those that depend on it, and a broken one to the task that it is part
+// of. A task that something refers to and that is not among them has its number alone.
+func Graph(tasks []formats.Task, format string) (string, error) {
+	dot := format == GraphDot
+	if _, err := formats.OneOf("--format dot, mermaid", format, []string{GraphDot, GraphMermaid}); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	known := map[int]bool{}
+	node := func(n int, lines ...string) {
+		known[n] = true
+		if dot {
+			text := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
+			fmt.Fprintf(&b, "  t%d [label=\"%s\"];\n", n, strings.Join([]string{text(lines[0]), text(lines[1])}, `\n`))
+			return
+		}
+		// Characters that mean something there are entities.
+		text := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;").Replace
+		fmt.Fprintf(&b, "  t%d[\"%s<br/><i>%s</i>\"]\n", n, text(lines[0]), text(lines[1]))
+	}
+	edge := func(from, to int, part bool) {
+		arrow, style := "-->", ""
+		if part {
+			arrow, style = "-.->", " [style=dashed]"
+		}
+		if dot {
+			arrow = "->"
+		} else {
+			style = ""
+		}
+		fmt.Fprintf(&b, "  t%d %s t%d%s\n", from, arrow, to, style)
+	}
+	b.WriteString(map[bool]string{
+		true: "digraph tasks {\n  rankdir=LR;\n  node [shape=box];\n", false: "flowchart LR\n",
+	}[dot])
+	for i := range tasks {
+		node(tasks[i].Number, number(tasks[i].Number)+" "+tasks[i].Title, tasks[i].Status.String())
+	}
+	refer := func(n int) int {
+		if !known[n] {
+			node(n, number(n), "archived")
+		}
+		return n
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		for _, n := range t.Dependencies {
+			edge(refer(n), t.Number, false)
+		}
+		if t.Parent != nil {
+			edge(t.Number, refer(*t.Parent), true)
+		}
+	}
+	if dot {
+		b.WriteString("}\n")
+	}
+	return b.String(), nil
+}
