@@ -70,7 +70,7 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 func Finish(root *os.Root, key []byte) (pack string, err error) {
 	data, err := root.ReadFile(PendingFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", atomicfile.Sweep(root, formats.Workspace, path.Base(PendingFile))
 	}
 	var p pending
 	if err == nil {

@@ -95,17 +95,25 @@ func Load(project fs.FS) (Record, error) {
 		return r, f
 	}
 	for i, p := range r.Packs {
-		at := v.Get("packs").Elems[i]
+		at := elem(v, "packs", i)
 		if !IsName(p.Name) || slices.ContainsFunc(r.Packs[:i], func(o Installed) bool { return o.Name == p.Name }) {
 			return r, bad(at.Start, "expected the name of one pack, got %q", p.Name)
 		}
 		for n, f := range p.Files {
 			if !placed(p.Name, f.Path) || !hashForm().MatchString(f.SHA256) {
-				return r, bad(at.Get("files").Elems[n].Start, "expected a file of the pack and its sha256, got %q", f.Path)
+				return r, bad(elem(at, "files", n).Start, "expected a file of the pack and its sha256, got %q", f.Path)
 			}
 		}
 	}
 	return r, nil
+}
+
+// elem is an element of a list of an object, for its place; a key in other letters has none.
+func elem(v *jsonx.Value, key string, i int) *jsonx.Value {
+	if list := v.Get(key); list != nil && i < len(list.Elems) {
+		return list.Elems[i]
+	}
+	return &jsonx.Value{}
 }
 
 // placed tells whether a path is one that a pack may have in a workspace.
