@@ -102,7 +102,7 @@ func formatCheck(cmd *cobra.Command, _ *app) run {
 		case profile == profileSecrets:
 			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
 		case profile == profileTemplate:
-			bad.Of, bad.List = formats.CodeValidationFailed, builtin.CheckTemplate(c.args[0], src)
+			bad.Of, bad.List = formats.CodeInvalidReturn, builtin.CheckTemplate(c.args[0], src)
 		case slices.Contains(formats.FileProfiles(), profile):
 			bad.List = lint.Check(c.library, c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
