@@ -128,12 +128,13 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	return kind
 }
 
-// moves tells whether an artifact is documentation that lies in the folder for documents and belongs under docs/ of the
-// tree. Only a contract that names documentation has such.
+// moves tells whether an artifact is documentation that lies in the folder for documents and belongs into a folder docs of
+// the tree. Only a contract that names documentation has such.
 func (g *delegation) moves(a formats.Artifact) bool {
 	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow || pathProblem(a.Path) != "" ||
 		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool { return s.Type == a.Type }) ||
-		strings.Contains(a.Path, "/") && !strings.HasPrefix(path.Clean(a.Path), docsFolder+"/") {
+		strings.HasPrefix(a.Path, ".") ||
+		strings.Contains(a.Path, "/") && !strings.Contains("/"+a.Path, "/"+docsFolder+"/") {
 		return false
 	}
 	_, err := g.folder.out.Lstat(filepath.FromSlash(a.Path))

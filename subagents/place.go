@@ -77,7 +77,7 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 		return "", onFile("open", g.req.Dir, err)
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
-	if to = name; !strings.HasPrefix(name, docsFolder+"/") {
+	if to = name; !strings.Contains(name, "/") {
 		to = docsFolder + "/" + name
 		_, there := tree.Lstat(filepath.FromSlash(to))
 		if _, err := tree.Lstat(name); err == nil && errors.Is(there, fs.ErrNotExist) {

@@ -257,6 +257,8 @@ func TestBareNames(t *testing.T) {
 		{"documentation of the contract", "out/SPEC.md", formats.ArtifactDocumentation, documented, "documentation docs/SPEC.md"},
 		{"documentation that guesses as a report", "out/RESEARCH_RESULT.md", formats.ArtifactReport, documented, "documentation docs/RESEARCH_RESULT.md"},
 		{"documentation in a folder", "out/docs/deliverables/x/hld.en.md", formats.ArtifactDocumentation, documented, "documentation docs/deliverables/x/hld.en.md"},
+		{"documentation of a part of the project", "out/parts/a/docs/hld.en.md", formats.ArtifactDocumentation, documented, "documentation parts/a/docs/hld.en.md"},
+		{"documentation of git", "out/.git/docs/x.md", formats.ArtifactDocumentation, documented, `artifact ".git/docs/x.md" is not in the tree`},
 		{"documentation at the top of the project", "out/TOP.md", formats.ArtifactDocumentation, documented, "documentation TOP.md"},
 		{"documentation elsewhere", "out/.github/x.md", formats.ArtifactDocumentation, documented, `artifact ".github/x.md" is not in the tree`},
 		{"code", "a.go", formats.ArtifactImplementation, formats.AgentInfo{}, "implementation a.go"},

@@ -53,7 +53,7 @@ handover-author | W rw | success, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE
 api-reference-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, ENDPOINT_COUNT i |
 ops-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON? |
 user-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, UC_COUNT i, HAS_UI_SPEC b |
-document-writer | W r | success | |`
+document-writer | W r | success, blocked | TEMPLATE_USED?, TEMPLATE_VERSION?, SKIPPED_SECTIONS? l |`
 
 // TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as it is.
 func TestFlows(t *testing.T) {
