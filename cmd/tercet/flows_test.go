@@ -64,7 +64,7 @@ func TestFlows(t *testing.T) {
 	w.add(os.DirFS(flows))
 	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
 	args := []string{"test"}
-	for _, name := range []string{"analyst", "operations-full", "written-delivery", "written-discovery", "written-doc", "written-maintenance"} {
+	for _, name := range []string{"analyst", "discovery-nobody", "operations-full", "written-delivery", "written-discovery", "written-doc", "written-maintenance"} {
 		name += ".json"
 		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(flows+"/tests"), name))
 		args = append(args, name)

@@ -104,6 +104,9 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		if d, ok := w.cast.Answer(g); ok {
 			return d, nil
 		}
+		if !test.Yes {
+			return formats.Decision{}, &formats.GateOpenError{Gate: g}
+		}
 		return byItself(g)
 	}
 	w.cfg.Docs, w.cfg.AutoApprove = flowDocs{docs{w.world}}, test.Yes
