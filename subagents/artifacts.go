@@ -128,8 +128,8 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	return kind
 }
 
-// moves tells whether an artifact is documentation that lies in the folder for documents and belongs into a folder docs of
-// the tree. Only a contract that names documentation has such.
+// moves tells whether an artifact is documentation that lies in the folder for documents and belongs into a folder docs
+// of the tree. Only a contract that names documentation has such.
 func (g *delegation) moves(a formats.Artifact) bool {
 	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow || pathProblem(a.Path) != "" ||
 		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool { return s.Type == a.Type }) ||
