@@ -144,12 +144,17 @@ func (p *planner) done(from *Pack) (Plan, error) {
 
 // MayAdd refuses a pack that is there, and one that needs a newer version of tercet.
 func MayAdd(r Record, p Pack, version string) error {
+	if _, ok := r.Find(p.Name); ok {
+		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name, "pack %s is installed already", p.Name)
+	}
+	return MayUse(p, version)
+}
+
+// MayUse refuses a pack that needs a newer version of tercet.
+func MayUse(p Pack, version string) error {
 	if Newer(p.Needs, version) {
 		return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
 			"pack %s needs tercet %s, and this is %s", p.Name, p.Needs, version)
-	}
-	if _, ok := r.Find(p.Name); ok {
-		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name, "pack %s is installed already", p.Name)
 	}
 	return nil
 }

@@ -180,9 +180,8 @@ var documents = map[string][]any{
 			Subagents      []packAgent
 		}{},
 		struct {
-			Pack   packs.Installed
-			Steps  []packs.Step
-			DryRun bool
+			Changes []packChange
+			DryRun  bool
 		}{},
 	},
 	"tercet.test/1": {struct {

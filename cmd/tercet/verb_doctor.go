@@ -29,7 +29,8 @@ func doctor(c call) error {
 			Alive: stateConfig(c.root, c.dir, 0, nil).Alive, Keep: runs{c.world}.kept(), Table: c.table, Library: c.library,
 			May: p.May, Inside: c.insideRun(),
 		}
-		list = slices.Concat(list, w.Look(c.ctx), checkup.Agents(replaced(c.set), c.agentNotes, subagents.OfNames))
+		list = slices.Concat(list, w.Look(c.ctx), checkup.Packs(c.root.FS(), shelf{c}.shippedPacks()),
+			checkup.Agents(replaced(c.set), c.agentNotes, subagents.OfNames))
 	} else {
 		list = append(list, checkup.Finding{
 			Name: "workspace", Grade: checkup.Warning, Text: "none here or above", Fix: "run tercet init",

@@ -50,7 +50,11 @@ does not read these files as commands.`
 		}
 		if !c.document("tercet.export/1", fields{"for": *of, "dry_run": *dry, "files": changes}) {
 			for _, one := range changes {
-				c.term.answer("%-9s %s%s", one.Did, one.File, prefixed(": ", one.Why))
+				did := one.Did
+				if *dry && (did == shims.Written || did == shims.Removed) {
+					did = "would be " + did
+				}
+				c.term.answer("%-9s %s%s", did, one.File, prefixed(": ", one.Why))
 			}
 			if *dry {
 				c.term.note("nothing was written: --dry-run")

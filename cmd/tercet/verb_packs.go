@@ -132,6 +132,18 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 	return found{p, address, commit}, err
 }
 
+// shippedPacks are the versions of the packs that tercet brings along.
+func (w shelf) shippedPacks() map[string]string {
+	out := map[string]string{}
+	entries, _ := fs.ReadDir(templates.Packs(), ".") //nolint:errcheck // they are a part of the program
+	for _, e := range entries {
+		if p, err := w.findPack(w.ctx, e.Name()); err == nil {
+			out[p.Name] = p.Version
+		}
+	}
+	return out
+}
+
 // packRow is a pack in the list, of the workspace or of tercet.
 type packRow struct {
 	Name      string                 `json:"name"`
@@ -146,17 +158,12 @@ type packRow struct {
 // packRows are the packs of tercet and of the workspace.
 func (w shelf) packRows() ([]packRow, error) {
 	record, err := packs.Load(w.root.FS())
-	entries, failed := fs.ReadDir(templates.Packs(), ".")
-	if err = errors.Join(err, failed); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	rows := map[string]packRow{}
-	for _, e := range entries {
-		p, err := w.findPack(w.ctx, e.Name())
-		if err != nil {
-			return nil, err
-		}
-		rows[p.Name] = packRow{Name: p.Name, Version: p.Version, Source: packs.Builtin}
+	for name, version := range w.shippedPacks() {
+		rows[name] = packRow{Name: name, Version: version, Source: packs.Builtin}
 	}
 	for _, i := range record.Packs {
 		row := packRow{Name: i.Name, Version: i.Version, Source: i.Source, Commit: i.Commit, Installed: true}
@@ -273,27 +280,47 @@ func (w shelf) finishPack() {
 	}
 }
 
-// makeChange shows a plan and makes it, and ends with what is to be agreed to.
-func (w shelf) makeChange(p packs.Plan, dry bool) error {
-	if !dry {
-		if err := p.Apply(w.root, w.packKey()); err != nil {
-			return err
-		}
-	}
-	gone := p.Pack.Files == nil
-	p.Pack.Files = nonNil(p.Pack.Files)
-	if !w.document("tercet.pack/1", fields{"pack": p.Pack, "steps": nonNil(p.Steps), "dry_run": dry}) {
-		for _, s := range p.Steps {
-			if s.Action != packs.Kept || gone {
-				w.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+// packChange is what was done with a pack.
+type packChange struct {
+	Pack  packs.Installed `json:"pack"`
+	Steps []packs.Step    `json:"steps"`
+}
+
+// makeChanges makes the changes that are planned, one after the other, shows them, and ends with what is to be agreed to.
+func (w shelf) makeChanges(dry bool, names []string, plan func(packs.Record, string) (packs.Plan, error)) error {
+	conflicts, changes := false, []packChange{}
+	err := w.changePack(func(record packs.Record) error {
+		for _, name := range names {
+			p, err := plan(record, name)
+			if err == nil && !dry {
+				if err = p.Apply(w.root, w.packKey()); err == nil {
+					record, err = packs.Load(w.root.FS())
+				}
+			}
+			if err != nil {
+				return err
+			}
+			conflicts = conflicts || p.Conflicts()
+			gone := p.Pack.Files == nil
+			p.Pack.Files = nonNil(p.Pack.Files)
+			changes = append(changes, packChange{p.Pack, nonNil(p.Steps)})
+			for _, s := range p.Steps {
+				if !w.flags.json && (s.Action != packs.Kept || gone) {
+					w.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+				}
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	w.document("tercet.pack/1", fields{"changes": changes, "dry_run": dry})
 	if dry {
 		w.term.note("nothing was written")
 		return nil
 	}
-	if err := w.agreeToPack(); err != nil || !p.Conflicts() {
+	if err := w.agreeToPack(); err != nil || !conflicts {
 		return err
 	}
 	return shown{3}
@@ -322,22 +349,18 @@ func (w shelf) agreeToPack() error {
 func addPack(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
 	return shelved(func(c shelf) error {
-		return c.changePack(func(record packs.Record) error {
-			from, err := c.findPack(c.ctx, c.args[0])
-			if err != nil {
-				return err
+		return c.makeChanges(*dry, c.args, func(record packs.Record, name string) (p packs.Plan, err error) {
+			from, err := c.findPack(c.ctx, name)
+			if err == nil {
+				err = packs.MayAdd(record, from.Pack, version)
 			}
-			if err := packs.MayAdd(record, from.Pack, version); err != nil {
-				return err
+			if err == nil {
+				p, err = packs.Add(c.root.FS(), record, from.Pack, from.Source, from.Commit)
 			}
-			p, err := packs.Add(c.root.FS(), record, from.Pack, from.Source, from.Commit)
 			if err == nil && !*dry {
 				err = c.settle(&p)
 			}
-			if err != nil {
-				return err
-			}
-			return c.makeChange(p, *dry)
+			return p, err
 		})
 	})
 }
@@ -384,48 +407,39 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 				}
 			}
 		}
-		var last error
-		for _, name := range names {
-			if err := c.updatePack(name, *prune, *dry); errors.As(err, new(shown)) {
-				last = err
-			} else if err != nil {
-				return err
-			}
-		}
-		return last
+		return c.makeChanges(*dry, names, func(record packs.Record, name string) (packs.Plan, error) {
+			return c.updatePack(record, name, *prune)
+		})
 	})
 }
 
-func (w shelf) updatePack(name string, prune, dry bool) error {
-	return w.changePack(func(record packs.Record) error {
-		name, ref, _ := strings.Cut(name, "@")
-		old, ok := record.Find(name)
-		if !ok {
-			return notInstalled(name)
-		}
-		source := filepath.Join(w.dir, filepath.FromSlash(old.Source))
-		switch {
-		case old.Source == packs.Builtin:
-			source = old.Name
-		case old.Commit != "" && ref == "":
-			return usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
-		case old.Commit != "":
-			source = old.Source + "@" + ref
-		}
-		from, err := w.findPack(w.ctx, source)
-		if err == nil && from.Name != old.Name {
-			err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s",
-				source, from.Name, old.Name)
-		}
-		if err != nil {
-			return err
-		}
-		p, err := packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
-		if err != nil {
-			return err
-		}
-		return w.makeChange(p, dry)
-	})
+func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.Plan, error) {
+	name, ref, _ := strings.Cut(name, "@")
+	old, ok := record.Find(name)
+	if !ok {
+		return packs.Plan{}, notInstalled(name)
+	}
+	source := filepath.Join(w.dir, filepath.FromSlash(old.Source))
+	switch {
+	case old.Source == packs.Builtin:
+		source = old.Name
+	case old.Commit != "" && ref == "":
+		return packs.Plan{}, usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
+	case old.Commit != "":
+		source = old.Source + "@" + ref
+	}
+	from, err := w.findPack(w.ctx, source)
+	if err == nil && from.Name != old.Name {
+		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s",
+			source, from.Name, old.Name)
+	}
+	if err == nil {
+		err = packs.MayUse(from.Pack, version)
+	}
+	if err != nil {
+		return packs.Plan{}, err
+	}
+	return packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
 }
 
 func notInstalled(name string) error {
@@ -433,16 +447,12 @@ func notInstalled(name string) error {
 }
 
 func removePack(c shelf) error {
-	return c.changePack(func(record packs.Record) error {
-		old, ok := record.Find(c.args[0])
+	return c.makeChanges(false, c.args, func(record packs.Record, name string) (packs.Plan, error) {
+		old, ok := record.Find(name)
 		if !ok {
-			return notInstalled(c.args[0])
+			return packs.Plan{}, notInstalled(name)
 		}
-		p, err := packs.Remove(c.root.FS(), record, old)
-		if err != nil {
-			return err
-		}
-		return c.makeChange(p, false)
+		return packs.Remove(c.root.FS(), record, old)
 	})
 }
 
