@@ -286,7 +286,7 @@ type packChange struct {
 	Steps []packs.Step    `json:"steps"`
 }
 
-// makeChanges makes the changes that are planned, one after the other, shows them, and ends with what is to be agreed to.
+// makeChanges makes what is planned, one after the other, shows it, and ends with what is to be agreed to.
 func (w shelf) makeChanges(dry bool, names []string, plan func(packs.Record, string) (packs.Plan, error)) error {
 	conflicts, changes := false, []packChange{}
 	err := w.changePack(func(record packs.Record) error {
