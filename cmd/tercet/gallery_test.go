@@ -20,7 +20,7 @@ func TestGallery(t *testing.T) {
 		t.Skip("runs the program in many processes")
 	}
 	const pack = "../../templates/packs/gallery"
-	guide, err := os.ReadFile("../../docs/guide/8-gallery.md")
+	guide, err := os.ReadFile("../../docs/guide/9-gallery.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestGallery(t *testing.T) {
 			t.Errorf("the tests of /%s leave steps out:\n%s", name, out)
 		}
 		if !strings.Contains(string(guide), "`/"+name) {
-			t.Errorf("docs/guide/8-gallery.md does not name /%s", name)
+			t.Errorf("docs/guide/9-gallery.md does not name /%s", name)
 		}
 	}
 }
