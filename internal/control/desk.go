@@ -137,19 +137,40 @@ func (d *Desk) Open(ctx context.Context, id string, who any, stay bool, ready fu
 			err = ready(dir)
 		}
 		return err
-	}), past, who, stay)
+	}, show(d.Root, journal.NewTasks(id, past), d.Tell)), past, who, stay)
 	d.with(id, func(r *run) { r.ledger, r.past = l, nil })
 	return l
 }
 
-func (d *Desk) writer(id string, ready func(dir string) error) *journal.Writer {
+// show keeps the view of a run's tasks up to date. It never fails a run: what goes wrong is told once.
+func show(root *os.Root, tasks *journal.Tasks, tell func(format string, args ...any)) func(journal.Record) {
+	const name = formats.Workspace + "/" + journal.TasksName
+	swept, told := false, false
+	return func(r journal.Record) {
+		tasks.Add(r)
+		text, news := tasks.View()
+		if !news {
+			return
+		}
+		err := atomicfile.WriteLoose(root, name, []byte(text), 0o644)
+		if !swept { // what a killed process left of it
+			swept, err = true, errors.Join(err, atomicfile.Sweep(root, formats.Workspace, journal.TasksName))
+		}
+		if err != nil && !told {
+			told = true
+			tell("warning: %s was not written: %s", name, err)
+		}
+	}
+}
+
+func (d *Desk) writer(id string, ready func(dir string) error, each func(journal.Record)) *journal.Writer {
 	dir := path.Join(journal.Folder, id)
 	w := journal.New(func() (*os.Root, error) {
 		if err := ready(dir); err != nil {
 			return nil, err
 		}
 		return d.Root.OpenRoot(dir)
-	}, journal.Options{Clock: d.Clock.Now, Sync: true, Mask: d.Mask, Key: d.Key(id)})
+	}, journal.Options{Clock: d.Clock.Now, Sync: true, Mask: d.Mask, Key: d.Key(id), Each: each})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journals = append(d.journals, w)
@@ -158,7 +179,7 @@ func (d *Desk) writer(id string, ready func(dir string) error) *journal.Writer {
 
 // Add makes an entry of the person's in the journal of a run that was taken.
 func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
-	err := d.writer(id, func(string) error { return nil }).Append(ctx, e)
+	err := d.writer(id, func(string) error { return nil }, nil).Append(ctx, e)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@
 // from damage anywhere else, which is an error with its line. Values that look like secrets are masked before they are
 // written.
 //
-// It will not interpret entries, decide what to do next, lock, or write anything but the journal of one run.
+// It will not decide what to do next, lock, or write anything but the journal of one run.
 //
 // Concurrency: a Writer may be used by any number of goroutines; there may be one Writer of a run at a time. A Masker
-// is immutable after NewMasker. Read is pure.
+// is immutable after NewMasker. Read is pure. Tasks belongs to one goroutine or to one Writer, which tells it in order.
 package journal

@@ -337,6 +337,7 @@ func FuzzReadJournal(f *testing.F) {
 		case len(records) > bytes.Count(data, []byte("\n")):
 			t.Fatalf("Read(%q) gives %d records, more than lines", data, len(records))
 		}
+		journal.NewTasks("r1", records).View()
 	})
 }
 

@@ -36,6 +36,7 @@ type Options struct {
 	Sync  bool             // fsync after each entry
 	Key   []byte           // makes the mac of each line, so that who does not have it writes none; nil: lines have none
 	Mask  *Masker          // nil: NewMasker()
+	Each  func(Record)     // is told of each entry that is on the disk, in their order; nil: nobody
 }
 
 // Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same
@@ -84,7 +85,8 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 			return err
 		}
 	}
-	line, sha, err := encode(Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e}, w.opts.Key)
+	r := Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e}
+	line, sha, err := encode(r, w.opts.Key)
 	if err != nil {
 		return err
 	}
@@ -98,6 +100,9 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	w.size += len(line)
 	w.seq++
 	w.last = sha
+	if w.opts.Each != nil {
+		w.opts.Each(r)
+	}
 	return nil
 }
 

@@ -1,0 +1,289 @@
+package journal
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"tercet/formats"
+)
+
+// TasksName is the file of the workspace that shows the tasks of a flow.
+const TasksName = "TASK.md"
+
+const (
+	maxTasks   = 500 // of one list, that are shown
+	maxCommits = 10  // that are shown
+	designName = "ARCHITECTURE.md"
+)
+
+// Tasks is the view of one run of a flow: a fold over its journal. A flow is a command with tiers. Its tasks are what a
+// loop goes through, if each element has a name; without such a loop, what a subagent gets as `task`. Any other run has
+// no view.
+type Tasks struct {
+	run     string
+	flow    string // empty: the command is none
+	phase   string
+	status  string
+	reason  string // why it does not go on
+	over    bool
+	source  string
+	since   time.Time // of source
+	updated time.Time
+	lists   []*taskList // of one step, by its visits
+	commits []string
+	shown   string
+}
+
+// taskList is one visit of the step that works through tasks.
+type taskList struct {
+	step  string // its path
+	loop  bool
+	tasks []task
+	// beside: two elements ran at one time, so that none is known to be done before all are.
+	beside, over bool
+	begun        int // how many elements
+}
+
+type task struct {
+	Name   string   `json:"name"`
+	Files  []string `json:"files"`
+	Done   bool     `json:"done"`
+	open   string   // the step of it that runs
+	passed bool     // its last step did
+}
+
+// NewTasks begins with what a run did before.
+func NewTasks(run string, past []Record) *Tasks {
+	t := &Tasks{run: run}
+	for _, r := range course(past) {
+		t.Add(r)
+	}
+	return t
+}
+
+// Add takes the next record.
+func (t *Tasks) Add(r Record) {
+	if t.updated = r.Time; r.Type == formats.EntryRunStarted && t.status == "" {
+		t.start(r)
+	}
+	if t.flow == "" {
+		return
+	}
+	switch r.Type { //nolint:exhaustive // the others change nothing
+	case formats.EntryStepScheduled:
+		t.phase = r.Step[:max(0, strings.IndexByte(r.Step, visitMark))]
+		t.begin(r.Step)
+	case formats.EntryLoopEntered:
+		var data struct{ Items []task }
+		if json.Unmarshal(r.Raw(), &data) == nil {
+			t.enter(&taskList{step: r.Step, loop: true, tasks: data.Items})
+		}
+	case formats.EntryDelegationStarted:
+		var data struct{ Input struct{ Task task } }
+		if json.Unmarshal(r.Raw(), &data) == nil {
+			t.enter(&taskList{step: r.Step, tasks: []task{data.Input.Task}, begun: 1})
+		}
+	case formats.EntryDelegationResult:
+		t.result(r)
+	case formats.EntryStepFinished:
+		t.finish(r)
+	case formats.EntrySuspended:
+		var data formats.Suspended
+		if json.Unmarshal(r.Raw(), &data) == nil {
+			t.status, t.reason = "suspended", cmp.Or(data.Question, data.Why, "it was paused")
+		}
+	case formats.EntryStopped:
+		t.status, t.reason = "stopped", "it was stopped"
+	case formats.EntryResumed:
+		t.status, t.reason = "running", ""
+	case formats.EntryRunFinished:
+		var data struct{ Status string }
+		if t.over = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil; t.over {
+			t.status, t.reason = data.Status, ""
+		}
+	}
+}
+
+func (t *Tasks) start(r Record) {
+	begun, err := Begun([]Record{r})
+	if err != nil {
+		return
+	}
+	t.status = "running"
+	if _, tiers := begun.Args["tier"]; tiers {
+		t.flow, _, _ = strings.Cut(begun.Line, " ")
+	}
+	for _, seen := range begun.Seen {
+		if doc, ok := seen.Value.(map[string]any); ok && doc["profile"] == formats.ProfileArchitecture {
+			if name, ok := doc["path"].(string); ok {
+				t.source, t.since = name, begun.At
+			}
+		}
+	}
+}
+
+// enter takes a list whose tasks all have names. Those of another loop take the place of what was listed, those of
+// another step that is none do not.
+func (t *Tasks) enter(l *taskList) {
+	unnamed := func(x task) bool { return x.Name == "" }
+	if len(l.tasks) == 0 || slices.ContainsFunc(l.tasks, unnamed) {
+		return
+	}
+	if len(t.lists) > 0 {
+		last := t.lists[len(t.lists)-1]
+		same := plainStep(last.step) == plainStep(l.step)
+		switch inside := strings.HasPrefix(l.step, last.step+"["); {
+		case last.step == l.step, inside, !same && !l.loop:
+			return
+		case !same:
+			t.lists = nil
+		}
+	}
+	t.lists = append(t.lists, l)
+}
+
+// element is the task to which a step belongs that stands right in the body of its loop, and its place.
+func (t *Tasks) element(step string) (l *taskList, i int) {
+	for _, l := range t.lists {
+		rest, ok := strings.CutPrefix(step, l.step+"[")
+		if !ok || strings.Count(rest, "/") != 1 {
+			continue
+		}
+		if _, err := fmt.Sscanf(rest, "%d]/", &i); err == nil && i >= 0 && i < len(l.tasks) {
+			return l, i
+		}
+	}
+	return nil, 0
+}
+
+func (t *Tasks) begin(step string) {
+	l, i := t.element(step)
+	if l == nil {
+		return
+	}
+	for j := range l.tasks {
+		l.beside = l.beside || j != i && l.tasks[j].open != ""
+	}
+	l.begun = max(l.begun, i+1)
+	l.tasks[i].open, l.tasks[i].passed = step, false
+}
+
+func (t *Tasks) finish(r Record) {
+	var data struct{ Status formats.Outcome }
+	if json.Unmarshal(r.Raw(), &data) != nil {
+		return
+	}
+	if l, i := t.element(r.Step); l != nil {
+		l.tasks[i].open, l.tasks[i].passed = "", data.Status.Passes()
+	}
+	for _, l := range t.lists {
+		if l.step == r.Step {
+			if l.over = true; !l.loop {
+				l.tasks[0].passed = data.Status.Passes()
+			}
+		}
+	}
+}
+
+// result takes the commits of the engine, and the design that a subagent wrote.
+func (t *Tasks) result(r Record) {
+	var data struct {
+		Summary   string
+		Artifacts []formats.Artifact
+		Metadata  formats.Metadata
+		Fields    struct{ Commit string }
+	}
+	if json.Unmarshal(r.Raw(), &data) != nil {
+		return
+	}
+	for _, a := range data.Artifacts {
+		if path.Base(a.Path) == designName {
+			t.source, t.since = a.Path, r.Time
+		}
+	}
+	if hash := data.Fields.Commit; len(hash) > 12 && data.Metadata.Agent == "git-workflow-manager" {
+		t.commits = append(t.commits, hash[:12]+" "+strings.TrimPrefix(data.Summary, hash[:12]+" "))
+		t.commits = t.commits[max(0, len(t.commits)-maxCommits):]
+	}
+}
+
+// done tells whether a task is. One whose steps passed is done once the next begins: a further step may follow before.
+func (l *taskList) done(i int) bool {
+	x := l.tasks[i]
+	return x.Done || x.passed && (l.over || !l.beside && i+1 < l.begun)
+}
+
+// View is the text of the file; news tells that it says more than the one before, and is false for a run without tasks.
+func (t *Tasks) View() (text string, news bool) {
+	if len(t.lists) == 0 {
+		return "", false
+	}
+	head, tail := t.head(), t.tail()
+	news = t.shown != head+tail
+	t.shown = head + tail
+	return head + "Last updated: " + t.updated.UTC().Format(time.RFC3339) + "\n" + tail, news
+}
+
+func (t *Tasks) head() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Tasks of %s\n\n", oneLine(t.flow))
+	if t.source != "" {
+		fmt.Fprintf(&b, "> Source: %s (%s)\n", oneLine(t.source), t.since.UTC().Format(time.DateOnly))
+	}
+	fmt.Fprintf(&b, "> Run: %s\n\ntercet writes this file from the journal of the run and never reads it.\n\n", t.run)
+	fmt.Fprintf(&b, "## Phase: %s\n\n", oneLine(t.phase))
+	return b.String()
+}
+
+func (t *Tasks) tail() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Status: %s\n\n## Task list\n\n", t.status)
+	for n, l := range t.lists {
+		if n > 0 {
+			fmt.Fprintf(&b, "\n### Round %d\n\n", n+1)
+		}
+		for i, x := range l.tasks[:min(len(l.tasks), maxTasks)] {
+			mark := " "
+			if l.done(i) {
+				mark = "x"
+			}
+			fmt.Fprintf(&b, "- [%s] TASK-%03d: %s", mark, i+1, oneLine(x.Name))
+			if len(x.Files) > 0 {
+				fmt.Fprintf(&b, " | Target file: %s", oneLine(strings.Join(x.Files, ", ")))
+			}
+			b.WriteByte('\n')
+		}
+		if more := len(l.tasks) - maxTasks; more > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", more)
+		}
+	}
+	b.WriteString("\n## Recent commits\n\n")
+	for _, c := range slices.Backward(t.commits) {
+		fmt.Fprintf(&b, "- %s\n", oneLine(c))
+	}
+	if len(t.commits) == 0 {
+		b.WriteString("- none\n")
+	}
+	fmt.Fprintf(&b, "\n## Suspension notes\n\n- Reason: %s\n", cmp.Or(oneLine(t.reason), "none"))
+	if !t.over {
+		fmt.Fprintf(&b, "- Resume: tercet resume %s\n", t.run)
+	}
+	return b.String()
+}
+
+// oneLine keeps a text to what can be seen, on one line.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
