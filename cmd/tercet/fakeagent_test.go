@@ -99,7 +99,8 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 			return playLine(rest, root, req)
 		}
 	case "file":
-		err = os.WriteFile(filepath.Join(req.Out, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
+		at := filepath.Join(req.Out, name)
+		err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644))
 	case "tree":
 		err = os.WriteFile(filepath.Join(req.Dir, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
 	case "untree":

@@ -25,6 +25,7 @@ import (
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
 	"tercet/subagents/worktree"
+	"tercet/templates"
 	"tercet/templates/meta"
 )
 
@@ -177,7 +178,8 @@ func (w *world) builtin(name string) subagents.Agent {
 		b.Fills = workers{w}.online
 		return b
 	case formats.AgentDocumentWriter:
-		d := builtin.DocumentWriter{Clock: clock{}}
+		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
+		d := builtin.DocumentWriter{Clock: clock{}, Shipped: shipped}
 		if w.root != nil {
 			d.Templates, _ = fs.Sub(w.root.FS(), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
 		}

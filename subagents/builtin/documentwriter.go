@@ -88,6 +88,7 @@ func (h *handoff) write(r formats.Request, kind string, body func(*handoff)) (_ 
 type handoff struct {
 	in                           input
 	args, documents              map[string]any
+	only                         bool // no document but those of documents
 	tier, product, day, language string
 	phases                       []map[string]any // results that have fields, in the order of their ids
 	tree                         *os.Root
@@ -190,7 +191,11 @@ func (h *handoff) exists(name string) bool {
 // find gives the path of a document: where the flow says that it lies, else where documents lie. Empty: nowhere.
 func (h *handoff) find(name string) string {
 	told, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
-	for _, at := range []string{told, "docs/" + name, name} {
+	places := []string{told, "docs/" + name, name}
+	if h.only {
+		places = places[:1]
+	}
+	for _, at := range places {
 		if at != "" && fs.ValidPath(at) && h.exists(at) {
 			return at
 		}

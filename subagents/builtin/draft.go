@@ -31,6 +31,7 @@ func (d DocumentWriter) draft(ctx context.Context, r formats.Request, in input) 
 		in.wrong("output_path", "a path inside the project")
 	}
 	h := &handoff{in: in, args: map[string]any{"slug": slug}, documents: in.object("documents"), language: lang}
+	h.only = in.in["documents"] != nil // those of a part of a project, not those of the whole
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
