@@ -72,7 +72,11 @@ func (s *switchboard) Emit(e trace.Event) {
 	}
 	line := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
-		line = line.Stringer("took", e.Duration.Round(time.Millisecond))
+		unit := time.Millisecond
+		if e.Duration < unit {
+			unit = time.Microsecond
+		}
+		line = line.Stringer("took", e.Duration.Round(unit))
 	}
 	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
 		if f[1] != "" {

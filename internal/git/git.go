@@ -84,10 +84,11 @@ func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error
 const mostLooks = 100
 
 // halfMade tells of a failure that git looked at all worktrees while another process had one begun: the file is there
-// and still empty.
+// and still empty. Or the other one took this worktree for such a rest, and removed its folder.
 func halfMade(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && strings.Contains(e.Stderr, "failed to read") && strings.Contains(e.Stderr, "/commondir: Success")
+	return ok && (strings.Contains(e.Stderr, "failed to read") && strings.Contains(e.Stderr, "/commondir: Success") ||
+		strings.Contains(e.Stderr, "worktrees/") && strings.Contains(e.Stderr, "for writing: No such file or directory"))
 }
 
 // once is run without a second look.

@@ -508,7 +508,11 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if _, _, err := r.Asker(cx, remote); err != nil {
 		t.Error(err)
 	}
-	did("PushRemote", "Push", "Asker")
+	empty := &git.Repo{Starter: r.Starter, Dir: t.TempDir(), Online: r.Online}
+	if commit, zip, err := empty.Archive(cx, "file://"+there.Dir, "task/9"); err != nil || commit != head || len(zip) == 0 {
+		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
+	}
+	did("PushRemote", "Push", "Asker", "Archive")
 }
 
 // plumbing commits beside the person's index, and brings files back from a tree.

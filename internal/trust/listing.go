@@ -114,12 +114,23 @@ func (g *Gate) listing() ([]Listed, error) {
 func (g *Gate) subagents() []Listed {
 	tree := g.FS(subagents)
 	files, err := fs.Glob(tree, "*.md")
-	packs, failed := fs.Glob(tree, "*/*.md")
-	if err = errors.Join(err, failed); err != nil {
+	entries, failed := fs.ReadDir(tree, ".")
+	if errors.Join(err, failed) != nil {
 		return nil
 	}
+	for _, e := range entries { // a pattern for both would look into a pipe, and wait for it
+		if !e.IsDir() {
+			continue
+		}
+		inPack, _ := fs.ReadDir(tree, e.Name()) //nolint:errcheck // what cannot be read starts nothing
+		for _, one := range inPack {
+			if path.Ext(one.Name()) == ".md" {
+				files = append(files, path.Join(e.Name(), one.Name()))
+			}
+		}
+	}
 	var out []Listed
-	for _, file := range append(files, packs...) {
+	for _, file := range files {
 		name := path.Join(subagents, file)
 		out = append(out, Listed{Path: name, Kind: KindSubagent})
 		src, err := fs.ReadFile(tree, file)
