@@ -72,11 +72,7 @@ func (s *switchboard) Emit(e trace.Event) {
 	}
 	line := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
-		unit := time.Millisecond
-		if e.Duration < unit {
-			unit = time.Microsecond
-		}
-		line = line.Stringer("took", e.Duration.Round(unit))
+		line = line.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond)) // 0s would be no time at all
 	}
 	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
 		if f[1] != "" {
