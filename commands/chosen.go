@@ -130,7 +130,8 @@ func (c *choice) read(ctx context.Context, v any) error {
 		}
 		return c.misuse(text, c.inputs(), "subagent %s takes no text", c.info.Name)
 	}
-	for _, one := range v.([]any) { //nolint:errcheck // a repeated argument is a list of what its type gives
+	list, _ := v.([]any) //nolint:errcheck // the compiler takes a text or a repeated string here, nothing else
+	for _, one := range list {
 		pair, _ := one.(string) //nolint:errcheck // the same
 		name, text, _ := strings.Cut(pair, "=")
 		in, takes := c.info.Inputs[name]

@@ -22,17 +22,16 @@ const MaxFile = 4 << 20
 
 // Test is one test file.
 type Test struct {
-	File     string
-	Src      []byte
-	Line     string
-	Language string            // of the fixed strings of flows; empty: the default
-	Yes      bool              // gates take the choice that --yes takes
-	Before   []string          // lines that run before, each of which has to pass
-	Files    map[string]string // of the workspace, by path
-	Answers  []Answer          // of gates, in order
-	Returns  map[string][]Return
-	Expect   Expect
-	Expects  bool // the file says what to expect
+	File    string
+	Src     []byte
+	Line    string
+	Yes     bool              // gates take the choice that --yes takes
+	Before  []string          // lines that run before, each of which has to pass
+	Files   map[string]string // of the workspace, by path
+	Answers []Answer          // of gates, in order
+	Returns map[string][]Return
+	Expect  Expect
+	Expects bool // the file says what to expect
 }
 
 // Answer is what a gate gets, which is named by its step.
@@ -59,7 +58,7 @@ type Expect struct {
 // The keys of a test file, of an answer, and of what is expected.
 var (
 	testForm = strict.Form{Unknown: "unknown key %q in a test", Keys: []string{
-		"line", "yes", "language", "before", "files", "answers", "returns", "expect",
+		"line", "yes", "before", "files", "answers", "returns", "expect",
 	}}
 	answerForm = strict.Form{Unknown: "unknown key %q in an answer", Keys: []string{"gate", "choose", "note"}}
 	expectForm = strict.Form{Unknown: "unknown key %q in what is expected", Keys: []string{
@@ -112,8 +111,6 @@ func (r *reader) test(t *Test, root *md.Node) {
 			t.Line = r.slash(n)
 		case "yes":
 			t.Yes, _ = strict.As(&r.Decoder, n, "true or false", strict.Bool)
-		case "language":
-			t.Language, _ = strict.As(&r.Decoder, n, "en or ja", strict.Word("en", "ja"))
 		case "before":
 			for _, item := range r.items(n) {
 				t.Before = append(t.Before, r.slash(item))

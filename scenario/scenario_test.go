@@ -14,7 +14,7 @@ import (
 )
 
 const whole = `{
-  "line": "/note hello", "language": "ja", "before": ["/task x"], "files": {".tercet/config.yaml": "runner: offline\n"},
+  "line": "/note hello", "before": ["/task x"], "files": {".tercet/config.yaml": "runner: offline\n"},
   "answers": [{"gate": "ask", "choose": "keep", "note": "well"}],
   "returns": {
     "writer": [

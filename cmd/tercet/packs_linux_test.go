@@ -38,7 +38,7 @@ func TestPacksAreWholeAfterKills(t *testing.T) {
 		after, points := packTree(t, p.dir), 0
 		for n := 1; ; n++ {
 			k := base.copy(t)
-			if !k.killedWriting(n, args...) {
+			if came, _ := k.killed(k.changes(n), args...); !came.Reached {
 				break
 			}
 			points++
@@ -74,34 +74,10 @@ func packTree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// killedWriting runs a command and kills it before its n-th rename, link or removal in the workspace; false: it has fewer.
-func (p pointRun) killedWriting(n int, args ...string) bool {
-	p.t.Helper()
-	cmd, _ := p.command(args...)
-	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
-	test, program, err := faults.Pair()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	cmd.ExtraFiles = []*os.File{program}
-	if err := cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
-	program.Close()
-	l, err := faults.Accept(test)
-	var came faults.Outcome
-	if err == nil {
-		came, err = l.Serve(cmd.Process.Pid, faults.Plan{
-			Under: filepath.Join(p.dir, ".tercet"), At: n,
-			Only: func(c faults.Call) bool {
-				return (strings.HasPrefix(c.Name, "rename") || strings.HasPrefix(c.Name, "unlink") || strings.HasPrefix(c.Name, "link")) &&
-					!strings.Contains(c.Path, "packs.lock")
-			},
-		})
-	}
-	cmd.Wait() // how it ended is in its state
-	if err != nil {
-		p.t.Skip(err)
-	}
-	return came.Reached
+// changes are the renames, links and removals in the workspace, of which the n-th kills.
+func (p pointRun) changes(n int) faults.Plan {
+	return faults.Plan{Under: filepath.Join(p.dir, ".tercet"), At: n, Only: func(c faults.Call) bool {
+		return (strings.HasPrefix(c.Name, "rename") || strings.HasPrefix(c.Name, "unlink") || strings.HasPrefix(c.Name, "link")) &&
+			!strings.Contains(c.Path, "packs.lock")
+	}}
 }

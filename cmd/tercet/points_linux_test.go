@@ -68,8 +68,15 @@ func (p pointRun) run(args ...string) (int, string) {
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 
-// killed runs a command and kills it before its n-th line of the journal; with 0 it counts the lines.
-func (p pointRun) killed(n int, args ...string) (faults.Outcome, string) {
+// entries are the writes of the journal, of which the n-th kills; with 0 they are counted.
+func (p pointRun) entries(n int) faults.Plan {
+	return faults.Plan{Under: filepath.Join(p.dir, ".tercet/runs"), At: n, Only: func(c faults.Call) bool {
+		return c.Name == "write" && filepath.Base(c.Path) == "journal.jsonl"
+	}}
+}
+
+// killed runs a command and kills it where the plan says.
+func (p pointRun) killed(plan faults.Plan, args ...string) (faults.Outcome, string) {
 	p.t.Helper()
 	cmd, out := p.command(args...)
 	cmd.Env = append(cmd.Env, "TEST_FAULTS=1")
@@ -85,10 +92,7 @@ func (p pointRun) killed(n int, args ...string) (faults.Outcome, string) {
 	l, err := faults.Accept(test)
 	var came faults.Outcome
 	if err == nil {
-		came, err = l.Serve(cmd.Process.Pid, faults.Plan{
-			Under: filepath.Join(p.dir, ".tercet/runs"), At: n,
-			Only: func(c faults.Call) bool { return c.Name == "write" && filepath.Base(c.Path) == "journal.jsonl" },
-		})
+		came, err = l.Serve(cmd.Process.Pid, plan)
 	}
 	cmd.Wait() // how it ended is in its state
 	if errors.Is(err, faults.ErrUnavailable) {
@@ -279,7 +283,7 @@ func (p pointRun) points(exit int, args []string) {
 	t := p.t
 	name := strings.TrimPrefix(args[slices.IndexFunc(args, func(s string) bool { return s[0] == '/' })], "/")
 	whole := p.copy(t)
-	lines, said := whole.killed(0, args...)
+	lines, said := whole.killed(whole.entries(0), args...)
 	if lines.Calls < 5 {
 		t.Fatalf("%s: %d lines in the journal\n%s", name, lines.Calls, said)
 	}
@@ -290,7 +294,7 @@ func (p pointRun) points(exit int, args []string) {
 	for _, n := range whole.lines(lines.Calls, *pointStep) {
 		t.Run(fmt.Sprintf("%s/%d", name, n), func(t *testing.T) {
 			one := p.copy(t)
-			came, first := one.killed(n, args...)
+			came, first := one.killed(one.entries(n), args...)
 			if !came.Reached {
 				t.Fatalf("the run ended after %d lines\n%s", came.Calls, first)
 			}

@@ -141,9 +141,13 @@ func (e *engineFlags) run(cmd *cobra.Command) {
 
 // end adds the flags that concern a run, also one that is only brought to its end.
 func (e *engineFlags) end(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.BoolVar(&e.events, "events", false, "print one JSON event a line; the last line is the return")
-	f.StringVar(&e.trust, "trust", "",
+	cmd.Flags().BoolVar(&e.events, "events", false, "print one JSON event a line; the last line is the return")
+	e.agree(cmd)
+}
+
+// agree adds the flag that stands in for the answer about trust.
+func (e *engineFlags) agree(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&e.trust, "trust", "",
 		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
 }
 

@@ -55,7 +55,10 @@ func packVerbs() []verb {
 			},
 			{
 				use: "test [PACK]", short: "run the tests of a pack in temporary workspaces", args: words(0, 1), needs: aPerson,
-				do: shelved(testPack),
+				make: func(cmd *cobra.Command, a *app) run {
+					a.flags.agree(cmd)
+					return shelved(testPack)
+				},
 			},
 		}},
 	}

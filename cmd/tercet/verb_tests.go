@@ -35,12 +35,15 @@ type play struct {
 const testsFolder = formats.Workspace + "/tests"
 
 // testVerb runs test files of the workspace, each in a temporary workspace with scripted workers.
-func testVerb(cmd *cobra.Command, _ *app) run {
+func testVerb(cmd *cobra.Command, a *app) run {
+	a.flags.agree(cmd)
 	record := cmd.Flags().Bool("record", false,
 		"call the real workers of one FILE, and write what they answered into it")
 	cmd.Long = `Runs test files, without one those in .tercet/tests. A test has a line, what each worker answers, and
 what has to come of it. It runs in a temporary workspace with the commands, subagents and
-configuration of this one; the engine is the real one, and no agent is called.`
+configuration of this one; the engine is the real one, and no agent is called.
+
+    {"line": "/plan 1", "returns": {"planner": [{"status": "completed"}]}, "expect": {"exit": 0}}`
 	return func(c call) error {
 		w, err := c.inside(c.ctx)
 		if err != nil {
@@ -55,6 +58,9 @@ configuration of this one; the engine is the real one, and no agent is called.`
 				return err
 			}
 			read = func(name string) ([]byte, error) { return fs.ReadFile(w.gate.FS("."), name) }
+		}
+		if len(files) == 0 {
+			w.term.note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
 		}
 		if *record && len(c.args) != 1 {
 			return usage("expected one test file for --record, got %d", len(c.args))
@@ -319,13 +325,11 @@ func free() (*proc.Starter, error) {
 
 // inside is this process in the workspace of a test. Nothing of the person but the programs that are installed reaches
 // it, unless real workers are recorded.
-func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *bytes.Buffer) *app {
+func (s *stagehand) inside(p *play, dir string, out, bad *bytes.Buffer) *app {
 	inner := newApp(stdio{in: strings.NewReader(""), out: out, err: bad}, func(name string) string {
 		switch name {
 		case "TERCET_ROOT", "TERCET_RUN", "TERCET_TRUST", "TERCET_MODEL", "TERCET_RUNNER":
 			return ""
-		case "TERCET_LANGUAGE":
-			return t.Language
 		case "TERCET_NO_INPUT":
 			return "1"
 		case "XDG_STATE_HOME":
@@ -352,6 +356,6 @@ func (s *stagehand) line(p *play, t *scenario.Test, dir, line string) (code int,
 	if t.Yes {
 		args = append(args, "--yes")
 	}
-	code = s.inside(p, t, dir, &out, &bad).run(append(args, "run", line))
+	code = s.inside(p, dir, &out, &bad).run(append(args, "run", line))
 	return code, out.Bytes(), bad.String()
 }
