@@ -42,6 +42,7 @@ const (
 	codeContradiction = "E463"
 	codeOtherKind     = "E464"
 	codeTwoNames      = "W465"
+	codeAsksAlways    = "W467"
 )
 
 // FindingSecret is the code of a line or a name that looks like a secret.

@@ -242,23 +242,24 @@ func (r *handoffReader) designed() {
 	nothing := func(text string) bool {
 		return slices.Contains(nothingWords, strings.ToLower(strings.Trim(text, " \t-*+._。")))
 	}
-	said := false
 	var data any
 	for _, p := range r.parts[1:] {
-		said = said || p.said
 		about := func(name string) bool { return strings.Contains(strings.ToLower(p.name), name) }
 		if data != nil || !p.said || !slices.ContainsFunc(dataNames, about) {
 			continue
 		}
 		data = slices.ContainsFunc(p.lines, func(l line) bool { return strings.TrimSpace(l.text) != "" && !nothing(l.text) })
 	}
-	if !said {
+	if !slices.ContainsFunc(r.parts[1:], func(p chapter) bool { return p.said }) {
 		r.add(codeEmptySection, r.title, "describe the architecture in sections", "the document says nothing in any section")
 	}
 	if text, ok := r.out.Values["database"].(string); ok {
 		data = !nothing(text)
 	}
-	r.out.Values["database"], r.out.Values["tasks"] = data, r.tasks()
+	r.out.Values["database"], r.out.Values["tasks"] = data, []any{}
+	if p := r.chapter(secOrder); p != nil {
+		r.out.Values["tasks"] = tasksOf(p.lines, false)
+	}
 }
 
 // taskForm is "TASK-001: name" or "name", and fileForm "Target file: path" behind a bar.
@@ -267,17 +268,13 @@ var (
 	fileForm = lazy.Regexp(`^(?i:target files?|対象ファイル)[ \t]*[:：][ \t]*(.*)$`)
 )
 
-// tasks are the items of the order of implementation; what stands deeper belongs to them.
-func (r *handoffReader) tasks() []any {
+// tasksOf are the items of a list; what stands deeper belongs to them. With boxes only those with a check box count.
+func tasksOf(lines []line, boxes bool) []any {
 	out := []any{}
-	p := r.chapter(secOrder)
-	if p == nil {
-		return out
-	}
 	depth := -1
-	for _, l := range p.lines {
+	for _, l := range lines {
 		form := bullet().FindStringSubmatch(l.text)
-		if form == nil || form[4] == "" || depth >= 0 && len(form[1]) > depth {
+		if form == nil || form[4] == "" || depth >= 0 && len(form[1]) > depth || boxes && form[3] == "" {
 			continue
 		}
 		depth = len(form[1])

@@ -217,6 +217,7 @@ const (
 	secReady     = "Deployment Readiness"
 	secMade      = "Generated Deliverables"
 	secOrder     = "Implementation Order"
+	secApproval  = "Approval Mode"
 )
 
 // created and plan are the keys of every header.
@@ -343,4 +344,24 @@ var handoffs = []handoff{
 	},
 	{profile: ProfilePlanning, more: (*handoffReader).planned},
 	{profile: ProfileAutoApprove},
+	{
+		profile: ProfileRules,
+		file:    "project-rules.md",
+		keys: []keyRule{
+			{name: "Output Language", kind: aWord, words: []string{"ja", "en"}},
+			{name: "Product Type", kind: aWord, words: productTypes},
+			{name: "Slug"},
+			{name: "Remote type", kind: aWord, words: []string{"github", "gitlab", "gitea", "local-only"}},
+			{name: "Co-Authored-By", as: "co_authored_by"},
+		},
+		sections: []sectionRule{{name: secApproval, ja: "承認モード"}},
+		more:     (*handoffReader).ruled,
+	},
+	{
+		profile: ProfileSpec,
+		file:    "SPEC.md",
+		keys:    []keyRule{{name: "Product Type", kind: aWord, words: productTypes, section: true}},
+		more:    func(r *handoffReader) { r.anything() },
+	},
+	{profile: ProfileTasks, file: "TASK.md", more: (*handoffReader).listed},
 }

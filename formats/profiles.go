@@ -30,6 +30,9 @@ const (
 	ProfileArchitecture = "architecture"
 	ProfilePlanning     = "planning"
 	ProfilePayload      = "payload"
+	ProfileRules        = "rules"
+	ProfileSpec         = "spec"
+	ProfileTasks        = "tasks"
 )
 
 // profile says what a document of one kind has to have.
@@ -87,6 +90,9 @@ var profiles = []profile{
 	{name: ProfileArchitecture},
 	{name: ProfilePlanning},
 	{name: ProfilePayload, payload: true},
+	{name: ProfileRules},
+	{name: ProfileSpec},
+	{name: ProfileTasks},
 }
 
 const sectionPhases = "Implementation Phases"

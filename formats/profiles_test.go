@@ -13,7 +13,7 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("ParseDocument(%q) knows no such profile", name)
 		}
 	}
-	const count = 18
+	const count = 21
 	if n := len(formats.Profiles()); n != count {
 		t.Errorf("there are %d profiles, want %d", n, count)
 	}

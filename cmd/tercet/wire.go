@@ -170,7 +170,7 @@ func (w *world) builtin(name string) subagents.Agent {
 	case "task-creator":
 		return builtin.TaskCreator{Docs: w.docs}
 	case formats.AgentGitWorkflow:
-		return builtin.GitWorkflow{Trees: w.trees}
+		return builtin.GitWorkflow{Trees: w.trees, Open: w.docs.Open}
 	case formats.AgentGatekeeper:
 		return builtin.Gatekeeper{Check: w.check}
 	case "meta-builder":

@@ -320,7 +320,8 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
 	}
-	if bad != nil && r.dry.on && formats.IsHandoff(profile) { // what a check would find
+	// What a check would find; nothing else tells what is wrong with rules.
+	if bad != nil && (r.dry.on || profile == formats.ProfileRules) && formats.IsHandoff(profile) {
 		for _, d := range bad.List {
 			r.warn("%s", d.Error())
 		}

@@ -20,7 +20,11 @@ import (
 
 // GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never
 // touches the person's own checkout but by what worktree.Manager promises of Publish and CommitHere.
-type GitWorkflow struct{ Trees *worktree.Manager }
+type GitWorkflow struct {
+	Trees *worktree.Manager
+	// Open reads a file of the project, for its rules; nil: there are none.
+	Open func(ctx context.Context, name string) ([]byte, error)
+}
 
 // act is one action whose input was read.
 type act func(ctx context.Context, r formats.Request) (formats.Return, error)
@@ -109,7 +113,11 @@ func (w GitWorkflow) commit(in input) act {
 		only = []string{} // nothing, and not everything
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		msg := worktree.Message{Subject: message, Session: r.Session, Txn: r.Txn, Only: only}
+		msg, err := w.message(ctx, r, message)
+		if err != nil {
+			return formats.Return{}, err
+		}
+		msg.Only = only
 		if w.away(r) && only != nil {
 			return w.commitHere(ctx, r, msg)
 		}
@@ -122,6 +130,19 @@ func (w GitWorkflow) commit(in input) act {
 			return ret, err
 		})(ctx, r)
 	}
+}
+
+// message is that of a commit of work, with the author whom the rules of the project name beside the one of git.
+func (w GitWorkflow) message(ctx context.Context, r formats.Request, subject string) (worktree.Message, error) {
+	msg := worktree.Message{Subject: subject, Session: r.Session, Txn: r.Txn}
+	if w.Open == nil {
+		return msg, nil
+	}
+	rules, err := formats.ReadRules(func(name string) ([]byte, error) { return w.Open(ctx, name) })
+	if author, ok := rules["co_authored_by"].(string); ok && !strings.EqualFold(author, "none") {
+		msg.CoAuthor = author
+	}
+	return msg, err
 }
 
 // changed are the files of a commit with their lines, for who watches.
@@ -201,7 +222,10 @@ func (w GitWorkflow) publish(in input) act {
 			target.Message = cmp.Or(message, work)
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
-		left := worktree.Message{Subject: cmp.Or(message, "work of "+r.Command), Session: r.Session, Txn: r.Txn}
+		left, err := w.message(ctx, r, cmp.Or(message, "work of "+r.Command))
+		if err != nil {
+			return formats.Return{}, err
+		}
 		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
 		}

@@ -205,3 +205,23 @@ func TestGitWorkflowRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestCoAuthor: the rules of a project name an author beside the one of git; a value that is none names nobody.
+func TestCoAuthor(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, true)
+	r.w.Open = func(_ context.Context, name string) ([]byte, error) { return os.ReadFile(filepath.Join(r.dir, name)) }
+	if err := os.MkdirAll(filepath.Join(r.dir, ".claude", "rules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.do("t1", map[string]any{"action": "open"})
+	for i, rules := range []string{"", "Co-Authored-By: Ada Lovelace <ada@example.org>", "Co-Authored-By: none", "Co-Authored-By: enabled"} {
+		r.write(r.dir, ".claude/rules/project-rules.md", "# Rules\n\n"+rules+"\n")
+		r.write(r.req.Dir, "a.txt", strings.Repeat("x", i))
+		r.do("c"+rules, map[string]any{"action": "commit", "message": "work"})
+	}
+	got, err := r.w.Trees.Git(r.req.Dir).Trailers(t.Context(), "main", "HEAD", "Co-Authored-By")
+	if diff := cmp.Diff([]string{"", "", "Ada Lovelace <ada@example.org>", ""}, got); err != nil || diff != "" {
+		t.Errorf("authors of the commits: %v (-want +got)\n%s", err, diff)
+	}
+}

@@ -276,6 +276,8 @@ type Message struct {
 	Subject string
 	Session string // trailer, left out if empty
 	Txn     string // trailer, left out if empty; a commit that carries it already is not made again
+	// CoAuthor is the trailer Co-Authored-By, "Name <address>", left out if empty.
+	CoAuthor string
 	// Only are the files to commit, relative to dir; nil: everything that changed. Of them, what did not change is left
 	// out.
 	Only []string
@@ -288,6 +290,9 @@ func (m Message) trailers() []git.Trailer {
 	}
 	if m.Txn != "" {
 		list = append(list, git.Trailer{Key: TrailerTxn, Value: m.Txn})
+	}
+	if m.CoAuthor != "" {
+		list = append(list, git.Trailer{Key: "Co-Authored-By", Value: m.CoAuthor})
 	}
 	return list
 }

@@ -1,0 +1,152 @@
+package formats
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"tercet/internal/lazy"
+	"tercet/internal/nearest"
+)
+
+// The modes of approval: whether a flow asks after each phase.
+const (
+	Interactive = "interactive"
+	Autonomous  = "autonomous"
+)
+
+// approvable are the tiers of flows in which a project says how it approves; those of asking always ask.
+var (
+	approvable = []string{"Minimal", "Light", "Standard", "Patch", "Minor"}
+	asking     = []string{"Full", "Major"}
+)
+
+// slugForm is the name of a folder of deliverables, authorForm a name with its address.
+var (
+	slugForm   = lazy.Regexp(`^[a-z0-9][a-z0-9-]*$`)
+	authorForm = lazy.Regexp(`^[^<>\pC]*[^<>\pC\s] <[^<>@\s\pC]+@[^<>@\s\pC]+>$`)
+)
+
+// ruled reads the rules of a project: which tiers ask, and what two of its keys may hold.
+func (r *handoffReader) ruled() {
+	r.anything()
+	r.formed("Slug", "slug", "a name of a-z, 0-9 and '-'", slugForm().MatchString)
+	r.formed("Co-Authored-By", "co_authored_by", "'none' or 'Name <address>'", func(text string) bool {
+		return strings.EqualFold(text, "none") || authorForm().MatchString(text)
+	})
+	modes := map[string]any{}
+	r.out.Values["approval"] = modes
+	p := r.chapter(secApproval)
+	if p == nil {
+		return
+	}
+	all := append(slices.Clone(approvable), asking...)
+	for _, e := range p.entries {
+		at := slices.IndexFunc(all, func(tier string) bool { return spelledKey(tier) == e.key })
+		if at < 0 {
+			r.add(codeValue, e.at, nearest.Help(e.key, all), "expected a tier, one of %s; got '%s'", strings.Join(all, ", "),
+				Clip(e.key, longestValue))
+			continue
+		}
+		k := keyRule{name: all[at], kind: aWord, words: []string{Interactive, Autonomous}}
+		v, want, help := k.take(e)
+		_, twice := modes[k.name]
+		switch {
+		case want != "":
+			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name, Clip(e.value, longestValue))
+		case twice:
+			r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", k.name)
+		case v == Autonomous && slices.Contains(asking, k.name):
+			r.add(codeAsksAlways, e.valued, "take the line out", "%s asks after every phase, whatever the rules say", k.name)
+		default:
+			modes[k.name] = v
+		}
+	}
+}
+
+// formed takes a value that has not the form of its key for none.
+func (r *handoffReader) formed(name, field, want string, ok func(string) bool) {
+	text, said := r.out.Values[field].(string)
+	if !said || ok(text) {
+		return
+	}
+	r.out.Values[field] = nil
+	for _, p := range r.parts {
+		for _, e := range p.entries {
+			if e.key == spelledKey(name) {
+				r.add(codeValue, e.valued, "", "expected %s for %s; got '%s'", want, name, Clip(text, longestValue))
+				return
+			}
+		}
+	}
+}
+
+// anything reports a document that says nothing.
+func (r *handoffReader) anything() {
+	if !slices.ContainsFunc(r.parts, func(p chapter) bool { return p.said }) {
+		r.add(codeEmptySection, r.title, "", "the document says nothing")
+	}
+}
+
+// boxForm is an item with a check box, or with another mark in its place; taskNumber is what a task is called by.
+var (
+	boxForm    = lazy.Regexp(`^[ \t]*[-*+][ \t]+(\[[^\]\[]?\])(?:[ \t]+(\S.*)|[ \t]*)$`)
+	taskNumber = lazy.Regexp(`TASK-\d+`)
+)
+
+// listed reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else of the document.
+func (r *handoffReader) listed() {
+	var lines []line
+	for _, p := range r.parts {
+		if spelledKey(p.name) == "task_list" || p.name == "タスク一覧" {
+			lines = p.lines
+			break
+		}
+		lines = append(lines, p.lines...)
+	}
+	seen := map[string]int{}
+	for _, l := range lines {
+		form := boxForm().FindStringSubmatchIndex(l.text)
+		if form == nil {
+			continue
+		}
+		at, number := Pos{Line: l.n, Col: form[2] + 1}, taskNumber().FindString(l.text[form[3]:])
+		first, twice := seen[number]
+		switch mark := l.text[form[2]:form[3]]; {
+		case !slices.Contains([]string{"[ ]", "[x]", "[X]"}, mark):
+			r.add(codeValue, at, "", "expected [ ] or [x]; got '%s'", mark)
+		case form[4] < 0:
+			r.add(codeEmptyField, at, "write '- [ ] TASK-001: name'", "a task has no name")
+		case number != "" && twice:
+			help := fmt.Sprintf("give it another number; the first is on line %d", first)
+			r.add(codeTwice, at, help, "%s stands twice", number)
+		default:
+			seen[number] = l.n
+		}
+	}
+	tasks := tasksOf(lines, true)
+	if len(tasks) == 0 {
+		r.add(codeEmptySection, r.title, "write '- [ ] TASK-001: name | Target file: path'", "expected tasks, got none")
+	}
+	r.out.Values["tasks"] = tasks
+}
+
+// ReadRules reads the rules of a project, null for a key that is not there or not as it has to be: output_language,
+// product_type, slug, remote_type, co_authored_by and approval, a map of tiers. Open gives fs.ErrNotExist for a file
+// that is not there.
+func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, err error) {
+	for _, name := range []string{"docs/project-rules.md", ".claude/rules/project-rules.md"} {
+		src, err := open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		d, _ := ParseDocument(ProfileRules, name, src)
+		return d.Values, nil
+	}
+	return nil, nil
+}
