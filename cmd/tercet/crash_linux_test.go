@@ -29,6 +29,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/testkit/faults"
+	"tercet/scenario"
 )
 
 var (
@@ -37,7 +38,7 @@ var (
 	crashSeed  = flag.Uint64("seed", 1, "picks the calls and lines of TestKilledAnywhere; 0: any")
 )
 
-// mostProcesses is how many processes a workflow may take to its end, whatever kills it.
+// mostProcesses is how many processes a workflow may take to its end, beside those that are killed.
 const mostProcesses = 12
 
 // crash is a workflow that is killed: a project with what a person types there.
@@ -50,6 +51,7 @@ type crash struct {
 	back    string   // the step that a person goes back to at the first gate
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
+	flow    bool   // a flow of the pack
 	kept    string // a text and the file of a branch that has it, which is not published
 
 	only func(faults.Call) bool // the calls that are counted
@@ -97,6 +99,8 @@ func readCrash(t *testing.T, name string) *crash {
 				}
 			case "back:":
 				c.back = rest
+			case "flow:":
+				c.play(rest)
 			case "kept:":
 				c.kept = rest
 			case "task:":
@@ -125,6 +129,36 @@ func readCrash(t *testing.T, name string) *crash {
 	}
 	c.git("-c", "alias.do=!"+before, "do")
 	return c
+}
+
+// play takes a test of the pack flows: its line, the pack's files as they are, and as a script each subagent that the test has
+// returns for.
+func (c *crash) play(name string) {
+	c.t.Helper()
+	from := os.DirFS(flows)
+	test, err := scenario.Parse(name, []byte(readIn(c.t, from, "tests/"+name+".json")))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.flow, c.exit = true, test.Expect.Exit
+	c.line = append([]string{"--json", "--yes"}, strings.Fields(test.Line)...)
+	w := packWorld{t: c.t, dir: c.dir}
+	w.add(from)
+	for file, text := range test.Files {
+		w.put(filepath.Join(c.dir, file), text)
+	}
+	for agent, returns := range test.Returns {
+		file := filepath.Join(c.dir, ".tercet/subagents", agent+".md")
+		text := readIn(c.t, from, "subagents/"+agent+".md")
+		w.put(file, strings.Replace(text, "\ndescription:", "\nrunner: exec\nargv: [./work.sh]\ndescription:", 1))
+		for i, ret := range returns {
+			dir := filepath.Join(c.dir, "returns", agent, strconv.Itoa(i+1))
+			w.put(filepath.Join(dir, "return"), ret.Text)
+			for path, text := range ret.Writes {
+				w.put(filepath.Join(dir, map[bool]string{true: "out", false: "tree"}[strings.HasSuffix(path, ".md")], path), text)
+			}
+		}
+	}
 }
 
 func newCrash(t *testing.T) *crash {
@@ -165,7 +199,7 @@ type went struct {
 // calls, counted over all processes; what a killed process leaves running, nobody waits for.
 func (c *crash) drive(kills ...int) *went {
 	w := &went{}
-	for range mostProcesses {
+	for range mostProcesses + len(kills) {
 		args := c.next()
 		if args == nil {
 			return w
@@ -593,10 +627,14 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 	for i := range points {
 		at := 1 + all*i/points + random.IntN(max(1, all/points))
 		again := at + 1 + random.IntN(all)
-		if n > 0 || number%2 == 0 {
+		both, odd := n > 0 && !c.flow, number%2 == 1
+		if c.flow { // a run is long
+			odd = i%2 == 1
+		}
+		if both || !odd {
 			c.killedAt(t, want, at)
 		}
-		if n > 0 || number%2 == 1 {
+		if both || odd {
 			c.killedAt(t, want, at, again)
 		}
 	}
@@ -612,7 +650,9 @@ func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 	}
 	for at := 1; step > 0 && at <= all; at += step {
 		c.killedAt(t, want, at)
-		c.killedAt(t, want, at, at+1+random.IntN(all))
+		if !c.flow { // a run is long, and TestKilledOnTheWay kills one many times
+			c.killedAt(t, want, at, at+1+random.IntN(all))
+		}
 	}
 }
 
@@ -620,24 +660,31 @@ func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 func (c *crash) killedAt(t *testing.T, want left, kills ...int) {
 	t.Helper()
 	t.Run(fmt.Sprint(kills), func(t *testing.T) {
+		t.Parallel()
 		one := c.again(t)
 		w := one.drive(kills...)
-		got := one.left(w, len(w.kills))
-		if w.out == nil {
-			got.Return = want.Return
-		}
-		if d := diff.Diff(want, got); d != "" {
-			t.Errorf("(-whole +killed)\n%s", d)
-		}
-		if t.Failed() {
-			t.Logf("killed at %q\n%s", w.kills, w.said.String())
-			for _, name := range []string{".tercet/runs/*/journal.jsonl", ".tercet/audit.jsonl"} {
-				files, err := filepath.Glob(filepath.Join(one.dir, name))
-				for _, file := range files {
-					text, rerr := os.ReadFile(file)
-					t.Logf("%s %v\n%s", name, errors.Join(err, rerr), text)
-				}
+		one.same(t, want, w)
+	})
+}
+
+// same compares what is left of a workflow with what one leaves that nobody killed.
+func (c *crash) same(t *testing.T, want left, w *went) {
+	t.Helper()
+	got := c.left(w, len(w.kills))
+	if w.out == nil {
+		got.Return = want.Return
+	}
+	if d := diff.Diff(want, got); d != "" {
+		t.Errorf("(-whole +killed)\n%s", d)
+	}
+	if t.Failed() {
+		t.Logf("killed at %q\n%s", w.kills, w.said.String())
+		for _, name := range []string{".tercet/runs/*/journal.jsonl", ".tercet/audit.jsonl"} {
+			files, err := filepath.Glob(filepath.Join(c.dir, name))
+			for _, file := range files {
+				text, rerr := os.ReadFile(file)
+				t.Logf("%s %v\n%s", name, errors.Join(err, rerr), text)
 			}
 		}
-	})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -311,3 +312,56 @@ func (p pointRun) points(exit int, args []string) {
 		})
 	}
 }
+
+// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a hundred lines of its journal that
+// -seed picks, before the line is written or behind it: some runs, each killed again and again on its way to the end. Each leaves what
+// a run that nobody killed leaves, and no kill starts more than one worker again.
+func TestKilledOnTheWay(t *testing.T) {
+	t.Parallel()
+	if err := faults.Available(); err != nil {
+		t.Skip(err)
+	}
+	if testing.Short() {
+		t.Skip("many processes")
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	seed := *crashSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 16))
+	first := readCrash(t, "delivery")
+	first.only = ofJournal
+	whole := first.again(t)
+	w := whole.drive()
+	if w.code != first.exit {
+		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
+	}
+	want := whole.left(w, 0)
+	for all := 0; all < 100; {
+		points := make([]int, 200)
+		for i, at := 0, 0; i < len(points); i++ {
+			at += 1 + random.IntN(2*between)
+			points[i] = at
+		}
+		one := first.again(t)
+		w := one.drive(points...)
+		one.same(t, want, w)
+		lines := strings.Fields(strings.ReplaceAll(readIn(t, os.DirFS(one.root), "starts"), " ", "_"))
+		again := len(lines)
+		slices.Sort(lines)
+		if again -= len(slices.Compact(lines)); again > len(w.kills) {
+			t.Errorf("killed %d times: %d workers were started again", len(w.kills), again)
+		}
+		if all += len(w.kills); t.Failed() || len(w.kills) == 0 {
+			t.Fatalf("%d kills in all", all)
+		}
+		t.Logf("killed %d times, %d workers started again", len(w.kills), again)
+	}
+}
+
+// between is how many lines of the journal are between two kills, before it and behind it counted apart.
+const between = 9

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tercet/commands/argspec"
 	"tercet/commands/compile"
 	"tercet/commands/interp"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/scenario"
 	"tercet/subagents"
 )
@@ -40,17 +43,22 @@ func TestPackFlows(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			src, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			test, err := scenario.Parse(file, src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			newFlowRun(t, &test, infos).play()
+			newFlowRun(t, flowTest(t, file), infos).play()
 		})
 	}
+}
+
+func flowTest(t *testing.T, file string) *scenario.Test {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test, err := scenario.Parse(file, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &test
 }
 
 func flowInfos(t *testing.T) map[string]formats.AgentInfo {
@@ -142,22 +150,28 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 	return ret, nil
 }
 
-func (w *flowRun) play() {
-	t := w.t
+// program compiles the command of the test's line, and gives the rest of that.
+func (w *flowRun) program() (prog *compile.Program, line string) {
+	w.t.Helper()
 	name, line, _ := strings.Cut(strings.TrimPrefix(w.test.Line, "/"), " ")
 	src, err := os.ReadFile(packFlows + "/commands/" + name + ".md")
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	file, err := syntax.Parse(name+".md", src)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	prog, err := compile.Compile(file, w.world)
-	if err != nil {
-		t.Fatal(err)
+	if prog, err = compile.Compile(file, w.world); err != nil {
+		w.t.Fatal(err)
 	}
-	values, err := argspec.Bind(name, prog.Args, line, nil)
+	return prog, line
+}
+
+func (w *flowRun) play() {
+	t := w.t
+	prog, line := w.program()
+	values, err := argspec.Bind(prog.Name, prog.Args, line, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,4 +236,91 @@ func (d flowDocs) Glob(_ context.Context, patterns []string) ([]string, error) {
 		})
 	}
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.w.docs)), func(name string) bool { return !fits(name) }), nil
+}
+
+// TestEveryLineOfDelivery kills /delivery-flow at Standard, with screens, two tasks and a rollback, at every line of its journal, before
+// the line is written or behind it, and resumes it: the return, the documents, and what subagents were told are those of a run that
+// nobody killed, no call is made that it does not make, one subagent at most is started again, and none whose result was there.
+func TestEveryLineOfDelivery(t *testing.T) {
+	t.Parallel()
+	test := flowTest(t, packFlows+"/tests/written-delivery.json")
+	test.Returns["document-writer"] = flowTest(t, packFlows+"/tests/delivery-standard-ui.json").Returns["document-writer"]
+	infos := flowInfos(t)
+	prog, line := newFlowRun(t, test, infos).program()
+	kill := func(n int, after bool) (m *machine, first *process, had []string, left string) {
+		m = newMachine(t)
+		m.line = line
+		made, documents := map[string][]string{}, map[string]string{}
+		shape := func(w *world) {
+			r := newFlowRun(t, test, infos)
+			r.docs = documents
+			w.cfg.Docs, w.cfg.AutoApprove, w.answer = r.cfg.Docs, true, r.answer
+			w.agents[compile.GitWorkflow] = r.agents[compile.GitWorkflow]
+			for name := range test.Returns {
+				w.agents[name] = func(ctx context.Context, req formats.Request) (formats.Return, error) {
+					call := req.At + "." + strconv.Itoa(req.Attempt)
+					at := slices.Index(made[name], call)
+					if at < 0 {
+						at, made[name] = len(made[name]), append(made[name], call)
+					}
+					r.calls[name] = at
+					return r.work(ctx, req)
+				}
+			}
+		}
+		first, ret := m.play(prog, shape, n, after)
+		if first.dead {
+			records, err := journal.Read([]byte(m.text()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if journal.Over(records) {
+				return m, first, nil, ""
+			}
+			for _, r := range records {
+				if r.Type == formats.EntryDelegationResult {
+					had = append(had, r.Step+"."+strconv.Itoa(r.Attempt))
+				}
+			}
+			_, ret = m.play(prog, shape, 0, false)
+		}
+		return m, first, had, m.end(ret) + flat(documents) + flat(made)
+	}
+	whole, all, _, want := kill(0, false)
+	if !strings.HasPrefix(want, "completed 0") || strings.Count(whole.text(), `"type":"rollback"`) != 1 {
+		t.Fatalf("it ends %s\n%s", want, whole.text())
+	}
+	kills := 0
+	for n := 1; n <= all.lines; n++ {
+		if testing.Short() && n%10 != 0 {
+			continue
+		}
+		for _, after := range []bool{false, true} {
+			if !*bothWays && after != (n%2 == 0) {
+				continue
+			}
+			m, first, had, got := kill(n, after)
+			if !first.dead {
+				t.Fatalf("line %d was not reached", n)
+			}
+			if kills++; got == "" && after && n == all.lines {
+				continue // the run is over
+			}
+			m.askedOnce(whole, "killed at line "+strconv.Itoa(n))
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s", n, after, diff, m.text())
+			}
+			again := 0
+			for at, starts := range m.starts {
+				call, _, _ := strings.Cut(at, " ")
+				if again += starts - 1; starts > 1 && slices.Contains(had, call) || whole.starts[at] != 1 {
+					t.Errorf("killed at line %d: %s was started %d times; its result was there: %v", n, at, starts, slices.Contains(had, call))
+				}
+			}
+			if again > 1 {
+				t.Errorf("killed once at line %d: %d subagents were started again", n, again)
+			}
+		}
+	}
+	t.Logf("%d lines, %d kills", all.lines, kills)
 }

@@ -28,6 +28,7 @@ type machine struct {
 	t     *testing.T
 	dir   string
 	tasks map[int]*formats.Task
+	line  string                    // of arguments
 	clock interp.Clock              // nil: it stands still
 	done  map[string]formats.Return // transactions of the state, by id
 
@@ -55,7 +56,7 @@ func newMachine(t *testing.T) *machine {
 	t.Helper()
 	return &machine{
 		t: t, dir: t.TempDir(), done: map[string]formats.Return{}, starts: map[string]int{}, told: map[string]string{},
-		asked: map[string]int{},
+		asked: map[string]int{}, line: "7",
 		tasks: map[int]*formats.Task{7: {Number: 7, Title: "Fix it", Slug: "fix_it", Status: formats.NotStarted, Artifacts: []formats.Artifact{}}},
 	}
 }
@@ -226,7 +227,7 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 		return answer(g)
 	}}
 	w.cfg.Discard = nil
-	ret := w.runProgram(m.t.Context(), prog, "7")
+	ret := w.runProgram(m.t.Context(), prog, m.line)
 	if p.dead && !after { // the line was not written
 		data, err := os.ReadFile(p.file())
 		if err != nil {
