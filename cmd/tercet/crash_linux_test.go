@@ -260,7 +260,11 @@ func (c *crash) next() []string {
 	if r.Gate != "" && decided < len(c.answers) && len(given) <= decided {
 		return []string{"approve", r.ID, "--choice", c.answers[decided]}
 	}
-	return []string{"resume", "--json", r.ID}
+	line := []string{"resume", "--json", r.ID}
+	if slices.Contains(c.line, "--yes") { // it counts for one process
+		line = append([]string{"--yes"}, line...)
+	}
+	return line
 }
 
 // unwatched is a process whose calls nobody counts.

@@ -313,9 +313,9 @@ func (p pointRun) points(exit int, args []string) {
 	}
 }
 
-// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a hundred lines of its journal that
-// -seed picks, before the line is written or behind it: some runs, each killed again and again on its way to the end. Each leaves what
-// a run that nobody killed leaves, and no kill starts more than one worker again.
+// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at fifty lines of its journal that -seed
+// picks, with -lines at two hundred, before the line is written or behind it: a run is killed again and again on its way to the end. It
+// leaves what a run that nobody killed leaves, and no kill starts more than one worker again.
 func TestKilledOnTheWay(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -341,7 +341,11 @@ func TestKilledOnTheWay(t *testing.T) {
 		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 	}
 	want := whole.left(w, 0)
-	for all := 0; all < 100; {
+	most := 50
+	if *crashLines > 0 {
+		most = 200
+	}
+	for all := 0; all < most; {
 		points := make([]int, 200)
 		for i, at := 0, 0; i < len(points); i++ {
 			at += 1 + random.IntN(2*between)
