@@ -72,7 +72,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, label, shown)
+		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, question.Shown(label, p.language()), shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
 	if d, ok, err := p.desk.Answered(g); ok || err != nil {
@@ -111,6 +111,14 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
 
+// language is that in which the labels of flows are shown.
+func (p *approver) language() string {
+	if p.built == nil {
+		return ""
+	}
+	return p.built.cfg.Language
+}
+
 // others waits for the further people that a gate needs. Who leaves by Ctrl-C leaves it open.
 func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decision, error) {
 	p.term.note("gate: %s waits for %s more; Ctrl-C leaves it open", g.Question,
@@ -137,7 +145,7 @@ func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (ques
 	who := question.Person{
 		Lines: p.lines, Out: p.io.err, Screen: func() (int, int) { return size(p.io.err) },
 		Sheet: p.term.sheet(p.term.errTTY), Line: p.question, Untaken: p.untaken, Env: os.Environ(), Suspend: suspended,
-		Lend: p.term.stage.lend,
+		Lend: p.term.stage.lend, Language: p.language(),
 	}
 	resume := p.term.stage.Pause()
 	defer resume(true)
@@ -165,7 +173,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
 		a.Label = g.Choices[i].Label
-		p.term.note("left without an answer, which is '%s'", a.Label)
+		p.term.note("left without an answer, which is '%s'", question.Shown(a.Label, p.language()))
 	} else if err != nil {
 		return control.Arrived(ctx)
 	}

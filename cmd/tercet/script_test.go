@@ -399,7 +399,7 @@ func environ(ts *testscript.TestScript) []string {
 	for _, name := range []string{
 		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG", "FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN",
 		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI", "NO_COLOR", "TERCET_NO_INPUT",
-		"TERCET_TRUST", "XDG_STATE_HOME", "TERCET_RUNNER", "TERCET_MODEL", "TERCET_LOCK_TIMEOUT",
+		"TERCET_TRUST", "XDG_STATE_HOME", "TERCET_RUNNER", "TERCET_MODEL", "TERCET_LOCK_TIMEOUT", "TERCET_LANGUAGE",
 	} {
 		if v := ts.Getenv(name); v != "" {
 			out = append(out, name+"="+v)

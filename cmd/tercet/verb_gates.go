@@ -23,7 +23,7 @@ func listGates(c call) error {
 		g := one.Gate
 		var labels []string
 		for _, ch := range g.Choices {
-			labels = append(labels, ch.Label)
+			labels = append(labels, question.Shown(ch.Label, c.cfg.Language))
 		}
 		tab.Rows = append(tab.Rows, []string{
 			one.Run, g.Step, g.Question, strings.Join(labels, ", "), journal.Age(clock{}.Now().Sub(g.Opened)),
@@ -68,7 +68,8 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			}) {
 				return err
 			}
-			c.term.sentence("%s", g.Question+" "+cmp.Or(d.Answer, "changed "+d.Edited)+": "+told.Text)
+			shown := cmp.Or(question.Shown(d.Answer, c.cfg.Language), "changed "+d.Edited)
+			c.term.sentence("%s %s: %s", g.Question, shown, told.Text)
 			return nil
 		}
 	}

@@ -33,7 +33,7 @@ Without a full terminal it prints what 'tercet logs -f' does of the only run tha
 		defer done()
 		return watch.Run(c.ctx, watch.Config{
 			In: c.io.in, Out: c.term.stage.full, Env: os.Environ(), Name: filepath.Base(c.dir), Desk: c.desk,
-			Sheet: c.term.sheet(true), Suspend: rest,
+			Sheet: c.term.sheet(true), Language: c.cfg.Language, Suspend: rest,
 			Diff: func(ctx context.Context, run string) (string, error) {
 				dir := filepath.Join(c.dir, formats.Workspace, "worktrees", run)
 				if !isDir(dir) {

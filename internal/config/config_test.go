@@ -256,7 +256,7 @@ func TestFindings(t *testing.T) {
 	t.Parallel()
 	for data, want := range map[string][]string{
 		"runer: claude":                {`warning c.yaml:1:1: W110: unknown key "runer"; did you mean 'runner'?`},
-		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, model, aliases, prefer, commands, env, limits, daily, lock_timeout, next_number, specs_dir, retention, notify, isolated_home, sandbox, acp, secrets, version`},
+		"zzz: 1":                       {`warning c.yaml:1:1: W110: unknown key "zzz"; the keys are runner, model, aliases, prefer, commands, env, limits, daily, lock_timeout, next_number, language, specs_dir, retention, notify, isolated_home, sandbox, acp, secrets, version`},
 		"version: 1":                   nil,
 		"version: 2":                   {`error c.yaml:1:10: E060: the configuration has version 2, and this tercet knows up to version 1: a newer tercet wrote it; install the newer tercet and run the command again; nothing was written`},
 		"version: x":                   {`error c.yaml:1:10: E060: expected integer of at least 1 for version, got "x"`},

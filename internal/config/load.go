@@ -116,6 +116,8 @@ func (l *loader) key(e entry) {
 		take(l, e, &c.LockTimeout, durationWords, strict.Duration)
 	case "next_number":
 		take(l, e, &c.NextNumber, countWords, strict.Positive)
+	case "language":
+		take(l, e, &c.Language, "en or ja", strict.Word("en", "ja"))
 	case "specs_dir":
 		take(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(isInside))
 		if c.Specs == formats.Specs {

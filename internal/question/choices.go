@@ -2,7 +2,6 @@ package question
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,24 +13,26 @@ import (
 // Set is the choices of one question with their keys.
 type Set struct {
 	labels []string
-	keys   []int // where the letter of the key stands in the label, -1 without one
+	words  []string // the labels as they are shown
+	keys   []int    // where the letter of the key stands in the word, -1 without one
 }
 
 // reserved are the keys that no choice gets: they show a diff, open an editor and explain the keys.
 const reserved = "de?"
 
-// Of gives each choice its first letter that is free.
-func Of(choices []formats.Choice) Set {
+// Of shows the choices in a language, and gives each the first letter that is free.
+func Of(choices []formats.Choice, language string) Set {
 	var s Set
 	taken := reserved
 	for _, c := range choices {
-		key := strings.IndexFunc(c.Label, func(r rune) bool {
+		word := Shown(c.Label, language)
+		key := strings.IndexFunc(word, func(r rune) bool {
 			return r < unicode.MaxASCII && unicode.IsLetter(r) && !strings.ContainsRune(taken, unicode.ToLower(r))
 		})
 		if key >= 0 {
-			taken += strings.ToLower(c.Label[key : key+1])
+			taken += strings.ToLower(word[key : key+1])
 		}
-		s.labels, s.keys = append(s.labels, c.Label), append(s.keys, key)
+		s.labels, s.words, s.keys = append(s.labels, c.Label), append(s.words, word), append(s.keys, key)
 	}
 	return s
 }
@@ -48,7 +49,7 @@ func (s Set) shownAll() []string {
 }
 
 func (s Set) shown(i int) string {
-	label, key := s.labels[i], s.keys[i]
+	label, key := s.words[i], s.keys[i]
 	if key < 0 {
 		return fmt.Sprintf("[%d] %s", i+1, plain.Line(label))
 	}
@@ -80,33 +81,36 @@ func (s Set) Read(line string) (label, note string, ok bool) {
 	return "", "", false
 }
 
-// find reads an answer without its note.
+// find reads an answer without its note, in either language.
 func (s Set) find(typed string) (string, bool) {
 	word := folded(typed)
 	if word == "" || len(word) == 1 && strings.Contains(reserved, word) {
 		return "", false
 	}
-	labels := make([]string, len(s.labels))
-	for i, l := range s.labels {
-		labels[i] = folded(l)
+	named := func(fits func(label string) bool) (found []string) {
+		for _, l := range s.labels {
+			if fits(folded(l)) || fits(folded(Shown(l, Japanese))) {
+				found = append(found, l)
+			}
+		}
+		return found
 	}
-	if i := slices.Index(labels, word); i >= 0 {
-		return s.labels[i], true
+	if found := named(func(l string) bool { return l == word }); len(found) > 0 {
+		return found[0], true
 	}
 	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(s.labels) {
 		return s.labels[n-1], true
 	}
-	for i, l := range s.labels {
+	for i, l := range s.words {
 		if key := s.keys[i]; key >= 0 && word == strings.ToLower(l[key:key+1]) {
-			return l, true
+			return s.labels[i], true
 		}
 	}
-	begins := func(l string) bool { return strings.HasPrefix(l, word) }
-	i := slices.IndexFunc(labels, begins)
-	if i < 0 || slices.ContainsFunc(labels[i+1:], begins) {
+	found := named(func(l string) bool { return strings.HasPrefix(l, word) })
+	if len(found) != 1 {
 		return "", false
 	}
-	return s.labels[i], true
+	return found[0], true
 }
 
 // Chosen is the choice of a word, else the one that approves or leaves.
@@ -117,7 +121,7 @@ func Chosen(choices []formats.Choice, word string, approve bool) (string, error)
 			return c.Label, nil
 		}
 	}
-	if label, ok := Of(choices).find(word); ok {
+	if label, ok := Of(choices, "").find(word); ok {
 		return label, nil
 	}
 	help := "pass --choice with one of " + strings.Join(labels, ", ")

@@ -69,7 +69,7 @@ func (t *Item) set() Set {
 	for n, label := range t.Choices {
 		choices[n].Label = label
 	}
-	return Of(choices)
+	return Of(choices, "")
 }
 
 // Answer takes a line. done tells that the person has seen all answers and goes on; bad says why it was not taken.

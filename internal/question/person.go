@@ -22,6 +22,8 @@ type Person struct {
 	Out    io.Writer // the terminal
 	Screen func() (columns, rows int)
 	Sheet  style.Sheet
+	// Language is that in which the labels of flows are shown.
+	Language string
 	// Line asks one thing and gives what is typed then. Its error says that the person leaves the question.
 	Line func(ctx context.Context, prompt string) (string, error)
 	// Untaken tells lines that were typed before the question, which are no answer to it.
@@ -65,7 +67,7 @@ type asking struct {
 // Ask shows what an answer is bound to, and asks until there is one. Looking at the diff, writing a note and changing a
 // document come back to the question.
 func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, error) {
-	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices), note: m.Note, text: m.Note}
+	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices, p.Language), note: m.Note, text: m.Note}
 	for _, s := range g.Show {
 		a.show(plain.Text(strings.TrimRight(s, "\n")))
 	}

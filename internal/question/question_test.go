@@ -16,7 +16,7 @@ func set(labels ...string) question.Set {
 	for _, l := range labels {
 		list = append(list, formats.Choice{Label: l})
 	}
-	return question.Of(list)
+	return question.Of(list, "")
 }
 
 func TestKeys(t *testing.T) {
@@ -42,6 +42,13 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	own := set("retry", "retry with a note", "skip", "stop")
 	flow := set("Approve and start", "Request modification", "Abort")
+	ja := question.Of([]formats.Choice{
+		{Label: "Approve and start"}, {Label: "Request modification"}, {Label: "Approve and continue"},
+		{Label: "Change to Major"}, {Label: "Change to Minor"}, {Label: "Ship it"},
+	}, question.Japanese)
+	if got, want := ja.String(), "[1] 承認して開始  [2] 修正を指示  [3] 承認して続行  [M]ajor に変更  M[i]nor に変更  [S]hip it"; got != want {
+		t.Errorf("in Japanese the choices are %s, want %s", got, want)
+	}
 	for _, tt := range []struct {
 		of               question.Set
 		line, want, note string
@@ -77,6 +84,18 @@ func TestAnswers(t *testing.T) {
 		{set("do: it", "do"), "do: that", "do", "that"},
 		{set("done", "discard"), "d", "", ""},
 		{set("done", "discard"), "di", "discard", ""},
+		{flow, "中断", "Abort", ""},
+		{flow, "修正：短く", "Request modification", "短く"},
+		{ja, "req", "Request modification", ""},
+		{ja, "修正を指示: shorter", "Request modification", "shorter"},
+		{ja, "2", "Request modification", ""},
+		{ja, "承認", "", ""},
+		{ja, "approve", "", ""},
+		{ja, "承認して続", "Approve and continue", ""},
+		{ja, "ma", "Change to Major", ""},
+		{ja, "mi", "Change to Minor", ""},
+		{ja, "m", "Change to Major", ""},
+		{ja, "Ship it", "Ship it", ""},
 	} {
 		label, note, ok := tt.of.Read(tt.line)
 		if label != tt.want || note != tt.note || ok != (tt.want != "") {

@@ -273,13 +273,13 @@ func (m *model) question(r row, columns int) []string {
 	}
 	if until := g.Until(); !until.IsZero() {
 		left := journal.Age(max(0, until.Sub(m.do.Desk.Clock.Now())))
-		out = append(out, plain.Line("takes '"+g.Timeout.Choose+"' in "+left))
+		out = append(out, plain.Line("takes '"+question.Shown(g.Timeout.Choose, m.do.Language)+"' in "+left))
 	}
 	if !m.seen.focus {
 		out = append(out, "g or Enter, then a key of it answers")
 	}
 	out = append(out, "")
-	for _, key := range question.Of(g.Choices).Keys() {
+	for _, key := range question.Of(g.Choices, m.do.Language).Keys() {
 		out = append(out, m.passage(key, columns)...)
 	}
 	out = append(out, "")
@@ -303,8 +303,8 @@ func (m *model) bottom() []string {
 	if t := m.typed; t != nil {
 		if told == "" && t.what == answers {
 			told = "Enter answers, Esc leaves"
-			if label, note, ok := question.Of(t.gate.Choices).Read(t.input.Value()); ok {
-				if told = "Enter answers '" + plain.Line(label) + "'"; note != "" {
+			if label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(t.input.Value()); ok {
+				if told = "Enter answers '" + plain.Line(question.Shown(label, m.do.Language)) + "'"; note != "" {
 					told += " with a note"
 				}
 				told += " to: " + plain.Line(t.gate.Question)

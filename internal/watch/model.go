@@ -270,7 +270,7 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	}
 	r, ok := m.chosen()
 	if ok && m.seen.focus && m.seen.pane == paneGate && r.state == asks && len(k.Text) > 0 {
-		if _, _, fits := question.Of(r.gate.Choices).Read(k.Text); fits {
+		if _, _, fits := question.Of(r.gate.Choices, m.do.Language).Read(k.Text); fits {
 			return m.begin(&typed{what: answers, run: r.ID, gate: *r.gate}, k.Text)
 		}
 	}
@@ -368,12 +368,12 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	switch t.what {
 	case filters:
 	case answers:
-		label, note, ok := question.Of(t.gate.Choices).Read(text)
+		label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(text)
 		if !ok {
 			m.told = told{"that is no choice; Esc leaves", true}
 			return nil
 		}
-		m.typed, m.told = nil, told{text: "answers " + plain.Line(label)}
+		m.typed, m.told = nil, told{text: "answers " + plain.Line(question.Shown(label, m.do.Language))}
 		return m.do.answer(t.run, t.gate, label, note)
 	case cancels:
 		yes, ok := question.Yes(text)

@@ -31,7 +31,9 @@ type Config struct {
 	Name  string        // of the project
 	Desk  *control.Desk // what it tells is shown on the screen meanwhile
 	Sheet style.Sheet
-	Link  func(file string) string // the address of a file of the project; nil: no links
+	// Language is that in which the labels of flows are shown.
+	Language string
+	Link     func(file string) string // the address of a file of the project; nil: no links
 
 	// Diff is what a run changed in its worktree, empty without one.
 	Diff func(ctx context.Context, run string) (string, error)

@@ -1,0 +1,63 @@
+package question
+
+// Japanese is the language, beside English, in which the labels of the flows are shown.
+const Japanese = "ja"
+
+// japanese has the label of each choice of the flows, and of the choices that tercet itself offers in a run. The names
+// of tiers are not in it. The journal and expressions hold the English label whatever the language.
+var japanese = map[string]string{
+	"accept": "受け入れる", "accept as it is": "そのまま受け入れる", "again": "もう一度", "answer": "回答する",
+	"approve": "承認", "ask": "質問する", "discard": "破棄", "go on": "続行", "keep": "残す", "once more": "もう一回",
+	"reject": "却下", "resume": "再開", "retry": "再試行", "retry with feedback": "指摘を付けて再試行", "skip": "スキップ",
+	"stop": "停止",
+
+	"Abort":                      "中断",
+	"Approve and continue":       "承認して続行",
+	"Approve and start":          "承認して開始",
+	"Approve despite findings":   "指摘を承知の上で承認",
+	"Back up":                    "バックアップする",
+	"Change to Major":            "Major に変更",
+	"Change to Minor":            "Minor に変更",
+	"Change to Patch":            "Patch に変更",
+	"Commit them":                "コミットする",
+	"Confirm as complete":        "完了として確定",
+	"Continue from here":         "ここから続行",
+	"Continue rollback":          "rollback を継続",
+	"Continue without documents": "文書なしで続行",
+	"Escalate to Standard":       "Standard に引き上げる",
+	"Exit as interrupted":        "中断して終了",
+	"Go on":                      "続行",
+	"Hand off to delivery-flow":  "delivery-flow に引き継ぐ",
+	"I corrected it":             "修正済み",
+	"Inject and branch":          "追記してブランチを作成",
+	"It has a database":          "データベースあり",
+	"It has none":                "データベースなし",
+	"Keep the branch":            "ブランチを残す",
+	"Overwrite":                  "上書きする",
+	"Publish":                    "公開する",
+	"Request additional fixes":   "追加の修正を指示",
+	"Request modification":       "修正を指示",
+	"Resume":                     "再開",
+	"Resume from analyst-core":   "analyst-core から再開",
+	"Retry":                      "再試行",
+	"Retry with a note":          "指示を付けて再試行",
+	"Review before deciding":     "確認してから決める",
+	"Revise the specification":   "仕様を修正",
+	"Roll back":                  "元に戻す",
+	"Roll back to interviewer":   "interviewer に戻す",
+	"Run codebase-analyzer":      "codebase-analyzer を実行",
+	"Run researcher once":        "researcher を一度実行",
+	"Skip":                       "スキップ",
+	"Start fresh":                "新規に開始",
+	"Start over":                 "最初からやり直す",
+	"Stop":                       "停止",
+	"Take it over":               "引き継ぐ",
+}
+
+// Shown is a label as a person reads it in a language. One that the flows do not have stays as it is.
+func Shown(label, language string) string {
+	if word := japanese[label]; word != "" && language == Japanese {
+		return word
+	}
+	return label
+}
