@@ -62,6 +62,7 @@ func (l *lab) many(dir, home string, n int) subject {
 // delegations measures what a subagent costs beside the program that it starts.
 func (l *lab) delegations() {
 	dir := l.delegating(10)
+	l.t.Setenv("TMPDIR", filepath.Dir(dir)) // a subagent's own folder for what it keeps for a while
 	peer := subject{name: "make -j2", argv: []string{"make", "-s", "-j2"}, in: dir}
 	l.compare("P8", "1,000 delegations, without sandbox", l.many(dir, "none", 1000), peer, 0.4, true)
 	l.compare("P8", "1,000 delegations, bubblewrap", l.many(dir, "box", 1000), peer, 0.2, true)

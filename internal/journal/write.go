@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -33,10 +34,16 @@ const fileMode fs.FileMode = 0o600
 // Options are the effects that a Writer needs.
 type Options struct {
 	Clock func() time.Time // must be set
-	Sync  bool             // fsync after each entry
+	Sync  bool             // fsync after each entry but decisions
 	Key   []byte           // makes the mac of each line, so that who does not have it writes none; nil: lines have none
 	Mask  *Masker          // nil: NewMasker()
-	Each  func(Record)     // is told of each entry that is on the disk, in their order; nil: nobody
+	Each  func(Record)     // is told of each entry that was written, in their order; nil: nobody
+}
+
+// disk is the open file of a journal.
+type disk interface {
+	io.WriteCloser
+	Sync() error
 }
 
 // Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same
@@ -46,7 +53,7 @@ type Writer struct {
 	opts Options
 
 	mu     sync.Mutex
-	file   *os.File
+	file   disk
 	size   int // of the file
 	seq    int
 	last   string // sha of the last line
@@ -93,7 +100,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	if w.size+len(line) > MaxBytes {
 		return formats.Fail(formats.CodeLimit, "", "expected a journal of at most %d bytes, got one more entry", MaxBytes)
 	}
-	if err := w.put(line); err != nil {
+	if err := w.put(line, w.opts.Sync && !decides(e.Type)); err != nil {
 		w.broken = err
 		return err
 	}
@@ -140,11 +147,17 @@ func (w *Writer) mask(e *formats.Entry) error {
 	return nil
 }
 
-func (w *Writer) put(line []byte) error {
+// decides tells of entries that say only what a run decides again from those before. After a power cut it may lack the
+// last of them: nothing has an effect before the next entry, and that one makes these durable too.
+func decides(t formats.EntryType) bool {
+	return t == formats.EntryStepScheduled || t == formats.EntryStepFinished || t == formats.EntryLoopEntered
+}
+
+func (w *Writer) put(line []byte, durable bool) error {
 	if _, err := w.file.Write(line); err != nil {
 		return failed(formats.CodeIO, "write", err)
 	}
-	if !w.opts.Sync {
+	if !durable {
 		return nil
 	}
 	if err := w.file.Sync(); err != nil {
