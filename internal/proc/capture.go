@@ -52,7 +52,7 @@ type sink struct {
 // drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing can be kept any
 // more, because a child that blocks in a write could not be asked to stop.
 func (k *sink) drain(m *meter) {
-	chunk := make([]byte, 32<<10)
+	chunk := make([]byte, 8<<10)
 	for {
 		n, err := k.pipe.Read(chunk)
 		if n > 0 {
