@@ -151,8 +151,9 @@ const (
 	AgentGatekeeper  = "gatekeeper"
 	AgentGitWorkflow = "git-workflow-manager"
 
-	// AgentDocumentWriter has a file of the project, which names its runner.
+	// AgentDocumentWriter and AgentSandboxRunner have a file of the project, which names their runner.
 	AgentDocumentWriter = "document-writer"
+	AgentSandboxRunner  = "sandbox-runner"
 )
 
 // AgentInfo is what the checker of command files and the Dispatcher know of a subagent.

@@ -78,7 +78,8 @@ func (r *reader) description(n *md.Node) string {
 // consistent checks what one key says against another.
 func (r *reader) consistent(def *Definition, n *md.Node) {
 	info := &def.Info
-	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin})
+	// sandbox-runner runs the commands of others: it is a worker like any, held and guarded as one, whose runner is Go.
+	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) && base(info.Name) != formats.AgentSandboxRunner
 	runner := n.Get("runner")
 	switch exec, acp := slices.Contains(info.Runner, runnerExec), slices.Contains(info.Runner, runnerACP); {
 	case slices.Contains(info.Runner, runnerBuiltin) && len(info.Runner) > 1:

@@ -102,7 +102,7 @@ func collect(into *formats.Diagnostics, err error) bool {
 
 // ownable are the built-in subagents whose file belongs to the project: Go does the work for as long as the file says
 // `runner: builtin`, and another runner takes its place.
-var ownable = []string{formats.AgentDocumentWriter}
+var ownable = []string{formats.AgentDocumentWriter, formats.AgentSandboxRunner}
 
 // read reads one file with the facets it names.
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {

@@ -19,6 +19,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
+	"tercet/subagents/builtin"
 	"tercet/subagents/cassette"
 	"tercet/subagents/checks"
 	"tercet/subagents/offline"
@@ -49,6 +50,9 @@ func (w workers) runners(def subagents.Definition) subagents.Agent {
 				return w.keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
 			},
 		})
+	}
+	if slices.Equal(def.Info.Runner, []string{"builtin"}) { // the file of sandbox-runner; no flag replaces Go
+		return builtin.SandboxRunner{Keeper: w.keeper, Starter: w.starter, Approver: w.approver, Clock: clock{}}
 	}
 	wanted := w.wanted(def.Info)
 	if len(wanted) == 1 {

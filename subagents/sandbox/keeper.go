@@ -58,12 +58,8 @@ func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
 
 // wrap puts a program in the best tier that its risks allow, and names the tier.
 func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (proc.Command, string, error) {
-	probes, err := k.Probes(ctx)
-	if err != nil {
-		return c, Blocked.String(), err
-	}
 	need, why := Needs(r)
-	p, err := Choose(need, why, k.Order, probes)
+	p, err := k.Best(ctx, need, why)
 	if err != nil {
 		return c, Blocked.String(), err
 	}
@@ -111,17 +107,50 @@ func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (p
 		return c, "", err
 	}
 	b := k.bounds(k.Root, c.Dir)
-	b.Net, b.Ask = net, net
-	if filepath.IsAbs(at.Home) && !net {
-		for _, name := range keys {
-			b.Hide = append(b.Hide, filepath.Join(at.Home, name))
-		}
+	if b.Net, b.Ask = net, net; !net {
+		b.Hide = append(b.Hide, keysOf(at.Home)...)
 	}
 	c, tier, err := k.wrap(ctx, c, report, b)
 	if err == nil && tier == Advisory.String() {
 		_, err = k.Starter.Look(c.Argv[0])
 	}
 	return c, tier, err
+}
+
+// Best gives the first means of the order that works and is at least what is needed.
+func (k *Keeper) Best(ctx context.Context, need Tier, why []string) (Probe, error) {
+	probes, err := k.Probes(ctx)
+	if err != nil {
+		return Probe{}, err
+	}
+	return Choose(need, why, k.Order, probes)
+}
+
+// Command puts a command that a subagent asks for within the bounds of p. It may write its tree, or what of it is
+// named. Without the network it sees no keys.
+func (k *Keeper) Command(p Probe, r formats.Request, c proc.Command, net bool, write []string) (proc.Command, string,
+	error,
+) {
+	b := k.bounds(r.Dir, filepath.Dir(r.Out))
+	if b.Net, b.Ask = net, net; len(write) > 0 {
+		b.Write, b.Cache = append(slices.Clone(write), filepath.Dir(r.Out)), nil
+	}
+	if !net {
+		b.Hide = append(b.Hide, keysOf(k.Getenv("HOME"))...)
+	}
+	box := k.Box(p)
+	c, err := box.Wrap(c, b)
+	return c, box.String(), err
+}
+
+// keysOf gives where the keys of the person are whose folder home is.
+func keysOf(home string) (out []string) {
+	for _, name := range keys {
+		if filepath.IsAbs(home) {
+			out = append(out, filepath.Join(home, name))
+		}
+	}
+	return out
 }
 
 // keys are the folders and files in which programs keep keys of a person.

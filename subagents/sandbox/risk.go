@@ -75,6 +75,18 @@ type Report struct {
 	Unknown  []Unknown `json:"unknown"`
 }
 
+// Risks are the findings as lines, what only a run would show behind them.
+func (r Report) Risks() []string {
+	out := []string{}
+	for _, f := range r.Findings {
+		out = append(out, f.Level.String()+" "+f.Category.String()+": "+f.Command+": "+f.Reason)
+	}
+	for _, u := range r.Unknown {
+		out = append(out, "recommended unknown: "+u.Reason)
+	}
+	return out
+}
+
 // Classify tells the risks of a shell command.
 func Classify(src string, p Place) (Report, error) {
 	if len(src) > MaxSource {

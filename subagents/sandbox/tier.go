@@ -102,6 +102,22 @@ func Needs(r Report) (Tier, []string) {
 	return need, why
 }
 
+// ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. person: in its small tiers
+// a person lets a command run without any that needs a sandbox. Where a reason is given, a command for which a sandbox
+// is recommended needs none.
+func ForFlow(flow, reason string, r Report) (need Tier, why []string, person bool) {
+	need, why = Needs(r)
+	switch {
+	case flow == "Minimal" || flow == "Patch":
+		return Advisory, why, r.Level == Required
+	case r.Level == Required, r.Level == Recommended && flow != "Light" && reason == "":
+		if need == Advisory {
+			need = Platform
+		}
+	}
+	return need, why, false
+}
+
 // Choose gives the first probe of the order that works, if it is at least what is needed. Where nothing but
 // advisory_only is in the order, a person decided so, and nothing is refused.
 func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
