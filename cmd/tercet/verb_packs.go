@@ -342,7 +342,7 @@ func (w shelf) agreeToPack() error {
 	if err := w.forget(); err != nil { // the subagents are read anew
 		return err
 	}
-	in, err := w.app.inside(w.ctx)
+	in, err := w.inside(w.ctx)
 	if err != nil {
 		return err
 	}
