@@ -32,6 +32,8 @@ func Supervise(in io.Reader, out io.Writer) int {
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	go s.pass(asked)
+	// An answer that nobody reads must fail: its signal would end the supervisor, and nobody would kill the child.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	orders := make(chan order)
 	go s.listen(gob.NewDecoder(in), orders)
 	for o := range orders {

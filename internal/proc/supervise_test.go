@@ -4,6 +4,7 @@ package proc_test
 
 import (
 	"bufio"
+	"encoding/gob"
 	"errors"
 	"io"
 	"os"
@@ -128,6 +129,66 @@ func TestNobodySurvivesTheOwner(t *testing.T) {
 			}
 			waitAfter(t, dir)
 		})
+	}
+}
+
+// TestOwnerIsGoneBeforeTheAnswer kills the owner while the supervisor starts its child, which is before it answers.
+func TestOwnerIsGoneBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	hasSetsid(t)
+	dir := t.TempDir()
+	said := filepath.Join(dir, "said")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "pids"), nil, 0o600), os.WriteFile(said, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self(t), superviseWord)
+	orders, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(cmd.Start(), answers.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = gob.NewEncoder(orders).Encode(struct {
+		Path, Dir string
+		Argv, Env []string
+		Streams   [3]string
+	}{
+		Path: sh, Dir: dir, Argv: []string{"sh", "-c", escapes}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Streams: [3]string{os.DevNull, said, os.DevNull},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+		text, err := os.ReadFile(said)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the child said %q, %v, want ready", text, err)
+		}
+		if string(text) == "ready\n" {
+			break
+		}
+	}
+	if err := orders.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended := cmd.Wait()
+	if ended != nil {
+		t.Errorf("the supervisor ended with %v, want 0", ended)
+	}
+	for _, pid := range pidsIn(t, dir) {
+		if ended != nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // nobody else would
+		}
+		waitGone(t, pid)
 	}
 }
 
