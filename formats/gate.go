@@ -15,6 +15,8 @@ type Choice struct {
 	Leaves bool `json:"leaves,omitempty"`
 	// Ends marks a choice that ends the command. One person is enough for it, whatever the quorum.
 	Ends bool `json:"ends,omitempty"`
+	// NeedsNote marks a choice that is taken with a note only.
+	NeedsNote bool `json:"needs_note,omitempty"`
 }
 
 // Gate is a question to a person. Digest binds the answer to what was shown (sha256, hex); a gate with another digest
@@ -80,6 +82,12 @@ func (g Gate) Choice(label string) (Choice, bool) {
 		}
 	}
 	return Choice{}, false
+}
+
+// Lacks tells whether an answer lacks the note that its choice needs.
+func (g Gate) Lacks(label, note string) bool {
+	c, ok := g.Choice(label)
+	return ok && c.NeedsNote && strings.TrimSpace(note) == ""
 }
 
 // Voted gives the answer that a person has given to a gate with a quorum.

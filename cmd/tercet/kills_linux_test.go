@@ -202,8 +202,8 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 		issue, question string
 		choice          string
 	}{
-		"a loop that repeats itself": {4, "bad", "makes no progress: the open issues were the same in 3 rounds", "go on"},
-		"a loop that is long":        {5, "bad $n", "the limit of 3 rollbacks is reached", "once more"},
+		"a loop that repeats itself": {4, "bad", "makes no progress: the open issues were the same in 3 rounds", "Go on"},
+		"a loop that is long":        {5, "bad $n", "the limit of 3 rollbacks is reached", "Continue rollback"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -52,7 +52,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 					a, err = c.approver.asked(c.ctx, g, *note)
 				}
 			} else {
-				a.Label, err = question.Chosen(g.Choices, *choice, approve)
+				a.Label, err = question.Chosen(g, *choice, *note, approve)
 			}
 			if errors.Is(err, question.ErrLeft) {
 				return &formats.GateOpenError{Gate: g, Left: true}

@@ -411,6 +411,9 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	for _, w := range chosen {
 		if w != nil {
 			c.known(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
+			if at := slices.Index(labels, w.Text); at >= 0 && a.Choices[at].Target.Note {
+				c.report(w.Pos, CodeGate, "name another choice", "'%s' needs a note, which nobody gives here", w.Text)
+			}
 		}
 	}
 }

@@ -114,6 +114,10 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		if err != nil || changed != nil {
 			return d, changed, err
 		}
+		if d.Person && a.g.Lacks(d.Answer, d.Note) { // who asks sees to it
+			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note", "the choice '%s' of the gate needs a note",
+				d.Answer)
+		}
 		if d.At.IsZero() {
 			d.At = a.cfg.Clock.Now().UTC()
 		}

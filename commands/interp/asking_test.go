@@ -97,7 +97,7 @@ func (y way) src() string {
 
 // agree answers as a person who goes on where that is offered.
 func agree(g formats.Gate) (formats.Decision, error) {
-	for _, label := range []string{"yes", "accept", "accept as it is"} {
+	for _, label := range []string{"yes", "Approve despite findings"} {
 		if _, ok := g.Choice(label); ok {
 			return formats.Decision{Answer: label, By: "ann", Person: true}, nil
 		}

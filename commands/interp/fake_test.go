@@ -481,8 +481,14 @@ func in(list ...formats.Return) agent {
 // choose answers gates with labels, one after the other.
 func choose(labels ...string) func(formats.Gate) (formats.Decision, error) {
 	n := 0
-	return func(formats.Gate) (formats.Decision, error) {
-		label, note, _ := strings.Cut(labels[min(n, len(labels)-1)], " ")
+	return func(g formats.Gate) (formats.Decision, error) {
+		said := labels[min(n, len(labels)-1)]
+		label, note, _ := strings.Cut(said, " ")
+		for _, c := range g.Choices { // of several that begin so the longest, which comes last
+			if rest, ok := strings.CutPrefix(said, c.Label); ok {
+				label, note = c.Label, strings.TrimSpace(rest)
+			}
+		}
 		n++
 		return formats.Decision{Answer: label, Note: note, By: "person", Person: true}, nil
 	}

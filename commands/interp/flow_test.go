@@ -127,12 +127,12 @@ func TestFlows(t *testing.T) {
 			src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, auto: true, want: "a b c a b c a b c a b c", end: "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
 		},
 		"the fourth rollback is a question": {
-			src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, answers: []string{"once more", "stop"}, want: "a b c a b c a b c a b c a b c",
-			end: "failed 7 LIMIT: the limit of 3 rollbacks is reached: rejected",
+			src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, answers: []string{"Continue rollback", "Abort"}, want: "a b c a b c a b c a b c a b c",
+			end: "failed 5 REJECTED: 'Abort' was the answer to: step 'c' is rejected, and the limit of 3 rollbacks is reached: rejected",
 		},
 		"and may be accepted as it is": {
 			src: flow("limits: {rollbacks: 1}\n", "", rounds+" ${{ $run.overrides | map(.step) | join(\" \") }} ${{ $run.rollbacks }}"), by: returns{"c": {no("x")}},
-			answers: []string{"accept as it is"}, want: "a b c a b c", end: "completed 0: done c 1",
+			answers: []string{"Approve despite findings"}, want: "a b c a b c", end: "completed 0: done c 1",
 		},
 		"nobody is there to be asked": {src: flow("", "", rounds), by: returns{"c": {no("x"), no("y"), no("z"), no("x")}}, want: "a b c a b c a b c a b c", end: "suspended 75: "},
 		"the counter is shared by all routes": {
@@ -149,7 +149,7 @@ func TestFlows(t *testing.T) {
 		},
 		"the same question twice goes to a person": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),
-			by:  returns{"a": {blocked("which?")}}, answers: []string{"answer: left", "stop"}, want: "a a.ask a a", end: "blocked 75: which?",
+			by:  returns{"a": {blocked("which?")}}, answers: []string{"Answer: left", "Abort"}, want: "a a.ask a a", end: "failed 5 REJECTED: 'Abort' was the answer to: step 'a' is blocked: which?",
 		},
 		"four questions are too many": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {blocked: {ask: [second]}}}"),

@@ -88,7 +88,7 @@ func (q asked) offer(g *formats.Gate) error {
 		}
 		open = append(open, ch)
 		ends := ch.Target.Kind == syntax.ToFail || ch.Target.Kind == syntax.ToReturn
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Ends: ends})
+		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Ends: ends, NeedsNote: ch.Target.Note})
 		if auto := q.gate.Auto; auto != nil && ch.Label.Text == auto.Text {
 			g.Auto = auto.Text
 		}
@@ -136,7 +136,10 @@ func (q asked) named() (files []string, err error) {
 func (r *run) question(path, words string, choices ...string) formats.Gate {
 	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path}
 	for _, label := range choices {
-		g.Choices = append(g.Choices, formats.Choice{Label: label, Leaves: label == stopIt})
+		g.Choices = append(g.Choices, formats.Choice{
+			Label: label, Leaves: label == abortIt || label == exitIt || label == stopIt,
+			NeedsNote: label == notedIt || label == answerIt,
+		})
 	}
 	return g
 }
@@ -159,11 +162,7 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	outcome, ret := formats.OutcomeCompleted, formats.Return{}
 	switch kind := ch.Target.Kind; {
 	case kind == syntax.ToFail:
-		outcome, ret.Said = formats.OutcomeRejected, formats.OutcomeRejected
-		ret.Summary = fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)
-		if d.Note != "" {
-			ret.Summary += " (" + d.Note + ")"
-		}
+		outcome, ret = formats.OutcomeRejected, refusal(g, d)
 	case (kind == syntax.ToRedo || kind == syntax.ToRollback) && d.Note != "":
 		ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
 	}
@@ -172,15 +171,26 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 	return out
 }
 
+// refusal is what an answer that ends the command comes to.
+func refusal(g formats.Gate, d formats.Decision) formats.Return {
+	ret := formats.Return{Said: formats.OutcomeRejected, Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
+	if d.Note != "" {
+		ret.Summary += " (" + d.Note + ")"
+	}
+	return ret
+}
+
 // consented is the choice that a consent given before takes where no `auto` says so: the first that simply goes on,
 // else the first that does not end the command; -1: none.
 func consented(open []syntax.GateChoice) int {
-	next := slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == syntax.ToNext })
+	next := slices.IndexFunc(open, func(c syntax.GateChoice) bool {
+		return c.Target.Kind == syntax.ToNext && !c.Target.Note
+	})
 	if next >= 0 {
 		return next
 	}
 	return slices.IndexFunc(open, func(c syntax.GateChoice) bool {
-		return c.Target.Kind != syntax.ToFail && c.Target.Kind != syntax.ToReturn
+		return c.Target.Kind != syntax.ToFail && c.Target.Kind != syntax.ToReturn && !c.Target.Note
 	})
 }
 
@@ -196,10 +206,23 @@ func left(open []syntax.GateChoice) int {
 	return kind(syntax.ToReturn)
 }
 
+// The answers of the engine's own gates.
+const (
+	retryIt  = "Retry"
+	notedIt  = "Retry with a note"
+	skipIt   = "Skip"
+	acceptIt = "Approve despite findings"
+	answerIt = "Answer"
+	resumeIt = "Resume"
+	exitIt   = "Exit as interrupted"
+	abortIt  = "Abort"
+)
+
 // ownChoices are those of the engine's own gate, where they are not to do it again, to accept it and to stop.
 var ownChoices = map[formats.Outcome][]string{
-	formats.OutcomeFailed: {"retry", "skip", "stop"}, formats.OutcomeSuspended: {"resume", "stop"},
-	formats.OutcomeBlocked: {"answer", "stop"},
+	formats.OutcomeFailed:    {retryIt, notedIt, skipIt, abortIt},
+	formats.OutcomeSuspended: {resumeIt, exitIt},
+	formats.OutcomeBlocked:   {answerIt, abortIt},
 }
 
 // ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
@@ -208,7 +231,7 @@ var ownChoices = map[formats.Outcome][]string{
 func (f finished) ownGate() formats.Gate {
 	words, ok := ownChoices[f.outcome]
 	if !ok {
-		words = []string{"again", "accept", "stop"}
+		words = []string{retryIt, notedIt, acceptIt, abortIt}
 	}
 	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
@@ -228,7 +251,11 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
-	g, d, err := ask(f.step, static{g: f.ownGate()})
+	q := static{g: f.ownGate()}
+	g, d, err := ask(f.step, q)
+	for q.later = true; err == nil && d.Answer == exitIt; { // whoever resumes the run is asked anew
+		g, d, err = ask(f.step, q)
+	}
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
@@ -243,23 +270,29 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 		f.answered[f.path]++
 	}
 	switch d.Answer {
-	case "retry", "again", "answer", "resume":
+	case retryIt, notedIt, answerIt, resumeIt:
 		fb := &formats.Feedback{
 			From: f.ID, Issues: listed(f.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: f.visits[f.path],
 		}
-		if d.Answer == "answer" {
+		if d.Answer == answerIt {
 			fb.Note, fb.Answer = "", d.Note
 			fb = answering(f.feedback, *fb)
 		}
 		defer f.hear(fb)()
 		return f.do()
-	case "skip":
+	case skipIt:
 		return f.beside()
-	case "accept":
+	case acceptIt:
 		f.override(d)
 		return f.goOn()
-	case "stop":
-		return told(ret), nil
+	case abortIt:
+		return f.refused(g, d), nil
 	}
 	return nil, unknownAnswer(g, d)
+}
+
+// refused ends the command because a person refused to go on.
+func (f finished) refused(g formats.Gate, d formats.Decision) *ending {
+	f.ret, f.outcome = refusal(g, d), formats.OutcomeRejected
+	return told(f.broken())
 }

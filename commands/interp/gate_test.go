@@ -101,17 +101,17 @@ func TestEngineGate(t *testing.T) {
 		choices string
 		want    string
 	}{
-		"blocked, answered":  {blocked("which one?"), []string{"answer the left one"}, "answer stop", "completed 0: went on"},
-		"blocked, stopped":   {blocked("which one?"), []string{"stop"}, "answer stop", "blocked 75: which one?"},
-		"blocked, nobody":    {blocked("which one?"), nil, "answer stop", "blocked 75: which one?"},
-		"suspended":          {suspended, []string{"resume"}, "resume stop", "completed 0: went on"},
-		"failed, retry":      {failing(formats.CodeIO, "full"), []string{"retry make room"}, "retry skip stop", "completed 0: went on"},
-		"failed, skip":       {failing(formats.CodeIO, "full"), []string{"skip"}, "retry skip stop", "completed 0: went on"},
-		"failed, stop":       {failing(formats.CodeIO, "full"), []string{"stop"}, "retry skip stop", "failed 74 IO: full"},
-		"rejected, again":    {verdict(formats.VerdictRejected, "bad"), []string{"again"}, "again accept stop", "completed 0: went on"},
-		"rejected, accepted": {verdict(formats.VerdictRejected, "bad"), []string{"accept"}, "again accept stop", "completed 0: went on"},
-		"rejected, stopped":  {verdict(formats.VerdictRejected, "bad"), []string{"stop"}, "again accept stop", "failed 5 REJECTED: rejected"},
-		"an unknown answer":  {blocked("which one?"), []string{"maybe"}, "answer stop", `failed 70 BUG: x.md:8:1: step a: expected one of answer, stop as the answer to a gate, got "maybe"`},
+		"blocked, answered":  {blocked("which one?"), []string{"Answer the left one"}, "Answer, Abort", "completed 0: went on"},
+		"blocked, stopped":   {blocked("which one?"), []string{"Abort"}, "Answer, Abort", "failed 5 REJECTED: 'Abort' was the answer to: step 'A' is blocked: which one?"},
+		"blocked, nobody":    {blocked("which one?"), nil, "Answer, Abort", "blocked 75: which one?"},
+		"suspended":          {suspended, []string{"Resume"}, "Resume, Exit as interrupted", "completed 0: went on"},
+		"failed, retry":      {failing(formats.CodeIO, "full"), []string{"Retry with a note make room"}, "Retry, Retry with a note, Skip, Abort", "completed 0: went on"},
+		"failed, skip":       {failing(formats.CodeIO, "full"), []string{"Skip"}, "Retry, Retry with a note, Skip, Abort", "completed 0: went on"},
+		"failed, stop":       {failing(formats.CodeIO, "full"), []string{"Abort"}, "Retry, Retry with a note, Skip, Abort", "failed 5 REJECTED: 'Abort' was the answer to: step 'A' is failed: full"},
+		"rejected, again":    {verdict(formats.VerdictRejected, "bad"), []string{"Retry"}, "Retry, Retry with a note, Approve despite findings, Abort", "completed 0: went on"},
+		"rejected, accepted": {verdict(formats.VerdictRejected, "bad"), []string{"Approve despite findings"}, "Retry, Retry with a note, Approve despite findings, Abort", "completed 0: went on"},
+		"rejected, stopped":  {verdict(formats.VerdictRejected, "bad"), []string{"Abort"}, "Retry, Retry with a note, Approve despite findings, Abort", "failed 5 REJECTED: 'Abort' was the answer to: step 'A' is rejected: rejected"},
+		"an unknown answer":  {blocked("which one?"), []string{"maybe"}, "Answer, Abort", `failed 70 BUG: x.md:8:1: step a: expected one of Answer, Abort as the answer to a gate, got "maybe"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +128,7 @@ func TestEngineGate(t *testing.T) {
 			for _, choice := range w.gates[0].Choices {
 				labels = append(labels, choice.Label)
 			}
-			if got := strings.Join(labels, " "); got != c.choices {
+			if got := strings.Join(labels, ", "); got != c.choices {
 				t.Errorf("choices = %s, want %s", got, c.choices)
 			}
 			if approves := w.gates[0].Choices[0].Approves; approves == (c.first.Status == formats.StatusBlocked || c.first.Said == formats.OutcomeSuspended) {
@@ -168,5 +168,36 @@ func TestGateError(t *testing.T) {
 	ret := w.run(t.Context(), file("", "", "A: gate: Well?", "B: return: fine"), "")
 	if got := told(ret); got != "failed 1 UNKNOWN_ERROR: x.md:8:1: step a: broken" {
 		t.Errorf("Run = %s", got)
+	}
+}
+
+// TestExitAsInterrupted: who leaves suspended work leaves the question open, and each process that resumes the run asks
+// it anew.
+func TestExitAsInterrupted(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	prog := newWorld(t).program(file(during, "", "A: id: a\ndelegate: worker\non: {suspended: gate}", "B: return: went on"))
+	asked := 0
+	shape := func(answer string) func(*world) {
+		return func(w *world) {
+			suspended := partial("later")
+			suspended.Said = formats.OutcomeSuspended
+			w.agents["worker"] = byVisit(suspended, ok("done"))
+			w.answer = func(g formats.Gate) (formats.Decision, error) {
+				if asked++; answer == "" {
+					return formats.Decision{}, &formats.GateOpenError{Gate: g}
+				}
+				return formats.Decision{Answer: answer, By: "ann", Person: true}, nil
+			}
+		}
+	}
+	for _, answer := range []string{"Exit as interrupted", "Exit as interrupted", ""} {
+		_, ret := m.play(prog, shape(answer), 0, false)
+		if !strings.HasPrefix(told(ret), "suspended 75: ") || ret.Resume == nil {
+			t.Fatalf("after %q: %s, %+v", answer, told(ret), ret.Resume)
+		}
+	}
+	if _, ret := m.play(prog, shape("Resume"), 0, false); told(ret) != "completed 0: went on" || asked != 4 {
+		t.Errorf("after Resume: %s, asked %d times, want 4", told(ret), asked)
 	}
 }

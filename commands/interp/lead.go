@@ -24,6 +24,9 @@ func (f finished) lead() (*ending, error) {
 		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !f.answer.Person
 		if counted && f.usedUp(t, "choice "+choice) {
 			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, f.most(t))
+			if idle(f.outcome) {
+				f.outcome = formats.OutcomeFailed
+			}
 			return &ending{ret: f.limited(why)}, nil
 		}
 		return f.follow(t)
@@ -115,6 +118,9 @@ func (f finished) conditions() {
 func (f finished) follow(t *syntax.Target) (*ending, error) {
 	switch t.Kind {
 	case syntax.ToNext:
+		if f.target != nil && idle(f.outcome) { // a person skipped it: there is nothing to review or to commit
+			return nil, nil
+		}
 		if !f.outcome.Passes() { // a return beside the action is done after it passed
 			_, end, err := f.behind()
 			return end, err
@@ -140,6 +146,11 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 		return f.jump(t)
 	}
 	return nil, nil
+}
+
+// idle tells an outcome that leaves no work.
+func idle(o formats.Outcome) bool {
+	return o == formats.OutcomeFailed || o == formats.OutcomeBlocked || o == formats.OutcomeSuspended
 }
 
 // goOn is where a step that is done with leads on: what runs after it, then the return beside it.

@@ -354,21 +354,21 @@ func shapes() map[string]struct {
 		}},
 		"own gate": {body("A: id: a\ndelegate: worker\non: {failed: gate}", "B: id: b\ndelegate: second"), func(w *world) {
 			w.agents["worker"] = byVisit(failing(formats.CodeIO, "full"), ok("done"))
-			people("a#1", "retry make room")(w)
+			people("a#1", "Retry with a note make room")(w)
 		}},
 		"limit gate": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {rollback: [a]}}"), func(w *world) {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictRejected, "worse"), verdict(formats.VerdictRejected, "bad"))
-			people("b#4", "accept as it is")(w)
+			people("b#4", "Approve despite findings")(w)
 		}},
 		"stall": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {rollback: [a]}}"), func(w *world) {
 			bad := verdict(formats.VerdictRejected, "bad")
 			w.agents["judge"] = byVisit(bad, bad, bad, verdict(formats.VerdictApproved))
-			people("b#3", "go on another way")(w)
+			people("b#3", "Go on another way")(w)
 		}},
 		"stall of the work": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: judge\non: {rejected: {redo: [a], max: 5}}"), func(w *world) {
 			w.agents["maker"], w.docs["p.md"] = plan, "the same"
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "x"), verdict(formats.VerdictRejected, "y"), verdict(formats.VerdictRejected, "z"), verdict(formats.VerdictApproved))
-			people("b#3", "go on another way")(w)
+			people("b#3", "Go on another way")(w)
 		}},
 		"stall with nobody to ask": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: judge\non: {rejected: {rollback: [a]}}"), func(w *world) {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"))
@@ -380,7 +380,7 @@ func shapes() map[string]struct {
 				}
 				return verdict(formats.VerdictRejected, "not yet"), nil
 			}
-			people("a#1", "go on another way")(w)
+			people("a#1", "Go on another way")(w)
 		}},
 		"compensate": {body("A: id: a\ndelegate: worker\ncompensate: {delegate: second, with: {back: 1}}", "B: id: b\ndelegate: worker\ncompensate: {delegate: second, with: {back: 2}}", "C: id: c\ndelegate: judge\non: {rejected: {rollback: [a, b]}}", "D: fail: No.", "!E: always: failed\ndelegate: worker", "!F: always: any\ndelegate: second"), func(w *world) {
 			w.agents["judge"] = byVisit(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))

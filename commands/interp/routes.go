@@ -21,21 +21,16 @@ func (f finished) rollback(t *syntax.Target) (*ending, error) {
 	return f.redo(t)
 }
 
-// The answers of the limit gate.
-const (
-	onceMore = "once more"
-	acceptIt = "accept as it is"
-	stopIt   = "stop"
-)
+// onceMore is the answer of the limit gate that goes back all the same.
+const onceMore = "Continue rollback"
 
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
 func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", f.limits.Rollbacks, f.closing().Summary)
-	stop := told(f.limited(why))
 	if f.after || f.dry.on || f.cfg.AutoApprove {
-		return stop, nil
+		return told(f.limited(why)), nil
 	}
-	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, stopIt)
+	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, abortIt)
 	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
@@ -54,8 +49,8 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	case acceptIt:
 		f.override(d)
 		return f.goOn()
-	case stopIt:
-		return stop, nil
+	case abortIt:
+		return f.refused(g, d), nil
 	}
 	return nil, unknownAnswer(g, d)
 }
@@ -77,7 +72,8 @@ func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 }
 
 // consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same
-// question to the same target twice, a target that does not answer, and the fourth question of the step go to a person.
+// question to the same target twice, a target that does not answer, and the fourth question of the step go to the next
+// rule, else to a person.
 func (f finished) consult(t *syntax.Target) (*ending, error) {
 	question := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	to := t.Agents[0].Text
@@ -86,7 +82,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	}
 	key := strings.Join([]string{f.path, to, question}, "\x00")
 	if f.asked[f.path] >= mostAsked(t) || f.questions[key] || f.dry.on && len(f.dry.returns[to]) == 0 {
-		return f.engineGate(true)
+		return f.unanswered(t)
 	}
 	f.asked[f.path]++
 	f.questions[key] = true
@@ -102,10 +98,19 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
 		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
-		return f.engineGate(true)
+		return f.unanswered(t)
 	}
 	defer f.hear(answering(f.feedback, formats.Feedback{From: to, Answer: words, Attempt: f.asked[f.path]}))()
 	return f.do()
+}
+
+// unanswered is where a question leads that nobody answers: what the file says for then comes before the engine's gate.
+func (f finished) unanswered(t *syntax.Target) (*ending, error) {
+	next, _, err := f.match(t)
+	if next == nil || err != nil {
+		return f.engineGate(true)
+	}
+	return f.follow(next)
 }
 
 // mostAsked is how many questions of one step a rule may send.

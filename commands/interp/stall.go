@@ -39,10 +39,11 @@ func (r *run) repeats(path string, first bool, issues, work string) string {
 	return ""
 }
 
-// What a stall is answered with, beside stop.
+// What a stall is answered with.
 const (
-	goOnIt = "go on"
-	askIt  = "ask"
+	goOnIt = "Go on"
+	askIt  = "Ask"
+	stopIt = "Stop"
 )
 
 // byNobody is who answers a question that is settled where nobody can be asked.
@@ -75,7 +76,7 @@ func (f finished) again(t *syntax.Target) (*ending, error) {
 	if t.Kind == syntax.ToRollback {
 		most, used = f.limits.Rollbacks, f.rollbacks // where they are used up, that is a question of its own
 	}
-	if most >= formats.StallRounds && used < most && !f.after && !f.answer.Person {
+	if most >= formats.StallRounds && used < most && !idle(f.outcome) && !f.after && !f.answer.Person {
 		why, err := f.sentBack(t)
 		if err != nil {
 			return nil, err

@@ -44,12 +44,12 @@ func TestStall(t *testing.T) {
 		"redo":                         {do: redo, judge: same, want: "a b a b a b", end: "failed 7 LIMIT: " + issues + ": rejected"},
 		"rollback":                     {do: back, judge: same, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
 		"with consent nobody is asked": {do: back, judge: same, yes: true, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
-		"a person stops it":            {do: back, judge: same, answers: []string{"stop"}, want: "a b a b a b", end: "failed 7 LIMIT: " + issues, gates: "step 'b' makes no progress: " + issues + ": rejected [go on ask stop] x"},
+		"a person stops it":            {do: back, judge: same, answers: []string{"Stop"}, want: "a b a b a b", end: "failed 7 LIMIT: " + issues, gates: "step 'b' makes no progress: " + issues + ": rejected [Go on Ask Stop] x"},
 		"a hint lets it go on, and counts anew": {
-			do: redo, judge: same, answers: []string{"go on: so"}, want: "a b a b a b a b a b a b", end: "failed 7 LIMIT: rejected",
-			gates: "step 'b' makes no progress: " + issues + ": rejected [go on ask stop] x",
+			do: redo, judge: same, answers: []string{"Go on: so"}, want: "a b a b a b a b a b a b", end: "failed 7 LIMIT: rejected",
+			gates: "step 'b' makes no progress: " + issues + ": rejected [Go on Ask Stop] x",
 		},
-		"somebody else is asked":               {do: redo, judge: same, answers: []string{"ask"}, want: "a b a b a b", end: "suspended 75"},
+		"somebody else is asked":               {do: redo, judge: same, answers: []string{"Ask"}, want: "a b a b a b", end: "suspended 75"},
 		"other issues each time":               {do: redo, judge: others, want: "a b a b a b a b a b a b", end: "failed 7 LIMIT: rejected"},
 		"two of three":                         {do: redo, judge: []formats.Return{no("x"), no("x"), no("y"), no("y"), no("x"), yes()}, want: "a b a b a b a b a b a b", end: "completed 0: done"},
 		"a finding that only moves":            {do: redo, judge: []formats.Return{moved(1), moved(7), moved(9)}, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
@@ -63,7 +63,7 @@ func TestStall(t *testing.T) {
 		"a limit that comes first":             {do: back, front: "limits: {rollbacks: 2}\n", judge: same, yes: true, want: "a b a b a b", end: "failed 7 LIMIT: the limit of 2 rollbacks is reached"},
 		"too few rounds for one":               {do: strings.Replace(redo, "max: 5", "max: 2", 1), judge: same, want: "a b a b a b", end: "failed 7 LIMIT: rejected"},
 		"the file says what comes then":        {do: strings.Replace(redo, "{redo: [a], max: 5}", "[{redo: [a], max: 5}, next]", 1), judge: same, want: "a b a b a b", end: "completed 0: done"},
-		"but a person who stops it stops it":   {do: strings.Replace(redo, "{redo: [a], max: 5}", "[{redo: [a], max: 5}, next]", 1), judge: same, answers: []string{"stop"}, want: "a b a b a b", end: "failed 7 LIMIT"},
+		"but a person who stops it stops it":   {do: strings.Replace(redo, "{redo: [a], max: 5}", "[{redo: [a], max: 5}, next]", 1), judge: same, answers: []string{"Stop"}, want: "a b a b a b", end: "failed 7 LIMIT"},
 		"what waits looks until it changes":    {do: "- {id: a, delegate: worker}\n- {id: w, wait: 1ms}\n- {id: b, delegate: judge, on: {rejected: {redo: [a, w], max: 5}}}\n- return: done", judge: same, want: "a b a b a b a b a b a b", end: "failed 7 LIMIT: rejected"},
 		"what calls no worker changes nothing": {do: "- {id: a, set: {n: 1}}\n- {id: b, delegate: judge, on: {rejected: {redo: [a], max: 5}}}\n- return: done", judge: same, want: "b b b b b b", end: "failed 7 LIMIT: rejected"},
 		"a person who sends back is no stall":  {do: "- {id: a, delegate: worker}\n- {id: b, gate: Good?, choices: {again: {redo: [a]}, ok: next}}\n- return: done", tree: func(int) string { return "+ a" }, answers: []string{"again", "again", "again", "again", "ok"}, want: "a a a a a", end: "completed 0: done"},
@@ -72,8 +72,8 @@ func TestStall(t *testing.T) {
 			judge: []formats.Return{no("x"), no("x"), yes(), no("x"), no("x"), yes(), yes()}, want: "a b a b a b c a b a b a b c", end: "completed 0: done",
 		},
 		"passes":                         {do: passes, judge: same, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
-		"passes with a hint":             {do: passes, judge: append(slices.Repeat([]formats.Return{no("x")}, 3), yes()), answers: []string{"go on: so"}, want: "a b a b a b a b", end: "completed 0", gates: "step 'l' makes no progress: " + issues + " [go on ask stop] x"},
-		"passes that a person stops":     {do: passes + "  on: {partial: next}\n", judge: same, answers: []string{"stop"}, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
+		"passes with a hint":             {do: passes, judge: append(slices.Repeat([]formats.Return{no("x")}, 3), yes()), answers: []string{"Go on: so"}, want: "a b a b a b a b", end: "completed 0", gates: "step 'l' makes no progress: " + issues + " [Go on Ask Stop] x"},
+		"passes that a person stops":     {do: passes + "  on: {partial: next}\n", judge: same, answers: []string{"Stop"}, want: "a b a b a b", end: "failed 7 LIMIT: " + issues},
 		"passes of the same work":        {do: passes, judge: others, tree: func(int) string { return "+ a" }, want: "a b a b a b", end: "failed 7 LIMIT: " + work},
 		"the file says what comes after": {do: passes + "  on: {partial: next}\n- return: $steps.l.summary\n", judge: same, want: "a b a b a b", end: `completed 0: not reached in 3 passes: $steps.b.status == "approved"; ` + issues},
 		"passes that wait":               {do: strings.Replace(passes, "{id: a, delegate: worker}", "{id: a, wait: 1ms}", 1), judge: same, want: "b b b b b b b b b", end: "partial 3"},
@@ -157,16 +157,16 @@ func TestStallIsAskedLater(t *testing.T) {
 			}
 		}
 	}
-	for _, answer := range []string{"ask", "", ""} {
+	for _, answer := range []string{"Ask", "", ""} {
 		_, ret := m.play(prog, shape(answer), 0, false)
 		if !strings.HasPrefix(told(ret), "suspended 75: ") || ret.Resume == nil || !strings.HasPrefix(ret.Resume.Gate, "step 'B' makes no progress: ") {
 			t.Fatalf("after %q: %s, %+v", answer, told(ret), ret.Resume)
 		}
 	}
-	if _, ret := m.play(prog, shape("go on"), 0, false); !ret.Outcome().Passes() {
+	if _, ret := m.play(prog, shape("Go on"), 0, false); !ret.Outcome().Passes() {
 		t.Errorf("after an answer: %s", told(ret))
 	}
-	if want := []string{"ask 3", " 2", " 2", "go on 2"}; !slices.Equal(asked, want) {
+	if want := []string{"Ask 3", " 2", " 2", "Go on 2"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 	if n := m.starts["b#4.1 judge"]; n != 1 || !strings.Contains(fmt.Sprint(m.told), "note:another way") {

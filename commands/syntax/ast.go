@@ -398,6 +398,7 @@ type Target struct {
 	Kind   TargetKind
 	If     *Expr
 	Max    int
+	Note   bool   `json:",omitempty"` // of a choice: it is taken with a note only
 	Steps  []Word // redo and rollback; of goto exactly one
 	Agents []Word // ask
 	Gate   *Gate  // a question of its own; nil: the engine's

@@ -282,5 +282,6 @@ var targetForm = Form{
 		{"consent", "boolean", "of the gate"},
 		{"if", "jq", "only then"},
 		{"max", "integer", "times at most"},
+		{"note", "boolean", "of a choice: it is taken with a note only"},
 	},
 }

@@ -28,9 +28,15 @@ func (p *parser) rules(n *md.Node) []Rule {
 			p.Wrong(e.Value, "a target", targetHelp)
 		}
 		for _, item := range items {
-			if t := p.target(item); t != nil {
-				r.Targets = append(r.Targets, t)
+			t := p.target(item)
+			if t == nil {
+				continue
 			}
+			if t.Note {
+				p.report(CodeCompanion, item.Get("note").Pos, "remove it, or ask by gate: with choices",
+					"'note' belongs to a choice of a gate")
+			}
+			r.Targets = append(r.Targets, t)
 		}
 		out = append(out, r)
 	}
@@ -53,7 +59,7 @@ func (p *parser) target(n *md.Node) *Target {
 	kinds := 0
 	p.fill(t, targetForm, n, func(key string, v *md.Node) bool {
 		switch key {
-		case "if", "max":
+		case "if", "max", "note":
 			return false
 		case "show", "choices", "auto", "consent":
 			if n.Get("gate") == nil || isFlag(n.Get("gate")) {

@@ -113,15 +113,18 @@ func (s Set) find(typed string) (string, bool) {
 	return found[0], true
 }
 
-// Chosen is the choice of a word, else the one that approves or leaves.
-func Chosen(choices []formats.Choice, word string, approve bool) (string, error) {
-	labels := make([]string, len(choices))
-	for i, c := range choices {
+// Chosen is the choice of a word, else the one that approves or leaves. It may need the note.
+func Chosen(g formats.Gate, word, note string, approve bool) (string, error) {
+	labels := make([]string, len(g.Choices))
+	for i, c := range g.Choices {
 		if labels[i] = c.Label; word == "" && (approve && c.Approves || !approve && c.Leaves) {
 			return c.Label, nil
 		}
 	}
-	if label, ok := Of(choices, "").find(word); ok {
+	if label, ok := Of(g.Choices, "").find(word); ok {
+		if g.Lacks(label, note) {
+			return "", formats.Fail(formats.CodeUsage, "pass --note 'what to do'", "the choice '%s' needs a note", label)
+		}
 		return label, nil
 	}
 	help := "pass --choice with one of " + strings.Join(labels, ", ")

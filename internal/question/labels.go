@@ -6,15 +6,17 @@ const Japanese = "ja"
 // japanese has the label of each choice of the flows, and of the choices that tercet itself offers in a run. The names
 // of tiers are not in it. The journal and expressions hold the English label whatever the language.
 var japanese = map[string]string{
-	"accept": "受け入れる", "accept as it is": "そのまま受け入れる", "again": "もう一度", "answer": "回答する",
-	"approve": "承認", "ask": "質問する", "discard": "破棄", "go on": "続行", "keep": "残す", "once more": "もう一回",
+	"accept": "受け入れる", "again": "もう一度",
+	"approve": "承認", "discard": "破棄", "keep": "残す",
 	"reject": "却下", "resume": "再開", "retry": "再試行", "retry with feedback": "指摘を付けて再試行", "skip": "スキップ",
 	"stop": "停止",
 
 	"Abort":                      "中断",
+	"Answer":                     "回答する",
 	"Approve and continue":       "承認して続行",
 	"Approve and start":          "承認して開始",
 	"Approve despite findings":   "指摘を承知の上で承認",
+	"Ask":                        "質問する",
 	"Back up":                    "バックアップする",
 	"Change to Major":            "Major に変更",
 	"Change to Minor":            "Minor に変更",

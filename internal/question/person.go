@@ -84,6 +84,9 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 		switch {
 		case ok && a.changed(ctx):
 			a.say("the diff has changed since you looked at it: d shows it as it is now")
+		case ok && a.gate.Lacks(label, a.note+note):
+			word := plain.Line(Shown(label, a.Language))
+			a.say(fmt.Sprintf("'%s' needs a note: type it behind a colon, as in '%s: what to do'", word, word))
 		case ok:
 			return Answer{Label: label, Note: strings.Trim(a.note+"\n"+note, "\n")}, nil
 		case word == "d" && a.diff != "" && which == "":

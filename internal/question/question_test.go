@@ -22,12 +22,12 @@ func set(labels ...string) question.Set {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for want, labels := range map[string][]string{
-		"[a]pprove  [r]eject":                          {"approve", "reject"},
-		"[r]etry  re[t]ry with a note  [s]kip  st[o]p": {"retry", "retry with a note", "skip", "stop"},
-		"[A]pprove and start  A[p]prove":               {"Approve and start", "Approve"},
-		"[1] 承認して開始  [2] 中断":                           {"承認して開始", "中断"},
-		"e[x]it  d[i]scard  [3] de":                    {"exit", "discard", "de"},
-		"[1] é  [a]":                                   {"é", "a"},
+		"[a]pprove  [r]eject":                           {"approve", "reject"},
+		"[R]etry  Re[t]ry with a note  [S]kip  [A]bort": {"Retry", "Retry with a note", "Skip", "Abort"},
+		"[A]pprove and start  A[p]prove":                {"Approve and start", "Approve"},
+		"[1] 承認して開始  [2] 中断":                            {"承認して開始", "中断"},
+		"e[x]it  d[i]scard  [3] de":                     {"exit", "discard", "de"},
+		"[1] é  [a]":                                    {"é", "a"},
 	} {
 		if got := set(labels...).String(); got != want {
 			t.Errorf("Of(%q) = %s, want %s", labels, got, want)
@@ -227,6 +227,36 @@ func TestCommandsAreWhole(t *testing.T) {
 		g := formats.Gate{Question: "Run it?", Choices: []formats.Choice{{Label: "approve"}}, Show: []string{text}, NeedsPerson: person}
 		if _, err := p.Ask(t.Context(), g, question.Matter{}); err != nil || !strings.Contains(out.String(), command+"\n") {
 			t.Errorf("%q is shown as %q, %v", text, out.String(), err)
+		}
+	}
+}
+
+// TestNoteIsNeeded: a choice that needs a note is not taken without one; a note that was given before counts.
+func TestNoteIsNeeded(t *testing.T) {
+	t.Parallel()
+	g := formats.Gate{Question: "Well?", Choices: []formats.Choice{{Label: "Go on"}, {Label: "Retry with a note", NeedsNote: true}}}
+	for note, answers := range map[string][]string{"": {"r", "2", "retry:  ", "r: shorter"}, "before": {"r"}} {
+		var out strings.Builder
+		want, asked := max(1, len(answers)), 0
+		p := question.Person{
+			Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 80, 10 },
+			Untaken: func([]string) {}, Line: func(context.Context, string) (string, error) {
+				asked++
+				return answers[asked-1], nil
+			},
+		}
+		a, err := p.Ask(t.Context(), g, question.Matter{Note: note})
+		if err != nil || a.Label != "Retry with a note" || strings.TrimSpace(a.Note) == "" || asked != want {
+			t.Errorf("Ask with %q = %+v, %v after %d answers, want %d", note, a, err, asked, want)
+		}
+		if strings.Contains(out.String(), "needs a note: type it behind a") != (want > 1) {
+			t.Errorf("Ask with %q tells %q", note, out.String())
+		}
+	}
+	for word, note := range map[string]string{"2": "", "retry": " ", "Go on": ""} {
+		_, err := question.Chosen(g, word, note, true)
+		if usage := err != nil && formats.CodeOf(err) == formats.CodeUsage; usage != (word != "Go on") {
+			t.Errorf("Chosen(%q, %q) = %v", word, note, err)
 		}
 	}
 }

@@ -373,6 +373,10 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 			m.told = told{"that is no choice; Esc leaves", true}
 			return nil
 		}
+		if t.gate.Lacks(label, note) {
+			m.told = told{"'" + plain.Line(question.Shown(label, m.do.Language)) + "' needs a note: type it behind a colon", true}
+			return nil
+		}
 		m.typed, m.told = nil, told{text: "answers " + plain.Line(question.Shown(label, m.do.Language))}
 		return m.do.answer(t.run, t.gate, label, note)
 	case cancels:
