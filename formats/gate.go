@@ -28,7 +28,9 @@ type Gate struct {
 	Question string    `json:"question"`
 	Show     []string  `json:"shown,omitempty"` // texts shown before the question, untrusted
 	Choices  []Choice  `json:"choices"`
-	Auto     string    `json:"auto,omitempty"` // label taken without a person; empty: none
+	// Free is the choice that words take which are no choice: they are its note. Empty: there is none.
+	Free string `json:"free,omitempty"`
+	Auto string `json:"auto,omitempty"` // label taken without a person; empty: none
 	// Consent marks a question that Auto does not answer by itself: --yes or the auto-approve file has to.
 	Consent bool `json:"consent,omitempty"`
 	// Agreed is the auto-approve file that answers for the run; empty: none does.

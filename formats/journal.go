@@ -27,6 +27,7 @@ const (
 	EntryRollback          EntryType = "rollback"
 	EntryWentBack          EntryType = "went_back" // a person goes back to a step: what came after it counts no more
 	EntryAsked             EntryType = "asked"
+	EntryNextMismatch      EntryType = "next_mismatch" // the agent that a worker named is not the next one
 	EntryGoto              EntryType = "goto"
 	EntryPosted            EntryType = "posted" // on a board; the topic is its key
 	EntryStateCommitted    EntryType = "state_committed"

@@ -164,6 +164,15 @@ func (v *validator) fields() {
 		value := v.ret.Fields[name]
 		v.must(value != nil || spec.Optional || !v.worked(),
 			"expected field %s (%s) as the contract says, got none", name, spec.Type)
+		if name == FieldQuestions && value != nil {
+			if v.ret.Status == StatusBlocked && v.ret.BlockedTarget == TargetUser {
+				_, faults := Questions(value)
+				for _, fault := range faults {
+					v.must(false, "%s", fault)
+				}
+			}
+			continue
+		}
 		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name,
 			spec.Type, TypeName(value))
 		if name == FieldPayload && value != nil {

@@ -269,3 +269,48 @@ func TestNobodyIsAsked(t *testing.T) {
 		t.Errorf("explain = %d, want 0", code)
 	}
 }
+
+// TestQuestionsOnATerminal: the questions of a subagent are put one after the other, with what the options mean; several
+// are taken by their numbers, and any other words count too.
+func TestQuestionsOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := workspaceIn(t)
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ndelegate: asker\non: {blocked: gate}\n```\n\n### Step 2: Return\n\n```yaml step\nreturn: $steps.ask.summary\n```\n"
+	const asker = `---
+name: asker
+description: a program
+role: utility
+runner: exec
+argv: [sh, asker.sh]
+returns: {statuses: [completed, blocked, failed], artifacts: none, fields: {QUESTIONS?: list}}
+---
+
+Asks.
+`
+	const script = `in=$(cat)
+case $in in
+*"Which ports?"*) said=$(printf %s "$in" | tr -d '\n' | sed 's/.*"answer": *"\([^"]*\)".*/\1/'); printf '{"status":"completed","summary":"%s"}' "$(printf %s "$said" | sed 's/\\n/; /g')" ;;
+*) printf '%s' '{"status":"blocked","summary":"two things","blocked_reason":"two things","blocked_target":"user","QUESTIONS":["{\"question\":\"Which ports?\",\"header\":\"Ports\",\"options\":[{\"label\":\"8080\",\"description\":\"as today\"},{\"label\":\"443\"}],\"multi\":true}","{\"question\":\"Who uses it?\",\"options\":[{\"label\":\"all\"},{\"label\":\"admins\"}]}"]}' ;;
+esac
+`
+	for name, text := range map[string]string{".tercet/commands/ask.md": src, ".tercet/subagents/asker.md": asker, "asker.sh": script} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask")
+	s.wait("8080: as today")
+	s.wait("Ports: Which ports?")
+	s.wait("[?]")
+	s.keys("1, 2\r")
+	s.wait("Who uses it?")
+	s.wait("[?]")
+	s.keys("TBD\r")
+	s.wait("Who uses it?")
+	s.wait("[?]")
+	s.keys("my aunt\r")
+	s.wait("Which ports? 8080, 443; Who uses it? my aunt")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}

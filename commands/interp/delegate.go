@@ -140,6 +140,9 @@ func (c call) try() (formats.Return, error) {
 		if err := c.spawn(); err != nil {
 			return formats.Return{}, err
 		}
+		if err := c.follows(); err != nil {
+			return formats.Return{}, err
+		}
 	}
 	entry := formats.Entry{
 		Type: formats.EntryDelegationStarted, Step: req.At, Attempt: c.attempt, Key: req.Txn,
@@ -166,6 +169,7 @@ func (c call) try() (formats.Return, error) {
 	}
 	if worker {
 		add(&c.spent, ret.Metadata)
+		c.expects(ret)
 	}
 	c.take(req, ret)
 	if sync && again && c.taken && ret.Outcome().Passes() { // the change of a killed process, which left its lease

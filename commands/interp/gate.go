@@ -173,7 +173,8 @@ func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
 
 // refusal is what an answer that ends the command comes to.
 func refusal(g formats.Gate, d formats.Decision) formats.Return {
-	ret := formats.Return{Said: formats.OutcomeRejected, Summary: fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)}
+	ret := formats.Return{Said: formats.OutcomeRejected}
+	ret.Summary = fmt.Sprintf("'%s' was the answer to: %s", d.Answer, g.Question)
 	if d.Note != "" {
 		ret.Summary += " (" + d.Note + ")"
 	}
@@ -250,6 +251,10 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	ret := f.ended()
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
+	}
+	asks := f.outcome == formats.OutcomeBlocked && f.ret.BlockedTarget == formats.TargetUser
+	if list, faults := formats.Questions(f.ret.Fields[formats.FieldQuestions]); asks && faults == nil {
+		return f.interview(list, wanted && f.cfg.Prefix == "")
 	}
 	q := static{g: f.ownGate()}
 	g, d, err := ask(f.step, q)

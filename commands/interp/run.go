@@ -68,10 +68,11 @@ type run struct {
 	dry       dryRun
 
 	// The routes that it took. Counters only grow.
-	rollbacks int             // of the run, shared by all routes
-	asked     map[string]int  // questions by the path of the step that asked
-	questions map[string]bool // asked before, by path, target and text
-	jumps     map[string]int  // entries by goto, by step path
+	rollbacks int                          // of the run, shared by all routes
+	asked     map[string]int               // questions by the path of the step that asked
+	questions map[string]bool              // asked before, by path, target and text
+	jumps     map[string]int               // entries by goto, by step path
+	hinted    struct{ agent, next string } // by the last worker of the sequence: which agent comes next
 	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
 	spent     formats.Metadata
 	lost      formats.Metadata // of that, what was reserved for workers of processes that were killed

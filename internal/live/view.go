@@ -169,6 +169,10 @@ func (v *View) Apply(e trace.Event) {
 		r.answered(r.nodes[place], e, f)
 	case trace.Gate:
 		v.gate(r, r.nodes[place], e)
+	case trace.Mismatch:
+		if v.Verbose {
+			v.news = append(v.news, line{in: 1, mark: markAside, text: said(e.Name + ": " + e.Message)})
+		}
 	case trace.Route, trace.State:
 	}
 }

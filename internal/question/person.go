@@ -89,6 +89,8 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 			a.say(fmt.Sprintf("'%s' needs a note: type it behind a colon, as in '%s: what to do'", word, word))
 		case ok:
 			return Answer{Label: label, Note: strings.Trim(a.note+"\n"+note, "\n")}, nil
+		case a.gate.Free != "" && len(word) > 1, a.gate.Free != "" && word != "" && !strings.Contains(reserved, word):
+			return Answer{Label: a.gate.Free, Note: strings.Trim(a.note+"\n"+strings.TrimSpace(line), "\n")}, nil
 		case word == "d" && a.diff != "" && which == "":
 			a.diff = a.current(ctx)
 			a.seen = a.diff

@@ -13,15 +13,16 @@ type Kind string
 
 // The kinds of events.
 const (
-	Route    Kind = "route"    // a line was routed, or not
-	Delegate Kind = "delegate" // a subagent was called
-	Step     Kind = "step"     // a step of a command began or ended
-	Gate     Kind = "gate"     // a question was asked or answered
-	State    Kind = "state"    // the state file was written
-	Run      Kind = "run"      // a run began (without an outcome) or ended
-	Pass     Kind = "pass"     // a loop began with an element or a round; the step path ends with its index
-	Round    Kind = "round"    // a step is done once more after what it brought was refused
-	Agent    Kind = "agent"    // a worker was started, or told what it does and what it used so far
+	Route    Kind = "route"         // a line was routed, or not
+	Delegate Kind = "delegate"      // a subagent was called
+	Step     Kind = "step"          // a step of a command began or ended
+	Gate     Kind = "gate"          // a question was asked or answered
+	State    Kind = "state"         // the state file was written
+	Run      Kind = "run"           // a run began (without an outcome) or ended
+	Pass     Kind = "pass"          // a loop began with an element or a round; the step path ends with its index
+	Round    Kind = "round"         // a step is done once more after what it brought was refused
+	Mismatch Kind = "next_mismatch" // the agent that a worker named is not the one that comes next
+	Agent    Kind = "agent"         // a worker was started, or told what it does and what it used so far
 )
 
 // The messages of questions that somebody has to hear of at once.

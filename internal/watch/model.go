@@ -369,12 +369,16 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	case filters:
 	case answers:
 		label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(text)
+		if free := t.gate.Free; !ok && free != "" && strings.TrimSpace(text) != "" {
+			label, note, ok = free, strings.TrimSpace(text), true
+		}
 		if !ok {
 			m.told = told{"that is no choice; Esc leaves", true}
 			return nil
 		}
 		if t.gate.Lacks(label, note) {
-			m.told = told{"'" + plain.Line(question.Shown(label, m.do.Language)) + "' needs a note: type it behind a colon", true}
+			word := plain.Line(question.Shown(label, m.do.Language))
+			m.told = told{"'" + word + "' needs a note: type it behind a colon", true}
 			return nil
 		}
 		m.typed, m.told = nil, told{text: "answers " + plain.Line(question.Shown(label, m.do.Language))}

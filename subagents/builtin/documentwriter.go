@@ -157,6 +157,9 @@ func (h *handoff) head(title, name string, pairs ...string) {
 			fmt.Fprintf(&h.out, "> %s: %s\n", pairs[i], pairs[i+1])
 		}
 	}
+	for _, o := range h.in.objects("overrides") {
+		fmt.Fprintf(&h.out, "> Overrides: %s, %s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]))
+	}
 }
 
 // section writes a section of a text; one without a text is missing.
@@ -332,9 +335,6 @@ func (h *handoff) delivery() {
 	title, sections := h.read("ARCHITECTURE.md")
 	spec, _ := h.read("SPEC.md")
 	h.head("Delivery", h.named(spec, title), "PRODUCT_TYPE", h.productType())
-	for _, o := range h.in.objects("overrides") {
-		fmt.Fprintf(&h.out, "> Overrides: %s, %s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]))
-	}
 	var rows []any
 	for _, name := range delivered {
 		status := "absent"

@@ -1,0 +1,133 @@
+package formats
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FieldQuestions is the field in which a blocked subagent asks the user.
+const FieldQuestions = "QUESTIONS"
+
+// TargetUser is the blocked_target of a question to the user.
+const TargetUser = "user"
+
+// Question is one question of a subagent to the user. Any other answer than its options is taken too.
+type Question struct {
+	Question string   `json:"question"`
+	Header   string   `json:"header"` // in a word or two
+	Options  []Option `json:"options"`
+	Multi    bool     `json:"multi"` // several options may be taken
+}
+
+// Option is one answer that is offered.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+}
+
+// Questions reads the field: one question an item, as a JSON object or its text. The faults say what is wrong.
+func Questions(value any) (list []Question, faults []string) {
+	items, _ := value.([]any) //nolint:errcheck // anything else has no question, which is a fault
+	if texts, ok := value.([]string); ok {
+		for _, text := range texts {
+			items = append(items, text)
+		}
+	}
+	if len(items) < 1 || len(items) > 4 {
+		return nil, []string{fmt.Sprintf("expected 1 to 4 items in %s, got %d", FieldQuestions, len(items))}
+	}
+	for i, item := range items {
+		at := fmt.Sprintf("item %d of %s", i+1, FieldQuestions)
+		text, ok := item.(string)
+		if !ok {
+			data, err := json.Marshal(item)
+			if text = string(data); err != nil {
+				text = err.Error()
+			}
+		}
+		var q Question
+		in := json.NewDecoder(strings.NewReader(text))
+		in.DisallowUnknownFields()
+		if err := in.Decode(&q); err != nil || in.More() {
+			faults = append(faults, "expected "+at+` as {"question": "...", "options": [{"label": "..."}, ...]}, got `+Clip(text, 60))
+			continue
+		}
+		list = append(list, q)
+		faults = append(faults, q.faults(at)...)
+	}
+	return list, faults
+}
+
+// faults says what is wrong with a question.
+func (q Question) faults(at string) (out []string) {
+	if !spoken(q.Question) {
+		out = append(out, "expected a text in question of "+at+", got none")
+	}
+	if n := len(q.Options); n < 2 || n > 8 {
+		out = append(out, fmt.Sprintf("expected 2 to 8 options in %s, got %d", at, n))
+	}
+	var labels []string
+	for _, o := range q.Options {
+		if label := strings.TrimSpace(o.Label); label == "" || label == OtherAnswer || slices.Contains(labels, label) {
+			out = append(out, fmt.Sprintf("expected a label of its own for each option of %s, got %q", at, o.Label))
+		}
+		labels = append(labels, strings.TrimSpace(o.Label))
+	}
+	return out
+}
+
+// OtherAnswer is the choice of a question whose answer is its note.
+const OtherAnswer = "Other"
+
+// Gate makes the question one to a person, whose first option is taken with consent.
+func (q Question) Gate() Gate {
+	g := Gate{Question: OneLine(q.Question), Free: OtherAnswer}
+	if spoken(q.Header) {
+		g.Question = OneLine(q.Header) + ": " + g.Question
+	}
+	for i, o := range q.Options {
+		label := OneLine(o.Label)
+		g.Choices = append(g.Choices, Choice{Label: label, Approves: i == 0})
+		if spoken(o.Description) {
+			g.Show = append(g.Show, label+": "+OneLine(o.Description))
+		}
+	}
+	g.Choices = append(g.Choices, Choice{Label: OtherAnswer, NeedsNote: true})
+	if q.Multi {
+		g.Show = append(g.Show, "Several are taken by their numbers with commas, as in 1, 2.")
+	}
+	return g
+}
+
+// Says is an answer in words: the options and what was typed beside them. In a list the number of an option is its label.
+func (q Question) Says(d Decision) string {
+	if d.Answer != OtherAnswer {
+		if d.Note == "" {
+			return d.Answer
+		}
+		return d.Answer + " (" + OneLine(d.Note) + ")"
+	}
+	if !q.Multi {
+		return OneLine(d.Note)
+	}
+	var out []string
+	for part := range strings.FieldsFuncSeq(d.Note, func(r rune) bool { return r == ',' || r == '、' || r == '，' }) {
+		part = OneLine(strings.TrimSpace(part))
+		if n, err := strconv.Atoi(part); err == nil && n >= 1 && n <= len(q.Options) {
+			part = OneLine(q.Options[n-1].Label)
+		}
+		if part != "" && !slices.Contains(out, part) {
+			out = append(out, part)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// Evades tells whether an answer of a person says nothing.
+func Evades(words string) bool {
+	none := []string{"", "tbd", "?", "？", "unknown", "n/a", "idk", "不明", "未定", "なし", "わからない"}
+	return slices.Contains(none, strings.ToLower(strings.Trim(words, " \t。.")))
+}
