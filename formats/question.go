@@ -52,7 +52,8 @@ func Questions(value any) (list []Question, faults []string) {
 		in := json.NewDecoder(strings.NewReader(text))
 		in.DisallowUnknownFields()
 		if err := in.Decode(&q); err != nil || in.More() {
-			faults = append(faults, "expected "+at+` as {"question": "...", "options": [{"label": "..."}, ...]}, got `+Clip(text, 60))
+			const form = `{"question": "...", "options": [{"label": "..."}, ...]}`
+			faults = append(faults, "expected "+at+" as "+form+", got "+Clip(text, 60))
 			continue
 		}
 		list = append(list, q)
@@ -102,7 +103,8 @@ func (q Question) Gate() Gate {
 	return g
 }
 
-// Says is an answer in words: the options and what was typed beside them. In a list the number of an option is its label.
+// Says is an answer in words: the options and what was typed beside them. In a list the number of an option stands for
+// its label.
 func (q Question) Says(d Decision) string {
 	if d.Answer != OtherAnswer {
 		if d.Note == "" {

@@ -54,8 +54,8 @@ func (f finished) put(q formats.Question) (words string, err error) {
 	return words, nil
 }
 
-// expects keeps which agent a worker of the sequence named as the next one. What runs in Between Steps, side by side, or
-// to answer a question is no part of the sequence.
+// expects keeps which agent a worker of the sequence named as the next one. What runs in Between Steps, side by side,
+// or to answer a question is no part of the sequence.
 func (c call) expects(ret formats.Return) {
 	if c.Host == "" && c.question == "" && c.abreast == 0 {
 		c.hinted.agent, c.hinted.next = c.to.Agent, strings.TrimSpace(as[string](ret.Fields["NEXT"]))
