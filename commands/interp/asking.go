@@ -219,7 +219,9 @@ func (a *asking) wait() (formats.Decision, error) {
 // inTime takes the file's choice when nobody has answered in time, counted from when the gate was opened: also where
 // nobody can be asked at all, unless the run would end before that.
 func (a *asking) inTime() (formats.Decision, error) {
-	a.g.Agreed = a.cfg.Consent.File
+	if asked, _ := a.args.Get("approval"); asked != formats.Interactive { // the line goes before the file
+		a.g.Agreed = a.cfg.Consent.File
+	}
 	if a.g.Timeout == nil {
 		return a.cfg.Approve.Approve(a.ctx, a.g)
 	}

@@ -79,10 +79,14 @@ func (r *run) snapshot() (any, error) {
 }
 
 // about is $run.
-func (r *run) about(reads compile.Reads) (any, error) {
-	approval := "interactive"
-	if r.cfg.AutoApprove {
-		approval = "autonomous"
+func (sc *scope) about(reads compile.Reads) (any, error) {
+	r, approval := sc.run, sc.variable("$approval")
+	switch {
+	case r.prog.Tiers != nil && approval != nil: // a flow settles it by its tier
+	case r.cfg.AutoApprove:
+		approval = formats.Autonomous
+	default:
+		approval = formats.Interactive
 	}
 	if r.listed == nil {
 		r.listed = query.Prepare(listOf(newest(r.artifacts)))

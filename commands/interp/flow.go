@@ -71,8 +71,18 @@ func (s step) inTier() (bool, error) {
 		"give it in load: {tier: ...} or in a set step before this one", "the tier is not known yet")
 }
 
-// tiered checks a value that is given to $tier.
+// tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether the tier asks.
 func (r *run) tiered(name string, v any) error {
+	if name == "approval" && r.prog.Tiers != nil {
+		asked, _ := r.args.Get(name)
+		switch {
+		case v != formats.Interactive && v != formats.Autonomous:
+			return formats.Fail(formats.CodeValidationFailed, "what gives $approval stands in set of "+r.prog.File.Name,
+				"expected %s or %s as the approval, got %s", formats.Interactive, formats.Autonomous, query.Text(v))
+		case v == formats.Interactive && asked == formats.Autonomous:
+			r.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
+		}
+	}
 	if name != "tier" || r.prog.Tiers == nil || v == nil || slices.Contains(r.prog.Tiers, as[string](v)) {
 		return nil
 	}

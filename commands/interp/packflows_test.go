@@ -82,6 +82,8 @@ func flowInfos(t *testing.T) map[string]formats.AgentInfo {
 	return infos
 }
 
+const consentFile = ".tercet/auto-approve"
+
 type flowRun struct {
 	*world
 
@@ -112,12 +114,15 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		if d, ok := w.cast.Answer(g); ok {
 			return d, nil
 		}
-		if !test.Yes {
+		if !test.Yes && w.cfg.Consent.File == "" {
 			return formats.Decision{}, &formats.GateOpenError{Gate: g}
 		}
 		return byItself(g)
 	}
-	w.cfg.Docs, w.cfg.AutoApprove = flowDocs{docs{w.world}}, test.Yes
+	if _, ok := test.Files[consentFile]; ok {
+		w.cfg.Consent.File = consentFile
+	}
+	w.cfg.Docs, w.cfg.AutoApprove = flowDocs{docs{w.world}}, test.Yes || w.cfg.Consent.File != ""
 	return w
 }
 
