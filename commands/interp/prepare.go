@@ -210,18 +210,20 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 	switch {
 	case l.Document != nil:
 		v, err := observe(r, "", key, func() (any, error) { return r.loadDocument(l) })
-		r.loads = append(r.loads, paths(as[map[string]any](normal(v))["path"])...)
+		list, several := normal(v).([]any)
+		if !several {
+			list = []any{normal(v)}
+		}
+		for _, one := range list {
+			doc := as[map[string]any](one)
+			r.loads = append(r.loads, paths(doc["path"])...)
+			if sum := as[string](doc["sha256"]); sum != "" {
+				r.entries[as[string](doc["path"])] = sum
+			}
+		}
 		return normal(v), err
 	case l.Files != nil:
-		written, err := r.texts(l.Files)
-		if err != nil {
-			return nil, err
-		}
-		var patterns []string
-		for _, p := range written {
-			patterns = append(patterns, braces(p)...)
-		}
-		found, err := observe(r, "", key, func() ([]string, error) { return r.cfg.Docs.Glob(r.ctx, patterns) })
+		found, err := observe(r, "", key, func() ([]string, error) { return r.files(l) })
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
@@ -233,6 +235,19 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		err = r.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
 	}
 	return v, err
+}
+
+// files are the files that lie where a load looks.
+func (r *run) files(l *syntax.Load) ([]string, error) {
+	written, err := r.texts(l.Files)
+	if err != nil {
+		return nil, err
+	}
+	var patterns []string
+	for _, p := range written {
+		patterns = append(patterns, braces(p)...)
+	}
+	return r.cfg.Docs.Glob(r.ctx, patterns)
 }
 
 // texts fills texts of the block `yaml args`.
@@ -267,9 +282,23 @@ func (r *run) notFound(l *syntax.Load, what string) error {
 	return formats.Fail(formats.CodeNotFound, help, "%s: %s", r.placeOf(l.Name.Pos), what)
 }
 
-// loadDocument parses the first candidate that exists; a second one is a warning.
+// loadDocument parses the first candidate that exists; a second one is a warning. With files it parses them all.
 func (r *run) loadDocument(l *syntax.Load) (any, error) {
 	profile := l.Document.Profile.Text
+	if l.Files != nil {
+		found, err := r.files(l)
+		list := []any{}
+		for _, name := range found {
+			var doc any
+			if src, cause := r.cfg.Docs.Open(r.ctx, name); cause != nil {
+				err = errors.Join(err, cause)
+			} else if doc, cause = r.document(profile, name, src); cause != nil {
+				err = errors.Join(err, cause)
+			}
+			list = append(list, doc)
+		}
+		return list, err
+	}
 	candidates, err := r.texts(l.Document.Path)
 	if err != nil {
 		return nil, err
@@ -312,6 +341,12 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		}
 		return nil, r.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
+	return r.document(profile, found, src)
+}
+
+// document is a document as jq sees it. That of a flow has the hash of its text: a run that is resumed asks about one
+// that is another then.
+func (r *run) document(profile, found string, src []byte) (any, error) {
 	doc, bad := formats.DocumentOptions{Needed: true, Exists: func(name string) bool {
 		_, err := r.cfg.Docs.Open(r.ctx, name)
 		return err == nil
@@ -326,10 +361,13 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			r.warn("%s", d.Error())
 		}
 	}
-	if !formats.IsHandoff(profile) {
+	out := doc.Any()
+	if formats.IsHandoff(profile) {
+		out["sha256"] = formats.Sum(src)
+	} else {
 		r.notHeld(profile, found, bad)
 	}
-	return doc.Any(), nil
+	return out, nil
 }
 
 // notHeld warns once of all that a document of others lacks of its profile.

@@ -190,11 +190,41 @@ func (r *run) retake() error {
 		return nil
 	}
 	r.taken = true
-	if err := r.lease(false); err != nil {
-		r.stuck = err
+	if r.stuck = r.sameDocuments(); r.stuck == nil {
+		r.stuck = r.lease(false)
+	}
+	return r.stuck
+}
+
+// sameDocuments asks whether to go on with a run although documents that it began with, rules among them, are others
+// now. What the run made itself is no such change.
+func (r *run) sameDocuments() error {
+	var changed []string
+	for name, sum := range r.entries {
+		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool { return a.Path == name })
+		if !own && r.hashed(name) != sum {
+			changed = append(changed, name)
+		}
+	}
+	if len(changed) == 0 || r.cfg.AcceptChanges {
+		return nil
+	}
+	slices.Sort(changed)
+	what := strings.Join(changed, ", ") + " changed since the run began"
+	const on, stop = "Go on", "Stop"
+	d, err := r.cfg.Approve.Approve(r.ctx, formats.Gate{
+		Run: r.cfg.IDs.Run, Question: what + ". Go on with what the run read then?", Auto: stop,
+		Choices: []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
+	})
+	if err == nil && d.Answer == on {
+		return nil
+	}
+	if err != nil && isOpen(err) == nil {
 		return err
 	}
-	return nil
+	help := fmt.Sprintf("run 'tercet resume %s --accept-changes' to go on with what the run read then, or type the line "+
+		"with --new to begin afresh", r.cfg.IDs.Run)
+	return formats.Fail(formats.CodeSuspended, help, "%s", what)
 }
 
 // lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits. Each

@@ -57,14 +57,15 @@ type run struct {
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
 	waits     *formats.Suspended
-	heads     []trace.Event   // passes of loops that are told with the first step that is done in them
-	looks     bool            // what stands in the journal is not taken: a question is made anew
-	loads     []string        // paths of the documents that it loaded
-	began     bool            // a step had run
-	worked    bool            // a worker was called: the task may have changed
-	after     bool            // in Error Handling
-	last      stepError       // where the last step that did not pass is
-	open      []formats.Issue // of the same
+	heads     []trace.Event     // passes of loops that are told with the first step that is done in them
+	looks     bool              // what stands in the journal is not taken: a question is made anew
+	loads     []string          // paths of the documents that it loaded
+	entries   map[string]string // of these, the hashes of those of a flow, by path
+	began     bool              // a step had run
+	worked    bool              // a worker was called: the task may have changed
+	after     bool              // in Error Handling
+	last      stepError         // where the last step that did not pass is
+	open      []formats.Issue   // of the same
 	dry       dryRun
 
 	// The routes that it took. Counters only grow.
@@ -100,7 +101,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	r := &run{
 		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
-		used: map[string]int{}, answered: map[string]int{}, visits: map[string]int{},
+		used: map[string]int{}, entries: map[string]string{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, rounds: map[string]rounds{},
 		linked: map[string]bool{}, besides: map[string]bool{}, commits: p.Commits(),
 	}

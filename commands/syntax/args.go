@@ -49,9 +49,11 @@ func (p *parser) load(l *Load, n *md.Node) {
 		path = nil
 	}
 	switch {
+	case len(present(n, "document", "files", "task")) == 2 && l.Document != nil && l.Files != nil && path == nil:
 	case len(present(n, "document", "files", "task")) != 1:
 		p.report(CodeValue, doc.Pos,
-			"write {document: PROFILE, path: ...}, {files: [...]} or {task: ...}; an object in jq needs quotes",
+			"write {document: PROFILE, path: ...}, {document: PROFILE, files: [...]}, {files: [...]} or {task: ...}; "+
+				"an object in jq needs quotes",
 			"expected one of document, files and task in a load")
 	case path != nil && l.Document == nil:
 		p.report(CodeCompanion, path.Pos, "", "'path' belongs to 'document'")

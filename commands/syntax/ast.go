@@ -153,7 +153,8 @@ type Args struct {
 	Require []Require
 }
 
-// Load is one named value. Exactly one of Expr, Document, Files and Task is set.
+// Load is one named value. Exactly one of Expr, Document, Files and Task is set, or Document and Files: all that lie
+// there.
 type Load struct {
 	Name     Word
 	Optional bool // written `name?:`
@@ -163,7 +164,7 @@ type Load struct {
 	Task     *Expr
 }
 
-// LoadDocument names a document by its candidates.
+// LoadDocument names a document by its candidates; without any, the files of the load are documents.
 type LoadDocument struct {
 	Pos     Pos
 	Profile Word

@@ -181,7 +181,7 @@ var loadForm = Form{
 	Keys: []Key{
 		{"document", "word", "a profile"},
 		{"path", "texts|jq", "candidates for the document"},
-		{"files", "texts", "globs"},
+		{"files", "texts", "globs; with document a list of all documents there"},
 		{"task", "jq", "the task to bind"},
 	},
 }
