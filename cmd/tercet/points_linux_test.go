@@ -368,4 +368,4 @@ func TestKilledOnTheWay(t *testing.T) {
 }
 
 // between is how many lines of the journal are between two kills, before it and behind it counted apart.
-const between = 9
+const between = 7
