@@ -1,13 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +17,23 @@ import (
 	"tercet/internal/testkit/modelserver"
 )
 
-// called are the words by which a user of an agent CLI calls /research 196 there, once tercet export has written its files.
+// called are the words by which a user of an agent CLI calls a command there, once tercet export has written its files.
 var called = map[string][]string{
-	"claude": {"claude", "-p", "/research 196 !`touch owned` $(touch owned); touch owned", "--output-format", "json"},
-	"codex":  {"codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "$research 196"},
+	"claude":   {"claude", "--output-format", "json", "-p", "/"},
+	"codex":    {"codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "$"},
+	"opencode": {"opencode", "run", "--command", ""},
+	"gemini":   {"gemini", "--skip-trust", "-m", "gemini-2.5-pro", "--yolo", "-p", "/"},
+	"copilot":  {"copilot", "--allow-all-tools", "--trust-folder", "-p", "/"},
+}
+
+// calledThere are the names of commands where an agent CLI keeps those of tercet's for its own.
+var calledThere = map[string]string{"gemini plan": "tercet:plan", "copilot plan": "tercet-plan", "copilot research": "tercet-research"}
+
+// hostileTyped is what a user types behind the task: none of it is for a shell. opencode runs what stands between !` and ` in any command,
+// whoever typed it, and gemini starts no command that holds a $(.
+var hostileTyped = map[string]string{
+	"claude": " !`touch owned` $(touch owned); touch owned", "opencode": " $(touch owned); touch owned", "gemini": " !{touch owned} ; touch owned",
+	"codex": " $(touch owned); touch owned", "copilot": " $(touch owned); touch owned",
 }
 
 // TestAgentsCallTercet: a user types a command of tercet in an agent CLI; the agent runs it as the exported file says, and has the answer.
@@ -55,43 +70,67 @@ func TestAgentsCallTercet(t *testing.T) {
 			}
 			p.run(t, "/task", "--from", "task.md")
 			p.run(t, "export", "--for", name)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, called[name]...)...) // found by the PATH of the person
-			cmd.Dir, cmd.Env = p.dir, append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			out, err := cmd.Output()
-			if err != nil || !strings.Contains(string(out), "tercet came to completed") {
-				t.Fatalf("%s = %v, want the answer of tercet\n%s\n%s", name, err, out, stderr.String())
-			}
-			if got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status")); got != "researched" {
-				t.Errorf("the task is %q, want researched: tercet did the work", got)
+			for _, line := range []struct{ name, typed, becomes string }{
+				{"research", "196" + hostileTyped[name], "researched"}, {"plan", "196", "planned"},
+			} {
+				if answer := p.types(t, line.name, line.typed); !strings.Contains(answer, "tercet came to [completed]") {
+					t.Errorf("/%s = %s\nwant the answer of tercet", line.name, answer)
+				}
+				if got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status")); got != line.becomes {
+					t.Errorf("/%s: the task is %q, want %s: tercet did the work", line.name, got, line.becomes)
+				}
 			}
 			if exists(filepath.Join(p.dir, "owned")) {
 				t.Error("a part of what the user typed was run by a shell")
 			}
 			runs := p.run(t, "runs", "--json")
-			if n := strings.Count(runs, `"/research 196`); n != 1 {
-				t.Errorf("%d runs of /research 196, want one:\n%s", n, runs)
+			for _, line := range []string{"/research 196", "/plan 196"} {
+				if n := strings.Count(runs, `"`+line); n != 1 {
+					t.Errorf("%d runs of %s, want one:\n%s", n, line, runs)
+				}
 			}
 		})
 	}
 }
 
-// caller is a model that does what the exported file says: it runs its command, and tells what came of it.
+// types calls a command in the agent CLI and gives what that prints.
+func (p *person) types(t *testing.T, name, typed string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	words := slices.Clone(called[p.name])
+	words[len(words)-1] += cmp.Or(calledThere[p.name+" "+name], name)
+	if p.name == "opencode" { // puts a word with blanks into quotes
+		words = append(words, strings.Fields(typed)...)
+	} else {
+		words[len(words)-1] += " " + typed
+	}
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, words...)...) // found by the PATH of the person
+	cmd.Dir, cmd.Env = p.dir, append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s = %v\n%s\n%s", strings.Join(words, " "), err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// caller is a model that does what the exported file says: it runs its command, and tells what came of it. A file that it only has the
+// name of is read first.
 func caller(t modelserver.Turn) modelserver.Reply {
+	all := strings.Join(append(t.Outputs, t.Prompt), "\n")
+	if at := strings.Index(all, "tercet.return/1"); at >= 0 {
+		status := regexp.MustCompile(`\\?"status\\?": ?\\?"(\w+)`).FindStringSubmatch(all[at:]) // in a text of JSON for gemini
+		return modelserver.Reply{Text: fmt.Sprintf("tercet came to %v", status[1:])}
+	}
 	block := regexp.MustCompile("(?s)```sh\n(tercet --json run - .*?)\n```").FindStringSubmatch(t.Prompt)
-	if block == nil {
-		return modelserver.Reply{Text: "a title"}
-	}
-	if t.Results == 0 {
+	skill := regexp.MustCompile(`(?m)^/(tercet-\w+) `).FindStringSubmatch(t.Prompt)
+	switch {
+	case block != nil && t.Results < 2:
 		return t.Shell(strings.Replace(block[1], "ARGUMENTS", "196", 1))
+	case skill != nil && slices.Contains(t.Tools, "skill") && t.Results == 0:
+		return modelserver.Reply{Calls: []modelserver.Call{{Tool: "skill", Args: map[string]any{"skill": skill[1]}}}}
 	}
-	var ret struct{ Status, Summary string }
-	text := t.Outputs[0]
-	if at := strings.IndexByte(text, '{'); at < 0 || json.NewDecoder(strings.NewReader(text[at:])).Decode(&ret) != nil {
-		return modelserver.Reply{Text: "no answer of tercet: " + text}
-	}
-	return modelserver.Reply{Text: "tercet came to " + ret.Status + ": " + ret.Summary}
+	return modelserver.Reply{Text: fmt.Sprintf("a title, or no answer of tercet in %q", t.Outputs)}
 }

@@ -81,7 +81,11 @@ func exportable(c call) []formats.CommandInfo {
 
 // skip keeps in mind a file that tercet export wrote, for 'tercet which'.
 func (l *listing) skip(p dialect.Place, inside string) {
-	if name, ok := p.Name(inside); ok && !slices.Contains(l.exported[name], p.Label+"/"+inside) {
+	name, ok := p.Name(inside)
+	if short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-"); scoped && name != shims.Skill {
+		name = short // the tool has a command of that name itself
+	}
+	if ok && !slices.Contains(l.exported[name], p.Label+"/"+inside) {
 		if l.exported == nil {
 			l.exported = map[string][]string{}
 		}

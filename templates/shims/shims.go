@@ -30,13 +30,14 @@ import (
 )
 
 // tool is how one agent CLI keeps commands. Arguments is what it puts the user's text in place of; a tool without it
-// hands the message on as it is.
+// hands the message on as it is. Own are commands of its own that no file takes the name of.
 type tool struct {
 	folder, end string // of a command; an end that begins with a slash is a skill's
 	arguments   string
 	more        string // further lines of the frontmatter
 	hint        bool   // it shows a hint for the arguments
 	skills      string
+	own         string
 }
 
 var tools = map[string]tool{
@@ -46,9 +47,18 @@ var tools = map[string]tool{
 	},
 	"codex":    {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
 	"opencode": {folder: ".opencode/commands", end: ".md", arguments: "$ARGUMENTS", skills: ".opencode/skills"},
-	"gemini":   {folder: ".gemini/commands", end: ".toml", arguments: "{{args}}", skills: ".gemini/skills"},
-	"copilot": {
-		folder: ".github/prompts", end: ".prompt.md", more: "agent: agent\n", hint: true, skills: ".github/skills",
+	"gemini": {
+		folder: ".gemini/commands", end: ".toml", arguments: "{{args}}", skills: ".gemini/skills", // 0.61.0
+		own: "about agents auth bug chat clear commands compress copy corgi directory docs editor explore footer help hooks " +
+			"init mcp model permissions plan policies privacy profile quit resume rewind settings skills stats tasks theme tools " +
+			"update upgrade vim voice",
+	},
+	"copilot": { // skills are what both its CLI and VS Code read
+		folder: ".github/skills", end: "/SKILL.md", hint: true, skills: ".github/skills", // 1.0.102
+		own: "agent app ask autopilot changelog clear compact computer context copy cwd delegate diagnose diff env exit " +
+			"experimental feedback fleet fork help ide init instructions limits login logout lsp mcp memory model move new " +
+			"permissions plan plugin pr refine remote rename research restart resume review rewind sandbox search session " +
+			"settings share skills subagents tasks theme update usage user version vim voice worktree",
 	},
 }
 
@@ -80,7 +90,7 @@ const (
 type Change struct {
 	File string `json:"file"`
 	Did  string `json:"did"`
-	Why  string `json:"why,omitempty"` // of one that is kept
+	Why  string `json:"why,omitempty"` // of one that is kept, or has another name there
 
 	old, data []byte // nil for one that is not there
 }
@@ -99,9 +109,14 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		return nil, formats.Fail(formats.CodeUsage, "the tools are "+strings.Join(Tools(), ", "),
 			"expected the name of a tool, got %q", of)
 	}
-	wanted := map[string]func(old []byte) []byte{}
+	wanted, why := map[string]func(old []byte) []byte{}, map[string]string{}
 	for _, c := range commands {
-		wanted[t.file(c.Name)] = func(old []byte) []byte { return dialect.Seal(t.text(of, c, w.word(old))) }
+		name := c.Name
+		if slices.Contains(strings.Fields(t.own), name) {
+			name = "tercet:" + name
+			why[t.file(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there", of, c.Name, t.called(name))
+		}
+		wanted[t.file(name)] = func(old []byte) []byte { return dialect.Seal(t.text(of, name, c, w.word(old))) }
 	}
 	if len(commands) > 0 {
 		wanted[t.skills+"/"+Skill+"/SKILL.md"] = func([]byte) []byte {
@@ -123,6 +138,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		if err != nil {
 			return nil, err
 		}
+		one.Why = cmp.Or(one.Why, why[name])
 		out = append(out, one)
 	}
 	return out, nil
@@ -225,14 +241,16 @@ func (w Writer) put(name, did string, data []byte) (err error) {
 
 // file is where the file of a command lies.
 func (t tool) file(name string) string {
-	if strings.HasPrefix(t.end, "/") || t.end == ".prompt.md" {
-		return t.folder + "/" + flat(name) + t.end
-	}
-	return t.folder + "/" + strings.ReplaceAll(name, ":", "/") + t.end
+	return t.folder + "/" + strings.ReplaceAll(t.called(name), ":", "/") + t.end
 }
 
-// flat is the name of a command where a tool has no folders.
-func flat(name string) string { return strings.ReplaceAll(name, ":", "-") }
+// called is the name of a command where skills have no folders.
+func (t tool) called(name string) string {
+	if strings.HasPrefix(t.end, "/") {
+		return strings.ReplaceAll(name, ":", "-")
+	}
+	return name
+}
 
 var wordForm = lazy.Regexp(`<<'(TERCET_[A-Z0-9]+)'`)
 
@@ -244,8 +262,8 @@ func (w Writer) word(old []byte) string {
 	return "TERCET_" + w.Word()
 }
 
-// text is the file of a command, whose mark has no hash yet.
-func (t tool) text(of string, c formats.CommandInfo, word string) string {
+// text is the file of a command, whose mark has no hash yet; name is the one that it has there.
+func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
 	typed, body := t.arguments, command
 	if typed == "" {
@@ -259,7 +277,7 @@ func (t tool) text(of string, c formats.CommandInfo, word string) string {
 	}
 	head := "---\n" + dialect.ExportMark(of)
 	if strings.HasPrefix(t.end, "/") {
-		head += "name: " + flat(c.Name) + "\n"
+		head += "name: " + t.called(name) + "\n"
 	}
 	head += "description: " + quoted(c.Description) + "\n"
 	if t.hint && hint != "" {
