@@ -19,7 +19,7 @@ const (
 	listActive    = ShapeProjects
 	listCompleted = "completed_projects"
 	listArchived  = "archived_projects"
-	ofArchive     = "archive" // in a form: the task stands in the other system's archive
+	ofArchive     = "archive" // in a form: the task stands in the other system's archive; how that is laid out
 )
 
 // remember adds to the bytes of a task how its source has it: the names of the members in their order, each value that
@@ -220,9 +220,11 @@ func (d *draft) formOf(m *Import) *jsonx.Object {
 func (d *draft) keepForm(m *Import) error {
 	form, there, o := d.formOf(m), d.base.tree.Get(formKey), new(jsonx.Object)
 	if m.archive {
-		form = new(jsonx.Object).Set("archive", form)
+		form = new(jsonx.Object).Set(ofArchive, form)
+	} else if a := m.opt.Archive; a != nil && a.archive {
+		form.Set(ofArchive, d.formOf(a))
 	}
-	if there.Get("keys") != nil && !m.archive || there.Get("archive") != nil && m.archive {
+	if there.Get("keys") != nil && !m.archive || there.Get(ofArchive) != nil && m.archive {
 		return nil
 	}
 	for _, v := range []*jsonx.Value{there, parsed(form)} {
@@ -259,7 +261,7 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	}
 	file, given := new(jsonx.Object), map[string]any{}
 	if ofTheirs {
-		form = form.Get("archive")
+		form = form.Get(ofArchive)
 		order := form.Get("order")
 		if members = form.Get("members"); !order.Is(jsonx.Dict) || len(order.Members) == 0 {
 			return nil, formats.Fail(formats.CodeNotFound, "leave --archive out", "no archive of another system was imported")

@@ -63,7 +63,12 @@ type ImportOptions struct {
 	// Folders are the documents of the tasks: paths in them lead to where they will be, and each is linked to its task.
 	Folders Folders
 	Todo    []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
+	// Archive is the archive beside the file; nil: there is none. Its tasks come along, to be put away.
+	Archive *Import
 }
+
+// Beside is where a system keeps the archive of a state, seen from the folder of that.
+const Beside = "archive/state.json"
 
 // The shapes of a file of tasks.
 const (
@@ -115,7 +120,42 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	if len(values) > 0 {
 		m.values(values)
 	}
+	if opt.Archive != nil && m.Shape != "" {
+		m.join(opt.Archive)
+	}
 	return m
+}
+
+// join takes the tasks of the archive along. One that is active too is kept there with repair; with fresh numbers both
+// stay.
+func (m *Import) join(archive *Import) {
+	active := map[int]*restored{}
+	for i := range m.tasks {
+		active[m.tasks[i].task.Number] = &m.tasks[i]
+	}
+	for _, t := range archive.tasks {
+		n := t.task.Number
+		t.done = true
+		if there := active[n]; there != nil {
+			if sameTask(&there.task, &t.task) {
+				continue
+			}
+			text := fmt.Sprintf("task %d stands in %s too, and the two differ", n, archive.File)
+			if m.opt.Fresh {
+				fresh := max(m.fresh(), archive.fresh())
+				if err := t.rename(map[int]int{n: fresh}); err != nil {
+					m.find(DamageValue, there.at, err.Error(), "")
+				}
+				m.NextNumber = fresh + 1
+				text += fmt.Sprintf("; %q of the archive is task %d here", t.task.Title, fresh)
+			}
+			m.find(DamageDuplicateTask, there.at, text, "")
+			if !m.opt.Fresh {
+				continue
+			}
+		}
+		m.tasks = append(m.tasks, t)
+	}
 }
 
 func (m *Import) find(class Damage, offset int, message, help string) {

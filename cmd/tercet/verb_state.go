@@ -178,6 +178,9 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 // stateGraph draws the tasks.
 func stateGraph(cmd *cobra.Command, _ *app) run {
 	format := cmd.Flags().String("format", state.GraphMermaid, "dot or mermaid")
+	cmd.Long = `Draws an arrow from each task to those that depend on it, and a broken one to the task that it is
+part of. Mermaid is drawn by GitHub, GitLab and editors where it stands in a fence. tercet lays out
+no picture itself; for one, graphviz takes dot: tercet state graph --format dot | dot -Tsvg >tasks.svg`
 	return func(c call) error {
 		doc, err := c.reader.Doc(c.ctx)
 		if err != nil {
@@ -312,7 +315,8 @@ wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. 
 stream of objects, trailing commas and duplicate keys are mended in what is read, of two tasks with
 one number the active one is kept, else the newer, and of a file that was cut off the whole tasks
 are taken; the file itself is never changed. Titles of tasks that have only a slug come from the
-TODO.md beside the file. Completed projects go into the archive. --dry-run ends as the import would.
+TODO.md beside the file. Completed projects go into the archive, and so do the tasks of an
+archive/state.json beside the file, which comes along. --dry-run ends as the import would.
 Of a FOLDER of the project, such as specs, the file is its state.json, and the folders NUMBER_NAME
 in it come along: they are copied to where documents live, or used in place if specs_dir in
 config.yaml names that folder; each report, plan, summary and review is linked to its task.`
@@ -336,12 +340,18 @@ config.yaml names that folder; each report, plan, summary and review is linked t
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			c.term.note("warning: titles: %s", err)
 		}
-		opt.Todo = todo
+		opt.Todo = todo // which need not be there
+		if opt.Archive, err = c.archiveBeside(opt); err != nil {
+			return err
+		}
+		if opt.Archive != nil && opt.Archive.Err() != nil {
+			return c.importReport(opt.Archive, state.Result{}, *dry)
+		}
 		m := state.ReadImport(c.args[0], src, opt)
 		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
 		}
-		res, err := state.Result{}, error(nil) // a TODO.md need not be there
+		var res state.Result
 		op := state.ImportTasks{From: m, Fresh: *fresh}
 		if *dry || folder {
 			if res, err = c.try(tx, op); err == nil && folder {
@@ -361,6 +371,24 @@ config.yaml names that folder; each report, plan, summary and review is linked t
 		}
 		return c.importReport(m, res, *dry)
 	}
+}
+
+// archiveBeside reads the archive that lies beside the file of an import as its system keeps it; nil if there is none.
+func (c call) archiveBeside(opt state.ImportOptions) (*state.Import, error) {
+	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.Beside))
+	if c.args[0] == "-" || !exists(name) {
+		return nil, nil
+	}
+	src, err := c.input(name)
+	if err != nil {
+		return nil, err
+	}
+	opt.Todo, opt.Folders = nil, state.Folders{}
+	m := state.ReadImport(name, src, opt)
+	if m.Err() == nil {
+		c.term.note("%s lies beside it and comes along: %s for the archive", name, formats.Count(len(m.Tasks()), "task"))
+	}
+	return m, nil
 }
 
 // importFolders finds the folders of tasks that come along where a folder is named instead of a file, whose state.json
