@@ -113,13 +113,20 @@ func (w *Workspace) clock() Finding {
 
 // foreign tells what the first argument is called in files of other tools: they do not agree.
 func (w *Workspace) foreign() (out []Finding) {
-	bases := [2][]string{{}, {}}
+	bases, hooks := [2][]string{{}, {}}, []string{}
 	for _, e := range w.Table.Commands() {
 		c, err := w.Library.Prompt(e.Source, e.File)
 		if err == nil && c != nil && c.Dialect == dialect.Claude {
 			at := min(c.Base, 1)
 			bases[at] = append(bases[at], "/"+e.Name)
 		}
+		if err == nil && c != nil && c.Hooks {
+			hooks = append(hooks, "/"+e.Name)
+		}
+	}
+	if len(hooks) > 0 {
+		out = append(out, warned("commands", "hooks of other tools are never run: "+strings.Join(hooks, " "),
+			"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow"))
 	}
 	for _, t := range Tools(w.Table) {
 		f := fine("tools", t.String())

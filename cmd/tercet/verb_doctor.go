@@ -44,8 +44,8 @@ func doctor(c call) error {
 	if !c.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
 			c.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
-			if f.Fix != "" {
-				c.term.answer("                  %s", strings.ReplaceAll(f.Fix, "\n", "\n                  "))
+			for line := range strings.Lines(f.Fix) {
+				c.term.answer("                  %s", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	}

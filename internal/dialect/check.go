@@ -44,6 +44,9 @@ func (c *Command) Unused() []string {
 	if len(c.Tools) > 0 {
 		out = append(out, "tools "+strings.Join(c.Tools, ", ")+" are"+not)
 	}
+	if c.Hooks {
+		out = append(out, "hooks are never run")
+	}
 	return out
 }
 

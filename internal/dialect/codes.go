@@ -10,6 +10,7 @@ const (
 	codeTOML     = "E030"
 	codeNoPrompt = "E031"
 	codeEmpty    = "E032"
+	codeAlmost   = "W042" // CodeAlmost of commands
 
 	warnLenient  = "W030"
 	warnKey      = CodeKey

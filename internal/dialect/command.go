@@ -25,6 +25,7 @@ type Command struct {
 	Base        int         // what the file calls its first argument: 0 or 1
 	Shell       string      // what its commands are written for, empty: sh
 	Hidden      bool        // not meant to be called by a person
+	Hooks       bool        // it asks for hooks, which are never run
 	Parts       []Part
 	Extra       map[string]any // keys that the tool does not have
 	Lenient     bool           // the head is not what its format says and was read line by line
@@ -55,6 +56,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
 		c.AgentPos = k.Pos
 	}
+	_, c.Hooks = keys.get("hooks")
 	t := toolFor(p.Dialect)
 	c.unknown(keys, t.keys, n)
 	c.Parts = t.cut(n, h.body, h.line, c.Names)
@@ -65,8 +67,11 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	if t.settle != nil {
 		t.settle(c, keys, n)
 	}
-	if p.At == nil && flowSection().MatchString(h.body) {
+	if flow := flowSection().MatchString(h.body); flow && p.At == nil {
 		c.Flow = h.flow()
+	} else if flow { // its steps would have no lines of their own
+		n.add(codeAlmost, formats.Pos{Line: 1, Col: 1}, "move it into .opencode/commands/"+name+".md, where its steps run",
+			"runs as a prompt: a text in JSON is no workflow")
 	}
 	if c.Description == "" {
 		c.Description = firstLine(h.body)

@@ -221,7 +221,7 @@ func (w Writer) Apply(list []Change) error {
 	return nil
 }
 
-// put writes or removes a file, and the folder of a skill that is empty then.
+// put writes or removes a file, and the folder that is empty then of a skill or of commands with another name there.
 func (w Writer) put(name, did string, data []byte) (err error) {
 	switch did {
 	case Written:
@@ -229,7 +229,7 @@ func (w Writer) put(name, did string, data []byte) (err error) {
 			err = atomicfile.WriteIn(w.Root, name, data, atomicfile.Options{})
 		}
 	case Removed:
-		if err = atomicfile.Remove(w.Root, name); path.Base(name) == "SKILL.md" && err == nil {
+		if err = atomicfile.Remove(w.Root, name); err == nil && (path.Base(name) == "SKILL.md" || path.Base(path.Dir(name)) == "tercet") {
 			_ = atomicfile.Remove(w.Root, path.Dir(name)) //nolint:errcheck // reason: the user's own files are in it
 		}
 	}
