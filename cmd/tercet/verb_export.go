@@ -82,7 +82,8 @@ func exportable(c call) []formats.CommandInfo {
 // skip keeps in mind a file that tercet export wrote, for 'tercet which'.
 func (l *listing) skip(p dialect.Place, inside string) {
 	name, ok := p.Name(inside)
-	if short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-"); scoped && name != shims.Skill {
+	short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-")
+	if scoped && name != shims.Skill {
 		name = short // the tool has a command of that name itself
 	}
 	if ok && !slices.Contains(l.exported[name], p.Label+"/"+inside) {

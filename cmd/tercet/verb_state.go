@@ -341,7 +341,7 @@ config.yaml names that folder; each report, plan, summary and review is linked t
 			c.term.note("warning: titles: %s", err)
 		}
 		opt.Todo = todo // which need not be there
-		if opt.Archive, err = c.archiveBeside(opt); err != nil {
+		if opt.Archive, err = archiveBeside(c, opt); err != nil {
 			return err
 		}
 		if opt.Archive != nil && opt.Archive.Err() != nil {
@@ -374,7 +374,7 @@ config.yaml names that folder; each report, plan, summary and review is linked t
 }
 
 // archiveBeside reads the archive that lies beside the file of an import as its system keeps it; nil if there is none.
-func (c call) archiveBeside(opt state.ImportOptions) (*state.Import, error) {
+func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.Beside))
 	if c.args[0] == "-" || !exists(name) {
 		return nil, nil

@@ -49,9 +49,9 @@ var tools = map[string]tool{
 	"opencode": {folder: ".opencode/commands", end: ".md", arguments: "$ARGUMENTS", skills: ".opencode/skills"},
 	"gemini": {
 		folder: ".gemini/commands", end: ".toml", arguments: "{{args}}", skills: ".gemini/skills", // 0.61.0
-		own: "about agents auth bug chat clear commands compress copy corgi directory docs editor explore footer help hooks " +
-			"init mcp model permissions plan policies privacy profile quit resume rewind settings skills stats tasks theme tools " +
-			"update upgrade vim voice",
+		own: "about agents auth bug chat clear commands compress copy corgi directory docs editor explore footer help " +
+			"hooks init mcp model permissions plan policies privacy profile quit resume rewind settings skills stats tasks " +
+			"theme tools update upgrade vim voice",
 	},
 	"copilot": { // skills are what both its CLI and VS Code read
 		folder: ".github/skills", end: "/SKILL.md", hint: true, skills: ".github/skills", // 1.0.102
@@ -229,7 +229,7 @@ func (w Writer) put(name, did string, data []byte) (err error) {
 			err = atomicfile.WriteIn(w.Root, name, data, atomicfile.Options{})
 		}
 	case Removed:
-		if err = atomicfile.Remove(w.Root, name); err == nil && (path.Base(name) == "SKILL.md" || path.Base(path.Dir(name)) == "tercet") {
+		if err = atomicfile.Remove(w.Root, name); err == nil && ours(name) {
 			_ = atomicfile.Remove(w.Root, path.Dir(name)) //nolint:errcheck // reason: the user's own files are in it
 		}
 	}
@@ -237,6 +237,11 @@ func (w Writer) put(name, did string, data []byte) (err error) {
 		return formats.OnFile("write", name, err)
 	}
 	return nil
+}
+
+// ours tells whether a file has a folder that was made for it.
+func ours(name string) bool {
+	return path.Base(name) == "SKILL.md" || path.Base(path.Dir(name)) == "tercet"
 }
 
 // file is where the file of a command lies.
