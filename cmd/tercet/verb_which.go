@@ -132,7 +132,7 @@ func (c call) whichAgent(name string) error {
 			in[one.Info.Pack] = one.File
 		}
 	}
-	order := c.lookups(name, def, of, in)
+	order := lookups(c.set, def, of, in)
 	if !c.document("tercet.which/1", fields{
 		"agent": name, "file": def.File, "packs": in, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
 		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides, "order": order,
@@ -166,7 +166,7 @@ type lookup struct {
 }
 
 // lookups are the places in which a name is looked up, the first ones first, and what they have.
-func (c call) lookups(name string, def subagents.Definition, of dialect.Dialect, packed map[string]string) []lookup {
+func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, packed map[string]string) []lookup {
 	var out []lookup
 	for _, pack := range slices.Sorted(maps.Keys(packed)) {
 		out = append(out, lookup{In: "commands of pack " + pack, File: packed[pack]})
@@ -174,7 +174,9 @@ func (c call) lookups(name string, def subagents.Definition, of dialect.Dialect,
 	if def.Info.Pack != "" {
 		return append(out, lookup{"the pack of its name", def.File, true})
 	}
-	name = strings.TrimPrefix(name, subagents.Shipped)
+	if strings.HasPrefix(def.Info.Name, subagents.Shipped) {
+		return append(out, lookup{"the library", def.File, true})
+	}
 	own, others := lookup{In: formats.Workspace + "/subagents"}, lookup{In: "folders of other tools"}
 	library := lookup{In: "the library"}
 	place := &own
@@ -184,7 +186,7 @@ func (c call) lookups(name string, def subagents.Definition, of dialect.Dialect,
 		place = &others
 	}
 	place.File, place.Called = def.File, true
-	if shipped, _, ok := c.set.Lookup(subagents.Shipped+name, ""); ok {
+	if shipped, _, ok := set.Lookup(subagents.Shipped+def.Info.Name, ""); ok {
 		library.File = shipped.File
 	}
 	return append(out, own, others, library)
