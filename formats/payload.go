@@ -24,7 +24,8 @@ var payloadKeys = []keyRule{
 	{name: "intake_summary"},
 	{name: "proposals_source", null: true},
 	{name: "repo_state", kind: aWord, words: []string{
-		"none", "local-only", "github", "github_unauth", "gitlab_scaffold", "gitea_scaffold",
+		string(RepoNone), string(RepoLocal), string(RepoGitHub), string(RepoGitHubUnauth), string(RepoGitLab),
+		string(RepoGitea),
 	}},
 	{name: "artifact_paths"},
 	{name: "auto_approve", kind: aBool},

@@ -345,7 +345,6 @@ var documents = map[string][]any{
 			Agent, File, Dialect, Role, Description, Hides string
 			Tools, Commands, Unfollowed                    []string
 			Packs                                          map[string]string
-			Order                                          []lookup
 			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},

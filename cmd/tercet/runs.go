@@ -25,6 +25,7 @@ import (
 	"tercet/router"
 	"tercet/state"
 	"tercet/subagents"
+	"tercet/subagents/worktree"
 )
 
 // runs gives runs what they can reach.
@@ -108,6 +109,7 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		return cfg, nil
 	}
 	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
+	cfg.RepoState = worktree.Repository{Manager: w.trees}.State
 	if !inv.DryRun {
 		cfg.Spent = journal.Spent(w.desk.Past(inv.Run))
 		who := fields{"user": userName(), "tercet_version": version}

@@ -100,7 +100,7 @@ func (w *world) agents() error {
 	}
 	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
 	w.trees, err = worktree.New(worktree.Manager{
-		Git: w.git, Root: w.dir, Base: base, Specs: w.cfg.Specs, Allow: w.cfg.Secrets,
+		Git: w.git, Root: w.dir, Base: base, Specs: w.cfg.Specs, Allow: w.cfg.Secrets, RemoteType: w.remoteType,
 		Made: func() func(txn string) bool {
 			since := clock{}.Now()
 			return func(txn string) bool {
@@ -130,6 +130,13 @@ func (w *world) agents() error {
 		w.dispatcher.Watch = w.watchState
 	}
 	return nil
+}
+
+// remoteType is what the rules of the project say of its remote.
+func (w *world) remoteType(ctx context.Context) (string, error) {
+	rules, err := formats.ReadRules(func(name string) ([]byte, error) { return w.docs.Open(ctx, name) })
+	said, _ := rules["remote_type"].(string) //nolint:errcheck // a file without the key says nothing
+	return said, err
 }
 
 // packSources are the folders with the subagents of packs.

@@ -364,7 +364,8 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
 		}
 	}
-	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As))
+	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As),
+		field("push", a.Push), field("closes", a.Closes))
 }
 
 func checkExpect(c *compiler, e *syntax.Expect) {

@@ -109,6 +109,8 @@ type Config struct {
 	Stubs map[string][]formats.Return
 	// Diff gives the changes of a tree against where the run began, as a patch and as a list of files; nil gives none.
 	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
+	// RepoState gives what can be done with the repository beyond commits; nil: there is none.
+	RepoState func(ctx context.Context) (formats.RepoState, error)
 	// Of a subagent with steps: its input, the task of the command, why it is called again, and what its step paths begin
 	// with.
 	Input    map[string]any

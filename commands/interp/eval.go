@@ -97,6 +97,19 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
 		"overrides": listOf(r.overrides), "diff": "", "diffstat": "",
 	}
+	if slices.Contains(reads.Run, "repo_state") {
+		if r.repoState == "" {
+			look := func() (formats.RepoState, error) { return r.cfg.RepoState(r.ctx) }
+			if r.repoState = formats.RepoNone; r.cfg.RepoState != nil {
+				state, err := observe(r, "", "repo_state", look)
+				if err != nil {
+					return nil, err
+				}
+				r.repoState = state
+			}
+		}
+		out["repo_state"] = string(r.repoState)
+	}
 	if r.place() != "" {
 		out["worktree"] = r.place()
 	}

@@ -123,6 +123,7 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		w.cfg.Consent.File = consentFile
 	}
 	w.cfg.Docs, w.cfg.AutoApprove = flowDocs{docs{w.world}}, test.Yes || w.cfg.Consent.File != ""
+	w.cfg.RepoState = func(context.Context) (formats.RepoState, error) { return formats.RepoLocal, nil }
 	return w
 }
 

@@ -83,6 +83,7 @@ type run struct {
 	undo      []step            // whose effect can be taken back, oldest first
 	opened    bool              // the run opened its worktree
 	subtrees  []*subtree        // of children, that were opened
+	repoState formats.RepoState // as it was when it was first asked for
 	commits   bool              // a step commits files in the project's own checkout
 	linked    map[string]bool   // paths of artifacts that a task has
 

@@ -47,6 +47,8 @@ var wants = map[string]string{
 	"check.project":       "build, lint or test",
 	"publish.to":          "text",
 	"publish.as":          "text",
+	"publish.push":        "a boolean",
+	"publish.closes":      "a number or an address",
 	"wait.choose":         "a choice",
 	"retry.on":            "transient, timeout or invalid_return",
 	"expect.artifact":     "an artifact type",
@@ -214,6 +216,8 @@ var publishForm = Form{
 	Keys: []Key{
 		{"to", "value", "a branch, or current"},
 		{"as", "word", "merge, squash, patch or pr"},
+		{"push", "value", "true: push in place of a merge, and open a request if `$run.repo_state` is github"},
+		{"closes", "value", "the issue that the work closes: its number or address"},
 	},
 }
 

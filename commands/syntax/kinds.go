@@ -125,8 +125,8 @@ type Group struct{ Pos Pos }
 
 // Publish brings the work of the worktree to a branch.
 type Publish struct {
-	Pos    Pos
-	To, As *Value // nil if absent
+	Pos                  Pos
+	To, As, Push, Closes *Value // nil if absent
 }
 
 // Foreach runs the body, or the delegate in the same block, for each element.

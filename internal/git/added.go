@@ -11,6 +11,9 @@ import (
 // longestLine bounds how much of a line is kept at once: what is longer is seen in pieces.
 const longestLine = 1 << 20
 
+// AtRemote begins a word for all that a remote is known to have, in place of a commit; the name of the remote follows.
+const AtRemote = "--remotes="
+
 // Added shows each line that is staged, or, where from is not empty, that a commit adds which to has and from has not.
 // A merge adds what none of its sides has. Files are slash-separated, relative to the top, and every file counts as
 // text, whatever its attributes say. A line above 1 MiB is shown in pieces.
@@ -24,11 +27,16 @@ func (r *Repo) Added(ctx context.Context, from, to string, see func(file string,
 		args = append([]string{"log", "--format=", "-p", "--remerge-diff"}, args[1:]...)
 	}
 	args = append(args, "--unified=0", "--text", "--src-prefix=a/", "--dst-prefix=b/")
-	if from != "" {
+	switch {
+	case strings.HasPrefix(from, AtRemote):
+		revs = revs[1:]
+		args = append(args, to, "--not", from)
+	case from != "":
 		args = append(args, from+".."+to)
 	}
 	p := &patch{see: see}
-	_, _, err := r.touch(ctx, call{args: append(args, "--"), revs: revs, watch: p.write})
+	root := []string{"log.showRoot", "true"}
+	_, _, err := r.touch(ctx, call{args: append(args, "--"), revs: revs, watch: p.write, pairs: root})
 	return errors.Join(err, p.err)
 }
 

@@ -23,11 +23,32 @@ type Remote struct {
 	Path string // at the host, without .git
 }
 
+// Remotes are the names of the remotes.
+func (r *Repo) Remotes(ctx context.Context) ([]string, error) {
+	out, err := r.read(ctx, "remote")
+	return strings.Fields(string(out)), err
+}
+
+// DefaultBranch asks a remote for its default branch; it is empty where the remote has none yet.
+func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error) {
+	pairs, err := r.personal(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, _, err := r.run(ctx, call{
+		args:  []string{"ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", remote.Name, "HEAD"},
+		pairs: pairs, online: true,
+	})
+	said, _, _ := strings.Cut(string(out), "\t")
+	name, _ := strings.CutPrefix(said, "ref: "+branchPrefix)
+	return name, err
+}
+
 // PushRemote finds the remote to which work for a branch is pushed, as git does: that of the branch, else the default,
 // else the only one, else origin. Only https, ssh and folders outside of the working tree are used.
 func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
-	out, err := r.read(ctx, "remote")
-	names, name := strings.Fields(string(out)), ""
+	names, err := r.Remotes(ctx)
+	name := ""
 	for _, key := range []string{"branch." + to + ".pushRemote", "remote.pushDefault", "branch." + to + ".remote"} {
 		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, also: []int{1}})
 		name, err = cmp.Or(name, line(set)), errors.Join(err, bad)

@@ -94,6 +94,7 @@ func TestPushRunsNothing(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"remote.up.url", there},
 		{"remote.up.receivepack", filepath.Join(beside, "evil")},
+		{"remote.up.uploadpack", filepath.Join(beside, "evil")},
 		{"push.followTags", "true"},
 		{"push.gpgSign", "true"},
 		{"core.sshCommand", filepath.Join(beside, "evil")},
@@ -136,6 +137,10 @@ func TestPushRunsNothing(t *testing.T) {
 	}
 	if log, err := os.ReadFile(ssh + ".log"); err != nil || !strings.Contains(string(log), "far.example git-receive-pack") {
 		t.Errorf("the person's ssh is told %q, %v", log, err)
+	}
+	raw(t, there, "symbolic-ref", "HEAD", "refs/heads/task/1")
+	if got, err := r.DefaultBranch(cx, git.Remote{Name: "up"}); got != "task/1" || err != nil {
+		t.Errorf("DefaultBranch = %q, %v, want task/1", got, err)
 	}
 	if err := r.Push(cx, git.Remote{Name: "up"}, head, "--mirror"); err == nil {
 		t.Error("a branch that is an option is taken")

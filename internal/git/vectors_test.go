@@ -498,6 +498,12 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Fatal(err)
 	}
 	remote := must[git.Remote](t)(r.PushRemote(cx, "main"))
+	if got := must[[]string](t)(r.Remotes(cx)); !slices.Contains(got, "up") {
+		t.Errorf("Remotes = %q, want up", got)
+	}
+	if got, want := must[string](t)(r.DefaultBranch(cx, remote)), raw(t, there.Dir, "symbolic-ref", "--short", "HEAD"); got != want {
+		t.Errorf("DefaultBranch = %q, want %q", got, want)
+	}
 	head := must[string](t)(r.Head(cx))
 	if err := r.Push(cx, remote, head, "task/9"); err != nil {
 		t.Error(err)
@@ -512,7 +518,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if commit, zip, err := empty.Archive(cx, "file://"+there.Dir, "task/9"); err != nil || commit != head || len(zip) == 0 {
 		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
 	}
-	did("PushRemote", "Push", "Asker", "Archive")
+	did("Remotes", "PushRemote", "DefaultBranch", "Push", "Asker", "Archive")
 }
 
 // plumbing commits beside the person's index, and brings files back from a tree.

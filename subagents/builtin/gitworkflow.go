@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -44,8 +45,12 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 		do = w.close(in)
 	case "issue":
 		do = w.issue(in)
+	case "pending":
+		do = w.pending(in)
+	case "push":
+		do = w.push(in)
 	default:
-		in.wrong("action", "one of open, commit, publish, close, issue")
+		in.wrong("action", "one of open, commit, publish, close, issue, pending, push")
 	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
@@ -196,8 +201,9 @@ func (w GitWorkflow) commitHere(
 }
 
 func (w GitWorkflow) publish(in input) act {
-	in.only("action", "to", "as", "message", "child")
+	in.only("action", "to", "as", "message", "child", "push", "closes")
 	to, message, as, child := in.text("to"), in.text("message"), in.text("as"), in.text("child")
+	push, closes := in.flag("push"), issueNumber(fmt.Sprint(in.in["closes"]))
 	if as == "merge" {
 		as = ""
 	}
@@ -214,11 +220,25 @@ func (w GitWorkflow) publish(in input) act {
 		if r.Task != nil && child == "" {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
 		}
-		target := worktree.Target{To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != ""}
-		if r.Task != nil {
+		target := worktree.Target{
+			To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != "", Closes: closes,
+		}
+		if r.Task != nil && closes == 0 {
 			target.Closes = issueNumber(r.Task.Issue)
 		}
-		if as == worktree.AsSquash || as == worktree.AsRequest {
+		skipped := ""
+		if push {
+			state, err := w.project().State(ctx)
+			if err != nil {
+				return formats.Return{}, err
+			}
+			if target.Push = state.Pushes(); target.Push {
+				target.As = worktree.AsRequest
+			} else {
+				skipped = state.Skipped()
+			}
+		}
+		if target.As == worktree.AsSquash || target.As == worktree.AsRequest {
 			target.Message = cmp.Or(message, work)
 		}
 		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
@@ -231,8 +251,7 @@ func (w GitWorkflow) publish(in input) act {
 		}
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
-			no := formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", refused)
-			return rejected(no, refused.Error(), nil), nil
+			return rejected(refusal(refused), refused.Error(), nil), nil
 		}
 		if conflict, ok := errors.AsType[*worktree.ConflictError](err); ok {
 			why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
@@ -244,8 +263,55 @@ func (w GitWorkflow) publish(in input) act {
 				Fields: map[string]any{"branch": to, "files": formats.Values(dirty.Files)},
 			}, nil
 		}
-		return published(to, message, p), err
+		ret := published(to, message, p)
+		if push {
+			ret.Fields["push"] = cmp.Or(skipped, "pushed")
+			ret.Fields["request"] = cmp.Or(p.URL, p.Skipped, skipped)
+		}
+		return ret, err
 	})
+}
+
+func (w GitWorkflow) project() worktree.Repository { return worktree.Repository{Manager: w.Trees} }
+
+// pending tells which of the files the last commit does not have as they stand in the checkout.
+func (w GitWorkflow) pending(in input) act {
+	in.only("action", "files")
+	names := in.paths("files")
+	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
+		files, err := w.project().Pending(ctx, names)
+		return formats.Return{
+			Status: formats.StatusCompleted, Summary: formats.Count(len(files), "file") + " not committed",
+			Fields: map[string]any{"files": formats.Values(files)},
+		}, err
+	}
+}
+
+// push pushes the branch of the checkout. What is not pushed is told, and no failure.
+func (w GitWorkflow) push(in input) act {
+	in.only("action")
+	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
+		p, err := w.project().Push(ctx)
+		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
+			return rejected(refusal(refused), refused.Error(), nil), nil
+		}
+		ret := formats.Return{
+			Status: formats.StatusCompleted, Summary: clip("pushed " + p.Branch + " to " + p.Remote),
+			Fields: map[string]any{"push": cmp.Or(p.Skipped, "pushed")},
+		}
+		if p.Skipped != "" {
+			ret.Summary = "not pushed: " + p.Skipped
+			if p.Help != "" {
+				ret.Warnings = []string{ret.Summary + "; to push it: " + p.Help}
+			}
+		}
+		return ret, err
+	}
+}
+
+// refusal is a push that the remote declined.
+func refusal(err error) error {
+	return formats.Fail(formats.CodeRejected, "look at what the branch has there", "%s", err)
 }
 
 // issue asks for an issue; its words are a stranger's.
@@ -277,9 +343,9 @@ func (w GitWorkflow) issue(in input) act {
 	}
 }
 
-// issueNumber is that at the end of an issue's address, 0 without one.
-func issueNumber(url string) int {
-	n, _ := strconv.Atoi(path.Base(url)) //nolint:errcheck // 0 is what it means
+// issueNumber is that at the end of an issue's address, of #12 or of 12; 0 without one.
+func issueNumber(issue string) int {
+	n, _ := strconv.Atoi(strings.TrimLeftFunc(path.Base(issue), unicode.IsPunct)) //nolint:errcheck // 0 is what it means
 	return n
 }
 
@@ -302,6 +368,9 @@ func published(to, message string, p worktree.Published) formats.Return {
 	}
 	if p.URL != "" {
 		ret.Fields["url"], ret.NextSteps = p.URL, "review "+p.URL
+	}
+	if p.Help != "" {
+		ret.NextSteps = p.Help
 	}
 	if len(p.Patches) > 0 {
 		ret.NextSteps = "git am " + path.Dir(p.Patches[0]) + "/*.patch"

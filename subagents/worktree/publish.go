@@ -29,6 +29,8 @@ type Target struct {
 	Run     string // whose folder takes patches, and whose branch takes the work of a child
 	Child   bool   // the work is brought to the run's branch, in the run's worktree
 	Closes  int    // number of the issue that the work closes, 0: none
+	// Push makes a request only where the state of the repository has one; else the branch alone is pushed.
+	Push bool
 }
 
 // The ways to publish beside a merge.
@@ -45,6 +47,8 @@ type Published struct {
 	Message string   // one sentence for a person
 	Patches []string // of a series, relative to the project root
 	URL     string   // of a request
+	Skipped string   // why no request was opened where pushing was enough
+	Help    string   // a command that opens it
 }
 
 // Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved

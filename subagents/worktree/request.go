@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,8 @@ import (
 )
 
 // request pushes the branch and opens a request for it, unless there is one. Each of the two is found again by what is
-// at the remote, so that a call that was killed anywhere is done once. The target stays as it is.
+// at the remote, so that a call that was killed anywhere is done once. The target stays as it is. Where a push is
+// enough, the state of the repository may leave the request out.
 func (p *publication) request(ctx context.Context, base string) (Published, error) {
 	var none Published
 	q := git.Request{
@@ -31,26 +33,29 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	if err != nil {
 		return none, err
 	}
-	if p.branch == "main" || p.branch == "master" {
+	kept, err := Repository{p.m}.kept(ctx, remote, p.branch)
+	if err != nil {
+		return none, err
+	}
+	if kept {
 		return none, formats.Fail(formats.CodeDenied, "name another in the file: worktree: {branch: ...}",
 			"branch %s is never pushed", p.branch)
 	}
-	asker, _, err := p.main.Asker(ctx, remote)
+	asker, state, err := p.asker(ctx, remote)
 	switch {
 	case err != nil:
 		return none, err
-	case asker == nil:
-		create := "gh pr create --head %s --base %s"
-		if strings.Contains(remote.Host, "gitlab") {
-			create = "glab mr create --source-branch %s --target-branch %s"
-		}
+	case asker == nil && !p.target.Push:
 		return none, formats.Fail(formats.CodeToolUnavailable,
-			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && "+create,
-				Quoted(remote.Name, p.branch), Quoted(p.branch), Quoted(p.to)),
+			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && %s",
+				Quoted(remote.Name, p.branch), p.byHand(strings.Contains(remote.Host, "gitlab"))),
 			"neither gh nor glab is installed and logged in, so that no request can be opened")
 	}
 	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
 		return none, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+	}
+	if asker == nil {
+		return p.pushed(ctx, remote, state, base)
 	}
 	verb := "found"
 	at, err := asker.Find(ctx, q)
@@ -64,6 +69,44 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	files, err := p.m.changed(ctx, p.main, base, p.work)
 	said := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, at)
 	return Published{Commit: p.work, URL: at, Message: said, Files: files}, err
+}
+
+// asker finds the program that opens the request, where the state of the repository has one.
+func (p *publication) asker(ctx context.Context, remote git.Remote) (*git.Asker, formats.RepoState, error) {
+	state := formats.RepoGitHub
+	var err error
+	if p.target.Push {
+		if state, err = (Repository{p.m}).State(ctx); err != nil || state != formats.RepoGitHub {
+			return nil, state, err
+		}
+	}
+	a, _, err := p.main.Asker(ctx, remote)
+	if a == nil {
+		state = formats.RepoGitHubUnauth
+	}
+	return a, state, err
+}
+
+// pushed tells of a branch that was pushed without a request.
+func (p *publication) pushed(
+	ctx context.Context, remote git.Remote, state formats.RepoState, base string,
+) (Published, error) {
+	out := Published{Commit: p.work, Skipped: state.Skipped(), Message: "pushed " + p.branch + " to " + remote.Name}
+	if out.Help = p.byHand(state == formats.RepoGitLab); state == formats.RepoGitea {
+		out.Help = "open a request for branch " + p.branch + " at " + cmp.Or(remote.Host, remote.Name)
+	}
+	var err error
+	out.Files, err = p.m.changed(ctx, p.main, base, p.work)
+	return out, err
+}
+
+// byHand is the command that opens the request.
+func (p *publication) byHand(lab bool) string {
+	create := "gh pr create --head %s --base %s"
+	if lab {
+		create = "glab mr create --source-branch %s --target-branch %s"
+	}
+	return fmt.Sprintf(create, Quoted(p.branch), Quoted(p.to))
 }
 
 // overNetwork gives what failed at a remote its code and advice: what a program said may be otherwise the next time,

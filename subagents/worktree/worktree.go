@@ -42,7 +42,7 @@ const (
 	TrailerSquash  = "Tercet-Squash" // the commit of a branch all of whose work stands in this one
 )
 
-// Manager opens and closes the worktrees of one project. Every field but Allow is required.
+// Manager opens and closes the worktrees of one project. Every field but Allow and RemoteType is required.
 type Manager struct {
 	Git   func(dir string) *git.Repo
 	Made  func() func(txn string) bool // tells whether tercet has committed with the transaction since the call
@@ -50,6 +50,8 @@ type Manager struct {
 	Base  string                       // folder for worktrees, absolute, ignored by git
 	Specs string                       // folder of the documents of tasks, relative to Root; empty: in the workspace
 	Allow []secrets.Allowed            // what looks like a secret and may be committed
+	// RemoteType is what the rules file of the project says of its remote; nil: nothing.
+	RemoteType func(ctx context.Context) (string, error)
 }
 
 // New returns m, or an error if a field is missing.

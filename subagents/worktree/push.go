@@ -1,0 +1,141 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// Repository is that of the project, as it stands in the person's checkout, and its remote.
+type Repository struct{ *Manager }
+
+// State says what can be done with the repository beyond commits, without network: whether gh is logged in is asked
+// where a request is wanted.
+func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) {
+	defer code(&err, formats.CodeIO)
+	repo := m.Git(m.Root)
+	if !repo.Exists() {
+		return formats.RepoNone, nil
+	}
+	names, err := repo.Remotes(ctx)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return formats.RepoNone, nil
+	case err != nil:
+		return "", err
+	case len(names) == 0:
+		return formats.RepoLocal, nil
+	}
+	said := ""
+	if m.RemoteType != nil {
+		if said, err = m.RemoteType(ctx); err != nil {
+			return "", err
+		}
+	}
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return "", err
+	}
+	remote, err := repo.PushRemote(ctx, branch)
+	if _, unfit := errors.AsType[*git.RemoteError](err); err != nil && !unfit { // the push says why it is not used
+		return "", err
+	}
+	return formats.RepoStateOf(said, remote.Host), nil
+}
+
+// Pending are those of the named files, relative to the project root, that the last commit does not have as they stand
+// in the checkout: a worktree would lack them.
+func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
+	defer code(&err, formats.CodeIO)
+	repo := m.Git(m.Root)
+	_, rel, err := repo.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]string, len(names))
+	for i, name := range names {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return nil, &formats.ValueError{What: "a path inside the project", Got: name}
+		}
+		files[i] = path.Join(filepath.ToSlash(rel), name)
+	}
+	has := map[string]string{}
+	if head, err := repo.Head(ctx); err == nil {
+		if has, err = repo.Files(ctx, head, files...); err != nil {
+			return nil, err
+		}
+	} else if !errors.Is(err, git.ErrNoCommit) {
+		return nil, err
+	}
+	entries, err := repo.StatusPorcelain(ctx)
+	for i, file := range files {
+		changed := slices.ContainsFunc(entries, func(e git.Entry) bool { return e.Path == file })
+		if (changed || has[file] == "") && !slices.Contains(pending, names[i]) {
+			pending = append(pending, names[i])
+		}
+	}
+	return pending, err
+}
+
+// Pushed is what a push of the checkout's branch came to.
+type Pushed struct {
+	Branch, Remote string
+	Skipped        string // why nothing was pushed; empty: it was
+	Help           string // a command that does it
+}
+
+// Push pushes the branch of the person's checkout, once the commits that the remote does not have are scanned. The
+// default branch of the remote is never pushed.
+func (m Repository) Push(ctx context.Context) (done Pushed, err error) {
+	defer code(&err, formats.CodeIO)
+	state, err := m.State(ctx)
+	if err != nil || !state.Pushes() {
+		return Pushed{Skipped: state.Skipped()}, err
+	}
+	repo := m.Git(m.Root)
+	if done.Branch, err = repo.CurrentBranch(ctx); err != nil {
+		return done, err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return done, err
+	}
+	remote, err := repo.PushRemote(ctx, done.Branch)
+	if err != nil {
+		return done, err
+	}
+	done.Remote = remote.Name
+	kept, err := m.kept(ctx, remote, done.Branch)
+	if err != nil {
+		return done, err
+	}
+	if done.Branch == "" || kept {
+		done.Skipped = "skipped (" + orDetached(done.Branch) + " is not a branch that tercet pushes)"
+		done.Help = "git switch -c NAME && git push -u " + Quoted(remote.Name) + " NAME"
+		return done, nil
+	}
+	if err := m.scan(ctx, repo, git.AtRemote+remote.Name, head); err != nil {
+		return done, err
+	}
+	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {
+		return done, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+	}
+	return done, nil
+}
+
+// kept tells whether a branch is one that is never pushed: the default of the remote, or one named like it.
+func (m Repository) kept(ctx context.Context, remote git.Remote, branch string) (bool, error) {
+	if branch == "main" || branch == "master" {
+		return true, nil
+	}
+	first, err := m.Git(m.Root).DefaultBranch(ctx, remote)
+	if err != nil {
+		return false, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+	}
+	return branch == first, nil
+}
