@@ -257,11 +257,13 @@ var denials = []struct {
 		"give allow_write_paths or allow_network, or run it yourself",
 	},
 	{
-		"os_permission", false, []string{"permission denied", "operation not permitted", "eacces", "eperm"},
+		"os_permission", false,
+		[]string{"permission denied", "operation not permitted", "eacces", "eperm"},
 		"look at owner and mode of what it names; within platform_permission a write outside of the tree is refused so too",
 	},
 	{
-		"file_not_found", false, []string{"no such file or directory", "enoent", "not found"},
+		"file_not_found", false,
+		[]string{"no such file or directory", "enoent", "not found"},
 		"look at the path, and at PATH",
 	},
 }
