@@ -29,9 +29,6 @@ func (d *Document) Section(level int, title string) (Section, bool) {
 	return Section{}, false
 }
 
-// Sections returns the sections of exactly one level inside this one.
-func (s Section) Sections(level int) []Section { return sections(s.Blocks, level, s.EndLine) }
-
 func sections(blocks []Block, level, endLine int) []Section {
 	var out []Section
 	for i := range blocks {
