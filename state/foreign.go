@@ -505,15 +505,17 @@ func (d *draft) dangling(op ImportTasks) error {
 		if slices.ContainsFunc(t.task.Dependencies, gone) {
 			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number,
 				listed(t.task.Dependencies)))
-			t.task.Dependencies = slices.DeleteFunc(slices.Clone(t.task.Dependencies), gone)
-			if err := t.set("dependencies", t.task.Dependencies); err != nil {
+			was := t.task.Dependencies
+			t.task.Dependencies = slices.DeleteFunc(slices.Clone(was), gone)
+			if err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies); err != nil {
 				return err
 			}
 		}
 		if t.task.Parent != nil && gone(*t.task.Parent) {
 			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which is nowhere", t.task.Number, *t.task.Parent))
+			was := *t.task.Parent
 			t.task.Parent = nil
-			if err := t.set("parent", nil); err != nil {
+			if err := t.leaveOut("parent", "parent_task", was, nil); err != nil {
 				return err
 			}
 		}

@@ -57,6 +57,31 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	}
 }
 
+// leaveOut sets a member of a task without the references that lead nowhere; the export gives them back under its name.
+func (t *restored) leaveOut(key, theirs string, was, now any) error {
+	if err := t.set(key, now); err != nil {
+		return err
+	}
+	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
+	if err != nil || !v.Get(formKey).Is(jsonx.Dict) {
+		return err
+	}
+	form := new(jsonx.Object)
+	for i := range v.Get(formKey).Members {
+		one := &v.Get(formKey).Members[i]
+		form.Set(one.Key, one.Value)
+		add, ok := map[string]any{"as": now, "was": was}[one.Key]
+		if ok && one.Value.Is(jsonx.Dict) && one.Value.Get(theirs) == nil {
+			o := new(jsonx.Object)
+			for k := range one.Value.Members {
+				o.Set(one.Value.Members[k].Key, one.Value.Members[k].Value)
+			}
+			form.Set(one.Key, o.Set(theirs, add))
+		}
+	}
+	return t.set(formKey, form)
+}
+
 // parsed is an object that was made here as one that was read.
 func parsed(o *jsonx.Object) *jsonx.Value {
 	raw, err := jsonx.Marshal(o, "")

@@ -191,3 +191,40 @@ func TestOneNumberTwiceKeepsBoth(t *testing.T) {
 	}
 	w.healthy()
 }
+
+// TestReferencesThatLeadNowhereComeBack: a task of long ago names tasks that its system forgot; they are left out here and
+// given back.
+func TestReferencesThatLeadNowhereComeBack(t *testing.T) {
+	t.Parallel()
+	src := `{
+  "active_projects": [
+    {
+      "project_number": 399,
+      "project_name": "causes",
+      "status": "not_started",
+      "parent_task": 394,
+      "dependencies": [
+        416,
+        400
+      ]
+    },
+    {
+      "project_number": 400,
+      "project_name": "builds",
+      "status": "planned"
+    }
+  ],
+  "next_project_number": 401
+}
+`
+	w := quickWorkspace(t)
+	w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(src), state.ImportOptions{Repair: true})})
+	doc, err := w.r.Doc(t.Context())
+	if err != nil || len(doc.Tasks) != 2 || doc.Tasks[0].Parent != nil || !slices.Equal(doc.Tasks[0].Dependencies, []int{400}) {
+		t.Fatalf("tasks %+v, %v, want one of no parent that depends on 400", doc.Tasks, err)
+	}
+	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
+	if diff := cmp.Diff(src, string(out)); err != nil || diff != "" {
+		t.Errorf("Export = %v (-want +got):\n%s", err, diff)
+	}
+}

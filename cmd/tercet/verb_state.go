@@ -358,7 +358,10 @@ config.yaml names that folder; each report, plan, summary and review is linked t
 				err = opt.Folders.Copy(c.built.root, *dry)
 			}
 		}
-		if err == nil && !*dry {
+		switch {
+		case err == nil && *dry:
+			c.term.warnings(res.Warnings)
+		case err == nil:
 			if res, err = c.apply(tx, op); err == nil {
 				err = c.putAway(tx, &res)
 			}

@@ -88,18 +88,14 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	return res, err
 }
 
-// try tells what a transaction would do, and its warnings.
+// try tells what a transaction would do.
 func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	w, err := c.workspace(c.ctx)
 	if err != nil {
 		return state.Result{}, err
 	}
 	tx.Session, tx.Ops = c.sessionID(), ops
-	res, err := w.manager.Try(c.ctx, *tx)
-	if err == nil {
-		c.term.warnings(res.Warnings)
-	}
-	return res, err
+	return w.manager.Try(c.ctx, *tx)
 }
 
 // write applies a transaction and prints its result.
