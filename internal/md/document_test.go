@@ -263,9 +263,6 @@ func TestSections(t *testing.T) {
 	if !ok || a.Title() != "A" {
 		t.Fatalf("Section(2, a) = %v, %v", a, ok)
 	}
-	if deep := a.Sections(3); len(deep) != 2 || deep[1].Title() != "a2" || deep[1].Line() != 7 || deep[1].EndLine != 7 {
-		t.Errorf("Sections(3) = %v, want A2 on line 7 at the end", deep)
-	}
 	if _, ok := d.Section(2, "none"); ok {
 		t.Error("Section(2, none) was found")
 	}
