@@ -69,6 +69,9 @@ func (c *Coverage) Add(records []journal.Record) {
 			continue
 		}
 		id := idOf(r.Step)
+		if _, inserted, ok := strings.Cut(id, "."); ok { // between steps, behind the one that it follows
+			id = inserted
+		}
 		switch r.Type { //nolint:exhaustive // the others say nothing of steps and rules
 		case formats.EntryStepScheduled:
 			c.seen[id] = true

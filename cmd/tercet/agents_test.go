@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/proc"
 	"tercet/internal/testkit/modelserver"
+	"tercet/scenario"
 )
 
 // TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a model server of ours. agents.sh
@@ -37,7 +39,7 @@ func TestAgents(t *testing.T) {
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := modelserver.New(map[string]modelserver.Script{"booklet": booklet})
+			server := modelserver.New(map[string]modelserver.Script{"booklet": booklet(flowLines(t))})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()
@@ -181,6 +183,91 @@ func (p *person) work(t *testing.T) {
 	if p.runner() != "acp" {
 		p.discover(t)
 	}
+	if p.name == "claude" {
+		p.flows(t)
+	}
+}
+
+// flowLines are tests of the pack flows whose workers are played by the model: it writes and returns what they script.
+func flowLines(t *testing.T) map[string]scenario.Test {
+	t.Helper()
+	out := map[string]scenario.Test{}
+	for _, name := range []string{"delivery-light", "maintenance-patch", "doc-one"} {
+		test, err := scenario.Parse(name, []byte(readIn(t, os.DirFS(flows+"/tests"), name+".json")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[strings.Fields(test.Line)[0]] = test
+	}
+	return out
+}
+
+// flows runs /delivery-flow as Light, /maintenance-flow as Patch and /doc-flow behind what discover left, one after the other.
+// The agent does the work of every worker, Go writes the handoff documents, and git has the commits.
+func (p *person) flows(t *testing.T) {
+	t.Helper()
+	if err := os.CopyFS(filepath.Join(p.dir, ".tercet/templates/flows"), os.DirFS(flows+"/templates")); err != nil {
+		t.Fatal(err)
+	}
+	lines := flowLines(t)
+	for _, flow := range []struct{ name, profile, file, want string }{
+		{"/delivery-flow", "delivery", "docs/DELIVERY_RESULT.md", "Delivery Plan: Light"},
+		{"/maintenance-flow", "", "docs/design-notes/date.md", "Tell the date"},
+		{"/doc-flow", "doc", "docs/DOC_FLOW_RESULT.md", "|---|\n| hld | docs/deliverables/clock/hld.en.md | created | 1.0 |\n\n"},
+	} {
+		test, began := lines[flow.name], time.Now()
+		var ret formats.Return
+		if err := json.Unmarshal([]byte(p.run(t, "--yes", "--json", "run", test.Line)), &ret); err != nil {
+			t.Fatal(err)
+		}
+		started := regexp.MustCompile(`"agent":"(?:flows:)?([a-z0-9-]+)"`)
+		var did []string
+		for line := range strings.Lines(readIn(t, os.DirFS(p.dir), ".tercet/runs/"+ret.Metadata.Run+"/journal.jsonl")) {
+			if m := started.FindStringSubmatch(line); m != nil && strings.Contains(line, `"delegation_started"`) && !scenario.Reserved(m[1]) && m[1] != "document-writer" {
+				did = append(did, m[1])
+			}
+		}
+		if want := slices.Compact(slices.Clone(test.Expect.Sequence)); !slices.Equal(slices.Compact(did), want) {
+			t.Errorf("%s called %q, want %q", flow.name, did, want)
+		}
+		if flow.profile != "" {
+			p.run(t, "format", "check", flow.file, "--profile", flow.profile)
+		}
+		if text := readIn(t, os.DirFS(p.dir), flow.file); !strings.Contains(text, flow.want) {
+			t.Errorf("%s = %q, want %q in it", flow.file, text, flow.want)
+		}
+		t.Logf("%s took %s", flow.name, time.Since(began).Round(time.Second))
+	}
+	p.run(t, "state", "verify")
+}
+
+// scripted gives what a worker of a flow does, whose name the form of the return tells: its documents go into out, other files
+// into the tree.
+func scripted(t modelserver.Turn, lines map[string]scenario.Test, out, ret string) []modelserver.Reply {
+	for _, m := range regexp.MustCompile(`AGENT_RESULT: ([a-z0-9-]+)`).FindAllStringSubmatch(t.Prompt, -1) {
+		for _, test := range lines {
+			if test.Returns[m[1]] == nil {
+				continue
+			}
+			said, steps := test.Returns[m[1]][0], []modelserver.Reply{}
+			for _, name := range slices.Sorted(maps.Keys(said.Writes)) {
+				text := said.Writes[name]
+				plain, document := strings.CutPrefix(name, "docs/")
+				switch {
+				case document && !strings.Contains(plain, "/"):
+					said.Text = strings.ReplaceAll(said.Text, "  - "+name, "  - "+plain)
+					name = plain
+					fallthrough
+				case strings.HasPrefix(plain, "deliverables/"):
+					steps = append(steps, t.Write(out+"/"+name, text))
+				default:
+					steps = append(steps, t.Shell("mkdir -p '"+filepath.Dir(name)+"' && cat > '"+name+"' <<'END_OF_FILE'\n"+text+"END_OF_FILE"))
+				}
+			}
+			return append(steps, t.Write(ret, said.Text))
+		}
+	}
+	return nil
 }
 
 // discover runs /discovery-flow of the pack flows: the agent interviews and returns a block, document-writer hands on.
@@ -268,7 +355,11 @@ func (p *person) traced(t *testing.T) {
 }
 
 // booklet is a model that mends the defect. Where to write it reads in the prompt, as a model has to.
-func booklet(t modelserver.Turn) modelserver.Reply {
+func booklet(lines map[string]scenario.Test) modelserver.Script {
+	return func(t modelserver.Turn) modelserver.Reply { return bookletTurn(t, lines) }
+}
+
+func bookletTurn(t modelserver.Turn, lines map[string]scenario.Test) modelserver.Reply {
 	ret := regexp.MustCompile(`/[^\s` + "`" + `"]+/call-\d+/return\.json`).FindString(t.Prompt)
 	if ret == "" {
 		return modelserver.Reply{Text: "a title"}
@@ -290,6 +381,9 @@ func booklet(t modelserver.Turn) modelserver.Reply {
 			t.Write(out+"/INTERVIEW_RESULT.md", "# Interview: Clock\n\n## Project Overview\n\nA clock.\n\n## Functional Requirements\n\nFR-001: it tells the time.\n"),
 			t.Write(ret, "AGENT_RESULT: interviewer\nSTATUS: success\nSUMMARY: one requirement\nPRODUCT_TYPE: tool\nHAS_UI: false\nREQUIREMENTS_COUNT: 1\nIMPLICIT_REQUIREMENTS: 0\nARTIFACTS:\n  - INTERVIEW_RESULT.md\n"),
 		}
+	}
+	if worker := scripted(t, lines, out, ret); worker != nil {
+		steps = worker
 	}
 	if t.Results < len(steps) {
 		return steps[t.Results]

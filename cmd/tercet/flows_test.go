@@ -69,7 +69,15 @@ func TestFlows(t *testing.T) {
 		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(flows+"/tests"), name))
 		args = append(args, name)
 	}
-	w.must("tercet", args...)
+	code, out, bad := w.run("tercet", args...)
+	if code != 0 || !strings.HasSuffix(bad, "tercet: 7 tests, 0 failed\n") {
+		t.Fatalf("tercet %q = %d\n%s%s", args, code, out, bad)
+	}
+	_, line, _ := strings.Cut(out, "coverage: /operations-flow ") // of it every inserted step ran
+	line, _, _ = strings.Cut(line, "\n")
+	if !strings.HasPrefix(line, "started 15 of 16 steps ") || !strings.Contains(line, "; not started: data;") {
+		t.Errorf("coverage of /operations-flow: %s", line)
+	}
 }
 
 // TestFlowAgents holds each subagent of the pack against what the flows need of it, and its prompt against what it promises.

@@ -345,6 +345,7 @@ var documents = map[string][]any{
 			Agent, File, Dialect, Role, Description, Hides string
 			Tools, Commands, Unfollowed                    []string
 			Packs                                          map[string]string
+			Order                                          []lookup
 			Diagnostics                                    []diagnostic
 		}{},
 		notRouted{},

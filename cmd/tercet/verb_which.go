@@ -132,9 +132,10 @@ func (c call) whichAgent(name string) error {
 			in[one.Info.Pack] = one.File
 		}
 	}
+	order := lookups(c.set, def, of, in)
 	if !c.document("tercet.which/1", fields{
 		"agent": name, "file": def.File, "packs": in, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
-		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides,
+		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides, "order": order,
 		"commands": nonNil(def.Info.Commands), "unfollowed": nonNil(def.Unfollowed),
 	}) {
 		c.term.answer("%s -> %s (%s), tools %s", name, def.File, of, strings.Join(def.Info.Tools, ", "))
@@ -144,8 +145,10 @@ func (c call) whichAgent(name string) error {
 		if def.Info.Commands != nil {
 			c.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
 		}
-		for _, pack := range slices.Sorted(maps.Keys(in)) {
-			c.term.answer("in commands of pack %s -> %s", pack, in[pack])
+		c.term.answer("looked up in this order:")
+		for n, one := range order {
+			c.term.answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
+				map[bool]string{true: ", this one is called"}[one.Called])
 		}
 		for _, line := range def.Unfollowed {
 			c.term.answer("%s", line)
@@ -153,6 +156,40 @@ func (c call) whichAgent(name string) error {
 		c.term.diagnostics(notes)
 	}
 	return nil
+}
+
+// lookup is a place in which the name of a subagent is looked up.
+type lookup struct {
+	In     string `json:"in"`
+	File   string `json:"file"`   // empty: it has none
+	Called bool   `json:"called"` // outside of the commands of packs
+}
+
+// lookups are the places in which a name is looked up, the first ones first, and what they have.
+func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, packed map[string]string) []lookup {
+	var out []lookup
+	for _, pack := range slices.Sorted(maps.Keys(packed)) {
+		out = append(out, lookup{In: "commands of pack " + pack, File: packed[pack]})
+	}
+	if def.Info.Pack != "" {
+		return append(out, lookup{"the pack of its name", def.File, true})
+	}
+	if strings.HasPrefix(def.Info.Name, subagents.Shipped) {
+		return append(out, lookup{"the library", def.File, true})
+	}
+	own, others := lookup{In: formats.Workspace + "/subagents"}, lookup{In: "folders of other tools"}
+	library := lookup{In: "the library"}
+	place := &own
+	if def.Shipped {
+		place = &library
+	} else if of != dialect.Tercet {
+		place = &others
+	}
+	place.File, place.Called = def.File, true
+	if shipped, _, ok := set.Lookup(subagents.Shipped+def.Info.Name, ""); ok {
+		library.File = shipped.File
+	}
+	return append(out, own, others, library)
 }
 
 // routeLine prints the routing decision and runs nothing.

@@ -393,21 +393,21 @@ func (h *handoff) deliverables() {
 	h.head("Doc Flow", slug, "Slug", slug, "Output Language", lang)
 	h.out.WriteString("\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n|---|---|---|---|\n")
 	cell := func(v any) string { return strings.ReplaceAll(oneLine(v), "|", `\|`) }
-	written, skipped := 0, []string{}
+	written, skipped := []string{}, []string{}
 	for _, p := range h.phases {
 		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
 		file := oneLine(f["OUTPUT_FILE"])
 		kind, _, _ := strings.Cut(path.Base(file), ".")
 		switch {
-		case file == "":
+		case file == "", slices.Contains(written, file): // a loop gives its child, and the last step of that
 		case p["status"] == string(formats.OutcomeSkipped):
 			skipped = append(skipped, "- "+kind+": "+oneLine(f["SKIP_REASON"]))
 		default:
-			written++
+			written = append(written, file)
 			fmt.Fprintf(&h.out, "| %s | %s | created | %s |\n", cell(kind), cell(file), cell(f["TEMPLATE_VERSION"]))
 		}
 	}
-	if written == 0 {
+	if len(written) == 0 {
 		h.lacks("at least one OUTPUT_FILE of an author")
 	}
 	left, _ := h.args["skipped"].([]any) //nolint:errcheck // nothing else is a list

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"cmp"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -243,5 +244,48 @@ func TestDraft(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestEveryTemplate: the twelve templates of the pack are filled in, with every source and without any; then each chapter without
+// one says so in its language.
+func TestEveryTemplate(t *testing.T) {
+	t.Parallel()
+	shipped := os.DirFS("../../templates/packs/flows/templates")
+	full, empty := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"SPEC.md": "# SPEC: Clock\n\n## Overview\n\nA clock.\n\n## User Stories\n\nUC-001.\n", "ARCHITECTURE.md": design + "\n## Modules\n\nOne.\n",
+		"UI_SPEC.md": "# UI\n\n## Screens\n\nOne.\n", "TEST_PLAN.md": "# Tests\n\n## Policy\n\nAll.\n",
+		"SECURITY_AUDIT.md": "# Audit\n\n## Summary\n\nClean.\n", "OPS_PLAN.md": "# Plan\n\n## Runbook\n\nStart it.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(full, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := fs.Glob(shipped, "*.md")
+	if err != nil || len(files) != 12 {
+		t.Fatalf("Glob = %q, %v, want twelve", files, err)
+	}
+	for _, file := range files {
+		kind, rest, _ := strings.Cut(file, ".")
+		lang := strings.TrimSuffix(rest, ".md")
+		absent := map[string]string{"en": "Not available: ", "ja": "情報なし: "}[lang]
+		counts := map[string]int{}
+		for _, dir := range []string{full, empty} {
+			r := formats.Request{Agent: formats.AgentDocumentWriter, Dir: dir, Out: t.TempDir(), Input: object{
+				"document": "draft", "type": kind, "lang": lang, "slug": "clock", "output_path": "docs/deliverables/clock/" + file,
+			}}
+			ret, err := builtin.DocumentWriter{Clock: frozen{}, Shipped: shipped}.Run(t.Context(), r)
+			if err != nil || ret.Status != formats.StatusCompleted || strings.Contains(ret.Text, "{{") {
+				t.Errorf("%s: Run = %+v, %v, want it filled in", file, ret, err)
+			}
+			counts[dir] = strings.Count(ret.Text, absent)
+			if skipped, _ := ret.Fields["SKIPPED_SECTIONS"].([]any); (len(skipped) > 0) != (counts[dir] > 0) {
+				t.Errorf("%s: skipped %v, and %d chapters say so", file, skipped, counts[dir])
+			}
+		}
+		if counts[empty] == 0 || counts[full] >= counts[empty] {
+			t.Errorf("%s: %d chapters without a source, and %d with every document, want fewer", file, counts[empty], counts[full])
+		}
 	}
 }
