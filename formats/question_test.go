@@ -57,8 +57,12 @@ func TestAnswersInWords(t *testing.T) {
 	for _, c := range []struct {
 		choice, note, one, several string
 	}{
-		{"left", "", "left", "left"}, {"left", "a bit", "left (a bit)", "left (a bit)"}, {"Other", "2", "2", "right"},
-		{"Other", "1, 2,2", "1, 2,2", "left, right"}, {"Other", "2、up", "2、up", "right, up"}, {"Other", "3", "3", "3"},
+		{"left", "", "left", "left"},
+		{"left", "a bit", "left (a bit)", "left (a bit)"},
+		{"Other", "2", "2", "right"},
+		{"Other", "1, 2,2", "1, 2,2", "left, right"},
+		{"Other", "2、up", "2、up", "right, up"},
+		{"Other", "3", "3", "3"},
 	} {
 		d := formats.Decision{Answer: c.choice, Note: c.note}
 		q.Multi = false
