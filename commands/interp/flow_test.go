@@ -206,7 +206,7 @@ func TestFlows(t *testing.T) {
 		"without a person only three times": {
 			src:  flow("", "", "- {id: a, delegate: worker, on: {blocked: {gate: \"Well?\", choices: {back: {redo: it}}, auto: back}}}"),
 			by:   returns{"a": {blocked("b")}},
-			want: "a a a a", auto: true, end: "blocked 75: b",
+			want: "a a a a", auto: true, end: "failed 7 LIMIT: 'back' was chosen more often than its max of 3",
 		},
 		"tiers": {
 			src:  flow("tiers: [Light, Standard, Full]\n", "load: {tier: $args.tier}", "- {id: a, delegate: worker, tier: Standard+}\n- {id: b, delegate: worker, tier: [Light]}\n- {id: c, delegate: worker, tier: Standard}\n- {id: d, delegate: worker}\n- {id: e, set: {tier: '\"Full\"'}}\n- {id: f, delegate: worker, tier: Full}"),
