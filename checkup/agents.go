@@ -26,7 +26,7 @@ func Unfollowed(names []string, of func(name string) []string) []Finding {
 	if found == nil {
 		return nil
 	}
-	return []Finding{warned("agents", fmt.Sprintf("not all that the files of %s ask for is followed: %s%s",
+	return []Finding{warned("agents", fmt.Sprintf("tercet does not follow everything in the files of %s: %s%s",
 		formats.Count(len(found), "agent"), strings.Join(found, ", "), hooks),
-		"run 'tercet which --agent "+found[0]+"': it tells what and why")}
+		"run 'tercet which --agent "+found[0]+"' to see what is left out, and why")}
 }

@@ -45,7 +45,7 @@ func (p *Programs) Look(ctx context.Context) []Finding {
 		},
 		func() Finding {
 			return p.program(ctx, "go", warned("go", "not installed",
-				"install Go if this is a Go project: the demo and the checks of one need it"), "version")
+				"install Go if this is a Go project: its checks and 'tercet demo' need it"), "version")
 		},
 	}
 	for _, driver := range agentcli.Drivers() {
@@ -257,7 +257,7 @@ func (p *Programs) sandbox(ctx context.Context) Finding {
 		return failed("sandbox", err.Error(), formats.HelpOf(err))
 	case best.Tier == sandbox.Advisory:
 		return warned("sandbox", best.Tier.String(),
-			"see tercet sandbox probe: commands run here are held by nothing but what they are told")
+			"run 'tercet sandbox probe': nothing on this machine isolates the commands that run here")
 	}
 	return fine("sandbox", best.Tier.String())
 }

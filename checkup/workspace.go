@@ -89,7 +89,7 @@ func (w *Workspace) state(ctx context.Context) Finding {
 func (w *Workspace) lock(ctx context.Context) Finding {
 	switch {
 	case !w.May:
-		return skipped("lock", "not tried: it would write into a project that nobody trusts yet")
+		return skipped("lock", "not tried: it would write into a project that you have not trusted yet")
 	case w.Inside:
 		return fine("lock", "not tried inside a run")
 	}

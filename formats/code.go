@@ -146,7 +146,7 @@ var exits = []Exit{
 	{1, "failed", nil, "every failure that no other row names"},
 	{2, "usage", []Code{CodeUsage}, "unknown slash command, unknown flag, bad or missing argument"},
 	{3, "partial", nil, "the command did a part of its work"},
-	{4, "auth", []Code{CodeAuth}, "the agent CLI is there but not logged in"},
+	{4, "auth", []Code{CodeAuth}, "the agent CLI is installed but not logged in"},
 	{5, "rejected", []Code{CodeRejected}, "a gate or a review said no"},
 	{6, "not-found", []Code{CodeNotFound}, "no such task, run or subagent"},
 	{
@@ -165,7 +165,7 @@ var exits = []Exit{
 	{
 		75, "suspended",
 		[]Code{CodeSuspended, CodeLocked, CodeLeaseHeld},
-		"blocked or suspended: waiting for a person or a lock",
+		"blocked or suspended: waiting for an answer or a lock",
 	},
 	{76, "not-durable", []Code{CodeNotDurable}, "written, durability unknown"},
 	{77, "denied", []Code{CodeDenied, CodeUntrusted}, "not allowed here"},

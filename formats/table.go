@@ -30,7 +30,7 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 			{"blocked_target", "text", "with status blocked: who could give it"},
 			{"next_steps", "text", "what to do next"},
 			{"text", "text", "a longer text to show, markdown of at most 256 KiB"},
-			{"warnings", "[text]", "what else somebody should know"},
+			{"warnings", "[text]", "what else to know about the work"},
 			{"nonce", "text", "the nonce of this delegation, where the prompt asks for it"},
 			{"agent", "text", "the name of the subagent, where the prompt asks for it"},
 			{"schema", "'" + ReturnSchema + "'", "the name of this format"},

@@ -80,7 +80,7 @@ func TestTruncated(t *testing.T) {
 		t.Errorf("Restore(2) = %v; want the last acknowledged write", err)
 	}
 	res, err := w.m.Restore(t.Context(), 1)
-	if all := strings.Join(res.Warnings, "\n"); err != nil || !strings.Contains(all, "the write of serial 2: create_tasks of task 2") {
+	if all := strings.Join(res.Warnings, "\n"); err != nil || !strings.Contains(all, "the write of serial 2 is not in it: create_tasks of task 2") {
 		t.Errorf("Restore(1) = %q, %v; want the write of serial 2 named", all, err)
 	}
 	w.healthy()

@@ -211,7 +211,7 @@ func (d *draft) check() error {
 			}
 		}
 		if loop := depends.from(t.Number); loop != "" {
-			return d.refused(t.Number, "leave one of them out", "its dependencies lead back to where they began: %s", loop)
+			return d.refused(t.Number, "leave one of them out", "its dependencies form a circle: %s", loop)
 		}
 		if loop := within.from(t.Number); loop != "" {
 			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)

@@ -346,11 +346,11 @@ func (s *session) leftOut(serial uint64) []string {
 					}
 				}
 			}
-			out = append(out, fmt.Sprintf("not in it is the write of serial %d: %s", l.Serial, strings.Join(what, ", ")))
+			out = append(out, fmt.Sprintf("the write of serial %d is not in it: %s", l.Serial, strings.Join(what, ", ")))
 		}
 	}
 	if more := len(out) - maxLeftOut; more > 0 {
-		out = append(out[more:], fmt.Sprintf("nor are %d writes before these", more))
+		out = append(out[more:], fmt.Sprintf("%d writes before these are not in it either", more))
 	}
 	return out
 }

@@ -77,7 +77,7 @@ func (v *verifier) task(i int) {
 		v.add(formats.SeverityError, at, "", "task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
 	if loop := v.depends.from(t.Number); loop != "" {
-		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d lead back to it: %s", t.Number,
+		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d form a circle: %s", t.Number,
 			loop)
 	}
 	if v.archive.find(t.Number) != nil {

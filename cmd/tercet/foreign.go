@@ -130,7 +130,7 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 		}
 		return formats.Fail(formats.CodeUntrusted,
 			"run it on a terminal, or pass --trust=sha256:"+digest+" for exactly this, or --yes",
-			"%s runs commands or reads files that nobody has agreed to", p.c.File)
+			"%s runs commands or reads files that you have not approved", p.c.File)
 	}
 	if err != nil {
 		return err

@@ -173,7 +173,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
 		a.Label = g.Choices[i].Label
-		p.term.note("left without an answer, which is '%s'", question.Shown(a.Label, p.language()))
+		p.term.note("no answer; '%s' is taken", question.Shown(a.Label, p.language()))
 	} else if err != nil {
 		return control.Arrived(ctx)
 	}

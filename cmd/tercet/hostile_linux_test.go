@@ -352,7 +352,7 @@ func (h hostileRepo) watch(strace, bin string) {
 	for _, line := range bad {
 		t.Error(line)
 	}
-	if n := bytes.Count(out, []byte("UNTRUSTED")) + bytes.Count(out, []byte("nobody has agreed to")) + bytes.Count(out, []byte("path escapes")); n == 0 {
+	if n := bytes.Count(out, []byte("UNTRUSTED")) + bytes.Count(out, []byte("you have not agreed to")) + bytes.Count(out, []byte("path escapes")); n == 0 {
 		t.Errorf("nothing was refused for want of trust\n%s", out)
 	}
 	if _, err := os.Stat(h.canary); err == nil {

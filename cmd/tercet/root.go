@@ -32,9 +32,9 @@ func (a *app) root(line ...string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tercet [flags] [/NAME ARGS... | VERB ...]",
 		Short: "run slash commands that are written as markdown",
-		Long: `tercet runs slash commands that are written as markdown: a router names the command's file, an
-interpreter parses its arguments and executes the steps in it, subagents do the work, and one writer
-keeps state.json.
+		Long: `tercet runs slash commands that are written as markdown files. It checks the arguments, executes the
+steps in order, and calls an agent only where a step needs judgement. It keeps your tasks in
+.tercet/state.json.
 
   tercet demo                 a worked example in a fresh folder
   tercet init                 make a workspace here
@@ -129,9 +129,9 @@ func (e *engineFlags) line(cmd *cobra.Command) {
 func (e *engineFlags) run(cmd *cobra.Command) {
 	e.end(cmd)
 	f := cmd.Flags()
-	f.StringVar(&e.record, "record", "", "keep what every worker answers in this `folder`")
+	f.StringVar(&e.record, "record", "", "record the answers of every worker in this `folder`")
 	f.StringVar(&e.replay, "replay", "",
-		"take what workers answer from this `folder`; a prompt that differs from the recorded one ends the run")
+		"replay the answers of workers from this `folder`; a prompt that differs from the recorded one ends the run")
 	most := &e.max
 	f.StringVar(&most.Agents, "max-agents", "", "refuse a command that may call more than this `number` of workers")
 	f.StringVar(&most.Depth, "max-depth", "", "refuse a command that may delegate deeper than this `number`")
@@ -148,7 +148,7 @@ func (e *engineFlags) end(cmd *cobra.Command) {
 // agree adds the flag that stands in for the answer about trust.
 func (e *engineFlags) agree(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&e.trust, "trust", "",
-		"agree to exactly the files, or the commands of a plan, with this `sha256:digest`")
+		"approve exactly the files, or the commands of a plan, with this `sha256:digest`")
 }
 
 // unknownVerb suggests the slash, or a verb.

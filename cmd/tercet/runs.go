@@ -95,7 +95,7 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	}
 	if flags.stubs != "" {
 		if !inv.DryRun {
-			return cfg, usage("--stubs belongs to --dry-run: a run asks its subagents")
+			return cfg, usage("--stubs belongs to --dry-run: a real run calls its subagents")
 		}
 		data, err := os.ReadFile(filepath.Clean(flags.stubs))
 		if err != nil {
@@ -130,7 +130,7 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 }
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
-// in a project that nobody has agreed to.
+// in a project that you have not agreed to.
 func (w runs) environment(name string) (string, bool) {
 	if w.trusted() == "" {
 		return "", false

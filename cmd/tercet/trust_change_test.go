@@ -151,7 +151,7 @@ func TestEveryListedFileIsAskedAbout(t *testing.T) {
 				t.Errorf("change %d of %s: %q are open, want this file", i, f.Path, open)
 			}
 			code, _, said := p.tercet("/hello")
-			if code == 77 && strings.Contains(said, "nobody has agreed to 1 file of ") && strings.Contains(said, ": "+f.Path+"\n") {
+			if code == 77 && strings.Contains(said, "you have not agreed to 1 file of ") && strings.Contains(said, ": "+f.Path+"\n") {
 				asked++
 			} else {
 				t.Errorf("change %d of %s: /hello = %d, want 77 and the file named\n%s", i, f.Path, code, said)

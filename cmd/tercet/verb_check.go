@@ -28,8 +28,8 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	f.StringVar(&opt.Agent, "agent", "", "the subagent whose return it is")
 	f.StringVar(&opt.Nonce, "nonce", "",
-		"the `word` that the delegation was given; a return without it is unauthenticated")
-	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and hold every rule of returns and of the contract")
+		"the `nonce` of the delegation; a return without it counts as unauthenticated")
+	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and check every rule of returns and of the contract")
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
 		opt.File = c.args[0]

@@ -96,7 +96,7 @@ func (c call) ofFile(name string) (*explanation, error) {
 		return nil, err
 	}
 	if lint.Subagent(src) && !lint.Foreign(name) {
-		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows what it is told",
+		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows its prompt",
 			"expected a command file, got %q, which is a subagent", name)
 	}
 	prog, err := c.library.Compile(name, src)

@@ -24,10 +24,10 @@ func exportVerb(cmd *cobra.Command, _ *app) run {
 	of := f.String("for", "", "the `tool`: "+strings.Join(shims.Tools(), ", "))
 	remove := f.Bool("remove", false, "remove what was written for it")
 	dry := f.Bool("dry-run", false, "list the files; write nothing")
-	cmd.Long = `Writes a file for each command into the folder where an agent CLI keeps its own, so that /plan there
-has the agent call tercet, and a skill that teaches an agent to write commands. Files that somebody
-else wrote, and those that were changed since, are kept and named; the exit code is 3 then. tercet
-does not read these files as commands.`
+	cmd.Long = `export writes one file for each command into the folder where an agent CLI keeps its own commands.
+When you type /plan there, the agent calls tercet. It also writes a skill that teaches an agent to
+write commands. A file that tercet did not write, or that you changed since, stays as it is; export
+names it and ends with 3. tercet does not read these files as commands.`
 	return func(c call) error {
 		if *of == "" {
 			return usage("expected --for with one of %s", strings.Join(shims.Tools(), ", "))

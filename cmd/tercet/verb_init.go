@@ -131,7 +131,7 @@ func (c call) offerRunner() (string, error) {
 	c.term.prompt("  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
 		strings.Join(found, ", "), configFile)
 	yes, err := c.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
-		"That may cost money; without it nothing but tercet itself works.")
+		"That may cost money. Without it, the offline runner does mechanical work only.")
 	if yes {
 		return agentcli.RunnerAuto, err
 	}

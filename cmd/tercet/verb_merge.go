@@ -61,9 +61,9 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 // stateMergeDriver is what git calls for a file that both branches changed. Like every driver it leaves its result in
 // OURS and ends with 1 if a person has to look.
 func stateMergeDriver(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `merge-driver is called by git with the three versions of state.json, archive/state.json or TODO.md.
-It merges by task number and by field, gives new tasks of the other branch whose number is taken a
-new one, and leaves the result in OURS. Install it with:
+	cmd.Long = `git calls merge-driver with the three versions of state.json, archive/state.json or TODO.md. It merges
+by task number and by field, and leaves the result in OURS. A new task of the other branch gets a new
+number if its own is taken. Install it with:
 
   tercet init --merge-driver
   git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'`

@@ -48,8 +48,8 @@ func (v variable) read(pair string) (query.Arg, error) {
 	return query.Arg{Name: name, Kind: v.kind, Data: data}, nil
 }
 
-const queryLong = `query reads state.json, or the files named, with a filter of jq, and takes jq's flags. Behind it,
--C and -M are those of jq: --color always and --color never. On a terminal there is colour; JQ_COLORS chooses which.`
+const queryLong = `query reads state.json, or the files you name, with a jq filter, and takes jq's flags. After 'query',
+-C and -M mean what they mean in jq: --color always and --color never. JQ_COLORS sets the colours on a terminal.`
 
 // queryVerb reads state.json, or the files named, with jq's flags and exit codes.
 func queryVerb(cmd *cobra.Command, _ *app) run {

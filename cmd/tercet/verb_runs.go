@@ -87,11 +87,11 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 func resumeVerb(cmd *cobra.Command, a *app) run {
 	a.flags.run(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
-		"go on although a command, subagent or configuration file has changed")
-	from := cmd.Flags().String("from", "", "go back to this earlier `step`, and say which results that drops")
+		"go on even if a command, subagent or configuration file has changed")
+	from := cmd.Flags().String("from", "", "go back to this earlier `step`; tercet shows first which results that drops")
 	cmd.Flags().BoolVar(&a.flags.await, "await-answers", false,
 		"without a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
-	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, and go on then")
+	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, then go on")
 	return func(c call) error {
 		for word := strings.Join(c.args, ""); ; { // one word, or none
 

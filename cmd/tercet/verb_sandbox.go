@@ -14,23 +14,23 @@ import (
 // sandboxVerbs tell and use what keeps a program within bounds here.
 var sandboxVerbs = []verb{
 	{
-		use: "classify -- COMMAND", short: "tell the risks of a shell command; nothing is run", args: some,
+		use: "classify -- COMMAND", short: "name the risks of a shell command, without running it", args: some,
 		make: sandboxClassify,
 	},
 	{
-		use: "probe", short: "try which isolation works here, by running it", args: none, needs: aWorld, do: sandboxProbe,
+		use: "probe", short: "try which isolation works here", args: none, needs: aWorld, do: sandboxProbe,
 	},
 	{
-		use: "run -- COMMAND", short: "run a program within bounds: it may write in this project and nowhere else",
+		use: "run -- COMMAND", short: "run a command in the strongest sandbox that works here",
 		args: some, needs: aPerson | aWorld, make: sandboxRun,
 	},
 }
 
 // sandboxClassify prints the report on a command.
 func sandboxClassify(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `classify tells what a shell command may do: one word behind -- is a text for a shell, several are
-a program and its arguments. Nothing is run and no file is looked at. The tier is required,
-recommended or optional: how much a sandbox is needed.`
+	cmd.Long = `classify names the risks of a shell command. One word after -- is a text for a shell; several words
+are a program and its arguments. It runs nothing and reads no file. The answer says how much the
+command needs a sandbox: required, recommended or optional.`
 	return func(c call) error {
 		place, err := c.place()
 		if err != nil {
@@ -116,10 +116,10 @@ func sandboxProbe(c call) error {
 
 // sandboxRun runs a program within bounds.
 func sandboxRun(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `run starts a program in the strongest tier that works here. It may write in the project, the
-caches of builds and a temporary folder of its own. Without --net it has no network as far as the
-tier can: none in a container, no TCP under landlock. In a container it sees no keys of the
-person. The tier is told on standard error; a command that needs a better one is not run.`
+	cmd.Long = `run starts a command in the strongest tier that works here, and names the tier on standard error.
+The command can write in the project, in build caches and in a temporary folder of its own. Without
+--net a container has no network and landlock refuses TCP. In a container the command does not see
+your keys. tercet does not run a command that needs a stronger tier than this machine has.`
 	net := cmd.Flags().Bool("net", false, "allow the network")
 	cmd.Flags().SetInterspersed(false)
 	return func(c call) error { return c.boxed(*net) }

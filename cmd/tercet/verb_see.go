@@ -27,7 +27,7 @@ import (
 func seeVerbs() []verb {
 	return []verb{
 		{
-			use: "verify RUN", short: "make every decision and prompt of a run anew, and hold them against its journal",
+			use: "verify RUN", short: "make every decision and prompt of a run again, and compare them with its journal",
 			args: one, make: verifyVerb,
 		},
 		{
@@ -39,7 +39,7 @@ func seeVerbs() []verb {
 			needs: aWorkspace, make: logsVerb,
 		},
 		{
-			use: "watch", short: "show the runs on the whole screen, answer, pause, resume and cancel", args: none,
+			use: "watch", short: "show the runs on the whole screen; answer, pause, resume and cancel them", args: none,
 			needs: aPerson | aWorkspace, make: watchVerb,
 		},
 	}
@@ -137,7 +137,7 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 
 func verifyVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
-		"go on although a command, subagent or configuration file has changed")
+		"go on even if a command, subagent or configuration file has changed")
 	return func(c call) error {
 		world, err := c.inside(c.ctx)
 		if err != nil {
@@ -218,7 +218,7 @@ func diffRuns(c call) error {
 
 func logsVerb(cmd *cobra.Command, _ *app) run {
 	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing until the run has ended")
-	step := cmd.Flags().String("step", "", "only this `step` and what runs inside of it: an id, a place or a step path")
+	step := cmd.Flags().String("step", "", "only this `step` and the steps inside it: an id, a place or a step path")
 	return func(c call) error { return c.logs(*step, *follow) }
 }
 

@@ -46,7 +46,7 @@ var stateVerbs = []verb{
 		use: "graph", short: "draw the tasks and what they depend on", args: none, needs: aWorkspace, make: stateGraph,
 	},
 	{
-		use: "layout lines|pretty", short: "lay state.json out with one task a line, or one member a line",
+		use: "layout lines|pretty", short: "write state.json with one task a line, or one member a line",
 		args: one, make: stateLayout,
 	},
 	{
@@ -309,17 +309,18 @@ func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 
 // stateImport reads tasks out of another file. The file is never changed.
 func stateImport(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `import takes over the tasks of a state.json, of a file with active_projects, or bare tasks. It first
-reports what is wrong with the file, class by class: truncated, object_stream, trailing_comma,
-wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value. With --repair a
-stream of objects, trailing commas and duplicate keys are mended in what is read, of two tasks with
-one number the active one is kept, else the newer, and of a file that was cut off the whole tasks
-are taken; the file itself is never changed. Titles of tasks that have only a slug come from the
-TODO.md beside the file. Completed projects go into the archive, and so do the tasks of an
-archive/state.json beside the file, which comes along. --dry-run ends as the import would.
-Of a FOLDER of the project, such as specs, the file is its state.json, and the folders NUMBER_NAME
-in it come along: they are copied to where documents live, or used in place if specs_dir in
-config.yaml names that folder; each report, plan, summary and review is linked to its task.`
+	cmd.Long = `import takes over tasks: from a state.json, from a file with active_projects, or from bare tasks. It
+never changes the file. First it reports what is wrong with it, by class: truncated, object_stream,
+trailing_comma, wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value.
+--dry-run reports, and ends with the exit code of the import.
+
+--repair reads a stream of objects, and past trailing commas and duplicate keys. Of two tasks with one
+number it takes the active one, else the newer. Of a file that was cut off it takes the whole tasks.
+
+Titles of tasks that have only a slug come from the TODO.md beside the file. Completed projects go
+into the archive, and so do the tasks of an archive/state.json beside the file. If you name a FOLDER
+of the project, such as specs, import reads its state.json and its folders NUMBER_NAME. It copies them to where documents live, or uses them in place if specs_dir in
+config.yaml names that folder. It links each report, plan, summary and review to its task.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")

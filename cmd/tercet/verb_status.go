@@ -15,12 +15,12 @@ import (
 
 // statusVerb prints where the project stands, or what its runs took.
 func statusVerb(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `status lists what needs a person first: the questions that wait for an answer, the runs that can go on
-or are at work, then the open tasks. The last column says what to type.
+	cmd.Long = `status lists what needs you first: questions that wait for your answer, then runs that can go on or are
+at work, then open tasks. The last column says what to type.
 
-With --cost it lists the tokens and the money that the runs took, as their agents told it: by task, by
-agent, by day and all together. Runs that gc has removed are not in it.`
-	cost := cmd.Flags().Bool("cost", false, "what the runs took, by task, agent and day")
+With --cost it lists the tokens and the money that the agents reported: by task, by agent, by day and
+in total. Runs that gc has removed do not count.`
+	cost := cmd.Flags().Bool("cost", false, "show the tokens and money that the runs used, by task, agent and day")
 	return func(c call) error {
 		if *cost {
 			return c.costs()
@@ -85,7 +85,7 @@ func (c call) costs() error {
 		})
 	}
 	if c.term.table(tab); len(spent) == 0 {
-		c.term.note("no agent has told that it took anything")
+		c.term.note("no agent has reported tokens or cost")
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 			if op.Back = false; op.To.InProgress() {
-				c.term.note("warning: nobody works on it, so that the next command takes it up as it was; "+
+				c.term.note("warning: no session holds the task, so the next command sets it back; "+
 					"to keep it: tercet task claim %s", c.args[0])
 			}
 			return c.write(tx, op)
@@ -286,10 +286,9 @@ func listTasks(c call, schema string, list []formats.Task, none string) error {
 
 // taskClaim takes a task for a session, in one transaction.
 func taskClaim(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `claim takes a task and prints its number: the first that 'tercet task ready' lists, or the named
-one. It enters the in-progress status that comes next in its life, with a lease of the session. Of
-many that claim at once each gets a task of its own. Go on with the same session: tercet task
---session ID set TASK STATUS.`
+	cmd.Long = `claim takes a task and prints its number: the first one of 'tercet task ready', or the one you name.
+The task gets its next in-progress status and a lease of the session. Sessions that claim at the same
+time get different tasks. Go on with the same session: tercet task --session ID set TASK STATUS.`
 	tx := txFlags(cmd)
 	op := state.ClaimTask{Loose: true}
 	as := cmd.Flags().String("as", "", "the in-progress `status` to enter (default: what comes next)")
@@ -351,7 +350,7 @@ func syncVerb(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
 	check := cmd.Flags().Bool("check", false, "list the edits; write nothing")
 	cmd.Flags().BoolVar(&tx.Force, "force", false,
-		"make any change, also where it is not known what TODO.md was written from")
+		"apply the edits even if tercet cannot find the state that TODO.md was written from")
 	return func(c call) error {
 		if *check {
 			return c.syncCheck()
@@ -396,7 +395,7 @@ func (c call) syncText(edits state.Edits) {
 		c.term.note("the line of task %d is gone; it comes back", n)
 	}
 	if edits.Notes > 0 {
-		c.term.note("%s of other text stay", formats.Count(edits.Notes, "piece"))
+		c.term.note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
 	}
 	if len(edits.Proposals) > 0 {
 		c.term.note("apply with: tercet sync")

@@ -39,9 +39,9 @@ func testVerb(cmd *cobra.Command, a *app) run {
 	a.flags.agree(cmd)
 	record := cmd.Flags().Bool("record", false,
 		"call the real workers of one FILE, and write what they answered into it")
-	cmd.Long = `Runs test files, without one those in .tercet/tests. A test has a line, what each worker answers, and
-what has to come of it. It runs in a temporary workspace with the commands, subagents and
-configuration of this one; the engine is the real one, and no agent is called.
+	cmd.Long = `test runs the test files you name, or those in .tercet/tests. A test has a line to run, the answers of
+the workers, and the result that you expect. It runs in a temporary workspace with the commands,
+subagents and configuration of this one. The engine is the real one; no agent is called.
 
     {"line": "/plan 1", "returns": {"planner": [{"status": "completed"}]}, "expect": {"exit": 0}}`
 	return func(c call) error {

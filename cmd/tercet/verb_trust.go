@@ -29,16 +29,16 @@ const shownDiff = 60
 
 // trustVerb shows the files of a project that can start a program, and keeps the answer of the person.
 func trustVerb(cmd *cobra.Command, a *app) run {
-	cmd.Long = `The files of a project that can start a program are its commands, subagents, facets and
-configuration, the auto-approve file, the programs that subagents name, and the commands, agents,
-skills and settings of other tools. Before a person has agreed to them tercet reads and shows, and
-starts nothing. The answer is kept outside of the project, for this folder and the content of each
-file; what changes is asked about again, and nothing else.
+	cmd.Long = `trust shows the files of this project that can start programs, and asks whether you agree to them:
+commands, subagents, facets, the configuration, the auto-approve file, the programs that subagents
+name, and the commands, agents, skills and settings of other tools. Until you agree, tercet reads and
+shows, and starts nothing. It keeps your answer outside of the project, for this folder and for the
+content of each file. When a file changes, tercet asks again about that file alone.
 
-Without a terminal --trust=sha256:HASH agrees to exactly the files that have this hash, which
---json and the refusal tell.`
+Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files with this hash, which
+--json and the refusal print.`
 	show := cmd.Flags().Bool("show", false, "show the files and ask nothing")
-	revoke := cmd.Flags().Bool("revoke", false, "forget what was agreed to in this project")
+	revoke := cmd.Flags().Bool("revoke", false, "withdraw your agreement to the files of this project")
 	cmd.Flags().StringVar(&a.flags.trust, "trust", "", "agree to exactly the files with this `sha256:digest`")
 	return func(c call) error {
 		if *show && *revoke {
@@ -115,9 +115,9 @@ func (w consent) revoke(v *trust.Verdict) error {
 	case err != nil:
 		return broken(formats.CodeIO, "trust record", err)
 	case had:
-		w.done("forgotten: what was agreed to in %s", w.dir)
+		w.done("you no longer agree to the files of %s", w.dir)
 	default:
-		w.done("nothing was agreed to in %s", w.dir)
+		w.done("you had agreed to no file of %s", w.dir)
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 
 // watchVerb shows the runs on the whole screen; where there is none it follows the log of the only run at work.
 func watchVerb(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `watch shows the runs on the left, and of one of them the tree of steps, the log, the diff of its worktree
-and the question that it asks. It answers, pauses, resumes and cancels; ? explains the keys.
-What is resumed from it runs in a process of its own, which goes on when you leave.
+	cmd.Long = `watch lists the runs on the left. Beside them it shows one run: its steps, its log, the diff of its
+worktree, and its question. You can answer, pause, resume and cancel there; ? explains the keys. A run
+that you resume goes on in a process of its own, also after you leave.
 
-Without a full terminal it prints what 'tercet logs -f' does of the only run that is at work.`
+Without a full terminal it follows the log of the one run at work, as 'tercet logs -f' does.`
 	return func(c call) error {
 		if !c.term.inTTY || !c.term.outTTY || !style.Capable(c.env("TERM")) || c.term.silent {
 			return followOnly(c)

@@ -21,7 +21,7 @@ import (
 
 // whichVerb says which file a name leads to, whose rules it follows, what it hides and what it would run.
 func whichVerb(cmd *cobra.Command, _ *app) run {
-	show := cmd.Flags().Bool("show", false, "also print the text, and the commands and files that it has marks for")
+	show := cmd.Flags().Bool("show", false, "also print the text, and the commands and files that it embeds")
 	agent := cmd.Flags().Bool("agent", false, "NAME is a subagent")
 	return func(c call) error {
 		if *agent {
@@ -235,10 +235,9 @@ func (c call) notRouted(schema string, err error) error {
 // promptVerb shows what a subagent would be told. It runs nothing.
 func promptVerb(cmd *cobra.Command, _ *app) run {
 	task := cmd.Flags().Int("task", 0, "the `number` of the task that it works on")
-	cmd.Long = `Shows the bytes that a model behind the subagent would be told, as a step without further input
-would compose them, and their SHA-256. What a run adds stands in the prompt by its name: TERCET_OUT
-and TERCET_RETURN, and no nonce. The journal of a run has the SHA-256 of every prompt that was
-given.`
+	cmd.Long = `prompt shows the prompt that a step without further input would give to the subagent, and its SHA-256.
+Folders that only a run knows stand there by name, TERCET_OUT and TERCET_RETURN; there is no nonce.
+The journal of a run holds the SHA-256 of every prompt that it gave.`
 	return func(c call) error {
 		r := formats.Request{Agent: c.args[0], Attempt: 1}
 		if cmd.Flags().Changed("task") {
@@ -263,7 +262,7 @@ given.`
 		}
 		if info.Builtin || info.Workflow {
 			return formats.Fail(formats.CodeUsage, "see its file with 'tercet which --agent "+r.Agent+"'",
-				"expected a subagent that works by a prompt, got %s, which is %s", r.Agent, kind)
+				"expected a subagent with a prompt, got %s, which is %s", r.Agent, kind)
 		}
 		p := prompt.Stable(prompt.Input{Request: r, Info: info})
 		facets := []fields{}

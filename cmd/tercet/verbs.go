@@ -92,7 +92,7 @@ func verbs() []verb {
 			use: "which NAME", short: "show the file behind a slash command, its dialect and what it shadows",
 			args: one, needs: aWorld, make: whichVerb,
 		},
-		{use: "sandbox", short: "what a command may do, and what keeps it within bounds here", verbs: sandboxVerbs},
+		{use: "sandbox", short: "name the risks of a command, and run one in a sandbox", verbs: sandboxVerbs},
 		{
 			use: "status", short: "where the project stands: questions, runs, open tasks", args: none, needs: aWorkspace,
 			make: statusVerb,
@@ -104,17 +104,17 @@ func verbs() []verb {
 			make: resumeVerb,
 		},
 		{
-			use: "cancel RUN", short: "end a run, or give up one that waits or has died",
+			use: "cancel RUN", short: "end a run; also one that waits, or whose process died",
 			args: one, needs: aPerson, make: cancelVerb,
 		},
-		{use: "pause RUN", short: "stop a run after its present step", args: one, needs: aPerson | aWorkspace, do: pauseRun},
+		{use: "pause RUN", short: "stop a run after its current step", args: one, needs: aPerson | aWorkspace, do: pauseRun},
 		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
 		{
-			use: "approve RUN", short: "answer the gate that a run waits at: go on", args: one, needs: aPerson | aWorkspace,
+			use: "approve RUN", short: "answer yes to the gate that a run waits at", args: one, needs: aPerson | aWorkspace,
 			make: answerVerb(true),
 		},
 		{
-			use: "reject RUN", short: "answer the gate that a run waits at: no", args: one, needs: aPerson | aWorkspace,
+			use: "reject RUN", short: "answer no to the gate that a run waits at", args: one, needs: aPerson | aWorkspace,
 			make: answerVerb(false),
 		},
 		{
@@ -156,7 +156,7 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 	root.InitDefaultCompletionCmd(line...)
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
-			c.Short = "print the script by which a shell completes words for tercet"
+			c.Short = "print the completion script for a shell"
 			apart(c, strings.Fields("bash fish powershell zsh"))
 		}
 	}

@@ -56,7 +56,7 @@ type Spec struct {
 	Repeat      bool
 	Complete    string   // how the terminal completes it
 	Ask         bool     // asked with what is missing, although the line may lack it
-	Unless      []string // arguments beside which this one is neither required nor asked
+	Unless      []string // if one of these is given, tercet neither requires nor asks for this one
 	Of          string   // the argument of type subagent whose input this one gives
 	Pos         formats.Pos
 }

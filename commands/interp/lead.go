@@ -289,8 +289,8 @@ func (f finished) limited(why string) formats.Return {
 	first := ret.Errors[0]
 	first = formats.ReturnError{
 		Type: first.Type, Code: formats.CodeLimit, Message: cmp.Or(why, first.Message),
-		Recommendation: cmp.Or(first.Recommendation, "the file allows no further round: put right what was found last and "+
-			"run it again, or let the file allow more"),
+		Recommendation: cmp.Or(first.Recommendation, "the file allows no further round: fix what the last round found and "+
+			"run it again, or raise `max` in the file"),
 	}
 	if f.outcome.Passes() {
 		ret.Errors = nil // nothing failed but the limit

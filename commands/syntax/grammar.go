@@ -125,8 +125,8 @@ var argumentForm = Form{
 		{"pattern", "text", "a regular expression that the whole value matches"},
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
-		{"ask", "boolean", "asked with what is missing, although not required; an empty line leaves it out"},
-		{"unless", "words", "arguments beside which this one is neither required nor asked"},
+		{"ask", "boolean", "tercet asks for it although it is not required; an empty line leaves it out"},
+		{"unless", "words", "if one of these is given, tercet neither requires nor asks for this one"},
 		{"of", "word", "the argument of type subagent whose input this gives: a text, or NAME=VALUE"},
 	},
 }

@@ -231,9 +231,9 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 		{[]config.Layer{file("user", "sandbox: {agents: off}"), file("workspace", "sandbox: {agents: on}")}, config.Boxes{Agents: config.AgentsOn}, nil},
 		{[]config.Layer{file("user", "sandbox: {agents: auto, checks: false}")}, config.Boxes{}, nil},
 		{[]config.Layer{file("workspace", "sandbox: {network: true, agents: off, checks: false}")}, config.Boxes{}, []string{
-			"warning workspace.yaml:1:20: W111: expected false for sandbox.network in a project, got true; a project may only tighten; the person's own configuration can say it",
-			"warning workspace.yaml:1:34: W111: expected on for sandbox.agents in a project, got off; a project may only tighten; the person's own configuration can say it",
-			"warning workspace.yaml:1:47: W111: expected true for sandbox.checks in a project, got false; a project may only tighten; the person's own configuration can say it",
+			"warning workspace.yaml:1:20: W111: expected false for sandbox.network in a project, got true; a project may only tighten the sandbox; set it in your own config.yaml",
+			"warning workspace.yaml:1:34: W111: expected on for sandbox.agents in a project, got off; a project may only tighten the sandbox; set it in your own config.yaml",
+			"warning workspace.yaml:1:47: W111: expected true for sandbox.checks in a project, got false; a project may only tighten the sandbox; set it in your own config.yaml",
 		}},
 	} {
 		got, list := config.Load(tt.layers...)

@@ -66,7 +66,7 @@ func (l *loader) tighten(e entry, tight bool, to *bool) {
 }
 
 func (l *loader) loosened(e entry, want, got any) {
-	l.Refuse(CodeNoEffect, e.v, "a project may only tighten; the person's own configuration can say it",
+	l.Refuse(CodeNoEffect, e.v, "a project may only tighten the sandbox; set it in your own config.yaml",
 		fmt.Sprintf("expected %v for %s in a project, got %v", want, e.name, got))
 }
 

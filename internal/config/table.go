@@ -14,7 +14,8 @@ func Schema() (map[string]any, error) { return strict.Schema("config", rules, ta
 // The loader reads each key by its name; what a value may be stands with it, and here for editors.
 var tables = []strict.Table{
 	{Name: "config", Unknown: "unknown key %q", Keys: []strict.Key{
-		{"runner", "text", "who works: offline (default), claude, codex, opencode, gemini, copilot, auto or one of acp"},
+		{"runner", "text",
+			"the runner of subagents: offline (default), claude, codex, opencode, gemini, copilot, auto or one of acp"},
 		{"model", "text|{text}", "the name of a model for every runner, or a map from runner to model"},
 		{"aliases", "{text}", "slash name to slash name"},
 		{"prefer", "{text}", "slash name to the scope whose command has it, tercet or project for instance"},
@@ -45,7 +46,7 @@ var tables = []strict.Table{
 		{"duration", "duration", "of a run"},
 		{"tokens", "count", "of all workers of a run"},
 		{"cost", "dollars", "of all workers of a run, in US dollars"},
-		{"auto_resume", "duration", "how long a run that waits for a time is taken up without a person"},
+		{"auto_resume", "duration", "how long after it stopped 'tercet watch' still resumes a run that waits for a time"},
 	}},
 	{Name: "daily", Unknown: `unknown key "daily.%s"`, Keys: []strict.Key{
 		{"tokens", "count", "of all runs of a day"},

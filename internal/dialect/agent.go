@@ -244,9 +244,9 @@ func (a *Agent) wishes(keys keySet) {
 	switch mode := keys.text("permissionMode"); mode {
 	case "", "default", "plan": // an agent that plans only reads
 	case "dontAsk":
-		a.unfollowed("permissionMode dontAsk: nobody is asked here in any mode; the tools are what it has")
+		a.unfollowed("permissionMode dontAsk changes nothing: tercet never asks while an agent works")
 	default:
-		a.unfollowed("permissionMode " + oneLine(mode) + " grants nothing: the tools are what it has")
+		a.unfollowed("permissionMode " + oneLine(mode) + " grants nothing: the agent has its tools only")
 	}
 }
 
@@ -300,7 +300,7 @@ func (a *Agent) asks(name string, v any, granted map[string]bool) bool {
 		}
 	}
 	if taken != nil {
-		a.unfollowed("permission asks about " + oneLine(name) + ", and nobody is asked while an agent works: " +
+		a.unfollowed("permission asks about " + oneLine(name) + ", and tercet does not ask while an agent works: " +
 			strings.Join(taken, ", ") + " is not granted")
 	}
 	return true

@@ -91,8 +91,8 @@ func TestAgentWishes(t *testing.T) {
 		{"patterns", dialect.OpenCode, "permission: {bash: {\"*\": deny, \"git *\": allow}, webfetch: deny, edit: deny}", []string{"read", "search", "shell"}, []string{"git *"}, []string{some}},
 		{"patterns that ask", dialect.OpenCode, "permission: {bash: {\"*\": ask, \"git log*\": allow}}", []string{"read", "search", "write", "shell", "net"}, []string{"git log *"}, []string{some}},
 		{"a part of a part", dialect.OpenCode, "permission: {bash: {\"*\": deny, \"git *\": allow, \"git push *\": deny}}", []string{"read", "search", "write", "net"}, nil, nil},
-		{"all is asked", dialect.OpenCode, "permission: ask", []string{"read", "search"}, nil, []string{"permission asks about *, and nobody is asked while an agent works: write, shell, net is not granted"}},
-		{"a right that it gives itself", dialect.Claude, "tools: Read\npermissionMode: bypassPermissions", []string{"read"}, nil, []string{"permissionMode bypassPermissions grants nothing: the tools are what it has"}},
+		{"all is asked", dialect.OpenCode, "permission: ask", []string{"read", "search"}, nil, []string{"permission asks about *, and tercet does not ask while an agent works: write, shell, net is not granted"}},
+		{"a right that it gives itself", dialect.Claude, "tools: Read\npermissionMode: bypassPermissions", []string{"read"}, nil, []string{"permissionMode bypassPermissions grants nothing: the agent has its tools only"}},
 		{"hooks and servers", dialect.Claude, "tools: Read\nhooks: {PreToolUse: [x]}\nmcpServers: [slack]\nmemory: user\nisolation: worktree", []string{"read"}, nil, []string{
 			"hooks are never run", "no server of tools is started", "no memory is kept between runs", "isolation is not followed: the step and the runner decide",
 		}},

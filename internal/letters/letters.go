@@ -83,7 +83,7 @@ type Order struct {
 // Answer writes a person's answer to an open gate. Where another one stands that counts it is a *TakenError.
 func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	if len(b.Key) == 0 {
-		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "no folder of the person to keep a key in")
+		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
 	}
 	if len(d.Note) > MaxNote || !utf8.ValidString(d.Note) {
 		return formats.Fail(formats.CodeUsage, "", "expected a note of at most %d bytes of UTF-8", MaxNote)
@@ -178,7 +178,7 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	case a.Schema != answerSchema || a.Run != b.Run || a.Gate != g.ID || path.Base(name) != fileOf(g, a.By):
 		return a, "it is not the answer that its name says"
 	case !b.sealed(&a.MAC, &a):
-		return a, "its seal is not yours"
+		return a, "it was not sealed with your key"
 	case a.Digest != g.Digest:
 		return a, "it answers what was not shown"
 	case a.At.Before(g.Opened):
@@ -198,7 +198,7 @@ func (b Box) foreign(name string) string {
 	var a Answer
 	why := b.open(name, &a)
 	if why == "" && (a.Schema != answerSchema || a.Run != b.Run || !b.sealed(&a.MAC, &a)) {
-		return "its seal is not yours"
+		return "it was not sealed with your key"
 	}
 	return why
 }
@@ -206,7 +206,7 @@ func (b Box) foreign(name string) string {
 // Give writes an order. One that the run has not read yet is an error that wraps fs.ErrExist.
 func (b Box) Give(o Order) error {
 	if len(b.Key) == 0 {
-		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "no folder of the person to keep a key in")
+		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
 	}
 	o.Schema, o.Run, o.At, o.MAC = orderSchema, b.Run, o.At.UTC(), ""
 	o.MAC = b.seal(o)
@@ -224,7 +224,7 @@ func (b Box) Take(since time.Time) (o Order, ok bool, err error) {
 	case o.Schema != orderSchema || o.Run != b.Run || o.Do != Pause && o.Do != Cancel || o.By == "":
 		why = "it is no order to this run"
 	case !b.sealed(&o.MAC, &o):
-		why = "its seal is not yours"
+		why = "it was not sealed with your key"
 	case o.At.Before(since):
 		why = "it is older than the process"
 	}

@@ -187,16 +187,16 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		"no UTF-8":          {text("{\"by\": \"\xff\"}"), "no UTF-8"},
 		"too large":         {text(strings.Repeat(" ", 70000)), "too large"},
 		"an empty object":   {text("{}"), "it is not the answer that its name says"},
-		"another choice":    {change("choice", "no"), "its seal is not yours"},
-		"another person":    {change("by", "bob"), "its seal is not yours"},
-		"another note":      {change("note", "more"), "its seal is not yours"},
-		"another digest":    {change("digest", "x"), "its seal is not yours"},
-		"another time":      {change("at", "2026-03-01T12:01:01Z"), "its seal is not yours"},
+		"another choice":    {change("choice", "no"), "it was not sealed with your key"},
+		"another person":    {change("by", "bob"), "it was not sealed with your key"},
+		"another note":      {change("note", "more"), "it was not sealed with your key"},
+		"another digest":    {change("digest", "x"), "it was not sealed with your key"},
+		"another time":      {change("at", "2026-03-01T12:01:01Z"), "it was not sealed with your key"},
 		"another run":       {change("run", "r2"), "it is not the answer that its name says"},
 		"another gate":      {change("gate", "ELSE"), "it is not the answer that its name says"},
 		"another schema":    {change("schema", "tercet.answer/2"), "it is not the answer that its name says"},
-		"no seal":           {change("mac", ""), "its seal is not yours"},
-		"another key":       {sealed(gate(), by("ann", "yes"), "else"), "its seal is not yours"},
+		"no seal":           {change("mac", ""), "it was not sealed with your key"},
+		"another key":       {sealed(gate(), by("ann", "yes"), "else"), "it was not sealed with your key"},
 		"to something else": {sealed(other, by("ann", "yes"), "key"), "it answers what was not shown"},
 		"older":             {sealed(gate(), old, "key"), "it is older than the question"},
 		"too late":          {sealed(gate(), late, "key"), "it came when the time of the gate was over"},
@@ -316,7 +316,7 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	none(noon)
-	want := []string{"older than the process", "no order to this run", "no order to this run", "its seal is not yours", "invalid character"}
+	want := []string{"older than the process", "no order to this run", "no order to this run", "it was not sealed with your key", "invalid character"}
 	for i, line := range *told {
 		if len(*told) != len(want) || !strings.Contains(line, want[i]) || !strings.Contains(line, fmt.Sprintf("aside/control.json.%d: ", i+1)) {
 			t.Errorf("told %q, want %q", *told, want)

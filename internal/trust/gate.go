@@ -61,7 +61,7 @@ const (
 	ByDemo        = "demo"
 )
 
-// Verdict is what is known about the trust in a project: who gave it, and what nobody has agreed to.
+// Verdict is what is known about the trust in a project: who gave it, and what you have not agreed to.
 type Verdict struct {
 	By       string // empty: nobody
 	Files    []Listed
@@ -145,7 +145,7 @@ func (v *Verdict) holds(name, sum string) error {
 	return nil
 }
 
-// Refused says what nobody has agreed to, and how to agree.
+// Refused says what you have not agreed to, and how to agree.
 func (v *Verdict) Refused() error {
 	what := "run programs in " + v.dir
 	if n := len(v.Changes); n > 0 {
@@ -163,7 +163,7 @@ func (v *Verdict) Refused() error {
 		what = files + " of " + v.dir + ": " + strings.Join(names, ", ")
 	}
 	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() + " to agree to exactly this"
-	return formats.Fail(formats.CodeUntrusted, help, "nobody has agreed to %s", what)
+	return formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what)
 }
 
 // All gives every listed file: those that have to be asked about as Changes has them, the others as trusted.

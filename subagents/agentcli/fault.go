@@ -78,7 +78,7 @@ func (d Driver) help(code formats.Code) string {
 		formats.CodeTransient: "run the command again, or give the step `retry`",
 		formats.CodeLimit:     "raise `limits` in the subagent's file, or give it less to do",
 		formats.CodeConfig: "name another model by --model, or by `model` in the subagent's file or in config.yaml, " +
-			"or change the program's own configuration",
+			"or change the agent CLI's own configuration",
 		formats.CodeToolUnavailable: "install it: npm install -g " + d.Package + "@" + d.Tested,
 	}
 	if d.Package == "" {

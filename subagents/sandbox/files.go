@@ -202,12 +202,12 @@ func (s *scan) writes(w word, verb string) {
 	case z == system || z == device:
 		s.risk("fs!", p, verb+" a file of the system")
 	case z == home && isStartup(p):
-		s.risk("fs!", p, verb+" a file that decides what runs when a person logs in")
+		s.risk("fs!", p, verb+" a file that decides what runs when you log in")
 	case z == home || z == outside:
 		s.risk("fs+", p, verb+" outside the project")
 	case z == inside:
 		if hasAny(p, "/.git/hooks/", "/.git/config") || strings.HasSuffix(p, "/.git/info/attributes") {
-			s.risk("root+", p, "git runs it later, with the rights of whoever calls git")
+			s.risk("root+", p, "git runs it later, with the rights of the user who calls git")
 		}
 	case w.leads():
 		s.risk("fs+", w.text, verb+" at the root of everything if the variable is empty")

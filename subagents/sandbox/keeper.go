@@ -186,7 +186,7 @@ func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, r
 		return c, itself, nil
 	default:
 		return c, Blocked.String(), blocked(k.Order[0], Blocked, c.Argv[0]+
-			": the configuration asks for bounds besides its own, and bubblewrap or landlock give none to it here")
+			": the configuration asks for a sandbox around it, and neither bubblewrap nor landlock can give one here")
 	}
 	for _, dir := range room.Make {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

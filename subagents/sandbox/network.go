@@ -132,7 +132,7 @@ func (j *judgement) socat() {
 	for _, w := range j.rest {
 		kind, host, _ := strings.Cut(w.text, ":")
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
-			j.unknown(w.pos, "it starts a program for whoever connects")
+			j.unknown(w.pos, "it starts a program for anyone who connects")
 		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") && !isLoopback(host) {
 			j.remote("net!", w.text, "opens a connection to another machine")
 		}

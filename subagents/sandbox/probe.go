@@ -156,7 +156,7 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 			out.Why = "a program does not run in it"
 		}
 	case !owned(filepath.Join(may, "in")):
-		out.Why = "what it writes does not belong to the person"
+		out.Why = "the files that it writes do not belong to you"
 	case exists(filepath.Join(may, "signal")) && out.Tier == Container && os.Getpid() >= smallPID:
 		out.Why = "a signal to a process outside was not refused"
 	case exists(filepath.Join(may, "signal")) && out.Tier != Container:

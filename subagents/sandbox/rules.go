@@ -106,9 +106,9 @@ docker podman nerdctl | --context -H --host -f --file -p | $1 $2
 	1: rmi => fs+
 	1: compose rm; -v --volumes => fs+
 crontab | -u
-	-r => fs! deletes every job of the person
+	-r => fs! deletes all your scheduled jobs
 	-l
-	=> root+ makes code run later, without anybody there
+	=> root+ makes code run later, unattended
 git-clean | @git | $0
 	-n --dry-run
 	-f --force => fs+ deletes files that are not under version control
@@ -151,8 +151,8 @@ reboot shutdown halt poweroff telinit | | $@	=> root! stops this machine
 init | | $@	1: 0 1 6 => root!
 at batch | | $@
 	-l
-	=> root+ makes code run later, without anybody there
-kill | | $@	then: -1 => root! ends every program of the person
+	=> root+ makes code run later, unattended
+kill | | $@	then: -1 => root! ends all your programs
 docker podman nerdctl | -v --volume --pid --userns --ipc --cap-add --security-opt | $-
 	--privileged --pid=host --userns=host --ipc=host --security-opt=*unconfined* => root! opens the container to the
 		machine it runs on

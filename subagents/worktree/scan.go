@@ -11,7 +11,7 @@ import (
 )
 
 // scan refuses what is staged, or what the commits from one to another add, where it holds what looks like a secret
-// that nobody has agreed to. The files stay as they are.
+// that you have not agreed to. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
 	found, err := m.findings(ctx, repo, from, to)
 	if err != nil || len(found) == 0 {

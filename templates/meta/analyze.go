@@ -112,7 +112,7 @@ func (a *analysis) command(file string, prog *compile.Program) {
 			}
 		}
 		if what != "" && !asked {
-			a.tell(file, s.Pos.Line, "%s, and no person is asked before: add a step with 'gate'", what)
+			a.tell(file, s.Pos.Line, "%s, and no gate stands before it: add a step with 'gate'", what)
 		}
 		return true
 	})
