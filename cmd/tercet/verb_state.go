@@ -319,7 +319,8 @@ number it takes the active one, else the newer. Of a file that was cut off it ta
 
 Titles of tasks that have only a slug come from the TODO.md beside the file. Completed projects go
 into the archive, and so do the tasks of an archive/state.json beside the file. If you name a FOLDER
-of the project, such as specs, import reads its state.json and its folders NUMBER_NAME. It copies them to where documents live, or uses them in place if specs_dir in
+of the project, such as specs, import reads its state.json and its folders NUMBER_NAME. It copies them
+to where documents live, or uses them in place if specs_dir in
 config.yaml names that folder. It links each report, plan, summary and review to its task.`
 	tx := txFlags(cmd)
 	f := cmd.Flags()
