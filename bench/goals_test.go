@@ -124,7 +124,7 @@ func (l *lab) write(name string, table []byte) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	page := "# Performance\n\nThe goals and what one run of `make bench` found, on a machine that others used as well: the ratios of interleaved runs count, not the times,\nand no time is promised. `make bench` makes this page.\n\n" + string(table) + "\n" + string(notes)
+	page := "# Performance\n\nAfter this page you know how fast tercet is beside jq, sqlite3 and make, and which goals it misses. `make bench` makes this page. Other processes used\nthe machine too, so trust the ratios of interleaved runs and not the times; we promise no time.\n\n" + string(table) + "\n" + string(notes)
 	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
