@@ -105,7 +105,7 @@ func (p *Programs) program(ctx context.Context, name string, missing Finding, ar
 			missing.Fix = "make that folder writable, or set XDG_STATE_HOME to a folder that is"
 		}
 	case !res.Success():
-		missing.Text = at + " does not tell its version"
+		missing.Text = at + " does not print its version"
 	default:
 		return fine(name, fmt.Sprintf("%s (%s)", versionNumber().Find(res.Stdout), at))
 	}

@@ -363,7 +363,7 @@ func (p *returnParser) rules(root *jsonx.Value) {
 	}
 }
 
-const helpRule = "mend the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has to give"
+const helpRule = "fix the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has to return"
 
 // each reads the elements of a list; a single value stands for a list of one.
 func (p *returnParser) each(name string, read reader) reader {

@@ -80,8 +80,8 @@ func (t *Table) Alone(l Line) error {
 		return noPipe(word)
 	}
 	return formats.Fail(formats.CodeUsage,
-		"call 'tercet "+printable(word)+"' by itself behind it; as text, quote the whole that it is a part of",
-		"one call runs one command, got '%s %s' behind it", sign, printable(word))
+		"call 'tercet "+printable(word)+"' by itself after it; as text, quote all of the text that it belongs to",
+		"one call runs one command, got '%s %s' after it", sign, printable(word))
 }
 
 func noPipe(word string) error {

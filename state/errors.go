@@ -111,7 +111,7 @@ func (e *SyntaxError) Help() string {
 		out = append(out, "a copy of the file is in "+e.Copy)
 	}
 	if len(out) == 0 {
-		return "mend the file by hand; nothing was written"
+		return "fix the file by hand; nothing was written"
 	}
 	return strings.Join(out, "; ")
 }

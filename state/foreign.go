@@ -503,7 +503,7 @@ func (d *draft) dangling(op ImportTasks) error {
 	for i := range d.restored {
 		t := &d.restored[i]
 		if slices.ContainsFunc(t.task.Dependencies, gone) {
-			missing = append(missing, fmt.Sprintf("task %d depends on one that is nowhere, of %s", t.task.Number,
+			missing = append(missing, fmt.Sprintf("task %d depends on one that does not exist, of %s", t.task.Number,
 				listed(t.task.Dependencies)))
 			was := t.task.Dependencies
 			t.task.Dependencies = slices.DeleteFunc(slices.Clone(was), gone)
@@ -512,8 +512,13 @@ func (d *draft) dangling(op ImportTasks) error {
 			}
 		}
 		if t.task.Parent != nil && gone(*t.task.Parent) {
+<<<<<<< HEAD
 			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which is nowhere", t.task.Number, *t.task.Parent))
 			was := *t.task.Parent
+=======
+			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which does not exist",
+				t.task.Number, *t.task.Parent))
+>>>>>>> 7e68089f (cmd/tercet, state, subagents: say after for behind, and what to do)
 			t.task.Parent = nil
 			if err := t.leaveOut("parent", "parent_task", was, nil); err != nil {
 				return err

@@ -163,10 +163,10 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 		class == DamageDuplicateTask
 	mended := class == DamageNote || m.opt.Repair && mendable || m.opt.Fresh && class == DamageDuplicateTask
 	if !mended && class == DamageDuplicateTask {
-		help = "keep one on the way with --repair, or both with --fresh-numbers"
+		help = "keep one with --repair, or both with --fresh-numbers"
 	}
 	if !mended && help == "" && mendable {
-		help = "mend it on the way with --repair"
+		help = "let the import fix it with --repair"
 	}
 	m.Findings = append(m.Findings, Finding{
 		Class: class, Pos: position(m.src, offset), Message: message, Help: help,
@@ -199,7 +199,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 			if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 				at, msg = e.Offset, e.Msg
 			}
-			m.find(DamageSyntax, at, msg, "mend this place by hand")
+			m.find(DamageSyntax, at, msg, "fix this place by hand")
 			return nil
 		}
 		out = append(out, v)
@@ -212,7 +212,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		m.find(DamageStream, out[1].Start, fmt.Sprintf("%d values stand one after the other, expected one", len(out)), "")
 	}
 	if len(m.Findings) == 0 {
-		m.find(DamageSyntax, 0, cause.Error(), "mend this place by hand")
+		m.find(DamageSyntax, 0, cause.Error(), "fix this place by hand")
 		return nil
 	}
 	return out
@@ -233,7 +233,7 @@ func (m *Import) salvage(s *mender) bool {
 	if s.cut > 0 && m.opt.Repair {
 		f.Mended, f.Help = true, ""
 		at := position(m.src, s.cut)
-		f.Message = fmt.Sprintf("the file ends in the middle; everything behind %d:%d, %d bytes%s, is left out", at.Line,
+		f.Message = fmt.Sprintf("the file ends in the middle; everything after %d:%d, %d bytes%s, is left out", at.Line,
 			at.Col, end-s.cut, lostTask(m.src[s.cut:end]))
 		s.text = append(s.text[:s.cut:s.cut], s.closers...)
 	}

@@ -117,7 +117,7 @@ func (c Config) noState() error {
 	if kept {
 		return &formats.Failure{
 			Code: formats.CodeInvalidState, Message: stateFile + " is missing, though tasks were kept here",
-			Help: "put the newest backup back with: tercet state restore; or begin anew behind the highest number " +
+			Help: "put the newest backup back with: tercet state restore; or begin anew after the highest number " +
 				"that was given, with: tercet init --new-state",
 		}
 	}

@@ -139,7 +139,7 @@ func (t *tracks) spans() []int {
 // task gives a task as the line left it, with its bytes; nil if it was not active then.
 func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
 	if line < 0 {
-		return nil, nil, formats.Fail(formats.CodeNotFound, "", "the log does not tell how task %d was before", n)
+		return nil, nil, formats.Fail(formats.CodeNotFound, "", "the log does not hold the earlier state of task %d", n)
 	}
 	doc := t.docs[line]
 	if doc == nil {
@@ -297,7 +297,7 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 				"%s was changed since the run", op.Plan)
 		case l.Undo == nil:
 			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
-				"the log does not tell how the phases of %s were: an older tercet wrote it", op.Plan)
+				"the log does not hold the earlier phases of %s: an older tercet wrote it", op.Plan)
 		}
 		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || formats.Sum(f.data) != l.Pre {
 			return nil, res, formats.Fail(formats.CodeInvalidState, "look at it with: tercet state verify",

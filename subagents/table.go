@@ -27,7 +27,7 @@ var tables = sync.OnceValue(func() []strict.Table {
 			{"tools", "tool|[tool]", "what it may use of the machine ([read, search])"},
 			{"facets", "form:facets", "files below facets/ that go into its prompt"},
 			{"inputs", "'any'|{form:input}", "what a step may pass to it, by name"},
-			{"returns", "'any'|form:returns", "the contract that its return is held to"},
+			{"returns", "'any'|form:returns", "the contract for its return"},
 			{"timeout", "duration|form:timeout", "of one call (30m)"},
 			{"limits", "form:limits", "of one call"},
 			{"can_delegate_to", "name|[name]", "with steps of its own: the subagents that they may call"},

@@ -136,7 +136,7 @@ func TestGateWithoutPrograms(t *testing.T) {
 		s.wait("[?]")
 		s.keys("a\r") // typed as a line: the terminal is not raw
 		if flag == "-o" {
-			s.wait("asked anew, changed: plan.md")
+			s.wait("asked again, changed: plan.md")
 			s.wait("[?]")
 			s.keys("a\r")
 		}
@@ -159,7 +159,7 @@ func TestGateEdits(t *testing.T) {
 	s := onTerminalWith(t, dir, env, "/ask")
 	s.wait("[?]")
 	s.keys("e plan\r")
-	s.wait("gate: Go on? is asked anew, changed: plan.md")
+	s.wait("gate: Go on? is asked again, changed: plan.md")
 	s.wait("[?]")
 	id := regexp.MustCompile(`tercet/runs/([^/]+)/`)
 	journals, err := filepath.Glob(filepath.Join(dir, formats.Workspace, "runs/*/journal.jsonl"))
@@ -170,11 +170,11 @@ func TestGateEdits(t *testing.T) {
 	other := onTerminalWith(t, dir, append(env, "USER=bob"), "approve", run)
 	other.wait("[?]")
 	other.keys("e plan\r")
-	other.wait("changed plan.md: the gate asks anew, with what is there now")
+	other.wait("changed plan.md: the gate asks again, with the files as they are now")
 	if code := other.ends(); code != 0 {
 		t.Errorf("approve = %d, want 0", code)
 	}
-	s.wait("is asked anew, changed: plan.md")
+	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
 	other = onTerminalWith(t, dir, append(env, "USER=bob"), "pause", run)
 	s.wait("Resume: tercet resume")
@@ -190,7 +190,7 @@ func TestGateEdits(t *testing.T) {
 	other = onTerminalWith(t, dir, append(env, "USER=cid"), "approve", run)
 	other.wait("[?]")
 	other.keys("e 1\r")
-	other.wait("which asks anew with what is there now")
+	other.wait("the gate asks again, with the files as they are now")
 	other.ends()
 	other = onTerminalWith(t, dir, append(env, "USER=bob"), "approve", run) // said before it asks
 	seen := other.until("which asks anew")
@@ -198,7 +198,7 @@ func TestGateEdits(t *testing.T) {
 		t.Errorf("approve after a change = %d, want 1 and no question:\n%s", code, seen)
 	}
 	s = onTerminalWith(t, dir, env, "resume", run)
-	s.wait("is asked anew, changed: plan.md")
+	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
 	s.keys("a\r")
 	s.wait("answered approve")
@@ -231,7 +231,7 @@ func TestEditorIsStopped(t *testing.T) {
 	s := onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1", "EDITOR=" + dir + "/editor -s"}, "/ask")
 	s.wait("[?]")
 	s.keys("e 1\r")
-	s.wait("is asked anew, changed: plan.md") // nobody could let tercet go on here, so it goes on by itself
+	s.wait("is asked again, changed: plan.md") // nobody could let tercet go on here, so it goes on by itself
 	s.wait("[?]")
 	s.keys("e 1\r")
 	time.Sleep(50 * time.Millisecond)

@@ -287,7 +287,7 @@ func TestGateOnATerminal(t *testing.T) {
 		see  []string
 		code int
 	}{
-		"ask":     {[]string{"left without an answer, which is 'reject'"}, 5},
+		"ask":     {[]string{"no answer; 'reject' is taken"}, 5},
 		"either":  {[]string{"left without an answer, which is 'no'", "Left alone."}, 0},
 		"neither": {[]string{`gate "Go on?" has no answer`, "Resume: tercet resume r"}, 75},
 	} {
@@ -486,7 +486,7 @@ func TestTrustOnATerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\x1b[31m\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	once(77, "Trust it? ('tercet trust --show' tells more) ", "\r", "/task", "Another thing")
+	once(77, "Trust it? ('tercet trust --show' shows more) ", "\r", "/task", "Another thing")
 	once(77, "new      .tercet/subagents/mine.md", "n\r", "/task", "Another thing")
 	once(0, "Trust it?", "y\r", "/task", "Another thing")
 	once(0, "Task 3 created", "", "/task", "A third thing")

@@ -246,7 +246,7 @@ func (a repl) shell(ctx context.Context, command string) error {
 		return err
 	}
 	if command == "" {
-		return formats.Fail(formats.CodeUsage, "write it behind the mark, such as !git status",
+		return formats.Fail(formats.CodeUsage, "write it after the mark, such as !git status",
 			"expected a command of the shell")
 	}
 	w, err := a.world(ctx)

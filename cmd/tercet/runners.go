@@ -88,7 +88,7 @@ func (w workers) known(name string) error {
 	if name == "" || slices.Contains(all, name) {
 		return nil
 	}
-	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(name, all), "'tercet doctor' tells which can work here"),
+	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(name, all), "'tercet doctor' shows which can work here"),
 		"expected a runner (%s), got %q", strings.Join(all, ", "), name)
 }
 

@@ -186,7 +186,7 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		c.term.note("%s", line)
 	}
 	if len(agents) > 0 {
-		c.term.note("installed: %s; 'tercet doctor' tells their versions", strings.Join(agents, ", "))
+		c.term.note("installed: %s; 'tercet doctor' shows their versions", strings.Join(agents, ", "))
 	}
 	switch {
 	case dry:

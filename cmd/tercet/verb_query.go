@@ -63,7 +63,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	f.BoolVarP(&q.Slurp, "slurp", "s", false, "read all inputs into one array")
 	f.BoolVarP(&q.RawInput, "raw-input", "R", false, "read lines as strings, with --slurp all of it as one string")
 	f.BoolVarP(&q.Join, "join-output", "j", false, "print without line feeds")
-	f.BoolVar(&q.Zero, "raw-output0", false, "print strings without quotes, with NUL behind each result")
+	f.BoolVar(&q.Zero, "raw-output0", false, "print strings without quotes, with NUL after each result")
 	f.BoolVarP(&q.ASCII, "ascii-output", "a", false, "print escapes for what is not ASCII")
 	f.BoolVarP(&q.Sort, "sort-keys", "S", false, "print every object sorted by key")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")

@@ -151,7 +151,7 @@ func stateRestore(c call) error {
 			return usage("expected the serial of a backup, got %q", c.args[0])
 		}
 	case !ok:
-		return formats.Fail(formats.CodeNotFound, "mend the file by hand", "there is no backup")
+		return formats.Fail(formats.CodeNotFound, "fix the file by hand", "there is no backup")
 	}
 	res, err := c.manager.Restore(c.ctx, serial)
 	if err != nil {
@@ -326,7 +326,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")
 	repair := f.Bool("repair", false,
-		"mend what can be mended without a guess; leave out references to tasks that are nowhere")
+		"fix what tercet can fix without a guess; leave out references to tasks that do not exist")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
 	return func(c call) error {
 		opt := state.ImportOptions{Repair: *repair, Fresh: *fresh}
@@ -434,7 +434,7 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	}
 	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
 	if err != nil {
-		c.term.help("what was imported is there; put it away with: tercet task archive " + numerals(list))
+		c.term.help("the import is done; archive its tasks with: tercet task archive " + numerals(list))
 		return err
 	}
 	res.Serial = moved.Serial

@@ -158,7 +158,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 		case len(c.args) == 1 && (op.Back || op.Recover):
 			return c.write(tx, op)
 		case len(c.args) == 1:
-			return usage("expected a status or KEY=VALUE behind the tasks")
+			return usage("expected a status or KEY=VALUE after the tasks")
 		case len(c.args) == 2 && !strings.Contains(c.args[1], "="):
 			if op.To, err = formats.LooseTaskStatus(c.args[1]); err != nil {
 				return err

@@ -283,7 +283,7 @@ func (w consent) first(ctx context.Context, r formats.Invocation) error {
 	case err != nil:
 		return err
 	case !ok:
-		return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' tells what these files do", "not trusted: %s",
+		return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' shows what these files do", "not trusted: %s",
 			w.dir)
 	}
 	if err := w.gate.Agree(v); err != nil {
@@ -328,7 +328,7 @@ func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 		}
 		t.prompt("  %-8s %s%s\n", c.Kind, c.Path, prefixed("  ", w.leadsTo(v, c)))
 	}
-	return w.yes(ctx, "Trust "+them+"? ('tercet trust --show' tells more)")
+	return w.yes(ctx, "Trust "+them+"? ('tercet trust --show' shows more)")
 }
 
 // yes asks a question whose default is no.

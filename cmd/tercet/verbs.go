@@ -215,9 +215,9 @@ func apart(cmd *cobra.Command, names []string) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		help := "expected one of " + strings.Join(names, ", ")
 		if len(args) == 0 {
-			return formats.Fail(formats.CodeUsage, help, "missing verb behind %q", cmd.CommandPath())
+			return formats.Fail(formats.CodeUsage, help, "missing verb after %q", cmd.CommandPath())
 		}
-		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help), "unknown verb %q behind %q",
+		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help), "unknown verb %q after %q",
 			args[0], cmd.CommandPath())
 	}
 }
@@ -242,6 +242,6 @@ func words(least, most int) cobra.PositionalArgs {
 		if most != least {
 			expected = "at least " + expected
 		}
-		return formats.Fail(formats.CodeUsage, help, "expected %s behind %q, got %d", expected, cmd.CommandPath(), n)
+		return formats.Fail(formats.CodeUsage, help, "expected %s after %q, got %d", expected, cmd.CommandPath(), n)
 	}
 }

@@ -334,12 +334,12 @@ func (c *checker) order() {
 			continue
 		}
 		if s.Required && optional != "" {
-			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands behind optional '%s'",
+			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands after optional '%s'",
 				s.Name, optional)
 		}
 		if rest != "" {
 			c.report(CodeLast, s.Pos, "move it before '"+rest+"'",
-				"argument '%s' stands behind '%s', which takes the rest of the line", s.Name, rest)
+				"argument '%s' stands after '%s', which takes the rest of the line", s.Name, rest)
 		}
 		if !s.Required {
 			optional = s.Name

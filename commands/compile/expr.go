@@ -132,7 +132,7 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	path := strings.TrimSuffix(ref.Var, ".") + "." + strings.Join(ref.Path, ".")
 	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], path)
 	if ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "//") {
-		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) behind a |", "'//' replaces false as well as null")
+		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) after a |", "'//' replaces false as well as null")
 	}
 }
 

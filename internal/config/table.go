@@ -69,7 +69,7 @@ var tables = []strict.Table{
 	}},
 	{Name: "allowed", Unknown: `unknown key "secrets.allow.%s"`, Needs: []string{"file"}, Keys: []strict.Key{
 		{"file", "text", "path from the project's root"},
-		{"sha256", "sum", "of the finding, as its message tells it; without it the whole file"},
+		{"sha256", "sum", "of the finding, as the message shows it; without it the whole file"},
 	}},
 }
 

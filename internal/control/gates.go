@@ -87,7 +87,7 @@ func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a form
 	}
 	told := Told{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
 	if a.Edited != "" {
-		told.Text = "run 'tercet resume " + r.ID + "', which asks anew with what is there now"
+		told.Text = "run 'tercet resume " + r.ID + "'; the gate asks again, with the files as they are now"
 	}
 	for end := d.Clock.Now().Add(within); err == nil && d.Live(r.ID) && d.Clock.Now().Before(end); {
 		if err := d.Clock.Sleep(ctx, every); err != nil {
@@ -106,12 +106,12 @@ func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a form
 			}
 			told.Text = "the run has not taken it yet"
 		case a.Edited != "":
-			return Told{"taken", "the gate asks anew, with what is there now"}, nil
+			return Told{"taken", "the gate asks again, with the files as they are now"}, nil
 		case at >= 0 && done[at].Gate.ID == g.ID:
 			return Told{"taken", "the run goes on"}, nil
 		default:
 			return Told{}, formats.Fail(formats.CodePrecondition, "look at it with 'tercet gates', and answer again",
-				"not taken: what the question is about has changed, and the gate of run %s asks anew", r.ID)
+				"not taken: what the question is about has changed, so the gate of run %s asks again", r.ID)
 		}
 	}
 	return told, err

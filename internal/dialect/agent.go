@@ -213,12 +213,12 @@ func (a *Agent) part(pattern string, words []string) []string {
 	case strings.TrimSpace(command) == "*":
 		return words
 	case bare == "" || strings.ContainsAny(bare, "*?()") || strings.ContainsFunc(bare, unicode.IsControl):
-		a.unfollowed("the commands " + oneLine(pattern) + " are not granted: no runner here can be held to that pattern")
+		a.unfollowed("the commands " + oneLine(pattern) + " are not granted: no runner can enforce that pattern")
 		return nil
 	}
 	if a.Commands = append(a.Commands, command); len(a.Commands) == 1 {
 		a.unfollowed("only some commands of the shell are granted: " +
-			"claude and opencode are held to them, other runners get none")
+			"claude and opencode enforce them, other runners get no shell")
 	}
 	return words
 }
@@ -282,7 +282,7 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 		grant(granted, false, toolWords(name))
 		if parts && allows {
 			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
-				"permission denies a part of "+oneLine(name)+", which cannot be held here: all of it is taken")
+				"permission denies a part of "+oneLine(name)+", which tercet cannot enforce: it denies all of it")
 		}
 	}
 }

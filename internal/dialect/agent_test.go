@@ -75,7 +75,7 @@ func TestAgents(t *testing.T) {
 // TestAgentWishes: rights become only narrower, and what is not followed is said, a line each.
 func TestAgentWishes(t *testing.T) {
 	t.Parallel()
-	const some = "only some commands of the shell are granted: claude and opencode are held to them, other runners get none"
+	const some = "only some commands of the shell are granted: claude and opencode enforce them, other runners get no shell"
 	tests := []struct {
 		name                        string
 		tool                        dialect.Dialect
@@ -85,7 +85,7 @@ func TestAgentWishes(t *testing.T) {
 		{"some commands", dialect.Claude, "tools: Read, Bash(git diff:*), Bash(npm test), Bash(ls *)", []string{"read", "shell"}, []string{"git diff *", "npm test", "ls *"}, []string{some}},
 		{"all beside some", dialect.Claude, "tools: Bash(git diff:*), Bash", []string{"shell"}, nil, []string{some}},
 		{"all as a pattern", dialect.Claude, "tools: Bash(*)", []string{"shell"}, nil, nil},
-		{"a pattern inside", dialect.Claude, "tools: Read, Bash(git * main)", []string{"read"}, nil, []string{"the commands git * main are not granted: no runner here can be held to that pattern"}},
+		{"a pattern inside", dialect.Claude, "tools: Read, Bash(git * main)", []string{"read"}, nil, []string{"the commands git * main are not granted: no runner can enforce that pattern"}},
 		{"taken away after all", dialect.Claude, "tools: Bash(git diff:*)\ndisallowedTools: Bash", []string{}, nil, []string{some}},
 		{"gemini", dialect.Gemini, "tools: [read_file, run_shell_command(git status)]", []string{"read", "shell"}, []string{"git status"}, []string{some}},
 		{"patterns", dialect.OpenCode, "permission: {bash: {\"*\": deny, \"git *\": allow}, webfetch: deny, edit: deny}", []string{"read", "search", "shell"}, []string{"git *"}, []string{some}},

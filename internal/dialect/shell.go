@@ -361,7 +361,7 @@ func (w *shellWriter) danger(s *spot) string {
 	case startsPrograms().MatchString(name):
 		return fmt.Sprintf("an argument would be the value of %s, which names programs", name)
 	case s.assign == nil && !first && beforeVerb(words):
-		return "an argument could be an option of git's own, which can name programs"
+		return "an argument could be an option of git itself, which can name programs"
 	case word != "":
 		return fmt.Sprintf("an argument would be part of a program for %s", word)
 	case first:

@@ -187,8 +187,8 @@ func TestScripts(t *testing.T) {
 		{"!`PAGER=\"less $ARGUMENTS\" git log`", "a", "!refused(an argument would be the value of PAGER, which names programs)"},
 		{"!`export GIT_SSH_COMMAND=$ARGUMENTS; git fetch`", "a", "!refused(an argument would be the value of GIT_SSH_COMMAND, which names programs)"},
 		{"!`GIT_PAGER=cat git log $ARGUMENTS`", "a", "!(GIT_PAGER=cat git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
-		{"!`git $ARGUMENTS`", "a", "!refused(an argument could be an option of git's own, which can name programs)"},
-		{"!`git -C x -c \"$ARGUMENTS\" log`", "a", "!refused(an argument could be an option of git's own, which can name programs)"},
+		{"!`git $ARGUMENTS`", "a", "!refused(an argument could be an option of git itself, which can name programs)"},
+		{"!`git -C x -c \"$ARGUMENTS\" log`", "a", "!refused(an argument could be an option of git itself, which can name programs)"},
 		{"!`git -C x log $ARGUMENTS`", "a", "!(git -C x log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
 	}
 	const part = "an argument would be a part of a name"

@@ -37,7 +37,7 @@ var tools = map[Dialect]tool{
 		inner: []mark{indexMark, allMark, numberMark, nameMark, bracedMark(claudeVariable)},
 		block: true, words: shellWords, instead: []PartKind{All}, lead: "ARGUMENTS: ", settle: claudeSettle,
 		rules: "$ARGUMENTS is the text as typed; $BASE is the first word; a word that is missing stays as written; " +
-			"without $ARGUMENTS the text is put behind",
+			"without $ARGUMENTS the text goes to the end",
 	},
 	OpenCode: {
 		end:  ".md",
@@ -47,7 +47,7 @@ var tools = map[Dialect]tool{
 		marks: []mark{commandMark(true), fileMark}, inner: []mark{allMark, numberMark},
 		words: opencodeWords, empty: true, instead: []PartKind{All, Nth}, settle: opencodeSettle,
 		rules: "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; " +
-			"a word that is missing is empty; without any mark the text is put behind",
+			"a word that is missing is empty; without any mark the text goes to the end",
 	},
 	Gemini: {
 		end:       ".toml",
@@ -55,7 +55,7 @@ var tools = map[Dialect]tool{
 		agentKeys: "kind mcpServers temperature max_turns timeout_mins display_name",
 		marks:     []mark{bracesMark("!", Shell), bracesMark("@", Include)}, inner: []mark{argsMark},
 		instead: []PartKind{All}, lead: "/NAME ",
-		rules: "{{args}} is the text as typed; without it the whole line is put behind",
+		rules: "{{args}} is the text as typed; without it the whole line goes to the end",
 	},
 	Codex: {
 		end:   ".md",
@@ -70,7 +70,7 @@ var tools = map[Dialect]tool{
 		agentKeys: "argument-hint agents user-invocable disable-model-invocation target mcp-servers handoffs " +
 			"hooks metadata",
 		inner: []mark{bracedMark(copilotVariable)}, words: shellWords, instead: []PartKind{Named}, settle: copilotSettle,
-		rules: "${input:name} needs name=value, or words in their order; further text is put behind",
+		rules: "${input:name} needs name=value, or words in their order; further text goes to the end",
 	},
 }
 
@@ -79,7 +79,7 @@ func toolFor(d Dialect) tool {
 	if t, ok := tools[d]; ok {
 		return t
 	}
-	return tool{end: ".md", keys: "description name", rules: "the text as typed is put behind"}
+	return tool{end: ".md", keys: "description name", rules: "the text as typed goes to the end"}
 }
 
 // Keys are those that command files of any tool may have.

@@ -13,7 +13,7 @@ type TakenError struct{ First Answer }
 // Error names who, what and when.
 func (e *TakenError) Error() string {
 	if e.First.Edited != "" {
-		return fmt.Sprintf("%s changed %s at %s, and the run has not asked anew yet", e.First.By, e.First.Edited,
+		return fmt.Sprintf("%s changed %s at %s, and the run has not asked again yet", e.First.By, e.First.Edited,
 			e.First.At.Format(time.DateTime))
 	}
 	return fmt.Sprintf("%s answered %q at %s", e.First.By, e.First.Choice, e.First.At.Format(time.DateTime))

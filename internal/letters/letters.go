@@ -188,7 +188,7 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	case !offered && a.Edited == "":
 		return a, fmt.Sprintf("%q is no choice of the gate", a.Choice)
 	case a.By == "":
-		return a, "it names nobody"
+		return a, "it names no user"
 	}
 	return a, ""
 }
@@ -293,7 +293,7 @@ func decode(data []byte, into any) (why string) {
 		return err.Error()
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return "something stands behind it"
+		return "something stands after it"
 	}
 	return ""
 }

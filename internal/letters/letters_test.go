@@ -98,8 +98,8 @@ func TestTakenIsTold(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, a := range map[string]letters.Answer{
-		`ann answered "yes" at 2026-01-02 03:04:05`:                                      {By: "ann", Choice: "yes", At: at},
-		`ann changed plan.md at 2026-01-02 03:04:05, and the run has not asked anew yet`: {By: "ann", Edited: "plan.md", At: at},
+		`ann answered "yes" at 2026-01-02 03:04:05`:                                       {By: "ann", Choice: "yes", At: at},
+		`ann changed plan.md at 2026-01-02 03:04:05, and the run has not asked again yet`: {By: "ann", Edited: "plan.md", At: at},
 	} {
 		if got := (&letters.TakenError{First: a}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -183,7 +183,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		"no JSON":           {text("{"), "unexpected EOF"},
 		"another type":      {text(`{"by": 1}`), "cannot unmarshal number"},
 		"an unknown key":    {text(`{"why": "so"}`), `unknown field "why"`},
-		"two":               {text("{}\n{}"), "something stands behind it"},
+		"two":               {text("{}\n{}"), "something stands after it"},
 		"no UTF-8":          {text("{\"by\": \"\xff\"}"), "no UTF-8"},
 		"too large":         {text(strings.Repeat(" ", 70000)), "too large"},
 		"an empty object":   {text("{}"), "it is not the answer that its name says"},
@@ -201,7 +201,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		"older":             {sealed(gate(), old, "key"), "it is older than the question"},
 		"too late":          {sealed(gate(), late, "key"), "it came when the time of the gate was over"},
 		"no choice":         {sealed(gate(), by("ann", "maybe"), "key"), `"maybe" is no choice of the gate`},
-		"nobody's":          {sealed(gate(), by("", "yes"), "key"), "it names nobody"},
+		"nobody's":          {sealed(gate(), by("", "yes"), "key"), "it names no user"},
 		"a folder": {func(t *testing.T, _ letters.Box, file string) {
 			t.Helper()
 			if err := os.Mkdir(file, 0o700); err != nil {

@@ -483,7 +483,7 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 	r.waited(n, e.Time)
 	switch {
 	case e.Message == trace.NobodyToAsk:
-		text = asks + " nobody can be asked here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
+		text = asks + " tercet cannot ask here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
 	case strings.HasPrefix(e.Message, trace.AskedAnew):
 		text = asks + " is " + said(e.Message)
 	case e.Message == trace.InTime:

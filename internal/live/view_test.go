@@ -306,7 +306,7 @@ func TestGates(t *testing.T) {
 	gate(trace.InTime, "yes")
 	gate("asked", "")
 	gate("answered by ann", "yes")
-	want := "  gate: Go on? nobody can be asked here; takes 'yes' in 1s\n  gate: Go on? is asked anew, changed: plan.md\n" +
+	want := "  gate: Go on? tercet cannot ask here; takes 'yes' in 1s\n  gate: Go on? is asked again, changed: plan.md\n" +
 		"  gate: Go on? yes (no answer in time)"
 	if got := strings.Join(v.News(80, live.Style{}), "\n"); got != want {
 		t.Errorf("news are\n%s\nwant\n%s", got, want)

@@ -92,7 +92,7 @@ func (s *supervisor) start(o order) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
-		return 0, errors.New("nobody wants it any more")
+		return 0, errors.New("no process needs it any more")
 	}
 	attr := &syscall.ProcAttr{Env: o.Env, Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap}}
 	// The streams belong to the program alone: their ends must show when it has closed them.

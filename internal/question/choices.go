@@ -62,7 +62,7 @@ func (s Set) Keys() []string {
 	for i := range s.labels {
 		out = append(out, fmt.Sprintf("%d  %s", i+1, s.shown(i)))
 	}
-	return append(out, "type a letter, a number or the beginning of a label; ': words' behind it are kept as a note")
+	return append(out, "type a letter, a number or the beginning of a label; ': words' after it become your note")
 }
 
 // Read gives the label that a line chooses, and the note behind its colon.

@@ -139,7 +139,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 		variable = "EDITOR"
 	}
 	if a.get(variable) == "" {
-		a.say("no editor is set: set VISUAL or EDITOR; a note can also follow a choice behind ':'")
+		a.say("no editor is set: set VISUAL or EDITOR; a note can also follow a choice after ':'")
 		return "", false
 	}
 	dir, err := os.MkdirTemp("", "tercet-")

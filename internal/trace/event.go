@@ -27,9 +27,9 @@ const (
 
 // The messages of questions that somebody has to hear of at once.
 const (
-	NobodyToAsk = "nobody can be asked"   // a gate waits for its time to pass
-	AskedAnew   = "asked anew, changed: " // an answer was refused, because what it was given to has changed; begins it
-	InTime      = "answered by timeout"   // nobody has answered in time
+	NobodyToAsk = "nobody can be asked"    // a gate waits for its time to pass
+	AskedAnew   = "asked again, changed: " // an answer was refused, because what it was given to has changed; begins it
+	InTime      = "answered by timeout"    // nobody has answered in time
 )
 
 // String is the word as it stands in trace.jsonl.

@@ -382,7 +382,7 @@ func CheckDigests(text string) error {
 	}
 	for one := range strings.SplitSeq(text, ",") {
 		if one = strings.TrimSpace(one); !isSum(strings.TrimPrefix(one, "sha256:")) {
-			return formats.Fail(formats.CodeUsage, "'tercet trust --json' tells the hash of what is there",
+			return formats.Fail(formats.CodeUsage, "'tercet trust --json' prints the hash of the files as they are",
 				"expected sha256: and 64 hex digits for --trust, got %s", one)
 		}
 	}

@@ -76,7 +76,7 @@ func Run(ctx context.Context, c Config) error {
 	c.Desk.Tell = before
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return formats.Fail(formats.CodeBug, "tell it with what stands above", "the screen broke down")
+		return formats.Fail(formats.CodeBug, "report it with the text above", "the screen broke down")
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled):
 		return context.Cause(ctx)
 	case errors.Is(err, tea.ErrProgramKilled):

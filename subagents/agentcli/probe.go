@@ -66,7 +66,7 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	case err != nil:
 		return f, err
 	case !res.Success():
-		return f, d.gone("runner "+d.Name+" does not tell its version: "+firstLine(string(res.Stderr)), nil)
+		return f, d.gone("runner "+d.Name+" does not print its version: "+firstLine(string(res.Stderr)), nil)
 	}
 	version := regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
 	f.Version = strings.TrimRight(version, ".") // which ends a sentence

@@ -170,7 +170,7 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 	}
 	used.Prompt = formats.Sum([]byte(text))
 	if t.Agent != r.Agent || t.Prompt != text {
-		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record anew with --record if the change is meant",
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record again with --record if you mean the change",
 			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r),
 			Diff(t.Prompt, text))
 	}

@@ -186,7 +186,7 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 		return formats.Return{
 			Status:        formats.StatusBlocked,
 			Summary:       "the commands of " + w.path + " wait for approval; nothing ran",
-			BlockedReason: "nobody could be asked: " + g.Question,
+			BlockedReason: "tercet could not ask: " + g.Question,
 			NextSteps:     "read " + w.path + ", then " + open.Help(),
 		}, nil
 	}
@@ -273,12 +273,12 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
 	failed := &formats.Failure{
 		Code: formats.CodeUnknown,
-		Help: "nothing of the phase counts as done: mend its commands with /revise",
+		Help: "nothing of the phase counts as done: fix its commands with /revise",
 	}
 	what := "the commands"
 	if verify {
 		what, failed.Code = "the verification", formats.CodeValidationFailed
-		failed.Help = "the commands ran, but the verification says no: revise the plan with /revise"
+		failed.Help = "the commands ran, but the verification failed: change the plan with /revise"
 	}
 	if res.TimedOut != proc.TimeoutNone {
 		failed.Code = formats.CodeTimeout

@@ -158,7 +158,7 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 		ret.Verdict = formats.VerdictRejected
 		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), formats.Count(len(a.results), "check"),
 			strings.Join(failed, ", "))
-		ret.NextSteps = "mend what the issues name and review again"
+		ret.NextSteps = "fix what the issues name and review again"
 	}
 	return v.document(r, ret, a)
 }

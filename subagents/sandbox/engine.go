@@ -78,8 +78,8 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 		return out, err
 	}
 	if why != "" {
-		out.Why = fmt.Sprintf("the image %s is not here, and nothing is fetched: run %s pull %s", p.Image.Name, m,
-			p.Image.Name)
+		out.Why = fmt.Sprintf("the image %s is not on this machine, and tercet does not pull it: run %s pull %s",
+			p.Image.Name, m, p.Image.Name)
 		return out, nil
 	}
 	first := ""

@@ -115,7 +115,7 @@ func TestEngineProbe(t *testing.T) {
 		"no image":            {want: "not asked: no image is named"},
 		"no image, asked":     {all: true, want: "version 99.1 answers, but is not used: name an image in `sandbox: {image: NAME}`"},
 		"no daemon":           {image: "tools:1", file: "down", want: "no engine answers: Cannot connect"},
-		"not here":            {image: "other:1", want: "the image other:1 is not here, and nothing is fetched: run docker pull other:1"},
+		"not here":            {image: "other:1", want: "the image other:1 is not on this machine, and tercet does not pull it: run docker pull other:1"},
 		"it keeps no bounds":  {image: "tools:1", want: "a write outside was not refused"},
 		"a daemon that hangs": {image: "tools:1", file: "hangs", want: "no engine answers: no answer within 5s"},
 	} {

@@ -14,6 +14,6 @@ func blocked(need, best Tier, why ...string) error {
 	if len(why) > 0 {
 		msg += ": " + strings.Join(why, "; ")
 	}
-	return formats.Fail(formats.CodeDenied, "'tercet sandbox probe' tells what is missing; or run the command yourself",
+	return formats.Fail(formats.CodeDenied, "'tercet sandbox probe' shows what is missing; or run the command yourself",
 		"%s", msg)
 }

@@ -145,7 +145,7 @@ func unreadable(err error) error {
 	}
 	return &formats.Failure{
 		Code: formats.CodeUsage, File: "command", Pos: at, Message: text,
-		Help: "put quotes around the command, so that it arrives as it was meant",
+		Help: "put quotes around the command, so that it arrives as you mean it",
 	}
 }
 

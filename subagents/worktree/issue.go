@@ -27,7 +27,7 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 	case asker == nil && there == "":
 		return git.Issue{}, formats.Fail(formats.CodeToolUnavailable,
 			"install gh or glab and log in, or write the task yourself: tercet /task TEXT",
-			"neither gh nor glab is installed, so that no issue can be asked for")
+			"neither gh nor glab is installed, so tercet cannot read an issue")
 	case asker == nil:
 		help := "log in: " + there + " auth login"
 		if remote.Host != "" {

@@ -49,7 +49,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		return none, formats.Fail(formats.CodeToolUnavailable,
 			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && %s",
 				Quoted(remote.Name, p.branch), p.byHand(strings.Contains(remote.Host, "gitlab"))),
-			"neither gh nor glab is installed and logged in, so that no request can be opened")
+			"neither gh nor glab is installed and logged in, so tercet cannot open a request")
 	}
 	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
 		return none, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)

@@ -104,7 +104,7 @@ func (d *draft) about(f File) string {
 	}
 	why := "taken from its name"
 	if !told {
-		why = "as its name tells none: it reads and reports, and changes nothing"
+		why = "because its name names none: it reads and reports, and changes nothing"
 	}
 	return fmt.Sprintf("new subagent of role %s, %s; without another runner the offline %s does its work", role, why, role)
 }

@@ -166,7 +166,7 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 	case !exported:
 		c.Did, c.Why = Kept, "tercet export did not write it; remove it to have it written"
 	case !intact:
-		c.Did, c.Why = Kept, "it was changed after it was written; remove it to have it written anew"
+		c.Did, c.Why = Kept, "it was changed after tercet wrote it; remove it to have it written again"
 	case c.data == nil:
 		c.Did = Removed
 	case bytes.Equal(c.data, c.old):
