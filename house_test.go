@@ -87,6 +87,7 @@ func rules() []rule {
 		{"status words come from formats", statusWords},
 		{"only atomicfile and journal write files", writers},
 		{"depth is raised by the dispatcher", depth},
+		{"sentences say who does what", riddles},
 	}
 }
 
@@ -119,6 +120,7 @@ func TestHouseFinds(t *testing.T) {
 		"status words come from formats":           {"commands/interp/a.go", "package interp\n\nvar s = \"not_started\"\n"},
 		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
 		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
+		"sentences say who does what":              {"state/a.go", "package state\n\nvar s = \"whoever runs it is asked\"\n"},
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
@@ -352,6 +354,47 @@ func messages(s source, tell func(at, what string)) {
 		}
 		return true
 	})
+}
+
+// riddle finds what hides who does what: write "you", "tercet" or "the agent" (docs/guide/glossary.md has the words).
+var riddle = regexp.MustCompile(`(?i)\b(whoever|somebody|nobody has|(is|are) asked about|stands? behind|(is|are) led to|(of )?the person's|of the person)\b`)
+
+func riddles(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "subagents/prompt" { // a prompt's bytes are recorded by their digest
+		return
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if found := riddle.FindString(lit.Value); found != "" {
+				tell(s.at(lit.Pos()), fmt.Sprintf("%q in %.80s: say who does what", found, lit.Value))
+			}
+		}
+		return true
+	})
+}
+
+// TestPagesSayWhoDoesWhat: what a reader of the documents and of `tercet explain` meets keeps the same rule.
+func TestPagesSayWhoDoesWhat(t *testing.T) {
+	t.Parallel()
+	pages := []string{"README.md", "CONTRIBUTING.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/guide/*.md", "internal/pages/*.txt", "internal/pages/text/*.txt"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("Glob(%q) = %v, %v", pattern, found, err)
+		}
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if found := riddle.FindString(line); found != "" {
+				t.Errorf("%s:%d: %q: say who does what", page, i+1, found)
+			}
+		}
+	}
 }
 
 func panics(s source, tell func(at, what string)) {

@@ -228,7 +228,7 @@ func (a *asking) edit(ctx context.Context, which string) string {
 	}
 	err = atomicfile.WriteIn(a.Root, name, []byte(now), atomicfile.Options{Before: func() error {
 		if there, err := a.document(name); err != nil || there != was {
-			return cmp.Or(err, errors.New("somebody else has changed it meanwhile"))
+			return cmp.Or(err, errors.New("the file has changed meanwhile"))
 		}
 		return nil
 	}})

@@ -217,7 +217,7 @@ func (d drive) more(code func(formats.Code, int) func(*testing.T, drive, played)
 				}
 			}
 		}},
-		{"servers of the person", scene{scenario: "served", servers: true}, func(t *testing.T, d drive, p played) {
+		{"your own MCP servers", scene{scenario: "served", servers: true}, func(t *testing.T, d drive, p played) {
 			t.Helper()
 			if _, err := os.Stat(filepath.Join(p.home, "called")); err == nil {
 				t.Error("a tool of the person's server was called, want it refused")

@@ -416,5 +416,5 @@ func (h *handoff) deliverables() {
 		skipped = append(skipped, "- "+oneLine(m["type"])+": "+oneLine(m["reason"]))
 	}
 	fmt.Fprintf(&h.out, "\n## Skipped Types\n\n%s\n", strings.Join(skipped, "\n"))
-	h.section("Suggested Next Steps", "Have the documents reviewed by somebody who did not write them.", "")
+	h.section("Suggested Next Steps", "Let someone review the documents who did not write them.", "")
 }

@@ -275,7 +275,7 @@ func (d *draft) overview() string {
 	var b strings.Builder
 	if d.kept {
 		return "Made by runner: offline. The phases of " + d.previous +
-			" are taken over; what the revision adds stands behind them."
+			" are taken over; what the revision adds stands after them."
 	}
 	fmt.Fprintf(&b, madeOf+" of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
