@@ -488,7 +488,7 @@ func TestAnswer(t *testing.T) {
 					t.Errorf("Answer = %+v, %v, want %q", told, err, test.want)
 				}
 				if test.want == "" {
-					code(t, err, formats.CodePrecondition, "asks anew")
+					code(t, err, formats.CodePrecondition, "asks again")
 				}
 				if test.want == "kept" {
 					_, err := d.Answer(t.Context(), r, open, by("cid", "no"))
