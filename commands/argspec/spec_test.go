@@ -29,7 +29,7 @@ func TestSpecsFindings(t *testing.T) {
 		{
 			"order",
 			[]syntax.Argument{at(arg("a", argspec.String), 3), at(required(arg("b", argspec.String)), 4), at(required(flag(arg("c", argspec.String))), 5)},
-			[]string{"f.md:4:5: E014: required argument 'b' stands behind optional 'a'"},
+			[]string{"f.md:4:5: E014: required argument 'b' stands after optional 'a'"},
 		},
 		{
 			"names",
@@ -115,7 +115,7 @@ func TestSpecsFindings(t *testing.T) {
 		{
 			"last",
 			[]syntax.Argument{at(arg("a", argspec.Text), 3), at(arg("b", argspec.String), 4)},
-			[]string{"f.md:4:5: E055: argument 'b' stands behind 'a', which takes the rest of the line"},
+			[]string{"f.md:4:5: E055: argument 'b' stands after 'a', which takes the rest of the line"},
 		},
 	}
 	for _, tt := range tests {
