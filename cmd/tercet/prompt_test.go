@@ -257,7 +257,7 @@ func TestPromptRunsOtherThings(t *testing.T) {
 			s.wait("blocked: expected the tier container for this command, got ")
 			s.wait("curl:")
 			s.wait("machine")
-			s.wait("help: 'tercet sandbox probe' tells what is missing")
+			s.wait("help: 'tercet sandbox probe' shows what is missing")
 			s.prompted()
 		}
 		s.keys(word + "\r")

@@ -288,7 +288,7 @@ func TestGateOnATerminal(t *testing.T) {
 		code int
 	}{
 		"ask":     {[]string{"no answer; 'reject' is taken"}, 5},
-		"either":  {[]string{"left without an answer, which is 'no'", "Left alone."}, 0},
+		"either":  {[]string{"no answer; 'no' is taken", "Left alone."}, 0},
 		"neither": {[]string{`gate "Go on?" has no answer`, "Resume: tercet resume r"}, 75},
 	} {
 		for _, key := range []string{"\x04", "\x03"} {
