@@ -512,13 +512,9 @@ func (d *draft) dangling(op ImportTasks) error {
 			}
 		}
 		if t.task.Parent != nil && gone(*t.task.Parent) {
-<<<<<<< HEAD
-			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which is nowhere", t.task.Number, *t.task.Parent))
-			was := *t.task.Parent
-=======
 			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which does not exist",
 				t.task.Number, *t.task.Parent))
->>>>>>> 7e68089f (cmd/tercet, state, subagents: say after for behind, and what to do)
+			was := *t.task.Parent
 			t.task.Parent = nil
 			if err := t.leaveOut("parent", "parent_task", was, nil); err != nil {
 				return err
