@@ -13,6 +13,8 @@ type Choice struct {
 	// Leaves marks the choice that a person takes who leaves the question by Ctrl-D or Ctrl-C, and that `tercet reject`
 	// takes; without one the gate waits.
 	Leaves bool `json:"leaves,omitempty"`
+	// Recommended marks the one that a flow would take among several that go on.
+	Recommended bool `json:"recommended,omitempty"`
 	// Ends marks a choice that ends the command. One person is enough for it, whatever the quorum.
 	Ends bool `json:"ends,omitempty"`
 	// NeedsNote marks a choice that is taken with a note only.
@@ -49,6 +51,8 @@ type Gate struct {
 	Votes []Decision `json:"-"`
 	// Waits tells whoever answers that the gate stays open until the context ends, also where nobody can be asked.
 	Waits bool `json:"-"`
+	// Flow tells a question of a command with tiers, which says before it that it needs a person.
+	Flow bool `json:"-"`
 	// NeedsPerson marks a question that the auto-approve file may not answer: commands out of a task or a plan.
 	NeedsPerson bool   `json:"needs_person,omitempty"`
 	Run         string `json:"run,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/subagents"
 	"tercet/subagents/cassette"
 )
@@ -84,6 +85,11 @@ func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
 	}
 	a := c.answers[i]
 	c.answers = slices.Delete(c.answers, i, i+1)
+	for _, one := range g.Choices {
+		if phrase.In(c.test.Language, one.Label) == a.Choose {
+			a.Choose = one.Label
+		}
+	}
 	return formats.Decision{Answer: a.Choose, Note: a.Note, By: "test", Person: true}, true
 }
 

@@ -27,6 +27,7 @@ type Outcome struct {
 	Return  formats.Return
 	Records []journal.Record // of its run; nil: none was begun
 	Files   fs.FS            // of the project afterwards
+	Shown   string           // to a person while it ran
 }
 
 // Judge gives what was expected and did not come, a text each; none: the test passed.
@@ -54,6 +55,11 @@ func (c *Cast) Judge(o Outcome) []string {
 	}
 	if e.Gates != nil && !slices.Equal(e.Gates, did.gates) {
 		differ("gates", listed(e.Gates), listed(did.gates))
+	}
+	for _, text := range e.Shown {
+		if !strings.Contains(o.Shown, text) {
+			differ("shown", fmt.Sprintf("%q in it", text), fmt.Sprintf("%q", o.Shown))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
 		data, err := fs.ReadFile(o.Files, name)

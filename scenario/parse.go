@@ -10,6 +10,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/jsonx"
 	"tercet/internal/md"
+	"tercet/internal/phrase"
 	"tercet/internal/strict"
 	"tercet/subagents/cassette"
 )
@@ -22,16 +23,18 @@ const MaxFile = 4 << 20
 
 // Test is one test file.
 type Test struct {
-	File    string
-	Src     []byte
-	Line    string
-	Yes     bool              // gates take the choice that --yes takes
-	Before  []string          // lines that run before, each of which has to pass
-	Files   map[string]string // of the workspace, by path
-	Answers []Answer          // of gates, in order
-	Returns map[string][]Return
-	Expect  Expect
-	Expects bool // the file says what to expect
+	File string
+	Src  []byte
+	Line string
+	Yes  bool // gates take the choice that --yes takes
+	// Language is that of the fixed texts of flows; an answer may name its label in it.
+	Language string
+	Before   []string          // lines that run before, each of which has to pass
+	Files    map[string]string // of the workspace, by path
+	Answers  []Answer          // of gates, in order
+	Returns  map[string][]Return
+	Expect   Expect
+	Expects  bool // the file says what to expect
 }
 
 // Answer is what a gate gets, which is named by its step.
@@ -53,16 +56,17 @@ type Expect struct {
 	Sequence  []string // the workers that were started
 	Gates     []string // the steps of the gates that were opened
 	Files     map[string][]string
+	Shown     []string // texts that a person is shown
 }
 
 // The keys of a test file, of an answer, and of what is expected.
 var (
 	testForm = strict.Form{Unknown: "unknown key %q in a test", Keys: []string{
-		"line", "yes", "before", "files", "answers", "returns", "expect",
+		"line", "yes", "language", "before", "files", "answers", "returns", "expect",
 	}}
 	answerForm = strict.Form{Unknown: "unknown key %q in an answer", Keys: []string{"gate", "choose", "note"}}
 	expectForm = strict.Form{Unknown: "unknown key %q in what is expected", Keys: []string{
-		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "files",
+		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "files", "shown",
 	}}
 )
 
@@ -111,6 +115,8 @@ func (r *reader) test(t *Test, root *md.Node) {
 			t.Line = r.slash(n)
 		case "yes":
 			t.Yes, _ = strict.As(&r.Decoder, n, "true or false", strict.Bool)
+		case "language":
+			t.Language, _ = strict.As(&r.Decoder, n, "en or ja", strict.Word(phrase.English, phrase.Japanese))
 		case "before":
 			for _, item := range r.items(n) {
 				t.Before = append(t.Before, r.slash(item))
@@ -272,6 +278,8 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 			e.Sequence = r.words(value)
 		case "gates":
 			e.Gates = r.words(value)
+		case "shown":
+			e.Shown = r.words(value)
 		case "files":
 			e.Files = map[string][]string{}
 			for key, parts := range r.Entries(value, "an object from paths to texts that stand in them") {

@@ -63,6 +63,10 @@ func TestCast(t *testing.T) {
 	if d, ok := cast.Answer(formats.Gate{Step: "loop#1[2]/ask#1"}); !ok || d.Answer != "keep" || d.Note != "well" {
 		t.Errorf("Answer = %v, %v", d, ok)
 	}
+	japanese := scenario.NewCast(&scenario.Test{Language: "ja", Answers: []scenario.Answer{{Gate: "ask", Choose: "中断"}}}, false)
+	if d, ok := japanese.Answer(formats.Gate{Step: "ask", Choices: []formats.Choice{{Label: "Retry"}, {Label: "Abort"}}}); !ok || d.Answer != "Abort" {
+		t.Errorf("Answer in Japanese = %v, %v", d, ok)
+	}
 	if _, ok := cast.Answer(formats.Gate{Step: "ask#2"}); ok {
 		t.Error("an answer was given twice")
 	}
@@ -83,10 +87,10 @@ func TestCast(t *testing.T) {
 func TestParseFindsAll(t *testing.T) {
 	t.Parallel()
 	_, err := scenario.Parse("t.json", []byte(`{"returns": {"a": ["x", {"result": "AGENT_RESULT: a\nSTATUS: success", "summary": "y"}]}, "files": {"a/.git/config": "", ".tercet/../x": ""},
-"answers": {}, "yes": "no", "before": ["x"], "expect": {"sequence": [1], "file": {}}}`))
+"answers": {}, "yes": "no", "language": "fr", "before": ["x"], "expect": {"sequence": [1], "file": {}}}`))
 	var d *formats.Diagnostics
-	if !errors.As(err, &d) || len(d.List) != 10 {
-		t.Fatalf("Parse = %v, want 10 findings", err)
+	if !errors.As(err, &d) || len(d.List) != 11 {
+		t.Fatalf("Parse = %v, want 11 findings", err)
 	}
 	for _, one := range d.List {
 		if one.Pos.Line < 1 || one.Pos.Col < 1 || one.Code != scenario.CodeTest {

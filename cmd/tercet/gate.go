@@ -14,6 +14,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/control"
+	"tercet/internal/phrase"
 	"tercet/internal/question"
 	"tercet/subagents/checks"
 )
@@ -72,7 +73,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, question.Shown(label, p.language()), shown)
+		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, phrase.In(p.language(), label), shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
 	if d, ok, err := p.desk.Answered(g); ok || err != nil {
@@ -111,12 +112,12 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
 
-// language is that in which the labels of flows are shown.
-func (p *approver) language() string {
-	if p.built == nil {
+// language is that in which the fixed texts of flows are shown.
+func (a *app) language() string {
+	if a.built == nil {
 		return ""
 	}
-	return p.built.cfg.Language
+	return a.built.cfg.Language
 }
 
 // others waits for the further people that a gate needs. Who leaves by Ctrl-C leaves it open.
@@ -173,7 +174,7 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
 		a.Label = g.Choices[i].Label
-		p.term.note("no answer; '%s' is taken", question.Shown(a.Label, p.language()))
+		p.term.note("no answer; '%s' is taken", phrase.In(p.language(), a.Label))
 	} else if err != nil {
 		return control.Arrived(ctx)
 	}

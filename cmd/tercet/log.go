@@ -59,7 +59,7 @@ func (s *switchboard) Emit(e trace.Event) {
 	if e.Run != "" {
 		s.begin(e.Run).Emit(e)
 	}
-	if t := s.term; !t.quiet && !t.silent && !t.still {
+	if t := s.term; t.tells() && !t.still {
 		if shown, err := trace.Decode(s.mask.Line(trace.Encode(e))); err == nil { // as the file has it
 			t.stage.Emit(shown)
 		}

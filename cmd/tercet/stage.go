@@ -25,6 +25,7 @@ type stage struct {
 	bare io.Writer   // standard error itself
 	full io.Writer   // standard output itself
 	root string      // the project root, for links
+	lang string      // of the fixed texts of flows
 	over atomic.Bool // another screen is shown, which a hard end has to leave
 	keys bool        // all keys are guarded: at the prompt, where no shell waits for a line
 }
@@ -47,7 +48,7 @@ func newStage(a *app, s stdio) *stage {
 // show shows what runs in a project until done is called. Past is what another process did of it.
 func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func()) {
 	t := g.app.term
-	if g.root = root; t.quiet || t.silent {
+	if g.root, g.lang = root, g.app.language(); !t.tells() {
 		return func() {}
 	}
 	g.Begin(t.parts, g.app.flags.verbose == 1, past)
@@ -153,7 +154,7 @@ func (g *stage) room() (wide, rows int) {
 // look is what runs are drawn with.
 func (g *stage) look() live.Style {
 	t := g.app.term
-	s := live.Style{Sheet: t.sheet(t.errTTY)}
+	s := live.Style{Sheet: t.sheet(t.errTTY), Language: g.lang}
 	if t.errTTY && t.env("TERCET_HYPERLINKS") != "0" && g.root != "" {
 		s.Link = func(name string) string { return address(filepath.Join(g.root, name)) }
 	}

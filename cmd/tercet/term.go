@@ -51,7 +51,11 @@ type volume struct {
 	quiet  bool
 	silent bool // --json, --events: no answer in plain words
 	still  bool // no lines of steps
+	held   bool // a test holds what is told of steps against what it expects
 }
+
+// tells tells whether a run is shown while it goes on.
+func (v volume) tells() bool { return !v.quiet && (!v.silent || v.held) }
 
 func newTerminal(s stdio, env func(string) string) *terminal {
 	t := &terminal{io: s, env: env, inTTY: isTTY(s.in), outTTY: isTTY(s.out), errTTY: isTTY(s.err)}

@@ -10,6 +10,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/letters"
+	"tercet/internal/phrase"
 	"tercet/internal/question"
 )
 
@@ -23,7 +24,7 @@ func listGates(c call) error {
 		g := one.Gate
 		var labels []string
 		for _, ch := range g.Choices {
-			labels = append(labels, question.Shown(ch.Label, c.cfg.Language))
+			labels = append(labels, phrase.In(c.cfg.Language, ch.Label))
 		}
 		tab.Rows = append(tab.Rows, []string{
 			one.Run, g.Step, g.Question, strings.Join(labels, ", "), journal.Age(clock{}.Now().Sub(g.Opened)),
@@ -68,7 +69,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			}) {
 				return err
 			}
-			shown := cmp.Or(question.Shown(d.Answer, c.cfg.Language), "changed "+d.Edited)
+			shown := cmp.Or(phrase.In(c.cfg.Language, d.Answer), "changed "+d.Edited)
 			c.term.sentence("%s %s: %s", g.Question, shown, told.Text)
 			return nil
 		}

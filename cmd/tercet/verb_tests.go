@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/internal/journal"
+	"tercet/internal/phrase"
 	"tercet/internal/proc"
 	"tercet/scenario"
 	"tercet/state"
@@ -254,7 +256,7 @@ func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.C
 	}
 	cast.Performs(nil)
 	var out []byte
-	o.Exit, out, _ = s.line(p, t, dir, t.Line)
+	o.Exit, out, o.Shown = s.line(p, t, dir, t.Line)
 	if err := json.Unmarshal(out, &o.Return); err != nil {
 		return o, broken(formats.CodeBug, "return of "+t.Line, err)
 	}
@@ -325,13 +327,15 @@ func free() (*proc.Starter, error) {
 
 // inside is this process in the workspace of a test. Nothing of the person but the programs that are installed reaches
 // it, unless real workers are recorded.
-func (s *stagehand) inside(p *play, dir string, out, bad *bytes.Buffer) *app {
+func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *bytes.Buffer) *app {
 	inner := newApp(stdio{in: strings.NewReader(""), out: out, err: bad}, func(name string) string {
 		switch name {
 		case "TERCET_ROOT", "TERCET_RUN", "TERCET_TRUST", "TERCET_MODEL", "TERCET_RUNNER":
 			return ""
 		case "TERCET_NO_INPUT":
 			return "1"
+		case "TERCET_LANGUAGE":
+			return cmp.Or(t.Language, phrase.English)
 		case "XDG_STATE_HOME":
 			return filepath.Join(dir, "state")
 		case "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS":
@@ -341,7 +345,7 @@ func (s *stagehand) inside(p *play, dir string, out, bad *bytes.Buffer) *app {
 		}
 		return s.env(name)
 	})
-	inner.signals, inner.play = s.signals, p
+	inner.signals, inner.play, inner.term.held = s.signals, p, true
 	inner.flags.dir = p.dir
 	return inner
 }
@@ -356,6 +360,6 @@ func (s *stagehand) line(p *play, t *scenario.Test, dir, line string) (code int,
 	if t.Yes {
 		args = append(args, "--yes")
 	}
-	code = s.inside(p, dir, &out, &bad).run(append(args, "run", line))
+	code = s.inside(p, t, dir, &out, &bad).run(append(args, "run", line))
 	return code, out.Bytes(), bad.String()
 }

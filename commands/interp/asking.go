@@ -150,7 +150,7 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step}
 	was := formats.Gate{}
 	if earlier, err = a.recall(e, &was); err != nil || earlier {
-		was.Run, was.Step, was.NeedsPerson = a.g.Run, a.g.Step, a.g.NeedsPerson
+		was.Run, was.Step, was.NeedsPerson, was.Flow = a.g.Run, a.g.Step, a.g.NeedsPerson, a.g.Flow
 		a.g = was
 		return true, err
 	}

@@ -99,6 +99,10 @@ func (q asked) offer(g *formats.Gate) error {
 	if at := consented(open); at >= 0 {
 		g.Choices[at].Approves = true
 	}
+	goesOn := func(c syntax.GateChoice) bool { return c.Target.Kind == syntax.ToNext }
+	if first := slices.IndexFunc(open, goesOn); g.Flow && first >= 0 && open[first].Label.Text == g.Auto {
+		g.Choices[first].Recommended = slices.ContainsFunc(open[first+1:], goesOn)
+	}
 	if at := left(open); at >= 0 {
 		g.Choices[at].Leaves = true
 	}
@@ -134,7 +138,7 @@ func (q asked) named() (files []string, err error) {
 
 // question is a gate with choices of which none approves; one that stops is for who leaves it.
 func (r *run) question(path, words string, choices ...string) formats.Gate {
-	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path}
+	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path, Flow: r.prog.Tiers != nil}
 	for _, label := range choices {
 		g.Choices = append(g.Choices, formats.Choice{
 			Label: label, Leaves: label == abortIt || label == exitIt || label == stopIt,

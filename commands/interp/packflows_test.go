@@ -2,6 +2,7 @@ package interp_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -19,6 +20,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/trace"
 	"tercet/scenario"
 	"tercet/subagents"
 )
@@ -216,6 +218,44 @@ func (w *flowRun) play() {
 	}
 	if want.Rollbacks != nil && rollbacks != *want.Rollbacks {
 		t.Errorf("%d rollbacks, want %d", rollbacks, *want.Rollbacks)
+	}
+	w.phases(ret, rollbacks)
+}
+
+// phasesOf has the phases that are told in some of the tests; an escalation adds some, and a condition that comes to be
+// known takes one away.
+var phasesOf = map[string]string{
+	"discovery-minimal.json":          "1/1 interviewer",
+	"discovery-light.json":            "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner",
+	"discovery-full-no-ui.json":       "1/5 interviewer, 2/5 researcher, 3/5 poc-engineer, 4/5 rules-designer, 5/5 scope-planner",
+	"discovery-light-escalate.json":   "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, 2/5 researcher, 3/5 poc-engineer, 5/5 scope-planner",
+	"discovery-light-researcher.json": "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, 2/4 researcher, 4/4 scope-planner",
+	"delivery-minimal.json":           "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 tester, 5/5 security-auditor",
+	"delivery-light.json":             "1/9 spec-designer, 2/7 architect, 3/7 developer, 4/7 test-designer, 5/7 tester, 6/7 reviewer, 7/7 security-auditor",
+	"delivery-tests-minimal.json":     "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 tester, 3/5 developer, 4/5 tester, 5/5 security-auditor",
+	"operations-full.json":            "1/4 infra-builder, 2/4 db-ops, 3/4 observability, 4/4 ops-planner",
+	"maintenance-patch.json":          "1/8 change-classifier, 2/5 analyst-intake, 3/5 analyst-core, 4/5 developer, 5/5 tester",
+	"doc-three.json":                  "1/3 hld-author, 2/3 lld-author, 3/3 api-reference-author",
+}
+
+// phases holds what is told of phases: each has a number up to how many there are, and the last that runs, where nothing
+// was sent back, is the last of all.
+func (w *flowRun) phases(ret formats.Return, rollbacks int) {
+	var told []string
+	n, of := 0, 0
+	for _, e := range w.events {
+		if agent, ok := e.Attrs["agent"]; ok && e.Kind == trace.Step {
+			n, of = e.Attrs["phase"].(int), e.Attrs["phases"].(int)
+			if told = append(told, fmt.Sprintf("%d/%d %s", n, of, agent)); n < 1 || n > of {
+				w.t.Errorf("phase %s", told[len(told)-1])
+			}
+		}
+	}
+	if n < of && rollbacks == 0 && ret.Status == formats.StatusCompleted {
+		w.t.Errorf("the last phase of all is not the last of %q", told)
+	}
+	if want := phasesOf[filepath.Base(w.test.File)]; want != "" && strings.Join(told, ", ") != want {
+		w.t.Errorf("phases\n%s, want\n%s", strings.Join(told, ", "), want)
 	}
 }
 

@@ -54,7 +54,12 @@ const mostTold = 20
 // tell tells that a step began (without an outcome) or ended.
 func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	e := trace.Event{Kind: trace.Step, Name: s.Title, Step: s.path, Outcome: outcome.String(), Message: ret.Summary}
-	if n := min(len(ret.Issues), mostTold); n > 0 && !outcome.Passes() {
+	switch n := min(len(ret.Issues), mostTold); {
+	case outcome == "":
+		tellPhase(s, &e)
+	case outcome.Passes() && s.prog.Tiers != nil && len(ret.Artifacts) > 0:
+		e.Attrs = map[string]any{"artifacts": ret.Artifacts}
+	case n > 0 && !outcome.Passes():
 		e.Attrs = map[string]any{"issues": ret.Issues[:n]}
 	}
 	s.emit(e)

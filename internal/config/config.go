@@ -12,6 +12,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/md"
+	"tercet/internal/phrase"
 	"tercet/internal/secrets"
 	"tercet/internal/strict"
 )
@@ -21,7 +22,6 @@ const (
 	DefaultRunner      = "offline"
 	DefaultLockTimeout = 10 * time.Second
 	DefaultNextNumber  = 1
-	DefaultLanguage    = "en"
 )
 
 // WorkspaceLayer is the name of the layer of the project: what it says of the sandbox may only tighten.
@@ -39,7 +39,7 @@ type Config struct {
 	Limits       formats.Limits    // zero: no layer says anything
 	LockTimeout  time.Duration
 	NextNumber   int
-	Language     string   // of the labels of flows: en or ja; empty: en
+	Language     string   // of the fixed texts of flows: en or ja; empty: en
 	Specs        string   // folder of the project that holds the documents of tasks; empty: tercet's own
 	Commands     []string // further folders with command files as written, the highest layer's first
 	Env          []string // names of variables that children may see
@@ -137,7 +137,7 @@ func (c Config) List(flags ...Setting) []Setting {
 	all := map[string]Setting{
 		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},
 		"next_number": {Value: strconv.Itoa(c.NextNumber)}, "isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
-		"retention": {Value: c.Retention.String()}, "language": {Value: cmp.Or(c.Language, DefaultLanguage)},
+		"retention": {Value: c.Retention.String()}, "language": {Value: cmp.Or(c.Language, phrase.English)},
 	}
 	full := formats.Limits{}.WithDefaults()
 	for _, one := range limitsOf(&full) {

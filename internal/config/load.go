@@ -11,6 +11,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
+	"tercet/internal/phrase"
 	"tercet/internal/secrets"
 	"tercet/internal/strict"
 )
@@ -117,7 +118,7 @@ func (l *loader) key(e entry) {
 	case "next_number":
 		take(l, e, &c.NextNumber, countWords, strict.Positive)
 	case "language":
-		take(l, e, &c.Language, "en or ja", strict.Word("en", "ja"))
+		take(l, e, &c.Language, "en or ja", strict.Word(phrase.English, phrase.Japanese))
 	case "specs_dir":
 		take(l, e, &c.Specs, "folder inside the project, such as specs,", strict.Text(isInside))
 		if c.Specs == formats.Specs {

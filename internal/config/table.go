@@ -25,7 +25,7 @@ var tables = []strict.Table{
 		{"daily", "form:daily", "ceiling of a day over all runs: reaching it suspends"},
 		{"lock_timeout", "duration", "how long a write waits for the lock (10s)"},
 		{"next_number", "count", "the first task number of a new state"},
-		{"language", "'en'|'ja'", "of the labels of flows: en (default) or ja; an answer may be given in both"},
+		{"language", "'en'|'ja'", "of the fixed texts of flows: en (default) or ja; an answer may be given in both"},
 		{"specs_dir", "text", "folder of the project that holds the documents of tasks, used in place (.tercet/specs)"},
 		{"retention", "'off'|age|form:retention", "which runs gc keeps: their age (30d), or age and size"},
 		{"notify", "text|[text]", "program and arguments that get a JSON line when a gate opens or a run ends"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/internal/style"
 )
 
@@ -14,7 +15,8 @@ import (
 type Style struct {
 	style.Sheet
 
-	Link func(path string) string // the address of a file of the project, empty: it has none; nil: no links
+	Language string                   // of the fixed texts of flows
+	Link     func(path string) string // the address of a file of the project, empty: it has none; nil: no links
 }
 
 // mark is the sign that a line begins with.
@@ -65,14 +67,19 @@ type line struct {
 	end   string // behind that
 	notes []string
 	whole bool // broken between words, not cut
+	// with makes the text a fixed one of flows: its places, each with what stands there. Nil: it is none.
+	with []string
 }
 
 // draw gives the line at most so wide.
 func (l line) draw(width int, now time.Time, s Style) string {
+	if l.with != nil {
+		l.text = phrase.In(s.Language, l.text, l.with...)
+	}
 	width, l.text = max(width, leastWide), s.Text(l.text)
 	lead := strings.Repeat("  ", min(l.in, mostIn, width/6))
 	if l.whole {
-		return style.Wrap(lead+l.text, width)
+		return style.Wrap(lead+l.text+s.Text(l.end), width)
 	}
 	sign, look := "", marks[l.mark].look
 	switch {

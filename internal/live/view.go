@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +70,7 @@ type node struct {
 	span
 	work
 	pass
+	phase
 	headed int // the terminal on which its head was told, from 1
 }
 
@@ -94,6 +96,13 @@ type pass struct {
 	took       []time.Duration
 }
 
+// phase is the one of a flow that a step is; 0: it is none.
+type phase struct {
+	Phase  int    `json:"phase"`
+	Phases int    `json:"phases"`
+	Agent  string `json:"agent"`
+}
+
 // Changed is a file that a commit changed, with its lines.
 type Changed struct {
 	Path    string `json:"path"`
@@ -103,10 +112,7 @@ type Changed struct {
 
 // facts are the attributes of events that are drawn.
 type facts struct {
-	Number    int                `json:"number"`
-	Of        int                `json:"of"`
-	Steps     int                `json:"steps"`
-	Abreast   bool               `json:"abreast"`
+	count
 	Issues    []formats.Issue    `json:"issues"`
 	Tokens    int64              `json:"tokens"`
 	Cost      float64            `json:"cost_usd"`
@@ -115,6 +121,15 @@ type facts struct {
 	Artifacts []formats.Artifact `json:"artifacts"`
 	Changed   []Changed          `json:"changed"`
 	act
+	phase
+}
+
+// count is which pass or round begins, of how many.
+type count struct {
+	Number  int  `json:"number"`
+	Of      int  `json:"of"`
+	Steps   int  `json:"steps"`
+	Abreast bool `json:"abreast"`
 }
 
 // act is what an agent does with a tool.
@@ -153,7 +168,7 @@ func (v *View) Apply(e trace.Event) {
 		}
 	case trace.Step:
 		if e.Outcome == "" {
-			v.started(r.at(place), e)
+			v.started(r.at(place), e, f.phase)
 		} else {
 			v.finished(r.at(place), e, f)
 		}
@@ -280,12 +295,47 @@ func (n *node) stop(at time.Time) {
 }
 
 // started takes in that a step began, for the first time or once more.
-func (v *View) started(n *node, e trace.Event) {
+func (v *View) started(n *node, e trace.Event, p phase) {
 	for _, one := range n.below {
 		n.run.forget(one)
 	}
-	*n = node{run: n.run, up: n.up, place: n.place, name: said(e.Name), span: span{began: e.Time}}
+	*n = node{run: n.run, up: n.up, place: n.place, name: said(e.Name), span: span{began: e.Time}, phase: p}
 	v.heads(n, false)
+	if p.Phase > 0 {
+		v.news = append(v.news, line{
+			in: n.depth(), mark: markHead, text: "Phase {N}/{M}: launching {agent}",
+			with: append(p.places(), "{M}", strconv.Itoa(p.Phases)),
+		})
+	}
+}
+
+// places are what the fixed texts of a phase are filled in with.
+func (p phase) places() []string {
+	return []string{"{N}", strconv.Itoa(p.Phase), "{agent}", said(p.Agent)}
+}
+
+// complete tells what a phase came to.
+func (n *node) complete(e trace.Event, made []formats.Artifact) (out []line) {
+	if n.Phase == 0 || !n.outcome.Passes() {
+		return nil
+	}
+	tell := func(text, end string, with ...string) {
+		l := n.remark(text)
+		l.end, l.with = end, append([]string{}, with...)
+		out = append(out, l)
+	}
+	tell("Phase {N} complete: {agent}", "", n.places()...)
+	var files []string
+	for _, a := range made[:min(len(made), mostBelow)] {
+		files = append(files, said(a.Path))
+	}
+	if files != nil {
+		tell("Generated artifacts", ": "+strings.Join(files, ", "))
+	}
+	if e.Message != "" {
+		tell("Summary", ": "+said(e.Message))
+	}
+	return out
 }
 
 // finished takes in that a step ended.
@@ -303,6 +353,7 @@ func (v *View) finished(n *node, e trace.Event, f facts) {
 	}
 	v.heads(n, true)
 	v.news = append(append(v.news, n.line(time.Time{})), n.complaints()...)
+	v.news = append(v.news, n.complete(e, f.Artifacts)...)
 	if !n.outcome.Passes() {
 		for _, i := range n.issues {
 			v.told = append(v.told, issue(i))

@@ -74,6 +74,43 @@ func (t tape) ended() tape {
 	return t
 }
 
+// TestPhases: what a flow shows when a phase begins and ends, in both languages; one that fails is not complete.
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	var events tape
+	events.at(0, trace.Run, "", "/ship", "", nil)
+	events.at(0, trace.Step, "spec", "Delegate to spec-designer", "", attrs{"phase": 1, "phases": 3, "agent": "spec-designer"})
+	events.at(2, trace.Step, "spec", "Delegate to spec-designer", "approved", attrs{"artifacts": []formats.Artifact{
+		{Type: "documentation", Path: "docs/SPEC.md"}, {Type: "documentation", Path: "docs/UI_SPEC\x1b.md"},
+	}}).Message = "three requirements"
+	events.at(3, trace.Step, "code", "Delegate to developer", "", attrs{"phase": 2, "phases": 2, "agent": "developer"})
+	events.at(5, trace.Step, "code", "Delegate to developer", "failed", nil).Message = "no compiler"
+	events.at(6, trace.Step, "save", "Delegate to git-workflow-manager", "", nil)
+	events.at(8, trace.Step, "save", "Delegate to git-workflow-manager", "completed", nil).Message = "committed"
+	for language, want := range map[string][]string{
+		"en": {
+			"  ▶ Phase 1/3: launching spec-designer", "  ✓ Delegate to spec-designer  2.0s", "    Phase 1 complete: spec-designer",
+			"    Generated artifacts: docs/SPEC.md,", "    docs/UI_SPEC<U+001B>.md", "    Summary: three requirements",
+			"  ▶ Phase 2/2: launching developer", "  ✗ Delegate to developer: failed  2.0s", "  ✓ Delegate to git-workflow-manager  2.0s",
+		},
+		"ja": {
+			"  ▶ Phase 1/3: spec-designer を起動します", "  ✓ Delegate to spec-designer  2.0s", "    Phase 1 完了: spec-designer",
+			"    生成された成果物: docs/SPEC.md,", "    docs/UI_SPEC<U+001B>.md", "    内容サマリー: three requirements",
+			"  ▶ Phase 2/2: developer を起動します", "  ✗ Delegate to developer: failed  2.0s", "  ✓ Delegate to git-workflow-manager  2.0s",
+		},
+	} {
+		var v live.View
+		var got []string
+		for _, e := range events {
+			v.Apply(e)
+			got = append(got, v.News(44, live.Style{Sheet: fancy.Sheet, Language: language})...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("in %s\n%s, want\n%s", language, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
 func shown(events tape, width int, now time.Time, s live.Style) string {
 	var v live.View
 	for _, e := range events {

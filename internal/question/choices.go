@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/internal/plain"
 )
 
@@ -25,7 +26,10 @@ func Of(choices []formats.Choice, language string) Set {
 	var s Set
 	taken := reserved
 	for _, c := range choices {
-		word := Shown(c.Label, language)
+		word := phrase.In(language, c.Label)
+		if c.Recommended {
+			word += " " + phrase.In(language, "(recommended)")
+		}
 		key := strings.IndexFunc(word, func(r rune) bool {
 			return r < unicode.MaxASCII && unicode.IsLetter(r) && !strings.ContainsRune(taken, unicode.ToLower(r))
 		})
@@ -89,7 +93,7 @@ func (s Set) find(typed string) (string, bool) {
 	}
 	named := func(fits func(label string) bool) (found []string) {
 		for _, l := range s.labels {
-			if fits(folded(l)) || fits(folded(Shown(l, Japanese))) {
+			if fits(folded(l)) || fits(folded(phrase.In(phrase.Japanese, l))) {
 				found = append(found, l)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/style"
 )
@@ -68,6 +69,9 @@ type asking struct {
 // document come back to the question.
 func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, error) {
 	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices, p.Language), note: m.Note, text: m.Note}
+	if g.Flow {
+		a.say(phrase.In(p.Language, "Confirmation needed"))
+	}
 	for _, s := range g.Show {
 		a.show(plain.Text(strings.TrimRight(s, "\n")))
 	}
@@ -85,7 +89,7 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 		case ok && a.changed(ctx):
 			a.say("the diff has changed since you looked at it: d shows it as it is now")
 		case ok && a.gate.Lacks(label, a.note+note):
-			word := plain.Line(Shown(label, a.Language))
+			word := plain.Line(phrase.In(a.Language, label))
 			a.say(fmt.Sprintf("'%s' needs a note: type it behind a colon, as in '%s: what to do'", word, word))
 		case ok:
 			return Answer{Label: label, Note: strings.Trim(a.note+"\n"+note, "\n")}, nil

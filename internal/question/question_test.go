@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/internal/phrase"
 	"tercet/internal/question"
 )
 
@@ -45,7 +46,7 @@ func TestAnswers(t *testing.T) {
 	ja := question.Of([]formats.Choice{
 		{Label: "Approve and start"}, {Label: "Request modification"}, {Label: "Approve and continue"},
 		{Label: "Change to Major"}, {Label: "Change to Minor"}, {Label: "Ship it"},
-	}, question.Japanese)
+	}, phrase.Japanese)
 	if got, want := ja.String(), "[1] 承認して開始  [2] 修正を指示  [3] 承認して続行  [M]ajor に変更  M[i]nor に変更  [S]hip it"; got != want {
 		t.Errorf("in Japanese the choices are %s, want %s", got, want)
 	}

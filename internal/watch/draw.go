@@ -9,6 +9,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/question"
 	"tercet/internal/style"
@@ -273,7 +274,7 @@ func (m *model) question(r row, columns int) []string {
 	}
 	if until := g.Until(); !until.IsZero() {
 		left := journal.Age(max(0, until.Sub(m.do.Desk.Clock.Now())))
-		out = append(out, plain.Line("takes '"+question.Shown(g.Timeout.Choose, m.do.Language)+"' in "+left))
+		out = append(out, plain.Line("takes '"+phrase.In(m.do.Language, g.Timeout.Choose)+"' in "+left))
 	}
 	if !m.seen.focus {
 		out = append(out, "g or Enter, then a key of it answers")
@@ -304,7 +305,7 @@ func (m *model) bottom() []string {
 		if told == "" && t.what == answers {
 			told = "Enter answers, Esc leaves"
 			if label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(t.input.Value()); ok {
-				if told = "Enter answers '" + plain.Line(question.Shown(label, m.do.Language)) + "'"; note != "" {
+				if told = "Enter answers '" + plain.Line(phrase.In(m.do.Language, label)) + "'"; note != "" {
 					told += " with a note"
 				}
 				told += " to: " + plain.Line(t.gate.Question)

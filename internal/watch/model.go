@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/live"
+	"tercet/internal/phrase"
 	"tercet/internal/plain"
 	"tercet/internal/question"
 )
@@ -377,11 +378,11 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 			return nil
 		}
 		if t.gate.Lacks(label, note) {
-			word := plain.Line(question.Shown(label, m.do.Language))
+			word := plain.Line(phrase.In(m.do.Language, label))
 			m.told = told{"'" + word + "' needs a note: type it behind a colon", true}
 			return nil
 		}
-		m.typed, m.told = nil, told{text: "answers " + plain.Line(question.Shown(label, m.do.Language))}
+		m.typed, m.told = nil, told{text: "answers " + plain.Line(phrase.In(m.do.Language, label))}
 		return m.do.answer(t.run, t.gate, label, note)
 	case cancels:
 		yes, ok := question.Yes(text)

@@ -31,7 +31,7 @@ type Config struct {
 	Name  string        // of the project
 	Desk  *control.Desk // what it tells is shown on the screen meanwhile
 	Sheet style.Sheet
-	// Language is that in which the labels of flows are shown.
+	// Language is that in which the fixed texts of flows are shown.
 	Language string
 	Link     func(file string) string // the address of a file of the project; nil: no links
 
@@ -57,7 +57,7 @@ const (
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &deeds{Config: c, ctx: ctx, feed: newFeed(c)}
-	m := newModel(d, live.Style{Sheet: c.Sheet, Link: c.Link})
+	m := newModel(d, live.Style{Sheet: c.Sheet, Link: c.Link, Language: c.Language})
 	profile := colorprofile.ASCII
 	if c.Sheet.Colour {
 		profile = colorprofile.ANSI256

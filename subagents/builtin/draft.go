@@ -17,6 +17,7 @@ import (
 	"tercet/internal/lazy"
 	"tercet/internal/md"
 	"tercet/internal/nearest"
+	"tercet/internal/phrase"
 )
 
 // draft fills the template of a deliverable from the documents of the project. A placeholder without a source says so
@@ -102,9 +103,6 @@ var (
 	versionMarker = lazy.Regexp(`<!--[ \t]*template_version:[ \t]*(\d+)\.(\d+)[^\n]*-->`)
 )
 
-// notAvailable is the note where a source is missing.
-var notAvailable = map[string]string{"en": "Not available: %s", "ja": "情報なし: %s"}
-
 func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.Return, error) {
 	doc, _ := md.ParseUpTo([]byte(t.text), formats.MaxDocument)
 	if list := unknownPlaces(doc, t.name); list != nil {
@@ -141,11 +139,7 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 		if chapter := chapterOf(doc, found); !slices.Contains(skipped, chapter) {
 			skipped = append(skipped, chapter)
 		}
-		note := notAvailable[t.lang]
-		if note == "" {
-			note = notAvailable["en"]
-		}
-		return fmt.Sprintf(note, from[0])
+		return phrase.In(t.lang, "Not available: {source}", "{source}", from[0])
 	}), "\n")
 	ret.Fields["SKIPPED_SECTIONS"] = formats.Values(skipped)
 	ret.Summary = fmt.Sprintf("%s filled, %s without a source", t.name, formats.Count(len(skipped), "chapter"))

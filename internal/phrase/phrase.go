@@ -1,11 +1,30 @@
-package question
+// Package phrase has the fixed texts of flows in the languages they are shown in.
+package phrase
 
-// Japanese is the language, beside English, in which the labels of the flows are shown.
-const Japanese = "ja"
+import (
+	"iter"
+	"maps"
+	"strings"
+)
 
-// japanese has the label of each choice of the flows, and of the choices that tercet itself offers in a run. The names
-// of tiers are not in it. The journal and expressions hold the English label whatever the language.
-var japanese = map[string]string{
+// The languages there are.
+const (
+	English  = "en"
+	Japanese = "ja"
+)
+
+// texts has the Japanese of each text by its English: what a command with tiers shows of its phases, the label of
+// each choice of the flows, and of the choices that tercet itself offers in a run. Names of tiers are not translated.
+// Journals and expressions hold the English whatever the language.
+var texts = map[string]string{
+	"Phase {N}/{M}: launching {agent}": "Phase {N}/{M}: {agent} を起動します",
+	"Phase {N} complete: {agent}":      "Phase {N} 完了: {agent}",
+	"Generated artifacts":              "生成された成果物",
+	"Summary":                          "内容サマリー",
+	"Confirmation needed":              "確認事項があります",
+	"(recommended)":                    "(推奨)",
+	"Not available: {source}":          "情報なし: {source}",
+
 	"accept": "受け入れる", "again": "もう一度",
 	"approve": "承認", "discard": "破棄", "keep": "残す",
 	"reject": "却下", "resume": "再開", "retry": "再試行", "retry with feedback": "指摘を付けて再試行", "skip": "スキップ",
@@ -62,10 +81,14 @@ var japanese = map[string]string{
 	"Take it over":               "引き継ぐ",
 }
 
-// Shown is a label as a person reads it in a language. One that the flows do not have stays as it is.
-func Shown(label, language string) string {
-	if word := japanese[label]; word != "" && language == Japanese {
-		return word
+// All yields each text in English and in Japanese.
+func All() iter.Seq2[string, string] { return maps.All(texts) }
+
+// In gives a text in a language; one that the table does not have stays as it is. With are its {places}, each with what
+// stands there.
+func In(language, english string, with ...string) string {
+	if text := texts[english]; text != "" && language == Japanese {
+		english = text
 	}
-	return label
+	return strings.NewReplacer(with...).Replace(english)
 }

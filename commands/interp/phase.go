@@ -1,0 +1,146 @@
+package interp
+
+import (
+	"slices"
+	"strings"
+
+	"tercet/commands/compile"
+	"tercet/commands/syntax"
+	"tercet/formats"
+	"tercet/internal/query"
+	"tercet/internal/trace"
+)
+
+// A command with tiers has phases: each step of its sequence that has a worker do something, itself or in a loop or in
+// parallel. A loop that picks its worker for each element is as many phases as it has elements.
+
+// tellPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
+func tellPhase(s step, e *trace.Event) {
+	if s.prog.Tiers == nil || s.cfg.Prefix != "" || s.Host != "" || s.after || s.dry.on || s.old {
+		return
+	}
+	unsure := []string{"$state", "$run", "$board"} // what asks the journal, or may be another at each step
+	names, picks := s.workers(s.Step)
+	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
+		vague := func(p syntax.Part) bool { return p.Expr != nil && !s.sure(p.Expr, unsure) }
+		one, err := (*compile.Call)(nil), error(nil)
+		if slices.ContainsFunc(a.Pick.Parts, vague) {
+			return
+		} else if one, err = s.pick(a.Pick); err != nil {
+			return // the step says so itself
+		}
+		names, picks = []string{one.Agent}, false
+	}
+	if len(names) == 0 || picks {
+		return
+	}
+	top, inside := s.root, s.scope != s.root
+	id, _, _ := strings.Cut(s.path, "[")
+	at := holder(top.list, id)
+	if at < 0 {
+		return
+	}
+	if _, picks := s.workers(top.list[at]); inside && !picks {
+		return // it is part of a phase
+	}
+	defer s.hear(nil)()
+	unsure = top.unsure(top.list, unsure)
+	tiers := []string{as[string](query.Normalize(s.variable("$tier")))}
+	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
+		tiers = s.prog.Tiers
+	}
+	nth, of := 0, 0
+	for _, tier := range tiers {
+		if n, all := top.phases(top.list, id, tier, unsure); all > of {
+			nth, of = n, all
+		}
+	}
+	if i, ok := number(query.Normalize(s.variable("$index"))); ok && inside {
+		nth += i
+	}
+	e.Attrs = map[string]any{"phase": nth, "phases": of, "agent": strings.Join(names, ", ")}
+}
+
+// phases counts those that were, are or may yet be, and tells which one is the step's.
+func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
+	for _, one := range list {
+		names, picks := sc.workers(one)
+		here := within(one, id) != nil
+		if len(names) == 0 || !here && !sc.ahead(one, tier, unsure) {
+			continue
+		}
+		if isGroup(one) {
+			n, all := sc.phases(one.Body, id, tier, unsure)
+			if n > 0 {
+				number = of + n
+			}
+			of += all
+			continue
+		}
+		if here {
+			number = of + 1
+		}
+		of++
+		if a, ok := one.Action.(*syntax.Foreach); ok && picks && sc.sure(a.In, unsure) {
+			if v, err := sc.compute(a.In, nil); err == nil {
+				of += max(1, len(as[[]any](query.Normalize(v)))) - 1
+			}
+		}
+	}
+	return number, of
+}
+
+// ahead tells whether a step was done or may yet be: only a condition that is known by now rules it out.
+func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
+	was := sc.shown(s.ID.Text) // of one that was left out it has nothing but the status
+	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
+		return true
+	}
+	if info := sc.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
+		return false
+	}
+	if s.When == nil || !sc.sure(s.When, unsure) {
+		return true
+	}
+	v, err := sc.compute(s.When, nil)
+	return err != nil || query.Truth(v)
+}
+
+// sure tells whether an expression gives by now what it will give when its step is reached.
+func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
+	reads := sc.prog.Reads(e)
+	return !reads.AllSteps && !slices.ContainsFunc(reads.Steps, func(id string) bool { return sc.results[id] == nil }) &&
+		!slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(unsure, name) })
+}
+
+// unsure adds the variables that a step gives another value which is still to be done.
+func (sc *scope) unsure(list []*syntax.Step, names []string) []string {
+	for _, one := range list {
+		a, ok := one.Action.(*syntax.Set)
+		if ok && sc.results[one.ID.Text] == nil && sc.ahead(one, "", names) {
+			for _, v := range a.Values {
+				names = append(names, "$"+v.Name.Text)
+			}
+		}
+		names = sc.unsure(one.Body, names)
+	}
+	return names
+}
+
+// workers are the subagents that a step calls or that stand in it, but for built-in ones; picks tells that an
+// expression names one of them when it is called.
+func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
+	if call := r.prog.Info(s).Call; call != nil {
+		for _, one := range append([]*compile.Call{call}, call.Among...) {
+			if one.Agent != "" && !one.Info.Builtin && !slices.Contains(names, one.Agent) {
+				names = append(names, one.Agent)
+			}
+		}
+		picks = call.Among != nil && names != nil
+	}
+	for _, inner := range s.Body {
+		more, also := r.workers(inner)
+		names, picks = append(names, more...), picks || also
+	}
+	return names, picks
+}
