@@ -300,7 +300,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 		shape := func(w *world) {
 			r := newFlowRun(t, test, infos)
 			r.docs = documents
-			w.cfg.Docs, w.cfg.AutoApprove, w.answer = r.cfg.Docs, true, r.answer
+			w.cfg.Docs, w.cfg.AutoApprove, w.answer, w.cfg.RepoState = r.cfg.Docs, true, r.answer, r.cfg.RepoState
 			w.agents[compile.GitWorkflow] = r.agents[compile.GitWorkflow]
 			for name := range test.Returns {
 				w.agents[name] = func(ctx context.Context, req formats.Request) (formats.Return, error) {
