@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,7 +93,15 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 		args = slices.Insert(args, 2, "--force")
 	}
 	_, _, err := r.touch(ctx, call{args: args})
-	return err
+	if err == nil || !strings.Contains(err.Error(), "failed to delete") {
+		return err
+	}
+	// Git forgets a working tree also when another process wrote into it meanwhile, such as the git of a killed run.
+	list, lerr := r.Worktrees(ctx)
+	if lerr != nil || slices.ContainsFunc(list, func(w Worktree) bool { return w.Path == path }) {
+		return err
+	}
+	return os.RemoveAll(path)
 }
 
 // WorktreePrune forgets working trees whose folders are gone.

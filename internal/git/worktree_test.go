@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -157,5 +159,35 @@ func TestWorktreeBesideAnother(t *testing.T) {
 	}
 	if list, err := r.Worktrees(t.Context()); err != nil || len(list) != 2 || list[1].Branch != "work" {
 		t.Errorf("Worktrees = %v, %v", list, err)
+	}
+}
+
+// TestWorktreeFillsUpAgain: a process writes into a working tree while git removes it.
+func TestWorktreeFillsUpAgain(t *testing.T) {
+	t.Parallel()
+	r, bin := fresh(t), t.TempDir()
+	write(t, r.Dir, "a.txt", "a")
+	raw(t, r.Dir, "add", ".")
+	raw(t, r.Dir, "commit", "-qm", "first")
+	tree := filepath.Join(r.Dir, "tree")
+	raw(t, r.Dir, "worktree", "add", "-q", tree)
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\n" + real + " \"$@\" || exit $?\ncase \" $* \" in\n*' worktree remove '*)\n" +
+		"mkdir " + tree + "\necho x >" + tree + "/new\necho \"error: failed to delete '" + tree + "': Directory not empty\" >&2\nexit 255;;\nesac\n"
+	syscall.ForkLock.RLock() // a child of another test that began now would hold it open, and it could not be run
+	err = os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Starter = starter(t, "PATH="+bin+":"+os.Getenv("PATH"))
+	if err := r.WorktreeRemove(t.Context(), tree); err != nil {
+		t.Errorf("WorktreeRemove = %v, want the folder removed", err)
+	}
+	if _, err := os.Stat(tree); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat = %v, want it gone", err)
 	}
 }
