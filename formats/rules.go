@@ -145,7 +145,7 @@ func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, e
 		if err != nil {
 			return nil, err
 		}
-		d, _ := ParseDocument(ProfileRules, name, src)
+		d, _ := ParseDocument(ProfileRules, name, src) //nolint:errcheck // a value that is not as it has to be is null
 		return d.Values, nil
 	}
 	return nil, nil

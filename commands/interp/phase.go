@@ -23,10 +23,11 @@ func tellPhase(s step, e *trace.Event) {
 	names, picks := s.workers(s.Step)
 	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
 		vague := func(p syntax.Part) bool { return p.Expr != nil && !s.sure(p.Expr, unsure) }
-		one, err := (*compile.Call)(nil), error(nil)
 		if slices.ContainsFunc(a.Pick.Parts, vague) {
 			return
-		} else if one, err = s.pick(a.Pick); err != nil {
+		}
+		one, err := s.pick(a.Pick)
+		if err != nil {
 			return // the step says so itself
 		}
 		names, picks = []string{one.Agent}, false

@@ -14,8 +14,10 @@ func Schema() (map[string]any, error) { return strict.Schema("config", rules, ta
 // The loader reads each key by its name; what a value may be stands with it, and here for editors.
 var tables = []strict.Table{
 	{Name: "config", Unknown: "unknown key %q", Keys: []strict.Key{
-		{"runner", "text",
-			"the runner of subagents: offline (default), claude, codex, opencode, gemini, copilot, auto or one of acp"},
+		{
+			"runner", "text",
+			"the runner of subagents: offline (default), claude, codex, opencode, gemini, copilot, auto or one of acp",
+		},
 		{"model", "text|{text}", "the name of a model for every runner, or a map from runner to model"},
 		{"aliases", "{text}", "slash name to slash name"},
 		{"prefer", "{text}", "slash name to the scope whose command has it, tercet or project for instance"},

@@ -1,4 +1,4 @@
-package journal
+package journal_test
 
 import (
 	"os"
@@ -6,26 +6,30 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/journal"
 )
 
 // counted counts how often a journal is made durable.
 type counted struct {
-	disk
+	journal.Disk
 	syncs int
 }
 
-func (c *counted) Sync() error { c.syncs++; return c.disk.Sync() }
+func (c *counted) Sync() error { c.syncs++; return c.Disk.Sync() }
 
 // TestOnlyWhatHasHappenedIsSynced: of a delegation's entries its start, what is reserved for it, and its result wait for
 // the disk; decisions ride along.
 func TestOnlyWhatHasHappenedIsSynced(t *testing.T) {
 	t.Parallel()
-	w := New(func() (*os.Root, error) { return os.OpenRoot(t.TempDir()) }, Options{Clock: time.Now, Sync: true})
+	w := journal.New(func() (*os.Root, error) { return os.OpenRoot(t.TempDir()) }, journal.Options{Clock: time.Now, Sync: true})
 	if err := w.Append(t.Context(), formats.Entry{Type: formats.EntryRunStarted}); err != nil {
 		t.Fatal(err)
 	}
-	file := &counted{disk: w.file}
-	w.file = file
+	file := new(counted)
+	w.Watch(func(d journal.Disk) journal.Disk {
+		file.Disk = d
+		return file
+	})
 	for _, kind := range []formats.EntryType{
 		formats.EntryLoopEntered, formats.EntryStepScheduled, formats.EntryDelegationStarted, formats.EntryBudgetReserved,
 		formats.EntryDelegationResult, formats.EntryStepFinished,

@@ -44,8 +44,12 @@ func TestAnswers(t *testing.T) {
 	own := set("retry", "retry with a note", "skip", "stop")
 	flow := set("Approve and start", "Request modification", "Abort")
 	ja := question.Of([]formats.Choice{
-		{Label: "Approve and start"}, {Label: "Request modification"}, {Label: "Approve and continue"},
-		{Label: "Change to Major"}, {Label: "Change to Minor"}, {Label: "Ship it"},
+		{Label: "Approve and start"},
+		{Label: "Request modification"},
+		{Label: "Approve and continue"},
+		{Label: "Change to Major"},
+		{Label: "Change to Minor"},
+		{Label: "Ship it"},
 	}, phrase.Japanese)
 	if got, want := ja.String(), "[1] 承認して開始  [2] 修正を指示  [3] 承認して続行  [M]ajor に変更  M[i]nor に変更  [S]hip it"; got != want {
 		t.Errorf("in Japanese the choices are %s, want %s", got, want)
