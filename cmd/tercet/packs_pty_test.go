@@ -74,13 +74,13 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 		s.keys(answer)
 		if strings.HasPrefix(answer, "reject") { // it is blocked, and that is asked about
 			s.wait("the command was not approved: not")
-			s.wait("[s]top")
-			s.keys("s\r")
+			s.wait("A[b]ort")
+			s.keys("b\r")
 		}
 		s.ends()
 		return s.text.String()
 	}
-	if got := ask("reject: not that one\r"); !strings.Contains(got, `"blocked"`) || !exists(kept) {
+	if got := ask("reject: not that one\r"); !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
 		t.Errorf("refused, it returns\n%s", got)
 	}
 	if got := ask("run\r"); !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
