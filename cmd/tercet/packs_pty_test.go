@@ -66,7 +66,7 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("pack add: %v\n%s", err, out)
 	}
-	ask := func(answer string) string {
+	ask := func(answer, last string) string {
 		s := onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1"}, "--yes", "--json", "/agent", "flows:sandbox-runner",
 			"--input", "command=rm -rf *", "--input", "tier=Patch")
 		s.wait("required destructive_fs: rm: deletes the whole project")
@@ -78,12 +78,12 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 			s.keys("b\r")
 		}
 		s.ends()
-		return s.text.String()
+		return s.shown(last)
 	}
-	if got := ask("reject: not that one\r"); !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
+	if got := ask("reject: not that one\r", `"REJECTED"`); !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
 		t.Errorf("refused, it returns\n%s", got)
 	}
-	if got := ask("run\r"); !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
+	if got := ask("run\r", "ann let it run without a sandbox"); !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
 		!strings.Contains(got, "ann let it run without a sandbox") || exists(kept) {
 		t.Errorf("allowed, it returns\n%s", got)
 	}
