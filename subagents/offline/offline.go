@@ -92,7 +92,7 @@ type Nobody struct {
 // Run fails with TOOL_UNAVAILABLE.
 func (n Nobody) Run(context.Context, formats.Request) (formats.Return, error) {
 	return formats.Failed(formats.Fail(formats.CodeToolUnavailable, "choose an agent CLI with --runner or in config.yaml",
-		"the offline runner has no %s", n.Role)), nil
+		"the offline runner cannot do the work of a %s: that needs an agent CLI", n.Role)), nil
 }
 
 // taskOf gives the task of a request: the bound one, else the input of that name.

@@ -250,7 +250,7 @@ func TestForGivesAWorkerPerRole(t *testing.T) {
 	}
 	ret, err := offline.Workers{}.For(formats.AgentInfo{Role: formats.RoleWriter}).Run(t.Context(), formats.Request{})
 	if err != nil || ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeToolUnavailable ||
-		ret.Errors[0].Message != "the offline runner has no writer" {
+		ret.Errors[0].Message != "the offline runner cannot do the work of a writer: that needs an agent CLI" {
 		t.Errorf("a writer = %+v, %v, want failed TOOL_UNAVAILABLE", ret, err)
 	}
 }

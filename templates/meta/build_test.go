@@ -340,7 +340,7 @@ func TestWarnings(t *testing.T) {
 	ret := b.run(t, request("plan", "sequential", "reseacher,architect,architect", "p"))
 	want := []string{
 		"subagent reseacher is new; was researcher meant?",
-		"the offline runner has no utility: for architect the command needs another runner",
+		"the offline runner cannot do the work of a utility: architect needs an agent CLI",
 		"/plan now hides the command in library/plan.md",
 	}
 	if diff := cmp.Diff(want, ret.Warnings); diff != "" {

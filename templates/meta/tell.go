@@ -122,7 +122,7 @@ func (b *Builder) notes(d *draft) []string {
 	for i, info := range d.Agents {
 		runs := templates.Offline(info) || len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
 		if !runs && slices.Index(d.agents, info.Name) == i {
-			out = append(out, fmt.Sprintf("the offline runner has no %s: for %s the command needs another runner", info.Role,
+			out = append(out, fmt.Sprintf("the offline runner cannot do the work of a %s: %s needs an agent CLI", info.Role,
 				info.Name))
 		}
 	}
