@@ -113,7 +113,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	return nil
 }
 
-// Close closes the journal. Entries are on the disk before, so its error loses nothing.
+// Close closes the journal. All that has happened is on the disk before, so its error loses nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
