@@ -1,9 +1,9 @@
 // Package journal keeps the record of a run: what was decided, asked, delegated and answered, one line of JSON each.
 //
-// Promise: when Append returns nil, the entry is written after all entries before it. One that says what has happened is
-// then on the disk; what a run only decides gets there with the next entry. Each line carries its number, the hash of
-// the line before and its own. Read cuts a last line that a crash has torn; damage anywhere else is an error with its
-// line. Values that look like secrets are masked before they are written.
+// Promise: when Append returns nil, the entry is written after all entries before it. One that says what has happened
+// is on the disk then; what a run only decides gets there with the next entry. Each line carries its number, the hash
+// of the line before and its own. Read cuts a last line that a crash has torn; damage anywhere else is an error with
+// its line. Values that look like secrets are masked before they are written.
 //
 // It will not decide what to do next, lock, or write anything but the journal of one run.
 //
