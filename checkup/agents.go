@@ -7,8 +7,8 @@ import (
 	"tercet/formats"
 )
 
-// Unfollowed tells once, for all agents of other tools, that not all they ask for is followed. Of gives those wishes of
-// a subagent, a line each.
+// Unfollowed is one line for all agents of other tools: some of their settings are not followed. Of gives the settings
+// of one subagent that are not followed, one a line.
 func Unfollowed(names []string, of func(name string) []string) []Finding {
 	var found []string
 	hooks := ""

@@ -1,9 +1,9 @@
-// Package checkup says what of an installation and of a workspace works, what is missing and what to do about it.
+// Package checkup checks an installation and a workspace: what works, what is missing, and what to do about it.
 //
-// Promise: before a project is trusted no program is started, and nothing is written into it. Programs are asked at the
-// same time, each for a bounded time.
+// Promise: in a project without trust it starts no process and writes nothing. It asks installed programs for their
+// versions in parallel, each for a bounded time.
 //
-// It will not mend anything, print, or decide where a program may start.
+// It will not repair anything, print, or decide which processes may start.
 //
-// Concurrency: one goroutine looks.
+// Concurrency: a Workspace and a Programs belong to one goroutine each.
 package checkup

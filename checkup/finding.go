@@ -1,17 +1,17 @@
 package checkup
 
-// Grade says how something is.
+// Grade is how serious a finding is.
 type Grade string
 
 // The grades.
 const (
 	Fine    Grade = "ok"
-	Warning Grade = "warn" // it can be done without
+	Warning Grade = "warn" // works without it
 	Failure Grade = "fail"
-	Skipped Grade = "skip" // it was not looked at, or need not be there
+	Skipped Grade = "skip" // not checked, or not needed here
 )
 
-// Finding is what was found about one thing, and what to do about it.
+// Finding is the result of one check, and what to do about it.
 type Finding struct {
 	Name   string `json:"name"`
 	Grade  Grade  `json:"grade"`

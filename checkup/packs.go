@@ -11,7 +11,7 @@ import (
 	"tercet/packs"
 )
 
-// Packs tells how the packs of a workspace stand; shipped are the versions of those that tercet brings along.
+// Packs reports the packs of a workspace. shipped maps the packs that come with tercet to their versions.
 func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	const name = "packs"
 	record, err := packs.Load(project)

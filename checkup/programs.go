@@ -21,21 +21,21 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// Programs looks at the programs that runs need. May is set by Look.
+// Programs checks the installed programs that runs need. Look sets May.
 type Programs struct {
 	Starter *proc.Starter
 	Gate    *trust.Gate
 	Keeper  *sandbox.Keeper
 	Config  *config.Config
-	Runner  string // that counts before the one of the configuration; empty: none
-	Dir     string // of the project
+	Runner  string // overrides the runner of the configuration; empty: no override
+	Dir     string // of the project, absolute
 	Speaker func(runner string) (agentcli.Speaker, bool, error)
-	// Model gives the model that is asked for on a runner, and by whom; empty: its own choice.
+	// Model gives the model requested for a runner, and who requested it; empty: the runner's own choice.
 	Model func(runner string) (model, from string)
-	May   bool // programs may start here
+	May   bool // whether processes may start here
 }
 
-// Look asks the programs at the same time: some are slow to begin.
+// Look asks all programs in parallel, because some start slowly.
 func (p *Programs) Look(ctx context.Context) []Finding {
 	trusted := p.trust()
 	asked := []func() Finding{

@@ -9,17 +9,17 @@ import (
 	"tercet/router"
 )
 
-// Tool is a folder or file of another tool with commands that run here.
+// Tool is a folder or file of another tool whose commands run here.
 type Tool struct {
 	Source   string   `json:"source"`
 	Dialect  string   `json:"dialect"`
 	Commands []string `json:"commands"` // without those that another file hides
-	Behind   []string `json:"behind"`   // those, by the names that reach them
-	Hides    []string `json:"hides"`    // files behind one of them: source/path
-	Advice   []string `json:"advice"`   // how to reach and to prefer the shipped commands among these
+	Behind   []string `json:"behind"`   // the hidden ones, by a name that still reaches them
+	Hides    []string `json:"hides"`    // files that a command of this tool hides: source/path
+	Advice   []string `json:"advice"`   // how to reach or prefer the shipped commands that this tool hides
 }
 
-// Tools lists what was found of other tools, by the names of their folders.
+// Tools lists the folders of other tools, sorted by name.
 func Tools(t *router.Table) []Tool {
 	out := []Tool{}
 	tool := func(e router.Entry) *Tool {
@@ -56,8 +56,8 @@ func Tools(t *router.Table) []Tool {
 	return out
 }
 
-// Agents tells which shipped workers the project has its own for, and those of the findings about agents of other tools
-// that are about names.
+// Agents reports the shipped workers that the project replaces, and the findings about the names of other tools'
+// agents.
 func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.Diagnostic) bool) (out []Finding) {
 	for _, text := range replaced {
 		out = append(out, fine("agents", text))
@@ -70,7 +70,7 @@ func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.
 	return out
 }
 
-// String is the tool as it is told in a line.
+// String is the tool in one line.
 func (t Tool) String() string {
 	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {

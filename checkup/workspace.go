@@ -17,22 +17,22 @@ import (
 	"tercet/subagents/past"
 )
 
-// Workspace looks at a workspace. It writes nothing but the lock.
+// Workspace checks a workspace. It writes nothing but the lock.
 type Workspace struct {
 	Root     *os.Root
 	Dir      string
 	Verify   func(ctx context.Context) ([]formats.Diagnostic, error)
 	Lockable func(ctx context.Context) error
 	Tasks    func(ctx context.Context) ([]formats.Task, error)
-	Alive    func(formats.Lease) bool // a process that holds a task
-	Keep     past.Keep                // which runs stay
+	Alive    func(formats.Lease) bool // whether the process of a lease still runs
+	Keep     past.Keep                // which runs gc keeps
 	Table    *router.Table
 	Library  *commands.Library
-	May      bool // programs may start here
-	Inside   bool // a run looks
+	May      bool // whether processes may start here
+	Inside   bool // tercet runs inside a run
 }
 
-// Look looks at everything.
+// Look runs all checks.
 func (w *Workspace) Look(ctx context.Context) []Finding {
 	list := []Finding{fine("workspace", w.Dir), w.state(ctx), w.lock(ctx), w.clock(), w.runs(ctx)}
 	return slices.Concat(list, w.leases(ctx), w.foreign())

@@ -12,19 +12,20 @@ import (
 	"tercet/internal/dialect"
 )
 
-// Entry names one command that can be routed to. Behind is the file that has its plain name, with its source in front;
-// empty: the name is the command's own.
+// Entry is one command that a line can name. Behind is set if another file hides this command's plain name: that file,
+// with its source in front.
 type Entry struct{ Name, File, Source, Behind string }
 
 // Catalog gives menus, descriptions and help texts, all made from the files' frontmatter.
 type Catalog struct {
 	Library *Library
 	Entries []Entry
-	// Find gives the command that a name leads to, in any of its spellings.
+	// Find gives the command for a name, in any of its spellings.
 	Find func(name string) (Entry, error)
 }
 
-// List describes every command that is not hidden, by name. A file that does not compile is listed with what is wrong.
+// List describes every command that is not hidden, sorted by name. An entry whose file does not compile carries the
+// error.
 func (c *Catalog) List() []formats.CommandInfo {
 	out := make([]formats.CommandInfo, 0, len(c.Entries))
 	for _, e := range c.Entries {
@@ -77,7 +78,7 @@ func (l *Library) describe(e Entry, src []byte) (*syntax.Front, string, error) {
 	return &prog.File.Front, argspec.Usage(e.Name, prog.Args), nil
 }
 
-// Text is the help of one command; `/name --help` shows the same.
+// Text is the help of one command, as in `/name --help`.
 func (c *Catalog) Text(name string) (string, error) {
 	e, err := c.Find(strings.TrimPrefix(name, "/"))
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *Catalog) Text(name string) (string, error) {
 	return c.TextOf(e)
 }
 
-// TextOf is the help of the command in a file, which another of the same name may hide.
+// TextOf is the help of the command in one file, also if another command of the same name hides it.
 func (c *Catalog) TextOf(e Entry) (string, error) {
 	prog, prompt, err := c.Library.Load(e.Source, e.File)
 	switch {

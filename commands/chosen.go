@@ -76,7 +76,7 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 	return err
 }
 
-// Settled is the program of a line as it would run: with the subagents that the line names. Nothing is asked.
+// Settled is the program of a line as it would run, with the subagents that the line names. It never asks the user.
 func (l *Library) Settled(ctx context.Context, name string, prog *compile.Program, values argspec.Values) (
 	*compile.Program, error,
 ) {

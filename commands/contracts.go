@@ -11,13 +11,13 @@ import (
 	"tercet/formats"
 )
 
-// Contracts is what command files are checked against: the subagents, and the schemas that lie in the project.
+// Contracts is what compile checks command files against: the subagents, and the JSON Schemas of the project.
 type Contracts struct {
 	compile.Env
 	Root *os.Root
 }
 
-// Schema reads a file of the project that holds a JSON Schema. No link leads out of the project.
+// Schema reads a JSON Schema of the project. It refuses links out of the project.
 func (c Contracts) Schema(name string) (data []byte, err error) {
 	name = filepath.FromSlash(name)
 	info, err := c.Root.Stat(name)
@@ -41,7 +41,7 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	return data, err
 }
 
-// ReadAll reads a file to its end and closes it. Of a larger one it gives a byte more than the most.
+// ReadAll reads a whole file and closes it. For a file above the limit it returns one byte more than the limit.
 func ReadAll(f io.ReadCloser, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	return data, errors.Join(err, f.Close())

@@ -1,5 +1,4 @@
-// Package commands is the façade of layer 2: it finds what a routed command needs, from its file to its run. It
-// promises that a command file is parsed, compiled and bound before anything happens, and that a line whose arguments
-// do not fit leaves no trace. It imports neither the state nor the subagents: what it may know of tasks, files and
-// agents comes in through small interfaces. A Library is safe for concurrent use.
+// Package commands is the entry to layer 2: it loads, checks and runs a routed command. It promises to parse, compile
+// and bind a command file before anything happens; a line with wrong arguments has no effect. It imports neither the
+// state nor the subagents: small interfaces supply tasks, files and contracts. A Library is safe for concurrent use.
 package commands

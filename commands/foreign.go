@@ -9,11 +9,11 @@ import (
 	"tercet/internal/dialect"
 )
 
-// CodeAlmost is the warning about a file of another tool that runs as a prompt, though it has steps.
+// CodeAlmost warns about a file of another tool that has steps, but runs as a prompt.
 const CodeAlmost = "W042"
 
-// Flow reads the steps of a command file of another tool; nil if it is a prompt. One that has sentences of the plain
-// form and is a prompt all the same gets a warning.
+// Flow reads the steps of another tool's command file; nil if the file is a prompt. A prompt that contains plain
+// sentences gets a warning.
 func Flow(c *dialect.Command) *syntax.File {
 	if c.Flow == "" {
 		return nil

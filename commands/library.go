@@ -20,35 +20,36 @@ import (
 //go:embed library/*.md
 var library embed.FS
 
-// Embedded is the library of command files that ships with the program; its root holds the files.
+// Embedded holds the command files inside the binary; its root holds the files.
 func Embedded() (fs.FS, error) { return fs.Sub(library, "library") }
 
-// MaxFile is the most bytes that a command file may have.
+// MaxFile bounds a command file, in bytes.
 const MaxFile = 256 << 10
 
-// Tasks answers whether a task is active, and whether it is in the archive.
+// Tasks reports whether a task is active, and whether it is in the archive.
 type Tasks interface {
 	HasTask(ctx context.Context, number int) (bool, error)
 	ArchivedTask(ctx context.Context, number int) (bool, error)
 }
 
-// Docs answers whether a path of the project root exists.
+// Docs reports whether a path of the project root exists.
 type Docs interface {
 	Exists(ctx context.Context, path string) (bool, error)
 }
 
-// Person is how the one who typed a line is asked and told.
+// Person is how commands talk to the user who typed a line.
 type Person struct {
-	// Begin is called once the arguments are bound, before anything runs; its error ends the line. Nil lets all begin.
+	// Begin is called after binding, before anything runs; its error ends the line. Nil lets every line begin.
 	Begin func(ctx context.Context, inv formats.Invocation) error
-	// Ask shows lines to the person and gives what is typed behind a prompt; its error ends the line. Nil asks nobody.
+	// Ask shows lines to the user and gives the text typed at a prompt; its error ends the line. Nil never asks.
 	Ask func(ctx context.Context, lines []string, prompt string) (string, error)
-	// Typed tells that a line which lacks something goes back to the person to type on, unless its command asks.
+	// Typed means that an incomplete line goes back to the user for editing, unless its command asks for the missing
+	// arguments.
 	Typed bool
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
-	// Inject runs the commands and reads the files that a prompt of another tool has marks for, after a person agreed, and
-	// gives the whole text. Nil leaves the marks as they are written.
+	// Inject runs the commands and reads the files that another tool's prompt embeds, after the user approved them, and
+	// gives the whole text. Nil leaves the marks as they are.
 	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
 }
 
@@ -59,23 +60,23 @@ type Library struct {
 	// Open reads a command file of a source, at most MaxFile bytes.
 	Open func(source, file string) ([]byte, error)
 	Env  compile.Env
-	// Tasks and Docs are nil where there is no workspace; arguments that need them are then refused.
+	// Tasks and Docs are nil without a workspace; then arguments that need them are refused.
 	Tasks Tasks
 	Docs  Docs
-	// Config gives a run everything that it can reach; it is called once the line is bound.
+	// Config gives a run everything that it can reach; it is called once, after binding.
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
-	// Several is needed for lines that name several tasks alone.
+	// Several is needed only for lines that name several tasks.
 	Several Several
-	// Admit refuses a program that may use more than it is allowed to, before anything is written; nil admits all.
+	// Admit refuses a program that may exceed its ceiling, before anything is written; nil admits all.
 	Admit func(*compile.Program, argspec.Values) error
 	// Foreign holds the sources that are folders of other tools, by name.
 	Foreign map[string]dialect.Place
-	// Dir is the project root, absolute and with slashes; other tools' files may name it.
+	// Dir is the project root, absolute, with slashes; other tools' files may refer to it.
 	Dir string
 }
 
-// Load reads and compiles a command file. Beside the program it gives what the prompt of another tool says, nil for a
-// workflow.
+// Load reads and compiles a command file. For the prompt of another tool it also gives the Prompt; for a workflow that
+// is nil.
 func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command, error) {
 	src, err := l.read(source, file)
 	if err != nil {
@@ -103,8 +104,7 @@ func (l *Library) read(source, file string) ([]byte, error) {
 	}
 }
 
-// Compile parses and compiles the text of a command file; one that lies where another tool keeps its own is read as
-// that tool does.
+// Compile parses and compiles the text of a command file. A file in another tool's folder is read by that tool's rules.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
 		prog, _, err := l.loadForeign(place, inside, src)
@@ -116,8 +116,8 @@ func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 // display names a file in messages: project files by their path, those of the library with its name before them.
 func display(source, file string) string { return source + "/" + file }
 
-// RunCommand implements the router's Runner: it loads the file, binds the arguments and runs the program. The error is
-// the engine's; what the command itself has to say is the return.
+// RunCommand implements router.Runner: it loads the file, binds the arguments and runs the program. The error is the
+// engine's; the result of the command is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
 	if c, err := l.Prompt(inv.Source, inv.File); err != nil {
 		return formats.Return{}, err
@@ -154,8 +154,8 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	return l.run(ctx, inv, prog, values, nil)
 }
 
-// EngineFlags gives the flags of the engine that stand in a line behind a command which does not declare them; the
-// error is that of the line then. A file that cannot be used has none.
+// EngineFlags gives the engine's flags in a line, if the command does not declare them; the error is the line's. An
+// unusable file has none.
 func (l *Library) EngineFlags(e Entry, raw string, words []string) ([]string, error) {
 	all := words
 	if all == nil {
@@ -204,7 +204,7 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 	return runner.Run(ctx, prog, values, inv.Depth)
 }
 
-// Missing tells which task or file the arguments name that is not there; nil where there is no workspace to ask.
+// Missing names a task or a file that the arguments name and that does not exist; nil without a workspace.
 func (l *Library) Missing(ctx context.Context, prog *compile.Program, values argspec.Values) error {
 	if l.Tasks == nil {
 		return nil

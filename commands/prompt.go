@@ -14,14 +14,13 @@ import (
 	"tercet/internal/dialect"
 )
 
-// The subagents that do what a command file of another tool asks for: the second where the file wants somebody who only
-// reads.
+// The subagents that run another tool's command file; the second one for files that ask for a read-only agent.
 const (
 	Worker = "general"
 	Reader = "reader"
 )
 
-// Prompt reads a command file of another tool; nil for a workflow, and for a source that holds tercet's own.
+// Prompt reads another tool's command file; nil for a workflow and for a source in tercet's own format.
 func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
 	place, ok := l.Foreign[source]
 	if !ok {
@@ -108,7 +107,7 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	return Worker, []formats.Diagnostic{found}
 }
 
-// CodeWorker is the warning that another subagent does the work than the one that a file names.
+// CodeWorker warns that another subagent does the work than the one named in the file.
 const CodeWorker = "W040"
 
 // runPrompt fills the arguments in, has the marks dealt with, and runs the one step.

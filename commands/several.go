@@ -20,15 +20,15 @@ import (
 type Part struct {
 	Task int
 	Inv  formats.Invocation
-	Was  *formats.Return // what came of it before; nil: it is to be done
+	Was  *formats.Return // its earlier result; nil: it has not been done
 }
 
-// Several knows the runs of a line that names several tasks.
+// Several manages the runs of a line that names several tasks.
 type Several interface {
-	// Split gives each part its line and its run, or what came of it before, and tells how many may be done at once. What
-	// the line means stands in inv.Among, however it is typed.
+	// Split gives each part its line and its run, or its earlier result, and says how many may run at once. inv.Among
+	// identifies the line, however it is typed.
 	Split(ctx context.Context, inv formats.Invocation, parts []Part) (most int, err error)
-	// Ended tells that a run does no more in this process, while others of its line may.
+	// Ended says that this process is done with a run, while other runs of the line may go on.
 	Ended(run string)
 }
 

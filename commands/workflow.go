@@ -12,14 +12,14 @@ import (
 	"tercet/formats"
 )
 
-// Workflow is a subagent whose file has steps: the engine runs them, one level deeper. It is safe for concurrent use.
+// Workflow is a subagent whose file has steps; the engine runs them one level deeper. It is safe for concurrent use.
 type Workflow struct {
 	File string
 	Src  []byte
 	Info formats.AgentInfo
 	Env  compile.Env
-	// Config gives one delegation everything that its steps can reach; the approver in it answers nothing: only a command
-	// talks to a person.
+	// Config gives one delegation everything that its steps can reach. Its approver answers nothing, because only a
+	// command talks to the user.
 	Config func(ctx context.Context, r formats.Request) (interp.Config, error)
 
 	once sync.Once
@@ -41,7 +41,7 @@ func (w *Workflow) Run(ctx context.Context, r formats.Request) (formats.Return, 
 	return ret, err
 }
 
-// RunCounted is Run, and tells what the workers of the steps used: it is drawn from the share of the one who called.
+// RunCounted is Run, and gives what the workers of the steps used. They draw on the caller's share of the budget.
 func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret formats.Return, used formats.Metadata,
 	err error,
 ) {

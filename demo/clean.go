@@ -46,8 +46,8 @@ func mark(dir string) error {
 	return atomicfile.Create(root, markFile, text, 0o644)
 }
 
-// Clean removes the folders that demos made for themselves in the temporary folder of this machine, and gives them.
-// With a name it removes that folder alone, and refuses one that no demo made.
+// Clean removes the folders that demos made in the temporary folder of this machine, and gives their names. With a name
+// it removes only that folder, and refuses a folder that no demo made.
 func Clean(name string) (removed []string, err error) {
 	if name != "" {
 		dir, err := filepath.Abs(name)

@@ -1,8 +1,8 @@
-// Package demo makes the repository of the worked example, tells what happened in it, and removes it again.
+// Package demo makes the repository of the worked example, shows what happened in it, and removes it again.
 //
-// Promise: a fixture is one txtar, and nothing in Go knows what defect it holds. A folder is taken for one of a demo
-// only if it is a folder itself, no link, and has a mark inside that names it; a copy of one is not removed. What is
-// shown is what lies in the folder: the plan's own commands, git's own diff, the words of the module's own test.
+// Promise: a fixture is one txtar, and no Go code knows its defect. A folder counts as a demo's only if it is no link
+// and holds a mark with its own path; a copy is not removed. The demo shows real files: the plan's commands, git's
+// diff, the output of the module's test.
 //
 // It will not run a command of tercet, decide what the demo runs, or look for git and go.
 //

@@ -23,8 +23,8 @@ type Fixture struct {
 	subjects []string
 }
 
-// ParseFixture reads a fixture: commits.txt has the message of a commit in each line, the folder commit-N what the
-// commit N changes, and task.md the task.
+// ParseFixture reads a fixture. commits.txt has one commit message a line, the folder commit-N holds the files of
+// commit N, and task.md the task.
 func ParseFixture(name string, data []byte) (f Fixture, err error) {
 	for i, line := range strings.Split(string(data), "\n") {
 		if strings.TrimRight(line, "\r") == "-- --" { // the parser of txtar is not safe against it
@@ -52,7 +52,7 @@ type Repo struct {
 	Starter *proc.Starter
 }
 
-// Folder takes a fresh temporary folder, or the one named if it is not there or empty, and marks it as one of a demo.
+// Folder makes a temporary folder, or takes the named one if it is missing or empty, and marks it as a demo's.
 func Folder(name string) (string, error) {
 	var dir string
 	var err error
@@ -82,7 +82,7 @@ func Folder(name string) (string, error) {
 	return dir, nil
 }
 
-// Unpack makes the repository with the commits of the fixture, and lays the task beside them.
+// Unpack makes the repository with the commits of the fixture, and puts task.md beside them.
 func (r Repo) Unpack(ctx context.Context, f Fixture) error {
 	root, err := os.OpenRoot(r.Dir)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r Repo) git(ctx context.Context, args ...string) (string, error) {
 	return string(res.Stdout), err
 }
 
-// Diff is what the files of the module have become since the commits of the fixture.
+// Diff is the module's changes since the commits of the fixture.
 func (r Repo) Diff(ctx context.Context, f Fixture) (string, error) {
 	first, err := r.git(ctx, "rev-list", "--first-parent", "--reverse", "HEAD")
 	if err != nil {
@@ -142,14 +142,14 @@ func (r Repo) Diff(ctx context.Context, f Fixture) (string, error) {
 	return r.git(ctx, "diff", "--no-color", "--no-ext-diff", from, "HEAD", "--", ".", ":!"+formats.Workspace)
 }
 
-// Test runs the module's own test and gives what it says.
+// Test runs the module's own test and gives its output.
 func (r Repo) Test(ctx context.Context) (said string, green bool, err error) {
 	argv := []string{"go", "test", "./..."}
 	res, err := r.Starter.Run(ctx, proc.Command{Argv: argv, Dir: r.Dir, Purpose: proc.PurposeCheck})
 	return string(res.Stdout) + string(res.Stderr), res.Success(), err
 }
 
-// Colour is the word for how a test ended.
+// Colour is "green" or "red" for the result of a test.
 func Colour(green bool) string {
 	if green {
 		return "green"

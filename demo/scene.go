@@ -19,20 +19,20 @@ import (
 	"tercet/internal/trace"
 )
 
-// Scene shows what happened in the folder of a demo.
+// Scene prints what happened in the folder of a demo.
 type Scene struct {
-	Out     io.Writer // nil: nothing is shown
+	Out     io.Writer // nil: nothing is printed
 	Sheet   style.Sheet
-	Columns int // 0: lines are not broken
+	Columns int // 0: lines are not wrapped
 	Dir     string
 }
 
-// Title begins a part.
+// Title starts a part.
 func (s Scene) Title(format string, args ...any) {
 	s.print("\n" + s.Sheet.Paint(style.Heading, style.Wrap(plain.Sprintf(format, args...), s.Columns)))
 }
 
-// Lines shows texts, a line each, in the part.
+// Lines prints texts, one a line.
 func (s Scene) Lines(list ...string) {
 	for _, line := range list {
 		s.print(style.Wrap("  "+plain.Line(untabbed(line)), s.Columns))
@@ -48,7 +48,7 @@ func (s Scene) print(text string) {
 // untabbed is a line of a program that parts its columns by tabs, which a terminal would show at its own places.
 func untabbed(text string) string { return strings.ReplaceAll(text, "\t", "  ") }
 
-// Test shows how the module's test ended, and the last lines of what it said.
+// Test prints the result of the module's test and the end of its output.
 func (s Scene) Test(when, said string, green bool) {
 	const most = 6
 	look := style.Bad
@@ -60,7 +60,7 @@ func (s Scene) Test(when, said string, green bool) {
 	s.Lines(list[max(0, len(list)-most):]...)
 }
 
-// Diff shows a patch, the new lines and the old ones in their colours. What is broken goes on with its sign.
+// Diff prints a patch in colours. A wrapped line repeats its sign.
 func (s Scene) Diff(patch string) {
 	s.Title("What changed (git diff)")
 	if strings.TrimSpace(patch) == "" {
@@ -89,7 +89,7 @@ func (s Scene) Diff(patch string) {
 	}
 }
 
-// Commands shows the commands of the plan, and those that verify it.
+// Commands prints the commands of the plan and of its verification.
 func (s Scene) Commands() {
 	for _, t := range s.tasks() {
 		a := t.Newest(formats.ArtifactPlan)
@@ -108,7 +108,7 @@ func (s Scene) Commands() {
 	}
 }
 
-// State shows the tasks.
+// State prints the tasks.
 func (s Scene) State(when string) {
 	s.Title("The state %s (%s/state.json)", when, formats.Workspace)
 	tasks := s.tasks()
@@ -121,7 +121,7 @@ func (s Scene) State(when string) {
 	}
 }
 
-// Artifacts shows each document's path and first lines.
+// Artifacts prints each document's path and first lines.
 func (s Scene) Artifacts() {
 	const most = 8
 	for _, t := range s.tasks() {
@@ -149,7 +149,7 @@ func (s Scene) tasks() []formats.Task {
 	return doc.Tasks
 }
 
-// Trace shows what each run did, with depths and durations.
+// Trace prints what each run did, with depths and durations.
 func (s Scene) Trace() {
 	s.Title("The trace (%s/runs/*/trace.jsonl)", formats.Workspace)
 	files, err := fs.Glob(os.DirFS(s.Dir), formats.Workspace+"/runs/*/trace.jsonl")
@@ -185,8 +185,8 @@ func (s Scene) Trace() {
 	}
 }
 
-// End says where the folder is, and what to type in a repository of the person's, with an agent CLI if one of some is
-// installed.
+// End prints where the folder is, and what to type in the user's own repository, with an installed agent CLI if there
+// is one.
 func (s Scene) End(installed []string) {
 	s.Title("The demo's folder is %s", s.Dir)
 	s.Lines("look around in it; 'tercet demo --clean' removes it")

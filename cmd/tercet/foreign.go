@@ -88,7 +88,7 @@ func foreignAgents(w *world) []string {
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.
 func ofProject(p dialect.Place) bool { return p.Scope != dialect.User && fs.ValidPath(p.Dir) }
 
-// Bounds of a command of a prompt.
+// Limits of a command that a prompt embeds.
 const (
 	scriptTime   = time.Minute
 	scriptOutput = 64 << 10

@@ -30,7 +30,7 @@ type approver struct {
 	consent formats.Consent // of a run that starts now
 }
 
-// Approve implements the consumers' interface; a *formats.GateOpenError says that nobody can answer.
+// Approve answers a gate; a *formats.GateOpenError means that there is no terminal and no consent.
 func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if g.Waits { // for an answer from elsewhere, which holds nobody up
 		return p.decide(ctx, g)

@@ -3,7 +3,7 @@
 // This package is the edge: the only one that reads arguments, variables, the clock and the terminal, and the only one
 // that prints. It promises that answers go to standard output and everything else to standard error, that the exit code
 // comes from the one table in formats, and that a cancelled run puts its task back. It holds no workflow: what a
-// command does stands in its markdown file. One process serves one person; lines of the prompt run one after the other.
+// command does stands in its markdown file. One process serves one user; lines of the prompt run one after the other.
 package main
 
 import (
@@ -42,8 +42,8 @@ func start() int {
 	return a.run(os.Args[1:]) // signals are taken until the process ends
 }
 
-// childWord makes this program the supervisor of a child, sandboxWord makes it put itself within bounds and become
-// another. Only the program says them.
+// childWord makes this process the supervisor of a child. sandboxWord makes it enter its bounds and exec another
+// program. Only tercet itself passes these words.
 const (
 	childWord   = "__child"
 	sandboxWord = "__sandbox"

@@ -194,7 +194,7 @@ func (w runs) problemStore() interp.Problems {
 	return maskedProblems{w.problems, w.mask}
 }
 
-// What a run without a workspace, and a dry run, reach instead.
+// What a dry run, and a run without a workspace, use in place of the real stores.
 type (
 	noState    struct{}
 	noDocs     struct{}

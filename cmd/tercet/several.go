@@ -16,8 +16,8 @@ import (
 // lines does lines that name several tasks.
 type lines struct{ runs }
 
-// Split gives each task of a line its run. What the line has done before is not done again, and what it began goes on,
-// until each of its tasks is done.
+// Split gives each task of a line its run. Tasks that the line has finished before are skipped, and unfinished runs
+// continue, until each task is done.
 func (w lines) Split(ctx context.Context, inv formats.Invocation, parts []commands.Part) (int, error) {
 	most, err := argspec.Parallel(w.flags.parallel)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w lines) took(ctx context.Context, p *commands.Part) error {
 	return err
 }
 
-// Ended gives a run back, so that others may go on with it while this process works on other tasks.
+// Ended releases a run, so that other processes may resume it while this one works on other tasks.
 func (w lines) Ended(id string) {
 	if err := w.desk.GiveBack(id); err != nil {
 		w.term.note("warning: run %s: %s", id, err)

@@ -243,7 +243,7 @@ func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOption
 	return written, m.Init(ctx, opt)
 }
 
-// The files by which VS Code checks config.yaml.
+// The files that let VS Code check config.yaml.
 const (
 	editorSettings = ".vscode/settings.json"
 	settingsSchema = ".vscode/tercet-config.schema.json"

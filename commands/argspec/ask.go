@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Check says what is wrong with one word, or a text, as the value of the argument; empty if nothing is.
+// Check says why a word or a text is no value of the argument; empty if it is one.
 func (s *Spec) Check(text string) string {
 	if _, want := s.value(text); want != "" {
 		return s.Expected(want, text)
@@ -15,7 +15,7 @@ func (s *Spec) Check(text string) string {
 	return ""
 }
 
-// Text is a value of the argument as it would be typed; empty for none.
+// Text is a value of the argument as a user would type it; empty for none.
 func (s *Spec) Text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -31,8 +31,8 @@ func (s *Spec) Text(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Fill gives what to put behind a line that lacks arguments, for the answers in their order: as text, and as the words
-// of a shell. An empty answer gives nothing. Positional ones stand as they are, a text at the end.
+// Fill gives the text to append to a line that lacks arguments, from the answers in order: once as typed, once as shell
+// words. An empty answer adds nothing. Positional arguments come first, a text last.
 func Fill(open []Spec, answers []string) (raw string, words []string) {
 	var raws [3][]string
 	var parts [3][]string

@@ -7,7 +7,7 @@ import (
 	"tercet/formats"
 )
 
-// Assignments reads KEY=VALUE words; numbers and lists of numbers are read as such for dependencies and parent.
+// Assignments reads KEY=VALUE words. Values of dependencies and parent become numbers or lists of numbers.
 func Assignments(words []string) (map[string]any, error) {
 	out := map[string]any{}
 	for _, w := range words {

@@ -11,11 +11,11 @@ import (
 	"tercet/formats"
 )
 
-// MaxRaw is the most bytes that the rest of a line may have.
+// MaxRaw bounds the rest of a line, in bytes.
 const MaxRaw = 128 << 10
 
-// Bind gives the rest of a command's line to its arguments. Words that a shell has split already come in words;
-// otherwise words is nil and raw is split here. The error is a *UsageError about the first place that does not fit.
+// Bind gives the rest of a command's line to its arguments. words holds the line if a shell has split it; else words is
+// nil and Bind splits raw. The error is a *UsageError at the first word that does not fit.
 func Bind(command string, specs []Spec, raw string, words []string) (Values, error) {
 	if words != nil {
 		raw = Join(words)
@@ -298,7 +298,7 @@ const parallel = "--parallel"
 // early are flags of the engine that count before a command is looked for.
 var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout", "--strict"}
 
-// Parallel reads how many tasks of a list may be done side by side.
+// Parallel parses the number of tasks that may run side by side.
 func Parallel(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > formats.MaxParallel {
@@ -308,14 +308,14 @@ func Parallel(text string) (int, error) {
 	return n, nil
 }
 
-// IsEngineFlag tells whether a word is a flag of the engine that may stand behind a command.
+// IsEngineFlag reports whether a word is a flag of the engine that may follow a command.
 func IsEngineFlag(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
 }
 
-// Bare is a line without the flags of the engine that take no value, and without the number of tasks side by side: with
-// them and without them it means the same work.
+// Bare is the line without the engine's valueless flags and without --parallel. Two lines with the same Bare mean the
+// same work.
 func Bare(line string) string {
 	words := strings.Fields(line)
 	value := false
@@ -451,7 +451,7 @@ func (b *binder) set(s *Spec, w Word) error {
 	return nil
 }
 
-// TaskName is the name of the argument that binds $task, empty without one.
+// TaskName is the name of the argument that binds $task; empty if there is none.
 func TaskName(specs []Spec) string {
 	number := ""
 	for i := range specs {

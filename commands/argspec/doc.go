@@ -2,10 +2,10 @@
 // file declares.
 //
 // Promise: Split(Join(words)) gives the words again; prose without quotes survives as it was typed; a line that does
-// not fit its declarations is a *UsageError with the place in the line, what was expected, and the usage line. Nothing
-// is ever expanded: no variable, no pattern, no tilde, no comment.
+// not fit its declarations is a *UsageError with the place in the line, what was expected, and the usage line. It
+// expands nothing: no variable, no pattern, no tilde, no comment.
 //
-// It looks at form only: whether a task or a file exists is asked elsewhere. It reads no file and no environment.
+// It checks form only; package commands checks that tasks and files exist. It reads no file and no environment.
 //
 // Concurrency: functions are pure; Spec and Values are values that must not be changed once they are shared.
 package argspec

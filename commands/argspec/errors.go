@@ -12,22 +12,22 @@ import (
 	"tercet/internal/style"
 )
 
-// UsageError reports the first place at which a line does not fit the arguments of its command.
+// UsageError is the first place at which a line does not fit the arguments of its command.
 type UsageError struct {
 	Command  string // without the slash
 	Message  string // expected integer for <task_number>, got "abc"
-	Flag     string // the undeclared flag that it is about, empty for anything else
-	Advice   string // what was probably meant, empty if nothing is near
-	Line     string // the line as shown, with the slash and the command
-	Open     []Spec // what a person can be asked for; empty unless something required is missing
-	Pos, End int    // byte range in Line; both past its end for something missing
+	Flag     string // the undeclared flag; empty for any other error
+	Advice   string // what the user probably meant; empty if nothing is near
+	Line     string // the whole line, with the slash and the command
+	Open     []Spec // the missing arguments, which a prompt may ask for; empty if none is missing
+	Pos, End int    // byte range in Line; both past its end if an argument is missing
 	Specs    []Spec
 }
 
-// Error is one line that says everything: /plan: expected integer for <task_number>, got "abc".
+// Error is the whole error in one line: /plan: expected integer for <task_number>, got "abc".
 func (e *UsageError) Error() string { return "/" + e.Command + ": " + e.Message }
 
-// Expected is the message about a value that is not what was wanted.
+// Expected is the message about a value of the wrong form.
 func (s *Spec) Expected(want, got string) string {
 	return "expected " + want + " for " + s.Label() + ", got " + clip(got)
 }
@@ -43,20 +43,20 @@ func meant(word string, of []string) string {
 // ErrorCode is USAGE.
 func (e *UsageError) ErrorCode() formats.Code { return formats.CodeUsage }
 
-// Help offers what was probably meant, or names the place where the arguments are explained.
+// Help suggests a correction, or names the help of the command.
 func (e *UsageError) Help() string { return cmp.Or(e.Advice, "see /"+e.Command+" --help") }
 
 // Usage is the usage line: usage: /plan <task_number> [research_report].
 func (e *UsageError) Usage() string { return "usage: " + Usage(e.Command, e.Specs) }
 
-// Shown is the part of the line that holds the fault, ready for a terminal: one physical line, a tab as four spaces,
-// other control characters as U+FFFD.
+// Shown is the part of the line around the error as one line for a terminal: a tab is four spaces, other control
+// characters are U+FFFD.
 func (e *UsageError) Shown() string {
 	start, end := e.physical()
 	return display(e.Line[start:end])
 }
 
-// Caret is the line of spaces and carets that stands under Shown and marks the word.
+// Caret is a line of spaces and carets that marks the word below Shown.
 func (e *UsageError) Caret() string {
 	start, end := e.physical()
 	from, to := min(max(e.Pos, start), end), min(max(e.End, start), end)

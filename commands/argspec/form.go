@@ -174,8 +174,8 @@ func parseJSON(text string) (any, string) {
 
 var durationForm = lazy.Regexp(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
 
-// ParseDuration reads a duration as arguments and limits write it: whole hours, minutes and seconds in this order, each
-// at most once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
+// ParseDuration parses a duration: whole hours, minutes and seconds in this order, each at most once, such as 2h, 30m,
+// 1h30m or 90s. The error is a *formats.ValueError.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || !durationForm().MatchString(text) {
@@ -184,11 +184,11 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// MaxTasks is the most numbers that a list of tasks may name: the elements that one loop may have.
+// MaxTasks bounds the numbers in a list of tasks: as many as one loop may have elements.
 const MaxTasks = formats.DefaultElements
 
-// ParseTasks reads a list of task numbers and ascending ranges, "3, 5-7": at least one and at most MaxTasks numbers of
-// at least 1, in the order given, repeats left out. The error is a *formats.ValueError.
+// ParseTasks parses task numbers and ascending ranges, such as "3, 5-7". It gives 1 to MaxTasks numbers of at least 1,
+// in the order of the text, without repeats. The error is a *formats.ValueError.
 func ParseTasks(s string) ([]int, error) {
 	many := &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks)}
 	var out []int
@@ -216,7 +216,7 @@ func ParseTasks(s string) ([]int, error) {
 	return out, nil
 }
 
-// Ranges writes numbers as a list of tasks is typed: 1-3,5.
+// Ranges writes numbers as a list of tasks: 1-3,5.
 func Ranges(list []int) string {
 	list = slices.Compact(slices.Sorted(slices.Values(list)))
 	var out []string

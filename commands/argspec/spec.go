@@ -41,34 +41,34 @@ var types = []string{
 // String is the word as it stands in a command file.
 func (t Type) String() string { return string(t) }
 
-// Spec is one argument of a command, checked by Specs.
+// Spec is one argument of a command; Specs makes it.
 type Spec struct {
 	Name        string
 	Type        Type
 	Required    bool
-	Flag        bool // given by name only
-	Default     any  // as Values holds it; nil if there is none
+	Flag        bool // accepted as --name only
+	Default     any  // in the types of Values; nil if there is none
 	Description string
 	Short       string // one letter, empty if there is none
 	Values      []string
-	Min, Max    *float64       // of an integer, a number, a duration in seconds
+	Min, Max    *float64       // bound of an integer, a number, or a duration in seconds
 	Pattern     *regexp.Regexp // of a string, a path or a text; nil for any
 	Repeat      bool
-	Complete    string   // how the terminal completes it
-	Ask         bool     // asked with what is missing, although the line may lack it
+	Complete    string   // how the prompt completes it
+	Ask         bool     // the prompt asks for it together with missing arguments, though it is optional
 	Unless      []string // if one of these is given, tercet neither requires nor asks for this one
 	Of          string   // the argument of type subagent whose input this one gives
 	Pos         formats.Pos
 }
 
-// AtLeast raises the lower bound of an integer or a number to n. Other types have no such bound and stay as they are.
+// AtLeast raises the lower bound of an integer or a number to n; other types stay as they are.
 func (s *Spec) AtLeast(n float64) {
 	if (s.Type == Integer || s.Type == Number) && (s.Min == nil || *s.Min < n) {
 		s.Min = &n
 	}
 }
 
-// The codes of what a declaration may get wrong.
+// The codes of mistakes in the declaration of an argument.
 const (
 	CodeOrder    = "E014"
 	CodeName     = "E050"
@@ -79,8 +79,8 @@ const (
 	CodeLast     = "E055"
 )
 
-// Specs checks the arguments of a command file. The list of findings names no file, because an argument knows only its
-// place; the specs may be bound only if none of the findings is an error.
+// Specs checks the arguments of a command file. The findings name no file, because an argument knows only its position.
+// Bind the specs only if no finding is an error.
 func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 	c := checker{}
 	for i := range args {

@@ -8,15 +8,15 @@ import (
 
 // Word is one word of a line.
 type Word struct {
-	Text       string // without the quotes and escapes
+	Text       string // without quotes and escapes
 	Start, End int    // byte range in the line
-	Quoted     bool   // it began with a quote, so it is no flag
+	Quoted     bool   // it began with a quote, so it is not a flag
 }
 
-// Split gives the words of a line. White space divides words. A quote opens at the start of a word or after '=': " and
-// ' alike, and the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of
-// them; everywhere else it is a backslash. Nothing is expanded and nothing is a comment. The error is a
-// *UsageError whose places are those in raw.
+// Split splits a line into words at white space. A quote opens at the start of a word or after '=': " and ' alike, and
+// the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of them;
+// elsewhere it is a plain character. Split expands nothing and knows no comments. The error is a *UsageError with
+// places in raw.
 func Split(raw string) ([]Word, error) {
 	var words []Word
 	for at := skipSpace(raw, 0); at < len(raw); {
@@ -30,7 +30,7 @@ func Split(raw string) ([]Word, error) {
 	return words, nil
 }
 
-// Join makes a line of words. Those that Split would not give back as they are stand in double quotes.
+// Join joins words into a line that Split splits into the same words; it quotes where needed.
 func Join(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

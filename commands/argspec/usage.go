@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Usage is the shape of a command's line: /plan <task_number> [research_report], flags after the positional arguments.
+// Usage is the usage of a command: /plan <task_number> [research_report], positional arguments first.
 func Usage(command string, specs []Spec) string {
 	parts := []string{"/" + strings.TrimPrefix(command, "/")}
 	for _, flags := range []bool{false, true} {
@@ -18,7 +18,7 @@ func Usage(command string, specs []Spec) string {
 	return strings.Join(parts, " ")
 }
 
-// Shape is the argument as the usage line shows it.
+// Shape is the argument in the usage line.
 func (s *Spec) Shape() string {
 	more := ""
 	if s.Repeat {
@@ -37,7 +37,7 @@ func (s *Spec) Shape() string {
 	return out + more
 }
 
-// Label is the argument as messages name it: <task_number>, [report], --from.
+// Label is the argument in messages: <task_number>, [report], --from.
 func (s *Spec) Label() string {
 	switch {
 	case s.Flag:

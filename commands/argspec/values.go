@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// RawName is the member of Map that holds the line as it was typed.
+// RawName is the key of Map under which the line stands as typed.
 const RawName = "_raw"
 
-// Values is what a line gave to the arguments of a command. It is immutable, and so are the lists and maps that it
-// gives; the zero value has no arguments.
+// Values holds the arguments that a line gave. It is immutable, and so are its lists and maps; the zero value has no
+// arguments.
 //
-// A string, path, enum or text is a string, an integer, a task or a duration (in seconds) an int, a number a float64, a
-// boolean a bool, tasks a []any of int or the string of a declared word such as all, json what encoding/json makes of
-// it with json.Number for numbers, a repeated argument a []any of these.
+// Go types: string, path, enum and text are string; integer, task and duration (in seconds) are int; number is float64;
+// boolean is bool. tasks is a []any of int, or a declared word such as "all". json is what encoding/json decodes, with
+// json.Number for numbers. A repeated argument is a []any of these.
 type Values struct {
-	Raw string // rest of the line; the words of a shell joined by Join
-	// Engine are the flags of the engine that stood in the line, as --name or --name=value. An error has those before it.
+	Raw string // rest of the line; shell words joined by Join
+	// Engine holds the engine's flags in the line, as --name or --name=value. After an error it holds those before the
+	// error.
 	Engine []string
 
 	vals  map[string]any // every argument; nil if absent and without default
@@ -35,18 +36,17 @@ type cut struct {
 	list       bool // the number of the task stands there instead
 }
 
-// Get gives the value of an argument; ok is false if there is no such argument or it was neither given nor has a
-// default.
+// Get gives the value of an argument. ok is false if the argument was not given and has no default.
 func (v Values) Get(name string) (value any, ok bool) {
 	value = v.vals[name]
 	return value, value != nil
 }
 
-// Given tells whether the line named the argument, in contrast to a default.
+// Given reports whether the line itself gave the argument; a default does not count.
 func (v Values) Given(name string) bool { return v.given[name] }
 
-// Map gives a fresh map of all arguments with RawName beside them. Absent arguments are nil, booleans false, repeated
-// ones an empty list.
+// Map gives a fresh map of all arguments, plus RawName. Absent arguments are nil, booleans false, repeated ones an
+// empty list.
 func (v Values) Map() map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, v.vals)
@@ -54,18 +54,18 @@ func (v Values) Map() map[string]any {
 	return out
 }
 
-// Task gives the number that binds $task: the first argument of type task, else an integer named task_number. Of a list
-// it is the first.
+// Task gives the number that binds $task: the first argument of type task, else an integer named task_number. For a
+// list it is the first number.
 func (v Values) Task() (number int, ok bool) {
 	number, ok = v.vals[v.task].(int)
 	return number, ok
 }
 
-// Tasks gives the numbers of a task argument that was given as a list such as 3, 5-7, in its order; nil for a single
-// number. Each is meant for a run of its own, see Line.
+// Tasks gives the numbers of a task argument given as a list such as 3, 5-7, in order; nil for a single number. Each
+// gets a run of its own, see Line.
 func (v Values) Tasks() []int { return slices.Clone(v.span) }
 
-// Parallel tells how many tasks the line lets be done side by side.
+// Parallel is how many tasks of the line may run side by side.
 func (v Values) Parallel() (int, error) {
 	text := "1"
 	for _, one := range v.Engine {
@@ -76,8 +76,8 @@ func (v Values) Parallel() (int, error) {
 	return Parallel(text)
 }
 
-// Line gives the line as it would be typed for another list, such as one task alone: the rest of a line, or the words
-// of a shell. What concerns a list as a whole is left out.
+// Line gives the same line for another list of tasks, such as one task alone: as text, or as shell words. It leaves out
+// the flags that concern the whole list.
 func (v Values) Line(list string) (raw string, words []string) {
 	if v.words == nil {
 		var b strings.Builder

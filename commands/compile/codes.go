@@ -2,7 +2,7 @@ package compile
 
 import "tercet/commands/syntax"
 
-// The codes of what a file may get wrong past its syntax. Those that package syntax has too mean the same.
+// The codes of mistakes beyond syntax. A code that package syntax also has means the same.
 const (
 	CodeUnknownKey  = syntax.CodeKey
 	CodeAllow       = "E015"

@@ -13,15 +13,15 @@ import (
 	"tercet/internal/query"
 )
 
-// Env answers what a command file may name. Names lists the known subagents for suggestions.
+// Env answers what names exist. Names lists the known subagents for suggestions.
 type Env interface {
 	Agent(name string) (formats.AgentInfo, bool)
 	Names() []string
 }
 
-// Compile checks a parsed file against the subagents there are and gives its Program. The error is a
-// *formats.Diagnostics with every finding, those of the syntax included, sorted; a file with findings of severity error
-// gives no Program. Of a file that could be read in part nothing is said that could follow from the rest.
+// Compile checks a parsed file against the known subagents and gives its Program. The error is a *formats.Diagnostics
+// with all findings, those of the syntax included, sorted. A file with an error gives no Program. If part of a file
+// could not be read, Compile reports nothing that may only follow from that.
 func Compile(f *syntax.File, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.prog.Name = f.Front.Command.Text
@@ -48,7 +48,7 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 }
 
 // Workflow compiles the steps of a subagent file. They read $input instead of $args, may call only what the contract
-// names, and never talk to a person.
+// names, and never talk to the user.
 func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.workflow = &info

@@ -10,7 +10,7 @@ import (
 	"tercet/internal/query"
 )
 
-// Contract checks the jq that decides for a subagent, with places in the subagent's file.
+// Contract checks the jq of a subagent's contract. Places are in the subagent's file.
 func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 	c := compiler{findings: findings{name: info.File, list: &formats.Diagnostics{}}}
 	for _, one := range []struct {

@@ -11,10 +11,9 @@ import (
 	"tercet/formats"
 )
 
-// Expand writes every plain sentence of a file out as the block that it was compiled to, and returns the new text; a
-// file without plain steps comes back as it is. What the sentences add to the declarations (the preflight, the statuses
-// from which the command starts, a lower bound of an argument) is written where it is declared. Sentences that only
-// repeat what is declared stay as prose.
+// Expand rewrites every plain sentence of a file as the block that it means, and returns the new text; without plain
+// steps it returns the text unchanged. What a sentence adds to a declaration (the preflight, allowed statuses, a lower
+// bound) goes into that declaration. A sentence that only repeats a declaration stays as prose.
 func Expand(f *syntax.File, p *Program) []byte {
 	e := &expansion{
 		file: f, prog: p, steps: map[syntax.Pos]*syntax.Step{}, lines: strings.Split(string(f.Src), "\n"),

@@ -151,7 +151,7 @@ func checkDuring(c *compiler, d *syntax.During) {
 	}
 }
 
-// During gives the status that a task has while the command runs, and whether each run gives it; empty without one.
+// During gives the status of the task while the command runs, and whether each run sets it; empty if there is none.
 func (p *Program) During() (status formats.TaskStatus, always bool) {
 	d := p.File.Front.During
 	if d == nil {
@@ -249,7 +249,7 @@ func (c *compiler) code(w *syntax.Word) {
 	c.unknown(*w, CodeExit, formats.Words(formats.Codes()), help, "expected an error code, got %q")
 }
 
-// ExitCode reads a code word, or a number of the table of exits; PRECONDITION where none is written.
+// ExitCode parses a code word or an exit number; the default is PRECONDITION.
 func ExitCode(w *syntax.Word) (formats.Code, bool) {
 	if w == nil {
 		return formats.CodePrecondition, true

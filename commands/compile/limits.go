@@ -8,7 +8,7 @@ import (
 	"tercet/formats"
 )
 
-// How far a file may raise what a run may use. Nothing that works needs more; a figure above it is a slip.
+// The highest limits that a file may set. No working command needs more; a higher number is a slip.
 const (
 	mostSteps  = 10 * formats.DefaultSteps
 	mostTokens = 1_000_000_000

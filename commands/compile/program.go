@@ -14,40 +14,40 @@ import (
 	"tercet/internal/query"
 )
 
-// Names of the built-in subagents that steps come down to.
+// Names of the built-in subagents that steps compile to.
 const (
 	StatusSync  = formats.AgentStatusSync
 	Gatekeeper  = formats.AgentGatekeeper
 	GitWorkflow = formats.AgentGitWorkflow
 )
 
-// Program is a compiled command: the tree of its file, and beside it what was proved of it. It is immutable and safe
-// for concurrent runs.
+// Program is a compiled command: the tree of its file, and what compile proved about it. It is immutable and safe for
+// concurrent runs.
 type Program struct {
-	// File is the tree as it runs. Every step has its id; sentences, and delegates beside a loop, are written out as the
-	// steps that they mean. Its Src must not be changed.
+	// File is the tree as it runs. Every step has an id; sentences, and delegates beside a loop, are expanded into steps.
+	// Do not change its Src.
 	File     *syntax.File
-	Name     string // of the command, or of the subagent whose steps these are
-	Workflow bool   // the steps of a subagent file: $input instead of $args
+	Name     string // of the command, or of the workflow subagent
+	Workflow bool   // steps of a subagent file, which read $input instead of $args
 	Args     []argspec.Spec
 	Tiers    []string             // in order; nil without
 	Allow    []formats.TaskStatus // nil: any status
 	Limits   formats.Limits
-	Output   *formats.Schema // what the fields of a return that passes must hold; nil: anything
+	Output   *formats.Schema // schema of the fields of a passing return; nil: anything
 	Own      Own
 	Warnings []formats.Diagnostic
 	files    []byte // the files of the project that are a part of it, one after the other; nil without any
 	facts    facts
 }
 
-// Own are the calls that the engine makes beside the steps, nil where it makes none.
+// Own holds the calls that the engine makes beside the steps; nil where it makes none.
 type Own struct {
 	Begin  *Call // writes the status of `during` and takes the lease
-	Failed *Call // gives the task the status that `during` names for failures; nil: it goes back to what it was
-	Back   *Call // gives a task that the run left in progress its status of before; the runner adds the number
-	Open   *Call // of the worktree, before the first step that works in it
-	Close  *Call // of the worktree, when the run is over
-	// Join brings the work of a child to the run's worktree; nil where children work in that. The runner says which child.
+	Failed *Call // sets the status that `during` names for failures; nil: the prior status
+	Back   *Call // puts a task that the run left in progress back to its prior status; interp adds the number
+	Open   *Call // opens the worktree before the first step that works in it
+	Close  *Call // closes the worktree when the run is over
+	// Join brings a child's work into the run's worktree; nil if children work in that one. interp adds which child.
 	Join *Call
 }
 
@@ -59,44 +59,43 @@ type facts struct {
 	agents  map[string]*formats.AgentInfo // those that the file names; not to be changed
 }
 
-// Info is what is known of one step beside the tree. Names that a step has too stand for what holds when it runs: with
-// what loops around it and `yaml defaults` give.
+// Info is what compile knows about one step beyond the tree. Where a name also exists in Step, Info has the value that
+// counts at run time, after loops and `yaml defaults`.
 type Info struct {
 	*syntax.Step
-	ID       string   // behind that of the host in Between Steps
-	Host     string   // in Between Steps: the id of the step around which it runs
-	Tiers    []string // in which it runs; nil: in all
+	ID       string   // in Between Steps: appended to the host's
+	Host     string   // in Between Steps: id of the step around which it runs
+	Tiers    []string // tiers in which it runs; nil: all
 	Terms    Terms
-	Call     *Call // what the step has done; nil for one that the engine does alone
-	Fallback *Call // tried once after the retries; nil without one
+	Call     *Call // the delegation of the step; nil if the engine does it alone
+	Fallback *Call // tried once after the retries; nil if there is none
 	On       []syntax.Rule
 	Expect   *syntax.Expect
-	Before   []*Info // of Between Steps, in file order
+	Before   []*Info // steps of Between Steps, in file order
 	After    []*Info
-	Undo     *Info // takes the effect back; nil without
+	Undo     *Info // compensates the step; nil if nothing does
 	back     []*syntax.Target
 }
 
-// Terms are how work is done.
+// Terms are the conditions of a delegation.
 type Terms struct {
 	Timeout formats.Timeout
-	Retry   *syntax.Retry // nil: it is tried once
-	In      string        // worktree, main, none, or empty: as the file says
-	Board   string        // topic, empty without one
+	Retry   *syntax.Retry // nil: one attempt
+	In      string        // worktree, main, none; empty: as the file says
+	Board   string        // topic; empty if there is none
 }
 
-// Call is a delegation as it is made: that of `delegate`, or what `status`, `publish` and a check of commands come down
-// to.
+// Call is one delegation: a `delegate`, or what `status`, `publish` and a check of commands compile to.
 type Call struct {
-	Agent string             // empty when one of Among is picked
-	Info  *formats.AgentInfo // never nil; shared, and not to be changed
+	Agent string             // empty if Pick chooses one of Among
+	Info  *formats.AgentInfo // never nil; shared, do not change it
 	With  []syntax.Field     // the whole input
-	Link  bool               // the artifacts of the run that are not linked yet are added to the input
-	Among []*Call            // of which the step's Pick names one when it runs
+	Link  bool               // adds the run's unlinked artifacts to the input
+	Among []*Call            // candidates; Pick chooses one at run time
 }
 
-// Hash gives the sha256 of the source in hex, with that of the files that are a part of it. Only a run that starts asks
-// for it, so it is not kept.
+// Hash gives the SHA-256 of the source and of the files that belong to it, in hex. It is computed on each call: only
+// the start of a run needs it.
 func (p *Program) Hash() string {
 	sum := sha256.Sum256(p.File.Src)
 	if p.files != nil {
@@ -106,7 +105,7 @@ func (p *Program) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Files gives the hashes of the subagent files that the program names, and of the facets that these name.
+// Files gives the hashes of the named subagent files and of their facets.
 func (p *Program) Files() map[string]string {
 	out := map[string]string{}
 	for _, info := range p.facts.agents {
@@ -118,7 +117,7 @@ func (p *Program) Files() map[string]string {
 	return out
 }
 
-// Info gives what is known of a step of the workflow or of Error Handling.
+// Info gives the Info of a step of the workflow or of Error Handling.
 func (p *Program) Info(s *syntax.Step) *Info { return p.facts.steps[s] }
 
 // Code gives the compiled form of an expression of the tree.
@@ -130,10 +129,10 @@ func (p *Program) Schema(s *syntax.Shape) *formats.Schema { return p.facts.schem
 // Agent gives the contract of a subagent that the file names.
 func (p *Program) Agent(name string) *formats.AgentInfo { return p.facts.agents[name] }
 
-// Pack is the one whose subagents are looked up first; empty: none.
+// Pack is the pack whose subagents are looked up first; empty: none.
 func (p *Program) Pack() string { return p.File.Front.Subagents.Text }
 
-// Called is the name by which a subagent of the file is found everywhere: one of a pack has that in front.
+// Called is the full name of a subagent of the file; one of a pack has the pack's name in front.
 func (p *Program) Called(name string) string {
 	if info := p.facts.agents[name]; info != nil && info.Pack != "" && info.Pack == p.Pack() {
 		return p.Pack() + ":" + info.Name
@@ -144,7 +143,7 @@ func (p *Program) Called(name string) string {
 // Codes yields every expression of the program, in no order.
 func (p *Program) Codes() iter.Seq[*query.Code] { return maps.Values(p.facts.code) }
 
-// Infos yields every step with what runs around it and what takes it back, in no order.
+// Infos yields every step, with the steps around it and its compensation, in no order.
 func (p *Program) Infos() iter.Seq[*Info] {
 	return func(yield func(*Info) bool) {
 		for _, info := range p.facts.steps {
@@ -157,7 +156,7 @@ func (p *Program) Infos() iter.Seq[*Info] {
 	}
 }
 
-// Commits tells whether a step asks for a commit.
+// Commits reports whether a step asks for a commit.
 func (p *Program) Commits() bool {
 	for info := range p.Infos() {
 		if info.Call == nil || info.Call.Agent != GitWorkflow {
@@ -172,8 +171,7 @@ func (p *Program) Commits() bool {
 	return false
 }
 
-// Again lists the steps that a target of this step runs again, in order. `it` is the step, or in Between Steps its
-// host.
+// Again lists the steps that a target of this step reruns, in order. `it` is the step, or in Between Steps its host.
 func (i *Info) Again(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil
@@ -187,22 +185,22 @@ func (i *Info) Again(t *syntax.Target) []string {
 	return out
 }
 
-// GoesBack tells whether a goto of this step leads to itself or to a step before it.
+// GoesBack reports whether a goto of this step leads to itself or to an earlier step.
 func (i *Info) GoesBack(t *syntax.Target) bool { return slices.Contains(i.back, t) }
 
-// IsTask tells whether a load binds the task: it gives it, or its number.
+// IsTask reports whether a load binds the task: its value is the task or its number.
 func IsTask(l *syntax.Load) bool { return l.Task != nil || l.Name.Text == "task" && l.Expr != nil }
 
 // Reads is what an expression reads.
 type Reads struct {
 	Vars []string // the variables, with their $
-	// Steps are the ids that it reads from $steps; AllSteps tells that it reads $steps as a whole.
+	// Steps are the ids read from $steps; AllSteps means that the expression reads $steps as a whole.
 	Steps    []string
 	AllSteps bool
-	Run      []string // the members that it reads of $run
+	Run      []string // the members read of $run
 }
 
-// Reads tells what an expression reads.
+// Reads gives what an expression reads.
 func (p *Program) Reads(e *syntax.Expr) Reads {
 	code := p.Code(e)
 	out := Reads{Vars: code.Vars()}

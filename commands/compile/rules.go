@@ -11,7 +11,7 @@ import (
 // classes are the failures that a rule may be for.
 var classes = []string{"timeout", "transient", "invalid_return", "permission"}
 
-// IsClass tells whether the word of a rule is a class of failure, and no outcome.
+// IsClass reports whether the word of a rule is a class of failure rather than an outcome.
 func IsClass(word string) bool { return slices.Contains(classes, word) }
 
 // rules checks where the outcomes of a step lead: its own rules, then those of the defaults.
@@ -76,7 +76,7 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 	return true
 }
 
-// Outcomes lists what a step may end as; the engine's own outcomes are in it where the step can have them.
+// Outcomes lists the outcomes that a step can have, the engine's own included.
 func (i *Info) Outcomes() []formats.Outcome {
 	const (
 		completed, partial, failed   = formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed

@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// Schemas is what an Env may have besides: it gives the bytes of a file of the project that holds a JSON Schema. The
-// path is relative to the project root, and stays inside of it.
+// Schemas is optional for an Env: it reads a project file that holds a JSON Schema. The path is relative to the project
+// root and stays inside it.
 type Schemas interface {
 	Schema(path string) ([]byte, error)
 }

@@ -226,8 +226,8 @@ func (i *Info) works() bool {
 	return ok && !i.Call.Info.Builtin
 }
 
-// Works tells whether steps, or what stands inside of them, call a worker, so that running them again is to change
-// something. Where one of them waits they do not: that looks at something until it changes.
+// Works reports whether the steps, nested ones included, call a worker, so that running them again should change
+// something. Steps that contain a wait do not count: they poll until something changes.
 func (p *Program) Works(list ...*syntax.Step) bool {
 	works, waits := p.does(list)
 	return works && !waits

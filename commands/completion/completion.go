@@ -1,7 +1,7 @@
-// Package completion says what may stand at a place of a line: the one source for the prompt and for shells.
+// Package completion offers completions for a place in a line, both to the prompt and to shells.
 //
-// Promise: what it offers fits there. A task is offered where its status lets the command begin, a file where git does
-// not ignore it. It is deterministic, and reads only what its Sources give.
+// Promise: every offer fits. It offers a task only if the task's status lets the command begin, and a file only if git
+// does not ignore it. It is deterministic and reads only its Sources.
 //
 // It will not run anything, and changes no line.
 //
@@ -20,20 +20,20 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Item is one thing that may stand there.
+// Item is one completion.
 type Item struct {
 	Value string
 	About string
-	Open  bool // the word goes on behind it
+	Open  bool // the user types on: no space follows
 }
 
-// Part is a part of the shape of the line.
+// Part is one piece of the usage of the line.
 type Part struct {
 	Text    string
 	Current bool
 }
 
-// Offer is what may stand at a place of a line.
+// Offer is all completions for one place in a line.
 type Offer struct {
 	From, To int // bytes of the line that an item replaces
 	Items    []Item
@@ -54,21 +54,21 @@ const (
 	TaskKind  Kind = "tasks"
 )
 
-// Sources is what there is to choose from.
+// Sources supplies the names to choose from.
 type Sources struct {
 	// Names gives the names of a kind, best first.
 	Names func(Kind) []Item
-	// Command gives the arguments of a command, and the statuses from which its task may begin; nil: from any.
+	// Command gives the arguments of a command, and the task statuses from which it may begin; nil: from any.
 	Command func(name string) (specs []argspec.Spec, from []formats.TaskStatus, ok bool)
 	Tasks   func() []formats.Task
 	// Raw leaves values as they are: a shell quotes them itself.
 	Raw bool
 }
 
-// Most is how many items an offer has at most.
+// Most bounds the items of an offer.
 const Most = 200
 
-// At says what may stand at a byte of a line.
+// At gives the completions at a byte of a line.
 func (s Sources) At(line string, at int) Offer {
 	begin := command(line[:at])
 	head := line[begin:at]

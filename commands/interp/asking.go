@@ -297,7 +297,7 @@ func (a *asking) afresh() (formats.Gate, error) {
 	return a.by.pose()
 }
 
-// ByTimeout is who answers a gate that nobody has answered in time.
+// ByTimeout stands for the timeout as the one who answered a gate.
 const ByTimeout = "timeout"
 
 // absent stands for the hash of a file that is not there.

@@ -9,23 +9,23 @@ import (
 	"tercet/formats"
 )
 
-// Board keeps what the steps of a run tell each other, topic by topic. The version of a topic is the number of its
-// postings; none is ever changed. That of a run is its journal, so that it is as durable and as hard to forge as every
-// other record, and comes back when the run is resumed.
+// Board stores what the steps of a run post, topic by topic. The version of a topic is the number of its postings;
+// postings never change. A run's board is its journal, so that postings are durable, sealed, and there again after a
+// resume.
 type Board interface {
-	// Publish adds a posting of the step to a topic and gives its version. It is refused unless the topic still has the
-	// version after; AnyVersion takes every one.
+	// Publish adds a posting of the step to a topic and gives the new version. It fails unless the topic still has the
+	// version after; AnyVersion always fits.
 	Publish(step, topic string, after int, p formats.Posting) (version int, err error)
-	// Since gives the postings of a topic that came after a version, oldest first.
+	// Since gives the postings of a topic after a version, oldest first.
 	Since(topic string, version int) []formats.Posting
-	// Topics gives the names of those that have postings, sorted.
+	// Topics gives the names of the topics that have postings, sorted.
 	Topics() []string
 }
 
-// AnyVersion publishes whatever the version of a topic is.
+// AnyVersion publishes at any version of a topic.
 const AnyVersion = -1
 
-// NewBoard makes a Board that writes each posting as an entry before anybody reads it.
+// NewBoard makes a Board that journals each posting before any step can read it.
 func NewBoard(write func(formats.Entry) error) Board {
 	return &board{write: write, topics: map[string][]formats.Posting{}}
 }

@@ -10,18 +10,17 @@ import (
 	"tercet/internal/trace"
 )
 
-// Delegator hands one piece of work to a subagent. A failed agent is a Return; an error means that the engine could not
-// do its job.
+// Delegator runs one delegation. A failed agent is a Return; an error means that the engine could not do its job.
 type Delegator interface {
 	Delegate(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Reader gives the state as it is now, with effective statuses, and its serial. The document is shared and not changed.
+// Reader gives the current state with effective statuses, and its serial. The document is shared; do not change it.
 type Reader interface {
 	Snapshot(ctx context.Context) (doc any, serial uint64, err error)
 }
 
-// Docs reads files of the project root and nothing else.
+// Docs reads files of the project root only.
 type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 	Glob(ctx context.Context, patterns []string) ([]string, error)
@@ -32,23 +31,23 @@ type Problems interface {
 	Record(ctx context.Context, p formats.Problem) error
 }
 
-// Approver asks a person; a *formats.GateOpenError says that nobody can answer.
+// Approver asks the user; a *formats.GateOpenError means that there is no answer now.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
-// Lint checks a command file, or a subagent file, of the project.
+// Lint checks a command file or a subagent file of the project.
 type Lint func(name string, src []byte, subagent bool) []formats.Diagnostic
 
-// Journal keeps the decisions of the run. Both are safe for concurrent use.
+// Journal stores the decisions of the run. It is safe for concurrent use.
 type Journal interface {
-	// Append makes an entry durable before it returns. An entry that the run made before, in an earlier process, is not
-	// written again, and old tells that. Alone says that nothing goes on beside it. A *formats.StoppedError tells that the
-	// run was stopped here, a *formats.DivergedError that it comes out otherwise than before.
+	// Append makes an entry durable before it returns. If an earlier process of the run made the entry, Append does not
+	// write it again, and old is true. Alone means that nothing runs in parallel. A *formats.StoppedError means that the
+	// run was stopped here, a *formats.DivergedError that the entry differs from the journal's.
 	Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error)
-	// Recall takes an entry that the run made before, if there is one, and gives its data.
+	// Recall gives the data of an entry that an earlier process of the run made, and consumes it.
 	Recall(e formats.Entry) (data json.RawMessage, ok bool)
-	// Live tells that something is done now that the journal does not have. Its errors are those of Append.
+	// Live declares that the run now does something new. Its errors are those of Append.
 	Live(alone bool) error
 }
 
@@ -58,14 +57,14 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// IDs name the run. Path is that of the command, router first.
+// IDs identify the run. Path is the command's delegation path, router first.
 type IDs struct {
 	Run, Session, Command string
 	Path                  []string
 }
 
-// Config is everything that a run can reach. Agents, State, Docs, Problems, Approve, Lint, Journal, Clock, Trace and
-// Show are required; the rest has a meaning when empty.
+// Config holds everything that a run can reach. Agents, State, Docs, Problems, Approve, Lint, Journal, Clock, Trace and
+// Show are required; every other field may be empty.
 type Config struct {
 	Agents   Delegator
 	State    Reader
@@ -76,64 +75,63 @@ type Config struct {
 	Journal  Journal
 	Clock    Clock
 	Trace    trace.Sink
-	// Show prints a table at once; the rows are in the return as well.
+	// Show prints a table at once; the return has the rows too.
 	Show   func(formats.Table)
 	IDs    IDs
-	Limits formats.Limits // may only lower those of the file
-	// Specs is the folder of the project that holds the documents of tasks, relative to Dir; empty: tercet's own.
+	Limits formats.Limits // can only lower those of the file
+	// Specs is the project folder for the documents of tasks, relative to Dir; empty: .tercet/specs.
 	Specs string
-	// Dir is the project root, absolute: where work is done until a worktree is open.
+	// Dir is the project root, absolute: steps work there until a worktree is open.
 	Dir string
-	// Env looks up a variable that the command file names; nil: there are none.
+	// Env looks up a variable that the command file names; nil: no variables.
 	Env func(name string) (string, bool)
-	// Discard takes back documents of a run that failed; nil keeps them.
+	// Discard removes the documents of a failed run from the task's folder; nil keeps them.
 	Discard func(ctx context.Context, run string, list []formats.Artifact) error
-	// Abort, when cancelled, cuts Error Handling short: the second Ctrl-C. Nil never does.
+	// Abort, when cancelled, cuts Error Handling short, as the second Ctrl-C does. Nil never does.
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
-	// Pause, when cancelled with a *formats.LaterError, lets the run begin nothing new: it is suspended. Nil never does.
+	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run. Nil never does.
 	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
-	// Stop, when cancelled, ends this run alone, as the end of its context does. Nil never does.
+	// Stop, when cancelled, ends this run, as the end of its context does. Nil never does.
 	Stop context.Context //nolint:containedctx // a run among others is ended by its own id
-	// GateID makes the id of a gate that is opened; nil: gates have none, and are answered by the approver alone.
+	// GateID makes the id of a gate; nil: gates have no id, and only Approve answers them.
 	GateID func() string
-	// AutoApprove is what $run.auto_approve says.
+	// AutoApprove is $run.auto_approve.
 	AutoApprove bool
-	// Consent is the auto-approve file that answers for the run, as it stood when the run started.
+	// Consent is the auto-approve file that answers this run's gates, as it was when the run started.
 	Consent formats.Consent
-	// DryRun stubs every delegation; nothing is written.
+	// DryRun replaces every delegation by a stub; the run writes nothing.
 	DryRun bool
-	// IfNeeded completes a run at once whose task is past every status that the command starts from.
+	// IfNeeded completes the run at once if the task is past every status from which the command starts.
 	IfNeeded bool
-	// Stubs are the returns of a dry run by step id or subagent, each taken in order, the last one again and again. What
-	// they decide is decided as in a run.
+	// Stubs are the returns of a dry run by step id or subagent, taken in order; the last one repeats. The run treats them
+	// like real returns.
 	Stubs map[string][]formats.Return
-	// Diff gives the changes of a tree against where the run began, as a patch and as a list of files; nil gives none.
+	// Diff gives the changes of a tree since the run began, as a patch and as a list of files; nil gives none.
 	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
-	// RepoState gives what can be done with the repository beyond commits; nil: there is none.
+	// RepoState gives what tercet does with the repository beyond commits; nil: there is no repository.
 	RepoState func(ctx context.Context) (formats.RepoState, error)
-	// Of a subagent with steps: its input, the task of the command, why it is called again, and what its step paths begin
-	// with.
+	// For a workflow subagent: its input, the command's task, the feedback, and the prefix of its step paths.
 	Input    map[string]any
 	Task     *formats.Task
 	Feedback *formats.Feedback
 	Prefix   string
-	// Start is what the journal keeps of how the run came about: version, person, line, and the files that decide.
+	// Start is what run_started records: version, user, line, and the files that decide.
 	Start formats.Started
-	// Of a run that another process began: that it is one, that the last process of it was killed, how long it took
-	// before, and that a person accepts changed files.
+	// For a resumed run: that it is one, whether its last process was killed, its working time so far, and whether the
+	// user accepts changed files.
 	Resumed       bool
 	Killed        bool
 	Spent         time.Duration
 	AcceptChanges bool
-	// Look has a run gone through again without any effect, to hold it against its journal. It is called for each answer
-	// of a worker that stands there; where the journal ends, Run gives a *formats.EndError.
+	// Look replays a run without effects to verify its journal. Run calls it for each recorded answer of a worker; at the
+	// end of the journal Run gives a *formats.EndError.
 	Look func(r formats.Request, ret formats.Return) error
 }
 
 // Runner runs one program once.
 type Runner struct{ cfg Config }
 
-// New checks that everything a run needs is there.
+// New checks that all required fields of the Config are set.
 func New(cfg Config) (*Runner, error) {
 	v := reflect.ValueOf(cfg)
 	for _, what := range []string{

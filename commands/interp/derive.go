@@ -10,8 +10,8 @@ import (
 	"tercet/internal/query"
 )
 
-// Derive applies the jq of a subagent's contract to work that was done: its verdict, or that it is blocked, and its
-// issues. Its status is the outcome that the subagent gave, a verdict if there is one.
+// Derive applies the jq of a subagent's contract to finished work. It sets the verdict, or the status blocked, and the
+// issues. The outcome is the verdict if there is one, else the subagent's status.
 func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
 	in := query.Normalize(map[string]any{"status": ret.Outcome(), "fields": fieldsOf(ret)})
 	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted { // else the answer is no already

@@ -17,7 +17,7 @@ type stepError struct {
 	Err  error
 }
 
-// Error names the place, the step and the cause; a cause that names its own place in the file stands alone.
+// Error names the place, the step and the cause. A cause with a place of its own stands alone.
 func (e *stepError) Error() string {
 	if cause := e.Err.Error(); strings.HasPrefix(cause, e.File+":") {
 		return cause

@@ -13,7 +13,7 @@ import (
 	"tercet/internal/trace"
 )
 
-// What comes after a run that was stopped has five seconds; the last of them is kept for putting the task back.
+// A stopped run has five seconds for its clean-up; the last of them are reserved for putting the task back.
 const (
 	afterLimit    = 5 * time.Second
 	handlingLimit = 4 * time.Second

@@ -185,8 +185,8 @@ func (r *run) compensate(wanted func(step) bool) error {
 	return nil
 }
 
-// Within is what the step paths of a subagent with steps begin with: where it was called, and which time. A step that
-// is run again changes the state by transactions of its own.
+// Within is the prefix of a workflow subagent's step paths: the calling step with its visit. A repeated step thus gets
+// transaction ids of its own.
 func Within(r formats.Request) string {
 	return fmt.Sprintf("%s.%d/", r.At, r.Attempt)
 }

@@ -6,17 +6,17 @@ import (
 	"tercet/formats"
 )
 
-// Vote is what one child came to. Check marks a check: one that rejects is a veto under every predicate.
+// Vote is the result of one child. Check marks a check: a check that rejects is a veto under every predicate.
 type Vote struct {
 	Return formats.Return
 	Check  bool
 }
 
-// Predicate tells whether the children that ran may pass together; nil is all(approved).
+// Predicate reports whether the children that ran pass together; nil means all(approved).
 type Predicate func(ran []formats.Return) (bool, error)
 
-// Decide gives the outcome of children that ran side by side or one after the other. It is a pure function of what they
-// returned: a child that is missing a verdict, failed or is blocked has not approved.
+// Decide gives the outcome of several children from their results alone. A child without a verdict, or one that failed
+// or is blocked, has not approved.
 func Decide(holds Predicate, votes []Vote) (formats.Outcome, error) {
 	var ran []formats.Return
 	veto := false

@@ -90,9 +90,8 @@ type run struct {
 	turn
 }
 
-// Run executes the program. The error is nil but for a program that cannot be used, a run that is only looked at, and
-// steps of a subagent where the run around them has to wait or cannot go on: failures of agents and of the engine come
-// as a Return with their code.
+// Run executes the program. Failures of agents and of the engine come as a Return with their code. The error is nil
+// except for an unusable program, a replay that ends, and a workflow subagent whose command has to wait or stop.
 func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	d formats.Depth,
 ) (formats.Return, error) {
@@ -132,7 +131,8 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	return ret, r.stuck
 }
 
-// Lower takes the smaller of two limits where the second is set; of AutoResume, which bounds no work, the second.
+// Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no work: there the second
+// wins.
 func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)

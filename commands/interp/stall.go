@@ -39,7 +39,7 @@ func (r *run) repeats(path string, first bool, issues, work string) string {
 	return ""
 }
 
-// What a stall is answered with.
+// The choices of the question after a stall.
 const (
 	goOnIt = "Go on"
 	askIt  = "Ask"

@@ -8,8 +8,7 @@ import (
 	"tercet/formats"
 )
 
-// treePath names the engine's own calls for the worktree; inMain is the word for the project's own tree, inNone for no
-// tree.
+// treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no tree.
 const (
 	treePath = "worktree"
 	inMain   = "main"

@@ -10,11 +10,11 @@ import (
 	"tercet/formats"
 )
 
-// Ceiling is the most that a person lets a run use, as the flags of the command line have it; an empty text sets no
-// bound.
+// Ceiling is the most that the user lets a run use, as given in flags; an empty text sets no bound.
 type Ceiling struct{ Agents, Depth, Time, Cost string }
 
-// Admit refuses a command that may use more. Nothing has been written then. The error is a *formats.Failure.
+// Admit refuses a command that may use more than the ceiling, before anything is written. The error is a
+// *formats.Failure.
 func (c Ceiling) Admit(command string, w Worst) error {
 	cost, may := math.Inf(1), "may cost any amount ("+strings.Join(w.Unpriced, ", ")+" without limits.cost)"
 	if w.Cost != nil {
@@ -76,7 +76,7 @@ func dollars(text string) (float64, error) {
 	return usd, nil
 }
 
-// Money says what a run may cost.
+// Money formats what a run may cost.
 func (w Worst) Money() string {
 	switch {
 	case w.Cost == nil:

@@ -14,20 +14,21 @@ import (
 	"tercet/internal/plain"
 )
 
-// Cost is what steps use at most. Sums and products stay at the highest number instead of going round.
+// Cost is the most that steps can use. Sums and products saturate instead of overflowing.
 type Cost struct {
-	Calls   int           `json:"calls"`   // of subagents, retries and ways back included
-	Workers int           `json:"workers"` // those of them that are no Go code
+	Calls   int           `json:"calls"`   // of subagents, with retries and repeats
+	Workers int           `json:"workers"` // of those, calls of workers
 	Time    time.Duration `json:"-"`       // sum of the timeouts
 	Dollars float64       `json:"-"`       // of the calls whose cost is bounded
 }
 
-// Bound is the most that a run can cost before its limits stop it. What depends on the length of a list is told a list.
+// Bound is the most that a run can cost before its limits stop it. Costs that depend on the length of a list are given
+// per element.
 type Bound struct {
 	Cost
 	Each  []EachBound `json:"each,omitempty"`
 	Depth int         `json:"depth"`
-	Gates int         `json:"gates"` // at which it may stop for a person
+	Gates int         `json:"gates"` // steps that may stop and ask the user
 	Worst Worst       `json:"worst"`
 }
 
@@ -38,24 +39,24 @@ type EachBound struct {
 	Cost
 }
 
-// Facts is what must be known of a subagent to bound what it costs.
+// Facts is what bounding the cost of a subagent needs to know about it.
 type Facts struct {
-	Free    bool             // what does its work costs nothing
-	Cost    float64          // the most that one call costs in US dollars, 0 if nothing bounds it
-	Program *compile.Program // its own steps, nil without any
-	Asks    string           // what it asks a person about before it works, empty for nothing
-	Models  []Model          // that are asked for, by the runners that it may have
+	Free    bool             // its work costs nothing
+	Cost    float64          // upper bound of one call in US dollars, 0 if there is none
+	Program *compile.Program // its own steps; nil if it has none
+	Asks    string           // its question to the user before it works; empty: none
+	Models  []Model          // requested models, by the runners that it may have
 }
 
-// Model is a model that is asked for.
+// Model is a requested model.
 type Model struct {
 	Agent  string `json:"agent"`
 	Runner string `json:"runner"`
 	Name   string `json:"model"`
-	From   string `json:"from"` // who asks for it
+	From   string `json:"from"` // who requested it
 }
 
-// String is the model as the page shows it.
+// String is the model as the page of explain shows it.
 func (m Model) String() string {
 	return fmt.Sprintf("%s: %s on %s, from %s", m.Agent, plain.Line(m.Name), m.Runner, m.From)
 }
@@ -71,18 +72,18 @@ func (o *Outline) models(known func(agent string) Facts) (out []Model) {
 	return out
 }
 
-// Worst is the most that a run can use before its limits stop it, whatever the lists are that it works through.
+// Worst is the most that a run can use before its limits stop it, however long its lists are.
 type Worst struct {
 	Agents  int           `json:"agents"` // calls of workers
 	Depth   int           `json:"depth"`
 	Time    time.Duration `json:"-"`
 	Seconds float64       `json:"seconds"`
-	// Cost is in US dollars; it is nil if nothing bounds it, and Unpriced then are the subagents without a limit.
+	// Cost is in US dollars; nil if nothing bounds it. Unpriced then lists the subagents without a limit.
 	Cost     *float64 `json:"cost_usd"`
 	Unpriced []string `json:"unpriced,omitempty"`
 }
 
-// BoundOf adds up the steps of a program with what is known of the subagents, and of the line that it runs for.
+// BoundOf adds up the steps of a program for one line.
 func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
 	all := known
 	known = func(agent string) Facts { return all(p.Called(agent)) }
@@ -260,7 +261,7 @@ func product[T int | time.Duration](a, n T) T {
 	return a * n
 }
 
-// String says the bound in one sentence.
+// String is the bound in one sentence.
 func (b Bound) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s of subagents, ", formats.Count(b.Calls, "call"))
@@ -274,7 +275,7 @@ func (b Bound) String() string {
 	return s.String()
 }
 
-// String says how many of the calls are those of workers, and how long all may take.
+// String is the number of calls, those of workers among them, and the longest time for all.
 func (c Cost) String() string {
 	workers := "none of them a worker's"
 	if c.Workers > 0 {

@@ -8,7 +8,7 @@ import (
 	"tercet/internal/style"
 )
 
-// Draw draws the outline as dot, mermaid or svg; false for another word.
+// Draw draws the outline as dot, mermaid or svg; ok is false for any other form.
 func (o *Outline) Draw(format string) (string, bool) {
 	draw, ok := map[string]func() string{"dot": o.dot, "mermaid": o.mermaid, "svg": o.svg}[format]
 	if !ok {

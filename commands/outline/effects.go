@@ -16,7 +16,7 @@ type Effects struct {
 	Writes []string // changes of state by name: status planned, archive_tasks
 }
 
-// EffectsOf finds what every expression and every call of a program reads and writes.
+// EffectsOf collects what every expression and every call of a program reads and writes.
 func EffectsOf(p *compile.Program) Effects {
 	reads, writes := map[string]bool{}, map[string]bool{}
 	for code := range p.Codes() {

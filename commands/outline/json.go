@@ -15,8 +15,8 @@ import (
 	"tercet/formats"
 )
 
-// Compiled is a program as plain data for JSON: names in lower case with underscores, empty members left out,
-// expressions as {jq, line, col}, texts as they are written, subagents by name.
+// Compiled is a program as plain data for JSON. Names are in lower case with underscores, and empty members are left
+// out. Expressions are {jq, line, col}, texts are as written, and subagents appear by name.
 func Compiled(p *compile.Program) map[string]any {
 	e := encoder{prog: p}
 	front, args, own := &p.File.Front, &p.File.Args, &p.Own

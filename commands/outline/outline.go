@@ -14,7 +14,7 @@ import (
 	"tercet/formats"
 )
 
-// Outline is a program as a person looks at it.
+// Outline is a program in a form for display.
 type Outline struct {
 	*compile.Program
 	Steps, Errors []*Node
@@ -24,24 +24,24 @@ type Outline struct {
 type Node struct {
 	*compile.Info
 	Kind     string // delegate, status, gate, check, set, foreach, parallel, ..., return, table
-	Does     string // what it does with it: the subagent, the status, the question
-	Role     string // before, after, compensate; empty for a step in its place
+	Does     string // its object: the subagent, the status, the question
+	Role     string // before, after, compensate; empty for any other step
 	Tiers    []string
-	Agents   []string // whom the step itself may call, the fallback behind the agent
-	Attempts int      // of the agent, at most, and one of the fallback
+	Agents   []string // subagents that the step itself may call, the fallback last
+	Attempts int      // at most, of the agent and one of the fallback
 	Timeout  time.Duration
-	Ways     []Way  // where outcomes lead that do not simply go on
-	Many     string // what the children run once for, empty for once
-	Most     int    // passes, 0 if the program does not bound them by a number
+	Ways     []Way  // targets of outcomes that do not simply go on
+	Many     string // what the children loop over; empty: they run once
+	Most     int    // passes; 0 if no number bounds them
 	Children []*Node
 }
 
-// Way is where an outcome leads. Back names the steps that are run again.
+// Way is where an outcome leads. Back names the steps that run again.
 type Way struct {
 	On   string
 	To   string
 	Back []string
-	Ask  []string // the subagents that a question may go to
+	Ask  []string // the subagents that may answer a question
 	If   string
 	Max  int
 }
@@ -273,7 +273,7 @@ func (n *Node) ways(on string, targets ...*syntax.Target) {
 	}
 }
 
-// Walk visits the nodes of the outline, each before its children.
+// Walk visits the nodes, each before its children.
 func (o *Outline) Walk(visit func(n *Node)) {
 	var each func([]*Node)
 	each = func(list []*Node) {
@@ -286,7 +286,7 @@ func (o *Outline) Walk(visit func(n *Node)) {
 	each(o.Errors)
 }
 
-// Agents lists the subagents that the command may call, each once, in the order of the file.
+// Agents lists the subagents that the command may call, each once, in file order.
 func (o *Outline) Agents() []string {
 	var out []string
 	add := func(agents []string) {
@@ -305,8 +305,8 @@ func (o *Outline) Agents() []string {
 	return out
 }
 
-// Gates lists the steps that may ask a person, with their question, or with what is asked about: an outcome, a program
-// that a check names, what a subagent is known to ask before it works, and what the steps of a subagent ask.
+// Gates lists the steps that may ask the user, with their question or its subject: an outcome, the command of a check,
+// what a subagent asks before it works, and the gates of workflow subagents.
 func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
 	quiet := map[*Node]bool{} // of their outcomes nobody is asked: another step decides, or the command has ended
@@ -418,13 +418,13 @@ func program(n *Node) string {
 	return strings.Join(argv, " ")
 }
 
-// Condition is the jq under which the step runs, on one line; empty if it always does.
+// Condition is the jq condition of the step on one line; empty if it always runs.
 func (n *Node) Condition() string { return source(n.When) }
 
-// Side tells whether the children run side by side.
+// Side reports whether the children run side by side.
 func (n *Node) Side() bool { return n.Kind == "parallel" }
 
-// InTier tells whether a step runs in a tier; all do where the step names none.
+// InTier reports whether a step runs in a tier; a step that names no tier runs in all.
 func (n *Node) InTier(tier string) bool {
 	return tier == "" || len(n.Tiers) == 0 || slices.Contains(n.Tiers, tier)
 }

@@ -11,24 +11,24 @@ import (
 	"tercet/internal/plain"
 )
 
-// Page is what is said of a program to a person.
+// Page is the text of `tercet explain`.
 type Page struct {
 	*Outline
 	Bound   Bound
 	Effects Effects
-	Asks    []string       // what it asks a person about
-	Line    string         // that it would run for; empty: none
-	Values  argspec.Values // that the line gives
-	Prompt  []string       // of another tool: whose it is, and what it would run and read
-	Models  []Model        // that the subagents are asked to use
-	Missing error          // a task or a file that the line names and that is not there; nil: all are
-	// Parallel is how many tasks are done side by side, where the line names several.
+	Asks    []string       // what it asks the user about
+	Line    string         // the line that it explains; empty: none
+	Values  argspec.Values // the arguments of the line
+	Prompt  []string       // for the prompt of another tool: whose it is, and what it would run and read
+	Models  []Model        // requested models of the subagents
+	Missing error          // a task or file in the line that does not exist; nil: all exist
+	// Parallel is how many tasks run side by side, if the line names several.
 	Parallel int
 
 	text strings.Builder
 }
 
-// PageOf makes the page of a program; known tells what one call of a subagent may cost.
+// PageOf makes the page of a program; known gives the cost of one call of a subagent.
 func PageOf(prog *compile.Program, known func(agent string) Facts) *Page {
 	o := Of(prog)
 	none := argspec.Values{}
@@ -38,7 +38,7 @@ func PageOf(prog *compile.Program, known func(agent string) Facts) *Page {
 	}
 }
 
-// For makes it the page of a line.
+// For adds what a line decides.
 func (p *Page) For(line string, v argspec.Values, known func(agent string) Facts) (err error) {
 	p.Line, p.Values = line, v
 	p.Bound, p.Asks = BoundOf(p.Program, known, v), p.under(v).Gates(known)
@@ -188,7 +188,7 @@ func (p *Page) nodes(list []*Node, depth int) {
 	}
 }
 
-// Tiered lists for each tier the steps that run in it; a command without tiers has one list.
+// Tiered lists the steps of each tier; a command without tiers has one list.
 func (p *Page) Tiered() string {
 	p.text.Reset()
 	tiers := p.Tiers
@@ -214,7 +214,7 @@ func inTier(list []*Node, tier string) []*Node {
 	return out
 }
 
-// Record is the page for programs.
+// Record is the page as data for JSON.
 func (p *Page) Record() map[string]any {
 	out := map[string]any{
 		"command": p.Name, "file": p.File.Name, "agents": list(p.Agents()), "gates": list(p.Asks),

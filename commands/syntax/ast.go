@@ -12,44 +12,44 @@ import (
 // Pos is a place in the command file.
 type Pos = formats.Pos
 
-// File is a parsed command file. It is plain data; nothing in it is shared with the parser.
+// File is a parsed command file: plain data that shares nothing with the parser.
 type File struct {
 	Name  string // as given to Parse, for diagnostics
 	Src   []byte
 	Front Front
 	Args  Args
-	// Steps are those of Workflow Execution, Between those of Between Steps, Errors those of Error Handling.
+	// Steps are from Workflow Execution, Between from Between Steps, Errors from Error Handling.
 	Steps   []*Step
 	Between []*Step
 	Errors  []*Step
-	// Defaults is the block `yaml defaults`, nil without one.
+	// Defaults is the block `yaml defaults`; nil if there is none.
 	Defaults *Defaults
-	// Sentences are those of Argument Parsing in the plain form.
+	// Sentences are the plain sentences of Argument Parsing.
 	Sentences []*Sentence
-	// Literate tells that the workflow has headings `### Step`; otherwise it is the plain form.
+	// Literate means that the workflow has headings `### Step`; otherwise it is in the plain form.
 	Literate bool
-	// Prose is the body as a person reads it, for the use of the file as a prompt.
+	// Prose is the body as text, for using the file as a prompt.
 	Prose    string
 	BodyLine int // the first line below the frontmatter
-	// Found is what is wrong with the form of the file, sorted; of a file that Parse gave they are warnings.
+	// Found holds the findings about the form of the file, sorted. If Parse returned the file, all are warnings.
 	Found []formats.Diagnostic
-	// Unread are the lines of everything that an error stands in: the tree may lack what they say. NoFront tells that it
-	// lacks the whole frontmatter, Hopeless that nothing was read, or that a bound of the format was passed.
+	// Unread are the lines with an error; the tree may lack their content. NoFront means that the whole frontmatter is
+	// missing. Hopeless means that nothing was read, or that a limit of the format was exceeded.
 	Unread   []Lines
 	NoFront  bool
 	Hopeless bool
-	// Strict is what is right for a person and that a file which is checked strictly has not: plain sentences that stand
-	// where a block could, and defaults without a sentence before them.
+	// Strict holds findings of `lint --strict` only: plain sentences where a block could stand, and defaults without a
+	// sentence before them.
 	Strict []formats.Diagnostic
 }
 
-// Word is a plain word with its place.
+// Word is a plain word with its position.
 type Word struct {
 	Pos  Pos
 	Text string
 }
 
-// String is the word, empty for one that is absent.
+// String is the word; empty if absent.
 func (w *Word) String() string {
 	if w == nil {
 		return ""
@@ -63,13 +63,13 @@ type Front struct {
 	Command     Word
 	Description Word
 	Arguments   []Argument
-	Tiers       []Word // in order; nil without the key
+	Tiers       []Word // in order; nil if the key is absent
 	Worktree    *Worktree
 	During      *During
-	Limits      []Field // name -> value, checked by compile
+	Limits      []Field // name -> value; compile checks them
 	Examples    []string
 	Env         []Word
-	// OutputSchema is of the fields that the command returns.
+	// OutputSchema describes the fields that the command returns.
 	OutputSchema *Shape
 	// Subagents is the pack whose subagents are looked up first.
 	Subagents Word
@@ -98,11 +98,10 @@ type Argument struct {
 	Of          *Word // nil if absent
 }
 
-// Subagent is the type of an argument that names a subagent.
+// Subagent is the argument type that names a subagent.
 const Subagent = "subagent"
 
-// Chosen gives the argument of type subagent that is all of an expression, as in `delegate: $args.name`; empty for any
-// other one.
+// Chosen gives the subagent argument if the expression is only that, as in `delegate: $args.name`; else it is empty.
 func (f *Front) Chosen(pick *Text) string {
 	if pick == nil || !pick.Whole || len(pick.Parts) != 1 || pick.Parts[0].Expr == nil {
 		return ""
@@ -116,7 +115,6 @@ func (f *Front) Chosen(pick *Text) string {
 	return ""
 }
 
-// During is the preflight status.
 type During struct {
 	Pos    Pos
 	Status Word
@@ -124,7 +122,7 @@ type During struct {
 	Failed *Word
 }
 
-// PerChild gives every child of a step with several a worktree of its own.
+// PerChild gives each child of a parallel step or loop its own worktree.
 const PerChild = "child"
 
 // Worktree is `worktree: {per, branch}`.
@@ -134,7 +132,7 @@ type Worktree struct {
 	Branch *Text
 }
 
-// Defaults is what every step that delegates to a worker gets; the step's own keys win.
+// Defaults applies to every step that delegates to a worker; the step's own keys win.
 type Defaults struct {
 	Pos     Pos
 	With    []Field
@@ -153,8 +151,8 @@ type Args struct {
 	Require []Require
 }
 
-// Load is one named value. Exactly one of Expr, Document, Files and Task is set, or Document and Files: all that lie
-// there.
+// Load is one named value. Exactly one of Expr, Document, Files and Task is set, except that Document and Files
+// together load all matching documents.
 type Load struct {
 	Name     Word
 	Optional bool // written `name?:`
@@ -164,7 +162,7 @@ type Load struct {
 	Task     *Expr
 }
 
-// LoadDocument names a document by its candidates; without any, the files of the load are documents.
+// LoadDocument names a document by candidate paths; without any, the files of the load are the documents.
 type LoadDocument struct {
 	Pos     Pos
 	Profile Word
@@ -172,8 +170,8 @@ type LoadDocument struct {
 	Expr    *Expr   // or one expression that gives a path or a list of paths
 }
 
-// Require is one precondition: When must be true, else the command ends with Else and Exit (a code word, or a number of
-// the table of exits; empty: PRECONDITION).
+// Require is one precondition. If When is not true, the command ends with Else and Exit (a code word or an exit number;
+// empty: PRECONDITION).
 type Require struct {
 	Pos  Pos
 	When *Expr
@@ -189,7 +187,7 @@ type Expr struct {
 	base int      // where it begins in the value of the node
 }
 
-// At is the place of a byte of the expression; its first one if the offset is outside.
+// At is the position of a byte of the expression; the first byte's if the offset is outside.
 func (e *Expr) At(offset int) Pos {
 	switch {
 	case offset < 0 || offset > len(e.Src):
@@ -200,15 +198,14 @@ func (e *Expr) At(offset int) Pos {
 	return e.node.ValuePos(e.base + offset)
 }
 
-// Text is a text with `${{ }}` inside. Whole tells that the text is exactly one `${{ }}`, whose value is taken as it
-// is.
+// Text is a text that may contain `${{ }}`. Whole means that it is exactly one `${{ }}`, which keeps its type.
 type Text struct {
 	Pos   Pos
 	Parts []Part
 	Whole bool
 }
 
-// String is the text as it is written, with its expressions; empty for one that is absent.
+// String is the text as written; empty if absent.
 func (t *Text) String() string {
 	if t == nil {
 		return ""
@@ -229,19 +226,19 @@ type Part struct {
 	Expr *Expr // nil for a literal
 }
 
-// ValueKind tells what a value in a block is.
+// ValueKind is the kind of a value in a block.
 type ValueKind uint8
 
 // The kinds of a value.
 const (
-	Literal  ValueKind = iota // Lit: string, int, float64, bool or nil without any expression in it
+	Literal  ValueKind = iota // Lit: string, int, float64, bool or nil without an expression
 	Jq                        // Expr: a scalar that begins with $
 	Template                  // Text: a scalar with ${{ }} in it
 	Map                       // Fields
 	List                      // Items
 )
 
-// Value is any YAML value of a block. Lit, Expr, Text, Fields and Items go by Kind.
+// Value is any YAML value of a block. Kind says which of Lit, Expr, Text, Fields and Items is set.
 type Value struct {
 	Pos    Pos
 	End    Pos
@@ -253,7 +250,7 @@ type Value struct {
 	Items  []*Value
 }
 
-// String says in a message what the value is.
+// String describes the value for messages.
 func (v *Value) String() string {
 	switch {
 	case v == nil:
@@ -279,13 +276,13 @@ type Field struct {
 	Value *Value
 }
 
-// Step is one step. Of a plain sentence the parser sets Sentence alone; the compiler writes out what it means.
+// Step is one step. For a plain sentence the parser sets only Sentence, and compile expands it.
 type Step struct {
 	Pos      Pos    // of the heading, the plain line, the item of `do` or the child of `parallel`
-	Block    Pos    // of the first line inside the fence, or of the first key of an item; zero without a block
-	Number   string // empty for a step without a heading of its own
+	Block    Pos    // of the first line inside the fence, or of an item's first key; zero if there is no block
+	Number   string // empty if the step has no heading
 	Title    string
-	ID       Word // as written, Text empty if absent
+	ID       Word // as written; empty Text if absent
 	When     *Expr
 	Tier     *Tier
 	Action   Action    // nil for a step with only Table or Return, and for a sentence
@@ -302,20 +299,20 @@ type Step struct {
 	Always   *Word // under Error Handling: failed, completed, any
 	In       *Word // worktree or main
 	Board    *Word // a topic
-	// Compensate takes the step's effect back; it has neither id nor transitions.
+	// Compensate undoes the step's effect; it has neither id nor transitions.
 	Compensate    *Step
-	After, Before *Around // in Between Steps, exactly one of them
-	Body          []*Step // of a loop or a group: the deeper headings or `do`; of parallel its children
+	After, Before *Around // in Between Steps, exactly one of these
+	Body          []*Step // of a loop or a group: the deeper headings or `do`; of parallel: its children
 }
 
-// Tier tells in which tiers a step runs: those that are named, or with OrLater the one named and all behind it.
+// Tier says in which tiers a step runs: the named ones, or with OrLater the named one and all later ones.
 type Tier struct {
 	Pos     Pos
 	Names   []Word
 	OrLater bool
 }
 
-// Around tells around which steps a step of Between Steps runs: the named ones, or each that delegates to a worker.
+// Around says around which steps a step of Between Steps runs: the named ones, or every delegation to a worker.
 type Around struct {
 	Pos  Pos
 	IDs  []Word
@@ -335,7 +332,7 @@ type Return struct {
 	Pos       Pos
 	Status    *Value
 	Message   *Text
-	Text      *Value // markdown to show on standard output
+	Text      *Value // markdown that is printed on standard output
 	Artifacts *Value
 	Fields    []Field
 	NextSteps *Text `json:"next_steps"`
@@ -357,7 +354,7 @@ type Retry struct {
 	Cap     float64
 }
 
-// Expect is what a result must hold to pass.
+// Expect is what a result must contain to pass.
 type Expect struct {
 	Pos      Pos
 	Artifact *Word
@@ -368,8 +365,8 @@ type Expect struct {
 // Shape is a JSON Schema: written in place, or in a file of the project.
 type Shape struct {
 	Pos  Pos
-	File string   // its path from the project root; empty: Root is set
-	Root *md.Node // nil where the value is of another type, which was reported
+	File string   // path from the project root; empty: Root is set
+	Root *md.Node // nil if the value had the wrong type, which is reported
 }
 
 // Rule is `on: {status: targets}`.
@@ -378,7 +375,7 @@ type Rule struct {
 	Targets []*Target
 }
 
-// TargetKind names where a result leads, in the word of the language.
+// TargetKind says where a result leads; its text is the key in the file.
 type TargetKind string
 
 // The targets.
@@ -393,20 +390,20 @@ const (
 	ToGoto     TargetKind = "goto"
 )
 
-// Target is where a result leads. If may stand in every map; Max is 0 when absent.
+// Target is where a result leads. If may stand in every map; Max is 0 if absent.
 type Target struct {
 	Pos    Pos
 	Kind   TargetKind
 	If     *Expr
 	Max    int
-	Note   bool   `json:",omitempty"` // of a choice: it is taken with a note only
-	Steps  []Word // redo and rollback; of goto exactly one
+	Note   bool   `json:",omitempty"` // of a choice: the answer must have a note
+	Steps  []Word // of redo and rollback; of goto exactly one
 	Agents []Word // ask
-	Gate   *Gate  // a question of its own; nil: the engine's
+	Gate   *Gate  // its own question; nil: the engine's
 	Return *Return
 }
 
-// SentenceKind names a plain sentence of the closed list.
+// SentenceKind is one of the plain sentences that tercet knows.
 type SentenceKind uint8
 
 // The plain sentences.
@@ -424,7 +421,7 @@ const (
 	SayReturn                               // Return WORDS [to orchestrator]
 )
 
-// Sentence is a recognised plain sentence. Which fields are set goes by Kind.
+// Sentence is a recognised plain sentence. Kind says which fields are set.
 type Sentence struct {
 	Pos   Pos
 	Kind  SentenceKind

@@ -1,6 +1,6 @@
 package syntax
 
-// The codes of what a file may get wrong in its form. Those of package md keep their own.
+// The codes of mistakes in the form of a file. Findings of package md keep their own codes.
 const (
 	CodeTooMany      = "E006"
 	CodeKey          = "E010"

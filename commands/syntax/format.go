@@ -13,13 +13,12 @@ import (
 // maxLine is the widest line that a value in brackets may make before it is written in lines of its own.
 const maxLine = 160
 
-// Format prints a file with its blocks and its frontmatter in the one form that they have: two columns a level, one
-// space behind a colon and a comma, values in brackets on one line if they fit. Keys keep their order, scalars their
-// quotes, and prose every byte.
+// Format prints a file with its blocks and frontmatter in the standard form: two columns a level, one space after a
+// colon and a comma, and short values in brackets on one line. Keys keep their order, scalars their quotes, and prose
+// every byte.
 func Format(f *File) []byte { return FormatText(f.Src) }
 
-// FormatText is Format for a text that is known to be well-formed; of one that is not, what cannot be read stays as it
-// is.
+// FormatText is Format for text. Parts that cannot be read stay as they are.
 func FormatText(src []byte) []byte {
 	doc, _ := md.Parse(src)
 	if doc.Text == nil {

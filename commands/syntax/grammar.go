@@ -6,19 +6,19 @@ import (
 	"tercet/internal/strict"
 )
 
-// Form is one kind of map of the format with the keys that it may have. The decoder, the JSON schema for editors and
-// the page of the grammar are made of the same table.
+// Form is one kind of map in the format, with its keys. The decoder, the JSON Schema for editors and the reference page
+// all use this table.
 type Form struct {
 	Name string // step, target, ...
 	What string // for messages: "a step"
 	Keys []Key
-	// Short is the key whose value may stand for the whole map; Needs is the key that the map must have, with an example.
+	// Short is the key whose value may replace the whole map; Needs is the required key, with an example.
 	Short, Needs string
-	// Foreign are keys of other tools, which are accepted and left alone.
+	// Foreign are keys of other tools, which tercet accepts and ignores.
 	Foreign []string
 }
 
-// Key is one key. Is says what its value may be: words of kindRules, a form as "form:target", several joined by |.
+// Key is one key. Is lists what its value may be: words of kindRules, or a form as "form:target", joined by |.
 type Key struct{ Name, Is, Does string }
 
 // wants says what a word is, for messages. "one of" closes the list.

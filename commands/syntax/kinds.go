@@ -75,7 +75,7 @@ var beside = map[string][]string{
 	"compensate": {"delegate", "foreach", "parallel", "until", "status", "publish", "check"},
 }
 
-// workers are the keys of a step that may start workers, actions those of which a step has one.
+// workers are the keys that may start workers. actions are the keys of which a step has exactly one.
 var (
 	workers = []string{"delegate", "foreach", "parallel", "until"}
 	actions = []string{
@@ -83,7 +83,7 @@ var (
 	}
 )
 
-// The keys of a step that stands below another one's key.
+// The keys of a nested step.
 var (
 	childKeys = []string{
 		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect",
@@ -99,7 +99,7 @@ var (
 // Set, Publish and Fail.
 type Action interface{ action() }
 
-// Delegate hands work to a subagent: Agent, or the one of Among that Pick names.
+// Delegate hands work to a subagent: Agent, or the member of Among that Pick chooses.
 type Delegate struct {
 	Pos   Pos
 	Agent Word // empty when Pick is set
@@ -107,13 +107,13 @@ type Delegate struct {
 	Among []Word
 }
 
-// Parallel runs the body side by side. A child has its name as id.
+// Parallel runs the body side by side. A child's name is its id.
 type Parallel struct {
 	Pos   Pos
 	Merge *Expr
 }
 
-// Until runs the body until the condition holds after a pass, at most Max times.
+// Until repeats the body until the condition holds after a pass, at most Max times.
 type Until struct {
 	Pos  Pos
 	Cond *Expr
@@ -133,13 +133,13 @@ type Publish struct {
 type Foreach struct {
 	Pos      Pos
 	In       *Expr
-	As       Word // "item" without a place if it is not written
-	Parallel int  // elements side by side, 0 if absent
+	As       Word // "item" without a position if absent
+	Parallel int  // elements that run side by side, 0 if absent
 	Delegate *Delegate
 	Merge    *Expr
 }
 
-// Status changes the task's status. Phase is set for {phase, to}.
+// Status changes the task's status, or with Phase the status of a phase.
 type Status struct {
 	Pos       Pos
 	To        *Value
@@ -149,26 +149,26 @@ type Status struct {
 	Reason    *Value
 }
 
-// Wait goes on after a while, in seconds.
+// Wait waits for a number of seconds.
 type Wait struct {
 	Pos Pos
 	For float64
 }
 
-// Gate asks a person.
+// Gate asks the user.
 type Gate struct {
 	Pos      Pos
 	Question *Text
 	Show     []*Expr
-	Choices  []GateChoice // approve -> next, reject -> fail where none are written
+	Choices  []GateChoice // default: approve -> next, reject -> fail
 	Auto     *Word
-	Evidence *Value       // paths, patterns and ids of steps
-	Quorum   int          // people who have to make the same choice; 0: one
-	Consent  bool         // auto alone is no answer
+	Evidence *Value       // paths, patterns and step ids
+	Quorum   int          // number of users who must make the same choice; 0: one
+	Consent  bool         // auto alone does not answer the gate
 	Timeout  *GateTimeout `json:"wait"`
 }
 
-// GateTimeout takes a choice when nobody has answered for a while.
+// GateTimeout is the choice taken if no answer comes in time.
 type GateTimeout struct {
 	Pos    Pos
 	After  float64 // seconds
@@ -181,7 +181,7 @@ type GateChoice struct {
 	Target *Target
 }
 
-// Check tells whether something holds. Exactly one of Expr, Document, File, Command and Project is set.
+// Check tests a condition. Exactly one of Expr, Document, File, Command and Project is set.
 type Check struct {
 	Pos      Pos
 	Expr     *Expr
@@ -194,7 +194,7 @@ type Check struct {
 	Else     *Text
 }
 
-// Set gives values to names.
+// Set assigns values to names.
 type Set struct {
 	Pos    Pos
 	Values []SetValue

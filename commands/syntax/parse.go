@@ -19,9 +19,8 @@ const (
 	sectionErrors   = "Error Handling"
 )
 
-// Parse reads a command file. name is its path, for messages and for the check that the file is named after its
-// command. The error is a *formats.Diagnostics with every finding of the file, sorted; warnings alone are no error and
-// stand in the File.
+// Parse reads a command file. name is its path, for messages and for comparing it with the command's name. The error is
+// a *formats.Diagnostics with all findings, sorted; warnings alone are no error and are in the File.
 func Parse(name string, src []byte) (*File, error) {
 	f := Read(name, src)
 	found := &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{name: src}}

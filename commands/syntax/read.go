@@ -9,28 +9,28 @@ import (
 	"tercet/internal/strict"
 )
 
-// Lines is a run of lines, the last included.
+// Lines is a range of lines, the last included.
 type Lines struct{ From, To int }
 
-// Has tells whether a line is among them.
+// Has reports whether a line is in the range.
 func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
 
-// Read reads a command file as far as it can be read. The tree is complete but for what stands in the lines of Unread,
-// so that what is right elsewhere can be judged at the same time.
+// Read reads a command file as far as possible. The tree is complete except for the lines in Unread, so that checks can
+// judge the rest at the same time.
 func Read(name string, src []byte) *File { return read(name, src, false) }
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
 func ReadWorkflow(name string, src []byte) *File { return read(name, src, true) }
 
-// Foreign is what a command file of another tool does not say by the rules of this format.
+// Foreign adapts the format for another tool's command file.
 type Foreign struct {
 	Command, Description string
-	Keys                 []string // that belong to other tools
-	Unknown, Misnamed    string   // the codes of a key that nobody has, and of a name that is not the file's
+	Keys                 []string // keys of other tools
+	Unknown, Misnamed    string   // codes for an unknown key, and for a name that differs from the file's
 }
 
-// ReadForeign reads a command file of another tool that has a section of steps. Its frontmatter may lack everything,
-// and keys that nobody has are warnings. Runs tells whether the steps are meant to be run.
+// ReadForeign reads another tool's command file that has a section of steps. Its frontmatter may be missing, and
+// unknown keys are warnings. Runs reports whether the steps are meant to run.
 func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	p := newParser(name, src)
 	p.foreign = &as

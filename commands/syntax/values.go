@@ -139,7 +139,7 @@ func (p *parser) jq(n *md.Node) *Expr {
 	return p.exprAt(n, 0, n.Value)
 }
 
-// The most expressions of a file, and of one text in it: each is compiled with the names that stand before it.
+// The most expressions in a file, and in one text: each compiles with all names before it.
 const (
 	maxExprs = 2000
 	maxParts = 200

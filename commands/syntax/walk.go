@@ -2,9 +2,9 @@ package syntax
 
 import "reflect"
 
-// Walk visits every part of a node, or of a list of nodes, in file order of its fields, those that hold others before
-// what they hold: each node that is a struct of this package is given as a pointer. What lies below a part for which
-// visit answers false is left out. It goes by the types, so that a new kind of step needs no change here.
+// Walk visits every part of a node, or of a list of nodes, in the order of its fields, parents first. Each struct of
+// this package is passed as a pointer. If visit returns false, Walk skips what is below. It uses reflection, so that a
+// new kind of step needs no change here.
 func Walk(node any, visit func(node any) bool) { walk(reflect.ValueOf(node), visit) }
 
 func walk(v reflect.Value, visit func(any) bool) {
