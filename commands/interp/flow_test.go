@@ -230,6 +230,22 @@ func TestFlows(t *testing.T) {
 		"an expression names none of them": {
 			src: flow("", "", "- {id: a, delegate: \"${{ \\\"thi\\\" }}rd\", among: [worker, second]}"), want: "", end: "failed 1 VALIDATION_FAILED: expected one of worker, second to delegate to, got \"third\"",
 		},
+		"consent does not repeat what lacks a tool": {
+			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Abort: fail}, auto: Retry}}}"), auto: true,
+			by:  returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "failed 69 TOOL_UNAVAILABLE: no such CLI",
+		},
+		"consent does not repeat it where the file leaves the question to the engine": {
+			src: flow("", "", "- {id: a, delegate: worker, on: {failed: gate}}"), auto: true,
+			by:  returns{"a": {failing(formats.CodeAuth, "log in")}}, want: "a", end: "failed 4 AUTH: log in",
+		},
+		"consent skips it where the file says so": {
+			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Skip: next, Abort: fail}}}}"), auto: true,
+			by:  returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "completed 0: ",
+		},
+		"a person repeats it": {
+			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Abort: fail}, auto: Retry}}}"), answers: []string{"Retry"},
+			by: returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI"), ok("done")}}, want: "a a", end: "completed 0: ",
+		},
 		"spawns": {
 			src: flow("limits: {spawns: 2}\n", "", "- {id: a, delegate: worker}\n- {id: b, delegate: worker}\n- {id: c, delegate: worker}"), want: "a b", end: "failed 7 LIMIT: ",
 		},

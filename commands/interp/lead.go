@@ -131,6 +131,9 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 	case syntax.ToReturn:
 		return f.give(t.Return)
 	case syntax.ToGate:
+		if f.hopeless(t.Gate) {
+			return told(f.broken()), nil
+		}
 		if t.Gate != nil {
 			return f.ruleGate(t.Gate)
 		}

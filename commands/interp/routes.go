@@ -149,6 +149,22 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 	return &ending{jump: id}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
 }
 
+// hopeless tells whether a consent given before would only repeat what failed because a tool is missing or not logged
+// in. A person is asked all the same: they can mend it meanwhile.
+func (f finished) hopeless(g *syntax.Gate) bool {
+	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove {
+		return false
+	}
+	if g == nil {
+		return true
+	}
+	at := consented(g.Choices)
+	if g.Auto != nil {
+		at = slices.IndexFunc(g.Choices, func(c syntax.GateChoice) bool { return c.Label.Text == g.Auto.Text })
+	}
+	return at >= 0 && g.Choices[at].Target.Kind == syntax.ToRedo
+}
+
 // ruleGate asks the question that a rule of the file has for an outcome.
 func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
 	got, err := f.gate(f.spot()+".gate", g, f.value)
