@@ -232,15 +232,15 @@ func TestFlows(t *testing.T) {
 		},
 		"consent does not repeat what lacks a tool": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Abort: fail}, auto: Retry}}}"), auto: true,
-			by:  returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "failed 69 TOOL_UNAVAILABLE: no such CLI",
+			by: returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "failed 69 TOOL_UNAVAILABLE: no such CLI",
 		},
 		"consent does not repeat it where the file leaves the question to the engine": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {failed: gate}}"), auto: true,
-			by:  returns{"a": {failing(formats.CodeAuth, "log in")}}, want: "a", end: "failed 4 AUTH: log in",
+			by: returns{"a": {failing(formats.CodeAuth, "log in")}}, want: "a", end: "failed 4 AUTH: log in",
 		},
 		"consent skips it where the file says so": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Skip: next, Abort: fail}}}}"), auto: true,
-			by:  returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "completed 0: ",
+			by: returns{"a": {failing(formats.CodeToolUnavailable, "no such CLI")}}, want: "a", end: "completed 0: ",
 		},
 		"a person repeats it": {
 			src: flow("", "", "- {id: a, delegate: worker, on: {failed: {gate: Again?, choices: {Retry: {redo: it}, Abort: fail}, auto: Retry}}}"), answers: []string{"Retry"},
