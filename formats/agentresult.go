@@ -16,9 +16,9 @@ type AgentResult struct {
 	Status   string       // as written
 	Fields   []AgentField // all but STATUS and NEXT, in order
 	Next     string
-	Elided   bool // a line "..." stands for left out ones
+	Elided   bool // the block has a line "..." for fields left out
 	Warnings []string
-	Twice    []string `json:"-"` // keys that stand more than once; the last one counts
+	Twice    []string `json:"-"` // keys that occur more than once; the last one counts
 	last     int      // number of its last line
 }
 
@@ -28,7 +28,7 @@ func (a *AgentResult) covers(at Pos) bool { return at.Line >= a.Pos.Line && at.L
 // marker opens a block.
 const marker = "AGENT_RESULT"
 
-// MaxAgentText is the most bytes of an agent's output that are searched; of a longer one the end is.
+// MaxAgentText bounds the part of an agent's output that is searched, in bytes; of a longer output it is the end.
 const MaxAgentText = 4 << 20
 
 // Field gives a field by its key, nil if the block has none.
@@ -50,9 +50,9 @@ func (a *AgentResult) Text(key string) string {
 	return f.String()
 }
 
-// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, in any indentation. Errors of severity
-// error concern the block at their place, or the whole text when it has no block; a text without any problem has none.
-// Which blocks count as a return is the caller's to say.
+// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, at any indentation. An error concerns the
+// block at its place, or the whole text if it has no block. The diagnostics are nil if there is no problem. The caller
+// decides which blocks count as a return.
 func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	s := &scanner{findings: &findings{}}
 	if len(text) > MaxAgentText {
@@ -76,7 +76,7 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	return out, s.list
 }
 
-// PickResult gives the last block whose name is the agent's, and the others. A name matches in any case.
+// PickResult gives the last block with the agent's name, and all others. Names match in any case.
 func PickResult(all []AgentResult, agent string) (own AgentResult, nested []AgentResult, ok bool) {
 	for i, one := range slices.Backward(all) {
 		if strings.EqualFold(one.Agent, agent) {

@@ -46,10 +46,9 @@ func statusRowOf(word string) (row statusRow, words []string) {
 	return statusRow{}, words
 }
 
-// Return gives the return that the block amounts to; an unknown STATUS is a *ValueError. Every field stands in Fields
-// under its own name, NONCE excepted. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or REASON),
-// BLOCKED_TARGET and ERROR (or ERROR_REASON, MESSAGE) also fill the members that they name. NEXT is kept as a field and
-// never obeyed.
+// Return converts the block to a return; an unknown STATUS is a *ValueError. Fields holds every field except NONCE
+// under its own name. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or
+// ERROR_REASON, MESSAGE) also set the members of the same meaning. NEXT stays a field and has no effect.
 func (a AgentResult) Return() (Return, error) {
 	row, words := statusRowOf(a.Status)
 	if words != nil {
@@ -133,8 +132,8 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 	return out, dropped
 }
 
-// Typed gives r with the text fields of a result block converted to the types that the contract names, where the text
-// spells such a value; others stay as they are for Validate to name. The maps of r are not changed.
+// Typed gives r with text fields converted to the types of the contract, where the text spells such a value; Validate
+// reports the others. The maps of r do not change.
 func (r Return) Typed(fields map[string]Field) Return {
 	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
@@ -202,7 +201,7 @@ type guess struct {
 	kind ArtifactType
 }
 
-// The folders in which the engine places documents, and the words in the names of documents elsewhere.
+// The folders in which the engine places documents, and the words in documents' names elsewhere.
 var (
 	byFolder = []guess{
 		{"reports", ArtifactReport}, {"plans", ArtifactPlan}, {"summaries", ArtifactSummary}, {"reviews", ArtifactReview},
@@ -218,8 +217,8 @@ var (
 	}
 )
 
-// GuessArtifactType tells the type of an artifact from its path: the folder that the engine would place it in, else the
-// name of a text file, else implementation.
+// GuessArtifactType derives an artifact's type from its path: the engine's folder, else the name of a text file, else
+// implementation.
 func GuessArtifactType(name string) ArtifactType {
 	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
 	if !slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(name)) {

@@ -9,7 +9,7 @@ import (
 // Code names a failure in returns, messages and errors.json.
 type Code string
 
-// The codes, each with its exit in ExitFor.
+// The codes; ExitFor gives the exit number of each.
 const (
 	CodeUsage             Code = "USAGE"
 	CodeAuth              Code = "AUTH"
@@ -75,13 +75,13 @@ func ParseCode(word string) (Code, error) {
 // String is the word as it stands in returns.
 func (c Code) String() string { return string(c) }
 
-// Coded is implemented by every error that has a place in the table of codes.
+// Coded is implemented by every error that has a code.
 type Coded interface {
 	error
 	ErrorCode() Code
 }
 
-// CodeOf gives the code of the first error in the chain that has one, UNKNOWN_ERROR otherwise.
+// CodeOf gives the first code in an error chain, UNKNOWN_ERROR if there is none.
 func CodeOf(err error) Code {
 	if c, ok := errors.AsType[Coded](err); ok {
 		return c.ErrorCode()
@@ -89,7 +89,7 @@ func CodeOf(err error) Code {
 	return CodeUnknown
 }
 
-// HelpOf gives the advice of the first error in the chain that has one, or the empty string.
+// HelpOf gives the first advice in an error chain; empty if there is none.
 func HelpOf(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok && f.Help != "" {
 		return f.Help
@@ -103,7 +103,7 @@ func HelpOf(err error) string {
 	return ""
 }
 
-// Class groups failures for retry and for `on`. It is the engine's: a claim by an agent is dropped.
+// Class groups failures for retry and `on`. The engine sets it; an agent's claim is dropped.
 type Class string
 
 // The classes.
@@ -117,7 +117,7 @@ const (
 	ClassCancelled     Class = "cancelled"
 )
 
-// The classes that a code implies, and those of the type of an error with another code.
+// The classes of codes, and of errors with another code by their type.
 var (
 	classByCode = map[Code]Class{
 		CodeInvalidReturn: ClassInvalidReturn, CodeCancelled: ClassCancelled, CodeTransient: ClassTransient,
@@ -127,7 +127,7 @@ var (
 	}
 )
 
-// ClassOf gives the class that the first error of a failed return implies.
+// ClassOf gives the class of the first error of a failed return.
 func ClassOf(e ReturnError) Class {
 	return cmp.Or(classByCode[e.Code], classByType[e.Code.kind()], classByType[e.Type], ClassQuality)
 }
@@ -136,7 +136,7 @@ func ClassOf(e ReturnError) Class {
 type Exit struct {
 	Number  int
 	Name    string
-	Codes   []Code // the codes that end with it
+	Codes   []Code // the codes that end with this number
 	Meaning string
 }
 
@@ -184,7 +184,7 @@ var failures = []Code{
 // Exits gives the table of exit codes, ascending.
 func Exits() []Exit { return slices.Clone(exits) }
 
-// ExitFor gives the exit number of a failure code, 1 for codes that no row names.
+// ExitFor gives the exit number of a code; 1 for codes that no row names.
 func ExitFor(c Code) int {
 	for _, e := range exits {
 		if slices.Contains(e.Codes, c) {

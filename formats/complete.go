@@ -9,9 +9,9 @@ import (
 	"tercet/internal/md"
 )
 
-// Complete adds to a document what its profile asks for and it does not have. Nothing that stands there is changed but
-// the mark of a phase, which gets its brackets. A change that would alter the phases or their commands, or that does
-// not end what it was made for, is left out.
+// Complete adds what a document's profile requires and the document lacks. It changes no existing text except the mark
+// of a phase, which gets its brackets. It makes no change that would alter the phases or their commands, or that does
+// not fix its finding.
 func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic) {
 	doc, found := ParseDocument(profile, file, src)
 	failed := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"tercet/internal/md"
 )
 
-// Pos is a place in a file. Line and Col are 1-based, Col counts bytes; the zero value means that no place is known.
+// Pos is a place in a file. Line and Col start at 1, and Col counts bytes; the zero value is an unknown place.
 type Pos = md.Pos
 
 // Severity tells whether a diagnostic stops the work.
@@ -22,8 +22,8 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Diagnostic is one finding in a file. Message has neither file nor position nor period in it; Help says what to do
-// next and may be empty. End is zero when only the start is known; Fix is nil unless exactly one change would mend it.
+// Diagnostic is one finding in a file. Message has no file, position or final period; Help says what to do next and may
+// be empty. End is zero if only the start is known; Fix is nil unless exactly one change would fix it.
 type Diagnostic struct { //nolint:errname // a finding; it is an error only for its one-line form
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -35,7 +35,7 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	Fix      *Fix     `json:"fix,omitempty"`
 }
 
-// Found is a finding without a file. One whose code begins with W is a warning.
+// Found makes a finding without a file. A code that begins with W makes a warning.
 func Found(code string, pos Pos, help, format string, args ...any) Diagnostic {
 	d := Diagnostic{Code: code, Severity: SeverityError, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help}
 	if strings.HasPrefix(code, "W") {
@@ -61,23 +61,23 @@ func (d Diagnostic) Error() string {
 	return b.String()
 }
 
-// Diagnostics is a list of findings that is an error when one of them is. Sources holds the text of each file named in
-// it, for excerpts; it may be nil. Who prints findings, and who collects those of several files, matches it.
+// Diagnostics is a list of findings; it is an error if one of them is. Sources holds the text of each file, for
+// excerpts, and may be nil. Callers match it to print findings, or to join those of several files.
 type Diagnostics struct { //nolint:errname // a list of findings, an error only if one of them is
 	List    []Diagnostic
 	Sources map[string][]byte
-	// Of is the code of the failure that the list amounts to; empty means INVALID_COMMAND.
+	// Of is the code of the failure; empty means INVALID_COMMAND.
 	Of Code
 }
 
-// AboutFile is a finding about a whole file.
+// AboutFile makes a finding about a whole file.
 func AboutFile(code, name, text, help string) Diagnostic {
 	return Diagnostic{
 		Code: code, Severity: SeverityError, File: name, Pos: Pos{Line: 1, Col: 1}, Message: text, Help: help,
 	}
 }
 
-// Records are the findings for programs.
+// Records gives the findings as data for JSON.
 func (d *Diagnostics) Records() []map[string]any {
 	out := []map[string]any{}
 	for _, one := range d.List {
@@ -125,13 +125,13 @@ func (d *Diagnostics) ErrorCode() Code {
 	return d.Of
 }
 
-// HasErrors tells whether a finding of severity error is in the list; a nil list has none.
+// HasErrors reports whether one of the findings is an error; a nil list has none.
 func (d *Diagnostics) HasErrors() bool {
 	return d != nil && slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
 }
 
-// Sort orders the findings by file and place and drops exact repeats. Of findings in a file of Sources it completes the
-// end and the fix.
+// Sort orders the findings by file and place and drops exact repeats. Where Sources has the file, it adds the end and
+// the fix.
 func (d *Diagnostics) Sort() {
 	d.complete()
 	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {

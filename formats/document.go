@@ -12,11 +12,11 @@ import (
 	"tercet/internal/nearest"
 )
 
-// MaxDocument is the most bytes that a document may have.
+// MaxDocument bounds a document, in bytes.
 const MaxDocument = 2 << 20
 
-// Document is a document as its profile reads it. Fields and Sections are keyed by the names of the profile where it
-// has them, else by the text that stands there.
+// Document is a document read by its profile. Fields and Sections use the profile's names as keys where it has them,
+// else the text of the document.
 type Document struct {
 	Path     string            `json:"path"`
 	Profile  string            `json:"profile"`
@@ -24,11 +24,11 @@ type Document struct {
 	Fields   map[string]string `json:"fields"`   // metadata bullets
 	Sections map[string]string `json:"sections"` // text of each level-2 section, without its heading
 	Phases   []Phase           `json:"phases"`
-	Errors   []any             `json:"errors,omitzero"` // records of errors.json, of the profile errors only
-	Values   map[string]any    `json:"-"`               // the fields of a handoff document with their types
+	Errors   []any             `json:"errors,omitzero"` // records of errors.json; only for the profile errors
+	Values   map[string]any    `json:"-"`               // typed fields of a handoff document
 }
 
-// Any is what jq sees of a loaded document: {path, profile, title, fields, sections, phases, errors}, plain JSON values
+// Any is a loaded document for jq: {path, profile, title, fields, sections, phases, errors}. The values are plain JSON
 // with int numbers, fresh on every call.
 func (d *Document) Any() map[string]any {
 	out, ok := plain(d).(map[string]any)
@@ -51,15 +51,14 @@ func plain(v any) any {
 	return tree.Plain(number)
 }
 
-// ParseDocument reads a document by its profile. The document is never nil and holds what could be read; the
-// diagnostics are nil when nothing was found, and only warnings when HasErrors is false.
+// ParseDocument reads a document by its profile. The document is never nil and holds what could be read. The
+// diagnostics are nil if there are no findings; if HasErrors is false, all are warnings.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	return DocumentOptions{}.Parse(profile, file, src)
 }
 
-// ReadDocument reads a document that a person or another system wrote, for what is needed of it: it is as ParseDocument
-// gives it, but only what keeps a plan from being worked on is an error, which is no phase, two of one number, or a
-// heading that means a phase and is none. Everything else that its profile asks for is a warning.
+// ReadDocument is ParseDocument for a document that a user or another system wrote. Errors are only what blocks work on
+// a plan: no phase, two phases of one number, a misspelt heading of a phase. Every other finding is a warning.
 func ReadDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	return DocumentOptions{Needed: true}.Parse(profile, file, src)
 }

@@ -11,11 +11,10 @@ import (
 	"tercet/internal/nearest"
 )
 
-// ValueError reports a word that is not in a closed set, such as an unknown task status. argspec matches it to offer
-// the set.
+// ValueError reports a word outside a closed set, such as an unknown task status. argspec matches it to offer the set.
 type ValueError struct {
 	What string   // the kind of value, "task status"
-	Got  string   // what stood there
+	Got  string   // the given word
 	Want []string // the set
 }
 
@@ -24,7 +23,7 @@ func (e *ValueError) Error() string {
 	return fmt.Sprintf("expected %s, got %q", e.What, e.Got)
 }
 
-// Help names the word that was meant, else all that there are where the message does not.
+// Help names the closest word, or all words if the message does not list them.
 func (e *ValueError) Help() string {
 	if help := nearest.Help(e.Got, e.Want); help != "" || len(e.Want) == 0 || strings.Contains(e.What, e.Want[0]) {
 		return help
@@ -39,7 +38,7 @@ func (e *ValueError) Help() string {
 // ErrorCode is USAGE.
 func (e *ValueError) ErrorCode() Code { return CodeUsage }
 
-// OneOf reads a word of a closed set; another one is a *ValueError.
+// OneOf parses a word of a closed set; any other word is a *ValueError.
 func OneOf[T ~string](what, word string, set []T) (T, error) {
 	if slices.Contains(set, T(word)) {
 		return T(word), nil
@@ -47,7 +46,7 @@ func OneOf[T ~string](what, word string, set []T) (T, error) {
 	return "", &ValueError{What: what, Got: word, Want: Words(set)}
 }
 
-// Words are the words of a set as plain texts.
+// Words gives the words of a set as strings.
 func Words[T ~string](set []T) []string {
 	out := make([]string, len(set))
 	for i, one := range set {
@@ -56,7 +55,7 @@ func Words[T ~string](set []T) []string {
 	return out
 }
 
-// Values are the elements of a list as plain values.
+// Values gives the elements of a list as any values.
 func Values[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -65,11 +64,11 @@ func Values[T any](list []T) []any {
 	return out
 }
 
-// GateOpenError reports a gate that nobody could answer: no terminal, no --yes, no auto label. interp suspends the run
-// for it, the offline implementer and main's runners give a blocked return.
+// GateOpenError reports a gate without an answer: no terminal, no --yes, no auto label. interp matches it and suspends
+// the run; the offline implementer and main's runners return blocked.
 type GateOpenError struct {
 	Gate Gate
-	Left bool // a person was asked, and left without an answer
+	Left bool // the user saw the question and left it
 }
 
 // Error states the open question.
@@ -80,7 +79,7 @@ func (e *GateOpenError) Error() string {
 	return fmt.Sprintf("gate %q has no answer", e.Gate.Question)
 }
 
-// ErrorCode is SUSPENDED: the run waits for a person.
+// ErrorCode is SUSPENDED: the run waits for the user.
 func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
 
 // Help says how to answer.
@@ -98,14 +97,13 @@ func (e *GateOpenError) Help() string {
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// LaterError tells that a run goes no further for now: its file waits, the usage limit of an agent is reached, or a
-// person pauses it. The run is suspended.
+// LaterError suspends a run: its file has a wait, an agent's usage limit is reached, or the user paused it.
 type LaterError struct {
 	Why   string
-	Until time.Time // zero: nobody said when
+	Until time.Time // zero: no known time
 }
 
-// Error says what is waited for, and until when.
+// Error says what the run waits for, and until when.
 func (e *LaterError) Error() string {
 	if e.Until.IsZero() {
 		return e.Why
@@ -116,26 +114,25 @@ func (e *LaterError) Error() string {
 // ErrorCode is SUSPENDED: the run waits.
 func (e *LaterError) ErrorCode() Code { return CodeSuspended }
 
-// Failure is the error of everything that nobody matches: a code, words, advice, and a place if it has one. A type of
-// its own is for a failure that a caller matches.
+// Failure is any error that no caller matches: a code, a message, advice, and a place if there is one.
 type Failure struct { //nolint:errname // the word that codes and returns use
 	Code    Code
 	Message string
-	Help    string // what to do next, may be empty
-	File    string // with Pos: where it is wrong; empty: no place is known
+	Help    string // what to do next; may be empty
+	File    string // with Pos: the place of the error; empty: no place
 	Pos     Pos
-	Err     error // the cause, may be nil; inspected by callers
+	Err     error // the cause; may be nil, and callers may inspect it
 }
 
-// Fail makes a Failure whose message is the formatted text.
+// Fail makes a Failure; format and args make the message.
 func Fail(code Code, help, format string, args ...any) *Failure {
 	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Help: help}
 }
 
-// Unset is the failure of a value that was built without a part it cannot work without: a defect of the program.
+// Unset is the failure of a value that lacks a required field: a bug in tercet.
 func Unset(what string) *Failure { return Fail(CodeBug, "", "expected %s, got nothing", what) }
 
-// OnFile is the failure of an operation on a file. It has the code of its cause, IO if that has none.
+// OnFile is the failure of an operation on a file. Its code is that of the cause, or IO.
 func OnFile(op, file string, err error) *Failure {
 	code := CodeOf(err)
 	if code == CodeUnknown {
@@ -144,7 +141,7 @@ func OnFile(op, file string, err error) *Failure {
 	return &Failure{Code: code, Message: op + " " + file, Err: err}
 }
 
-// Broken says of a file or a thing why it cannot be had, and what helps.
+// Broken says why a file or another thing cannot be used, and what helps.
 func Broken(code Code, what string, err error, help ...string) *Failure {
 	if of, ok := errors.AsType[*fs.PathError](err); ok && strings.HasSuffix(what, of.Path) {
 		err = of.Err // the name stands before it
@@ -152,7 +149,7 @@ func Broken(code Code, what string, err error, help ...string) *Failure {
 	return &Failure{Code: code, Message: what, Err: err, Help: strings.Join(help, " ")}
 }
 
-// Error gives the place, if there is one, the message and the cause.
+// Error is the place, if there is one, the message and the cause.
 func (e *Failure) Error() string {
 	text := e.Message
 	switch {
@@ -173,26 +170,25 @@ func (e *Failure) Unwrap() error { return e.Err }
 // ErrorCode names the failure in the table of codes.
 func (e *Failure) ErrorCode() Code { return e.Code }
 
-// StoppedError tells a run that is gone through again that it was stopped at this point.
+// StoppedError ends a replay: the run was stopped at this point.
 type StoppedError struct{ *Failure }
 
-// DivergedError tells that a run that is gone through again comes out otherwise than its journal has it. Nothing may be
-// done then: which of the two is right is for a person to say.
+// DivergedError reports that a replayed run differs from its journal. The run must do nothing more; the user decides
+// which of the two is right.
 type DivergedError struct{ *Failure }
 
-// EndError tells a run that is gone through again only to be looked at that its journal ends here. Counted is what it
-// had counted so far.
+// EndError ends a replay without effects at the end of the journal. Counted holds the run's counters at that point.
 type EndError struct {
 	*Failure
 
 	Counted Counted
 }
 
-// Unwrap gives the failure, which has the code.
+// Unwrap gives the Failure, which has the code.
 func (e *EndError) Unwrap() error { return e.Failure }
 
-// Unwrap gives the failure, which has the code.
+// Unwrap gives the Failure, which has the code.
 func (e *StoppedError) Unwrap() error { return e.Failure }
 
-// Unwrap gives the failure, which has the code.
+// Unwrap gives the Failure, which has the code.
 func (e *DivergedError) Unwrap() error { return e.Failure }

@@ -10,13 +10,12 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// FinalMessage reads the return out of an agent's final message: a fenced block marked json whose object has a status,
-// the whole message as such an object, or an AGENT_RESULT block of the agent. It must carry opt.Nonce: one
-// without it is not this delegation's return, whoever wrote it, and counts as not there. Exactly one may carry it. raw
-// is the text of the one that was read, nil if there is none. The error is a *Diagnostics with everything that is
-// wrong.
+// FinalMessage reads the return from an agent's final message. Accepted forms: a fenced json block whose object has a
+// status, the whole message as such an object, or the agent's AGENT_RESULT block. It must carry opt.Nonce: without it a
+// block belongs to another delegation and is ignored. Two blocks with the nonce are an error. raw is the text of the
+// return, nil if there is none. The error is a *Diagnostics with all findings.
 //
-// The fields of an AGENT_RESULT block are texts; Return.Typed makes them what a contract names.
+// The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's types.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
 	if opt.File == "" {
 		opt.File = "final message"
@@ -47,8 +46,8 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
 }
 
-// ParseForm reads a return out of a channel of its own: the JSON form, and where the contract's form is agent_result
-// also an AGENT_RESULT block of the agent. A nonce in it must be opt.Nonce.
+// ParseForm reads a return from a channel of its own, such as a file. It takes the JSON form, and if the contract's
+// form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be opt.Nonce.
 func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return ParseReturn(text, opt)

@@ -1,6 +1,6 @@
 package formats
 
-// The codes of findings in returns, result blocks and documents: E4xx refuses, W4xx does not.
+// The codes of findings in returns, result blocks and documents: E4xx is an error, W4xx a warning.
 const (
 	codeReturnSyntax = "E401"
 	codeReturnMember = "E402"
@@ -48,10 +48,10 @@ const (
 // FindingSecret is the code of a line or a name that looks like a secret.
 const FindingSecret = "E466"
 
-// FindingTemplate is the code of a placeholder that templates do not have.
+// FindingTemplate is the code of an unknown placeholder in a template.
 const FindingTemplate = "E471"
 
-// FindingConsent is the code of a line of an auto-approve file that is not understood, or not by the command.
+// FindingConsent is the code of a line of an auto-approve file that tercet, or the command, does not know.
 const FindingConsent = "E060"
 
 // findings collects what is wrong in one file.

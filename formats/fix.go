@@ -14,7 +14,7 @@ import (
 // hid.
 const maxRounds = 10
 
-// Mend makes the changes that the findings offer until there is none left: what it gives, it would not change again.
+// Mend applies the fixes of the findings until none is left. Its result is stable: a second call changes nothing.
 func Mend(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	text []byte, left, made []Diagnostic,
 ) {
@@ -80,8 +80,7 @@ func offsetOf(src []byte, p Pos) int {
 	return at
 }
 
-// Fix is a change of the text from Start up to End that mends a finding. A finding has one only if there is one
-// candidate.
+// Fix replaces the text from Start up to End. A finding has a Fix only if there is exactly one candidate.
 type Fix struct {
 	Start Pos    `json:"start"`
 	End   Pos    `json:"end"`

@@ -14,11 +14,11 @@ import (
 	"tercet/internal/nearest"
 )
 
-// VariantSeed reads older handoff documents: discovery without the keys of the user interface, maintenance with the
-// findings of impact-analyzer as three entries of their own.
+// VariantSeed reads older handoff documents: discovery without the keys of the user interface, and maintenance with the
+// three findings of impact-analyzer as separate entries.
 const VariantSeed = "seed"
 
-// Variants are the variants of a profile beside the current one.
+// Variants lists the other variants of a profile.
 func Variants(profile string) []string {
 	if h, _ := handoffOf(profile); h.seed {
 		return []string{VariantSeed}
@@ -26,11 +26,11 @@ func Variants(profile string) []string {
 	return nil
 }
 
-// DocumentOptions say how a document is read; the zero value reads the current form and asks for no file.
+// DocumentOptions say how to read a document; the zero value reads the current form and checks no file.
 type DocumentOptions struct {
 	Variant string
-	Needed  bool // as ReadDocument does
-	// Exists tells whether a path that a document names leads to a file of the project; nil: it is not asked.
+	Needed  bool // read as ReadDocument does
+	// Exists reports whether a path in the document is a file of the project; nil: no check.
 	Exists func(path string) bool
 }
 
@@ -426,7 +426,7 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 // longestValue bounds a value that a message quotes, in characters.
 const longestValue = 60
 
-// Prose is a text of an agent as a section holds it: it begins no section, no fence and no comment of its own.
+// Prose is an agent's text as a section may hold it: it opens no section, fence or comment.
 func Prose(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, l := range lines {

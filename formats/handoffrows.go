@@ -262,7 +262,7 @@ func (r *handoffReader) designed() {
 	}
 }
 
-// taskForm is "TASK-001: name" or "name", and fileForm "Target file: path" behind a bar.
+// taskForm is "TASK-001: name" or "name"; fileForm is "Target file: path" after a bar.
 var (
 	taskForm = lazy.Regexp(`^(?:\*\*)?(?:TASK-(\d+)(?:\*\*)?[:：][ \t]*)?(.*)$`)
 	fileForm = lazy.Regexp(`^(?i:target files?|対象ファイル)[ \t]*[:：][ \t]*(.*)$`)

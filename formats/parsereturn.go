@@ -12,20 +12,19 @@ import (
 	"tercet/internal/nearest"
 )
 
-// ParseOptions says how a return is read. The zero value is the tolerant mode.
+// ParseOptions says how to read a return. The zero value is the tolerant mode.
 type ParseOptions struct {
-	Strict bool   // refuse what would have to be repaired
+	Strict bool   // reject what the tolerant mode repairs
 	File   string // name for messages; empty: "return"
-	Agent  string // an agent that the return names must be this one; empty: not asked
-	Nonce  string // a nonce that the return echoes must be this one; empty: not asked
-	// Contract is what every rule of a complete return is asked by, at its place: what breaks one is a warning, or in
-	// strict mode a problem. Nil: nothing is asked, Validate does it.
+	Agent  string // required name, if the return names its agent; empty: any
+	Nonce  string // required nonce, if the return has one; empty: any
+	// Contract, if not nil, adds the findings of Validate with their places: warnings, or in strict mode errors.
 	Contract *AgentInfo
-	// Faulty says what is wrong with the file of an artifact, beside the rules of Contract; nil: nobody looks.
+	// Faulty says what is wrong with an artifact's file; nil: no check.
 	Faulty func(Artifact) string
 }
 
-// MaxReturn is the most bytes that the JSON form of a return may have.
+// MaxReturn bounds the JSON form of a return, in bytes.
 const MaxReturn = 4 << 20
 
 const helpReturn = "a return is one JSON object with a status"
@@ -33,11 +32,10 @@ const helpReturn = "a return is one JSON object with a status"
 // maxReturnDepth bounds the nesting of a return's JSON.
 const maxReturnDepth = 64
 
-// ParseReturn reads the JSON form of a return. It canonicalises both vocabularies in use, lists each repair in
-// Warnings, keeps unknown members in Fields, and drops claims of metadata and class, which are the engine's. The rules
-// of a complete return are Validate's. The error is a *Diagnostics with everything that cannot be read, and in
-// strict mode with everything that would have been repaired; the return beside it holds what could be read, for a list
-// of all that is wrong, and for nothing else.
+// ParseReturn reads the JSON form of a return. It accepts both vocabularies in use, lists each repair in Warnings, and
+// keeps unknown members in Fields. It drops claims of metadata and class, which the engine sets. Validate checks
+// completeness. The error is a *Diagnostics with everything that cannot be read, and in strict mode every repair. The
+// return beside an error is only for listing further findings.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	if opt.File == "" {
 		opt.File = "return"

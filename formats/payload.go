@@ -9,7 +9,7 @@ import (
 	"tercet/internal/lazy"
 )
 
-// FieldPayload is the field of a result that holds a handoff payload.
+// FieldPayload is the result field with a handoff payload.
 const FieldPayload = "HANDOFF_PAYLOAD"
 
 // payloadKeys are the fourteen keys, in the order in which they are written.
@@ -117,7 +117,7 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 	return v
 }
 
-// PayloadFaults says what is wrong with a payload that a result holds, one sentence each.
+// PayloadFaults lists what is wrong with a payload, one sentence each.
 func PayloadFaults(value any) (out []string) {
 	f := &findings{}
 	switch v := value.(type) {

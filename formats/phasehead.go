@@ -70,7 +70,7 @@ type phaseMark struct {
 	exact    bool
 }
 
-// The signs that stand for a status, without the selector behind some of them.
+// The signs for a status, without a variation selector.
 const (
 	signsDone    = "\u2705\u2714\u2611"
 	signsGoing   = "\U0001f504\U0001f6a7\u23f3"
@@ -85,7 +85,8 @@ const (
 	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
 )
 
-// Where a status stands: in brackets; behind a dash, a sign, a bold mark or such; in capitals at the end; as a sign.
+// The places of a status in a heading: in brackets; after a dash, a sign or a bold mark; in capitals at the end; as a
+// sign.
 var (
 	inBrackets = lazy.Regexp(`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
 		`?\s*[\])]\s*` + signForm + `?`)

@@ -24,12 +24,12 @@ func PhaseStatuses() []PhaseStatus {
 	return []PhaseStatus{PhaseNotStarted, PhaseInProgress, PhaseCompleted, PhasePartial, PhaseBlocked}
 }
 
-// ParsePhaseStatus reads a status word; a word outside the set is a *ValueError.
+// ParsePhaseStatus parses a status word; any other word is a *ValueError.
 func ParsePhaseStatus(word string) (PhaseStatus, error) {
 	return OneOf("phase status", word, PhaseStatuses())
 }
 
-// Mark is the status as it stands between brackets in the heading of a phase, NOT STARTED.
+// Mark is the status between the brackets of a phase's heading: NOT STARTED.
 func (s PhaseStatus) Mark() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
 
 // ChecklistItem is one line of a checklist, its text without the box.
@@ -46,27 +46,27 @@ type Phase struct {
 	Status       PhaseStatus     `json:"status"`
 	Goal         string          `json:"goal"`
 	Tasks        []ChecklistItem `json:"tasks"`
-	Commands     []string        `json:"commands"`     // the sh fences under Commands, Tasks, Goal or no label
-	Verification []string        `json:"verification"` // the sh fences under Verification
+	Commands     []string        `json:"commands"`     // sh fences under Commands, Tasks, Goal or no label
+	Verification []string        `json:"verification"` // sh fences under Verification
 	Checks       []ChecklistItem `json:"checks"`
 	DependsOn    []int           `json:"depends_on"`
 	Timing       string          `json:"timing"`
 	Line         int             `json:"line"` // of the heading
-	// Source is the text of the phase as it stands in its plan, heading included. Render writes a phase that has it
-	// verbatim; clear it to have the phase written from its fields.
+	// Source is the phase's text in its plan, heading included. Render writes it verbatim; clear it to render the fields
+	// instead.
 	Source string `json:"-"`
 }
 
 // Plan is a document of the profile plan.
 type Plan = Document
 
-// ParsePlan reads a plan document. The plan is never nil and holds what could be read; the diagnostics are nil when
-// nothing was found wrong, and only warnings when HasErrors is false.
+// ParsePlan reads a plan. The plan is never nil and holds what could be read. The diagnostics are nil if there are no
+// findings; if HasErrors is false, all are warnings.
 func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
 	return ParseDocument(ProfilePlan, file, src)
 }
 
-// Next is the phase to go on with: the first that is not completed, nil if there is none.
+// Next is the first phase that is not completed; nil if there is none.
 func (p *Plan) Next() *Phase {
 	for i := range p.Phases {
 		if p.Phases[i].Status != PhaseCompleted {
@@ -76,7 +76,7 @@ func (p *Plan) Next() *Phase {
 	return nil
 }
 
-// Phase gives the phase of a number, nil if the plan has none.
+// Phase gives the phase with a number; nil if the plan has none.
 func (p *Plan) Phase(number int) *Phase {
 	for i := range p.Phases {
 		if p.Phases[i].Number == number {
@@ -86,8 +86,8 @@ func (p *Plan) Phase(number int) *Phase {
 	return nil
 }
 
-// CommandDigest is the sha256 (hex) of every command and verification block of the plan with its phase, in order. It
-// does not change with the statuses of the phases.
+// CommandDigest is the SHA-256 (hex) of all command and verification blocks with their phases, in order. It does not
+// depend on statuses.
 func (p *Plan) CommandDigest() string {
 	var h bytes.Buffer
 	for _, phase := range p.Phases {
@@ -102,8 +102,8 @@ func (p *Plan) CommandDigest() string {
 	return Sum(h.Bytes())
 }
 
-// SetPhase rewrites the status in the heading of one phase and nothing else. A plan without that phase, or with two of
-// that number, is NOT_FOUND; other faults of the document do not matter here.
+// SetPhase changes only the status in the heading of one phase. NOT_FOUND means that no phase, or more than one, has
+// the number; other faults of the document do not matter.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ const (
 	ProfileErrors       = "errors"
 )
 
-// The profiles of tercet's own files. ParseDocument does not know them: they are checked as lint does.
+// The profiles of tercet's own files. lint checks them; ParseDocument does not know them.
 const (
 	ProfileCommand  = "command"
 	ProfileSubagent = "subagent"
 )
 
-// The profiles of handoff documents: what one flow leaves for the next one, read as fields.
+// The profiles of handoff documents: what one flow passes to the next one, as fields.
 const (
 	ProfileAutoApprove  = "auto-approve"
 	ProfileDiscovery    = "discovery"
@@ -97,7 +97,7 @@ var profiles = []profile{
 
 const sectionPhases = "Implementation Phases"
 
-// Profiles lists the names of the profiles that ParseDocument knows.
+// Profiles lists the profiles that ParseDocument knows.
 func Profiles() []string {
 	var out []string
 	for _, p := range profiles {
@@ -106,11 +106,10 @@ func Profiles() []string {
 	return out
 }
 
-// FileProfiles lists the names of the profiles of tercet's own files.
+// FileProfiles lists the profiles of tercet's own files.
 func FileProfiles() []string { return []string{ProfileCommand, ProfileSubagent} }
 
-// HandoffFiles are the names of the file that holds a handoff document of the profile, the present one first; none for
-// other profiles.
+// HandoffFiles lists the file names of a handoff profile, the current one first; none for other profiles.
 func HandoffFiles(name string) []string {
 	h, _ := handoffOf(name)
 	if h.file == "" {
@@ -119,8 +118,8 @@ func HandoffFiles(name string) []string {
 	return append([]string{h.file}, h.legacy...)
 }
 
-// IsHandoff tells whether a document of the profile is read as keys: what is wrong in it does not keep it from being
-// loaded.
+// IsHandoff reports whether a profile has fields instead of sections. Errors in such a document do not prevent loading
+// it.
 func IsHandoff(name string) bool {
 	_, ok := handoffOf(name)
 	return ok

@@ -14,21 +14,21 @@ const FieldQuestions = "QUESTIONS"
 // TargetUser is the blocked_target of a question to the user.
 const TargetUser = "user"
 
-// Question is one question of a subagent to the user. Any other answer than its options is taken too.
+// Question is one question of a subagent to the user. The user may also answer in free text.
 type Question struct {
 	Question string   `json:"question"`
-	Header   string   `json:"header"` // in a word or two
+	Header   string   `json:"header"` // one or two words
 	Options  []Option `json:"options"`
-	Multi    bool     `json:"multi"` // several options may be taken
+	Multi    bool     `json:"multi"` // the user may pick several options
 }
 
-// Option is one answer that is offered.
+// Option is one offered answer.
 type Option struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`
 }
 
-// Questions reads the field: one question an item, as a JSON object or its text. The faults say what is wrong.
+// Questions parses the field: each item is a JSON object, or its text. faults says what is wrong.
 func Questions(value any) (list []Question, faults []string) {
 	items, _ := value.([]any) //nolint:errcheck // anything else has no question, which is a fault
 	if texts, ok := value.([]string); ok {
@@ -80,10 +80,10 @@ func (q Question) faults(at string) (out []string) {
 	return out
 }
 
-// OtherAnswer is the choice of a question whose answer is its note.
+// OtherAnswer is the choice for an answer in free text.
 const OtherAnswer = "Other"
 
-// Gate makes the question one to a person, whose first option is taken with consent.
+// Gate makes a gate of the question; consent takes the first option.
 func (q Question) Gate() Gate {
 	g := Gate{Question: OneLine(q.Question), Free: OtherAnswer}
 	if spoken(q.Header) {
@@ -103,8 +103,7 @@ func (q Question) Gate() Gate {
 	return g
 }
 
-// Says is an answer in words: the options and what was typed beside them. In a list the number of an option stands for
-// its label.
+// Says is an answer in words: the options and the free text. In a list, the number of an option stands for its label.
 func (q Question) Says(d Decision) string {
 	if d.Answer != OtherAnswer {
 		if d.Note == "" {
@@ -128,7 +127,7 @@ func (q Question) Says(d Decision) string {
 	return strings.Join(out, ", ")
 }
 
-// Evades tells whether an answer of a person says nothing.
+// Evades reports whether a user's answer says nothing.
 func Evades(words string) bool {
 	none := []string{"", "tbd", "?", "？", "unknown", "n/a", "idk", "不明", "未定", "なし", "わからない"}
 	return slices.Contains(none, strings.ToLower(strings.Trim(words, " \t。.")))

@@ -23,7 +23,7 @@ type AgentField struct {
 	Key   string
 	Pos   Pos
 	Kind  AgentFieldKind
-	Items []string // the text, the items of a list, or the lines "key: text" of a map
+	Items []string // the text, the items of a list, or a map's lines "key: text"
 	plain bool     // it is no literal: a placeholder in it was not meant
 }
 
@@ -37,8 +37,8 @@ func (f *AgentField) echo() bool {
 
 var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
-// Value gives the field as a plain JSON value: a string, a list of strings, or a map of strings whose last pair of a
-// key counts.
+// Value is the field as plain JSON: a string, a list of strings, or a map of strings in which the last pair of a key
+// counts.
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
@@ -55,11 +55,11 @@ func (f *AgentField) Value() any {
 	return f.String()
 }
 
-// String gives the field as one text: items joined by "; ".
+// String is the field as one text; "; " joins items.
 func (f *AgentField) String() string { return strings.Join(f.Items, "; ") }
 
-// SplitPair cuts a text at the first ": " whose left side has as many closing brackets as opening ones: "SPEC: a.md" is
-// a pair, "SPEC.md (last_updated: d)" is not.
+// SplitPair splits a text at the first ": " outside brackets: "SPEC: a.md" is a pair, "SPEC.md (last_updated: d)" is
+// not.
 func SplitPair(text string) (key, value string, ok bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -14,19 +14,18 @@ import (
 // nothing stands where a draft has no text.
 const nothing = "None."
 
-// Draft is what a document is rendered from: the texts of its metadata bullets and sections, by their names in the
-// profile, and its phases. A text that is not there is written as "None.". The texts of sections are markdown, and one
-// under sectionRevision stands at the end; all others are one line.
+// Draft is the input of Render: metadata and sections by their names in the profile, and phases. A missing text becomes
+// "None.". Sections are markdown, and sectionRevision comes last; all other texts are one line.
 type Draft struct {
 	Profile, Title string
 	Texts          map[string]string
-	Phases         []Phase // at least one of a plan; renumbered from 1 unless their numbers ascend
+	Phases         []Phase // a plan needs one; renumbered from 1 unless the numbers ascend
 }
 
 // sectionRevision is the section that a revision adds to a plan.
 const sectionRevision = "Revision"
 
-// Render gives the document of a draft; it passes its profile.
+// Render makes the document; it passes its profile.
 func (d Draft) Render() []byte {
 	p, _ := profileOf(d.Profile)
 	title := OneLine(d.Title)
@@ -67,7 +66,7 @@ func (d Draft) Render() []byte {
 	return []byte(strings.Join(blocks, "\n"))
 }
 
-// List writes texts as the items of a list that opens no other block.
+// List renders texts as list items that open no other block.
 func List(items []string) string {
 	var b strings.Builder
 	for _, it := range items {
@@ -172,7 +171,7 @@ func fenced(info, body string) string {
 	return run + info + "\n" + strings.TrimSuffix(body, "\n") + "\n" + run
 }
 
-// OneLine joins the lines of a text; characters that no line may hold become spaces.
+// OneLine joins the lines of a text; control characters become spaces.
 func OneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -5,18 +5,18 @@ import "strings"
 // RepoState says what tercet does with a repository beyond commits.
 type RepoState string
 
-// The states. Work is pushed in all but the first two, and a request is opened in RepoGitHub alone.
+// The states. All but the first two allow pushing; only RepoGitHub opens a request.
 const (
 	RepoNone         RepoState = "none" // no git repository: no commits either
 	RepoLocal        RepoState = "local-only"
 	RepoGitHub       RepoState = "github"
 	RepoGitHubUnauth RepoState = "github_unauth" // gh is not installed, or not logged in
 	RepoGitLab       RepoState = "gitlab_scaffold"
-	RepoGitea        RepoState = "gitea_scaffold" // and every other host
+	RepoGitea        RepoState = "gitea_scaffold" // and any unknown host
 )
 
-// RepoStateOf gives the state of a repository with a remote at a host. What the rules file says as Remote type goes
-// before the name of the host; other words than those of the hosts say nothing.
+// RepoStateOf gives the state of a repository with a remote. Remote type in the rules file overrides the host's name;
+// words other than the hosts' are ignored.
 func RepoStateOf(remoteType, host string) RepoState {
 	said, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(remoteType)), "_")
 	switch {
@@ -30,8 +30,8 @@ func RepoStateOf(remoteType, host string) RepoState {
 	return RepoGitea
 }
 
-// Pushes tells whether work is pushed.
+// Pushes reports whether tercet pushes work.
 func (s RepoState) Pushes() bool { return s != RepoNone && s != RepoLocal }
 
-// Skipped is what a result and the journal say of a push or a request that is not made.
+// Skipped is the reason, in a result and in the journal, for not pushing or not opening a request.
 func (s RepoState) Skipped() string { return "skipped (REPO_STATE=" + string(s) + ")" }

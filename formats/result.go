@@ -10,22 +10,22 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Result is what the output of an agent says. It has one shape, whether it is accepted or refused.
+// Result is the parsed output of an agent, whether accepted or refused.
 type Result struct {
 	Agent    string         `json:"agent"`
-	Status   string         `json:"status"` // as it counts, of a block as written
+	Status   string         `json:"status"` // the effective status; in a block as written
 	Fields   map[string]any `json:"fields"`
 	Next     string         `json:"next"`
-	Return   *Return        `json:"return"` // nil where the output is refused
+	Return   *Return        `json:"return"` // nil if the output is refused
 	Warnings []string       `json:"warnings"`
-	Nested   []string       `json:"nested"` // agents of the other blocks
-	// Unauthenticated tells that the output does not carry the nonce of its delegation: it may be anybody's.
+	Nested   []string       `json:"nested"` // agents named in the other blocks
+	// Unauthenticated means that the output lacks its delegation's nonce; it may come from quoted text.
 	Unauthenticated bool `json:"unauthenticated"`
 }
 
-// ReadResult reads the output of an agent: a return as JSON, alone or in a fence marked json, or an AGENT_RESULT block,
-// the last one of opt.Agent, else the last one. It is held to the contract of its agent. What is read is given beside
-// the error too, a *Diagnostics with everything that is wrong.
+// ReadResult reads an agent's output: a return as JSON, alone or in a json fence, or an AGENT_RESULT block. Of several
+// blocks it takes the last one of opt.Agent, else the last. It applies the agent's contract. The Result is valid also
+// beside an error, a *Diagnostics with all findings.
 func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentInfo) (Result, error) {
 	info := contract(opt.Agent)
 	opt.Contract = &info

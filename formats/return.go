@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Table is rows to show; each cell is printed as it is, nothing in it is markup.
+// Table is rows to show. A cell is printed as it is and holds no markup.
 type Table struct {
 	Title   string     `json:"title,omitempty"`
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
 }
 
-// Filled is the table, whose rows are all as long as its columns, without the columns that have nothing in any row.
+// Filled drops columns that are empty in every row. Each row must have a cell for each column.
 func (t Table) Filled() Table {
 	out := Table{Title: t.Title, Rows: make([][]string, len(t.Rows))}
 	for i, name := range t.Columns {
@@ -28,10 +28,10 @@ func (t Table) Filled() Table {
 	return out
 }
 
-// WorktreeClosed in Metadata.Worktree tells that the worktree of the run is gone.
+// WorktreeClosed in Metadata.Worktree means that the run's worktree is gone.
 const WorktreeClosed = "closed"
 
-// ReturnStatus tells whether a subagent did its work.
+// ReturnStatus says whether a subagent did its work.
 type ReturnStatus string
 
 // The statuses of a return.
@@ -40,11 +40,11 @@ const (
 	StatusPartial   ReturnStatus = "partial"
 	StatusFailed    ReturnStatus = "failed"
 	StatusBlocked   ReturnStatus = "blocked"
-	// StatusSuspended is that of a command whose run waits; an agent may not say it.
+	// StatusSuspended is only for commands whose run waits; an agent may not return it.
 	StatusSuspended ReturnStatus = "suspended"
 )
 
-// Verdict tells what a reviewer judged.
+// Verdict is a reviewer's judgement.
 type Verdict string
 
 // The verdicts.
@@ -54,7 +54,7 @@ const (
 	VerdictRejected    Verdict = "rejected"
 )
 
-// Outcome is the status that a step has and that `on` routes by.
+// Outcome is the status of a step; `on` routes by it.
 type Outcome string
 
 // The outcomes; the first four pass.
@@ -78,15 +78,14 @@ func Outcomes() []Outcome {
 	}
 }
 
-// String is the word as it stands in `on` and in results.
 func (o Outcome) String() string { return string(o) }
 
-// Passes tells whether a step with this outcome goes on by default.
+// Passes reports whether a step with this outcome continues by default.
 func (o Outcome) Passes() bool {
 	return o == OutcomeCompleted || o == OutcomeApproved || o == OutcomeConditional || o == OutcomeSkipped
 }
 
-// ArtifactType is the kind of a file that a subagent made.
+// ArtifactType is the kind of a subagent's file.
 type ArtifactType string
 
 // The artifact types.
@@ -99,24 +98,23 @@ const (
 	ArtifactDocumentation  ArtifactType = "documentation"
 )
 
-// IsDocument tells whether artifacts of this type are documents that the engine places in the task's folder, in
-// contrast to files of the tree that was worked on.
+// IsDocument reports whether the engine places artifacts of this type in the task's folder; others are files of the
+// working tree.
 func (t ArtifactType) IsDocument() bool {
 	return t == ArtifactReport || t == ArtifactPlan || t == ArtifactSummary || t == ArtifactReview
 }
 
-// Artifact is a file that a subagent made. Path is slash-separated: relative to Request.Out for documents until the
-// Dispatcher has placed them, then relative to the project root.
+// Artifact is a file that a subagent made. Path has slashes. For a document it is relative to Request.Out until the
+// Dispatcher has placed it; otherwise it is relative to the project root.
 type Artifact struct {
 	Type    ArtifactType `json:"type"`
-	Guessed bool         `json:"-"` // the type was not told: where the file lies decides
+	Guessed bool         `json:"-"` // the type was missing and follows from the path
 	Path    string       `json:"path"`
 	Summary string       `json:"summary,omitempty"`
 	Deleted bool         `json:"deleted,omitempty"`
 	Created string       `json:"created,omitempty"` // RFC 3339, set by the state manager
 }
 
-// Level grades an issue.
 type Level string
 
 // The levels of an issue.
@@ -126,7 +124,7 @@ const (
 	LevelSuggestion Level = "suggestion"
 )
 
-// Issue is one thing found wrong in work that was done.
+// Issue is one defect found in work.
 type Issue struct {
 	Level        Level    `json:"level"`
 	Description  string   `json:"description"`
@@ -161,7 +159,7 @@ type ReturnError struct {
 	Recommendation string    `json:"recommendation,omitempty"`
 }
 
-// Metadata is stamped by the engine from what it measured; a claim by an agent is dropped.
+// Metadata is measured and stamped by the engine; an agent's claims are dropped.
 type Metadata struct {
 	Session  string   `json:"session_id,omitempty"`
 	Run      string   `json:"run,omitempty"`
@@ -170,60 +168,60 @@ type Metadata struct {
 	Runner   string   `json:"runner,omitempty"`
 	Depth    int      `json:"delegation_depth"`
 	Path     []string `json:"delegation_path,omitempty"`
-	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in may set it.
+	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in subagent may set it.
 	Worktree string `json:"worktree,omitempty"`
-	// Asked is the model that was asked for, empty where the choice was left to the program.
+	// Asked is the requested model; empty if the runner chose.
 	Asked string `json:"model_asked,omitempty"`
-	// Model, Tokens and Cost are what the runner measured; zero where the program does not say.
+	// Model, Tokens and Cost are the runner's measurements; zero if the agent CLI does not report them.
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
 	Cost   float64 `json:"cost_usd,omitempty"`
-	// Metered says when the runner's program told its tokens, empty where it told none: a bound of tokens stops work only
-	// while they are told.
+	// Metered says when the agent CLI reported its tokens; empty if it reported none. A token limit can stop work only
+	// while it reports them.
 	Metered Metered `json:"metered,omitempty"`
-	// Spawns counts the workers that a command or a workflow called; zero for a worker.
+	// Spawns counts the workers called by a command or a workflow; zero for a worker.
 	Spawns int `json:"spawns,omitempty"`
-	// Sandbox is the tier that the work was done in, empty where no program of its own was started.
+	// Sandbox is the tier of the work; empty if no process was started.
 	Sandbox string `json:"sandbox,omitempty"`
-	// Prompt is the SHA-256 of the prompt in hexadecimal, empty for runners without one.
+	// Prompt is the SHA-256 of the prompt in hex; empty for runners without a prompt.
 	Prompt string `json:"prompt_sha256,omitempty"`
-	// Told is that of the same prompt without nonce, folders and repair: what 'tercet verify' composes again.
+	// Told is the SHA-256 of the prompt without nonce, folders and repair, which 'tercet verify' composes again.
 	Told string `json:"told_sha256,omitempty"`
-	// Attempts are the runners that were tried in order, the last one being the one that answered; nil if there was one.
+	// Attempts are the runners tried, in order; the last one answered. Nil if there was only one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
 }
 
-// Metered says when a program tells the tokens that it used.
+// Metered says when an agent CLI reports its tokens.
 type Metered string
 
-// The times of telling.
+// The values of Metered.
 const (
 	MeteredSteps Metered = "steps" // after each answer of the model
-	MeteredEnd   Metered = "end"   // when it has ended
+	MeteredEnd   Metered = "end"   // at the end
 )
 
-// Tokens counts what a model read and wrote, as its program reports it.
+// Tokens counts what a model read and wrote, as the agent CLI reports it.
 type Tokens struct {
 	Input  int64 `json:"input"`
-	Cached int64 `json:"cached,omitempty"` // of Input, read from a cache
+	Cached int64 `json:"cached,omitempty"` // part of Input that came from a cache
 	Output int64 `json:"output"`
 }
 
-// Total is what limits are compared with.
+// Total is compared with limits.
 func (t Tokens) Total() int64 { return t.Input + t.Output }
 
-// RunnerAttempt is one runner of a chain of fallbacks.
+// RunnerAttempt is one attempt in a chain of runners.
 type RunnerAttempt struct {
 	Runner   string  `json:"runner"`
 	Model    string  `json:"model,omitempty"`
-	Code     Code    `json:"code,omitempty"` // why the next one was tried, empty for the one that answered
+	Code     Code    `json:"code,omitempty"` // why tercet tried the next runner; empty for the last attempt
 	Message  string  `json:"message,omitempty"`
 	Duration float64 `json:"duration_seconds"`
 }
 
-// Return is the one record that a subagent, a step and a command give back. Maps and slices belong to the receiver.
+// Return is the record that a subagent, a step and a command give back. Its maps and slices belong to the receiver.
 type Return struct {
-	Schema        string         `json:"schema,omitempty"` // tercet.return/1 at the edge, empty inside
+	Schema        string         `json:"schema,omitempty"` // tercet.return/1 in output, empty inside
 	Status        ReturnStatus   `json:"status"`
 	Verdict       Verdict        `json:"verdict,omitempty"`
 	Summary       string         `json:"summary"`
@@ -238,22 +236,21 @@ type Return struct {
 	Metadata      Metadata       `json:"metadata"`
 	Errors        []ReturnError  `json:"errors"`
 	NextSteps     string         `json:"next_steps,omitempty"`
-	Tables        []Table        `json:"tables,omitempty"` // what a command showed; never from a subagent
-	Resume        *Resume        `json:"resume,omitempty"` // of a command that is suspended
-	Tasks         []TaskReturn   `json:"tasks,omitempty"`  // of a line that names several, in its order
-	// Said is an outcome that the engine gave to the step (skipped, suspended, rejected); empty otherwise. It never comes
-	// off the wire.
+	Tables        []Table        `json:"tables,omitempty"` // only of commands, never of a subagent
+	Resume        *Resume        `json:"resume,omitempty"` // only of a suspended command
+	Tasks         []TaskReturn   `json:"tasks,omitempty"`  // of a line with several tasks, in its order
+	// Said is the outcome that the engine set (skipped, suspended, rejected); empty otherwise. It is never parsed.
 	Said Outcome `json:"-"`
 }
 
-// TaskReturn is what one task of a line that names several came to, in a run of its own.
+// TaskReturn is the result of one task of a line with several, in a run of its own.
 type TaskReturn struct {
 	Task   int    `json:"task"`
-	Run    string `json:"run,omitempty"` // empty: none was begun
+	Run    string `json:"run,omitempty"` // empty: not begun
 	Return Return `json:"return"`
 }
 
-// Outcome is the verdict if there is one, else what the engine said, else the status.
+// Outcome is the verdict if there is one, else Said, else the status.
 func (r Return) Outcome() Outcome {
 	switch {
 	case r.Verdict != "":
@@ -266,7 +263,7 @@ func (r Return) Outcome() Outcome {
 	return Outcome(r.Status)
 }
 
-// Failed makes the failed return that an error of the engine amounts to.
+// Failed makes the failed return for an error of the engine.
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
@@ -279,13 +276,13 @@ func Failed(err error) Return {
 	}
 }
 
-// MaxSummary is the most characters that a summary may have.
+// MaxSummary bounds a summary, in characters.
 const MaxSummary = 500
 
-// MaxText is the most bytes that a text to show may have.
+// MaxText bounds a text to show, in bytes.
 const MaxText = 256 << 10
 
-// Clip shortens a text to a number of characters, of which the last is an ellipsis then.
+// Clip shortens a text to a number of characters; the last one is then an ellipsis.
 func Clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -293,7 +290,7 @@ func Clip(s string, most int) string {
 	return s
 }
 
-// Count is a number with its noun: 1 file, 2 files.
+// Count formats a number with its noun: 1 file, 2 files.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -17,13 +17,13 @@ const (
 	Autonomous  = "autonomous"
 )
 
-// approvable are the tiers of flows in which a project says how it approves; those of asking always ask.
+// approvable are the tiers whose mode a project may set; all other tiers always ask.
 var (
 	approvable = []string{"Minimal", "Light", "Standard", "Patch", "Minor"}
 	asking     = []string{"Full", "Major"}
 )
 
-// slugForm is the name of a folder of deliverables, authorForm a name with its address.
+// slugForm is the name of a deliverables folder; authorForm is a name with its address.
 var (
 	slugForm   = lazy.Regexp(`^[a-z0-9][a-z0-9-]*$`)
 	authorForm = lazy.Regexp(`^[^<>\pC]*[^<>\pC\s] <[^<>@\s\pC]+@[^<>@\s\pC]+>$`)
@@ -90,7 +90,7 @@ func (r *handoffReader) anything() {
 	}
 }
 
-// boxForm is an item with a check box, or with another mark in its place; taskNumber is what a task is called by.
+// boxForm is an item with a check box or another mark; taskNumber is the number in a task's name.
 var (
 	boxForm    = lazy.Regexp(`^[ \t]*[-*+][ \t]+(\[[^\]\[]?\])(?:[ \t]+(\S.*)|[ \t]*)$`)
 	taskNumber = lazy.Regexp(`TASK-\d+`)
@@ -133,9 +133,8 @@ func (r *handoffReader) listed() {
 	r.out.Values["tasks"] = tasks
 }
 
-// ReadRules reads the rules of a project, null for a key that is not there or not as it has to be: output_language,
-// product_type, slug, remote_type, co_authored_by and approval, a map of tiers. Open gives fs.ErrNotExist for a file
-// that is not there.
+// ReadRules reads the rules of a project: output_language, product_type, slug, remote_type, co_authored_by and
+// approval, a map of tiers. A missing or malformed key is nil. open gives fs.ErrNotExist for a missing file.
 func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, err error) {
 	for _, name := range []string{"docs/project-rules.md", ".claude/rules/project-rules.md"} {
 		src, err := open(name)

@@ -19,7 +19,7 @@ import (
 	"tercet/internal/strict"
 )
 
-// MaxSchema is the most bytes that a file with a JSON Schema may have.
+// MaxSchema bounds a file with a JSON Schema, in bytes.
 const MaxSchema = 256 << 10
 
 // The bounds of a schema.
@@ -30,13 +30,13 @@ const (
 	maxFaults      = 50
 )
 
-// The drafts that are known.
+// The known drafts.
 const (
 	draft2020 = "https://json-schema.org/draft/2020-12/schema"
 	draft07   = "http://json-schema.org/draft-07/schema#"
 )
 
-// Schema is a JSON Schema in which nothing is wrong. It never changes. google/jsonschema-go judges values by it.
+// Schema is a checked JSON Schema. It never changes. google/jsonschema-go evaluates it.
 type Schema struct {
 	root     *md.Node
 	draft    string
@@ -47,7 +47,7 @@ type Schema struct {
 	text     json.RawMessage
 }
 
-// JSON is the schema as one JSON text, for those who are to obey it.
+// JSON is the schema as one JSON text, for prompts.
 func (s *Schema) JSON() json.RawMessage { return slices.Clone(s.text) }
 
 // form says what the value of a keyword is, in the words of a message.
@@ -107,7 +107,7 @@ var newer = []string{
 
 var jsonTypes = []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 
-// ReadSchema reads a schema that is written as JSON. The error is a *Failure with its place.
+// ReadSchema parses a schema written as JSON. The error is a *Failure with its place.
 func ReadSchema(src []byte) (*md.Node, error) {
 	v, err := jsonx.Parse(src, jsonx.Limits{Depth: maxSchemaDepth, Bytes: MaxSchema})
 	if err == nil {
@@ -156,8 +156,8 @@ type schemaCheck struct {
 	refs []*md.Node // values of $ref
 }
 
-// CompileSchema checks a schema. The findings are in the order of the file, without its name and their code; with one
-// there is no Schema.
+// CompileSchema checks a schema. The findings are in file order, without file name and code; if there are any, the
+// Schema is nil.
 func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	s := &Schema{
 		root: root, draft: draft2020, places: map[string]*md.Node{}, pointers: map[*md.Node]string{},

@@ -22,9 +22,9 @@ const (
 	maxViolations = 50
 )
 
-// Violation is one thing in which a value breaks its schema.
+// Violation is one violation of a schema.
 type Violation struct {
-	Path     string // of the value, as jq writes it below the name that Validate was given
+	Path     string // of the value, in jq's notation below the path given to Validate
 	Expected string
 	Got      string
 }
@@ -32,11 +32,11 @@ type Violation struct {
 // String is the violation in one line.
 func (v Violation) String() string { return v.Path + ": expected " + v.Expected + ", got " + v.Got }
 
-// Validate gives everything in which a value breaks the schema, nil if nothing. Path is how the value is called in the
-// violations, such as ".fields". More than fifty violations are cut.
+// Validate gives all violations of the schema in a value, at most fifty; nil if there are none. path is the value's
+// name in the violations, such as ".fields".
 //
-// The library says whether a value fits, and stops at the first violation. To name all of them, each keyword is held
-// against the value alone, and each member and item against its own part of the schema.
+// The library stops at the first violation. To find all, Validate checks each keyword alone, and each member and item
+// against its own subschema.
 func (s *Schema) Validate(path string, value any) []Violation {
 	text, err := json.Marshal(value)
 	var v any

@@ -6,10 +6,10 @@ import (
 	"tercet/internal/strict"
 )
 
-// ReturnTables are the members of a return that a subagent gives, and of the objects in it.
+// ReturnTables are the keys of a subagent's return and of its objects.
 func ReturnTables() []strict.Table { return returnTables() }
 
-// SchemaOfReturn is the JSON schema of a return as a subagent gives it, for editors and for agents.
+// SchemaOfReturn is the JSON Schema of a subagent's return, for editors and for agents.
 func SchemaOfReturn() (map[string]any, error) {
 	return strict.Schema("return", returnRules, returnTables())
 }

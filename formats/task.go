@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Task is a task of state.json as the layers above the state pass it on. Unknown members of the file are not in it:
-// they live only in the bytes of the file.
+// Task is a task of state.json for the layers above the state. It has no unknown members: they stay in the bytes of the
+// file.
 type Task struct {
 	Number        int        `json:"number"`
 	Title         string     `json:"title"`
 	Slug          string     `json:"slug"`
-	Status        TaskStatus `json:"status"` // the effective status where it comes from a snapshot
+	Status        TaskStatus `json:"status"` // the effective status if from a snapshot
 	Language      string     `json:"language,omitempty"`
 	Priority      string     `json:"priority,omitempty"`
 	Effort        string     `json:"effort,omitempty"`
@@ -27,10 +27,10 @@ type Task struct {
 	BlockedReason string     `json:"blocked_reason,omitempty"`
 	Lease         *Lease     `json:"lease,omitempty"`
 	Session       string     `json:"session_id,omitempty"`
-	Issue         string     `json:"issue_url,omitempty"` // address of the issue that the task came from
+	Issue         string     `json:"issue_url,omitempty"` // address of the issue that the task was made from
 }
 
-// Rows show the task as two tables: what it is, and its documents.
+// Rows shows the task as two tables: its fields and its documents.
 func (t Task) Rows() (about, documents Table) {
 	about = Table{
 		Columns: []string{"number", "title", "status", "priority", "language", "effort", "depends_on", "waits_for"},
@@ -46,7 +46,7 @@ func (t Task) Rows() (about, documents Table) {
 	return about, documents
 }
 
-// Newest gives the last artifact of a type, nil if there is none.
+// Newest gives the last artifact of a type; nil if there is none.
 func (t *Task) Newest(kind ArtifactType) *Artifact {
 	if t == nil {
 		return nil
@@ -59,7 +59,7 @@ func (t *Task) Newest(kind ArtifactType) *Artifact {
 	return nil
 }
 
-// Lease names the process that works on a task.
+// Lease is the claim of a process on a task.
 type Lease struct {
 	Session  string `json:"session_id"`
 	Run      string `json:"run"`
@@ -68,15 +68,15 @@ type Lease struct {
 	PID      int    `json:"pid"`
 	PIDStart string `json:"pid_start"`
 	Taken    string `json:"taken"`   // RFC 3339, UTC
-	Timeout  int    `json:"timeout"` // seconds after Taken at which the lease is stale
-	// Suspended marks the lease of a run that waits. It binds without a process and without an end.
+	Timeout  int    `json:"timeout"` // seconds from Taken until the lease is stale
+	// Suspended marks the lease of a waiting run. It holds without a process and does not expire.
 	Suspended bool `json:"suspended,omitempty"`
 }
 
-// DefaultLeaseTimeout is how long a lease lives when its command names no duration: the run limit.
+// DefaultLeaseTimeout is the lifetime of a lease whose command sets no duration.
 const DefaultLeaseTimeout = 2 * time.Hour
 
-// Role is the kind of work a subagent does; it implies the task statuses before and after, and the artifact.
+// Role is the kind of work of a subagent; it implies the task statuses before and after, and the artifact.
 type Role string
 
 // The roles.
@@ -110,8 +110,8 @@ var roles = map[Role]roleRow{
 	RoleReviewer:    {artifact: ArtifactReview},
 }
 
-// Statuses gives the task status while the role works and the one after it; both are empty for roles that imply none.
+// Statuses gives the task status during the work and after it; both are empty for roles that imply none.
 func (r Role) Statuses() (during, after TaskStatus) { return roles[r].during, roles[r].after }
 
-// Artifact is the type of document the role makes; empty where its contract says.
+// Artifact is the type of the role's document; empty if the contract decides.
 func (r Role) Artifact() ArtifactType { return roles[r].artifact }

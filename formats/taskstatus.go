@@ -37,34 +37,34 @@ func TaskStatuses() []TaskStatus {
 // String is the word as it stands in state.json.
 func (s TaskStatus) String() string { return string(s) }
 
-// ParseTaskStatus reads a status word; a word outside the set is a *ValueError.
+// ParseTaskStatus parses a status word; any other word is a *ValueError.
 func ParseTaskStatus(word string) (TaskStatus, error) {
 	return OneOf("task status", word, TaskStatuses())
 }
 
-// InProgress tells whether the status carries a lease: a process works on the task.
+// InProgress reports whether the status carries a lease: a process works on the task.
 func (s TaskStatus) InProgress() bool {
 	return s == Researching || s == Planning || s == Revising || s == Implementing
 }
 
-// KeepsPrior tells whether entering the status records the one before it, to which going back is always legal.
+// KeepsPrior reports whether entering the status records the previous one; going back to that is always legal.
 func (s TaskStatus) KeepsPrior() bool { return s.InProgress() || s == Blocked || s == OnHold }
 
-// Terminal tells whether a task with this status is done with and may be archived.
+// Terminal reports whether a task with this status is finished and may be archived.
 func (s TaskStatus) Terminal() bool { return s == Completed || s == Abandoned }
 
-// Before tells whether the status is reached earlier in a task's life than another. A status of work in progress, and
-// one that puts a task aside, has no place in that order.
+// Before reports whether the status comes earlier in a task's life than another. In-progress statuses, and statuses
+// that set a task aside, have no place in that order.
 func (s TaskStatus) Before(other TaskStatus) bool {
 	order := []TaskStatus{NotStarted, Researched, Planned, Revised, Partial, Completed}
 	at := slices.Index(order, s)
 	return at >= 0 && at < slices.Index(order, other)
 }
 
-// Move is a legal change of a task's status and what it asks for.
+// Move is a legal change of a task's status, with its conditions.
 type Move struct {
 	To TaskStatus
-	// NeedsReason: the change is refused without a reason.
+	// NeedsReason: a reason is required.
 	NeedsReason bool
 	// ChildrenTerminal: legal only when every child of the task is completed or abandoned.
 	ChildrenTerminal bool
@@ -72,8 +72,8 @@ type Move struct {
 	Recover bool
 }
 
-// Moves lists the legal changes out of a status, in the order of the table of state.md. Going back to the prior status
-// is not in it: that is legal wherever a prior status is recorded.
+// Moves lists the legal changes from a status, in the order of the table in state.md. It omits going back to the prior
+// status, which is legal wherever one is recorded.
 func Moves(from TaskStatus) []Move {
 	var out []Move
 	for word := range strings.FieldsSeq(moves[from]) {
@@ -105,12 +105,12 @@ var moves = map[TaskStatus]string{
 	Completed:    "not_started!^",
 }
 
-// CanMove tells whether the table has a change from one status to the other, recovering excepted.
+// CanMove reports whether the table has a change from one status to the other, except by recover.
 func CanMove(from, to TaskStatus) bool {
 	return slices.ContainsFunc(Moves(from), func(m Move) bool { return m.To == to && !m.Recover })
 }
 
-// MovesInto lists the statuses from which the change to the given one is legal, in the order of TaskStatuses.
+// MovesInto lists the statuses that may change to the given one, in the order of TaskStatuses.
 func MovesInto(to TaskStatus) []TaskStatus {
 	var out []TaskStatus
 	for _, from := range TaskStatuses() {
@@ -121,7 +121,7 @@ func MovesInto(to TaskStatus) []TaskStatus {
 	return out
 }
 
-// ArtifactsFor are the types of artifact of which one must exist before a task may take the status; nil asks for none.
+// ArtifactsFor gives the artifact types of which a task needs one before it may take the status; nil: none.
 func ArtifactsFor(s TaskStatus) []ArtifactType {
 	return map[TaskStatus][]ArtifactType{
 		Researched: {ArtifactReport}, Planned: {ArtifactPlan}, Revised: {ArtifactPlan},
@@ -129,8 +129,8 @@ func ArtifactsFor(s TaskStatus) []ArtifactType {
 	}[s]
 }
 
-// LooseTaskStatus reads a status as people and other systems write it: case, spaces and hyphens aside, in brackets, or
-// by a word that means the same. A word that means none is the *ValueError of ParseTaskStatus.
+// LooseTaskStatus parses a status as users and other systems write it: in any case, with spaces or hyphens, in
+// brackets, or by a synonym. Any other word is the *ValueError of ParseTaskStatus.
 func LooseTaskStatus(word string) (TaskStatus, error) {
 	plain := strings.ToLower(strings.Trim(strings.TrimSpace(word), "[]*_` "))
 	plain = strings.Join(strings.FieldsFunc(plain,

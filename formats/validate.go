@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Validate gives every rule of returns and of the subagent's contract that r breaks, one sentence each, in a fixed
-// order; nil if none. That artifacts exist is not asked here. A failed return is never held to the contract's statuses,
-// fields or artifacts, so that an honest failure stays one.
+// Validate gives every violation of the rules for returns and of the subagent's contract, one sentence each, in a fixed
+// order; nil if there are none. It does not check that artifacts exist. It never applies the contract's statuses,
+// fields or artifacts to a failed return, so that an honest failure stays one.
 func (r Return) Validate(info AgentInfo) (found []string) {
 	for _, b := range r.breaches(info, nil) {
 		found = append(found, b.text)
@@ -124,7 +124,7 @@ func (v *validator) artifacts() {
 	}
 }
 
-// ArtifactTypes lists what an artifact may be.
+// ArtifactTypes lists every artifact type.
 func ArtifactTypes() []ArtifactType {
 	return []ArtifactType{
 		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview, ArtifactDocumentation,
@@ -183,7 +183,7 @@ func (v *validator) fields() {
 	}
 }
 
-// Holds tells whether a plain JSON value is of the type. Integers may come as float64 without a fraction.
+// Holds reports whether a plain JSON value has the type. An integer may be a float64 without a fraction.
 func (t InputType) Holds(value any) bool {
 	switch t {
 	case TypeAny:

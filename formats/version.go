@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Newer is the failure of a file that a newer version of the program wrote, nil for any other. The file says got and
-// this program knows the versions up to known, each a number, or a word such as "tercet.packs/2". Who reads a file with
-// a version asks this first: what else is wrong with it cannot be told, and nothing may be written over it.
+// Newer is the failure for a file of a newer version of tercet; nil for any other file. got is the file's version,
+// known the highest version that this tercet reads: numbers, or words such as "tercet.packs/2". Readers of versioned
+// files call it first, and must not overwrite such a file.
 func Newer(code Code, file, got, known string) *Failure {
 	n := versionOf(got)
 	if n <= versionOf(known) {

@@ -114,7 +114,7 @@ var comments = lazy.Regexp(`(?s)<!--.*?(?:-->|$)`)
 
 func withoutComments(s string) string { return comments().ReplaceAllString(s, "") }
 
-// TypeName names the JSON type of a plain value.
+// TypeName is the JSON type of a plain value.
 func TypeName(value any) string {
 	switch value.(type) {
 	case nil:
