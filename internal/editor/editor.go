@@ -93,11 +93,16 @@ func New(c Config) *Editor { return &Editor{Config: c} }
 
 // Read lets the person edit a line that begins with a text, and gives it. The error is io.EOF when the person leaves or
 // the terminal is gone, else that of the context.
-func (e *Editor) Read(ctx context.Context, begun string) (string, error) {
+func (e *Editor) Read(ctx context.Context, begun string) (line string, err error) {
 	if err := e.Keyboard.Raw(e.Out); err != nil {
 		return "", err
 	}
-	defer e.Keyboard.Restore(e.Out)
+	defer func() {
+		if err != nil { // nobody may be there to end the marks once more
+			e.Keyboard.Settle(e.Out)
+		}
+		e.Keyboard.Restore(e.Out)
+	}()
 	e.begin(begun)
 	for {
 		if e.dirty {

@@ -79,17 +79,21 @@ func (k *Keyboard) Restore(out io.Writer) {
 	if k.was == nil {
 		return
 	}
-	io.WriteString(out, "\x1b[?2004l\x1b[?25h") //nolint:errcheck // a terminal that is gone needs no more
-	_ = term.Restore(int(k.tty.Fd()), k.was)    //nolint:errcheck // as above
+	io.WriteString(out, off)                 //nolint:errcheck // a terminal that is gone needs no more
+	_ = term.Restore(int(k.tty.Fd()), k.was) //nolint:errcheck // as above
 	k.was = nil
 }
 
-// settle is how long a terminal may take for what was written last.
-const settle = 150 * time.Millisecond
+// off ends the marks of pastes and shows the cursor. settle is how long a terminal may take for what was written last.
+const (
+	off    = "\x1b[?2004l\x1b[?25h"
+	settle = 150 * time.Millisecond
+)
 
-// Settle is Restore behind what must not be lost. Where keys are signals, Ctrl-C, Ctrl-Z and Ctrl-\ throw away what the
-// terminal has not read yet, so that they stay plain keys until it had the time.
+// Settle is Restore that is not lost, nor what was written before. Where keys are signals, Ctrl-C, Ctrl-Z and Ctrl-\
+// throw away what the terminal has not read yet, so that they stay plain keys until it had the time.
 func (k *Keyboard) Settle(out io.Writer) {
+	io.WriteString(out, off) //nolint:errcheck // a terminal that is gone needs no more
 	<-time.After(settle)
 	k.Restore(out)
 }
