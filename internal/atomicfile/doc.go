@@ -3,9 +3,8 @@
 // Promise: after a crash at any point a written file holds its old or its new content, never a mixture; when a function
 // whose name does not end in Loose returns nil, the content and its name are on the disk. A write goes to a file of its
 // own in the same directory, is synced, renamed over the name, and the directory is synced. On an error the new file is
-// gone again and the old content stands; the single exception is told apart as *NotDurableError: the name has the new
-// content, but the sync of the directory did not succeed. Nothing is synced twice after an error, because the kernel
-// may have dropped the pages.
+// removed and the old content stays, with one exception, *NotDurableError: the name has the new content, but the sync
+// of the directory did not succeed. It never syncs again after an error, because the kernel may have dropped the pages.
 //
 // It will not lock, merge, follow a symbolic link at the name itself (the link is replaced; resolve it before), or
 // leave the given root. Windows has no sync of a directory: there the rename is as durable as the system makes it.

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// NotDurableError reports an operation that happened, but may not survive a loss of power. state, subagents and
-// templates/meta match it: every other error of this package says that nothing happened.
+// NotDurableError reports a change that happened, but may not survive a loss of power. state, subagents and
+// templates/meta match it; any other error of this package means that nothing happened.
 type NotDurableError struct {
 	Path string
 	Err  error

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// WriteLoose is WriteIn without any sync, for content that is worth nothing after a crash: readers never see a mixture,
-// but a loss of power may leave the old content, or none.
+// WriteLoose is WriteIn without sync, for content that is worthless after a crash. Readers see the old or the new
+// content; after a loss of power the file may be old or missing.
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		t.loose = true
@@ -19,9 +19,9 @@ func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error
 	})
 }
 
-// BackupLoose makes to a copy of name as it is now, without a moment in which to is missing: a hard link where the file
-// system takes one. Later writes of this package to name leave the copy alone. The directory is not synced: a later
-// sync there, or none, makes the name durable. The content of the copy is as durable as that of name.
+// BackupLoose makes to a copy of the current name, and to is never missing meanwhile. Where possible it is a hard link.
+// Later writes of this package to name leave the copy alone. The directory is not synced; the copy's content is as
+// durable as that of name.
 func BackupLoose(root *os.Root, name, to string) error {
 	// A link is there at once and as a whole; the way over a temporary name is only for a name that is taken.
 	err := root.Link(name, to)
@@ -51,7 +51,7 @@ func BackupLoose(root *os.Root, name, to string) error {
 	})
 }
 
-// RemoveLoose is Remove without a sync: after a loss of power the file may be there again.
+// RemoveLoose is Remove without sync: after a loss of power the file may exist again.
 func RemoveLoose(root *os.Root, name string) error {
 	if err := root.Remove(name); err != nil {
 		return fail("remove", name, err)
@@ -59,7 +59,7 @@ func RemoveLoose(root *os.Root, name string) error {
 	return nil
 }
 
-// Cut shortens a file to size bytes and syncs it, to drop a last line that was torn.
+// Cut shortens a file to size bytes and syncs it, to drop a torn last line.
 func Cut(root *os.Root, name string, size int64) error {
 	f, err := root.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -75,9 +75,8 @@ func Cut(root *os.Root, name string, size int64) error {
 	return nil
 }
 
-// Sweep removes the temporary files of writes to the given names that were killed; names are base names in the
-// directory dir, none for those of any write there, and the caller holds the lock under which all of them are written.
-// A directory that is not there has none.
+// Sweep removes the temporary files of killed writes to the given names in the directory dir; without names, of all
+// writes there. The caller must hold the lock of all these files. A missing directory is no error.
 func Sweep(root *os.Root, dir string, names ...string) error {
 	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Clean(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +99,8 @@ func Sweep(root *os.Root, dir string, names ...string) error {
 	return all
 }
 
-// Move renames from to to, which is replaced if it is there; both directories are synced. A regular file is copied and
-// then removed where a rename cannot cross from one file system to the other.
+// Move renames from to to and replaces an existing file; both directories are synced. A regular file is copied and then
+// removed where a rename cannot cross from one file system to the other.
 func Move(root *os.Root, from, to string) error {
 	err := root.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// Options says how a file is written. The zero value is good.
+// Options says how to write a file. The zero value is the default.
 type Options struct {
-	// Mode is for a file that is not there yet, less the umask; zero means 0644. A file that is there keeps its mode.
+	// Mode applies to a new file, less the umask; zero means 0644. An existing file keeps its mode.
 	Mode fs.FileMode
-	// Before is called when the new content is on the disk, just before the rename: the last moment to compare what is
-	// there with what was read. An error of it ends the write, whose error wraps it.
+	// Before runs when the new content is on the disk, just before the rename: the last moment to compare the old content.
+	// If it fails, the write fails and wraps its error.
 	Before func() error
 }
 
@@ -26,7 +26,7 @@ const (
 	defaultDirMode fs.FileMode = 0o755
 )
 
-// Write makes data the content of the file at path. An error that is no *NotDurableError says that nothing happened.
+// Write makes data the content of the file at path. Any error except a *NotDurableError means that nothing happened.
 func Write(path string, data []byte, opt Options) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -35,18 +35,18 @@ func Write(path string, data []byte, opt Options) error {
 	return closing(root, path, replace(root, target{shown: path, base: filepath.Base(path)}, data, opt))
 }
 
-// WriteIn is Write for a name relative to root; nothing outside root is opened, whatever links there are.
+// WriteIn is Write for a name relative to root; links cannot lead outside root.
 func WriteIn(root *os.Root, name string, data []byte, opt Options) error {
 	return in(root, name, func(dir *os.Root, t target) error { return replace(dir, t, data, opt) })
 }
 
-// Create writes a file that must not be there yet: the error wraps fs.ErrExist if it is. The name appears with its
-// whole content, where the file system has hard links.
+// Create writes a new file; if it exists, the error wraps fs.ErrExist. Where the file system has hard links, the name
+// appears with its whole content.
 func Create(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error { return create(dir, t, data, mode) })
 }
 
-// Remove removes a file or an empty directory; the error wraps fs.ErrNotExist if it is not there.
+// Remove removes a file or an empty directory; if it does not exist, the error wraps fs.ErrNotExist.
 func Remove(root *os.Root, name string) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		if err := dir.Remove(t.base); err != nil {
@@ -56,8 +56,8 @@ func Remove(root *os.Root, name string) error {
 	})
 }
 
-// MkdirAll makes a directory and those above it that are missing, and syncs the directories that got a new entry. A
-// mode of zero means 0755, less the umask.
+// MkdirAll makes a directory and its missing parents, and syncs the directories with new entries. Mode 0 means 0755,
+// less the umask.
 func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 	if mode == 0 {
 		mode = defaultDirMode
@@ -250,8 +250,8 @@ func tempName(base string) string {
 	return fmt.Sprintf("%s%s%d-%016x", base, tempMark, os.Getpid(), rand.Uint64())
 }
 
-// TempFor reports whether candidate, a base name, is a temporary file of a write to name, as one that was killed leaves
-// it. It may also be one of a write that is going on: only who holds the lock of name may remove it.
+// TempFor reports whether candidate, a base name, is a temporary file of a write to name. The write may still be
+// running: remove the file only under the lock of name.
 func TempFor(name, candidate string) bool {
 	rest, ok := strings.CutPrefix(candidate, filepath.Base(name)+tempMark)
 	if !ok {

@@ -24,50 +24,50 @@ const (
 	DefaultNextNumber  = 1
 )
 
-// WorkspaceLayer is the name of the layer of the project: what it says of the sandbox may only tighten.
+// WorkspaceLayer is the project's layer. It can only tighten the sandbox.
 const WorkspaceLayer = "workspace"
 
-// DefaultLayer is the name of the layer below all others.
+// DefaultLayer is the lowest layer.
 const DefaultLayer = "default"
 
-// Config is what the layers say together.
+// Config is the merged value of all layers.
 type Config struct {
-	Runner       string            // "auto" is not resolved
+	Runner       string            // may be "auto"
 	Model        map[string]string // runner to model; the key "" is the model for every runner
-	Aliases      map[string]string // slash name to slash name, both without the slash
-	Prefer       map[string]string // slash name without the slash to the scope whose command has it
-	Limits       formats.Limits    // zero: no layer says anything
+	Aliases      map[string]string // slash name to slash name, both without slash
+	Prefer       map[string]string // slash name without slash to the preferred scope
+	Limits       formats.Limits    // zero: not set
 	LockTimeout  time.Duration
 	NextNumber   int
 	Language     string   // of the fixed texts of flows: en or ja; empty: en
-	Specs        string   // folder of the project that holds the documents of tasks; empty: tercet's own
-	Commands     []string // further folders with command files as written, the highest layer's first
-	Env          []string // names of variables that children may see
+	Specs        string   // project folder for documents of tasks; empty: .tercet/specs
+	Commands     []string // further folders with command files, highest layer first
+	Env          []string // names of variables for child processes
 	IsolatedHome bool
 	Retention    Retention
-	Notify       []string       // program and arguments that are told what waits for the person; nil: nobody is told
-	Daily        formats.Limits // the tokens and the money of a day over all runs; zero: no ceiling
-	// Sandbox is the order in which tiers of isolation are tried, as a person wants it; empty means the default.
-	// SandboxFloor is what the workspace says: it names the weakest tier that it accepts and can add none.
+	Notify       []string       // argv that gets the notices; nil: no notices
+	Daily        formats.Limits // tokens and money per day over all runs; zero: no ceiling
+	// Sandbox is the user's order of isolation tiers; empty means the default. SandboxFloor comes from the workspace: the
+	// weakest tier that it accepts. It cannot add a tier.
 	Sandbox, SandboxFloor []string
 	Boxes                 Boxes
-	// ACP are agents of the Agent Client Protocol by the word for their runner.
+	// ACP maps runner names to agents of the Agent Client Protocol.
 	ACP map[string]Speaker
-	// Secrets are the findings of the scan before a commit that are agreed to.
+	// Secrets are the accepted findings of the scan before a commit.
 	Secrets []secrets.Allowed
 
 	origins map[string]Origin
 	written map[string]string // values as they are written, by the keys of origins
 }
 
-// Origin is the place that a value came from. File and Pos are empty for layers that are no file.
+// Origin is where a value comes from. File and Pos are empty for layers that are not files.
 type Origin struct {
 	Layer string
 	File  string
 	Pos   formats.Pos
 }
 
-// String is the place as a message shows it.
+// String is the place for messages.
 func (o Origin) String() string {
 	if o.Pos.Line == 0 {
 		return cmp.Or(o.File, o.Layer)
@@ -75,8 +75,8 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key, dotted below aliases, prefer, limits, sandbox, acp and model; of
-// commands and env, "env.NAME" names an element.
+// Origin gives the place of a value by its key; aliases, prefer, limits, sandbox, acp and model use dotted keys.
+// "env.NAME" names an element of env, and commands works alike.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {
 		return o
@@ -121,18 +121,18 @@ func (l limit) value() float64 { return l.Convert(reflect.TypeFor[float64]()).Fl
 
 func (l limit) set(to float64) { l.Set(reflect.ValueOf(to).Convert(l.Type())) }
 
-// String is the limit as a message shows it: 3, or 2h0m0s.
+// String is the limit for messages: 3, or 2h0m0s.
 func (l limit) String() string { return fmt.Sprint(l.Interface()) }
 
-// Setting is one key with its value and the place that it came from.
+// Setting is one key with its value and origin.
 type Setting struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
 	Origin string `json:"origin"`
 }
 
-// List gives every key that a layer sets, by name, and the defaults of the others; of a list, each element. What flags
-// say goes before all of them.
+// List gives every key that a layer sets, sorted by name, plus the defaults of the others; of a list it gives each
+// element. Flags come before all other layers.
 func (c Config) List(flags ...Setting) []Setting {
 	all := map[string]Setting{
 		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},

@@ -16,23 +16,23 @@ import (
 	"tercet/internal/strict"
 )
 
-// The codes of findings in a configuration, beside those of YAML itself.
+// The codes of findings in a configuration, beside those of YAML.
 const (
 	CodeValue      = "E060" // a value of the wrong form
-	CodeUnknownKey = "W110" // a key that config.yaml does not have
-	CodeNoEffect   = "W111" // a limit above its default, which it may only lower
+	CodeUnknownKey = "W110" // an unknown key
+	CodeNoEffect   = "W111" // a limit above its default; a layer can only lower it
 )
 
 // Layer is one source of values: a file, or texts by key from flags or the environment.
 type Layer struct {
 	Name string // for listings and messages: "workspace", "TERCET_RUNNER"
-	File string // as messages name it; empty if the layer is no file
+	File string // name in messages; empty if the layer is not a file
 	Data []byte // YAML
-	// Values are texts by key, used instead of Data when they are not nil. Elements of lists are divided by commas.
+	// Values are texts by key, used instead of Data if not nil. Commas separate list elements.
 	Values map[string]string
 }
 
-// Environment gives a layer for each variable that sets a key: TERCET_LOCK_TIMEOUT sets lock_timeout.
+// Environment gives one layer for each set variable: TERCET_LOCK_TIMEOUT sets lock_timeout.
 func Environment(get func(string) string) (layers []Layer) {
 	for _, key := range form("config").Keys {
 		name := "TERCET_" + strings.ToUpper(key)
@@ -43,8 +43,7 @@ func Environment(get func(string) string) (layers []Layer) {
 	return layers
 }
 
-// Load puts layers together, the one that wins first. Findings of severity error concern single values, which are then
-// as if their layer did not have them.
+// Load merges layers, the winning one first. A finding of severity error drops one value of its layer.
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
 		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
@@ -291,7 +290,7 @@ func isInside(s string) bool {
 		!slices.Contains([]string{".", "..", ".git", formats.Workspace}, top)
 }
 
-// The forms of names.
+// The patterns of names.
 var (
 	runnerForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	slashForm    = lazy.Regexp(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)

@@ -10,10 +10,9 @@ import (
 	"tercet/internal/strict"
 )
 
-// Retention says which runs are kept: those that are younger than Age, as far as all runs together are not larger than
-// Size.
+// Retention says which runs to keep: those younger than Age, while all runs together stay below Size.
 type Retention struct {
-	Off  bool // nothing is removed
+	Off  bool // keep everything
 	Age  time.Duration
 	Size int64 // in bytes
 }
@@ -21,7 +20,7 @@ type Retention struct {
 // defaultRetention is what counts where no layer says anything.
 var defaultRetention = Retention{Age: 30 * day, Size: 2 << 30}
 
-// String is the retention as a listing shows it.
+// String is the retention in a listing.
 func (r Retention) String() string {
 	if r.Off {
 		return "off"

@@ -8,23 +8,23 @@ import (
 	"tercet/internal/strict"
 )
 
-// AgentBounds says whether agent CLIs get bounds besides their own permissions.
+// AgentBounds says whether agent CLIs run in a sandbox in addition to their own permissions.
 type AgentBounds string
 
-// The words for it.
+// The values of AgentBounds.
 const (
-	AgentsAuto AgentBounds = ""    // where a probe saw bounds at work
-	AgentsOn   AgentBounds = "on"  // always; where none work the agent is not started
-	AgentsOff  AgentBounds = "off" // never, unless the order accepts nothing but a container
+	AgentsAuto AgentBounds = ""    // if a probe shows that it works
+	AgentsOn   AgentBounds = "on"  // always; without a working sandbox the agent does not start
+	AgentsOff  AgentBounds = "off" // never, unless the order accepts only a container
 )
 
-// Boxes are the details of the sandbox, beside the order of its tiers.
+// Boxes are details of the sandbox, beside the order of tiers.
 type Boxes struct {
-	Image   string // of a container of docker or podman; empty means that neither is used
-	Engine  string // docker or podman; empty means the first that works
-	Network bool   // a container of the image has a network
+	Image   string // for docker or podman; empty: neither is used
+	Engine  string // docker or podman; empty: the first that works
+	Network bool   // gives the container a network
 	Agents  AgentBounds
-	Checks  bool // a project's checks are run in the best tier too
+	Checks  bool // run a project's checks in the best tier too
 }
 
 // sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the

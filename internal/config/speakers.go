@@ -9,16 +9,16 @@ import (
 	"tercet/internal/strict"
 )
 
-// Speaker is an agent of the Agent Client Protocol: one that tercet knows by name, or a program and its arguments.
+// Speaker is an agent of the Agent Client Protocol: a known name, or a program with arguments.
 type Speaker struct {
 	Name string   // empty if Argv is given
 	Argv []string // never a shell string
 }
 
-// RunnerACP is the runner whose agent stands under the key `acp` without a name of its own.
+// RunnerACP is the runner name of the agent under the key `acp` without a name.
 const RunnerACP = "acp"
 
-// Reserved are the words for runners that are no agents of the Agent Client Protocol.
+// Reserved are runner names that an ACP agent cannot have.
 func Reserved() []string {
 	return []string{"auto", "builtin", "claude", "codex", "copilot", "exec", "gemini", "offline", "opencode"}
 }

@@ -5,10 +5,10 @@ import "tercet/internal/strict"
 // form is what the map of a table may hold.
 func form(name string) strict.Form { return strict.Find(tables, name).Form() }
 
-// Tables are the keys of config.yaml and of the maps in it.
+// Tables are the keys of config.yaml and of its maps.
 func Tables() []strict.Table { return tables }
 
-// Schema is the JSON schema of config.yaml.
+// Schema is the JSON Schema of config.yaml.
 func Schema() (map[string]any, error) { return strict.Schema("config", rules, tables) }
 
 // The loader reads each key by its name; what a value may be stands with it, and here for editors.

@@ -9,7 +9,7 @@ import (
 	"tercet/formats"
 )
 
-// Notice is what a program of the person's is told: that a question waits, or that a run has ended or waits.
+// Notice is sent to the user's notify command: a question waits, or a run has ended or waits.
 type Notice struct {
 	Schema   string    `json:"schema"` // tercet.notice/1
 	Event    string    `json:"event"`  // gate or run
@@ -17,20 +17,20 @@ type Notice struct {
 	Dir      string    `json:"dir"`
 	Run      string    `json:"run,omitempty"`
 	Command  string    `json:"command,omitempty"`
-	Question string    `json:"question,omitempty"` // of a gate, with the labels of its choices
+	Question string    `json:"question,omitempty"` // question of the gate, with the choices
 	Choices  []string  `json:"choices,omitempty"`
-	Status   string    `json:"status,omitempty"` // of a run, the outcome
+	Status   string    `json:"status,omitempty"` // outcome of the run
 	Summary  string    `json:"summary,omitempty"`
-	Next     string    `json:"next,omitempty"` // what to type
+	Next     string    `json:"next,omitempty"` // the command to type next
 }
 
-// Bell tells such notices to a program, each in a process of its own. It fails no run, and holds none up but at the
-// end of the process, until what was started has ended. A nil Bell is silent.
+// Bell sends notices to the notify command, one process each. It never fails a run. Close waits for running processes.
+// A nil Bell does nothing.
 type Bell struct {
 	Dir   string // of the project
 	Now   func() time.Time
-	Start func(ctx context.Context, line []byte, run string) error // starts the program for a bounded time
-	Warn  func(error)                                              // is told at most once
+	Start func(ctx context.Context, line []byte, run string) error // runs the command for a bounded time
+	Warn  func(error)                                              // called at most once
 
 	mu      sync.Mutex
 	lines   map[string]string // of the runs of this process
@@ -39,7 +39,7 @@ type Bell struct {
 	ringing sync.WaitGroup
 }
 
-// Began notes the line of a run.
+// Began records the line of a run.
 func (b *Bell) Began(run, line string) {
 	if b == nil {
 		return
@@ -52,7 +52,7 @@ func (b *Bell) Began(run, line string) {
 	b.lines[run] = line
 }
 
-// Gate tells that a question waits for a person.
+// Gate sends the notice of an open question.
 func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
 	if b == nil {
 		return
@@ -72,7 +72,7 @@ func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
 	b.ring(ctx, n)
 }
 
-// Ended tells what a run of this process came to. One that waits at a question was told by that.
+// Ended sends the result of a run of this process, unless the run waits at a question, which has its own notice.
 func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 	if b == nil {
 		return
@@ -113,7 +113,7 @@ func (b *Bell) ring(ctx context.Context, n Notice) {
 	})
 }
 
-// Close waits for what was started.
+// Close waits for running notify commands.
 func (b *Bell) Close() error {
 	b.ringing.Wait()
 	if b.failed != nil {

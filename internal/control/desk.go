@@ -26,15 +26,15 @@ type Clock interface {
 // every is how often a process looks for answers and orders.
 const every = 250 * time.Millisecond
 
-// Desk is where one process of a person has the runs of a project in hand. Close gives back what was taken.
+// Desk controls the runs of a project for one process of the user. Close releases all runs it holds.
 type Desk struct {
-	Root   *os.Root                             // the project
-	Secret func() []byte                        // of the person; nil where there is no place for one
-	Claim  func(file string) (io.Closer, error) // takes a lock file and does not wait; LOCKED: another has it
+	Root   *os.Root                             // the project root
+	Secret func() []byte                        // the user's key; nil: there is no place for one
+	Claim  func(file string) (io.Closer, error) // takes a lock file without waiting; the error is LOCKED if it is held
 	Clock  Clock
-	User   string // who orders
+	User   string // login name for orders
 	Mask   *journal.Masker
-	Tell   func(format string, args ...any) // a note
+	Tell   func(format string, args ...any) // prints a note
 
 	mu       sync.Mutex
 	runs     map[string]*run
@@ -71,19 +71,19 @@ func (d *Desk) with(id string, do func(r *run)) {
 	do(r)
 }
 
-// Past is the journal of a run that was taken up again, as far as it went then; nil once the run goes on.
+// Past is the journal of a resumed run as it was when this process took it; nil once the run makes new entries.
 func (d *Desk) Past(id string) (past []journal.Record) {
 	d.with(id, func(r *run) { past = r.past })
 	return past
 }
 
-// Ledger is the journal of a run of this process, nil before it was opened.
+// Ledger is the journal of a run of this process; nil before it is open.
 func (d *Desk) Ledger(id string) (l *journal.Ledger) {
 	d.with(id, func(r *run) { l = r.ledger })
 	return l
 }
 
-// Orders gives contexts that end when a run is paused, and when it is cancelled.
+// Orders gives contexts that end when a run is paused and when it is cancelled.
 func (d *Desk) Orders(ctx context.Context, id string) (pause, end context.Context) {
 	p, e := d.signals(ctx, id)
 	return p.ctx, e.ctx
@@ -102,8 +102,8 @@ func (d *Desk) signals(ctx context.Context, id string) (pause, end *signal) {
 	return pause, end
 }
 
-// Key makes the journal of a run the person's own. It lies with the person, so that no journal that came with the
-// project, and no line that a worker added, answers a gate.
+// Key gives the user's key for sealing journals. It lies outside the project, so that no journal or line from a project
+// or a worker can answer a gate.
 func (d *Desk) Key(id string) []byte {
 	secret := d.Secret()
 	if secret == nil {
@@ -122,9 +122,8 @@ func (d *Desk) box(id string) letters.Box {
 	}
 }
 
-// Open is the journal of a run, which is made with its first entry, and locked from then on; ready is called with its
-// folder then. It begins with what the run did before, if it was taken up again; who goes on with it is written down
-// then. stay leaves it stopped.
+// Open opens and locks the journal of a run; the first entry creates the file, and ready then gets its folder. A
+// resumed run begins with its recorded entries, and the journal notes who resumed it. stay keeps a stopped run stopped.
 func (d *Desk) Open(ctx context.Context, id string, who any, stay bool, ready func(dir string) error) *journal.Ledger {
 	past := d.Past(id)
 	again := len(past) > 0
@@ -177,7 +176,7 @@ func (d *Desk) writer(id string, ready func(dir string) error, each func(journal
 	return w
 }
 
-// Add makes an entry of the person's in the journal of a run that was taken.
+// Add appends an entry of the user to the journal of a taken run.
 func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
 	err := d.writer(id, func(string) error { return nil }, nil).Append(ctx, e)
 	if err != nil {
@@ -188,10 +187,10 @@ func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
 	return err
 }
 
-// Lock takes the lock of a run and does nothing else with it.
+// Lock only takes the lock of a run.
 func (d *Desk) Lock(id string) (io.Closer, error) { return d.Claim(journal.LockOf(id)) }
 
-// Live tells whether a process works on a run.
+// Live reports whether a process works on a run.
 func (d *Desk) Live(id string) bool {
 	held, err := d.Lock(id)
 	return err != nil || held.Close() != nil
@@ -214,7 +213,7 @@ func (d *Desk) free(id string) error {
 	return errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))
 }
 
-// Close gives all runs back.
+// Close releases all runs.
 func (d *Desk) Close() error {
 	d.mu.Lock()
 	runs, journals := d.runs, d.journals
@@ -230,7 +229,7 @@ func (d *Desk) Close() error {
 	return errors.Join(errs...)
 }
 
-// GiveBack gives one run back, so that others may go on with it.
+// GiveBack releases one run, so that another process may resume it.
 func (d *Desk) GiveBack(id string) error {
 	d.mu.Lock()
 	r := d.runs[id]

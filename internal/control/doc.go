@@ -1,11 +1,11 @@
-// Package control has the runs of a project in hand: it finds the one that a line or a word means, takes it for this
-// process and gives it back, answers its gates, and lets it pause or end.
+// Package control manages the runs of a project: it finds a run by its line or id, takes it for this process and
+// releases it, answers its gates, and pauses or ends it.
 //
-// Promise: one process works on a run at a time. A run is gone on with, answered and ordered about only where its
-// journal was written with the person's key. An answer counts once, for the gate as it stands open; who comes too late
-// is told whose it is. What an order came to is read in the journal of the run.
+// Promise: one process works on a run at a time. It resumes, answers or orders a run only if the user's key wrote the
+// journal. An answer counts once, for the open gate; a later one fails and names the first. The journal of the run
+// shows the result of an order.
 //
-// It will not run a step, ask a person, print, or decide what an answer leads to.
+// It will not run a step, ask the user, print, or decide what an answer leads to.
 //
 // Concurrency: a Desk may be used by any number of goroutines, and by any number of processes at once.
 package control

@@ -7,15 +7,15 @@ import (
 	"tercet/internal/journal"
 )
 
-// WaitingError is that of a run which its line does not take up by itself.
+// WaitingError means that the run waits and typing its line again does not resume it.
 type WaitingError struct{ Run journal.Run }
 
-// Error says what it waits for.
+// Error says what the run waits for.
 func (e *WaitingError) Error() string {
 	return fmt.Sprintf("run %s of this line: %s", e.Run.ID, e.Run.Waits())
 }
 
-// Return is what the line comes to.
+// Return is the return of the line.
 func (e *WaitingError) Return() formats.Return {
 	id := e.Run.ID
 	return formats.Return{
@@ -25,7 +25,7 @@ func (e *WaitingError) Return() formats.Return {
 	}
 }
 
-// ArrivedError ends a question that was answered elsewhere.
+// ArrivedError ends a question that another process answered.
 type ArrivedError struct {
 	Decision formats.Decision
 	Err      error

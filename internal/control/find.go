@@ -9,7 +9,7 @@ import (
 	"tercet/internal/journal"
 )
 
-// Records are those of a run that this person began here.
+// Records reads the journal of a run that this user began here.
 func (d *Desk) Records(id string) ([]journal.Record, error) {
 	list, err := journal.Load(d.Root, id)
 	if err == nil {
@@ -30,10 +30,10 @@ func (d *Desk) read(id string, load func(*os.Root, string) ([]journal.Record, er
 	return list, err
 }
 
-// Named finds a run of the project by a word.
+// Named finds a run by its id or the beginning of it.
 func (d *Desk) Named(word string) (journal.Run, error) { return journal.Any(d.Root, word) }
 
-// Seen finds a run by a word and reads its journal, which must be whole and its person's.
+// Seen is Named with the journal, which must be whole and written by this user.
 func (d *Desk) Seen(word string) (r journal.Run, records []journal.Record, err error) {
 	if r, err = d.Named(word); err == nil {
 		records, err = d.read(r.ID, journal.Whole)
@@ -41,7 +41,7 @@ func (d *Desk) Seen(word string) (r journal.Run, records []journal.Record, err e
 	return r, records, err
 }
 
-// Ended finds a run by a word, takes it and reads its journal, so that something can be done with what it left.
+// Ended finds a run, takes it and reads its journal, for work on what the run left.
 func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records []journal.Record, err error) {
 	if r, err = d.Named(word); err != nil {
 		return r, nil, err
@@ -56,7 +56,7 @@ func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records [
 	return r, records, err
 }
 
-// Take finds a run that can go on by a word, and takes it.
+// Take finds an unfinished run and takes it.
 func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
 	if err == nil {
@@ -82,8 +82,8 @@ func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	return nil
 }
 
-// Again finds the newest run that the same line began and that did not end, and takes it; nil: there is none, or others
-// work on it. Before one is taken, may is asked.
+// Again finds the newest unfinished run of the same line and takes it; nil if there is none, or another process works
+// on it. It calls may before taking a run.
 func (d *Desk) Again(ctx context.Context, same func(line string) bool, may func() error) (*journal.Run, error) {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {
@@ -125,9 +125,8 @@ func waits(d *Desk, r journal.Run) bool {
 	return true
 }
 
-// GoesOn tells whether a run that was taken goes on, now that its line was typed again; else it is given up for a new
-// one. ask asks the person, and show shows them the run; without ask it goes on by itself, unless it waits, which is a
-// *WaitingError.
+// GoesOn decides whether a taken run continues after its line was typed again; otherwise a new run replaces it. show
+// shows the user the run, and ask asks. If ask is nil the run continues, unless it waits, which is a *WaitingError.
 func (d *Desk) GoesOn(
 	r journal.Run, ask func(formats.Gate) (formats.Decision, error), show func(journal.Run) error,
 ) (bool, error) {
@@ -152,7 +151,7 @@ func (d *Desk) GoesOn(
 	}
 }
 
-// Stop writes down that a run that was taken is given up. What is left of it is its end.
+// Stop records that a taken run is given up. Afterwards only its end remains to be done.
 func (d *Desk) Stop(ctx context.Context, r journal.Run) error {
 	if past := d.Past(r.ID); past[len(past)-1].Type == formats.EntryStopped {
 		return nil
@@ -162,7 +161,7 @@ func (d *Desk) Stop(ctx context.Context, r journal.Run) error {
 	}})
 }
 
-// GivenUp judges the end of a run that was given up.
+// GivenUp checks the end of a given-up run.
 func GivenUp(r journal.Run, ret formats.Return) error {
 	switch {
 	case ret.Resume != nil:
@@ -173,7 +172,7 @@ func GivenUp(r journal.Run, ret formats.Return) error {
 	return nil
 }
 
-// Wait sleeps until the time that a run waits for has come, if a word names one that does.
+// Wait sleeps until the time that a run waits for, if the word names such a run.
 func (d *Desk) Wait(ctx context.Context, word string) error {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"tercet/internal/letters"
 )
 
-// OpenGate is a gate that waits for an answer, with its run.
+// OpenGate is an open gate with its run.
 type OpenGate struct {
 	Run     string       `json:"run"`
 	Command string       `json:"command"`
 	Step    string       `json:"step_path"`
 	Gate    formats.Gate `json:"gate"`
-	By      []string     `json:"answered_by,omitempty"` // who has answered already, of a gate that needs several
+	By      []string     `json:"answered_by,omitempty"` // users who have answered a gate with a quorum
 }
 
-// Gates lists the gates that wait for an answer. A journal that is not this person's is told and left out.
+// Gates lists the open gates. It reports and skips journals of other users.
 func (d *Desk) Gates() ([]OpenGate, error) {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Desk) Gates() ([]OpenGate, error) {
 	return open, nil
 }
 
-// Gate finds a run by a word, and the gate that it waits at.
+// Gate finds a run and its open gate.
 func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
 	r, err := journal.Find(d.Root, word)
 	if err != nil {
@@ -75,11 +75,11 @@ func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
 // within is how long a process that waits may take to read an answer.
 const within = 3 * time.Second
 
-// Told is what became of an answer, in a word for programs and in some for people.
+// Told is the effect of an answer: a word for JSON, and a text for the user.
 type Told struct{ Status, Text string }
 
-// Answer gives the answer of the person to a gate of a run. A process that waits at the gate takes it, else it lies
-// there until the run is resumed.
+// Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at once; otherwise it stays
+// in the run's folder until resume.
 func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (Told, error) {
 	err := d.box(r.ID).Answer(g, a)
 	if refused := refused(r, err); refused != nil {
@@ -117,7 +117,7 @@ func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a form
 	return told, err
 }
 
-// Unanswered fails where an answer of the person would not be taken, since one lies there that the run has yet to read.
+// Unanswered fails if the run has an unread answer of the user, so that another one would not count.
 func (d *Desk) Unanswered(r journal.Run, g formats.Gate, by string) error {
 	return refused(r, d.box(r.ID).Taken(g, by))
 }
@@ -135,7 +135,7 @@ func refused(r journal.Run, err error) error {
 	return formats.Fail(formats.CodePrecondition, help, "not taken: %s", taken)
 }
 
-// Answered gives the next answer to a gate that lies in its run.
+// Answered gives the next answer to a gate from the run's folder.
 func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
 	if g.ID == "" { // it is in no journal, and answered here alone
 		return formats.Decision{}, false, nil
@@ -151,7 +151,7 @@ func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
 	return list[i], true, nil
 }
 
-// Watch gives a context that ends with an *ArrivedError when a gate is answered elsewhere.
+// Watch gives a context that ends with an *ArrivedError when another process answers a gate.
 func (d *Desk) Watch(ctx context.Context, g formats.Gate) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
@@ -168,7 +168,7 @@ func (d *Desk) Watch(ctx context.Context, g formats.Gate) (context.Context, func
 	}
 }
 
-// Await waits for an answer from elsewhere.
+// Await waits for an answer of another process.
 func (d *Desk) Await(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	ctx, done := d.Watch(ctx, g)
 	defer done()
@@ -176,7 +176,7 @@ func (d *Desk) Await(ctx context.Context, g formats.Gate) (formats.Decision, err
 	return Arrived(ctx)
 }
 
-// Arrived gives the answer by which a context of Watch has ended, else why it has ended.
+// Arrived gives the answer that ended a context of Watch, else the context's error.
 func Arrived(ctx context.Context) (formats.Decision, error) {
 	cause := context.Cause(ctx)
 	if there, ok := errors.AsType[*ArrivedError](cause); ok {
@@ -185,7 +185,7 @@ func Arrived(ctx context.Context) (formats.Decision, error) {
 	return formats.Decision{}, cause
 }
 
-// Give keeps an answer of the person who was asked, unless somebody else was first: then it is theirs.
+// Give stores the answer of this process's user, unless another answer was first, which it then gives.
 func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error) {
 	if g.ID == "" || len(d.Key(g.Run)) == 0 {
 		return a, nil

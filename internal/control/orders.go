@@ -39,7 +39,7 @@ func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func(
 	}
 }
 
-// Pause finds a run by a word, which another process works on, and lets it go no further. The run is as it is then.
+// Pause finds a run that another process works on, and pauses it.
 func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
 	if err == nil {
@@ -55,8 +55,7 @@ func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
 	return d.order(ctx, r, letters.Pause)
 }
 
-// End finds a run by a word, and ends it if another process works on it; else it is taken, and its end is left to the
-// caller.
+// End finds a run. If another process works on it, End ends it; otherwise End takes it, and the caller does the rest.
 func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool, err error) {
 	r, err = d.Take(ctx, word)
 	if formats.CodeOf(err) != formats.CodeLocked {

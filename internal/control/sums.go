@@ -13,17 +13,17 @@ import (
 	"tercet/internal/journal"
 )
 
-// Sum is what the calls of workers took together, as their programs told it.
+// Sum adds up the use of workers, as their agent CLIs reported it.
 type Sum struct {
 	By     string  `json:"by"`   // task, agent, day or all
-	Name   string  `json:"name"` // of the task its number, of the day its date in UTC; empty for all
+	Name   string  `json:"name"` // the task's number, or the day in UTC; empty for all
 	Calls  int     `json:"calls"`
 	Tokens int64   `json:"tokens"`
 	Cost   float64 `json:"cost_usd"`
 }
 
-// Sums adds up what the runs of a project took since a time, zero for ever: by task, by agent, by day, and all. A call
-// that told nothing is not counted. A journal that is not this person's is told and left out.
+// Sums adds up the use of a project's runs since a time (zero: of all): by task, by agent, by day, and in total. It
+// skips calls without a report, and reports and skips journals of other users.
 func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	list, err := journal.Runs(d.Root, false)
 	if err != nil {
@@ -73,8 +73,8 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	return out, nil
 }
 
-// Ceiling is a *formats.LaterError until the next day, in UTC, when the runs of this one took the tokens or the money
-// that a day may take. Zero bounds nothing.
+// Ceiling is a *formats.LaterError until the next day, in UTC, if today's runs of this user used up the tokens or the
+// money of a day. Zero bounds nothing.
 func Ceiling(d *Desk, day formats.Limits) error {
 	if day.Tokens == 0 && day.Cost == 0 {
 		return nil

@@ -13,26 +13,26 @@ import (
 
 // Agent is an agent file of another tool.
 type Agent struct {
-	Name        string // identity: the key name, else the file's; in the form that subagents have
-	Declared    string // the same as the file writes it
-	File        string // as messages show it
+	Name        string // the key name, else the file's name, in the form of subagent names
+	Declared    string // the same as written in the file
+	File        string // name in messages
 	Dialect     Dialect
 	Description string
 	Model       string
-	Tools       []string // of read, search, write, shell, net; what the file grants, mapped
-	Commands    []string // of the shell, where the file grants only these; with " *" all that begin with these words
-	Unfollowed  []string // wishes that are not followed, a line each
-	Turns       int      // 0: none named
-	Minutes     int      // 0: none named
-	Text        string   // what the agent is told
-	Hidden      bool     // disabled, or remote: it cannot be called
+	Tools       []string // granted tools, mapped to read, search, write, shell, net
+	Commands    []string // command lines that the shell is limited to; a final " *" allows further words
+	Unfollowed  []string // settings that tercet does not follow, one a line
+	Turns       int      // 0: not set
+	Minutes     int      // 0: not set
+	Text        string   // the prompt
+	Hidden      bool     // disabled or remote: no command can call it
 	Extra       map[string]any
 	Lenient     bool
 	Src         []byte
 	Warnings    []formats.Diagnostic
 }
 
-// ParseAgent reads an agent file. The error is a *formats.Diagnostics and says why a file is none.
+// ParseAgent reads an agent file. The error is a *formats.Diagnostics that says why the file is not one.
 func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	stem, _ := p.IsAgent(inside)
 	a := &Agent{File: p.Label + "/" + inside, Dialect: p.Dialect, Src: src}
@@ -88,7 +88,7 @@ func (a *Agent) called(keys keySet, stem string, n *notes) {
 	}
 }
 
-// AgentName gives a name the form that subagents have: a letter, then small letters, digits and hyphens.
+// AgentName converts a name to the form of subagent names: a letter, then small letters, digits and hyphens.
 func AgentName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -118,7 +118,7 @@ func whole(keys keySet, n *notes, names ...string) int {
 	return v
 }
 
-// The words for what an agent may do.
+// The words for an agent's permissions.
 const (
 	toolRead   = "read"
 	toolSearch = "search"

@@ -9,8 +9,7 @@ import (
 	"tercet/formats"
 )
 
-// Check gives what is wrong with a file of another tool, or odd about it. It is the file inside of a place; findings
-// call it by the name.
+// Check lists errors and oddities in another tool's file. file is its path inside a place; findings use name.
 func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic) {
 	var err error
 	if p.Agents {
@@ -34,7 +33,7 @@ func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic)
 	return list
 }
 
-// Unused says which wishes of a command are not followed.
+// Unused lists the settings of a command that tercet does not follow.
 func (c *Command) Unused() []string {
 	const not = " not used: the subagent that does it has its own"
 	var out []string
@@ -50,8 +49,8 @@ func (c *Command) Unused() []string {
 	return out
 }
 
-// Explain tells, a line each, whose rules a prompt follows and what it would run and read with the arguments; of the
-// bare command what it has marks for. It asks nothing and runs nothing.
+// Explain lists whose rules a prompt follows, and what it would run and read with the arguments; for the bare command,
+// its marks. It asks nothing and runs nothing.
 func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	lines = append(lines, fmt.Sprintf("\na prompt of %s: %s", c.Dialect, c.Rules()))
 	for _, line := range c.Unused() {
@@ -82,14 +81,14 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	return lines, err
 }
 
-// Mark is what a command would run or read.
+// Mark is a command to run or a file to read.
 type Mark struct {
 	Does string `json:"does"`
 	Line int    `json:"line"`
 	Text string `json:"text"`
 }
 
-// String is the mark in a line, or in several if its text has them.
+// String is the mark in one line, or in several if its text has them.
 func (m Mark) String() string { return fmt.Sprintf("%s line %d: %s", m.Does, m.Line, m.Text) }
 
 // Marks lists what a command would run and read.

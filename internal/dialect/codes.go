@@ -2,8 +2,8 @@ package dialect
 
 import "tercet/formats"
 
-// The codes of this package's diagnostics. E002 and E003 are those of internal/md for files of any kind; E0xx refuses a
-// file, W0xx says what was done with it.
+// The codes of this package's diagnostics. E002 and E003 are shared with internal/md. E0xx rejects a file; W0xx says
+// what tercet did with it.
 const (
 	codeTooLarge = "E002"
 	codeNotText  = "E003"
@@ -24,16 +24,16 @@ const (
 	warnBytes    = "W039"
 )
 
-// CodeKey is the warning that a key means nothing.
+// CodeKey warns about a key without meaning.
 const CodeKey = "W031"
 
-// CodeName is the warning that a command or an agent is called otherwise than its file says.
+// CodeName warns that a command or an agent has another name than its file.
 const CodeName = "W036"
 
-// CodeTaken is the warning of the caller that an agent file is not used: its name is taken, or it is switched off.
+// CodeTaken is the caller's warning that an agent file is unused: its name is taken, or it is disabled.
 const CodeTaken = "W041"
 
-// MaxBytes is the most bytes that a file may have.
+// MaxBytes bounds a file, in bytes.
 const MaxBytes = 256 << 10
 
 // notes collects the diagnostics of one file.

@@ -7,7 +7,7 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Codex: nothing is run and no file is put in.
+// Codex prompts run no commands and include no files.
 var (
 	dollarMark = mark{form: lazy.Regexp(`^\$\$`), piece: Part{Kind: Variable, Name: "$"}}
 	digitMark  = mark{form: lazy.Regexp(`^\$([1-9])`), not: `\$`, read: func(s *scan, found []string) (Part, bool) {

@@ -11,32 +11,31 @@ import (
 
 // Command is a command file of another tool: a prompt with places for arguments.
 type Command struct {
-	Name        string // slash name, without the slash
-	File        string // as messages show it
+	Name        string // slash name, without slash
+	File        string // name in messages
 	Dialect     Dialect
-	Description string // the first line of the text where the file gives none
-	Hint        string // what the file says of its arguments
-	Agent       string // whom the file wants to do it, empty: the default worker
+	Description string // default: the first line of the text
+	Hint        string // the file's hint about its arguments
+	Agent       string // the requested agent; empty: the default worker
 	Model       string
 	Tools       []string
-	Names       []string    // of arguments, in order
-	AgentPos    formats.Pos // of the key that names the agent; the first line without one
-	Line        int         // of the file, on which its text begins
-	Base        int         // what the file calls its first argument: 0 or 1
-	Shell       string      // what its commands are written for, empty: sh
-	Hidden      bool        // not meant to be called by a person
-	Hooks       bool        // it asks for hooks, which are never run
+	Names       []string    // of the arguments, in order
+	AgentPos    formats.Pos // of the key that names the agent; else the first line
+	Line        int         // line of the file on which the text begins
+	Base        int         // number of the first argument: 0 or 1
+	Shell       string      // shell of its commands; empty: sh
+	Hidden      bool        // the user should not call it
+	Hooks       bool        // it requests hooks, which never run
 	Parts       []Part
-	Extra       map[string]any // keys that the tool does not have
-	Lenient     bool           // the head is not what its format says and was read line by line
-	// Flow is the file as tercet's own format has it, each line in its place, if it has the section of a workflow; else
-	// it is empty.
+	Extra       map[string]any // keys unknown to the tool
+	Lenient     bool           // the head was malformed and read line by line
+	// Flow is the file in tercet's own format, with the same line numbers, if it has a workflow section; else it is empty.
 	Flow     string
 	Warnings []formats.Diagnostic
 }
 
-// Parse reads a command file. The error is a *formats.Diagnostics and says why a file is none; everything else that is
-// unusual in it is among the Warnings.
+// Parse reads a command file. The error is a *formats.Diagnostics that says why the file is not one; all other findings
+// are Warnings.
 func Parse(p Place, inside string, src []byte) (*Command, error) {
 	name, _ := p.Name(inside)
 	c := &Command{Name: name, File: p.Label + "/" + inside, Dialect: p.Dialect, Base: 1}
@@ -157,7 +156,7 @@ func firstLine(body string) string {
 	return ""
 }
 
-// Text is the text of the command as it is written.
+// Text is the unexpanded text of the command.
 func (c *Command) Text() string {
 	var b strings.Builder
 	for _, p := range c.Parts {
@@ -177,7 +176,7 @@ func (c *Command) has(fits func(*Part) bool) (found bool) {
 	return found
 }
 
-// Usage is how the command is called.
+// Usage is the usage line of the command.
 func (c *Command) Usage() string {
 	out := "/" + c.Name
 	switch {

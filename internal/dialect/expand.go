@@ -10,43 +10,42 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Args is what a person typed behind the name.
+// Args is what the user typed after the command's name.
 type Args struct {
 	Raw   string   // the text
-	Words []string // the words of a shell; nil when the line came as one text, which the tool's own rules divide
-	// Vars are the values of the tool's own variables by name; one that is not there stays as it is written.
+	Words []string // words from a shell; nil if the line came as one text, which the tool's own rules split
+	// Vars are values of the tool's own variables by name; unknown ones stay as written.
 	Vars map[string]string
 }
 
-// Output is a piece of what goes to the agent: a text, a script whose output it is, or a file.
+// Output is a piece of the expanded prompt: a text, a script to replace by its output, or a file.
 type Output struct {
 	Text    string
 	Script  *Script
 	Include *File
 }
 
-// Script is a command of a file. Text holds nothing of the arguments: where one is used it holds a reference to a
-// variable, whose value is in Env.
+// Script is a command of a file. Text refers to arguments through variables; their values are in Env.
 type Script struct {
-	Source string   // the mark as it is written in the file
+	Source string   // the mark as written in the file
 	Text   string   // for sh
 	Env    []string // KEY=VALUE
-	// Refused says why the script may not run, empty if it may.
+	// Refused is why the script may not run; empty if it may.
 	Refused string
 	Pos     formats.Pos
 }
 
 // File is a reference to a file.
 type File struct {
-	Source string // as it is written
-	Path   string // as meant: relative to the project root, not yet checked
-	// Inline tells that the text stands in place of the reference, and that a folder may be meant; else the reference
-	// stays and the text follows behind everything.
+	Source string // as written
+	Path   string // relative to the project root, not yet checked
+	// Inline means that the content replaces the reference, which may name a folder. Otherwise the reference stays and the
+	// content follows at the end.
 	Inline bool
 	Pos    formats.Pos
 }
 
-// Text is the reference as the agent reads it where it stays: with the arguments filled in.
+// Text is the reference with the arguments filled in.
 func (f *File) Text() string {
 	if f.Inline {
 		return f.Source
@@ -54,8 +53,8 @@ func (f *File) Text() string {
 	return "@" + f.Path
 }
 
-// Expand fills the arguments in. Each piece of the file is looked at once; what was filled in never is. The error is a
-// *formats.Failure with code USAGE about values that the file asks for and that were not given.
+// Expand fills in the arguments. It scans each piece of the file once, and never the inserted text. A missing required
+// argument is a *formats.Failure with code USAGE.
 func (c *Command) Expand(a Args) ([]Output, error) {
 	t := toolFor(c.Dialect)
 	e := &expansion{command: c, tool: t, raw: strings.TrimSpace(a.Raw), words: a.Words, vars: a.Vars}
@@ -212,7 +211,7 @@ func (e *expansion) joined(parts []Part) string {
 	return b.String()
 }
 
-// Pieces of a text that a shell divides into words, and the escapes inside of double quotes.
+// Texts that a shell splits into words, and the escapes inside double quotes.
 var (
 	shellPiece  = lazy.Regexp(`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`)
 	quoteEscape = lazy.Regexp("\\\\([\"\\\\$`])")

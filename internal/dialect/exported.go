@@ -19,12 +19,12 @@ var exportMark = lazy.Regexp(
 // markedWithin is how many bytes of a file the mark may take.
 const markedWithin = 512
 
-// ExportMark is the line that stands first in a file, or behind its opening ---; Seal completes it.
+// ExportMark is the first line of an exported file, or the line after its opening ---; Seal completes it.
 func ExportMark(tool string) string {
 	return "# Written by 'tercet export --for " + tool + "'; change the command in tercet instead; sha256:\n"
 }
 
-// Seal puts the hash of a file with a mark into the mark.
+// Seal writes the hash of a file into its mark.
 func Seal(text string) []byte {
 	at := exportMark().FindStringSubmatchIndex(text)
 	if at == nil {
@@ -34,7 +34,7 @@ func Seal(text string) []byte {
 	return []byte(bare[:at[2]] + sum(bare) + bare[at[2]:])
 }
 
-// Exported tells whether tercet export wrote a file, and whether it is as it was written.
+// Exported reports whether tercet export wrote a file, and whether it is unchanged.
 func Exported(src []byte) (exported, intact bool) {
 	at := exportMark().FindSubmatchIndex(src)
 	if at == nil {

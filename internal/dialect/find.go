@@ -15,25 +15,25 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Finder looks for the folders of other tools around one project. All fields must be set.
+// Finder searches for the folders of other tools around one project. All fields are required, except Skip.
 type Finder struct {
 	Dir   string // project root, absolute
 	Homes Homes
-	// Sub gives a folder inside of the project, by its path from the root; "." is the root. It refuses what leads out.
+	// Sub gives a folder of the project by its path from the root, "." for the root. It rejects paths that lead out.
 	Sub func(dir string) fs.FS
-	// Note is told of a configuration that cannot be read, and whose commands are left out.
+	// Note reports an unreadable configuration, whose commands are then missing.
 	Note func(text string)
-	// Skip is told of each file that tercet export wrote, which is no command; nil: nobody is.
+	// Skip reports each file written by tercet export, which is not a command; nil: no report.
 	Skip func(p Place, inside string)
 }
 
-// Folder is a place that is there, with its files.
+// Folder is an existing place with its files.
 type Folder struct {
 	Place
 	FS fs.FS
 }
 
-// Bounds of what is looked into.
+// Limits of the search.
 const (
 	maxAbove      = 16  // folders above the project root
 	maxAgents     = 500 // agent files of a place
@@ -41,8 +41,8 @@ const (
 	maxExtensions = 200
 )
 
-// Commands lists where commands lie, in order of precedence: the project's, those of the folders around it, the
-// person's, those of plugins and extensions.
+// Commands lists the folders with commands, in order of precedence: the project's, those of the folders around it, the
+// user's, those of plugins and extensions.
 func (f *Finder) Commands() []Folder {
 	all := Commands(f.Homes)
 	user := slices.IndexFunc(all, func(p Place) bool { return p.Scope == User })
@@ -72,7 +72,7 @@ func (f *Finder) Commands() []Folder {
 	return append(out, f.plugins(false)...)
 }
 
-// Agents lists where agents lie, in order of precedence.
+// Agents lists the folders with agents, in order of precedence.
 func (f *Finder) Agents() []Folder { return append(f.there(AgentPlaces(f.Homes)), f.plugins(true)...) }
 
 func outside(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) }
@@ -310,7 +310,7 @@ func (p Folder) AgentFiles() []string {
 	return out
 }
 
-// ReadFile reads a file up to one byte beyond MaxBytes, so that a huge one is refused without being read.
+// ReadFile reads at most one byte more than MaxBytes, so that the caller can reject a huge file.
 func ReadFile(tree fs.FS, name string) ([]byte, error) {
 	f, err := tree.Open(name)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"tercet/internal/md"
 )
 
-// Key is one key of a file's head: frontmatter, or a TOML file.
+// Key is one key of a file's head: of the frontmatter, or of a TOML file.
 type Key struct {
 	Name  string
 	Pos   formats.Pos
-	Raw   string // the text of the value, without the quotes around a whole one
+	Raw   string // text of the value, without quotes around the whole
 	Value any    // string, int, float64, bool, nil, []any or map[string]any
 }
 
@@ -300,7 +300,7 @@ func span(block []string, line int, from, to md.Pos) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Bounds of the advice about single lines; what lies beyond is read alike.
+// Limits of the advice about single lines; tercet reads later lines in the same way.
 const (
 	maxTried  = 200
 	maxAdvice = 10

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what the references of a prompt bring in.
+// Limits of the files that a prompt includes.
 const (
 	includeBytes = 256 << 10 // of one file
 	includeSum   = 1 << 20   // of all
@@ -27,7 +27,7 @@ type included struct {
 	data []byte
 }
 
-// Filling is a prompt whose arguments are filled in, with the files that it refers to.
+// Filling is a prompt with arguments filled in, and its files.
 type Filling struct {
 	command *Command
 	pieces  []Output
@@ -38,8 +38,8 @@ type Filling struct {
 	nothing map[*File]string // why a reference brings nothing, where that is no matter of course
 }
 
-// Fill reads the files that the pieces of a prompt refer to, in the tree of the project. What is not there, or cannot
-// be put in, stays as it is written; warn is told.
+// Fill reads the files that a prompt refers to, in the project's tree. A reference to a missing or unusable file stays
+// as written, and warn reports it.
 func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, args ...any)) *Filling {
 	f := &Filling{
 		command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{},
@@ -144,8 +144,7 @@ func ignores(tree fs.FS) []string {
 	return patterns
 }
 
-// Asks says what is run and read, and gives a digest of exactly that. It shows nothing if there is nothing to ask
-// about.
+// Asks describes what would run and be read, with a digest of exactly that. It is empty if there is nothing to approve.
 func (f *Filling) Asks() (show []string, digest string) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q\n", f.command.File)
@@ -168,7 +167,7 @@ func (f *Filling) Asks() (show []string, digest string) {
 	return show, hex.EncodeToString(sum.Sum(nil))
 }
 
-// Text is the whole prompt; run gives what stands in the place of a script.
+// Text is the whole prompt; run gives the output for a script.
 func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	var text, behind strings.Builder
 	there := map[string]bool{} // files that stand behind the text already

@@ -14,7 +14,7 @@ import (
 // Dialect names the tool whose rules a file follows.
 type Dialect string
 
-// The dialects. Tercet's own format is read by package syntax.
+// The dialects. Package syntax reads tercet's own format.
 const (
 	Tercet   Dialect = "tercet"
 	Claude   Dialect = "claude"
@@ -25,10 +25,10 @@ const (
 	Cursor   Dialect = "cursor"
 )
 
-// String gives the word for messages.
+// String is the dialect in messages.
 func (d Dialect) String() string { return string(d) }
 
-// Scope tells whose files a place holds.
+// Scope says whose files a place holds.
 type Scope string
 
 // The scopes, in order of precedence.
@@ -38,34 +38,32 @@ const (
 	Plugin  Scope = "plugin"
 )
 
-// String gives the word, which is also the prefix in /project:name.
+// String is the scope's word, also the prefix in /project:name.
 func (s Scope) String() string { return string(s) }
 
-// IsScope tells whether a word may stand before the name of a command and say whose it is.
+// IsScope reports whether a word may be a scope in front of a command's name.
 func IsScope(word string) bool {
 	return slices.Contains(strings.Fields("tercet project user plugin claude opencode gemini codex copilot cursor agents"),
 		word)
 }
 
-// Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, or in scope user
-// absolute.
+// Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, but absolute in
+// scope user.
 type Place struct {
 	Dialect Dialect
 	Scope   Scope
 	Dir     string
-	Label   string // the folder as messages show it, "~/.claude/commands"
+	Label   string // the folder in messages, "~/.claude/commands"
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
-	Plugin  string // name of the plugin whose files these are; it stands before the names of its commands
-	// Extension names the extension of Gemini CLI whose files these are; it stands before a name only where another has
-	// that.
+	Plugin  string // name of the plugin that owns the files; prefix of its commands
+	// Extension is the Gemini CLI extension that owns the files; it prefixes a name only if another command has that name.
 	Extension string
-	// At tells where a place of a file stands in the file Label, which holds all of them; nil: each file is one of its
-	// own.
+	// At maps a position in a file to one in the file Label, which then contains all of them; nil: each is its own file.
 	At func(file string, at formats.Pos) formats.Pos
 }
 
-// Homes are the folders of a person in which tools keep files, absolute; an empty one is not looked into.
+// Homes are the folders of tools in the user's home, absolute; empty ones are skipped.
 type Homes struct {
 	Home     string // ~
 	Config   string // XDG_CONFIG_HOME, or ~/.config
@@ -73,7 +71,7 @@ type Homes struct {
 	OpenCode string // OPENCODE_CONFIG_DIR, may be empty
 }
 
-// HomesOf reads the folders of the person from variables.
+// HomesOf reads the folders from environment variables.
 func HomesOf(env func(name string) string) Homes {
 	h := Homes{
 		Home: filepath.ToSlash(env("HOME")), Config: filepath.ToSlash(env("XDG_CONFIG_HOME")),
@@ -85,8 +83,8 @@ func HomesOf(env func(name string) string) Homes {
 	return h
 }
 
-// The folders in which tools keep commands and agents, in order of precedence: the project's before the person's, of
-// one tool a skill before a command. Those of a person begin with a member of Homes.
+// The folders of tools, in order of precedence: the project's before the user's, skills before commands. The user's
+// begin with a field of Homes.
 const (
 	commandFolders = `
 claude   .claude/skills
@@ -135,10 +133,10 @@ opencode Config/opencode/agent
 gemini   ~/.gemini/agents`
 )
 
-// Commands lists the folders with commands in order of precedence.
+// Commands lists the folders with commands, in order of precedence.
 func Commands(h Homes) []Place { return h.places(commandFolders) }
 
-// AgentPlaces lists the folders with agents in order of precedence.
+// AgentPlaces lists the folders with agents, in order of precedence.
 func AgentPlaces(h Homes) []Place { return h.places(agentFolders) }
 
 // places reads a list of folders, without those of a person that have no home.
@@ -162,7 +160,7 @@ func (h Homes) places(folders string) []Place {
 	return out
 }
 
-// Tool names the tool that keeps files there. Skills are read by the rules of one tool wherever they lie.
+// Tool is the tool that keeps files there. Skills follow the rules of one tool in every folder.
 func (p Place) Tool() string {
 	if !p.Skills || p.Plugin != "" || p.Extension != "" {
 		return p.Dialect.String()
@@ -179,7 +177,7 @@ func (h Homes) label(dir string) string {
 	return dir
 }
 
-// Plugins lists the places of the commands of a plugin of Claude Code whose folder is dir, and of its agents.
+// Plugins lists the places of commands and agents in a Claude Code plugin at dir.
 func Plugins(name, dir, label string) []Place {
 	return within(dir, label, []Place{
 		{Dialect: Claude, Plugin: name, Dir: "skills", Skills: true},
@@ -191,8 +189,7 @@ func Plugins(name, dir, label string) []Place {
 // extensions is the folder in which Gemini CLI keeps its extensions, of a project and of a person.
 const extensions = ".gemini/extensions"
 
-// Extensions lists the places of an extension of Gemini CLI whose folder is dir: its commands, its skills, and its
-// agents.
+// Extensions lists the places of a Gemini CLI extension at dir: its commands, skills and agents.
 func Extensions(name, dir, label string) []Place {
 	return within(dir, label, []Place{
 		{Dialect: Gemini, Extension: name, Dir: "commands"},
@@ -235,8 +232,8 @@ func (p Place) has(inside string) (ok bool) {
 	return ok
 }
 
-// Name gives the slash name of a file below the place, with ':' between its parts; false for a file that is no command
-// there. White space in a name becomes '-', because a name ends at white space.
+// Name gives the slash name of a file below the place, with ':' between its parts; ok is false if the file is not a
+// command. White space becomes '-', because a name ends at white space.
 func (p Place) Name(file string) (string, bool) {
 	name, ok := p.bare(file)
 	if p.Plugin != "" {
@@ -264,7 +261,7 @@ func (p Place) bare(file string) (string, bool) {
 	return speakable(strings.ReplaceAll(stem, "/", ":")), ok
 }
 
-// IsAgent tells whether a file below a place of agents is one, and gives the name that its path stands for.
+// IsAgent reports whether a file below a place of agents is one, and gives the name that follows from its path.
 func (p Place) IsAgent(file string) (string, bool) {
 	for _, end := range []string{".agent.md", ".chatmode.md"} {
 		if stem, ok := strings.CutSuffix(file, end); ok && p.Dialect == Copilot {
@@ -285,8 +282,8 @@ func speakable(name string) string {
 	}, name)
 }
 
-// PlaceOf finds the place of commands or agents that a path of a file lies in, by the names of its folders, and the
-// path below it: how a file named on a command line gets its dialect.
+// PlaceOf finds the place that contains a path, by folder names, and the path below it. It gives a file on a command
+// line its dialect.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
 	if place, inside, ok = ofExtension(slashed); ok {

@@ -12,8 +12,8 @@ import (
 
 var blankLine = lazy.Regexp(`\n[ \t]+\n`)
 
-// AddSetting adds an entry to a map among an editor's settings, JSON that may have comments. Everything that is there
-// stays, byte for byte. It gives nil where the entry is there already. File is for messages.
+// AddSetting adds an entry to a map in an editor's settings, which are JSON and may have comments. All other bytes
+// stay. It gives nil if the entry exists already. file is for messages.
 func AddSetting(file string, src []byte, setting, key, value string) ([]byte, error) {
 	by := `by hand: "` + setting + `": {"` + key + `": "` + value + `"}`
 	head, body := []byte(nil), src

@@ -81,7 +81,7 @@ type spot struct {
 	assign  *syntax.Assign
 }
 
-// Bounds of a script that takes arguments.
+// Limits of a script that takes arguments.
 const (
 	maxUsed = 1000     // references to them
 	maxRead = 64 << 10 // bytes

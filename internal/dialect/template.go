@@ -11,17 +11,17 @@ import (
 	"tercet/internal/lazy"
 )
 
-// PartKind tells what a piece of a template is.
+// PartKind is the kind of a template's piece.
 type PartKind uint8
 
 // The kinds of pieces.
 const (
 	Literal  PartKind = iota
-	All               // the arguments as they were typed
+	All               // all arguments as typed
 	Nth               // one of the arguments
-	Named             // an argument that has a name
-	Variable          // a value of the tool's surroundings
-	Shell             // a command whose output stands in its place
+	Named             // an argument with a name
+	Variable          // a variable of the tool
+	Shell             // a command, replaced by its output
 	Include           // a file
 )
 
@@ -29,12 +29,12 @@ const (
 type Part struct {
 	Kind  PartKind
 	Text  string // as it is written in the file
-	Index int    // of Nth: position from 0
-	Rest  bool   // of Nth: takes all words from there on
+	Index int    // of Nth: index from 0
+	Rest  bool   // of Nth: this word and all later ones
 	Name  string // of Named and Variable
-	Hint  string // of Named: what the file says about it
-	Whole bool   // of All in a command: stands for one word, whatever is in it
-	Parts []Part // of Shell and Include: what stands inside the mark
+	Hint  string // of Named: the file's description
+	Whole bool   // of All in a command: always one word
+	Parts []Part // of Shell and Include: the content of the mark
 	Pos   formats.Pos
 }
 
@@ -179,7 +179,7 @@ func (s *scan) fenceLine() bool {
 // maxScript bounds a mark; what is longer is none. It keeps the reading of hostile files short.
 const maxScript = 8 << 10
 
-// The marks that tools share.
+// Marks that several tools use.
 var (
 	allMark   = mark{form: lazy.Regexp(`^\$ARGUMENTS\b`), not: `\`, piece: Part{Kind: All}}
 	indexMark = mark{form: lazy.Regexp(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), not: `\`, read: numbered}

@@ -11,7 +11,7 @@ import (
 	"tercet/formats"
 )
 
-// Bounds of a TOML file: what the library needs grows with the square of them or worse.
+// Limits of a TOML file, because the library's cost grows with the square of its size or faster.
 const (
 	maxNested = 500   // brackets inside each other
 	maxParts  = 5_000 // of a name with dots

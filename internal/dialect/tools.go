@@ -82,7 +82,7 @@ func toolFor(d Dialect) tool {
 	return tool{end: ".md", keys: "description name", rules: "the text as typed goes to the end"}
 }
 
-// Keys are those that command files of any tool may have.
+// Keys lists the keys of command files of all tools.
 func Keys() (all []string) {
 	for _, t := range tools {
 		all = append(all, strings.Fields(t.keys)...)
@@ -90,7 +90,7 @@ func Keys() (all []string) {
 	return append(all, "name", "positional-base")
 }
 
-// Rules says in one line what the arguments mean.
+// Rules explains in one line how the tool fills in arguments.
 func (c *Command) Rules() string {
 	return strings.Replace(toolFor(c.Dialect).rules, "$BASE", fmt.Sprintf("$%d", c.Base), 1)
 }

@@ -1,10 +1,10 @@
-// Package editor reads lines that a person edits on a terminal, with a menu of what may stand at the cursor.
+// Package editor reads lines that the user edits on a terminal, with a completion menu.
 //
-// Promise: a line is given when it was entered, whole, and never because of what a paste holds. The terminal is as it
-// was when Read returns, however it returns. What was typed behind a line is left for the next reader. Every row that
-// is shown fits its terminal by the width of its letters.
+// Promise: Read returns a line only when the user enters it; a line feed in a paste does not count. When Read returns,
+// it has restored the terminal, and leaves input after the line to the next reader. Every row fits the width of the
+// terminal.
 //
-// It will not run anything, and does not know what lines mean: the menu, the hint and the history come from its caller.
+// It will not run anything or interpret lines: menu, hint and history come from the caller.
 //
-// Concurrency: an Editor belongs to one goroutine; its keyboard may be woken from others.
+// Concurrency: an Editor belongs to one goroutine; other goroutines may wake its keyboard.
 package editor

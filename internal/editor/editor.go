@@ -18,25 +18,25 @@ import (
 
 // Item is a row of the menu.
 type Item struct {
-	Value string // what is inserted
-	About string // shown behind it
-	Open  bool   // the word goes on behind it: no space follows
+	Value string // the text to insert
+	About string // its description
+	Open  bool   // the word continues: no space follows
 }
 
-// Word is a part of the hint.
+// Word is a part of the usage hint.
 type Word struct {
 	Text string
 	Bold bool
 }
 
-// Offer is what may stand at the cursor.
+// Offer is the completions at the cursor.
 type Offer struct {
-	From, To int    // bytes of the line that an item replaces
+	From, To int    // start of the replaced bytes of the line
 	Items    []Item // best first
 	Hint     []Word
 }
 
-// Config is what an Editor needs. All but Suspend is required.
+// Config is what an Editor needs. All fields but Suspend are required.
 type Config struct {
 	Keyboard *keyboard.Keyboard
 	Out      io.Writer // the terminal
@@ -44,13 +44,13 @@ type Config struct {
 	Prompt   string
 	Colour   bool
 	UTF8     bool
-	Keys     []string // explains the keys, a row each
-	// Lines gives the lines that were entered before, oldest first.
+	Keys     []string // help for the keys, one a row
+	// Lines gives the history, oldest first.
 	Lines func() []string
-	// Offer says what may stand at a byte of a line. It is asked after each key.
+	// Offer gives the completions at a byte of a line, after each key.
 	Offer func(line string, at int) Offer
 	Now   func() time.Time
-	// Suspend stops the process until it goes on; the terminal is as it was meanwhile.
+	// Suspend stops the process until it continues; the terminal is restored meanwhile.
 	Suspend func()
 }
 
@@ -79,20 +79,20 @@ type entered struct {
 	draft string // what was typed before they were looked at
 }
 
-// MaxPaste is the most bytes that a paste may have.
+// MaxPaste bounds a paste, in bytes.
 const MaxPaste = 128 << 10
 
 // again is how long after a first Ctrl-C a second one leaves.
 const again = 2 * time.Second
 
-// ErrQuit is the bare fact that Ctrl-\ was typed, which ends a program as a signal does.
+// ErrQuit means that the user typed Ctrl-\, which ends tercet as SIGQUIT does.
 var ErrQuit = errors.New("quit")
 
 // New makes an editor.
 func New(c Config) *Editor { return &Editor{Config: c} }
 
-// Read lets the person edit a line that begins with a text, and gives it. The error is io.EOF when the person leaves or
-// the terminal is gone, else that of the context.
+// Read lets the user edit a line that begins with a text, and returns it. The error is io.EOF if the user leaves or the
+// terminal closes, else the context's.
 func (e *Editor) Read(ctx context.Context, begun string) (line string, err error) {
 	if err := e.Keyboard.Raw(e.Out); err != nil {
 		return "", err

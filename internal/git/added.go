@@ -11,12 +11,12 @@ import (
 // longestLine bounds how much of a line is kept at once: what is longer is seen in pieces.
 const longestLine = 1 << 20
 
-// AtRemote begins a word for all that a remote is known to have, in place of a commit; the name of the remote follows.
+// AtRemote plus a remote's name, in place of a commit, stands for everything that the remote is known to have.
 const AtRemote = "--remotes="
 
-// Added shows each line that is staged, or, where from is not empty, that a commit adds which to has and from has not.
-// A merge adds what none of its sides has. Files are slash-separated, relative to the top, and every file counts as
-// text, whatever its attributes say. A line above 1 MiB is shown in pieces.
+// Added calls see for each line that is staged, or, if from is not empty, that commit to has and from lacks. A merge
+// adds only lines that no parent has. Paths have slashes, relative to the top. Every file counts as text, whatever its
+// attributes. Lines above 1 MiB come in pieces.
 func (r *Repo) Added(ctx context.Context, from, to string, see func(file string, number int, text string)) error {
 	args := diffArgs()
 	var revs []string

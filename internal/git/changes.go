@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Changes is what the work in a tree changed, as a patch and as a line for each file: since it left the commit that
-// another tree stands on, or since its last commit where there is no other. Files in no commit that lie in the hidden
-// folder are not listed. Where there is no repository, or none with a commit, nothing is known.
+// Changes gives the changes of a tree as a patch and as one line a file: since the commit of another tree, or since its
+// last commit if there is no other. It omits uncommitted files in the hidden folder. Without a repository or a commit
+// it gives nothing.
 func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch []byte, files []string, err error) {
 	head, err := r.Head(ctx)
 	if err != nil {
@@ -49,8 +49,8 @@ func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch [
 // mostNew bounds the new files whose content is shown.
 const mostNew = 20
 
-// Work is what Changes gives as a patch, with the content of some new files that git does not know yet, and without
-// what lies in the hidden folder. Where nothing is known it is empty.
+// Work is the patch of Changes plus the content of some untracked files, without the hidden folder. Without a
+// repository or a commit it is empty.
 func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, error) {
 	all, files, err := r.Changes(ctx, other, hidden)
 	if err != nil || len(files) == 0 && len(all) == 0 {

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-// ErrNoRepo says that a folder is not inside a git repository.
+// ErrNoRepo means that a folder is not inside a git repository.
 var ErrNoRepo = errors.New("not a git repository")
 
-// ErrNoCommit says that a name stands for no commit, or that there is no commit yet.
+// ErrNoCommit means that a name is no commit, or that there is no commit yet.
 var ErrNoCommit = errors.New("no such commit")
 
-// ErrNothing says that there was nothing staged to commit.
+// ErrNothing means that nothing is staged.
 var ErrNothing = errors.New("nothing to commit")
 
-// ErrNotFastForward says that a branch has commits that the other one lacks.
+// ErrNotFastForward means that a branch has commits that the other one lacks.
 var ErrNotFastForward = errors.New("not a fast-forward")
 
-// ErrConflict says that a commit cannot be taken back: what it changed was changed since.
+// ErrConflict means that a commit cannot be reverted, because its changes were changed since.
 var ErrConflict = errors.New("conflict")
 
-// ErrTimeout says that git was stopped because it took too long.
+// ErrTimeout means that git took too long and was stopped.
 var ErrTimeout = errors.New("git took too long")
 
-// ErrMissing says that there is no git program. It wraps the *proc.NotFoundError.
+// ErrMissing means that git is not installed. It wraps the *proc.NotFoundError.
 var ErrMissing = errors.New("git is not installed")
 
-// ErrTooMuch says that git printed more than is read.
+// ErrTooMuch means that git's output exceeds the limit.
 var ErrTooMuch = errors.New("git printed too much")
 
-// Error says that git ended with an exit code that is no answer. Err is one of the sentinels of this package or nil.
+// Error reports an exit code of git that is not an answer. Err is one of the sentinels of this package or nil.
 type Error struct {
 	Argv   []string
 	Exit   int
@@ -41,7 +41,7 @@ type Error struct {
 	Err    error
 }
 
-// Error implements error. It names the git command and the last thing that git said.
+// Error names the git command and git's last message.
 func (e *Error) Error() string {
 	what := cmp.Or(strings.Join(e.Argv[:min(1, len(e.Argv))], ""), "git")
 	rest := e.Argv[min(1, len(e.Argv)):]
@@ -61,10 +61,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: exit %d: %s", what, e.Exit, said)
 }
 
-// Unwrap returns the sentinel.
+// Unwrap gives the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
 
-// StaleError says that a ref was not where the caller expected it, so it was not moved. An empty hash means no ref.
+// StaleError means that a ref had moved, so it was left alone. An empty hash means no ref.
 type StaleError struct {
 	Ref, Expected, Actual string
 }
@@ -74,7 +74,7 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("%s moved: expected %s, got %s", e.Ref, cmp.Or(e.Expected, "none"), cmp.Or(e.Actual, "none"))
 }
 
-// CheckedOutError says that a branch is in use by a worktree.
+// CheckedOutError means that a worktree uses a branch.
 type CheckedOutError struct {
 	Branch, Path string
 }
@@ -92,13 +92,13 @@ func odd(command, want, got string) error {
 	return fmt.Errorf("output of git %s: expected %s, got %q", command, want, got)
 }
 
-// RemoteError says why nothing can be pushed.
+// RemoteError says why a push is impossible.
 type RemoteError struct{ Message, Next string }
 
 // Error implements error.
 func (e *RemoteError) Error() string { return e.Message }
 
-// RefusedError says that a remote took the push and declined it.
+// RefusedError means that a remote rejected the push.
 type RefusedError struct{ Branch, Remote, Said string }
 
 // Error implements error.
@@ -106,7 +106,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Said)
 }
 
-// NoIssueError says that there is no issue of a number that this person may see.
+// NoIssueError means that the user can see no issue with a number.
 type NoIssueError struct {
 	Number int
 	At     string // the repository

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CutRef splits ADDRESS@REF at the last @. ok is false for an address that is not fetched from, and for no ref.
+// CutRef splits ADDRESS@REF at the last @. ok is false for an address that cannot be fetched, and without a ref.
 func CutRef(text string) (address, ref string, ok bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i < 0 {
@@ -17,9 +17,9 @@ func CutRef(text string) (address, ref string, ok bool) {
 	return address, ref, fits && (remote.Host != "" || strings.HasPrefix(address, "file://")) && CheckBranch(ref) == nil
 }
 
-// Archive fetches one commit of another repository, by https, ssh or out of a folder, and gives its files as a zip and
-// the hash of the commit that a branch, a tag or a hash stands for. Dir must be an empty folder. No submodule is
-// followed, no filter and no hook runs.
+// Archive fetches one commit of another repository by https, ssh or from a folder. It gives the files as a zip, and the
+// commit's hash for a branch, a tag or a hash. dir must be an empty folder. It follows no submodules and runs no
+// filters or hooks.
 func (r *Repo) Archive(ctx context.Context, address, ref string) (commit string, zip []byte, err error) {
 	if err := cmp.Or(CheckBranch(ref), r.Init(ctx, "main")); err != nil {
 		return "", nil, err

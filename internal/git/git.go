@@ -1,18 +1,17 @@
 // Package git is the only wrapper around the git program.
 //
-// It promises that no call runs code that a repository brought along: hooks, fsmonitor, filters, external diff and
-// merge programs, signing programs, editors, pagers, askpass and transports are switched off in the environment of
-// every call, by the mechanism that stands above every configuration file; the names of filters and merge drivers,
-// which a repository chooses, are listed afresh before each call that could run them. Where the configuration points
-// at a working tree other than the one of Repo.Dir, such calls are refused. Paths are never patterns, names never
-// options, and every list is read with NUL between its records.
+// It promises that no call runs code of the repository. The environment of every call switches off hooks, fsmonitor,
+// filters, external diff and merge programs, signing, editors, pagers, askpass and transports; it overrides every
+// configuration file. Filters and merge drivers have names that a repository chooses, so calls that could run them list
+// these names afresh. Such calls are refused if the configuration names another working tree than that of Repo.Dir.
+// Paths are never patterns, names never options, and NUL separates the records of every list.
 //
-// Push is the one call that goes over the network, to a remote that the person has set up, by https, ssh or a folder
-// outside of the project; it takes what the person's own configuration says of ssh and credentials, and nothing of the
-// repository's. Around it stand gh and glab, which open a request for what was pushed, in the same environment.
+// Push and Archive use the network, by https, ssh or a folder outside the project. They use the ssh and credential
+// settings of the user's own configuration, never the repository's. gh and glab open requests for pushed work in the
+// same environment.
 //
-// It does not fetch or clone, never forces, makes no decision about branches, prints nothing, and does not honour
-// filters: a repository that needs one, such as large file storage, is seen as its raw content.
+// It never forces, decides nothing about branches, and prints nothing. It ignores filters: a repository that needs one,
+// such as large file storage, appears with its raw content.
 //
 // A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are
 // not.
@@ -42,14 +41,14 @@ const (
 	callTime         = 10 * time.Minute
 )
 
-// Repo is a folder inside a git working tree and the right to start git there.
+// Repo is a folder inside a git working tree, with the right to start git there.
 type Repo struct {
 	Starter *proc.Starter // required
 	Dir     string        // absolute; need not be the top of the working tree
-	// Index is an index file to work with in place of that of the working tree, absolute; empty: that one. It is the
-	// caller's, so that what a person has staged is neither seen nor changed.
+	// Index is an alternative index file, absolute; empty: that of the working tree. With it, calls neither see nor change
+	// what the user has staged.
 	Index string
-	// Online are variables, KEY=VALUE, that only what goes over the network sees: tokens and the agent of ssh.
+	// Online are variables, KEY=VALUE, for network calls only: tokens and the ssh agent.
 	Online []string
 }
 
@@ -168,8 +167,8 @@ func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
 	return r.run(ctx, c)
 }
 
-// Within returns the top folder of the working tree and where Dir is in it. It refuses a Dir that is not inside:
-// core.worktree of a repository may point anywhere.
+// Within gives the top folder of the working tree, and Dir relative to it. It fails if Dir is not inside, because
+// core.worktree may point anywhere.
 func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	if top, err = r.Toplevel(ctx); err != nil {
 		return "", "", err
@@ -185,13 +184,13 @@ func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	return top, rel, nil
 }
 
-// Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
+// Toplevel gives the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
 	return line(out), err
 }
 
-// Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.
+// Resolve gives the hash of the commit that rev names. The error is ErrNoCommit if there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	out, exit, err := r.run(ctx, call{
 		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, revs: []string{rev},
@@ -203,26 +202,25 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	return line(out), err
 }
 
-// Head returns the hash of the commit that is checked out. Before the first commit the error is ErrNoCommit.
+// Head gives the hash of the checked-out commit. Before the first commit the error is ErrNoCommit.
 func (r *Repo) Head(ctx context.Context) (string, error) { return r.Resolve(ctx, "HEAD") }
 
-// CurrentBranch returns the name of the branch that is checked out, also before its first commit, and an empty name
-// if HEAD is detached.
+// CurrentBranch gives the name of the checked-out branch, also before its first commit; empty if HEAD is detached.
 func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
 	out, _, err := r.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, also: []int{1}})
 	return strings.TrimPrefix(line(out), branchPrefix), err
 }
 
-// HasIndex reports whether the working tree of Dir has an index. A worktree has none between the two steps of
-// WorktreeAdd, and keeps none if the process ends there.
+// HasIndex reports whether the working tree of Dir has an index. If the process dies between the two steps of
+// WorktreeAdd, a worktree has none.
 func (r *Repo) HasIndex() bool {
 	own, _ := home(r.Dir)
 	_, err := os.Stat(filepath.Join(own, "index"))
 	return own != "" && err == nil
 }
 
-// Locked tells whether somebody locked the worktree of Dir against its removal, and with what words. The lock that git
-// itself has on a worktree while it makes it is none.
+// Locked reports whether the worktree of Dir is locked against removal, and the reason. It ignores git's own lock while
+// git makes a worktree.
 func (r *Repo) Locked() (why string, ok bool) {
 	own, _ := home(r.Dir)
 	text, err := os.ReadFile(filepath.Join(own, "locked"))
@@ -230,7 +228,7 @@ func (r *Repo) Locked() (why string, ok bool) {
 	return why, own != "" && err == nil && why != "initializing"
 }
 
-// LsFiles returns the tracked files under Dir, or of them only those under paths. Both are relative to Dir.
+// LsFiles gives the tracked files under Dir, or only those under paths. All are relative to Dir.
 func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	out, err := r.read(ctx, append([]string{"ls-files", "-z", "--cached", "--deduplicate", "--"}, paths...)...)
 	if err != nil {
@@ -239,7 +237,7 @@ func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	return records(out), nil
 }
 
-// Visible returns the files under Dir that are tracked, or not ignored, relative to Dir.
+// Visible gives the files under Dir that are tracked or not ignored, relative to Dir.
 func (r *Repo) Visible(ctx context.Context) ([]string, error) {
 	out, err := r.read(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 	if err != nil {
@@ -253,11 +251,11 @@ type Commit struct {
 	Hash, Short string
 	Date        time.Time // of the author
 	Subject     string
-	Files       []string // that it changed, relative to Dir, without those of a merge
+	Files       []string // changed files, relative to Dir; empty for a merge
 }
 
-// Log returns the newest n commits of HEAD, newest first, or of them only those that changed paths, which are
-// relative to Dir. Without a commit it returns none.
+// Log gives the newest n commits of HEAD, newest first; with paths (relative to Dir) only commits that changed those.
+// Without a commit it gives none.
 func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error) {
 	if _, err := r.Head(ctx); err != nil {
 		if errors.Is(err, ErrNoCommit) {
@@ -283,8 +281,8 @@ type Entry struct {
 	Orig string // where a renamed or copied path came from
 }
 
-// StatusPorcelain returns what differs from HEAD in index and working tree, untracked files one by one, ignored
-// files and the inside of submodules not at all.
+// StatusPorcelain lists what differs from HEAD in index and working tree. It lists untracked files one by one, and
+// omits ignored files and the inside of submodules.
 func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
 	out, _, err := r.touch(ctx, call{args: []string{
 		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--find-renames",
@@ -295,13 +293,13 @@ func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
 	return parseStatus(out)
 }
 
-// Stat is how much one path changed.
+// Stat is the changes of one path.
 type Stat struct {
 	Path           string // relative to the top of the working tree
 	Added, Deleted int    // lines; 0 for a binary file
 }
 
-// DiffStat returns what changed from one commit to another; a renamed file is one deleted and one added.
+// DiffStat gives the changes from one commit to another; a rename is a deletion and an addition.
 func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	revs := []string{from, to}
 	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--numstat", "-z", from, to, "--"), revs: revs})
@@ -311,7 +309,7 @@ func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	return parseNumstat(out)
 }
 
-// Diff returns the changes from one commit to another as a patch, of paths only if there are any. An empty to means
+// Diff gives the changes from one commit to another as a patch, limited to paths if there are any. An empty to means
 // the working tree, without untracked files.
 func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]byte, error) {
 	revs := []string{from}
@@ -327,7 +325,7 @@ func diffArgs() []string {
 	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}
 }
 
-// MergeBase returns the best common ancestor of two commits, or an empty hash if they have none.
+// MergeBase gives the best common ancestor of two commits; empty if they have none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, _, err := r.run(ctx, call{
 		args: []string{"merge-base", "--end-of-options", a, b}, revs: []string{a, b}, also: []int{1},
@@ -344,7 +342,7 @@ func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) 
 	return err == nil && exit == 0, err
 }
 
-// Init makes a repository in Dir, which must exist, with branch as its first branch and without sample hooks.
+// Init makes a repository in the existing folder Dir, with the given first branch and without sample hooks.
 func (r *Repo) Init(ctx context.Context, branch string) error {
 	if err := CheckBranch(branch); err != nil {
 		return err

@@ -108,10 +108,10 @@ func neutral(keys []string) []string {
 	return pairs
 }
 
-// Fingerprint holds, by name, a hash of each thing in the repository's own folder that can make git run a program.
+// Fingerprint maps everything in the repository's own folder that can make git run a program to a hash.
 type Fingerprint map[string]string
 
-// Changes names what is new, gone or different in another fingerprint of the same place, sorted.
+// Changes lists what is new, gone or different in another fingerprint of the same place, sorted.
 func (f Fingerprint) Changes(now Fingerprint) []string {
 	all := maps.Clone(f)
 	maps.Copy(all, now)
@@ -120,10 +120,10 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with
-// what it includes, hooks, and attributes, in the folder that all worktrees share, and which repository Dir belongs
-// to. Taken before and after foreign work, it shows tampering. Outside of a repository there is nothing that git could
-// run, and it is nil. Git is asked only where the configuration includes other files.
+// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with its
+// includes, hooks, attributes, and which repository Dir belongs to. Compared before and after foreign work, it shows
+// tampering. It covers the folder that all worktrees share. Outside a repository it is nil. It starts git only if the
+// configuration includes other files.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	own, common := home(r.Dir)
 	if own == "" {

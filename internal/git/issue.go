@@ -12,20 +12,20 @@ import (
 	"tercet/internal/lazy"
 )
 
-// MaxIssue is the most bytes of an issue's text that are taken over.
+// MaxIssue bounds an issue's text, in bytes; the rest is cut.
 const MaxIssue = 16 << 10
 
-// Issue is what somebody wrote at the host of a remote. Its words hold no character that a terminal obeys or that hides
-// others; of comments, which a page does not show, nothing is left.
+// Issue is an issue from the remote's host, untrusted text. It holds no control characters, no characters that hide
+// others, and no HTML comments, which a web page does not show.
 type Issue struct {
 	URL, Title string
 	Text       string // at most MaxIssue bytes
 	Labels     []string
 	Closed     bool
-	Left       int // bytes of the text that were left out
+	Left       int // bytes of the text that were cut
 }
 
-// Issue asks for an issue.
+// Issue fetches an issue.
 func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
 	out, err := a.run(ctx, strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1), Request{})

@@ -125,7 +125,7 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 	return list, nil
 }
 
-// CheckBranch reports a name that git would not take for a branch, or would take for an option.
+// CheckBranch rejects a name that git would not accept for a branch, or would take for an option.
 func CheckBranch(name string) error {
 	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
 		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, branchPrefix) ||

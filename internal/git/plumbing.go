@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Exists tells, without starting git, whether Dir is inside of a repository.
+// Exists reports whether Dir is inside a repository, without starting git.
 func (r *Repo) Exists() bool {
 	own, _ := home(r.Dir)
 	return own != ""
@@ -26,7 +26,7 @@ var underway = []struct{ file, what string }{
 	{"index.lock", "another git command is at work"},
 }
 
-// Underway says what is in progress in the working tree of Dir, a merge for one; empty: nothing.
+// Underway names an unfinished operation in the working tree of Dir, such as a merge; empty: none.
 func (r *Repo) Underway() string {
 	own, _ := home(r.Dir)
 	for _, u := range underway {
@@ -37,16 +37,15 @@ func (r *Repo) Underway() string {
 	return ""
 }
 
-// Ignored returns those of the files that git ignores and does not track. Like all paths here they are relative to the
-// top.
+// Ignored gives those of the files that git ignores and does not track. Paths are relative to the top.
 func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}
 	out, _, err := r.touch(ctx, call{args: append(args, paths...)})
 	return records(out), err
 }
 
-// Files gives what a commit or a tree has at some of the paths, or without paths everywhere: mode and hash by path. An
-// empty rev means the index, of whose conflicts nothing is given.
+// Files gives mode and hash by path for a commit or a tree, limited to paths if there are any. An empty rev means the
+// index, without conflicted entries.
 func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[string]string, error) {
 	c := call{args: []string{"ls-tree", "-z", "-r", "--full-tree", rev}, revs: []string{rev}}
 	if rev == "" {
@@ -78,10 +77,10 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 	return files, nil
 }
 
-// Submodule is the mode of an entry that stands for a repository inside.
+// Submodule is the mode of a submodule's entry.
 const Submodule = "160000"
 
-// Submodules returns the folders that stand for repositories inside, by the index.
+// Submodules lists the folders of submodules, by the index.
 func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	files, err := r.Files(ctx, "")
 	if err != nil {
@@ -97,32 +96,32 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 	return list, nil
 }
 
-// ReadTree fills the index with a commit or a tree, and leaves the working tree as it is.
+// ReadTree loads a commit or a tree into the index, and leaves the working tree alone.
 func (r *Repo) ReadTree(ctx context.Context, rev string) error {
 	_, _, err := r.touch(ctx, call{args: []string{"read-tree", rev}, revs: []string{rev}})
 	return err
 }
 
-// Restore gives index and working tree the files of a commit or a tree. Files that the index has, and the tree has not,
-// are removed; those that the index does not know stay.
+// Restore sets index and working tree to a commit or a tree. It removes files that the index has and the tree lacks;
+// untracked files stay.
 func (r *Repo) Restore(ctx context.Context, rev string) error {
 	_, _, err := r.touch(ctx, call{args: []string{"read-tree", "--reset", "-u", rev}, revs: []string{rev}})
 	return err
 }
 
-// WriteTree keeps the index as a tree and returns its hash.
+// WriteTree writes the index as a tree and gives its hash.
 func (r *Repo) WriteTree(ctx context.Context) (string, error) {
 	out, err := r.read(ctx, "write-tree")
 	return line(out), err
 }
 
-// Tree returns the hash of the tree of a commit.
+// Tree gives the hash of a commit's tree.
 func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
 	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", rev + "^{tree}"}, revs: []string{rev}})
 	return line(out), err
 }
 
-// Differ returns the paths at which two trees differ, sorted.
+// Differ lists the paths at which two trees differ, sorted.
 func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
 	out, _, err := r.run(ctx, call{
 		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"}, revs: []string{from, to},
@@ -130,7 +129,7 @@ func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
 	return records(out), err
 }
 
-// CommitTree makes a commit of a tree that no branch has yet, and returns its hash.
+// CommitTree makes a commit of a tree, on no branch, and gives its hash.
 func (r *Repo) CommitTree(
 	ctx context.Context, tree string, parents []string, text string, trailers ...Trailer,
 ) (string, error) {
@@ -152,7 +151,7 @@ func (r *Repo) CommitTree(
 	return line(out), err
 }
 
-// Reset makes the entries of the index at the paths equal to HEAD, and leaves the working tree as it is.
+// Reset sets the index entries at the paths to HEAD, and leaves the working tree alone.
 func (r *Repo) Reset(ctx context.Context, paths ...string) error {
 	_, _, err := r.touch(ctx, call{
 		args:  []string{"reset", "--quiet", "--mixed", "--pathspec-from-file=-", "--pathspec-file-nul"},
@@ -161,7 +160,7 @@ func (r *Repo) Reset(ctx context.Context, paths ...string) error {
 	return err
 }
 
-// Bundle writes the commits that a revision has and another has not into a file, with which they can be had again.
+// Bundle writes the commits that one revision has and another lacks into a file, from which git can restore them.
 func (r *Repo) Bundle(ctx context.Context, file, ref, without string) error {
 	_, _, err := r.run(ctx, call{
 		args: []string{"bundle", "create", "--quiet", file, ref, "^" + without}, revs: []string{ref, without},
@@ -169,7 +168,7 @@ func (r *Repo) Bundle(ctx context.Context, file, ref, without string) error {
 	return err
 }
 
-// Patches writes the commits from one to another as a series of patches into a folder, and returns their names.
+// Patches writes the commits from one to another as a patch series into a folder, and gives the file names.
 func (r *Repo) Patches(ctx context.Context, folder, from, to string) ([]string, error) {
 	out, _, err := r.touch(ctx, call{args: []string{
 		"format-patch", "--quiet", "--no-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-attach",

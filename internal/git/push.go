@@ -16,20 +16,20 @@ import (
 	"tercet/internal/proc"
 )
 
-// Remote is a repository that branches are pushed to.
+// Remote is a repository to push to.
 type Remote struct {
 	Name string
 	Host string // empty for a folder
-	Path string // at the host, without .git
+	Path string // path at the host, without .git
 }
 
-// Remotes are the names of the remotes.
+// Remotes lists the names of the remotes.
 func (r *Repo) Remotes(ctx context.Context) ([]string, error) {
 	out, err := r.read(ctx, "remote")
 	return strings.Fields(string(out)), err
 }
 
-// DefaultBranch asks a remote for its default branch; it is empty where the remote has none yet.
+// DefaultBranch gives a remote's default branch; empty if it has none yet.
 func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error) {
 	pairs, err := r.personal(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error)
 	return name, err
 }
 
-// PushRemote finds the remote to which work for a branch is pushed, as git does: that of the branch, else the default,
-// else the only one, else origin. Only https, ssh and folders outside of the working tree are used.
+// PushRemote finds the remote for a branch as git does: that of the branch, else the default, else the only one, else
+// origin. It accepts https, ssh and folders outside the working tree.
 func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
 	names, err := r.Remotes(ctx)
 	name := ""
@@ -134,8 +134,8 @@ func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 	return true, nil
 }
 
-// Push brings a commit to a branch of the remote, never by force; one that is there already is no change. What the
-// person's own configuration says of ssh and of credentials counts, what the repository's says does not.
+// Push pushes a commit to a branch of the remote, never by force; pushing it again changes nothing. Settings of ssh and
+// credentials come from the user's own configuration, never the repository's.
 func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) error {
 	if err := CheckBranch(branch); err != nil {
 		return err
@@ -187,10 +187,10 @@ func (r *Repo) personal(ctx context.Context) ([]string, error) {
 		"credential.helper", "!glab auth git-credential"), nil
 }
 
-// Request is work on a branch that is to be taken into another.
+// Request is a request to take a branch into another (pull or merge request).
 type Request struct{ Branch, To, Commit, Title, Body string }
 
-// Asker is a program that opens requests at a host, one of which is installed and logged in there.
+// Asker opens requests at a host; it is an installed program that is logged in there.
 type Asker struct {
 	r      *Repo
 	remote Remote
@@ -218,8 +218,8 @@ var askTools = []askTool{
 // askTime bounds one call of such a program.
 const askTime = time.Minute
 
-// Asker finds the program that opens requests at the host of a remote, nil where none is installed and logged in. there
-// is the first that is installed and not logged in, empty without one.
+// Asker finds the program for a remote's host; nil if none is installed and logged in. there is the first one that is
+// installed but not logged in, or empty.
 func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string, err error) {
 	for _, tool := range askTools {
 		args := []string{"auth", "status"}
@@ -254,8 +254,9 @@ func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error
 	return out, err
 }
 
-// Find gives the address of the request that is there for the work: one that is open, else one for just this commit;
-// empty without one. That of another repository's branch counts only for just this commit: its name is no proof.
+// Find gives the address of an existing request for the work: an open one, else one for exactly this commit; empty if
+// there is none. A request from another repository counts only for exactly this commit, because its branch name proves
+// nothing.
 func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 	out, err := a.run(ctx, a.tool.list, q)
 	if err != nil {

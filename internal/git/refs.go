@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Refs are the refs of a repository by full name, with what each points to: a hash, or "ref: " and another name. HEAD
-// is that of the first checkout; OwnHead is that of a worktree.
+// Refs maps full ref names to their targets: a hash, or "ref: " and another name. HEAD is that of the main checkout;
+// OwnHead is that of a worktree.
 type Refs map[string]string
 
-// OwnHead stands in Refs for the HEAD of the worktree that was looked at, where it is not the first checkout.
+// OwnHead is the key in Refs for the HEAD of a worktree that is not the main checkout.
 const OwnHead = "HEAD of this worktree"
 
-// RefChange is a ref that is not what it was. An empty value: it was not there, or is not any more.
+// RefChange is a changed ref. An empty value means that it did not, or does not, exist.
 type RefChange struct{ Ref, Old, New string }
 
-// Changes names what differs in other refs of the same repository, sorted.
+// Changes lists what differs in other refs of the same repository, sorted.
 func (r Refs) Changes(now Refs) (list []RefChange) {
 	all := maps.Clone(r)
 	maps.Copy(all, now)
@@ -32,8 +32,8 @@ func (r Refs) Changes(now Refs) (list []RefChange) {
 	return list
 }
 
-// Refs reads the refs from the files that git keeps them in, without git: packed ones, and over them those that have a
-// file. Outside of a repository there are none. Of refs in a reftable only that they changed is seen.
+// Refs reads the refs from git's files without starting git; a ref's own file overrides packed refs. Outside a
+// repository there are none. For reftables it only shows that something changed.
 func (r *Repo) Refs() (Refs, error) {
 	own, common := home(r.Dir)
 	if own == "" {
@@ -65,8 +65,8 @@ func (r *Repo) Refs() (Refs, error) {
 	return refs, err
 }
 
-// Trailers gives what the trailer says of each commit that a branch went forward by, empty for one without; with from
-// empty of the one at to.
+// Trailers gives the trailer's value of each commit that a branch gained, empty for commits without it. With an empty
+// from it looks at the commit to alone.
 func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, error) {
 	args := []string{"log", "-z", "--first-parent", "--format=%(trailers:key=" + key + ",valueonly,separator=%x20)"}
 	if err := checkRev(to); err != nil {

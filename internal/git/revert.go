@@ -2,8 +2,8 @@ package git
 
 import "context"
 
-// Revert takes back a commit in what is checked out at Dir, a merge against its first parent: files and index change,
-// and nothing is committed. The error is ErrConflict where that does not go.
+// Revert reverts a commit in the checkout at Dir, a merge against its first parent. It changes files and index, and
+// commits nothing. The error is ErrConflict if that is impossible.
 func (r *Repo) Revert(ctx context.Context, rev string) error {
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {

@@ -18,14 +18,14 @@ type Worktree struct {
 	Bare   bool
 }
 
-// NewWorktree says what WorktreeAdd is to make.
+// NewWorktree is the input of WorktreeAdd.
 type NewWorktree struct {
-	Path   string // absolute; must not exist or be empty
-	Branch string // empty means a detached HEAD at Start
-	Start  string // where a new Branch begins; empty means that Branch exists
+	Path   string // absolute; must be missing or empty
+	Branch string // empty: a detached HEAD at Start
+	Start  string // start of a new Branch; empty: Branch exists
 }
 
-// WorktreeAdd makes a working tree and fills it.
+// WorktreeAdd makes a working tree and checks its files out.
 func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	if !filepath.IsAbs(n.Path) {
 		return notA("absolute path", n.Path)
@@ -72,7 +72,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	return nil
 }
 
-// Worktrees returns every working tree of the repository, the main one first, the others by path.
+// Worktrees lists all working trees of the repository, the main one first, the others by path.
 func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	out, err := r.read(ctx, "worktree", "list", "--porcelain", "-z")
 	if err != nil {
@@ -85,8 +85,7 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, err
 }
 
-// WorktreeRemove removes a working tree with everything in it, unless somebody locked it. Whether that loses work is
-// for the caller to ask first.
+// WorktreeRemove removes an unlocked working tree with all its content. The caller must check that no work is lost.
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	args := []string{"worktree", "remove", "--force", "--", path}
 	if _, ok := (&Repo{Dir: path}).Locked(); !ok { // twice: one that was left half made is locked by git
@@ -104,20 +103,19 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// WorktreePrune forgets working trees whose folders are gone.
+// WorktreePrune forgets working trees whose folders are missing.
 func (r *Repo) WorktreePrune(ctx context.Context) error {
 	_, err := r.read(ctx, "worktree", "prune", "--expire=now")
 	return err
 }
 
-// Merge is what a merge came to.
+// Merge is the result of a merge.
 type Merge struct {
 	Commit    string   // HEAD afterwards
-	Conflicts []string // paths that both sides changed; then the merge was taken back and Commit is the old HEAD
+	Conflicts []string // paths that both sides changed; the merge was then undone and Commit is the old HEAD
 }
 
-// MergeInWorktree merges the commit rev into what is checked out at Dir, always with a merge commit of its own.
-// Conflicts are not an error.
+// MergeInWorktree merges commit rev into the checkout at Dir, always with a merge commit. Conflicts are not an error.
 func (r *Repo) MergeInWorktree(ctx context.Context, rev, text string, trailers ...Trailer) (Merge, error) {
 	msg, err := message(text, trailers)
 	if err != nil {
@@ -166,9 +164,8 @@ func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merg
 	return m, err
 }
 
-// FastForward moves the branch that is checked out at Dir, and its files, to the commit rev. The error is
-// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes or ignored files are in the
-// way.
+// FastForward moves the branch checked out at Dir, with its files, to commit rev. The error is ErrNotFastForward if the
+// branch has commits of its own, and an *Error if local changes or ignored files are in the way.
 func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {

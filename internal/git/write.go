@@ -12,8 +12,8 @@ import (
 
 const branchPrefix = "refs/heads/"
 
-// Add stages the named paths as they are now, a deleted one as deleted. Paths are relative to the top of the working
-// tree and never patterns. Without paths it does nothing.
+// Add stages the current state of the named paths, deletions included. Paths are relative to the top and never
+// patterns. Without paths it does nothing.
 func (r *Repo) Add(ctx context.Context, paths ...string) error {
 	if len(paths) == 0 {
 		return nil
@@ -25,7 +25,7 @@ func (r *Repo) Add(ctx context.Context, paths ...string) error {
 	return err
 }
 
-// Unstage makes the index equal to HEAD and leaves the working tree as it is.
+// Unstage sets the index to HEAD and leaves the working tree alone.
 func (r *Repo) Unstage(ctx context.Context) error {
 	_, _, err := r.touch(ctx, call{args: []string{"reset", "--quiet", "--mixed"}})
 	return err
@@ -88,7 +88,7 @@ func (r *Repo) identity(ctx context.Context) ([]string, error) {
 	return pairs, err
 }
 
-// Commit commits what is staged and returns the new hash. No hook runs, nothing is signed. The error is ErrNothing if
+// Commit commits the staged changes and gives the hash. It runs no hook and signs nothing. The error is ErrNothing if
 // nothing is staged.
 func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
 	msg, err := message(text, trailers)
@@ -111,7 +111,7 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 	return r.Head(ctx)
 }
 
-// Staged tells whether the index differs from HEAD, also by a file that is only announced to it.
+// Staged reports whether the index differs from HEAD, intent-to-add entries included.
 func (r *Repo) Staged(ctx context.Context) (bool, error) {
 	_, exit, err := r.touch(ctx, call{
 		args: []string{
@@ -123,7 +123,7 @@ func (r *Repo) Staged(ctx context.Context) (bool, error) {
 	return exit == 1, err
 }
 
-// CommitByTrailer returns the newest commit on any branch that carries exactly this trailer, or an empty hash.
+// CommitByTrailer gives the newest commit on any branch with exactly this trailer; empty if there is none.
 func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err := checkTrailer(t); err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	return "", nil
 }
 
-// BranchExists reports whether there is a branch of that name.
+// BranchExists reports whether a branch exists.
 func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 	if err := CheckBranch(name); err != nil {
 		return false, err
@@ -151,13 +151,13 @@ func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 	return hash != "", err
 }
 
-// Branches returns the names of the branches that begin with prefix, sorted.
+// Branches lists the branches that begin with prefix, sorted.
 func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
 	list, err := r.branches(ctx, nil)
 	return slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, prefix) }), err
 }
 
-// BranchesWith returns the names of the branches that contain the commit rev, sorted.
+// BranchesWith lists the branches that contain commit rev, sorted.
 func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
 	return r.branches(ctx, []string{rev}, "--contains="+rev)
 }
@@ -168,7 +168,7 @@ func (r *Repo) branches(ctx context.Context, revs []string, which ...string) ([]
 	return strings.Fields(string(out)), err // a ref name holds no white space
 }
 
-// SetHead puts the working tree of Dir on an existing branch and changes neither its files nor its index.
+// SetHead puts the working tree of Dir on an existing branch and leaves files and index alone.
 func (r *Repo) SetHead(ctx context.Context, branch string) error {
 	there, err := r.BranchExists(ctx, branch)
 	if err != nil {
@@ -188,7 +188,7 @@ func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
 	return line(out), err
 }
 
-// CreateBranch makes a branch at start without checking it out. If it exists already the error is a *StaleError.
+// CreateBranch makes a branch at start without checking it out. If it exists, the error is a *StaleError.
 func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
 	if err := CheckBranch(name); err != nil {
 		return err
@@ -200,8 +200,8 @@ func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
 	return r.UpdateRef(ctx, branchPrefix+name, hash, "")
 }
 
-// DeleteBranch deletes a branch that still ends at the commit old, whether merged or not. A branch that has moved is
-// a *StaleError, one that a worktree has checked out a *CheckedOutError.
+// DeleteBranch deletes a branch that still points to commit old, merged or not. A moved branch is a *StaleError, a
+// checked-out one a *CheckedOutError.
 func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	if err := CheckBranch(name); err != nil {
 		return err
@@ -222,9 +222,8 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	return r.stale(ctx, err, branchPrefix+name, old)
 }
 
-// UpdateRef moves ref, written in full, to the commit to, if it still is at the commit old; an empty old means that
-// the ref must not exist. Otherwise the error is a *StaleError. It does not look after a worktree that has the branch
-// checked out.
+// UpdateRef moves ref, a full name, to commit to, if it still points to old; an empty old means that ref must not
+// exist. Otherwise the error is a *StaleError. It does not update a worktree that has the branch checked out.
 func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	if name, ok := strings.CutPrefix(ref, "refs/"); !ok || CheckBranch(name) != nil {
 		return notA("full ref name", ref)

@@ -1,10 +1,10 @@
-// Package history keeps the lines that were entered at the prompt, over sessions and processes.
+// Package history stores the lines entered at the prompt, over sessions and processes.
 //
 // Promise: a line is appended as one JSON object, to a file that only its owner can read. A line that begins with a
 // space is not kept, and neither is one that repeats the line before. The file holds the newest 10,000 lines, and
 // several processes may write it at once.
 //
-// It will not say which lines are secret: whoever types one puts a space before it.
+// It does not detect secrets: to keep one out, begin the line with a space.
 //
 // Concurrency: a History belongs to one goroutine; files are shared under a lock.
 package history
@@ -21,11 +21,11 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Name is the name of the file in its folder.
+// Name is the file's name in its folder.
 const Name = "history.jsonl"
 
 const (
-	// Most is how many lines are kept.
+	// Most bounds the number of kept lines.
 	Most = 10_000
 	// slack is how many more may stand in the file before it is written anew.
 	slack = 1_000
@@ -37,18 +37,18 @@ type entry struct {
 	Line string    `json:"line"`
 }
 
-// History is the lines of one person.
+// History is one user's lines.
 type History struct {
 	folder string
 	lines  []string // oldest first
 	size   int64    // of the file, when it was read last
 }
 
-// Open makes the history in a folder, which need not be there yet.
+// Open opens the history in a folder, which may not exist yet.
 func Open(folder string) *History { return &History{folder: folder} }
 
-// Lines gives the kept lines, oldest first; what other processes added since the last call is among them. What cannot
-// be read is no line.
+// Lines gives all lines, oldest first, also those that other processes added since the last call. It skips unreadable
+// entries.
 func (h *History) Lines() []string {
 	name := filepath.Join(h.folder, Name)
 	info, err := os.Stat(name)
@@ -70,7 +70,7 @@ func (h *History) Lines() []string {
 	return h.lines
 }
 
-// Add keeps a line that was entered at a time.
+// Add stores a line with its time.
 func (h *History) Add(line string, at time.Time) (err error) {
 	if before := h.Lines(); line == "" || line[0] == ' ' || len(before) > 0 && before[len(before)-1] == line {
 		return nil
