@@ -3,6 +3,7 @@ package prompt
 import (
 	"bytes"
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -15,87 +16,9 @@ import (
 )
 
 // contractText holds the parts of a contract; `code` puts a text into backticks.
-const contractText = `
-{{- define "documents"}}
-{{- if .Info.NoArtifacts}}Make no document: this work has no artifacts.
-{{- else}}Write documents into the folder {{with .Request.Out}}{{code .}} ({{code "TERCET_OUT"}})
-{{- else}}that the environment variable {{code "TERCET_OUT"}} names{{end}} and nowhere else; {{"" -}}
-tercet moves them to their place. In the return their paths are
-relative to that folder. Artifacts of type implementation and documentation are files of the project, {{"" -}}
-relative to the folder you work in.
-{{- if .Moved}} Documentation that you write into the folder for documents as {{code "NAME.md"}} is moved to {{"" -}}
-{{code "docs/NAME.md"}}.{{end}}
-{{- with .Info.Artifacts}}
-
-The contract asks for:
-{{range .}}
-- an artifact of type {{inline .Type}}
-{{- with .Name}}, as the file {{code .}}{{end}}
-{{- with .Document}}, a document of the profile {{inline .}}{{end}}
-{{- end}}{{end}}{{end}}{{end}}
-
-{{- define "where"}}
-{{- if and .Block .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
-a block as shown here.
-{{- else if .Block}}When you are done, write the return as a block as shown here into the file {{"" -}}
-{{with .Channel.File}}{{code .}} ({{code "TERCET_RETURN"}})
-{{- else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
-that file, end your final message with the block, and with nothing after it.
-{{- else if .Channel.NoFile}}End your final message with the return, and with nothing after it: {{"" -}}
-one fenced block marked {{code "json"}} with the object shown here.
-{{- else}}When you are done, write the return as one JSON object into the file {{with .Channel.File}}{{code .}} {{"" -}}
-({{code "TERCET_RETURN"}})
-{{- else}}that the environment variable {{code "TERCET_RETURN"}} names{{end}}. If you cannot write
-that file, end your final message with the object in one fenced block marked {{code "json"}}, {{"" -}}
-and with nothing after it.
-{{- end}}{{end}}
-
-{{- define "json"}}{
-  "status": "{{choice .Statuses}}",
-  "summary": "what was done, at most {{.MaxSummary}} characters",
-{{- with .Channel.Nonce}}
-  "nonce": "{{inline .}}",{{end}}
-  "agent": "{{.Name}}",
-{{- with .Verdicts}}
-  "verdict": "{{choice .}}",{{end}}
-{{- if .Request.Question}}
-  "text": "the answer, in Markdown",{{end}}
-{{- if not .Info.NoArtifacts}}
-  "artifacts": [{"type": "{{choice .Types}}", "path": "relative/path", "summary": "..."}],{{end}}
-{{- if .Fields}}
-  "fields": { {{- range $i, $f := .Fields}}{{if $i}}, {{end}}"{{$f.Name}}": "{{$f.Kind}}"{{end -}} },
-{{- else if and .Request.Schema (not .Request.Question)}}
-  "fields": {...},{{end}}
-  "issues": [{"level": "error|warning|suggestion", "description": "...", "files": ["path"], "line": 12, {{"" -}}
-"suggested_fix": "..."}],
-  "errors": [{"type": "timeout|validation|execution|permission|tool_unavailable", "code": "{{.Unknown}}", {{"" -}}
-"message": "...", "recoverable": true}],
-{{- if .Blocked}}
-  "blocked_reason": "the question that keeps you from going on",{{end}}
-  "next_steps": "..."
-}{{end}}
-
-{{- define "block"}}AGENT_RESULT: {{.Name}}
-STATUS: one of {{.Words}}
-{{- with .Channel.Nonce}}
-NONCE: {{inline .}}{{end}}
-SUMMARY: what was done, on one line
-{{- range .Fields}}
-{{.Name}}:{{if .List}}
-  -{{end}} {{.Kind}}{{end}}
-{{- if not .Info.NoArtifacts}}
-ARTIFACTS:
-  - relative/path{{end}}{{end}}
-
-{{- define "rules"}}
-{{- with .Channel.Nonce}}- The nonce is {{code .}}, exactly. A return with another one, {{"" -}}
-or a final message without it, is refused.
-{{end}}- The return is of {{.Name}}. One that names another agent is refused.
-- The status says whether the work was done
-{{- if .Verdicts}}, the verdict what you judge; a review that rejects is completed{{end}}.
-- A failed return has an error. A completed one has none
-{{- if not .Info.NoArtifacts}}, and every artifact that it names is there and not empty{{end}}.
-- Session, run, depth, duration, tokens and cost are measured by tercet: leave them out.{{end}}`
+//
+//go:embed contract.tmpl
+var contractText string
 
 // contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that is said with them.
 var contractTexts = sync.OnceValue(func() *template.Template {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -87,9 +88,7 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 		if out, err = p.try(ctx, out); err != nil || out.OK {
 			break
 		}
-		if first == "" {
-			first = out.Why
-		}
+		first = cmp.Or(first, out.Why)
 	}
 	if out.Why = first; out.OK {
 		out.Why = fmt.Sprintf("version %s, image %s: a file system of its own, no network unless granted", said, p.Image.Name)

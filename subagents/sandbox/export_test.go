@@ -1,4 +1,4 @@
 package sandbox
 
 // Rules are the rules of programs.
-const Rules = rules
+var Rules = rules

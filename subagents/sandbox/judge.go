@@ -1,11 +1,28 @@
 package sandbox
 
 import (
+	_ "embed"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// rules tell what programs do by the words that they are started with. They are tried in this order, which is that of
+// the findings at one place.
+//
+// An entry begins a line with the programs that it is about: "git-VERB" is a verb of git, "/code" is code of another
+// language. Behind | stand the options that take a value (@NAME: those of the list of that name; ^: the first word that
+// is no option ends them). Behind another | stands what a finding names: $0 the program, $1 and $2 its first words
+// that are no options, $* all of these, $@ all words, $- the option or word that decided.
+//
+// A row stands behind a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each
+// with what may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>,
+// nothing does. A class has a reason behind it; without one, it is the reason of the row before. A line with two
+// tabs before it goes on.
+//
+//go:embed rules.txt
+var rules string
 
 // classes are the classes that rules name.
 var classes = map[string]Finding{

@@ -97,9 +97,7 @@ func Classify(src string, p Place) (Report, error) {
 	if err != nil {
 		return Report{}, unreadable(err)
 	}
-	if p.Dir == "" {
-		p.Dir = p.Root
-	}
+	p.Dir = cmp.Or(p.Dir, p.Root)
 	s := &scan{
 		place: p, dir: p.Dir, dirKnown: p.Dir != "", out: &findings{}, vars: map[string]string{}, calls: new(int),
 		fetched: map[string]bool{}, here: formats.Pos{Line: 1, Col: 1},
