@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -141,10 +142,7 @@ func (c *choice) read(ctx context.Context, v any) error {
 		switch {
 		case c.info.Inputs == nil:
 		case !takes:
-			help := nearest.Help(name, slices.Sorted(maps.Keys(c.info.Inputs)))
-			if help == "" {
-				help = c.inputs()
-			}
+			help := cmp.Or(nearest.Help(name, slices.Sorted(maps.Keys(c.info.Inputs))), c.inputs())
 			return c.misuse(pair, help, "subagent %s takes no input %q", c.info.Name, name)
 		}
 		value, want := inputValue(in, text)

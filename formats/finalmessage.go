@@ -17,9 +17,7 @@ import (
 //
 // The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's types.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
-	if opt.File == "" {
-		opt.File = "final message"
-	}
+	opt.File = cmp.Or(opt.File, "final message")
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}

@@ -37,9 +37,7 @@ const maxReturnDepth = 64
 // completeness. The error is a *Diagnostics with everything that cannot be read, and in strict mode every repair. The
 // return beside an error is only for listing further findings.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
-	if opt.File == "" {
-		opt.File = "return"
-	}
+	opt.File = cmp.Or(opt.File, "return")
 	p := &returnParser{findings: findings{file: opt.File}, src: data, opt: opt}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	switch {
@@ -350,9 +348,7 @@ func (p *returnParser) rules(root *jsonx.Value) {
 		if at.Is(jsonx.Array) && b.item > 0 {
 			at = at.Elems[b.item-1] // each element was read
 		}
-		if at == nil {
-			at = root
-		}
+		at = cmp.Or(at, root)
 		if p.opt.Strict {
 			p.add(codeReturnRule, at, helpRule, "%s", b.text)
 		} else {

@@ -194,9 +194,7 @@ func (t *Table) behind(word string) map[string]*target {
 // spell lets a target answer to a name and to the name with '/', unless another has it.
 func (t *Table) spell(name string, goal *target) {
 	for _, one := range []string{name, strings.ReplaceAll(name, ":", "/")} {
-		if t.byName[one] == nil {
-			t.byName[one] = goal
-		}
+		t.byName[one] = cmp.Or(t.byName[one], goal)
 	}
 }
 

@@ -43,10 +43,7 @@ func (d *draft) create(n NewTask) error {
 	if err != nil {
 		return err
 	}
-	slug := n.Slug
-	if slug == "" {
-		slug = Slug(title)
-	}
+	slug := cmp.Or(n.Slug, Slug(title))
 	if slug != Slug(slug) {
 		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
@@ -64,9 +61,7 @@ func (d *draft) create(n NewTask) error {
 		Created: stamp(d.now), Updated: stamp(d.now), Artifacts: []formats.Artifact{}, Session: d.tx.Session,
 		Issue: n.Issue,
 	}
-	if t.Priority == "" {
-		t.Priority = "medium"
-	}
+	t.Priority = cmp.Or(t.Priority, "medium")
 	if t.Dependencies == nil {
 		t.Dependencies = []int{}
 	}
@@ -124,12 +119,8 @@ func (op DivideTask) apply(d *draft) error {
 	parent := d.peek(op.Task)
 	for _, part := range op.Parts {
 		part.Parent = op.Task
-		if part.Language == "" {
-			part.Language = parent.Language
-		}
-		if part.Priority == "" {
-			part.Priority = parent.Priority
-		}
+		part.Language = cmp.Or(part.Language, parent.Language)
+		part.Priority = cmp.Or(part.Priority, parent.Priority)
 		if err := d.create(part); err != nil {
 			return err
 		}
@@ -250,9 +241,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 		if err := d.plainText(a.Summary, breaks); err != nil {
 			return false, err
 		}
-		if a.Type == "" {
-			a.Type = formats.GuessArtifactType(a.Path)
-		}
+		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
 		if !slices.Contains(artifactTypes(), a.Type) {
 			return false, d.refused(t.Number, fmt.Sprint("the types are ", artifactTypes()),
 				"expected artifact type, got %q", a.Type)
@@ -272,9 +261,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			continue
 		}
 		old := t.Artifacts[at]
-		if a.Summary == "" {
-			a.Summary = old.Summary
-		}
+		a.Summary = cmp.Or(a.Summary, old.Summary)
 		a.Created = old.Created
 		if a != old {
 			t.Artifacts[at] = a

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -153,10 +154,7 @@ func (d *draft) tasks(yield func(*formats.Task) bool) {
 		if d.removed[i] {
 			continue
 		}
-		t := d.changed[i]
-		if t == nil {
-			t = &d.base.Tasks[i]
-		}
+		t := cmp.Or(d.changed[i], &d.base.Tasks[i])
 		if !yield(t) {
 			return
 		}

@@ -158,9 +158,7 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	v := f.get("number", "project_number", "task_number", "id")
 	n, ok := f.whole(v)
 	if !ok || n == 0 {
-		if v == nil {
-			v = f.v
-		}
+		v = cmp.Or(v, f.v)
 		f.wrong(v, "give it one by hand", "expected a task number")
 		return false
 	}
@@ -212,9 +210,7 @@ func (f *foreign) names(t *formats.Task) {
 			f.note(f.v, "its title is taken from TODO.md")
 		}
 	}
-	if t.Title == "" {
-		t.Title = oneLine(strings.ReplaceAll(name, "_", " "))
-	}
+	t.Title = cmp.Or(t.Title, oneLine(strings.ReplaceAll(name, "_", " ")))
 	if t.Title == "" {
 		first, _, _ := strings.Cut(t.Description, "\n")
 		t.Title = oneLine(first)

@@ -23,10 +23,7 @@ func (op Renumber) apply(d *draft) error {
 	if _, old := d.base.index[op.Task]; !old {
 		return d.refused(op.Task, "", "expected a task that was there before the transaction")
 	}
-	to := op.To
-	if to == 0 {
-		to = d.next
-	}
+	to := cmp.Or(op.To, d.next)
 	if to == op.Task {
 		d.verdict(t, t.Status, false)
 		return nil

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"strings"
 
 	"tercet/formats"
@@ -21,9 +22,7 @@ func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 		d.taskMember(t, &v.Members[i])
 	}
 	d.needs(v, "number", "title", "status")
-	if t.Slug == "" {
-		t.Slug = Slug(t.Title)
-	}
+	t.Slug = cmp.Or(t.Slug, Slug(t.Title))
 	if t.Dependencies == nil {
 		t.Dependencies = []int{}
 	}
@@ -97,10 +96,7 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 		for _, one := range formats.TaskStatuses() {
 			names = append(names, one.String())
 		}
-		help := nearest.Help(word, names)
-		if help == "" {
-			help = "the statuses are " + strings.Join(names, ", ")
-		}
+		help := cmp.Or(nearest.Help(word, names), "the statuses are "+strings.Join(names, ", "))
 		d.failAt(v.Start, help, d.where+key+": "+err.Error())
 	}
 	return s

@@ -177,9 +177,7 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	r.Facets = joinFacets(own, r.Facets)
 	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
 	r.Repair, r.Refused, r.Out = nil, "", ""
-	if r.Dir == "" {
-		r.Dir = d.Dir
-	}
+	r.Dir = cmp.Or(r.Dir, d.Dir)
 	return r, def, agent, nil
 }
 
@@ -286,12 +284,8 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 		return nil
 	}
 	ret := *partial
-	if ret.Status == "" {
-		ret.Status = formats.StatusCompleted // named already
-	}
-	if ret.Summary == "" {
-		ret.Summary = "none" // named already
-	}
+	ret.Status = cmp.Or(ret.Status, formats.StatusCompleted) // named already
+	ret.Summary = cmp.Or(ret.Summary, "none")                // named already
 	ret.Artifacts = slices.Clone(ret.Artifacts)
 	g.settle(ret.Artifacts)
 	a.bad = append(a.bad, ret.Validate(g.info)...)

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -206,9 +207,7 @@ func ParseArgs(text string) ([]Arg, error) {
 		a := Arg{}
 		word, a.Optional = strings.CutSuffix(strings.TrimSpace(word), "?")
 		a.Name, a.Type, _ = strings.Cut(word, ":")
-		if a.Type == "" {
-			a.Type = "string"
-		}
+		a.Type = cmp.Or(a.Type, "string")
 		if a.Name == argTask {
 			a.Name, a.Type = "task_number", argTask
 		}

@@ -248,9 +248,7 @@ func stateDiff(c call) error {
 			return err
 		}
 	}
-	if names[1] == "" {
-		names[1] = formats.Workspace + "/state.json"
-	}
+	names[1] = cmp.Or(names[1], formats.Workspace+"/state.json")
 	list, err := state.Diff(names[0], text[0], names[1], text[1])
 	if err != nil || c.document("tercet.state-diff/1", fields{"differences": list}) {
 		return err

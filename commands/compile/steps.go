@@ -120,10 +120,7 @@ func checkCompanions(c *compiler, s *syntax.Step) {
 	case *syntax.Fail:
 		fails = true
 	}
-	expect := s.Expect
-	if expect == nil {
-		expect = &syntax.Expect{}
-	}
+	expect := cmp.Or(s.Expect, &syntax.Expect{})
 	if body {
 		c.stray(s.Fallback, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
 		c.stray(s.Prompt, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")

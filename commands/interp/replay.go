@@ -2,6 +2,7 @@ package interp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,9 +25,7 @@ func (r *run) journal(e formats.Entry) error {
 	if r.dry.on {
 		return nil
 	}
-	if e.Step == "" {
-		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
-	}
+	e.Step = cmp.Or(e.Step, strings.TrimSuffix(r.cfg.Prefix, "/"))
 	old, err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e, r.beside == 0 && r.cfg.Prefix == "")
 	if r.old = old; err != nil {
 		return r.unwritten(err)

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -123,9 +124,7 @@ func (b *block) action(key string, v *md.Node) {
 	}
 	switch do := do.(type) {
 	case *Foreach:
-		if do.As.Text == "" {
-			do.As.Text = "item"
-		}
+		do.As.Text = cmp.Or(do.As.Text, "item")
 	case *Gate:
 		do.offer()
 	}

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,9 +60,7 @@ func Remove(root *os.Root, name string) error {
 // MkdirAll makes a directory and its missing parents, and syncs the directories with new entries. Mode 0 means 0755,
 // less the umask.
 func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
-	if mode == 0 {
-		mode = defaultDirMode
-	}
+	mode = cmp.Or(mode, defaultDirMode)
 	var changed []string // directories that will get an entry
 	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
 		_, err := root.Stat(d)

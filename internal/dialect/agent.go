@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,14 +72,8 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 
 // called settles the name: identity is the key, not the file.
 func (a *Agent) called(keys keySet, stem string, n *notes) {
-	written := keys.text("name")
-	if written == "" {
-		written = stem
-	}
-	a.Name, a.Declared = AgentName(written), written
-	if a.Name == "" {
-		a.Name = "agent"
-	}
+	written := cmp.Or(keys.text("name"), stem)
+	a.Name, a.Declared = cmp.Or(AgentName(written), "agent"), written
 	if a.Name != written {
 		pos := formats.Pos{Line: 1, Col: 1}
 		if k, ok := keys.get("name"); ok {

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,9 +73,7 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 		n.add(codeAlmost, formats.Pos{Line: 1, Col: 1}, "move it into .opencode/commands/"+name+".md, where its steps run",
 			"runs as a prompt: a text in JSON is no workflow")
 	}
-	if c.Description == "" {
-		c.Description = firstLine(h.body)
-	}
+	c.Description = cmp.Or(c.Description, firstLine(h.body))
 	d := &formats.Diagnostics{List: n.list}
 	if p.At != nil {
 		d = p.relocated(inside, d)

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,17 +175,13 @@ func (s *spot) place(around []syntax.Node, src string) {
 	for i := last - 1; i >= 0; i-- {
 		switch n := around[i].(type) {
 		case *syntax.DblQuoted:
-			if s.quote == 0 {
-				s.quote = '"'
-			}
+			s.quote = cmp.Or(s.quote, '"')
 		case *syntax.Redirect:
 			if n.Hdoc == nil || n.Hdoc != around[i+1] {
 				s.name = s.name || n.Hdoc != nil // the word that ends a here document
 			}
 		case *syntax.Assign:
-			if s.assign == nil {
-				s.assign = n
-			}
+			s.assign = cmp.Or(s.assign, n)
 		case *syntax.Stmt:
 			s.stmt = n
 			return
@@ -242,9 +239,7 @@ func (w *shellWriter) look(n syntax.Node) {
 			return true
 		})
 	}
-	if w.computed == "" {
-		w.computed = sign
-	}
+	w.computed = cmp.Or(w.computed, sign)
 }
 
 // isNumber is an index or a part of a text that is not computed, as in ${x:0:7} and ${x[@]}.

@@ -95,10 +95,7 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	if err := checkRev(c.revs...); err != nil {
 		return nil, 0, err
 	}
-	dir := c.dir
-	if dir == "" {
-		dir = r.Dir
-	}
+	dir := cmp.Or(c.dir, r.Dir)
 	argv := append([]string{"git", "--no-pager"}, c.args...)
 	if c.prog != "" {
 		argv = append([]string{c.prog}, c.args...)

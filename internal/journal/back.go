@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -121,10 +122,7 @@ func find(records []Record, word string) (string, error) {
 	slices.Reverse(offers)
 	switch {
 	case len(fits) == 0:
-		help := nearest.Help(word, offers)
-		if help == "" {
-			help = "expected one of " + strings.Join(offers, ", ")
-		}
+		help := cmp.Or(nearest.Help(word, offers), "expected one of "+strings.Join(offers, ", "))
 		return "", formats.Fail(formats.CodeUsage, help, "no step of the run is named %q", word)
 	case len(fits) > 1:
 		slices.Reverse(fits)

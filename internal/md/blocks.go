@@ -2,6 +2,7 @@ package md
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -331,9 +332,7 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
 	}
 	open := w.doc.Line(pos.Line)[pos.Col-1:]
 	_, run, _ := fenceLine(open)
-	if run == "" {
-		run = "```" // its place is not known for sure
-	}
+	run = cmp.Or(run, "```") // its place is not known for sure
 	end := pos.Line + lines.Len()
 	closing := strings.TrimRight(strings.TrimLeft(w.doc.Line(end+1), " \t>"), " \t")
 	if end < w.doc.LineCount() && len(closing) >= len(run) && strings.Trim(closing, run[:1]) == "" {

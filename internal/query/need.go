@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -81,9 +82,7 @@ func (f flow) iterate() (out flow) {
 			out.at = append(out.at, n.made...)
 			continue
 		}
-		if n.elems == nil {
-			n.elems = &need{}
-		}
+		n.elems = cmp.Or(n.elems, &need{})
 		n.sites++
 		out.at = append(out.at, n.elems)
 		if len(f.at) == 1 {

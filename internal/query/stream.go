@@ -3,6 +3,7 @@ package query
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -222,9 +223,7 @@ func (s *stream) members(n *need) (any, bool) {
 }
 
 func (s *stream) elements(n *need) (any, bool) {
-	if n == nil {
-		n = &need{}
-	}
+	n = cmp.Or(n, &need{})
 	var wanted []string
 	if n.elems != nil {
 		wanted = slices.Collect(maps.Keys(n.elems.fields))

@@ -7,6 +7,7 @@
 package strict
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -109,10 +110,7 @@ func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
 	if d.Full != nil && d.Full() {
 		return
 	}
-	help := nearest.Help(word.Value, form.Keys)
-	if help == "" {
-		help = d.All + strings.Join(form.Keys, ", ")
-	}
+	help := cmp.Or(nearest.Help(word.Value, form.Keys), d.All+strings.Join(form.Keys, ", "))
 	d.Refuse(code, word, help, fmt.Sprintf(form.Unknown, word.Value))
 }
 

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -163,9 +164,7 @@ func (m *model) take(n news) {
 	if n.rows != nil || n.err == nil {
 		m.list.rows = n.rows
 	}
-	if m.list.at == "" {
-		m.list.at = n.run
-	}
+	m.list.at = cmp.Or(m.list.at, n.run)
 	if n.run != m.seen.run {
 		m.seen.run, m.seen.tree, m.seen.log, m.seen.diff, m.seen.known = n.run, &live.View{}, nil, "", false
 	}

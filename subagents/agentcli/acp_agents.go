@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,9 +76,7 @@ func SpeakerByName(name string) (Speaker, error) {
 		}
 	}
 	help := nearest.Help(name, SpeakerNames())
-	if help == "" {
-		help = "any other agent is written as a list of its program and arguments"
-	}
+	help = cmp.Or(help, "any other agent is written as a list of its program and arguments")
 	return Speaker{}, &formats.Failure{
 		Code: formats.CodeConfig, Message: "expected an agent of the Agent Client Protocol (" +
 			strings.Join(SpeakerNames(), ", ") + "), got " +

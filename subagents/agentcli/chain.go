@@ -63,9 +63,7 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 func (l Link) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if agent, ok := l.Agent.(subagents.Metered); ok {
 		ret, used, err := agent.RunMetered(ctx, r)
-		if used.Runner == "" {
-			used.Runner = l.Name
-		}
+		used.Runner = cmp.Or(used.Runner, l.Name)
 		return ret, used, err
 	}
 	ret, err := l.Agent.Run(ctx, r)

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"slices"
@@ -185,10 +186,7 @@ func claudeResult(r *Reading, e claudeEvent) {
 		r.deny(d.Tool)
 	}
 	if e.IsError || e.Subtype != "success" {
-		message := e.Result
-		if message == "" {
-			message = strings.Join(append([]string{e.Subtype}, e.Errors...), ": ")
-		}
+		message := cmp.Or(e.Result, strings.Join(append([]string{e.Subtype}, e.Errors...), ": "))
 		r.fault(Fault{Status: e.Status, Kind: strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "), Message: message})
 	}
 }

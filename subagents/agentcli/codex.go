@@ -112,10 +112,7 @@ func codexFiles(c Call) map[string][]byte {
 // codexConfig gives the provider that the person's own configuration chooses and defines, empty for a built-in one,
 // whose retries cannot be changed, and the names of the servers of tools in it.
 func codexConfig(c Call) (provider string, servers []string) {
-	home := c.Lookup("CODEX_HOME")
-	if home == "" {
-		home = filepath.Join(c.Lookup("HOME"), ".codex")
-	}
+	home := cmp.Or(c.Lookup("CODEX_HOME"), filepath.Join(c.Lookup("HOME"), ".codex"))
 	src, err := os.ReadFile(filepath.Join(home, "config.toml"))
 	if err != nil {
 		return "", nil

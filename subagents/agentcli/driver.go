@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -166,9 +167,7 @@ func events[E any](take func(*Reading, E)) func(*Reading, []byte) {
 
 // fault notes the first failure that is reported.
 func (r *Reading) fault(f Fault) {
-	if r.Fault == nil {
-		r.Fault = &f
-	}
+	r.Fault = cmp.Or(r.Fault, &f)
 }
 
 // deny notes a refused tool once.

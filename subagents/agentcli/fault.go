@@ -12,10 +12,7 @@ import (
 
 // code gives a program's failure its place in the table of codes.
 func (f Fault) code() formats.Code {
-	status := f.Status
-	if status == 0 {
-		status = statusIn(f.Message)
-	}
+	status := cmp.Or(f.Status, statusIn(f.Message))
 	text := strings.ToLower(f.Kind + " " + f.Message)
 	switch {
 	case f.Kind == kindProtocol:

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -39,10 +40,7 @@ func (d Driver) LoggedIn(lookup func(string) string) string {
 		}
 	}
 	for _, l := range d.Logins {
-		base := lookup(l.Var)
-		if base == "" {
-			base = filepath.Join(lookup("HOME"), filepath.FromSlash(l.Home))
-		}
+		base := cmp.Or(lookup(l.Var), filepath.Join(lookup("HOME"), filepath.FromSlash(l.Home)))
 		name := filepath.Join(base, filepath.FromSlash(l.File))
 		info, err := os.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -301,10 +302,7 @@ func (h *handoff) discovery() {
 		h.lacks("INTERVIEW_RESULT.md, which interviewer writes")
 		return
 	}
-	ui := h.in.text("ui_type")
-	if ui == "" {
-		ui = uiTypes[oneLine(h.args["ui"])]
-	}
+	ui := cmp.Or(h.in.text("ui_type"), uiTypes[oneLine(h.args["ui"])])
 	if ui == "" {
 		h.lacks("a UI_TYPE: pass ui_type, or args with ui")
 	}
@@ -387,9 +385,7 @@ func (h *handoff) maintenance() {
 
 func (h *handoff) deliverables() {
 	lang, slug := oneLine(h.args["lang"]), oneLine(h.args["slug"])
-	if lang == "" {
-		lang = h.language
-	}
+	lang = cmp.Or(lang, h.language)
 	h.head("Doc Flow", slug, "Slug", slug, "Output Language", lang)
 	h.out.WriteString("\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n|---|---|---|---|\n")
 	cell := func(v any) string { return strings.ReplaceAll(oneLine(v), "|", `\|`) }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -160,10 +161,7 @@ func unknownPlaces(doc *md.Document, file string) (list []formats.Diagnostic) {
 				continue
 			}
 			all := slices.Sorted(maps.Keys(sources))
-			help := nearest.Help(name, all)
-			if help == "" {
-				help = "the placeholders are " + strings.Join(all, ", ")
-			}
+			help := cmp.Or(nearest.Help(name, all), "the placeholders are "+strings.Join(all, ", "))
 			found := formats.Found(formats.FindingTemplate, formats.Pos{Line: n, Col: at[0] + 1}, help,
 				"unknown placeholder '%s'", name)
 			found.File = file

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,10 +217,7 @@ func told(info formats.AgentInfo, r formats.Request, root string) string {
 
 // name is the file of a call: command and task, step, visit and attempt, and which call of the attempt it is.
 func name(r formats.Request) string {
-	step := r.Step
-	if step == "" {
-		step = r.Agent
-	}
+	step := cmp.Or(r.Step, r.Agent)
 	if r.Task != nil {
 		step = fmt.Sprintf("%d-%s", r.Task.Number, step)
 	}

@@ -29,9 +29,7 @@ func (p *parser) python(lines []string) {
 		case strings.HasPrefix(l, "____") && strings.HasSuffix(l, "____"): // pytest names the test so
 			name, e, at = strings.Trim(l, "_ "), "", spot{}
 		case strings.HasPrefix(l, "E   "):
-			if e == "" {
-				e = strings.TrimSpace(l[4:])
-			}
+			e = cmp.Or(e, strings.TrimSpace(l[4:]))
 		case at.file != "" && raised(l):
 			p.add(formats.LevelError, at, label(name, in))
 			at, name = spot{}, ""

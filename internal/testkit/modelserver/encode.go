@@ -1,6 +1,7 @@
 package modelserver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,9 +12,7 @@ const model = "fake-model"
 
 // encode gives the parts of an answer, and whether they are events of a stream.
 func encode(t Turn, r Reply) (frames [][]byte, sse bool) {
-	if t.Model == "" {
-		t.Model = model
-	}
+	t.Model = cmp.Or(t.Model, model)
 	b := blanks{
 		"MODEL": t.Model, "N": t.Count, "TEXT": r.Text, "IN": r.Usage.Input, "CACHED": r.Usage.Cached,
 		"FRESH": r.Usage.Input - r.Usage.Cached, "OUT": r.Usage.Output, "TOTAL": r.Usage.Input + r.Usage.Output,
