@@ -51,8 +51,9 @@ type crash struct {
 	back    string   // the step that a person goes back to at the first gate
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
-	flow    bool   // a flow of the pack
-	kept    string // a text and the file of a branch that has it, which is not published
+	flow    bool           // a flow of the pack
+	kept    string         // a text and the file of a branch that has it, which is not published
+	done    map[string]int // how often a delegation was started when its result stood in the journal, by its key
 
 	only func(faults.Call) bool // the calls that are counted
 }
@@ -241,6 +242,7 @@ func (c *crash) next() []string {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	c.finished(records)
 	if journal.Over(records) {
 		return nil
 	}
@@ -265,6 +267,28 @@ func (c *crash) next() []string {
 		line = append([]string{"--yes"}, line...)
 	}
 	return line
+}
+
+// finished holds that no worker is started again whose result stands in the journal.
+func (c *crash) finished(records []journal.Record) {
+	c.t.Helper()
+	data, err := os.ReadFile(filepath.Join(c.root, "starts"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.t.Fatal(err)
+	}
+	if c.done == nil {
+		c.done = map[string]int{}
+	}
+	for _, r := range records {
+		if r.Type != formats.EntryDelegationResult {
+			continue
+		}
+		n := strings.Count(string(data), " "+r.Key+"\n")
+		if was, ok := c.done[r.Key]; ok && n > was {
+			c.t.Errorf("%s was started again, and its result stood in the journal", r.Step)
+		}
+		c.done[r.Key] = n
+	}
 }
 
 // unwatched is a process whose calls nobody counts.

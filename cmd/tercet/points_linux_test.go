@@ -313,9 +313,9 @@ func (p pointRun) points(exit int, args []string) {
 	}
 }
 
-// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at fifty lines of its journal that -seed
-// picks, with -lines at two hundred, before the line is written or behind it: a run is killed again and again on its way to the end. It
-// leaves what a run that nobody killed leaves, and no kill starts more than one worker again.
+// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a hundred lines of its journal or more
+// that -seed picks, with -lines at three hundred, before the line is written or behind it: a run is killed again and again on its way to
+// the end. It leaves what a run that nobody killed leaves; no worker whose result was there is started again, no kill starts more than one.
 func TestKilledOnTheWay(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -341,14 +341,14 @@ func TestKilledOnTheWay(t *testing.T) {
 		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 	}
 	want := whole.left(w, 0)
-	most := 50
+	most := 100
 	if *crashLines > 0 {
-		most = 200
+		most = 300
 	}
 	for all := 0; all < most; {
-		points := make([]int, 200)
+		points := make([]int, 400)
 		for i, at := 0, 0; i < len(points); i++ {
-			at += 1 + random.IntN(2*between)
+			at += 1 + random.IntN(farthest)
 			points[i] = at
 		}
 		one := first.again(t)
@@ -367,5 +367,5 @@ func TestKilledOnTheWay(t *testing.T) {
 	}
 }
 
-// between is how many lines of the journal are between two kills, before it and behind it counted apart.
-const between = 7
+// farthest is how many lines of the journal behind the last kill the next one is at most, before a line and behind it counted apart.
+const farthest = 9
