@@ -125,7 +125,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		}
 	}
 	if len(hooks) > 0 {
-		out = append(out, warned("commands", "hooks of other tools are never run: "+few(hooks, " "),
+		out = append(out, warned("commands", "hooks of other tools are never run: "+Few(hooks, " "),
 			"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow"))
 	}
 	for _, t := range Tools(w.Table) {
@@ -140,7 +140,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		return out
 	}
 	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
-		cmp.Or(few(bases[0], " "), "none"), cmp.Or(few(bases[1], " "), "none")))
+		cmp.Or(Few(bases[0], " "), "none"), cmp.Or(Few(bases[1], " "), "none")))
 	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}
 	return append(out, f)
 }

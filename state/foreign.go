@@ -128,6 +128,13 @@ func (f *foreign) whole(v *jsonx.Value) (int, bool) {
 	return 0, false
 }
 
+// number gives the number of the task and where it stands; 0: it has none.
+func (f *foreign) number() (int, *jsonx.Value) {
+	v := f.get("number", "project_number", "task_number", "id")
+	n, _ := f.whole(v) // what cannot be read is 0
+	return n, cmp.Or(v, f.v)
+}
+
 func (f *foreign) numbers(keys ...string) []int {
 	out := []int{}
 	v := f.get(keys...)
@@ -155,11 +162,9 @@ func (f *foreign) numbers(keys ...string) []int {
 func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	f.ok = true
 	*t = formats.Task{}
-	v := f.get("number", "project_number", "task_number", "id")
-	n, ok := f.whole(v)
-	if !ok || n == 0 {
-		v = cmp.Or(v, f.v)
-		f.wrong(v, "give it one by hand", "expected a task number")
+	n, at := f.number()
+	if n == 0 {
+		f.wrong(at, "give it one by hand", "expected a task number")
 		return false
 	}
 	f.n, t.Number = n, n
@@ -180,7 +185,7 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	t.Updated = f.text("updated", "last_updated", "updated_at", "last_modified")
 	t.BlockedReason = f.text(append([]string{"blocked_reason"}, blockedKeys...)...)
 	t.Session = f.text("session_id")
-	t.Artifacts = f.artifacts()
+	t.Artifacts = f.artifacts(t.Slug)
 	if v := f.get("lease"); v != nil {
 		d := &decoder{file: f.m.File, src: f.m.src}
 		if t.Lease = d.lease(v, "lease"); len(d.found) > 0 {
@@ -206,7 +211,7 @@ func (f *foreign) names(t *formats.Task) {
 	name := f.text("project_name", "slug")
 	t.Title = oneLine(f.text("title", "name"))
 	if t.Title == "" {
-		if t.Title = f.m.titles[t.Number]; t.Title != "" {
+		if t.Title = f.m.title(t.Number, name); t.Title != "" {
 			f.note(f.v, "its title is taken from TODO.md")
 		}
 	}
@@ -253,7 +258,12 @@ func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
 		for _, one := range formats.TaskStatuses() {
 			names = append(names, one.String())
 		}
-		f.wrong(v, nearest.Help(word, names), "status: %v", err)
+		if fallback != "" { // of what is put away, the word decides nothing here, and the export gives it back
+			f.note(v, "status %q is not known here and is read as %s", word, formats.Abandoned)
+			return formats.Abandoned
+		}
+		f.wrong(v, cmp.Or(nearest.Help(word, names), "import a copy with one of these: "+strings.Join(names, ", ")),
+			"status: %v", err)
 		return formats.NotStarted
 	}
 	if s.String() != word {
@@ -286,8 +296,8 @@ func (f *foreign) settle(t *formats.Task) {
 const straysKey = "artifacts_left_out"
 
 // artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
-// member of its own.
-func (f *foreign) artifacts() (out []formats.Artifact) {
+// member of its own. The documents in the task's folder come along; of several tasks with one number it has the slug.
+func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
 	v := f.get("artifacts")
 	add := func(kind string, e *jsonx.Value) {
@@ -319,7 +329,8 @@ func (f *foreign) artifacts() (out []formats.Artifact) {
 	}
 	defer func() {
 		for _, a := range f.m.opt.Folders.Documents[f.n] {
-			if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
+			if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) &&
+				(!f.m.twice[f.n] || strings.Contains(a.Path, "_"+slug+"/")) {
 				out = append(out, a)
 			}
 		}
@@ -499,10 +510,11 @@ func (d *draft) dangling(op ImportTasks) error {
 	for i := range d.restored {
 		t := &d.restored[i]
 		if slices.ContainsFunc(t.task.Dependencies, gone) {
-			missing = append(missing, fmt.Sprintf("task %d depends on one that does not exist, of %s", t.task.Number,
-				listed(t.task.Dependencies)))
 			was := t.task.Dependencies
 			t.task.Dependencies = slices.DeleteFunc(slices.Clone(was), gone)
+			out := slices.DeleteFunc(slices.Clone(was), func(n int) bool { return !gone(n) })
+			missing = append(missing, fmt.Sprintf("task %d depends on task %s, which does not exist", t.task.Number,
+				strings.ReplaceAll(listed(out), ", ", " and task ")))
 			if err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies); err != nil {
 				return err
 			}

@@ -269,7 +269,7 @@ func (d *draft) keepForm(m *Import) error {
 // other system with ofTheirs, else of its state. What was put away here is among the completed projects.
 func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	form, members := d.tree.Get(formKey), d.tree.Get(importedKey)
-	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, ofArchive: {}}
+	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, listArchived: {}, ofArchive: {}}
 	for _, doc := range []*document{d, archive} {
 		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
 			t, theirs := &doc.Tasks[i], doc.values[i].Get(formKey)
@@ -291,6 +291,16 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 		if members = form.Get("members"); !order.Is(jsonx.Dict) || len(order.Members) == 0 {
 			return nil, formats.Fail(formats.CodeNotFound, "leave --archive out", "no archive of another system was imported")
 		}
+		for _, one := range order.Members[1:] { // the first has what stands in no other
+			own := map[int]any{}
+			for _, n := range numbersOf(one.Value) {
+				if t, ok := lists[ofArchive][n]; ok {
+					own[n] = t
+					delete(lists[ofArchive], n)
+				}
+			}
+			given[one.Key] = own
+		}
 		given[order.Members[0].Key] = lists[ofArchive]
 	} else {
 		given[listActive], given["next_project_number"] = lists[listActive], d.NextNumber
@@ -300,8 +310,11 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 				given["next_project_number"] = was
 			}
 		}
-		if form == nil || len(lists[listCompleted]) > 0 || slices.Contains(stringsOf(form.Get("keys")), listCompleted) {
-			given[listCompleted] = lists[listCompleted]
+		for _, list := range []string{listCompleted, listArchived} {
+			if form == nil && list == listCompleted || len(lists[list]) > 0 ||
+				slices.Contains(stringsOf(form.Get("keys")), list) {
+				given[list] = lists[list]
+			}
 		}
 	}
 	if members.Is(jsonx.Dict) {
@@ -326,17 +339,18 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
+func numbersOf(v *jsonx.Value) (out []int) {
+	for i := 0; v.Is(jsonx.Array) && i < len(v.Elems); i++ {
+		n, _ := v.Elems[i].Int() // anything else is the number of no task
+		out = append(out, int(n))
+	}
+	return out
+}
+
 // ordered gives tasks in the order of their source, those that it does not have behind them by number.
 func ordered(tasks map[int]any, order *jsonx.Value) []any {
 	out := []any{}
-	var numbers []int
-	if order.Is(jsonx.Array) {
-		for _, v := range order.Elems {
-			n, _ := v.Int() // anything else is the number of no task
-			numbers = append(numbers, int(n))
-		}
-	}
-	for _, n := range append(numbers, slices.Sorted(maps.Keys(tasks))...) {
+	for _, n := range append(numbersOf(order), slices.Sorted(maps.Keys(tasks))...) {
 		if t, ok := tasks[n]; ok {
 			out = append(out, t)
 			delete(tasks, n)

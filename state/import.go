@@ -50,7 +50,8 @@ type Import struct {
 
 	src    []byte
 	opt    ImportOptions
-	titles map[int]string // of TODO.md, by number
+	titles map[int][]string // of TODO.md, by number
+	twice  map[int]bool     // the numbers that the file has more than once
 	tasks  []restored
 	rest   []jsonx.Change // members of the file that are none of a state
 	formed
@@ -258,7 +259,19 @@ func lostTask(text []byte) string {
 // values takes one document, bare tasks, or a document with tasks behind it.
 func (m *Import) values(list []*jsonx.Value) {
 	var docs, tasks []*jsonx.Value
+	m.twice = map[int]bool{}
 	for _, v := range list {
+		within := append([]*jsonx.Value{v}, v.Elems...)
+		for _, key := range []string{listActive, listCompleted, listArchived, "tasks"} {
+			if one := v.Get(key); one != nil {
+				within = append(within, one.Elems...)
+			}
+		}
+		for _, t := range within {
+			n, _ := (&foreign{v: t, used: map[string]bool{}}).number()
+			_, there := m.twice[n]
+			m.twice[n] = there
+		}
 		switch {
 		case looksLikeTask(v):
 			tasks = append(tasks, v)
@@ -415,6 +428,22 @@ func (m *Import) unique() {
 	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {
 		m.find(DamageNote, 0, "the file has no tasks", "")
 	}
+}
+
+// title is what TODO.md calls a task. Of several tasks with one number it tells those apart by the words of their names.
+func (m *Import) title(n int, name string) (best string) {
+	if list := m.titles[n]; len(list) > 0 && !m.twice[n] {
+		return list[0]
+	}
+	most := 0
+	for _, one := range m.titles[n] {
+		words := strings.Split(Slug(one), "_")
+		words = slices.DeleteFunc(words, func(w string) bool { return !slices.Contains(strings.Split(name, "_"), w) })
+		if len(words) > most {
+			best, most = one, len(words)
+		}
+	}
+	return best
 }
 
 // fresh is a number that no task of the file has.

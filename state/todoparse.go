@@ -365,8 +365,8 @@ func unplain(s string) string { return strings.ReplaceAll(s, "\\<", "<") }
 
 // todoTitles gives the titles that a TODO.md of any system has for its tasks, by number: those of headings and items
 // such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser". The first one of a number counts.
-func todoTitles(src []byte) map[int]string {
-	out := map[int]string{}
+func todoTitles(src []byte) map[int][]string {
+	out := map[int][]string{}
 	for line := range strings.Lines(string(src)) {
 		text := strings.TrimLeft(strings.TrimSpace(line), "#*-+ ")
 		if len(text) == len(strings.TrimSpace(line)) {
@@ -382,10 +382,10 @@ func todoTitles(src []byte) map[int]string {
 		rest := strings.TrimLeft(text, "0123456789")
 		n, err := strconv.Atoi(text[:len(text)-len(rest)])
 		title := strings.TrimLeft(rest, ".:)*]–— \t")
-		if err != nil || n < 1 || title == rest || out[n] != "" {
+		if err != nil || n < 1 || title == rest {
 			continue
 		}
-		out[n] = oneLine(strings.Trim(title, "* \t\r\n"))
+		out[n] = append(out[n], oneLine(strings.Trim(title, "* \t\r\n")))
 	}
 	return out
 }

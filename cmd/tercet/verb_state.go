@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/plain"
 	"tercet/internal/query"
@@ -390,6 +391,9 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	m := state.ReadImport(name, src, opt)
 	if m.Err() == nil {
 		c.term.note("%s lies beside it and comes along: %s for the archive", name, formats.Count(len(m.Tasks()), "task"))
+		if !c.flags.json {
+			c.importFindings(m)
+		}
 	}
 	return m, nil
 }
@@ -463,14 +467,25 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	return nil
 }
 
-// importFindings prints what is wrong with a file, and how often each class occurs.
+// importFindings prints what is wrong with a file, and how often each class occurs. A note about many tasks is one line.
 func (c call) importFindings(m *state.Import) {
-	counts := map[state.Damage]int{}
+	counts, same := map[state.Damage]int{}, map[string][]string{}
 	for _, f := range m.Findings {
-		counts[f.Class]++
+		task, text, _ := strings.Cut(f.Message, ": ")
+		same[text] = append(same[text], task)
+	}
+	for _, f := range m.Findings {
 		word := string(f.Class)
-		if f.Mended && f.Class != state.DamageNote {
-			word += " (mended)"
+		if task, text, of := strings.Cut(f.Message, ": "); f.Class != state.DamageNote {
+			counts[f.Class]++
+			if f.Mended {
+				word += " (mended)"
+			}
+		} else if of && len(same[text]) > 2 {
+			if task != same[text][0] {
+				continue
+			}
+			f.Message += "; the same for " + checkup.Few(same[text][1:], ", ")
 		}
 		c.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
 		if !f.Mended {
