@@ -430,7 +430,7 @@ func (m *Import) unique() {
 	}
 }
 
-// title is what TODO.md calls a task. Of several tasks with one number it tells those apart by the words of their names.
+// title is what TODO.md calls a task. Of several tasks with one number the words of their names decide.
 func (m *Import) title(n int, name string) (best string) {
 	if list := m.titles[n]; len(list) > 0 && !m.twice[n] {
 		return list[0]

@@ -467,7 +467,7 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	return nil
 }
 
-// importFindings prints what is wrong with a file, and how often each class occurs. A note about many tasks is one line.
+// importFindings prints what is wrong with a file, and how often each class occurs. One note of many tasks is a line.
 func (c call) importFindings(m *state.Import) {
 	counts, same := map[state.Damage]int{}, map[string][]string{}
 	for _, f := range m.Findings {
