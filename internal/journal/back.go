@@ -35,7 +35,7 @@ func begins(records []Record, step string) int {
 	})
 }
 
-// Stages are the courses that a run took: one that ends where a person went back, for each time, and the present one.
+// Stages splits a run's journal where the user went back: one stage for each time, and the current one.
 func Stages(records []Record) [][]Record {
 	var out [][]Record
 	for i, r := range records {
@@ -54,9 +54,8 @@ type WentBack struct {
 	Dropped []string `json:"dropped"`
 }
 
-// Back finds the step that a person wants to go back to: by its path with visits, by its place, which is its last
-// visit, or by its id, where that is in one place only. Dropped are the steps
-// whose results count no more then, as they began.
+// Back finds the step to go back to: by its path with visits, by its place (the last visit), or by an id that is
+// unique. Dropped are the steps whose results then no longer count, in the order in which they began.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
 	records = course(records)
 	to, err = find(records, word)
@@ -79,8 +78,8 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 	return to, dropped, nil
 }
 
-// Left is what the state was when a step began, as far as the run knows: the serial that its last change before that
-// made, 0 without one, and the time.
+// Left is the state when a step began, as the run knows it: the serial of the run's last change before (0: none), and
+// the time.
 func Left(records []Record, word string) (serial uint64, at time.Time, err error) {
 	records = course(records)
 	step, err := find(records, word)

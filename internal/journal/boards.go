@@ -11,13 +11,13 @@ import (
 
 // Topic is one topic of a board with its whole history, oldest first.
 type Topic struct {
-	In       string            `json:"in,omitempty"` // the step whose subagent has the board; empty: it is the run's
+	In       string            `json:"in,omitempty"` // the step whose workflow subagent owns the board; empty: the run's board
 	Name     string            `json:"topic"`
 	Version  int               `json:"version"`
 	Postings []formats.Posting `json:"postings"`
 }
 
-// String says how far a topic is, and who posted last.
+// String is the topic's version, and the last step that posted.
 func (t Topic) String() string {
 	where := ""
 	if t.In != "" {
@@ -27,7 +27,7 @@ func (t Topic) String() string {
 	return fmt.Sprintf("Board '%s'%s: version %d, last by %s in round %d", t.Name, where, t.Version, last.By, last.Round)
 }
 
-// Topics gives what the steps of a run have posted, in the order in which the topics were begun.
+// Topics gives the postings of a run by topic, in the order of each topic's first posting.
 func Topics(records []Record) []Topic {
 	var out []Topic
 	for _, r := range course(records) {

@@ -15,12 +15,12 @@ import (
 type Difference struct {
 	Type   string `json:"type"`
 	Step   string `json:"step_path"`
-	Lines  [2]int `json:"lines"` // in the two journals; 0: the run has no such entry
+	Lines  [2]int `json:"lines"` // in the two journals; 0: that run lacks the entry
 	Path   string `json:"path,omitempty"`
 	Values [2]any `json:"values"`
 }
 
-// String tells it in a line.
+// String is the difference in one line.
 func (d *Difference) String() string {
 	what := d.Type
 	if d.Step != "" {
@@ -41,9 +41,9 @@ func quoted(v any, line int) string {
 	return formats.Clip(string(text), mostQuoted)
 }
 
-// Differ finds the first decision, prompt or return in which two runs differ, nil for none: in the order of the first
-// run, entries side by side by their steps. What two runs never have in common is left out: ids, times, what was used,
-// and what they saw of the world, of which only follows that counts.
+// Differ finds the first decision, prompt or return in which two runs differ; nil if there is none. It goes in the
+// order of the first run, parallel entries by step. It ignores ids, times, usage, and observations: those count only by
+// their effects.
 func Differ(a, b []Record) *Difference {
 	a, b = decisions(a), decisions(b)
 	rest := map[string][]Record{}

@@ -12,7 +12,7 @@ type Answered struct {
 	Decision formats.Decision
 }
 
-// Gates gives the gate that a run waits at, nil if it waits at none, and those that were answered, in their order.
+// Gates gives the open gate of a run, nil if there is none, and the answered gates, in order.
 func Gates(records []Record) (open *formats.Gate, done []Answered) {
 	for i, r := range records {
 		var d formats.Decision

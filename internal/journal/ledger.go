@@ -15,10 +15,9 @@ import (
 	"tercet/formats"
 )
 
-// Ledger is the journal of a run that is gone through from its beginning, whether for the first time or again. An entry
-// that the run made before is found by its type, step path, attempt and key, those alike by their order; it is compared
-// and not written twice. So a run that is resumed decides everything anew by the same code, and takes from the journal
-// what it cannot decide: what others answered.
+// Ledger is the journal of a run that runs from its beginning, for the first time or as a replay. It finds an earlier
+// entry by type, step path, attempt and key, equal ones by their order; it compares the entry and does not write it
+// twice. A resumed run thus makes all decisions again with the same code, and takes answers from the journal.
 type Ledger struct {
 	w       *Writer
 	resumed any // what is written down of the process before the first new entry of a run that began before; nil: it is
@@ -49,9 +48,9 @@ func (p past) about(e formats.Entry) bool {
 	return p.kind == e.Type && p.key == e.Key && int(p.attempt) == e.Attempt
 }
 
-// NewLedger goes through the records of a run, none for a new one, and writes what is new by w. Before the first new
-// entry of a run that began before it writes down who goes on with it. A run that was stopped goes on with its work if
-// nothing came of that yet, unless it is to stay stopped.
+// NewLedger starts with the records of a run, none for a new one; w writes new entries. Before the first new entry of a
+// resumed run it records who resumed it. A stopped run continues if its Error Handling has not begun, unless it must
+// stay stopped.
 func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 	l := &Ledger{w: w, first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
 	if n := len(records); n > 0 {
@@ -79,7 +78,8 @@ func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 	return l
 }
 
-// Resumed tells whether another process began the run, and whether the last one of it was killed; nil is no run.
+// Resumed reports whether another process began the run, and whether its last process was killed. A nil Ledger is no
+// run.
 func (l *Ledger) Resumed() (resumed, killed bool) {
 	resumed = l != nil && len(l.lines) > 0
 	return resumed, resumed && !l.waited
@@ -105,9 +105,9 @@ const visitMark = '#'
 // aside tells an entry that belongs to a process and not to what the run decides.
 func aside(t formats.EntryType) bool { return t == formats.EntrySuspended || t == formats.EntryResumed }
 
-// Append makes an entry durable, unless the run made it before; old tells that. One that comes out otherwise, and a new
-// one while the journal has others that the run has not come to, is a *formats.DivergedError; the latter only if the
-// entry is made alone, with nothing that goes on beside it. A new one behind which the run was stopped is a
+// Append makes an entry durable; if the run made it before, it writes nothing and old is true. A *formats.DivergedError
+// means that the entry differs from the journal's, or that it is new while the journal has unreached entries. The
+// latter only counts with alone: nothing runs in parallel. A new entry after the point where the run was stopped is a
 // *formats.StoppedError.
 func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error) {
 	l.mu.Lock()
@@ -134,7 +134,7 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 	return false, l.w.Append(ctx, e)
 }
 
-// Live tells that something is done now that the journal does not have. Its errors are those of Append.
+// Live declares that the run now does something new. Its errors are those of Append.
 func (l *Ledger) Live(alone bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,8 +158,7 @@ func (l *Ledger) news(alone bool, what string) error {
 // looks tells that nothing may be done: the journal is only held against what comes out.
 func (l *Ledger) looks() bool { return l.w.open == nil }
 
-// Rest is the difference of a run that came to its end, or to that of its journal, and did not make all entries; nil if
-// it made all.
+// Rest is the difference of a run that ended without making all recorded entries; nil if it made all.
 func (l *Ledger) Rest() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,14 +174,14 @@ func (l *Ledger) unmet() past {
 	return l.lines[slices.IndexFunc(l.lines, func(p past) bool { return p.left })]
 }
 
-// Over tells whether the run has written its end.
+// Over reports whether the run has recorded its end.
 func (l *Ledger) Over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.over
 }
 
-// Recall gives the data of an entry that the run made before, and takes it as made again.
+// Recall gives the data of an earlier entry and consumes it.
 func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -286,7 +285,7 @@ func plainly(data []byte) any {
 	return v
 }
 
-// Spent is how long processes have worked on the run: what passed between them does not count.
+// Spent is the working time of all processes of the run, without the time between them.
 func Spent(records []Record) (all time.Duration) {
 	for i, r := range records {
 		if i > 0 && r.Type != formats.EntryResumed {
@@ -296,7 +295,7 @@ func Spent(records []Record) (all time.Duration) {
 	return all
 }
 
-// Begun is what the run began with. A journal of another form is refused.
+// Begun is the run_started data. It refuses a journal of another version.
 func Begun(records []Record) (formats.Started, error) {
 	var s formats.Started
 	if len(records) == 0 || records[0].Type != formats.EntryRunStarted {
@@ -323,7 +322,7 @@ func Begun(records []Record) (formats.Started, error) {
 	return s, nil
 }
 
-// Over tells whether the run has ended.
+// Over reports whether the run has ended.
 func Over(records []Record) bool {
 	return slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryRunFinished && r.Step == "" })
 }

@@ -16,18 +16,18 @@ import (
 	"tercet/formats"
 )
 
-// Event is a line of a run's log: an entry of its journal, or a line that an agent printed.
+// Event is a line of a run's log: an entry of its journal, or a line of an agent's output.
 type Event struct {
 	Time    time.Time       `json:"time,omitzero"`
 	Type    string          `json:"type"`
 	Step    string          `json:"step_path,omitempty"`
 	Attempt int             `json:"attempt,omitempty"`
 	Data    json.RawMessage `json:"data,omitempty"`
-	File    string          `json:"file,omitempty"` // of what was printed, below the folder of the run
-	Text    string          `json:"text,omitempty"` // what was printed
+	File    string          `json:"file,omitempty"` // file of the output, below the run's folder
+	Text    string          `json:"text,omitempty"` // line of the output
 }
 
-// Output is the type of an event that an agent printed.
+// Output is the type of an event with an agent's output.
 const Output = "output"
 
 // told are the members of an entry that a line for a person shows, in this order.
@@ -36,7 +36,7 @@ var told = []string{
 	"why", "until",
 }
 
-// String is the event as a line.
+// String is the event in one line.
 func (e Event) String() string {
 	if e.Type == Output {
 		return fmt.Sprintf("%s | %s", path.Dir(e.File), e.Text)
@@ -53,7 +53,7 @@ func (e Event) String() string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
 }
 
-// Log reads what a run has done, and what it does meanwhile.
+// Log reads a run's events, and new ones while it runs.
 type Log struct {
 	root *os.Root
 	run  string
@@ -71,8 +71,8 @@ func NewLog(root *os.Root, run, step string) *Log {
 // mostAtOnce is how much of a file is read at a time.
 const mostAtOnce = 256 << 10
 
-// More gives what came since the last call, and whether the run is over. What an agent printed stands behind its
-// answer, or at the end while there is none.
+// More gives the events since the last call, and whether the run is over. An agent's output comes after its answer, or
+// at the end while there is no answer.
 func (l *Log) More() (events []Event, over bool, err error) {
 	name := path.Join(Folder, l.run, Name)
 	for {
@@ -114,7 +114,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 	return append(events, printed...), over, err
 }
 
-// Trace gives the lines that came to trace.jsonl since the last call.
+// Trace gives the lines added to trace.jsonl since the last call.
 func (l *Log) Trace() (lines []byte, err error) {
 	name := path.Join(Folder, l.run, "trace.jsonl")
 	lines, err = l.lines(name, l.read[name], true)

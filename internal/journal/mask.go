@@ -10,13 +10,13 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Masked stands where a secret was.
+// Masked replaces a secret.
 const Masked = "[masked]"
 
 // minSecret is the length from which a value may be a secret; shorter ones would mask words of prose.
 const minSecret = 8
 
-// Masker takes out of texts what looks like a key, a token or a password, and the values it was made with.
+// Masker masks keys, tokens and passwords in texts: by rules, and by known values.
 type Masker struct {
 	values []string
 }
@@ -60,8 +60,8 @@ var rules = []rule{
 	},
 }
 
-// NewMasker makes a Masker that also masks the given values wherever they stand, such as those of environment variables
-// named *_TOKEN, *_KEY and *_SECRET. Values shorter than eight bytes are left alone.
+// NewMasker makes a Masker that also masks the given values everywhere, such as those of environment variables named
+// *_TOKEN, *_KEY and *_SECRET. It ignores values shorter than eight bytes.
 func NewMasker(values ...string) *Masker {
 	m := &Masker{}
 	for _, v := range values {
@@ -91,8 +91,8 @@ func (m *Masker) Text(s string) string {
 	return s
 }
 
-// Values masks the given values alone, for a text that somebody else will read on, such as a document: a rule would
-// change what only looks like a secret.
+// Values masks only the known values. It is for documents, in which a rule could change text that only looks like a
+// secret.
 func (m *Masker) Values(s string) string {
 	for _, v := range m.values {
 		s = strings.ReplaceAll(s, v, Masked)
@@ -100,7 +100,7 @@ func (m *Masker) Values(s string) string {
 	return s
 }
 
-// Line masks the strings of a line of JSON, a line of trace.jsonl for one. What is no JSON is masked as a text.
+// Line masks the strings of a line of JSON, such as one of trace.jsonl. Text that is not JSON is masked as text.
 func (m *Masker) Line(line []byte) []byte {
 	body := bytes.TrimRight(line, "\n")
 	v, err := jsonx.Parse(body, jsonx.Limits{})
@@ -141,7 +141,7 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	return v
 }
 
-// Secrets gives the values of those variables of an environment that hold a secret by their name.
+// Secrets gives the values of environment variables whose names mark them as secret.
 func Secrets(environ []string) []string {
 	var out []string
 	for _, kv := range environ {

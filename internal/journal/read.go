@@ -13,26 +13,25 @@ import (
 	"tercet/formats"
 )
 
-// Record is an entry as it stands in a journal, one line of JSON that ends with its own hash, and with the mac of that
-// by the person's key. Data is what stands there, a json.RawMessage, or nil.
+// Record is an entry in a journal, one line of JSON. It ends with the line's hash and its MAC by the user's key. Data
+// is a json.RawMessage or nil.
 type Record struct {
 	Seq  int       `json:"seq"` // from 1
 	Time time.Time `json:"time"`
-	Prev string    `json:"prev_sha"` // of the line before, empty for the first
+	Prev string    `json:"prev_sha"` // hash of the line before, empty for the first
 	formats.Entry
 	SHA string `json:"-"` // of this line
-	MAC string `json:"-"` // of SHA; empty where nobody made one
+	MAC string `json:"-"` // of SHA; empty if written without a key
 }
 
-// Raw is the data as it stands in the journal, nil without any.
+// Raw is the data as JSON; nil if there is none.
 func (r Record) Raw() json.RawMessage {
 	raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
 	return raw
 }
 
-// Read gives the records of a journal and verifies their numbers and hashes; who wrote them, Vouched tells. A last line
-// that a crash has torn is left out; anything else that is wrong is INVALID_STATE with its line: the run cannot be
-// continued from such a record.
+// Read gives the records of a journal and verifies numbers and hashes; Vouched verifies the author. It drops a torn
+// last line. Any other damage is INVALID_STATE with its line: such a run cannot be resumed.
 func Read(data []byte) (records []Record, err error) {
 	_, err = scan(bytes.NewReader(data), func(r Record) { records = append(records, r) })
 	if err != nil {
@@ -41,7 +40,7 @@ func Read(data []byte) (records []Record, err error) {
 	return records, nil
 }
 
-// Vouched refuses with DENIED records of which one was not written with the key. Without a key nothing is known.
+// Vouched returns DENIED if a record was not written with the key. Without a key it checks nothing.
 func Vouched(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
@@ -52,7 +51,7 @@ func Vouched(records []Record, key []byte) error {
 	return nil
 }
 
-// What begins the last members of a line.
+// The last members of a line.
 const (
 	shaMember = `,"sha":"`
 	macMember = `","mac":"`

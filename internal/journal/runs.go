@@ -21,35 +21,35 @@ import (
 // Folder holds the folders of runs, below the project root.
 const Folder = formats.Workspace + "/runs"
 
-// LockName is the file in a run's folder that the process locks which appends to the journal. It is there while the run
-// can go on.
+// LockName is the lock file in a run's folder, held by the process that appends to the journal. It exists while the run
+// can continue.
 const LockName = "lock"
 
-// Run is what the journal of a run says in its first and last lines.
+// Run is the summary of a run from the first and last lines of its journal.
 type Run struct {
 	ID      string          `json:"run"`
 	Line    string          `json:"command"`
 	Task    int             `json:"task,omitempty"`
-	Status  string          `json:"status"`         // how it ended, suspended, or open: running, or its process is gone
-	Gate    string          `json:"gate,omitempty"` // the question that it waits for
+	Status  string          `json:"status"`         // its outcome, suspended, or open: running, or its process died
+	Gate    string          `json:"gate,omitempty"` // the open question
 	Started time.Time       `json:"started"`
-	Last    time.Time       `json:"last"` // when it was heard of last
+	Last    time.Time       `json:"last"` // time of its last sign of life
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
 	heardOf bool
 
-	Place             // where it is
-	formats.Postponed // else what it waits for
+	Place             // the current place
+	formats.Postponed // what it waits for
 }
 
-// Place is where in its workflow a run is.
+// Place is the position of a run in its workflow.
 type Place struct {
 	Step   string `json:"step_path,omitempty"`
-	Number int    `json:"step_number,omitempty"` // of the step that holds it, from 1; 0: it is none of the workflow
+	Number int    `json:"step_number,omitempty"` // number of the top-level step, from 1; 0: outside the workflow
 	Of     int    `json:"step_count,omitempty"`
 }
 
-// Waits says what a suspended run waits for, empty for any other.
+// Waits says what a suspended run waits for; empty for any other run.
 func (r Run) Waits() string {
 	switch {
 	case r.Gate != "":
@@ -60,7 +60,7 @@ func (r Run) Waits() string {
 	return ""
 }
 
-// String says at which step of how many the run is, and its path.
+// String is the number of the run's step, the count of steps, and the path.
 func (p Place) String() string {
 	if p.Number == 0 {
 		return p.Step
@@ -68,20 +68,20 @@ func (p Place) String() string {
 	return fmt.Sprintf("%d of %d %s", p.Number, p.Of, p.Step)
 }
 
-// Due tells that the time for which the run waited has come.
+// Due reports whether the time that the run waited for has come.
 func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
 
-// Alone tells that a run whose time has come may be taken up without a person.
+// Alone reports whether a due run may resume without the user.
 func (r Run) Alone(now time.Time) bool { return r.Due(now) && now.Before(r.Postponed.Alone) }
 
-// Open is the status of a run that has neither ended nor waits.
+// Open is the status of a run that has neither ended nor is suspended.
 const Open = "open"
 
 // tailBytes is how much of the end of a journal is looked at.
 const tailBytes = 64 << 10
 
-// Runs lists the runs of a project, newest first; with unfinished those alone that can go on. What is no journal is
-// left out: each run is verified when it is taken up.
+// Runs lists the runs of a project, newest first; with unfinished only those that can continue. It skips files that are
+// not journals, and does not verify hashes: resume does.
 func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	entries, err := fs.ReadDir(root.FS(), Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	return out, nil
 }
 
-// Look reads the first line and the end of a journal: what it says of its run now.
+// Look reads the first line and the end of a journal for the summary of its run.
 func Look(root *os.Root, id string) (r Run, ok bool) {
 	name := path.Join(Folder, id, Name)
 	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
@@ -178,8 +178,8 @@ func (r *Run) heard(line []byte) (all bool) {
 	return rec.Step != ""
 }
 
-// Round looks at what was begun of a line with several tasks, in runs that are listed newest first. It gives the round
-// that is not over, and the runs of it that have done their tasks; no round where each task is done, or none was begun.
+// Round finds the unfinished round of a line with several tasks, in a list of runs, newest first. It gives the round
+// and its runs that have done their tasks. The round is empty if each task is done or none was begun.
 func Round(list []Run, line string, tasks []int) (round string, done map[int]Run) {
 	done, seen := map[int]Run{}, map[int]bool{}
 	for _, r := range list {
@@ -205,7 +205,7 @@ func Load(root *os.Root, id string) ([]Record, error) {
 	return records, err
 }
 
-// Whole is Load, but refuses a journal that ends with anything else than a whole line, which a crash may have torn.
+// Whole is Load, but rejects a journal with a torn last line.
 func Whole(root *os.Root, id string) ([]Record, error) {
 	records, torn, err := load(root, id)
 	if err == nil && torn {
@@ -235,8 +235,8 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	return records, int64(whole) < info.Size(), nil
 }
 
-// Made tells whether a run, whose journal is written with its key, had a subagent do something with the transaction
-// which was not done at a time.
+// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id, unless that
+// delegation ended before since.
 func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
 	entries, err := fs.ReadDir(root.FS(), Folder)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
@@ -255,7 +255,7 @@ func Made(root *os.Root, agent, txn string, since time.Time, key func(run string
 	})
 }
 
-// Named finds the run whose id is or begins with a word. Without a word it is the only one there is.
+// Named finds the run whose id begins with a word. Without a word it gives the only run.
 func Named(runs []Run, word string) (Run, error) {
 	var found []Run
 	for _, r := range runs {
@@ -282,8 +282,8 @@ func Named(runs []Run, word string) (Run, error) {
 		"expected the id of one run, got %q, which fits %d", word, len(found))
 }
 
-// Find finds the run whose id is or begins with a word, among those that can go on; without a word it is the only one.
-// One that has ended is PRECONDITION.
+// Find finds an unfinished run whose id begins with a word; without a word it gives the only one. A finished run is
+// PRECONDITION.
 func Find(root *os.Root, word string) (Run, error) {
 	list, err := Runs(root, true)
 	if err != nil {
@@ -299,7 +299,7 @@ func Find(root *os.Root, word string) (Run, error) {
 	return Run{}, err
 }
 
-// Any finds a run by its id or the beginning of it, among all.
+// Any finds any run whose id begins with a word.
 func Any(root *os.Root, word string) (Run, error) {
 	list, err := Runs(root, false)
 	if err != nil {
@@ -308,10 +308,10 @@ func Any(root *os.Root, word string) (Run, error) {
 	return Named(list, word)
 }
 
-// LockOf names the lock of a run, below the project root.
+// LockOf is the lock file of a run, below the project root.
 func LockOf(id string) string { return path.Join(Folder, id, LockName) }
 
-// Age is how long something has lasted, in its largest unit.
+// Age is a duration in its largest unit.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -324,24 +324,24 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Stopped tells whether a run was stopped since a time.
+// Stopped reports whether a run was stopped after a time.
 func Stopped(records []Record, since time.Time) bool {
 	return slices.ContainsFunc(records, func(r Record) bool {
 		return r.Type == formats.EntryStopped && !r.Time.Before(since)
 	})
 }
 
-// Step is one step of a run as its journal has it.
+// Step is one step of a run in its journal.
 type Step struct {
 	Path    string   `json:"step_path"`
-	Outcome string   `json:"outcome,omitempty"` // empty while it is not finished
+	Outcome string   `json:"outcome,omitempty"` // empty while unfinished
 	Seconds float64  `json:"seconds"`
 	Tokens  int64    `json:"tokens,omitempty"`
 	Summary string   `json:"summary,omitempty"`
 	Files   []string `json:"artifacts,omitempty"`
 }
 
-// Steps gives the steps in the order in which they began.
+// Steps gives the steps in the order of their beginning.
 func Steps(records []Record) []Step {
 	var out []Step
 	began, at := map[string]time.Time{}, map[string]int{}

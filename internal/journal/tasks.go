@@ -13,7 +13,7 @@ import (
 	"tercet/formats"
 )
 
-// TasksName is the file of the workspace that shows the tasks of a flow.
+// TasksName is the workspace file that shows the tasks of a flow.
 const TasksName = "TASK.md"
 
 const (
@@ -22,9 +22,9 @@ const (
 	designName = "ARCHITECTURE.md"
 )
 
-// Tasks is the view of one run of a flow: a fold over its journal. A flow is a command with tiers. Its tasks are what a
-// loop goes through, if each element has a name; without such a loop, what a subagent gets as `task`. Any other run has
-// no view.
+// Tasks is a view of one run of a flow, folded from its journal. A flow is a command with tiers. Its tasks are the
+// elements of a loop, if each has a name; without such a loop, the inputs `task` of its subagents. Any other run has no
+// view.
 type Tasks struct {
 	run     string
 	flow    string // empty: the command is none
@@ -58,7 +58,7 @@ type task struct {
 	passed bool     // its last step did
 }
 
-// NewTasks begins with what a run did before.
+// NewTasks starts with the records of a run.
 func NewTasks(run string, past []Record) *Tasks {
 	t := &Tasks{run: run}
 	for _, r := range course(past) {
@@ -219,7 +219,7 @@ func (l *taskList) done(i int) bool {
 	return x.Done || x.passed && (l.over || !l.beside && i+1 < l.begun)
 }
 
-// View is the text of the file; news tells that it says more than the one before, and is false for a run without tasks.
+// View is the text of the file; news means that it changed. It is false for a run without tasks.
 func (t *Tasks) View() (text string, news bool) {
 	if len(t.lists) == 0 {
 		return "", false

@@ -19,10 +19,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Name is the name of the file in the folder of its run.
+// Name is the journal's file name in the folder of its run.
 const Name = "journal.jsonl"
 
-// MaxBytes is the most that a journal may hold.
+// MaxBytes bounds a journal, in bytes.
 const MaxBytes = 64 << 20
 
 // maxDataDepth bounds what an entry carries, so that its line is within the limit of the reader.
@@ -31,13 +31,13 @@ const maxDataDepth = jsonx.DefaultDepth - 1
 // fileMode keeps the journal to its user.
 const fileMode fs.FileMode = 0o600
 
-// Options are the effects that a Writer needs.
+// Options are the effects of a Writer.
 type Options struct {
-	Clock func() time.Time // must be set
-	Sync  bool             // fsync after each entry but decisions
-	Key   []byte           // makes the mac of each line, so that who does not have it writes none; nil: lines have none
+	Clock func() time.Time // required
+	Sync  bool             // fsync after each entry except decisions
+	Key   []byte           // for the MAC of each line, which proves who wrote it; nil: no MAC
 	Mask  *Masker          // nil: NewMasker()
-	Each  func(Record)     // is told of each entry that was written, in their order; nil: nobody
+	Each  func(Record)     // called with each written entry, in order; may be nil
 }
 
 // disk is the open file of a journal.
@@ -46,8 +46,8 @@ type disk interface {
 	Sync() error
 }
 
-// Writer appends to the journal of one run. After an error of the disk it refuses every further entry with the same
-// error, because what is on the disk is not known any more.
+// Writer appends to the journal of one run. After a disk error it returns that error for every further entry, because
+// the content of the disk is unknown.
 type Writer struct {
 	open func() (*os.Root, error)
 	opts Options
@@ -61,8 +61,8 @@ type Writer struct {
 	closed bool
 }
 
-// New makes a Writer. At the first Append it calls open for the folder of the run, which the Writer closes again, and
-// makes the journal there; a journal that is there already is verified, its torn last line cut, and continued.
+// New makes a Writer. The first Append calls open for the folder of the run, which the Writer closes, and makes the
+// journal. It verifies and continues an existing journal, and cuts a torn last line.
 func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
@@ -70,8 +70,7 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 	return &Writer{open: open, opts: opts}
 }
 
-// Append writes an entry. It does not look at whether the context is done: what has happened is recorded also while a
-// run is being stopped.
+// Append writes an entry. It ignores cancellation, because events must be recorded while a run is being stopped.
 func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,7 +112,7 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	return nil
 }
 
-// Close closes the journal. All that has happened is on the disk before, so its error loses nothing.
+// Close closes the journal. All events are already on the disk, so its error loses nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

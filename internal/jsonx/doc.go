@@ -2,9 +2,8 @@
 //
 // Promise: Parse accepts exactly strict JSON (RFC 8259 in valid UTF-8, no duplicate keys, no lone surrogates, no NaN,
 // within the limits of depth and size) and gives an ordered tree whose values know their byte offsets, keep number
-// literals as written and point at the exact place of an error. Splice and the editing functions change only the bytes
-// they are asked to change: everything else of a file survives a write byte for byte. Marshal writes the same bytes for
-// the same value.
+// literals as written and point at the exact place of an error. Splice and the editing functions change only the
+// requested bytes: every other byte of a file survives a write. Marshal writes the same bytes for the same value.
 //
 // It will not repair, stream from a reader, read or write files, or decode into structs.
 //

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Change is what is to happen to one key of an object.
+// Change is a change of one key of an object.
 type Change struct {
 	Key string
 	Raw []byte // the new value as JSON; nil removes the key
 }
 
-// EditMembers gives the sorted edits that make several changes to one object; separate calls for one object would not
-// know of each other's commas. Of two changes of one key the later counts. A key that is there is changed in its place,
-// a new one becomes the last. The layout of the object is kept: a new member is separated as its siblings are, and a
-// raw of several lines is indented to its surroundings, or put on one line where the object stands on one. A raw must
-// be valid JSON.
+// EditMembers gives the sorted edits for several changes of one object. (Separate calls would not know each other's
+// commas.) Of two changes of one key the later counts. An existing key changes in place, a new one goes to the end. The
+// object keeps its layout: separators, and the indentation of a raw value with several lines. A raw value must be valid
+// JSON.
 func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	if !obj.Is(Dict) {
 		return nil
@@ -37,14 +36,14 @@ func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	return newEditor(src, obj, items[:there]).edits(items[there:])
 }
 
-// ElemChanges is what is to happen to the elements of an array.
+// ElemChanges is a set of changes of an array's elements.
 type ElemChanges struct {
 	Replace map[int][]byte // index to the new value
-	Remove  []int          // indexes; each wins over Replace
+	Remove  []int          // indexes; overrides Replace
 	Append  [][]byte
 }
 
-// EditElems gives the sorted edits that make several changes to one array. Indexes that the array has not are left out.
+// EditElems gives the sorted edits for several changes of one array. It ignores indexes out of range.
 func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
 	if !arr.Is(Array) {
 		return nil
@@ -340,8 +339,8 @@ type Edit struct {
 	Text       []byte
 }
 
-// Splice applies edits that are sorted and do not overlap; everything else of src is copied byte for byte into a fresh
-// slice. Insertions at one place are made in their order. An edit that does not fit is refused.
+// Splice applies sorted, non-overlapping edits and copies every other byte of src into a new slice. Insertions at one
+// place keep their order. An edit that does not fit is an error.
 func Splice(src []byte, edits []Edit) ([]byte, error) {
 	out, at := make([]byte, 0, len(src)+1024), 0
 	for i, e := range edits {

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says where a text stops being strict JSON. formats, state and internal/query match it, for the place.
+// SyntaxError is the place where a text stops being strict JSON. formats, state and internal/query match it.
 type SyntaxError struct {
 	Line   int // from 1
-	Col    int // in characters, from 1; a byte order mark is not counted
+	Col    int // in characters, from 1, without a byte order mark
 	Offset int // in bytes, from 0
 	Msg    string
-	// Conflict is set when the text at Offset is a merge conflict marker of a version control system.
+	// Conflict means that a merge conflict marker is at Offset.
 	Conflict bool
 }
 
@@ -23,8 +23,8 @@ func (e *SyntaxError) Error() string {
 
 const bom = "\xef\xbb\xbf"
 
-// Pos gives the line and the column of a byte offset, both from 1. The column counts characters, a malformed byte as
-// one; a byte order mark at the start of src counts as none. An offset outside src is taken as its nearest end.
+// Pos gives line and column of a byte offset, both from 1. The column counts characters; a malformed byte is one, a
+// byte order mark none. An offset outside src means its nearest end.
 func Pos(src []byte, offset int) (line, col int) {
 	offset = min(max(offset, 0), len(src))
 	head := src[:offset]

@@ -24,8 +24,8 @@ func onOneLine(raw []byte, spaced bool) []byte {
 	return out
 }
 
-// AppendIndent adds valid JSON laid out with every member and element on its own line. Empty arrays and objects stay in
-// one piece.
+// AppendIndent appends valid JSON with each member and element on its own line. Empty arrays and objects stay on one
+// line.
 func AppendIndent(out, raw []byte, unit string) []byte {
 	depth := 0
 	line := func() {

@@ -13,15 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// Object builds a JSON object whose keys keep the order in which they were first set. The zero value is an empty
-// object.
+// Object builds a JSON object that keeps the order in which its keys were first set. The zero value is an empty object.
 type Object struct {
 	keys   []string
 	values []any
 }
 
-// Set gives a key its value, in its place if the object has the key already, and returns the object. The value may be
-// anything that Marshal takes; a json.RawMessage is written with its literals as they are.
+// Set sets a key to a value, in place if the key exists, and returns the object. The value may be anything that Marshal
+// takes; a json.RawMessage keeps its literals.
 func (o *Object) Set(key string, value any) *Object {
 	if i := slices.Index(o.keys, key); i >= 0 {
 		o.values[i] = value
@@ -32,14 +31,13 @@ func (o *Object) Set(key string, value any) *Object {
 	return o
 }
 
-// MarshalJSON writes the object for encoding/json, so that a struct may hold one.
+// MarshalJSON lets encoding/json write the object as a part of a struct.
 func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
 
-// Marshal writes v as JSON, the same bytes for the same value: an *Object in the order of its keys, a *Value in the
-// order of its source with its number literals, maps by sorted key, structs by their json tags in the order of their
-// fields. It writes no HTML escapes and ends with no line break. An indent lays out with one member or element a line;
-// "" gives compact JSON. Bytes of a Go string that are not UTF-8 become U+FFFD. It refuses NaN, infinities, a
-// RawMessage that is not strict JSON, a type without a JSON form.
+// Marshal writes v as JSON; the same value always gives the same bytes. An *Object keeps the order of its keys, a
+// *Value its order and number literals; maps are sorted by key. There are no HTML escapes and no final line feed.
+// indent puts each member or element on its own line; "" gives compact JSON. Invalid UTF-8 becomes U+FFFD. NaN,
+// infinities, a RawMessage that is not strict JSON, and types without a JSON form are errors.
 func Marshal(v any, indent string) ([]byte, error) {
 	out, err := appendAny(nil, v, 0)
 	if err != nil || indent == "" {
@@ -48,7 +46,7 @@ func Marshal(v any, indent string) ([]byte, error) {
 	return AppendIndent(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
 }
 
-// MarshalLine is Marshal on one line with a space after each colon and comma, as in a state file of layout lines.
+// MarshalLine is Marshal on one line with a space after each colon and comma, as in state files with layout lines.
 func MarshalLine(v any) ([]byte, error) {
 	out, err := appendAny(nil, v, 0)
 	if err != nil {
@@ -137,7 +135,7 @@ func appendRaw(out, raw []byte) ([]byte, error) {
 	return append(out, onOneLine(bytes.TrimPrefix(raw, []byte(bom)), false)...), nil
 }
 
-// AppendValue adds v as compact JSON, in the order of its source and with its number literals.
+// AppendValue appends v as compact JSON, with its order and number literals.
 func AppendValue(out []byte, v *Value) []byte {
 	if v == nil {
 		return append(out, "null"...)
@@ -185,7 +183,7 @@ func appendOther(out []byte, v any) ([]byte, error) {
 // del is the one control character that JSON does not make one escape. Nobody wants it in a terminal.
 const del = 0x7f
 
-// AppendString adds a string with the escapes that JSON demands, and DEL. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends a string and escapes what JSON requires, and DEL. Invalid UTF-8 becomes U+FFFD.
 func AppendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	start := 0

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Palette is how the parts of a JSON value look on a terminal, each as parameters of its SGR sequence: null,
-// false, true, numbers, strings, arrays, objects, keys.
+// Palette is the colours of JSON on a terminal, as parameters of SGR sequences: null, false, true, numbers, strings,
+// arrays, objects, keys.
 type Palette [8]string
 
-// DefaultPalette is that of jq.
+// DefaultPalette is jq's.
 func DefaultPalette() Palette {
 	return Palette{"0;90", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "34;1"}
 }
 
-// PaletteOf reads colours as jq's JQ_COLORS holds them: looks between colons, in the order of Palette. What is left out
-// stays as it is; a text that is none of that is not taken.
+// PaletteOf parses colours in the form of jq's JQ_COLORS: colours between colons, in the order of Palette. Missing ones
+// keep their default; an invalid text changes nothing.
 func PaletteOf(text string) (p Palette, ok bool) {
 	p = DefaultPalette()
 	if text == "" {
@@ -40,7 +40,7 @@ func bracketed(c byte) int {
 	return 5
 }
 
-// AppendJSON paints a JSON value, whose bytes otherwise stay as they are.
+// AppendJSON appends JSON with colours; its own bytes stay the same.
 func (p Palette) AppendJSON(dst, text []byte) []byte {
 	paint := func(l string, part []byte) {
 		if l == "" {

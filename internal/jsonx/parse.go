@@ -11,21 +11,21 @@ import (
 
 // Limits bounds what Parse accepts. Zero fields mean DefaultDepth and DefaultBytes.
 type Limits struct {
-	Depth int // of arrays and objects in one another
+	Depth int // nesting of arrays and objects
 	Bytes int // of the text
-	// Duplicates accepts an object that has a key twice, for texts of others that are only read: the last value stays, in
-	// the place of the first.
+	// Duplicates accepts duplicate keys, for foreign texts that tercet only reads: the last value counts, at the place of
+	// the first.
 	Duplicates bool
 }
 
-// The limits that zero fields of Limits stand for.
+// The defaults of Limits.
 const (
 	DefaultDepth = 64
 	DefaultBytes = 64 << 20
 )
 
-// Parse reads src as exactly one JSON value with white space around it. A byte order mark at the start is skipped;
-// offsets count from the start of src all the same. The error is a *SyntaxError. The tree does not refer to src.
+// Parse reads src as exactly one JSON value with optional white space around it. It skips a byte order mark; offsets
+// still count from the start of src. The error is a *SyntaxError. The tree does not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
 	p := newParser(src, lim)
 	v := p.first()
@@ -38,13 +38,13 @@ func Parse(src []byte, lim Limits) (*Value, error) {
 	return v, nil
 }
 
-// Stream reads the values of a text that holds any number of them one after the other.
+// Stream reads a text with any number of JSON values.
 type Stream struct{ p *parser }
 
 // NewStream starts reading src.
 func NewStream(src []byte, lim Limits) *Stream { return &Stream{newParser(src, lim)} }
 
-// Next gives the next value, io.EOF after the last. After any other error, a *SyntaxError, there is no next value.
+// Next gives the next value, io.EOF after the last. Any other error is a *SyntaxError and ends the stream.
 func (s *Stream) Next() (*Value, error) {
 	if s.p.space(); s.p.err == nil && s.p.i == len(s.p.s) {
 		return nil, io.EOF
@@ -63,23 +63,22 @@ type skimming struct {
 	none   Value
 }
 
-// Skimmer reads values without making trees of them: what is inside of a value's elements and members is checked as
-// Parse does, and left out.
+// Skimmer reads values without building trees: it checks nested content as Parse does, and drops it.
 type Skimmer struct {
 	p     parser
 	nodes [64]Value
 }
 
-// NewSkimmer makes a Skimmer. The limits hold for each value by itself.
+// NewSkimmer makes a Skimmer. The limits apply to each value.
 func NewSkimmer(lim Limits) *Skimmer {
 	s := &Skimmer{p: *newParser(nil, lim)}
 	s.p.skim.on = true
 	return s
 }
 
-// Skim reads the value that begins at an offset of a text, which may go on behind it: a scalar, an empty array, or an
-// object, of whose members the wanted ones hold the same and the others nothing that means anything. The value is good
-// until the next call, and as long as text is not changed; nil if there is no valid one, or not all of it.
+// Skim reads the value at an offset of a text, which may continue after it. The result is a scalar, an empty array, or
+// an object with the wanted members as such values; all other members are empty. It is valid until the next call, while
+// text is unchanged; nil if the value is invalid or incomplete.
 func (s *Skimmer) Skim(text []byte, at int, wanted ...string) *Value {
 	p := &s.p
 	p.s = unsafe.String(unsafe.SliceData(text), len(text)) // a copy costs half as much as the rest

@@ -41,7 +41,7 @@ func (p *parser) str() (string, bool) {
 	return "", false
 }
 
-// The bytes of a word of eight, for looking at eight bytes at a time.
+// Bit masks for scanning eight bytes at a time.
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080

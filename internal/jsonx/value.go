@@ -8,7 +8,7 @@ import (
 // Kind is the type of a JSON value.
 type Kind uint8
 
-// The six kinds of JSON values. An object's kind is Dict, because Object is the builder of one.
+// The six kinds of JSON values. An object is Dict, because Object is the builder of one.
 const (
 	Null Kind = iota
 	Bool
@@ -23,11 +23,11 @@ func (k Kind) String() string {
 	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// Value is one value of a parsed text. Its methods may be called on nil, which stands for an absent value.
+// Value is one value of a parsed text. Its methods accept nil, which means an absent value.
 type Value struct {
 	Kind       Kind
 	Start, End int      // byte offsets in the source
-	Members    []Member // of an object, in the order of the source
+	Members    []Member // of an object, in source order
 	Elems      []*Value // of an array
 	text       string   // of a string its content, of a number its literal, of a boolean its word
 }
@@ -39,7 +39,7 @@ type Member struct {
 	Value    *Value
 }
 
-// Get gives the value of a key of an object, nil if v is no object or has no such key.
+// Get gives the value of a key; nil if v is no object or lacks the key.
 func (v *Value) Get(key string) *Value {
 	if v == nil {
 		return nil
@@ -52,7 +52,7 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Is reports whether v is there and of kind k.
+// Is reports whether v is present and of kind k.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
 // Str gives the content of a string.
@@ -63,7 +63,7 @@ func (v *Value) Str() (string, bool) {
 	return v.text, true
 }
 
-// Num gives the literal of a number as it is written in the source.
+// Num gives the literal of a number as in the source.
 func (v *Value) Num() (json.Number, bool) {
 	if v == nil || v.Kind != Number {
 		return "", false
@@ -71,7 +71,7 @@ func (v *Value) Num() (json.Number, bool) {
 	return json.Number(v.text), true
 }
 
-// Int gives a number that is written as an integer (1, not 1.0 or 1e0) and fits.
+// Int gives a number written as an integer (1, not 1.0 or 1e0) that fits into int.
 func (v *Value) Int() (int64, bool) {
 	if v == nil || v.Kind != Number {
 		return 0, false
@@ -88,10 +88,10 @@ func (v *Value) Bool() (value, ok bool) {
 	return v.text == "true", true
 }
 
-// Any gives v as fresh maps, slices, strings, json.Number, bool and nil.
+// Any converts v to fresh maps, slices, strings, json.Number, bool and nil.
 func (v *Value) Any() any { return v.Plain(func(n json.Number) any { return n }) }
 
-// Plain is Any with each number as a function makes it of its literal.
+// Plain is Any with a function that converts number literals.
 func (v *Value) Plain(number func(json.Number) any) any {
 	if v == nil {
 		return nil
@@ -120,7 +120,7 @@ func (v *Value) Plain(number func(json.Number) any) any {
 	return nil
 }
 
-// Raw gives v's bytes in the source it was parsed from. The result is a part of src.
+// Raw gives v's bytes in its source. The result is a part of src.
 func (v *Value) Raw(src []byte) []byte {
 	if v == nil || v.End > len(src) {
 		return nil

@@ -1,11 +1,11 @@
-// Package keyboard reads a terminal only while somebody waits for it.
+// Package keyboard reads a terminal only during a call of Read.
 //
-// Promise: a wait ends with its context, after its time or by Wake, and takes nothing then. What was read and not used
-// can be put back and is read first. Raw and its undoing leave what was typed meanwhile in the terminal.
+// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Keep puts unused input back, and
+// Read gives it first. Raw and Restore keep what the user types meanwhile.
 //
 // It will not decode keys, and prints nothing.
 //
-// Concurrency: Wake and Restore may be called from anywhere; everything else belongs to one caller at a time.
+// Concurrency: any goroutine may call Wake and Restore; everything else belongs to one caller at a time.
 package keyboard
 
 import (
@@ -18,13 +18,13 @@ import (
 	"golang.org/x/term"
 )
 
-// The keys that Guard tells of.
+// The keys that Guard reports.
 const (
 	Escape byte = 0x1b
 	Stop   byte = 0x1a // Ctrl-Z
 )
 
-// Keyboard is a terminal that is read.
+// Keyboard is a terminal to read from.
 type Keyboard struct {
 	tty  *os.File
 	wake [2]int // a pipe that ends a wait
@@ -34,8 +34,8 @@ type Keyboard struct {
 	was *term.State // before Raw, nil outside of it
 }
 
-// Read gives what was typed: bytes as they come, or nothing after a time or when it was woken. A negative time has no
-// end. The error is that of the context, or io.EOF where the terminal is gone or its end was typed.
+// Read gives raw input bytes; it gives none after a timeout or Wake. A negative timeout waits without end. The error is
+// the context's, or io.EOF if the terminal closed or the user typed its end.
 func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, error) {
 	if out := k.Kept(); len(out) > 0 {
 		return out, nil
@@ -43,23 +43,23 @@ func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, erro
 	return k.read(ctx, within)
 }
 
-// Keep puts back what was read and not used.
+// Keep puts unused input back.
 func (k *Keyboard) Keep(data []byte) { k.kept = append(append([]byte(nil), data...), k.kept...) }
 
-// Kept takes what was put back.
+// Kept takes the input that Keep put back.
 func (k *Keyboard) Kept() []byte {
 	out := k.kept
 	k.kept = nil
 	return out
 }
 
-// Drop forgets all that was typed and not read.
+// Drop discards all unread input.
 func (k *Keyboard) Drop() {
 	k.kept = nil
 	flush(k.tty)
 }
 
-// Raw gives each key at once and prints none of them, and marks pastes, until Restore.
+// Raw delivers each key at once without echo, and marks pastes, until Restore.
 func (k *Keyboard) Raw(out io.Writer) error {
 	was, err := term.MakeRaw(int(k.tty.Fd()))
 	if err != nil {
@@ -72,7 +72,7 @@ func (k *Keyboard) Raw(out io.Writer) error {
 	return err
 }
 
-// Restore undoes Raw and Guard, and shows the cursor; it may be called from anywhere, and again.
+// Restore undoes Raw and Guard, and shows the cursor; any goroutine may call it, repeatedly.
 func (k *Keyboard) Restore(out io.Writer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,8 +98,8 @@ func (k *Keyboard) Settle(out io.Writer) {
 	k.Restore(out)
 }
 
-// Hold remembers how the terminal is. back brings it there again after a program had it; hard also undoes what one that
-// died may have left: another screen, the mouse, the keys of a keypad.
+// Hold saves the terminal's settings. back restores them after another program used it; hard also undoes the alternate
+// screen, mouse and keypad modes of a crashed one.
 func (k *Keyboard) Hold(out io.Writer) (back func(hard bool)) {
 	was, err := term.GetState(int(k.tty.Fd()))
 	return func(hard bool) {
@@ -114,5 +114,5 @@ func (k *Keyboard) Hold(out io.Writer) (back func(hard bool)) {
 	}
 }
 
-// File is the terminal itself, for a program that gets it.
+// File is the terminal, to hand to another program.
 func (k *Keyboard) File() *os.File { return k.tty }

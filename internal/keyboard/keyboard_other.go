@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// New tells that there is none on this system, so that nothing else is called.
+// New returns no keyboard: this system is not supported, so nothing else here is called.
 func New(*os.File) (*Keyboard, error) { return nil, errors.ErrUnsupported }
 
 // Wake does nothing here.
 func (k *Keyboard) Wake() {}
 
-// Typed tells of nothing here.
+// Typed does nothing here.
 func (k *Keyboard) Typed(context.Context, time.Duration) (bool, error) { return false, nil }
 
 func (k *Keyboard) read(context.Context, time.Duration) ([]byte, error) { return nil, nil }
@@ -23,5 +23,5 @@ func (k *Keyboard) read(context.Context, time.Duration) ([]byte, error) { return
 // Guard does nothing here.
 func (k *Keyboard) Guard(context.Context, func(byte)) {}
 
-// Foreground tells that this process has the terminal.
+// Foreground says that this process has the terminal.
 func Foreground(*os.File) bool { return true }

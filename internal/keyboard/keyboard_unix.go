@@ -34,7 +34,7 @@ func (k *Keyboard) Wake() {
 	_, _ = unix.Write(k.wake[1], []byte{0}) //nolint:errcheck // a full pipe wakes as well
 }
 
-// Typed tells whether there is something to read, and leaves it there; the times and errors are those of Read.
+// Typed reports whether input is waiting, without consuming it; times and errors are those of Read.
 func (k *Keyboard) Typed(ctx context.Context, within time.Duration) (ready bool, err error) {
 	defer context.AfterFunc(ctx, k.Wake)()
 	wait := -1
@@ -81,9 +81,9 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 	return buf[:n:n], nil
 }
 
-// Guard reads keys that are for nobody until the context ends: none is shown and none is kept, but what was put back
-// before stays. An Escape that begins no other key and Ctrl-Z are told; Ctrl-C is a signal as ever. Where another
-// process has the terminal, keys are left alone. Restore undoes it.
+// Guard discards keys until the context ends, without echo; input that Keep put back stays. It reports Ctrl-Z, and an
+// Escape that begins no other key; Ctrl-C stays a signal. While another process has the terminal, it reads nothing.
+// Restore undoes it.
 func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	fd := int(k.tty.Fd())
 	was, err := term.GetState(fd)
@@ -113,7 +113,7 @@ func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	}
 }
 
-// Foreground tells whether this process may use the terminal, or another one has it.
+// Foreground reports whether this process has the terminal.
 func Foreground(tty *os.File) bool {
 	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()

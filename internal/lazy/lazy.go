@@ -1,5 +1,5 @@
-// Package lazy makes what is costly to make when it is first asked for: a start of the program, which uses next to
-// nothing of it, does not wait for all of it.
+// Package lazy delays expensive initialisation until first use, so that the start of tercet does not wait for it. Its
+// functions are safe for concurrent use.
 package lazy
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Regexp gives a function that compiles a regular expression at its first call, and gives the same one from then on.
-// The expression is a constant of the program: a wrong one panics. Many goroutines may call it at once.
+// Regexp gives a function that compiles a regular expression on its first call and then returns the same one. The
+// expression is a constant: a wrong one panics. Concurrent calls are safe.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -7,10 +7,10 @@ import (
 	"tercet/formats"
 )
 
-// TakenError tells that somebody was first.
+// TakenError means that an earlier answer counts.
 type TakenError struct{ First Answer }
 
-// Error names who, what and when.
+// Error names the earlier answer, its author and its time.
 func (e *TakenError) Error() string {
 	if e.First.Edited != "" {
 		return fmt.Sprintf("%s changed %s at %s, and the run has not asked again yet", e.First.By, e.First.Edited,

@@ -22,7 +22,7 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// The files of a run that letters stand in, and where others are moved.
+// The files of letters in a run's folder, and the folder for files moved aside.
 const (
 	answers = "answers"
 	control = "control.json"
@@ -32,45 +32,45 @@ const (
 // maxLetter bounds a letter.
 const maxLetter = 64 << 10
 
-// MaxNote is how long a note may be, in bytes.
+// MaxNote bounds a note, in bytes.
 const MaxNote = 16 << 10
 
-// The schemas of the two kinds.
+// The schemas of answers and orders.
 const (
 	answerSchema = "tercet.answer/1"
 	orderSchema  = "tercet.control/1"
 )
 
-// Box is where the letters to one run lie.
+// Box is the place of the letters to one run.
 type Box struct {
 	Root *os.Root // the project
 	Dir  string   // the run's folder in it
 	Run  string
-	Key  []byte            // of the person; without one no letter is written, and none counts
-	Tell func(line string) // of what was moved aside
+	Key  []byte            // the user's; without a key no letter is written or counts
+	Tell func(line string) // reports a file that was moved aside
 }
 
-// Answer is one person's answer to a gate.
+// Answer is one user's answer to a gate.
 type Answer struct {
 	Schema string    `json:"schema"`
 	Run    string    `json:"run"`
-	Gate   string    `json:"gate"` // the id of its opening
+	Gate   string    `json:"gate"` // id of the gate's opening
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Choice string    `json:"choice"`
 	Note   string    `json:"note,omitempty"`
 	Edited string    `json:"edited,omitempty"`
-	Digest string    `json:"digest"` // of what was shown
+	Digest string    `json:"digest"` // digest of the content that the user saw
 	MAC    string    `json:"mac"`
 }
 
-// What an order may ask for.
+// The actions of an order.
 const (
 	Pause  = "pause"
 	Cancel = "cancel"
 )
 
-// Order asks a run that goes on to pause or to end.
+// Order asks a running run to pause or to end.
 type Order struct {
 	Schema string    `json:"schema"`
 	Run    string    `json:"run"`
@@ -80,7 +80,7 @@ type Order struct {
 	MAC    string    `json:"mac"`
 }
 
-// Answer writes a person's answer to an open gate. Where another one stands that counts it is a *TakenError.
+// Answer writes a user's answer to an open gate. If another answer counts already, the error is a *TakenError.
 func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	if len(b.Key) == 0 {
 		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
@@ -112,7 +112,7 @@ func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	}
 }
 
-// Taken is the *TakenError that an answer of the person would come to, nil where none lies there.
+// Taken is the *TakenError that another answer of the user would get; nil if there is none.
 func (b Box) Taken(g formats.Gate, by string) error {
 	if first, why := b.read(path.Join(answers, fileOf(g, by)), g); why == "" {
 		return &TakenError{first}
@@ -129,8 +129,7 @@ func fileOf(g formats.Gate, by string) string {
 	return g.ID + "." + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// Answers gives the answers to an open gate that count, the oldest first. Files that can be none of any gate are moved
-// aside.
+// Answers gives the valid answers to an open gate, oldest first. It moves files aside that fit no gate.
 func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 	entries, err := fs.ReadDir(b.Root.FS(), path.Join(b.Dir, answers))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -203,7 +202,7 @@ func (b Box) foreign(name string) string {
 	return why
 }
 
-// Give writes an order. One that the run has not read yet is an error that wraps fs.ErrExist.
+// Give writes an order. If an unread order exists, the error wraps fs.ErrExist.
 func (b Box) Give(o Order) error {
 	if len(b.Key) == 0 {
 		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
@@ -213,7 +212,7 @@ func (b Box) Give(o Order) error {
 	return b.write(control, o)
 }
 
-// Take reads the order to a run whose process took it up at a time, and takes it away.
+// Take reads and removes the order to a run; start is when its process took the run.
 func (b Box) Take(since time.Time) (o Order, ok bool, err error) {
 	if _, err := b.Root.Lstat(path.Join(b.Dir, control)); err != nil {
 		return o, false, nil //nolint:nilerr // there is none, which is the usual case
@@ -234,7 +233,7 @@ func (b Box) Take(since time.Time) (o Order, ok bool, err error) {
 	return o, true, b.Withdraw()
 }
 
-// Withdraw takes an order away that was not read.
+// Withdraw removes an unread order.
 func (b Box) Withdraw() error {
 	err := b.Root.Remove(path.Join(b.Dir, control))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,13 +1,12 @@
 // Package live shows a run while it goes on.
 //
-// Promise: a View is a fold of events alone, so that the process that works, 'tercet logs -f' in another and 'tercet
-// watch' draw the same. It takes events in any order, twice, with or without their ends, and text of strangers in them
-// reaches no line but through internal/plain. Lines are never wider than they may be. A Screen shows on a terminal what
-// is done as lines that stay, and below them the present part, which it draws anew in one write; everywhere else it
-// prints a line a change and a sign of life every 30 seconds. At rest the cursor is always to be seen.
-// Steps draws a run from its journal, with every visit and attempt.
+// Promise: a View depends on events alone, so the working process, 'tercet logs -f' and 'tercet watch' draw the same.
+// Events may come in any order, twice, or without their ends, and untrusted text in them passes internal/plain. Lines
+// never exceed the width. On a terminal a Screen prints finished work as lasting lines, and below them redraws the
+// running part in one write; elsewhere it prints one line a change, and a heartbeat every 30 seconds. At rest the
+// cursor is visible. Steps draws a run from its journal, with every visit and attempt.
 //
-// It will not read a file, a key or a clock, and no words of it stand in an event.
+// It will not read a file, a key or a clock.
 //
 // Concurrency: a View belongs to one goroutine. A Screen may be used by any number; its one goroutine ends with Close.
 package live

@@ -11,12 +11,12 @@ import (
 	"tercet/internal/style"
 )
 
-// Style says what a terminal can show.
+// Style is the capabilities of a terminal.
 type Style struct {
 	style.Sheet
 
 	Language string                   // of the fixed texts of flows
-	Link     func(path string) string // the address of a file of the project, empty: it has none; nil: no links
+	Link     func(path string) string // gives the address of a project file, empty if it has none; nil: no links
 }
 
 // mark is the sign that a line begins with.
@@ -42,7 +42,7 @@ var marks = [...]struct {
 	markHalf: {"✗", style.Waits}, markAside: {"│", style.Aside},
 }
 
-// spinner are the signs of what runs, in turn, and plainSpinner those without UTF-8.
+// spinner is the animation of running work, plainSpinner the one without UTF-8.
 const (
 	spinner      = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	plainSpinner = `|/-\`
@@ -51,7 +51,7 @@ const (
 // turn is how long a sign of the spinner stands.
 const turn = 100 * time.Millisecond
 
-// Bounds of a line, in columns: the words for an element, and how deep and how narrow lines are.
+// Limits of a line, in columns: an element's text, the depth of indentation, and the least width.
 const (
 	mostItem  = 40
 	mostIn    = 8
@@ -112,7 +112,7 @@ func (l line) draw(width int, now time.Time, s Style) string {
 	return lead + s.Paint(look, sign) + text + s.Paint(style.Aside, notes)
 }
 
-// News gives what was done since the last call, as lines that stay.
+// News gives the finished work since the last call, as lasting lines.
 func (v *View) News(width int, s Style) []string {
 	out := drawn(v.news, width, time.Time{}, s)
 	v.news = nil
@@ -132,7 +132,7 @@ func drawn(list []line, width int, now time.Time, s Style) []string {
 	return out
 }
 
-// Lines gives the whole of the view: a tree a run.
+// Lines gives the whole view: one tree a run.
 func (v *View) Lines(width int, now time.Time, s Style) []string {
 	var list []line
 	for _, r := range v.list {
@@ -163,7 +163,7 @@ func (n *node) tree(list []line, now time.Time) []line {
 	return list
 }
 
-// Present gives what runs now, in at most so many lines; nothing if nothing does. Above it stands the News.
+// Present gives the running work in a limited number of lines; none if nothing runs. It goes below the News.
 func (v *View) Present(width, most int, now time.Time, s Style) []string {
 	var list, below []line
 	last := v.last
@@ -196,7 +196,7 @@ func (v *View) Present(width, most int, now time.Time, s Style) []string {
 	return drawn(list[:min(len(list), max(1, most))], width, now, s)
 }
 
-// Alive gives one line that says what runs and for how long, empty if nothing does.
+// Alive gives one line about what runs and for how long; empty if nothing runs.
 func (v *View) Alive(now time.Time, s Style) string {
 	var words []string
 	for _, r := range v.list {

@@ -16,18 +16,18 @@ import (
 	"tercet/internal/trace"
 )
 
-// Config is what a Screen stands on. Out and Now must be set.
+// Config is the input of a Screen. Out and Now are required.
 type Config struct {
 	Out io.Writer
-	// Size is that of the terminal, 0 columns where nothing may be drawn over; nil: there is no terminal.
+	// Size is the terminal's size, 0 columns if nothing may be redrawn; nil: no terminal.
 	Size  func() (columns, rows int)
 	Now   func() time.Time
 	Style func() Style // nil: plain
-	// Keys, if not nil, is told when nobody but the Screen may use the keyboard, and when that is over.
+	// Keys, if not nil, is called when the Screen takes over the keyboard and when it releases it.
 	Keys func(ours bool)
 }
 
-// Screen shows runs while they go on.
+// Screen shows running runs.
 type Screen struct {
 	Config
 
@@ -43,7 +43,7 @@ type Screen struct {
 	done   chan struct{}
 }
 
-// NewScreen makes a Screen that shows nothing yet.
+// NewScreen makes an empty Screen.
 func NewScreen(c Config) *Screen {
 	if c.Style == nil {
 		c.Style = func() Style { return Style{} }
@@ -54,11 +54,11 @@ func NewScreen(c Config) *Screen {
 	return &Screen{Config: c}
 }
 
-// Heartbeat is how often a run that nobody draws says that it goes on.
+// Heartbeat is the interval of the heartbeat line without a terminal.
 const Heartbeat = 30 * time.Second
 
-// Begin begins to show what Emit tells, anew; until End, which must follow, one goroutine draws it. Parts and verbose
-// are those of the View. Past are events that were shown by another process.
+// Begin starts showing emitted events; one goroutine draws until End, which must follow. parts and verbose are those of
+// the View. past are earlier events that another process showed.
 func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[trace.Event, error]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Screen) turn(stop, done chan struct{}) {
 	}
 }
 
-// End shows what is left to be told and takes the present part away.
+// End prints the last news and clears the running part.
 func (s *Screen) End() {
 	s.mu.Lock()
 	stop, done := s.stop, s.done
@@ -132,8 +132,8 @@ func (s *Screen) Emit(e trace.Event) {
 	}
 }
 
-// Pause takes the present part away and gives the keyboard back until resume: for a question, or for a program that
-// has the terminal meanwhile. Fresh says that the cursor stands at the beginning of a line then.
+// Pause clears the running part and releases the keyboard until resume: for a question, or for another program on the
+// terminal. fresh means that the cursor is then at the start of a line.
 func (s *Screen) Pause() (resume func(fresh bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Screen) Pause() (resume func(fresh bool)) {
 	}
 }
 
-// Lend holds back all that is printed until done: a program has the terminal meanwhile.
+// Lend holds back all output until done, while another program has the terminal.
 func (s *Screen) Lend() (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *Screen) put(text string) {
 	io.WriteString(s.Out, text) //nolint:errcheck // a terminal that is gone ends the process by its signal
 }
 
-// Untold gives those of some issues that were not shown below a step, whole, since Begin.
+// Untold gives those issues that the Screen has not shown in full since Begin.
 func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,17 +241,17 @@ func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
 	})
 }
 
-// Moved says that others wrote on the terminal: what stands there is drawn below it.
+// Moved says that other output moved the cursor; the Screen draws below it.
 func (s *Screen) Moved() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.widths, s.drawn = nil, ""
 }
 
-// Over gives a writer to the same terminal for what others print: it comes above the present part.
+// Over gives a writer for other output on the same terminal, which appears above the running part.
 func (s *Screen) Over(to io.Writer) *Writer { return &Writer{s: s, to: to} }
 
-// Writer is made by Screen.Over.
+// Writer is returned by Screen.Over.
 type Writer struct {
 	s  *Screen
 	to io.Writer

@@ -21,8 +21,8 @@ type branch struct {
 // inner is where an element or an attempt begins within a part of a step's path.
 var inner = lazy.Regexp(`\[|\.[0-9]+/`)
 
-// Steps draws the steps of a run as its journal has them. What a step holds stands below it by its own part of the
-// path: element [0], later visit #2, later attempt .2. A width of 0 cuts nothing.
+// Steps draws the steps of a run from its journal. Nested steps show their own part of the path: element [0], later
+// visit #2, later attempt .2. A width of 0 cuts nothing.
 func Steps(list []journal.Step, width int, s Style) []string {
 	top := &branch{}
 	for i := range list {

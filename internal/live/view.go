@@ -13,10 +13,10 @@ import (
 	"tercet/internal/trace"
 )
 
-// View is what one run, or several, have come to. Its zero value is ready.
+// View is the progress of one run or several. Its zero value is ready.
 type View struct {
-	Parts   map[string]string // what begins the lines of a run, by its id; nil: nothing
-	Verbose bool              // what agents do is news
+	Parts   map[string]string // prefix of a run's lines, by run id; nil: none
+	Verbose bool              // also shows what agents do
 
 	runs map[string]*run
 	list []*run // in the order in which they began
@@ -26,7 +26,7 @@ type View struct {
 	old  int      // terminals that were drawn on before
 }
 
-// Bounds of what is kept of a run: texts in runes, steps below one, and the length of a place.
+// Limits of what a View keeps of a run: texts in runes, substeps of a step, and the length of a path.
 const (
 	mostText    = 400
 	mostBelow   = 200
@@ -103,7 +103,7 @@ type phase struct {
 	Agent  string `json:"agent"`
 }
 
-// Changed is a file that a commit changed, with its lines.
+// Changed is a file of a commit with its counts of lines.
 type Changed struct {
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
@@ -156,7 +156,7 @@ var visits = lazy.Regexp(`#[0-9]+`)
 // said is a text of a stranger as it is kept.
 func said(text string) string { return plain.Line(formats.Clip(text, mostText)) }
 
-// Apply takes in an event.
+// Apply adds an event.
 func (v *View) Apply(e trace.Event) {
 	r, f := v.of(e), factsOf(e)
 	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), mostPlace)], "")
@@ -478,7 +478,7 @@ var doings = map[string]string{
 	"edit": "edits", "run": "runs", "read": "reads", "search": "searches", "fetch": "fetches",
 }
 
-// Doing says what an agent does by an event, empty where it says nothing of that.
+// Doing describes an agent's current action from an event; empty if the event has none.
 func Doing(e trace.Event) string {
 	if e.Kind != trace.Agent {
 		return ""

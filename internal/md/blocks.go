@@ -26,15 +26,15 @@ const (
 	Rule      BlockKind = "rule"
 )
 
-// Block is one block of the body. Containers (items and quotes) stand before what they contain, which has a greater
-// Depth; the first paragraph of an item is the item's own text and no block.
+// Block is one block of the body. A container (item or quote) comes before its content, which has a greater Depth. The
+// first paragraph of an item is the item's Text, not a block.
 type Block struct {
 	Kind     BlockKind
-	Pos, End Pos    // of its first character, after the last one; of a fence both fences included
+	Pos, End Pos    // of its first character, and after its last; for a fence both fences included
 	Depth    int    // number of items and quotes around it
 	Level    int    // of a heading, 1 to 6
 	Text     string // of heading, item: one line, without escapes, code and emphasis marks and check box
-	Raw      string // of heading, paragraph, item, HTML: as it stands in the file, lines separated by line feeds
+	Raw      string // of heading, paragraph, item, HTML: source text, lines separated by line feeds
 
 	Fenced  bool   // of code
 	Info    string // of a fence: what follows the opening backticks
@@ -46,7 +46,7 @@ type Block struct {
 	Checked *bool // of an item with a check box
 }
 
-// Plain is Text of a heading or an item, and the same of a paragraph, whose text few ask for.
+// Plain is Text without markup; for a paragraph it is computed here, because few callers need it.
 func (b *Block) Plain() string {
 	if b.Kind == Paragraph {
 		return plainText(b.Raw)
@@ -76,7 +76,7 @@ type container struct {
 	guard *guard
 }
 
-// Open refuses a container beyond the limit; its text becomes part of what is open.
+// Open refuses a container above the limit; its text stays in the open block.
 func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	open := 0
 	for _, b := range pc.OpenedBlocks() {
@@ -96,7 +96,7 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 	return node, state
 }
 
-// Continue closes everything when the work is used up.
+// Continue closes all blocks when the work limit is reached.
 func (c container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
 	if c.guard.work++; c.guard.work > maxWork {
 		_, at := reader.Position()
@@ -112,7 +112,7 @@ type tagBlock struct {
 	guard *guard
 }
 
-// Continue looks for a fence before it asks the parser.
+// Continue checks for a fence before the parser does.
 func (t tagBlock) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
 	if h, ok := node.(*ast.HTMLBlock); ok && h.HTMLBlockType >= ast.HTMLBlockType6 {
 		line, segment := reader.PeekLine()

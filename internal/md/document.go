@@ -11,21 +11,21 @@ import (
 	"github.com/adrg/frontmatter"
 )
 
-// DefaultBytes is the most bytes that a file or a block may have: 256 KiB.
+// DefaultBytes bounds a file or a block: 256 KiB.
 const DefaultBytes = 256 << 10
 
 // maxDepth is how deep lists and quotes of a body, and maps and lists of YAML, may be nested.
 const maxDepth = 100
 
-// Document is a markdown file that was read. Text is Src without byte order mark and with line feeds only; every place
-// in the file is the same in both.
+// Document is a parsed markdown file. Text is Src without byte order mark and with line feeds only; positions are the
+// same in both.
 type Document struct {
 	Src, Text []byte
 
 	HasFront  bool   // the file starts with a closed front matter block
-	Front     *Node  // the map it holds; nil when it is empty, not a map, or cannot be read
+	Front     *Node  // its map; nil if it is empty, not a map, or unreadable
 	FrontSpan Span   // from the opening to the end of the closing delimiter
-	FrontText []byte // what stands between the delimiters, as it is
+	FrontText []byte // the text between the delimiters
 	BodyLine  int    // first line after the front matter
 
 	Blocks []Block // of the body, in order
@@ -33,11 +33,11 @@ type Document struct {
 	lines // of Text
 }
 
-// Parse reads a file. The Document is never nil: of a file that is too large or not text it holds only Src, of one with
-// other problems everything that could be read.
+// Parse reads a file. The Document is never nil: for a file that is too large or not text it has only Src, for other
+// problems everything readable.
 func Parse(src []byte) (*Document, []Problem) { return ParseUpTo(src, DefaultBytes) }
 
-// ParseUpTo is Parse with another number of bytes that the file may have.
+// ParseUpTo is Parse with another size limit, in bytes.
 func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
 	l, problem, ok := read(src, Pos{1, 1}, limit, false)
 	d := &Document{Src: src, BodyLine: 1, lines: l}
@@ -137,7 +137,7 @@ func (d *Document) ProseLines() iter.Seq2[int, string] {
 	}
 }
 
-// Prose returns the text after the front matter.
+// Prose gives the text after the front matter.
 func (d *Document) Prose() string { return d.text[d.bodyStart():] }
 
 func (d *Document) bodyStart() int {

@@ -2,8 +2,8 @@ package md
 
 import "fmt"
 
-// Pos is a place in a file. Line and Col start at 1; Col counts bytes, not characters; a byte order mark at the start
-// of the file and the carriage return of a line end have no column. The zero value means an unknown place.
+// Pos is a place in a file. Line and Col start at 1, and Col counts bytes. A byte order mark and the carriage return of
+// a line end have no column. The zero value is an unknown place.
 type Pos struct {
 	Line int `json:"line"`
 	Col  int `json:"col"`
@@ -21,34 +21,33 @@ func (p Pos) Before(q Pos) bool { return p.Line < q.Line || p.Line == q.Line && 
 // Span is a piece of a file; End is the place after its last byte.
 type Span struct{ Start, End Pos }
 
-// Code names a kind of problem.
+// Code is a kind of problem.
 type Code = string
 
-// The codes of this package. E0xx is about the front matter and the file as a whole, E2xx about markdown and YAML
-// blocks.
+// The codes of this package. E0xx is about the front matter and the whole file, E2xx about markdown and YAML blocks.
 const (
 	CodeFrontUnclosed Code = "E001" // the block opened by --- has no end
 	CodeTooLarge      Code = "E002" // more bytes than the limit
-	CodeBadText       Code = "E003" // not UTF-8, or a character that text files do not hold
+	CodeBadText       Code = "E003" // not UTF-8, or a control character
 	CodeFrontNotMap   Code = "E004" // the front matter is not a map of keys
-	CodeLineEnds      Code = "E005" // lines that end with a bare carriage return
-	CodeTooDeep       Code = "E201" // lists and quotes, or their sum over all lines, beyond the limit
+	CodeLineEnds      Code = "E005" // lines end with a bare carriage return
+	CodeTooDeep       Code = "E201" // nested lists and quotes above the limit, at one line or in total
 	CodeFenceOpen     Code = "E202" // a fence without an end, or one that swallows the start of another
-	CodeFenceInHTML   Code = "E203" // an HTML tag without a blank line after it would swallow a fence
-	CodeFlowTrap      Code = "E205" // an unquoted value in {...} that YAML cuts or refuses
-	CodeSyntax        Code = "E220" // YAML that cannot be read
-	CodeDuplicateKey  Code = "E221" // a key that stands twice in one map
+	CodeFenceInHTML   Code = "E203" // an HTML tag without a blank line after it swallows a fence
+	CodeFlowTrap      Code = "E205" // an unquoted value in {...} that YAML splits or rejects
+	CodeSyntax        Code = "E220" // invalid YAML
+	CodeDuplicateKey  Code = "E221" // a key occurs twice in one map
 	CodeAnchor        Code = "E222" // &name
 	CodeAlias         Code = "E223" // *name
 	CodeMergeKey      Code = "E224" // <<
 	CodeTag           Code = "E225" // !name
 	CodeDocuments     Code = "E226" // a document marker (--- or ...) inside a block
-	CodeTab           Code = "E227" // a tab in the indentation
+	CodeTab           Code = "E227" // a tab as indentation
 	CodeComplexKey    Code = "E228" // a key that is not text
-	CodeYAMLDepth     Code = "E229" // maps and lists nested beyond the limit
+	CodeYAMLDepth     Code = "E229" // maps and lists nested above the limit
 )
 
-// Problem is something wrong in a file. Msg states it, Help says what to do.
+// Problem is a defect of a file. Msg states it, Help says what to do.
 type Problem struct {
 	Code     Code
 	Pos, End Pos

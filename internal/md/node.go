@@ -15,10 +15,10 @@ const (
 	List   NodeKind = "list"
 )
 
-// Style says how a Node is written.
+// Style is the notation of a Node.
 type Style uint8
 
-// The styles of scalars, then of maps and lists.
+// The styles of scalars, then those of maps and lists.
 const (
 	Plain Style = iota + 1
 	SingleQuoted
@@ -29,8 +29,8 @@ const (
 	BlockStyle
 )
 
-// ScalarType is the type of a scalar by the YAML 1.2 core schema; quoted text is always Str, and so are on, off, yes,
-// no, and the words for infinite numbers and NaN, which JSON cannot hold. It is the word for messages.
+// ScalarType is the type of a scalar by the YAML 1.2 core schema, as a word for messages. Quoted text is always Str; so
+// are on, off, yes, no, infinities and NaN, which JSON cannot hold.
 type ScalarType string
 
 // The types of a scalar.
@@ -42,8 +42,8 @@ const (
 	Null  ScalarType = "null"
 )
 
-// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items hold
-// the content of a map or a list in source order. A key that stands twice has two entries, and a Problem.
+// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items are the
+// content of a map or a list in source order. A duplicate key has two entries, and a Problem.
 type Node struct {
 	Kind     NodeKind
 	Style    Style
@@ -60,7 +60,8 @@ type Node struct {
 // Entry is one key of a map with its value; neither is nil.
 type Entry struct{ Key, Value *Node }
 
-// Get returns the value of the first entry with that key, or nil. A nil Node and one that is not a map have no keys.
+// Get gives the value of the first entry with a key; nil if there is none. A nil Node, and a Node that is not a map,
+// have no keys.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -73,14 +74,14 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// Absent reports whether a value was left out ("key:"), as opposed to a null that was written.
+// Absent reports whether a value was left out ("key:"), as opposed to a written null.
 func (n *Node) Absent() bool { return n != nil && n.Type == Null && n.raw == "" }
 
 // IsStr reports whether the node is a scalar of type string.
 func (n *Node) IsStr() bool { return n != nil && n.Type == Str }
 
-// Any returns the value as map[string]any, []any, string, int, float64, bool or nil. An integer beyond the range of int
-// is a float64. Of a key that stands twice the last one wins.
+// Any gives the value as map[string]any, []any, string, int, float64, bool or nil. An integer outside the range of int
+// is a float64. The last of duplicate keys wins.
 func (n *Node) Any() any {
 	switch {
 	case n == nil || n.Type == Null:
@@ -105,8 +106,8 @@ func (n *Node) Any() any {
 	return n.Value
 }
 
-// ValuePos returns the place in the file of the byte at offset in Value: it follows quotes, escapes, the indentation of
-// a block scalar and folded lines, so that an error inside an expression points at its token.
+// ValuePos gives the file position of the byte at offset in Value. It accounts for quotes, escapes, indentation of
+// block scalars and folded lines, so that errors in an expression point at the token.
 func (n *Node) ValuePos(offset int) Pos {
 	if n == nil || n.Kind != Scalar {
 		return Pos{}
@@ -178,5 +179,5 @@ func skipBlank(s string, i int) int {
 	return i
 }
 
-// Source returns a scalar as it stands in the file, with its quotes, or with the header of a block scalar.
+// Source gives a scalar as written, with its quotes or block header.
 func (n *Node) Source() string { return n.raw }

@@ -2,24 +2,24 @@ package md
 
 import "strings"
 
-// Section is a heading with everything up to the next heading of its level or a higher one. Headings inside lists and
-// quotes start no section.
+// Section is a heading and everything up to the next heading of its level or higher. Headings in lists and quotes start
+// no section.
 type Section struct {
 	Heading Block
-	Blocks  []Block // after the heading, those of deeper sections included
+	Blocks  []Block // after the heading, deeper sections included
 	EndLine int     // last line
 }
 
-// Title returns the text of the heading.
+// Title gives the text of the heading.
 func (s Section) Title() string { return s.Heading.Text }
 
-// Line returns the line of the heading.
+// Line gives the line of the heading.
 func (s Section) Line() int { return s.Heading.Pos.Line }
 
-// Sections returns the sections of exactly one level.
+// Sections gives the sections of exactly one level.
 func (d *Document) Sections(level int) []Section { return sections(d.Blocks, level, d.LineCount()) }
 
-// Section returns the first section of a level with a title, compared without regard to case.
+// Section gives the first section of a level with a title, ignoring case.
 func (d *Document) Section(level int, title string) (Section, bool) {
 	for _, s := range d.Sections(level) {
 		if strings.EqualFold(s.Title(), title) {

@@ -25,10 +25,10 @@ func linesOf(text string, at Pos) lines {
 	return lines{text, at, starts}
 }
 
-// LineCount returns the number of lines; an empty file has one.
+// LineCount gives the number of lines; an empty file has one.
 func (l *lines) LineCount() int { return len(l.starts) }
 
-// Line returns a line, counted from 1, without its end; an empty string for a line that does not exist.
+// Line gives a line, counted from 1, without its end; empty if it does not exist.
 func (l *lines) Line(n int) string {
 	switch {
 	case n < 1 || n > len(l.starts):

@@ -15,10 +15,10 @@ const bom = "\xef\xbb\xbf"
 // errDepth is what the parser returns to us when our limit stops it.
 var errDepth = errors.New("nested too deeply")
 
-// ParseYAML reads one YAML document. at is the place in the file of the first byte of src, so that all places are
-// places in the file; the zero value means the start of a file. An empty text gives a nil node and no problem. A text
-// that cannot be read gives a nil node and one problem. Anchors, aliases, merge keys, tags, document markers and keys
-// that are not text are problems; the node is returned beside them, except for document markers.
+// ParseYAML reads one YAML document. at is the file position of the first byte of src; the zero value means the start
+// of a file. An empty text gives a nil node without a problem, invalid YAML a nil node with one. Anchors, aliases,
+// merge keys, tags, document markers and keys that are not text are problems. They come beside the node, which is nil
+// only for document markers.
 func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return parseYAML(src, at, DefaultBytes) }
 
 func parseYAML(src []byte, at Pos, limit int) (*Node, []Problem) {
@@ -71,7 +71,7 @@ func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
 	return nil
 }
 
-// CheckAlias never refuses: aliases are reported by the walk and not expanded.
+// CheckAlias never refuses: the walk reports aliases and does not expand them.
 func (depthLimit) CheckAlias(_, _ int) error { return nil }
 
 // load runs the third-party parser. A panic in it is a syntax error of the text.

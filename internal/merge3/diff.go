@@ -2,8 +2,8 @@ package merge3
 
 import "strings"
 
-// Diff gives the lines that differ between two texts as a patch shows them, "-" and "+" before a line, with two lines
-// of their surroundings; most bounds how many there are, and the last line then says so.
+// Diff gives the differing lines of two texts like a patch, with "-" and "+" and two lines of context. most limits the
+// number of lines; the last one then says so.
 func Diff(before, after string, most int) []string {
 	a, b := split(before), split(after)
 	all := edits(a, b)

@@ -1,8 +1,7 @@
 // Package merge3 compares and merges texts by their lines.
 //
-// Promise: Align pairs the lines of a longest common sequence; Merge takes over what one side alone changed, byte for
-// byte, and gives no text where both changed the same place. It will not write conflict markers. Its functions are
-// pure.
+// Promise: Align pairs the lines of a longest common subsequence; Merge takes every change that only one side made,
+// byte for byte, and fails if both changed the same place. It will not write conflict markers. Its functions are pure.
 package merge3
 
 import (
@@ -13,7 +12,7 @@ import (
 // most bounds the lines that are compared one by one; longer pieces count as replaced.
 const most = 2000
 
-// Align gives for each line of a the number of its equal in b, -1 for a line that has none; the numbers ascend.
+// Align gives for each line of a the index of its equal in b, or -1; the indexes ascend.
 func Align(a, b []string) []int {
 	out := make([]int, len(a))
 	for i := range out {
@@ -64,7 +63,7 @@ func middle(out []int, a, b []string, shift int) {
 	}
 }
 
-// Merge gives what two texts made of a third. ok is false where both changed the same lines in different ways.
+// Merge merges two changed versions of a text. ok is false if both changed the same lines differently.
 func Merge(base, yours, theirs string) (merged string, ok bool) {
 	o, a, b := strings.SplitAfter(base, "\n"), strings.SplitAfter(yours, "\n"), strings.SplitAfter(theirs, "\n")
 	toA, toB := append(Align(o, a), len(a)), append(Align(o, b), len(b))

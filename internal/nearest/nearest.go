@@ -1,6 +1,6 @@
-// Package nearest finds the known names that a misspelt one was probably meant to be. It promises a deterministic
-// order and no allocation proportional to anything but the candidates; it does not know what the names are for. Its
-// functions are pure and safe for concurrent use.
+// Package nearest finds known names that resemble a misspelt one. It promises a deterministic order, and allocates in
+// proportion to the candidates only; it does not know what the names are for. Its functions are pure and safe for
+// concurrent use.
 package nearest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Names gives at most three candidates within reach of the word, nearest first, ties in alphabetical order. The
-// distance is optimal string alignment (a transposition costs one), less 0.3 for the same first and 0.1 for the same
-// last letter; within reach is a distance of at most a third of the word's length, and at least one.
+// Names gives at most three similar candidates, nearest first, ties in alphabetical order. The distance is optimal
+// string alignment (a transposition costs one), less 0.3 for the same first and 0.1 for the same last letter. It
+// accepts a distance of at most a third of the word's length, and at least one.
 func Names(word string, candidates []string) []string {
 	type scored struct {
 		name  string
@@ -45,7 +45,7 @@ func Names(word string, candidates []string) []string {
 	return out
 }
 
-// Help is the advice for a misspelt name: `did you mean 'plan'?`, or the empty string when nothing is near.
+// Help is the advice for a misspelt name: `did you mean 'plan'?`; empty if no name is near.
 func Help(word string, candidates []string) string {
 	names := Names(word, candidates)
 	if len(names) == 0 {
@@ -54,7 +54,7 @@ func Help(word string, candidates []string) string {
 	return "did you mean '" + strings.Join(names, "' or '") + "'?"
 }
 
-// Candidate is the name that an advice of Help offers; false if the text is no such advice or offers more than one.
+// Candidate extracts the name from the advice of Help; ok is false for any other text, and for several names.
 func Candidate(help string) (string, bool) {
 	name, ok := strings.CutPrefix(help, "did you mean '")
 	if !ok {

@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Within tells whether the letters of a word stand in a text in their order, whatever their case, and how well they
-// fit: 0 for the whole text, 1 for its beginning, 2 for a part in one piece, 3 for letters of which the first begins
-// it, 4 for anything else.
+// Within reports whether a text contains the letters of a word in order, ignoring case, and how well: 0 whole text, 1
+// prefix, 2 substring, 3 scattered letters from the first on, 4 any other.
 func Within(word, text string) (rank int, ok bool) {
 	word, text = strings.ToLower(word), strings.ToLower(text)
 	switch {

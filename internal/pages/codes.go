@@ -9,7 +9,7 @@ import (
 //go:embed codes.txt
 var codeFile string
 
-// Code explains a code of failures: what it means, and what to do.
+// Code explains a failure code: its meaning, and what to do.
 type Code struct{ Code, Means, Do string }
 
 // Explain finds a code.
@@ -22,7 +22,7 @@ func Explain(code string) (Code, bool) {
 	return all[i], true
 }
 
-// Codes reads what there is to say about each code of failures, a line each: CODE | meaning | what to do.
+// Codes parses the explanations of failure codes, one a line: CODE | meaning | what to do.
 func Codes() []Code {
 	var out []Code
 	for line := range strings.Lines(codeFile) {

@@ -1,7 +1,6 @@
-// Package pages holds what there is to read about each diagnostic: a text, an example that brings it about and one that
-// does not.
+// Package pages holds the explanation of each diagnostic: a text, an example that causes it and one that does not.
 //
-// Promise: every page is in the program, and they come in the order of their codes. It checks no example.
+// Promise: all pages are embedded in the binary, in the order of their codes. It checks no example.
 //
 // Concurrency: its functions are pure.
 package pages
@@ -27,7 +26,7 @@ type Page struct {
 	Right Example
 }
 
-// Example is a piece of a file; Line is the marked one, counted from 1, 0 without one.
+// Example is a piece of a file; Line is the marked line, from 1, or 0 for none.
 type Example struct {
 	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return,
 	// strict, result, config, scenario, pack.
@@ -95,7 +94,7 @@ func readPages(text string) []Page {
 	return out
 }
 
-// Shown is an example for a person: indented, the marked line with an arrow.
+// Shown formats an example: indented, with an arrow at the marked line.
 func (e Example) Shown() string {
 	var b strings.Builder
 	for i, line := range e.Lines {

@@ -1,4 +1,4 @@
-// Package phrase has the fixed texts of flows in the languages they are shown in.
+// Package phrase holds the fixed texts of flows in each language. Its functions are pure.
 package phrase
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The languages there are.
+// The languages.
 const (
 	English  = "en"
 	Japanese = "ja"
@@ -84,8 +84,7 @@ var texts = map[string]string{
 // All yields each text in English and in Japanese.
 func All() iter.Seq2[string, string] { return maps.All(texts) }
 
-// In gives a text in a language; one that the table does not have stays as it is. With are its {places}, each with what
-// stands there.
+// In gives a text in a language; an unknown text stays as it is. with gives pairs of {place} and value.
 func In(language, english string, with ...string) string {
 	if text := texts[english]; text != "" && language == Japanese {
 		english = text
