@@ -11,7 +11,7 @@ import (
 
 // Topic is one topic of a board with its whole history, oldest first.
 type Topic struct {
-	In       string            `json:"in,omitempty"` // the step whose workflow subagent owns the board; empty: the run's board
+	In       string            `json:"in,omitempty"` // step of the workflow subagent that owns it; empty: the run's
 	Name     string            `json:"topic"`
 	Version  int               `json:"version"`
 	Postings []formats.Posting `json:"postings"`

@@ -235,8 +235,8 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	return records, int64(whole) < info.Size(), nil
 }
 
-// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id, unless that
-// delegation ended before since.
+// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id. A
+// delegation that ended before since does not count.
 func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
 	entries, err := fs.ReadDir(root.FS(), Folder)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {

@@ -1,8 +1,7 @@
-// Package plain makes text of strangers (files, agents, tools, names, titles) fit for a terminal.
+// Package plain makes untrusted text (files, agents, tools, names, titles) safe for a terminal.
 //
-// Promise: what it gives holds no character that a terminal obeys, and none that hides or reorders others; they are
-// shown as what they are, and plain text stays as it is. JSON keeps its meaning. It will not decide where a text goes,
-// and shortens none.
+// Promise: its results hold no control characters, and none that hide or reorder text; it shows these escaped, and
+// leaves plain text alone. JSON keeps its meaning. It will not decide where a text goes, and shortens none.
 //
 // Concurrency: its functions are pure. A Writer belongs to one goroutine at a time.
 package plain
@@ -21,25 +20,25 @@ import (
 // own.
 const continued = "\n  > "
 
-// Passage is text of several lines that stands on lines of its own; any other argument of an answer, a note or a prompt
-// stands inside one line.
+// Passage is text of several lines that stands on lines of its own. Any other argument of an answer, a note or a prompt
+// stands within one line.
 type Passage string
 
-// Text makes untrusted text safe for a terminal: control characters, escapes, marks that reorder or hide text, and
-// bytes that are no UTF-8 are shown as what they are. Line feeds and tabs stay.
+// Text makes untrusted text safe for a terminal: it escapes control characters, marks that reorder or hide text, and
+// invalid UTF-8. Line feeds and tabs stay.
 func Text(s string) string { return showing(s, unsafeRune) }
 
-// Line is Text for what stands inside one line or one cell: line feeds and tabs are shown as well.
+// Line is Text for a single line or cell: it also escapes line feeds and tabs.
 func Line(s string) string {
 	return showing(s, func(r rune) bool { return r == '\n' || r == '\t' || unsafeRune(r) })
 }
 
-// Message is Text for a message: its further lines are marked.
+// Message is Text for a message; it marks further lines.
 func Message(s string) string {
 	return strings.ReplaceAll(Text(strings.TrimRight(s, "\n")), "\n", continued)
 }
 
-// Sprintf puts arguments into a format, each inside one line.
+// Sprintf is fmt.Sprintf with each argument made safe for one line.
 func Sprintf(format string, args ...any) string {
 	shown := make([]any, len(args))
 	for i, arg := range args {
@@ -60,8 +59,7 @@ func Sprintf(format string, args ...any) string {
 	return Text(fmt.Sprintf(format, shown...))
 }
 
-// JSON escapes in a JSON document what a terminal would obey, which stands in its strings only: the document means
-// the same.
+// JSON escapes control characters in a JSON document. They occur only in strings, so the document keeps its meaning.
 func JSON(doc []byte) []byte {
 	if bytes.IndexFunc(doc, unsafeRune) < 0 && utf8.Valid(doc) {
 		return doc
@@ -117,7 +115,7 @@ func unsafeRune(r rune) bool {
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// Writer is a stream to a terminal; a character that two writes share is shown with the second.
+// Writer writes safe text to a terminal. A character split over two writes appears with the second.
 type Writer struct {
 	To   io.Writer
 	rest []byte

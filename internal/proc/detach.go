@@ -5,9 +5,9 @@ import (
 	"os/exec"
 )
 
-// Detach starts this program again, in a session of its own, so that it outlives this process: nobody ends it, and no
-// terminal does. Of the command it takes Argv, Dir and Env, which is all of its environment. It has no input, and
-// prints to out. ended gives its exit code.
+// Detach starts tercet again in a session of its own, which outlives this process and its terminal. It uses only Argv,
+// Dir and Env of the command; Env is the complete environment. The process has no input and prints to out. ended gives
+// its exit code.
 func Detach(c Command, out *os.File) (ended <-chan int, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -52,9 +52,9 @@ func lookEnv(env []string, key string) (string, bool) {
 	return "", false
 }
 
-// Look returns the absolute path of the program that Run would start for name: on the PATH of s.Env, never on that of
-// the calling process. Empty and relative entries of PATH are skipped, so that a file in the working folder is never
-// taken for a program.
+// Look gives the absolute path of the program that Run would start for name: on the PATH of s.Env, never on that of
+// this process. It skips empty and relative entries of PATH, so that a file in the working folder never runs by
+// accident.
 func (s *Starter) Look(name string) (string, error) { return look(s.Env, "", name) }
 
 func look(env []string, dir, name string) (string, error) {
@@ -90,8 +90,8 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// Folder makes a private temporary folder for this process itself. It stands in the record as that of a child does, so
-// that the next start removes it when this process was killed.
+// Folder makes a private temporary folder for this process itself. It is recorded like that of a child, so that the
+// next start removes it if this process was killed.
 func (s *Starter) Folder() (dir string, remove func() error, err error) {
 	dir, forget := s.private(), func() {}
 	if owner, ferr := Facts(os.Getpid()); ferr == nil && s.Record != nil {
@@ -136,7 +136,7 @@ func removeTemp(dir string) error {
 	return nil
 }
 
-// Inherited are the names of the variables that children see besides those that a configuration names.
+// Inherited lists the variables that every child sees, besides those of the configuration.
 func Inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE",
@@ -146,7 +146,7 @@ func Inherited() []string {
 	}
 }
 
-// ForPush are the names that git, gh and glab see beside these when a branch is pushed and a request opened.
+// ForPush lists the variables that git, gh and glab also see when they push a branch and open a request.
 func ForPush() []string {
 	return []string{
 		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "GITLAB_TOKEN",
@@ -154,7 +154,7 @@ func ForPush() []string {
 	}
 }
 
-// Set gives those of the named variables that are set, as NAME=value; lookup is os.LookupEnv.
+// Set gives the named variables that are set, as NAME=value; lookup is os.LookupEnv.
 func Set(lookup func(name string) (string, bool), names ...string) []string {
 	var env []string
 	for _, name := range names {

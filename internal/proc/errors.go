@@ -5,19 +5,19 @@ import (
 	"fmt"
 )
 
-// ErrNoAllow says that a Starter has nobody to ask for leave, so it starts nothing.
+// ErrNoAllow means that a Starter has no Allow function, so it starts nothing.
 var ErrNoAllow = errors.New("a starter without an allow function starts nothing")
 
-// ErrNoNow says that a Starter has no clock.
+// ErrNoNow means that a Starter has no clock.
 var ErrNoNow = errors.New("a starter needs a clock")
 
 // The kinds of errors of Run. Each wraps its cause beside the kind.
 var (
-	// ErrDenied says that Starter.Allow refused a command.
+	// ErrDenied means that Starter.Allow refused a command.
 	ErrDenied = errors.New("not allowed to start")
-	// ErrStart says that a child could not be started or prepared.
+	// ErrStart means that a child could not be started or prepared.
 	ErrStart = errors.New("starting")
-	// ErrOutput says that the child ran, but its output could not be kept, or its temporary folder not be removed. The
+	// ErrOutput means that the child ran, but its output could not be stored, or its temporary folder not removed. The
 	// Result beside it is valid.
 	ErrOutput = errors.New("output of a child")
 )
@@ -28,7 +28,7 @@ func failed(kind error, what string, err error) error {
 	return fmt.Errorf("%w %s: %w", kind, what, err)
 }
 
-// NotFoundError says that a program is not on the PATH that the child would see.
+// NotFoundError means that a program is not on the PATH of the child.
 type NotFoundError struct {
 	Name string
 }

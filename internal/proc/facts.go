@@ -2,7 +2,7 @@ package proc
 
 import "os"
 
-// Facts returns what identifies the process pid, which must exist.
+// Facts identifies the process pid, which must exist.
 func Facts(pid int) (Proc, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -15,8 +15,8 @@ func Facts(pid int) (Proc, error) {
 	return Proc{PID: pid, Start: start, BootID: bootID(), Host: host}, nil
 }
 
-// Alive reports whether p still runs. A process of another host cannot be seen from here and counts as alive; where
-// the system tells no start time, any process with the number does.
+// Alive reports whether p still runs. A process of another host counts as alive, because it cannot be seen. Where the
+// system gives no start time, any process with the number counts.
 func Alive(p Proc) bool {
 	host, err := os.Hostname()
 	if err != nil || host != p.Host {

@@ -2,17 +2,16 @@ package proc
 
 import "os"
 
-// Foreground is a program that a person calls at the terminal, such as an editor. It has the terminal until it ends:
-// its process group gets the keys and the signals of the keys. Who may start is not asked: the person's own environment
-// names it, and nothing of a project.
+// Foreground is an interactive program, such as the user's editor. It has the terminal until it ends: its process group
+// gets keys and signals. It bypasses Starter.Allow, because the user's own environment names it, never a project.
 type Foreground struct {
-	Argv  []string // a program without a slash is looked up on PATH, whose relative entries are skipped
+	Argv  []string // a program without a slash is looked up on PATH, without its relative entries
 	Dir   string   // working folder, absolute
-	Env   []string // KEY=VALUE, all of its environment
+	Env   []string // KEY=VALUE, the complete environment
 	Stdin []byte   // nil: the terminal
 	In    *os.File // the terminal, for reading
 	Out   *os.File // the terminal, for writing
-	// Stopped is called when the program was stopped, as by Ctrl-Z, with the terminal taken back. When it returns, the
-	// program goes on.
+	// Stopped runs when the program was stopped, as by Ctrl-Z, and this process has the terminal again. When it returns,
+	// the program continues.
 	Stopped func()
 }

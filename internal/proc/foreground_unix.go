@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run starts the program, gives it the terminal, and waits for its end. When ctx ends, so does the program. Of the
-// Result, Exit, Signal and Killed are set. Errors are *NotFoundError and ErrStart.
+// Run starts the program, gives it the terminal, and waits for its end. When ctx ends, it ends the program. It sets
+// Exit, Signal and Killed of the Result. Errors are *NotFoundError and ErrStart.
 func (f Foreground) Run(ctx context.Context) (Result, error) {
 	path, err := look(f.Env, f.Dir, f.Argv[0])
 	if err != nil {

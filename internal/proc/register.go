@@ -10,25 +10,24 @@ import (
 	"strings"
 )
 
-// Started is a child that runs, as it is recorded for the case that its owner is killed.
+// Started is the record of a running child, in case its owner is killed.
 type Started struct {
-	Proc           // of its supervisor, which leads the session
+	Proc           // of its supervisor, the session leader
 	Owner Proc     // the process that started it
 	Temp  string   // its private temporary folder, may be empty
 	Name  string   // of the program, for messages
 	After []string `json:",omitempty"` // as in Command
 }
 
-// Register keeps a file for each child that runs, so that the next start ends what a killed owner left behind. It lies
-// in a folder of the person's own: what stands in a project could name the processes and folders of others.
+// Register keeps a file for each running child, so that the next start can end what a killed owner left behind. It lies
+// in the user's own folder: files in a project could name foreign processes and folders.
 type Register struct {
-	Dir string // of the files, absolute; empty: there is no place for records, and nothing is kept
-	// Tell takes a line for the person: what was ended, and what could not be cleared away.
+	Dir string // folder of the records, absolute; empty: no records
+	// Tell reports in one line what Sweep ended, or could not clear.
 	Tell func(line string)
 }
 
-// Record writes a child down before its program runs. No file is synced: the record outlives this process, and no
-// process outlives the machine.
+// Record records a child before it runs. It does not sync: a record only matters until the next boot.
 func (r Register) Record(c Started) (forget func(), err error) {
 	if r.Dir == "" {
 		return func() {}, nil
@@ -57,7 +56,7 @@ func (r Register) remove(name string) {
 	}
 }
 
-// Empty tells whether no child is recorded, or none can be told.
+// Empty reports whether there are no records, or none can be read.
 func (r Register) Empty() bool { return len(r.records()) == 0 }
 
 func (r Register) records() (names []string) {
@@ -71,8 +70,8 @@ func (r Register) records() (names []string) {
 	return names
 }
 
-// Sweep ends what is left of children whose owner was killed; after clears away what outlives the processes of one. A
-// process is ended only if this boot of this machine and its time of start are those of the record.
+// Sweep ends what killed owners left of their children; after clears what outlives the processes of one child. It ends
+// a process only if its boot and start time match the record.
 func (r Register) Sweep(after func(Started)) {
 	for _, name := range r.records() {
 		text, err := os.ReadFile(filepath.Join(r.Dir, name))

@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// Run starts c, waits until it and everything it started is gone, and returns how it ended.
+// Run starts c, waits until it and everything it started are gone, and returns how it ended.
 //
-// A non-zero exit, a reached limit of time and a flood are not errors: Result tells them. Errors are ErrDenied,
-// *NotFoundError, ErrStart; ErrOutput beside a valid Result; and the context's error, beside a valid Result, when the
-// child was stopped because ctx ended.
+// A non-zero exit, a reached time limit and a flood are not errors: see Result. Errors are ErrDenied, *NotFoundError
+// and ErrStart. Beside a valid Result the error is ErrOutput, or the context's if ctx ended and the child was stopped.
 func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err

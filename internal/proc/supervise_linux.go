@@ -20,12 +20,12 @@ import (
 // supervisable tells whether a child can have a supervisor here.
 const supervisable = true
 
-// Supervise is the whole life of a supervisor: a process of this program between a Starter and the programs that it
-// starts, one after another. It tells that a program has ended once nothing is left that the program started: being a
-// subreaper, it finds descendants that left session and group and cleared their environment. When whoever started it is
-// gone, killed without warning or not, it kills them all and ends.
+// Supervise is the main function of a supervisor: a process of tercet between a Starter and its children, one after
+// another. It reports a child's end once all descendants are gone; as a subreaper it finds even those that left session
+// and group and cleared their environment. When its Starter's process is gone, even by SIGKILL, it kills them all and
+// ends.
 //
-// in and out are its standard input, by which its orders come, and its standard output.
+// in and out are its standard input, with its orders, and its standard output.
 func Supervise(in io.Reader, out io.Writer) int {
 	adopt()
 	s := &supervisor{tell: gob.NewEncoder(out), ended: make(chan os.Signal, 1)}

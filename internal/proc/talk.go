@@ -5,10 +5,9 @@ import (
 	"io"
 )
 
-// Talk is the other side of a conversation with a child. It writes to stdin and reads what the child prints from
-// stdout, which ends when the child has closed it. Nothing is kept for it: a child that prints while nobody reads
-// waits, within its limits of time. When ctx ends, or one of the streams does, Talk must return. Both streams are
-// closed once it has.
+// Talk is the tercet side of a conversation with a child. It writes to stdin and reads the child's output from stdout,
+// which ends when the child closes it. There is no buffer: a child that prints while Talk does not read waits, within
+// its time limits. When ctx ends, or a stream does, Talk must return. Then both streams are closed.
 type Talk func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error
 
 // talk is the conversation of one run. Its goroutine has ended when settle returns.

@@ -33,22 +33,22 @@ const (
 // maxReported is how many errors of single inputs are kept.
 const maxReported = 10
 
-// CLIRequest is what jq's command line says.
+// CLIRequest is the input of jq's command line.
 //
 // The filter runs over its inputs as jq runs it, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
-// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the next input is taken
-// all the same, and the code is that of the last input. Environment, files and modules are denied. Objects that come
-// from an input unchanged print in the order of their source, with its number literals.
+// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the run continues with
+// the next input, and the code is that of the last input. Environment, files and modules are denied. Unchanged objects
+// of an input print in source order, with their number literals.
 //
-// Where it is sure that it makes no difference to any byte of the output, an input is not decoded in full. A File is
-// read in pieces then, and so an input of any size takes little memory.
+// An input is not decoded in full where that cannot change a byte of the output. A File is then read in pieces, so an
+// input of any size takes little memory.
 type CLIRequest struct {
 	Filter string // an empty one is the identity
 
 	Raw        bool // -r: strings without quotes
 	Join       bool // -j: as Raw, without line breaks
-	Zero       bool // --raw-output0: as Raw, with a NUL behind each result
-	ASCII      bool // -a: only ASCII, with escapes; strings keep their quotes
+	Zero       bool // --raw-output0: as Raw, with a NUL after each result
+	ASCII      bool // -a: ASCII only, with escapes; strings keep their quotes
 	Sort       bool // -S: objects sorted by key
 	Compact    bool // -c, or --indent 0
 	Tab        bool // --tab
@@ -56,25 +56,24 @@ type CLIRequest struct {
 	NullInput  bool // -n
 	Slurp      bool // -s
 	RawInput   bool // -R: each line is a string, with Slurp the whole
-	Strict     bool // an input is exactly one value, without a key twice in an object
+	Strict     bool // an input is exactly one value without duplicate keys
 	Indent     int  // 1 to 7, or 0 for 2
-	// Palette paints what is printed; nil: nothing is painted. Plain makes what is printed harmless for a terminal, before
-	// it is painted.
+	// Palette colours the output; nil: no colours. Plain makes the output safe for a terminal, before colouring.
 	Palette *jsonx.Palette
 	Plain   bool
 
-	Statuses *Statuses // of the tasks, for the function ready, which is not there without
+	Statuses *Statuses // task statuses for the function ready, which needs them
 
 	Args       []Arg
-	Positional []Arg // --args and --jsonargs: $ARGS.positional; names are not looked at
+	Positional []Arg // --args and --jsonargs: $ARGS.positional; names are ignored
 	Inputs     []Input
 	Timeout    time.Duration
-	Memory     int64     // of a child; Host.Run sets it
+	Memory     int64     // memory limit of a child; Host.Run sets it
 	Out        io.Writer `json:"-"`
 	Err        io.Writer `json:"-"` // for debug, stderr and halt_error; nil discards
 }
 
-// ArgKind says how the text of an argument becomes a value.
+// ArgKind says how an argument's text becomes a value.
 type ArgKind uint8
 
 // The kinds of arguments.
@@ -84,18 +83,18 @@ const (
 	ArgSlurp                // --slurpfile: the array of all JSON values
 )
 
-// Arg sets the variable $Name, and $ARGS.named. Of two with one name the first counts.
+// Arg sets the variable $Name, and $ARGS.named. The first of two with one name counts.
 type Arg struct {
 	Name string // without $
 	Kind ArgKind
 	Data []byte
 }
 
-// Input is the content of a file, any number of JSON values: Data, or if File is set all of that.
+// Input is the content of a file, any number of JSON values: Data, or the whole File if set.
 type Input struct {
 	Name  string // for messages and input_filename
 	State bool   // it is the state of a workspace
-	Open  bool   // Host opens it: it is a file that can be opened again
+	Open  bool   // Host opens it: a file that can be opened again
 	Data  []byte
 	File  io.ReaderAt `json:"-"`
 }

@@ -110,7 +110,7 @@ func (r *cli) lines(yield func(any) bool) {
 	}
 }
 
-// Next makes the run the source of input and inputs.
+// Next is the source of input and inputs.
 func (r *cli) Next() (any, bool) {
 	v, ok := r.next()
 	if !ok && r.broken != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// MaxSource is how long a query may be, in bytes.
+// MaxSource bounds a query, in bytes.
 const MaxSource = 64 << 10
 
-// FuncSet says which functions a query has besides those of jq.
+// FuncSet is a set of functions beyond jq's.
 type FuncSet uint8
 
 // The sets of functions.
@@ -25,8 +25,8 @@ const (
 type Options struct {
 	Vars  []string // with their $
 	Funcs FuncSet
-	// Strict is for expressions of a workflow: nothing that gives another result at another time or place (now, localtime,
-	// input, halt, debug, ...), and tight bounds on what cannot be interrupted.
+	// Strict is for workflow expressions: it rejects functions whose result depends on time or place (now, localtime,
+	// input, halt, debug, ...), and sets tight limits on what cannot be interrupted.
 	Strict bool
 }
 
@@ -38,8 +38,8 @@ type Code struct {
 	code *gojq.Code
 }
 
-// Compile parses and checks src. The error is an *Error, or Errors if there is more than one. The variables of opt
-// must not be changed afterwards.
+// Compile parses and checks src. The error is an *Error, or Errors if there are several. Do not change the variables of
+// opt afterwards.
 func Compile(src string, opt Options) (*Code, error) {
 	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds}
 	if opt.Strict {
@@ -251,19 +251,17 @@ func (c *compiler) unknown(sig string, w *walker) error {
 	return c.fail(at, "unknown function "+sig, meant(name, names))
 }
 
-// String gives name/arguments.
+// String is name/arity.
 func (f Function) String() string { return fmt.Sprintf("%s/%d", f.Name, f.Args) }
 
-// Refs gives every use of a variable in the order of the source. They must not be changed.
+// Refs gives every use of a variable in source order. Do not change them.
 func (c *Code) Refs() []Ref { return c.refs }
 
-// Paths gives the static paths that the query takes from its own input, as references to ".", in the order of the
-// source. They must not be changed.
+// Paths gives the static paths into the query's own input, as references to ".", in source order. Do not change them.
 func (c *Code) Paths() []Ref { return c.paths }
 
-// Members gives what the query takes of each element of a list that a variable leads to. They must not be changed.
+// Members gives the paths into the elements of lists that a variable leads to. Do not change them.
 func (c *Code) Members() []Member { return c.members }
 
-// Calls gives every use of a function that the query does not define itself, in the order of the source. They must not
-// be changed.
+// Calls gives every call of a function that the query does not define itself, in source order. Do not change them.
 func (c *Code) Calls() []Call { return c.calls }

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Error says what is wrong with a query before it runs.
+// Error is an error found in a query before it runs.
 type Error struct {
 	Src        string
-	Offset     int // of the token, in bytes of Src; -1 if unknown
+	Offset     int // of the token, in bytes of Src; -1: unknown
 	Msg        string
-	DidYouMean string // what may have been meant, may be empty
+	DidYouMean string // suggestion; may be empty
 }
 
-// Pos is where that is in the source: a line and a column, both from 1, in bytes; both 0 if it is unknown.
+// Pos is the error's line and column in the source, from 1, in bytes; 0, 0 if unknown.
 func (e *Error) Pos() (line, col int) {
 	if e.Offset < 0 || e.Offset > len(e.Src) {
 		return 0, 0
@@ -26,7 +26,7 @@ func (e *Error) Pos() (line, col int) {
 	return 1 + strings.Count(head, "\n"), len(head) - strings.LastIndexByte(head, '\n')
 }
 
-// Error gives "column N: message", or the message alone if the place is unknown.
+// Error is "column N: message", or the message alone if the place is unknown.
 func (e *Error) Error() string {
 	if e.Offset < 0 || e.Offset > len(e.Src) {
 		return e.Msg
@@ -40,8 +40,7 @@ func (e *Error) Error() string {
 	return "column " + strconv.Itoa(col) + ": " + e.Msg
 }
 
-// Errors is what Compile returns when it finds more than one error, in the order of their places. errors.As finds the
-// first one as an *Error.
+// Errors is several errors of Compile, in source order. errors.As finds the first as an *Error.
 type Errors []*Error
 
 // Error joins the messages, one a line.
@@ -58,7 +57,7 @@ func (l Errors) Unwrap() []error {
 	return errs
 }
 
-// Bound is what a LimitError is about.
+// Bound is the limit of a LimitError.
 type Bound string
 
 // The bounds of a run.
@@ -66,16 +65,16 @@ const (
 	BoundTime    Bound = "time"    // Limit is in milliseconds
 	BoundResults Bound = "results" // how many
 	BoundOutput  Bound = "output"  // bytes of all results as compact JSON
-	BoundMemory  Bound = "memory"  // bytes; not a bound of Run
+	BoundMemory  Bound = "memory"  // bytes; not a limit of Run
 )
 
-// LimitError reports a query that was stopped at a bound.
+// LimitError reports a query stopped at a limit.
 type LimitError struct {
 	What  Bound
 	Limit int64
 }
 
-// Error names the bound.
+// Error names the limit.
 func (e *LimitError) Error() string {
 	switch e.What {
 	case BoundTime:

@@ -32,7 +32,7 @@ var (
 	looseBounds = bounds{text: 256 << 20, items: 1 << 24, index: 1 << 24, regex: 256 << 10, test: 256 << 20, bits: 1 << 20}
 )
 
-// The names of the checks. No query can call a name that begins with an underscore.
+// The names of the checks. A query cannot call a name that begins with an underscore.
 const (
 	guardSmall  = "_t_small"  // the string or array may be added
 	guardDeep   = "_t_deep"   // the value is small in full
@@ -66,7 +66,7 @@ var checkedInput = map[string]string{
 	"sub": guardRegex, "gsub": guardRegex,
 }
 
-// deepInput are functions that look at their input in full, and deepArgs those that look at their arguments as well.
+// deepInput are functions that read their whole input; deepArgs also read their whole arguments.
 var (
 	deepInput = []string{
 		"tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii",

@@ -15,9 +15,8 @@ import (
 	"tercet/internal/proc"
 )
 
-// The bounds of a job beside its time. A query runs in this process, under its deadline. One whose single steps can
-// take all time or memory (see risky), or that needs a large input in full, runs in a child that the system holds to
-// its bounds.
+// The limits of a job besides its time. A query normally runs in this process, under its deadline. It runs in a child
+// with system limits if single steps can take all time or memory (see risky), or if it needs a large input in full.
 const (
 	maxMemory  = 1536 << 20 // beside what the inputs need
 	perByte    = 16         // memory for each byte of the inputs, at most
@@ -27,24 +26,24 @@ const (
 	grace      = 300 * time.Millisecond // for a query that does not end with its time
 )
 
-// BoundedVerb is the word behind which the program reads a call of its parent, for RunBounded.
+// BoundedVerb is the hidden verb that makes tercet call RunBounded in a child.
 const BoundedVerb = "__query"
 
-// File is a file that was opened.
+// File is an open file.
 type File interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)
 }
 
-// Host is what a call needs of the program around it.
+// Host is what a call needs of its process.
 type Host struct {
 	Open    func(Input) (File, error)
 	Starter *proc.Starter
-	Self    string // this program; empty if it cannot be started again
+	Self    string // path of this binary; empty if it cannot be started again
 }
 
-// Run runs a request and gives the exit code. The error says what is wrong: an *Error or Errors, several errors joined,
-// an error of Out or of Open, the cause of the cancelled ctx, or a *LimitError.
+// Run runs a request and gives the exit code. The error is an *Error, Errors, several joined errors, an error of Out or
+// Open, the cause of a cancelled ctx, or a *LimitError.
 func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	given := req
 	size, err := req.open(h.Open)
@@ -124,7 +123,7 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 	return res.Exit, err, true
 }
 
-// RunBounded reads a call that Run handed over to a child, and runs it within its bounds. It has no child of its own.
+// RunBounded reads a request of Run's process and runs it within its limits. It starts no child.
 func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error), out, stderr io.Writer) (int, error) {
 	req := CLIRequest{Out: out, Err: stderr}
 	if err := json.Unmarshal(text, &req); err != nil || req.Timeout <= 0 || req.Memory <= 0 {

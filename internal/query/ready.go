@@ -6,16 +6,16 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// Statuses are what `ready` has to know of the statuses of tasks.
+// Statuses is what `ready` needs to know about task statuses.
 type Statuses struct {
-	Waiting []string // a task of these waits for work
-	Done    string   // a task that others depend on has to be this
+	Waiting []string // a task with one of these is ready for work
+	Done    string   // a dependency must have this status
 }
 
 // readyName is the function that gives the tasks of a state that can be taken up.
 const readyName = "ready"
 
-// The members that ready looks at.
+// The task members that ready reads.
 const (
 	readyTasks  = "tasks"
 	readyNumber = "number"

@@ -13,16 +13,16 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// The bounds of Run and One.
+// The limits of Run and One.
 const (
 	MaxTime    = time.Second
 	MaxResults = 10_000
 	MaxOutput  = 8 << 20
 )
 
-// Run gives all results for one input. vars are the values of Options.Vars by name with $; one that is missing is
-// null. Of input and vars, what is not a Prepared goes through Normalize. The error is a *LimitError, the cause of a
-// cancelled context, or what the query said, as text; no result stands beside an error.
+// Run gives all results for one input. vars are the values of Options.Vars by name with $; a missing one is null. Input
+// and vars pass Normalize, unless Prepared. The error is a *LimitError, the cause of a cancelled context, or the
+// query's error as text; then there are no results.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
 	budget := MaxOutput
@@ -41,8 +41,8 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 	return out, nil
 }
 
-// Lines gives all results for a JSON document, a line each: texts as they are, every other value as compact JSON. The
-// errors are those of Run, and what is wrong with the document.
+// Lines gives all results for a JSON document, one a line: texts raw, other values as compact JSON. Errors are those of
+// Run, and of parsing the document.
 func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	in, err := jsonx.Parse(doc, limits())
 	if err != nil {
@@ -56,8 +56,8 @@ func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	return out, err
 }
 
-// One gives the first result, nil if there is none. Further results are not computed and are no error: jq's truth of a
-// condition is that of its first result. The errors are those of Run.
+// One gives the first result, nil if there is none. It does not compute further results, because jq's truth of a
+// condition depends only on the first. The errors are those of Run.
 func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
 	for v, err := range c.bounded(ctx, input, vars) {
 		if err == nil && measure(v, MaxOutput) < 0 {
@@ -84,7 +84,7 @@ func (c *Code) bounded(parent context.Context, input any, vars map[string]any) i
 	}
 }
 
-// Iter gives the results one by one, bounded by nothing but ctx. An error is the last thing it gives.
+// Iter yields the results one by one, bounded only by ctx. An error is the last value.
 func (c *Code) Iter(ctx context.Context, input any, vars map[string]any) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		in, values, err := c.values(input, vars)
@@ -199,7 +199,7 @@ func thrown(value any) error {
 // maxShown is how large a value may be to become the message of an error.
 const maxShown = 64 << 10
 
-// Vars gives the names of the variables that the query refers to, of those it was compiled with.
+// Vars gives the names of the declared variables that the query uses.
 func (c *Code) Vars() []string {
 	return slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !c.uses(name) })
 }

@@ -11,10 +11,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Truth is what jq takes for true: everything but null and false.
+// Truth is jq's truth: every value but null and false.
 func Truth(v any) bool { return v != nil && v != false }
 
-// Text gives a string as it is and every other value as compact JSON, as an interpolation in a text shows it.
+// Text is a string unchanged, or any other value as compact JSON, as in string interpolation.
 func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -26,15 +26,14 @@ func Text(v any) string {
 	return string(appendValue(nil, n, nil))
 }
 
-// Prepared is a value that is known to be what a query takes, so that a run need not look through it again.
+// Prepared is a normalized value, which a run need not check again.
 type Prepared struct{ v any }
 
 // Prepare makes v a Prepared; see Normalize.
 func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
 
-// Normalize makes v what a query takes: nil, bool, int, float64, *big.Int, json.Number, string, []any,
-// map[string]any. A *jsonx.Value keeps its number literals; everything else goes by its JSON form, which is null where
-// there is none.
+// Normalize converts v to a query value: nil, bool, int, float64, *big.Int, json.Number, string, []any, map[string]any.
+// A *jsonx.Value keeps its number literals. Any other type converts by its JSON form, null if it has none.
 func Normalize(v any) any {
 	n, err := normalize(v, 0)
 	if err != nil {

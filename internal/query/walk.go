@@ -33,21 +33,21 @@ type mentions struct {
 	risky   bool // a single step may take all time or memory
 }
 
-// Ref is one use of a variable with the static path that follows it: $steps.plan["artifacts"][0] is $steps with plan
-// and artifacts.
+// Ref is one use of a variable with the static path after it: $steps.plan["artifacts"][0] is $steps with plan and
+// artifacts.
 type Ref struct {
 	Var    string // with its $
 	Path   []string
 	Offset int  // of the $ in the source, -1 if unknown
-	Bound  bool // the query itself binds it with as, reduce, foreach or a parameter
+	Bound  bool // bound by the query itself: as, reduce, foreach or a parameter
 }
 
-// Member is a static path that is taken from each element of what a variable's path gives: $steps.l.children | map(.x)
-// is $steps with l, children and x, of which the last one is the element's.
+// Member is a static path into each element of a variable's list: $steps.l.children | map(.x) is $steps with l,
+// children and x; the last one is the element's.
 type Member struct {
 	Ref
 
-	From int // how many of Path lead to the list
+	From int // length of the prefix of Path that leads to the list
 }
 
 // list is the input of a piece of the query: the value of a reference, or its elements one by one.
@@ -56,13 +56,13 @@ type list struct {
 	each bool
 }
 
-// Function is a function by its name and its number of arguments.
+// Function is a function name with its arity.
 type Function struct {
 	Name string
 	Args int
 }
 
-// Call is one call of a function that the query does not define itself.
+// Call is a call of a function that the query does not define itself.
 type Call struct {
 	Function
 

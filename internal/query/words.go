@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// PositionalFlag holds the words behind --args and --jsonargs.
+// PositionalFlag holds the words after --args and --jsonargs.
 const PositionalFlag = "args"
 
-// Words writes jq's flags that are not one word and its value as such: --arg NAME VALUE as --arg NAME=VALUE, and each
-// word behind --args or --jsonargs as a flag of its own.
+// Words rewrites jq's multi-word flags: --arg NAME VALUE becomes --arg NAME=VALUE, and each word after --args or
+// --jsonargs becomes a flag of its own.
 func Words(args []string) []string {
 	verb := slices.Index(args, "query")
 	if verb < 0 || slices.ContainsFunc(args[:verb], func(w string) bool { return strings.HasPrefix(w, "/") }) {

@@ -21,7 +21,7 @@ type Set struct {
 // reserved are the keys that no choice gets: they show a diff, open an editor and explain the keys.
 const reserved = "de?"
 
-// Of shows the choices in a language, and gives each the first letter that is free.
+// Of makes the Set of some choices in a language; each gets the first free letter of its label as key.
 func Of(choices []formats.Choice, language string) Set {
 	var s Set
 	taken := reserved
@@ -41,7 +41,7 @@ func Of(choices []formats.Choice, language string) Set {
 	return s
 }
 
-// String shows the choices in one line: [a]pprove  [r]eject. One without a letter shows its number.
+// String is the choices in one line: [a]pprove [r]eject. A choice without a letter shows its number.
 func (s Set) String() string { return strings.Join(s.shownAll(), "  ") }
 
 func (s Set) shownAll() []string {
@@ -60,7 +60,7 @@ func (s Set) shown(i int) string {
 	return plain.Line(label[:key]) + "[" + label[key:key+1] + "]" + plain.Line(label[key+1:])
 }
 
-// Keys explains how to answer, a line each.
+// Keys explains how to answer, one a line.
 func (s Set) Keys() []string {
 	out := make([]string, 0, len(s.labels)+1)
 	for i := range s.labels {
@@ -69,7 +69,7 @@ func (s Set) Keys() []string {
 	return append(out, "type a letter, a number or the beginning of a label; ': words' after it become your note")
 }
 
-// Read gives the label that a line chooses, and the note behind its colon.
+// Read parses a line into a label, and the note after a colon.
 func (s Set) Read(line string) (label, note string, ok bool) {
 	if label, ok = s.find(line); ok {
 		return label, "", true
@@ -117,7 +117,7 @@ func (s Set) find(typed string) (string, bool) {
 	return found[0], true
 }
 
-// Chosen is the choice of a word, else the one that approves or leaves. It may need the note.
+// Chosen is the choice for a word; without a word, the one that approves or leaves. It may require the note.
 func Chosen(g formats.Gate, word, note string, approve bool) (string, error) {
 	labels := make([]string, len(g.Choices))
 	for i, c := range g.Choices {
@@ -148,7 +148,7 @@ func folded(s string) string {
 	}, s)
 }
 
-// Yes reads the answer to a question of yes or no whose default is no. Only y, yes, n, no and an empty line count.
+// Yes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an empty line are valid.
 func Yes(line string) (yes, ok bool) {
 	switch folded(line) {
 	case "y", "yes":

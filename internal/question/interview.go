@@ -10,18 +10,18 @@ import (
 	"tercet/internal/plain"
 )
 
-// Item is one thing that is asked for.
+// Item is one question.
 type Item struct {
-	Name, Text string   // what it is, in a word and in a line
-	Choices    []string // nil for an open question
-	Known      []string // words that an open answer may hold among others
-	Default    string   // an empty line takes it
-	Optional   bool     // an empty line leaves it out
-	// Check says what is wrong with an answer, empty if nothing is; nil takes all.
+	Name, Text string   // a word and a line that say what it is
+	Choices    []string // nil: free text
+	Known      []string // words that are known in free text
+	Default    string   // taken for an empty line
+	Optional   bool     // an empty line skips it
+	// Check says why an answer is invalid, empty if it is valid; nil accepts all.
 	Check func(answer string) string
 }
 
-// Interview asks for some things, one after the other, and shows all answers before it ends.
+// Interview asks questions one after the other, and shows all answers at the end.
 type Interview struct {
 	items   []Item
 	answers []string
@@ -29,15 +29,15 @@ type Interview struct {
 	seen    int // how many have an answer
 }
 
-// NewInterview begins with the first thing.
+// NewInterview starts at the first question.
 func NewInterview(items []Item) *Interview {
 	return &Interview{items: items, answers: make([]string, len(items))}
 }
 
-// Back is the answer that goes back to the thing before.
+// Back is the answer that returns to the previous question.
 const Back = "back"
 
-// Ask gives the lines that explain what is asked now, and the beginning of the line in which the answer is typed.
+// Ask gives the explanation of the current question, and the prompt for its answer.
 func (i *Interview) Ask() (lines []string, prompt string) {
 	if i.Reviews() {
 		for n, item := range i.items {
@@ -60,7 +60,7 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 	return lines, prompt + ": "
 }
 
-// Reviews tells whether all answers are shown, and empty what an empty line is taken for.
+// Reviews reports whether the user now sees all answers; empty is the meaning of an empty line.
 func (i *Interview) Reviews() bool { return i.at == len(i.items) }
 func (i *Interview) empty() string { return cmp.Or(i.answers[i.at], i.items[i.at].Default) }
 
@@ -72,7 +72,7 @@ func (t *Item) set() Set {
 	return Of(choices, "")
 }
 
-// Answer takes a line. done tells that the person has seen all answers and goes on; bad says why it was not taken.
+// Answer takes a line. done means that the user has confirmed all answers; bad says why the line is invalid.
 func (i *Interview) Answer(line string) (done bool, bad string) {
 	word := strings.TrimSpace(line)
 	switch {
@@ -121,5 +121,5 @@ func (i *Interview) take(word string) (bad string) {
 	return ""
 }
 
-// Answers gives the answers in order; empty where one was left out.
+// Answers gives the answers in order; empty for a skipped question.
 func (i *Interview) Answers() []string { return i.answers }

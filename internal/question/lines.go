@@ -13,8 +13,8 @@ import (
 	"tercet/internal/keyboard"
 )
 
-// Lines reads an input line by line, so that a wait that a signal ends loses nothing. A terminal is read only while a
-// line is waited for; everything else by one goroutine.
+// Lines reads an input line by line, so that a wait interrupted by a signal loses nothing. It reads a terminal only
+// while a caller waits for a line, and any other input in one goroutine.
 type Lines struct {
 	in   *bufio.Reader
 	once sync.Once
@@ -29,7 +29,7 @@ type read struct {
 	err  error
 }
 
-// NewLines makes the reader of an input; tty is that input if it is a terminal, else nil.
+// NewLines makes the reader of an input; tty is the same input if it is a terminal, else nil.
 func NewLines(in io.Reader, tty *keyboard.Keyboard) *Lines {
 	return &Lines{in: bufio.NewReader(in), tty: tty, ch: make(chan read)}
 }
@@ -46,7 +46,7 @@ func (l *Lines) follow() {
 	}
 }
 
-// Next gives the next line without its line feed; io.EOF comes with the last, unended one.
+// Next gives the next line without its line feed; io.EOF comes with a last line without one.
 func (l *Lines) Next(ctx context.Context) (string, error) {
 	if l.tty != nil {
 		return l.typed(ctx, -1)
@@ -93,7 +93,8 @@ func (l *Lines) typed(ctx context.Context, within time.Duration) (string, error)
 // quiet is how long nothing may come on a terminal until what was typed, or pasted, has all come.
 const quiet = 20 * time.Millisecond
 
-// Drop empties a terminal before a question: it gives the lines that were typed so far, and drops one that was begun.
+// Drop clears a terminal's input before a question: it gives the complete lines typed so far, and drops an incomplete
+// one.
 func (l *Lines) Drop(ctx context.Context) []string {
 	if l.tty == nil {
 		return nil
@@ -104,7 +105,7 @@ func (l *Lines) Drop(ctx context.Context) []string {
 	return out
 }
 
-// Rest gives the lines that a terminal has sent and nobody has read. Behind an answer they are the rest of a paste.
+// Rest gives the unread lines of a terminal. After an answer they are the rest of a paste.
 func (l *Lines) Rest(ctx context.Context) []string {
 	var out []string
 	for l.tty != nil && len(out) < 1000 {

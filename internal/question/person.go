@@ -17,39 +17,38 @@ import (
 	"tercet/internal/style"
 )
 
-// Person is who sits at the terminal.
+// Person is the user at the terminal.
 type Person struct {
 	Lines  *Lines
 	Out    io.Writer // the terminal
 	Screen func() (columns, rows int)
 	Sheet  style.Sheet
-	// Language is that in which the labels of flows are shown.
+	// Language is that of the flows' labels.
 	Language string
-	// Line asks one thing and gives what is typed then. Its error says that the person leaves the question.
+	// Line shows a prompt and reads one line. Its error means that the user leaves the question.
 	Line func(ctx context.Context, prompt string) (string, error)
-	// Untaken tells lines that were typed before the question, which are no answer to it.
+	// Untaken reports lines typed before the question, which do not answer it.
 	Untaken func(lines []string)
-	// Env is the person's own environment, which names editor and pager. Lend gives the terminal for one of them, on which
-	// nobody else prints until done, and Suspend stops this process as Ctrl-Z does, until it goes on.
+	// Env is the user's environment, which names editor and pager. Lend reserves the terminal for one of them until done,
+	// and Suspend stops this process like Ctrl-Z until it continues.
 	Env     []string
 	Lend    func() (out *os.File, done func())
 	Suspend func()
 }
 
-// Matter is what a question is about beside its words.
+// Matter is the subject of a question.
 type Matter struct {
-	Begins string // what the lines of the question begin with
-	Note   string // given already
-	// Root is the project, in which documents are read and changed. Diff gives what the work has changed; nil: nothing is
-	// known.
+	Begins string // prefix of the question's lines
+	Note   string // a note given in advance
+	// Root is the project, whose documents the user reads and edits. Diff gives the changes of the work; nil: unknown.
 	Root *os.Root
 	Diff func(ctx context.Context) (string, error)
 }
 
-// Answer is what the person said: a choice with its note, or a document that was changed in place of one.
+// Answer is the user's answer: a choice with its note, or an edited document instead.
 type Answer struct{ Label, Note, Edited string }
 
-// ErrLeft says that the person left the question without an answer.
+// ErrLeft means that the user left the question without an answer.
 var ErrLeft = errors.New("left without an answer")
 
 // asking is one question that is open.
@@ -65,8 +64,8 @@ type asking struct {
 	seen string // the diff that the person looked at
 }
 
-// Ask shows what an answer is bound to, and asks until there is one. Looking at the diff, writing a note and changing a
-// document come back to the question.
+// Ask shows what the answer is bound to, and asks until there is an answer. After looking at the diff, writing a note
+// or editing a document, it asks again.
 func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, error) {
 	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices, p.Language), note: m.Note, text: m.Note}
 	if g.Flow {

@@ -1,8 +1,8 @@
-// Package secrets finds keys, tokens and passwords in what is about to be committed.
+// Package secrets finds keys, tokens and passwords before a commit.
 //
-// It promises to look at names and lines alone, and to tell where a secret is and of which class, never its value. It
-// reads no file, decides nothing about commits, and masks nothing: journal.Masker does that, with wider rules, since a
-// word masked too much costs less than a commit refused. Everything here may be used at once.
+// It promises to look at names and lines only, and to report place and class of a secret, never its value. It reads no
+// file, decides nothing about commits, and masks nothing: journal.Masker does that, with wider rules, because masking
+// too much is cheaper than refusing a commit. Everything here is safe for concurrent use.
 package secrets
 
 import (
@@ -20,12 +20,12 @@ import (
 // Finding is a secret in a file, without its value.
 type Finding struct {
 	File  string
-	Line  int    // from 1; 0: the name of the file says it
-	Class string // what it looks like, "cloud key" for one
-	Sum   string // SHA-256 of the line as hexadecimal digits; empty for a finding by name
+	Line  int    // from 1; 0: the file's name matches
+	Class string // kind of secret, such as "cloud key"
+	Sum   string // SHA-256 of the line in hex; empty for a finding by name
 }
 
-// String is the finding as a person reads it.
+// String is the finding as a message.
 func (f Finding) String() string {
 	if f.Line == 0 {
 		return f.File + ": " + f.Class
@@ -33,7 +33,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Class)
 }
 
-// Allow is the entry of config.yaml that lets the finding pass.
+// Allow is the config.yaml entry that accepts the finding.
 func (f Finding) Allow() string {
 	if f.Sum == "" {
 		return fmt.Sprintf("secrets: {allow: [{file: %q}]}", f.File)
@@ -41,13 +41,13 @@ func (f Finding) Allow() string {
 	return fmt.Sprintf("secrets: {allow: [{file: %q, sha256: %s}]}", f.File, f.Sum)
 }
 
-// Allowed is a finding that a person has agreed to: a line by its sum, or a file by its name where Sum is empty.
+// Allowed is a finding that the user accepted: a line by its sum, or a file by its name if Sum is empty.
 type Allowed struct{ File, Sum string }
 
-// String is the finding as a listing of the configuration shows it.
+// String is the finding in a listing of the configuration.
 func (a Allowed) String() string { return strings.TrimSpace(a.File + " " + a.Sum) }
 
-// Allows tells whether the finding is one that was agreed to. A name that is allowed says nothing about lines.
+// Allows reports whether the finding was accepted. An accepted name accepts no lines.
 func (a Allowed) Allows(f Finding) bool { return a.File == f.File && strings.EqualFold(a.Sum, f.Sum) }
 
 // rule finds one class in a line. A line that holds none of the words, in lower case, is not searched.
@@ -159,7 +159,7 @@ func entropy(s string) float64 {
 	return bits
 }
 
-// Line gives the findings in a line of a file, at most one a class.
+// Line gives the findings in a line of a file, at most one per class.
 func Line(file string, number int, text string) []Finding {
 	low := strings.ToLower(text)
 	has := func(word string) bool { return strings.Contains(low, word) }
@@ -194,14 +194,13 @@ var files = []string{
 	"id_ecdsa",
 }
 
-// Files of these endings, and below these folders, are examples whatever their name; their lines are looked at all the
-// same.
+// Files with these endings, or below these folders, are examples by name; their lines are scanned all the same.
 var (
 	exampleEndings = []string{".example", ".template", ".sample", ".dist"}
 	exampleFolders = []string{"tests", "fixtures", "examples", "testdata"}
 )
 
-// File looks at the name of a file and at every line of its text.
+// File scans the name of a file and every line of its text.
 func File(file, text string) []Finding {
 	var found []Finding
 	if f, ok := Name(file); ok {
@@ -213,8 +212,8 @@ func File(file, text string) []Finding {
 	return found
 }
 
-// Guarded tells whether a file is one that no result of work may hold: by its name, or, of a file of logins, because
-// it has one. read gives the text of such a file.
+// Guarded reports whether a file must never be part of a result: by its name, or, for a file of logins, because it
+// contains one. read gives the text of such a file.
 func Guarded(file string, read func() string) (Finding, bool) {
 	if f, ok := Name(file); ok {
 		return f, true
@@ -235,7 +234,7 @@ func example(file string) bool {
 	return slices.ContainsFunc(exampleEndings, ends) || slices.ContainsFunc(strings.Split(dir, "/"), lies)
 }
 
-// Name tells whether a file is one that holds secrets by its name, which is slash-separated.
+// Name reports whether a file holds secrets by its name, which has slashes.
 func Name(file string) (Finding, bool) {
 	if example(file) {
 		return Finding{}, false

@@ -1,9 +1,9 @@
-// Package strict decodes maps that were read from a file. It promises that one pass tells everything that is wrong:
-// keys that the map does not have, with advice, keys without a value, and values of another type or form, each with its
-// code and its place. A key that stands twice is reported by package md; here the first one counts.
+// Package strict decodes maps that were read from a file. It promises that one pass reports every mistake with code and
+// place: unknown keys, with advice, keys without a value, and values of the wrong type or form. Package md reports
+// duplicate keys; here the first one counts.
 //
-// It does not know what a key means, and words no finding but "expected X, got Y" and that of an unknown key. Its
-// caller chooses the codes and keeps the findings. A Decoder serves one goroutine; everything else is a pure function.
+// It does not know what a key means; its only messages are "expected X, got Y" and the one about an unknown key. The
+// caller chooses the codes and stores the findings. A Decoder serves one goroutine; everything else is a pure function.
 package strict
 
 import (
@@ -18,7 +18,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Finding is something wrong in a map.
+// Finding is one mistake in a map.
 type Finding struct {
 	Code     string
 	Pos, End md.Pos
@@ -26,30 +26,30 @@ type Finding struct {
 	Help     string
 }
 
-// Form is what one kind of map may hold.
+// Form is the keys that a kind of map may have.
 type Form struct {
-	// Unknown is the finding about a key that is not there, with a verb for the key: "unknown facet %q".
+	// Unknown is the message about an unknown key, with a verb for the key: "unknown facet %q".
 	Unknown string
 	Keys    []string
-	Foreign []string // keys of others, passed over
+	Foreign []string // foreign keys, ignored
 }
 
-// Decoder reads maps and hands out its findings. Report is required.
+// Decoder reads maps and reports findings. Report is required.
 type Decoder struct {
 	Report func(Finding)
-	// The codes of values of the wrong form, unknown keys, and keys without a value. Without a code for the last, such a
-	// key counts as not there.
+	// The codes of wrong values, unknown keys, and keys without a value. Without a code for the last, such a key counts as
+	// absent.
 	Value, Key, Absent string
-	// Full tells that no finding more is wanted, so that no advice is looked for; nil means never.
+	// Full means that no more findings are wanted, so advice is not computed; nil means never.
 	Full func() bool
-	// All goes before the list of all keys, the advice where no key is near.
+	// All is the beginning of the advice that lists all keys, if no key is near.
 	All string
 	// Got describes a value in a message; nil means Describe.
 	Got func(*md.Node) string
 }
 
-// Map yields the entries of a map whose keys are those of a form, in the order of the file, and reports the others.
-// want describes the map in the message about a value that is none.
+// Map yields the entries of a map with known keys, in file order, and reports the others. want describes the map in the
+// message about a value of another kind.
 func (d *Decoder) Map(n *md.Node, want string, form Form) iter.Seq2[*md.Node, *md.Node] {
 	return func(yield func(key, value *md.Node) bool) {
 		for key, v := range d.Entries(n, want) {
@@ -66,7 +66,7 @@ func (d *Decoder) Map(n *md.Node, want string, form Form) iter.Seq2[*md.Node, *m
 	}
 }
 
-// Free yields the entries of a map with keys of any name, but for those without a value, which it reports.
+// Free yields the entries of a map with keys of any name; it reports those without a value.
 func (d *Decoder) Free(n *md.Node, want string) iter.Seq2[*md.Node, *md.Node] {
 	return func(yield func(key, value *md.Node) bool) {
 		for key, v := range d.Entries(n, want) {
@@ -79,7 +79,7 @@ func (d *Decoder) Free(n *md.Node, want string) iter.Seq2[*md.Node, *md.Node] {
 	}
 }
 
-// Entries yields the entries of a map, and reports a value that is none.
+// Entries yields the entries of a map, and reports a value that is not a map.
 func (d *Decoder) Entries(n *md.Node, want string) iter.Seq2[*md.Node, *md.Node] {
 	return func(yield func(key, value *md.Node) bool) {
 		if n.Kind != md.Map {
@@ -105,7 +105,7 @@ func (d *Decoder) absent(key *md.Node) {
 	}
 }
 
-// Unknown reports a word that is none of a form's keys.
+// Unknown reports a word that is not a key of the form.
 func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
 	if d.Full != nil && d.Full() {
 		return
@@ -114,7 +114,7 @@ func (d *Decoder) Unknown(code string, word *md.Node, form Form) {
 	d.Refuse(code, word, help, fmt.Sprintf(form.Unknown, word.Value))
 }
 
-// Wrong reports a value of another form than expected.
+// Wrong reports a value of the wrong form.
 func (d *Decoder) Wrong(n *md.Node, want, help string) {
 	got := Describe
 	if d.Got != nil {
@@ -128,7 +128,7 @@ func (d *Decoder) Refuse(code string, n *md.Node, help, message string) {
 	d.Report(Finding{Code: code, Pos: n.Pos, End: n.End, Message: message, Help: help})
 }
 
-// Items gives the elements of a list. A value that is no map stands for a list of one; a map is reported.
+// Items gives the elements of a list. A scalar counts as a list of one; a map is reported.
 func (d *Decoder) Items(n *md.Node, want string) []*md.Node {
 	switch n.Kind {
 	case md.List:
@@ -141,7 +141,7 @@ func (d *Decoder) Items(n *md.Node, want string) []*md.Node {
 	return nil
 }
 
-// As reads a value by a function that tells whether the value fits. One that does not is reported.
+// As parses a value with a function whose ok says whether the value fits, and reports one that does not.
 func As[T any](d *Decoder, n *md.Node, want string, read func(*md.Node) (T, bool)) (T, bool) {
 	v, ok := read(n)
 	if !ok {
@@ -150,25 +150,25 @@ func As[T any](d *Decoder, n *md.Node, want string, read func(*md.Node) (T, bool
 	return v, ok
 }
 
-// Bool reads true or false.
+// Bool parses true or false.
 func Bool(n *md.Node) (bool, bool) {
 	v, ok := n.Any().(bool)
 	return v, ok
 }
 
-// Int reads a whole number.
+// Int parses a whole number.
 func Int(n *md.Node) (int, bool) {
 	v, ok := n.Any().(int)
 	return v, ok
 }
 
-// Positive reads a whole number above 0.
+// Positive parses a whole number above 0.
 func Positive(n *md.Node) (int, bool) {
 	v, ok := Int(n)
 	return v, ok && v > 0
 }
 
-// Number reads a whole number or one with a fraction.
+// Number parses a number.
 func Number(n *md.Node) (float64, bool) {
 	if v, ok := Int(n); ok {
 		return float64(v), true
@@ -177,23 +177,23 @@ func Number(n *md.Node) (float64, bool) {
 	return v, ok
 }
 
-// Duration reads a time above 0 such as 30m or 1h30m.
+// Duration parses a duration above 0 such as 30m or 1h30m.
 func Duration(n *md.Node) (time.Duration, bool) {
 	d, err := time.ParseDuration(n.Value)
 	return d, n.Kind == md.Scalar && err == nil && d > 0
 }
 
-// Text makes a reader of texts of one form.
+// Text makes a parser of texts of one form.
 func Text(fits func(string) bool) func(*md.Node) (string, bool) {
 	return func(n *md.Node) (string, bool) { return n.Value, n.IsStr() && fits(n.Value) }
 }
 
-// Word is the reader of one of some words.
+// Word makes a parser of one of some words.
 func Word(words ...string) func(*md.Node) (string, bool) {
 	return Text(func(s string) bool { return slices.Contains(words, s) })
 }
 
-// Describe is a value as a message shows it.
+// Describe is a value in a message.
 func Describe(n *md.Node) string {
 	switch {
 	case n.Kind == md.Map:

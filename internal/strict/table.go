@@ -15,15 +15,15 @@ import (
 //	[WORD]      a list of what the word stands for; {WORD} is a map from any name to it
 type Key [3]string
 
-// Table is what one kind of map may hold: checks, the schema for editors and the page of the reference are made of it.
+// Table is the keys of one kind of map. Checks, the JSON Schema for editors and the reference page use it.
 type Table struct {
-	Name, Unknown string // Unknown is that of Form
+	Name, Unknown string // Unknown is Form.Unknown
 	Keys          []Key
-	Needs         []string // keys that must be there
-	Foreign       []string // keys of others, left alone
+	Needs         []string // required keys
+	Foreign       []string // foreign keys, ignored
 }
 
-// Form is the table as the decoder takes it.
+// Form is the table for the decoder.
 func (t Table) Form() Form {
 	f := Form{Unknown: t.Unknown, Foreign: t.Foreign, Keys: make([]string, len(t.Keys))}
 	for i, k := range t.Keys {
@@ -32,7 +32,7 @@ func (t Table) Form() Form {
 	return f
 }
 
-// Find gives the table of a name; one without keys if there is none.
+// Find gives the table with a name, or an empty one.
 func Find(tables []Table, name string) Table {
 	i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == name })
 	if i < 0 {
@@ -41,8 +41,8 @@ func Find(tables []Table, name string) Table {
 	return tables[i]
 }
 
-// Schema is the JSON schema of one of some tables, for editors. Rules are those of the words that a Key may hold, as
-// JSON: the names of them and of the tables are different.
+// Schema is the JSON Schema of one of the tables, for editors. rules maps the words of Key.Is to JSON; the names of
+// rules and tables must differ.
 func Schema(name, rules string, tables []Table) (map[string]any, error) {
 	defs := map[string]any{}
 	if err := json.Unmarshal([]byte(rules), &defs); err != nil {
@@ -95,5 +95,5 @@ func ruleOf(is string) map[string]any {
 	return map[string]any{"anyOf": all}
 }
 
-// Texts joins words to what a Key says for one of them.
+// Texts joins words into quoted texts for a Key.
 func Texts(words []string) string { return "'" + strings.Join(words, "'|'") + "'" }

@@ -1,12 +1,11 @@
-// Package style is how things look on a terminal: how wide a text is, in which colour a status stands, what a diff and
-// a table look like.
+// Package style formats output for a terminal: the width of texts, the colours of statuses, diffs and tables.
 //
 // Promise: there is one table of looks, and one of the colours of statuses. Widths are columns, not bytes. Without
-// colour nothing but the text comes out, and without UTF-8 the marks are ASCII. A text is never broken inside a word
-// where it can be broken between two.
+// colour the output is plain text, and without UTF-8 the marks are ASCII. Lines break inside a word only if the word is
+// wider than the line.
 //
-// It will not decide whether there is colour, and makes no text of strangers harmless but in a table: that is for
-// internal/plain, before.
+// It will not decide whether to use colour. It makes untrusted text safe in tables only: elsewhere internal/plain must
+// do so first.
 //
 // Concurrency: its functions are pure.
 package style
@@ -17,13 +16,13 @@ import (
 	"tercet/formats"
 )
 
-// Sheet is what a stream can show.
+// Sheet is the capabilities of an output stream.
 type Sheet struct{ Colour, UTF8 bool }
 
-// Look is how a text is painted: the parameters of the terminal's SGR sequence.
+// Look is a text style: the parameters of an SGR sequence.
 type Look string
 
-// The looks there are.
+// The looks.
 const (
 	Plain   Look = ""
 	Heading Look = "1"
@@ -48,7 +47,7 @@ func (s Sheet) Paint(l Look, text string) string {
 // marks are what stands for a mark where the locale is not UTF-8.
 var marks = map[string]string{"▶": ">", "✓": "ok", "✗": "x", "…": "...", "●": "*", "○": "o", "│": "|", "→": "->"}
 
-// Text gives a text that may hold marks, or it with what stands for them.
+// Text replaces marks in a text where the stream lacks UTF-8.
 func (s Sheet) Text(text string) string {
 	for mark, plain := range marks {
 		if !s.UTF8 {
@@ -58,15 +57,15 @@ func (s Sheet) Text(text string) string {
 	return text
 }
 
-// Capable tells whether a kind of terminal, as TERM names it, obeys more than text.
+// Capable reports whether a terminal, by its TERM, supports escape sequences.
 func Capable(kind string) bool { return kind != "" && kind != "dumb" }
 
-// Link is a text as a link to an address.
+// Link makes a text a link to an address.
 func Link(address, text string) string {
 	return "\x1b]8;;" + address + "\a" + text + "\x1b]8;;\a"
 }
 
-// Mark gives a mark, or what stands for it.
+// Mark gives a mark, or its ASCII replacement.
 func (s Sheet) Mark(mark string) string {
 	if s.UTF8 {
 		return mark
@@ -88,22 +87,22 @@ var looks = map[string]Look{
 	formats.Abandoned.String(): Aside, formats.OutcomeSkipped.String(): Aside,
 }
 
-// What a table says of a run and of a gate beside the words of their statuses.
+// Further words for runs and gates in a table, beside their statuses.
 const (
 	AtWork = "at work"
 	Gone   = "its process is gone"
 	Asks   = "waits for an answer"
 )
 
-// LookOf is how the word for a status looks.
+// LookOf is the look of a status.
 func LookOf(status string) Look { return looks[status] }
 
-// IsPatch tells whether a text is a patch.
+// IsPatch reports whether a text is a patch.
 func IsPatch(s string) bool {
 	return strings.HasPrefix(s, "diff --git ") || strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
 }
 
-// Diff paints a patch, line by line.
+// Diff colours a patch, line by line.
 func (s Sheet) Diff(patch string) string {
 	lines := strings.Split(patch, "\n")
 	body := false // behind the names of the files

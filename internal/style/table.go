@@ -11,7 +11,7 @@ import (
 // painted are the columns whose cells have the look of what they say.
 var painted = []string{"status", "outcome"}
 
-// Tabbed gives the rows of a table for programs: without heads, with a tab between cells.
+// Tabbed gives the rows of a table without heads, with a tab between cells, for scripts.
 func (s Sheet) Tabbed(tab formats.Table) string {
 	var b strings.Builder
 	for _, row := range tab.Rows {
@@ -30,9 +30,9 @@ func readable(columns int) int { return max(16, columns/4) }
 // copied are the columns whose cells people copy: a cut one is of no use.
 var copied = []string{"path"}
 
-// Table draws a table for people, aligned and within some columns; 0: of any width. Where it is too wide, what
-// is empty in every row goes, then the widest column is cut, then all wide ones are. What none of that helps is shown
-// row by row, each cell behind the other or below it.
+// Table formats an aligned table within a number of columns; 0: any width. A table that is too wide loses its empty
+// columns; then the widest column is cut, then all wide ones. If that is not enough, each row becomes a list of its
+// cells.
 func (s Sheet) Table(tab formats.Table, columns int) string {
 	if len(tab.Rows) == 0 {
 		return ""

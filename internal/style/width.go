@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Width is the number of columns that a text takes on a terminal: two for characters of East Asian width and most
-// emoji, none for marks that combine and characters without a form, four for a tab, one for the rest.
+// Width is the number of columns of a text on a terminal: two for East Asian wide characters and most emoji, none for
+// combining marks and invisible characters, four for a tab, one for any other.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -19,7 +19,7 @@ func Width(s string) int {
 	return n
 }
 
-// Prose is Wrap for Markdown: what people copy is left whole, which is code, tables and patches.
+// Prose is Wrap for Markdown; it leaves code, tables and patches unbroken, so that users can copy them.
 func Prose(text string, columns int) string {
 	if columns < minColumns || Width(text) <= columns || IsPatch(text) {
 		return text
@@ -34,9 +34,9 @@ func Prose(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Wrap breaks lines that are wider than some columns at blanks. What goes on stands below the last column of the line,
-// which two blanks begin, or below its first word, in a list behind its mark. A last column that begins too far to the
-// right for its words stands below the line, set in by four. A word that is wider than a line is left whole.
+// Wrap breaks lines that are wider than a number of columns at blanks. It indents the continuation to the line's last
+// column, which begins after two blanks, or to its first word, in a list after the mark. A last column too far to the
+// right goes on the next line, indented by four. It never breaks a word.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -112,10 +112,10 @@ func widest(text string) int {
 	return n
 }
 
-// Cut shortens a text that is wider than some columns; an ellipsis stands for what is left out.
+// Cut shortens a text to a number of columns; an ellipsis replaces the rest.
 func Cut(text string, columns int) string { return Sheet{UTF8: true}.Cut(text, columns) }
 
-// Cut is the function Cut with the ellipsis that the sheet has.
+// Cut is the function Cut with the sheet's ellipsis.
 func (s Sheet) Cut(text string, columns int) string {
 	if columns < 1 || Width(text) <= columns {
 		return text
@@ -133,7 +133,7 @@ func (s Sheet) Cut(text string, columns int) string {
 	return text
 }
 
-// Around is Cut for a line of which the byte at has to be seen, and tells the column in which it stands then.
+// Around is Cut for a line in which byte at must stay visible, and gives its column.
 func Around(line string, at, columns int) (shown string, column int) {
 	over := Width(line[:at]) - columns/2
 	if columns < minColumns || Width(line) <= columns || over <= 0 {
@@ -153,8 +153,8 @@ func Around(line string, at, columns int) (shown string, column int) {
 // minColumns is what a line can be broken in; where less is told, nothing is known.
 const minColumns = 20
 
-// Fit gives columns such widths that all of them and two blanks between take no more than there are: the widest lose
-// first, and the first, by which a row is named, nothing. It tells whether they did already.
+// Fit reduces column widths until all columns, with two blanks between, fit into a total. The widest lose first; the
+// first column, the row's name, loses nothing. ok is false if it had to cut.
 func Fit(widths []int, columns int) (fits bool) {
 	const least = 6
 	for fits = true; columns >= minColumns; fits = false {
