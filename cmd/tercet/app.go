@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"tercet/commands/argspec"
@@ -278,7 +279,11 @@ func (a *app) exit(err error) int {
 	if s, ok := errors.AsType[shown](err); ok {
 		return s.code
 	}
-	if !errors.As(err, new(formats.Coded)) { // the parser of flags gives its errors no code
+	switch {
+	case errors.As(err, new(formats.Coded)):
+	case errors.As(err, new(syscall.Errno)): // such as a folder that is gone, in which the process stands
+		err = formats.Fail(formats.CodeIO, "", "%s", err)
+	default: // the parser of flags gives its errors no code
 		err = usage("%s", err.Error())
 	}
 	ret := formats.Failed(err)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,7 +29,8 @@ func start() int {
 	if code, ok := inner(os.Args); ok {
 		return code
 	}
-	a := newApp(stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Getenv)
+	out := &printed{File: os.Stdout}
+	a := newApp(stdio{in: os.Stdin, out: out, err: os.Stderr}, os.Getenv)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
 	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
@@ -39,7 +41,26 @@ func start() int {
 			a.signals.arrive(s)
 		}
 	}()
-	return a.run(os.Args[1:]) // signals are taken until the process ends
+	code := a.run(os.Args[1:]) // signals are taken until the process ends
+	if err := out.lost.Load(); code == 0 && err != nil {
+		code = a.exit(broken(formats.CodeIO, "standard output", *err))
+	}
+	return code
+}
+
+// printed is the standard output, and remembers that something could not be written: a full disk is no success.
+type printed struct {
+	*os.File
+
+	lost atomic.Pointer[error]
+}
+
+func (o *printed) Write(p []byte) (int, error) {
+	n, err := o.File.Write(p)
+	if err != nil {
+		o.lost.Store(&err)
+	}
+	return n, err
 }
 
 // childWord makes this process the supervisor of a child. sandboxWord makes it enter its bounds and exec another
