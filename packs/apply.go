@@ -68,7 +68,7 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 // Finish brings a change to its end that a process began which was killed. The name is that of its pack, empty if there
 // was none.
 func Finish(root *os.Root, key []byte) (pack string, err error) {
-	data, err := root.ReadFile(PendingFile)
+	data, err := atomicfile.ReadFile(root, PendingFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", atomicfile.Sweep(root, formats.Workspace, path.Base(PendingFile))
 	}
@@ -123,7 +123,7 @@ func (p pending) finish(root *os.Root) error {
 
 // sumOf is the hash of a file, empty if it is not there.
 func sumOf(root *os.Root, name string) (string, error) {
-	data, err := root.ReadFile(name)
+	data, err := atomicfile.ReadFile(root, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil

@@ -121,7 +121,7 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 // taskFolder is the folder of a task's documents: the one that has its number, whatever stands behind it.
 func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
 	specs, name := cmp.Or(d.Specs, formats.Specs), formats.TaskFolder(number, slug)
-	entries, err := fs.ReadDir(d.Root.FS(), specs)
+	entries, err := fs.ReadDir(atomicfile.FS(d.Root), specs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", onFile("read", specs, err)
 	}
@@ -173,7 +173,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 // own removes what a killed process left of the writing of a document, and tells whether its place is the run's: one
 // that was only begun may be somebody else's by now.
 func (d *Dispatcher) own(doc Document) bool {
-	entries, err := fs.ReadDir(d.Root.FS(), path.Dir(doc.Path))
+	entries, err := fs.ReadDir(atomicfile.FS(d.Root), path.Dir(doc.Path))
 	for _, e := range entries {
 		if atomicfile.TempFor(doc.Path, e.Name()) {
 			err = errors.Join(err, atomicfile.Remove(d.Root, path.Join(path.Dir(doc.Path), e.Name())))
@@ -182,7 +182,7 @@ func (d *Dispatcher) own(doc Document) bool {
 	if !doc.Begun || err != nil {
 		return err == nil
 	}
-	data, err := d.Root.ReadFile(doc.Path)
+	data, err := atomicfile.ReadFile(d.Root, doc.Path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && formats.Sum(data) == doc.Sum
 }
 
@@ -193,7 +193,7 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	if summary {
 		prefix += day
 	}
-	entries, err := fs.ReadDir(d.Root.FS(), folder)
+	entries, err := fs.ReadDir(atomicfile.FS(d.Root), folder)
 	if err != nil {
 		return nil, onFile("read", folder, err)
 	}
@@ -232,7 +232,7 @@ type Document struct {
 
 // Documents lists the documents that a run placed, none for one that placed nothing.
 func Documents(root *os.Root, run string) ([]Document, error) {
-	data, err := root.ReadFile(recordFile(run))
+	data, err := atomicfile.ReadFile(root, recordFile(run))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

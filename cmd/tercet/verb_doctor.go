@@ -7,6 +7,7 @@ import (
 
 	"tercet/checkup"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/subagents"
 )
 
@@ -29,7 +30,7 @@ func doctor(c call) error {
 			Alive: stateConfig(c.root, c.dir, 0, nil).Alive, Keep: runs{c.world}.kept(), Table: c.table, Library: c.library,
 			May: p.May, Inside: c.insideRun(),
 		}
-		list = slices.Concat(list, w.Look(c.ctx), checkup.Packs(c.root.FS(), shelf{c}.shippedPacks()),
+		list = slices.Concat(list, w.Look(c.ctx), checkup.Packs(atomicfile.FS(c.root), shelf{c}.shippedPacks()),
 			checkup.Agents(replaced(c.set), c.agentNotes, subagents.OfNames))
 	} else {
 		list = append(list, checkup.Finding{

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/packs"
 	"tercet/state"
@@ -160,7 +161,7 @@ type packRow struct {
 
 // packRows are the packs of tercet and of the workspace.
 func (w shelf) packRows() ([]packRow, error) {
-	record, err := packs.Load(w.root.FS())
+	record, err := packs.Load(atomicfile.FS(w.root))
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (w shelf) packRows() ([]packRow, error) {
 		if shipped := rows[i.Name].Version; i.Source == packs.Builtin && packs.Newer(shipped, i.Version) {
 			row.Update = shipped
 		}
-		row.Changed = packs.States(w.root.FS(), i)
+		row.Changed = packs.States(atomicfile.FS(w.root), i)
 		rows[i.Name] = row
 	}
 	return slices.SortedFunc(maps.Values(rows), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), nil
@@ -256,7 +257,7 @@ func (w shelf) changePack(do func(record packs.Record) error) error {
 	_, err = packs.Finish(w.root, w.packKey())
 	var record packs.Record
 	if err == nil {
-		record, err = packs.Load(w.root.FS())
+		record, err = packs.Load(atomicfile.FS(w.root))
 	}
 	if err == nil {
 		err = do(record)
@@ -297,7 +298,7 @@ func (w shelf) makeChanges(dry bool, names []string, plan func(packs.Record, str
 			p, err := plan(record, name)
 			if err == nil && !dry {
 				if err = p.Apply(w.root, w.packKey()); err == nil {
-					record, err = packs.Load(w.root.FS())
+					record, err = packs.Load(atomicfile.FS(w.root))
 				}
 			}
 			if err != nil {
@@ -358,7 +359,7 @@ func addPack(cmd *cobra.Command, _ *app) run {
 				err = packs.MayAdd(record, from.Pack, version)
 			}
 			if err == nil {
-				p, err = packs.Add(c.root.FS(), record, from.Pack, from.Source, from.Commit)
+				p, err = packs.Add(atomicfile.FS(c.root), record, from.Pack, from.Source, from.Commit)
 			}
 			if err == nil && !*dry {
 				err = c.settle(&p)
@@ -442,7 +443,7 @@ func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.P
 	if err != nil {
 		return packs.Plan{}, err
 	}
-	return packs.Update(w.root.FS(), record, from.Pack, from.Commit, prune)
+	return packs.Update(atomicfile.FS(w.root), record, from.Pack, from.Commit, prune)
 }
 
 func notInstalled(name string) error {
@@ -455,7 +456,7 @@ func removePack(c shelf) error {
 		if !ok {
 			return packs.Plan{}, notInstalled(name)
 		}
-		return packs.Remove(c.root.FS(), record, old)
+		return packs.Remove(atomicfile.FS(c.root), record, old)
 	})
 }
 
@@ -469,7 +470,7 @@ func testPack(c shelf) error {
 	w := shelf{call{world: ground, ctx: c.ctx}}
 	var record packs.Record
 	if w.has {
-		if record, err = packs.Load(w.root.FS()); err != nil {
+		if record, err = packs.Load(atomicfile.FS(w.root)); err != nil {
 			return err
 		}
 	}
@@ -507,7 +508,7 @@ func (w shelf) tested(record packs.Record, name string) (placed, tests []packs.F
 		if err := (consent{w.world}).first(w.ctx, formats.Invocation{}); err != nil {
 			return nil, nil, err
 		}
-		return packs.Held(w.root.FS(), old)
+		return packs.Held(atomicfile.FS(w.root), old)
 	}
 	p, err := w.findPack(w.ctx, name)
 	if err == nil && p.Source != packs.Builtin && w.env("TERCET_TRUST") != "1" {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/plain"
 	"tercet/subagents/past"
 )
@@ -113,7 +114,7 @@ func reportRun(c call) error {
 	if err != nil {
 		return err
 	}
-	config, err := c.root.ReadFile(configFile)
+	config, err := atomicfile.ReadFile(c.root, configFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return broken(formats.CodeIO, configFile, err)
 	}

@@ -78,7 +78,7 @@ func Cut(root *os.Root, name string, size int64) error {
 // Sweep removes the temporary files of killed writes to the given names in the directory dir; without names, of all
 // writes there. The caller must hold the lock of all these files. A missing directory is no error.
 func Sweep(root *os.Root, dir string, names ...string) error {
-	entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(filepath.Clean(dir)))
+	entries, err := fs.ReadDir(FS(root), filepath.ToSlash(filepath.Clean(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

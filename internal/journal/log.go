@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 )
 
 // Event is a line of a run's log: an entry of its journal, or a line of an agent's output.
@@ -139,7 +140,7 @@ func (l *Log) wants(step string) bool {
 
 // printed gives the whole lines that agents printed since, those in the folders of one step or of all.
 func (l *Log) printed(folder string) (events []Event, err error) {
-	files, err := fs.Glob(l.root.FS(), path.Join(Folder, l.run, "*", "call-*-std*"))
+	files, err := fs.Glob(atomicfile.FS(l.root), path.Join(Folder, l.run, "*", "call-*-std*"))
 	if err != nil {
 		return nil, failed(formats.CodeIO, "list", err)
 	}
@@ -181,7 +182,7 @@ func plainStep(step string) string { return formats.FolderName(visit().ReplaceAl
 // lines gives the whole lines of a file from an offset on; nothing of one that is gone. A line that is longer than what
 // is read at once is cut where that is allowed.
 func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
-	file, err := l.root.Open(name)
+	file, err := atomicfile.Open(l.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 )
 
 // Folder holds the folders of runs, below the project root.
@@ -83,7 +84,7 @@ const tailBytes = 64 << 10
 // Runs lists the runs of a project, newest first; with unfinished only those that can continue. It skips files that are
 // not journals, and does not verify hashes: resume does.
 func Runs(root *os.Root, unfinished bool) ([]Run, error) {
-	entries, err := fs.ReadDir(root.FS(), Folder)
+	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -97,7 +98,8 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 				continue
 			}
 		}
-		if r, ok := Look(root, e.Name()); ok {
+		r, ok := Look(root, e.Name()) // one that was killed behind its last entry has a lock and has ended
+		if ok && (!unfinished || r.Status == Open || r.Status == formats.OutcomeSuspended.String()) {
 			out = append(out, r)
 		}
 	}
@@ -216,7 +218,7 @@ func Whole(root *os.Root, id string) ([]Record, error) {
 
 // load also tells whether something stands behind the last whole line.
 func load(root *os.Root, id string) (records []Record, torn bool, err error) {
-	file, err := root.Open(path.Join(Folder, id, Name))
+	file, err := atomicfile.Open(root, path.Join(Folder, id, Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
@@ -238,7 +240,7 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 // Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id. A
 // delegation that ended before since does not count.
 func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
-	entries, err := fs.ReadDir(root.FS(), Folder)
+	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		records, err := Load(root, e.Name())
 		if err != nil || Vouched(records, key(e.Name())) != nil {

@@ -200,7 +200,7 @@ func (w *Writer) openIn(root *os.Root) error {
 
 // resume takes up number and hash of the last whole line, and cuts what stands behind it.
 func (w *Writer) resume(root *os.Root) error {
-	file, err := root.Open(Name)
+	file, err := atomicfile.Open(root, Name)
 	if err != nil {
 		return err
 	}

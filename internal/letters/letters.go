@@ -131,7 +131,7 @@ func fileOf(g formats.Gate, by string) string {
 
 // Answers gives the valid answers to an open gate, oldest first. It moves files aside that fit no gate.
 func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
-	entries, err := fs.ReadDir(b.Root.FS(), path.Join(b.Dir, answers))
+	entries, err := fs.ReadDir(atomicfile.FS(b.Root), path.Join(b.Dir, answers))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 )
 
 // Listed is a file of a project that can start a program, with what it is.
@@ -152,7 +153,7 @@ func below(root *os.Root, dir string) ([]string, error) {
 	var out []string
 	var walk func(dir string, around []fs.FileInfo) error
 	walk = func(dir string, around []fs.FileInfo) error {
-		f, err := openIn(root, dir)
+		f, err := atomicfile.Open(root, dir)
 		if errors.Is(err, fs.ErrNotExist) && len(around) == 0 {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 )
 
 // Bounds of a manifest.
@@ -88,7 +89,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		return File{}, false, nil
 	}
 	file = File{Path: shown(name)}
-	f, err := openIn(root, name)
+	f, err := atomicfile.Open(root, name)
 	if err != nil {
 		file.Problem = "cannot be read"
 		if target, failed := root.Readlink(local); failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {

@@ -9,29 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
-	"syscall"
-)
 
-// openIn opens a file or a folder below a root. It never waits: a pipe that nobody writes to would hold the reader up.
-func openIn(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-		got := "a device"
-		if info.Mode()&fs.ModeNamedPipe != 0 {
-			got = "a pipe"
-		}
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file, got " + got)}
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
+	"tercet/internal/atomicfile"
+)
 
 // FS is a folder of the project. Links that leave the project are refused, and so is everything that is neither a file
 // nor a folder. What is read to its end must be what was agreed to; what is read before anybody looked is held against
@@ -49,7 +29,7 @@ type tree struct {
 
 func (t tree) Open(name string) (fs.File, error) {
 	at := path.Join(t.dir, name)
-	f, err := openIn(t.root, at)
+	f, err := atomicfile.Open(t.root, at)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +49,7 @@ func (t tree) Stat(name string) (fs.FileInfo, error) {
 }
 
 func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
-	return fs.ReadDir(t.root.FS(), path.Join(t.dir, name))
+	return fs.ReadDir(atomicfile.FS(t.root), path.Join(t.dir, name))
 }
 
 // hashed is a file whose content is compared when it has been read to the end.

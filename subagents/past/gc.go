@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/journal"
 	"tercet/subagents/worktree"
 )
@@ -87,7 +88,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		rest -= old.Size
 		c.Runs = append(c.Runs, old)
 	}
-	entries, err := fs.Glob(p.Root.FS(), journal.Folder+"/"+gonePrefix+"*")
+	entries, err := fs.Glob(atomicfile.FS(p.Root), journal.Folder+"/"+gonePrefix+"*")
 	c.Swept = append(c.Swept, entries...)
 	if err == nil && p.Trees != nil {
 		c.Left, err = p.Trees.Leftover(ctx, func(run string) bool { return over[run] })
@@ -126,10 +127,10 @@ func (p Project) holds(r journal.Run, over bool, now time.Time) string {
 	if !over {
 		return "it can be resumed: tercet resume " + r.ID
 	}
-	if list, err := fs.ReadDir(p.Root.FS(), dir+"/aside"); err == nil && len(list) > 0 {
+	if list, err := fs.ReadDir(atomicfile.FS(p.Root), dir+"/aside"); err == nil && len(list) > 0 {
 		return "it holds what the scan for secrets stopped: " + dir + "/aside"
 	}
-	bundles, err := fs.Glob(p.Root.FS(), dir+"/*.bundle")
+	bundles, err := fs.Glob(atomicfile.FS(p.Root), dir+"/*.bundle")
 	for _, name := range bundles {
 		if info, failed := p.Root.Stat(name); failed != nil || now.Sub(info.ModTime()) < bundleAge {
 			return "its bundle is younger than " + span(bundleAge)
@@ -139,7 +140,7 @@ func (p Project) holds(r journal.Run, over bool, now time.Time) string {
 		return err.Error()
 	}
 	for _, name := range []string{"/state.json", "/archive/state.json"} {
-		src, err := p.Root.ReadFile(formats.Workspace + name)
+		src, err := atomicfile.ReadFile(p.Root, formats.Workspace+name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) || bytes.Contains(src, []byte(dir+"/")) {
 			return "a task names a document of it"
 		}
@@ -201,7 +202,7 @@ func (p Project) Daily(now time.Time) bool {
 	if info, err := p.Root.Stat(stamp); err == nil && now.Sub(info.ModTime()) < day {
 		return false
 	}
-	entries, err := fs.ReadDir(p.Root.FS(), journal.Folder)
+	entries, err := fs.ReadDir(atomicfile.FS(p.Root), journal.Folder)
 	old := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		info, err := e.Info()
 		return err == nil && e.IsDir() && now.Sub(info.ModTime()) > day && !strings.HasPrefix(e.Name(), gonePrefix)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/journal"
 )
 
@@ -30,7 +31,7 @@ const maxTrace = 1 << 20
 func (p Project) Report(run string, b Bundle) (string, error) {
 	dir := path.Join(journal.Folder, run)
 	lines := func(name string, most int) ([]json.RawMessage, error) {
-		data, err := p.Root.ReadFile(path.Join(dir, name))
+		data, err := atomicfile.ReadFile(p.Root, path.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}

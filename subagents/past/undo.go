@@ -164,7 +164,7 @@ func (u *Undoing) documents() error {
 	}
 	var all error
 	for _, doc := range list {
-		data, err := u.p.Root.ReadFile(doc.Path)
+		data, err := atomicfile.ReadFile(u.p.Root, doc.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

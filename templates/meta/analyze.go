@@ -10,6 +10,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/lint"
 	"tercet/subagents"
 )
@@ -128,13 +129,13 @@ func publishing(f syntax.Field) bool { return f.Key.Text == "action" && f.Value.
 
 // agents looks at the workspace's own subagents.
 func (b *Builder) agents(a *analysis) error {
-	names, err := fs.Glob(b.Root.FS(), subagentFolder+"/*.md")
+	names, err := fs.Glob(atomicfile.FS(b.Root), subagentFolder+"/*.md")
 	if err != nil {
 		return err
 	}
 	var defs []subagents.Definition
 	for _, file := range names {
-		src, err := fs.ReadFile(b.Root.FS(), file)
+		src, err := atomicfile.ReadFile(b.Root, file)
 		if err != nil {
 			return formats.OnFile("read", file, err)
 		}

@@ -178,7 +178,7 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 // exported lists the files of a tool that bear the mark.
 func (w Writer) exported(t tool) (out []string, err error) {
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
-		err = errors.Join(err, fs.WalkDir(w.Root.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+		err = errors.Join(err, fs.WalkDir(atomicfile.FS(w.Root), folder, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && name == folder:
 				return nil
