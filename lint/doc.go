@@ -1,10 +1,10 @@
-// Package lint checks and formats the files that commands and subagents are written in, and finds them.
+// Package lint finds, checks and formats command files and subagent files.
 //
-// Promise: a file is what its place and its first keys say: one of another tool, a subagent or a command. All findings
-// of a file come at once; what cannot be read is a finding too. A file is written only as a whole, and only over the
-// text that was read.
+// Promise: place and first keys decide what a file is: another tool's, a subagent or a command. All findings of a file
+// come at once; an unreadable file is a finding. A file is written only as a whole, and only if it still has the text
+// that was read.
 //
-// It will not run a step, print, or decide which findings end a program.
+// It will not run a step, print, or choose an exit code.
 //
 // Concurrency: its functions may be called by any number of goroutines.
 package lint

@@ -15,8 +15,7 @@ import (
 	"tercet/internal/md"
 )
 
-// Each reads files and collects what is found in them, which is about the text that comes with it. What do gives as
-// an error ends it, unless that is findings as well.
+// Each reads files and collects the findings of do. An error of do that is not findings ends it.
 func Each(files []string, do func(name string, src []byte) ([]byte, []formats.Diagnostic, error)) (
 	*formats.Diagnostics, error,
 ) {
@@ -38,7 +37,7 @@ func Each(files []string, do func(name string, src []byte) ([]byte, []formats.Di
 	return all, nil
 }
 
-// Read reads a file that may be a command, never more than one may have; that a file is larger is a finding.
+// Read reads a file up to the size limit of commands; a larger file is a finding.
 func Read(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -64,8 +63,7 @@ func Read(name string) ([]byte, error) {
 	}}
 }
 
-// Rewrite puts a text in the place of the one that was read; a link stays one. What somebody else wrote since is not
-// lost.
+// Rewrite replaces the text that was read; a link stays a link. It fails if the file has changed since.
 func Rewrite(name string, was, text []byte) error {
 	full, err := filepath.EvalSymlinks(name)
 	if err == nil {
@@ -85,9 +83,8 @@ func Rewrite(name string, was, text []byte) error {
 	return nil
 }
 
-// Files lists the files that are named and the markdown files below folders; of a workspace those that hold
-// commands and subagents, because its other files are documents. What lies in a folder and cannot be read is a finding,
-// not the end.
+// Files lists the named files and the markdown files below named folders. In a workspace it lists only commands and
+// subagents, because the other files are documents. An unreadable file in a folder is a finding.
 func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {

@@ -18,7 +18,7 @@ import (
 	"tercet/subagents"
 )
 
-// File checks one file by its kind; strictly, every warning is an error, and so is a plain sentence.
+// File checks one file by its kind; strict turns warnings and plain sentences into errors.
 func File(lib *commands.Library, name string, src []byte, strict bool) []formats.Diagnostic {
 	list := Check(lib, name, src, Subagent(src))
 	if !strict {
@@ -33,7 +33,7 @@ func File(lib *commands.Library, name string, src []byte, strict bool) []formats
 	return list
 }
 
-// Check checks one file: that of another tool where it lies in its folder, else a subagent or a command.
+// Check checks one file: another tool's if it is in that tool's folder, else a subagent or a command.
 func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
 	return append(check(lib, name, src, subagent), scoped(name)...)
 }
@@ -114,7 +114,7 @@ func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
 	return dialect.PlaceOf(filepath.ToSlash(name))
 }
 
-// Foreign tells whether a file lies where another tool keeps its commands or agents.
+// Foreign reports whether a file is in another tool's folder of commands or agents.
 func Foreign(name string) bool {
 	_, _, ok := foreignPlace(name)
 	return ok
@@ -129,7 +129,7 @@ func stepErrors(name string, src []byte) []formats.Diagnostic {
 	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
 }
 
-// Of is what a compiler has to say: the warnings about a program, or what is wrong with the file.
+// Of gives a compiler's findings: warnings of the program, or errors of the file.
 func Of(name string, prog *compile.Program, err error) []formats.Diagnostic {
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		return d.List
@@ -142,7 +142,7 @@ func Of(name string, prog *compile.Program, err error) []formats.Diagnostic {
 	}}
 }
 
-// Subagent tells the two kinds of file apart by the first key that only one of them has.
+// Subagent recognises a subagent file by the first key that only one of the two kinds has.
 func Subagent(src []byte) bool {
 	first := firstKey().FindString(strings.TrimPrefix(string(src), "---"))
 	return strings.HasSuffix(first, "name:") || strings.HasSuffix(first, "role:")
@@ -150,8 +150,8 @@ func Subagent(src []byte) bool {
 
 var firstKey = lazy.Regexp(`(?m)^(?:---|command:|name:|role:)`)
 
-// Mend makes the changes of which there is one candidate, and writes the file if it made one. Findings in other files,
-// such as a schema that the file names, are mended by hand.
+// Mend applies all fixes with a single candidate, and writes the file if there were any. It does not touch other files,
+// such as a schema.
 func Mend(lib *commands.Library, name string, src []byte, list []formats.Diagnostic, strict bool) (
 	text []byte, left, made []formats.Diagnostic, err error,
 ) {
@@ -167,7 +167,7 @@ func Mend(lib *commands.Library, name string, src []byte, list []formats.Diagnos
 	return text, left, made, nil
 }
 
-// Format gives the text of one file in its form; the error is what is wrong with a file that cannot be read.
+// Format gives the standard form of one file; the error holds the findings of an unreadable file.
 func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte, error) {
 	if Subagent(src) {
 		_, err := subagents.ParseDefinition(name, src)

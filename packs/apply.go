@@ -15,8 +15,7 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// PendingFile holds a change from the moment at which it is decided until all of it is written. LockFile is locked
-// meanwhile.
+// PendingFile holds a decided change until all of it is written. LockFile is locked meanwhile.
 const (
 	PendingFile = formats.Workspace + "/packs.pending"
 	LockFile    = formats.Workspace + "/packs.lock"
@@ -41,7 +40,7 @@ func (p pending) seal(key []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Apply makes the change of a plan, all of it, if what it was planned for is still there.
+// Apply applies a plan completely, unless the files have changed since.
 func (p Plan) Apply(root *os.Root, key []byte) error {
 	ops := p.list()
 	if len(ops) == 0 {
@@ -65,8 +64,7 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 	return begun.finish(root)
 }
 
-// Finish brings a change to its end that a process began which was killed. The name is that of its pack, empty if there
-// was none.
+// Finish completes a change whose process was killed. It gives the pack's name; empty if there was none.
 func Finish(root *os.Root, key []byte) (pack string, err error) {
 	data, err := atomicfile.ReadFile(root, PendingFile)
 	if errors.Is(err, fs.ErrNotExist) {

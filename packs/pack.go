@@ -16,22 +16,22 @@ import (
 	"tercet/internal/strict"
 )
 
-// CodePack is the code of findings about the files of a pack.
+// CodePack is the code of findings in a pack's files.
 const CodePack = "E470"
 
-// The bounds of a pack.
+// The limits of a pack.
 const (
 	MaxBytes = 16 << 20
 	MaxFiles = 500
 )
 
-// Pack is a pack as its author wrote it.
+// Pack is a pack as its author published it.
 type Pack struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Description string `json:"description"`
-	Needs       string `json:"needs,omitempty"` // the lowest version of tercet
-	Files       []File `json:"-"`               // by their paths in the pack
+	Needs       string `json:"needs,omitempty"` // lowest version of tercet
+	Files       []File `json:"-"`               // by path in the pack
 }
 
 // File is a file with its path.
@@ -52,12 +52,12 @@ var reserved = []string{
 	"tercet", "project", "user", "claude", "opencode", "gemini", "codex", "copilot", "cursor", "vscode", "base", "new",
 }
 
-// IsName tells a name that a pack may have.
+// IsName reports whether a pack may have this name.
 func IsName(name string) bool {
 	return nameForm().MatchString(name) && !slices.Contains(reserved, name)
 }
 
-// Read reads a pack; shown is its name for messages. The error is a *formats.Diagnostics with everything that is wrong.
+// Read reads a pack; shown is its name in messages. The error is a *formats.Diagnostics with all findings.
 func Read(shown string, tree fs.FS) (Pack, error) {
 	r := &reader{shown: shown, sources: map[string][]byte{}}
 	var p Pack
@@ -218,8 +218,8 @@ func (p Pack) Tests() []File {
 	return slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
 }
 
-// Newer tells whether a version is above another one. Both are such as pack.yaml has them; pre-releases come before
-// the release.
+// Newer reports whether a version is above another one. Versions are as in pack.yaml; pre-releases come before the
+// release.
 func Newer(version, than string) bool {
 	number := func(s string) (out [3]int, pre string) {
 		s, _, _ = strings.Cut(s, "+")

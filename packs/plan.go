@@ -21,14 +21,14 @@ const (
 	Written  Action = "added"
 	Replaced Action = "updated"
 	Merged   Action = "merged"
-	Kept     Action = "kept"     // yours, or as it was
-	Conflict Action = "conflict" // yours stays, the pack's lies beside it
-	Taken    Action = "taken"    // another file stands in its place, and somebody has to choose
-	Orphan   Action = "orphan"   // the pack dropped it
+	Kept     Action = "kept"     // your text, or unchanged
+	Conflict Action = "conflict" // your text stays, the pack's goes beside it
+	Taken    Action = "taken"    // another file has its path: you must choose
+	Orphan   Action = "orphan"   // no longer in the pack
 	Removed  Action = "removed"
 )
 
-// Means says what an action leaves to the person; empty: nothing.
+// Means says what the user must do after an action; empty: nothing.
 func (a Action) Means() string {
 	return map[Action]string{
 		Conflict: ": yours stays, that of the pack lies beside it as .new", Orphan: ": the pack has it no more",
@@ -36,18 +36,18 @@ func (a Action) Means() string {
 	}[a]
 }
 
-// Step is what happens to one file.
+// Step is the action for one file.
 type Step struct {
 	Path   string `json:"path"`
 	Action Action `json:"action"`
-	Yours  []byte `json:"-"` // of a file that is taken or in conflict
+	Yours  []byte `json:"-"` // of a taken or conflicting file
 	Packs  []byte `json:"-"`
 }
 
-// Diff shows where the pack's text differs from yours, at most some lines of it.
+// Diff shows the differences between the pack's text and yours, in a limited number of lines.
 func (s Step) Diff(most int) []string { return merge3.Diff(string(s.Yours), string(s.Packs), most) }
 
-// Plan is a change of a workspace that was not begun.
+// Plan is a change of a workspace that has not begun.
 type Plan struct {
 	Pack  Installed
 	Steps []Step
@@ -56,7 +56,7 @@ type Plan struct {
 	record Record
 }
 
-// Conflicts tells whether both texts of a file were kept.
+// Conflicts reports whether a file keeps both texts.
 func (p Plan) Conflicts() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action == Conflict })
 }
@@ -142,7 +142,7 @@ func (p *planner) done(from *Pack) (Plan, error) {
 	return p.Plan, err
 }
 
-// MayAdd refuses a pack that is there, and one that needs a newer version of tercet.
+// MayAdd refuses an installed pack, and one that needs a newer tercet.
 func MayAdd(r Record, p Pack, version string) error {
 	if _, ok := r.Find(p.Name); ok {
 		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name, "pack %s is installed already", p.Name)
@@ -150,7 +150,7 @@ func MayAdd(r Record, p Pack, version string) error {
 	return MayUse(p, version)
 }
 
-// MayUse refuses a pack that needs a newer version of tercet.
+// MayUse refuses a pack that needs a newer tercet.
 func MayUse(p Pack, version string) error {
 	if Newer(p.Needs, version) {
 		return formats.Fail(formats.CodePrecondition, "install it, then run the command again",
@@ -182,7 +182,7 @@ func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error
 	return p.done(&from)
 }
 
-// Choose settles a file that is taken: the pack's text is written, or yours is kept as an edit of it.
+// Choose decides about a taken file: write the pack's text, or keep yours as an edit of it.
 func (p *Plan) Choose(name string, packs bool) {
 	i := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Path == name })
 	s := &p.Steps[i]
@@ -192,8 +192,8 @@ func (p *Plan) Choose(name string, packs bool) {
 	}
 }
 
-// Update plans to bring a pack of the workspace, as it stands in the record, to another version and commit. Pruning
-// deletes what the pack dropped and nobody edited.
+// Update plans to bring an installed pack, as recorded, to another version and commit. prune deletes unedited files
+// that are no longer in the pack.
 func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan, error) {
 	old, _ := r.Find(from.Name)
 	p := newPlanner(project, r, Installed{Name: old.Name, Version: from.Version, Source: old.Source, Commit: commit})
@@ -280,7 +280,7 @@ func (p *planner) dropped(f Sum, prune bool) error {
 	return p.put(baseOf(p.Pack.Name, f.Path), nil)
 }
 
-// Remove plans to take a pack out: what nobody edited is deleted, the rest stays.
+// Remove plans to remove a pack: unedited files are deleted, the rest stays.
 func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 	p := newPlanner(project, r, Installed{Name: old.Name, Version: old.Version, Source: old.Source})
 	for _, f := range old.Files {

@@ -14,14 +14,14 @@ import (
 	"tercet/internal/lazy"
 )
 
-// RecordFile says which packs a workspace has; the base of their files lies below Folder.
+// RecordFile lists the packs of a workspace; Folder holds the base of their files.
 const (
 	RecordFile = formats.Workspace + "/packs.json"
 	Folder     = formats.Workspace + "/packs"
 	schema     = "tercet.packs/1"
 )
 
-// Record is what packs.json says.
+// Record is the content of packs.json.
 type Record struct {
 	Schema string      `json:"schema"`
 	Packs  []Installed `json:"packs"`
@@ -42,10 +42,10 @@ type Sum struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Builtin is the source of a pack that is a part of the program.
+// Builtin is the source of a pack that ships with tercet.
 const Builtin = "builtin"
 
-// Find gives a pack of the workspace.
+// Find gives a pack of the workspace by name.
 func (r Record) Find(name string) (Installed, bool) {
 	i := slices.IndexFunc(r.Packs, func(p Installed) bool { return p.Name == name })
 	if i < 0 {
@@ -137,18 +137,18 @@ func baseOf(pack, name string) string {
 	return path.Join(Folder, pack, "base", strings.TrimPrefix(name, formats.Workspace+"/"))
 }
 
-// State is how a file of a pack stands in a workspace.
+// State is the state of a pack's file in a workspace.
 type State string
 
 // The states.
 const (
 	Edited     State = "edited"
 	Missing    State = "missing"
-	Conflicted State = "conflict" // the pack's text lies beside it
+	Conflicted State = "conflict" // the pack's text is beside it
 	NoBase     State = "base changed"
 )
 
-// States tells by their paths how the files of a pack stand that are not as the pack has them.
+// States gives, by path, the state of files that differ from the pack.
 func States(project fs.FS, p Installed) map[string]State {
 	out := map[string]State{}
 	for _, f := range p.Files {
@@ -169,7 +169,7 @@ func States(project fs.FS, p Installed) map[string]State {
 	return out
 }
 
-// Held is a pack of a workspace as it stands there, with the tests of its base.
+// Held is an installed pack with its current files, and the tests of its base.
 func Held(project fs.FS, p Installed) (placed, tests []File, err error) {
 	for _, f := range p.Files {
 		data, err := fs.ReadFile(project, f.Path)

@@ -1,8 +1,8 @@
 // Package style formats output for a terminal: the width of texts, the colours of statuses, diffs and tables.
 //
 // Promise: there is one table of looks, and one of the colours of statuses. Widths are columns, not bytes. Without
-// colour the output is plain text, and without UTF-8 the marks are ASCII. Lines break inside a word only if the word is
-// wider than the line.
+// colour the output is plain text, and without UTF-8 the marks are ASCII. Texts break between
+// words where possible.
 //
 // It will not decide whether to use colour. It makes untrusted text safe in tables only: elsewhere internal/plain must
 // do so first.

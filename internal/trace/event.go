@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Kind names what an event is about.
+// Kind is the subject of an event.
 type Kind string
 
 // The kinds of events.
@@ -19,35 +19,35 @@ const (
 	Gate     Kind = "gate"          // a question was asked or answered
 	State    Kind = "state"         // the state file was written
 	Run      Kind = "run"           // a run began (without an outcome) or ended
-	Pass     Kind = "pass"          // a loop began with an element or a round; the step path ends with its index
-	Round    Kind = "round"         // a step is done once more after what it brought was refused
-	Mismatch Kind = "next_mismatch" // the agent that a worker named is not the one that comes next
-	Agent    Kind = "agent"         // a worker was started, or told what it does and what it used so far
+	Pass     Kind = "pass"          // a loop began an element or a round; its index ends the step path
+	Round    Kind = "round"         // a step repeats after its result was refused
+	Mismatch Kind = "next_mismatch" // a worker named another next agent than the file
+	Agent    Kind = "agent"         // a worker started, or reported actions and use
 )
 
-// The messages of questions that somebody has to hear of at once.
+// The messages of questions that the user must see at once.
 const (
-	NobodyToAsk = "nobody can be asked"    // a gate waits for its time to pass
-	AskedAnew   = "asked again, changed: " // an answer was refused, because what it was given to has changed; begins it
-	InTime      = "answered by timeout"    // nobody has answered in time
+	NobodyToAsk = "nobody can be asked"    // a gate waits for its timeout
+	AskedAnew   = "asked again, changed: " // prefix: an answer was refused because its subject has changed
+	InTime      = "answered by timeout"    // a gate's timeout ended without an answer
 )
 
-// String is the word as it stands in trace.jsonl.
+// String is the kind in trace.jsonl.
 func (k Kind) String() string { return string(k) }
 
-// Event is one thing that happened in a run. Only Kind must be set; a zero Time is filled in by whoever has a clock.
+// Event is one event of a run. Only Kind is required; the edge fills in a zero Time.
 type Event struct {
 	Time      time.Time      `json:"time,omitzero"`
 	Run       string         `json:"run,omitempty"`
 	Kind      Kind           `json:"kind"`
-	Name      string         `json:"name,omitempty"`            // of the command, the subagent, the step's id
+	Name      string         `json:"name,omitempty"`            // of the command, the subagent, or the step's id
 	Step      string         `json:"step_path,omitempty"`       // as in the journal
 	FromDepth int            `json:"from_depth"`                // depth of the caller
-	ToDepth   int            `json:"to_depth"`                  // depth of the called
-	Path      []string       `json:"delegation_path,omitempty"` // with the called at its end
+	ToDepth   int            `json:"to_depth"`                  // depth of the callee
+	Path      []string       `json:"delegation_path,omitempty"` // with the callee at its end
 	Duration  time.Duration  `json:"-"`
 	Outcome   string         `json:"-"`
-	Message   string         `json:"-"` // one line for a person, may be empty
+	Message   string         `json:"-"` // one line for users, may be empty
 	Attrs     map[string]any `json:"-"` // further facts, marshalable as JSON; may be nil
 }
 
@@ -60,8 +60,8 @@ type record struct {
 	Attrs   map[string]any `json:"attrs,omitempty"`
 }
 
-// Encode gives an event as one line of trace.jsonl without its line break: times in UTC, attributes sorted by name.
-// Attributes without a JSON form are replaced by one that names the reason.
+// Encode gives an event as one line of trace.jsonl without its line feed: times in UTC, attributes sorted by name. An
+// attribute without a JSON form becomes a text with the reason.
 func Encode(e Event) []byte {
 	e.Time = e.Time.UTC()
 	r := record{e, e.Duration.Seconds(), e.Outcome, e.Message, e.Attrs}
@@ -73,7 +73,7 @@ func Encode(e Event) []byte {
 	return line
 }
 
-// Decode reads a line of trace.jsonl. Attributes have the types of JSON then.
+// Decode parses a line of trace.jsonl. Attributes then have JSON types.
 func Decode(line []byte) (Event, error) {
 	var r record
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -85,7 +85,7 @@ func Decode(line []byte) (Event, error) {
 	return e, nil
 }
 
-// Lines reads the events of some lines. A line that is none is left out: there is nothing to show of it.
+// Lines parses the events of some lines, and skips lines that are no events.
 func Lines(lines []byte) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
 		for line := range bytes.Lines(lines) {
@@ -109,13 +109,13 @@ func encode(r record) ([]byte, error) {
 // Sink receives events. Emit must not block and must be safe for concurrent use.
 type Sink interface{ Emit(e Event) }
 
-// Func is a function as a Sink.
+// Func makes a function a Sink.
 type Func func(Event)
 
 // Emit calls the function.
 func (f Func) Emit(e Event) { f(e) }
 
-// Discard is the Sink of those who want no events. Its zero value is ready.
+// Discard is a Sink that drops events. Its zero value is ready.
 type Discard struct{}
 
 // Emit does nothing.

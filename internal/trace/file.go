@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// MaxHeld is the most bytes that a File keeps before it is opened. Events past it are left out.
+// MaxHeld bounds the bytes that a File keeps in memory before Open. It drops later events.
 const MaxHeld = 1 << 20
 
-// File writes the events of one run as lines. Until Open it keeps them in memory, because the run's folder is made only
-// when something has to be kept. The zero value is ready; Mask must be set before the first event.
+// File writes the events of one run as lines. Until Open it keeps them in memory, because a run's folder only exists
+// once the run stores something. The zero value is ready; set Mask before the first event.
 type File struct {
-	// Mask takes secrets out of a line, which comes without its line break; nil leaves lines as they are.
+	// Mask masks secrets in a line without its line feed; nil changes nothing.
 	Mask func([]byte) []byte
 
 	mu     sync.Mutex
@@ -22,7 +22,7 @@ type File struct {
 	closed bool
 }
 
-// Emit keeps or writes the event. After Close and after a failed write it does nothing.
+// Emit stores or writes the event. After Close, or a failed write, it does nothing.
 func (f *File) Emit(e Event) {
 	line := Encode(e)
 	if f.Mask != nil {
@@ -40,8 +40,7 @@ func (f *File) Emit(e Event) {
 	}
 }
 
-// Open makes the writer that events go to, and writes those kept so far. The File closes the writer. A second call does
-// not call the opener.
+// Open opens the writer for events and writes the stored ones. The File closes the writer. A second call does nothing.
 func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,8 +59,7 @@ func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	return f.err
 }
 
-// Close closes the writer, if there is one, and gives the first error of a write. Events that were never written are
-// gone.
+// Close closes the writer, if there is one, and gives the first write error. It drops events that were never written.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

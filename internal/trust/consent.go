@@ -24,15 +24,15 @@ var consentValues = map[string][]string{
 	"PRODUCT_TYPE": {"service", "tool", "library", "cli"}, "HAS_UI": {"yes", "no", "true", "false"},
 }
 
-// Consent says whether the project's auto-approve file answers the gates of a run of a command that starts now.
+// Consent says whether the project's auto-approve file answers the gates of a run that starts now.
 type Consent struct {
 	formats.Consent
 
-	Absent string // why a file that is there does not answer, in one line
+	Absent string // why an existing file does not answer, in one line
 }
 
-// Consent reads the auto-approve file of a trusted project. An empty file approves. A line that is not understood is a
-// *formats.Diagnostics of the code CONFIG that holds all of them.
+// Consent reads the auto-approve file of a trusted project. An empty file approves. Unknown lines are a
+// *formats.Diagnostics of code CONFIG with all of them.
 func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	v, err := g.Verdict()
 	if err != nil || v.By == "" {

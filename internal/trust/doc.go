@@ -1,17 +1,16 @@
-// Package trust decides what of a project may start a program, and keeps outside of every repository what a person
-// agreed to.
+// Package trust decides which files of a project may start processes, and stores outside every repository what the user
+// approved.
 //
-// Promise: the list of what can start a program is complete, or there is none; what has no readable name or content is
-// in it as such, and is never started. An answer is bound to the content of each listed file; a file that changed by a
-// byte, or is new, has to be asked about again, and no other file has. What was read through a Gate is what was agreed
-// to: bytes that differ are refused, whether they were read before the answer or after it. A record counts for exactly
-// one folder, by its real path, and for none below or above. A store that lies inside the project, is reached through a
-// symbolic link, or can be written by others is not used, and the error says why. Records are written as a whole or not
-// at all.
+// Promise: the list of files that can start processes is complete, or there is none. A file with unreadable name or
+// content is listed as such and never starts. Approval counts for the exact content of each listed file; a changed or
+// new file needs a new approval, and no other file does. Reads through a Gate give only approved bytes, whether read
+// before the approval or after it. A record counts for exactly one folder by its real path. A store is refused, with
+// the reason, if it is inside the project, behind a symbolic link, or writable by other users. Records are written
+// completely or not at all.
 //
-// It will not ask anybody, read the environment, parse commands or agents (their files come in as lists), or look into
-// .git. It does not guard against who can write into the person's own state folder.
+// It will not ask the user, read the environment, parse commands or agents (callers list their files), or look into
+// .git. It does not protect against processes that can write into the user's own state folder.
 //
-// Concurrency: a Gate is safe for concurrent use. A Store holds no state; of two writers of one record the later wins,
-// and what the other one agreed to is asked again.
+// Concurrency: a Gate is safe for concurrent use. A Store holds no state; of two writers of one record the later wins;
+// the other approval must be given again.
 package trust

@@ -18,27 +18,28 @@ import (
 	"tercet/internal/merge3"
 )
 
-// Config is what a Gate is made from. Root and Dir are required; the rest is needed by Verdict.
+// Config is the input of a Gate. Root and Dir are required; Verdict needs the rest.
 type Config struct {
 	Root *os.Root // of the project
 	Dir  string   // its path, absolute
-	Home string   // the program's folder for what outlives a project; empty: there is no place for a record
-	// Digests is what --trust names: digests with commas between them.
+	Home string   // tercet's folder outside projects; empty: no place for a record
+	// Digests is the value of --trust: comma-separated digests.
 	Digests string
-	// Instead says who stands in for the person's answer: ByEnvironment, ByDemo or nobody.
+	// Instead says what replaces the user's answer: ByEnvironment, ByDemo or nothing.
 	Instead string
-	// Agreed holds the hashes of manifests that were agreed to in this process, for where no record can be kept.
+	// Agreed holds the digests approved in this process, in case no record can be stored.
 	Agreed map[string]bool
-	// Others lists the commands of the project and the agents of other tools in it, and the folders in which they lie.
+	// Others lists the commands of the project, the agents of other tools in it, and the folders that contain them.
 	Others func() (files []Listed, folders []string, err error)
-	// Argv gives the command line that a subagent file names; nil if it names none.
+	// Argv gives the command line in a subagent file; nil if it has none.
 	Argv func(name string, src []byte) []string
-	// Words are those of the command lines that the configuration names.
+	// Words are the words of the command lines in the configuration.
 	Words []string
 	Now   func() time.Time
 }
 
-// Gate decides what of one project may start a program. It is safe for concurrent use; a verdict is made once.
+// Gate decides which files of one project may start processes. It is safe for concurrent use and makes its verdict
+// once.
 type Gate struct {
 	Config
 	making  sync.Mutex        // held while the verdict is made
@@ -50,10 +51,10 @@ type Gate struct {
 	tampered error
 }
 
-// New makes the gate of a project. It reads nothing.
+// New makes the gate of a project; it reads nothing.
 func New(c Config) *Gate { return &Gate{Config: c, seen: map[string]string{}} }
 
-// The words for who trusts a project.
+// The ways in which a project became trusted.
 const (
 	ByRecord      = "you"
 	ByDigest      = "--trust"
@@ -61,20 +62,20 @@ const (
 	ByDemo        = "demo"
 )
 
-// Verdict is what is known about the trust in a project: who gave it, and what you have not agreed to.
+// Verdict is the trust in a project: its origin, and what still needs approval.
 type Verdict struct {
-	By       string // empty: nobody
+	By       string // empty: not trusted
 	Files    []Listed
 	Manifest Manifest
 	Changes  []Change
-	Store    *Store // nil: there is no place for a record
-	Note     error  // why not
+	Store    *Store // nil: no place for a record
+	Note     error  // why there is no store
 	record   Record
 	dir      string
 }
 
-// Verdict compares what is listed with what a person agreed to, once. It asks nobody. The error is a formats.Failure:
-// what was read before is not what is there now, or the list cannot be made.
+// Verdict compares the listed files with the approved ones, once. It never asks. The error is a formats.Failure: a file
+// changed since it was read, or the list cannot be made.
 func (g *Gate) Verdict() (*Verdict, error) {
 	g.making.Lock()
 	defer g.making.Unlock()
@@ -145,7 +146,7 @@ func (v *Verdict) holds(name, sum string) error {
 	return nil
 }
 
-// Refused says what you have not agreed to, and how to agree.
+// Refused lists what still needs approval, and says how to give it.
 func (v *Verdict) Refused() error {
 	what := "run programs in " + v.dir
 	if n := len(v.Changes); n > 0 {
@@ -166,7 +167,7 @@ func (v *Verdict) Refused() error {
 	return formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what)
 }
 
-// All gives every listed file: those that have to be asked about as Changes has them, the others as trusted.
+// All gives every listed file: those that need approval as in Changes, the others as trusted.
 func (v *Verdict) All() []Change {
 	out := make([]Change, len(v.Manifest.Files))
 	for i, f := range v.Manifest.Files {
@@ -178,7 +179,7 @@ func (v *Verdict) All() []Change {
 	return out
 }
 
-// Difference shows what changed in a file since it was agreed to; most bounds the lines.
+// Difference shows the changes of a file since its approval; most limits the lines.
 func (v *Verdict) Difference(c Change, most int) []string {
 	if v.Store == nil || c.Before == "" {
 		return nil
@@ -193,8 +194,7 @@ func (v *Verdict) Difference(c Change, most int) []string {
 	return merge3.Diff(string(old), string(c.text), most)
 }
 
-// Agree keeps a person's yes to a verdict: in this process, and in the record. The error says why it is not in the
-// record.
+// Agree stores the user's approval: in this process, and in the record. The error says why it is not in the record.
 func (g *Gate) Agree(v *Verdict) error {
 	g.mu.Lock()
 	if g.Agreed != nil {
@@ -209,7 +209,7 @@ func (g *Gate) Agree(v *Verdict) error {
 	return v.Store.Save(v.record, v.Manifest, g.Now())
 }
 
-// Remember records trust in exactly the files that the program itself has just written into a project, by their paths.
+// Remember approves exactly the files that tercet itself has just written into a project, by path.
 func Remember(home, dir string, written map[string][]byte, now time.Time) error {
 	var m Manifest
 	for _, name := range slices.Sorted(maps.Keys(written)) {
@@ -226,16 +226,16 @@ func Remember(home, dir string, written map[string][]byte, now time.Time) error 
 	return store.Save(r.Approve(m), m, now)
 }
 
-// Start is a program that is about to be started.
+// Start is a process about to start.
 type Start struct {
 	Argv  []string
-	Dir   string // where it is started
+	Dir   string // its working folder
 	Git   bool
-	Agent bool // it is an agent, or the program of a subagent
+	Agent bool // an agent CLI, or the program of a subagent
 }
 
-// Allow is the one gate of all processes: nothing of a project starts before it is trusted, and a program that is a
-// file of the project only while it is the one that was agreed to, wherever its words lead from Dir.
+// Allow is the one gate of all processes. Nothing of a project starts before it is trusted. A program that is a file of
+// the project starts only with its approved content, wherever its words lead from Dir.
 func (g *Gate) Allow(s Start) error {
 	v, err := g.Verdict()
 	switch {
@@ -302,7 +302,7 @@ func readAt(at string) (sum string, there bool) {
 	return f.SHA256, there
 }
 
-// Tamper remembers what a subagent changed of what git runs, and gives the first such change.
+// Tamper records a subagent's change of what git runs, and gives the first such change.
 func (g *Gate) Tamper(agent, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -315,10 +315,9 @@ func (g *Gate) Tamper(agent, what string) error {
 	return g.tampered
 }
 
-// Watch remembers the files of the workspace that start programs or answer gates, and gives what looks at them again
-// when a subagent has ended. What other tools read is not among them: to write that may be the work that was asked for,
-// and the next command asks about it. These files decide what runs next, also where the environment stands in for a
-// person's answer.
+// Watch records the workspace files that start processes or answer gates; the returned function checks them after a
+// subagent has ended. It applies even if the environment replaces the user's answer, because these files decide what
+// runs next. It ignores files of other tools: writing them may be the task, and the next command asks about them.
 func (g *Gate) Watch(agent string) (func() error, error) {
 	before, err := g.own()
 	if err != nil {
@@ -365,7 +364,7 @@ func (m Manifest) differs(now Manifest) []string {
 	return slices.Compact(out)
 }
 
-// Named tells whether --trust names exactly this digest.
+// Named reports whether --trust names this digest.
 func (g *Gate) Named(digest string) bool {
 	for one := range strings.SplitSeq(g.Digests, ",") {
 		if digest != "" && strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest {
@@ -375,7 +374,7 @@ func (g *Gate) Named(digest string) bool {
 	return false
 }
 
-// CheckDigests refuses what no hash can be, before anything is looked at.
+// CheckDigests rejects malformed digests before anything else happens.
 func CheckDigests(text string) error {
 	if text == "" {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Listed is a file of a project that can start a program, with what it is.
+// Listed is a project file that can start a process, with its kind.
 type Listed struct {
 	Path, Kind   string
-	Source, File string // of a command: where the table of commands has it
+	Source, File string // of a command: its source in the table of commands
 }
 
 // The kinds of listed files.

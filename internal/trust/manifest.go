@@ -18,28 +18,28 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Bounds of a manifest.
+// Limits of a manifest.
 const (
 	MaxFiles       = 10_000
 	MaxBytes int64 = 256 << 20 // of one file
 	keptText       = 256 << 10 // a text up to this size is kept, to show later what changed
 )
 
-// File is one file of a project that can start a program.
+// File is one file of a project that can start a process.
 type File struct {
-	Path   string // slash-separated, relative to the project root; with <0xFF> for a byte that is not UTF-8
-	SHA256 string // of its content, hex; of a problem: of what the problem is
+	Path   string // slash-separated, relative to the project root; <0xFF> replaces a byte that is not UTF-8
+	SHA256 string // of its content, in hex; of Problem if that is set
 	Size   int64
-	// Problem says why nobody can read it here; empty: it was read. Nothing starts such a file.
+	// Problem says why the file cannot be read; empty: it was read. Such a file never starts.
 	Problem string
 	text    []byte // the content if it is a text that is kept, else nil
 }
 
-// Manifest is what a person agrees to: files with their content, sorted by path.
+// Manifest is what the user approves: files with their content, sorted by path.
 type Manifest struct{ Files []File }
 
-// Read makes the manifest of the named files below root. It is complete: a name is left out only if nothing has it, or
-// if it is not one below root. What cannot be read is in it with the reason, and is asked about once it can be.
+// Read makes the manifest of the named files below root. It is complete: it omits only names that do not exist or are
+// not below root. An unreadable file is listed with the reason, and needs approval once it is readable.
 func Read(root *os.Root, names []string) (Manifest, error) {
 	names = slices.Clone(names)
 	slices.Sort(names)
@@ -124,7 +124,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	return file, true, nil
 }
 
-// Of is the file of a content that the caller has written.
+// Of is the file for content that the caller wrote.
 func Of(path string, data []byte) File {
 	f := File{Path: path, SHA256: formats.Sum(data), Size: int64(len(data))}
 	if len(data) <= keptText && utf8.Valid(data) {
@@ -133,7 +133,7 @@ func Of(path string, data []byte) File {
 	return f
 }
 
-// Hash stands for exactly these files with exactly this content: the sha256 over a line for each.
+// Hash is the SHA-256 over one line for each file: it identifies exactly these files with this content.
 func (m Manifest) Hash() string {
 	var b strings.Builder
 	for _, f := range m.Files {
@@ -142,7 +142,6 @@ func (m Manifest) Hash() string {
 	return formats.Sum([]byte(b.String()))
 }
 
-// File finds a file by its path.
 func (m Manifest) File(path string) (File, bool) {
 	i, ok := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
 	if !ok {

@@ -13,12 +13,12 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// FS is a folder of the project. Links that leave the project are refused, and so is everything that is neither a file
-// nor a folder. What is read to its end must be what was agreed to; what is read before anybody looked is held against
-// the manifest later. All that is read here must be listed.
+// FS is a folder of the project. It refuses links out of the project, and everything except files and folders. A file
+// read to its end must have its approved content; content read before the verdict is compared later. All files read
+// here must be listed.
 func (g *Gate) FS(dir string) fs.FS { return tree{g.Root, dir, g.saw} }
 
-// Files is the whole project in the same way, for what starts nothing: its content is not compared.
+// Files is the whole project with the same rules, but without comparing content, for files that start nothing.
 func (g *Gate) Files() fs.FS { return tree{g.Root, ".", nil} }
 
 type tree struct {
@@ -43,7 +43,7 @@ func (t tree) Open(name string) (fs.File, error) {
 	return &hashed{File: f, saw: t.saw, name: shown(at), sum: sha256.New()}, nil
 }
 
-// Stat follows links inside of the project.
+// Stat follows links inside the project.
 func (t tree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.root.FS(), path.Join(t.dir, name))
 }

@@ -22,14 +22,14 @@ const folder = "trust"
 
 const schema = "tercet.trust-record/1"
 
-// Store is the place of the records.
+// Store is the folder of the records.
 type Store struct {
 	dir     string // the program's folder, absolute; need not exist
 	project string // real path of the project root
 }
 
-// Open makes the store in dir, the program's own folder below the person's state folder, for one project root. Nothing
-// is made or written. The error says why records cannot be kept there.
+// Open makes the store for one project root in dir, tercet's folder in the user's state folder. It writes nothing. The
+// error says why the store cannot be used.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, unused(dir, "expected an absolute path")
@@ -108,8 +108,8 @@ func (s *Store) open() (*os.Root, error) {
 
 const recordFile = "record.json"
 
-// Load gives the record of the project; one that was never written is not Known. The error says why it, or the store,
-// cannot be used; it counts as none.
+// Load gives the record of the project; without one, Known is false. The error says why the record or the store cannot
+// be used; there is then no approval.
 func (s *Store) Load() (Record, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -140,8 +140,7 @@ func (s *Store) Load() (Record, error) {
 	return r, nil
 }
 
-// Save replaces the record of the project, and keeps the texts of the manifest's files beside it so that a later change
-// can be shown.
+// Save replaces the record of the project, and stores the files' texts beside it, so that a later change can be shown.
 func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	if err := s.usable(); err != nil {
 		return err
@@ -208,7 +207,7 @@ func sweep(root *os.Root, keep map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// Text gives a content that was agreed to, if it was kept.
+// Text gives an approved content, if it was stored.
 func (s *Store) Text(sum string) ([]byte, bool) {
 	root, err := s.open()
 	if err != nil || !isSum(sum) {
@@ -221,7 +220,7 @@ func (s *Store) Text(sum string) ([]byte, bool) {
 	return data, true
 }
 
-// Revoke forgets everything about the project; it reports whether there was anything.
+// Revoke removes everything about the project; it reports whether there was anything.
 func (s *Store) Revoke() (bool, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -241,25 +240,25 @@ func (s *Store) Revoke() (bool, error) {
 	return had, errors.Join(err, root.Close())
 }
 
-// Record is what a person agreed to in one project.
+// Record is what the user approved in one project.
 type Record struct {
-	Known    bool      `json:"-"` // there is one
+	Known    bool      `json:"-"` // a record exists
 	Schema   string    `json:"schema"`
 	Root     string    `json:"root"`     // real path of the project root
-	Manifest string    `json:"manifest"` // hash of the manifest that the last answer was about
+	Manifest string    `json:"manifest"` // hash of the last approved manifest
 	Time     time.Time `json:"time"`
-	// path to the sha256 agreed to; a file that is gone stays, so that its return is no question
+	// path to approved SHA-256; a deleted file stays, so that its return needs no approval
 	Files map[string]string `json:"files"`
 }
 
-// Change is a file that the record does not hold as it is now.
+// Change is a file that differs from the record.
 type Change struct {
 	File
 	Kind   string // new or changed
-	Before string // the sha256 agreed to, of a changed file
+	Before string // the approved SHA-256 of a changed file
 }
 
-// Changes lists the files of the manifest that have to be asked about.
+// Changes lists the files of the manifest that need approval.
 func (r Record) Changes(m Manifest) []Change {
 	var out []Change
 	for _, f := range m.Files {
@@ -273,10 +272,10 @@ func (r Record) Changes(m Manifest) []Change {
 	return out
 }
 
-// Covers reports whether there is a record and nothing of the manifest has to be asked about.
+// Covers reports whether there is a record and nothing of the manifest needs approval.
 func (r Record) Covers(m Manifest) bool { return r.Known && len(r.Changes(m)) == 0 }
 
-// Approve is the record with the files of the manifest as they are now.
+// Approve is the record with the current files of the manifest.
 func (r Record) Approve(m Manifest) Record {
 	files := map[string]string{}
 	maps.Copy(files, r.Files)

@@ -1,12 +1,11 @@
-// Package watch is the full screen of 'tercet watch': the runs of a project, and of one of them the tree, the log, the
-// diff of its worktree and the question that it asks.
+// Package watch is the full screen of 'tercet watch': the runs of a project, and for one of them the tree, the log, the
+// diff of its worktree and its open question.
 //
-// Promise: what it does goes through the same calls as the verbs do. A question is answered, and a run is cancelled, by
-// a line that a person types and ends with Enter, never by a single key, and never by a paste. Text of strangers
-// reaches the terminal through internal/plain alone. It looks once a second and reads only what is new. However it
-// ends, the terminal is as it was.
+// Promise: its actions use the same calls as the verbs. Answering a question and cancelling a run take a typed line
+// with Enter, never a single key or a paste. Untrusted text reaches the terminal only through internal/plain. It polls
+// once a second and reads only what is new. At the end it restores the terminal.
 //
-// It will not run a step, write to a journal, or read what nobody looks at.
+// It will not run a step, write to a journal, or read what it does not show.
 //
 // Concurrency: Run belongs to one goroutine; what it starts has ended when it returns.
 package watch

@@ -15,8 +15,8 @@ import (
 	"tercet/internal/style"
 )
 
-// Bounds of the screen, in columns: what is too narrow for two parts, and for two while a pane has the keys; how wide
-// the left one is.
+// Limits of the layout, in columns: the least width for two panes, the least while a pane has the keys, and the width
+// of the left one.
 const (
 	narrow    = 60
 	reading   = 120

@@ -103,7 +103,7 @@ type stamp struct {
 	at   time.Time
 }
 
-// Bounds: finished runs in the list, parts of a trace that are read at a time, and looks between two of a diff.
+// Limits: finished runs in the list, bytes of a trace per read, and polls between two diffs.
 const (
 	mostOver   = 20
 	mostTraces = 8

@@ -22,38 +22,37 @@ import (
 	"tercet/internal/style"
 )
 
-// Config is what the screen is given.
+// Config is the input of the screen.
 type Config struct {
-	In  io.Reader // a terminal
-	Out io.Writer // a terminal
-	Env []string  // of the terminal
+	In  io.Reader // the terminal
+	Out io.Writer // the terminal
+	Env []string  // the terminal's environment
 
-	Name  string        // of the project
-	Desk  *control.Desk // what it tells is shown on the screen meanwhile
+	Name  string        // the project's name
+	Desk  *control.Desk // its notes appear on the screen
 	Sheet style.Sheet
 	// Language is that in which the fixed texts of flows are shown.
 	Language string
-	Link     func(file string) string // the address of a file of the project; nil: no links
+	Link     func(file string) string // gives the address of a project file; nil: no links
 
-	// Diff is what a run changed in its worktree, empty without one.
+	// Diff gives the changes of a run in its worktree; empty if it has none.
 	Diff func(ctx context.Context, run string) (string, error)
-	// Start begins a verb on a run in a process of its own, which outlives this one and prints to a file; ended gives its
-	// exit code.
+	// Start starts a verb on a run in a process that outlives this one and prints to a file; ended gives its exit code.
 	Start func(verb, run string, out *os.File) (ended <-chan int, err error)
-	// Suspend stops the process until it goes on, as Ctrl-Z does elsewhere.
+	// Suspend stops the process until it continues, as Ctrl-Z does.
 	Suspend func()
 }
 
-// Leave is what leaves the screen where Run cannot: its settings of the keyboard, and the screen itself.
+// Leave restores the terminal where Run cannot: keyboard settings and the alternate screen.
 const Leave = "\x1b[>4m\x1b[<u\x1b[?1049l"
 
-// every is how often is looked for what is new, and fps how often the screen may be painted.
+// every is the polling interval, fps the highest repaint rate.
 const (
 	every = time.Second
 	fps   = 20
 )
 
-// Run shows the screen until the person leaves, or the context ends.
+// Run shows the screen until the user leaves or the context ends.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &deeds{Config: c, ctx: ctx, feed: newFeed(c)}

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnavailable says that calls cannot be watched on this system; what it is wrapped in says why.
+// ErrUnavailable means that this system cannot watch calls; the wrapping error says why.
 var ErrUnavailable = errors.New("no system call notifications")
 
-// Available says why calls cannot be watched here, nil if they can as far as that is known without trying.
+// Available says why calls cannot be watched here; nil if they can, as far as is known without trying.
 func Available() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	at := uintptr(unsafe.Pointer(&action))
@@ -25,8 +25,8 @@ func Available() error {
 	return nil
 }
 
-// Pair makes the two ends over which a program hands its notifications to the test. The one for the program goes into
-// its extra files; the test closes its copy once the program has started.
+// Pair makes the two ends of the channel between a program and the test. The program's end goes into its extra files;
+// the test closes its copy after the start.
 func Pair() (test, program *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -35,9 +35,9 @@ func Pair() (test, program *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "faults-test"), os.NewFile(uintptr(fds[1]), "faults-program"), nil
 }
 
-// Enter puts this process, with all its threads, under the filter and hands the notifications to the test. It closes
-// program. From here on every file call waits for the test, or with changes only those that Call.Changes may be true
-// of: most calls of a program read, and each that waits takes its time. An error is also told to the test.
+// Enter puts this process, with all its threads, under the filter and sends the notifications to the test. It closes
+// program. From then on every file call waits for the test; with changes only those for which Call.Changes may be true,
+// because most calls read and each wait costs time. The test also gets an error.
 func Enter(program *os.File, changes bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

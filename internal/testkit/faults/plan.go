@@ -10,46 +10,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Plan says which call is hit, and how. The zero value besides Under watches and hits nothing.
+// Plan says which call to hit, and how. With Under alone it only watches.
 type Plan struct {
-	// Under is the folder whose calls are counted, an absolute path without symbolic links.
+	// Under is the folder whose calls count, an absolute path without symbolic links.
 	Under string
-	// Only picks the calls that are counted among those; nil: all.
+	// Only selects the calls that count; nil: all.
 	Only func(Call) bool
-	// At is the number of the call that is hit, from 1; 0 hits none.
+	// At is the number of the call to hit, from 1; 0: none.
 	At int
-	// Errno is what the call fails with; 0 kills the program before the call is done.
+	// Errno is the error of the call; 0 kills the program before the call.
 	Errno unix.Errno
-	// Again picks later calls that fail with Errno as well, as on a disk that stays full; nil: none.
+	// Again selects later calls that also fail with Errno, as on a full disk; nil: none.
 	Again func(Call) bool
-	// Record takes every counted call in order, and writes to the standard output with N 0; nil: nobody asks. The bytes
-	// of writes are in it only with Bytes.
+	// Record gets every counted call in order, and writes to standard output with N 0; may be nil. Only with Bytes the
+	// calls hold the written bytes.
 	Record func(Call)
 	Bytes  bool
 }
 
-// Outcome is what came of a plan.
+// Outcome is the result of a plan.
 type Outcome struct {
-	Calls   int  // how many were counted
-	Reached bool // the call of the number came
+	Calls   int  // number of counted calls
+	Reached bool // whether call number At came
 	Hit     Call // that call
-	Again   int  // how many later calls failed as well
+	Again   int  // number of later calls that failed too
 }
 
 // Call is one system call about a file.
 type Call struct {
 	N     int    // its number among the counted calls
 	Name  string // "openat", without the variants: renameat2 is "renameat"
-	Path  string // absolute; of a call with a handle, the file that it stands for
+	Path  string // absolute; for a call with a handle, that file's path
 	To    string // the second path of renameat and linkat
 	Flags int    // of openat, unlinkat, flock
 	Mode  uint32 // of openat, mkdirat, fchmodat
 	Pos   int64  // of write: the offset; of ftruncate: the new size
 	Size  int    // of write: the number of bytes
-	Data  []byte // of write, if they were asked for
+	Data  []byte // of write, if Plan.Bytes
 }
 
-// Changes tells whether the call can change what is on the disk, or what of it is durable.
+// Changes reports whether the call can change the disk's content or its durability.
 func (c Call) Changes() bool {
 	switch c.Name {
 	case "openat":
@@ -60,7 +60,7 @@ func (c Call) Changes() bool {
 	return true
 }
 
-// String gives the call in one line, with base names.
+// String is the call in one line, with base names.
 func (c Call) String() string {
 	out := fmt.Sprintf("%d %s %s", c.N, c.Name, filepath.Base(c.Path))
 	if c.To != "" {

@@ -30,7 +30,7 @@ type response struct {
 	flags uint32
 }
 
-// Listener takes the notifications of one program.
+// Listener receives the notifications of one program.
 type Listener struct {
 	fd    int
 	calls map[uint32]call
@@ -69,8 +69,8 @@ func Accept(test *os.File) (_ *Listener, err error) {
 	return l, nil
 }
 
-// Serve answers the calls of the program pid as the plan says, until the program and all it started have ended. It
-// closes the listener. The caller waits for the program itself, and kills it to end Serve early.
+// Serve answers the calls of program pid by the plan, until it and all its descendants have ended. It closes the
+// listener. The caller waits for the program itself, and kills it to end Serve early.
 func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
 	defer func() { err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd))) }()
 	for {

@@ -1,7 +1,6 @@
-// Package marked reads what a test file announces: the findings that the program must have, each on the line that
-// brings it about, in a comment of the file's own language. It is used by tests alone. It promises that a finding meets
-// at most one announcement, and each announcement is met by at most one finding. It does not know what finds. Marks
-// serve one goroutine.
+// Package marked reads the expected findings of a test file, each in a comment on the line that causes it. Only tests
+// use it. It promises that a finding meets at most one expectation, and each expectation is met by at most one finding.
+// Marks serve one goroutine.
 package marked
 
 import (
@@ -11,24 +10,24 @@ import (
 	"strings"
 )
 
-// Mark is one announced finding.
+// Mark is one expected finding.
 type Mark struct {
-	Line    int // where it is to be found, from 1
+	Line    int // its line, from 1
 	Pattern *regexp.Regexp
 	met     bool
 }
 
-// Marks are the announcements of a file in its order.
+// Marks are the expected findings of a file, in order.
 type Marks []*Mark
 
-// Read gives the announcements of a text: ERROR "regexp" "regexp" in a comment that starts with //, # or <!--, ERROR-1
-// for what is found one line further up. The error is that of an announcement that cannot be read.
+// Read parses the expectations in a text: ERROR "regexp" "regexp" in a comment that starts with //, # or <!--. ERROR-1
+// expects the finding on the line above. The error is about a malformed expectation.
 func Read(src string) (Marks, error) {
 	_, out, err := read(src, `(?:<!-- |# |// )ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`, false)
 	return out, err
 }
 
-// Cut is Read of // comments at the ends of lines. It gives the text without them, which may be of any language.
+// Cut is Read for // comments at line ends, in a text of any language. It also gives the text without them.
 func Cut(src string) (text string, all Marks, err error) {
 	return read(src, ` ?// ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)$`, true)
 }
@@ -62,7 +61,7 @@ func read(src, pattern string, cut bool) (string, Marks, error) {
 	return strings.Join(lines, "\n"), out, nil
 }
 
-// Meets tells whether a finding on a line was announced and not met yet; text is its code and its message.
+// Meets reports whether a finding on a line was expected and not met yet; text is its code and message.
 func (m Marks) Meets(line int, text string) bool {
 	for _, one := range m {
 		if !one.met && one.Line == line && one.Pattern.MatchString(text) {
@@ -73,7 +72,7 @@ func (m Marks) Meets(line int, text string) bool {
 	return false
 }
 
-// Unmet gives the announcements that no finding has met.
+// Unmet gives the expectations without a finding.
 func (m Marks) Unmet() Marks {
 	var out Marks
 	for _, one := range m {

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Script says what the model answers.
+// Script decides what the model answers.
 type Script func(Turn) Reply
 
-// Fault is what goes wrong with an answer; its name is also that of a scenario that has it.
+// Fault is a defect of an answer; the scenario of the same name has it.
 type Fault string
 
 // The faults.
 const (
-	Garbage Fault = "garbage" // status 200 with something that is no JSON
-	Hang    Fault = "hang"    // nothing at all is sent
-	Cut     Fault = "cut"     // the connection is closed after half of it, of plain answers too
+	Garbage Fault = "garbage" // status 200 with invalid JSON
+	Hang    Fault = "hang"    // no answer at all
+	Cut     Fault = "cut"     // the connection closes after half of the answer, also a plain one
 )
 
-// Call is a tool that the model wants to be run.
+// Call is a tool call of the model.
 type Call struct {
 	Tool string
 	Args map[string]any
-	// Forced has the call made even if the tool is not offered, as a model may make one up.
+	// Forced makes the call even if the tool is not offered, as a model may hallucinate.
 	Forced bool
 }
 
-// Usage is what the answer says of tokens; a zero Usage means 100 in, 20 of them cached, and 20 out.
+// Usage is the token count in an answer; a zero Usage means 100 in, 20 of them cached, and 20 out.
 type Usage struct{ Input, Cached, Output int }
 
-// Reply is one answer of the model: an HTTP status that is an error, or a text, or calls, with or without a text.
+// Reply is one answer of the model: an HTTP error status, or a text, calls, or both.
 type Reply struct {
 	Text   string
 	Calls  []Call
@@ -71,7 +71,7 @@ func builtin(name string) (Script, bool) {
 	return func(Turn) Reply { return reply }, true
 }
 
-// Write is the reply that has a file written, by the tool for it that is offered; a text if there is none.
+// Write is a reply that writes a file with the tool offered for it; a text if there is none.
 func (t Turn) Write(path, content string) Reply {
 	args := map[string][2]string{
 		"Write": {"file_path", "content"}, "write_file": {"file_path", "content"}, "write": {"filePath", "content"},
@@ -85,7 +85,7 @@ func (t Turn) Write(path, content string) Reply {
 	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE")
 }
 
-// Shell is the reply that has a command run, by the tool for it that is offered; a text if there is none.
+// Shell is a reply that runs a command with the tool offered for it; a text if there is none.
 func (t Turn) Shell(command string) Reply {
 	for _, tool := range t.Tools {
 		switch tool {

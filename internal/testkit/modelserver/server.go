@@ -14,15 +14,15 @@ import (
 // maxBody bounds a request.
 const maxBody = 32 << 20
 
-// Entry is one request that was made.
+// Entry is one request.
 type Entry struct {
 	Scenario, Key string
 	Header        http.Header
-	Body          json.RawMessage // nil if it was empty or no JSON
-	Turn          *Turn           // nil for requests that ask for no answer of the model
+	Body          json.RawMessage // nil if empty or not JSON
+	Turn          *Turn           // nil for requests that need no answer of the model
 }
 
-// Server answers as a model. Make one with New.
+// Server answers like a model. Make one with New.
 type Server struct {
 	scripts map[string]Script
 	closed  chan struct{}
@@ -33,27 +33,27 @@ type Server struct {
 	turns   map[string]int // requests for an answer by scenario and key, guarded by mu
 }
 
-// New makes a server. The scripts are scenarios of the caller's, by name; they come before the built-in ones.
+// New makes a server. scripts are the caller's scenarios by name; they override built-in ones.
 func New(scripts map[string]Script) *Server {
 	return &Server{scripts: scripts, closed: make(chan struct{}), turns: map[string]int{}}
 }
 
-// Base is the address that a client is given: scenario and key below the address of the listener.
+// Base is the address for a client: the listener's, with scenario and key.
 func Base(listener, scenario, key string) string {
 	return strings.TrimSuffix(listener, "/") + "/" + scenario + "/" + key
 }
 
-// Close lets every request end that hangs.
+// Close ends every hanging request.
 func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
 
-// Requests lists what was asked under a key, in order of arrival; an empty key means all.
+// Requests lists the requests under a key, in order of arrival; an empty key means all.
 func (s *Server) Requests(key string) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool { return key != "" && e.Key != key })
 }
 
-// Turns lists the requests under a key that asked for an answer of the model.
+// Turns lists the requests under a key that needed an answer of the model.
 func (s *Server) Turns(key string) []Turn {
 	var out []Turn
 	for _, e := range s.Requests(key) {
@@ -64,7 +64,6 @@ func (s *Server) Turns(key string) []Turn {
 	return out
 }
 
-// ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
 	if err != nil {

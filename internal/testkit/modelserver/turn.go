@@ -17,16 +17,16 @@ const (
 	Gemini    API = "gemini"
 )
 
-// Turn is what a request asks, whatever its wire format.
+// Turn is a request, independent of its wire format.
 type Turn struct {
 	Scenario, Key string
-	Count         int // requests for an answer of this scenario and key so far, this one included
+	Count         int // number of such requests under the scenario and key so far, with this one
 	API           API
 	Model         string
 	System        string   // system and developer texts
 	Prompt        string   // texts of the user
-	Outputs       []string // what tools answered
-	Tools         []string // names of those that are offered
+	Outputs       []string // results of tools
+	Tools         []string // names of the offered tools
 	Results       int      // len(Outputs)
 	Stream        bool
 }
