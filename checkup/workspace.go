@@ -3,6 +3,7 @@ package checkup
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,9 +115,16 @@ func (w *Workspace) clock() Finding {
 // foreign tells what the first argument is called in files of other tools: they do not agree.
 func (w *Workspace) foreign() (out []Finding) {
 	bases, hooks := [2][]string{{}, {}}, []string{}
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
+		var of struct{ Hooks map[string]any }
+		src, err := dialect.ReadFile(w.Root.FS(), name)
+		if err == nil && json.Unmarshal(src, &of) == nil && len(of.Hooks) > 0 {
+			hooks = append(hooks, name)
+		}
+	}
 	for _, e := range w.Table.Commands() {
-		c, err := w.Library.Prompt(e.Source, e.File)
-		if err == nil && c != nil && c.Dialect == dialect.Claude {
+		c, flow, err := w.Library.Other(e.Source, e.File)
+		if err == nil && c != nil && !flow && c.Dialect == dialect.Claude {
 			at := min(c.Base, 1)
 			bases[at] = append(bases[at], "/"+e.Name)
 		}

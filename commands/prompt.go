@@ -22,19 +22,24 @@ const (
 
 // Prompt reads another tool's command file; nil for a workflow and for a source in tercet's own format.
 func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
-	place, ok := l.Foreign[source]
-	if !ok {
-		return nil, nil
-	}
-	src, err := l.read(source, file)
-	if err != nil {
-		return nil, err
-	}
-	c, err := dialect.Parse(place, file, src)
-	if err == nil && Flow(c) != nil {
+	c, flow, err := l.Other(source, file)
+	if flow {
 		c = nil
 	}
 	return c, err
+}
+
+// Other reads another tool's command file and tells whether it runs as a workflow; nil for a source in tercet's format.
+func (l *Library) Other(source, file string) (c *dialect.Command, flow bool, err error) {
+	place, ok := l.Foreign[source]
+	if !ok {
+		return nil, false, nil
+	}
+	src, err := l.read(source, file)
+	if err == nil {
+		c, err = dialect.Parse(place, file, src)
+	}
+	return c, err == nil && Flow(c) != nil, err
 }
 
 // flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is compiled.

@@ -332,6 +332,7 @@ var documents = map[string][]any{
 		struct {
 			Command, File, Dialect, ShadowedBy, Kind string
 			Shadows, Names, Calls, Exported          []string
+			Hooks                                    bool
 			Scope, Description, Usage, Rules, Text   string          `json:",omitempty"`
 			Agent, Model                             string          `json:",omitempty"`
 			Lenient                                  bool            `json:",omitempty"`

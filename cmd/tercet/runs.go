@@ -117,7 +117,8 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()
-		cfg.AcceptChanges = flags.acceptChanges || flags.giveUp
+		cfg.AcceptChanges, cfg.Accepted = flags.acceptChanges || flags.giveUp, ledger.Accepted
+		cfg.Accept = ledger.Accept
 		cfg.Start = formats.Started{
 			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Among: inv.Among, Files: w.deciding,
 		}
@@ -162,7 +163,8 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 	ledger := w.desk.Ledger(r.Run)
 	cfg.Journal = ledger
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
-	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
+	cfg.AcceptChanges, cfg.Accepted = w.flags.acceptChanges || w.flags.giveUp, ledger.Accepted
+	cfg.Accept = ledger.Accept
 	return cfg, nil
 }
 

@@ -79,6 +79,7 @@ func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record)
 	cfg.Look = func(r formats.Request, ret formats.Return) error { return w.retold(records, r, ret) }
 	_, cfg.Killed = led.Resumed()
 	cfg.Start.Files, cfg.AcceptChanges = w.deciding, w.flags.acceptChanges
+	cfg.Accepted = led.Accepted
 	w.frozen = &cfg
 	defer func() { w.frozen = nil }()
 	lib := *w.library
@@ -130,6 +131,10 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 	line := slices.IndexFunc(records, func(one journal.Record) bool {
 		return one.Type == formats.EntryDelegationResult && one.Step == r.At && one.Attempt == r.Attempt
 	}) + 1
+	if _, before := journal.Accepted(records); line <= before {
+		w.noteOnce("told", "what was told before files that changed were accepted is not compared")
+		return nil
+	}
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
 		"compare it with the prompt that is kept in "+path.Join(journal.Folder, r.Run),
 		"%s:%d:1: the prompt of step '%s' was %s and comes out as %s", journal.Name, line, r.At, was, now)}

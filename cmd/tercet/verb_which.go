@@ -36,15 +36,19 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
-	p, err := c.library.Prompt(r.Source, r.File)
+	p, flow, err := c.library.Other(r.Source, r.File)
 	if err != nil {
 		return err
+	}
+	hooks := p != nil && p.Hooks
+	if flow {
+		p = nil
 	}
 	names, by := c.table.Spellings(r), c.table.Hides(r)
 	out := fields{
 		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
 		"names": names, "shadowed_by": by, "calls": callsOf(c.table, r.Shadows), "kind": "workflow",
-		"exported": nonNil(c.exported[r.Name]),
+		"exported": nonNil(c.exported[r.Name]), "hooks": hooks,
 	}
 	if p != nil {
 		out["kind"] = "prompt"
@@ -72,11 +76,10 @@ func (c call) which(show bool) error {
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
-	switch {
-	case p == nil && r.Dialect != "":
-		c.term.answer("a workflow: tercet runs its steps")
-		fallthrough
-	case p == nil:
+	if flow {
+		c.term.answer("a workflow: tercet runs its steps%s", map[bool]string{true: "; its hooks are never run"}[hooks])
+	}
+	if p == nil {
 		return nil
 	}
 	c.term.answer("arguments: %s", p.Rules())
@@ -120,7 +123,12 @@ func (c call) whichAgent(name string) error {
 	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
 		of = p.Dialect
 	}
-	notes, hides, name, in := &formats.Diagnostics{List: c.agentNotes}, "", def.Info.Name, map[string]string{}
+	notes, hides, name, in := &formats.Diagnostics{}, "", def.Info.Name, map[string]string{}
+	for _, d := range c.agentNotes {
+		if d.File == def.File || d.Help == "it is "+def.File || strings.Contains(d.Message, `"`+name+`"`) {
+			notes.List = append(notes.List, d)
+		}
+	}
 	if slices.Contains(c.set.Replaced(), name) {
 		hides = subagents.Shipped + name
 	}

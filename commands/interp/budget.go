@@ -116,7 +116,7 @@ func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error
 		case !e.worker:
 		case !slices.Contains(todo, i):
 			add(&spent, out[i].ret.Metadata)
-		case old[i] && e.flow && !r.cfg.AcceptChanges: // else the limits may be others than they were
+		case old[i] && e.flow && !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0: // else limits may be others now
 			add(&spent, used(had.Budget))
 		default:
 			anew, lost = append(anew, had), append(lost, formats.Budget{})

@@ -117,12 +117,14 @@ type Config struct {
 	Prefix   string
 	// Start is what run_started records: version, user, line, and the files that decide.
 	Start formats.Started
-	// For a resumed run: that it is one, whether its last process was killed, its working time so far, and whether the
-	// user accepts changed files.
+	// For a resumed run: that it is one, whether its last process was killed, its working time so far, whether the user
+	// accepts changed files, and those accepted before, by their hashes. Accept hears of the former; nil: nobody does.
 	Resumed       bool
 	Killed        bool
 	Spent         time.Duration
 	AcceptChanges bool
+	Accepted      map[string]string
+	Accept        func(changed map[string]string)
 	// Look replays a run without effects to verify its journal. Run calls it for each recorded answer of a worker; at the
 	// end of the journal Run gives a *formats.EndError.
 	Look func(r formats.Request, ret formats.Return) error

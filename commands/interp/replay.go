@@ -149,23 +149,26 @@ func (r *run) begin() error {
 
 // unchanged refuses to go on where a file that decides is another than it was, unless a person accepts that.
 func (r *run) unchanged(was, now formats.Started) error {
-	var changed []string
-	if was.Definition != now.Definition {
-		changed = append(changed, r.prog.File.Name)
-	}
-	for name, sum := range was.Files {
-		if now.Files[name] != sum {
-			changed = append(changed, name)
+	changed := map[string]string{}
+	compare := func(name, was, now string) {
+		if sum, accepted := r.cfg.Accepted[name]; was != now && (!accepted || sum != now) {
+			changed[name] = now
 		}
 	}
-	slices.Sort(changed)
+	compare(r.prog.File.Name, was.Definition, now.Definition)
+	for name, sum := range was.Files {
+		compare(name, sum, now.Files[name])
+	}
 	if len(changed) == 0 || r.cfg.AcceptChanges {
+		if len(changed) > 0 && r.cfg.Accept != nil {
+			r.cfg.Accept(changed)
+		}
 		return nil
 	}
 	r.stuck = formats.Fail(formats.CodeSuspended,
 		fmt.Sprintf("run 'tercet resume %s --accept-changes' to go on with what stands there now, or type the line with "+
 			"--new to begin afresh", r.cfg.IDs.Run),
-		"%s changed since the run began", strings.Join(changed, ", "))
+		"%s changed since the run began", strings.Join(slices.Sorted(maps.Keys(changed)), ", "))
 	return r.stuck
 }
 

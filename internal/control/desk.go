@@ -124,7 +124,9 @@ func (d *Desk) box(id string) letters.Box {
 
 // Open opens and locks the journal of a run; the first entry creates the file, and ready then gets its folder. A
 // resumed run begins with its recorded entries, and the journal notes who resumed it. stay keeps a stopped run stopped.
-func (d *Desk) Open(ctx context.Context, id string, who any, stay bool, ready func(dir string) error) *journal.Ledger {
+func (d *Desk) Open(
+	ctx context.Context, id string, who map[string]any, stay bool, ready func(dir string) error,
+) *journal.Ledger {
 	past := d.Past(id)
 	again := len(past) > 0
 	l := journal.NewLedger(d.writer(id, func(dir string) error {

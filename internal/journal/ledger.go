@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,8 +20,11 @@ import (
 // entry by type, step path, attempt and key, equal ones by their order; it compares the entry and does not write it
 // twice. A resumed run thus makes all decisions again with the same code, and takes answers from the journal.
 type Ledger struct {
-	w       *Writer
-	resumed any // what is written down of the process before the first new entry of a run that began before; nil: it is
+	Accepted map[string]string // files that changed since the run began, with the hashes that the user accepted before
+
+	w *Writer
+	// resumed is written down of the process before the first new entry of a run that began before; nil: it is.
+	resumed map[string]any
 	over    bool
 	waited  bool // the run was suspended
 
@@ -51,11 +55,12 @@ func (p past) about(e formats.Entry) bool {
 // NewLedger starts with the records of a run, none for a new one; w writes new entries. Before the first new entry of a
 // resumed run it records who resumed it. A stopped run continues if its Error Handling has not begun, unless it must
 // stay stopped.
-func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
+func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledger {
 	l := &Ledger{w: w, first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
 	if n := len(records); n > 0 {
 		l.resumed, l.waited = who, records[n-1].Type == formats.EntrySuspended
 	}
+	l.Accepted, _ = Accepted(records)
 	records = course(records)
 	l.lines = make([]past, len(records))
 	for i, r := range slices.Backward(records) {
@@ -76,6 +81,31 @@ func NewLedger(w *Writer, records []Record, who any, stay bool) *Ledger {
 		}
 	}
 	return l
+}
+
+// Accept writes down, with the next new entry, that the user accepts files that changed since the run began, by hash.
+func (l *Ledger) Accept(changed map[string]string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, who := maps.Clone(changed), map[string]any{}
+	maps.Copy(who, l.resumed)
+	if old, more := who["accepted"].(map[string]string); more { // those of another file
+		maps.Copy(all, old)
+	}
+	who["accepted"], l.resumed = all, who
+}
+
+// Accepted gives the files that were accepted so far, and how many records the run had before the last time.
+func Accepted(records []Record) (files map[string]string, before int) {
+	files = map[string]string{}
+	for i, r := range records {
+		var who struct{ Accepted map[string]string }
+		if r.Type == formats.EntryResumed && json.Unmarshal(r.Raw(), &who) == nil && len(who.Accepted) > 0 {
+			maps.Copy(files, who.Accepted)
+			before = i
+		}
+	}
+	return files, before
 }
 
 // Resumed reports whether another process began the run, and whether its last process was killed. A nil Ledger is no
