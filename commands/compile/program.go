@@ -171,15 +171,19 @@ func (p *Program) Commits() bool {
 	return false
 }
 
-// Again lists the steps that a target of this step reruns, in order. `it` is the step, or in Between Steps its host.
+// Again lists the steps that a target of this step reruns, in order. `it` is the step, or in Between Steps its host;
+// the id of a step of Between Steps is that step alone.
 func (i *Info) Again(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil
 	}
 	out := make([]string, len(t.Steps))
 	for n, w := range t.Steps {
-		if out[n] = w.Text; w.Text == itself {
+		switch out[n] = w.Text; w.Text {
+		case itself:
 			out[n] = cmp.Or(i.Host, i.ID)
+		case i.Step.ID.Text:
+			out[n] = i.ID
 		}
 	}
 	return out

@@ -160,7 +160,7 @@ func (c *compiler) jump(t *syntax.Target, info *Info) {
 // redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
 func (c *compiler) redo(w syntax.Word) {
 	switch {
-	case w.Text == c.scope.self || w.Text == itself || !c.exists(w):
+	case w.Text == c.scope.self || w.Text == itself || c.judged != nil && w.Text == c.judged.Step.ID.Text || !c.exists(w):
 	case c.inErrors && !slices.ContainsFunc(c.scope.steps, func(i *Info) bool { return i.ID == w.Text }):
 		help := "name steps of Error Handling"
 		c.report(w.Pos, CodeRedo, help, "the workflow is over here, so step '%s' cannot be run again", w.Text)

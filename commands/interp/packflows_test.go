@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,6 +41,7 @@ func TestPackFlows(t *testing.T) {
 		t.Fatalf("Glob = %q, %v, want at least 40", tests, err)
 	}
 	infos := flowInfos(t)
+	var played atomic.Int32
 	for _, file := range tests {
 		if strings.HasPrefix(filepath.Base(file), "written-") {
 			continue // document-writer looks for files
@@ -46,8 +49,16 @@ func TestPackFlows(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			newFlowRun(t, flowTest(t, file), infos).play()
+			played.Add(1)
 		})
 	}
+	t.Cleanup(func() {
+		for id := range flowConsents {
+			if _, ok := flowGates.Load(id); !ok && int(played.Load()) > 100 {
+				t.Errorf("no test asks the gate %s", id)
+			}
+		}
+	})
 }
 
 func flowTest(t *testing.T, file string) *scenario.Test {
@@ -93,12 +104,14 @@ type flowRun struct {
 	test  *scenario.Test
 	cast  *scenario.Cast
 	calls map[string]int
-	asked []string // ids of gates
+	asked []string        // ids of gates
+	shown []string        // their questions
+	read  map[string]bool // agents whose last result doc-reviewer has read
 }
 
 func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.AgentInfo) *flowRun {
 	t.Helper()
-	w := &flowRun{world: newWorld(t), t: t, test: test, cast: scenario.NewCast(test, false), calls: map[string]int{}}
+	w := &flowRun{world: newWorld(t), t: t, test: test, cast: scenario.NewCast(test, false), calls: map[string]int{}, read: map[string]bool{}}
 	w.infos = infos
 	maps.Copy(w.docs, test.Files)
 	for name := range infos {
@@ -112,7 +125,8 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		return ret, nil
 	}
 	w.answer = func(g formats.Gate) (formats.Decision, error) {
-		w.asked = append(w.asked, flowStep(g.Step))
+		w.asked, w.shown = append(w.asked, flowStep(g.Step)), append(w.shown, g.Question)
+		w.consents(g)
 		if d, ok := w.cast.Answer(g); ok {
 			return d, nil
 		}
@@ -142,6 +156,14 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 	ret, err := formats.ParseForm([]byte(said.Text), true, formats.ParseOptions{Agent: r.Agent})
 	if err != nil || r.Question != "" {
 		return ret, err
+	}
+	if host, _ := r.Input["triggered_by"].(string); r.Agent != "doc-reviewer" {
+		w.read[r.Agent] = false
+	} else {
+		if w.read[host] {
+			w.t.Errorf("doc-reviewer reads one result of %s twice", host)
+		}
+		w.read[host] = ret.Status != formats.StatusFailed // then Retry runs it alone
 	}
 	if ret, err = interp.Derive(ctx, info, ret.Typed(info.Fields)); err != nil {
 		return ret, err
@@ -220,7 +242,56 @@ func (w *flowRun) play() {
 		t.Errorf("%d rollbacks, want %d", rollbacks, *want.Rollbacks)
 	}
 	w.phases(ret, rollbacks)
+	for _, text := range flowsSay[filepath.Base(w.test.File)] {
+		if said := strings.Join(append(w.shown, ret.Summary), "\n"); !strings.Contains(said, text) {
+			t.Errorf("want %q in\n%s", text, said)
+		}
+	}
 }
+
+// flowsSay has words of questions and returns.
+var flowsSay = map[string][]string{
+	"discovery-light.json":            {"Discovered as Light."},
+	"discovery-light-researcher.json": {"Discovered as Light, with a tier exception: researcher ran once."},
+	"maintenance-resume.json":         {"docs/design-notes/date.md was handed on already. Resume?"},
+	"maintenance-resume-state.json":   {"was handed on already, with repo_state github; here it is local-only. Resume?"},
+	"maintenance-state-wrong.json":    {"$run.repo_state"},
+}
+
+// flowConsents has what --yes and an auto-approve file choose at each gate of the flows, by its id.
+var flowConsents = map[string]string{
+	"triage": "Approve and start", "existing": "Continue from here", "tasks": "Take it over", "entry_discovery": "Abort",
+	"phase": "Approve and continue", "built": "Approve and continue", "deficient": "Abort", "scope": "Roll back to interviewer",
+	"missing": "Run codebase-analyzer", "one": "Approve and continue", "which": "The first", "resume": "Resume from analyst-core",
+	"inject": "Inject and branch", "two": "Confirm as complete", "handing": "Hand off to delivery-flow", "draft": "Back up",
+	"data": "It has a database", "publishing": "Publish", "an agent failed": "Retry", "a limit": "", "suspended": "",
+}
+
+// consents holds what a consent chooses at a gate.
+func (w *flowRun) consents(g formats.Gate) {
+	id := flowStep(g.Step)
+	id = id[strings.LastIndex(id, ".")+1:]
+	switch first, last := g.Choices[0].Label, g.Choices[len(g.Choices)-1].Label; {
+	case last == "Other": // a question of an agent, with its own options
+		return
+	case first == "Continue without documents": // the analyzer ran
+		return
+	case first == "Retry":
+		id = "an agent failed"
+	case first == "Continue rollback":
+		id = "a limit"
+	case last == "Exit as interrupted":
+		id = "suspended"
+	}
+	want, known := flowConsents[id]
+	if d, _ := byItself(g); !known || d.Answer != want {
+		w.t.Errorf("a consent chooses %q at %s, want %q", d.Answer, id, want)
+	}
+	flowGates.Store(id, true)
+}
+
+// flowGates are the gates that were asked in some test.
+var flowGates sync.Map
 
 // phasesOf has the phases that are told in some of the tests; an escalation adds some, and a condition that comes to be
 // known takes one away.
