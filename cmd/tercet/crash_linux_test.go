@@ -58,13 +58,19 @@ type crash struct {
 	only func(faults.Call) bool // the calls that are counted
 }
 
-// readCrash makes the project of an archive. The first line of its comment is what is typed.
+// readCrash makes the project of an archive, or of a test of the pack flows, as 'flow NAME'. The first line of an archive's comment is
+// what is typed.
 func readCrash(t *testing.T, name string) *crash {
 	t.Helper()
 	c := newCrash(t)
 	title, before := "Kill me", "true"
 	var tasks [][]string
-	for _, file := range []string{"all", name} {
+	archives := []string{"all", name}
+	if test, ok := strings.CutPrefix(name, "flow "); ok {
+		archives = archives[:1]
+		c.play(test)
+	}
+	for _, file := range archives {
 		a, err := txtar.ParseFile(filepath.Join("testdata", "killed", file+".txtar"))
 		if err != nil {
 			t.Fatal(err)
@@ -151,6 +157,9 @@ func (c *crash) play(name string) {
 	for agent, returns := range test.Returns {
 		file := filepath.Join(c.dir, ".tercet/subagents", agent+".md")
 		text := readIn(c.t, from, "subagents/"+agent+".md")
+		if strings.Contains(text, "\nrunner: builtin\n") { // Go does its work
+			continue
+		}
 		w.put(file, strings.Replace(text, "\ndescription:", "\nrunner: exec\nargv: [./work.sh]\ndescription:", 1))
 		for i, ret := range returns {
 			dir := filepath.Join(c.dir, "returns", agent, strconv.Itoa(i+1))

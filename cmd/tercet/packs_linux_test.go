@@ -3,9 +3,13 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,4 +84,69 @@ func (p pointRun) changes(n int) faults.Plan {
 		return (strings.HasPrefix(c.Name, "rename") || strings.HasPrefix(c.Name, "unlink") || strings.HasPrefix(c.Name, "link")) &&
 			!strings.Contains(c.Path, "packs.lock")
 	}}
+}
+
+// TestFlowsCloseTheirIssue runs /delivery-flow and /maintenance-flow with --push: the branch is at the remote, with all commits, and the
+// request names the issue of the planning document; main is as it was, here and there.
+func TestFlowsCloseTheirIssue(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	const issue = "https://github.test/o/clock/issues/12"
+	for name, edits := range map[string][][3]string{ // a file, what stands there, what is to
+		"delivery-analysis": {{"docs/design-notes/date.md", "# Date\n", "# Date\n\n> GitHub Issue: [#12](" + issue + ")\n"}},
+		"maintenance-patch": {
+			{"returns/analyst-core/1/return", "GITHUB_ISSUE: none", "GITHUB_ISSUE: " + issue},
+			{"returns/analyst-intake/1/return", "repo_state: local-only", "repo_state: github"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := readCrash(t, "flow "+name)
+			w := packWorld{t: t}
+			for _, e := range edits {
+				w.put(filepath.Join(c.dir, e[0]), strings.Replace(readIn(t, os.DirFS(c.dir), e[0]), e[1], e[2], 1))
+			}
+			w.put(filepath.Join(c.dir, "docs/project-rules.md"), "Remote type: github\n")
+			gh := filepath.Join(c.root, "bin/gh")
+			w.put(gh, "#!/bin/sh\necho \"$*\" >> \"${0%/*}/log\"\n[ \"$1 $2\" != 'pr list' ] || echo '[]'\n[ \"$1 $2\" != 'pr create' ] || echo https://github.test/pull/1\n")
+			remote := filepath.Join(c.root, "remote.git")
+			c.git("init", "-q", "--bare", "-b", "main", remote)
+			c.git("remote", "add", "origin", remote)
+			c.git("add", "-A")
+			c.git("commit", "-q", "-m", "a remote")
+			c.git("push", "-q", "origin", "main")
+			before := c.git("rev-parse", "main")
+
+			line := c.line
+			if !slices.Contains(line, "--push") {
+				line = append(line, "--push")
+			}
+			cmd, said := c.command(line...)
+			cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(gh)+":"+os.Getenv("PATH"))
+			var out strings.Builder
+			cmd.Stdout = &out
+			if err := errors.Join(os.Chmod(gh, 0o755), cmd.Run()); err != nil {
+				t.Fatalf("%q: %v\n%s%s", line, err, &out, said)
+			}
+			var ret struct {
+				Fields struct{ Push, Request string }
+			}
+			if err := json.Unmarshal([]byte(out.String()), &ret); err != nil || ret.Fields.Push != "pushed" || ret.Fields.Request != "https://github.test/pull/1" {
+				t.Errorf("pushed %+v, %v\n%s", ret.Fields, err, &out)
+			}
+			asked := readIn(t, os.DirFS(c.root), "bin/log")
+			if strings.Count(asked, "pr create") != 1 || strings.Count(asked, "Closes #12") != 1 {
+				t.Errorf("gh was asked\n%s", asked)
+			}
+			if there := c.git("ls-remote", "--heads", "origin"); c.git("rev-parse", "main") != before || !strings.Contains(there, before+"\trefs/heads/main") {
+				t.Errorf("main was %s, and at the remote there is\n%s", before, there)
+			}
+			work := c.git("--git-dir", remote, "log", "--format=%s", "--branches=tercet/*", "--not", "main")
+			if !strings.Contains(work, "(TASK-001)") || !strings.Contains(c.git("--git-dir", remote, "log", "--name-only", "--format=", "--branches=tercet/*"), "clock.go") {
+				t.Errorf("commits at the remote\n%s", work)
+			}
+		})
+	}
 }
