@@ -55,6 +55,65 @@ ops-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USE
 user-manual-author | W rw | success, skipped, blocked | OUTPUT_FILE, TEMPLATE_USED, TEMPLATE_VERSION, INPUT_ARTIFACTS l, SKIPPED_SECTIONS l, SKIP_REASON?, UC_COUNT i, HAS_UI_SPEC b |
 document-writer | W r | success, blocked | TEMPLATE_USED?, TEMPLATE_VERSION?, SKIPPED_SECTIONS? l |`
 
+// flowAcceptance says for each promise of the flows which tests and scripts would fail without it.
+const flowAcceptance = `
+ 1 | every tier of every flow, each condition true and false: its sequence, and its handoff is valid | TestPackFlows TestFlows
+ 2 | the sequences of all tiers, as explain prints them | pack_flows.txtar
+ 3 | all contracts load, nothing is read that nobody gives, no tool is used that is not granted | pack_flows.txtar TestFlowAgents TestFlows
+ 4 | add, edit, update, remove; a file of the project stays; /research calls the shipped researcher | pack_update.txtar pack_flows.txtar TestPackQuestion TestPacksAreWholeAfterKills
+ 5 | kill -9 at any line of the journal of /delivery-flow, also in a rollback and among its tasks | TestKilledOnTheWay TestEveryLineOfDelivery TestKilledAnywhere
+ 6 | each required item of a handoff removed, emptied, doubled or false, in both languages | TestHandoffKeys TestHandoffSections TestHandoffRules handoff_documents.txtar
+ 7 | payloads: a title with ': ', no approval_mode, another schema | TestDocuments TestPayload handoff_documents.txtar
+ 8 | rollbacks by who found the failure, and their limit | TestPackFlows
+ 9 | the auto-approve file, line by line; PLAN that the flow lacks; what a consent chooses at each gate | trust_consent.txtar pack_flows.txtar flow_start.txtar TestPackFlows
+10 | answers by number, by the beginning of a label, with a note, in Japanese | TestAnswersInBothLanguages TestAnswers TestNoteIsNeeded
+11 | planning documents with a payload, with an issue, with neither; the tier exception; questions for the user | TestPackFlows TestInterview
+12 | commits lose nothing and take nothing foreign; a push with --push alone; the request closes its issue | document_commits.txtar push_states.txtar TestFlowsCloseTheirIssue
+13 | each class of secrets, and the value never printed | TestLine TestName TestLogins implement_secrets.txtar
+14 | operations on any ARCHITECTURE.md; a library is refused | TestPackFlows TestFlows
+15 | twelve templates in both languages, with sources and without; another version of a template | TestEveryTemplate TestFlowTemplates TestPackFlows pack_doc_flow.txtar
+16 | /agent: a name of a pack, a missing input, a built-in one; /architect is told of it | agent_alone.txtar pack_flows.txtar
+17 | NEXT is noted and not obeyed; a question outside of the sequence; the fourth question | TestNextIsNotObeyed TestPackFlows
+18 | English and Japanese have the same texts, and a run in either the same journal | TestBothLanguagesHaveEveryText TestEveryLabelHasItsJapanese TestLanguageChangesNoJournal
+`
+
+// TestFlowAcceptance holds that each test of the table is there.
+func TestFlowAcceptance(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{}
+	for _, dir := range []string{"cmd/tercet", "commands/interp", "formats", "internal/*", "subagents/builtin"} {
+		files, err := filepath.Glob("../../" + dir + "/*_test.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %q, %v", dir, files, err)
+		}
+		for _, name := range files {
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllSubmatch(src, -1) {
+				tests[string(m[1])] = true
+			}
+		}
+	}
+	rows := strings.Split(strings.TrimSpace(flowAcceptance), "\n")
+	if len(rows) != 18 {
+		t.Errorf("%d rows, want 18", len(rows))
+	}
+	for _, row := range rows {
+		names := strings.Fields(row[strings.LastIndex(row, "|")+1:])
+		for _, name := range names {
+			_, err := os.Stat("testdata/script/" + name)
+			if !tests[name] && err != nil {
+				t.Errorf("%s: no such test or script", name)
+			}
+		}
+		if len(names) == 0 {
+			t.Errorf("no test for %s", row)
+		}
+	}
+}
+
 // TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as it is.
 func TestFlows(t *testing.T) {
 	t.Parallel()

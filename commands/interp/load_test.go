@@ -37,13 +37,15 @@ func TestLoad(t *testing.T) {
 		"files":                        {"f: {files: [\"docs/*\"]}", "$f", `completed 0: ["docs/copy.md","docs/p.md","docs/r.md"]`, 0},
 		"no files":                     {"f: {files: [\"none/*\", \"b*\"]}", "$f", "completed 0: []", 0},
 		"no files, a question mark":    {"f?: {files: [\"none/*\"]}", "$f | type", "completed 0: null", 0},
+		"files in two places":          {"f: {files: [\"docs/{r,p}.md\", \"{r,p}.md\"]}\n  g: {files: [\"docs/r.md\", \"r.md\"]}", "$f", `completed 0: ["docs/p.md","docs/r.md","r.md"]`, 1},
+		"files by a star":              {"f: {files: [\"docs/r*\", \"r*\"]}", "$f", `completed 0: ["docs/r.md","r.md"]`, 0},
 		"an error":                     {"v: $args | .[0]", "$v", "failed 1 VALIDATION_FAILED: x.md:10:6: $args | .[0]: expected an array but got: object ({\"_raw\":\"\"})", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.docs["docs/r.md"], w.docs["docs/copy.md"], w.docs["docs/p.md"] = doc, doc, plan
-			w.docs["twice.md"] = twice
+			w.docs["twice.md"], w.docs["r.md"] = twice, doc
 			ret := w.run(t.Context(), file("", "load:\n  "+c.load, "A: return: \"${{ "+strings.ReplaceAll(c.expr, `"`, `\"`)+" }}\""), "")
 			got := told(ret)
 			if strings.HasSuffix(c.want, ":") {

@@ -227,7 +227,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
-		return listOf(found), nil
+		return listOf(found), r.doubles(l, found)
 	}
 	e := cmp.Or(l.Task, l.Expr)
 	v, err := r.root.eval(e, nil)
@@ -239,15 +239,37 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 
 // files are the files that lie where a load looks.
 func (r *run) files(l *syntax.Load) ([]string, error) {
-	written, err := r.texts(l.Files)
+	patterns, err := r.patterns(l)
 	if err != nil {
 		return nil, err
 	}
-	var patterns []string
+	return r.cfg.Docs.Glob(r.ctx, patterns)
+}
+
+func (r *run) patterns(l *syntax.Load) (patterns []string, err error) {
+	written, err := r.texts(l.Files)
 	for _, p := range written {
 		patterns = append(patterns, braces(p)...)
 	}
-	return r.cfg.Docs.Glob(r.ctx, patterns)
+	return patterns, err
+}
+
+// doubles warns of each document that lies both in docs/ and in the root, where the load names it.
+func (r *run) doubles(l *syntax.Load, found []string) error {
+	named, err := r.patterns(l)
+	for _, name := range named {
+		if slices.Contains(found, name) && slices.Contains(found, "docs/"+name) {
+			r.double("docs/"+name, name)
+		}
+	}
+	return err
+}
+
+// double warns once of a document that lies in two places.
+func (r *run) double(first, second string) {
+	if text := "W465: both " + first + " and " + second + " exist; the first is used"; !slices.Contains(r.warnings, text) {
+		r.warn("%s", text)
+	}
 }
 
 // texts fills texts of the block `yaml args`.
@@ -324,7 +346,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			return nil, err
 		}
 		if found != "" {
-			r.warn("%s: W465: both %s and %s exist; the first is used", l.Name.Text, found, path)
+			r.double(found, path)
 			break
 		}
 		found, src = path, data

@@ -274,7 +274,7 @@ var targetForm = Form{
 	Keys: []Key{
 		{"next", "boolean", "go on"},
 		{"fail", "boolean", "end as failed"},
-		{"redo", "words", "run these again, then this step"},
+		{"redo", "words", "run these again, then this step; its own id: this step alone"},
 		{"rollback", "words", "the same, counted"},
 		{"ask", "words", "send the question to one of them"},
 		{"goto", "word", "jump"},
