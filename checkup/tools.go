@@ -21,7 +21,7 @@ type Tool struct {
 
 // Tools lists the folders of other tools, sorted by name.
 func Tools(t *router.Table) []Tool {
-	out := []Tool{}
+	out, prefer := []Tool{}, map[int][]string{} // of each, what the key prefer takes
 	tool := func(e router.Entry) *Tool {
 		i := slices.IndexFunc(out, func(one Tool) bool { return one.Source == e.Source })
 		if i < 0 {
@@ -47,9 +47,18 @@ func Tools(t *router.Table) []Tool {
 		}
 		i := slices.IndexFunc(out, func(one Tool) bool { return strings.HasPrefix(h.By, one.Source+"/") })
 		if scope, _, ok := strings.Cut(h.Call, ":"); ok && i >= 0 {
-			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s, or write "+
-				"`prefer: {%s: %s}` into %s/config.yaml", h.Name, h.By, h.Call, h.Source+"/"+h.File, h.Name, scope,
-				formats.Workspace))
+			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s", h.Name, h.By, h.Call,
+				h.Source+"/"+h.File))
+			prefer[i] = append(prefer[i], h.Name+": "+scope)
+		}
+	}
+	for i, list := range prefer {
+		one, write := &out[i].Advice, fmt.Sprintf("write `prefer: {%s}` into %s/config.yaml", strings.Join(list, ", "),
+			formats.Workspace)
+		if len(list) > 1 {
+			*one = append(*one, "or "+write)
+		} else {
+			(*one)[0] += ", or " + write
 		}
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.Source, b.Source) })
@@ -74,7 +83,7 @@ func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.
 func (t Tool) String() string {
 	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {
-		text += ", which hide " + strings.Join(t.Hides, ", ")
+		text += ", which hide " + Few(t.Hides, ", ")
 	}
 	if n := len(t.Behind); n > 0 {
 		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Behind, ", "))

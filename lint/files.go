@@ -12,6 +12,7 @@ import (
 	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/dialect"
 	"tercet/internal/md"
 )
 
@@ -84,7 +85,8 @@ func Rewrite(name string, was, text []byte) error {
 }
 
 // Files lists the named files and the markdown files below named folders. In a workspace it lists only commands and
-// subagents, because the other files are documents. An unreadable file in a folder is a finding.
+// subagents, because the other files are documents; so it does in the folders of other tools. An unreadable file in a
+// folder is a finding.
 func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
@@ -101,7 +103,7 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 					return filepath.SkipDir
 				}
 				return nil
-			case !inWorkspace && (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".toml") && Foreign(name)):
+			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool(p, name) || Foreign(name)):
 				err = readable(name)
 			default:
 				return nil
@@ -122,6 +124,13 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 		}
 	}
 	return files, unread, nil
+}
+
+// ofTool reports whether a file lies in a folder of another tool, such as .claude, that top is or has.
+func ofTool(top, name string) bool {
+	full, err := filepath.Abs(top)
+	below, bad := filepath.Rel(top, name)
+	return err == nil && bad == nil && dialect.Within(filepath.ToSlash(filepath.Join(filepath.Base(full), below)))
 }
 
 // readable says why a file cannot be read.

@@ -89,7 +89,7 @@ func TestFile(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml", "f.toml"} {
+	for _, name := range []string{"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml", "f.toml", ".claude/skills/s/SKILL.md", ".claude/skills/s/assets/t.md", ".claude/docs/g.md", ".gemini/h.md"} {
 		put(t, dir, name, "x")
 	}
 	if err := os.Symlink("nowhere", filepath.Join(dir, "loose.md")); err != nil {
@@ -100,8 +100,11 @@ func TestFiles(t *testing.T) {
 	for _, f := range files {
 		got = append(got, strings.TrimPrefix(f, dir+"/"))
 	}
-	if want := []string{".gemini/commands/e.toml", ".tercet/commands/c.md", "a.md"}; !slices.Equal(got, want) || err != nil {
+	if want := []string{".claude/skills/s/SKILL.md", ".gemini/commands/e.toml", ".tercet/commands/c.md", "a.md"}; !slices.Equal(got, want) || err != nil {
 		t.Errorf("Files = %q, %v, want %q", got, err, want)
+	}
+	if inside, _, err := lint.Files([]string{dir + "/.claude"}); len(inside) != 1 || err != nil {
+		t.Errorf("Files of .claude = %q, %v, want its skill", inside, err)
 	}
 	if len(unread) != 1 || !strings.HasSuffix(unread[0].File, "loose.md") {
 		t.Errorf("unread = %v, want the loose link", unread)

@@ -200,8 +200,11 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	highest := 0
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), prefix)
-		if summary && rest == ".md" {
+		switch {
+		case summary && rest == ".md":
 			rest = "1"
+		case !summary && !ok: // other systems write the number first: 01_what-was-found.md
+			rest, _, ok = strings.Cut(rest, "_")
 		}
 		n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSuffix(rest, ".md"), "-"))
 		if ok && err == nil {

@@ -181,7 +181,7 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 		}
 		if len(strange) > 0 {
 			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net",
-				fmt.Sprintf("%s grants nothing here", oneLine(strings.Join(strange, ", "))))
+				"nothing is granted for "+oneLine(strings.Join(strange, ", ")))
 		}
 		return
 	}

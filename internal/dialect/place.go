@@ -282,6 +282,14 @@ func speakable(name string) string {
 	}, name)
 }
 
+// Within reports whether a path goes through a folder of another tool, such as .claude.
+func Within(file string) bool {
+	return slices.ContainsFunc(Commands(Homes{}), func(p Place) bool {
+		own, _, _ := strings.Cut(p.Dir, "/")
+		return strings.Contains("/"+file, "/"+own+"/")
+	})
+}
+
 // PlaceOf finds the place that contains a path, by folder names, and the path below it. It gives a file on a command
 // line its dialect.
 func PlaceOf(file string) (place Place, inside string, ok bool) {

@@ -166,7 +166,7 @@ func (w *phaseWork) refusal() formats.Return {
 	return formats.Return{
 		Status:    formats.StatusPartial,
 		Summary:   cutText("phase "+w.label()+" has no commands, nothing was done (runner: offline)", formats.MaxSummary),
-		NextSteps: next + ". Or give it commands: /revise with an sh fence",
+		NextSteps: next + fmt.Sprintf(". Or give it commands: /revise %d TEXT, with an sh fence in TEXT", w.task.Number),
 	}
 }
 
