@@ -53,13 +53,8 @@ func Tools(t *router.Table) []Tool {
 		}
 	}
 	for i, list := range prefer {
-		one, write := &out[i].Advice, fmt.Sprintf("write `prefer: {%s}` into %s/config.yaml", strings.Join(list, ", "),
-			formats.Workspace)
-		if len(list) > 1 {
-			*one = append(*one, "or "+write)
-		} else {
-			(*one)[0] += ", or " + write
-		}
+		out[i].Advice = append(out[i].Advice, fmt.Sprintf("or write `prefer: {%s}` into %s/config.yaml",
+			strings.Join(list, ", "), formats.Workspace))
 	}
 	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.Source, b.Source) })
 	return out

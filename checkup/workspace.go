@@ -123,7 +123,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		}
 	}
 	for _, e := range w.Table.Commands() {
-		c, flow, err := w.Library.Other(e.Source, e.File)
+		c, flow, err := w.Library.Prompt(e.Source, e.File)
 		if err == nil && c != nil && !flow && c.Dialect == dialect.Claude {
 			at := min(c.Base, 1)
 			bases[at] = append(bases[at], "/"+e.Name)

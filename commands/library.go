@@ -119,9 +119,9 @@ func display(source, file string) string { return source + "/" + file }
 // RunCommand implements router.Runner: it loads the file, binds the arguments and runs the program. The error is the
 // engine's; the result of the command is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
-	if c, err := l.Prompt(inv.Source, inv.File); err != nil {
+	if c, flow, err := l.Prompt(inv.Source, inv.File); err != nil {
 		return formats.Return{}, err
-	} else if c != nil {
+	} else if c != nil && !flow {
 		return l.runPrompt(ctx, inv, c)
 	}
 	prog, _, err := l.Load(inv.Source, inv.File)

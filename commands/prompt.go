@@ -20,17 +20,9 @@ const (
 	Reader = "reader"
 )
 
-// Prompt reads another tool's command file; nil for a workflow and for a source in tercet's own format.
-func (l *Library) Prompt(source, file string) (*dialect.Command, error) {
-	c, flow, err := l.Other(source, file)
-	if flow {
-		c = nil
-	}
-	return c, err
-}
-
-// Other reads another tool's command file and tells whether it runs as a workflow; nil for a source in tercet's format.
-func (l *Library) Other(source, file string) (c *dialect.Command, flow bool, err error) {
+// Prompt reads another tool's command file and tells whether it runs as a workflow; nil for a source in tercet's own
+// format.
+func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, err error) {
 	place, ok := l.Foreign[source]
 	if !ok {
 		return nil, false, nil

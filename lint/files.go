@@ -89,6 +89,7 @@ func Rewrite(name string, was, text []byte) error {
 // folder is a finding.
 func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
+		top, _ := filepath.Abs(p) //nolint:errcheck // without a name it is no folder of a tool
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
 			if name == p && (err != nil || !d.IsDir()) {
 				files = append(files, name)
@@ -96,6 +97,7 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 			}
 			around, _ := filepath.Abs(filepath.Dir(name)) //nolint:errcheck // without a name it is no workspace
 			inWorkspace := name != p && filepath.Base(around) == formats.Workspace
+			ofTool := dialect.Within(filepath.ToSlash(strings.TrimPrefix(around, filepath.Dir(top)) + "/"))
 			switch {
 			case err != nil:
 			case d.IsDir():
@@ -103,7 +105,7 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 					return filepath.SkipDir
 				}
 				return nil
-			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool(p, name) || Foreign(name)):
+			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool || Foreign(name)):
 				err = readable(name)
 			default:
 				return nil
@@ -124,13 +126,6 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 		}
 	}
 	return files, unread, nil
-}
-
-// ofTool reports whether a file lies in a folder of another tool, such as .claude, that top is or has.
-func ofTool(top, name string) bool {
-	full, err := filepath.Abs(top)
-	below, bad := filepath.Rel(top, name)
-	return err == nil && bad == nil && dialect.Within(filepath.ToSlash(filepath.Join(filepath.Base(full), below)))
 }
 
 // readable says why a file cannot be read.

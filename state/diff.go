@@ -2,9 +2,8 @@ package state
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"tercet/internal/jsonx"
@@ -94,36 +93,16 @@ func compact(v *jsonx.Value) string {
 	if v == nil {
 		return ""
 	}
-	return string(appendSorted(nil, v))
-}
-
-func appendSorted(out []byte, v *jsonx.Value) []byte {
-	switch v.Kind {
-	case jsonx.Dict:
-		members := slices.Clone(v.Members)
-		slices.SortFunc(members, func(a, b jsonx.Member) int { return cmp.Compare(a.Key, b.Key) })
-		out = append(out, '{')
-		for i := range members {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(jsonx.AppendString(out, members[i].Key), ':')
-			out = appendSorted(out, members[i].Value)
-		}
-		return append(out, '}')
-	case jsonx.Array:
-		out = append(out, '[')
-		for i, e := range v.Elems {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = appendSorted(out, e)
-		}
-		return append(out, ']')
-	case jsonx.Null, jsonx.Bool, jsonx.Number, jsonx.String:
-		return jsonx.AppendValue(out, v)
+	if !v.Is(jsonx.Dict) && !v.Is(jsonx.Array) {
+		return string(jsonx.AppendValue(nil, v))
 	}
-	return out
+	var b bytes.Buffer
+	e := json.NewEncoder(&b) // which sorts
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v.Any()); err != nil {
+		return string(jsonx.AppendValue(nil, v))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // unionKeys lists the keys of both objects, in the order of the first, then of the second.

@@ -430,20 +430,15 @@ func (m *Import) unique() {
 	}
 }
 
-// title is what TODO.md calls a task. Of several tasks with one number the words of their names decide.
-func (m *Import) title(n int, name string) (best string) {
-	if list := m.titles[n]; len(list) > 0 && !m.twice[n] {
-		return list[0]
-	}
-	most := 0
+// title is what TODO.md calls a task. Of several tasks with one number the first word of the name decides.
+func (m *Import) title(n int, name string) string {
+	word, _, _ := strings.Cut(Slug(name), "_")
 	for _, one := range m.titles[n] {
-		words := strings.Split(Slug(one), "_")
-		words = slices.DeleteFunc(words, func(w string) bool { return !slices.Contains(strings.Split(name, "_"), w) })
-		if len(words) > most {
-			best, most = one, len(words)
+		if !m.twice[n] || strings.Contains("_"+Slug(one)+"_", "_"+word+"_") {
+			return one
 		}
 	}
-	return best
+	return ""
 }
 
 // fresh is a number that no task of the file has.

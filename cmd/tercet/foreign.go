@@ -51,8 +51,8 @@ func sourceOf(p dialect.Folder) router.Source {
 // runs as a workflow has its name on purpose.
 func (w *world) beside(source, text string) string {
 	return w.table.Beside(source, text, func(source, file string) bool {
-		p, err := w.library.Prompt(source, file)
-		return p != nil || err != nil
+		p, flow, err := w.library.Prompt(source, file)
+		return p != nil && !flow || err != nil
 	})
 }
 

@@ -36,7 +36,7 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
-	p, flow, err := c.library.Other(r.Source, r.File)
+	p, flow, err := c.library.Prompt(r.Source, r.File)
 	if err != nil {
 		return err
 	}
