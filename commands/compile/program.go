@@ -171,8 +171,7 @@ func (p *Program) Commits() bool {
 	return false
 }
 
-// Again lists the steps that a target of this step reruns, in order. `it` is the step, or in Between Steps its host;
-// the id of a step of Between Steps is that step alone.
+// Again lists the steps that a target reruns, in order. `it` is the step, or in Between Steps its host.
 func (i *Info) Again(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil

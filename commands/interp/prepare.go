@@ -227,7 +227,8 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
-		return listOf(found), r.doubles(l, found)
+		r.doubles(l, found)
+		return listOf(found), nil
 	}
 	e := cmp.Or(l.Task, l.Expr)
 	v, err := r.root.eval(e, nil)
@@ -239,33 +240,28 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 
 // files are the files that lie where a load looks.
 func (r *run) files(l *syntax.Load) ([]string, error) {
-	patterns, err := r.patterns(l)
+	written, err := r.texts(l.Files)
 	if err != nil {
 		return nil, err
+	}
+	var patterns []string
+	for _, p := range written {
+		patterns = append(patterns, braces(p)...)
 	}
 	return r.cfg.Docs.Glob(r.ctx, patterns)
 }
 
-func (r *run) patterns(l *syntax.Load) (patterns []string, err error) {
-	written, err := r.texts(l.Files)
-	for _, p := range written {
-		patterns = append(patterns, braces(p)...)
-	}
-	return patterns, err
-}
-
 // doubles warns of each document that lies both in docs/ and in the root, where the load names it.
-func (r *run) doubles(l *syntax.Load, found []string) error {
-	named, err := r.patterns(l)
-	for _, name := range named {
-		if slices.Contains(found, name) && slices.Contains(found, "docs/"+name) {
-			r.double("docs/"+name, name)
+func (r *run) doubles(l *syntax.Load, found []string) {
+	for _, t := range l.Files {
+		for _, name := range braces(t.String()) {
+			if slices.Contains(found, name) && slices.Contains(found, "docs/"+name) {
+				r.double("docs/"+name, name)
+			}
 		}
 	}
-	return err
 }
 
-// double warns once of a document that lies in two places.
 func (r *run) double(first, second string) {
 	if text := "W465: both " + first + " and " + second + " exist; the first is used"; !slices.Contains(r.warnings, text) {
 		r.warn("%s", text)
@@ -273,8 +269,7 @@ func (r *run) double(first, second string) {
 }
 
 // texts fills texts of the block `yaml args`.
-func (r *run) texts(list []*syntax.Text) ([]string, error) {
-	var out []string
+func (r *run) texts(list []*syntax.Text) (out []string, err error) {
 	for _, t := range list {
 		one, err := r.root.text(t, nil)
 		if err != nil {
