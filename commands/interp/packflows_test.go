@@ -255,7 +255,7 @@ var flowsSay = map[string][]string{
 	"discovery-light-researcher.json": {"Discovered as Light, with a tier exception: researcher ran once."},
 	"maintenance-resume.json":         {"docs/design-notes/date.md was handed on already. Resume?"},
 	"maintenance-resume-state.json":   {"was handed on already, with repo_state github; here it is local-only. Resume?"},
-	"maintenance-state-wrong.json":    {"$run.repo_state"},
+	"maintenance-state-wrong.json":    {"another repo_state than the repository, which is local-only"},
 }
 
 // flowConsents has what --yes and an auto-approve file choose at each gate of the flows, by its id.
@@ -322,7 +322,7 @@ func (w *flowRun) phases(ret formats.Return, rollbacks int) {
 			}
 		}
 	}
-	if n < of && rollbacks == 0 && ret.Status == formats.StatusCompleted {
+	if n < of && rollbacks == 0 && ret.Outcome().Passes() {
 		w.t.Errorf("the last phase of all is not the last of %q", told)
 	}
 	if want := phasesOf[filepath.Base(w.test.File)]; want != "" && strings.Join(told, ", ") != want {
