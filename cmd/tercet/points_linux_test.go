@@ -315,7 +315,7 @@ func (p pointRun) points(exit int, args []string) {
 
 // TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a hundred lines of its journal or more
 // that -seed picks, with -lines at three hundred, before the line is written or behind it: a run is killed again and again on its way to
-// the end. It leaves what a run that nobody killed leaves; no worker whose result was there is started again, no kill starts more than one.
+// the end. It leaves what a run that nobody killed leaves, by the same workers in the same order; no worker whose result was there is started again, no kill starts more than one.
 func TestKilledOnTheWay(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -341,6 +341,7 @@ func TestKilledOnTheWay(t *testing.T) {
 		t.Fatalf("exit code %d, want %d\n%s", w.code, first.exit, w.said.String())
 	}
 	want := whole.left(w, 0)
+	sequence, _ := whole.sequence()
 	most := 100
 	if *crashLines > 0 {
 		most = 300
@@ -354,17 +355,31 @@ func TestKilledOnTheWay(t *testing.T) {
 		one := first.again(t)
 		w := one.drive(points...)
 		one.same(t, want, w)
-		lines := strings.Fields(strings.ReplaceAll(readIn(t, os.DirFS(one.root), "starts"), " ", "_"))
-		again := len(lines)
-		slices.Sort(lines)
-		if again -= len(slices.Compact(lines)); again > len(w.kills) {
+		got, again := one.sequence()
+		if again > len(w.kills) {
 			t.Errorf("killed %d times: %d workers were started again", len(w.kills), again)
+		}
+		if d := cmp.Diff(sequence, got); d != "" {
+			t.Errorf("workers in their order (-whole +killed)\n%s", d)
 		}
 		if all += len(w.kills); t.Failed() || len(w.kills) == 0 {
 			t.Fatalf("%d kills in all", all)
 		}
 		t.Logf("killed %d times, %d workers started again", len(w.kills), again)
 	}
+}
+
+// sequence are the workers in the order in which they were first started, and how many of them were started again.
+func (c *crash) sequence() (first []string, again int) {
+	c.t.Helper()
+	for line := range strings.Lines(readIn(c.t, os.DirFS(c.root), "starts")) {
+		if step, _, _ := strings.Cut(line, " "); slices.Contains(first, step) {
+			again++
+		} else {
+			first = append(first, step)
+		}
+	}
+	return first, again
 }
 
 // farthest is how many lines of the journal behind the last kill the next one is at most, before a line and behind it counted apart.
