@@ -396,17 +396,21 @@ func (op ImportTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	taken := map[int]bool{}
+	taken, there := map[int]bool{}, map[int]bool{}
+	for i := range op.From.tasks {
+		there[op.From.tasks[i].task.Number] = true
+	}
+	gone := func(n int) bool { return !there[n] && d.peek(n) == nil && archive.find(n) == nil }
 	var fresh []restored
 	for _, t := range op.From.tasks {
-		n := t.task.Number
-		old := d.peek(n)
-		if old == nil && archive != nil {
-			old = archive.find(n)
+		n, now := t.task.Number, t.task
+		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies), gone) // as a repair has left it
+		if now.Parent != nil && gone(*now.Parent) {
+			now.Parent = nil
 		}
-		switch {
+		switch old := cmp.Or(d.peek(n), archive.find(n)); {
 		case old == nil:
-		case sameTask(old, &t.task):
+		case sameTask(old, &now):
 			d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: n, From: old.Status, To: old.Status})
 			continue
 		default:

@@ -399,15 +399,12 @@ func plain(rest string, more []string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// longest is how long a value may be that advice repeats.
-const longest = 160
-
 // advised is the line as it would be YAML.
 func advised(name, rest, otherwise string) string {
 	if rest == "" {
 		return otherwise
 	}
-	if len(rest) > longest {
+	if len(rest) > 160 { // two lines of a screen
 		return "put the value of " + name + " in quotes"
 	}
 	return "quote the value: " + name + ": " + quoted(plain(rest, nil))

@@ -108,8 +108,8 @@ func TestFrontmatterInTheWild(t *testing.T) {
 
 func TestFixIsYAML(t *testing.T) {
 	t.Parallel()
-	c := parse(t, dialect.Claude, "---\ndescription: it's: this\nargument-hint: [a] [b]\n---\nbody")
-	want := []string{`quote the value: description: "it's: this"`, "quote the value: argument-hint: '[a] [b]'"}
+	c := parse(t, dialect.Claude, "---\ndescription: it's: this\nargument-hint: [a] [b]\nmodel: a: "+strings.Repeat("b", 160)+"\n---\nbody")
+	want := []string{`quote the value: description: "it's: this"`, "quote the value: argument-hint: '[a] [b]'", "put the value of model in quotes"}
 	var got []string
 	for _, d := range c.Warnings {
 		got = append(got, d.Help)
