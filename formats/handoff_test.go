@@ -263,6 +263,14 @@ func TestPayload(t *testing.T) {
 	if got := formats.PayloadFaults(d.Values["payload"]); got != nil {
 		t.Errorf("PayloadFaults(map) = %q, want none", got)
 	}
+	keys := "planning_doc_path slug branch_name issue_url issue_number issue_title issue_type intake_summary proposals_source repo_state " +
+		"artifact_paths auto_approve output_language" // approval_mode may be missing
+	for key := range strings.FieldsSeq(keys) {
+		got := formats.PayloadFaults(strings.Replace("\n"+text, "\n"+key+":", "\nother_"+key+":", 1))
+		if len(got) != 1 || !strings.Contains(got[0], "expected a line '"+key+": ...', got none") {
+			t.Errorf("without %s: PayloadFaults = %q", key, got)
+		}
+	}
 	for name, one := range map[string]struct{ text, want string }{
 		"another schema":   {strings.ToUpper(text), "another schema"},
 		"a key is missing": {strings.Replace(text, "slug:", "slag:", 1), "expected a line 'slug: ...', got none"},
