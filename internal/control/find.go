@@ -59,7 +59,8 @@ func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records [
 // Take finds an unfinished run and takes it.
 func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
-	if err == nil {
+	_, missing := d.Root.Lstat(journal.LockOf(r.ID))
+	if err == nil || r.ID != "" && missing == nil { // one that has ended loses the lock that a killed process left
 		err = d.take(ctx, r)
 	}
 	return r, err

@@ -295,10 +295,11 @@ func Find(root *os.Root, word string) (Run, error) {
 	if err == nil || word == "" {
 		return r, err
 	}
-	if old, nerr := Any(root, word); nerr == nil {
+	old, nerr := Any(root, word)
+	if nerr == nil {
 		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", old.ID)
 	}
-	return Run{}, err
+	return old, err
 }
 
 // Any finds any run whose id begins with a word.
