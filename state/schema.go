@@ -233,7 +233,8 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 		}
 		if first, twice := doc.index[n]; twice {
 			at := position(d.src, v.Elems[first].Start)
-			d.failAt(e.Start, "", fmt.Sprintf("task %d stands twice, first at %d:%d", n, at.Line, at.Col))
+			d.failAt(e.Start, "give one of the two a number that no task has",
+				fmt.Sprintf("task %d stands twice, first at %d:%d", n, at.Line, at.Col))
 			continue
 		}
 		doc.index[n] = i
