@@ -11,11 +11,11 @@ import (
 // Part is one command of a line that has several.
 type Part struct {
 	Line string
-	Sign string // before it: && runs it only where the one before ended with 0; empty for the first
+	Sign string // the sign before it; && runs it only if the previous one ended with 0; empty for the first
 }
 
-// Chain parts a line of the prompt, outside of quotes, at ` && /NAME` and ` ; /NAME` where NAME is a command that there
-// is; ` | /NAME` is refused. Everywhere else these characters are text.
+// Chain splits a line of the prompt, outside quotes, at ` && /NAME` and ` ; /NAME` where NAME is a known command; it
+// rejects ` | /NAME`. Elsewhere these characters are text.
 func (t *Table) Chain(line string) ([]Part, error) {
 	var out []Part
 	start, last, sign := 0, "", ""
@@ -54,7 +54,7 @@ func (t *Table) has(word string) bool {
 	return ok && (t.byName[name] != nil || t.byName[canonical(word)] != nil)
 }
 
-// Alone refuses a line in which a second command stands: a call of the program runs one.
+// Alone rejects a line with a second command: a shell call of tercet runs only one.
 func (t *Table) Alone(l Line) error {
 	sign, word := "", ""
 	for i := range max(len(l.Words)-2, 0) {

@@ -7,21 +7,21 @@ import (
 	"tercet/formats"
 )
 
-// UnknownCommandError reports a slash name that no command has.
+// UnknownCommandError reports a slash name without a command.
 type UnknownCommandError struct {
 	Name       string   // without the slash
 	DidYouMean []string // without the slash, nearest first, at most three
-	LeftOut    string   // the file that has this name and could not be taken, and why; empty: none
-	Subagent   bool     // the caller found that a subagent has this name
+	LeftOut    string   // file of this name that could not be used, and why; empty: none
+	Subagent   bool     // the caller sets it if a subagent has this name
 }
 
-// Error names the command that is not there.
+// Error names the unknown command.
 func (e *UnknownCommandError) Error() string { return "unknown command '/" + printable(e.Name) + "'" }
 
 // ErrorCode is USAGE.
 func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
 
-// Help says why a file of that name is none, or offers the nearest names, or says where all of them stand.
+// Help says why a file of that name is unusable, or suggests the nearest names, or the command that lists all.
 func (e *UnknownCommandError) Help() string {
 	if e.LeftOut != "" {
 		return clipped(e.LeftOut, 300)
@@ -35,13 +35,13 @@ func (e *UnknownCommandError) Help() string {
 	return offer(e.DidYouMean)
 }
 
-// AmbiguousCommandError reports the last part of a name that several commands have.
+// AmbiguousCommandError reports a short name that several commands share.
 type AmbiguousCommandError struct {
 	Name       string   // without the slash
 	Candidates []string // without the slash, sorted
 }
 
-// Error names what was typed.
+// Error names the ambiguous name.
 func (e *AmbiguousCommandError) Error() string {
 	return "'/" + printable(e.Name) + "' names more than one command"
 }

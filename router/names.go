@@ -7,7 +7,7 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Hides gives the file that has the plain name of a command which was found under another; empty: none.
+// Hides gives the file with the plain name of a command that is reached by a longer name; empty: none.
 func (t *Table) Hides(r Route) string {
 	first, err := t.Route(Line{Words: []string{"/" + r.Name}})
 	if err != nil || first.Source == r.Source && first.File == r.File {
@@ -16,7 +16,7 @@ func (t *Table) Hides(r Route) string {
 	return first.Source + "/" + first.File
 }
 
-// Spellings are the names that lead to the same file, those with the words of scopes and tools in front among them.
+// Spellings lists the names of the same file, those with scopes and tools in front included.
 func (t *Table) Spellings(r Route) []string {
 	names := []string{r.Name, strings.ReplaceAll(r.Name, ":", "/"), r.Name[strings.LastIndexByte(r.Name, ':')+1:]}
 	for _, word := range t.scopes {
@@ -35,17 +35,17 @@ func (t *Table) Spellings(r Route) []string {
 	return out
 }
 
-// Hidden is a command whose plain name leads to another file.
+// Hidden is a command whose plain name belongs to another file.
 type Hidden struct {
 	Entry
-	By   string // the file that has the name, with its source in front
-	Call string // a name that leads here, without the slash; empty: none does
+	By   string // the file with the plain name, with its source in front
+	Call string // a name that works, without slash; empty: none
 }
 
-// Hidden lists the commands whose plain names lead to other files.
+// Hidden lists the commands whose plain names belong to other files.
 func (t *Table) Hidden() []Hidden { return slices.Clone(t.hidden) }
 
-// Call is the shortest name, without the slash, that leads to a file with its source in front; empty: none does.
+// Call is the shortest name, without slash, of a file given with its source in front; empty: none.
 func (t *Table) Call(file string) string {
 	best := ""
 	for name, goal := range t.byName {
@@ -57,14 +57,14 @@ func (t *Table) Call(file string) string {
 	return best
 }
 
-// Unmet lists what is preferred and is not there, as scope and name.
+// Unmet lists preferences of the configuration that match no command, as scope and name.
 func (t *Table) Unmet() []string { return slices.Clone(t.unmet) }
 
-// Scopes lists the words that may stand before a name.
+// Scopes lists the words that may precede a name.
 func (t *Table) Scopes() []string { return slices.Clone(t.scopes) }
 
-// Beside spells the commands that a text names as the author of a command meant them: one that stands in the same
-// source keeps its meaning where a prompt of another tool has its plain name.
+// Beside rewrites the commands in a text to the names that its author meant: a command of the same source keeps its
+// meaning, even if a prompt of another tool has its plain name.
 func (t *Table) Beside(source, text string, prompt func(source, file string) bool) string {
 	return slashWord().ReplaceAllStringFunc(text, func(word string) string {
 		at := strings.IndexByte(word, '/')

@@ -7,21 +7,21 @@ import (
 	"tercet/internal/trace"
 )
 
-// Runner runs a routed command. An error means that the engine could not do its job; a command that failed is a Return.
+// Runner runs a routed command. An error means that the engine could not do its job; a failed command is a Return.
 type Runner interface {
 	RunCommand(ctx context.Context, in formats.Invocation) (formats.Return, error)
 }
 
-// Orchestrator is layer 1: it hands a line that was routed to the layer of commands. All fields must be set.
+// Orchestrator is layer 1: it passes a routed line to the command layer. All fields are required.
 type Orchestrator struct {
 	Runner Runner
 	Trace  trace.Sink
-	// NewRun gives the id of the session and a fresh id of a run.
+	// NewRun gives the session id and a fresh run id.
 	NewRun func() (session, run string)
 }
 
-// Handle runs the command that a line was routed to; a dry run writes nothing and stubs its delegates. The return is
-// the command's own, untouched.
+// Handle runs the command of a routed line; a dry run writes nothing and stubs delegations. The return is the command's
+// own, unchanged.
 func (o *Orchestrator) Handle(ctx context.Context, l Line, r Route, dryRun bool) (formats.Return, error) {
 	if o.Runner == nil || o.Trace == nil || o.NewRun == nil {
 		return formats.Return{}, formats.Fail(formats.CodeBug, "",

@@ -12,23 +12,23 @@ import (
 
 // Line is one line for the router: the words of a shell, or the raw text of a prompt.
 type Line struct {
-	Raw   string   // "/plan 196"; not looked at if Words is not nil
+	Raw   string   // "/plan 196"; ignored if Words is not nil
 	Words []string // "/plan", "196"
 }
 
-// Route is where a line leads.
+// Route is the target of a line.
 type Route struct {
-	Name    string   // canonical name of the command, also when an alias led to it
+	Name    string   // canonical name of the command, also for an alias
 	File    string   // path inside the source
 	Source  string   // name of the source
 	Raw     string   // rest of the line; empty when it came as words
-	Words   []string // rest of the words; nil when the line came as one text
+	Words   []string // rest of the words; nil if the line came as one text
 	Dialect string   // of the file; empty: tercet's own
-	Shadows []string // what the file hides, as source/path; must not be changed
+	Shadows []string // files that it hides, as source/path; do not change
 }
 
-// Route finds the command that a line names. The error is an *UnknownCommandError or an *AmbiguousCommandError, or a
-// *formats.Failure about a line without a slash. A route that is found costs no allocation.
+// Route finds the command of a line. The error is an *UnknownCommandError, an *AmbiguousCommandError, or a
+// *formats.Failure about a line without a slash. A hit allocates nothing.
 func (t *Table) Route(l Line) (Route, error) {
 	var r Route
 	first := ""
@@ -103,7 +103,7 @@ func (t *Table) noSlash(l Line, first string) error {
 	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'", printable(line))
 }
 
-// Text is the line as messages and journals show it: what was typed, or the words with those in quotes that need them.
+// Text is the line in messages and journals: as typed, or the words, quoted where needed.
 func (l Line) Text() string {
 	if l.Words == nil {
 		return strings.TrimSpace(l.Raw)

@@ -15,24 +15,22 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Source is a tree of command files: the folder of a project, the library inside the binary, the folder of another
-// tool.
+// Source is a tree of command files: a project folder, the library inside the binary, or another tool's folder.
 type Source struct {
 	Name string // for messages and traces, "library"
 	FS   fs.FS
-	// Dialect names the tool whose files these are; empty: tercet's own.
+	// Dialect is the tool of these files; empty: tercet.
 	Dialect string
-	// Scope and Tool are words that may stand before a name, as in /project:plan, /claude:plan and /user:claude:plan;
-	// empty: none.
+	// Scope and Tool are words that may precede a name, as in /project:plan, /claude:plan and /user:claude:plan; empty:
+	// none.
 	Scope, Tool string
-	// Prefix is put before a name that a source in front has already, with a dot behind it, so that both can be called;
-	// empty: such a file is a shadow.
+	// Prefix, with a dot, precedes a name that an earlier source has, so that both commands can be called; empty: the file
+	// is hidden.
 	Prefix string
-	// Command gives the slash name of a file, false for one that is no command; nil: tercet's own rule, which also leaves
-	// out folders whose name is none. A source with a rule of its own lets a command be called by its last part while that
-	// is unique.
+	// Command gives the slash name of a file, false if it is not a command. Nil means tercet's own rule, which also skips
+	// folders with an invalid name. With a rule, commands also answer to their last part while that is unique.
 	Command func(file string) (name string, ok bool)
-	// Depth is how many levels of folders are entered, links among them; 0: MaxFolders, and no links.
+	// Depth limits levels of folders, links included; 0: MaxFolders, without links.
 	Depth int
 }
 
@@ -44,20 +42,19 @@ type Entry struct {
 	Dialect string // empty: tercet's own
 }
 
-// Bounds of a scan, so that a source that is somebody's home folder by mistake ends with an error or is left out in
-// part.
+// Limits of a scan, in case a source is a home folder by mistake: the scan fails or skips the rest.
 const (
-	MaxFolders = 8      // depth of folders inside a source; deeper ones are left out
-	MaxFiles   = 10_000 // entries of a source, whatever they are
+	MaxFolders = 8      // depth of folders inside a source; deeper ones are skipped
+	MaxFiles   = 10_000 // entries of a source of any kind
 )
 
 // errTooMany is the bare fact that a source has more than MaxFiles entries.
 var errTooMany = errors.New("expected at most 10000 files and folders, got more")
 
-// Names is what the configuration says of names.
+// Names is the configuration of names.
 type Names struct {
 	Aliases map[string]string // slash name to slash name
-	Prefer  map[string]string // slash name to the word of the scope whose file has it
+	Prefer  map[string]string // slash name to the scope whose file wins
 }
 
 // Table maps slash names to command files.
@@ -81,13 +78,12 @@ type target struct {
 	short   bool // it may be called by its last part
 }
 
-// Scan lists the command files of the sources. The first source that has a name keeps it, those behind are its shadows;
-// a source whose root does not exist is empty. Hidden files and folders, files whose name is no command's, and folders
-// deeper than MaxFolders are left out. Besides its name a command answers to it with '/' for ':', with the words of its
-// source in front, and to its last part where the source allows it. A word that two tools could be meant by names
-// neither, and a name that begins with such a word leads to what stands behind it, never to a folder of that name. A
-// link is taken for a file if the source's own Stat says so, and never for a folder. Aliases lead from a slash name to
-// another; they do not lead to aliases, and they win over a file of the same name.
+// Scan lists the command files of the sources. The first source with a name keeps it and hides the later ones; a source
+// without a root folder is empty. Scan skips hidden files and folders, files whose name is no command's, and folders
+// deeper than MaxFolders. A command also answers to its name with '/' for ':', with its source's words in front, and,
+// where the source allows it, by its last part. A word that fits two tools names neither; a scope word in front of a
+// name always means the scope, never a folder. A link counts as a file if the source's own Stat says so, and never as a
+// folder. An alias maps one slash name to another, not to an alias, and overrides a file of the same name.
 func Scan(names Names, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
 	own, scoped := map[string][]*target{}, map[string][]*target{}
@@ -220,7 +216,7 @@ func (t *Table) shorten(all map[string]*target, scope string) {
 	}
 }
 
-// Commands lists the commands by name, without their shadows and without aliases.
+// Commands lists the commands by name, without hidden ones and aliases.
 func (t *Table) Commands() []Entry { return slices.Clone(t.entries) }
 
 func (t *Table) alias(aliases map[string]string) error {
@@ -364,18 +360,17 @@ func isName(name string) bool { return nameForm().MatchString(name) }
 // nameForm is the form of a command's name: parts of at most 32 characters with ':' between them.
 var nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
 
-// LeftOut is a file or folder of another tool that holds commands, or would, and that a scan could not take.
+// LeftOut is a file or folder of another tool that a scan could not use, although it may hold commands.
 type LeftOut struct {
-	Name   string // the slash name that it would have, without the slash; empty: a folder
+	Name   string // its slash name, without slash; empty: a folder
 	File   string // path with the source's name in front
 	Reason string
 }
 
-// String says what is left out, and why.
+// String is what is left out, and why.
 func (l LeftOut) String() string { return l.File + " is left out: " + l.Reason }
 
-// LeftOut lists what the scan could not take, by path. Tercet's own folders have none: what cannot be read there is an
-// error.
+// LeftOut lists what the scan could not use, by path. In tercet's own folders an unreadable file is an error instead.
 func (t *Table) LeftOut() []LeftOut {
 	out := slices.Clone(t.left)
 	slices.SortFunc(out, func(a, b LeftOut) int { return cmp.Compare(a.File, b.File) })

@@ -15,7 +15,7 @@ import (
 	"tercet/subagents/cassette"
 )
 
-// Runner is the word for a scripted worker in metadata.
+// Runner is the runner of scripted workers in metadata.
 const Runner = "stub"
 
 // read gives what the engine gets of a return.
@@ -35,7 +35,7 @@ func (r Return) read(agent string) (formats.Return, error) {
 	return own.Return()
 }
 
-// Cast are the workers of one test, and who answers its gates.
+// Cast is the scripted workers of one test, and the answers to its gates.
 type Cast struct {
 	test   *Test
 	record bool
@@ -48,21 +48,20 @@ type Cast struct {
 	prog    *compile.Program
 }
 
-// Performs tells the cast what is run; Program gives the last.
+// Performs sets the program that runs.
 func (c *Cast) Performs(p *compile.Program) { c.prog = p }
 
-// Program is what the last line ran, nil for one that runs nothing.
+// Program is the program of the last line; nil if it ran none.
 func (c *Cast) Program() *compile.Program { return c.prog }
 
-// NewCast makes the cast of a test. One that records calls the workers themselves and keeps what they answer.
+// NewCast makes the cast of a test. A recording cast calls the real workers and stores their answers.
 func NewCast(t *Test, record bool) *Cast {
 	return &Cast{
 		test: t, record: record, calls: map[string]int{}, answers: slices.Clone(t.Answers), took: map[string][]Return{},
 	}
 }
 
-// Plays tells whether a subagent is scripted: each but those that are built in or have
-// steps, and these where the test says so.
+// Plays reports whether a subagent is scripted: all but built-in and workflow subagents, and these if the test says so.
 func (c *Cast) Plays(info formats.AgentInfo) bool {
 	if info.Builtin || info.Workflow {
 		return !c.record && c.test.Returns[info.Name] != nil && !Reserved(info.Name)
@@ -70,12 +69,12 @@ func (c *Cast) Plays(info formats.AgentInfo) bool {
 	return true
 }
 
-// Agent is what does the work of a subagent in place of its own runner.
+// Agent replaces a subagent's own runner.
 func (c *Cast) Agent(def subagents.Definition, own subagents.Agent) subagents.Agent {
 	return &player{cast: c, info: def.Info, own: own}
 }
 
-// Answer gives the answer of a test to a gate, if it has one for its step that is not used up.
+// Answer gives the test's next answer to a gate, if there is one left for its step.
 func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,13 +117,13 @@ type player struct {
 	own  subagents.Agent
 }
 
-// Run plays one call.
+// Run replays one call.
 func (p *player) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := p.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered plays one call, or records it. A worker that is played uses nothing.
+// RunMetered replays one call, or records it. A replayed worker uses nothing.
 func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if p.cast.record {
 		return p.cast.tape(ctx, p, r)

@@ -12,7 +12,7 @@ import (
 	"tercet/internal/journal"
 )
 
-// Coverage is what the tests of one command went through: its steps, and the outcomes that its rules and gates name.
+// Coverage is what the tests of one command reached: its steps, and the named outcomes of its rules and gates.
 type Coverage struct {
 	Command string   `json:"command"`
 	Steps   int      `json:"steps"`
@@ -24,7 +24,7 @@ type Coverage struct {
 	seen         map[string]bool
 }
 
-// NewCoverage lists the steps of a command and what its rules and gates name.
+// NewCoverage lists the steps of a command, and the outcomes that its rules and gates name.
 func NewCoverage(prog *compile.Program) *Coverage {
 	c := &Coverage{Command: "/" + prog.Name, Unrun: []string{}, Untaken: []string{}, seen: map[string]bool{}}
 	var within string
@@ -61,7 +61,7 @@ func unique(list []string) []string {
 	})
 }
 
-// Add takes in what a run went through.
+// Add adds what a run reached.
 func (c *Coverage) Add(records []journal.Record) {
 	for _, r := range records {
 		var data struct{ Status, Class, Choice string }

@@ -1,12 +1,11 @@
-// Package scenario tests workflows. A test file has a line, what each worker of its run answers, and what has to come
-// of it.
+// Package scenario tests workflows. A test file has a line, the answers of each worker, and the expected results.
 //
-// Promise: a file is read whole or refused with every place that is wrong; a worker without a scripted answer is never
-// started; answers are given in their order, and the last one repeats; what was expected and did not come is told, all
-// of it. A recording has what real workers answered, and plays as it was recorded.
+// Promise: a file is accepted as a whole or rejected with all its mistakes. A worker without a scripted answer never
+// starts. Answers come in order, and the last one repeats. A failed test reports all unmet expectations. A recording
+// holds the answers of real workers and replays them.
 //
-// It will not run a line, make a workspace or start a process: its caller does that, with the engine that runs every
-// other line. It writes no file outside of the folders that a worker is given.
+// It will not run a line, make a workspace or start a process: its caller does, with the usual engine. It writes files
+// only into the folders given to a worker.
 //
 // Concurrency: a Cast is safe for concurrent use; everything else is used by one goroutine.
 package scenario

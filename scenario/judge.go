@@ -13,7 +13,7 @@ import (
 	"tercet/internal/journal"
 )
 
-// Reserved tells a subagent that is a part of the engine: it is never scripted and stands in no sequence.
+// Reserved reports whether a subagent is a part of the engine: it is never scripted and counts in no sequence.
 func Reserved(name string) bool {
 	return slices.Contains([]string{
 		formats.AgentStatusSync, formats.AgentGitWorkflow, formats.AgentGatekeeper, "task-creator", "meta-builder",
@@ -21,16 +21,16 @@ func Reserved(name string) bool {
 	}, name)
 }
 
-// Outcome is what came of a line.
+// Outcome is the result of a line.
 type Outcome struct {
 	Exit    int
 	Return  formats.Return
-	Records []journal.Record // of its run; nil: none was begun
-	Files   fs.FS            // of the project afterwards
-	Shown   string           // to a person while it ran
+	Records []journal.Record // journal of its run; nil: no run began
+	Files   fs.FS            // project files afterwards
+	Shown   string           // output to the user during the run
 }
 
-// Judge gives what was expected and did not come, a text each; none: the test passed.
+// Judge lists the unmet expectations; none: the test passed.
 func (c *Cast) Judge(o Outcome) []string {
 	var out []string
 	differ := func(what string, want, got any) {

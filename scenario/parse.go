@@ -18,7 +18,7 @@ import (
 // CodeTest is the code of findings in test files.
 const CodeTest = "E472"
 
-// MaxFile is the most bytes that a test file may have.
+// MaxFile bounds a test file, in bytes.
 const MaxFile = 4 << 20
 
 // Test is one test file.
@@ -26,40 +26,40 @@ type Test struct {
 	File string
 	Src  []byte
 	Line string
-	Yes  bool // gates take the choice that --yes takes
-	// Language is that of the fixed texts of flows; an answer may name its label in it.
+	Yes  bool // gates take the choice of --yes
+	// Language is that of the fixed texts of flows; answers may use its labels.
 	Language string
-	Before   []string          // lines that run before, each of which has to pass
-	Files    map[string]string // of the workspace, by path
+	Before   []string          // lines to run first, each must pass
+	Files    map[string]string // files of the workspace, by path
 	Answers  []Answer          // of gates, in order
 	Returns  map[string][]Return
 	Expect   Expect
-	Expects  bool // the file says what to expect
+	Expects  bool // the file has expectations
 }
 
-// Answer is what a gate gets, which is named by its step.
+// Answer is an answer to a gate, named by its step.
 type Answer struct{ Gate, Choose, Note string }
 
-// Return is what a worker answers to one call, and the files that it writes and removes.
+// Return is a worker's answer to one call, with the files that it writes and removes.
 type Return struct {
-	Text    string // of an AGENT_RESULT block, or of a return as JSON
+	Text    string // text of an AGENT_RESULT block, or a return as JSON
 	Writes  map[string]string
 	Removes []string
 }
 
-// Expect is what has to come of a line. What is nil is not asked.
+// Expect is the expected result of a line; nil fields expect nothing.
 type Expect struct {
 	Exit      int
 	Outcome   string
 	Summary   string
 	Rollbacks *int
-	Sequence  []string // the workers that were started
-	Gates     []string // the steps of the gates that were opened
+	Sequence  []string // the started workers
+	Gates     []string // steps of the opened gates
 	Files     map[string][]string
-	Shown     []string // texts that a person is shown
+	Shown     []string // texts in the output to the user
 }
 
-// The keys of a test file, of an answer, and of what is expected.
+// The keys of a test file, of an answer, and of an expectation.
 var (
 	testForm = strict.Form{Unknown: "unknown key %q in a test", Keys: []string{
 		"line", "yes", "language", "before", "files", "answers", "returns", "expect",
@@ -70,7 +70,7 @@ var (
 	}}
 )
 
-// Parse reads a test file. The error is a *formats.Diagnostics with everything that is wrong.
+// Parse reads a test file. The error is a *formats.Diagnostics with all findings.
 func Parse(file string, src []byte) (Test, error) {
 	r := &reader{file: file}
 	r.Decoder = strict.Decoder{Report: r.report, Value: CodeTest, Key: CodeTest, All: "one of "}

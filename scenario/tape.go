@@ -58,8 +58,8 @@ func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret form
 	return ret, used, nil
 }
 
-// Recorded is the test file with what the workers answered, and with what came of it where the file expects nothing
-// yet. A return that could not be read is left out: the next one is what its repair brought.
+// Recorded is the test file with the workers' answers, and with the results as expectations if it has none. It omits
+// unreadable returns: the next one is the result of the repair.
 func (c *Cast) Recorded(o Outcome) ([]byte, error) {
 	root, err := jsonx.Parse(c.test.Src, jsonx.Limits{Bytes: MaxFile})
 	if err != nil {

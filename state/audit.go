@@ -76,7 +76,7 @@ func (u undoing) MarshalJSON() ([]byte, error) {
 	return jsonx.Marshal(list, "")
 }
 
-// UnmarshalJSON reads the edits. Splice refuses what does not fit.
+// UnmarshalJSON reads the edits. Splice checks them.
 func (u *undoing) UnmarshalJSON(src []byte) error {
 	var list [][3]json.RawMessage
 	err := json.Unmarshal(src, &list)

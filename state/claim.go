@@ -9,8 +9,8 @@ import (
 	"tercet/internal/query"
 )
 
-// ReadyStatuses gives queries the rule of what is ready: nobody works on a task, and every task that it depends on is
-// completed or no longer in the list.
+// ReadyStatuses gives queries the rule of readiness: no process works on the task, and every dependency is completed or
+// no longer in the list.
 func ReadyStatuses() *query.Statuses {
 	s := &query.Statuses{Done: formats.Completed.String()}
 	for _, status := range formats.TaskStatuses() {
@@ -21,7 +21,7 @@ func ReadyStatuses() *query.Statuses {
 	return s
 }
 
-// Ready lists the tasks that can be taken up, in the order of the list and with their effective statuses.
+// Ready lists the ready tasks, in list order and with effective statuses.
 func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 	doc, err := r.Doc(ctx)
 	if err != nil {

@@ -12,38 +12,37 @@ import (
 // Clock tells the time.
 type Clock interface{ Now() time.Time }
 
-// Config is what Manager, Reader and Errors are made from. Only Root is needed for reading.
+// Config is the input of Manager, Reader and Errors. Reading needs only Root.
 type Config struct {
 	Root *os.Root // the project root
-	Dir  string   // its absolute path, for the lock
-	// Clock gives the times that are written and by which leases end.
+	Dir  string   // absolute path of Root, for the lock
+	// Clock gives the times to write and ends leases.
 	Clock Clock
-	// Alive tells whether the process of a lease is there. For a lease of another host or boot, of which nothing can be
-	// known, it says true.
+	// Alive reports whether a lease's process exists. It is true for another host or boot, because that cannot be checked.
 	Alive func(formats.Lease) bool
-	// Self gives the lease of this process for a session and a run; Taken and Timeout are set by the manager.
+	// Self gives this process's lease for a session and a run; the manager sets Taken and Timeout.
 	Self func(session, run string) formats.Lease
-	// LockTimeout is how long a write waits for the lock, DefaultLockTimeout if zero.
+	// LockTimeout is how long a write waits for the lock; zero: DefaultLockTimeout.
 	LockTimeout time.Duration
-	// Notice takes one line for the person at the terminal when a lock is waited for; may be nil.
+	// Notice gets one line for the terminal while a write waits for a lock; may be nil.
 	Notice func(string)
-	// Key gives the key that seals the audit log of a lineage; nil, or a nil key: its lines are not sealed.
+	// Key gives the key that seals the audit log of a lineage; without a key its lines are not sealed.
 	Key func(lineage string) []byte
-	// NewID makes unique ids for transactions, lineages and recorded errors.
+	// NewID makes unique ids for transactions, lineages and errors.
 	NewID func() string
-	// AuditLimit is the size in bytes at which the audit log moves into a segment, DefaultAuditLimit if zero.
+	// AuditLimit is the size in bytes at which the audit log moves into a segment; zero: DefaultAuditLimit.
 	AuditLimit int64
-	// User and CommandLine say in state.lock.info who holds the lock.
+	// User and CommandLine identify the lock's holder in state.lock.info.
 	User, CommandLine string
 }
 
-// DefaultLockTimeout is how long a write waits for the lock when nothing else is configured.
+// DefaultLockTimeout is the default time that a write waits for the lock.
 const DefaultLockTimeout = 10 * time.Second
 
 // noticeAfter is how long a lock is waited for in silence.
 const noticeAfter = 5 * time.Second
 
-// The files of the workspace that this package owns, relative to the project root.
+// The files of this package, relative to the project root.
 const (
 	stateFile   = formats.Workspace + "/state.json"
 	archiveFile = formats.Workspace + "/archive/state.json"

@@ -9,15 +9,15 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Difference is one thing in which two states differ.
+// Difference is one difference between two states.
 type Difference struct {
-	Task  int    `json:"task"`  // 0: a member of the file itself
+	Task  int    `json:"task"`  // 0: a member of the state itself
 	Field string `json:"field"` // empty: the whole task
-	From  string `json:"from"`  // as JSON; empty: it is not there
-	To    string `json:"to"`    // as JSON; empty: it is not there
+	From  string `json:"from"`  // as JSON; empty: missing
+	To    string `json:"to"`    // as JSON; empty: missing
 }
 
-// String is the difference in a line: a sign for what is new or gone, the place, and the values.
+// String is the difference in one line: a sign for added or removed, the place, and the values.
 func (d Difference) String() string {
 	where := ""
 	if d.Task != 0 {
@@ -35,8 +35,7 @@ func (d Difference) String() string {
 	return "  " + where + ": " + d.From + " -> " + d.To
 }
 
-// Diff compares two states by task and by field, members that the format does not know among them. Layout and order are
-// no difference.
+// Diff compares two states by task and field, unknown members included. It ignores layout and order.
 func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) {
 	from, err := parseDocument(nameA, a)
 	if err != nil {

@@ -2,9 +2,9 @@
 // audit log, the backups, TODO.md and errors.json.
 //
 // Promise: Manager.Apply is the one way to change state.json. A transaction is applied completely or not at all, under
-// an exclusive lock between processes, and is acknowledged only after the bytes are durable; one whose id the audit log
-// holds is answered from there. Bytes outside the changed members survive every write. A file that is not valid is
-// never overwritten. Reader takes no lock and creates no file.
+// an exclusive lock between processes, and is acknowledged only after the bytes are durable. A repeated transaction id
+// is answered from the audit log. Bytes outside the changed members survive every write. An invalid file is never
+// overwritten. Reader takes no lock and creates no file.
 //
 // It will not wait for an agent under the lock, start processes, merge files, or repair what it does not understand.
 //

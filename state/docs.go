@@ -13,7 +13,7 @@ import (
 	"tercet/formats"
 )
 
-// Docs opens documents inside the project root and nothing else. It never writes.
+// Docs opens documents inside the project root only. It never writes.
 type Docs struct{ root *os.Root }
 
 // NewDocs opens documents under root.
@@ -31,8 +31,8 @@ func (d *Docs) check(ctx context.Context, name string) error {
 	return nil
 }
 
-// Open reads a document of at most 4 MiB. A file that is not there is a *formats.Failure with FILE_NOT_FOUND that wraps
-// fs.ErrNotExist.
+// Open reads a document of at most 4 MiB. If it is missing, the error is a *formats.Failure with FILE_NOT_FOUND that
+// wraps fs.ErrNotExist.
 func (d *Docs) Open(ctx context.Context, name string) ([]byte, error) {
 	if err := d.check(ctx, name); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (d *Docs) Open(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Exists tells whether a regular file is at the path.
+// Exists reports whether a regular file is at the path.
 func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	if err := d.check(ctx, name); err != nil {
 		return false, err
@@ -62,8 +62,8 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	return info.Mode().IsRegular(), nil
 }
 
-// Glob gives the regular files that match any of the patterns, sorted, each once. A pattern is as in path.Match; a part
-// that is ** stands for any number of folders. The folder .git is not looked into.
+// Glob lists the regular files that match any pattern, sorted and unique. Patterns are those of path.Match; a part **
+// matches any number of folders. It skips the folder .git.
 func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {

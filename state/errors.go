@@ -39,7 +39,7 @@ func leaseHeld(task int, l *formats.Lease) error {
 		"task %d is worked on by session %s (pid %d on %s, since %s)", task, l.Session, l.PID, l.Host, l.Taken)
 }
 
-// Holder is what the holder of a lock says about itself, for messages only: it is never used to break a lock.
+// Holder is what a lock's holder says about itself, for messages only: it never breaks a lock.
 type Holder struct {
 	ID      string `json:"id"`
 	PID     int    `json:"pid"`
@@ -52,7 +52,7 @@ type Holder struct {
 	Since   string `json:"since"`
 }
 
-// String describes the holder in a few words.
+// String is the holder in a few words.
 func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
@@ -79,26 +79,26 @@ func badLock(path, help, why string, err error) error {
 	return &formats.Failure{Code: formats.CodeIO, Message: path + " " + why, Help: help, Err: err}
 }
 
-// SyntaxError reports a state file that is not valid; the file is left as it is. The readers of this package match it,
-// to add the copy and the way back, and Verify takes its findings.
+// SyntaxError reports an invalid state file, which stays as it is. The readers of this package match it to add the copy
+// and the recovery; Verify takes its findings.
 type SyntaxError struct {
 	List     *formats.Diagnostics // every finding with its place
-	Conflict bool                 // the file holds the markers of an unfinished merge
-	Copy     string               // where a copy of the broken file was put, empty if none was made
-	Backup   string               // the newest backup that is valid, empty if there is none
+	Conflict bool                 // the file has markers of an unfinished merge
+	Copy     string               // copy of the broken file, empty if there is none
+	Backup   string               // newest valid backup, empty if there is none
 	Restore  string               // the command that restores it
 }
 
 // Error lists the findings.
 func (e *SyntaxError) Error() string { return e.List.Error() }
 
-// Unwrap gives the findings as *formats.Diagnostics.
+// Unwrap gives the findings as a *formats.Diagnostics.
 func (e *SyntaxError) Unwrap() error { return e.List }
 
 // ErrorCode is INVALID_STATE.
 func (e *SyntaxError) ErrorCode() formats.Code { return formats.CodeInvalidState }
 
-// Help names the way out.
+// Help names the command that recovers.
 func (e *SyntaxError) Help() string {
 	var out []string
 	if e.Conflict {

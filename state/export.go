@@ -11,8 +11,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Export gives the state in a shape: tercet is the file as it is, active_projects what other systems read. With theirs
-// it is the archive of another system that was imported.
+// Export gives the state in a shape: tercet is the file itself, active_projects the shape of other systems. theirs asks
+// for the archive of an imported system.
 func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte, error) {
 	d, err := r.load(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// The limits of what is read, in bytes.
+// The limits of files, in bytes.
 const (
 	maxState = 64 << 20
 	maxPlan  = 4 << 20
@@ -64,7 +64,7 @@ func readIf(root *os.Root, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens the state of a project for reading, by the door that all readers take.
+// Open opens the state of a project for reading; every reader uses it.
 func Open(root *os.Root) (*os.File, error) {
 	f, _, err := openFile(root, stateFile, math.MaxInt64)
 	return f, err

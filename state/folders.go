@@ -13,12 +13,12 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Folders are the folders of documents, one a task, that another system keeps in From, and where they shall be: To. If
-// both are the same they are used in place.
+// Folders are another system's folders of documents, one a task: From is where they are, To where they shall be. If
+// both are the same, they stay in place.
 type Folders struct {
 	From, To  string
 	Files     []string                   // of all folders, relative to From
-	Documents map[int][]formats.Artifact // by the number of the task, where they will be
+	Documents map[int][]formats.Artifact // by task number, at their new place
 }
 
 // kindOfFolder is the type of the documents in a folder of a task.
@@ -27,7 +27,7 @@ var kindOfFolder = map[string]formats.ArtifactType{
 	"reviews": formats.ArtifactReview,
 }
 
-// FindFolders lists what is in the folders of tasks. Links and other files that are not regular are refused.
+// FindFolders lists the content of the folders of tasks. It rejects links and other irregular files.
 func FindFolders(root *os.Root, from, to string) (Folders, error) {
 	f := Folders{From: from, To: to, Documents: map[int][]formats.Artifact{}}
 	entries, err := fs.ReadDir(root.FS(), from)
@@ -69,8 +69,8 @@ func (f Folders) moved(name string) string {
 	return name
 }
 
-// Copy copies the files to where they shall be; a file that is there with the same content stays. If one is there with
-// another content nothing is copied.
+// Copy copies the files to their new place; an identical file stays. If a file with another content exists, nothing is
+// copied.
 func (f Folders) Copy(root *os.Root, dry bool) error {
 	if f.From == f.To {
 		return nil

@@ -14,7 +14,7 @@ import (
 // nobody changed since is exported as it was.
 const formKey = "imported_form"
 
-// The lists of the other shape. A file that has the last one, or the second alone, is an archive.
+// The lists of the other shape. A file with the last one, or only the second, is an archive.
 const (
 	listActive    = ShapeProjects
 	listCompleted = "completed_projects"

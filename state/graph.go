@@ -13,8 +13,8 @@ const (
 	GraphMermaid = "mermaid"
 )
 
-// Graph draws tasks with an arrow from each to those that depend on it, and a broken one to the task that it is part
-// of. A task that something refers to and that is not among them has its number alone.
+// Graph draws tasks: a solid arrow leads from each task to its dependents, a dashed one to its parent. A referenced
+// task outside the list shows only its number.
 func Graph(tasks []formats.Task, format string) (string, error) {
 	dot := format == GraphDot
 	if _, err := formats.OneOf("--format dot, mermaid", format, []string{GraphDot, GraphMermaid}); err != nil {

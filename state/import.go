@@ -12,10 +12,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Damage is a class of what can be wrong with a file that is imported.
+// Damage is a class of defects in an imported file.
 type Damage string
 
-// The classes of damage. Stream, trailing comma and duplicate key can be mended; a note is no damage, it says how
+// The classes of damage. Stream, trailing comma and duplicate key can be repaired; a note is no damage: it says how
 // something was read.
 const (
 	DamageTruncated     Damage = "truncated"
@@ -30,21 +30,20 @@ const (
 	DamageNote          Damage = "note"
 )
 
-// Finding is one thing about a file that is imported.
+// Finding is one observation about an imported file.
 type Finding struct {
 	Class   Damage      `json:"class"`
 	Pos     formats.Pos `json:"pos"`
 	Message string      `json:"message"`
 	Help    string      `json:"help,omitempty"`
-	Mended  bool        `json:"mended"` // it does not stand in the way any more
+	Mended  bool        `json:"mended"` // it no longer prevents the import
 }
 
-// Import is what was read from a file of tasks: one of this package, or one with active_projects. The file is not
-// changed.
+// Import is the result of reading a file of tasks: tercet's own, or one with active_projects. The file does not change.
 type Import struct {
 	File       string    `json:"file"`
 	Digest     string    `json:"sha256"`
-	Shape      string    `json:"shape"` // tercet, active_projects, tasks; empty if it is none
+	Shape      string    `json:"shape"` // tercet, active_projects, tasks; empty if unknown
 	Findings   []Finding `json:"findings"`
 	NextNumber int       `json:"next_number"`
 
@@ -57,28 +56,28 @@ type Import struct {
 	formed
 }
 
-// ImportOptions say how a file is read.
+// ImportOptions say how to read a file.
 type ImportOptions struct {
-	Repair bool // mend what can be mended without a guess
-	Fresh  bool // of two tasks with one number, the one that would go gets a new one
-	// Folders are the documents of the tasks: paths in them lead to where they will be, and each is linked to its task.
+	Repair bool // repair what can be repaired without guessing
+	Fresh  bool // of two tasks with one number, the second gets a new one
+	// Folders are the tasks' documents: paths change to their new place, and each is linked to its task.
 	Folders Folders
-	Todo    []byte // the TODO.md beside the file: titles of tasks that have only a slug there; nil: there is none
-	// Archive is the archive beside the file; nil: there is none. Its tasks come along, to be put away.
+	Todo    []byte // the TODO.md beside the file, for titles of tasks that have only a slug; nil: none
+	// Archive is the archive beside the file; nil: none. Its tasks are imported into the archive.
 	Archive *Import
 }
 
-// Beside is where a system keeps the archive of a state, seen from the folder of that.
+// Beside is the path of the archive, relative to the folder of an imported state.
 const Beside = "archive/state.json"
 
 // The shapes of a file of tasks.
 const (
 	ShapeTercet   = "tercet"
 	ShapeProjects = "active_projects"
-	ShapeTasks    = "tasks" // bare tasks, in an array or one after the other
+	ShapeTasks    = "tasks" // bare tasks, in an array or as a stream
 )
 
-// Tasks gives the tasks as they would be written.
+// Tasks gives the tasks as an import would write them.
 func (m *Import) Tasks() []formats.Task {
 	out := make([]formats.Task, len(m.tasks))
 	for i := range m.tasks {
@@ -87,7 +86,7 @@ func (m *Import) Tasks() []formats.Task {
 	return out
 }
 
-// Err is nil if the file can be imported; else a *formats.Diagnostics with every finding that stands in the way.
+// Err is nil if the file can be imported; else a *formats.Diagnostics with every finding that prevents it.
 func (m *Import) Err() error {
 	d := &formats.Diagnostics{Sources: map[string][]byte{m.File: m.src}, Of: formats.CodeInvalidState}
 	for _, f := range m.Findings {
@@ -102,9 +101,8 @@ func (m *Import) Err() error {
 	return d
 }
 
-// ReadImport reads a file of tasks in any of its shapes and reports what is wrong with it, class by class. With Repair
-// a stream of objects, trailing commas, duplicate keys and tasks of one number are mended in what is read, never in the
-// file.
+// ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes streams, trailing
+// commas, duplicate keys and duplicate numbers in the result, never in the file.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	m := &Import{File: file, Digest: formats.Sum(src), Findings: []Finding{}, src: src, opt: opt}
 	m.titles = todoTitles(opt.Todo)

@@ -10,8 +10,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// SealKey gives the key of a lineage, which is made when it is first asked for. It lies with the person, where no
-// worker within bounds can read it.
+// SealKey gives the key of a lineage, and makes it on first use. It lies in the user's own folder, which sandboxed
+// workers cannot read.
 func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	return func(lineage string) []byte {
 		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") || len(lineage) > 100 {

@@ -79,8 +79,7 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	return nil, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
 }
 
-// Claim takes a lock file of the workspace for this process and does not wait for it. Who holds it says so in
-// FILE.info.
+// Claim takes a lock file of the workspace for this process without waiting. FILE.info describes the holder.
 func (c Config) Claim(file, session string) (io.Closer, error) {
 	l := locker{cfg: c, file: file, info: file + ".info"}
 	path := filepath.Join(c.Dir, filepath.FromSlash(file))
@@ -103,7 +102,7 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 // claim is a lock that is held.
 type claim struct{ h *flock.Flock }
 
-// Close gives it back.
+// Close releases the lock.
 func (c claim) Close() error { return release(c.h) }
 
 var errWaited = errors.New("waited")

@@ -28,7 +28,7 @@ type Manager struct {
 	put   *auditLine // of the last file that the present write has put in place; it belongs to the holder of the gate
 }
 
-// NewManager makes the writer of a workspace. Nothing is opened before the first use.
+// NewManager makes the writer of a workspace. It opens nothing before its first use.
 func NewManager(cfg Config) (*Manager, error) {
 	if err := cfg.check(true); err != nil {
 		return nil, err
@@ -36,8 +36,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, gate: make(chan struct{}, 1)}, nil
 }
 
-// Apply does one transaction: under the lock, all or nothing, durable when it returns. A transaction whose id the audit
-// log holds is not done again but answered from there. A change to what is there already writes nothing.
+// Apply runs one transaction: under the lock, all or nothing, durable on return. A repeated transaction id is answered
+// from the audit log. A transaction that changes nothing writes nothing.
 func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -144,13 +144,13 @@ func (m *Manager) checkTx(tx *Tx) error {
 	return nil
 }
 
-// InitOptions is what a new state begins with.
+// InitOptions is the beginning of a new state.
 type InitOptions struct {
 	NextNumber int  // number of the first task, 1 if zero
-	Anew       bool // where state.json is missing, go on from the highest number and serial that its log and backups tell
+	Anew       bool // with state.json missing, continue from the highest number and serial in log and backups
 }
 
-// Init writes a new state.json. An error that is fs.ErrExist says that there is one.
+// Init writes a new state.json. If there is one, the error wraps fs.ErrExist.
 func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	if opt.NextNumber < 0 || opt.NextNumber > maxNumber {
 		return refused("init", 0, "", "expected next number from 1, got %d", opt.NextNumber)
@@ -229,7 +229,7 @@ func emptyState(file string, d Doc) (*document, error) {
 	return parseDocument(file, append(src, '\n'))
 }
 
-// Adopt takes state.json as it is after a change from outside that Apply refuses because tasks are lost.
+// Adopt accepts a foreign change of state.json that Apply refuses because tasks are missing.
 func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	var res Result
 	err := m.locked(ctx, "", true, func(s *session) error {
@@ -239,12 +239,12 @@ func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	return res, err
 }
 
-// Lockable tells whether the lock can be taken here and now: it takes it and gives it back. Nothing else is written.
+// Lockable reports whether the lock can be taken now: it takes and releases it, and writes nothing else.
 func (m *Manager) Lockable(ctx context.Context) error {
 	return m.exclusive(ctx, "", func() error { return nil })
 }
 
-// NewestBackup gives the serial of the newest backup that can be read.
+// NewestBackup gives the serial of the newest readable backup.
 func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	doc, _ := newestBackup(m.cfg)
 	if doc == nil {
@@ -253,14 +253,14 @@ func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	return doc.Serial, true
 }
 
-// Restore puts the backup of a serial back as the state, with a serial above every one seen. The state that was there
-// is kept as a backup if it is valid, and as a copy beside the backups if it is not.
+// Restore makes a backup the current state, with a serial above every known one. A valid current state becomes a
+// backup; an invalid one is copied beside the backups.
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	return m.replace(ctx, func(s *session) (Result, error) { return s.restore(serial) })
 }
 
-// ResolveMerge takes one side, or both, of a state that holds the markers of an unfinished merge. The file with the
-// markers is kept as a copy beside the backups.
+// ResolveMerge takes one side, or both, of a state with markers of an unfinished merge. It keeps a copy of the file
+// beside the backups.
 func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
 	return m.replace(ctx, func(s *session) (Result, error) { return s.resolve(how) })
 }

@@ -11,7 +11,7 @@ import (
 	"tercet/formats"
 )
 
-// Mark is what the writers had left before work that may change nothing of it.
+// Mark is the state before work that must not change it.
 type Mark struct {
 	real    string // where state.json lies, past a link
 	sha     string
@@ -20,8 +20,7 @@ type Mark struct {
 	backups []uint64
 }
 
-// Mark reads state.json, its log and the names of its backups before work that is done by others than the writers of
-// the state.
+// Mark reads state.json, its log and the names of its backups, before work by other writers.
 func (m *Manager) Mark() (mark Mark, err error) {
 	if mark.real, err = realName(m.cfg.Root, stateFile); err != nil {
 		return Mark{}, err
@@ -46,10 +45,10 @@ func (c Config) logLines() ([]byte, error) {
 	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
-// Guard finds what others than the writers of the state did to it since the mark: the error is DENIED then and says
-// what, and found is what stands in state.json, empty if the file is gone. Nothing of it is taken over and nothing is
-// taken back: a line in the log says that from now on every write is refused, until Adopt takes the file as it is or
-// Restore goes back to a backup. A change that another writer has taken over meanwhile is no longer foreign.
+// Guard finds foreign changes of the state since the mark. The error is then DENIED and names them; found is the
+// content of state.json, empty if the file is gone. Guard neither accepts nor reverts them: a line in the log makes
+// every write fail until Adopt accepts the file or Restore takes a backup. A change that another Manager has accepted
+// meanwhile is not foreign.
 func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error) {
 	if m.untouched(mark) {
 		return nil, nil

@@ -12,10 +12,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Resolution says what happens to a field that both sides changed.
+// Resolution says what to do with a field that both sides changed.
 type Resolution string
 
-// The resolutions: leave markers for a person, take one side, take the side whose task was updated later.
+// The resolutions: leave markers for the user, take one side, or take the side whose task was updated later.
 const (
 	ResolveNone   Resolution = ""
 	ResolveOurs   Resolution = "ours"
@@ -23,9 +23,9 @@ const (
 	ResolveUnion  Resolution = "union"
 )
 
-// Conflict is one thing on which two sides of a merge disagree.
+// Conflict is one disagreement between two sides of a merge.
 type Conflict struct {
-	Task   int    `json:"task"`  // 0: a member of the file itself
+	Task   int    `json:"task"`  // 0: a member of the state itself
 	Field  string `json:"field"` // empty: the whole task
 	Ours   string `json:"ours"`
 	Theirs string `json:"theirs"`
@@ -50,11 +50,11 @@ func orNothing(s string) string {
 	return s
 }
 
-// Merged is what came of a merge.
+// Merged is the result of a merge.
 type Merged struct {
 	Data       []byte
 	Conflicts  []Conflict
-	Renumbered map[int]int // new tasks of their side whose number was taken: old to new
+	Renumbered map[int]int // new tasks of their side whose number was taken: old to new number
 	Marked     bool        // Data holds conflict markers, so it is not JSON
 }
 
@@ -62,14 +62,13 @@ type Merged struct {
 type Sources struct {
 	Name               string
 	Base, Ours, Theirs []byte
-	// Keep refuses to give new tasks of their side other numbers: in the archive they must stay what state.json calls
-	// them.
+	// Keep forbids new numbers for new tasks of their side: in the archive, numbers must match state.json.
 	Keep bool
 }
 
-// Merge merges two states that come from one, by task and by field: only the same field of the same task, changed on
-// both sides, is a conflict. New tasks of their side whose number is taken get a new one, and references to them
-// follow. The layout and the members of our side stay.
+// Merge merges two states with a common base, by task and field: a conflict is only one field of one task that both
+// sides changed. New tasks of their side with a taken number get a new one, and references follow. Layout and members
+// are those of our side.
 func Merge(s Sources, how Resolution) (*Merged, error) {
 	m := &merger{how: how, keep: s.Keep, out: &Merged{Renumbered: map[int]int{}}, theirs: map[int][]byte{}}
 	var err error
@@ -458,8 +457,8 @@ func ownLines(d *document) bool {
 	return true
 }
 
-// Unmark takes one side, or both, of a text with conflict markers. A side that is taken must be a state; with union the
-// sides are merged by task and by field, and where both changed one field the later update counts.
+// Unmark takes one side, or both, of a text with conflict markers. The taken side must be a state; union merges the
+// sides by task and field, and the later update wins.
 func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 	ours, theirs, base, ok := sides(src)
 	if !ok {

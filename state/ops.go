@@ -20,8 +20,8 @@ type Op interface {
 
 type record map[string]any
 
-// NewTask is a task to be made. Title is needed. An empty Slug is made from the title, an empty Priority means medium;
-// in DivideTask an empty Language and Priority mean those of the task that is divided.
+// NewTask is a task to create. Title is required. An empty Slug is made from the title, an empty Priority means medium;
+// in DivideTask empty Language and Priority are those of the divided task.
 type NewTask struct {
 	Title, Slug, Description, Language, Priority, Effort, Issue string
 
@@ -32,36 +32,36 @@ type NewTask struct {
 // CreateTasks adds tasks. Their numbers are in Result.Numbers, in order.
 type CreateTasks struct{ Tasks []NewTask }
 
-// LeaseRequest bounds the lease that an in-progress status takes.
+// LeaseRequest sets the duration of a lease.
 type LeaseRequest struct {
 	Timeout time.Duration // formats.DefaultLeaseTimeout if zero
 }
 
-// UpdateStatus changes the status of tasks. One of To, Back and Recover is set; Recover may name To as well.
+// UpdateStatus changes the status of tasks. Set one of To, Back and Recover; Recover allows To as well.
 type UpdateStatus struct {
 	Tasks     []int
 	To        formats.TaskStatus
-	Back      bool   // back to the prior status
-	Recover   bool   // an abandoned or completed task starts again
-	Reason    string // needed for some changes; kept in blocked_reason and in the audit log
+	Back      bool   // return to the prior status
+	Recover   bool   // restart an abandoned or completed task
+	Reason    string // required for some changes; goes to blocked_reason and the audit log
 	Artifacts []formats.Artifact
 	Lease     *LeaseRequest // nil: the default; an in-progress status always takes a lease
 }
 
-// UpdateMetadata sets members of a task: title, description, priority, effort, language, dependencies, parent.
+// UpdateMetadata sets fields of a task: title, description, priority, effort, language, dependencies, parent.
 type UpdateMetadata struct {
 	Task   int
 	Fields map[string]any
 }
 
-// LinkArtifacts adds artifacts to a task. One whose path is linked already is brought up to date.
+// LinkArtifacts adds artifacts to a task; a linked path is updated.
 type LinkArtifacts struct {
 	Task      int
 	Artifacts []formats.Artifact
 }
 
-// SetPhase rewrites the heading of one phase in a plan of the task. It stands alone in its transaction. An empty Plan
-// means the newest plan of the task.
+// SetPhase changes the status in the heading of one phase of the task's plan. It must be alone in its transaction. An
+// empty Plan means the newest plan.
 type SetPhase struct {
 	Task   int
 	Plan   string
@@ -69,21 +69,21 @@ type SetPhase struct {
 	Status formats.PhaseStatus
 }
 
-// ArchiveTasks moves completed and abandoned tasks to the archive. It stands alone in its transaction.
+// ArchiveTasks moves completed and abandoned tasks to the archive. It must be alone in its transaction.
 type ArchiveTasks struct{ Tasks []int }
 
-// UnarchiveTasks moves tasks back from the archive. It stands alone in its transaction.
+// UnarchiveTasks moves tasks back from the archive. It must be alone in its transaction.
 type UnarchiveTasks struct{ Tasks []int }
 
-// DivideTask makes the parts as children of a task, which becomes expanded.
+// DivideTask creates the parts as children of a task, which becomes expanded.
 type DivideTask struct {
 	Task  int
 	Parts []NewTask
 }
 
-// SetLease renews the lease of tasks that this session holds, also one of its run that is stale, or, with Clear, gives
-// tasks whose lease is stale back to their prior status. Suspended marks the lease as that of a run that waits. IfHeld
-// leaves a task alone that is not in progress any more.
+// SetLease renews the leases of this session's tasks, stale ones of its run included. With Clear it instead returns
+// tasks with stale leases to their prior status. Suspended marks the lease of a waiting run. IfHeld skips tasks that
+// are no longer in progress.
 type SetLease struct {
 	Tasks     []int
 	Timeout   time.Duration
@@ -92,34 +92,33 @@ type SetLease struct {
 	IfHeld    bool
 }
 
-// ClaimTask takes a task that is ready, for the session of the transaction: the first one, or the one that is named. It
-// enters the in-progress status that comes next in its life, or the one that is asked for.
+// ClaimTask takes a ready task for the transaction's session: the first one, or a named one. The task enters the next
+// in-progress status of its life, or the requested one.
 type ClaimTask struct {
-	Task    int                // 0: the first that is ready
-	To      formats.TaskStatus // empty: what comes next
+	Task    int                // 0: the first ready task
+	To      formats.TaskStatus // empty: the next status
 	Timeout time.Duration      // of the lease, formats.DefaultLeaseTimeout if zero
-	// Loose makes a lease that is bound to the session and the time only, not to this process: for a script whose commands
-	// are processes of their own.
+	// Loose binds the lease to session and time only, not to this process: for scripts that call tercet several times.
 	Loose bool
 }
 
-// SyncTasks applies the hand edits of TODO.md. It stands alone in its transaction.
+// SyncTasks applies the hand edits of TODO.md. It must be alone in its transaction.
 type SyncTasks struct{}
 
-// Renumber gives a task another number: To, which must never have been given, or the next one if it is zero. References
-// of other tasks follow; folders and documents keep their names, so that paths stay true.
+// Renumber gives a task the number To, which must never have been used, or the next one if To is zero. References of
+// other tasks follow; folders and documents keep their names, so that paths stay valid.
 type Renumber struct{ Task, To int }
 
-// ImportTasks adds tasks that were read from another file, with their numbers. It stands alone in its transaction.
+// ImportTasks adds tasks from another file, with their numbers. It must be alone in its transaction.
 type ImportTasks struct {
 	From  *Import
-	Fresh bool // tasks whose number is taken get a new one, instead of refusing them all
+	Fresh bool // give tasks with a taken number a new one, instead of failing
 }
 
-// SetLayout lays state.json out anew. It stands alone in its transaction.
+// SetLayout rewrites state.json in a layout. It must be alone in its transaction.
 type SetLayout struct{ To Layout }
 
-// Layout is how state.json lies in its file.
+// Layout is the formatting of state.json.
 type Layout string
 
 // The layouts: one member a line, or one task a line.
@@ -215,29 +214,29 @@ func alone(op Op) bool {
 
 // Tx is one transaction: all of its operations happen, or none.
 type Tx struct {
-	ID           string // unique; an id that the audit log holds is answered from there; empty: a fresh one
+	ID           string // unique; a known id is answered from the audit log; empty: a fresh one
 	Session, Run string
 	Ops          []Op
-	// Force makes any change of status legal and looks over the leases of others; the audit log says so.
+	// Force allows any status change and ignores foreign leases; the audit log records it.
 	Force bool
-	// ExpectedSerial refuses the transaction unless the state has this serial; nil: any.
+	// ExpectedSerial makes the transaction fail at another serial; nil: any.
 	ExpectedSerial *uint64
 
 	fresh bool // the id was made for it, so that the audit log cannot hold it
 }
 
-// Result is what a transaction did.
+// Result is the effect of a transaction.
 type Result struct {
-	Serial   uint64 // of the state afterwards
+	Serial   uint64 // of the resulting state
 	Txn      string
-	Numbers  []int     // of the tasks made, in order
-	Verdicts []Verdict // one for each task that an operation was about
-	Changed  bool      // something was written
-	Replayed bool      // answered from the audit log
+	Numbers  []int     // of created tasks, in order
+	Verdicts []Verdict // one for each task of an operation
+	Changed  bool      // whether it wrote
+	Replayed bool      // it was answered from the audit log
 	Warnings []string
 }
 
-// PutAway lists the tasks of an import that its file has among the completed projects: what is an archive here.
+// PutAway lists the imported tasks that belong in the archive: the file's completed projects.
 func (r *Result) PutAway() []int {
 	var out []int
 	for _, v := range r.Verdicts {
@@ -252,7 +251,7 @@ func (r *Result) PutAway() []int {
 type Verdict struct {
 	Op      string             `json:"op"`
 	Task    int                `json:"task"`
-	From    formats.TaskStatus `json:"from"` // empty for a task that was made
-	To      formats.TaskStatus `json:"to"`   // as From if the status stayed
+	From    formats.TaskStatus `json:"from"` // empty for a created task
+	To      formats.TaskStatus `json:"to"`   // equals From if the status stayed
 	Changed bool               `json:"changed"`
 }

@@ -15,20 +15,20 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Errors keeps errors.json, the list of critical errors and of warnings. It has a lock of its own, and its file a
-// bound: a full one moves to errors.json.1, over the one before, and a new one begins.
+// Errors stores errors.json, the list of critical errors and warnings. It has its own lock and a size limit: a full
+// file replaces errors.json.1, and a new one begins.
 type Errors struct {
 	cfg Config
 	mu  sync.Mutex
 }
 
-// MaxErrors is how many errors errors.json holds before it is rotated.
+// MaxErrors bounds errors.json, in errors, before it rotates.
 const MaxErrors = 500
 
 // maxErrorsFile bounds errors.json in bytes.
 const maxErrorsFile = 4 << 20
 
-// Recorded is one error, as errors.json has it.
+// Recorded is one error in errors.json.
 type Recorded struct {
 	ID         string                 `json:"id"`
 	Time       string                 `json:"timestamp"`
@@ -55,7 +55,7 @@ func NewErrors(cfg Config) (*Errors, error) {
 	return &Errors{cfg: cfg}, nil
 }
 
-// Record adds an error, unless the same run has told it of the same step.
+// Record adds an error, unless the same run already recorded it for the same step.
 func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if !canWrite {
 		return formats.Fail(formats.CodeDenied, "", "writing errors is not supported on this system")
@@ -177,7 +177,7 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	return src, tree, nil
 }
 
-// List gives the errors of errors.json in the order in which they were recorded. It takes no lock.
+// List gives the errors of errors.json, oldest first. It takes no lock.
 func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

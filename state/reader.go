@@ -12,7 +12,7 @@ import (
 	"tercet/formats"
 )
 
-// Reader reads the state without a lock: a write replaces the file in one step. It never creates a file.
+// Reader reads the state without a lock, because a write replaces the file in one step. It never creates a file.
 type Reader struct {
 	cfg Config
 
@@ -23,7 +23,7 @@ type Reader struct {
 	plainOf *document
 }
 
-// NewReader makes a reader of a workspace. Nothing is opened before the first use.
+// NewReader makes a reader of a workspace. It opens nothing before its first use.
 func NewReader(cfg Config) (*Reader, error) {
 	if err := cfg.check(false); err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	return doc, nil
 }
 
-// Snapshot gives the state as plain JSON values for a query, with the effective status of each task, and its serial.
-// The document is shared: it must not be changed.
+// Snapshot gives the state as plain JSON for queries, with effective statuses, and its serial. The document is shared:
+// do not change it.
 func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (r *Reader) shown(d *document) map[string]any {
 	return out
 }
 
-// Task gives an active task with its effective status; its lists are shared. One that is not there is NOT_FOUND.
+// Task gives an active task with its effective status; its lists are shared. A missing task is NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	return &out, nil
 }
 
-// Tasks gives the active tasks with their effective statuses; the list is the caller's, what is in it is shared.
+// Tasks gives the active tasks with effective statuses; the caller owns the list, but not its content.
 func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	return out, nil
 }
 
-// HasTask tells whether a task is active.
+// HasTask reports whether a task is active.
 func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (r *Reader) HasTask(ctx context.Context, number int) (bool, error) {
 	return d.find(number) != nil, nil
 }
 
-// ArchivedTask tells whether a task is in the archive.
+// ArchivedTask reports whether a task is in the archive.
 func (r *Reader) ArchivedTask(ctx context.Context, number int) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, context.Cause(ctx)
@@ -150,7 +150,7 @@ func (r *Reader) archived(number int) (bool, error) {
 	return archive.find(number) != nil, err
 }
 
-// Bytes gives state.json as it is on the disk, also if it is not valid.
+// Bytes gives the content of state.json, valid or not.
 func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -159,8 +159,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	return src, err
 }
 
-// Notice says, in one line, that another program changed the file since the engine's last write; empty if none did, or
-// if that cannot be seen cheaply.
+// Notice is a line about a foreign change of the file since the engine's last write; empty if there is none, or if a
+// cheap check cannot tell.
 func (r *Reader) Notice(ctx context.Context) string {
 	src, err := r.Bytes(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func (r *Reader) Notice(ctx context.Context) string {
 	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
 }
 
-// Doc gives the state in types, with the statuses of the file.
+// Doc gives the state in types, with the stored statuses.
 func (r *Reader) Doc(ctx context.Context) (Doc, error) {
 	d, err := r.load(ctx)
 	if err != nil {

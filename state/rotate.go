@@ -13,8 +13,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// DefaultAuditLimit is the size in bytes at which audit.jsonl moves into a segment when nothing else is configured:
-// what the first write of a process reads of it stays below that.
+// DefaultAuditLimit is the default size in bytes at which audit.jsonl moves into a segment; it bounds what a process's
+// first write must read.
 const DefaultAuditLimit = 4 << 20
 
 // segmentDir holds what audit.jsonl was: 000001.jsonl and so on.

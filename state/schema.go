@@ -13,16 +13,16 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Version is the version of the file format that this package reads and writes.
+// Version is the file format version that this package reads and writes.
 const Version = "1"
 
-// Doc is the content of state.json in types. Members that the format does not know are not in it.
+// Doc is state.json in types, without unknown members.
 type Doc struct {
 	Version    string
 	Lineage    string
 	Serial     uint64
 	NextNumber int
-	Tasks      []formats.Task // with the status of the file, in the order of the file
+	Tasks      []formats.Task // with stored statuses, in file order
 }
 
 // document is one state file: its bytes, its tree, its content in types. It is immutable.

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// MaxSlug is the most bytes that a slug has.
+// MaxSlug bounds a slug, in bytes.
 const MaxSlug = 60
 
-// Slug makes the name of a task's folder and branch out of its title: compatibility decomposition, then [a-z0-9_] with
-// one underscore for every run of anything else, at most MaxSlug bytes, "task" if nothing is left. Slug(Slug(s)) ==
+// Slug turns a title into a name for folder and branch: compatibility decomposition, then [a-z0-9_] with one underscore
+// for every run of other characters. It has at most MaxSlug bytes, and is "task" if nothing is left. Slug(Slug(s)) ==
 // Slug(s).
 func Slug(title string) string {
 	var b strings.Builder

@@ -15,11 +15,11 @@ import (
 // Proposal is one hand edit of TODO.md.
 type Proposal struct {
 	Line    int    `json:"line"`
-	Task    int    `json:"task"`  // 0: a task that is to be made
+	Task    int    `json:"task"`  // 0: a task to create
 	Field   string `json:"field"` // status, title, ..., create, artifact
 	From    string `json:"from"`
 	To      string `json:"to"`
-	Problem string `json:"problem"` // why it cannot be applied, empty if it can
+	Problem string `json:"problem"` // why it is invalid; empty if valid
 	Help    string `json:"help"`
 
 	item *todoItem
@@ -36,13 +36,13 @@ func (p *Proposal) String() string {
 	return fmt.Sprintf("line %d: task %d: %s: %s -> %s", p.Line, p.Task, p.Field, p.From, p.To)
 }
 
-// Edits is what a person changed in TODO.md since it was written.
+// Edits is the user's changes of TODO.md since tercet wrote it.
 type Edits struct {
 	Edited    bool       `json:"edited"`
-	Serial    uint64     `json:"serial"` // of the state that the file shows
+	Serial    uint64     `json:"serial"` // of the state in the file
 	Proposals []Proposal `json:"proposals"`
-	Missing   []int      `json:"missing"` // tasks whose line is gone; it comes back, no task is ever lost by that
-	Notes     int        `json:"notes"`   // pieces of other text, which stay
+	Missing   []int      `json:"missing"` // tasks whose line is gone; it comes back, so no task is lost
+	Notes     int        `json:"notes"`   // pieces of foreign text, which stay
 	Warnings  []string   `json:"warnings"`
 }
 
@@ -52,7 +52,7 @@ type todoPlan struct {
 	edits Edits
 }
 
-// Edits compares TODO.md with the state that it was written from. It changes nothing.
+// Edits compares TODO.md with the state that it shows. It changes nothing.
 func (r *Reader) Edits(ctx context.Context) (Edits, error) {
 	d, err := r.load(ctx)
 	if err != nil {

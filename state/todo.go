@@ -15,9 +15,9 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status, with the notes that others wrote, each where it belongs:
-// behind the title, a heading or a task, or behind everything. The first line holds the serial and the sha256 of what
-// follows it, by which a hand edit is known.
+// RenderTodo writes the tasks as markdown, grouped by status. It keeps foreign notes at their place: after the title, a
+// heading, a task, or at the end. The first line holds the serial and the SHA-256 of the rest, which reveals hand
+// edits.
 func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	var b bytes.Buffer
 	b.Grow(lineGuess * len(doc.Tasks))
@@ -194,7 +194,7 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	return n, sha, body, true
 }
 
-// EditedTodo tells whether a TODO.md is not as it was rendered: a person has changed it.
+// EditedTodo reports whether a TODO.md was edited by hand.
 func EditedTodo(src []byte) bool {
 	_, sha, body, ok := todoHead(src)
 	return !ok || !ours(sha, body)
@@ -291,8 +291,8 @@ func (m *Manager) writeTodo(synced string) error {
 	return atomicfile.WriteLoose(root, real, RenderTodo(doc, notes...), 0)
 }
 
-// MergeTodo merges two views: they are rendered again anyway, so the one whose hand-written parts changed is taken, and
-// of two that nobody touched the newer. It is false if people wrote into both.
+// MergeTodo merges two views, which are rendered again anyway. It takes the one with changed hand-written parts, or the
+// newer one if there are none. ok is false if both have some.
 func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
 	was, a, b := parseTodo(base), parseTodo(ours), parseTodo(theirs)
 	byHand := func(t *todoText) string {

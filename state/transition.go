@@ -215,7 +215,7 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	return nil
 }
 
-// TransitionsText prints the table of legal changes, one status a line.
+// TransitionsText is the table of legal changes, one status a line.
 func TransitionsText() string {
 	var b strings.Builder
 	for _, s := range formats.TaskStatuses() {

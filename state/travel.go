@@ -145,8 +145,8 @@ func (c *course) unreachable(serial uint64) error {
 	return formats.Fail(formats.CodeNotFound, help, "the state of serial %d cannot be read any more", serial)
 }
 
-// At gives state.json as it was with a serial: out of a backup, or by undoing, step by step, what the audit log says
-// was written since. A serial that cannot be reached is NOT_FOUND, and the help says which ones can.
+// At gives state.json as of a serial: from a backup, or by undoing the audit log step by step. An unreachable serial is
+// NOT_FOUND, and the help lists the reachable ones.
 func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -169,16 +169,16 @@ type Entry struct {
 	Run       string           `json:"run"`
 	Force     bool             `json:"force"`
 	Ops       []any            `json:"ops"`
-	Numbers   []int            `json:"numbers"` // tasks made
-	Changes   []map[string]any `json:"changes"` // {op, task, from, to} of the tasks that changed
+	Numbers   []int            `json:"numbers"` // created tasks
+	Changes   []map[string]any `json:"changes"` // {op, task, from, to} of changed tasks
 	Reachable bool             `json:"reachable"`
 	tasks     []int
 }
 
-// About tells whether the entry is about a task.
+// About reports whether the entry concerns a task.
 func (e *Entry) About(task int) bool { return slices.Contains(e.tasks, task) }
 
-// What says in a few words what the entry changed.
+// What is the entry's change in a few words.
 func (e *Entry) What() string {
 	var parts []string
 	for _, c := range e.Changes {
@@ -203,7 +203,7 @@ func (e *Entry) What() string {
 	return strings.Join(parts, ", ")
 }
 
-// History gives what the audit log holds, oldest first; transactions that shared a write are entries of their own.
+// History gives the audit log, oldest first; transactions of a shared write are separate entries.
 func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

@@ -2,8 +2,8 @@ package state
 
 import "context"
 
-// Try tells what Apply would do, by the same code, without the lock and without writing anything. SyncTasks
-// it does not know.
+// Try gives the result that Apply would have, with the same code, without lock and without writing. It does not support
+// SyncTasks.
 func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err

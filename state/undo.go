@@ -12,9 +12,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Undo takes back what a run did to its tasks and to the phases of plans: one transaction for all tasks, one for each
-// plan, each with an id made of the run, so that it is not done twice. Dry, it only says what it would do. It gives a
-// line for a person about each task and each plan, and the plans by name.
+// Undo reverts what a run did to its tasks and to plans' phases: one transaction for all tasks, one for each plan.
+// Their ids depend on the run, so that nothing happens twice. Dry only reports. It gives one line about each task and
+// plan, and the plans by name.
 func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error) {
 	do := m.Apply
 	if dry {
@@ -57,9 +57,9 @@ func (v Verdict) restored() string {
 	return fmt.Sprintf("task %d: %s -> %s", v.Task, v.From, v.To)
 }
 
-// RestoreTasks puts the tasks that a run changed back as they were before its first write, whatever the table of
-// changes says. A task that it made is removed; its number is not given again. A task
-// that another transaction, or a person, changed since refuses all of it. It stands alone in its transaction.
+// RestoreTasks puts a run's tasks back as they were before its first write, whatever the table of changes says. It
+// removes tasks that the run created; their numbers stay used. It fails as a whole if another transaction or the user
+// changed one of the tasks since. It must be alone in its transaction.
 type RestoreTasks struct{ Run string }
 
 func (RestoreTasks) name() string      { return "restore_tasks" }
@@ -239,7 +239,7 @@ func (t *tracks) changed(n, line int) error {
 		"task %d was changed since the run, %s", n, by)
 }
 
-// RestorePhases takes back the marks that a run made in a plan. A plan that was changed since refuses it. It stands
+// RestorePhases reverts the status marks that a run made in a plan. It fails if the plan changed since. It must be
 // alone in its transaction.
 type RestorePhases struct{ Run, Plan string }
 

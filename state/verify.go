@@ -10,9 +10,9 @@ import (
 	"tercet/formats"
 )
 
-// Verify looks at everything that a write relies on: that both files are valid, what the format alone cannot hold
-// (dependencies, parents, numbers, documents, leases), the chain of the audit log, and whether the file is the engine's
-// own write. It changes nothing. An error means that it could not look.
+// Verify checks everything that a write relies on: both files are valid, the rules beyond the format hold
+// (dependencies, parents, numbers, documents, leases), the audit log's chain is intact, and the file is the engine's
+// own write. It changes nothing. An error means that it could not check.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
 	if err == nil {

@@ -10,28 +10,28 @@ import (
 	"tercet/internal/strict"
 )
 
-// Definition is a subagent file: the contract, the prompt parts and how it is run.
+// Definition is a subagent file: contract, prompt parts and runner.
 type Definition struct {
-	Shipped bool // it comes with tercet
+	Shipped bool // ships with tercet
 	Info    formats.AgentInfo
-	// Facets are the inline sections of the file; those that the key `facets` names are put in front of them by Resolve.
+	// Facets are the inline sections of the file; Resolve puts the files of the key `facets` before them.
 	Facets   formats.Facets
 	Refs     FacetRefs
-	Argv     []string          // of runner exec: the program and its arguments
+	Argv     []string          // of runner exec: program and arguments
 	Model    map[string]string // runner → model; the key "" is the model for every runner
 	Limits   Limits
 	File     string
 	Src      []byte
 	Warnings []formats.Diagnostic
-	// Unfollowed are wishes of another tool's file that are not followed, a line each.
+	// Unfollowed are settings in another tool's file that tercet does not follow, one a line.
 	Unfollowed []string
 }
 
-// FacetRefs names files under facets/: a single name each for persona, instruction and output, lists for the others.
+// FacetRefs names files under facets/: one name each for persona, instruction and output, lists for the others.
 type FacetRefs struct {
 	Persona, Instruction, Output string
 	Knowledge, Policy            []string
-	Pos                          formats.Pos // of the key's value
+	Pos                          formats.Pos // of the values
 }
 
 // Limits bound one delegation to a model; zero means no limit.
@@ -41,8 +41,8 @@ type Limits struct {
 	Turns  int
 }
 
-// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with everything that is wrong with it, in
-// the order of the file. The name of the file, without folders and .md, must be the subagent's name.
+// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with all findings in file order. The file
+// must be named after the subagent.
 func ParseDefinition(file string, src []byte) (Definition, error) {
 	doc, problems := md.Parse(src)
 	r := newReader(file)

@@ -18,40 +18,39 @@ import (
 	"tercet/internal/trace"
 )
 
-// Dispatcher takes every delegation: it raises the depth, finds the subagent, makes its folder, bounds its time, judges
-// what it returns, puts its documents in their place and stamps the metadata.
+// Dispatcher handles every delegation: it raises the depth, finds the subagent, makes its folder, bounds its time,
+// checks its return, places its documents and stamps the metadata.
 type Dispatcher struct {
 	Set      *Set
-	Root     *os.Root // the project root, not closed here
-	Dir      string   // its absolute path
-	Specs    string   // folder of the folders of tasks, relative to Root; empty: formats.Specs
+	Root     *os.Root // the project root; never closed here
+	Dir      string   // absolute path of Root
+	Specs    string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
 	Clock    Clock
 	Problems Problems
-	Trace    trace.Sink // nil: nobody listens
-	// Derive applies the queries of a contract (AgentInfo.StatusQuery, IssuesQuery) to work that was done. Its error is a
-	// violation of the contract. It may be nil if no subagent of the Set has such a query.
+	Trace    trace.Sink // may be nil
+	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work. Its error is a violation
+	// of the contract. Nil is allowed if no subagent of the Set has such a query.
 	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
-	// Watch looks at the state before a worker starts; what it gives back looks again when the worker has ended, and tells
-	// of a change that no writer of the state made. Nil: nobody watches.
+	// Watch reads the state before a worker starts; the returned function reports foreign changes after it has ended. Nil:
+	// no check.
 	Watch func(ctx context.Context) (Unwatch, error)
-	Mask  Masker // nil: nothing is masked
-	// Guard looks at what a subagent that is not built in must leave alone, before it is called; what it returns looks
-	// again afterwards, whatever became of the call, and its error ends the run. A nil Guard, or a nil function from it,
-	// guards nothing.
+	Mask  Masker // nil: no masking
+	// Guard checks what a subagent that is not built in must not change, before the call; the returned function checks
+	// again afterwards, however the call ended, and its error ends the run. Nil values check nothing.
 	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
-	// Ready makes the tree ready in which a subagent that is not built in will work, once before it is called; what it
-	// says are warnings of the return. Nil: nothing is made ready.
+	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns warnings. Nil: no
+	// preparation.
 	Ready func(ctx context.Context, r formats.Request) (said []string, err error)
-	Allow []secrets.Allowed // files that may be in a result though their name is that of a secret
+	Allow []secrets.Allowed // files that a result may contain although their name looks like a secret's
 
 	mu     sync.Mutex
 	placed map[docKey]Document // where the document of a step of a run stands; guarded by mu
 	known  map[string]bool     // runs whose record on disk was read; guarded by mu
 }
 
-// Delegate runs one delegation. The depth and the path of r are those of the caller; r.Out, r.Repair and r.Refused are
-// ignored. A subagent that does not exist, a delegation that is too deep or goes in a circle, and a fault of the engine
-// are Go errors; whatever the subagent itself does wrong is a failed Return.
+// Delegate runs one delegation. Depth and path of r are the caller's; it ignores r.Out, r.Repair and r.Refused. An
+// unknown subagent, a delegation that is too deep or cyclic, and a fault of the engine are Go errors; a subagent's own
+// mistakes are a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if err := d.ready(); err != nil {
 		return formats.Return{}, err
@@ -147,8 +146,8 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	return g.finish(ret), nil
 }
 
-// Preview gives the request that an agent would get, with the facets of its file and the defaults of its times, and its
-// contract. Nothing is started or written; Out is empty.
+// Preview gives the request for an agent, with its file's facets and default timeouts, and its contract. It starts and
+// writes nothing; Out is empty.
 func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentInfo, error) {
 	req, def, _, err := d.prepare(r)
 	if err == nil {

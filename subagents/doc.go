@@ -1,10 +1,10 @@
-// Package subagents is the third layer's contract: what a subagent is (Agent), how its file is read (ParseDefinition),
-// which ones there are (Set), and the one door through which every delegation goes (Dispatcher).
+// Package subagents is the third layer: what a subagent is (Agent), how its file is parsed (ParseDefinition), which
+// ones exist (Set), and what runs every delegation (Dispatcher).
 //
-// It promises that a delegation is never deeper than formats.MaxDepth and never comes back to a name on its own path;
-// that depth, path, session, duration and the place of every document are measured or chosen here and never taken from
-// an agent; that a return which breaks its contract is repaired once or reported with every violation; that a document
-// reaches the task's folder only from a return that did its work, and never over a document of another run or step.
+// It promises that a delegation is never deeper than formats.MaxDepth and never repeats a name on its path. Depth,
+// path, session, duration and the place of every document come from here, never from an agent. A return that breaks its
+// contract gets one repair round, or is reported with every violation. A document reaches the task's folder only from
+// completed work, and never replaces a document of another run or step.
 //
 // It will not route, retry, judge the content of a document, start a process or write state.json.
 //

@@ -9,14 +9,14 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// ReturnError reports a return that breaks the contract of its subagent. An Agent gives it when what came back could
-// not be read as a return at all; the Dispatcher makes it of every other violation.
+// ReturnError reports a return that breaks the subagent's contract. An Agent returns it for output that cannot be read;
+// the Dispatcher makes it from any other violation.
 type ReturnError struct {
 	Agent    string
-	Raw      []byte   // what came back, byte for byte
-	Problems []string // every violation, a sentence each, never empty
-	File     string   // where Raw is kept, relative to the project root; empty before the Dispatcher has kept it
-	// Partial is what could be read, so that the contract is asked of it too; nil if nothing could.
+	Raw      []byte   // the output, byte for byte
+	Problems []string // every violation, one sentence each, never empty
+	File     string   // where Raw is stored, relative to the project root; empty until the Dispatcher has stored it
+	// Partial is the readable part, to check against the contract too; nil if there is none.
 	Partial *formats.Return
 }
 
@@ -50,7 +50,7 @@ func onFile(op, path string, err error) error {
 	return out
 }
 
-// BadInput is input that a subagent's contract does not take; a problem is a sentence.
+// BadInput reports input that the contract does not allow; each problem is a sentence.
 func BadInput(agent string, problems []string) error {
 	return formats.Fail(formats.CodeValidationFailed,
 		"compare the step's `with` with the inputs of subagents/"+agent+".md",

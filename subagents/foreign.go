@@ -10,10 +10,9 @@ import (
 	"tercet/internal/dialect"
 )
 
-// AddForeign reads the agents of other tools into the set. One of the project takes the place of a shipped worker and
-// keeps that one's contract; every other name that is there already stays. Of names that are spelled alike here, the
-// one that is written so has the name, the others get a number. What is not used, is called otherwise or could not be
-// read is a note.
+// AddForeign adds other tools' agents to the set. A project's agent replaces the shipped worker of its name and keeps
+// that worker's contract; any other existing name stays. If several names become the same one, the agent written
+// exactly so gets it, and the others get a number. Unused, renamed and unreadable agents are notes.
 func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent) ([]formats.Diagnostic, error) {
 	var notes []formats.Diagnostic
 	var later []foreigner
@@ -60,7 +59,7 @@ func (f foreigner) note(code, text, help string) formats.Diagnostic {
 	return n
 }
 
-// OfNames tells whether a note is about what an agent is called beside others.
+// OfNames reports whether a note is about a conflict of agents' names.
 func OfNames(d formats.Diagnostic) bool {
 	return d.Code == dialect.CodeTaken || d.Code == codeBuiltin || d.Code == dialect.CodeName && d.Help != ""
 }

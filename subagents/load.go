@@ -18,7 +18,7 @@ import (
 //go:embed library/*.md
 var libraryFiles embed.FS
 
-// Library holds the subagent files that tercet ships, at its top level.
+// Library holds the shipped subagent files, at its top level.
 func Library() fs.FS {
 	files, _ := fs.Sub(libraryFiles, "library") //nolint:errcheck // reason: the folder's name is a valid one
 	return files
@@ -26,21 +26,21 @@ func Library() fs.FS {
 
 // Source is a folder of subagent files.
 type Source struct {
-	Name   string // its path for messages, put in front of the file's name
+	Name   string // path in messages, before the file's name
 	FS     fs.FS
-	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: this source has none
-	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other source may replace those.
+	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: no facets
+	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other source can replace those.
 	Builtin bool
-	// Pack is the pack whose copy the folder is; empty: none. Its files hide nothing, and its facets are found first.
+	// Pack is the pack that the folder is a copy of; empty: none. Its files hide nothing, and its facets come first.
 	Pack string
 }
 
-// Shipped stands before the name of a worker that comes with tercet, so that it can be had where a project has its own.
+// Shipped is a prefix that names the shipped worker where a project has its own.
 const Shipped = "tercet:"
 
-// Load reads the files of all sources. A name of an earlier source hides that of a later one, also where its file
-// cannot be used; a built-in subagent stays. A shipped one that is hidden is there under Shipped. The definitions that
-// could be read come in the order of their names, also beside an error, which is a *formats.Diagnostics over all files.
+// Load reads the files of all sources. A name in an earlier source hides later ones, even if its file is unusable; a
+// built-in subagent is never hidden. A hidden shipped one has the prefix Shipped. The readable definitions come sorted
+// by name, also beside an error, a *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
 	defs, builtins := map[string]Definition{}, map[string]bool{}
@@ -151,8 +151,8 @@ func atStart(code, name, msg, help string) formats.Diagnostic {
 	}
 }
 
-// Resolve reads the facets that the file names and puts them in front of its own sections. A name without a file is an
-// error, never dropped. Those of a pack are found first.
+// Resolve reads the facets that the file names and puts them before its own sections. A missing facet is an error. A
+// pack's own facets come first.
 func (d *Definition) Resolve(facets fs.FS, pack string) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
 	text := func(kind, name string) string {

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// Models are the models that are asked for beside those of the subagents' files. The zero value asks for none.
+// Models are the requested models besides those in subagent files. The zero value requests none.
 type Models struct {
-	Flag   string                  // for every worker of this run
-	Config map[string]string       // of the configuration: runner → model; the key "" is the model for every runner
-	Origin func(key string) string // where the configuration has it, by "model" or "model.RUNNER"; may be nil
-	// Unused is told which runner has no choice of models, of a run that asks for one; it may be called often, and at the
-	// same time. Nil tells nobody.
+	Flag   string                  // for every worker of the run
+	Config map[string]string       // from the configuration: runner → model; the key "" is for every runner
+	Origin func(key string) string // origin in the configuration, by "model" or "model.RUNNER"; may be nil
+	// Unused is called with a runner without models, in a run that requests one; repeatedly and concurrently. May be nil.
 	Unused func(runner, model string)
 }
 
-// For gives the model of a subagent on a runner, and who asks for it: the flag, else the subagent's file, else the
+// For gives the model of a subagent on a runner, and who requested it: the flag, else the subagent's file, else the
 // configuration, each for this runner before every runner. Empty is the runner's own choice.
 func (m Models) For(def Definition, runner string) (model, from string) {
 	if m.Flag != "" {

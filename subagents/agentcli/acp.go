@@ -15,11 +15,11 @@ import (
 	"tercet/internal/proc"
 )
 
-// The words for runners that are no agent CLI.
+// The names of runners that are not agent CLIs.
 const (
-	RunnerACP     = "acp"     // programs that speak the Agent Client Protocol
+	RunnerACP     = "acp"     // agents of the Agent Client Protocol
 	RunnerOffline = "offline" // no model
-	RunnerAuto    = "auto"    // the first agent CLI that is installed
+	RunnerAuto    = "auto"    // the first installed agent CLI
 )
 
 // acpLine is the connection to an agent: a message of JSON-RPC a line. It belongs to the goroutine that asks, which

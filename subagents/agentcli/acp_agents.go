@@ -11,19 +11,18 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Speaker is what is known of one agent of the Agent Client Protocol: data and pure functions. It starts nothing. Of
-// its Driver the program, the arguments, the environment, the files and the logins are used; what it prints is the
-// protocol.
+// Speaker is one agent of the Agent Client Protocol, as data and pure functions. It starts nothing. From its Driver it
+// uses program, arguments, environment, files and logins; its output is the protocol.
 type Speaker struct {
-	Name   string // the word for it in a configuration
+	Name   string // its name in a configuration
 	Driver Driver
-	// Mode is that of its modes in which it asks leave for what it does; empty: it has none.
+	// Mode is the agent's mode that asks for permission before actions; empty: it has none.
 	Mode string
-	// Meta is what is said to it alone when a session is opened; nil says nothing.
+	// Meta is agent-specific metadata for opening a session; nil: none.
 	Meta func(Call) map[string]any
 }
 
-// Speakers lists the agents that have a name, in order.
+// Speakers lists the agents that tercet knows by name, in order.
 func Speakers() []Speaker {
 	claude, codex, openCode, gemini := Claude(), Codex(), OpenCode(), Gemini()
 	return []Speaker{
@@ -59,7 +58,7 @@ func Speakers() []Speaker {
 	}
 }
 
-// SpeakerNames are the names of Speakers, in their order.
+// SpeakerNames lists the names of Speakers, in order.
 func SpeakerNames() []string {
 	var out []string
 	for _, s := range Speakers() {
@@ -68,7 +67,7 @@ func SpeakerNames() []string {
 	return out
 }
 
-// SpeakerByName finds an agent that has a name. The error is a *formats.Failure with code CONFIG.
+// SpeakerByName finds a known agent. The error is a *formats.Failure with code CONFIG.
 func SpeakerByName(name string) (Speaker, error) {
 	for _, s := range Speakers() {
 		if s.Name == name {
@@ -84,13 +83,13 @@ func SpeakerByName(name string) (Speaker, error) {
 	}
 }
 
-// SpeakerOf is an agent of which nothing is known but how it is started. argv must not be empty.
+// SpeakerOf makes a Speaker from a command line. argv must not be empty.
 func SpeakerOf(argv []string) Speaker {
 	args := slices.Clone(argv[1:])
 	return Speaker{Name: filepath.Base(argv[0]), Driver: Driver{Name: argv[0], Argv: func(Call) []string { return args }}}
 }
 
-// Program is what is started: a name that is looked for, or a path. One with a slash is below the project root.
+// Program is the program to start: a name to look up, or a path. A path with a slash is below the project root.
 func (s Speaker) Program(root string) string {
 	name := s.Driver.Name
 	if strings.ContainsRune(name, '/') && !filepath.IsAbs(name) {

@@ -9,11 +9,11 @@ import (
 	"tercet/internal/trace"
 )
 
-// Act is what an agent does with a tool.
+// Act is one tool use of an agent.
 type Act struct {
-	Kind string // edit, run, read, search, fetch; empty for any other tool
-	Tool string // as the agent calls it
-	On   string // the file, the command or the question
+	Kind string // edit, run, read, search, fetch; empty for other tools
+	Tool string // the agent's name for it
+	On   string // its file, command or question
 }
 
 // toolKinds are the kinds of tools by the words in their names, the first that fits.

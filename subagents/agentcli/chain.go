@@ -19,11 +19,11 @@ type Link struct {
 	Agent subagents.Agent
 }
 
-// Chain is the Agent of a subagent file with runners in order of preference: the next one is tried when one is
-// unavailable, which is to say not installed or not logged in. It is not tried when work failed.
+// Chain is the Agent of a subagent file with several runners, in order of preference. If a runner is not installed or
+// not logged in, it tries the next one; after failed work it does not.
 type Chain struct {
 	Links []Link
-	Now   func() time.Time // measures the attempts
+	Now   func() time.Time // times the attempts
 }
 
 // Run does what RunMetered does.
@@ -32,7 +32,7 @@ func (c *Chain) Run(ctx context.Context, r formats.Request) (formats.Return, err
 	return ret, err
 }
 
-// RunMetered asks one runner after the other. What was tried is recorded when there was more than one attempt.
+// RunMetered tries one runner after the other. If there was more than one attempt, it records them.
 func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if len(c.Links) == 0 || c.Now == nil {
 		return formats.Return{}, subagents.Measured{}, formats.Unset("runners and a clock of a chain")
@@ -70,10 +70,10 @@ func (l Link) run(ctx context.Context, r formats.Request) (formats.Return, subag
 	return ret, subagents.Measured{Runner: l.Name}, err
 }
 
-// Modelless is the Agent of a runner that has no choice of models, in a run that asks for one.
+// Modelless wraps a runner without models, in a run that requests a model.
 type Modelless struct {
 	Link
-	Told func() // that it has none, before it works
+	Told func() // called before the work: the runner has no models
 }
 
 // Run does what RunMetered does.
@@ -82,7 +82,7 @@ func (m Modelless) Run(ctx context.Context, r formats.Request) (formats.Return, 
 	return ret, err
 }
 
-// RunMetered tells it and lets the runner work.
+// RunMetered calls Told and runs the runner.
 func (m Modelless) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	m.Told()
 	return m.run(ctx, r)
@@ -100,7 +100,7 @@ func unavailable(ret formats.Return, err error) (formats.ReturnError, bool) {
 	return ret.Errors[0], formats.ClassOf(ret.Errors[0]) == formats.ClassUnavailable
 }
 
-// Auto finds the first agent CLI that is installed and runs, once a process.
+// Auto finds the first installed agent CLI that runs, once per process.
 type Auto struct {
 	Starter *proc.Starter
 
@@ -108,7 +108,7 @@ type Auto struct {
 	found *Found     // guarded by mu
 }
 
-// First gives the CLI, in the order of Drivers.
+// First gives that CLI, in the order of Drivers.
 func (a *Auto) First(ctx context.Context) (Found, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,7 +135,7 @@ func (a *Auto) First(ctx context.Context) (Found, error) {
 // Chosen is the Agent of `runner: auto`.
 type Chosen struct {
 	Auto *Auto
-	// For makes the agent of one runner by its name.
+	// For makes the agent of a runner by name.
 	For func(name string) subagents.Agent
 }
 
@@ -145,7 +145,7 @@ func (c *Chosen) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	return ret, err
 }
 
-// RunMetered runs on what was found.
+// RunMetered runs on the CLI that was found.
 func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	if c.Auto == nil || c.For == nil {
 		return formats.Return{}, subagents.Measured{}, formats.Unset("what finds and makes runners")
@@ -157,7 +157,7 @@ func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 	return Link{Name: found.Name, Agent: c.For(found.Name)}.run(ctx, r)
 }
 
-// Unknown is the Agent of a runner that this program does not have.
+// Unknown is the Agent of a runner that tercet does not know.
 func Unknown(name string) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Failed(&formats.Failure{

@@ -12,7 +12,7 @@ import (
 )
 
 // Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read; a
-// refused tool leaves no trace but permission_denials; an ignored schema leaves none at all.
+// refused tool only appears in permission_denials; an ignored schema does not appear at all.
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,

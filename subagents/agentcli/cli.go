@@ -18,38 +18,38 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// CLI is the Agent of one subagent file on one agent CLI, or on a program that speaks the Agent Client Protocol.
+// CLI is the Agent of one subagent file on one agent CLI or ACP agent.
 type CLI struct {
-	// Driver is what is known of the program; that of Speaker counts where one is set.
+	// Driver describes the agent CLI; with a Speaker, its Driver counts instead.
 	Driver Driver
-	// Speaker, if not nil, speaks the Agent Client Protocol on its standard input and output. It is given no file system
-	// and no terminal of ours, and what it asks leave for is answered by `tools`. One without a program is a failure of
-	// the configuration.
+	// Speaker, if not nil, is an ACP agent, which speaks on its standard input and output. It gets no file system and no
+	// terminal from tercet, and `tools` answers its requests for permission. A Speaker without a program is a
+	// configuration failure.
 	Speaker *Speaker
-	// Runner is the word for the runner; empty: the name of Driver, or RunnerACP.
+	// Runner is the runner's name; empty: that of Driver, or RunnerACP.
 	Runner     string
 	Definition subagents.Definition
-	Models     subagents.Models // that are asked for beside that of Definition
+	Models     subagents.Models // the requested models besides Definition's
 	Starter    *proc.Starter
-	// Root is the project root. A program that speaks and has a slash in its name is looked for there.
+	// Root is the project root. An ACP agent's program with a slash is looked up there.
 	Root string
-	// Nonce makes the word that authenticates a return which comes as text. It must be set.
+	// Nonce makes the nonce that authenticates a return in text. Required.
 	Nonce func() string
-	// IsolatedHome gives every call a home of its own.
+	// IsolatedHome gives every call its own home folder.
 	IsolatedHome bool
-	// Heard is what becomes of what the program prints.
+	// Heard handles the output.
 	Heard
-	// Allow, if not nil, is asked before the program is started. A *formats.LaterError of it suspends the run.
+	// Allow, if not nil, is called before a start. Its *formats.LaterError suspends the run.
 	Allow func() error
-	// Confine, if not nil, puts the program within bounds.
+	// Confine, if not nil, puts the agent CLI into a sandbox.
 	Confine Confine
 }
 
-// Heard is what becomes of a program's output.
+// Heard handles the output of an agent CLI.
 type Heard struct {
-	// Mask takes secrets out of what is kept of it, a line at a time; nil keeps it as it is.
+	// Mask masks secrets in stored output, line by line; nil changes nothing.
 	Mask func([]byte) []byte
-	// Trace, if not nil, hears what the program does while it runs.
+	// Trace, if not nil, gets the actions of the agent CLI while it runs.
 	Trace trace.Sink
 }
 
@@ -59,8 +59,7 @@ func (c *CLI) Run(ctx context.Context, r formats.Request) (formats.Return, error
 	return ret, err
 }
 
-// RunMetered starts the program once, has one conversation with one that speaks, and reads what it returns and what it
-// used.
+// RunMetered starts the agent CLI once and reads its return and its use. With an ACP agent it has one conversation.
 func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	own := *c
 	if own.Speaker != nil {

@@ -16,8 +16,8 @@ import (
 // Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds; a schema that
 // the model ignores is no failure; tokens are told at the end of a turn and add up over it, and there is no cost.
 //
-// It has no tool for reading: it runs commands in a sandbox of its own. What is not granted is therefore not a tool
-// that is missing but a folder that cannot be written and a network that is not there.
+// It has no tool for reading: it runs commands in its own sandbox. A missing grant is therefore not a missing tool, but
+// a folder without write access or a missing network.
 func Codex() Driver {
 	return Driver{
 		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,

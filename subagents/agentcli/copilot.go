@@ -14,11 +14,11 @@ import (
 
 // Copilot drives `copilot`. Its traps: what is refused is a tool that fails with the code "denied", and the exit code
 // stays 0; a rule for a path is compared with the path as the model wrote it, so that `..` is refused by a rule of its
-// own; it asks a busy server up to six times and cannot be told not to, so that it is ended at its first retry; tokens
-// stand in a file at the end.
+// own; it retries a busy server up to six times without a switch, so tercet ends it at its first retry; a file has the
+// tokens at the end.
 //
-// In a folder that the person trusts it runs the hooks and servers of the project. So each call has a folder of its own
-// in place of ~/.copilot, which trusts nothing, with the login of the person and the model they chose.
+// In a folder that the user trusts it runs the project's hooks and servers. So each call replaces ~/.copilot by its own
+// folder, which trusts nothing and has the user's login and choice of model.
 func Copilot() Driver {
 	return Driver{
 		Name: "copilot", Package: "@github/copilot", Tested: "1.0.102", Metered: formats.MeteredEnd, Unpacks: true,

@@ -8,49 +8,47 @@ import (
 	"tercet/formats"
 )
 
-// Driver is what is known of one agent CLI: data and pure functions. It starts nothing.
+// Driver describes one agent CLI, as data and pure functions. It starts nothing.
 type Driver struct {
-	Name    string // the word for the runner in subagent files, also that of its program
-	Package string // what npm calls it, for advice
-	Tested  string // the version that the conformance tests drive
-	// Argv gives the arguments behind the program's name. The prompt is never one of them: it is fed on standard input.
+	Name    string // the runner's name in subagent files, and the program's
+	Package string // npm package, for advice
+	Tested  string // version used in the conformance tests
+	// Argv gives the arguments after the program's name. The prompt is not among them: it goes to standard input.
 	Argv func(Call) []string
-	// Env gives KEY=VALUE to add to the environment of the child; nil adds nothing.
+	// Env gives KEY=VALUE for the child's environment; nil: nothing.
 	Env func(Call) []string
-	// Files are written into Call.Private before the program starts, by name, with the folders that a name has; nil writes
-	// nothing.
+	// Files are written into Call.Private before the start, by name, which may have folders; nil: none.
 	Files func(Call) map[string][]byte
-	// Links are made there too, by name, and lead to what they name; nil makes none.
+	// Links are symbolic links made there, name to target; nil: none.
 	Links func(Call) map[string]string
-	// Line takes one line of standard output into the reading.
+	// Line adds one line of standard output to the reading.
 	Line func(*Reading, []byte)
-	// End judges what the lines alone do not say; nil: the lines say all.
+	// End judges what no single line shows; may be nil.
 	End func(*Reading, Ending)
-	// Metered tells when the program says what it used.
+	// Metered says when the agent CLI reports its tokens.
 	Metered formats.Metered
-	// Schema tells that the program can be given a schema for its answer.
+	// Schema means that it accepts a schema for its answer.
 	Schema bool
-	// Parts tells that the program can be held to some commands of the shell.
+	// Parts means that it can restrict the shell to some commands.
 	Parts bool
-	// Unpacks tells that the program unpacks itself into a cache when it is first started, which it may not write within
-	// bounds: it is asked for its version before them.
+	// Unpacks means that its first start unpacks files into a cache that a sandbox protects; so tercet asks for its
+	// version outside the sandbox first.
 	Unpacks bool
-	// Logins are files that the program keeps when a person has logged in, below the folder that a variable names; Keys
-	// are variables that hold a key instead.
+	// Logins are files of a logged-in user, below the folder that a variable names; Keys are variables with an API key.
 	Logins []Login
 	Keys   []string
 }
 
-// Login is a file below the folder that Var names, or below Home in the home folder where Var is not set.
+// Login is a file below the folder in the variable Var, or below Home in the home folder if Var is not set.
 type Login struct {
 	Var, Home, File string
-	Holds           string // what stands in it only when somebody is logged in; empty: that it is there says so
+	Holds           string // text in it if the user is logged in; empty: its existence counts
 }
 
-// Drivers lists the agent CLIs in the order in which `auto` looks for them.
+// Drivers lists the agent CLIs in the order of `auto`.
 func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()} }
 
-// Names are the runners of Drivers, in their order.
+// Names lists the runners of Drivers, in order.
 func Names() []string {
 	var out []string
 	for _, d := range Drivers() {
@@ -69,7 +67,7 @@ func ByName(name string) (Driver, bool) {
 	return all[at], true
 }
 
-// Grant is what an agent may do besides reading in its tree, and writing documents and its return.
+// Grant is what an agent may do besides reading its tree and writing documents and its return.
 type Grant struct {
 	Write, Shell, Net bool
 	Commands          []string // of the shell; nil: all
@@ -86,20 +84,20 @@ func (c *CLI) grants() Grant {
 	}
 }
 
-// Call is one start of a program. All folders are absolute.
+// Call is one start of an agent CLI. All folders are absolute.
 type Call struct {
-	Dir     string // the tree to work in
-	Root    string // the project root, which Dir may be
+	Dir     string // working tree
+	Root    string // project root; may equal Dir
 	Out     string // folder for documents
 	Return  string // file for the return
-	Private string // folder of the call, mode 0700, that Return stands in
-	Home    string // a private home, empty: the person's
-	Model   string // empty: the program's own choice
+	Private string // folder of the call, mode 0700, with Return inside
+	Home    string // private home; empty: the user's
+	Model   string // empty: the agent CLI's own choice
 	Grant   Grant
-	Turns   int             // most turns, 0: no bound
-	Cost    float64         // most US dollars, 0: no bound
-	Schema  json.RawMessage // of the answer, nil: none
-	// Lookup gives a variable of the environment that the child gets.
+	Turns   int             // limit of turns, 0: none
+	Cost    float64         // limit in US dollars, 0: none
+	Schema  json.RawMessage // of the answer; nil: none
+	// Lookup gives a variable of the child's environment.
 	Lookup func(name string) string
 }
 
@@ -109,20 +107,20 @@ var protected = []string{
 	"facets/**", "archive/**",
 }
 
-// Reading is what a program has said so far. Only the goroutine that reads its output uses it until the program has
-// ended.
+// Reading is what an agent CLI has reported so far. Only the goroutine that reads its output uses it until the process
+// has ended.
 type Reading struct {
 	Text       string          // the final message so far
-	Structured json.RawMessage // the answer that obeys the schema, nil without one
+	Structured json.RawMessage // the answer that obeys the schema; nil if there is none
 	Model      string
 	Tokens     formats.Tokens
 	Cost       float64 // US dollars
 	Turns      int
-	Denied     []string // tools that were refused
-	Fault      *Fault   // what the program reports as its own failure
-	Ended      bool     // the program said that it is done
-	Empty      int      // steps in a row in which the model said nothing that can be used
-	Again      bool     // the program asks the model again after Fault, which is for the command to decide
+	Denied     []string // refused tools
+	Fault      *Fault   // failure that the agent CLI reports
+	Ended      bool     // it reported that it is done
+	Empty      int      // consecutive steps without a usable answer of the model
+	Again      bool     // it retries after Fault, which is the command's decision
 
 	progress
 }
@@ -136,17 +134,17 @@ type progress struct {
 	failed  Fault             // of the last request to the model, which may be made again
 }
 
-// Ending is how the program ended.
+// Ending is how the process ended.
 type Ending struct {
 	Exit    int
 	Stderr  []byte
 	Private string // folder of the call
 }
 
-// Fault is a failure that a program reports.
+// Fault is a failure that an agent CLI reports.
 type Fault struct {
-	Status  int    // HTTP status of the model's server, 0 if it is not known
-	Kind    string // the program's word for it
+	Status  int    // HTTP status of the model's server, 0 if unknown
+	Kind    string // its own word for the failure
 	Message string
 }
 

@@ -16,35 +16,35 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// Runner is the word for this runner in subagent files and in metadata.
+// Runner is the name of this runner in subagent files and metadata.
 const Runner = "exec"
 
 // Exec is the Agent of one subagent file with `runner: exec`.
 type Exec struct {
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	// Root is the project root. A program with a slash in its name is looked for there and not in the tree that is worked
-	// on, which other agents write to; so is an argument with one, if the tree has another file in its place.
+	// Root is the project root. A program with a slash is looked up there, not in the working tree, which other agents
+	// write. The same holds for an argument with a slash whose file differs in the tree.
 	Root string
-	// Nonce makes a word that the program may echo in its return; nil: none is asked for.
+	// Nonce makes a word that the executable may echo in its return; nil: none.
 	Nonce func() string
-	// Wrap, if not nil, puts the program within bounds and names the tier.
+	// Wrap, if not nil, sandboxes the executable and names the tier.
 	Wrap Wrap
 }
 
-// Wrap gives the command that runs a program within the bounds of a delegation, and the name of the tier.
+// Wrap gives the sandboxed command of a delegation, and the name of the tier.
 type Wrap func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error)
 
 // Runner is "exec".
 func (x *Exec) Runner() string { return Runner }
 
-// Run starts the program once and reads what it returns.
+// Run starts the executable once and reads its return.
 func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := x.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered is Run, and tells the prompt that the program was given.
+// RunMetered is Run, and reports the prompt.
 func (x *Exec) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
 	ret, err := x.run(ctx, r, &used)

@@ -35,7 +35,7 @@ func (f Fault) code() formats.Code {
 	return formats.CodeUnknown
 }
 
-// Words of messages, in small letters.
+// Parts of messages, in lower case.
 var (
 	notLoggedIn = lazy.Regexp(`authentication_error|unauthenticated|not logged in|please run /login|` +
 		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance|` +

@@ -11,14 +11,13 @@ import (
 	"tercet/formats"
 )
 
-// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors stand in the result event or,
-// before there is one, on standard error behind a stack trace; what is not granted is not offered to the model at all,
-// and a refused tool is a tool_result with an error.
+// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors are in the result event, or
+// before it on standard error after a stack trace; tools without a grant are not offered to the model, and a refused
+// tool is a tool_result with an error.
 //
-// Settings that stand above the person's are read only where root owns every folder above them, and a project's
-// settings can start programs and name another server. So each call has a folder of its own for settings, in which the
-// files of the login are links, and the project is one that it does not trust: it reads no settings there, and refuses
-// commands of git.
+// System settings need folders that root owns, and a project's settings can start processes and name another server. So
+// each call has its own settings folder with links to the login files, and does not trust the project: it reads no
+// settings there, and refuses git commands.
 func Gemini() Driver {
 	return Driver{
 		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,

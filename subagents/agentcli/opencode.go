@@ -8,9 +8,9 @@ import (
 	"tercet/formats"
 )
 
-// OpenCode drives `opencode run`. Its traps: no event says that all is done, the final message is the text of the last
-// step; an answer that is no JSON makes it ask again about once a second without an end, so that steps without an
-// answer are counted; it keeps a library of 5 MB in the temporary folder, which is private and removed.
+// OpenCode drives `opencode run`. Its traps: no event marks the end, and the final message is the text of the last
+// step; after an answer that is not JSON it retries every second without end, so steps without an answer are counted;
+// it unpacks a 5 MB library into the temporary folder, which is private and removed.
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,

@@ -13,14 +13,14 @@ import (
 	"tercet/internal/proc"
 )
 
-// Found is an agent CLI of this machine.
+// Found is an installed agent CLI.
 type Found struct {
 	Name    string
 	Path    string
-	Version string // as the program says it, empty if it does not
+	Version string // as reported; empty if not
 }
 
-// Installed lists the agent CLIs on the PATH of the Starter, in the order of Drivers. Nothing is started.
+// Installed lists the agent CLIs on the Starter's PATH, in the order of Drivers. It starts nothing.
 func Installed(s *proc.Starter) []string {
 	var out []string
 	for _, d := range Drivers() {
@@ -31,8 +31,8 @@ func Installed(s *proc.Starter) []string {
 	return out
 }
 
-// LoggedIn tells by what a program would be let in, as far as files and variables show it; empty if they show nothing,
-// which does not mean that it is not.
+// LoggedIn says which file or variable logs an agent CLI in; empty if none is known, which does not prove that it is
+// logged out.
 func (d Driver) LoggedIn(lookup func(string) string) string {
 	for _, key := range d.Keys {
 		if lookup(key) != "" {
@@ -56,8 +56,7 @@ func (d Driver) LoggedIn(lookup func(string) string) string {
 // probeTime bounds a question for a version: the slowest of the programs takes some seconds when the disk is cold.
 const probeTime = 30 * time.Second
 
-// Probe asks an installed CLI for its version. One that is not installed, and one that does not run, is an error with
-// code TOOL_UNAVAILABLE.
+// Probe asks an installed CLI for its version. If it is missing or does not run, the error has code TOOL_UNAVAILABLE.
 func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 	f, res, err := start(ctx, s, d, "runner "+d.Name, proc.Command{Argv: []string{d.Name, "--version"}})
 	switch {
@@ -93,8 +92,8 @@ func start(ctx context.Context, s *proc.Starter, d Driver, what string, c proc.C
 	return f, res, err
 }
 
-// ProbeACP starts an agent of the Agent Client Protocol, asks who it is and lets it go. One that is not installed, and
-// one that does not answer as the protocol says, is an error with code TOOL_UNAVAILABLE.
+// ProbeACP starts an ACP agent, asks for its name and ends it. If it is missing or does not speak the protocol, the
+// error has code TOOL_UNAVAILABLE.
 func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Found, error) {
 	d, client := a.Driver, &acpClient{}
 	d.Name = filepath.Base(d.Name)

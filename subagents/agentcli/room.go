@@ -14,14 +14,14 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// Confine puts the program of a call within bounds, or says which bounds it keeps itself, and names the tier.
+// Confine puts an agent CLI's command into a sandbox, or says which limits the CLI enforces itself, and names the tier.
 type Confine func(
 	ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room,
 ) (proc.Command, string, error)
 
-// Store is a folder or a file that a program keeps of itself: Path below the folder that Var names, or below Home in
-// the home folder where Var is not set. Keep are files and folders in it that tell the program what to do or to run,
-// with blanks between.
+// Store is a folder or file in which an agent CLI stores its own data: Path below the folder in the variable Var, or
+// below Home in the home folder if Var is not set. Keep lists, with blanks between, what in it decides what the CLI
+// does or runs.
 type Store struct {
 	Var, Home, Path string
 	File            bool

@@ -27,8 +27,7 @@ type group struct {
 	last           state.Recorded // the newest one
 }
 
-// Run groups the errors by type, step and message, in which neither paths nor the ids of runs count; the most frequent
-// come first.
+// Run groups the errors by type, step and message, ignoring paths and run ids; the most frequent come first.
 func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	in.only()

@@ -7,5 +7,5 @@
 //
 // It will not call a model, decide what happens next, or write a document.
 //
-// All of them are safe for concurrent use as far as what is in their fields is; none starts a goroutine.
+// All are safe for concurrent use if their fields are; none starts a goroutine.
 package builtin

@@ -19,16 +19,16 @@ import (
 	"tercet/subagents"
 )
 
-// DocumentWriter is document-writer: it puts what the phases of a flow returned into the form that the next flow reads,
-// and fills the template of a deliverable. It copies and looks, and judges nothing: a fact that no source gives is
-// named, and nothing is written.
+// DocumentWriter is document-writer: it turns the results of a flow's phases into the document that the next flow
+// reads, and fills templates of deliverables. It only copies: if a source lacks a fact, it names the fact and writes
+// nothing.
 type DocumentWriter struct {
 	Clock subagents.Clock
-	// Templates holds those of the workspace, Shipped those of the pack flows; each may be nil.
+	// Templates are those of the workspace, Shipped those of the pack flows; each may be nil.
 	Templates, Shipped fs.FS
 }
 
-// Run writes one handoff document, or fills one template.
+// Run writes one handoff document, or fills in one template.
 func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	if in.text("document") == "draft" {

@@ -147,7 +147,7 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 	return ret, nil
 }
 
-// CheckTemplate gives what is wrong with the template of a deliverable: placeholders outside of the closed list.
+// CheckTemplate gives the unknown placeholders in the template of a deliverable.
 func CheckTemplate(file string, text []byte) []formats.Diagnostic {
 	doc, _ := md.ParseUpTo(text, formats.MaxDocument)
 	return unknownPlaces(doc, file)

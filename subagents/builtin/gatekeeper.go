@@ -14,7 +14,7 @@ import (
 
 // Gatekeeper is gatekeeper: it runs a command, or the checks that a project has, and says whether they pass.
 type Gatekeeper struct {
-	// Check runs one check in a folder. Its error means that the check could not run.
+	// Check runs one check in a folder. An error means that the check could not run.
 	Check func(ctx context.Context, dir string, c checks.Check) (checks.Result, error)
 }
 
@@ -24,8 +24,7 @@ func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return,
 	return ret, err
 }
 
-// RunMetered runs every check, also after one that does not pass, so that all issues are known. It tells the tier of
-// the last.
+// RunMetered runs every check, also after a failed one, to collect all issues. It reports the tier of the last check.
 func (g Gatekeeper) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	var used subagents.Measured
 	ret, err := g.run(ctx, r, &used.Sandbox)

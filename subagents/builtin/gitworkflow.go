@@ -19,11 +19,11 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It never
-// touches the person's own checkout but by what worktree.Manager promises of Publish and CommitHere.
+// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It touches the
+// user's own checkout only through worktree.Manager's Publish and CommitHere.
 type GitWorkflow struct {
 	Trees *worktree.Manager
-	// Open reads a file of the project, for its rules; nil: there are none.
+	// Open reads a file of the project, for its rules; nil: no rules.
 	Open func(ctx context.Context, name string) ([]byte, error)
 }
 

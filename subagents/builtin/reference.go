@@ -12,19 +12,19 @@ import (
 	"tercet/subagents"
 )
 
-// Catalog knows the commands.
+// Catalog describes the commands.
 type Catalog interface {
 	List() []formats.CommandInfo
 	Text(name string) (string, error)
 }
 
-// Reference is reference: the text of /help, and of /agent without a name.
+// Reference is reference: the texts of /help, and of /agent without a name.
 type Reference struct {
 	Catalog Catalog
 	Set     *subagents.Set
 }
 
-// Run gives the page of one command, the list of the subagents, or that of the commands.
+// Run gives the page of one command, or the list of subagents or commands.
 func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	in.only("name", "subagents")

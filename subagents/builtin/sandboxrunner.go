@@ -19,13 +19,13 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// Approver answers a gate; a *formats.GateOpenError says that nobody can.
+// Approver answers a gate; a *formats.GateOpenError means that there is no answer now.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
-// SandboxRunner is sandbox-runner: it runs one shell command in the sandbox that its risks and the tier of the flow ask
-// for, once, after approval. What it returns of bounds is what held.
+// SandboxRunner is sandbox-runner: it runs one shell command, once, after approval, in the sandbox that its risks and
+// the flow's tier require. It returns the tier that it really used.
 type SandboxRunner struct {
 	Keeper   *sandbox.Keeper
 	Starter  *proc.Starter
@@ -40,13 +40,12 @@ const (
 	decidedSkipped        = "skipped" // a probe or a dry run
 )
 
-// Run runs the command.
 func (s SandboxRunner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := s.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered is Run with the bounds in which the command ran.
+// RunMetered is Run, and reports the tier of the sandbox.
 func (s SandboxRunner) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	tree, err := os.OpenRoot(r.Dir)
 	if err != nil {

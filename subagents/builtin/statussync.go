@@ -11,7 +11,7 @@ import (
 	"tercet/subagents"
 )
 
-// Applier is the one write verb of the state.
+// Applier is the write verb of the state.
 type Applier interface {
 	Apply(ctx context.Context, tx state.Tx) (state.Result, error)
 }
@@ -19,7 +19,7 @@ type Applier interface {
 // StatusSync is status-sync-manager: each call is one transaction.
 type StatusSync struct {
 	Manager Applier
-	// Committed refuses a worktree with work in no commit: its task is not completed. nil: nobody asks.
+	// Committed fails for a worktree with uncommitted work, whose task is not completed; nil: no check.
 	Committed func(ctx context.Context, dir string) error
 }
 
@@ -28,7 +28,7 @@ var operations = []string{
 	"divide_task", "sync_tasks", "set_lease",
 }
 
-// Run does one operation under the transaction id of the request.
+// Run does one operation with the request's transaction id.
 func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	op := operation(in)

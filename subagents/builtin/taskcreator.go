@@ -13,13 +13,13 @@ import (
 	"tercet/internal/md"
 )
 
-// Docs reads the project.
+// Docs reads files of the project.
 type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 	Exists(ctx context.Context, path string) (bool, error)
 }
 
-// TaskCreator is task-creator: it makes tasks out of a text and writes nothing.
+// TaskCreator is task-creator: it turns a text into tasks and writes nothing.
 type TaskCreator struct{ Docs Docs }
 
 var (

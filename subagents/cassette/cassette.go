@@ -20,7 +20,7 @@ import (
 // Schema is the format of a recorded call.
 const Schema = "tercet.cassette/1"
 
-// Runner is the word for a played call in metadata.
+// Runner is the runner of a replayed call in metadata.
 const Runner = "replay"
 
 // take is one recorded call.
@@ -42,22 +42,22 @@ type take struct {
 	Session string `json:"session_id"`
 }
 
-// Recorder is an Agent that keeps what another one answers.
+// Recorder is an Agent that stores the answers of another one.
 type Recorder struct {
 	Info  formats.AgentInfo
 	Agent subagents.Agent
 	To    *os.Root
 	Root  string              // the project root, absolute
-	Mask  func(string) string // takes known secrets out of what is kept
+	Mask  func(string) string // masks known secrets in what it stores
 }
 
-// Run calls the agent and keeps what came of it.
+// Run calls the agent and stores the result.
 func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := c.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered calls the agent and keeps what came of it. An error of the engine is not kept.
+// RunMetered calls the agent and stores the result. It does not store an error of the engine.
 func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
@@ -129,21 +129,21 @@ func newer(root *os.Root, file string) error {
 	return nil
 }
 
-// Player is an Agent that gives back what a Recorder kept.
+// Player is an Agent that replays what a Recorder stored.
 type Player struct {
 	Info formats.AgentInfo
 	From *os.Root
 	Root string              // the project root, absolute
-	Mask func(string) string // that of the Recorder: a secret stands in no recorded prompt
+	Mask func(string) string // that of the Recorder, because recorded prompts are masked
 }
 
-// Run plays the call.
+// Run replays the call.
 func (p *Player) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := p.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered plays the call. Nothing is used for that, so that tokens and cost are zero.
+// RunMetered replays the call. It uses nothing, so tokens and cost are zero.
 func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
 	if err := newer(p.From, name(r)); err != nil {

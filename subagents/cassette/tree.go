@@ -15,20 +15,20 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Bounds of what is kept of one call.
+// Limits of what is stored of one call.
 const (
 	maxFile  = 4 << 20
 	maxFiles = 20_000
 )
 
-// Shot is the hash of every file of a tree by its path, without git's folder, the workspace and what cannot be read.
+// Shot maps the files of a tree to their hashes, without git's folder, the workspace and unreadable files.
 func Shot(dir string) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
 	err := each(dir, func(name string, data []byte) { out[name] = sha256.Sum256(data) })
 	return out, err
 }
 
-// Changed gives the files that are not as they were, and those that are gone.
+// Changed gives the changed files, and the deleted ones.
 func Changed(before map[string][sha256.Size]byte, dir string) (files map[string]string, removed []string, err error) {
 	gone := maps.Clone(before)
 	files = map[string]string{}
@@ -81,7 +81,7 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 	})
 }
 
-// Write makes the files of a call again in one of its folders.
+// Write writes the files of a call into one of its folders.
 func Write(dir string, files map[string]string, removed []string) (err error) {
 	if len(files)+len(removed) == 0 {
 		return nil
@@ -115,13 +115,13 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 	return nil
 }
 
-// Within tells a path that a recording may write: git's folder and the workspace are not in it.
+// Within reports whether a recording may write a path: not into git's folder or the workspace.
 func Within(name string) bool {
 	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") &&
 		!strings.HasPrefix(name, formats.Workspace+"/")
 }
 
-// Diff shows where two texts differ: the lines between what they begin and end with alike, and one line around.
+// Diff shows where two texts differ: the lines between their common beginning and end, with one line of context.
 func Diff(old, now string) string {
 	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
 	from := 0

@@ -1,8 +1,8 @@
-// Package checks finds the checks that a project brings itself, runs one, and reads its output into issues.
+// Package checks detects the checks of a project, runs one, and parses its output into issues.
 //
-// It promises that a check is found by the files of the project and nothing else, that it runs as an argument list with
-// the user's caches and a private temporary folder, and that a check that failed has at least one issue. It installs
-// nothing, chooses nothing among the checks that it found, and does not judge a project that has none.
+// It promises that only the project's files decide which checks exist, that a check runs as an argument list with the
+// user's caches and a private temporary folder, and that a failed check has at least one issue. It installs nothing,
+// does not choose among the checks, and does not judge a project without checks.
 //
 // Everything in it is safe for concurrent use.
 package checks
@@ -31,10 +31,9 @@ const (
 // Stacks lists every stack.
 func Stacks() []Stack { return []Stack{Go, Node, Rust, Python, Make} }
 
-// String is the word as it stands in `--only`.
 func (s Stack) String() string { return string(s) }
 
-// ParseStack reads a stack; a word outside the set is a *formats.ValueError.
+// ParseStack parses a stack; an unknown word is a *formats.ValueError.
 func ParseStack(word string) (Stack, error) { return parse("stack", word, Stacks()) }
 
 func parse[T ~string](what, word string, set []T) (T, error) {
@@ -48,7 +47,7 @@ func parse[T ~string](what, word string, set []T) (T, error) {
 	return "", &formats.ValueError{What: what, Got: word, Want: want}
 }
 
-// Kind is what a check looks after.
+// Kind is the purpose of a check.
 type Kind string
 
 // The kinds, in the order of Detect.
@@ -64,39 +63,39 @@ func Kinds() []Kind { return []Kind{Lint, Build, Test} }
 // String is the word as it stands in `project:`.
 func (k Kind) String() string { return string(k) }
 
-// ParseKind reads a kind; a word outside the set is a *formats.ValueError.
+// ParseKind parses a kind; an unknown word is a *formats.ValueError.
 func ParseKind(word string) (Kind, error) { return parse("kind of check", word, Kinds()) }
 
-// Check is one command that tells whether a project is well.
+// Check is one command that tests a project.
 type Check struct {
 	Stack Stack
 	Kind  Kind
 	Argv  []string
 }
 
-// String is the command as a person would type it, for messages only.
+// String is the command as a user would type it, for messages only.
 func (c Check) String() string { return strings.Join(c.Argv, " ") }
 
-// Result is what a check said.
+// Result is the result of a check.
 type Result struct {
 	Check    Check
 	Passed   bool
-	Exit     int             // exit code; -1 if it was stopped
-	Issues   []formats.Issue // at most MaxIssues; at least one if it did not pass
-	Dropped  int             // issues beyond MaxIssues
-	Output   string          // standard output, then standard error, cleaned for a terminal, shortened in the middle
+	Exit     int             // exit code; -1 if stopped
+	Issues   []formats.Issue // at most MaxIssues; at least one after a failure
+	Dropped  int             // number of issues beyond MaxIssues
+	Output   string          // standard output, then standard error, safe for a terminal, cut in the middle
 	TimedOut bool
 	Duration time.Duration
-	Sandbox  string // the tier that it ran in, empty without bounds
+	Sandbox  string // tier of the sandbox, empty without one
 }
 
-// Confine puts the program of a check within bounds and names the tier. Its error says why the check must not run.
+// Confine puts a check into a sandbox and names the tier. Its error says why the check must not run.
 type Confine func(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error)
 
-// MaxIssues is the most issues of one check.
+// MaxIssues bounds the issues of one check.
 const MaxIssues = 100
 
-// MaxOutput is the most bytes of Result.Output.
+// MaxOutput bounds Result.Output, in bytes.
 const MaxOutput = 64 << 10
 
 // maxDescription is the most characters of an issue's description.

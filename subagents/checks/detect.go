@@ -12,8 +12,8 @@ import (
 // maxManifest bounds the files that Detect reads.
 const maxManifest = 1 << 20
 
-// Detect returns the checks of the project in fsys: by stack, then lint, build, test. It reads the manifests at the
-// top and nothing else.
+// Detect gives the checks of the project in fsys: by stack, then lint, build, test. It reads only the manifests in the
+// top folder.
 func Detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {

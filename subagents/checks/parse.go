@@ -14,8 +14,8 @@ import (
 // source marks the issues of this package.
 const source = "check"
 
-// Parse reads the output of a stack's tools into issues, at most MaxIssues, in the order of the output. An unknown
-// stack is read for lines `file:line: message` only. File names are as the tool wrote them, cleaned.
+// Parse parses the output of a stack's tools into at most MaxIssues issues, in order. For an unknown stack it reads
+// only lines `file:line: message`. File names are as printed, cleaned.
 func Parse(stack string, out []byte) []formats.Issue {
 	p := &parser{stack: Stack(stack)}
 	list, _ := p.parse(string(out))

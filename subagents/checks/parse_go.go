@@ -57,7 +57,7 @@ func (p *parser) golang(lines []string) {
 	p.goEnd(&t, "")
 }
 
-// Lines of `go test` that name the test at hand, and that tell how one ended.
+// Lines of `go test` that name the current test, and that report its end.
 var (
 	goNamed = lazy.Regexp(`^=== (?:RUN|CONT|NAME) (.*)`)
 	goEnded = lazy.Regexp(`^--- (FAIL|PASS|SKIP): (.*?)(?: \(.*)?$`)

@@ -16,9 +16,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// Run runs c in dir, which is absolute, within the bounds of confine; nil means none. That the check found something
-// wrong is a Result; an error means that it could not run: TOOL_UNAVAILABLE where its program is not there, or one that
-// it starts in turn, proc.ErrDenied of a starter without leave, another cause, or the context's error.
+// Run runs c in dir, an absolute path, in the sandbox of confine (nil: none). A failed check is a Result; an error
+// means that it could not run: TOOL_UNAVAILABLE if its program, or one that it starts, is missing, proc.ErrDenied,
+// another cause, or the context's error.
 func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}

@@ -142,7 +142,7 @@ const (
 // where the source holds hardly a word of the task.
 var kindWeights = [...]float64{1, 0.3, 0.15, 0.03}
 
-// The words of a path by which its kind is known.
+// The words that tell a path's kind.
 const (
 	testWords     = "test tests testing testdata spec specs fixture fixtures mock mocks t"
 	documentWords = "doc docs documentation man wiki guide guides example examples"

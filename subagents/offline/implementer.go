@@ -16,7 +16,7 @@ import (
 	"tercet/subagents/checks"
 )
 
-// Implementer runs the commands of one phase of a plan in the worktree, after approval, and then its verification.
+// Implementer runs one phase of a plan in the worktree, after approval: its commands, and then its verification.
 type Implementer struct {
 	named
 
@@ -24,7 +24,7 @@ type Implementer struct {
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver
-	// Confine, if not nil, gives the command that runs a script within bounds, and the name of the tier.
+	// Confine, if not nil, gives the sandboxed command for a script, and the name of the tier.
 	Confine Confine
 }
 
@@ -34,19 +34,19 @@ const (
 	tailWidth   = 400
 )
 
-// The choices of the gate before the first command of a plan.
+// The choices of the gate before a plan's first command.
 const (
 	choiceApprove = "approve"
 	choiceReject  = "reject"
 )
 
-// Run does the phase that the input `phase` names, else the first of the plan that is not completed.
+// Run does the phase in the input `phase`, else the first phase of the plan that is not completed.
 func (m Implementer) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := m.RunMetered(ctx, r)
 	return ret, err
 }
 
-// RunMetered is Run with the tier in which the commands ran.
+// RunMetered is Run, and reports the tier.
 func (m Implementer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	tier := ""
 	ret, err := m.run(ctx, r, &tier)

@@ -18,42 +18,42 @@ import (
 	"tercet/subagents/checks"
 )
 
-// Docs reads files by their path relative to the project root.
+// Docs reads files by path, relative to the project root.
 type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 }
 
-// Approver answers a gate. It keeps an answer with the run, bound to the gate's digest, so that the same commands are
-// asked about once a run. A question that nobody can answer is a *formats.GateOpenError.
+// Approver answers a gate. It stores an answer with the run by the gate's digest, so that a run asks about the same
+// commands once. An unanswered question is a *formats.GateOpenError.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
-// Clock gives the dates that stand in documents.
+// Clock gives the dates in documents.
 type Clock interface{ Now() time.Time }
 
-// Workers holds what the workers reach the world by; every field is needed.
+// Workers holds the effects of the workers; every field without a note is required.
 type Workers struct {
 	Docs     Docs
 	Git      func(dir string) *git.Repo
 	Starter  *proc.Starter
 	Approver Approver
 	Clock    Clock
-	// Confine puts what a plan runs within bounds; nil: it runs without.
+	// Confine sandboxes the commands of a plan; nil: no sandbox.
 	Confine Confine
-	// ConfineCheck puts a project's checks within bounds; nil: they run without.
+	// ConfineCheck sandboxes a project's checks; nil: no sandbox.
 	ConfineCheck checks.Confine
 }
 
-// Confine gives the command that runs a script within the bounds of a delegation, and the name of the tier. Its error
-// says why the script must not run.
+// Confine gives the sandboxed command for a script of a delegation, and the name of the tier. Its error says why the
+// script must not run.
 type Confine func(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error)
 
 // taskReviser is the one subagent that is chosen by its name, because revising a description has no role of its own.
 const taskReviser = "task-reviser"
 
-// For gives the worker for a subagent: by its role, and the task-reviser by its name. A role without a worker gets one
-// that fails every delegation with TOOL_UNAVAILABLE.
+// For gives the worker for a subagent: by role, and the task-reviser by name. For any other role the worker fails with
+// TOOL_UNAVAILABLE.
 func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	name, _, _ := strings.Cut(info.Name, "@")
 	if name == taskReviser {
@@ -79,10 +79,10 @@ const runnerName = "offline"
 // named gives a worker that name.
 type named struct{}
 
-// Runner is the name that the metadata of its returns shows.
+// Runner is the runner's name in metadata.
 func (named) Runner() string { return runnerName }
 
-// Nobody stands for a role that has no offline worker.
+// Nobody is the worker of roles without an offline worker.
 type Nobody struct {
 	named
 

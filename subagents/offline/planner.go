@@ -11,7 +11,7 @@ import (
 	"tercet/internal/md"
 )
 
-// Planner turns the description of a task into a plan: what stands in it as sh fences and checklists, and nothing else.
+// Planner turns a task's description into a plan, from its sh fences and checklists only.
 type Planner struct {
 	named
 
@@ -21,7 +21,7 @@ type Planner struct {
 // planName is the document in the delegation's folder.
 const planName = "plan.md"
 
-// Run writes a plan; with the input `revision`, a new version of the newest plan.
+// Run writes a plan, or with the input `revision` a new version of the newest plan.
 func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if p.Docs == nil {
 		return formats.Return{}, formats.Unset("documents")

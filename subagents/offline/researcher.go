@@ -14,8 +14,7 @@ import (
 	"tercet/internal/plain"
 )
 
-// Researcher searches the tree for the words of a task and cites what it finds: file, line and history. It judges
-// nothing.
+// Researcher searches the tree for the words of a task and cites the hits: file, line and history. It judges nothing.
 type Researcher struct {
 	named
 
@@ -31,8 +30,8 @@ const (
 	dateForm     = "2006-01-02"
 )
 
-// Run writes a report. Without a line to cite, and without commands in the task, it is partial, and the report says
-// what was tried.
+// Run writes a report. Without a hit, and without commands in the task, it is partial, and the report lists what was
+// tried.
 func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if s.Git == nil || s.Clock == nil {
 		return formats.Return{}, formats.Unset("git and a clock")

@@ -13,15 +13,14 @@ import (
 	"tercet/subagents/checks"
 )
 
-// Reviewer runs the checks of the project and says what they say. It reads no code.
+// Reviewer runs the project's checks and reports their results. It reads no code.
 type Reviewer struct {
 	named
 
 	Starter *proc.Starter
-	// Contract decides whether a review document is written and whether an outcome without a verdict is allowed; the zero
-	// value allows both.
+	// Contract decides whether Run writes a review document and may omit the verdict; the zero value allows both.
 	Contract formats.AgentInfo
-	// Confine puts the checks within bounds; nil: they run without.
+	// Confine sandboxes the checks; nil: no sandbox.
 	Confine checks.Confine
 }
 
@@ -37,8 +36,8 @@ func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return ret, err
 }
 
-// RunMetered runs the checks in the tree of the request; the input `only` picks those of one stack. It tells the tier
-// of the last one.
+// RunMetered runs the checks in the request's tree; the input `only` selects one stack. It reports the tier of the last
+// check.
 func (v Reviewer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: runnerName}
 	ret, err := v.run(ctx, r, &used.Sandbox)

@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Reviser is the task-reviser: it gives a task that has no plan yet a new description. It understands nothing, so it
-// loses nothing: the text is appended to the description under the heading Revision. It writes nothing.
+// Reviser is the task-reviser, for tasks without a plan: it appends the text to the description under the heading
+// Revision. It writes nothing.
 type Reviser struct{ named }
 
 // Run returns the new text as fields.description.

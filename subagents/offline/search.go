@@ -19,7 +19,7 @@ import (
 	"tercet/internal/git"
 )
 
-// The bounds of a search.
+// The limits of a search.
 const (
 	maxTextFile    = 1 << 20 // bytes of a file that is searched
 	maxFiles       = 10      // files in a report
@@ -28,8 +28,8 @@ const (
 	maxSweep       = 30      // files of a commit beyond which its subject tells nothing of each
 )
 
-// How the words of a task are weighed in a file. A word in its path counts as several in its text; a long text counts
-// less than a short one with the same words; after a few times a word tells nothing new.
+// The weights of a task's words in a file. A word in the path counts as several in the text; a long text counts less
+// than a short one; after a few times a word adds nothing.
 const (
 	pathWeight  = 6.0
 	titleWeight = 2.0 // of a word of the title, against one of the description

@@ -15,7 +15,7 @@ import (
 // wordKind says how a search word was written in the task, which is how much it tells about the place to look at.
 type wordKind int
 
-// The kinds of search words, the most telling last.
+// The kinds of search words, the most specific last.
 const (
 	plainWord  wordKind = iota + 1 // a word of prose
 	quotedText                     // text in quotes or backticks that is no identifier
@@ -23,7 +23,7 @@ const (
 	pathWord                       // a file or folder
 )
 
-// String is the word as it stands in reports.
+// String is the kind in reports.
 func (k wordKind) String() string { return wordKinds[k] }
 
 var wordKinds = [...]string{"nothing", "word", "quoted text", "identifier", "path"}
@@ -35,7 +35,7 @@ type searchWord struct {
 	Title bool // it stands in the title, which says what it is about
 }
 
-// The bounds of what is taken for a search word, in bytes, and of how many are tried.
+// The limits of search words: their length in bytes, and how many are tried.
 const (
 	minPlain   = 3
 	minName    = 3
