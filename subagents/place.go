@@ -223,17 +223,17 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	}, nil
 }
 
-// Document is one document that a run placed, as its record has it.
+// Document is the record of one document that a run placed.
 type Document struct {
 	docKey
 
 	Path string `json:"path"`
-	Sum  string `json:"sha256,omitempty"` // of its bytes as they were placed
-	// Begun tells that the document may not be there yet.
+	Sum  string `json:"sha256,omitempty"` // of its bytes when placed
+	// Begun means that the document may not exist yet.
 	Begun bool `json:"begun,omitempty"`
 }
 
-// Documents lists the documents that a run placed, none for one that placed nothing.
+// Documents lists the documents that a run placed.
 func Documents(root *os.Root, run string) ([]Document, error) {
 	data, err := atomicfile.ReadFile(root, recordFile(run))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -298,8 +298,8 @@ func (d *Dispatcher) keep(run string) error {
 	return nil
 }
 
-// Discard takes documents of a run that came to nothing out of the task's folder and puts them into the run's folder,
-// also those that a process before this one placed. Artifacts that nobody placed are left alone.
+// Discard moves documents of a failed run from the task's folder into the run's folder, those of an earlier process of
+// the run included. It leaves artifacts alone that tercet did not place.
 func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Artifact) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"tercet/formats"
 )
 
-// Masker takes secrets out of texts: Text those that look like one too, Values the known ones alone.
+// Masker masks secrets in texts: Text also what looks like one, Values only the known ones.
 type Masker interface {
 	Text(text string) string
 	Values(text string) string

@@ -9,7 +9,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Set holds the subagents that can be delegated to. Its zero value is not usable: see NewSet.
+// Set is the known subagents. Its zero value is not usable: see NewSet.
 type Set struct {
 	entries  map[string]entry
 	declared map[string]string // names as files of other tools write them, to those of the set
@@ -23,8 +23,8 @@ type entry struct {
 // NewSet returns an empty set.
 func NewSet() *Set { return &Set{entries: map[string]entry{}, declared: map[string]string{}} }
 
-// Add puts a subagent into the set under the name of its definition, behind that of its pack. A name that is there
-// already is an error: which of several files wins is decided by Load.
+// Add adds a subagent under the name of its definition, after its pack's name. A duplicate name is an error: Load
+// decides which of several files wins.
 func (s *Set) Add(def Definition, agent Agent) error {
 	if agent == nil {
 		return formats.Unset("an agent for " + def.Info.Name)
@@ -44,7 +44,7 @@ func (s *Set) Add(def Definition, agent Agent) error {
 	return nil
 }
 
-// Agent gives the contract of a name, for the checker of command files.
+// Agent gives the contract of a name, for package compile.
 func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 	e, ok := s.find(name)
 	return e.def.Info, ok
@@ -65,7 +65,7 @@ func (s *Set) find(name string) (entry, bool) {
 	return e, ok
 }
 
-// Replaced lists the shipped workers in whose place the project has its own.
+// Replaced lists the shipped workers that the project replaces.
 func (s *Set) Replaced() (names []string) {
 	for _, name := range s.Names() {
 		if rest, ok := strings.CutPrefix(name, Shipped); ok {
@@ -78,7 +78,7 @@ func (s *Set) Replaced() (names []string) {
 // Names lists the names in alphabetical order, language variants included.
 func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.entries)) }
 
-// Lookup finds the subagent for a name and the language of the task: name@language first, then name.
+// Lookup finds the subagent for a name and the task's language: name@language first, then name.
 func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
 	if language != "" {
 		if e, ok := s.entries[name+"@"+language]; ok {
@@ -89,7 +89,7 @@ func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
 	return e.def, e.agent, ok
 }
 
-// Find is Lookup for a request, of which the subagents of its pack are looked up first.
+// Find is Lookup for a request, whose pack comes first.
 func (s *Set) Find(r formats.Request) (Definition, Agent, bool) {
 	language := ""
 	if r.Task != nil {

@@ -7,10 +7,10 @@ import (
 	"tercet/internal/strict"
 )
 
-// Tables are the keys of a subagent file and of the maps in it.
+// Tables are the keys of a subagent file and of its maps.
 func Tables() []strict.Table { return tables() }
 
-// Schema is the JSON schema of the frontmatter of a subagent file.
+// Schema is the JSON Schema of a subagent file's frontmatter.
 func Schema() (map[string]any, error) { return strict.Schema("subagent", rules, tables()) }
 
 // Each key is read by its name; what a value may be stands with its reader, and here for editors.

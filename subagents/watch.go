@@ -8,9 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// Unwatch looks at the state when a worker has ended. An error that is DENIED says how the worker, or somebody who does
-// not know the lock, had changed it; found is what stands in state.json then. Every write is refused from then on,
-// until a person has decided.
+// Unwatch checks the state after a worker has ended. A DENIED error says how the worker, or another writer without the
+// lock, changed it; found is then the content of state.json. From then on every write fails until the user decides.
 type Unwatch func(ctx context.Context) (found []byte, err error)
 
 // watched does the work and refuses it if the state was changed meanwhile by anybody but its writers. Subagents that

@@ -1,9 +1,8 @@
-// Package templates holds the files from which commands and subagents are made, and fills them in.
+// Package templates holds the templates of commands and subagents, and fills them in.
 //
-// It promises that what Render gives is a command file that parses, compiles and starts with the subagents it was
-// given: every input that a subagent needs is there, and every change of the task's status is in the transition table.
-// What a person wrote enters in one pass, quoted for the place where it stands, and is never read as a template, as
-// YAML, as Markdown or as jq.
+// It promises that Render gives a command file that parses, compiles and starts with the given subagents: it has every
+// required input, and only legal changes of the task's status. User text is inserted in one pass, quoted for its place,
+// and never interpreted as a template, YAML, Markdown or jq.
 //
 // It will not look for subagents, check a file, or write one.
 //

@@ -10,7 +10,7 @@ import (
 	"tercet/formats"
 )
 
-// What the expressions of a generated file read.
+// The names in the expressions of a generated file.
 const (
 	jqHasPlan    = `'$task.artifacts | map(select(.type == "plan")) | length > 0'`
 	jqOpenPhases = `'[$plan.phases[]? | select(.status != "completed")]'`

@@ -113,25 +113,24 @@ type Shape string
 
 // The shapes.
 const (
-	// Single is one subagent and what follows from its role.
+	// Single is one subagent.
 	Single Shape = "single"
 	// Sequential is one subagent after the other.
 	Sequential Shape = "sequential"
-	// Conditional is the first subagent for a task with a plan, the second for one without.
+	// Conditional is the first subagent for a task with a plan, and the second for one without.
 	Conditional Shape = "conditional"
-	// Iterative is all subagents for each open phase of the plan, or for each part of the task.
+	// Iterative repeats all subagents for each open phase of the plan, or for each part of the task.
 	Iterative Shape = "iterative"
-	// Parallel is subagents side by side, whose results are merged; others may stand before and behind them.
+	// Parallel is subagents side by side with merged results; others may run before and after them.
 	Parallel Shape = "parallel"
 )
 
 // Shapes lists every shape.
 func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative, Parallel} }
 
-// ParseShape reads the name of a shape; a word outside the set is a *formats.ValueError.
+// ParseShape parses the name of a shape; an unknown word is a *formats.ValueError.
 func ParseShape(word string) (Shape, error) { return formats.OneOf("shape", word, Shapes()) }
 
-// String is the name as it is typed.
 func (s Shape) String() string { return string(s) }
 
 // maxAgents bounds the subagents of one command; more belong into several commands.
@@ -145,7 +144,7 @@ func (s Shape) bounds() (least, most int) {
 	return b[0], b[1]
 }
 
-// Merge says when the work of subagents side by side is good.
+// Merge decides whether the work of parallel subagents passes.
 type Merge string
 
 // The merges.
@@ -155,7 +154,7 @@ const (
 	Most Merge = "most"
 )
 
-// ParseMerge reads the name of a merge; a word outside the set is a *formats.ValueError.
+// ParseMerge parses the name of a merge; an unknown word is a *formats.ValueError.
 func ParseMerge(word string) (Merge, error) {
 	return formats.OneOf("merge", word, []Merge{All, Any, Most})
 }
@@ -179,7 +178,7 @@ func (m Merge) jq(n int) string {
 type Arg struct {
 	Name, Type string
 	Optional   bool
-	Placed     bool // taken by its place, optional or not
+	Placed     bool // positional, optional or not
 }
 
 // argTask is the type of the argument that names a task; its argument is called task_number.
@@ -196,8 +195,8 @@ func (a Arg) input() formats.InputType { return argTypes[a.Type] }
 // ownInputs are what a command gives to subagents by itself, and the help.
 var ownInputs = []string{"args", "changes", "focus", "help", "phase", "plan", "research_report", "text"}
 
-// ParseArgs reads "task,version,dry:boolean,note:string?": names with types, of which string need not be written; a
-// question mark makes one optional. "none" is none.
+// ParseArgs parses "task,version,dry:boolean,note:string?": names with types, string by default; a question mark means
+// optional. "none" is none.
 func ParseArgs(text string) ([]Arg, error) {
 	var out []Arg
 	if text == "none" {
@@ -237,7 +236,7 @@ func (a Arg) rank() int {
 	return 0
 }
 
-// Line is the argument as it stands in the frontmatter.
+// Line is the argument in the frontmatter.
 func (a Arg) Line() string {
 	out := "{name: " + a.Name + ", type: " + a.Type
 	switch {
@@ -249,7 +248,7 @@ func (a Arg) Line() string {
 	return out + ", required: true}"
 }
 
-// Usage is the argument as the line of the command has it.
+// Usage is the argument in the usage line.
 func (a Arg) Usage() string {
 	if a.flag() {
 		return "[--" + strings.ReplaceAll(a.Name, "_", "-") + "]"
@@ -260,7 +259,7 @@ func (a Arg) Usage() string {
 	return "<" + a.Name + ">"
 }
 
-// Example is a value of the argument, empty if the line may lack it.
+// Example is a value of the argument; empty if it is optional.
 func (a Arg) Example() string {
 	switch {
 	case a.Optional && a.Type != argTask:
@@ -273,7 +272,7 @@ func (a Arg) Example() string {
 	return " " + a.Name
 }
 
-// Input is the argument as a subagent of the command lists it; empty for a task, which it gets as such.
+// Input is the argument as an input of a subagent; empty for a task, which every subagent gets.
 func (a Arg) Input() string {
 	if a.Type == argTask {
 		return ""

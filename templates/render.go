@@ -16,17 +16,17 @@ import (
 //go:embed *.tmpl
 var files embed.FS
 
-// Data is what a command is made from.
+// Data is the input of Render.
 type Data struct {
 	Name    string
-	Purpose string              // as the person wrote it
-	Agents  []formats.AgentInfo // in order; each may stand more than once
-	// Beside tells of each subagent whether it works beside the one before; nil: in the shape parallel all do.
+	Purpose string              // the user's words
+	Agents  []formats.AgentInfo // in order; a name may repeat
+	// Beside says for each subagent whether it runs beside the previous one; nil: in the shape parallel all do.
 	Beside   []bool
-	Merge    Merge  // of those side by side; empty: All
+	Merge    Merge  // of parallel subagents; empty: All
 	Args     []Arg  // nil: a task
-	Gate     bool   // a person is asked before the last subagent works, or the branch is published
-	Category string // of the command, in a word
+	Gate     bool   // ask the user before the last subagent or before publishing
+	Category string // of the command, one word
 }
 
 // task tells whether the command works on a task.
@@ -50,8 +50,8 @@ type view struct {
 	Items       string // what a loop goes over, in words
 }
 
-// Render makes the command file of a shape. The errors are those of this package: the answers do not fit together
-// (VALIDATION_FAILED), or a template is broken (BUG).
+// Render makes the command file of a shape. Errors: the answers do not fit together (VALIDATION_FAILED), or a template
+// is broken (BUG).
 func Render(shape Shape, d Data) ([]byte, error) {
 	if _, err := ParseShape(shape.String()); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func refuse(help, format string, args ...any) error {
 	return formats.Fail(formats.CodeValidationFailed, help, format, args...)
 }
 
-// CheckName refuses a name that no command or subagent, whichever what says, can have.
+// CheckName rejects invalid names of commands and subagents; what names the kind.
 func CheckName(what, name string) error {
 	switch {
 	case ValidName(name):
@@ -410,21 +410,20 @@ func fill(name string, data any) ([]byte, error) {
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
-// Subagent is what a subagent file is made from. Contract, Output and Policy come from the file of the worker whose
-// role it has; they are taken over as they are.
+// Subagent is the input of RenderSubagent. Contract, Output and Policy are copied from the worker with the same role.
 type Subagent struct {
 	Name    string
-	Command string // the command that it is made for, without the slash
-	Purpose string // of that command, as the person wrote it
-	// Contract are the lines of the frontmatter behind name, description and role.
+	Command string // its command, without slash
+	Purpose string // purpose of the command, in the user's words
+	// Contract is the frontmatter after name, description and role.
 	Contract       string
 	Output, Policy string
-	Args           []Arg  // of that command
-	Program        string // does the work; empty: the runner of the configuration
+	Args           []Arg  // of the command
+	Program        string // its executable; empty: the configured runner
 }
 
-// Plain tells that the subagent gets the arguments of its command and makes no document, so that Contract, Output and
-// Policy are not needed: a program does its work, or there is no task.
+// Plain means that the subagent gets the command's arguments and makes no document, so it needs no Contract, Output and
+// Policy: an executable does the work, or there is no task.
 func (s Subagent) Plain() bool { return s.Program != "" || !(Data{Args: s.Args}).task() }
 
 // Role is that of the name. A plain subagent judges or it does not.
@@ -435,7 +434,7 @@ func (s Subagent) Role() (role formats.Role, told bool) {
 	return role, told
 }
 
-// RenderSubagent makes a subagent file whose role comes from its name (RoleOf). The errors are those of Render.
+// RenderSubagent makes a subagent file; its name gives the role (RoleOf). Errors are those of Render.
 func RenderSubagent(s Subagent) ([]byte, error) {
 	if err := CheckName("subagent", s.Name); err != nil {
 		return nil, err
@@ -459,9 +458,8 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 	})
 }
 
-// RoleOf takes the role of a new subagent from its name, word by word from the last: plan-reviewer reviews. A name that
-// says nothing gives the researcher, which works from the task alone and changes nothing; told is then false. Each of
-// these roles has an offline worker.
+// RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer reviews. Any other name
+// gives researcher, which changes nothing and needs only the task; told is then false. Each role has an offline worker.
 func RoleOf(name string) (role formats.Role, told bool) {
 	for _, w := range slices.Backward(strings.Split(name, "-")) {
 		switch {
@@ -478,7 +476,7 @@ func RoleOf(name string) (role formats.Role, told bool) {
 	return formats.RoleResearcher, false
 }
 
-// Offline tells whether the offline runner has a worker for a subagent.
+// Offline reports whether the offline runner has a worker for a subagent.
 func Offline(info formats.AgentInfo) bool {
 	switch info.Role {
 	case formats.RoleResearcher, formats.RolePlanner, formats.RoleImplementer, formats.RoleReviewer:

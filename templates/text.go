@@ -17,8 +17,7 @@ const (
 	maxName        = 32
 )
 
-// The forms of texts: names, those that Windows keeps for devices, and lines that may stand in YAML as they are, which
-// are words of letters and digits with the marks of a sentence.
+// The forms of texts: names, Windows device names, and lines that need no quotes in YAML.
 var (
 	nameForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	deviceForm = lazy.Regexp(`^(?:con|prn|aux|nul|(?:com|lpt)[0-9])$`)
@@ -26,8 +25,8 @@ var (
 	plainForm  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
 )
 
-// ValidName tells whether a command or a subagent may have the name. A file must be able to have it too, also in a copy
-// on Windows, where some names are devices.
+// ValidName reports whether a command or a subagent may have the name. It must be a valid file name, also on Windows
+// with its device names.
 func ValidName(s string) bool {
 	return nameForm().MatchString(s) && len(s) <= maxName && !deviceForm().MatchString(s)
 }

@@ -7,31 +7,31 @@ import (
 	"unicode"
 )
 
-// Piece is a piece of a prompt: a text, or what the command gets for it.
+// Piece is a piece of a prompt: a text, or an expression that replaces it.
 type Piece struct {
 	Text string
-	Jq   string // an expression in place of the text; empty: the text itself
+	Jq   string // the expression; empty: the text itself
 }
 
 // Part is one numbered step of a prompt.
 type Part struct {
 	Line   int
 	Title  string
-	Gate   bool // a person is asked
+	Gate   bool // it asks the user
 	Pieces []Piece
-	Lost   []string // what could not be translated, with its place
+	Lost   []string // untranslated parts with their places
 }
 
 // Prompt is a prompt command with numbered steps.
 type Prompt struct {
 	Name, Purpose, Source string
 	Args                  []Arg
-	Before                []Piece // what stands outside the steps
+	Before                []Piece // text outside the steps
 	Parts                 []Part
 }
 
-// Translate makes the command file of a prompt: one step a number. What the prompt says outside its steps goes to each,
-// and so does what the step before has said. The file may have so many bytes.
+// Translate makes the command file of a prompt: one step for each number. Each step gets the prompt's text outside the
+// steps, and the previous step's result. max bounds the file, in bytes.
 func Translate(p Prompt, most int) ([]byte, error) {
 	purpose := cut(cmp.Or(clean(p.Purpose), "Translated from "+p.Source), maxDescription)
 	purpose, err := checkText("command", p.Name, purpose)

@@ -1,9 +1,8 @@
-// Package past does what is done with runs that are over: it takes one back, removes old ones, and writes one into a
-// bundle for a report.
+// Package past handles finished runs: it undoes one, removes old ones, and bundles one for a bug report.
 //
-// It promises that nothing is removed that is nowhere else: work that no branch of the person's has, what the scan for
-// secrets stopped, a run that can go on. What a person changed since is not overwritten. Each of its steps can be
-// killed and done again, and ends the same.
+// It promises never to remove the only copy of work: work that no branch of the user has, what the scan for secrets
+// stopped, a run that can be resumed. It does not overwrite the user's later changes. Each step can be killed and
+// repeated with the same result.
 //
-// It asks nobody: who calls it shows what Plan says first. The lock of the run is held by the caller.
+// It never asks the user: the caller first shows what Plan says. The caller holds the lock of the run.
 package past

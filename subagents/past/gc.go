@@ -18,7 +18,7 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// Keep says which runs stay: those that are younger than Age, as far as all together are not larger than Size.
+// Keep says which runs to keep: those younger than Age, while all runs together stay below Size.
 type Keep struct {
 	Age  time.Duration
 	Size int64
@@ -28,30 +28,29 @@ type Keep struct {
 // bundleAge is how long a run with a bundle stays, whatever the size.
 const bundleAge = 30 * 24 * time.Hour
 
-// OldRun is a run that goes, or one that would if nothing held it.
+// OldRun is a run to remove, or one that would be removed if nothing held it.
 type OldRun struct {
 	Run  string    `json:"run"`
 	Line string    `json:"command"`
 	Last time.Time `json:"last"`
 	Size int64     `json:"bytes"`
-	Why  string    `json:"why"` // it goes, or it stays
+	Why  string    `json:"why"` // why it goes, or why it stays
 }
 
-// Cleaning is what removing old runs comes to.
+// Cleaning is a plan to remove old runs.
 type Cleaning struct {
 	Size  int64             `json:"bytes"` // of all runs
 	Runs  []OldRun          `json:"runs"`
-	Held  []OldRun          `json:"held"` // beyond the bounds, and not removed
+	Held  []OldRun          `json:"held"` // beyond the limits, but kept
 	Left  worktree.Leftover `json:"left"`
-	Swept []string          `json:"swept"` // what was not removed to its end before
+	Swept []string          `json:"swept"` // removals that were interrupted before
 	p     Project
 }
 
 // gonePrefix begins the names of folders whose removal has begun.
 const gonePrefix = "gone-"
 
-// Old finds the runs that are not to be kept, and what else runs that are over left. It does not look at git where
-// Trees is nil.
+// Old finds the runs to remove, and other leftovers of finished runs. It ignores git if Trees is nil.
 func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 	c := &Cleaning{Runs: []OldRun{}, Held: []OldRun{}, Swept: []string{}, p: p}
 	list, err := journal.Runs(p.Root, false)
@@ -148,12 +147,12 @@ func (p Project) holds(r journal.Run, over bool, now time.Time) string {
 	return ""
 }
 
-// Empty tells whether there is nothing to remove.
+// Empty reports whether there is nothing to remove.
 func (c *Cleaning) Empty() bool {
 	return len(c.Runs)+len(c.Left.Trees)+len(c.Left.Branches)+len(c.Swept) == 0
 }
 
-// Lines says for a person what Do removes, and what stays beyond the bounds.
+// Lines says what Do removes, and what stays beyond the limits.
 func (c *Cleaning) Lines() []string {
 	var out []string
 	for _, r := range c.Runs {
@@ -171,7 +170,7 @@ func (c *Cleaning) Lines() []string {
 	return out
 }
 
-// Do removes what was found. lock takes the lock of a run; a run that somebody holds stays.
+// Do removes what Old found. lock takes the lock of a run; a locked run stays.
 func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, error)) error {
 	var all error
 	for _, r := range c.Runs {
@@ -195,8 +194,8 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 	return all
 }
 
-// Daily tells whether a cleaning is due without being asked for: the last one was more than a day ago, and there is a
-// run that is older than a day. It notes the time.
+// Daily reports whether an automatic cleaning is due: the last one was more than a day ago, and a run is older than a
+// day. It records the time.
 func (p Project) Daily(now time.Time) bool {
 	const stamp, day = journal.Folder + "/gc.stamp", 24 * time.Hour
 	if info, err := p.Root.Stat(stamp); err == nil && now.Sub(info.ModTime()) < day {

@@ -15,19 +15,19 @@ import (
 	"tercet/internal/journal"
 )
 
-// Bundle is what a report of a run is made from besides its folder.
+// Bundle is the content of a report besides the run's folder.
 type Bundle struct {
 	About  map[string]string // versions and the like
 	Config string            // the configuration of the project
 	Mask   *journal.Masker
-	Hide   map[string]string // texts that tell who or where somebody is, and what stands for them
+	Hide   map[string]string // texts that identify a user or a machine, with their replacements
 }
 
 // maxTrace is how much of the end of a trace is in a report.
 const maxTrace = 1 << 20
 
-// Report writes what helps to find a defect into one file in the folder of a run: its journal, the end of its trace,
-// the configuration. What looks like a secret is masked. It gives the path.
+// Report writes one file for finding a defect into the run's folder: journal, end of the trace, configuration. It masks
+// what looks like a secret, and gives the file's path.
 func (p Project) Report(run string, b Bundle) (string, error) {
 	dir := path.Join(journal.Folder, run)
 	lines := func(name string, most int) ([]json.RawMessage, error) {

@@ -18,7 +18,7 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// Project is what runs changed, and what puts it back.
+// Project is what runs change, and the means to restore it.
 type Project struct {
 	Root    *os.Root
 	State   State
@@ -26,23 +26,23 @@ type Project struct {
 	Session string // of this process
 }
 
-// State is what keeps the tasks.
+// State restores tasks.
 type State interface {
-	// Undo takes back what a run did to its tasks and plans, or dry says what that would be: a line for each, and the
-	// plans by name.
+	// Undo reverts what a run did to its tasks and plans, or with dry only reports it: one line each, and the plans by
+	// name.
 	Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error)
 }
 
-// Undoing is what taking a run back comes to. Nothing of it is done before Do.
+// Undoing is the plan to undo a run. Nothing happens before Do.
 type Undoing struct {
 	Run     string             `json:"run"`
 	Line    string             `json:"command"`
-	Commits []worktree.Brought `json:"commits"` // to be reverted
+	Commits []worktree.Brought `json:"commits"` // commits to revert
 	Branch  string             `json:"branch,omitempty"`
-	State   []string           `json:"state"`             // what becomes of tasks and plans, a line each
-	Moved   []string           `json:"documents"`         // to the folder of the run
+	State   []string           `json:"state"`             // changes of tasks and plans, one a line
+	Moved   []string           `json:"documents"`         // documents to move into the run's folder
 	Left    []string           `json:"left"`              // what stays as it is, and why
-	Reverts []string           `json:"reverts,omitempty"` // what Do committed
+	Reverts []string           `json:"reverts,omitempty"` // the commits of Do
 	plans   []string           // whose marks of phases go back
 	head    string             // where the run found its branch
 	p       Project
@@ -92,7 +92,7 @@ func read(records []journal.Record) (f facts) {
 	return f
 }
 
-// Plan finds out what taking a run back means. All that stands in the way is told at once.
+// Plan plans the undoing of a run. Its error lists everything that prevents it.
 func (p Project) Plan(ctx context.Context, run journal.Run, records []journal.Record) (*Undoing, error) {
 	if !journal.Over(records) {
 		return nil, formats.Fail(formats.CodePrecondition, "give it up first: tercet cancel "+run.ID,
@@ -179,12 +179,12 @@ func (u *Undoing) documents() error {
 	return all
 }
 
-// Empty tells whether there is nothing to take back.
+// Empty reports whether there is nothing to undo.
 func (u *Undoing) Empty() bool {
 	return len(u.Commits)+len(u.State)+len(u.Moved) == 0 && u.Branch == ""
 }
 
-// Lines says for a person what Do will do.
+// Lines says what Do will do.
 func (u *Undoing) Lines() []string {
 	var out []string
 	for _, b := range u.Commits {
@@ -208,8 +208,8 @@ func (u *Undoing) aside(name string) string {
 	return path.Join(journal.Folder, u.Run, undoneFolder, strings.TrimPrefix(name, formats.Workspace+"/"))
 }
 
-// Do takes the run back: what it brought into branches first, then its tasks and plans, then its documents. Where it is
-// interrupted, a new Plan has what is left.
+// Do undoes the run: first its commits on branches, then its tasks and plans, then its documents. After an
+// interruption, a new Plan covers the rest.
 func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	for rest := u.Commits; len(rest) > 0; {
 		to := rest[0].To

@@ -68,22 +68,22 @@ func contract(in Input) string {
 // contractor answers what the texts of a contract ask.
 type contractor struct{ Input }
 
-// Block tells whether the return is an AGENT_RESULT block.
+// Block reports whether the return is an AGENT_RESULT block.
 func (c contractor) Block() bool { return c.Info.AgentResult }
 
-// Moved tells whether the contract names documentation, which tercet moves from the folder for documents under docs/.
+// Moved reports whether the contract names documentation, which tercet moves from the folder for documents to docs/.
 func (c contractor) Moved() bool {
 	documentation := func(s formats.ArtifactSpec) bool { return s.Type == formats.ArtifactDocumentation }
 	return slices.ContainsFunc(c.Info.Artifacts, documentation)
 }
 
-// Name is that of the agent.
+// Name is the agent's name.
 func (c contractor) Name() string { return inline(cmp.Or(c.Info.Name, c.Request.Agent)) }
 
-// MaxSummary bounds a summary.
+// MaxSummary bounds a summary, in characters.
 func (contractor) MaxSummary() int { return formats.MaxSummary }
 
-// Unknown is the code of an error that has no other.
+// Unknown is the code of an error without another.
 func (contractor) Unknown() string { return formats.CodeUnknown.String() }
 
 // field is a member of fields as a contract shows it.
@@ -92,7 +92,7 @@ type field struct {
 	List       bool
 }
 
-// Fields are the members of fields, each with its type.
+// Fields lists the members of fields with their types.
 func (c contractor) Fields() []field {
 	var out []field
 	for _, name := range slices.Sorted(maps.Keys(c.Info.Fields)) {
@@ -112,7 +112,7 @@ func (c contractor) Fields() []field {
 	return out
 }
 
-// Types are those of the artifacts.
+// Types lists the allowed artifact types.
 func (c contractor) Types() []string {
 	var out []string
 	for _, a := range c.Info.Artifacts {
@@ -142,7 +142,7 @@ func allowed[T ~string](c contractor, outcomes ...T) []string {
 	return out
 }
 
-// Verdicts are those that the contract allows. One that tercet derives from fields is not asked for.
+// Verdicts lists the allowed verdicts; none if tercet derives the verdict from fields.
 func (c contractor) Verdicts() []string {
 	if c.Info.StatusQuery != "" || c.Info.Role != formats.RoleReviewer && c.Info.Statuses == nil {
 		return nil
@@ -150,10 +150,10 @@ func (c contractor) Verdicts() []string {
 	return allowed(c, formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected)
 }
 
-// Blocked tells whether the contract lets an agent ask a question.
+// Blocked reports whether the contract allows the agent to ask a question.
 func (c contractor) Blocked() bool { return len(allowed(c, formats.StatusBlocked)) > 0 }
 
-// Statuses are those that the contract allows; a failure always is.
+// Statuses lists the allowed statuses; a failure is always allowed.
 func (c contractor) Statuses() []string {
 	out := allowed(c, formats.StatusCompleted)
 	if len(c.Verdicts()) > 0 || c.Info.StatusQuery != "" {

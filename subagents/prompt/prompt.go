@@ -6,7 +6,7 @@ import (
 	"tercet/formats"
 )
 
-// Names of the facets, in the order in which they stand in a prompt.
+// Names of the facets, in prompt order.
 const (
 	Persona     = "Persona"
 	Knowledge   = "Knowledge"
@@ -15,27 +15,26 @@ const (
 	Policy      = "Policy"
 )
 
-// Names lists the facets in their order; Policy is the last.
+// Names lists the facets in prompt order; Policy is the last.
 func Names() []string { return []string{Persona, Knowledge, Instruction, Output, Policy} }
 
-// Channel is how one call of an agent gives its return back. The zero value stands for a call that was not made yet:
-// the contract then names the environment variables and no nonce.
+// Channel is how one call of an agent gives its return. The zero value is a call that has not been made: the contract
+// then names the environment variables and no nonce.
 type Channel struct {
-	File  string // where the return is expected, absolute; TERCET_RETURN of the agent
-	Nonce string // the word to echo; empty: none is asked for
-	// NoFile tells that the agent cannot write files, so that only its final message is left.
+	File  string // where the return is expected, absolute; the agent's TERCET_RETURN
+	Nonce string // the word to echo; empty: none
+	// NoFile means that the agent cannot write files, which leaves only its final message.
 	NoFile bool
 }
 
-// Input is what a prompt is made from. Request.Facets are those of the subagent's file with those of the step behind
-// them.
+// Input is the input of a prompt. Request.Facets are the subagent file's, followed by the step's.
 type Input struct {
 	Request formats.Request
 	Info    formats.AgentInfo
 	Channel Channel
 }
 
-// Facet is one section of a prompt, its heading included.
+// Facet is one section of a prompt with its heading.
 type Facet struct {
 	Name string
 	Text string
@@ -44,7 +43,7 @@ type Facet struct {
 // Prompt is a composed prompt.
 type Prompt struct {
 	Text   string
-	SHA256 string  // of Text, hexadecimal
+	SHA256 string  // of Text, in hex
 	Facets []Facet // joined, they are Text
 }
 
@@ -66,16 +65,15 @@ func Compose(in Input) Prompt {
 	return p
 }
 
-// Stable composes the prompt without what differs from one run to the next: the nonce and the places of the tree, the
-// documents and the return. Two runs that tell an agent the same thing have the same stable prompt.
+// Stable composes the prompt without what differs between runs: the nonce and the paths of tree, documents and return.
+// Two runs with the same instructions have the same stable prompt.
 func Stable(in Input) Prompt {
 	in.Channel = Channel{NoFile: in.Channel.NoFile}
 	in.Request.Out, in.Request.Dir = "", ""
 	return Compose(in)
 }
 
-// Told is the SHA-256 of the stable prompt of a delegation, whichever round of it: what a run that is gone through
-// again composes anew.
+// Told is the SHA-256 of a delegation's stable prompt, the same in every repair round. A replay composes it again.
 func Told(in Input) string {
 	in.Request.Repair, in.Request.Refused = nil, ""
 	return Stable(in).SHA256

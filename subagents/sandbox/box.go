@@ -11,18 +11,17 @@ import (
 	"tercet/internal/proc"
 )
 
-// Bounds are what a program may do. Paths are absolute; those that do not exist are left out.
+// Bounds are the limits of a sandbox. Paths are absolute; missing ones are ignored.
 type Bounds struct {
-	Write []string // may be written, with everything below; the private TMPDIR is one of them
-	Cache []string // as Write, but an image has its own, which goes with the container
-	Keep  []string // inside Write, but stays as it is; in a container only
-	Hide  []string // looks empty; in a container only
-	Net   bool     // may speak to other machines
-	Nest  bool     // makes bounds of its own for what it starts; not under landlock
+	Write []string // writable, with everything below; includes the private TMPDIR
+	Cache []string // like Write; an image has its own, which is removed with the container
+	Keep  []string // inside Write, but read-only; containers only
+	Hide  []string // appears empty; containers only
+	Net   bool     // network access to other machines
+	Nest  bool     // starts sandboxes of its own; impossible under landlock
 
-	// Read, Project and Ask concern an image alone, in which nothing of this machine is there that is not named: folders
-	// that can be read, the root below which the program may be a file of the project, and whether the network was asked
-	// for.
+	// Read, Project and Ask are for an image only, in which unnamed paths of this machine do not exist: readable folders,
+	// the root below which the program may be a project file, and whether the network was requested.
 	Read    []string
 	Project string
 	Ask     bool
@@ -89,15 +88,15 @@ func below(name, folder string) bool {
 	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// Box puts programs within bounds by one means.
+// Box starts programs in a sandbox of one kind.
 type Box struct {
 	Tier  Tier
 	Means Means
-	// Enter are the words of this program before those of the program within bounds: it must call Enter.
+	// Enter is the command line of tercet that precedes the program's: it must call Enter.
 	Enter []string
-	// Tool is the path of the program that makes a container, empty for others.
+	// Tool is the path of the program that makes a container; empty for other kinds.
 	Tool string
-	// Look finds programs as the Starter does.
+	// Look finds programs like the Starter.
 	Look func(name string) (string, error)
 	// Image is for docker and podman.
 	Image Image
@@ -106,7 +105,7 @@ type Box struct {
 	userNS bool     // bubblewrap makes a user namespace, which it does unasked for everybody but root
 }
 
-// String is the tier with its means, as results show it.
+// String is the tier with its means, as in results.
 func (b Box) String() string {
 	if b.Tier == Advisory || b.Means == "" {
 		return b.Tier.String()
@@ -114,7 +113,7 @@ func (b Box) String() string {
 	return b.Tier.String() + " (" + b.Means.String() + ")"
 }
 
-// Wrap gives the command within bounds. In the tier advisory_only it is the command itself.
+// Wrap gives the sandboxed command. In the tier advisory_only it is the command itself.
 func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Tier == Advisory {
 		return c, nil

@@ -1,21 +1,18 @@
-// Package sandbox tells what a command may do that a person would want to know of, and keeps a program within bounds:
-// it may write where it works and nowhere else.
+// Package sandbox classifies the risks of commands, and runs programs in a sandbox in which they can write only where
+// they work.
 //
-// It promises that a tier is offered only after a probe really ran a program in it and saw a write outside fail; that a
-// command which needs more than the best tier that works is refused and not run with less; and that the tier which was
-// used is told. Bounds are inherited by everything that the program starts. A container of docker or podman is used
-// where an image is named, has the folders of the bounds and no others, and is removed when the run has ended, however
-// it ended.
+// It promises to offer a tier only after a probe ran a program in it and saw a write outside fail. It refuses a command
+// that needs more than the best working tier, and it reports the tier used. Everything that the program starts inherits
+// the sandbox. With an image it uses a container of docker or podman, which has only the folders of the bounds and is
+// always removed at the end.
 //
-// The risks of a shell command are told from the words that a shell would see, after quotes, braces, `cd` and wrappers
-// such as env, xargs, sudo or `sh -c`, never from a pattern over the text. What only a run would show (a variable as a
-// command, a text from a pipe) is reported as unknown and never taken for harmless. Nothing is run, expanded or looked
-// at for that, and no link or script is followed. Programs are known by their names: this is advice, and the tiers are
-// the wall.
+// It classifies a shell command by the words that a shell would see, after quotes, braces, `cd` and wrappers such as
+// env, xargs, sudo or `sh -c`, never by text patterns. What only execution would show (a variable as a command, a text
+// from a pipe) is reported as unknown, never as harmless. Classifying runs and expands nothing and follows no link or
+// script. It knows programs by name: the classification is advice, and the sandbox enforces.
 //
-// It will not make or fetch images; it limits what can be read in a container alone; with landlock the network is
-// limited to ports of TCP, and a folder inside a writable one cannot be taken out again. Off Linux docker, podman and
-// advisory_only are left.
+// It will not make or fetch images. Only containers limit reading. landlock limits only TCP ports of the network, and
+// cannot protect a folder inside a writable one. Off Linux there are only docker, podman and advisory_only.
 //
-// Everything is safe for concurrent use. Enter replaces the process, or returns why it could not.
+// Everything is safe for concurrent use. Enter replaces the process, or returns the reason if it cannot.
 package sandbox

@@ -16,26 +16,25 @@ import (
 	"tercet/internal/proc"
 )
 
-// Image is what a container of docker or podman is made of.
+// Image configures containers of docker or podman.
 type Image struct {
-	Name string // as the engine knows it; empty: neither engine is used
+	Name string // as the engine knows it; empty: no containers
 	// Engine is docker or podman; empty: the first that works.
 	Engine Means
-	// Net gives every container a network; else it has one only where Bounds.Ask says so.
+	// Net gives every container a network; otherwise only Bounds.Ask does.
 	Net bool
-	// Client is KEY=VALUE for the engine's own program, such as the address of its daemon. The program within bounds does
-	// not see it.
+	// Client is KEY=VALUE for the engine's client, such as the daemon's address. The sandboxed program does not see it.
 	Client []string
-	// Env are the names of variables that the program within bounds sees, besides those of its Command.
+	// Env lists the variables that the sandboxed program sees, besides those of its Command.
 	Env []string
-	// NewName makes the name of a container: letters, digits and dashes that nobody can guess.
+	// NewName makes an unguessable container name of letters, digits and dashes.
 	NewName func() string
 }
 
 // namePrefix stands before the name of every container.
 const namePrefix = "tercet-"
 
-// The time that an engine has: what it is asked costs it little, to make a container may take long on a slow disk.
+// Timeouts of the engine: queries are fast, but making a container may take long on a slow disk.
 const (
 	askTime    = 5 * time.Second
 	engineTime = 60 * time.Second
@@ -191,8 +190,8 @@ func removal(m Means, tool, name string) []string {
 	return []string{tool, "rm", "--force", name}
 }
 
-// Removal reads the words of a removal that were recorded, so that nothing else is run in their place: the program is
-// looked for again. The last word is false if they are something else.
+// Removal checks the recorded words of a container's removal, so that nothing else runs in their place, and looks the
+// program up again. ok is false for any other words.
 func Removal(words []string) (argv []string, ok bool) {
 	if len(words) < 3 {
 		return nil, false

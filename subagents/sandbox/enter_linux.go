@@ -10,8 +10,8 @@ import (
 	"github.com/landlock-lsm/go-landlock/landlock"
 )
 
-// Enter puts this process within bounds and becomes the program. words are what Box.Wrap wrote: the bounds, then the
-// program's name for itself and its arguments. It returns only if it could not.
+// Enter puts this process into the sandbox and execs the program. words come from Box.Wrap: the bounds, then the
+// program's name for itself and its arguments. It returns only on failure.
 func Enter(words, env []string) error {
 	var o order
 	err := errors.New("expected bounds and a program")

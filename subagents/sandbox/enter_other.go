@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Enter is for Linux only: elsewhere there are no bounds.
+// Enter works on Linux only.
 func Enter([]string, []string) error {
 	return fmt.Errorf("sandbox %s: %w", Landlock, errors.ErrUnsupported)
 }

@@ -12,36 +12,37 @@ import (
 	"tercet/internal/proc"
 )
 
-// Keeper puts the programs of one project within bounds.
+// Keeper sandboxes the programs of one project.
 type Keeper struct {
 	Prober
-	Root  string   // of the project, absolute
-	Hide  []string // files and folders of tercet that no program sees, where the means can hide them
-	Order []Tier   // the tiers that may be used, see Tighten
-	// whether agent CLIs get bounds besides their own: "on", "off", or empty where a probe saw them at work
+	Root  string   // project root, absolute
+	Hide  []string // files and folders of tercet that no program may see, if the sandbox can hide them
+	Order []Tier   // allowed tiers, see Tighten
+	// whether agent CLIs are sandboxed besides their own permissions: "on", "off", or empty: if a probe shows that it
+	// works
 	Agents string
 	Getenv func(string) string
-	Allow  func() error // why nothing may be started yet
-	Note   func(string) // tells the person something, once
+	Allow  func() error // error while nothing may start yet
+	Note   func(string) // shows a note once
 
 	mu      sync.Mutex
 	probes  []Probe // nil until they are needed; guarded by mu
 	noCache sync.Once
 }
 
-// Room is what a call of an agent CLI has to write beside its own folder, as absolute paths.
+// Room is what a call of an agent CLI writes besides its own folder, as absolute paths.
 type Room struct {
-	Tree  bool     // the tree that it works in
-	Write []string // what the program keeps of itself and of a person's login
-	Keep  []string // inside of Write: what it, or a later start of it, obeys or runs
-	Make  []string // folders of Write that are made if they are not there
-	Nest  bool     // it makes bounds of its own for what it starts
-	Asks  bool     // all that holds it besides is that it asks for leave
-	Known bool     // what it keeps of itself is known
+	Tree  bool     // working tree
+	Write []string // the CLI's own data and login
+	Keep  []string // inside Write: what the CLI obeys or runs, now or at a later start
+	Make  []string // folders of Write to create if missing
+	Nest  bool     // it starts sandboxes of its own
+	Asks  bool     // its only other limit is that it asks for permission
+	Known bool     // its own data is known
 }
 
-// Probes tries every means once. Before trust it starts nothing: a tier that was not allowed to show itself must not be
-// taken for one that does not work.
+// Probes tries every kind of sandbox once. Before trust it starts nothing, because an untested tier must not count as
+// broken.
 func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
 	if err := k.Allow(); err != nil {
 		return nil, err
@@ -68,8 +69,8 @@ func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (
 	return c, box.String(), err
 }
 
-// Script puts the commands of a plan within bounds. A person saw and approved them, so the network and reads are left
-// to them; what they may write is the tree, the caches and their own folders.
+// Script sandboxes the commands of a plan. The user has approved them, so network and reads are allowed; they can write
+// the tree, the caches and their own folders.
 func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string,
 	error,
 ) {
@@ -80,8 +81,8 @@ func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, 
 	return k.wrap(ctx, c, report, k.bounds(r.Dir, filepath.Dir(r.Out)))
 }
 
-// Program puts the program of a subagent within the same bounds. What it will do nobody knows beforehand. net: the
-// network was granted to it.
+// Program sandboxes a subagent's executable in the same way. What it will do is unknown. net: it has a grant for the
+// network.
 func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command, net bool) (proc.Command, string,
 	error,
 ) {
@@ -90,8 +91,8 @@ func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command,
 	return k.wrap(ctx, c, Report{}, b)
 }
 
-// Check puts a project's check within bounds. What it does is known where it names a program that is; the project's own
-// tools do what the checkout holds.
+// Check sandboxes a project's check. Its risk follows from the named program; the project's own tools do whatever the
+// checkout contains.
 func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error) {
 	report, err := ClassifyArgv(c.Argv, Place{Root: dir, Dir: dir, Home: k.Getenv("HOME")})
 	if err != nil {
@@ -100,7 +101,7 @@ func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Co
 	return k.wrap(ctx, c, report, k.bounds(dir, dir))
 }
 
-// Run puts a program within bounds that the person names. Without the network it sees no keys.
+// Run sandboxes a program that the user names. Without network it sees no keys.
 func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (proc.Command, string, error) {
 	report, err := ClassifyArgv(c.Argv, at)
 	if err != nil {
@@ -117,7 +118,7 @@ func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (p
 	return c, tier, err
 }
 
-// Best gives the first means of the order that works and is at least what is needed.
+// Best gives the first kind of sandbox in the order that works and is at least the needed tier.
 func (k *Keeper) Best(ctx context.Context, need Tier, why []string) (Probe, error) {
 	probes, err := k.Probes(ctx)
 	if err != nil {
@@ -126,8 +127,8 @@ func (k *Keeper) Best(ctx context.Context, need Tier, why []string) (Probe, erro
 	return Choose(need, why, k.Order, probes)
 }
 
-// Command puts a command that a subagent asks for within the bounds of p. It may write its tree, or what of it is
-// named. Without the network it sees no keys.
+// Command sandboxes a command of a subagent within p. It can write its tree, or named parts of it. Without network it
+// sees no keys.
 func (k *Keeper) Command(p Probe, r formats.Request, c proc.Command, net bool, write []string) (proc.Command, string,
 	error,
 ) {
@@ -160,9 +161,9 @@ var keys = []string{
 	".pypirc", ".docker",
 }
 
-// Agent puts an agent CLI within bounds, besides its own permissions, which its driver sets to what the subagent may
-// do. It may write its tree, if it may write or run commands, the folder of its delegation and what it keeps of itself;
-// it has the network, because its model is there.
+// Agent sandboxes an agent CLI, besides the CLI's own permissions, which its driver sets from `tools`. It can write its
+// tree (with the tools write or shell), the folder of its delegation, and its own data. It has the network, because it
+// must reach its model.
 func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string,
 	error,
 ) {
@@ -319,7 +320,7 @@ var engineNames = []string{
 	"CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 }
 
-// EngineEnv is KEY=VALUE for Image.Client. Nothing else sees it.
+// EngineEnv is KEY=VALUE for Image.Client only.
 func EngineEnv(getenv func(string) string) []string {
 	var out []string
 	for _, name := range engineNames {

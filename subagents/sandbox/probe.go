@@ -12,12 +12,12 @@ import (
 	"tercet/internal/proc"
 )
 
-// Probe is what was found out about one means.
+// Probe is the test result of one kind of sandbox.
 type Probe struct {
 	Tier  Tier   `json:"tier"`
 	Means Means  `json:"means"`
 	OK    bool   `json:"ok"`
-	Why   string `json:"detail"` // what it does, or why it does not work
+	Why   string `json:"detail"` // what it does, or why it fails
 	Tool  string `json:"-"`
 
 	image  string
@@ -25,18 +25,18 @@ type Probe struct {
 	userNS bool
 }
 
-// Prober finds out what works here by running it.
+// Prober tests what works here by running it.
 type Prober struct {
 	Starter *proc.Starter
 	Enter   []string // as in Box
 	Image   Image
-	All     bool // the engines are asked also where no image is named
+	All     bool // also asks the engines if no image is configured
 }
 
 // probeTime bounds one probe.
 const probeTime = 5 * time.Second
 
-// Probe tries every means, the strongest first. The last one, which is nothing, always works.
+// Probe tries every kind, the strongest first. The last one, no sandbox, always works.
 func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	var out []Probe
 	for _, m := range []Means{Docker, Podman} {
@@ -94,7 +94,7 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 	return p.try(ctx, out)
 }
 
-// Box gives what puts programs within the bounds of a probe that works.
+// Box gives the Box for a working probe.
 func (p *Prober) Box(b Probe) Box {
 	return Box{
 		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image,

@@ -11,13 +11,13 @@ import (
 	"tercet/formats"
 )
 
-// MaxSource bounds a command in bytes.
+// MaxSource bounds a command, in bytes.
 const MaxSource = 256 << 10
 
 // Category is a kind of risk.
 type Category string
 
-// The categories there are.
+// The categories.
 const (
 	DestructiveFS       Category = "destructive_fs"
 	ProdDB              Category = "prod_db"
@@ -26,10 +26,10 @@ const (
 	ExternalNet         Category = "external_net"
 )
 
-// String returns the category as it is written in reports.
+// String is the category in reports.
 func (c Category) String() string { return string(c) }
 
-// Level says how much a risk needs a sandbox.
+// Level is how much a risk needs a sandbox.
 type Level int
 
 // The levels, from the lowest.
@@ -39,13 +39,13 @@ const (
 	Required
 )
 
-// String returns the level as it is written in reports.
+// String is the level in reports.
 func (l Level) String() string { return [...]string{"optional", "recommended", "required"}[l] }
 
-// MarshalText writes what String returns.
+// MarshalText writes String.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// Place is where a command would run. Paths are absolute; an empty one is not known.
+// Place is where a command would run. Paths are absolute; empty ones are unknown.
 type Place struct {
 	Root string // project root
 	Dir  string // working folder; empty means Root
@@ -57,25 +57,25 @@ type Finding struct {
 	Category Category    `json:"category"`
 	Level    Level       `json:"tier"`
 	Pos      formats.Pos `json:"pos"`
-	Command  string      `json:"command"`          // name of the program or word of the shell
-	Target   string      `json:"target,omitempty"` // what it is done to; "?" stands for a part that is not known
+	Command  string      `json:"command"`          // name of the program or shell word
+	Target   string      `json:"target,omitempty"` // its target; "?" replaces an unknown part
 	Reason   string      `json:"reason"`
 }
 
-// Unknown is code that only a run would show.
+// Unknown is code that only execution would show.
 type Unknown struct {
 	Pos    formats.Pos `json:"pos"`
 	Reason string      `json:"reason"`
 }
 
-// Report is what was found, in the order of the text.
+// Report is the classification, in text order.
 type Report struct {
-	Level    Level     `json:"tier"` // the highest of the findings; unknown code is at least recommended
+	Level    Level     `json:"tier"` // the highest level; with unknown code at least recommended
 	Findings []Finding `json:"findings"`
 	Unknown  []Unknown `json:"unknown"`
 }
 
-// Risks are the findings as lines, what only a run would show behind them.
+// Risks lists the findings as lines, unknown code last.
 func (r Report) Risks() []string {
 	out := []string{}
 	for _, f := range r.Findings {
@@ -87,7 +87,7 @@ func (r Report) Risks() []string {
 	return out
 }
 
-// Classify tells the risks of a shell command.
+// Classify finds the risks of a shell command.
 func Classify(src string, p Place) (Report, error) {
 	if len(src) > MaxSource {
 		return Report{}, formats.Fail(formats.CodeLimit, "put the commands into a file and review that file",
@@ -106,7 +106,7 @@ func Classify(src string, p Place) (Report, error) {
 	return s.out.report(), nil
 }
 
-// ClassifyArgv tells the risks of a program with its arguments, which no shell sees.
+// ClassifyArgv finds the risks of a program with arguments, without a shell.
 func ClassifyArgv(argv []string, p Place) (Report, error) {
 	line, err := Quote(argv)
 	if err != nil {
@@ -115,7 +115,7 @@ func ClassifyArgv(argv []string, p Place) (Report, error) {
 	return Classify(line, p)
 }
 
-// Quote gives the text in which a shell reads exactly these words.
+// Quote quotes words for a shell.
 func Quote(argv []string) (string, error) {
 	words := make([]string, len(argv))
 	for i, a := range argv {

@@ -37,8 +37,7 @@ func (s *scan) reads(w word, named bool) {
 	s.add(found{Finding: classed(class, p, reason), names: named})
 }
 
-// Names of files in which tools keep secrets: whole names, endings, and parts of paths. A folder stands between
-// slashes.
+// Files in which tools store secrets: whole names, endings, and path parts between slashes.
 const (
 	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass .my.cnf " +
 		".git-credentials .pypirc " +

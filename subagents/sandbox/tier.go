@@ -7,21 +7,21 @@ import (
 	"tercet/formats"
 )
 
-// Tier is how strong the bounds are.
+// Tier is the strength of a sandbox.
 type Tier string
 
 // The tiers, from the strongest.
 const (
 	Container Tier = "container"           // a file system of its own
-	Platform  Tier = "platform_permission" // the system refuses writes outside
-	Advisory  Tier = "advisory_only"       // nothing is refused; what changed is looked at afterwards
-	Blocked   Tier = "blocked"             // not run
+	Platform  Tier = "platform_permission" // the system rejects writes outside
+	Advisory  Tier = "advisory_only"       // no enforcement; changes are inspected afterwards
+	Blocked   Tier = "blocked"             // not run at all
 )
 
-// String returns the tier as it is written in results.
+// String is the tier in results.
 func (t Tier) String() string { return string(t) }
 
-// ParseTier returns the tier named s; Blocked is none that can be asked for.
+// ParseTier gives the tier named s; Blocked cannot be requested.
 func ParseTier(s string) (Tier, error) {
 	switch t := Tier(s); t {
 	case Container, Platform, Advisory:
@@ -33,13 +33,12 @@ func ParseTier(s string) (Tier, error) {
 
 func (t Tier) rank() int { return slices.Index([]Tier{Blocked, Advisory, Platform, Container}, t) }
 
-// Order is the default: the strongest first.
+// Order is the default order: the strongest first.
 func Order() []Tier { return []Tier{Container, Platform, Advisory} }
 
-// Tighten gives the order of a person held to what a project asks for: the project names the weakest tier that it
-// accepts, the order stays the person's, by default the strongest first. Nothing that the person does not want is
-// added, unless nothing else is left, and then it is stronger than what the person asks for. Words that name no tier
-// are left out.
+// Tighten restricts the user's order to what a project accepts: the project names its weakest tier. The order stays the
+// user's, by default the strongest first. The result contains a tier that the user does not want only if nothing else
+// is left; it is then a stronger one. Tighten ignores unknown words.
 func Tighten(person, project []string) []Tier {
 	order, floor := tiers(person), tiers(project)
 	if len(order) == 0 {
@@ -65,10 +64,10 @@ func tiers(names []string) (out []Tier) {
 	return out
 }
 
-// Means is what makes a tier.
+// Means is the technique behind a tier.
 type Means string
 
-// The means there are.
+// The means.
 const (
 	Docker     Means = "docker"
 	Podman     Means = "podman"
@@ -77,10 +76,10 @@ const (
 	None       Means = "none"
 )
 
-// String returns the means as it is written in results.
+// String is the means in results.
 func (m Means) String() string { return string(m) }
 
-// Needs gives the weakest tier in which a command may run: the system must refuse what is required to be refused, and
+// Needs gives the weakest tier that a command may run in: the system must reject what is required to be rejected, and
 // only a container hides files and the network.
 func Needs(r Report) (Tier, []string) {
 	need, why := Advisory, []string{}

@@ -10,7 +10,7 @@ import (
 	"tercet/formats"
 )
 
-// Bounds of one classification: deeper or longer texts are reported as unknown from there on.
+// Limits of one classification; deeper or longer parts are reported as unknown.
 const (
 	mostDepth = 40
 	mostCalls = 20000

@@ -15,12 +15,12 @@ import (
 	"tercet/internal/git"
 )
 
-// Here is what a commit in the person's checkout came to.
+// Here is the result of a commit in the user's checkout.
 type Here struct {
-	Hash  string   // empty: nothing was committed
-	Files []string // of the commit, relative to the project root
-	Why   string   // why nothing was committed though there was something to commit
-	After string   // what is left to do behind a commit that was made
+	Hash  string   // empty: no commit
+	Files []string // files of the commit, relative to the project root
+	Why   string   // why there is no commit, although there were changes
+	After string   // what remains to be done after the commit
 }
 
 // own are tercet's own files that are committed in the checkout, and only where git tracks them.
@@ -28,18 +28,17 @@ var own = []string{
 	formats.Workspace + "/state.json", formats.Workspace + "/archive/state.json", formats.Workspace + "/TODO.md",
 }
 
-// Own tells whether a file, relative to the project root, is the state of the project: it is committed in the checkout
-// only where git tracks it, and nobody is told otherwise.
+// Own reports whether a file, relative to the project root, belongs to the project's state. It is committed in the
+// checkout only if git tracks it; otherwise there is no message.
 func Own(name string) bool { return slices.Contains(own, path.Clean(name)) }
 
 // hereTries bounds how often a commit is made anew because the person's branch moved meanwhile.
 const hereTries = 3
 
-// CommitHere commits exactly the files msg.Only in the person's checkout, where nothing of the person's can be
-// touched by it: the checkout is on a branch, nothing is in progress and nothing staged, and no file is ignored, a
-// link, in a submodule, or was changed by a person before the run began. Otherwise nothing is committed, and Why says
-// so. It works in an index of its own and moves the branch only from where it was seen; a commit that bears msg.Txn
-// already is not made again.
+// CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the user's own work. It
+// requires a branch, no operation in progress, and nothing staged. No file may be ignored, a link, in a submodule, or
+// changed by the user before the run. Otherwise it commits nothing, and Why says why. It uses its own index and moves
+// the branch only from the commit that it saw. It does not repeat a commit with msg.Txn.
 func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done Here, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(m.Root)

@@ -18,18 +18,17 @@ import (
 // wipTries bounds the search for a free name of a branch for loose work.
 const wipTries = 100
 
-// Closed is what closing came to.
+// Closed is the result of closing.
 type Closed struct {
-	Wip     string // branch that took uncommitted work, or empty
-	Removed bool   // the worktree is gone
-	Deleted bool   // its branch is gone too, because another one holds its commits
-	Stays   string // why it is not: somebody locked it, or there are repositories inside that no commit can hold
+	Wip     string // branch with the uncommitted work, or empty
+	Removed bool   // the worktree was removed
+	Deleted bool   // its branch was deleted, because another branch has its commits
+	Stays   string // why it was not removed: it is locked, or it contains repositories that no commit can hold
 	help    string // what to do about that
 }
 
-// Close closes the worktree at dir. Uncommitted work is committed to a branch of its own first, so that the branch of
-// the task ends at its last whole commit. A branch with work that is nowhere else stays. A worktree that is gone
-// already is closed.
+// Close closes the worktree at dir. It first commits uncommitted work to a separate branch, so that the task's branch
+// ends with its last complete commit. A branch with unique commits stays. Closing a missing worktree succeeds.
 func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
 	defer code(&err, formats.CodeIO)
 	top, err := m.topOf(ctx, dir)
@@ -234,8 +233,8 @@ func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (stri
 	return "", fmt.Errorf("expected a free branch name, got %q", name)
 }
 
-// Discard removes the worktree at dir with its branch, once everything that it has and the project has not is in a
-// bundle in the folder of the run, whose name comes back; empty: there was nothing.
+// Discard removes the worktree at dir with its branch. It first bundles everything that the project lacks into a file
+// in the run's folder and gives the file's name; empty if there was nothing.
 func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bundle string, err error) {
 	defer code(&err, formats.CodeIO)
 	if c := m.locked(dir); c.Stays != "" {

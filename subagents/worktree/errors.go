@@ -10,7 +10,7 @@ import (
 	"tercet/internal/git"
 )
 
-// ConflictError says that two branches changed the same places. Nothing was changed.
+// ConflictError means that two branches changed the same places. Nothing was changed.
 type ConflictError struct {
 	Branch, To string
 	Files      []string // relative to the top of the repository
@@ -21,7 +21,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s conflicts with %s in %s", e.Branch, e.To, strings.Join(e.Files, ", "))
 }
 
-// ErrorCode is REJECTED: it was done, and the answer is no.
+// ErrorCode is REJECTED: the merge ran, and its answer is no.
 func (e *ConflictError) ErrorCode() formats.Code { return formats.CodeRejected }
 
 // Help says what to do next.
@@ -29,12 +29,12 @@ func (e *ConflictError) Help() string {
 	return fmt.Sprintf("git switch %s && git merge %s, resolve it by hand and commit; then run it again", e.To, e.Branch)
 }
 
-// NotCleanError says that the checkout of the target has changes, so it was left alone and so was the target.
+// NotCleanError means that the target's checkout has changes; checkout and target were left alone.
 type NotCleanError struct {
 	Branch, To string
 	Dir        string
-	Files      []string // relative to the top of the repository; empty if git found what is in the way
-	Err        error    // what git said, may be nil
+	Files      []string // relative to the top of the repository; empty if git reported the obstacle
+	Err        error    // git's message, may be nil
 }
 
 // Error implements error.
@@ -45,7 +45,7 @@ func (e *NotCleanError) Error() string {
 	return fmt.Sprintf("the checkout of %s is not clean: %s", e.To, firstOf(e.Files))
 }
 
-// Unwrap returns what git said.
+// Unwrap gives git's error.
 func (e *NotCleanError) Unwrap() error { return e.Err }
 
 // ErrorCode is PRECONDITION.

@@ -10,10 +10,10 @@ import (
 	"tercet/internal/git"
 )
 
-// Leftover is what runs that are over left behind and nobody needs.
+// Leftover is what finished runs left behind and no run needs.
 type Leftover struct {
-	Trees    []string `json:"worktrees"` // absolute; what is loose in them is kept when they are closed
-	Branches []Tip    `json:"branches"`  // of ours, all of whose work other branches hold
+	Trees    []string `json:"worktrees"` // absolute paths; closing them saves uncommitted work
+	Branches []Tip    `json:"branches"`  // tercet's branches whose commits other branches contain
 }
 
 // Tip is a branch and its last commit.
@@ -22,8 +22,8 @@ type Tip struct {
 	Commit string `json:"commit"`
 }
 
-// Leftover finds the worktrees of runs that are over, by their folder names, and the branches of ours that are merged,
-// or whose loose work has come into the user's checkout. A branch that is checked out is none.
+// Leftover finds the worktrees of finished runs, by folder name, and tercet's branches that are merged or whose saved
+// work is in the user's checkout. It skips checked-out branches.
 func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l Leftover, err error) {
 	defer code(&err, formats.CodeIO)
 	l = Leftover{Trees: []string{}, Branches: []Tip{}}
@@ -71,7 +71,7 @@ func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l L
 	return l, nil
 }
 
-// Clear removes what was found. A branch that moved since stays.
+// Clear removes what Leftover found. A branch that has moved since stays.
 func (m *Manager) Clear(ctx context.Context, l Leftover) (err error) {
 	defer code(&err, formats.CodeIO)
 	var all error

@@ -8,7 +8,7 @@ import (
 	"tercet/internal/git"
 )
 
-// Issue asks for an issue at the remote to which the branch of the checkout is pushed, by gh or glab.
+// Issue fetches an issue from the remote of the checkout's branch, with gh or glab.
 func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error) {
 	defer code(&err, formats.CodeToolUnavailable)
 	main := m.Git(m.Root)

@@ -17,43 +17,43 @@ import (
 // publishTries bounds how often a merge is made anew because the target moved meanwhile.
 const publishTries = 3
 
-// Target says where the work of a worktree goes.
+// Target is where a worktree's work goes.
 type Target struct {
-	To      string // branch; empty: the one of the user's checkout
-	Session string // trailer of the merge, left out if empty
-	Txn     string // trailer of the merge, left out if empty
-	// As is squash: one commit, without the branch's own; patch: a series in the run's folder; pr: the branch is pushed
-	// and a request opened; else a merge.
+	To      string // branch; empty: that of the user's checkout
+	Session string // trailer of the merge; empty: none
+	Txn     string // trailer of the merge; empty: none
+	// As is squash: one commit without the branch's own; patch: a series in the run's folder; pr: push the branch and open
+	// a request; empty: a merge.
 	As      string
-	Message string // of the commit, and title of a request; empty: that of a merge
-	Run     string // whose folder takes patches, and whose branch takes the work of a child
-	Child   bool   // the work is brought to the run's branch, in the run's worktree
+	Message string // commit message, and title of a request; empty: that of a merge
+	Run     string // the run: its folder gets patches, its branch a child's work
+	Child   bool   // bring the work to the run's branch, in the run's worktree
 	Closes  int    // number of the issue that the work closes, 0: none
-	// Push makes a request only where the state of the repository has one; else the branch alone is pushed.
+	// Push opens a request only if the repository's state has them; otherwise it only pushes the branch.
 	Push bool
 }
 
-// The ways to publish beside a merge.
+// The ways to publish besides a merge.
 const (
 	AsSquash  = "squash"
 	AsPatch   = "patch"
 	AsRequest = "pr"
 )
 
-// Published is what publishing came to.
+// Published is the result of publishing.
 type Published struct {
-	Commit  string   // the merge, or where the target is if it had everything
-	Files   []string // that changed in the target, relative to the project root
-	Message string   // one sentence for a person
-	Patches []string // of a series, relative to the project root
-	URL     string   // of a request
-	Skipped string   // why no request was opened where pushing was enough
-	Help    string   // a command that opens it
+	Commit  string   // the merge; the target's commit if it had everything already
+	Files   []string // changed files of the target, relative to the project root
+	Message string   // one sentence for the user
+	Patches []string // patch files, relative to the project root
+	URL     string   // address of the request
+	Skipped string   // why no request was opened although the branch was pushed
+	Help    string   // the command that opens it
 }
 
-// Publish merges the branch of the worktree at dir into the target: in a worktree of its own, and with the target moved
-// only if it is where the merge began. A target that is checked out is moved by a fast-forward of that checkout, which
-// must be clean. Conflicts are a *ConflictError, an unclean checkout a *NotCleanError; both leave everything as it was.
+// Publish merges the branch of the worktree at dir into the target. It merges in a separate worktree, and moves the
+// target only from the commit where the merge began. A checked-out target moves by fast-forward, and its checkout must
+// be clean. Conflicts are a *ConflictError, an unclean checkout a *NotCleanError; both leave everything as it was.
 func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done Published, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)

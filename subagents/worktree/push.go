@@ -11,11 +11,11 @@ import (
 	"tercet/internal/git"
 )
 
-// Repository is that of the project, as it stands in the person's checkout, and its remote.
+// Repository is the project's repository in the user's checkout, with its remote.
 type Repository struct{ *Manager }
 
-// State says what can be done with the repository beyond commits, without network: whether gh is logged in is asked
-// where a request is wanted.
+// State says what tercet can do with the repository beyond commits. It uses no network: tercet checks gh's login only
+// when it needs a request.
 func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
@@ -48,8 +48,8 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	return formats.RepoStateOf(said, remote.Host), nil
 }
 
-// Pending are those of the named files, relative to the project root, that the last commit does not have as they stand
-// in the checkout: a worktree would lack them.
+// Pending gives those of the files, relative to the project root, that differ from the last commit: a worktree would
+// lack them.
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
@@ -82,15 +82,15 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 	return pending, err
 }
 
-// Pushed is what a push of the checkout's branch came to.
+// Pushed is the result of pushing the checkout's branch.
 type Pushed struct {
 	Branch, Remote string
-	Skipped        string // why nothing was pushed; empty: it was
-	Help           string // a command that does it
+	Skipped        string // why nothing was pushed; empty: it was pushed
+	Help           string // the command that pushes
 }
 
-// Push pushes the branch of the person's checkout, once the commits that the remote does not have are scanned. The
-// default branch of the remote is never pushed.
+// Push scans the commits that the remote lacks, and pushes the branch of the user's checkout. It never pushes the
+// remote's default branch.
 func (m Repository) Push(ctx context.Context) (done Pushed, err error) {
 	defer code(&err, formats.CodeIO)
 	state, err := m.State(ctx)

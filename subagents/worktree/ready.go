@@ -26,11 +26,10 @@ type before struct {
 
 func beforeName(txn string) string { return path.Join("before", txn+".json") }
 
-// Ready is called before a worker starts. It keeps how its worktree is then. A worker that is started again, after the
-// process ended in the middle of its work, finds its worktree as it was: what the killed attempt left is committed to a
-// branch of its own first, but for files that look like secrets, which go to the folder of the run. What it says is for
-// the person. Of the person's own checkout it only keeps what was changed there before the run, where a later step
-// commits in it.
+// Ready records the state of a worker's worktree before the worker starts. If an earlier process died during the same
+// work, Ready first restores that state: it commits the rest of the killed attempt to a separate branch, and moves
+// files that look like secrets to the run's folder. It returns notes for the user. In the user's own checkout it only
+// records what was changed before the run, if a later step commits there.
 func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {
 	defer code(&err, formats.CodeIO)
 	if r.NoTree || r.Run == "" || r.Txn == "" {

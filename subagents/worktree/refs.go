@@ -13,7 +13,7 @@ import (
 	"tercet/internal/git"
 )
 
-// Watch remembers the refs of the repository of dir before a worker runs there.
+// Watch holds the refs of dir's repository from before a worker runs.
 type Watch struct {
 	m      *Manager
 	repo   *git.Repo
@@ -33,9 +33,9 @@ func (m *Manager) Watch(dir string) (*Watch, error) {
 // lookTime is how long it may take to look at what git runs.
 const lookTime = 30 * time.Second
 
-// Guard looks at what git runs before a worker starts, and gives what looks at it and at the refs again when it has
-// ended: tamper is told of a change of the former, ask is asked about the latter. Without a repository there is nothing
-// to guard.
+// Guard checks what git runs, and the refs, before a worker starts; the returned function checks again after its end.
+// It reports a change of the former to tamper, and asks about the latter with ask. Without a repository there is
+// nothing to check.
 func (w *Watch) Guard(
 	ctx context.Context, r formats.Request, tamper func(what string) error,
 	ask func(context.Context, formats.Gate) (formats.Decision, error),
@@ -65,18 +65,17 @@ func (w *Watch) Guard(
 	}, nil
 }
 
-// The answers to the question about refs that moved.
+// The choices of the question about moved refs.
 const (
 	answerMine = "mine"
 	answerBack = "back"
 	answerStop = "stop"
 )
 
-// Look finds the refs that moved since, when the worker has ended. What tercet itself does is none of them: new names
-// of commits that were there, steps forward by commits that a journal knows, what is kept of work that was left, and
-// branches that went away and are held by another one. The branch and the HEAD of the run's own worktree are put back,
-// and what they pointed to stays below refs/tercet/stray; the error is DENIED then. Every other ref may have been moved
-// by the person, who is asked.
+// Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of existing commits,
+// commits that a journal knows, branches with saved work, and deleted branches whose commits another branch has. It
+// restores the branch and HEAD of the run's worktree, keeps their new commits below refs/tercet/stray, and returns
+// DENIED. The user may have moved any other ref, so it asks about those.
 func (w *Watch) Look(
 	ctx context.Context, r formats.Request, ask func(context.Context, formats.Gate) (formats.Decision, error),
 ) error {

@@ -124,7 +124,7 @@ func overNetwork(err error, help string) error {
 	return &formats.Failure{Code: formats.CodeOf(err), Err: err, Help: help}
 }
 
-// Quoted are words as a shell reads them.
+// Quoted quotes words for a shell.
 func Quoted(words ...string) string {
 	out := make([]string, len(words))
 	for i, word := range words {

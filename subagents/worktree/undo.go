@@ -9,15 +9,15 @@ import (
 	"tercet/internal/git"
 )
 
-// Brought is a commit by which a run brought work into a branch that is not tercet's own.
+// Brought is a commit with a run's work on a branch that is not tercet's own.
 type Brought struct {
 	Commit string   `json:"commit"`
 	To     string   `json:"branch"`
-	Files  []string `json:"files"` // that it changed, relative to the project root
+	Files  []string `json:"files"` // its changed files, relative to the project root
 }
 
-// Brought finds what the transactions of a run brought into branches that are not tercet's own, newest first. Commits
-// of a task's branch are in the merge of it.
+// Brought finds the commits of a run's transactions on branches that are not tercet's own, newest first. The merge of a
+// task's branch stands for the commits of that branch.
 func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)
@@ -66,8 +66,8 @@ func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, e
 	return list, nil
 }
 
-// TookBack tells whether a branch has the commit that takes a run back. One that was made alone, before its process was
-// killed, is still the head of a worktree.
+// TookBack reports whether a branch has the commit that undoes a run. If its process was killed before moving the
+// branch, the commit is still the head of a worktree.
 func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
 	main := m.Git(m.Root)
 	hash, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
@@ -78,7 +78,7 @@ func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
 	return len(holders) > 0, err
 }
 
-// Edited names the files of what was brought that are not any more as it left them, on its branch or in the checkout.
+// Edited lists the files that have changed since, on the branch or in the checkout.
 func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.onto(ctx, b.To)
@@ -110,9 +110,9 @@ func (m *Manager) onto(ctx context.Context, to string) (*publication, error) {
 	return p, err
 }
 
-// TakeBack reverts what was brought into one branch, newest first, in one commit. It is made in a worktree of its own,
-// and the branch and its checkout are moved as Publish moves them. Files that changed since refuse it. It gives the
-// commit, empty if nothing of it was left.
+// TakeBack reverts the commits on one branch, newest first, in a single commit. It works in a separate worktree, and
+// moves the branch and its checkout like Publish. It fails if one of the files has changed since. It gives the commit;
+// empty if nothing was left to revert.
 func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (hash string, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.onto(ctx, list[0].To)
@@ -150,7 +150,7 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 	return hash, p.move(ctx, old, hash)
 }
 
-// Ahead gives the last commit of a branch of ours that has commits behind head; empty for any other.
+// Ahead gives the last commit of a branch of tercet that has commits beyond head; empty for any other branch.
 func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)
@@ -169,8 +169,8 @@ func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, e
 	return now, nil
 }
 
-// SetBack moves the branch of a task, with work that no other branch took, back to where a run found it, and keeps the
-// work as a branch for loose work. It gives that branch; empty if there was nothing to move.
+// SetBack moves a task's branch with unmerged work back to where a run found it, and saves the work on a branch for
+// loose work. It gives that branch; empty if nothing had to move.
 func (m *Manager) SetBack(ctx context.Context, branch, run, head string) (kept string, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)

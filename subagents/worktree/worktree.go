@@ -1,13 +1,13 @@
-// Package worktree gives a task a working tree of its own and brings what was done there back.
+// Package worktree gives a task its own working tree and brings the work back.
 //
-// It promises that the user's checkout is touched by two things alone: a fast-forward when it is clean, and a commit of
-// named files that leaves everything of the user's as it is; that a branch moves only if it still is where it was seen;
-// that a conflict changes nothing; that no uncommitted work is removed before it is in a commit; and that no commit is
-// made, and none merged or pushed, that adds what looks like a secret. Of the workspace folder only documents and the
-// state are ever committed, in the checkout. Ignored files of a worktree are removed with it.
+// It promises to touch the user's checkout in two ways only: a fast-forward of a clean checkout, and a commit of named
+// files that leaves the user's work alone. A branch moves only from the commit that was seen. A conflict changes
+// nothing. Uncommitted work is committed before its removal. No commit that adds something like a secret is made,
+// merged or pushed. Of the workspace folder only documents and the state are committed, in the checkout. A worktree's
+// ignored files are removed with it.
 //
-// It does not decide when a task is done, resolves no conflict, and deletes only branches that it named itself and
-// whose commits another branch holds.
+// It does not decide when a task is done, resolves no conflict, and deletes only its own branches whose commits another
+// branch has.
 //
 // A Manager holds no state. Different worktrees may be used at once, one worktree by one caller at a time.
 package worktree
@@ -27,7 +27,7 @@ import (
 	"tercet/internal/secrets"
 )
 
-// The places for branches that this package makes.
+// The prefixes of this package's branches.
 const (
 	taskPrefix = "task/"
 	runPrefix  = "tercet/"
@@ -39,22 +39,22 @@ const (
 	TrailerTxn     = "Tercet-Txn"
 	TrailerSession = "Session"
 	TrailerWip     = "Tercet-Wip"
-	TrailerSquash  = "Tercet-Squash" // the commit of a branch all of whose work stands in this one
+	TrailerSquash  = "Tercet-Squash" // the commit of a branch whose whole work is in this one
 )
 
-// Manager opens and closes the worktrees of one project. Every field but Allow and RemoteType is required.
+// Manager opens and closes the worktrees of one project. Allow and RemoteType are optional.
 type Manager struct {
 	Git   func(dir string) *git.Repo
-	Made  func() func(txn string) bool // tells whether tercet has committed with the transaction since the call
-	Root  string                       // project root, absolute: the top of the user's checkout or a folder in it
+	Made  func() func(txn string) bool // reports whether tercet has committed with the transaction since the call
+	Root  string                       // project root, absolute: the top of the user's checkout, or a folder in it
 	Base  string                       // folder for worktrees, absolute, ignored by git
 	Specs string                       // folder of the documents of tasks, relative to Root; empty: in the workspace
-	Allow []secrets.Allowed            // what looks like a secret and may be committed
-	// RemoteType is what the rules file of the project says of its remote; nil: nothing.
+	Allow []secrets.Allowed            // accepted findings of the scan for secrets
+	// RemoteType gives the remote's type in the project's rules file; nil: none.
 	RemoteType func(ctx context.Context) (string, error)
 }
 
-// New returns m, or an error if a field is missing.
+// New gives m, or an error if a field is missing.
 func New(m Manager) (*Manager, error) {
 	if m.Git == nil || m.Made == nil || !filepath.IsAbs(m.Root) || !filepath.IsAbs(m.Base) {
 		return nil, formats.Unset("a repository, journals, a root and a base of worktrees")
@@ -62,17 +62,17 @@ func New(m Manager) (*Manager, error) {
 	return &m, nil
 }
 
-// Spec says whose worktree to open.
+// Spec is the worktree to open.
 type Spec struct {
 	Branch string // empty: task/{Task}-{Slug}, or tercet/{Run} without a task
 	Run    string // required; names the folder
 	Task   int
 	Slug   string
-	// Child names the worktree of one of several that work side by side, each on a branch {branch}.{child} of its own
-	// that parts from the run's; Base is where, empty: the run's last commit, with all that lies loose in its worktree.
+	// Child names the worktree of one of several parallel children, on a branch {branch}.{child} from the run's branch.
+	// Base is its start; empty: the run's last commit with all uncommitted work of the run's worktree.
 	Child   string
 	Base    string
-	Message Message // of the commit of what lies loose
+	Message Message // commit message for uncommitted work
 }
 
 // place is the folder of the worktree of a run, or of one of its children.
@@ -100,15 +100,15 @@ func (s Spec) branch() string {
 
 // Tree is an open worktree.
 type Tree struct {
-	Dir       string // the project root in the worktree, absolute
+	Dir       string // project root in the worktree, absolute
 	Branch    string
-	Base      string // hash from which the branch parts from the user's checkout
+	Base      string // hash of the commit where the branch leaves the user's checkout
 	Head      string // hash of the branch's last commit
-	Continued bool   // the branch was there before, with commits that are not merged
+	Continued bool   // the branch existed before, with unmerged commits
 }
 
-// Open opens the worktree of a run, or gives the one that this run has open already. A branch that was left with
-// commits of its own is continued; another worktree of ours that still holds it is closed first, its loose work kept.
+// Open opens the worktree of a run, or gives the run's open one. It continues an existing branch with commits; if
+// another worktree of tercet has that branch, it closes that first and saves its work.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	defer code(&err, formats.CodeIO)
 	if !plainRun(s.Run) {
@@ -273,15 +273,14 @@ func (m *Manager) same(dir, place string) bool {
 	return dir == place || m.owns(dir) && filepath.Base(dir) == filepath.Base(place)
 }
 
-// Message is what a commit says.
+// Message is a commit message.
 type Message struct {
 	Subject string
-	Session string // trailer, left out if empty
-	Txn     string // trailer, left out if empty; a commit that carries it already is not made again
-	// CoAuthor is the trailer Co-Authored-By, "Name <address>", left out if empty.
+	Session string // trailer; empty: none
+	Txn     string // trailer; empty: none; a commit that has it is not repeated
+	// CoAuthor is the trailer Co-Authored-By, "Name <address>"; empty: none.
 	CoAuthor string
-	// Only are the files to commit, relative to dir; nil: everything that changed. Of them, what did not change is left
-	// out.
+	// Only lists the files to commit, relative to dir; nil: everything that changed. Unchanged files are ignored.
 	Only []string
 }
 
@@ -299,9 +298,8 @@ func (m Message) trailers() []git.Trailer {
 	return list
 }
 
-// Commit commits every change in the worktree at dir outside the workspace folder, by name. It returns the hash and the
-// files relative to dir; an empty hash means that there was nothing to commit. What was staged by others counts for
-// nothing.
+// Commit commits every change in the worktree at dir outside the workspace folder, by name. It gives the hash, empty if
+// there was nothing to commit, and the files relative to dir. It ignores what was staged before.
 func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash string, files []string, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
@@ -363,7 +361,7 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 	return nil
 }
 
-// Committed refuses a worktree of ours at dir with work that is in no commit: closed, it would only be set aside.
+// Committed fails if a worktree of tercet at dir has uncommitted work, which closing would only set aside.
 func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
 	defer code(&err, formats.CodeIO)
 	if !m.owns(dir) {

@@ -16,23 +16,23 @@ import (
 	"tercet/templates"
 )
 
-// Builder is meta-builder. Root, Agents, Lint, DryRun and Catalog are needed.
+// Builder is meta-builder. Root, Agents, Lint, DryRun and Catalog are required.
 type Builder struct {
 	Root   *os.Root // the project root
 	Agents Agents
-	// Lint parses and compiles the files as they would stand beside what there is.
+	// Lint parses and compiles the files as if they were already written.
 	Lint func(files []File) []formats.Diagnostic
-	// DryRun runs the command of the name out of the files without any effect.
+	// DryRun runs the named command of the files without effects.
 	DryRun func(ctx context.Context, files []File, name string) (formats.Return, error)
-	// Catalog is what there is to analyze, and what a new command can hide.
+	// Catalog lists the existing commands, to analyze or to hide.
 	Catalog *commands.Catalog
-	// Fills tells whether a model can write texts of the files; nil: none can.
+	// Fills reports whether a model can write texts of the files; nil: no model.
 	Fills func() bool
 }
 
 var _ subagents.Agent = (*Builder)(nil)
 
-// Run makes the files, checks them, and writes them all or none.
+// Run makes the files, checks them, and writes all or none.
 func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	switch {
 	case b.Root == nil:
@@ -80,8 +80,8 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + d.Name + " written"}, nil
 }
 
-// Adopt writes the workflow that a prompt command of another tool is translated to, beside what there is, and gives its
-// path and what was not translated.
+// Adopt writes the workflow made from another tool's prompt, without changing existing files. It gives the path, and
+// what it did not translate.
 func (b *Builder) Adopt(ctx context.Context, file string) (written string, notes []string, err error) {
 	ret, err := b.Run(ctx, formats.Request{Input: map[string]any{"action": "draft", "from": file}})
 	notes = ret.Warnings

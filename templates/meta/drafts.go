@@ -17,8 +17,8 @@ import (
 	"tercet/lint"
 )
 
-// New makes the builder of a project. Files that are not written yet are checked and run dry beside the commands of the
-// catalog, in what its library gives a dry run.
+// New makes the builder of a project. It checks unwritten files, and dry-runs them with the library's fakes, together
+// with the commands of the catalog.
 func New(root *os.Root, agents Agents, catalog *commands.Catalog) *Builder {
 	d := drafts{root, agents, catalog}
 	return &Builder{Root: root, Agents: agents, Catalog: catalog, Lint: d.lint, DryRun: d.dryRun}

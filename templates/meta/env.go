@@ -12,13 +12,13 @@ import (
 	"tercet/subagents"
 )
 
-// Agents answers which subagents there are.
+// Agents gives the known subagents.
 type Agents interface {
 	Agent(name string) (formats.AgentInfo, bool)
 	Names() []string
 }
 
-// File is a file that is to be written; Name is its path from the project root.
+// File is a file to write; Name is its path from the project root.
 type File struct {
 	Name string
 	Data []byte
@@ -32,13 +32,13 @@ const (
 // isSubagent tells the two kinds of file apart by their folder.
 func (f File) isSubagent() bool { return path.Dir(f.Name) == subagentFolder }
 
-// Commands gives the command files among the files.
+// Commands lists the command files among the files.
 func Commands(files []File) []File {
 	return slices.DeleteFunc(slices.Clone(files), File.isSubagent)
 }
 
-// With gives the subagents there are together with those among the files, so that a command can be compiled before its
-// subagents are written. The findings are those of the subagent files that could not be read.
+// With adds the subagents among the files, so that a command compiles before its subagents are written. The findings
+// are about unreadable subagent files.
 func With(known Agents, files []File) (Agents, []formats.Diagnostic) {
 	out := overlay{known: known, extra: map[string]formats.AgentInfo{}}
 	var found []formats.Diagnostic

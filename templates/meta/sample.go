@@ -8,14 +8,14 @@ import (
 	"tercet/formats"
 )
 
-// Sample is a state and its documents for dry runs: a generated command needs a task, and those of the person are none
-// of its business. It stands in for the reader of the state and of documents.
+// Sample is a state with documents for dry runs: a generated command needs a task, and must not see the user's. It
+// implements the readers of state and documents.
 type Sample struct {
-	// Planned gives the task a report and a plan with one open phase; without it the task has nothing yet.
+	// Planned gives the task a report and a plan with one open phase.
 	Planned bool
 }
 
-// SampleTask is the number of the one task of a Sample.
+// SampleTask is the number of a Sample's only task.
 const SampleTask = 1
 
 const (
@@ -41,10 +41,10 @@ func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 	return map[string]any{"version": 1, "serial": 1, "next_number": SampleTask + 1, "tasks": []any{task}}, 1, nil
 }
 
-// HasTask knows the one task.
+// HasTask knows only that task.
 func (Sample) HasTask(_ context.Context, number int) (bool, error) { return number == SampleTask, nil }
 
-// Open gives the plan or the report; every other name is not there.
+// Open gives the plan or the report; no other file exists.
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
@@ -67,7 +67,7 @@ func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	}
 }
 
-// Exists tells whether Open has the file.
+// Exists reports whether Open has the file.
 func (s Sample) Exists(ctx context.Context, path string) (bool, error) {
 	_, err := s.Open(ctx, path)
 	return err == nil, nil

@@ -1,12 +1,12 @@
-// Package shims makes files for the folders in which agent CLIs keep their commands: one for each command of tercet,
-// which has the agent call tercet, and a skill that teaches an agent to write commands.
+// Package shims writes command files for agent CLIs: one for each command of tercet, which makes the agent call tercet,
+// and a skill that teaches an agent to write commands.
 //
-// Promise: a file that somebody else wrote, or that was changed after it was made, is never touched, and all changes
-// are made or none. What a user types reaches tercet as text: it is never a part of a shell's line.
+// Promise: it never touches a file that it did not write or that was edited since, and makes all changes or none. User
+// input reaches tercet as text and never becomes part of a shell command.
 //
 // It will not read commands, choose among them, or start anything.
 //
-// Concurrency: a Writer keeps nothing between two calls; two that write into one folder at once are not kept apart.
+// Concurrency: a Writer keeps nothing between two calls; concurrent writes to one folder are not synchronized.
 package shims
 
 import (
@@ -62,7 +62,7 @@ var tools = map[string]tool{
 	},
 }
 
-// Tools names the agent CLIs that there are files for.
+// Tools lists the supported agent CLIs.
 func Tools() []string { return slices.Sorted(maps.Keys(tools)) }
 
 // Skill is the name of the skill that teaches an agent to write commands.
@@ -78,19 +78,19 @@ var command string
 //go:embed skill.md
 var skill string
 
-// What becomes of a file.
+// What happens to a file.
 const (
 	Written   = "written"
 	Unchanged = "unchanged"
 	Removed   = "removed"
-	Kept      = "kept" // it is somebody's own
+	Kept      = "kept" // the user's own file
 )
 
-// Change is what becomes of one file.
+// Change is what happens to one file.
 type Change struct {
 	File string `json:"file"`
 	Did  string `json:"did"`
-	Why  string `json:"why,omitempty"` // of one that is kept, or has another name there
+	Why  string `json:"why,omitempty"` // reason if kept, or if it has another name there
 
 	old, data []byte // nil for one that is not there
 }
@@ -98,11 +98,11 @@ type Change struct {
 // Writer writes below the project root.
 type Writer struct {
 	Root *os.Root
-	// Word gives a word that nobody can guess: it ends the user's text in a shell's line.
+	// Word gives an unguessable word, which ends the user's text in a shell command.
 	Word func() string
 }
 
-// Plan says what is to be done so that a tool has a file for each command; without commands, so that it has none.
+// Plan plans the files of a tool for the commands; without commands it removes them.
 func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error) {
 	t, ok := tools[of]
 	if !ok {
@@ -200,7 +200,7 @@ func (w Writer) exported(t tool) (out []string, err error) {
 	return out, err
 }
 
-// Apply makes the changes; if one fails, those before it are taken back.
+// Apply makes the changes; if one fails, it reverts the previous ones.
 func (w Writer) Apply(list []Change) error {
 	for i, c := range list {
 		err := w.put(c.File, c.Did, c.data)
