@@ -19,10 +19,9 @@ type folder struct {
 	root *os.Root // the project root, not owned
 	dir  string   // absolute path of the root
 	path string   // relative to the root, with slashes
-	// out is the documents' folder, held open from before the agent starts: whatever the agent does to the path, what is
-	// read through this handle lies in the folder that was made.
-	out  *os.Root
-	made bool
+	// own is the folder, nil until it is made, and out the documents' folder in it. Both are held open from before the
+	// agent starts: whatever the agent does to the path, what is read through them lies in the folder that was made.
+	own, out *os.Root
 }
 
 const outName = "out"
@@ -45,28 +44,30 @@ func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error
 	if err := f.make(); err != nil {
 		return nil, err
 	}
-	if err := f.root.Mkdir(f.path+"/"+outName, 0o700); err != nil {
-		return nil, onFile("make", f.path+"/"+outName, err)
+	err := f.own.Mkdir(outName, 0o700)
+	if err == nil {
+		f.out, err = f.own.OpenRoot(outName)
 	}
-	out, err := f.root.OpenRoot(f.path + "/" + outName)
 	if err != nil {
+		f.close()
 		return nil, onFile("make", f.path+"/"+outName, err)
 	}
-	f.out = out
 	return f, nil
 }
 
 func (f *folder) make() error {
-	if f.made {
+	if f.own != nil {
 		return nil
 	}
-	f.made = true
 	if err := f.root.MkdirAll(path.Dir(f.path), 0o700); err != nil {
 		return onFile("make", path.Dir(f.path), err)
 	}
 	first := f.path
 	for n := 2; ; n++ {
 		err := f.root.Mkdir(f.path, 0o700)
+		if err == nil {
+			f.own, err = f.root.OpenRoot(f.path)
+		}
 		if err == nil {
 			return nil
 		}
@@ -90,7 +91,7 @@ func (f *folder) emptyTree() (string, error) {
 	if err := f.make(); err != nil {
 		return "", err
 	}
-	if err := f.root.Mkdir(f.path+"/"+treeName, 0o700); err != nil {
+	if err := f.own.Mkdir(treeName, 0o700); err != nil {
 		return "", onFile("make", f.path+"/"+treeName, err)
 	}
 	return filepath.Join(f.dir, filepath.FromSlash(f.path), treeName), nil
@@ -101,7 +102,7 @@ func (f *folder) keep(name string, text []byte) error {
 	if err := f.make(); err != nil {
 		return err
 	}
-	if err := f.root.WriteFile(f.path+"/"+name, text, 0o600); err != nil {
+	if err := f.own.WriteFile(name, text, 0o600); err != nil {
 		return onFile("keep", f.path+"/"+name, err)
 	}
 	return nil
@@ -109,15 +110,16 @@ func (f *folder) keep(name string, text []byte) error {
 
 // close removes what is empty, so that a run's folder shows only what there is to see.
 func (f *folder) close() {
-	if !f.made {
+	if f.own == nil {
 		return
 	}
 	if f.out != nil {
 		_ = f.out.Close() //nolint:errcheck // reason: nothing was written through it
 	}
-	for _, name := range []string{f.path + "/" + outName, f.path + "/" + treeName, f.path} {
-		_ = f.root.Remove(name) //nolint:errcheck // reason: it stays when it holds something
-	}
+	_ = f.own.Remove(outName)  //nolint:errcheck // reason: it stays when it holds something
+	_ = f.own.Remove(treeName) //nolint:errcheck // reason: as above
+	_ = f.own.Close()          //nolint:errcheck // reason: nothing was written through it
+	_ = f.root.Remove(f.path)  //nolint:errcheck // reason: as above
 }
 
 func runFolder(run string) string { return formats.Workspace + "/runs/" + run }

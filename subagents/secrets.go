@@ -6,8 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 )
@@ -91,64 +91,64 @@ const maxMasked = 64 << 20
 // cleanse masks the files that a worker left in the folder of its delegation, and lets only their owner read them. What
 // it printed is a log; its documents lose the known values alone.
 func (f *folder) cleanse(m Masker) error {
-	if m == nil || !f.made {
+	if m == nil || f.own == nil {
 		return nil
 	}
-	return fs.WalkDir(f.root.FS(), f.path, func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(f.own.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			mask := m.Text
+			if strings.Contains(name, "/") {
+				mask = m.Values
+			}
+			err = f.mask(name, mask)
+		}
 		if err != nil {
-			return onFile("read", name, err)
+			return onFile("mask", f.path+"/"+name, err)
 		}
-		if !d.Type().IsRegular() {
-			return nil
-		}
-		mask := m.Text
-		if path.Dir(name) != f.path {
-			mask = m.Values
-		}
-		return f.mask(name, mask)
+		return nil
 	})
 }
 
 // mask puts what is left of a file in its place.
 func (f *folder) mask(name string, mask func(string) string) (err error) {
-	info, err := f.root.Lstat(name)
+	info, err := f.own.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxMasked) {
 		return nil
 	}
+	if err == nil {
+		err = f.own.Chmod(name, 0o600)
+	}
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	in, err := f.own.Open(name)
 	if err != nil {
-		return onFile("read", name, err)
+		return err
 	}
-	if err := f.root.Chmod(name, 0o600); err != nil {
-		return onFile("keep", name, err)
-	}
-	if info.Size() == 0 {
+	defer in.Close()
+	found := false
+	if err := inPieces(in, info.Size(), func(piece string) error {
+		found = found || mask(piece) != piece
 		return nil
+	}); err != nil || !found {
+		return err
 	}
-	in, err := f.root.Open(name)
-	if err != nil {
-		return onFile("read", name, err)
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
 	}
 	masked := name + ".masked"
-	out, err := f.root.OpenFile(masked, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	out, err := f.own.OpenFile(masked, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return onFile("keep", name, errors.Join(err, in.Close()))
+		return err
 	}
-	found := false
 	err = inPieces(in, info.Size(), func(piece string) error {
-		clean := mask(piece)
-		found = found || clean != piece
-		_, err := out.WriteString(clean)
+		_, err := out.WriteString(mask(piece))
 		return err
 	})
-	if err = errors.Join(err, in.Close(), out.Close()); err == nil && found {
-		err = f.root.Rename(masked, name)
-	} else {
-		err = errors.Join(err, f.root.Remove(masked))
+	if err = errors.Join(err, out.Close()); err == nil {
+		return f.own.Rename(masked, name)
 	}
-	if err != nil {
-		return onFile("keep", name, err)
-	}
-	return nil
+	return errors.Join(err, f.own.Remove(masked))
 }
 
 // piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
