@@ -528,7 +528,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 			// And killed at every third line, again and again, until it comes to its end.
 			m, third := newMachine(t), 3
 			if strings.HasPrefix(name, "limits") {
-				third = 5 // what is reserved anew takes lines of its own
+				third = 9 // what is reserved anew takes lines of its own: five with two flows and a killed worker in each
 			}
 			for again := 0; ; again++ {
 				p, ret := m.resume(prog, s.src, s.play, third, true)
