@@ -27,15 +27,26 @@ func typed(r journal.Run) router.Line {
 }
 
 // before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
-// waits for one; together with others it goes on at once where there is one, who is asked then what it waits for.
+// waits for one or is a flow; together with others it goes on at once where there is one, who is asked then what it waits
+// for. A flow with other words may be about something else: a person is asked, else it is only named, unless the line has
+// no words at all; and it is not given up for a new one.
 func (w runs) before(
 	ctx context.Context, line router.Line, route router.Route, together bool,
 ) (*journal.Run, error) {
 	if w.reader == nil || w.flags.dryRun {
 		return nil, nil
 	}
-	same := func(begun string) bool { return argspec.Bare(begun) == argspec.Bare(line.Text()) }
-	r, err := w.desk.Again(ctx, same, func() error { return consent(w).first(ctx, invocationOf(route)) })
+	may := func() error { return consent(w).first(ctx, invocationOf(route)) }
+	text, of := argspec.Bare(line.Text()), "this line"
+	r, err := w.desk.Again(ctx, func(r journal.Run) bool { return argspec.Bare(r.Line) == text }, may)
+	other := r == nil && err == nil && !together && !w.flags.fresh
+	if other {
+		r, err = w.desk.Again(ctx, func(r journal.Run) bool {
+			its, err := w.table.Route(typed(r))
+			return err == nil && argspec.Bare(r.Line) != text && its.File == route.File &&
+				its.Source == route.Source && w.isFlow(route)
+		}, may)
+	}
 	if r == nil || err != nil {
 		return nil, err
 	}
@@ -45,17 +56,31 @@ func (w runs) before(
 	}
 	goesOn := false
 	switch {
-	case w.flags.fresh:
+	case w.flags.fresh, other && ask == nil && strings.Contains(text, " "):
 	case together && ask != nil:
 		w.term.note("goes on with run %s, which did not end", r.ID)
 		goesOn = true
 	default:
-		goesOn, err = w.desk.GoesOn(*r, ask, w.show)
+		if other {
+			of = r.Line
+		}
+		goesOn, err = w.desk.GoesOn(*r, of, w.isFlow(route), ask, w.show)
 	}
-	if err == nil && !goesOn {
-		return nil, w.giveUp(ctx, *r)
+	switch {
+	case err != nil || goesOn:
+		return r, err
+	case other:
+		w.term.note("run %s of %s did not end: go on by 'tercet resume %[1]s', or give it up by 'tercet cancel %[1]s'", r.ID,
+			r.Line)
+		return nil, w.desk.GiveBack(r.ID)
 	}
-	return r, err
+	return nil, w.giveUp(ctx, *r)
+}
+
+// isFlow tells whether a command has tiers.
+func (w runs) isFlow(r router.Route) bool {
+	prog, _, err := w.library.Load(r.Source, r.File)
+	return err == nil && prog != nil && prog.Tiers != nil
 }
 
 func invocationOf(r router.Route) formats.Invocation {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -157,6 +158,65 @@ func TestLineAgain(t *testing.T) {
 	}
 	if list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]"); !strings.Contains(list, `["completed","failed"]`) {
 		t.Errorf("the runs are %s, want one that is completed and one that was given up", list)
+	}
+}
+
+// TestFlowIsOffered: a flow that did not end is offered to a line with other words, and to one without; who begins anew leaves it
+// as it is. Who goes on although its rules changed is asked again only when they are others once more.
+func TestFlowIsOffered(t *testing.T) {
+	t.Parallel()
+	dir, env := watching(t)
+	src := "---\ncommand: build\ndescription: Build\narguments:\n  - {name: what, type: text, required: true, description: what}\ntiers: [Light]\n---\n\n" +
+		"## Argument Parsing\n\n```yaml args\nload:\n  rules?: {document: rules, path: [docs/project-rules.md]}\n  tier: '\"Light\"'\n```\n\n" +
+		"## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Build ${{ $args.what }}?\n```\n\n### Step 2: Say so\n\n```yaml step\nreturn: built ${{ $args.what }}\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "build.md"), []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rules := func(slug string) {
+		err := os.MkdirAll(filepath.Join(dir, "docs"), 0o700)
+		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "docs", "project-rules.md"), []byte("# Rules\n\n- Slug: "+slug+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rules("first")
+	s := onTerminalWith(t, dir, env, "/build", "one")
+	s.wait("[a]pprove  [r]eject")
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	s = onTerminalWith(t, dir, env, "/build", "two")
+	s.wait("of /build one did not end")
+	s.wait("[r]esume  [n]ew  [s]how")
+	s.keys("n\r")
+	s.wait("Build two?")
+	s.wait("[a]pprove  [r]eject")
+	s.keys("a\r")
+	s.wait("built two")
+	s.ends()
+	rules("second")
+	s = onTerminalWith(t, dir, env, "/build")
+	s.wait("[r]esume  [n]ew  [s]how")
+	s.keys("r\r")
+	s.wait("docs/project-rules.md changed")
+	s.wait("[G]o on  [S]top")
+	s.keys("g\r")
+	s.wait("[a]pprove  [r]eject")
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	s = onTerminalWith(t, dir, env, "resume")
+	if out := s.until("[a]pprove  [r]eject"); strings.Contains(out, "changed") {
+		t.Errorf("it asks again about rules that were agreed to: %s", out)
+	}
+	s.signal(syscall.SIGKILL)
+	s.ends()
+	rules("third")
+	s = onTerminalWith(t, dir, env, "resume")
+	s.wait("docs/project-rules.md changed")
+	s.keys("g\r")
+	s.wait("[a]pprove  [r]eject")
+	s.keys("a\r")
+	s.wait("built one")
+	if code := s.ends(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 

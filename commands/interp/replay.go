@@ -126,6 +126,12 @@ func (r *run) begin() error {
 		return err
 	}
 	if old {
+		for more := true; more && err == nil; {
+			more, err = r.recall(formats.Entry{Type: formats.EntryObserved, Key: agreedKey}, &r.agreed)
+		}
+		if r.old = true; err != nil {
+			return err
+		}
 		r.started, r.cfg.AutoApprove, r.cfg.Consent, r.before = was.At, was.Consent, was.Agreed, was.Seen
 		if err := r.unchanged(was, s); err != nil {
 			return err
@@ -198,13 +204,17 @@ func (r *run) retake() error {
 	return r.stuck
 }
 
+// agreedKey is that of the hashes of documents that a person goes on with although they changed.
+const agreedKey = "agreed documents"
+
 // sameDocuments asks whether to go on with a run although documents that it began with, rules among them, are others
-// now. What the run made itself is no such change.
+// now. What the run made itself is no such change, nor what a person has gone on with before.
 func (r *run) sameDocuments() error {
 	var changed []string
+	now := map[string]string{}
 	for name, sum := range r.entries {
 		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool { return a.Path == name })
-		if !own && r.hashed(name) != sum {
+		if now[name] = r.hashed(name); !own && now[name] != sum && now[name] != r.agreed[name] {
 			changed = append(changed, name)
 		}
 	}
@@ -219,7 +229,11 @@ func (r *run) sameDocuments() error {
 		Choices: []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
 	})
 	if err == nil && d.Answer == on {
-		return nil
+		err = r.journal(formats.Entry{Type: formats.EntryObserved, Key: agreedKey, Data: now})
+		if _, stopped := errors.AsType[*formats.StoppedError](err); stopped {
+			err = nil // Error Handling is all that comes
+		}
+		return err
 	}
 	if err != nil && isOpen(err) == nil {
 		return err

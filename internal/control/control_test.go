@@ -171,7 +171,7 @@ func code(t *testing.T, err error, want formats.Code, part string) {
 	}
 }
 
-func first(line string) bool { return line == "/plan 1" }
+func first(r journal.Run) bool { return r.Line == "/plan 1" }
 
 func free() error { return nil }
 
@@ -339,7 +339,11 @@ func TestGoesOn(t *testing.T) {
 				if err != nil || r == nil {
 					t.Fatalf("Again = %v, %v, want r1", r, err)
 				}
-				goesOn, err := d.GoesOn(*r, nil, nil)
+				goesOn, err := d.GoesOn(*r, "this line", true, nil, nil)
+				if _, waits := errors.AsType[*control.WaitingError](err); !waits || goesOn {
+					t.Errorf("GoesOn of a flow = %v, %v, want it to wait for a person", goesOn, err)
+				}
+				goesOn, err = d.GoesOn(*r, "this line", false, nil, nil)
 				open, waits := errors.AsType[*control.WaitingError](err)
 				if waits != test.waits || goesOn == test.waits {
 					t.Errorf("GoesOn = %v, %v, want it to wait: %v", goesOn, err, test.waits)
@@ -353,7 +357,7 @@ func TestGoesOn(t *testing.T) {
 				}
 				for _, word := range []string{"resume", "new"} {
 					shown, left := 0, []string{"show", word}
-					goesOn, err := d.GoesOn(*r, func(formats.Gate) (formats.Decision, error) {
+					goesOn, err := d.GoesOn(*r, "this line", true, func(formats.Gate) (formats.Decision, error) {
 						answer := left[0]
 						left = left[1:]
 						return formats.Decision{Answer: answer}, nil

@@ -1,18 +1,23 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 
 	"tercet/formats"
 	"tercet/internal/journal"
 )
 
-// WaitingError means that the run waits and typing its line again does not resume it.
-type WaitingError struct{ Run journal.Run }
+// WaitingError means that typing a line again does not resume the run.
+type WaitingError struct {
+	Run journal.Run
+	Of  string // "this line", or the line of the run
+	Why string // what the run waits for, after ": "; empty if only a person resumes it
+}
 
 // Error says what the run waits for.
 func (e *WaitingError) Error() string {
-	return fmt.Sprintf("run %s of this line: %s", e.Run.ID, e.Run.Waits())
+	return "run " + e.Run.ID + " of " + e.Of + cmp.Or(e.Why, " did not end")
 }
 
 // Return is the return of the line.

@@ -83,15 +83,15 @@ func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	return nil
 }
 
-// Again finds the newest unfinished run of the same line and takes it; nil if there is none, or another process works
+// Again finds the newest unfinished run that is the same and takes it; nil if there is none, or another process works
 // on it. It calls may before taking a run.
-func (d *Desk) Again(ctx context.Context, same func(line string) bool, may func() error) (*journal.Run, error) {
+func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func() error) (*journal.Run, error) {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range list {
-		if !same(r.Line) {
+		if !same(r) {
 			continue
 		}
 		if err := may(); err != nil {
@@ -126,21 +126,25 @@ func waits(d *Desk, r journal.Run) bool {
 	return true
 }
 
-// GoesOn decides whether a taken run continues after its line was typed again; otherwise a new run replaces it. show
-// shows the user the run, and ask asks. If ask is nil the run continues, unless it waits, which is a *WaitingError.
+// GoesOn decides whether a taken run continues after its line, or another one of its command, was typed; of says which.
+// Otherwise a new run begins. show shows the user the run, and ask asks. If ask is nil the run continues, unless it
+// waits or is a flow, which is a *WaitingError.
 func (d *Desk) GoesOn(
-	r journal.Run, ask func(formats.Gate) (formats.Decision, error), show func(journal.Run) error,
+	r journal.Run, of string, flow bool, ask func(formats.Gate) (formats.Decision, error), show func(journal.Run) error,
 ) (bool, error) {
 	if ask == nil {
 		if waits(d, r) {
-			return false, &WaitingError{r}
+			return false, &WaitingError{r, of, ": " + r.Waits()}
+		}
+		if flow {
+			return false, &WaitingError{Run: r, Of: of}
 		}
 		d.Tell("goes on with run %s, which did not end", r.ID)
 		return true, nil
 	}
 	for {
 		answer, err := ask(formats.Gate{
-			Question: "run " + r.ID + " of this line did not end:",
+			Question: "run " + r.ID + " of " + of + " did not end:",
 			Choices:  []formats.Choice{{Label: "resume"}, {Label: "new"}, {Label: "show"}},
 		})
 		if err != nil || answer.Answer != "show" {
