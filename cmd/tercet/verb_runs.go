@@ -27,9 +27,9 @@ func typed(r journal.Run) router.Line {
 }
 
 // before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
-// waits for one or is a flow; together with others it goes on at once where there is one, who is asked then what it waits
-// for. A flow with other words may be about something else: a person is asked, else it is only named, unless the line has
-// no words at all; and it is not given up for a new one.
+// waits for one or is a flow; together with others it goes on at once where there is one, who is asked then what it
+// waits for. A flow with other words may be about something else: a person is asked, else it is only named, unless the
+// line has no words at all; and it is not given up for a new one.
 func (w runs) before(
 	ctx context.Context, line router.Line, route router.Route, together bool,
 ) (*journal.Run, error) {
