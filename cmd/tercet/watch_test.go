@@ -208,7 +208,9 @@ func TestFlowIsOffered(t *testing.T) {
 	}
 	s.signal(syscall.SIGKILL)
 	s.ends()
-	rules("third")
+	if err := os.Remove(filepath.Join(dir, "docs", "project-rules.md")); err != nil {
+		t.Fatal(err)
+	}
 	s = onTerminalWith(t, dir, env, "resume")
 	s.wait("docs/project-rules.md changed")
 	s.keys("g\r")

@@ -126,12 +126,6 @@ func (r *run) begin() error {
 		return err
 	}
 	if old {
-		for more := true; more && err == nil; {
-			more, err = r.recall(formats.Entry{Type: formats.EntryObserved, Key: agreedKey}, &r.agreed)
-		}
-		if r.old = true; err != nil {
-			return err
-		}
 		r.started, r.cfg.AutoApprove, r.cfg.Consent, r.before = was.At, was.Consent, was.Agreed, was.Seen
 		if err := r.unchanged(was, s); err != nil {
 			return err
@@ -204,36 +198,31 @@ func (r *run) retake() error {
 	return r.stuck
 }
 
-// agreedKey is that of the hashes of documents that a person goes on with although they changed.
-const agreedKey = "agreed documents"
-
-// sameDocuments asks whether to go on with a run although documents that it began with, rules among them, are others
-// now. What the run made itself is no such change, nor what a person has gone on with before.
+// sameDocuments asks whether to go on with a run although documents that it began with, rules among them, changed. What
+// the run made itself is no such change, nor what the user accepted before.
 func (r *run) sameDocuments() error {
-	var changed []string
-	now := map[string]string{}
+	changed := map[string]string{}
 	for name, sum := range r.entries {
 		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool { return a.Path == name })
-		if now[name] = r.hashed(name); !own && now[name] != sum && now[name] != r.agreed[name] {
-			changed = append(changed, name)
+		now := r.hashed(name)
+		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
+			changed[name] = now
 		}
 	}
 	if len(changed) == 0 || r.cfg.AcceptChanges {
 		return nil
 	}
-	slices.Sort(changed)
-	what := strings.Join(changed, ", ") + " changed since the run began"
+	what := strings.Join(slices.Sorted(maps.Keys(changed)), ", ") + " changed since the run began"
 	const on, stop = "Go on", "Stop"
 	d, err := r.cfg.Approve.Approve(r.ctx, formats.Gate{
 		Run: r.cfg.IDs.Run, Question: what + ". Go on with what the run read then?", Auto: stop,
 		Choices: []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
 	})
 	if err == nil && d.Answer == on {
-		err = r.journal(formats.Entry{Type: formats.EntryObserved, Key: agreedKey, Data: now})
-		if _, stopped := errors.AsType[*formats.StoppedError](err); stopped {
-			err = nil // Error Handling is all that comes
+		if r.cfg.Accept != nil {
+			r.cfg.Accept(changed)
 		}
-		return err
+		return nil
 	}
 	if err != nil && isOpen(err) == nil {
 		return err

@@ -61,7 +61,6 @@ type run struct {
 	looks     bool              // what stands in the journal is not taken: a question is made anew
 	loads     []string          // paths of the documents that it loaded
 	entries   map[string]string // of these, the hashes of those of a flow, by path
-	agreed    map[string]string // hashes of documents that are others now and that a person went on with
 	began     bool              // a step had run
 	worked    bool              // a worker was called: the task may have changed
 	after     bool              // in Error Handling
