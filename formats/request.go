@@ -108,6 +108,7 @@ type Budget struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
+// InputType is the type of an input of a subagent or of a field of its return.
 type InputType string
 
 // The types of inputs and fields.

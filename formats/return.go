@@ -115,6 +115,7 @@ type Artifact struct {
 	Created string       `json:"created,omitempty"` // RFC 3339, set by the state manager
 }
 
+// Level grades an issue.
 type Level string
 
 // The levels of an issue.

@@ -125,7 +125,7 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer in.Close() //nolint:errcheck // reason: nothing was written through it
 	found := false
 	if err := inPieces(in, info.Size(), func(piece string) error {
 		found = found || mask(piece) != piece

@@ -115,6 +115,7 @@ func (f *Front) Chosen(pick *Text) string {
 	return ""
 }
 
+// During is the status of a task while a command works on it. Failed follows if the command fails; nil: the one before.
 type During struct {
 	Pos    Pos
 	Status Word

@@ -142,6 +142,7 @@ func (m Manifest) Hash() string {
 	return formats.Sum([]byte(b.String()))
 }
 
+// File finds a file by its path; false if the manifest has none of that path.
 func (m Manifest) File(path string) (File, bool) {
 	i, ok := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
 	if !ok {

@@ -40,6 +40,7 @@ const (
 	decidedSkipped        = "skipped" // a probe or a dry run
 )
 
+// Run runs the command.
 func (s SandboxRunner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := s.RunMetered(ctx, r)
 	return ret, err
