@@ -121,6 +121,7 @@ func TestHouseFinds(t *testing.T) {
 		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
 		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
 		"sentences say who does what":              {"state/a.go", "package state\n\nvar s = \"whoever runs it is asked\"\n"},
+		"sentences say who does what: comments":    {"state/a.go", "package state\n\n// F tells whoever asks.\nfunc F() {}\n"},
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
@@ -130,7 +131,7 @@ func TestHouseFinds(t *testing.T) {
 		s := source{name: plant.file, pkg: path.Dir(plant.file), text: []byte(plant.text), fset: fset, file: file}
 		found := 0
 		for _, r := range rules() {
-			if r.name == name {
+			if about, _, _ := strings.Cut(name, ": "); r.name == about {
 				r.check(s, func(string, string) { found++ })
 			}
 		}
@@ -363,10 +364,46 @@ func riddles(s source, tell func(at, what string)) {
 	if s.test || s.pkg == "subagents/prompt" { // a prompt's bytes are recorded by their digest
 		return
 	}
+	look := func(at token.Pos, text string) {
+		if found := riddle.FindString(text); found != "" {
+			tell(s.at(at), fmt.Sprintf("%q in %.80s: say who does what", found, text))
+		}
+	}
+	comment := func(groups ...*ast.CommentGroup) {
+		for _, g := range groups {
+			if g != nil {
+				look(g.Pos(), g.Text())
+			}
+		}
+	}
 	ast.Inspect(s.file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if found := riddle.FindString(lit.Value); found != "" {
-				tell(s.at(lit.Pos()), fmt.Sprintf("%q in %.80s: say who does what", found, lit.Value))
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				look(n.Pos(), n.Value)
+			}
+		case *ast.File:
+			comment(n.Doc)
+		case *ast.FuncDecl:
+			if n.Name.IsExported() {
+				comment(n.Doc)
+			}
+		case *ast.GenDecl:
+			for _, spec := range n.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					if spec.Name.IsExported() {
+						comment(n.Doc, spec.Doc, spec.Comment)
+					}
+				case *ast.ValueSpec:
+					if spec.Names[0].IsExported() {
+						comment(n.Doc, spec.Doc, spec.Comment)
+					}
+				}
+			}
+		case *ast.Field:
+			if len(n.Names) > 0 && n.Names[0].IsExported() {
+				comment(n.Doc, n.Comment)
 			}
 		}
 		return true

@@ -45,7 +45,7 @@ type auditLine struct {
 	Pre     string   `json:"pre"`               // the sha256 of the file before,
 	Post    string   `json:"post"`              // and after
 	Prev    string   `json:"prev"`              // that of the line before
-	Key     string   `json:"key,omitempty"`     // the id of the key of the seal, which stands behind it
+	Key     string   `json:"key,omitempty"`     // the id of the key that sealed the line
 }
 
 // about is what a line says of its transaction.
