@@ -25,6 +25,9 @@ import (
 // of tiers, which are not translated.
 func TestEveryLabelHasItsJapanese(t *testing.T) {
 	t.Parallel()
+	if word := phrase.In(phrase.Japanese, formats.OtherAnswer); word == formats.OtherAnswer {
+		t.Errorf("label %q has no Japanese", word)
+	}
 	tiers, seen := []string{"Minimal", "Light", "Standard", "Full"}, map[string]string{}
 	files, err := filepath.Glob("../../templates/packs/flows/commands/*.md")
 	if err != nil || len(files) < 6 {

@@ -60,6 +60,7 @@ var texts = map[string]string{
 	"It has a database":          "データベースあり",
 	"It has none":                "データベースなし",
 	"Keep the branch":            "ブランチを残す",
+	"Other":                      "その他",
 	"Overwrite":                  "上書きする",
 	"Publish":                    "公開する",
 	"Request additional fixes":   "追加の修正を指示",
