@@ -122,6 +122,7 @@ func TestHouseFinds(t *testing.T) {
 		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
 		"sentences say who does what":              {"state/a.go", "package state\n\nvar s = \"whoever runs it is asked\"\n"},
 		"sentences say who does what: comments":    {"state/a.go", "package state\n\n// F tells whoever asks.\nfunc F() {}\n"},
+		"sentences say who does what: length":      {"state/a.go", "package state\n\n// F" + strings.Repeat(" goes on", 16) + ".\nfunc F() {}\n"},
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
@@ -373,6 +374,9 @@ func riddles(s source, tell func(at, what string)) {
 		for _, g := range groups {
 			if g != nil {
 				look(g.Pos(), g.Text())
+				for _, long := range longSentences(g.Text()) {
+					tell(s.at(g.Pos()), fmt.Sprintf("%d words, want at most %d: split %q", len(strings.Fields(long)), maxWords, long))
+				}
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (f *AgentField) echo() bool {
 
 var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
-// Value is the field as plain JSON: a string, a list of strings, or a map of strings in which the last pair of a key
+// Value is the field as plain JSON: a string, a list of strings, or a map of strings. In the map the last pair of a key
 // counts.
 func (f *AgentField) Value() any {
 	switch f.Kind {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Validate gives every violation of the rules for returns and of the subagent's contract, one sentence each, in a fixed
-// order; nil if there are none. It does not check that artifacts exist. It never applies the contract's statuses,
+// Validate gives every violation of the rules for returns and of the subagent's contract; nil: none. Each is one
+// sentence, and their order is fixed. It does not check that artifacts exist. It never applies the contract's statuses,
 // fields or artifacts to a failed return, so that an honest failure stays one.
 func (r Return) Validate(info AgentInfo) (found []string) {
 	for _, b := range r.breaches(info, nil) {

@@ -14,7 +14,7 @@ type Part struct {
 	Sign string // the sign before it; && runs it only if the previous one ended with 0; empty for the first
 }
 
-// Chain splits a line of the prompt, outside quotes, at ` && /NAME` and ` ; /NAME` where NAME is a known command; it
+// Chain splits a line of the prompt at ` && /NAME` and ` ; /NAME`, outside quotes, where NAME is a known command. It
 // rejects ` | /NAME`. Elsewhere these characters are text.
 func (t *Table) Chain(line string) ([]Part, error) {
 	var out []Part

@@ -80,10 +80,10 @@ type target struct {
 
 // Scan lists the command files of the sources. The first source with a name keeps it and hides the later ones; a source
 // without a root folder is empty. Scan skips hidden files and folders, files whose name is no command's, and folders
-// deeper than MaxFolders. A command also answers to its name with '/' for ':', with its source's words in front, and,
-// where the source allows it, by its last part. A word that fits two tools names neither; a scope word in front of a
-// name always means the scope, never a folder. A link counts as a file if the source's own Stat says so, and never as a
-// folder. An alias maps one slash name to another, not to an alias, and overrides a file of the same name.
+// deeper than MaxFolders. A command also answers to its name with '/' for ':', and with its source's words in front.
+// Where the source allows it, its last part is enough. A word that fits two tools names neither; a scope word in front
+// of a name always means the scope, never a folder. A link counts as a file if the source's own Stat says so, and never
+// as a folder. An alias maps one slash name to another, not to an alias, and overrides a file of the same name.
 func Scan(names Names, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
 	own, scoped := map[string][]*target{}, map[string][]*target{}

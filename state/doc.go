@@ -1,5 +1,5 @@
-// Package state keeps state.json, the single source of truth about tasks, and the files beside it: the archive, the
-// audit log, the backups, TODO.md and errors.json.
+// Package state keeps state.json, the single source of truth about tasks. It also keeps the files beside it: the
+// archive, the audit log, the backups, TODO.md and errors.json.
 //
 // Promise: Manager.Apply is the one way to change state.json. A transaction is applied completely or not at all, under
 // an exclusive lock between processes, and is acknowledged only after the bytes are durable. A repeated transaction id

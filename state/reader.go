@@ -159,8 +159,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	return src, err
 }
 
-// Notice is a line about a foreign change of the file since the engine's last write; empty if there is none, or if a
-// cheap check cannot tell.
+// Notice is a line about a foreign change of the file since the engine's last write. It is empty if there is none, or
+// if a cheap check cannot tell.
 func (r *Reader) Notice(ctx context.Context) string {
 	src, err := r.Bytes(ctx)
 	if err != nil {

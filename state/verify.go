@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// Verify checks everything that a write relies on: both files are valid, the rules beyond the format hold
-// (dependencies, parents, numbers, documents, leases), the audit log's chain is intact, and the file is the engine's
+// Verify checks everything that a write relies on. Both files must be valid and keep the rules beyond the format:
+// dependencies, parents, numbers, documents, leases. The audit log's chain must be intact, and the file the engine's
 // own write. It changes nothing. An error means that it could not check.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)

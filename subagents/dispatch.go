@@ -18,8 +18,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// Dispatcher handles every delegation: it raises the depth, finds the subagent, makes its folder, bounds its time,
-// checks its return, places its documents and stamps the metadata.
+// Dispatcher handles every delegation. It raises the depth, finds the subagent, makes its folder and bounds its time.
+// Then it checks the return, places the documents and stamps the metadata.
 type Dispatcher struct {
 	Set      *Set
 	Root     *os.Root // the project root; never closed here
@@ -35,8 +35,8 @@ type Dispatcher struct {
 	// no check.
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: no masking
-	// Guard checks what a subagent that is not built in must not change, before the call; the returned function checks
-	// again afterwards, however the call ended, and its error ends the run. Nil values check nothing.
+	// Guard checks, before the call, what a subagent that is not built in must not change. after checks again, however the
+	// call ended; its error ends the run. Nil values check nothing.
 	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
 	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns warnings. Nil: no
 	// preparation.
@@ -49,7 +49,7 @@ type Dispatcher struct {
 }
 
 // Delegate runs one delegation. Depth and path of r are the caller's; it ignores r.Out, r.Repair and r.Refused. An
-// unknown subagent, a delegation that is too deep or cyclic, and a fault of the engine are Go errors; a subagent's own
+// unknown subagent, a delegation that is too deep or cyclic, and a fault of the engine are Go errors. A subagent's own
 // mistakes are a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if err := d.ready(); err != nil {

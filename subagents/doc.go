@@ -1,5 +1,5 @@
-// Package subagents is the third layer: what a subagent is (Agent), how its file is parsed (ParseDefinition), which
-// ones exist (Set), and what runs every delegation (Dispatcher).
+// Package subagents is the third layer. An Agent is a subagent, ParseDefinition parses its file, a Set holds those that
+// exist, and the Dispatcher runs every delegation.
 //
 // It promises that a delegation is never deeper than formats.MaxDepth and never repeats a name on its path. Depth,
 // path, session, duration and the place of every document come from here, never from an agent. A return that breaks its

@@ -14,8 +14,8 @@ type Models struct {
 	Unused func(runner, model string)
 }
 
-// For gives the model of a subagent on a runner, and who requested it: the flag, else the subagent's file, else the
-// configuration, each for this runner before every runner. Empty is the runner's own choice.
+// For gives the model of a subagent on a runner, and who requested it. The flag goes before the subagent's file, the
+// file before the configuration, and in each this runner before every runner. Empty is the runner's own choice.
 func (m Models) For(def Definition, runner string) (model, from string) {
 	if m.Flag != "" {
 		return m.Flag, "--model"

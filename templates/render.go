@@ -422,8 +422,8 @@ type Subagent struct {
 	Program        string // its executable; empty: the configured runner
 }
 
-// Plain means that the subagent gets the command's arguments and makes no document, so it needs no Contract, Output and
-// Policy: an executable does the work, or there is no task.
+// Plain means that the subagent gets the command's arguments and makes no document. It is true if an executable does
+// the work, or if there is no task. Contract, Output and Policy are then needless.
 func (s Subagent) Plain() bool { return s.Program != "" || !(Data{Args: s.Args}).task() }
 
 // Role is that of the name. A plain subagent judges or it does not.

@@ -1,9 +1,9 @@
 // Tercet runs slash commands that are written as markdown: `tercet /plan 196`.
 //
 // This package is the edge: the only one that reads arguments, variables, the clock and the terminal, and the only one
-// that prints. It promises that answers go to standard output and everything else to standard error, that the exit code
-// comes from the one table in formats, and that a cancelled run puts its task back. It holds no workflow: what a
-// command does stands in its markdown file. One process serves one user; lines of the prompt run one after the other.
+// that prints. It promises that answers go to standard output and everything else to standard error. The exit code
+// comes from the one table in formats. A cancelled run puts its task back. It holds no workflow: what a command does
+// stands in its markdown file. One process serves one user; lines of the prompt run one after the other.
 package main
 
 import (

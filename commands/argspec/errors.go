@@ -49,8 +49,8 @@ func (e *UsageError) Help() string { return cmp.Or(e.Advice, "see /"+e.Command+"
 // Usage is the usage line: usage: /plan <task_number> [research_report].
 func (e *UsageError) Usage() string { return "usage: " + Usage(e.Command, e.Specs) }
 
-// Shown is the part of the line around the error as one line for a terminal: a tab is four spaces, other control
-// characters are U+FFFD.
+// Shown is the part of the line around the error as one line for a terminal. A tab becomes four spaces, any other
+// control character U+FFFD.
 func (e *UsageError) Shown() string {
 	start, end := e.physical()
 	return display(e.Line[start:end])

@@ -11,9 +11,9 @@ import (
 	"tercet/formats"
 )
 
-// Expand rewrites every plain sentence of a file as the block that it means, and returns the new text; without plain
-// steps it returns the text unchanged. What a sentence adds to a declaration (the preflight, allowed statuses, a lower
-// bound) goes into that declaration. A sentence that only repeats a declaration stays as prose.
+// Expand rewrites every plain sentence of a file as the block that it means, and returns the new text. Without plain
+// steps the text stays as it is. What a sentence adds to a declaration (the preflight, allowed statuses, a lower bound)
+// goes into that declaration. A sentence that only repeats a declaration stays as prose.
 func Expand(f *syntax.File, p *Program) []byte {
 	e := &expansion{
 		file: f, prog: p, steps: map[syntax.Pos]*syntax.Step{}, lines: strings.Split(string(f.Src), "\n"),

@@ -117,8 +117,9 @@ type Config struct {
 	Prefix   string
 	// Start is what run_started records: version, user, line, and the files that decide.
 	Start formats.Started
-	// For a resumed run: that it is one, whether its last process was killed, its working time so far, whether the user
-	// accepts changed files, and those accepted before, by their hashes. Accept hears of the former; nil: nobody does.
+	// For a resumed run: whether its last process was killed, and its working time so far. AcceptChanges is the user's yes
+	// to changed files; Accept then gets their hashes, unless it is nil. Accepted are the files accepted before, by their
+	// hashes.
 	Resumed       bool
 	Killed        bool
 	Spent         time.Duration

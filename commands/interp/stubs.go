@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// ParseStubs parses the returns for a dry run: a map from a step id or a subagent's name to one return or a list of
-// them. The error is a *formats.Failure that names the file.
+// ParseStubs parses the returns for a dry run, a map. A key is a step id or a subagent's name, a value one return or a
+// list of them. The error is a *formats.Failure that names the file.
 func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 	refused := func(what string, err error) error {
 		return &formats.Failure{Code: formats.CodeUsage, Message: file + ": " + what, Err: err}

@@ -305,8 +305,8 @@ func (o *Outline) Agents() []string {
 	return out
 }
 
-// Gates lists the steps that may ask the user, with their question or its subject: an outcome, the command of a check,
-// what a subagent asks before it works, and the gates of workflow subagents.
+// Gates lists the steps that may ask the user, each with its question or what the question is about. That is an
+// outcome, the command of a check, what a subagent asks before it works, or a gate of a workflow subagent.
 func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
 	quiet := map[*Node]bool{} // of their outcomes nobody is asked: another step decides, or the command has ended

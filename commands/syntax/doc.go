@@ -7,6 +7,6 @@
 // It does not know which steps, subagents, arguments or variables exist, and it compiles no jq: package compile does.
 // It opens no file.
 //
-// Parse is a pure function of its arguments; a File is not changed after it is returned and may be read by any number
-// of goroutines.
+// Parse is a pure function of its arguments. A File does not change after Parse returned it; any number of goroutines
+// may read it.
 package syntax

@@ -14,7 +14,7 @@ import (
 const maxLine = 160
 
 // Format prints a file with its blocks and frontmatter in the standard form: two columns a level, one space after a
-// colon and a comma, and short values in brackets on one line. Keys keep their order, scalars their quotes, and prose
+// colon and a comma. Short values in brackets stay on one line. Keys keep their order, scalars their quotes, and prose
 // every byte.
 func Format(f *File) []byte { return FormatText(f.Src) }
 

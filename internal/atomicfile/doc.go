@@ -1,10 +1,10 @@
 // Package atomicfile is the one raw writer of files.
 //
-// Promise: after a crash at any point a written file holds its old or its new content, never a mixture; when a function
-// whose name does not end in Loose returns nil, the content and its name are on the disk. A write goes to a file of its
-// own in the same directory, is synced, renamed over the name, and the directory is synced. On an error the new file is
-// removed and the old content stays, with one exception, *NotDurableError: the name has the new content, but the sync
-// of the directory did not succeed. It never syncs again after an error, because the kernel may have dropped the pages.
+// Promise: after a crash at any point a written file holds its old or its new content, never a mixture. When a function
+// without Loose in its name returns nil, the content and its name are on the disk. A write goes to a file of its own in
+// the same directory, is synced, renamed over the name, and the directory is synced. On an error the new file is
+// removed and the old content stays. The exception is *NotDurableError: the name has the new content, but the sync of
+// the directory failed. It never syncs again after an error, because the kernel may have dropped the pages.
 //
 // Open, FS and ReadFile read, and never wait for a pipe that nobody writes to.
 //

@@ -1,5 +1,5 @@
-// Package control manages the runs of a project: it finds a run by its line or id, takes it for this process and
-// releases it, answers its gates, and pauses or ends it.
+// Package control manages the runs of a project. It finds a run by its line or id, takes and releases it, answers its
+// gates, and pauses or ends it.
 //
 // Promise: one process works on a run at a time. It resumes, answers or orders a run only if the user's key wrote the
 // journal. An answer counts once, for the open gate; a later one fails and names the first. The journal of the run

@@ -73,8 +73,8 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	return out, nil
 }
 
-// Ceiling is a *formats.LaterError until the next day, in UTC, if today's runs of this user used up the tokens or the
-// money of a day. Zero bounds nothing.
+// Ceiling checks the tokens and the money of today's runs of this user against day. At the limit it gives a
+// *formats.LaterError for the next day, in UTC. Zero bounds nothing.
 func Ceiling(d *Desk, day formats.Limits) error {
 	if day.Tokens == 0 && day.Cost == 0 {
 		return nil

@@ -232,7 +232,7 @@ func (p Place) has(inside string) (ok bool) {
 	return ok
 }
 
-// Name gives the slash name of a file below the place, with ':' between its parts; ok is false if the file is not a
+// Name gives the slash name of a file below the place, with ':' between its parts. ok is false if the file is no
 // command. White space becomes '-', because a name ends at white space.
 func (p Place) Name(file string) (string, bool) {
 	name, ok := p.bare(file)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Changes gives the changes of a tree as a patch and as one line a file: since the commit of another tree, or since its
-// last commit if there is no other. It omits uncommitted files in the hidden folder. Without a repository or a commit
-// it gives nothing.
+// Changes gives the changes of a tree as a patch and as one line a file. It compares with the commit of another tree,
+// or with the tree's last commit if other is nil. It omits uncommitted files in the hidden folder. Without a repository
+// or a commit it gives nothing.
 func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch []byte, files []string, err error) {
 	head, err := r.Head(ctx)
 	if err != nil {

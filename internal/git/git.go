@@ -1,8 +1,8 @@
 // Package git is the only wrapper around the git program.
 //
-// It promises that no call runs code of the repository. The environment of every call switches off hooks, fsmonitor,
-// filters, external diff and merge programs, signing, editors, pagers, askpass and transports; it overrides every
-// configuration file. Filters and merge drivers have names that a repository chooses, so calls that could run them list
+// It promises that no call runs code of the repository. The environment of every call overrides all configuration
+// files. It switches off hooks, fsmonitor, filters, external diff and merge programs, signing, editors, pagers, askpass
+// and transports. Filters and merge drivers have names that a repository chooses, so calls that could run them list
 // these names afresh. Such calls are refused if the configuration names another working tree than that of Repo.Dir.
 // Paths are never patterns, names never options, and NUL separates the records of every list.
 //

@@ -120,10 +120,10 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Fingerprint reads everything in the repository's own folder that can make git run a program: configuration with its
-// includes, hooks, attributes, and which repository Dir belongs to. Compared before and after foreign work, it shows
-// tampering. It covers the folder that all worktrees share. Outside a repository it is nil. It starts git only if the
-// configuration includes other files.
+// Fingerprint reads everything in the repository's own folder that can make git run a program. That is configuration
+// with its includes, hooks, attributes, and which repository Dir belongs to. Compared before and after foreign work, it
+// shows tampering. It covers the folder that all worktrees share. Outside a repository it is nil. It starts git only if
+// the configuration includes other files.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	own, common := home(r.Dir)
 	if own == "" {

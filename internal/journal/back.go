@@ -54,8 +54,8 @@ type WentBack struct {
 	Dropped []string `json:"dropped"`
 }
 
-// Back finds the step to go back to: by its path with visits, by its place (the last visit), or by an id that is
-// unique. Dropped are the steps whose results then no longer count, in the order in which they began.
+// Back finds the step to go back to by its path with visits, its place (the last visit), or a unique id. Dropped are
+// the steps whose results then no longer count, in the order in which they began.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
 	records = course(records)
 	to, err = find(records, word)
@@ -78,8 +78,8 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 	return to, dropped, nil
 }
 
-// Left is the state when a step began, as the run knows it: the serial of the run's last change before (0: none), and
-// the time.
+// Left is the state when a step began, as the run knows it: the time, and the serial of the run's last change before.
+// Serial 0: none.
 func Left(records []Record, word string) (serial uint64, at time.Time, err error) {
 	records = course(records)
 	step, err := find(records, word)

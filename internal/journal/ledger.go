@@ -17,8 +17,8 @@ import (
 )
 
 // Ledger is the journal of a run that runs from its beginning, for the first time or as a replay. It finds an earlier
-// entry by type, step path, attempt and key, equal ones by their order; it compares the entry and does not write it
-// twice. A resumed run thus makes all decisions again with the same code, and takes answers from the journal.
+// entry by type, step path, attempt and key, and equal ones by their order. It compares such an entry and does not
+// write it twice. A resumed run thus makes all decisions again with the same code, and takes answers from the journal.
 type Ledger struct {
 	Accepted map[string]string // files that changed since the run began, with the hashes that the user accepted before
 

@@ -90,8 +90,8 @@ const (
 	settle = 150 * time.Millisecond
 )
 
-// Settle is Restore that is not lost, nor what was written before. Where keys are signals, Ctrl-C, Ctrl-Z and Ctrl-\
-// throw away what the terminal has not read yet, so that they stay plain keys until it had the time.
+// Settle gives the terminal 150 ms to read what was written, and then calls Restore. Restore makes Ctrl-C, Ctrl-Z and
+// Ctrl-\ signals again, and such a signal discards what the terminal has not read yet.
 func (k *Keyboard) Settle(out io.Writer) {
 	io.WriteString(out, off) //nolint:errcheck // a terminal that is gone needs no more
 	<-time.After(settle)

@@ -7,6 +7,6 @@
 // It does not know what a key, a heading or a fence means, resolves no reference, renders nothing, and opens no file.
 // Inline markup is not parsed beyond code spans and emphasis marks.
 //
-// Everything is a pure function of its input; a Document and its nodes are not changed after they are returned and may
-// be read by any number of goroutines.
+// Everything is a pure function of its input. A Document and its nodes do not change after they are returned; any
+// number of goroutines may read them.
 package md

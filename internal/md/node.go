@@ -42,8 +42,8 @@ const (
 	Null  ScalarType = "null"
 )
 
-// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes; Entries and Items are the
-// content of a map or a list in source order. A duplicate key has two entries, and a Problem.
+// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes. Entries are the content
+// of a map, Items of a list, in source order. A duplicate key has two entries, and a Problem.
 type Node struct {
 	Kind     NodeKind
 	Style    Style

@@ -1,7 +1,7 @@
 // Package merge3 compares and merges texts by their lines.
 //
-// Promise: Align pairs the lines of a longest common subsequence; Merge takes every change that only one side made,
-// byte for byte, and fails if both changed the same place. It will not write conflict markers. Its functions are pure.
+// Promise: Align pairs the lines of a longest common subsequence. Merge takes every change that only one side made,
+// byte for byte. It fails if both changed the same place. It will not write conflict markers. Its functions are pure.
 package merge3
 
 import (

@@ -6,11 +6,12 @@
 // the terminal. Stopping is SIGINT, a pause, SIGTERM, a pause, SIGKILL, each to the whole group.
 //
 // On Linux a Starter with a Supervisor puts a process of this program between itself and the child. It is a child
-// subreaper, so it also kills descendants that left group and session and cleared their environment, even after a
-// SIGKILL of the calling process. Without one, as for git, the calling process is the subreaper: it kills and reaps
-// orphans of the child's session, and those with the call's private temporary folder in their environment. If caller
-// and supervisor were killed at once, Sweep does the same at the next start; it cannot find a descendant that left the
-// session and cleared its environment. Off Linux the group is killed and nothing else. On Windows nothing is started.
+// subreaper, so it also kills descendants that left group and session and cleared their environment. A SIGKILL of the
+// calling process does not prevent that. Without one, as for git, the calling process is the subreaper. It kills and
+// reaps orphans of the child's session, and orphans with the call's private temporary folder in their environment. If
+// caller and supervisor were killed at once, Sweep does the same at the next start. It cannot find a descendant that
+// left the session and cleared its environment. Off Linux the group is killed and nothing else. On Windows nothing is
+// started.
 //
 // A Foreground is the opposite: an interactive program, such as an editor, gets the terminal as from a shell. This
 // process takes the terminal back when the program ends or stops.
@@ -123,9 +124,9 @@ type Command struct {
 	// Within, if not nil, gives the words to start in place of Argv, such as a sandbox around it. temp is the private
 	// TMPDIR; empty if there is none.
 	Within func(temp string) []string
-	// After, if not empty, is a program with arguments that runs after the end of the child and its descendants, for at
-	// most 20 s, without output. It ends what the child had another process start, such as a container. The supervisor
-	// runs it, so it runs even if the calling process was killed.
+	// After, if not empty, is a program with arguments that runs when the child and its descendants have ended. It has 20
+	// s and no output. Use it to end what another process started for the child, such as a container. The supervisor runs
+	// it, so it runs even if the calling process was killed.
 	After   []string
 	Purpose Purpose // required
 }

@@ -21,7 +21,7 @@ import (
 const supervisable = true
 
 // Supervise is the main function of a supervisor: a process of tercet between a Starter and its children, one after
-// another. It reports a child's end once all descendants are gone; as a subreaper it finds even those that left session
+// another. It reports a child's end once all descendants are gone. As a subreaper it finds even those that left session
 // and group and cleared their environment. When its Starter's process is gone, even by SIGKILL, it kills them all and
 // ends.
 //

@@ -42,9 +42,9 @@ func sweep(cmd *exec.Cmd, temp string) {
 	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.hunt(func() []int { return childrenOf("/proc/self") })
 }
 
-// Sweep kills the remains of a child whose owner is gone: the members of its session, and processes with its private
-// temporary folder in their environment. It does nothing while the owner runs, after another boot, and to a process
-// whose number was reused. It gives the number killed.
+// Sweep kills the remains of a child whose owner is gone: the members of its session, and processes whose environment
+// has its private temporary folder. It does nothing while the owner runs, after another boot, and to a process whose
+// number was reused. It gives the number killed.
 func Sweep(s Started) int {
 	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
 		return 0

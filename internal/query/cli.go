@@ -35,10 +35,10 @@ const maxReported = 10
 
 // CLIRequest is the input of jq's command line.
 //
-// The filter runs over its inputs as jq runs it, with jq's exit codes: 0; 1 and 4 of -e; 2 for an input that is not
-// JSON, 3 for a filter that does not compile, 5 for an error at run time. After such an error the run continues with
-// the next input, and the code is that of the last input. Environment, files and modules are denied. Unchanged objects
-// of an input print in source order, with their number literals.
+// The filter runs over its inputs as jq runs it, with jq's exit codes: 0, and 1 and 4 of -e. 2 is an input that is not
+// JSON, 3 a filter that does not compile, 5 a run-time error. After such an error the run continues with the next
+// input, and the code is that of the last input. Environment, files and modules are denied. Unchanged objects of an
+// input print in source order, with their number literals.
 //
 // An input is not decoded in full where that cannot change a byte of the output. A File is then read in pieces, so an
 // input of any size takes little memory.

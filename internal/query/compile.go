@@ -25,8 +25,8 @@ const (
 type Options struct {
 	Vars  []string // with their $
 	Funcs FuncSet
-	// Strict is for workflow expressions: it rejects functions whose result depends on time or place (now, localtime,
-	// input, halt, debug, ...), and sets tight limits on what cannot be interrupted.
+	// Strict is for workflow expressions. It rejects functions whose result depends on time or place (now, localtime,
+	// input, halt, debug, ...), and tightly limits what cannot be interrupted.
 	Strict bool
 }
 

@@ -1,10 +1,10 @@
 // Package query compiles and runs jq, and is the sole user of gojq.
 //
 // Promise: Compile finds every unknown variable, unknown function and forbidden function with its place in the source
-// and a suggestion; an accepted query runs on the given values only: no environment, no files, no modules, no network.
+// and a suggestion. An accepted query runs on the given values only: no environment, no files, no modules, no network.
 // Run is bounded: one second, 10,000 results, 8 MiB of output. It refuses large operations that the context cannot
-// interrupt. Values go in as plain Go values and come out as nil, bool, int, float64, *big.Int, json.Number, string,
-// []any and map[string]any; no type and no error of gojq leaves the package.
+// interrupt. Values go in as plain Go values. They come out as nil, bool, int, float64, *big.Int, json.Number, string,
+// []any and map[string]any. No type and no error of gojq leaves the package.
 //
 // It will not write state, keep the key order of objects that a query makes, or print except to a given writer.
 //

@@ -42,8 +42,8 @@ type Ref struct {
 	Bound  bool // bound by the query itself: as, reduce, foreach or a parameter
 }
 
-// Member is a static path into each element of a variable's list: $steps.l.children | map(.x) is $steps with l,
-// children and x; the last one is the element's.
+// Member is a static path into each element of a variable's list. For example, `$steps.l.children | map(.x)` is $steps
+// with l, children and x; x is the element's part.
 type Member struct {
 	Ref
 

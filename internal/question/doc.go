@@ -6,10 +6,10 @@
 //
 // An Interview asks several questions in order; the user can go back, and sees all answers at the end.
 //
-// A Person can look at everything before answering: the diff in the user's pager or page by page, and the note and the
-// documents in the user's editor. Editor and pager come from the user's environment and start in a folder of their own,
-// so the project cannot configure them. A document changes only if the editor succeeds with another text; the question
-// then stays open and must be asked again.
+// A Person can look at everything before answering: the diff in the user's pager or page by page, note and documents in
+// the user's editor. Editor and pager come from the user's environment and start in a folder of their own, so the
+// project cannot configure them. A document changes only if the editor succeeds with another text; the question then
+// stays open and must be asked again.
 //
 // It grants nothing itself.
 //

@@ -1,8 +1,8 @@
 // Package secrets finds keys, tokens and passwords before a commit.
 //
 // It promises to look at names and lines only, and to report place and class of a secret, never its value. It reads no
-// file, decides nothing about commits, and masks nothing: journal.Masker does that, with wider rules, because masking
-// too much is cheaper than refusing a commit. Everything here is safe for concurrent use.
+// file, decides nothing about commits, and masks nothing. journal.Masker masks with wider rules, because masking too
+// much is cheaper than refusing a commit. Everything here is safe for concurrent use.
 package secrets
 
 import (

@@ -1,6 +1,6 @@
 // Package strict decodes maps that were read from a file. It promises that one pass reports every mistake with code and
-// place: unknown keys, with advice, keys without a value, and values of the wrong type or form. Package md reports
-// duplicate keys; here the first one counts.
+// place. Mistakes are unknown keys, with advice, keys without a value, and values of the wrong type or form. Package md
+// reports duplicate keys; here the first one counts.
 //
 // It does not know what a key means; its only messages are "expected X, got Y" and the one about an unknown key. The
 // caller chooses the codes and stores the findings. A Decoder serves one goroutine; everything else is a pure function.

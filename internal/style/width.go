@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Width is the number of columns of a text on a terminal: two for East Asian wide characters and most emoji, none for
-// combining marks and invisible characters, four for a tab, one for any other.
+// Width is the number of columns of a text on a terminal. East Asian wide characters and most emoji count two,
+// combining marks and invisible characters none, a tab four, any other one.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {

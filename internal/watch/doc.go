@@ -1,5 +1,5 @@
-// Package watch is the full screen of 'tercet watch': the runs of a project, and for one of them the tree, the log, the
-// diff of its worktree and its open question.
+// Package watch is the full screen of 'tercet watch'. It shows the runs of a project, and for one of them the tree, the
+// log, the worktree's diff and the open question.
 //
 // Promise: its actions use the same calls as the verbs. Answering a question and cancelling a run take a typed line
 // with Enter, never a single key or a paste. Untrusted text reaches the terminal only through internal/plain. It polls

@@ -11,8 +11,8 @@ import (
 	"tercet/formats"
 )
 
-// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read; a
-// refused tool only appears in permission_denials; an ignored schema does not appear at all.
+// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read. A
+// refused tool only appears in permission_denials. An ignored schema does not appear at all.
 func Claude() Driver {
 	return Driver{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,

@@ -13,8 +13,8 @@ import (
 	"tercet/formats"
 )
 
-// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds; a schema that
-// the model ignores is no failure; tokens are told at the end of a turn and add up over it, and there is no cost.
+// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds. A schema that
+// the model ignores is no failure. Tokens come at the end of a turn and add up over it; there is no cost.
 //
 // It has no tool for reading: it runs commands in its own sandbox. A missing grant is therefore not a missing tool, but
 // a folder without write access or a missing network.

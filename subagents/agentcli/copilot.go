@@ -12,10 +12,9 @@ import (
 	"tercet/formats"
 )
 
-// Copilot drives `copilot`. Its traps: what is refused is a tool that fails with the code "denied", and the exit code
-// stays 0; a rule for a path is compared with the path as the model wrote it, so that `..` is refused by a rule of its
-// own; it retries a busy server up to six times without a switch, so tercet ends it at its first retry; a file has the
-// tokens at the end.
+// Copilot drives `copilot`. Its traps: a refused tool fails with the code "denied", and the exit code stays 0. The CLI
+// compares a rule for a path with the path as the model wrote it, so a rule of its own refuses `..`. It retries a busy
+// server up to six times without a switch, so tercet ends it at its first retry. A file has the tokens at the end.
 //
 // In a folder that the user trusts it runs the project's hooks and servers. So each call replaces ~/.copilot by its own
 // folder, which trusts nothing and has the user's login and choice of model.

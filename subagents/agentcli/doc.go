@@ -3,9 +3,9 @@
 // arguments, environment, configuration files and output format. Chain and Chosen choose between runners.
 //
 // It promises that every process starts through its Starter, which checks trust. A return counts only from the
-// delegation's private file, an answer that obeys the schema, a standard output that is one JSON object (exec), or a
-// final message with the nonce. It never believes the exit code alone. It reads the use from an agent CLI's events,
-// never from a return. An ACP agent gets only the permissions of `tools`. No process is left when Run returns.
+// delegation's private file, an answer that obeys the schema, or a final message with the nonce. For exec it may be a
+// standard output that is one JSON object. It never believes the exit code alone. It reads the use from an agent CLI's
+// events, never from a return. An ACP agent gets only the permissions of `tools`. No process is left when Run returns.
 //
 // It will not check a return against the contract, look for artifacts, repair or retry: the Dispatcher and the command
 // do. It disables the agent CLIs' own retries. It builds no shell string; a prompt is never an argument.

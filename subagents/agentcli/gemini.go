@@ -11,12 +11,12 @@ import (
 	"tercet/formats"
 )
 
-// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256; errors are in the result event, or
-// before it on standard error after a stack trace; tools without a grant are not offered to the model, and a refused
-// tool is a tool_result with an error.
+// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256. Errors are in the result event, or
+// before it on standard error after a stack trace. The model is not offered tools without a grant, and a refused tool
+// is a tool_result with an error.
 //
 // System settings need folders that root owns, and a project's settings can start processes and name another server. So
-// each call has its own settings folder with links to the login files, and does not trust the project: it reads no
+// each call has its own settings folder with links to the login files. It does not trust the project: it reads no
 // settings there, and refuses git commands.
 func Gemini() Driver {
 	return Driver{

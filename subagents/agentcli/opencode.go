@@ -9,8 +9,8 @@ import (
 )
 
 // OpenCode drives `opencode run`. Its traps: no event marks the end, and the final message is the text of the last
-// step; after an answer that is not JSON it retries every second without end, so steps without an answer are counted;
-// it unpacks a 5 MB library into the temporary folder, which is private and removed.
+// step. After an answer that is not JSON it retries every second without end, so steps without an answer are counted.
+// It unpacks a 5 MB library into the temporary folder, which is private and removed.
 func OpenCode() Driver {
 	return Driver{
 		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,

@@ -19,8 +19,8 @@ type Confine func(
 	ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room,
 ) (proc.Command, string, error)
 
-// Store is a folder or file in which an agent CLI stores its own data: Path below the folder in the variable Var, or
-// below Home in the home folder if Var is not set. Keep lists, with blanks between, what in it decides what the CLI
+// Store is a folder or file in which an agent CLI stores its own data. It is Path below the folder in the variable Var,
+// or below Home in the home folder if Var is not set. Keep lists, with blanks between, what in it decides what the CLI
 // does or runs.
 type Store struct {
 	Var, Home, Path string

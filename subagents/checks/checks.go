@@ -1,8 +1,8 @@
 // Package checks detects the checks of a project, runs one, and parses its output into issues.
 //
-// It promises that only the project's files decide which checks exist, that a check runs as an argument list with the
-// user's caches and a private temporary folder, and that a failed check has at least one issue. It installs nothing,
-// does not choose among the checks, and does not judge a project without checks.
+// It promises that only the project's files decide which checks exist. A check runs as an argument list with the user's
+// caches and a private temporary folder. A failed check has at least one issue. It installs nothing, does not choose
+// among the checks, and does not judge a project without checks.
 //
 // Everything in it is safe for concurrent use.
 package checks

@@ -17,8 +17,8 @@ import (
 )
 
 // Run runs c in dir, an absolute path, in the sandbox of confine (nil: none). A failed check is a Result; an error
-// means that it could not run: TOOL_UNAVAILABLE if its program, or one that it starts, is missing, proc.ErrDenied,
-// another cause, or the context's error.
+// means that it could not run. The error is TOOL_UNAVAILABLE if its program, or one that it starts, is missing; else
+// proc.ErrDenied, another cause, or the context's error.
 func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}

@@ -20,8 +20,8 @@ type Bounds struct {
 	Net   bool     // network access to other machines
 	Nest  bool     // starts sandboxes of its own; impossible under landlock
 
-	// Read, Project and Ask are for an image only, in which unnamed paths of this machine do not exist: readable folders,
-	// the root below which the program may be a project file, and whether the network was requested.
+	// The rest is for an image only, in which unnamed paths of this machine do not exist. Read are readable folders,
+	// Project is the root below which the program may be a project file, and Ask tells whether the network was requested.
 	Read    []string
 	Project string
 	Ask     bool

@@ -79,8 +79,8 @@ const (
 // String is the means in results.
 func (m Means) String() string { return string(m) }
 
-// Needs gives the weakest tier that a command may run in: the system must reject what is required to be rejected, and
-// only a container hides files and the network.
+// Needs gives the weakest tier that a command may run in. A required finding needs a system that rejects it, and only a
+// container hides files and the network.
 func Needs(r Report) (Tier, []string) {
 	need, why := Advisory, []string{}
 	for _, f := range r.Findings {

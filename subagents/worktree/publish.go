@@ -22,8 +22,8 @@ type Target struct {
 	To      string // branch; empty: that of the user's checkout
 	Session string // trailer of the merge; empty: none
 	Txn     string // trailer of the merge; empty: none
-	// As is squash: one commit without the branch's own; patch: a series in the run's folder; pr: push the branch and open
-	// a request; empty: a merge.
+	// As is empty for a merge. squash: one commit without the branch's own. patch: a series in the run's folder. pr: push
+	// the branch and open a request.
 	As      string
 	Message string // commit message, and title of a request; empty: that of a merge
 	Run     string // the run: its folder gets patches, its branch a child's work

@@ -27,7 +27,7 @@ type before struct {
 func beforeName(txn string) string { return path.Join("before", txn+".json") }
 
 // Ready records the state of a worker's worktree before the worker starts. If an earlier process died during the same
-// work, Ready first restores that state: it commits the rest of the killed attempt to a separate branch, and moves
+// work, Ready first restores that state. It commits the rest of the killed attempt to a separate branch, and moves
 // files that look like secrets to the run's folder. It returns notes for the user. In the user's own checkout it only
 // records what was changed before the run, if a later step commits there.
 func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {

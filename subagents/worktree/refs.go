@@ -73,9 +73,9 @@ const (
 )
 
 // Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of existing commits,
-// commits that a journal knows, branches with saved work, and deleted branches whose commits another branch has. It
-// restores the branch and HEAD of the run's worktree, keeps their new commits below refs/tercet/stray, and returns
-// DENIED. The user may have moved any other ref, so it asks about those.
+// commits that a journal knows, and branches with saved work. It also ignores deleted branches whose commits another
+// branch has. It restores the branch and HEAD of the run's worktree, keeps their new commits below refs/tercet/stray,
+// and returns DENIED. The user may have moved any other ref, so it asks about those.
 func (w *Watch) Look(
 	ctx context.Context, r formats.Request, ask func(context.Context, formats.Gate) (formats.Decision, error),
 ) error {

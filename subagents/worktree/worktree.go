@@ -1,10 +1,10 @@
 // Package worktree gives a task its own working tree and brings the work back.
 //
-// It promises to touch the user's checkout in two ways only: a fast-forward of a clean checkout, and a commit of named
-// files that leaves the user's work alone. A branch moves only from the commit that was seen. A conflict changes
-// nothing. Uncommitted work is committed before its removal. No commit that adds something like a secret is made,
-// merged or pushed. Of the workspace folder only documents and the state are committed, in the checkout. A worktree's
-// ignored files are removed with it.
+// It promises to touch the user's checkout in two ways only. One is a fast-forward of a clean checkout, the other a
+// commit of named files that leaves the user's work alone. A branch moves only from the commit that was seen. A
+// conflict changes nothing. Uncommitted work is committed before its removal. No commit that adds something like a
+// secret is made, merged or pushed. Of the workspace folder only documents and the state are committed, in the
+// checkout. A worktree's ignored files are removed with it.
 //
 // It does not decide when a task is done, resolves no conflict, and deletes only its own branches whose commits another
 // branch has.

@@ -1,7 +1,7 @@
 // Package meta is meta-builder, the subagent of /meta: it writes a command from a template, and the command's missing
 // subagents.
 //
-// It promises to write only files that parse, compile and pass a dry run, to change no existing file, and to write all
+// It promises to write only files that parse, compile and pass a dry run. It changes no existing file, and writes all
 // files or none.
 //
 // It will not call a model, change a shipped file, or write outside the folders commands and subagents of the

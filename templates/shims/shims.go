@@ -1,5 +1,5 @@
-// Package shims writes command files for agent CLIs: one for each command of tercet, which makes the agent call tercet,
-// and a skill that teaches an agent to write commands.
+// Package shims writes command files for agent CLIs. Each command of tercet gets one that makes the agent call tercet,
+// and a skill teaches an agent to write commands.
 //
 // Promise: it never touches a file that it did not write or that was edited since, and makes all changes or none. User
 // input reaches tercet as text and never becomes part of a shell command.

@@ -36,8 +36,8 @@ func Pair() (test, program *os.File, err error) {
 }
 
 // Enter puts this process, with all its threads, under the filter and sends the notifications to the test. It closes
-// program. From then on every file call waits for the test; with changes only those for which Call.Changes may be true,
-// because most calls read and each wait costs time. The test also gets an error.
+// program. From then on every file call waits for the test. With changes only those wait for which Call.Changes may be
+// true: most calls read, and each wait costs time. The test also gets an error.
 func Enter(program *os.File, changes bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

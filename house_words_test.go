@@ -1,0 +1,60 @@
+package tercet_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// maxWords is how long a sentence in the comment of a package or of an exported name may be.
+const maxWords = 30
+
+// sentenceEnd is a mark with white space after it.
+var sentenceEnd = regexp.MustCompile(`[.!?][)"]?\s+`)
+
+// longSentences gives the sentences of a comment with more than maxWords words. Indented lines are examples.
+func longSentences(comment string) (out []string) {
+	var part strings.Builder
+	end := func() {
+		for _, s := range strings.Split(sentenceEnd.ReplaceAllString(part.String(), "$0\n"), "\n") {
+			if len(strings.Fields(s)) > maxWords {
+				out = append(out, strings.TrimSpace(s))
+			}
+		}
+		part.Reset()
+	}
+	for line := range strings.Lines(comment) {
+		text, indented := strings.TrimSpace(line), strings.HasPrefix(line, "   ")
+		item := strings.HasPrefix(text, "- ")
+		if text == "" || item || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "# ") {
+			end()
+		}
+		if strings.HasPrefix(line, "\t") || indented && !item && part.Len() == 0 {
+			continue
+		}
+		part.WriteString(text + " ")
+	}
+	end()
+	return out
+}
+
+func TestLongSentences(t *testing.T) {
+	t.Parallel()
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
+	for text, want := range map[string]int{
+		words(maxWords) + ".\n":                                           0,
+		words(maxWords+1) + ".\n":                                         1,
+		words(20) + "\n" + words(20) + ".\n":                              1,
+		words(20) + ". Then\n" + words(20) + ".\n":                        0,
+		words(20) + " (in one.) Then " + words(20) + ".\n":                0,
+		words(20) + ".\n\n" + words(20) + "\n":                            0,
+		"A list:\n  - " + words(20) + "\n  - " + words(20) + "\n":         0,
+		"A list:\n  - " + words(20) + "\n    " + words(20) + "\n":         1,
+		"An example:\n\n\t" + words(40) + "\n\nThe end.\n":                0,
+		words(20) + ": a, b and v1.2 or f.go; " + words(maxWords) + ".\n": 1,
+	} {
+		if got := longSentences(text); len(got) != want {
+			t.Errorf("longSentences(%q) = %q, want %d", text, got, want)
+		}
+	}
+}
