@@ -85,8 +85,8 @@ func (w *Workspace) state(ctx context.Context) Finding {
 	return fine("state", "state.json is valid")
 }
 
-// lock takes the lock once, so that a file system without locks, and one that cannot be written, are known before work
-// is lost on it.
+// lock takes the lock once. It finds a file system without locks, or without the right to write, before work is lost on
+// it.
 func (w *Workspace) lock(ctx context.Context) Finding {
 	switch {
 	case !w.May:

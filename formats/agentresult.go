@@ -220,9 +220,9 @@ func templateText(s string) bool { return templateForm().MatchString(s) }
 
 var templateForm = lazy.Regexp(`(?s:\{.*\}|<.*>)| \| `)
 
-// fenceAround gives the run of backticks of the fence that the current line stands in, empty if that is not certain:
-// the line before is a fence, or the nearest fence above has an info string; and a closing one follows before the next
-// marker.
+// fenceAround gives the run of backticks of the fence around the current line, empty if that is not certain. Certain
+// means that the line before is a fence, or that the nearest fence above has an info string. A closing fence must also
+// follow before the next marker.
 func (s *scanner) fenceAround() string {
 	run := ""
 	for n := s.at - 1; n >= 0; n-- {

@@ -105,7 +105,7 @@ func (a *AgentResult) first(keys ...string) string {
 	return ""
 }
 
-// artifactsOf reads the paths out of a field: items that are a path, or a pair whose right side is one; a remark in
+// artifactsOf reads the paths out of a field. An item is a path, or a pair whose right side is one; a remark in
 // brackets after the path becomes its summary. What is no path inside a folder is dropped, with a sentence.
 func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 	items, out := f.Items, []Artifact{}

@@ -136,8 +136,8 @@ func (r *docReader) read(src []byte) {
 	}
 }
 
-// markdownFound turns a problem of the markdown reader into a finding; front matter means nothing in a document, so
-// that what is wrong in it is a warning.
+// markdownFound turns a problem of the markdown reader into a finding. Front matter means nothing in a document, so a
+// mistake in it is a warning.
 func markdownFound(f *findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {

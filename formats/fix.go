@@ -130,7 +130,7 @@ func (d *Diagnostic) complete(lines [][]byte) {
 // longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be one line of 100 MB.
 const longestExtent = 4 << 10
 
-// extents are what may stand at the start of a text: the marks and words of a heading or a fence, a quoted text, a
+// extents are what may stand at the start of a text. It is a heading or a fence with its words, a quoted text, a
 // variable, an expression, something between angle brackets, a rule, a name, else one character.
 var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
 	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
@@ -138,8 +138,8 @@ var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[
 // nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
 const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
 
-// extent is the length of what stands at the start of a text; a value in brackets goes up to the one that closes it or
-// the end of the line.
+// extent is the length of what stands at the start of a text. A value in brackets goes up to the closing one, or to the
+// end of the line.
 func extent(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
 		return len(extents().FindString(s))

@@ -21,7 +21,7 @@ var (
 )
 
 // phaseHeading reads "Phase N: name [STATUS]" in the forms that others write as well. The number is -1 when the text
-// has no such form; a missing, unknown or unusual mark is a problem, of which the first two leave not_started.
+// has no such form. A missing, unknown or unusual mark is a problem, and the first two leave not_started.
 func phaseHeading(text string) (p Phase, problem string) {
 	p = Phase{
 		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
@@ -85,8 +85,8 @@ const (
 	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
 )
 
-// The places of a status in a heading: in brackets; after a dash, a sign or a bold mark; in capitals at the end; as a
-// sign.
+// The places of a status in a heading: in brackets, in capitals at the end, or as a sign; also after a dash, a sign or
+// a bold mark.
 var (
 	inBrackets = lazy.Regexp(`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
 		`?\s*[\])]\s*` + signForm + `?`)

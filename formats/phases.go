@@ -24,8 +24,8 @@ var labels = []string{
 	labelAcceptance,
 }
 
-// phases reads the phase list: the headings of level 3 and 4 that name a phase, in the section that is for them, or, if
-// none is there, in all of the document.
+// phases reads the phase list: the headings of level 3 and 4 that name a phase. They stand in the section for them, or,
+// if it has none, anywhere in the document.
 func (r *docReader) phases(section *md.Section) {
 	last, first := len(r.doc.Blocks), 0
 	if section != nil {
@@ -123,8 +123,8 @@ func marks() string {
 	return strings.Join(out, " ")
 }
 
-// strayPhases reports headings that are none of a phase where only phases belong, and those that mean a phase and
-// cannot be read as one: what stands below them would be taken for a part of another phase, or for nothing.
+// strayPhases reports headings that name no phase where only phases belong, and unreadable ones that mean a phase. The
+// text below them would count as a part of another phase, or as nothing.
 func (r *docReader) strayPhases(section *md.Section) {
 	if !r.profile.strict {
 		return
@@ -229,8 +229,8 @@ func (r *phaseReader) under(label string) {
 	r.label, r.other = name, !known
 }
 
-// lines reads a paragraph or an item for labels and for the values that follow them. A bold label that a phase does not
-// have takes everything after it out of the phase when it stands alone, and only its own value otherwise.
+// lines reads a paragraph or an item for labels and for the values that follow them. A bold label that is none of a
+// phase's takes everything after it out of the phase if it stands alone. Else it takes only its own value.
 func (r *phaseReader) lines(b *md.Block) {
 	for i, line := range strings.Split(b.Raw, "\n") {
 		line = strings.TrimSpace(line)

@@ -131,7 +131,7 @@ func (r *recordReader) skip(indent int) {
 }
 
 // line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record
-// ends: at the next header, and at a fence that ends it, which is the one around it, or, when none is known, any.
+// ends. That is at the next header, and at the fence around the record; without a known one, at any fence.
 func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	if n >= len(r.lines) {
 		return "", 0, false
@@ -264,7 +264,7 @@ func (r *recordReader) literal() string {
 	return strings.Join(body, "\n")
 }
 
-// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper continuation; blank
+// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper continuation. Blank
 // lines may stand between them.
 func (r *recordReader) items(kind AgentFieldKind) []string {
 	wanted := func(text string, indent int) bool {

@@ -201,8 +201,8 @@ func speaks(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// embedded makes a text safe to stand in a section: headings go below the section's, and a text that would swallow what
-// follows it, or says nothing that counts, is fenced or replaced.
+// embedded makes a text safe to stand in a section: headings go below the section's. A text that would swallow what
+// follows, or says nothing that counts, is fenced or replaced.
 func embedded(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.Trim(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"), "\n")
@@ -264,8 +264,8 @@ func lower(doc *md.Document) (text string, high bool) {
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 
-// verbatim tells whether the source of a phase stands for the phase: it reads as exactly this one, swallows nothing
-// that follows, and depends on phases that are written before it.
+// verbatim tells whether the source of a phase stands for the phase. It must read as exactly this one, swallow nothing
+// that follows, and depend only on phases before it.
 func (p Phase) verbatim(seen []int) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false

@@ -87,7 +87,7 @@ func Moves(from TaskStatus) []Move {
 }
 
 // moves is the table of state.md: to what each status may change. ! needs a reason, as every change to blocked and
-// abandoned does; * needs every child to be terminal; ^ is legal only as the recover operation.
+// abandoned does. * needs every child to be terminal. ^ is legal only as the recover operation.
 var moves = map[TaskStatus]string{
 	NotStarted:   "researching planning implementing blocked abandoned on_hold expanded",
 	Researching:  "researched blocked abandoned",

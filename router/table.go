@@ -124,7 +124,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 }
 
 // scoped settles what stands behind the words of scopes and tools. Of the files of one tool the first has the name, and
-// tercet's own goes before those of others; where two tools have one, it is named by its tool too.
+// tercet's own goes before those of others. If two tools have one, its tool is part of its name too.
 func (t *Table) scoped(all map[string][]*target) {
 	for name, list := range all {
 		first := list[0]
@@ -300,9 +300,8 @@ func (w *walk) folder(dir string, depth int) error {
 	return nil
 }
 
-// leadsTo asks the source for the type of what a link leads to, which a source that is bound to its root refuses for
-// links that leave it. A source without Stat of its own would have to open the file, so its links are left out: they
-// lead to something irregular.
+// leadsTo asks the source for the type of a link's target. A source that is bound to its root refuses that for links
+// that leave it. A source without Stat would have to open the file, so its links are left out as irregular.
 func (w *walk) leadsTo(inside string) fs.FileMode {
 	if own, ok := w.source.FS.(fs.StatFS); ok {
 		if info, err := own.Stat(inside); err == nil {

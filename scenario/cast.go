@@ -151,8 +151,8 @@ func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 	return ret, used, errors.Join(cassette.Write(r.Out, documents, nil), cassette.Write(r.Dir, tree, said.Removes))
 }
 
-// document tells whether a file goes into the folder for documents: one that the return or the contract names as a
-// document, and every file of a call that works in no tree.
+// document tells whether a file goes into the folder for documents. That is a document that the return or the contract
+// names, and every file of a call that works in no tree.
 func (p *player) document(r formats.Request, ret formats.Return, file string) bool {
 	for _, a := range ret.Artifacts {
 		if path.Clean(a.Path) == file && !a.Guessed {

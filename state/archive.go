@@ -113,8 +113,8 @@ func (s *session) outOfArchive(line auditLine) error {
 	return s.writeArchive(a, archive, line)
 }
 
-// finishMove completes a move between the two files that a kill left half done: a number that is in both with equal
-// updated goes where the move was going, to the archive if that is not known.
+// finishMove completes a move between the two files that a kill left half done. A number that is in both with equal
+// updated goes where the move was going; if that is not known, to the archive.
 func (s *session) finishMove(direction string, cause auditLine) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {

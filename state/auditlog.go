@@ -59,8 +59,8 @@ func lastLine(data []byte) (before, line []byte) {
 	return data[:start], data[start:]
 }
 
-// lastState gives the last line about state.json, of a log or of its end, and the highest serial from the write on that
-// it tells of.
+// lastState gives the last line about state.json, of a log or of its end. high is the highest serial that it tells of,
+// from that write on.
 func lastState(data []byte) (state auditLine, high uint64) {
 	for len(data) > 0 {
 		var line []byte
@@ -156,8 +156,8 @@ func findTxn(data []byte, txn string) *auditLine {
 	return found
 }
 
-// chainFault walks one file of the log and gives the number of the first line that does not fit the one before it, 0 if
-// all fit, and the digest of the last line. The first line of a file that begins a log whose segments are gone fits.
+// chainFault walks one file of the log. It gives the number of the first line that does not fit the one before it, 0 if
+// all fit, and the last line's digest. The first line of a file that begins a log whose segments are gone fits.
 func chainFault(data []byte, prev string, begins bool) (line int, what, last string) {
 	for n := 1; len(data) > 0; n++ {
 		end := bytes.IndexByte(data, '\n')

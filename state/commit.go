@@ -22,7 +22,7 @@ type change struct {
 	old        *document   // state that is replaced, for the backups; nil for other files
 }
 
-// commit announces a change in the audit log, then puts it in place: the bytes are durable under a temporary name
+// commit announces a change in the audit log, then puts it in place. The bytes are durable under a temporary name
 // before the rename, the rename is durable when commit returns. What goes wrong before the rename leaves the file as it
 // was and the audit log with a line that says so.
 func (s *session) commit(c change) error {
@@ -77,8 +77,8 @@ func (s *session) abort(line auditLine, sha string) error {
 	return nil
 }
 
-// backup keeps the state that is about to be replaced, as .bak and under its serial, and the one that takes its place:
-// what is acknowledged can be restored at any time.
+// backup keeps the state that is about to be replaced, as .bak and under its serial, and its replacement. So every
+// acknowledged state can be restored at any time.
 func (s *session) backup(c change) error {
 	if c.name != stateFile {
 		return nil

@@ -116,8 +116,8 @@ func (e *SyntaxError) Help() string {
 	return strings.Join(out, "; ")
 }
 
-// noArtifact refuses a status whose document is not there; an empty status says that the document was only to be
-// linked, or a phase of it marked. The path is empty if the task has no artifact of the type.
+// noArtifact refuses a status without its document. An empty status says that the document was only to be linked, or a
+// phase of it marked. The path is empty if the task has no artifact of the type.
 func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 	switch {
 	case path != "":

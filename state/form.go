@@ -10,8 +10,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// formKey is the member of a task, and of the state, that says how a file of another shape has what was imported: what
-// nobody changed since is exported as it was.
+// formKey is the member of a task, and of the state, that records the shape of an imported file. What did not change
+// since is exported as it was.
 const formKey = "imported_form"
 
 // The lists of the other shape. A file with the last one, or only the second, is an archive.
@@ -22,8 +22,9 @@ const (
 	ofArchive     = "archive" // in a form: the task stands in the other system's archive; how that is laid out
 )
 
-// remember adds to the bytes of a task how its source has it: the names of the members in their order, each value that
-// the export would change (was) with what it would be (as), and the list, as long as the task has that status.
+// remember adds to the bytes of a task how its source has it. That is the names of the members in their order, and each
+// value that the export would change: what it was and what it would be (as). It is also the list, as long as the task
+// has that status.
 func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
 	if err != nil || source.Get(formKey) != nil {
@@ -217,8 +218,8 @@ func (m *Import) projects(list string, status formats.TaskStatus) {
 	m.order.Set(list, numbers)
 }
 
-// formOf says how a file of the other shape is laid out: the names of its members, the order of its tasks where that is
-// not the one of their numbers, and the next number where it is another one here.
+// formOf says how a file of the other shape is laid out: the names of its members, and the order of its tasks if that
+// is not by number. If the next number is another one here, it adds that.
 func (d *draft) formOf(m *Import) *jsonx.Object {
 	keys := []any{}
 	for _, one := range m.tree.Members {
@@ -265,8 +266,8 @@ func (d *draft) keepForm(m *Import) error {
 	return err
 }
 
-// exportProjects gives the state in the other shape, laid out as the file that it came from: of the archive of the
-// other system with ofTheirs, else of its state. What was put away here is among the completed projects.
+// exportProjects gives the state in the other shape, laid out as the file that it came from. With ofTheirs that is the
+// archive of the other system, else its state. What was put away here is among the completed projects.
 func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	form, members := d.tree.Get(formKey), d.tree.Get(importedKey)
 	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, listArchived: {}, ofArchive: {}}

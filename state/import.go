@@ -456,7 +456,7 @@ type mender struct {
 	twice     []keyAt
 	whole     int  // objects that were closed
 	open      bool // the text ends inside a value
-	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below;
+	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below.
 	// closers end what is open there.
 	cut     int
 	closers []byte

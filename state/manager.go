@@ -486,8 +486,8 @@ func (d *draft) differs(data []byte, serial uint64) string {
 }
 
 // strays is differs for a text in which members of tasks changed and nothing else. It reads these tasks and the numbers
-// at the top: the rest are bytes of the base, copied, and a valid value in the place of a valid value leaves the text
-// around it valid.
+// at the top. The rest are bytes of the base, copied, and a valid value in place of another leaves the text around it
+// valid.
 func (d *draft) strays(data []byte, serial uint64) string {
 	by := make([]int, len(d.edits)+1) // how far what stands behind so many edits has moved
 	for i, e := range d.edits {

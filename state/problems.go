@@ -127,8 +127,8 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
-// told tells whether the run has recorded the same of a step: one that is killed at its end tells it again when it is
-// resumed.
+// told tells whether the run has recorded the same of a step. A run that is killed at its end records it again when it
+// is resumed.
 func told(list *jsonx.Value, p formats.Problem) bool {
 	if list == nil || p.Context.Run == "" {
 		return false

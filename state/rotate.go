@@ -23,9 +23,9 @@ const segmentDir = formats.Workspace + "/audit"
 func segmentName(n int) string { return path.Join(segmentDir, fmt.Sprintf("%06d.jsonl", n)) }
 
 // rotate moves a log that has grown into a segment, and begins a new one whose first line says what the last one said.
-// The segment is there before the new file takes the name, so that a kill in between loses nothing: the next rotation
-// writes the same segment again. That it did not work is a warning; that the log cannot be read afterwards is an error,
-// because the next line has to follow from its last one.
+// The segment is there before the new file takes the name, so a kill in between loses nothing: the next rotation writes
+// the same segment again. A failed rotation is a warning. A log that cannot be read afterwards is an error, because the
+// next line has to follow from its last one.
 func (s *session) rotate() error {
 	a := s.audit
 	limit := cmp.Or(max(s.cfg.AuditLimit, 0), DefaultAuditLimit)

@@ -253,8 +253,8 @@ func (s *session) external(state auditLine) error {
 	return nil
 }
 
-// lastKnown gives the numbers of the tasks after the last known write: from a copy of that state, or from the backup
-// before it and what the line says. Without either nothing is known.
+// lastKnown gives the numbers of the tasks after the last known write. They come from a copy of that state, or from the
+// backup before it and what the line says. Without either nothing is known.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
 	for serial, src := range s.cfg.copies {
 		sha := formats.Sum(src)

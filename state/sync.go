@@ -250,8 +250,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	}
 }
 
-// status is what the heading above the line and its box say: a box that was ticked completes a task, one that was
-// cleared takes it up again, and the heading counts where it was moved.
+// status is what the heading above the line and its box say. A ticked box completes a task, a cleared one takes it up
+// again, and the heading counts where it was moved.
 func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
 	moved := item.section != "" && item.section != before
 	ticked := item.checked != before.Terminal()

@@ -285,7 +285,7 @@ type todoFields struct {
 	dependencies                      []int
 }
 
-// parseFields reads the text of a task's line. What stands in brackets is told apart by what the task had before, by
+// parseFields reads the text of a task's line. It tells apart what stands in brackets by what the task had before, by
 // the words for priorities, and by a digit at the start of an effort.
 func parseFields(text string, before *formats.Task) (todoFields, error) {
 	f := todoFields{}

@@ -106,8 +106,8 @@ func (g *delegation) settle(list []formats.Artifact) {
 	}
 }
 
-// documentOf is the type of a document: that of its name in the contract, else the one of the contract, else as its own
-// name says, else that of the role.
+// documentOf is the type of a document. The contract's type for its name goes first, then the contract's only one, then
+// what its own name says, then the role's.
 func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) {
 	several := false
 	for _, spec := range g.info.Artifacts {

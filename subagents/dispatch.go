@@ -215,15 +215,15 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	return g.place(answer)
 }
 
-// answer is what one call of the agent gave: a return with the artifacts that were found, or violations with the text
-// they were found in.
+// answer is what one call of the agent gave. It is a return with the artifacts that were found, or violations with the
+// text they were found in.
 type answer struct {
 	ret  formats.Return
 	docs []document
 	bad  []string
 	raw  []byte
-	// unshaped are breaches of the request's schema: they too are worth a repair round, but then it is the step's matter
-	// that its work was not done as asked.
+	// unshaped are breaches of the request's schema. They too are worth a repair round, but then the step decides what
+	// follows from work not done as asked.
 	unshaped []string
 	// keys are the files of secrets that were taken out: the work is rejected for them.
 	keys []formats.Issue
@@ -490,8 +490,8 @@ func (g *delegation) send(e trace.Event) {
 	g.d.Trace.Emit(e)
 }
 
-// agentsOwn tells whether a Go error with this code is about the agent's work, so that the command may retry, fall back
-// or route; the others mean that the engine could not do its job.
+// agentsOwn tells whether a Go error with this code is about the agent's work. The command may then retry, fall back or
+// route. With any other code the engine could not do its job.
 func agentsOwn(c formats.Code) bool {
 	return slices.Contains([]formats.Code{
 		formats.CodeToolUnavailable, formats.CodeAuth, formats.CodeTimeout, formats.CodeTransient, formats.CodeDenied,

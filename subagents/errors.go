@@ -40,8 +40,8 @@ func (e *ReturnError) Help() string {
 	return "compare " + e.File + " with the subagent's file"
 }
 
-// onFile is a file operation on a run's folder or on a task's folder that did not work; the path is relative to the
-// project root. A document that is in its place but may not survive a loss of power is NOT_DURABLE.
+// onFile is a failed file operation on a run's folder or on a task's folder; the path is relative to the project root.
+// A document that is in its place but may not survive a loss of power is NOT_DURABLE.
 func onFile(op, path string, err error) error {
 	out := formats.OnFile(op, path, err)
 	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {

@@ -20,7 +20,7 @@ type folder struct {
 	dir  string   // absolute path of the root
 	path string   // relative to the root, with slashes
 	// own is the folder, nil until it is made, and out the documents' folder in it. Both are held open from before the
-	// agent starts: whatever the agent does to the path, what is read through them lies in the folder that was made.
+	// agent starts. Whatever the agent does to the path, reads through them stay in the folder that was made.
 	own, out *os.Root
 }
 

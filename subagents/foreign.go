@@ -98,8 +98,8 @@ func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.D
 	return notes, errors.Join(err, s.Add(def, agent(def)))
 }
 
-// as gives an agent the contract of the shipped worker in whose place it stands: the role, what it gets and returns,
-// and how that is written.
+// as gives an agent the contract of the shipped worker in whose place it stands: the role, its inputs, its return, and
+// how that is written.
 func (d Definition) as(shipped Definition) Definition {
 	own := d
 	d = shipped

@@ -100,8 +100,8 @@ func collect(into *formats.Diagnostics, err error) bool {
 	return true
 }
 
-// ownable are the built-in subagents whose file belongs to the project: Go does the work for as long as the file says
-// `runner: builtin`, and another runner takes its place.
+// ownable are the built-in subagents whose file belongs to the project. Go does the work as long as the file says
+// `runner: builtin`; another runner takes its place.
 var ownable = []string{formats.AgentDocumentWriter, formats.AgentSandboxRunner}
 
 // read reads one file with the facets it names.

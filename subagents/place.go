@@ -69,8 +69,8 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 	return ret, nil
 }
 
-// document puts documentation into the tree that was worked on and returns its path: under docs/, but where the project
-// has a document of that name at its top, there.
+// document puts documentation into the tree that was worked on and returns its path. That is under docs/, but at the
+// top if the project has a document of that name there.
 func (g *delegation) document(name string, data []byte) (to string, err error) {
 	tree, err := os.OpenRoot(g.req.Dir)
 	if err != nil {
@@ -170,8 +170,8 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	}
 }
 
-// own removes what a killed process left of the writing of a document, and tells whether its place is the run's: one
-// that was only begun may be somebody else's by now.
+// own removes what a killed process left of the writing of a document, and tells whether its place is the run's. A
+// place that was only begun may have another owner by now.
 func (d *Dispatcher) own(doc Document) bool {
 	entries, err := fs.ReadDir(atomicfile.FS(d.Root), path.Dir(doc.Path))
 	for _, e := range entries {

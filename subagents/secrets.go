@@ -154,8 +154,8 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 // piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
 const piece = 1 << 20
 
-// inPieces reads a text in pieces that end where no secret is likely to: behind a line, else at white space or a
-// control, and before a private key that has begun and not ended. size is about how much there is.
+// inPieces reads a text in pieces that end where no secret is likely to. That is behind a line, else at white space or
+// a control, and before a private key that has begun and not ended. size is about how much there is.
 func inPieces(in io.Reader, size int64, do func(string) error) error {
 	buf := make([]byte, 0, min(2*piece, size+bytes.MinRead))
 	for {

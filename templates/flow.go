@@ -36,8 +36,8 @@ const newestPlan = `{document: plan, path: '$task.artifacts | map(select(.type =
 type worker struct {
 	info formats.AgentInfo
 	id   string // of its step
-	// during and after are the task statuses that its role implies; empty if none, if its contract has no document of that
-	// kind, or beside an implementer.
+	// during and after are the task statuses that its role implies. They are empty if there are none, if its contract has
+	// no document of that kind, or beside an implementer.
 	during, after formats.TaskStatus
 	document      string   // profile that its document is checked by; empty: it makes none that is checked
 	beside        []worker // those that work side by side, of which it is the whole; nil for one alone
@@ -228,7 +228,7 @@ func (f *flow) status(to formats.TaskStatus) {
 }
 
 // work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of
-// what it made, the description it wrote. more tells that another step follows.
+// its result, its description. more tells that another step follows.
 func (f *flow) work(w worker, more bool) {
 	if !more && f.element == "" {
 		f.gate(w.info.Name)

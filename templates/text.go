@@ -31,8 +31,8 @@ func ValidName(s string) bool {
 	return nameForm().MatchString(s) && len(s) <= maxName && !deviceForm().MatchString(s)
 }
 
-// clean makes one line out of a text: control characters and runs of blanks become one blank; marks that turn the
-// direction of writing and characters that YAML does not have are left out.
+// clean makes one line out of a text. Control characters and runs of blanks become one blank. It drops marks that turn
+// the direction of writing and characters that YAML does not have.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -168,9 +168,9 @@ func randomBytes() [6]byte {
 
 func newRunID() string { return formats.NewRunID(time.Now(), randomBytes()) }
 
-// project gives the project root, and tells whether it has a workspace: -C DIR (from there upwards), else TERCET_ROOT,
-// else the nearest ancestor with a workspace, up to the git root, the home folder or the top. Without a workspace it is
-// the folder where the person stands.
+// project gives the project root, and tells whether it has a workspace. -C DIR (from there upwards) goes before
+// TERCET_ROOT, and that before the nearest ancestor with a workspace. The search ends at the git root, the home folder
+// or the top. Without a workspace the root is the current folder.
 func (a *app) project() (dir string, has bool, err error) {
 	if dir = a.env("TERCET_ROOT"); dir != "" && a.flags.dir == "" {
 		if !isDir(filepath.Join(dir, formats.Workspace)) {

@@ -19,8 +19,8 @@ import (
 	"tercet/subagents/checks"
 )
 
-// approver answers gates: once for each digest of a run, by --yes, by a digest that the person trusts, by the gate's
-// own auto label where nobody can be asked, else by the person at the terminal.
+// approver answers gates, once for each digest of a run: by --yes, by a digest that the user trusts, or by the user at
+// the terminal. Without a terminal the gate's own auto label answers.
 type approver struct {
 	*app
 
@@ -226,8 +226,8 @@ func (a *app) untaken(lines []string) {
 // approveOrReject are the choices of a question about what would run.
 var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}}
 
-// check runs one check of the gatekeeper. A program that a command file names itself is asked about once a process;
-// what a project's own tools are is known, and the person asked for it.
+// check runs one check of the gatekeeper. The first use of a program that a command file names needs the user's
+// approval, once a process. A project's own tools are known, and the user asked for the check.
 func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.Result, error) {
 	if c.Stack == "" {
 		sum := sha256.Sum256([]byte(strings.Join(c.Argv, "\x00")))

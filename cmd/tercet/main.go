@@ -116,8 +116,8 @@ type signals struct {
 // lastWait is how long a program that was told twice to end may take for it.
 const lastWait = 5 * time.Second
 
-// context gives the context of what runs next. A signal cancels it, a second one cuts its end short; what then still
-// does not end, because it waits for something that no context reaches, is ended with the process.
+// context gives the context of what runs next. A signal cancels it, and a second one cuts its end short. What still
+// does not end waits for something that no context reaches: it ends with the process.
 func (s *signals) context(parent context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()

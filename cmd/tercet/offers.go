@@ -176,7 +176,7 @@ func (o *offers) completeLine(cmd *cobra.Command, args []string, typed string) (
 	return o.offered(cmd.Context(), head, typed)
 }
 
-// offered is what a shell is told of the items at the end of a line: of a command, or of the word of a verb.
+// offered gives a shell the items at the end of a line: of a command, or of a verb's word.
 func (o *offers) offered(
 	ctx context.Context, head, typed string, word ...argspec.Spec,
 ) ([]string, cobra.ShellCompDirective) {

@@ -139,8 +139,8 @@ func (w workers) modelless(runner string, agent subagents.Agent) subagents.Agent
 // newNonce makes the word that a return echoes.
 func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:16] }
 
-// speaking gives the Agent of a runner that is an agent of the Agent Client Protocol: that of the subagent's file, else
-// that of the configuration.
+// speaking gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the subagent's file, else
+// from the configuration.
 func (w workers) speaking(cli *agentcli.CLI) subagents.Agent {
 	s, known, err := w.speaker(cli.Runner)
 	switch {

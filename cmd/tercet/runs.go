@@ -139,7 +139,7 @@ func (w runs) environment(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// countedFlow is the agent of a subagent file with steps, which are compiled when it is first called or linted: the set
+// countedFlow is the agent of a subagent file with steps. They are compiled at the first call or lint, because the set
 // of subagents is complete then. It tells the Dispatcher what the workers of the steps used.
 type countedFlow struct{ *commands.Workflow }
 
@@ -168,8 +168,8 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 	return cfg, nil
 }
 
-// diff is what the work in a tree changed: against the checkout of the person for a worktree, against the last commit
-// for the checkout itself.
+// diff is what the work in a tree changed. A worktree is compared with the user's checkout, the checkout with its last
+// commit.
 func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
 	data, files, err := w.git(dir).Changes(ctx, w.checkout(dir), formats.Workspace)
 	return string(data), strings.Join(files, "\n"), err

@@ -166,8 +166,8 @@ func address(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// linked is a text as a link to a file, which is named from here or from the project root; the text alone where the
-// terminal knows no links or the file is not there.
+// linked is a text as a link to a file, which is named from here or from the project root. Without links in the
+// terminal, or without the file, it is the text alone.
 func (g *stage) linked(file, text string) string {
 	path, err := filepath.Abs(file)
 	if g != nil && g.app.built != nil && !exists(path) {

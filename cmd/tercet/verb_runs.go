@@ -26,10 +26,11 @@ func typed(r journal.Run) router.Line {
 	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
 }
 
-// before looks for a run that the same line began and that did not end. Without a person it goes on at once, unless it
-// waits for one or is a flow; together with others it goes on at once where there is one, who is asked then what it
-// waits for. A flow with other words may be about something else: a person is asked, else it is only named, unless the
-// line has no words at all; and it is not given up for a new one.
+// before looks for an earlier run that the same line began and that did not end; nil: begin a new one. On a terminal it
+// asks whether to go on with it, and gives it up after a no. Without a terminal it goes on; a run that waits, or of a
+// flow, is an error. Among lines that run together it goes on without the question. A run of the same flow with other
+// words may be about something else, so a no keeps it. Without a terminal tercet only names that run, but for a line
+// without words it is an error.
 func (w runs) before(
 	ctx context.Context, line router.Line, route router.Route, together bool,
 ) (*journal.Run, error) {

@@ -213,8 +213,8 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 	return files, folders, nil
 }
 
-// folderOf is the program's folder in one of the person's base folders, which a variable names or which lies below the
-// home folder; empty where there is no place for it.
+// folderOf is the program's folder in one of the user's base folders. A variable names the base, or it lies below the
+// home folder. Empty: there is no place for it.
 func (a *app) folderOf(variable string, below ...string) string {
 	base := a.env(variable)
 	if !filepath.IsAbs(base) {
@@ -399,8 +399,8 @@ func (w consent) ofSubagent(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// guard looks at what a subagent must leave alone before it works, and again when it has ended: what git runs, and the
-// files of the workspace that start programs. A change ends the run.
+// guard looks, before and after a subagent works, at what it must leave alone. That is what git runs, and the files of
+// the workspace that start programs. A change ends the run.
 func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
 	tamper := func(what string) error { return w.gate.Tamper(r.Agent, what) }
 	refs, err := w.trees.Watch(r.Dir)

@@ -223,8 +223,8 @@ func routeLine(c call) error {
 	return nil
 }
 
-// notRouted tells that a line leads nowhere, as JSON if that was asked for: with the names that were probably meant, or
-// with those that a last part stands for.
+// notRouted reports a line that leads nowhere, as JSON if that is requested. It gives the names that were probably
+// meant, or those that a last part stands for.
 func (c call) notRouted(schema string, err error) error {
 	out := fields{"error": err.Error()}
 	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {

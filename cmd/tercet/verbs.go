@@ -135,8 +135,8 @@ func verbs() []verb {
 	})
 }
 
-// addVerbs gives the root the one verb that the line begins with, none if it is a slash command, and all of them for
-// everything else: help, completion, suggestions, and a line that begins with a flag.
+// addVerbs gives the root the one verb that the line begins with, or none if it is a slash command. Help, completion,
+// suggestions and a line that begins with a flag need all of them.
 func (a *app) addVerbs(root *cobra.Command, line []string) {
 	verbs := verbs()
 	if len(line) > 0 {

@@ -151,8 +151,8 @@ func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents
 	return out
 }
 
-// agent chooses what does the work of a subagent file: Go for built-in ones, the program of an exec file, else the
-// first runner of the flag, the file, the configuration that this build has.
+// agent chooses what does the work of a subagent file. A built-in one is Go, an exec file its program. For others it is
+// the first known runner of the flag, the file, the configuration.
 func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if w.play != nil && w.play.cast != nil && w.play.cast.Plays(def.Info) {
 		return w.play.cast.Agent(def, workers{w}.worker(def))

@@ -31,9 +31,8 @@ type known struct {
 	beside bool // the delegate beside a loop: its id is that of the subagent
 }
 
-// ids gives every step of the file its id before anything is checked: the one that is written, else the slug of the
-// title, made unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run
-// again.
+// ids gives every step of the file its id before anything is checked: the written one, else the slug of the title, made
+// unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run again.
 func (c *compiler) ids() {
 	c.gather(c.file.Steps, nil, false)
 	c.gather(c.file.Between, nil, true)

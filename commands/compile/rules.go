@@ -170,8 +170,8 @@ func (c *compiler) redo(w syntax.Word) {
 	}
 }
 
-// reaches tells whether a target can lead to a step; it reports one in a loop, or among the children of a step, that
-// this step is not in, and a loop around this step.
+// reaches tells whether a target can lead to a step. It reports a target in a loop, or among the children of a step,
+// that this step is not in. It also reports a loop around this step.
 func (c *compiler) reaches(w syntax.Word) bool {
 	loops := c.outsideLoop(w.Text)
 	switch {

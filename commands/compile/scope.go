@@ -90,8 +90,8 @@ func (s *scope) inside(loop string) bool {
 	return false
 }
 
-// loosely compiles in a scope that has the names that any set of the file gives, whether it stands before this place or
-// not, and may read what has not run: null then. It is for what is written once and holds at many places.
+// loosely compiles in a scope that has the names of every set of the file, whether it stands before this place or not.
+// The text may read what has not run, and gets null then. It is for what is written once and holds at many places.
 func (c *compiler) loosely(more []string, compile func()) {
 	outer, lenient := c.scope, c.lenient
 	loose := *outer
@@ -136,8 +136,8 @@ func (i *Info) members() []string {
 	return []string{"status"}
 }
 
-// elements lists what there is of each element of a list in a step's result, nil for a list of which that is not known;
-// of the children of a loop with one step also that step, whose result they show.
+// elements lists the members of each element of a list in a step's result; nil: not known. For the children of a loop
+// with one step it also gives that step, whose result they show.
 func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 	switch list {
 	case "artifacts":

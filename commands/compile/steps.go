@@ -273,7 +273,7 @@ func (c *compiler) treed(in *syntax.Word) {
 		"'in: worktree' needs a worktree, and the file opens none")
 }
 
-// treeless reports a tree where none is worked in, and work without one of those that are no workers: they act for the
+// treeless reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker. Those act for the
 // run, wherever it works.
 func (c *compiler) treeless(info *Info) {
 	in := info.In

@@ -216,8 +216,8 @@ func (a *asking) wait() (formats.Decision, error) {
 	return d, err
 }
 
-// inTime takes the file's choice when nobody has answered in time, counted from when the gate was opened: also where
-// nobody can be asked at all, unless the run would end before that.
+// inTime takes the file's choice when the time since the opening of the gate is over without an answer. It does so too
+// where no answer is possible at all, unless the run would end before that.
 func (a *asking) inTime() (formats.Decision, error) {
 	if asked, _ := a.args.Get("approval"); asked != formats.Interactive { // the line goes before the file
 		a.g.Agreed = a.cfg.Consent.File
@@ -304,7 +304,7 @@ const ByTimeout = "timeout"
 const absent = "absent"
 
 // evidence gives the hashes of files: of those that the gate names, of what the run has loaded and made, of its command
-// file, and of those before. Of what is none in the project nothing is known.
+// file, and of those before. What is no file of the project has no hash.
 func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 	named, err := a.by.named()
 	if err != nil {
@@ -329,8 +329,8 @@ func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// documents are the files among the evidence that a person may change before the answer: those that the gate names,
-// also by showing their names, and what the run has made; each where the work on it is done.
+// documents are the files among the evidence that the user may change before the answer. They are what the gate names
+// or shows, and what the run has made, each where the work on it is done.
 func (a *asking) documents() (list []string, err error) {
 	named, err := a.by.named()
 	for _, shown := range a.g.Show {

@@ -53,9 +53,9 @@ func add(s *formats.Metadata, m formats.Metadata) {
 // leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at once.
 const leastSeconds = 0.001
 
-// share divides what is left among the workers that start together: equal parts in the order of the file, what is over
-// to the first ones, so that the shares do not depend on who ends first. Time is not divided: they spend the same
-// seconds.
+// share divides what is left among the workers that start together, in equal parts in the order of the file. The
+// remainder goes to the first ones, so the shares do not depend on who ends first. Time is not divided, because they
+// spend the same seconds.
 func (r *run) share(list []*formats.Request) {
 	left := r.limits.Duration - r.took()
 	if r.after {
@@ -101,8 +101,8 @@ func (r *run) had(req *formats.Request) (old bool, err error) {
 	}
 }
 
-// reserve gives workers their shares of what is left, and writes them down where there is a bound: a run that is killed
-// while they work never learns what they used, and counts all of it. The workers of a flow have their own reservations.
+// reserve gives workers their shares of what is left, and records them where there is a bound. A run that is killed
+// meanwhile never learns what they used, and counts all of it. The workers of a flow have their own reservations.
 func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error {
 	err := r.cfg.Journal.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {

@@ -264,7 +264,7 @@ func (c call) timeout() formats.Timeout {
 	}
 }
 
-// txn is the id of the one change that a delegation may make; the same place in the same run gives the same id, so that
+// txn is the id of the one change that a delegation may make. The same place in the same run gives the same id, so
 // nothing is applied twice.
 func txn(run, path string, visit, attempt int) string {
 	const index = 0 // of the operation

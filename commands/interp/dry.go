@@ -37,8 +37,8 @@ func (r *run) unknown(e *syntax.Expr) bool {
 
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
 
-// plan adds a line to the tree of a dry run: the title of the step, its id where the file names one, which is what
-// --stubs knows it by, and what it would do.
+// plan adds a line to the tree of a dry run: the title of the step, its id where the file names one, and what it would
+// do. --stubs knows the step by that id.
 func (s step) plan(format string, args ...any) {
 	if !s.dry.on {
 		return

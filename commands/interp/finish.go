@@ -170,8 +170,8 @@ func decode(v, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// back puts a task to its prior status, or, when a worker was called and the command did not get through, to the one
-// that the file names for failures. Documents of a run that ended well or partial are linked on the way.
+// back puts a task to its prior status. If a worker was called and the command did not get through, it puts it to the
+// status that the file names for failures. Documents of a run that ended well or partial are linked on the way.
 func (r *run) back(n int, outcome formats.Outcome) {
 	c := r.own("during/back", r.prog.Own.Back)
 	c.task, c.anyway = n, true
@@ -221,8 +221,8 @@ func (r *run) discard(ret *formats.Return) {
 	})
 }
 
-// record keeps in errors.json a failure that prevented completion, and as warnings those that the run got over; what a
-// person decided or mistyped is neither.
+// record keeps a failure that prevented completion in errors.json, and survived ones as warnings. It leaves out what
+// the user decided or mistyped.
 func (r *run) record(ret formats.Return) {
 	if !r.began {
 		return

@@ -135,8 +135,8 @@ func (s step) it() any {
 	return query.Prepare(out)
 }
 
-// toolsOf lists the tools of the subagent that did the step: the one that is named, one of those that might have been,
-// or the fallback.
+// toolsOf lists the tools of the subagent that did the step. That is the named one, one of several possible ones, or
+// the fallback.
 func (s step) toolsOf(agent string) []string {
 	for _, one := range append([]*compile.Call{s.Call, s.Fallback}, s.Call.Among...) {
 		if one != nil && one.Agent == agent {

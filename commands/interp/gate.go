@@ -22,7 +22,7 @@ type asked struct {
 	input any // what a rule asks about; nil: a step asks
 }
 
-// gate asks a question of the file, of a step or of a rule, which asks about a result; the answer's target is where the
+// gate asks a question of the file, of a step or of a rule, which asks about a result. The answer's target is where the
 // step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	q := asked{s, path, a, input}
@@ -185,7 +185,7 @@ func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	return ret
 }
 
-// consented is the choice that a consent given before takes where no `auto` says so: the first that simply goes on,
+// consented is the choice that an earlier consent takes where no `auto` says so. It is the first that simply goes on,
 // else the first that does not end the command; -1: none.
 func consented(open []syntax.GateChoice) int {
 	next := slices.IndexFunc(open, func(c syntax.GateChoice) bool {
@@ -230,9 +230,8 @@ var ownChoices = map[formats.Outcome][]string{
 	formats.OutcomeBlocked:   {answerIt, abortIt},
 }
 
-// ownGate is the engine's gate for an outcome that a person may settle. The first choice is the one that approval
-// without a person takes, at most as often as the run may retry: a question is only answered by a person, and work that
-// was suspended is only resumed by one.
+// ownGate is the engine's gate for an outcome that the user may settle. Approval without the user takes the first
+// choice, at most as often as the run may retry. Only the user answers a question and resumes suspended work.
 func (f finished) ownGate() formats.Gate {
 	words, ok := ownChoices[f.outcome]
 	if !ok {

@@ -85,8 +85,8 @@ func (s step) checks() bool {
 	return ok
 }
 
-// joined is the result of several children: their issues and artifacts in order, and the words of the first that came
-// to the same outcome, else of the first that did not pass.
+// joined is the result of several children: their issues and artifacts in order, and one child's words. These are of
+// the first child with the same outcome, else of the first that did not pass.
 func joined(outcome formats.Outcome, children []child) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
 	passed, ran := 0, 0

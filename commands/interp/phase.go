@@ -128,8 +128,8 @@ func (sc *scope) unsure(list []*syntax.Step, names []string) []string {
 	return names
 }
 
-// workers are the subagents that a step calls or that stand in it, but for built-in ones; picks tells that an
-// expression names one of them when it is called.
+// workers are the subagents that a step calls or that stand in it, without built-in ones. picks tells that an
+// expression names one of them at the call.
 func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
 	if call := r.prog.Info(s).Call; call != nil {
 		for _, one := range append([]*compile.Call{call}, call.Among...) {

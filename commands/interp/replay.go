@@ -17,8 +17,8 @@ import (
 )
 
 // A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the
-// same order, and takes from its journal what it cannot decide, which is what workers, people, files, trees and the
-// state answered. Where the journal ends, effects begin. A new run is one whose journal is empty.
+// same order. It takes from its journal what it cannot decide: the answers of workers, users, files, trees and the
+// state. Where the journal ends, effects begin. A new run is one whose journal is empty.
 
 // journal makes an entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
 func (r *run) journal(e formats.Entry) error {
@@ -255,8 +255,8 @@ func (r *run) lease(suspended bool) error {
 	return nil
 }
 
-// kept is what the journal has of the answer to a delegation: the return with the outcome that the engine gave it,
-// or the error of the engine.
+// kept is what the journal has of the answer to a delegation. It is the return with the outcome that the engine gave
+// it, or the engine's error.
 type kept struct {
 	formats.Return
 

@@ -71,9 +71,9 @@ func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 	}
 }
 
-// consult sends the question of a blocked step to a subagent, and runs the step again with the answer. The same
-// question to the same target twice, a target that does not answer, and the fourth question of the step go to the next
-// rule, else to a person.
+// consult sends the question of a blocked step to a subagent, and runs the step again with the answer. Three questions
+// go to the next rule, else to the user: the same one to the same target twice, one without an answer, and the step's
+// fourth.
 func (f finished) consult(t *syntax.Target) (*ending, error) {
 	question := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	to := t.Agents[0].Text

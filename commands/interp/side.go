@@ -30,8 +30,8 @@ type answer struct {
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs at a time, in the
 // goroutine that owns the run, until it needs an effect. Effects of all branches are then done at once, and every
-// branch gets its answer in the order of the file, whichever came first: the decisions and the journal do not depend on
-// it.
+// branch gets its answer in the order of the file, whichever came first. So decisions and journal do not depend on
+// speed.
 type branch struct {
 	next    func() ([]effect, bool)
 	stop    func()

@@ -17,8 +17,8 @@ type step struct {
 	path string
 }
 
-// ending is how a sequence stopped before its end. Told is an ending that the file asks for (return, fail), in contrast
-// to a step that did not pass: that one ends only the loop's iteration it stands in.
+// ending is how a sequence stopped before its end. Told is an ending that the file asks for (return, fail). A step that
+// did not pass ends only the loop's iteration it stands in.
 type ending struct {
 	ret  formats.Return
 	told bool

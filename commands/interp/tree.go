@@ -120,8 +120,8 @@ const (
 )
 
 // join brings the work of a child that passed to the run's worktree, and removes the child's own. What comes back is
-// the outcome of a child whose work conflicts, nil where it is in. A conflict is a question: again does the child's
-// work once more, from where the run is now; its own outcome is a return that does not pass.
+// the outcome of a child whose work conflicts, nil where it is in. A conflict asks the user. again does the child's
+// work once more, from where the run is now; it gives a return only if that does not pass.
 func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error)) (*formats.Return, error) {
 	if t == nil || t.dir == "" {
 		return nil, nil

@@ -83,9 +83,9 @@ func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
 	return s.pass(i, nil)
 }
 
-// passed counts a pass that is to be followed by another. Where too many came to the same, a person gives a hint for
-// the next one, or ends the command; where nobody decides, the loop ends as if it had had all its passes, if the file
-// says what comes then.
+// passed counts a pass that is to be followed by another. After too many with the same result the user gives a hint for
+// the next one, or ends the command. Without a decision the loop ends as after its last pass, if the file says what
+// comes then.
 func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {

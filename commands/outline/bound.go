@@ -129,8 +129,8 @@ type counter struct {
 
 func (c *counter) all(o *Outline) Cost { return c.sequence(slices.Concat(o.Steps, o.Errors)) }
 
-// sequence adds up steps in order; a way back adds the steps between its first target and the step once for each time
-// that it may be taken.
+// sequence adds up steps in order. A way back adds the steps from its first target to the step, once for each time that
+// it may be taken.
 func (c *counter) sequence(list []*Node) Cost {
 	costs := make([]Cost, len(list))
 	at := map[string]int{}

@@ -144,8 +144,8 @@ func (p *pen) step(n *Node, x, y, w, h int) {
 	p.add("</g>")
 }
 
-// back draws the ways back beside the column that ends at x, the shortest first so that they lie inside of the longer
-// ones, and tells where they end.
+// back draws the ways back beside the column that ends at x, and tells where they end. The shortest come first, so that
+// they lie inside the longer ones.
 func (p *pen) back(x int) int {
 	var lanes []lane
 	for _, l := range p.lanes {

@@ -9,8 +9,8 @@ import (
 	"tercet/internal/strict"
 )
 
-// fill reads a map by its form into a struct: each key goes into the field of its name (next_steps into NextSteps),
-// which says by its type how it is read. other comes first and tells whether it took the key; nil takes none.
+// fill reads a map by its form into a struct. Each key goes into the field of its name (next_steps into NextSteps),
+// whose type says how to read it. other comes first and tells whether it took the key; nil takes none.
 func (p *parser) fill(to any, form Form, n *md.Node, other func(key string, v *md.Node) bool) {
 	for key, v := range p.Map(n, "a map of keys", form.keys()) {
 		if other == nil || !other(key.Value, v) {

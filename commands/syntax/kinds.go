@@ -2,8 +2,8 @@ package syntax
 
 import "tercet/internal/md"
 
-// What a kind of step is in the format stands in this file: its row, its place among the other keys, its node, and how
-// the value of its key becomes that node.
+// This file holds what a kind of step is in the format: its row, its place among the other keys, its node, and how its
+// value becomes that node.
 
 // stepForm has a row for each key of a step, that of each kind of step among them.
 var stepForm = Form{

@@ -61,9 +61,9 @@ func (p *parser) tags(s md.Section) {
 	unclosed(stack)
 }
 
-// unsaid warns of blocks that change what other steps do while the prose around them does not say so: steps between the
-// steps whose heading names none, and, where a check is strict, defaults without a sentence before them. The block
-// itself says what it does to whoever reads the file, so that nobody has to be told when nothing else is amiss.
+// unsaid warns of blocks that change what other steps do while the prose around them does not say so. These are Between
+// Steps whose heading names no step, and, in a strict check, defaults without a sentence before them. Without strict
+// the block itself is enough for a reader of the file.
 func (p *parser) unsaid() {
 	between := false
 	for i := range p.doc.Blocks {

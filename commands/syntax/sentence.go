@@ -45,8 +45,8 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 }
 
-// almostStep reports a line that was meant as a plain step and is none: a list item, another mark than the colon or
-// none before a sentence of the list, another case. Prose such as "Step 2 writes the plan" is not meant.
+// almostStep reports a line that was meant as a plain step and is none. It is a list item, has another mark than the
+// colon or none before a sentence of the list, or another case. Prose such as "Step 2 writes the plan" is not meant.
 func almostStep(text string) bool {
 	bare := cleanTitle(strings.TrimLeft(text, "-*+ \t"))
 	if _, _, ok := stepLine(bare); ok {

@@ -77,8 +77,8 @@ func (p *parser) nearFence(d *draft) bool {
 	return false
 }
 
-// strays reports values that end with a quote or a bracket whose partner is not there, and odd indentations: YAML takes
-// both, and both are more often a slip than meant.
+// strays reports values that end with a quote or a bracket without its partner, and odd indentations. YAML takes both,
+// but they are more often a slip than meant.
 func (p *parser) strays(n *md.Node) {
 	p.indentation(n, 1)
 	p.strayEnds(n)

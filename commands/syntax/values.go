@@ -238,8 +238,8 @@ func (p *parser) literal(n *md.Node, from, to int) Part {
 	return Part{Lit: lit}
 }
 
-// onlyExpr is the place of the one expression of a text that has nothing but line ends around it, as a block scalar
-// has them; -1 for any other text.
+// onlyExpr is the place of the one expression of a text with nothing but line ends around it, such as a block scalar.
+// It is -1 for any other text.
 func onlyExpr(parts []Part) int {
 	at := -1
 	for i, part := range parts {
@@ -253,8 +253,8 @@ func onlyExpr(parts []Part) int {
 	return at
 }
 
-// templateEnd returns the offset of the }} that ends the expression, or -1: jq strings and brackets are followed, so
-// that "}}" inside an object or a text does not end it.
+// templateEnd returns the offset of the }} that ends the expression, or -1. It follows jq strings and brackets, so a
+// "}}" inside an object or a text does not end it.
 func templateEnd(v string, i int) int {
 	depth := 0
 	for i < len(v) {

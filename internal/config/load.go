@@ -229,10 +229,8 @@ func (l *loader) names(e entry, into map[string]string, want string, fits func(s
 	}
 }
 
-// limits takes each limit that is the lowest so far. One that has a default may only be lowered; but steps may be
-// raised by a command file, so that more than their default has an effect.
-// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which
-// bounds no work, the first.
+// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which bounds no work, the first. No
+// layer may raise a limit above its default, except steps, which a command file may raise too.
 func (l *loader) limits(e entry, to *formats.Limits) {
 	full := formats.Limits{}.WithDefaults()
 	own, known := limitsOf(to), limitsOf(&full)

@@ -107,8 +107,8 @@ func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func(
 	return nil, nil
 }
 
-// waits tells whether a run that was taken waits for a time, for a person who has paused it, or at a gate that nobody
-// has answered.
+// waits tells whether a run that was taken waits: for a time, for the user who paused it, or at a gate without an
+// answer.
 func waits(d *Desk, r journal.Run) bool {
 	if r.Status != formats.OutcomeSuspended.String() || r.Due(d.Clock.Now()) {
 		return false

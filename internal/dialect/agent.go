@@ -124,8 +124,8 @@ const (
 
 var allTools = []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
 
-// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool; a
-// name that is not known grants nothing and is noted.
+// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool. An
+// unknown name grants nothing and is noted.
 func (a *Agent) tools(keys keySet, n *notes) {
 	granted := map[string]bool{}
 	k, ok := keys.get("tools")
@@ -245,9 +245,9 @@ func (a *Agent) wishes(keys keySet) {
 	}
 }
 
-// denied takes away what a map of permissions denies. What it would ask about is taken too, but for reading: nobody is
-// asked while an agent works. Of the shell some commands may be allowed; any other part cannot be held, so the whole is
-// taken, and noted where the file allows another part.
+// denied takes away what a map of permissions denies. It also takes away what it would ask about, except reading,
+// because nothing asks while an agent works. Of the shell some commands may be allowed. Any other part cannot be
+// enforced, so all of it is taken away, with a note where the file allows another part.
 func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
 	if k.Value == "deny" || k.Value == "ask" {

@@ -22,8 +22,8 @@ func claudeVariable(inside string) (Part, bool) {
 	return Part{}, false
 }
 
-// claudeSettle decides what the first word is called: 0 in a file that says $0 or $ARGUMENTS[0] or declares its
-// arguments, else 1, unless the file has the key positional-base.
+// claudeSettle decides the number of the first word. It is 0 in a file that says $0 or $ARGUMENTS[0] or declares its
+// arguments, else 1. The key positional-base overrides both.
 func claudeSettle(c *Command, keys keySet, n *notes) {
 	c.Tools, c.Shell = keys.list("allowed-tools"), keys.text("shell")
 	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {

@@ -122,8 +122,8 @@ type expansion struct {
 	surplus string // words that no name took, put behind the text
 }
 
-// assign gives words to names: NAME=value first, then, where the tool asks for values one by one, what is left in
-// order; the last name takes the rest.
+// assign gives words to names. NAME=value comes first; a tool with values one by one then gets what is left in order,
+// and the last name takes the rest.
 func (e *expansion) assign() {
 	e.named = map[string]string{}
 	var names []string

@@ -11,8 +11,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// exportMark is the line by which a file says that tercet export wrote it, at its beginning: in the frontmatter, or as
-// a comment of TOML. The hash is that of the file without it.
+// exportMark is the line by which a file says that tercet export wrote it. It stands at the beginning: in the
+// frontmatter, or as a comment of TOML. The hash is that of the file without it.
 var exportMark = lazy.Regexp(
 	`\A(?:\x{feff})?(?:---\r?\n)?# Written by 'tercet export [^\n]{0,200}; sha256:([0-9a-f]*)\r?\n`)
 

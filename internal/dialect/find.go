@@ -130,9 +130,9 @@ func (f *Finder) above() []Folder {
 	return nil
 }
 
-// plugins lists the folders of the plugins of Claude Code that the project lists, those of its own marketplace and
-// those that its settings or the person's switch on and that are installed, and of the extensions of Gemini CLI. agents
-// asks for those with agents, else for those with commands.
+// plugins lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins are those that the project
+// lists, those of its own marketplace, and installed ones that its or the user's settings switch on. agents asks for
+// those with agents, else for those with commands.
 func (f *Finder) plugins(agents bool) []Folder {
 	var places []Place
 	var market struct {
@@ -217,9 +217,9 @@ func (f *Finder) installed(home fs.FS) []Place {
 // extension is one of Gemini CLI's that is there.
 type extension struct{ name, dir, label string }
 
-// extensions lists the extensions of Gemini CLI in the folder of a project, whose base is ".", or of a person, whose
-// base is the home folder. One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The
-// person's file of rules says which are switched off for a project.
+// extensions lists the extensions of Gemini CLI in the folder of a project (base ".") or of the user (base: the home
+// folder). One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The user's file of
+// rules says which are switched off for a project.
 func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	entries, err := fs.ReadDir(tree, extensions)
 	if err != nil {
@@ -320,8 +320,8 @@ func ReadFile(tree fs.FS, name string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// readJSON reads a JSON file of another tool, which may have comments; one that is not there, too large or no JSON
-// leaves the value as it is.
+// readJSON reads a JSON file of another tool, which may have comments. If it is missing, too large or no JSON, the
+// value stays as it is.
 func readJSON(tree fs.FS, name string, into any) bool {
 	src, err := ReadFile(tree, name)
 	return err == nil && len(src) <= MaxBytes && json.Unmarshal(plainJSON(src), into) == nil

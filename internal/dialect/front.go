@@ -154,7 +154,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	return h, true
 }
 
-// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line; -1 if
+// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line. -1:
 // there is none. A rule further down would otherwise close a block that its author forgot to close.
 func proseIn(block []string) int {
 	for i, line := range block {
@@ -306,7 +306,7 @@ const (
 	maxAdvice = 10
 )
 
-// lines reads frontmatter that is not YAML: a line "key: rest" at the left margin is a key, indented and unkeyed lines
+// lines reads frontmatter that is not YAML. A line "key: rest" at the left margin is a key; indented and unkeyed lines
 // continue the value before them. A value that is YAML by itself keeps its type.
 func (n *notes) lines(block []string, line int) []Key {
 	var keys []Key

@@ -182,8 +182,8 @@ func single(seq []byte) int {
 	return len(seq)
 }
 
-// lonely is the length of an Escape with the letter that begins a text of the terminal's, where that text has no end:
-// else all that is typed behind it would belong to it.
+// lonely is the length of an Escape and the letter that begins a text of the terminal's, if that text has no end.
+// Otherwise all that is typed behind it would belong to the text.
 func lonely(buf []byte) int {
 	if len(buf) < 2 || buf[0] != 0x1b || !bytes.ContainsAny(buf[1:2], "]P_^X") {
 		return 0

@@ -148,7 +148,7 @@ func (r *Repo) read(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// touch runs, at the top of the working tree, a git command that reads or writes files of it and so could run a
+// touch runs a git command at the top of the working tree. The command reads or writes its files, and so could run a
 // repository's filters and merge drivers.
 func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
 	top, _, err := r.Within(ctx)

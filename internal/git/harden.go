@@ -49,8 +49,8 @@ func fixed() []string {
 	}
 }
 
-// environment is what git sees beside the starter's variables. Configuration goes by numbered variables and not by
-// -c, because -c would end the key at the first equals sign, and a repository may name a filter with one in it.
+// environment is what git sees beside the starter's variables. Configuration goes by numbered variables and not by -c.
+// A -c would end the key at the first equals sign, and a repository may name a filter with one in it.
 func environment(pairs []string) []string {
 	env := []string{
 		"LC_ALL=C", "LANGUAGE=",

@@ -113,8 +113,8 @@ func place(address string) (r Remote, ok bool) {
 	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
 }
 
-// outside tells whether a folder lies neither in the working tree nor in the repository: what stands there may have
-// come with the project, and its hooks would run.
+// outside tells whether a folder lies neither in the working tree nor in the repository. A folder there may have come
+// with the project, and its hooks would run.
 func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 	top, _, err := r.Within(ctx)
 	if err != nil {
@@ -197,8 +197,8 @@ type Asker struct {
 	tool   askTool
 }
 
-// askTool is how a program is asked: its words, with marks for what is asked about, the state of a request that is
-// open, and what stands in the names of hosts that it does not serve.
+// askTool is the command line of gh or glab: its words, with marks for the values. open is the state of an open
+// request; not stands in the names of hosts that it does not serve.
 type askTool struct{ name, list, create, issue, repo, open, not string }
 
 // askTools are the programs that open requests, in the order in which they are tried.

@@ -63,7 +63,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	if err != nil {
 		return err
 	}
-	// The files come in a second step from inside the new tree: configuration can be bound to a branch or a folder, and
+	// The files come in a second step from inside the new tree. Configuration can be bound to a branch or a folder, and
 	// its filters show themselves only there.
 	tree := &Repo{Starter: r.Starter, Dir: n.Path}
 	if _, _, err := tree.touch(ctx, call{args: []string{"reset", "--quiet", "--hard"}}); err != nil {

@@ -26,8 +26,8 @@ var nameRule = lazy.Regexp(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:c
 	`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
 	`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)
 
-// A rule replaces what its expression finds. A text that holds none of the words is not searched: most of what a
-// program prints is no secret, and there may be much of it.
+// A rule replaces what its expression finds. A text that holds none of the words is not searched: most output is no
+// secret, and there may be much of it.
 type rule struct {
 	find    func() *regexp.Regexp
 	replace string

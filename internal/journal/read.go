@@ -57,8 +57,8 @@ const (
 	macMember = `","mac":"`
 )
 
-// scan hands out the records of a journal one after the other, so that no more of it than they is held, and gives the
-// number of bytes that whole lines take.
+// scan hands out the records of a journal one after the other, so that it holds only one of them. whole is the number
+// of bytes that whole lines take.
 func scan(from io.Reader, each func(Record)) (whole int, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var last Record

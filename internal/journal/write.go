@@ -146,8 +146,8 @@ func (w *Writer) mask(e *formats.Entry) error {
 	return nil
 }
 
-// decides tells of entries that say only what a run decides again from those before. After a power cut it may lack the
-// last of them: nothing has an effect before the next entry, and that one makes these durable too.
+// decides tells of entries that say only what a run decides again from those before. After a power cut the journal may
+// lack the last of them. Nothing has an effect before the next entry, and that one makes these durable too.
 func decides(t formats.EntryType) bool {
 	return t == formats.EntryStepScheduled || t == formats.EntryStepFinished || t == formats.EntryLoopEntered
 }

@@ -192,7 +192,7 @@ func detect(src []byte, box *Value, items []item) form {
 	return f
 }
 
-// empty guesses the layout of a container without items: its items get lines of their own if it has its line to itself,
+// empty guesses the layout of a container without items. Its items get lines of their own if it has its line to itself,
 // after its key at most.
 func (f *form) empty(src []byte, box *Value) {
 	if !spaced(src) {
@@ -311,8 +311,8 @@ func (f form) inner(raw []byte) []byte {
 	return reindent(raw, f)
 }
 
-// reindent keeps the lines of raw and gives them the indentation of the surroundings: the base, and for each step that
-// raw has, one step as wide as the document's.
+// reindent keeps the lines of raw and gives them the indentation of the surroundings. That is the base, and for each
+// step that raw has, one step as wide as the document's.
 func reindent(raw []byte, f form) []byte {
 	step := len(docUnit(raw, "  "))
 	out := make([]byte, 0, len(raw)+len(raw)/2)

@@ -54,8 +54,8 @@ func plainEnd(s string, i int) int {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		// A quote, a backslash, a control character or what is not ASCII leaves the highest bit of its byte; so may some
-		// behind it, but none before it.
+		// A quote, a backslash, a control character or a byte that is not ASCII leaves its highest bit. Bytes behind it may
+		// leave theirs, but none before it.
 		q, e := x^'"'*ones, x^'\\'*ones
 		if m := ((q - ones) | (e - ones) | (x - blanks) | x) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3

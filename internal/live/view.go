@@ -384,8 +384,8 @@ func (n *node) complains(of string) bool {
 		slices.ContainsFunc(n.below, func(one *node) bool { return one.complains(of) })
 }
 
-// heads tells the heads of what a node stands below: when something begins there, those that were never told; when
-// something was done there, also those under which the last news does not stand.
+// heads shows the heads above a node. When something begins there, it shows those never shown. When something was done,
+// it also shows those that the last news does not stand below.
 func (v *View) heads(n *node, done bool) {
 	for up := n.up; up != nil && !done; up = up.up {
 		up.over, up.outcome = false, "" // another process had left it

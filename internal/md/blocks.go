@@ -205,8 +205,8 @@ func (w *walker) report(code Code, from, to int, msg, help string) {
 	w.problems = append(w.problems, w.doc.problem(code, w.base+from, w.base+to, msg, help))
 }
 
-// start gives the offset of a block that begins with one of the given bytes. Behind a tab that is cut by the margin of
-// a container the parser counts columns, so that its offset is up to seven bytes too large.
+// start gives the offset of a block that begins with one of the given bytes. Behind a tab that the margin of a
+// container cuts, the parser counts columns. Its offset is then up to seven bytes too large.
 func (w *walker) start(n ast.Node, first string) int {
 	at := min(max(n.Pos(), 0), len(w.body)-1)
 	if at < 0 {

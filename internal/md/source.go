@@ -87,9 +87,8 @@ func (s *source) offset(line, col int) int {
 	return s.off
 }
 
-// read gives a file or a block of YAML as lines; false for one that is refused: larger than a limit, or holding a byte
-// that is no text. In a block that is also every character which YAML takes for a line end besides LF and CRLF, and any
-// other control character.
+// read gives a file or a block of YAML as lines. It gives false for one larger than the limit, or with a byte that is
+// no text. In a block it also refuses control characters, and YAML's line ends besides LF and CRLF.
 func read(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
 	if len(src) > limit {
 		return linesOf("", at), Problem{

@@ -15,10 +15,10 @@ var (
 	flowStop = lazy.Regexp(`[\[\]{},]|:(?:[\s,\[\]{}]|$)|\s#`)
 )
 
-// flowTrap looks in a YAML text that the parser refused for an unquoted value inside {...} or [...] that stopped at a
-// bracket, a brace, a colon or a comma which its author took for text. It gives the piece that should have been quoted.
-// It searches the outermost entry in which the parser stopped, and then those before: the parser notices late that a
-// bracket was left open.
+// flowTrap searches a YAML text that the parser refused for an unquoted value inside {...} or [...]. The value stopped
+// at a bracket, a brace, a colon or a comma which its author took for text. It gives the piece that should have been
+// quoted. It searches the outermost entry in which the parser stopped, and then those before: the parser notices late
+// that a bracket was left open.
 func flowTrap(text string, until int) (from, to int, ok bool) {
 	tops := topKey().FindAllStringIndex(text[:min(until+1, len(text))], -1)
 	for i := range min(8, len(tops)) {
@@ -105,8 +105,8 @@ func quote(v string) string {
 	}
 }
 
-// intendedEnd returns where a value that starts at from was meant to end: brackets and quotes balanced, up to a comma,
-// a closing bracket of the surroundings, or the end of the line.
+// intendedEnd returns where a value that starts at from was meant to end. Brackets and quotes balance up to a comma, a
+// closing bracket of the surroundings, or the end of the line.
 func intendedEnd(text string, from int) int {
 	line, _, _ := strings.Cut(text[from:], "\n")
 	depth, i := 0, 0

@@ -33,8 +33,8 @@ func quotedEnd(text string, off int) int {
 	return len(text)
 }
 
-// blockEnd returns the end of the block scalar whose header starts at off, and the column, from 0, of its text: the
-// lines that are blank or indented more than the collection around it, without blank lines at the end.
+// blockEnd returns the end of the block scalar whose header starts at off, and the column, from 0, of its text. Its
+// lines are blank or indented more than the collection around it; blank lines at the end do not count.
 func (s *source) blockEnd(off, outer int) (end, indent int) {
 	header, start := s.lineAt(off)
 	end = start + len(header)

@@ -13,9 +13,9 @@ const (
 	Japanese = "ja"
 )
 
-// texts has the Japanese of each text by its English: what a command with tiers shows of its phases, the label of
-// each choice of the flows, and of the choices that tercet itself offers in a run. Names of tiers are not translated.
-// Journals and expressions hold the English whatever the language.
+// texts has the Japanese of each text by its English. These are the phases that a command with tiers shows, and the
+// choices of the flows and of tercet itself. Names of tiers are not translated. Journals and expressions hold the
+// English whatever the language.
 var texts = map[string]string{
 	"Phase {N}/{M}: launching {agent}": "Phase {N}/{M}: {agent} を起動します",
 	"Phase {N} complete: {agent}":      "Phase {N} 完了: {agent}",

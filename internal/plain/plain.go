@@ -101,8 +101,9 @@ func showing(s string, hide func(rune) bool) string {
 	return b.String()
 }
 
-// unsafeRune tells what must not reach a terminal: C0 and C1 but line feed and tab, the ends of lines and paragraphs,
-// and what has no shape of its own: marks of direction, of zero width, tags. Marks of numbers that are seen are text.
+// unsafeRune tells what must not reach a terminal: C0 and C1 except line feed and tab, and the ends of lines and
+// paragraphs. Marks of direction, marks of zero width and tags have no shape of their own, so they must not either.
+// Marks of numbers that are seen are text.
 func unsafeRune(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':

@@ -188,8 +188,8 @@ func (s *supervisor) killAll(child int) {
 	}
 }
 
-// killSome kills who is there, and reports whether anybody may be: a look that finds nobody proves nothing, since who
-// loses its parent during it stands where the look has been already.
+// killSome kills the descendants that it finds, and reports whether there may be more. Finding none proves nothing: a
+// process that loses its parent meanwhile moves to where the search has been already.
 func (s *supervisor) killSome(child int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,8 +20,8 @@ func adopt() {
 	ignore(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
-// blockUntilExit returns when the process has ended and leaves it unreaped, so that its number, which is also that
-// of its group and session, cannot be given to another process before the group was killed.
+// blockUntilExit returns when the process has ended and leaves it unreaped. So its number, which is also that of its
+// group and session, goes to no other process before the group is killed.
 func blockUntilExit(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo

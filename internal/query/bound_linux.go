@@ -12,8 +12,8 @@ import (
 // boundable tells whether a child can be held to a bound of its memory here.
 const boundable = true
 
-// boundProcess holds this process to so much memory beside what its address space has now, and to a time of the
-// processors that is the kill of last resort, if its parent is gone.
+// boundProcess limits this process to an amount of memory above what its address space has now. It also limits its
+// processor time, as a last resort if its parent is gone.
 func boundProcess(memory int64, timeout time.Duration) error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A context stops a query between two of its steps. Some single steps can take minutes or all memory: a check is put
-// into the tree before such a step, a function of ours that hands on its input or ends the query.
+// A context stops a query between two of its steps. Some single steps can take minutes or all memory. A check stands in
+// the tree before such a step: a function of ours that hands on its input or ends the query.
 
 // bounds says how large the values of a single step may be.
 type bounds struct {

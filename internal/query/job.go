@@ -16,7 +16,8 @@ import (
 )
 
 // The limits of a job besides its time. A query normally runs in this process, under its deadline. It runs in a child
-// with system limits if single steps can take all time or memory (see risky), or if it needs a large input in full.
+// with system limits in two cases: single steps can take all time or memory (see risky), or it needs a large input in
+// full.
 const (
 	maxMemory  = 1536 << 20 // beside what the inputs need
 	perByte    = 16         // memory for each byte of the inputs, at most
@@ -135,14 +136,14 @@ func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error)
 	return Host{Open: open}.Run(ctx, req)
 }
 
-// within runs a compiled query for as long as it may take. It does not wait for one that goes on when its time is
-// over, in the middle of a step: that one ends with the process.
+// within runs a compiled query for as long as it may take. A query that goes on after its time, in the middle of a
+// step, is not waited for: it ends with the process.
 func (r *cli) within(ctx context.Context) (int, error) {
 	c := r.req
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
 	defer cancel()
-	// What is read is alive to the end, and of a stream next to nothing is: to look for garbage as it grows took half of
-	// the time of a small query.
+	// All input that was read stays alive to the end, and of a stream almost nothing does. Garbage collection while memory
+	// grows took half of the time of a small query.
 	debug.SetGCPercent(-1)
 	ctx, stop := watchMemory(ctx, c.Memory, r.calm())
 	defer stop()
@@ -172,8 +173,8 @@ func (r *cli) calm() int64 {
 	return calmMemory + min((r.req.Memory-maxMemory), 12*calmMemory)
 }
 
-// watchMemory has garbage collected only where memory would pass a bound, which begins at calm and grows with what is
-// alive, and ends the context a little before limit is used up, so that the message can be a good one.
+// watchMemory starts a garbage collection only above a bound, which begins at calm and grows with live memory. It ends
+// the context a little before limit is used up, so the message can be a good one.
 func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
 	debug.SetMemoryLimit(calm)
 	ctx, cancel := context.WithCancelCause(parent)

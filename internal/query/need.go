@@ -100,10 +100,10 @@ func (f flow) element() flow {
 	return flow{at: f.iterate().at}
 }
 
-// infer finds out what a query needs of its input, by following where the values of the input can go. It is careful
-// in one direction: what it does not know asks for everything. Two things let it be simple. An error of a run on a
-// part of the input is never shown, the run is repeated on the whole; so only what is caught inside the query
-// matters, and that depends on types, which are always known. And what is printed is asked for in full.
+// infer finds out what a query needs of its input, by following where the values of the input can go. It is careful in
+// one direction: what it does not know asks for everything. Two things let it be simple. An error of a run on a part of
+// the input is never shown, because the run is repeated on the whole. So only errors caught inside the query matter,
+// and they depend on types, which are always known. And what is printed is asked for in full.
 //
 // ok is false for queries that can tell the difference: they read inputs, print on their own, or look at error
 // messages.
@@ -366,8 +366,8 @@ type test struct {
 	value   any
 }
 
-// selects takes up the comparison that the condition begins with of a select that a query begins with, if the elements
-// of an array come to it one by one: where that fails, so does the condition, whatever stands behind it.
+// selects takes up the first comparison in the condition of a select that begins a query, if it gets the elements of an
+// array one by one. If that comparison fails, so does the condition, whatever stands behind it.
 func (a *inference) selects(q *gojq.Query, in flow) {
 	first := head(q)
 	if in.site == nil || first == nil || !isCall(first, "select", 1) {
@@ -414,7 +414,7 @@ func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 	return ok && !bound && simple(*v)
 }
 
-// fails tells whether the comparison is sure to fail for an element that was skimmed: of a member that is an array or
+// fails tells whether the comparison is sure to fail for an element that was skimmed. Of a member that is an array or
 // an object only the type counts.
 func (t *test) fails(v *jsonx.Value) bool {
 	if !v.Is(jsonx.Dict) {

@@ -8,9 +8,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// origins knows of each object that was decoded from a source its place there: an object that a query hands through
-// is the very map that was decoded, because gojq never changes its input, and so it can be printed as it stands in
-// the source. A nil *origins knows nothing.
+// origins knows of each object that was decoded from a source its place there. An object that a query hands through is
+// the very map that was decoded, because gojq never changes its input. So it can be printed as it stands in the source.
+// A nil *origins knows nothing.
 type origins struct {
 	all   []origin
 	index map[uintptr]*jsonx.Value

@@ -17,11 +17,11 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// An input is read in one pass, value by value and of an array element by element. What the query cannot look at
-// (infer) is checked as the parser does and left out, and so are elements that its selection is sure to drop (test).
-// The same code runs on what is left, for a query `PATH[] | BODY` on some elements at a time. Nothing is printed
-// before the input was read to its end. Whatever cannot be told this way, an error of the run included, is left to
-// the whole input: this way shows no error of its own.
+// An input is read in one pass, value by value and of an array element by element. The parser's checks apply to what
+// the query cannot look at (infer), but it is left out. So are elements that the selection is sure to drop (test). The
+// same code runs on what is left, for a query `PATH[] | BODY` on some elements at a time. Nothing is printed before the
+// input was read to its end. Whatever cannot be told this way, also an error of the run, is left to the whole input.
+// This way shows no error of its own.
 
 const (
 	windowSize = 256 << 10 // how much of an input is read at a time at least; one element may make it larger
@@ -52,7 +52,7 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 	return p
 }
 
-// eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`: then its results are those of BODY
+// eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`. Its results are then those of BODY
 // for each element, one after the other.
 func eachOf(q *gojq.Query) (name string, ok bool) {
 	t := head(q)
@@ -139,7 +139,7 @@ func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
 }
 
 // stream reads the values of an input as far as a query needs them. It gives up, with false, on everything that is not
-// strict JSON, and on some that is: then the parser has to say what it is.
+// strict JSON, and on some that is. Then the parser has to decide.
 type stream struct {
 	window
 	*plan

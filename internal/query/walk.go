@@ -150,8 +150,8 @@ func (w *walker) pipe(q *gojq.Query) {
 	w.on(of, q.Right)
 }
 
-// given is what the term on the left of a pipe gives to its right, as far as that is something of a variable, whose use
-// is at a place in refs.
+// given is what the term on the left of a pipe gives to its right, if that is part of a variable. ref is the place of
+// its use in refs.
 func (w *walker) given(t *gojq.Term, ref int) list {
 	keys, rest := static(suffixes(t))
 	each := elements(rest)

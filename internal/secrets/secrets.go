@@ -105,8 +105,8 @@ var rules = sync.OnceValue(func() []rule {
 	}
 })
 
-// forms are the words that stand for a secret in an example, and what an unquoted word of a program is: a call, a path,
-// or a reference to what is elsewhere; and what makes a secret of the files that are one only where they hold it.
+// forms are patterns. sample, place and reference match values that are no secret: an example, a path, a reference in
+// code. logins has the files that are secrets only if they hold a login.
 var forms = sync.OnceValue(func() (f struct {
 	sample, place, reference *regexp.Regexp
 	logins                   map[string]*regexp.Regexp
@@ -129,8 +129,8 @@ func placeholder(value string) bool {
 // entropy from which a value is taken for one that was drawn, in bits a character.
 const drawn = 3.5
 
-// literal tells whether a name was given a value that looks like a secret: as long and as mixed as one, and neither a
-// placeholder nor a call, a path or a reference.
+// literal tells whether a name was given a value that looks like a secret. The value is as long and as mixed as one,
+// and no placeholder, call, path or reference.
 func literal(m []string) bool {
 	bare := m[3] != ""
 	value := m[1] + m[2] + m[3]

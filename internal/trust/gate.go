@@ -46,7 +46,7 @@ type Gate struct {
 	mu      sync.Mutex        // guards what follows
 	verdict *Verdict          // written under both
 	seen    map[string]string // the sha256 of what was read before the verdict, by path
-	// What a subagent did to what git runs. From then on git is not started any more: a worktree shares configuration and
+	// What a subagent did to what git runs. From then on git does not start any more. A worktree shares configuration and
 	// hooks with its repository, and the next call would be the engine's own.
 	tampered error
 }

@@ -15,8 +15,8 @@ import (
 	"tercet/internal/style"
 )
 
-// Limits of the layout, in columns: the least width for two panes, the least while a pane has the keys, and the width
-// of the left one.
+// Limits of the layout, in columns: the least width for two panes, the least while a pane has the keys, and the left
+// one's width.
 const (
 	narrow    = 60
 	reading   = 120

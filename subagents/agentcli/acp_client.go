@@ -287,8 +287,8 @@ func (c Call) grants(kind acp.ToolKind, paths []string) bool {
 	return false
 }
 
-// mayWrite tells whether a file may be written: documents and the return always, the tree if it is granted, and never
-// what the workspace keeps of itself.
+// mayWrite tells whether a file may be written. Documents and the return always may, the tree if it is granted, the
+// workspace's own files never.
 func (c Call) mayWrite(name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Dir, name)

@@ -23,8 +23,8 @@ func Claude() Driver {
 	}
 }
 
-// claudeRules are the tools that are offered, those of them that ask for no leave besides the ones for files, what may
-// never be written, and the folders besides that of the work.
+// claudeRules gives the tools that are offered. granted need no approval, as those for files do not. deny are rules for
+// files that are never written. folders may be used besides that of the work.
 func claudeRules(c Call) (tools, granted, deny, folders []string) {
 	if c.Grant.Shell {
 		granted = append(granted, "Bash")

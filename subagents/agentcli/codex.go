@@ -109,8 +109,8 @@ func codexFiles(c Call) map[string][]byte {
 	return map[string][]byte{codexSchema: c.Schema}
 }
 
-// codexConfig gives the provider that the person's own configuration chooses and defines, empty for a built-in one,
-// whose retries cannot be changed, and the names of the servers of tools in it.
+// codexConfig gives the provider that the user's own configuration chooses and defines, and the names of its tool
+// servers. A built-in provider is empty, because its retries cannot be changed.
 func codexConfig(c Call) (provider string, servers []string) {
 	home := cmp.Or(c.Lookup("CODEX_HOME"), filepath.Join(c.Lookup("HOME"), ".codex"))
 	src, err := os.ReadFile(filepath.Join(home, "config.toml"))

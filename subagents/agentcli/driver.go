@@ -148,8 +148,8 @@ type Fault struct {
 	Message string
 }
 
-// maxEmpty is how many steps without an answer are waited through: a program that asks a broken server again and again
-// without an end is stopped.
+// maxEmpty is how many steps without an answer are waited through. A CLI that asks a broken server again and again is
+// stopped.
 const maxEmpty = 4
 
 // events makes the Driver.Line of a program that prints events as JSON. What is printed between them, such as a

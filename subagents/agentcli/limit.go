@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// limitReached are the words in which a program says that the account may not use its model for a while;
+	// limitReached are the words by which an agent CLI says that the account may not use its model for a while.
 	// docs/agents.md has each with the version it was found in.
 	limitReached = lazy.Regexp(`(?i)usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits|` +
 		`used all your copilot|exhausted your daily quota|quota will reset`)

@@ -175,7 +175,7 @@ func committed(msg worktree.Message, hash string, files []string) formats.Return
 }
 
 // commitHere commits named files in the person's checkout. What keeps it from that is a warning with the command to
-// type, and none where only the state of the project was to be committed: that is not asked for by its commands.
+// type. There is no warning if it was only to commit the project's state, because its commands do not ask for that.
 func (w GitWorkflow) commitHere(
 	ctx context.Context, r formats.Request, msg worktree.Message,
 ) (formats.Return, error) {

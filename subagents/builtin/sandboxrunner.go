@@ -243,8 +243,8 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, person bool) (fo
 	return ret, nil
 }
 
-// denials are signs in the output of what kept a command from its work, the first that fits; within: only of one that
-// runs within bounds. Landlock refuses as the owner of a file does, so os_permission names both.
+// denials are signs in the output of what kept a command from its work; the first that fits counts. within: only of a
+// command in a sandbox. Landlock refuses as the owner of a file does, so os_permission names both.
 var denials = []struct {
 	category string
 	within   bool

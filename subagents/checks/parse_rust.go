@@ -43,8 +43,8 @@ func rustHead(l string) (formats.Level, string) {
 	return grade(l)
 }
 
-// rustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next lines, and the older
-// form with the message in quotes before the place.
+// rustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next lines. In the older form
+// the message stands in quotes before the place.
 func (p *parser) rustPanic(who, where string, next []string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(who, "thread '"), "'")
 	text := ""

@@ -72,8 +72,8 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 // noProgram finds what a shell and make say of a program that is not there.
 var noProgram = lazy.Regexp(`(?m)^.*(?:not found|No such file or directory|[Pp]ermission denied)$`)
 
-// unstarted tells what kept a check from checking anything: exit codes 126 and 127 are those of a shell that could not
-// start a program, make passes them on in words, and python ends with 1 where it lacks the module that it is to run.
+// unstarted tells what kept a check from checking anything. Exit codes 126 and 127 come from a shell that could not
+// start a program, and make passes them on in words. python ends with 1 if it lacks the module to run.
 func unstarted(c Check, exit int, out string) string {
 	switch module := slices.Index(c.Argv, "-m") + 1; {
 	case exit == 126, exit == 127, strings.Contains(out, "] Error 127"):

@@ -10,8 +10,8 @@ import (
 	"tercet/internal/git"
 )
 
-// counter counts the words of a task in texts. A word of prose is found in every name that it is a part of, whatever
-// its case and its ending: `runs` in `manage_run` and in `RunTool`.
+// counter counts the words of a task in texts. A word of prose counts in every name that it is a part of, in any case
+// and with any ending: `runs` in `manage_run` and `RunTool`.
 type counter struct {
 	list   []searchWord
 	stems  map[string]int // words of prose
@@ -138,8 +138,8 @@ const (
 	logFile // tells of everything that ever changed, or is made by a tool
 )
 
-// kindWeights is what the words of each kind of file count: so different that a test or a document comes first only
-// where the source holds hardly a word of the task.
+// kindWeights is what the words of each kind of file count. They differ so much that a test or a document comes first
+// only if the source has almost no word of the task.
 var kindWeights = [...]float64{1, 0.3, 0.15, 0.03}
 
 // The words that tell a path's kind.
@@ -152,7 +152,7 @@ const (
 )
 
 // kindOf tells the kind of a file by its path. Markdown that begins with frontmatter is source, because a program reads
-// it: a command, a subagent, a page of a site; in a folder of documents it is a document all the same.
+// it: a command, a subagent, a page of a site. In a folder of documents it is still a document.
 func kindOf(name, text string) fileKind {
 	has := func(list, w string) bool { return slices.Contains(strings.Fields(list), strings.ToLower(w)) }
 	base := path.Base(name)

@@ -343,8 +343,8 @@ func tail(output string, limit int) []string {
 	return lines[max(0, len(lines)-limit):]
 }
 
-// finish lists what changed and writes the summary with the last open phase, or for a phase that changed no file: a
-// completed phase has to show something.
+// finish lists what changed and writes the summary with the last open phase. It also does so for a phase that changed
+// no file, because a completed phase has to show something.
 func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	changed, err := changedFiles(ctx, w.m.Git(w.r.Dir), w.r.Dir)
 	if err != nil {

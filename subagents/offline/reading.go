@@ -40,8 +40,8 @@ type reading struct {
 const maxName = 80
 
 // read takes a task's description, or a text of a revision, apart. The level of headings decides how far "Verification"
-// and "Acceptance" reach. A label, a paragraph or item such as "Verification:", reaches to the next heading or label,
-// or to the first paragraph after something stood under it.
+// and "Acceptance" reach. A label is a paragraph or item such as "Verification:". It reaches to the next heading or
+// label, or to the first paragraph after something stood under it.
 func read(text string) reading {
 	doc, problems := md.Parse([]byte(text))
 	r := reader{doc: doc, quoteDepth: -1}
@@ -142,8 +142,8 @@ func (r *reader) endLabel(b *md.Block) {
 	}
 }
 
-// text reads a paragraph or an item. Markdown takes a label that no blank line sets apart for the end of the text
-// before it; a reader does not, so such a label counts.
+// text reads a paragraph or an item. Markdown takes a label without a blank line before it for the end of the text
+// before it. A reader does not, so such a label counts.
 func (r *reader) text(b *md.Block) {
 	lines := strings.Split(b.Raw, "\n")
 	for i := 1; i < len(lines); i++ {
@@ -282,8 +282,8 @@ func scopeOf(text string) scope {
 	}
 }
 
-// labelOf tells whether a paragraph or an item is a label: at most three words that begin with Verification or
-// Acceptance, and then a colon, or all of it strong. What follows the colon is the rest.
+// labelOf tells whether a paragraph or an item is a label. It has at most three words that begin with Verification or
+// Acceptance, and then a colon, or all of it is strong. What follows the colon is the rest.
 func labelOf(b *md.Block) (s scope, rest string, ok bool) {
 	head, rest, colon := strings.Cut(b.Text, ":")
 	raw := strings.TrimSpace(b.Raw)
@@ -310,8 +310,8 @@ func lastSentence(text string) string {
 	return text
 }
 
-// phaseName makes the name of a phase out of a line of text: no brackets, which hold the status in a plan's heading, no
-// period or colon at the end, and not longer than maxName.
+// phaseName makes the name of a phase out of a line of text. It has no brackets, because they hold the status in a
+// plan's heading, and no period or colon at the end. It is not longer than maxName.
 func phaseName(text, otherwise string) string {
 	text = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(text)), " ")
 	text = strings.TrimRight(text, " .:;,#")
@@ -332,9 +332,8 @@ func cutText(text string, limit int) string {
 }
 
 // phases makes the open phases of a plan out of what was read in the description, the first reading, and in each text
-// of a revision. A verification that stands before any phase is that of every phase in the description, and of its own
-// phases in a text. What is in done, by commands or by name, is left out, as is what an earlier text said already. The
-// result is empty if nothing is left.
+// of a revision. A verification before any phase belongs to every phase in the description, and to its own phases in a
+// text. It leaves out what is in done, by commands or by name, and what an earlier text said already.
 func phases(readings []reading, done []formats.Phase) []formats.Phase {
 	var out []formats.Phase
 	var every, last []string

@@ -86,8 +86,8 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	return v.answer(r, a)
 }
 
-// detect lists the checks that a review runs: the tests of every stack, make check among them, go vet, and for Python,
-// whose tests may be missing, that its files compile. An empty stack means all.
+// detect lists the checks that a review runs: the tests of every stack, make check among them, and go vet. For Python,
+// whose tests may be missing, it checks that its files compile. An empty stack means all.
 func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	maxSweep       = 30      // files of a commit beyond which its subject tells nothing of each
 )
 
-// The weights of a task's words in a file. A word in the path counts as several in the text; a long text counts less
-// than a short one; after a few times a word adds nothing.
+// The weights of a task's words in a file. A word in the path counts as several in the text. A long text counts less
+// than a short one. After a few times a word adds nothing.
 const (
 	pathWeight  = 6.0
 	titleWeight = 2.0 // of a word of the title, against one of the description
@@ -66,9 +66,9 @@ type finding struct {
 	size     int     // words of all texts
 }
 
-// search ranks the files, which are paths below root, by the words of a task: by BM25 over the words of text, path and
-// subjects of commits, source before tests before documents. Files that the task names come first; the file that holds
-// the task is left out.
+// search ranks the files, which are paths below root, by the words of a task. It uses BM25 over the words of text, path
+// and subjects of commits, with source before tests before documents. Files that the task names come first. The file
+// that holds the task is left out.
 func search(ctx context.Context, root *os.Root, files []string, q query, log []git.Commit) (finding, error) {
 	f := finding{Counts: make([]int, len(q.words))}
 	c := newCounter(q.words)
@@ -118,8 +118,8 @@ type query struct {
 	title, description string
 }
 
-// stands tells the text that the task was made from: its first line ends with the title behind a mark, as a heading
-// does, or it holds the description.
+// stands recognises the text that the task was made from. Its first line ends with the title behind a mark, as a
+// heading does, or it holds the description.
 func (q query) stands(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	mark, ok := strings.CutSuffix(strings.TrimSpace(first), " "+q.title)
@@ -200,8 +200,7 @@ func readText(root *os.Root, name string) (text string, ok bool, err error) {
 
 func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// names tells whether a path as the task writes it names a file: it is the file, its end after a slash, or a folder
-// above.
+// names tells whether a path in the task names a file: as the whole path, its end after a slash, or a folder above.
 func names(written, file string) bool {
 	folder := strings.HasSuffix(written, "/")
 	written = path.Clean(strings.TrimLeft(written, "/"))

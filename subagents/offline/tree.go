@@ -96,8 +96,8 @@ func (c *changes) add(root *os.Root, below, name string) {
 	}
 }
 
-// artifacts lists the changed files as a return may show them, with a note for each that it may not: an artifact is a
-// regular file that is not empty, or deleted.
+// artifacts lists the changed files as a return may show them, with a note for each that it may not. An artifact is a
+// regular file that is not empty, or a deleted one.
 func (c changes) artifacts() ([]formats.Artifact, []string) {
 	out := []formats.Artifact{}
 	notes := slices.Clone(c.Notes)

@@ -46,9 +46,9 @@ const (
 )
 
 // words reads the search words out of a title and a description: paths, identifiers and quoted text, and words of prose
-// that are not in the list of stop words. Fenced code is left out, because it says what to do, not where. The order is
-// by kind, then by place; a word stands once, with the kind that tells most, and what paths, identifiers and quoted
-// texts are made of stands among the words of prose.
+// except stop words. Fenced code is left out, because it says what to do, not where. The order is by kind, then by
+// place. A word stands once, with the kind that tells most. The parts of paths, identifiers and quoted texts count as
+// words of prose too.
 func words(title, description string) []searchWord {
 	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
 	c.title = true
@@ -129,8 +129,8 @@ func cutQuote(s string, mark rune) (inner, rest string, ok bool) {
 	return inner, rest, ok && !strings.Contains(inner, "\n")
 }
 
-// quoted reads the inside of quotes: a single path or identifier is that; anything else is a text to look for, and what
-// identifiers it holds are looked for too.
+// quoted reads the inside of quotes. A single path or identifier is that; anything else is a text to look for, with the
+// identifiers in it.
 func (c *collector) quoted(inner string, code bool) {
 	inner = strings.TrimSpace(inner)
 	if inner == "" {
@@ -223,8 +223,8 @@ func isDotted(s string) bool {
 	return !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return !isName(part) })
 }
 
-// looksLikeCode tells identifiers from words of prose: an underscore, a digit, a capital after a small letter, or a dot
-// between names that are longer than those of "e.g".
+// looksLikeCode tells identifiers from words of prose. The sign is an underscore, a digit, a capital after a small
+// letter, or a dot between names longer than those of "e.g".
 func looksLikeCode(s string) bool {
 	if first, rest, dotted := strings.Cut(s, "."); dotted {
 		return len(first) > 1 && len(rest) > 1

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// material wraps a text that somebody else wrote: a line that says where it comes from, then the text in a fence that
-// is longer than any run of backticks inside, so that nothing in the text ends it.
+// material wraps a text from another author: a line with its origin, then the text in a fence. The fence is longer than
+// any run of backticks inside, so nothing in the text ends it.
 func material(from, info, text string) string {
 	text = strings.Trim(plain(text), "\n")
 	longest, run := 0, 0
@@ -44,8 +44,8 @@ func inline(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(plain(text)), " "), "`", "'")
 }
 
-// settle makes the text of a facet one that stays in its section: a fence that it leaves open is closed, and a heading
-// of the first level that has the name of a facet is written with a backslash.
+// settle keeps the text of a facet in its section. It closes an open fence, and puts a backslash before a first-level
+// heading that has the name of a facet.
 func settle(text string) string {
 	text = strings.Trim(plain(text), "\n")
 	var out strings.Builder

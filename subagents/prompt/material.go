@@ -127,8 +127,8 @@ func instruction(r formats.Request) string {
 	return s.String()
 }
 
-// revision is what a step learns when it is run again, in one block: a person's words first, which are an instruction,
-// then those of others, which are material, and what is open, without repeats and numbered anew.
+// revision is what a step learns when it is run again, in one block. First come the user's words, which are an
+// instruction, then those of others, which are material. Then comes what is open, without repeats and numbered anew.
 func revision(f formats.Feedback) string {
 	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 {
 		return ""

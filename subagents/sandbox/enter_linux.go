@@ -27,9 +27,9 @@ func Enter(words, env []string) error {
 	return fmt.Errorf("sandbox %s: %w", Landlock, err)
 }
 
-// landlock takes the right to write elsewhere from this process and all it will start, and where the kernel can (ABI 6)
-// that to send signals and to use abstract sockets outside. The kernel takes also, with no_new_privs, what sudo and its
-// like would give back.
+// landlock takes from this process, and all it will start, the right to write elsewhere. Where the kernel can (ABI 6),
+// it also takes the right to send signals and to use abstract sockets outside. The kernel takes also, with
+// no_new_privs, what sudo and its like would give back.
 func (o order) landlock() error {
 	rules := []landlock.Rule{
 		landlock.RODirs("/"),

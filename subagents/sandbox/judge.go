@@ -12,9 +12,9 @@ import (
 // the findings at one place.
 //
 // An entry begins a line with the programs that it is about: "git-VERB" is a verb of git, "/code" is code of another
-// language. Behind | stand the options that take a value (@NAME: those of the list of that name; ^: the first word that
-// is no option ends them). Behind another | stands what a finding names: $0 the program, $1 and $2 its first words
-// that are no options, $* all of these, $@ all words, $- the option or word that decided.
+// language. Behind | stand the options that take a value. @NAME are those of the list of that name; ^: the first word
+// that is no option ends them. Behind another | stands what a finding names. $0 is the program, $1 and $2 its first
+// words that are no options, $* all of these. $@ is all words, $- the option or word that decided.
 //
 // A row stands behind a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each
 // with what may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>,

@@ -204,8 +204,8 @@ func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, r
 	return c, box.String(), err
 }
 
-// agentProbe gives the first means of the order that can hold an agent CLI: an image has none of them, and under
-// landlock a program cannot make bounds of its own. Where the order comes to advisory_only first, a person wants none.
+// agentProbe gives the first means of the order that can hold an agent CLI. An image contains none, and under landlock
+// an agent CLI cannot make a sandbox of its own. If advisory_only comes first in the order, the user wants no sandbox.
 func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
 	for _, t := range order {
 		if t == Advisory {
@@ -259,10 +259,9 @@ func gitDir(dir string) string {
 	}
 }
 
-// caches are folders in which builds keep what they can make again, of these only such from which no program is started
-// and no tool is configured: a variable that names a folder, the folder below the home folder where it is not set, and
-// what of it may be written. The cache of Go's modules is not among them: what is there is compiled into the next
-// program.
+// caches are folders in which builds keep what they can make again. No program is started and no tool is configured
+// from them. Each has a variable that names a folder, the folder below the home folder if it is not set, and what of it
+// may be written. The cache of Go's modules is not among them: what is there is compiled into the next program.
 var caches = []struct {
 	name, home string
 	below      []string

@@ -176,8 +176,8 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	}
 }
 
-// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes the
-// first word of a simple command at the left of a pipe for one.
+// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes a
+// simple command's first word, left of a pipe, for one.
 func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	left := c.Stmt
 	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {

@@ -218,8 +218,8 @@ func (c *here) wrong(file string, tracked bool) string {
 	}
 }
 
-// committed brings the entries of the person's index up to a commit that was made, where they are still what they were
-// before it: without that they would look like staged changes that take it back.
+// committed brings the entries of the user's index up to a new commit, if they are still as they were before it.
+// Otherwise they would look like staged changes that take it back.
 func (c *here) committed(ctx context.Context, hash string, err error) (Here, error) {
 	if err != nil {
 		return Here{}, err

@@ -115,8 +115,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	return c, err
 }
 
-// sweep deletes the branches that took loose work of earlier runs on the same branch, where all of it has come into
-// the user's checkout since: a run that was killed leaves work that the next one does again.
+// sweep deletes the branches with loose work of earlier runs on the same branch, if the user's checkout has all of it
+// now. A killed run leaves such work, and the next run does it again.
 func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) error {
 	list, err := main.Branches(ctx, wipPrefix+wipName(branch)+"-")
 	if err != nil {
@@ -139,8 +139,8 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 	return nil
 }
 
-// cameIn tells whether all of a commit of loose work has come into the user's checkout: a file counts as taken over if
-// it is as the loose work left it, and the commit before as every commit does.
+// cameIn tells whether all of a commit of loose work has come into the user's checkout. HEAD must contain the commit
+// before it, and each of its files must be as the loose work left it.
 func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
 	if err != nil || !has {
@@ -218,8 +218,8 @@ func wipName(branch string) string {
 	return strings.ReplaceAll(task, "/", "-")
 }
 
-// newWip makes the branch tercet/wip/{task}-{run} at a commit, with a number after it if there is one already: children
-// side by side may ask for one at the same time.
+// newWip makes the branch tercet/wip/{task}-{run} at a commit. If there is one already, a number follows: children side
+// by side may ask for one at the same time.
 func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin

@@ -109,9 +109,8 @@ func (p *publication) byHand(lab bool) string {
 	return fmt.Sprintf(create, Quoted(p.branch), Quoted(p.to))
 }
 
-// overNetwork gives what failed at a remote its code and advice: what a program said may be otherwise the next time,
-// and one that says something else than an answer is not the program that is needed. A push that was declined is no
-// failure.
+// overNetwork gives a failure at a remote its code and advice. A failed call may succeed the next time. An answer in
+// another form comes from a program that is not the needed one. A push that was declined is no failure.
 func overNetwork(err error, help string) error {
 	if _, refused := errors.AsType[*git.RefusedError](err); refused {
 		return err

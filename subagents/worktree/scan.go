@@ -10,8 +10,8 @@ import (
 	"tercet/internal/secrets"
 )
 
-// scan refuses what is staged, or what the commits from one to another add, where it holds what looks like a secret
-// that you have not agreed to. The files stay as they are.
+// scan refuses what is staged, or what the commits from one to another add, if it holds what looks like a secret
+// without your consent. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
 	found, err := m.findings(ctx, repo, from, to)
 	if err != nil || len(found) == 0 {

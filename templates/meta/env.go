@@ -79,8 +79,8 @@ func (o overlay) Names() []string {
 	return slices.Compact(names)
 }
 
-// contract takes what a new subagent shares with the shipped worker of its role out of that worker's file: the lines of
-// the frontmatter behind name, description and role, and the sections that say what to give back and what not to do.
+// contract takes what a new subagent shares with the shipped worker of its role out of that worker's file. It takes the
+// frontmatter behind name, description and role, and the sections on what to give back and what not to do.
 func contract(role formats.Role) (lines, output, policy string, err error) {
 	name := role.String() + ".md"
 	src, err := fs.ReadFile(subagents.Library(), name)
