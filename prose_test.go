@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxWords of a sentence: a reader holds about 25 at once, and two more are no reason to break a list.
-	maxWords = 27
-	// medianWords of the sentences of a page that has at least fewSentences.
-	medianWords  = 15
+	// maxProse of a sentence: a reader holds about 25 at once, and two more are no reason to break a list.
+	maxProse = 27
+	// medianProse of the sentences of a page that has at least fewSentences.
+	medianProse  = 15
 	fewSentences = 8
 )
 
@@ -51,7 +51,7 @@ func TestProse(t *testing.T) {
 func TestProseFinds(t *testing.T) {
 	t.Parallel()
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word ", n)) }
-	long, most := words(maxWords+1)+".", words(maxWords)+"."
+	long, most := words(maxProse+1)+".", words(maxProse)+"."
 	for name, text := range map[string]string{
 		"a line":                     long,
 		"over two lines":             words(20) + "\n" + words(20) + ".",
@@ -63,7 +63,7 @@ func TestProseFinds(t *testing.T) {
 		"the words of a link":        "[" + words(20) + "](a.md) " + words(8) + ".",
 		"a quotation":                "> " + long,
 		"an old word":                "A person reads.",
-		"half of them long":          strings.Repeat(words(medianWords+1)+". ", fewSentences),
+		"half of them long":          strings.Repeat(words(medianProse+1)+". ", fewSentences),
 		"front matter that is short": "---\na: b\n---\n" + long,
 	} {
 		if got := prose(text); len(got) != 1 {
@@ -72,14 +72,14 @@ func TestProseFinds(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"a sentence of the most words": most + " " + most,
-		"code":                         words(maxWords) + " `" + words(9) + "` ``a ` person``.",
+		"code":                         words(maxProse) + " `" + words(9) + "` ``a ` person``.",
 		"a fence":                      "````text\n```\n" + long + "\n````\n",
 		"a table":                      "| " + long + " |\n|---|\n",
 		"a heading":                    "## " + long,
 		"front matter":                 "---\ndescription: " + long + "\n---\n",
-		"a link's target":              words(maxWords-1) + " [word](" + strings.ReplaceAll(words(9), " ", "-") + ").",
+		"a link's target":              words(maxProse-1) + " [word](" + strings.ReplaceAll(words(9), " ", "-") + ").",
 		"items":                        "- " + words(20) + "\n- " + words(20) + "\n1. " + words(20),
-		"a few long ones":              strings.Repeat(words(medianWords+1)+". ", fewSentences-1),
+		"a few long ones":              strings.Repeat(words(medianProse+1)+". ", fewSentences-1),
 	} {
 		if got := prose(text); len(got) != 0 {
 			t.Errorf("%s: prose gives %q, want nothing", name, got)
@@ -100,8 +100,8 @@ func prose(text string) (out []string) {
 				}
 			}
 			lengths = append(lengths, n)
-			if n > maxWords {
-				out = append(out, fmt.Sprintf("%d: expected a sentence of at most %d words, got %d: %.100s", p.line, maxWords, n, s))
+			if n > maxProse {
+				out = append(out, fmt.Sprintf("%d: expected a sentence of at most %d words, got %d: %.100s", p.line, maxProse, n, s))
 			}
 			if found := oldWord.FindString(s); found != "" {
 				out = append(out, fmt.Sprintf("%d: %q in %.100s: docs/guide/glossary.md has another word", p.line, found, s))
@@ -109,8 +109,8 @@ func prose(text string) (out []string) {
 		}
 	}
 	slices.Sort(lengths)
-	if n := len(lengths); n >= fewSentences && lengths[n/2] > medianWords {
-		out = append(out, fmt.Sprintf("1: expected half of its sentences to have at most %d words, got %d", medianWords, lengths[n/2]))
+	if n := len(lengths); n >= fewSentences && lengths[n/2] > medianProse {
+		out = append(out, fmt.Sprintf("1: expected half of its sentences to have at most %d words, got %d", medianProse, lengths[n/2]))
 	}
 	return out
 }
