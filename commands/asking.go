@@ -13,7 +13,7 @@ import (
 	"tercet/internal/question"
 )
 
-// complete asks a person for what a line lacks, and gives the whole line. Where nobody is asked, the error is that of
+// complete asks the user for what a line lacks, and gives the whole line. If tercet may not ask, the error is that of
 // the line, with an example from the file.
 func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *compile.Program, use *argspec.UsageError,
 ) (formats.Invocation, argspec.Values, error) {
@@ -45,7 +45,7 @@ func (l *Library) interview(ctx context.Context, use *argspec.UsageError, items 
 		switch {
 		case bad != "": // the question stands above
 			lines = []string{bad}
-		case talk.Reviews(): // whoever leaves, or is refused, has the line
+		case talk.Reviews(): // a user who leaves, or is refused, keeps the line
 			lines = append(lines, "  "+line(talk.Answers()).Line)
 		}
 		answer, err := l.Ask(ctx, append(head, lines...), prompt)

@@ -278,7 +278,7 @@ func (c *choice) misuse(word, help, format string, args ...any) error {
 	return e
 }
 
-// ask asks for what is lacking and gives the whole line; where nobody is asked, the error says what is missing.
+// ask asks for what is lacking and gives the whole line; if it may not ask, the error says what is missing.
 func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	var missing, examples []string
 	var items []question.Item

@@ -57,7 +57,7 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	cfg.Limits = interp.Lower(cfg.Limits, formats.Limits{
 		Tokens: b.Tokens, Cost: b.Cost, Spawns: b.Spawns, Duration: time.Duration(b.Seconds * float64(time.Second)),
 	})
-	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = nobody{}, r.Input, r.Task, r.Feedback, r.Dir
+	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = noApprover{}, r.Input, r.Task, r.Feedback, r.Dir
 	cfg.Prefix = interp.Within(r)
 	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
 	runner, err := interp.New(cfg)
@@ -70,9 +70,9 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	return ret, used, err
 }
 
-// nobody answers no gate.
-type nobody struct{}
+// noApprover answers no gate.
+type noApprover struct{}
 
-func (nobody) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
+func (noApprover) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }

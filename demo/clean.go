@@ -87,13 +87,13 @@ func remove(parent, name string) (bool, error) {
 		name: fs.FileMode.IsDir, path.Dir(file): fs.FileMode.IsDir, file: fs.FileMode.IsRegular,
 	} {
 		if info, err := root.Lstat(dir); err != nil || !is(info.Mode()) {
-			return false, nil // what has no mark is somebody else's
+			return false, nil // a folder without the mark is not ours
 		}
 	}
 	text, err := root.ReadFile(file)
 	var m marked
 	if err != nil || json.Unmarshal(text, &m) != nil || m.Dir != filepath.Join(at, name) {
-		return false, nil // a copy of a demo is the person's
+		return false, nil // a copy of a demo is the user's
 	}
 	if m.By.PID != os.Getpid() && proc.Alive(m.By) { // it still runs, or is the demo of a prompt that is open
 		return false, nil

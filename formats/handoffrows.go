@@ -59,7 +59,7 @@ func (r *handoffReader) delivered() {
 	}
 }
 
-// overrides keeps every line of what a person went past.
+// overrides keeps every line of what the user went past.
 func (r *handoffReader) overrides() {
 	var list []any
 	for _, e := range r.parts[0].entries {

@@ -99,7 +99,7 @@ func (p *returnParser) issue(v *jsonx.Value) {
 		"description": p.into(&i.Description, "description"),
 		"files":       p.each("files", func(e *jsonx.Value) { i.Files = append(i.Files, p.text(e, "file")) }),
 		"line":        func(v *jsonx.Value) { i.Line = p.line(v) },
-		// Only a person's answer makes an issue the user's.
+		// Only the user's answer makes an issue the user's.
 		"source": func(v *jsonx.Value) {
 			if i.Source = p.text(v, "source"); i.Source != "agent" && i.Source != "check" {
 				p.readAs(v, "source", i.Source, "agent")

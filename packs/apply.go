@@ -21,7 +21,7 @@ const (
 	LockFile    = formats.Workspace + "/packs.lock"
 )
 
-// pending is what PendingFile holds. The mac is by the person's key: one that came with a repository changes nothing.
+// pending is what PendingFile holds. The mac is by the user's key: one that came with a repository changes nothing.
 type pending struct {
 	Schema string `json:"schema"`
 	Pack   string `json:"pack"`
@@ -83,7 +83,7 @@ func Finish(root *os.Root, key []byte) (pack string, err error) {
 	return p.Pack, p.finish(root)
 }
 
-// finish writes what is not written yet. A file that is neither as it was nor as it shall be is somebody's edit.
+// finish writes what is not written yet. A file that is neither as it was nor as it shall be is a user's edit.
 func (p pending) finish(root *os.Root) error {
 	for _, o := range p.Ops {
 		now, err := sumOf(root, o.Path)

@@ -237,7 +237,7 @@ func (p *planner) update(f File, was string) error {
 		return err
 	}
 	if formats.Sum(base) != was {
-		base = nil // nobody knows what it was
+		base = nil // it is unknown
 	}
 	mine := string(yours)
 	switch merged, ok := merge3.Merge(string(base), mine, string(f.Data)); {

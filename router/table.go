@@ -194,8 +194,8 @@ func (t *Table) spell(name string, goal *target) {
 	}
 }
 
-// shorten lets commands answer to their last part where only one has it. Behind a scope too: /user:commit is
-// git/commit.md of the person, if that is the only commit there.
+// shorten lets commands answer to their last part where only one has it. Behind a scope too: /user:commit is the user's
+// git/commit.md, if that is the only commit there.
 func (t *Table) shorten(all map[string]*target, scope string) {
 	several := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -128,7 +128,7 @@ func (op DivideTask) apply(d *draft) error {
 	return nil
 }
 
-// metadataKeys are the members of a task that a person sets.
+// metadataKeys are the members of a task that the user sets.
 var metadataKeys = []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
 
 func (op UpdateMetadata) apply(d *draft) error {

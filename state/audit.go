@@ -15,7 +15,7 @@ const (
 	lineUndo     = "undo"     // the same, of a transaction that takes a run back
 	lineAborted  = "aborted"  // the write announced by the line with the same txn and file did not happen
 	lineExternal = "external" // a change from outside was taken over
-	lineAdopted  = "adopted"  // the same, accepted by a person
+	lineAdopted  = "adopted"  // the same, accepted by the user
 	lineRestored = "restored" // a backup was put back
 	lineMerged   = "merged"   // conflict markers were resolved
 	lineDenied   = "denied"   // a change while a worker ran; no write until it is adopted, or a backup is restored

@@ -124,7 +124,7 @@ func (s *session) prune() error {
 func (c Config) copies(yield func(uint64, []byte) bool) {
 	list, err := backups(c)
 	if err != nil {
-		return // whoever needs one is told that there is none
+		return // a caller that needs one gets an error
 	}
 	for _, serial := range slices.Backward(list) {
 		if src, err := readFile(c.Root, backupName(serial), maxState); err == nil && !yield(serial, src) {

@@ -272,7 +272,7 @@ func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
 	return s
 }
 
-// settle gives a task that nobody works on any more a status at which work can begin.
+// settle gives a task without a lease a status at which work can begin.
 func (f *foreign) settle(t *formats.Task) {
 	from := t.Status
 	switch {

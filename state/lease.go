@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// stale tells whether a lease binds nobody any more: its process is gone or its time has passed. That of a run that
-// waits binds until the run is taken up, given up or replaced.
+// stale tells whether a lease no longer binds: its process is gone or its time has passed. That of a run that waits
+// binds until the run is taken up, given up or replaced.
 func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	if l == nil || l.Suspended {
 		return false

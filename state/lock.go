@@ -195,7 +195,7 @@ func (l locker) explain(path string, err error) error {
 	return badLock(short(l.file), "", "cannot be locked", err)
 }
 
-// current tells whether the handle is still the file at the path: a lock on a file that was deleted excludes nobody.
+// current tells whether the handle is still the file at the path: a lock on a deleted file excludes no process.
 func (l locker) current(h *flock.Flock, path string) (bool, error) {
 	mine, err := h.Stat()
 	if err != nil {

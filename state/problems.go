@@ -189,7 +189,7 @@ func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	list := tree.Get("errors")
 	out := make([]Recorded, len(list.Elems))
 	for i, v := range list.Elems {
-		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what a person wrote by hand is shown as far as it goes
+		json.Unmarshal(v.Raw(src), &out[i]) //nolint:errcheck // what the user wrote by hand is shown as far as it goes
 	}
 	return out, nil
 }

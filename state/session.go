@@ -41,7 +41,7 @@ func (m *Manager) session() (*session, error) {
 
 func (s *session) warn(text string) { s.warnings = append(s.warnings, text) }
 
-// open reads state.json, finishes what a killed write left, and finds out whether someone else changed the file.
+// open reads state.json, finishes what a killed write left, and finds out whether another program changed the file.
 func (s *session) open() error {
 	if err := s.read(); err != nil {
 		return err

@@ -168,7 +168,7 @@ func (c *comparison) item(item *todoItem) {
 	case before == nil:
 		// A task of the same text was made meanwhile, by a sync that did not come to write the file.
 	case now == nil && sameLine(item, before) && item.section == before.Status:
-		// It was archived meanwhile, and nobody touched its line.
+		// It was archived meanwhile, and its line stayed the same.
 	case now == nil:
 		c.problem(item, "title", fmt.Sprintf("task %d is archived", item.number), "unarchive it first, or take the edit back")
 	default:
@@ -182,7 +182,7 @@ func sameLine(item *todoItem, t *formats.Task) bool {
 	return item.text == b.String()
 }
 
-// create proposes a task that somebody wrote by hand, unless it was made meanwhile.
+// create proposes a task that the user wrote by hand, unless it was made meanwhile.
 func (c *comparison) create(item *todoItem) {
 	f, err := parseFields(item.text, nil)
 	if err != nil {

@@ -213,7 +213,7 @@ const todoWait = 2 * time.Second
 // renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a warning.
 // synced is the sha256 of an edited file whose edits are in the state now; empty: a file that was edited stays.
 func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
-	// Whoever wrote after this write brings the view up to date after that.
+	// A writer after this write brings the view up to date itself.
 	if c := m.wrote.Load(); synced == "" && c != nil {
 		if info, err := m.cfg.Root.Stat(stateFile); err == nil && !sameFile(info, c.info) {
 			return nil
@@ -251,7 +251,7 @@ func (m *Manager) present() (*Doc, error) {
 	return &doc.Doc, nil
 }
 
-// errTodoEdited says that a person changed TODO.md.
+// errTodoEdited says that the user changed TODO.md.
 var errTodoEdited = errors.New("it was edited; run tercet sync")
 
 func (m *Manager) writeTodo(synced string) error {
@@ -273,7 +273,7 @@ func (m *Manager) writeTodo(synced string) error {
 	case err == nil && synced != "" && synced == formats.Sum(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
 		old = nil
-		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no person types.
+		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no editor writes.
 	case err != nil:
 		return err
 	default:

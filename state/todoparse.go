@@ -13,7 +13,7 @@ import (
 type todoText struct {
 	serial uint64 // of the state that it shows; 0 if known is false
 	known  bool   // the first line is ours
-	intact bool   // nobody edited what we wrote
+	intact bool   // what we wrote was not edited
 	pieces []todoPiece
 }
 
@@ -23,7 +23,7 @@ type todoKind uint8
 const (
 	todoFrame todoKind = iota // what the rendering writes between the tasks: first line, title, headings, blank lines
 	todoTask                  // the lines of one task
-	todoNote                  // what somebody else wrote
+	todoNote                  // what tercet did not write
 )
 
 // todoPiece is some whole lines of TODO.md.
@@ -35,7 +35,7 @@ type todoPiece struct {
 	// anchor says where a note belongs: behind the title, the heading of a status, or a task.
 	section formats.TaskStatus
 	task    int
-	behind  bool // below a heading of somebody else: it stands behind everything
+	behind  bool // below a heading that is not ours: it stands behind everything
 }
 
 func (p *todoPiece) sameAnchor(o *todoPiece) bool {
@@ -47,7 +47,7 @@ type todoItem struct {
 	line      int
 	section   formats.TaskStatus // of the heading above, empty if that names none
 	checked   bool
-	number    int // 0: a task that somebody wrote by hand
+	number    int // 0: a task that the user wrote by hand
 	text      string
 	blocked   string
 	artifacts []formats.Artifact
@@ -228,7 +228,7 @@ func (p *todoParser) heading(line, text string) {
 			return
 		}
 	}
-	// A heading of somebody else: what stands below is theirs, up to the next one of ours.
+	// A heading that is not ours: what stands below is left alone, up to the next one of ours.
 	p.foreign = true
 	p.section = ""
 	p.note(line, false)

@@ -222,7 +222,7 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 	return nil
 }
 
-// changed refuses to put a task back that somebody else changed behind a line.
+// changed refuses to put a task back that was changed after a line.
 func (t *tracks) changed(n, line int) error {
 	by := "by hand"
 	for i := line + 1; i < len(t.lines); i++ {

@@ -480,7 +480,7 @@ func (g *delegation) emit(ret formats.Return, err error) {
 	g.send(e)
 }
 
-// send tells of the delegation, if anybody listens.
+// send traces the delegation, if there is a listener.
 func (g *delegation) send(e trace.Event) {
 	if g.d.Trace == nil {
 		return

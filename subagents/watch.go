@@ -12,8 +12,8 @@ import (
 // lock, changed it; found is then the content of state.json. From then on every write fails until the user decides.
 type Unwatch func(ctx context.Context) (found []byte, err error)
 
-// watched does the work and refuses it if the state was changed meanwhile by anybody but its writers. Subagents that
-// are part of tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
+// watched does the work and refuses it if the state changed meanwhile without its writers. Subagents that are part of
+// tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
 func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if g.d.Watch == nil || g.info.Builtin || g.info.Workflow {
 		return g.work(ctx)

@@ -281,7 +281,7 @@ func (f *flow) work(w worker, more bool) {
 	}
 }
 
-// gate asks a person before something, where one is wanted.
+// gate asks the user before something, if that is requested.
 func (f *flow) gate(before string) {
 	if f.Gate {
 		f.add(step{Kind: "gate", Name: before})

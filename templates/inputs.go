@@ -81,7 +81,7 @@ func (f *flow) offers(w worker) []offer {
 		}
 	}
 	if f.plan {
-		// Whoever does a phase reads the plan, and a planner that stands in the branch of a plan replaces it.
+		// The worker of a phase reads the plan, and a planner that stands in the branch of a plan replaces it.
 		use := implements || f.element == "phase" || f.when == jqPlanned
 		out = append(out, offer{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
 	}

@@ -78,7 +78,7 @@ func checkText(what, name, purpose string) (string, error) {
 	return purpose, nil
 }
 
-// refuse is what is wrong with what the person asked for.
+// refuse is what is wrong with what the user asked for.
 func refuse(help, format string, args ...any) error {
 	return formats.Fail(formats.CodeValidationFailed, help, format, args...)
 }
@@ -253,7 +253,7 @@ func (v *view) allowPlanned() {
 	v.Allow = []string{formats.Planned.String(), formats.Revised.String(), formats.Partial.String()}
 }
 
-// iterative lays out a loop over the phases of the plan, or over the parts of the task where nobody needs a plan.
+// iterative lays out a loop over the phases of the plan, or over the parts of the task if it needs no plan.
 func (v *view) iterative(f *flow, list []worker) error {
 	as := "part"
 	if has(list, formats.RoleImplementer) || needs(list, "plan") || needs(list, "phase") {

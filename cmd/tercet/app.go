@@ -33,8 +33,8 @@ type app struct {
 	session  string
 	built    *world // the world of this process, nil until it is needed
 
-	accepted map[string]bool // manifests that the person agreed to, by hash
-	play     *play           // what this process made for itself; nil: it is somebody's project
+	accepted map[string]bool // manifests that the user agreed to, by hash
+	play     *play           // what this process made for itself; nil: it is a user's project
 	told     map[string]bool // notes that are told once
 }
 
@@ -147,7 +147,7 @@ func filterOf(f engineFlags) (*query.Code, error) {
 	}
 }
 
-// interactive tells whether a person can be asked.
+// interactive tells whether tercet can ask the user.
 func (a *app) interactive() bool {
 	return a.term.inTTY && a.term.errTTY && !a.flags.noInput && a.env("CI") != "true" && a.env("TERCET_NO_INPUT") == ""
 }
@@ -253,8 +253,8 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// userName says who runs the program, as the lock has it: by number where no variable tells the name. The system is
-// never asked, which may open a connection to whoever keeps its accounts.
+// userName says who runs the program, as the lock has it: by number where no variable tells the name. It never asks the
+// system, which may open a connection to a server of accounts.
 func userName() string {
 	return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), strconv.Itoa(os.Getuid()))
 }

@@ -24,7 +24,7 @@ var demoFiles embed.FS
 // demoTask is the number of the demo's task.
 const demoTask = 196
 
-// demoVerb runs the worked example through the same entry as a person's.
+// demoVerb runs the worked example through the same entry as a user's project.
 func demoVerb(cmd *cobra.Command, a *app) run {
 	fixture := cmd.Flags().String("fixture", "",
 		"another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")

@@ -67,12 +67,12 @@ func replaced(set *subagents.Set) (out []string) {
 
 // foreignAgents says what agents of other tools change here, before there is anything that they could work with.
 func foreignAgents(w *world) []string {
-	set, nobody := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return failing(nil) }
+	set, noRunner := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return failing(nil) }
 	defs, err := subagents.Load(w.subagentSources()...)
 	for _, def := range defs {
-		err = errors.Join(err, set.Add(def, nobody(def)))
+		err = errors.Join(err, set.Add(def, noRunner(def)))
 	}
-	notes, bad := set.AddForeign(w.finder().Agents(), nobody)
+	notes, bad := set.AddForeign(w.finder().Agents(), noRunner)
 	out := replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
@@ -101,7 +101,7 @@ type injection struct {
 	c   *dialect.Command
 }
 
-// inject runs the commands and reads the files of a prompt after a person agreed to exactly these, with these
+// inject runs the commands and reads the files of a prompt after the user agreed to exactly these, with these
 // arguments. References to files that are not there stay as they are written; commands that may not run leave a remark
 // in their place.
 func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (

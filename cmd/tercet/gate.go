@@ -32,7 +32,7 @@ type approver struct {
 
 // Approve answers a gate; a *formats.GateOpenError means that there is no terminal and no consent.
 func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
-	if g.Waits { // for an answer from elsewhere, which holds nobody up
+	if g.Waits { // for an answer from elsewhere; other gates go on
 		return p.decide(ctx, g)
 	}
 	if d, err := p.queue(ctx, g); d.Answer != "" || err != nil {
@@ -50,7 +50,7 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 	return d, err
 }
 
-// queue waits until nobody else is asked, or until the gate is answered elsewhere.
+// queue waits until no other question is open here, or until the gate is answered elsewhere.
 func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	select {
 	case p.asking <- struct{}{}:
@@ -89,7 +89,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	}
 	w, consented := p.built, cmp.Or(g.Auto, approve)
 	switch {
-	case consented == "", g.Quorum > 1: // what is no person is no one of them
+	case consented == "", g.Quorum > 1: // a consent does not count for a quorum
 		consented = ""
 	case p.flags.yes:
 		return answer(consented, "--yes", "--yes")
@@ -120,7 +120,7 @@ func (a *app) language() string {
 	return a.built.cfg.Language
 }
 
-// others waits for the further people that a gate needs. Who leaves by Ctrl-C leaves it open.
+// others waits for the answers of other users that a gate needs. Who leaves by Ctrl-C leaves it open.
 func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decision, error) {
 	p.term.note("gate: %s waits for %s more; Ctrl-C leaves it open", g.Question,
 		formats.Count(max(1, g.Quorum-len(g.Votes)), "answer"))
@@ -134,14 +134,14 @@ func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decisi
 	return d, err
 }
 
-// answerOf is an answer of the person who is here.
+// answerOf is an answer of the user at this terminal.
 func answerOf(a question.Answer) formats.Decision {
 	return formats.Decision{
 		Answer: a.Label, By: userName(), Person: true, Note: a.Note, Edited: a.Edited, At: clock{}.Now().UTC(),
 	}
 }
 
-// asked has the person answer a gate.
+// asked has the user answer a gate.
 func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (question.Answer, error) {
 	who := question.Person{
 		Lines: p.lines, Out: p.io.err, Screen: func() (int, int) { return size(p.io.err) },

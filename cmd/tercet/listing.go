@@ -52,7 +52,7 @@ func (w *world) scan() error {
 	w.library = &commands.Library{Foreign: map[string]dialect.Place{}, Open: w.open}
 	for _, p := range w.finder().Commands() {
 		w.library.Foreign[p.Label] = p.Place
-		if p.Extension != "" { // the commands of an extension hide nobody's
+		if p.Extension != "" { // the commands of an extension hide no others
 			last = append(last, sourceOf(p))
 		} else {
 			order = append(order, sourceOf(p))
@@ -186,8 +186,8 @@ func (w *world) facts(name string) outline.Facts {
 	return f
 }
 
-// readConfig reads the configuration: of the environment, of the workspace, of the person and of the machine. That of
-// the workspace cannot set the order of tiers. An unknown key is a warning without --strict.
+// readConfig reads the configuration: of the environment, of the workspace, of the user and of the machine. That of the
+// workspace cannot set the order of tiers. An unknown key is a warning without --strict.
 func (w *world) readConfig() error {
 	layers := config.Environment(w.env)
 	add := func(layer, name string, data []byte, err error, help ...string) error {

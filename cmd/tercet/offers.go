@@ -99,7 +99,7 @@ func (o *offers) list(ctx context.Context, kind completion.Kind) []completion.It
 	case kind == completion.Subagents:
 		return items(w.set.Names())
 	case kind == completion.Runs && w.has:
-		list, _ := journal.Runs(w.root, false) //nolint:errcheck // runs that cannot be read are offered to nobody
+		list, _ := journal.Runs(w.root, false) //nolint:errcheck // runs that cannot be read are not offered
 		for _, r := range list {
 			out = append(out, completion.Item{Value: r.ID, About: r.Line + " (" + r.Status + ")"})
 		}
@@ -143,7 +143,7 @@ func (o *offers) commands() []completion.Item {
 // mostFiles is how many files are looked at where git does not list them.
 const mostFiles = 5000
 
-// files are those of the project that git does not ignore, relative to where the person stands.
+// files are those of the project that git does not ignore, relative to the current folder.
 func (o *offers) files(ctx context.Context) []string {
 	if list, err := o.of.git(o.of.dir).Visible(ctx); err == nil {
 		return list

@@ -50,7 +50,7 @@ func (p plainLines) Read(ctx context.Context, _ string) (string, error) {
 	return line, err
 }
 
-// prompt reads and runs lines of a terminal until the person leaves.
+// prompt reads and runs lines of a terminal until the user leaves.
 func (a repl) prompt() error {
 	a.flags.prompting = true
 	kept := history.Open(a.stateHome())
@@ -129,7 +129,7 @@ Ctrl-J or Enter runs the line; Alt-Enter, or \ at its end, begins another row
 Ctrl-A Ctrl-E begin and end; Alt-B Alt-F words; Ctrl-W Ctrl-U Ctrl-K cut
 Ctrl-C  empties the line, ends what runs; Ctrl-D quits; Ctrl-Z stops; Ctrl-L clears`
 
-// greet says in one line where the person is and what waits.
+// greet says in one line where the user is and what waits.
 func (a repl) greet() {
 	ctx := context.Background()
 	w, err := a.world(ctx)

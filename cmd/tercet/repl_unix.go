@@ -39,8 +39,8 @@ func aborts(last, again func()) (done func()) {
 	}
 }
 
-// suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on. Where nobody could
-// let them go on, the system stops nothing.
+// suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on. Where nothing could
+// let them go on, the system does not stop them.
 func suspended() {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)

@@ -233,7 +233,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 			return a.anew(ctx, line, behind, err)
 		}
 	}
-	if route.Dialect != "" && len(route.Shadows) > 0 { // the person may have meant another file
+	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
 		shadows := slices.Clone(route.Shadows)
 		for i, name := range callsOf(w.table, shadows) {
 			shadows[i] += prefixed(", which is ", name)

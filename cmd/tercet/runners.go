@@ -204,7 +204,7 @@ func (w runs) openTape() error {
 	return nil
 }
 
-// newBell makes what tells the program of `notify` what waits for the person.
+// newBell makes what tells the program of `notify` what waits for the user.
 func (w *world) newBell() *control.Bell {
 	return &control.Bell{
 		Dir: w.dir, Now: time.Now, Warn: func(err error) { w.term.note("warning: notify: %s", err) },

@@ -149,7 +149,7 @@ func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats
 	return ret, subagents.Measured{Runner: "workflow", Tokens: used.Tokens, Cost: used.Cost, Spawns: used.Spawns}, err
 }
 
-// stepsConfig gives the steps of a subagent what a run reaches, but for the person. Their entries are in its journal.
+// stepsConfig gives the steps of a subagent what a run reaches, except the user. Their entries are in its journal.
 func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
 	if w.frozen != nil {
 		return *w.frozen, nil
@@ -175,7 +175,7 @@ func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err err
 	return string(data), strings.Join(files, "\n"), err
 }
 
-// checkout is the person's own tree where a tree is another one.
+// checkout is the user's own tree, if dir is another one; else nil.
 func (w runs) checkout(dir string) *git.Repo {
 	if dir == w.dir {
 		return nil
@@ -237,7 +237,7 @@ type store struct {
 	docs     *state.Docs
 	problems *state.Errors
 	desk     *control.Desk // of the runs
-	bell     *control.Bell // tells what waits; nil: nobody is told
+	bell     *control.Bell // tells what waits; nil: no notice
 	readOnly bool          // what runs keeps no record of itself in the workspace
 }
 
@@ -284,7 +284,7 @@ func (w *world) watchState(context.Context) (subagents.Unwatch, error) {
 	return func(ctx context.Context) ([]byte, error) { return w.manager.Guard(ctx, mark) }, nil
 }
 
-// children is where the children that run are recorded: with the person, not in a project.
+// children is where the children that run are recorded: with the user, not in a project.
 func (w *world) children() proc.Register {
 	r := proc.Register{Tell: func(line string) { w.term.note("%s", line) }}
 	if home := w.stateHome(); home != "" {

@@ -48,7 +48,7 @@ func (w lines) Split(ctx context.Context, inv formats.Invocation, parts []comman
 			p.Inv.Run = newRunID()
 		}
 		if r, ok := done[p.Task]; ok {
-			if _, err := w.desk.Records(r.ID); err == nil { // else somebody else wrote it
+			if _, err := w.desk.Records(r.ID); err == nil { // else another user wrote it
 				p.Was = &formats.Return{
 					Status: formats.StatusCompleted, Metadata: formats.Metadata{Run: r.ID},
 					Summary: sprintf("done by run %s; --new does it again", r.ID),

@@ -129,7 +129,7 @@ func (g *stage) guard() func(ours bool) {
 	}
 }
 
-// lend gives the terminal to a program of the person's.
+// lend gives the terminal to a program of the user's choice.
 func (g *stage) lend() (out *os.File, done func()) {
 	out, _ = g.bare.(*os.File) //nolint:errcheck // who is asked sits at one
 	return out, g.Lend()

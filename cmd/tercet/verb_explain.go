@@ -55,7 +55,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// likeCode is what nobody types for anything but a code.
+// likeCode is the form of a code, which no other word has.
 var likeCode = lazy.Regexp(`^[EWew][0-9]+$|^[A-Z_]{4,}$`)
 
 var diagnosticCode = lazy.Regexp(`^[EW][0-9]{3}$`)

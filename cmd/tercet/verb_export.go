@@ -15,7 +15,7 @@ import (
 // agentVerbs are about single subagents, and about agent CLIs that call tercet.
 var agentVerbs = []verb{
 	{use: "agent [NAME [TEXT]]", short: "run one subagent alone, as /agent does, or list them", make: agentVerb},
-	{use: "export", short: "write the commands as files of an agent CLI", args: none, needs: aPerson, make: exportVerb},
+	{use: "export", short: "write the commands as files of an agent CLI", args: none, needs: userOnly, make: exportVerb},
 }
 
 // exportVerb writes a file for each command into the folder of an agent CLI, or removes them.

@@ -59,7 +59,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 }
 
 // stateMergeDriver is what git calls for a file that both branches changed. Like every driver it leaves its result in
-// OURS and ends with 1 if a person has to look.
+// OURS and ends with 1 if the user has to look.
 func stateMergeDriver(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `git calls merge-driver with the three versions of state.json, archive/state.json or TODO.md. It merges
 by task number and by field, and leaves the result in OURS. A new task of the other branch gets a new
@@ -116,7 +116,7 @@ var gitattributes = []string{
 	formats.Workspace + "/TODO.md merge=tercet",
 }
 
-// driverConfig is what a person runs once in each clone: git takes no configuration out of a repository.
+// driverConfig is what the user runs once in each clone: git takes no configuration out of a repository.
 const driverConfig = "git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'"
 
 // missingAttributes gives the lines that .gitattributes lacks, and what is in it.

@@ -26,10 +26,10 @@ import (
 )
 
 func packVerbs() []verb {
-	inside := aPerson | aWorkspace
+	inside := userOnly | aWorkspace
 	return []verb{
 		{
-			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: aPerson,
+			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: userOnly,
 			make: testVerb,
 		},
 		{use: "pack", short: "commands and subagents that come together: install, update, remove, test", verbs: []verb{
@@ -55,7 +55,7 @@ func packVerbs() []verb {
 				do: shelved(removePack),
 			},
 			{
-				use: "test [PACK]", short: "run the tests of a pack in temporary workspaces", args: words(0, 1), needs: aPerson,
+				use: "test [PACK]", short: "run the tests of a pack in temporary workspaces", args: words(0, 1), needs: userOnly,
 				make: func(cmd *cobra.Command, a *app) run {
 					a.flags.agree(cmd)
 					return shelved(testPack)
@@ -107,7 +107,7 @@ func (w shelf) findPack(ctx context.Context, name string) (found, error) {
 	return w.fetchPack(ctx, address, ref)
 }
 
-// fetchPack fetches a pack out of another repository. What the person asks for by its address needs no trust in the
+// fetchPack fetches a pack out of another repository. What the user asks for by its address needs no trust in the
 // project.
 func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
 	dir, err := os.MkdirTemp("", "tercet-pack-")

@@ -17,11 +17,11 @@ import (
 
 var pastVerbs = []verb{
 	{
-		use: "undo RUN", short: "take back what a run changed: commits, tasks, documents", args: one, needs: aPerson,
+		use: "undo RUN", short: "take back what a run changed: commits, tasks, documents", args: one, needs: userOnly,
 		make: undoVerb,
 	},
 	{
-		use: "gc", short: "remove old runs, and worktrees and branches that they left", args: none, needs: aPerson,
+		use: "gc", short: "remove old runs, and worktrees and branches that they left", args: none, needs: userOnly,
 		make: gcVerb,
 	},
 	{
@@ -158,7 +158,7 @@ func (w runs) tidy(ctx context.Context) {
 	}
 }
 
-// sure shows what would be done and asks whether to do it. --yes says yes; where nobody can be asked it is not done.
+// sure shows what would be done and asks whether to do it. --yes says yes; without a terminal the answer is no.
 func (w runs) sure(ctx context.Context, show []string, question string) error {
 	d, err := w.approver.decide(ctx, formats.Gate{
 		Question: question, Show: show, NeedsPerson: true,

@@ -149,7 +149,7 @@ func (c call) runQuery(r query.CLIRequest) error {
 		}
 	}
 	starter, err := proc.NewStarter(proc.Starter{
-		// The child is this very program, and the person named the query.
+		// The child is this very program, and the user named the query.
 		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now,
 		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
 	})

@@ -22,7 +22,7 @@ var sandboxVerbs = []verb{
 	},
 	{
 		use: "run -- COMMAND", short: "run a command in the strongest sandbox that works here",
-		args: some, needs: aPerson | aWorld, make: sandboxRun,
+		args: some, needs: userOnly | aWorld, make: sandboxRun,
 	},
 }
 
@@ -76,7 +76,7 @@ command needs a sandbox: required, recommended or optional.`
 	}
 }
 
-// place is where a command that a person types here would run.
+// place is where a command that the user types here would run.
 func (a *app) place() (sandbox.Place, error) {
 	root, _, err := a.project()
 	if err != nil {

@@ -40,7 +40,7 @@ func seeVerbs() []verb {
 		},
 		{
 			use: "watch", short: "show the runs on the whole screen; answer, pause, resume and cancel them", args: none,
-			needs: aPerson | aWorkspace, make: watchVerb,
+			needs: userOnly | aWorkspace, make: watchVerb,
 		},
 	}
 }
@@ -165,7 +165,7 @@ func verifyVerb(cmd *cobra.Command, a *app) run {
 	}
 }
 
-// goBack drops what a run that was taken did from a step on, once its person agreed to that.
+// goBack drops what a run that was taken did from a step on, once its user agreed to that.
 func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	past := w.desk.Past(r.ID)
 	to, dropped, err := journal.Back(past, word)

@@ -32,11 +32,11 @@ var stateVerbs = []verb{
 	{use: "transitions", short: "print which status may follow which", args: none, do: stateTransitions},
 	{
 		use: "adopt", short: "accept a state file that was changed from outside", args: none,
-		needs: aPerson | aWorkspace, do: stateAdopt,
+		needs: userOnly | aWorkspace, do: stateAdopt,
 	},
 	{
 		use: "restore [SERIAL]", short: "write a backup back as the state, the newest one if none is named",
-		args: words(0, 1), needs: aPerson | aWorkspace, do: stateRestore,
+		args: words(0, 1), needs: userOnly | aWorkspace, do: stateRestore,
 	},
 	{use: "import FILE|FOLDER", short: "take over the tasks of another file", args: one, make: stateImport},
 	{

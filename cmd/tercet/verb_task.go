@@ -218,7 +218,7 @@ func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
 	}
 }
 
-// taskReady lists the tasks that can be taken up: nobody works on them, and what they depend on is completed.
+// taskReady lists the tasks that can be taken up: no run works on them, and their dependencies are completed.
 func taskReady(c call) error {
 	list, err := c.reader.Ready(c.ctx)
 	if err != nil {
@@ -258,7 +258,7 @@ func taskShow(c call) error {
 		return err
 	}
 	about, documents := t.Rows()
-	if c.term.outTTY { // programs get each column, people what there is
+	if c.term.outTTY { // a pipe gets every column, a terminal those with content
 		about, documents = about.Filled(), documents.Filled()
 	}
 	c.term.table(about)

@@ -325,8 +325,8 @@ func free() (*proc.Starter, error) {
 	})
 }
 
-// inside is this process in the workspace of a test. Nothing of the person but the programs that are installed reaches
-// it, unless real workers are recorded.
+// inside is this process in the workspace of a test. Nothing of the user except installed programs reaches it, unless
+// real workers are recorded.
 func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *bytes.Buffer) *app {
 	inner := newApp(stdio{in: strings.NewReader(""), out: out, err: bad}, func(name string) string {
 		switch name {

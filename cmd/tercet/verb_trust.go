@@ -27,7 +27,7 @@ import (
 // shownDiff bounds the lines of a change that are shown.
 const shownDiff = 60
 
-// trustVerb shows the files of a project that can start a program, and keeps the answer of the person.
+// trustVerb shows the files of a project that can start a program, and keeps the answer of the user.
 func trustVerb(cmd *cobra.Command, a *app) run {
 	cmd.Long = `trust shows the files of this project that can start programs, and asks whether you agree to them:
 commands, subagents, facets, the configuration, the auto-approve file, the programs that subagents
@@ -238,7 +238,7 @@ func (w *world) allow(_ context.Context, c proc.Command) error {
 	})
 }
 
-// trusted tells who trusts the project; empty: nobody.
+// trusted tells who trusts the project; empty: no user does.
 func (w *world) trusted() string {
 	v, err := w.gate.Verdict()
 	if err != nil {
@@ -247,11 +247,11 @@ func (w *world) trusted() string {
 	return v.By
 }
 
-// consent asks the person for trust in a project, and shows what the question is about.
+// consent asks the user for trust in a project, and shows what the question is about.
 type consent struct{ *world }
 
-// first lets a slash command run in a trusted project, and asks for the trust where a person can be asked. The help of
-// the program itself needs none, and keeps no run then.
+// first lets a slash command run in a trusted project, and asks for the trust on a terminal. The help of the program
+// itself needs none, and keeps no run then.
 func (w consent) first(ctx context.Context, r formats.Invocation) error {
 	if !w.has || r.DryRun {
 		return nil

@@ -50,7 +50,7 @@ func (w *world) done(format string, args ...any) {
 type need int
 
 const (
-	aPerson    need = 1 << iota // no subagent may call it
+	userOnly   need = 1 << iota // no subagent may call it
 	aWorld                      // the project, with or without a workspace
 	aWorkspace                  // a project with a workspace
 )
@@ -60,7 +60,7 @@ func verbs() []verb {
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
-			needs: aPerson, make: demoVerb,
+			needs: userOnly, make: demoVerb,
 		},
 		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
 		{use: "route LINE", short: "show which file a slash command is routed to", args: some, do: routeLine},
@@ -100,21 +100,21 @@ func verbs() []verb {
 		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
 		{use: "show RUN", short: "show the steps of a run, and how to go on", args: one, needs: aWorkspace, do: showRun},
 		{
-			use: "resume [RUN]", short: "go on with a run where it stopped", args: words(0, 1), needs: aPerson,
+			use: "resume [RUN]", short: "go on with a run where it stopped", args: words(0, 1), needs: userOnly,
 			make: resumeVerb,
 		},
 		{
 			use: "cancel RUN", short: "end a run; also one that waits, or whose process died",
-			args: one, needs: aPerson, make: cancelVerb,
+			args: one, needs: userOnly, make: cancelVerb,
 		},
-		{use: "pause RUN", short: "stop a run after its current step", args: one, needs: aPerson | aWorkspace, do: pauseRun},
+		{use: "pause RUN", short: "stop a run after its current step", args: one, needs: userOnly | aWorkspace, do: pauseRun},
 		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
 		{
-			use: "approve RUN", short: "answer yes to the gate that a run waits at", args: one, needs: aPerson | aWorkspace,
+			use: "approve RUN", short: "answer yes to the gate that a run waits at", args: one, needs: userOnly | aWorkspace,
 			make: answerVerb(true),
 		},
 		{
-			use: "reject RUN", short: "answer no to the gate that a run waits at", args: one, needs: aPerson | aWorkspace,
+			use: "reject RUN", short: "answer no to the gate that a run waits at", args: one, needs: userOnly | aWorkspace,
 			make: answerVerb(false),
 		},
 		{
@@ -176,7 +176,7 @@ func (a *app) command(v verb) *cobra.Command {
 	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{world: &world{app: a}, ctx: cmd.Context(), args: args}
-		if v.needs&aPerson != 0 {
+		if v.needs&userOnly != 0 {
 			err = a.mayCommand()
 		}
 		switch {

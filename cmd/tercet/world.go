@@ -23,7 +23,7 @@ import (
 // world is everything of one project root, built by hand. What belongs together is embedded as one.
 type world struct {
 	*app
-	dir     string // project root, absolute; the folder where the person stands without a workspace
+	dir     string // project root, absolute; the current folder without a workspace
 	has     bool   // there is a workspace
 	root    *os.Root
 	cfg     config.Config

@@ -442,7 +442,7 @@ func (c *compiler) compensate(s *syntax.Step, id string) *Info {
 	self := c.scope.self
 	c.aside, c.unsure = true, true
 	info := c.step(s, id+".compensate")
-	c.scope.steps, c.scope.self = c.scope.steps[:before], self // nobody reads what it gave
+	c.scope.steps, c.scope.self = c.scope.steps[:before], self // nothing reads its result
 	c.place = outer
 	return info
 }

@@ -26,16 +26,16 @@ type posing interface {
 
 // static is a question of the engine, whose words do not change.
 type static struct {
-	g      formats.Gate
-	nobody string // the answer where nobody can be asked; empty: the question stays open
-	later  bool   // it is for somebody else: the process that opens it does not ask
+	g        formats.Gate
+	fallback string // the answer where the run cannot ask; empty: the question stays open
+	later    bool   // another process asks it, not the one that opens it
 }
 
 func (q static) pose() (formats.Gate, error) { return q.g, nil }
 
 func (static) named() ([]string, error) { return nil, nil }
 
-// asking is a gate that is put to people.
+// asking is a gate that is put to users.
 type asking struct {
 	step
 
@@ -44,7 +44,7 @@ type asking struct {
 }
 
 // ask puts a gate to the approver until it has an answer to what stands there then. The question is in the journal
-// before anybody sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
+// before any user sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
 // was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 	g, err = by.pose()
@@ -85,7 +85,8 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 	return a.g, d, err
 }
 
-// consult gets the answer to an open gate. What changed since it was opened comes back instead: nobody has seen that.
+// consult gets the answer to an open gate. What changed since it was opened comes back instead, because no user has
+// seen it.
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
 	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
 		if changed, err = a.changed(); changed != nil {
@@ -102,8 +103,8 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: "asked"})
 	for {
 		d, err = a.wait()
-		if open := isOpen(err); open != nil && !open.Left && own.nobody != "" {
-			d, err = formats.Decision{Answer: own.nobody, By: byNobody}, nil
+		if open := isOpen(err); open != nil && !open.Left && own.fallback != "" {
+			d, err = formats.Decision{Answer: own.fallback, By: byDefault}, nil
 		}
 		if err == nil && d.Edited != "" {
 			return d, []string{d.Edited}, nil
@@ -134,7 +135,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	}
 }
 
-// lying is the answer that lies there already, if there is one: nobody is asked.
+// lying is the answer that lies there already, if there is one. Then the run does not ask.
 func (a *asking) lying() formats.Decision {
 	ctx, cancel := context.WithCancel(a.ctx)
 	cancel()
@@ -235,7 +236,7 @@ func (a *asking) inTime() (formats.Decision, error) {
 			shown = after // it was opened just now
 		}
 		a.emit(trace.Event{
-			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: trace.NobodyToAsk,
+			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: trace.CannotAsk,
 			Duration: shown,
 		})
 		a.g.Waits = true

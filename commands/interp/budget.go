@@ -144,7 +144,7 @@ func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error
 	return cmp.Or(err, over)
 }
 
-// lose counts what a worker had as used: nobody knows how much of it was.
+// lose counts what a worker had as used: it is not known how much of it was.
 func (r *run) lose(b formats.Budget) {
 	add(&r.spent, used(b))
 	add(&r.lost, used(b))

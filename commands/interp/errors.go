@@ -57,7 +57,7 @@ func isStuck(err error) bool {
 	return diverged || end
 }
 
-// isOpen tells whether an error is that of a gate which nobody could answer; nil if it is not.
+// isOpen tells whether an error is that of a gate that got no answer; nil if it is not.
 func isOpen(err error) *formats.GateOpenError {
 	open, _ := errors.AsType[*formats.GateOpenError](err)
 	return open

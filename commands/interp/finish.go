@@ -196,7 +196,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	r.may(c, stays)
 }
 
-// discard takes back the documents of a run that came to nothing. A review that rejects is what the person has to read.
+// discard takes back the documents of a run that came to nothing. A review that rejects is what the user has to read.
 func (r *run) discard(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected ||

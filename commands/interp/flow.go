@@ -118,7 +118,7 @@ func (s step) it() any {
 	out := map[string]any{"id": s.ID, "agent": nil, "tools": []any{}}
 	agent := ""
 	if s.Call != nil {
-		agent = s.Call.Agent // empty: it is nobody yet
+		agent = s.Call.Agent // empty: not chosen yet
 	}
 	if v, ok := s.result(s.ID); ok {
 		m := as[map[string]any](query.Normalize(v))

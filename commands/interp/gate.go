@@ -199,7 +199,7 @@ func consented(open []syntax.GateChoice) int {
 	})
 }
 
-// left is the choice of a person who leaves without an answer: the first that fails, else the first that ends the
+// left is the choice of a user who leaves without an answer: the first that fails, else the first that ends the
 // command; -1: none.
 func left(open []syntax.GateChoice) int {
 	kind := func(k syntax.TargetKind) int {
@@ -243,13 +243,13 @@ func (f finished) ownGate() formats.Gate {
 	return g
 }
 
-// waits tells an outcome that only a person settles.
+// waits tells an outcome that only the user settles.
 func (f finished) waits() bool {
 	return f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended
 }
 
-// engineGate asks what to do with an outcome. Where nobody can answer, the run waits if the file asks for a person, and
-// else the command ends with the outcome.
+// engineGate asks what to do with an outcome. Without a possible answer the run waits if the file asks for the user.
+// Else the command ends with the outcome.
 func (f finished) engineGate(wanted bool) (*ending, error) {
 	ret := f.ended()
 	if f.after || f.dry.on {
@@ -261,7 +261,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	}
 	q := static{g: f.ownGate()}
 	g, d, err := ask(f.step, q)
-	for q.later = true; err == nil && d.Answer == exitIt; { // whoever resumes the run is asked anew
+	for q.later = true; err == nil && d.Answer == exitIt; { // the process that resumes the run asks anew
 		g, d, err = ask(f.step, q)
 	}
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
@@ -299,7 +299,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	return nil, unknownAnswer(g, d)
 }
 
-// refused ends the command because a person refused to go on.
+// refused ends the command because the user refused to go on.
 func (f finished) refused(g formats.Gate, d formats.Decision) *ending {
 	f.ret, f.outcome = refusal(g, d), formats.OutcomeRejected
 	return told(f.broken())

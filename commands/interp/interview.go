@@ -12,7 +12,7 @@ import (
 const mostInterviews = 10
 
 // interview puts the questions of a blocked subagent to the user, one after the other, and runs the step again with the
-// answers. Where nobody can answer, the run waits if it may, and else the outcome stands.
+// answers. Without a possible answer the run waits if it may; else the outcome stands.
 func (f finished) interview(list []formats.Question, waits bool) (*ending, error) {
 	key := f.path + " " + formats.FieldQuestions
 	if f.used[key]++; f.used[key] > mostInterviews {
@@ -35,7 +35,8 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 	return f.do()
 }
 
-// put puts one question to the user, once more where the answer says nothing. What no person said is an assumption.
+// put puts one question to the user, once more where the answer says nothing. What the user did not say is an
+// assumption.
 func (f finished) put(q formats.Question) (words string, err error) {
 	g := q.Gate()
 	g.Run, g.Step = f.cfg.IDs.Run, f.spot()

@@ -118,7 +118,7 @@ func (f finished) conditions() {
 func (f finished) follow(t *syntax.Target) (*ending, error) {
 	switch t.Kind {
 	case syntax.ToNext:
-		if f.target != nil && idle(f.outcome) { // a person skipped it: there is nothing to review or to commit
+		if f.target != nil && idle(f.outcome) { // the user skipped it: there is nothing to review or to commit
 			return nil, nil
 		}
 		if !f.outcome.Passes() { // a return beside the action is done after it passed

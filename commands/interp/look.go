@@ -35,7 +35,7 @@ func (r *run) counted() formats.Counted {
 	}
 }
 
-// wentBack goes on with the numbers of the run where a person went back to this step: they only grow.
+// wentBack goes on with the numbers of the run where the user went back to this step: they only grow.
 func wentBack(s step) error {
 	for {
 		var was formats.Counted

@@ -147,7 +147,7 @@ func (r *run) begin() error {
 	return nil
 }
 
-// unchanged refuses to go on where a file that decides is another than it was, unless a person accepts that.
+// unchanged refuses to go on where a file that decides is another than it was, unless the user accepts that.
 func (r *run) unchanged(was, now formats.Started) error {
 	changed := map[string]string{}
 	compare := func(name, was, now string) {

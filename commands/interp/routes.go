@@ -24,7 +24,7 @@ func (f finished) rollback(t *syntax.Target) (*ending, error) {
 // onceMore is the answer of the limit gate that goes back all the same.
 const onceMore = "Continue rollback"
 
-// limitGate asks what to do when the rollbacks of the run are used up. Approval without a person stops.
+// limitGate asks what to do when the rollbacks of the run are used up. Approval without the user stops.
 func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", f.limits.Rollbacks, f.closing().Summary)
 	if f.after || f.dry.on || f.cfg.AutoApprove {
@@ -104,7 +104,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	return f.do()
 }
 
-// unanswered is where a question leads that nobody answers: what the file says for then comes before the engine's gate.
+// unanswered is where a question without an answer leads: what the file says for then comes before the engine's gate.
 func (f finished) unanswered(t *syntax.Target) (*ending, error) {
 	next, _, err := f.match(t)
 	if next == nil || err != nil {
@@ -150,7 +150,7 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 }
 
 // hopeless tells whether a consent given before would only repeat what failed because a tool is missing or not logged
-// in. A person is asked all the same: they can mend it meanwhile.
+// in. The run asks the user all the same, who can mend it meanwhile.
 func (f finished) hopeless(g *syntax.Gate) bool {
 	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove {
 		return false

@@ -34,7 +34,7 @@ type run struct {
 	steps     int            // counted against limits.Steps
 	entered   int            // loop elements, each of which raises that limit by one
 	used      map[string]int // how often a target with a max was taken, by step path and rule
-	answered  map[string]int // how often the engine's gate of a step was answered without a person
+	answered  map[string]int // how often the engine's gate of a step was answered without the user
 	visits    map[string]int // by step path
 	artifacts []formats.Artifact
 	listed    any // the newest of them as expressions see them; nil when there are others
@@ -77,7 +77,7 @@ type run struct {
 	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
 	spent     formats.Metadata
 	lost      formats.Metadata // of that, what was reserved for workers of processes that were killed
-	overrides []any            // what a person accepted against a rule
+	overrides []any            // what the user accepted against a rule
 	board     Board
 	rounds    map[string]rounds // of loops, by step path
 	undo      []step            // whose effect can be taken back, oldest first
@@ -270,7 +270,8 @@ func (r *run) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// halt writes down that the run was stopped: whoever goes on with it handles that, and does no more of the work.
+// halt writes down that the run was stopped: the process that goes on with it handles that, and does no more of the
+// work.
 func (r *run) halt(err error) {
 	if !r.recorded || r.cfg.Prefix != "" {
 		return

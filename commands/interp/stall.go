@@ -46,17 +46,17 @@ const (
 	stopIt = "Stop"
 )
 
-// byNobody is who answers a question that is settled where nobody can be asked.
-const byNobody = "nobody"
+// byDefault is the author of an answer that the run takes where it cannot ask.
+const byDefault = "nobody"
 
-// stalled asks about a loop that came to the same again and again. Without a person it stops. Who asks somebody else
-// leaves the question open, and the run waits.
+// stalled asks about a loop that came to the same again and again. Without the user it stops. A process that does not
+// ask leaves the question open, and the run waits.
 func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
 	if s.cfg.AutoApprove {
 		return formats.Decision{Answer: stopIt, By: "consent"}, nil
 	}
 	words := fmt.Sprintf("step '%s' makes no progress: %s", s.Title, why)
-	q := static{g: s.question(s.spot(), words, goOnIt, askIt, stopIt), nobody: stopIt}
+	q := static{g: s.question(s.spot(), words, goOnIt, askIt, stopIt), fallback: stopIt}
 	for _, i := range issues {
 		q.g.Show = append(q.g.Show, i.Description)
 	}
@@ -64,7 +64,7 @@ func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, er
 		q.g.Choices = slices.Delete(q.g.Choices, 1, 2)
 	}
 	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
-		q.g.Choices, q.nobody, q.later = slices.Delete(slices.Clone(q.g.Choices), 1, 2), "", true
+		q.g.Choices, q.fallback, q.later = slices.Delete(slices.Clone(q.g.Choices), 1, 2), "", true
 		_, d, err = ask(s, q)
 	}
 	return d, err
@@ -93,8 +93,8 @@ func (f finished) again(t *syntax.Target) (*ending, error) {
 	return f.redo(t)
 }
 
-// stall asks about a loop that makes no progress. It is settled unless a person lets it go on. Where nobody decides,
-// the rule counts as used up: what the file says for that comes before the end.
+// stall asks about a loop that makes no progress. It is settled unless the user lets it go on. Without a decision the
+// rule counts as used up: what the file says for that comes before the end.
 func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *ending, err error) {
 	d, err := stalled(f.step, why, f.ret.Issues)
 	switch {

@@ -22,7 +22,7 @@ type subtree struct {
 	dir     string // empty: not open
 	opened  bool   // an attempt was made
 	dropped bool   // what it had is in a bundle, and it begins anew
-	stays   bool   // a person wants to look at it
+	stays   bool   // the user wants to look at it
 }
 
 // siblings are the children of one entry of a step. All begin at the same commit.

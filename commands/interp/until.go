@@ -14,7 +14,7 @@ import (
 func (s step) until(u *syntax.Until) (result, error) {
 	var out loop
 	var p pass
-	var hint *formats.Feedback // of a person, for the next pass
+	var hint *formats.Feedback // the user's, for the next pass
 	done, why := false, ""
 	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
 		if err := s.note(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
@@ -75,7 +75,7 @@ func (s step) until(u *syntax.Until) (result, error) {
 	return summed(outcome, ret, out.value()), nil
 }
 
-// hinted is a pass whose steps hear what a person said after the one before.
+// hinted is a pass whose steps hear what the user said after the one before.
 func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
 	if hint != nil {
 		defer s.hear(hint)()

@@ -36,7 +36,7 @@ func (w Way) String() string {
 	return s
 }
 
-// heading is the title of a node for people; its role where it is not simply the next step.
+// heading is the title of a node in a drawing, and its role where it is not simply the next step.
 func (n *Node) heading() string {
 	title := cmp.Or(n.Title, n.ID)
 	if n.Role != "" {

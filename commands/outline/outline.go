@@ -309,7 +309,7 @@ func (o *Outline) Agents() []string {
 // outcome, the command of a check, what a subagent asks before it works, or a gate of a workflow subagent.
 func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
-	quiet := map[*Node]bool{} // of their outcomes nobody is asked: another step decides, or the command has ended
+	quiet := map[*Node]bool{} // their outcomes ask nothing: another step decides, or the command has ended
 	for _, n := range o.Errors {
 		quiet[n] = true
 	}
@@ -380,7 +380,7 @@ func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
 	return back && w.most(o.Limits.WithDefaults()) >= formats.StallRounds && o.Works(again...)
 }
 
-// open are the outcomes that nothing but a person can settle, and of which the file says nothing.
+// open are the outcomes that nothing but the user can settle, and of which the file says nothing.
 func (n *Node) open() []formats.Outcome {
 	return slices.DeleteFunc(n.settled(), func(o formats.Outcome) bool {
 		return slices.ContainsFunc(n.On, func(r syntax.Rule) bool {

@@ -52,7 +52,7 @@ func (p *parser) report(code string, pos Pos, help, format string, args ...any) 
 	p.add(formats.Found(code, pos, help, format, args...))
 }
 
-// maxFindings is how many findings of one file are kept: nobody reads more, and a hostile file would have a hundred
+// maxFindings is how many findings of one file are kept: no user reads more, and a hostile file would have a hundred
 // thousand.
 const maxFindings = 500
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file or a folder below a root for reading. It never waits: a pipe that nobody writes to would
-// hold the reader up.
+// Open opens a regular file or a folder below a root for reading. It never waits: a pipe without a writer would block
+// the reader.
 func Open(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

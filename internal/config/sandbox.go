@@ -28,7 +28,7 @@ type Boxes struct {
 }
 
 // sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the
-// person says: it may only tighten.
+// user says: it may only tighten.
 func (l *loader) sandbox(e entry) {
 	if e.v.Kind != md.Map {
 		l.order(e)
@@ -70,7 +70,7 @@ func (l *loader) loosened(e entry, want, got any) {
 		fmt.Sprintf("expected %v for %s in a project, got %v", want, e.name, got))
 }
 
-// agents takes the bounds of agent CLIs; YAML reads on and off as true and false where somebody writes these.
+// agents takes the bounds of agent CLIs; YAML reads on and off as true and false if a file has these.
 func (l *loader) agents(e entry) {
 	s, ok := read(l, e, "auto, on or off", func(n *md.Node) (string, bool) {
 		if b, isBool := strict.Bool(n); isBool {
@@ -83,7 +83,7 @@ func (l *loader) agents(e entry) {
 	case !ok:
 	case project && s != string(AgentsOn):
 		l.loosened(e, AgentsOn, s)
-	case own.Agents == AgentsOn: // whoever asked for bounds has them
+	case own.Agents == AgentsOn: // a layer above asked for bounds
 	case l.first(e) && s != "auto":
 		own.Agents = AgentBounds(s)
 	case project:

@@ -12,7 +12,7 @@ import (
 type WaitingError struct {
 	Run journal.Run
 	Of  string // "this line", or the line of the run
-	Why string // what the run waits for, after ": "; empty if only a person resumes it
+	Why string // what the run waits for, after ": "; empty if only the user resumes it
 }
 
 // Error says what the run waits for.

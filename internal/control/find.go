@@ -18,7 +18,7 @@ func (d *Desk) Records(id string) ([]journal.Record, error) {
 	return list, err
 }
 
-// read reads the journal of a run that this person began here, in the form of this version.
+// read reads the journal of a run that this user began here, in the form of this version.
 func (d *Desk) read(id string, load func(*os.Root, string) ([]journal.Record, error)) ([]journal.Record, error) {
 	list, err := load(d.Root, id)
 	if err == nil {
@@ -66,7 +66,7 @@ func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
 	return r, err
 }
 
-// take takes up a run that did not end, which nobody else does then.
+// take takes up a run that did not end, so that no other process does.
 func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	if err := d.lock(ctx, r.ID); err != nil {
 		return err

@@ -122,7 +122,7 @@ func (d *Desk) Unanswered(r journal.Run, g formats.Gate, by string) error {
 	return refused(r, d.box(r.ID).Taken(g, by))
 }
 
-// refused says what to do where somebody was first, nil where nobody was.
+// refused says what to do where another answer came first; nil: none did.
 func refused(r journal.Run, err error) error {
 	taken, ok := errors.AsType[*letters.TakenError](err)
 	if !ok {

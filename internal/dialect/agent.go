@@ -282,7 +282,7 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	}
 }
 
-// asks takes away what a person would be asked about before it is done.
+// asks takes away what the user would be asked about before it is done.
 func (a *Agent) asks(name string, v any, granted map[string]bool) bool {
 	if v != "ask" {
 		return false

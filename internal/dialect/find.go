@@ -77,7 +77,7 @@ func (f *Finder) Agents() []Folder { return append(f.there(AgentPlaces(f.Homes))
 
 func outside(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) }
 
-// there leaves out the places that are not there, and the person's where the project root is the home folder.
+// there leaves out the places that are not there, and the user's where the project root is the home folder.
 func (f *Finder) there(list []Place) []Folder {
 	var out []Folder
 	for _, p := range list {
@@ -100,7 +100,7 @@ func (f *Finder) there(list []Place) []Folder {
 	return out
 }
 
-// isProjects tells whether a folder of the person is one of the project's: the project root is the home folder.
+// isProjects tells whether a folder of the user is one of the project's: the project root is the home folder.
 func (f *Finder) isProjects(dir string) bool {
 	rel, err := filepath.Rel(f.Dir, filepath.FromSlash(dir))
 	return err == nil && slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
@@ -109,7 +109,7 @@ func (f *Finder) isProjects(dir string) bool {
 }
 
 // above lists the folders of opencode in the folders around the project root, up to the one that holds the repository.
-// The folder of the person is none of them: what lies there is the person's.
+// The folder of the user is none of them: what lies there is the user's.
 func (f *Finder) above() []Folder {
 	var found []Place
 	at, up := f.Dir, ""
@@ -161,7 +161,7 @@ func (f *Finder) plugins(agents bool) []Folder {
 	}
 	if home != "" && !f.isProjects(path.Join(home, ".gemini/commands")) {
 		for _, e := range f.extensions(outside(home), home) {
-			if !seen[e.name] { // the project's goes before the person's
+			if !seen[e.name] { // the project's goes before the user's
 				places = append(places, Extensions(e.name, e.dir, e.label)...)
 			}
 		}

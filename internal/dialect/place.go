@@ -139,7 +139,7 @@ func Commands(h Homes) []Place { return h.places(commandFolders) }
 // AgentPlaces lists the folders with agents, in order of precedence.
 func AgentPlaces(h Homes) []Place { return h.places(agentFolders) }
 
-// places reads a list of folders, without those of a person that have no home.
+// places reads a list of folders, without those of the user that have no home.
 func (h Homes) places(folders string) []Place {
 	homes := map[string]string{"~": h.Home, "Config": h.Config, "Codex": h.Codex, "OpenCode": h.OpenCode}
 	var out []Place
@@ -186,7 +186,7 @@ func Plugins(name, dir, label string) []Place {
 	})
 }
 
-// extensions is the folder in which Gemini CLI keeps its extensions, of a project and of a person.
+// extensions is the folder in which Gemini CLI keeps its extensions, of a project and of the user.
 const extensions = ".gemini/extensions"
 
 // Extensions lists the places of a Gemini CLI extension at dir: its commands, skills and agents.

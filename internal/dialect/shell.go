@@ -337,7 +337,7 @@ func (w *shellWriter) danger(s *spot) string {
 	first := false
 	if call, ok := s.stmt.Cmd.(*syntax.CallExpr); ok {
 		first = len(call.Args) > 0 && int(call.Args[0].Pos().Offset()) <= s.at && s.at < int(call.Args[0].End().Offset()) ||
-			s.at-int(call.Pos().Offset()) > maxScript // nobody writes such a command; it is not looked through again and again
+			s.at-int(call.Pos().Offset()) > maxScript // not looked through again and again
 		for _, arg := range call.Args {
 			if !first && int(arg.Pos().Offset()) <= s.at {
 				words = append(words, literal(arg, s.at))

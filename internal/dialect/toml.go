@@ -115,8 +115,8 @@ func (n *notes) broken(text string, err error) {
 	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
 }
 
-// tooDeep gives the offset at which brackets or the parts of a name are more than anybody writes, or -1. Signs inside
-// of texts count too: there they are balanced, or few.
+// tooDeep gives the offset at which brackets or the parts of a name are more than any author writes, or -1. Signs
+// inside of texts count too: there they are balanced, or few.
 func tooDeep(text string) int {
 	depth, parts := 0, 0
 	for i := range len(text) {

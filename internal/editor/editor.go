@@ -98,7 +98,7 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 		return "", err
 	}
 	defer func() {
-		if err != nil { // nobody may be there to end the marks once more
+		if err != nil { // nothing may be left to end the marks once more
 			e.Keyboard.Settle(e.Out)
 		}
 		e.Keyboard.Restore(e.Out)

@@ -14,7 +14,7 @@ func (r *Repo) Exists() bool {
 	return own != ""
 }
 
-// underway are the files in a repository's own folder that tell what a person is in the middle of.
+// underway are the files in a repository's own folder that tell what the user is in the middle of.
 var underway = []struct{ file, what string }{
 	{"MERGE_HEAD", "a merge is in progress"},
 	{"rebase-merge", "a rebase is in progress"},

@@ -163,7 +163,7 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	return &RefusedError{branch, remote.Name, said}
 }
 
-// personal is the configuration for what goes over the network, out of the files of the person and the system.
+// personal is the configuration for what goes over the network, out of the files of the user and the system.
 func (r *Repo) personal(ctx context.Context) ([]string, error) {
 	pairs := []string{"credential.helper", "", "push.pushOption", ""}
 	ssh := "ssh -o BatchMode=yes"

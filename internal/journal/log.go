@@ -31,7 +31,7 @@ type Event struct {
 // Output is the type of an event with an agent's output.
 const Output = "output"
 
-// told are the members of an entry that a line for a person shows, in this order.
+// told are the members of an entry that a line of the log shows, in this order.
 var told = []string{
 	"command", "agent", "status", "summary", "question", "answer", "choice", "by", "note", "target", "code", "message",
 	"why", "until",

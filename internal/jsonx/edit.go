@@ -214,7 +214,7 @@ func (f *form) empty(src []byte, box *Value) {
 }
 
 // ownLine gives the white space that a line begins with, and reports whether nothing else of it stands before at. The
-// first line of a text is nobody's own.
+// first line of a text does not count.
 func ownLine(src []byte, at int) (indent string, own bool) {
 	indent = lineIndent(src, at)
 	start := at - len(indent)

@@ -180,7 +180,7 @@ func appendOther(out []byte, v any) ([]byte, error) {
 	return append(out, bytes.TrimRight(b.Bytes(), "\n")...), nil
 }
 
-// del is the one control character that JSON does not make one escape. Nobody wants it in a terminal.
+// del is the one control character that JSON does not make one escape. A terminal must not get it.
 const del = 0x7f
 
 // AppendString appends a string and escapes what JSON requires, and DEL. Invalid UTF-8 becomes U+FFFD.

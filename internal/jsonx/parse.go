@@ -399,7 +399,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isWord(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
 
-// run is the stretch of letters, digits and signs at i: what a person takes for one word.
+// run is the stretch of letters, digits and signs at i: what a reader takes for one word.
 func (p *parser) run(i int) string {
 	end := i
 	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
@@ -420,7 +420,7 @@ func quote(s string) string {
 }
 
 func (p *parser) fail(at int, msg string) {
-	if p.err != nil || p.skim.on { // nobody asks a Skimmer why
+	if p.err != nil || p.skim.on { // a Skimmer gives no reason
 		return
 	}
 	line, col := Pos([]byte(p.s[:at]), at)

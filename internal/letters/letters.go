@@ -120,7 +120,7 @@ func (b Box) Taken(g formats.Gate, by string) error {
 	return nil
 }
 
-// fileOf names the file of an answer: one for a gate, one for each person where a gate needs several.
+// fileOf names the file of an answer: one for a gate, one for each user where a gate needs several.
 func fileOf(g formats.Gate, by string) string {
 	if g.Quorum <= 1 {
 		return g.ID + ".json"

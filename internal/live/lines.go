@@ -399,7 +399,7 @@ func (r *run) summary() (out []line) {
 	return out
 }
 
-// short is a duration for a person: 0.4s, 42s, 2m10s, 1h02m.
+// short is a duration in few letters: 0.4s, 42s, 2m10s, 1h02m.
 func short(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < 10*time.Second:

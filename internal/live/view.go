@@ -77,7 +77,7 @@ type node struct {
 // span is when something ran, and how it ended.
 type span struct {
 	began, ended time.Time
-	away         time.Duration // of it a person was waited for
+	away         time.Duration // of it the run waited for the user
 	over         bool
 	outcome      formats.Outcome // empty: it was stopped, or goes on
 }
@@ -284,7 +284,7 @@ func (v *View) lived(r *run, e trace.Event, f facts) {
 	v.news = append(v.news, r.summary()...)
 }
 
-// stop ends what nobody ended.
+// stop ends what has no end of its own.
 func (n *node) stop(at time.Time) {
 	if !n.over {
 		n.over, n.ended, n.used = true, at, budget{}
@@ -533,7 +533,7 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 	}
 	r.waited(n, e.Time)
 	switch {
-	case e.Message == trace.NobodyToAsk:
+	case e.Message == trace.CannotAsk:
 		text = asks + " tercet cannot ask here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
 	case strings.HasPrefix(e.Message, trace.AskedAnew):
 		text = asks + " is " + said(e.Message)

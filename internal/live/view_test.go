@@ -338,7 +338,7 @@ func TestGates(t *testing.T) {
 	if got := v.Present(80, 9, noon, live.Style{}); len(got) != 1 || got[0] != "  > waits for an answer: Go on?" {
 		t.Errorf("present is %q", got)
 	}
-	gate(trace.NobodyToAsk, "yes")
+	gate(trace.CannotAsk, "yes")
 	gate(trace.AskedAnew+"plan.md", "")
 	gate(trace.InTime, "yes")
 	gate("asked", "")

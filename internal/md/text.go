@@ -10,8 +10,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxInline is how much text is read for marks; nobody writes a longer heading, and marks without a partner cost more
-// than linear time.
+// maxInline is how much text is read for marks; no author writes a longer heading, and marks without a partner cost
+// more than linear time.
 const maxInline = 4 << 10
 
 // plainText returns a text on one line without escapes, code marks and emphasis marks. Links and HTML stay as they are.

@@ -59,7 +59,7 @@ func (f Foreground) Run(ctx context.Context) (Result, error) {
 	return res, nil
 }
 
-// hangup closes our end of what the program reads, so that nobody writes into it any more.
+// hangup closes our end of what the program reads, so that nothing writes into it any more.
 func (f Foreground) hangup(cmd *exec.Cmd) {
 	if r, ok := cmd.Stdin.(*os.File); ok && f.Stdin != nil {
 		closeAll([]*os.File{r})

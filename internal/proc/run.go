@@ -100,7 +100,7 @@ func runAfter(ctx context.Context, words, env []string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env, cmd.WaitDelay = env, DefaultDrain
-	ignore(cmd.Run()) // what was to be removed may be gone already; whoever looks afterwards sees it
+	ignore(cmd.Run()) // what was to be removed may be gone already; a later look sees the rest
 }
 
 // stopReason is why a child was stopped.
@@ -250,7 +250,8 @@ func (k *child) tidy() (err error) {
 	return err
 }
 
-// clear ends whoever is left of the child. A supervisor that has seen the end of all of it is kept for the next one.
+// clear ends the processes that are left of the child. A supervisor that has seen the end of all of it is kept for the
+// next one.
 func (k *child) clear(s *Starter) {
 	switch {
 	case k.helper == nil:
@@ -438,7 +439,7 @@ func (k *child) result() Result {
 	return r
 }
 
-// ignore takes an error that has no news for anybody; every call says why.
+// ignore takes an error that tells nothing new; every call says why.
 func ignore(error) {}
 
 func closeAll(files []*os.File) {

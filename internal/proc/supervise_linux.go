@@ -33,12 +33,12 @@ func Supervise(in io.Reader, out io.Writer) int {
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	go s.pass(asked)
-	// An answer that nobody reads must fail: its signal would end the supervisor, and nobody would kill the child.
+	// An answer without a reader must fail: its signal would end the supervisor, and the child would stay.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	orders := make(chan order)
 	go s.listen(gob.NewDecoder(in), orders)
 	for o := range orders {
-		ignore(s.tell.Encode(s.serve(o))) // whoever asked may be gone
+		ignore(s.tell.Encode(s.serve(o))) // the process that asked may be gone
 	}
 	return 0
 }
@@ -75,13 +75,13 @@ func (s *supervisor) serve(o order) news {
 	if err != nil {
 		return news{Why: err.Error()}
 	}
-	ignore(s.tell.Encode(news{})) // whoever asked may be gone
+	ignore(s.tell.Encode(news{})) // the process that asked may be gone
 	end := s.reapAll(pid)
 	s.mu.Lock()
 	s.child = 0
 	s.mu.Unlock()
 	s.runLast(o.After, o.Env)
-	ignore(os.Chdir("/")) // nobody's folder is held up
+	ignore(os.Chdir("/")) // the supervisor keeps no folder busy
 	if end.Signaled() {
 		return news{Exit: -1, Signal: unix.SignalName(end.Signal())}
 	}

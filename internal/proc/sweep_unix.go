@@ -14,5 +14,5 @@ func blockUntilExit(cmd *exec.Cmd) {
 
 func reap(*exec.Cmd) {}
 
-// sweep finds nobody here: there is no subreaper, and the group has been killed.
+// sweep finds no process here: there is no subreaper, and the group has been killed.
 func sweep(*exec.Cmd, string) {}

@@ -48,7 +48,7 @@ func (t *talk) run() {
 	t.close()
 }
 
-// close ends both streams, which ends whoever waits for one of them.
+// close ends both streams, which ends every wait for one of them.
 func (t *talk) close() {
 	ignore(t.in.Close())  // one of the two who close it comes second
 	ignore(t.out.Close()) // a pipe in memory, which cannot fail

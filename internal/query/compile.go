@@ -106,7 +106,7 @@ func (c *Code) names(name string) bool {
 }
 
 func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err error) {
-	// recover, because a compiler that is not ours is handed what people type.
+	// recover, because a compiler that is not ours gets what users type.
 	defer func() {
 		if r := recover(); r != nil {
 			code, err = nil, fmt.Errorf("query cannot be compiled: %v", r)

@@ -21,7 +21,7 @@ type Lines struct {
 	ch   chan read
 
 	tty  *keyboard.Keyboard // the input if it is a terminal, else nil
-	text []byte             // of a terminal: what was read of it and given to nobody
+	text []byte             // of a terminal: what was read and not yet given out
 }
 
 type read struct {

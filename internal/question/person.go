@@ -61,7 +61,7 @@ type asking struct {
 	note string
 	text string // the note as it was left in the editor
 	diff string
-	seen string // the diff that the person looked at
+	seen string // the diff that the user looked at
 }
 
 // Ask shows what the answer is bound to, and asks until there is an answer. After looking at the diff, writing a note
@@ -210,7 +210,7 @@ func (a *asking) current(ctx context.Context) string {
 	return strings.Join(shown, "\n")
 }
 
-// changed tells whether the person looked at a diff that is another one now.
+// changed tells whether the user looked at a diff that is another one now.
 func (a *asking) changed(ctx context.Context) bool {
 	if a.seen == "" {
 		return false

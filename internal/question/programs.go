@@ -25,7 +25,7 @@ import (
 	"tercet/internal/style"
 )
 
-// get gives a variable of the person's own environment.
+// get gives a variable of the user's own environment.
 func (p Person) get(name string) string {
 	for _, kv := range slices.Backward(p.Env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -93,7 +93,7 @@ func (a *asking) call(ctx context.Context, variable, dir string, stdin []byte, a
 	return false
 }
 
-// page shows a patch, by the person's pager or, without one, a screen at a time.
+// page shows a patch, by the user's pager or, without one, a screen at a time.
 func (a *asking) page(ctx context.Context, patch string) {
 	patch = strings.TrimRight(patch, "\n")
 	text := a.Sheet.Diff(patch) + "\n"
@@ -173,7 +173,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 // noteEnds stands below a note while it is written.
 const noteEnds = "(The note ends here. It goes with your answer to what follows.)"
 
-// write has the person write a note.
+// write has the user write a note.
 func (a *asking) write(ctx context.Context) {
 	left, ok := a.editor(ctx, "note.md", a.text+"\n\n"+noteEnds+"\n"+formats.OneLine(a.gate.Question)+"\n")
 	if !ok {
@@ -197,7 +197,7 @@ func (a *asking) write(ctx context.Context) {
 // maxEdited bounds a document that can be changed at a question.
 const maxEdited = 4 << 20
 
-// edit has the person change a document that is named by its number or by a part of its name. It gives the name of one
+// edit has the user change a document that is named by its number or by a part of its name. It gives the name of one
 // that is another one then.
 func (a *asking) edit(ctx context.Context, which string) string {
 	list := a.gate.Documents

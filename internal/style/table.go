@@ -27,7 +27,7 @@ func (s Sheet) Tabbed(tab formats.Table) string {
 // readable is how narrow a column may become before a table is no help any more.
 func readable(columns int) int { return max(16, columns/4) }
 
-// copied are the columns whose cells people copy: a cut one is of no use.
+// copied are the columns whose cells users copy: a cut one is of no use.
 var copied = []string{"path"}
 
 // Table formats an aligned table within a number of columns; 0: any width. A table that is too wide loses its empty

@@ -84,7 +84,7 @@ func wrapLine(line string, columns int) string {
 	return b.String()
 }
 
-// quoted joins the words between two quotes, such as those of a command that people copy, where they fit on a line.
+// quoted joins the words between two quotes, such as those of a command that users copy, where they fit on a line.
 func quoted(words []string, most int) (out []string) {
 	for i := 0; i < len(words); {
 		n, begin := 1, strings.TrimLeft(words[i], "(")

@@ -27,9 +27,9 @@ const (
 
 // The messages of questions that the user must see at once.
 const (
-	NobodyToAsk = "nobody can be asked"    // a gate waits for its timeout
-	AskedAnew   = "asked again, changed: " // prefix: an answer was refused because its subject has changed
-	InTime      = "answered by timeout"    // a gate's timeout ended without an answer
+	CannotAsk = "nobody can be asked"    // a gate waits for its timeout
+	AskedAnew = "asked again, changed: " // prefix: an answer was refused because its subject has changed
+	InTime    = "answered by timeout"    // a gate's timeout ended without an answer
 )
 
 // String is the kind in trace.jsonl.

@@ -36,7 +36,7 @@ type Consent struct {
 func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	v, err := g.Verdict()
 	if err != nil || v.By == "" {
-		return Consent{}, nil //nolint:nilerr // what nobody agreed to is told where it would run
+		return Consent{}, nil //nolint:nilerr // what has no consent is reported where it would run
 	}
 	at := slices.IndexFunc(autoApproves, func(name string) bool {
 		f, ok := v.Manifest.File(name)

@@ -65,7 +65,7 @@ func tooMany(what string, most int64) error {
 	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
 }
 
-// shown is the path of a file as a person reads it, with <0xFF> for a byte that is not UTF-8. Should another file be
+// shown is the path of a file as a terminal shows it, with <0xFF> for a byte that is not UTF-8. Should another file be
 // called like that, neither counts as agreed to.
 func shown(name string) string {
 	var b strings.Builder

@@ -67,7 +67,7 @@ type news struct {
 	err    error
 }
 
-// feed reads what other processes write. It belongs to whoever looks, one look at a time.
+// feed reads what other processes write. It belongs to the look that runs, one at a time.
 type feed struct {
 	desk *control.Desk
 	diff func(ctx context.Context, run string) (string, error)
@@ -161,7 +161,7 @@ func (f *feed) update(h *held, id string, enough bool) {
 	changed := now != h.journal || err == nil && info != h.info
 	if changed || h.live {
 		h.live = unlocked == nil && f.desk.Live(id)                                  // which writes who held the lock
-		h.info, _ = f.stamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: nobody did
+		h.info, _ = f.stamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
 	}
 	if now != h.journal {
 		r, ok := journal.Look(f.desk.Root, id)

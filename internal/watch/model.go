@@ -28,7 +28,7 @@ type model struct {
 	typed *typed // the line that is typed; nil: keys are commands
 	told  told   // stays until the next key
 	help  bool
-	busy  bool // somebody looks for what is new
+	busy  bool // a look for news is under way
 	again bool // and has to do so once more
 	last  time.Time
 }
@@ -39,7 +39,7 @@ type list struct {
 	at     string // the run that is chosen, by its id
 	filter string
 	err    string               // why nothing new is known
-	begun  map[string]time.Time // runs that were resumed without a person, with the time for which they waited
+	begun  map[string]time.Time // runs that were resumed without the user, with the time for which they waited
 }
 
 // pane is what stands on the right.
@@ -73,7 +73,7 @@ const end = -1
 // mostLog is how many lines of a log are kept.
 const mostLog = 2000
 
-// typed is a line that a person types at the bottom.
+// typed is a line that the user types at the bottom.
 type typed struct {
 	what  purpose
 	run   string
@@ -90,7 +90,7 @@ const (
 	cancels
 )
 
-// human is the least time between two keys of a person: what comes faster was pasted, and decides nothing.
+// human is the least time between two keys that a user types: what comes faster was pasted, and decides nothing.
 const human = 80 * time.Millisecond
 
 func newModel(d *deeds, look live.Style) *model {
@@ -175,7 +175,7 @@ func (m *model) take(n news) {
 		m.seen.tree.Apply(e)
 		m.seen.last = e.Time
 	}
-	m.seen.tree.News(m.wide, m.look) // which are drawn by nobody here
+	m.seen.tree.News(m.wide, m.look) // which this screen does not draw
 	m.seen.log = append(m.seen.log, n.log...)
 	m.seen.log = slices.Clip(m.seen.log[max(0, len(m.seen.log)-mostLog):])
 	if n.differ {
@@ -192,7 +192,7 @@ func (m *model) fit() {
 	}
 }
 
-// alone goes on, once each, with the runs whose time has come and that need no person.
+// alone goes on, once each, with the runs whose time has come and that need no answer.
 func (m *model) alone() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
 		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) || m.list.begun[r.ID].Equal(r.Until) {
@@ -323,7 +323,7 @@ func (m *model) order(key string, r row) tea.Cmd {
 	return nil
 }
 
-// begin lets the person type a line.
+// begin lets the user type a line.
 func (m *model) begin(t *typed, text string) tea.Cmd {
 	t.input = textinput.New()
 	t.input.Prompt = ""

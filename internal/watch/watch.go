@@ -141,7 +141,7 @@ func failure(err error) told {
 	return told{text: text, bad: true}
 }
 
-// answer answers the question that a person saw.
+// answer answers the question that the user saw.
 func (d *deeds) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 	return d.act(func() (string, error) {
 		r, now, err := d.Desk.Gate(run)
@@ -213,7 +213,7 @@ func (d *deeds) started(verb, run, done string) (string, error) {
 	}
 }
 
-// outcome is why a process has failed, in its own last words. One that waits for a person has not.
+// outcome is why a process has failed, in its own last words. One that waits for the user has not.
 func (d *deeds) outcome(code int, name string) error {
 	if code == 0 || code == suspended {
 		return nil

@@ -49,7 +49,7 @@ func actOf(tool string, input any) Act {
 
 // teller tells what one call of a program does and has used, when either has changed.
 type teller struct {
-	to   trace.Sink // nil: nobody listens
+	to   trace.Sink // nil: no listener
 	r    formats.Request
 	name string // of the runner
 	act  Act

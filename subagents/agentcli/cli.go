@@ -286,7 +286,7 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 	return call, env, nil
 }
 
-// homeEnv moves everything that a CLI keeps of a person into a folder.
+// homeEnv moves everything that a CLI keeps of the user into a folder.
 func homeEnv(home string) []string {
 	at := func(name string) string { return filepath.Join(home, name) }
 	return []string{

@@ -41,7 +41,7 @@ func codexArgv(c Call) []string {
 	}
 	provider, servers := codexConfig(c)
 	for _, name := range servers {
-		args = append(args, "-c", "mcp_servers."+name+".enabled=false") // nobody granted its tools
+		args = append(args, "-c", "mcp_servers."+name+".enabled=false") // its tools have no grant
 	}
 	if at := "model_providers." + provider; provider != "" {
 		args = append(args, "-c", at+".request_max_retries=0", "-c", at+".stream_max_retries=0")

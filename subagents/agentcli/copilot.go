@@ -28,7 +28,7 @@ func Copilot() Driver {
 }
 
 const (
-	copilotHome  = "copilot" // stands in for the folder of the person
+	copilotHome  = "copilot" // stands in for the folder of the user
 	copilotUsage = "usage.json"
 )
 
@@ -82,8 +82,7 @@ func copilotEnv(c Call) []string {
 	return []string{"COPILOT_HOME=" + filepath.Join(c.Private, copilotHome), "COPILOT_ALLOW_ALL=false"}
 }
 
-// copilotFiles are the settings of a call, and who is logged in: what the person trusts, hooks and servers are left
-// out.
+// copilotFiles are the settings of a call, and who is logged in: what the user trusts, hooks and servers are left out.
 func copilotFiles(c Call) map[string][]byte {
 	own := map[string]any{"disableAllHooks": true, "memory": false, "includeCoAuthoredBy": false, "autoUpdate": false}
 	login := map[string]any{}

@@ -29,7 +29,7 @@ func Gemini() Driver {
 
 const (
 	geminiPolicy   = "policy.toml"
-	geminiHome     = "gemini" // stands in for the folder of the person
+	geminiHome     = "gemini" // stands in for the folder of the user
 	geminiSettings = geminiHome + "/.gemini/settings.json"
 )
 
@@ -52,7 +52,7 @@ func geminiEnv(c Call) []string {
 	}
 }
 
-// geminiDir is the folder in which the person's settings and login are, empty if there is none.
+// geminiDir is the folder in which the user's settings and login are, empty if there is none.
 func geminiDir(c Call) string {
 	home := cmp.Or(c.Lookup("GEMINI_CLI_HOME"), c.Lookup("HOME"))
 	if home == "" || c.Home != "" {
@@ -77,7 +77,7 @@ func geminiLinks(c Call) map[string]string {
 	return out
 }
 
-// geminiLogin is the kind of login: that of the key that the environment has, else what the person chose.
+// geminiLogin is the kind of login: that of the key that the environment has, else what the user chose.
 func geminiLogin(c Call) string {
 	if c.Lookup("GEMINI_API_KEY") != "" {
 		return "gemini-api-key"

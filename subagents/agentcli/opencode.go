@@ -84,7 +84,7 @@ func openCodeConfig(c Call) string {
 		}
 		bash += "}"
 	}
-	// What is not named is a tool of a server or plugin of the person's, which nobody granted.
+	// What is not named is a tool of a server or plugin of the user's, without a grant.
 	return fmt.Sprintf(`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
 		`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
 		`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+

@@ -96,7 +96,7 @@ func (w GitWorkflow) shown(dir string) string {
 	return dir
 }
 
-// away tells whether the request works in the person's own checkout: no worktree is open.
+// away tells whether the request works in the user's own checkout: no worktree is open.
 func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir == w.Trees.Root }
 
 // inTree refuses an action without an open worktree.
@@ -174,8 +174,8 @@ func committed(msg worktree.Message, hash string, files []string) formats.Return
 	return ret
 }
 
-// commitHere commits named files in the person's checkout. What keeps it from that is a warning with the command to
-// type. There is no warning if it was only to commit the project's state, because its commands do not ask for that.
+// commitHere commits named files in the user's checkout. What keeps it from that is a warning with the command to type.
+// There is no warning if it was only to commit the project's state, because its commands do not ask for that.
 func (w GitWorkflow) commitHere(
 	ctx context.Context, r formats.Request, msg worktree.Message,
 ) (formats.Return, error) {

@@ -117,14 +117,14 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	reason, net := b.in.text("reason"), b.in.flag("allow_network")
-	need, why, person := sandbox.ForFlow(b.flow, reason, b.report)
+	need, why, bare := sandbox.ForFlow(b.flow, reason, b.report)
 	probe, err := b.s.Keeper.Best(ctx, need, why)
 	switch {
 	case formats.CodeOf(err) == formats.CodeDenied:
 		return b.denied(err.Error(), formats.HelpOf(err)), nil
 	case err != nil:
 		return formats.Return{}, err
-	case person:
+	case bare:
 		b.used.Sandbox = bypassed
 	case probe.Tier != sandbox.Container:
 		b.fields["FALLBACK_REASON"] = cmp.Or(reason, "no container works here")
@@ -151,14 +151,14 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 		return b.denied("it was started before tercet was killed, and may have run",
 			"look what it did, and run it yourself: "+b.command), nil
 	}
-	if ret, err := b.approve(ctx, person); err != nil || ret.Status != "" {
+	if ret, err := b.approve(ctx, bare); err != nil || ret.Status != "" {
 		return ret, err
 	}
-	return b.start(ctx, probe, person)
+	return b.start(ctx, probe, bare)
 }
 
-// approve asks for the command. One that runs without a sandbox is a person's to allow, --yes is none.
-func (b *boxed) approve(ctx context.Context, person bool) (formats.Return, error) {
+// approve asks for the command. Only the user, not --yes, can allow one that runs without a sandbox.
+func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) {
 	risks := b.report.Risks()
 	g := formats.Gate{
 		Question: "Run this command in " + b.used.Sandbox + "?", Show: append([]string{b.command}, risks...),
@@ -167,7 +167,7 @@ func (b *boxed) approve(ctx context.Context, person bool) (formats.Return, error
 		Digest: formats.Sum(fmt.Appendf(nil, "%q %q %v %q %s", b.command, b.dir, b.in.flag("allow_network"), b.write,
 			b.used.Sandbox)),
 	}
-	if person {
+	if bare {
 		g.Question, g.Choices[0] = "Run this command without a sandbox?", formats.Choice{Label: "run it without"}
 	}
 	d, err := b.s.Approver.Approve(ctx, g)
@@ -183,7 +183,7 @@ func (b *boxed) approve(ctx context.Context, person bool) (formats.Return, error
 	if b.fields["DECISION"] = "allowed"; d.Person {
 		b.fields["DECISION"] = "asked_and_allowed"
 	}
-	if person {
+	if bare {
 		b.fields["FALLBACK_REASON"] = d.By + " let it run without a sandbox"
 	} else if b.report.Level == sandbox.Recommended {
 		b.warnings = append(b.warnings, "a sandbox is recommended for this command: "+risks[0])
@@ -192,7 +192,7 @@ func (b *boxed) approve(ctx context.Context, person bool) (formats.Return, error
 }
 
 // start runs the command as a file, so that nothing of it is ever part of a command line.
-func (b *boxed) start(ctx context.Context, probe sandbox.Probe, person bool) (formats.Return, error) {
+func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (formats.Return, error) {
 	folder, err := os.OpenRoot(filepath.Dir(b.r.Out))
 	if err != nil {
 		return formats.Return{}, formats.OnFile("open", "the folder of the delegation", err)
@@ -207,7 +207,7 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, person bool) (fo
 		Timeout: proc.Timeout{Total: time.Duration(limit) * time.Second}, Private: true, Purpose: proc.PurposeScript,
 		OutFile: filepath.Join(folder.Name(), "stdout"), ErrFile: filepath.Join(folder.Name(), "stderr"),
 	}
-	if !person {
+	if !bare {
 		if c, b.used.Sandbox, err = b.s.Keeper.Command(probe, b.r, c, b.in.flag("allow_network"), b.write); err != nil {
 			return formats.Return{}, err
 		}
@@ -237,7 +237,7 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, person bool) (fo
 	case res.Signal != "":
 		how = res.Signal
 	}
-	help := b.diagnose(res, said, !person && probe.Tier != sandbox.Advisory)
+	help := b.diagnose(res, said, !bare && probe.Tier != sandbox.Advisory)
 	ret := formats.Failed(formats.Fail(formats.CodeValidationFailed, help, "%s ended with %s", b.command, how))
 	ret.Said, ret.Fields, ret.Warnings = formats.OutcomeRejected, b.fields, b.warnings
 	return ret, nil

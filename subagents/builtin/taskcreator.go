@@ -108,8 +108,8 @@ func (c TaskCreator) Run(ctx context.Context, r formats.Request) (formats.Return
 	}, nil
 }
 
-// quoted is the text of a task that somebody wrote as an issue. Its body is a quote, in which the planner takes no
-// fence for commands, and which a model is told to judge.
+// quoted is the text of a task that came from an issue. Its body is a quote, in which the planner takes no fence for
+// commands, and which a model is told to judge.
 func quoted(in input) (text, url string) {
 	issue := input{at: "issue.", bad: in.bad}
 	var ok bool

@@ -70,7 +70,7 @@ func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 		return Reviewer{Starter: w.Starter, Contract: info, Confine: w.ConfineCheck}
 	case formats.RoleWriter, formats.RoleUtility:
 	}
-	return Nobody{Role: info.Role}
+	return NoWorker{Role: info.Role}
 }
 
 // runnerName is what the metadata of every return of this package shows as the runner.
@@ -82,15 +82,15 @@ type named struct{}
 // Runner is the runner's name in metadata.
 func (named) Runner() string { return runnerName }
 
-// Nobody is the worker of roles without an offline worker.
-type Nobody struct {
+// NoWorker stands in for the worker of roles without an offline worker.
+type NoWorker struct {
 	named
 
 	Role formats.Role
 }
 
 // Run fails with TOOL_UNAVAILABLE.
-func (n Nobody) Run(context.Context, formats.Request) (formats.Return, error) {
+func (n NoWorker) Run(context.Context, formats.Request) (formats.Return, error) {
 	return formats.Failed(formats.Fail(formats.CodeToolUnavailable, "choose an agent CLI with --runner or in config.yaml",
 		"the offline runner cannot do the work of a %s: that needs an agent CLI", n.Role)), nil
 }

@@ -237,8 +237,8 @@ func TestForGivesAWorkerPerRole(t *testing.T) {
 		{"a", formats.RoleReviewer, "offline.Reviewer"},
 		{"task-reviser", formats.RoleWriter, "offline.Reviser"},
 		{"task-reviser@go", formats.RoleUtility, "offline.Reviser"},
-		{"a", formats.RoleWriter, "offline.Nobody"},
-		{"a", formats.RoleUtility, "offline.Nobody"},
+		{"a", formats.RoleWriter, "offline.NoWorker"},
+		{"a", formats.RoleUtility, "offline.NoWorker"},
 	} {
 		agent := offline.Workers{}.For(formats.AgentInfo{Name: tc.name, Role: tc.role})
 		if got := typeName(agent); got != tc.want {

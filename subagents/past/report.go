@@ -76,7 +76,7 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 	}
 	text := string(data)
 	for _, what := range slices.SortedFunc(maps.Keys(b.Hide), func(a, b string) int { return len(b) - len(a) }) {
-		if len(what) > 1 { // the longest first: the project may lie below the person's own folder
+		if len(what) > 1 { // the longest first: the project may lie below the user's own folder
 			text = strings.ReplaceAll(text, what, b.Hide[what])
 		}
 	}

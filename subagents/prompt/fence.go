@@ -94,7 +94,7 @@ func opensSection(line string) bool {
 	return slices.ContainsFunc(Names(), func(name string) bool { return strings.EqualFold(name, word) })
 }
 
-// quoted puts a person's words into a quotation: every line starts with its mark, so that none is a heading or a fence.
+// quoted puts the user's words into a quotation: every line starts with its mark, so that none is a heading or a fence.
 func quoted(text string) string {
 	lines := strings.Split(strings.Trim(plain(text), "\n"), "\n")
 	for i, line := range lines {

@@ -101,7 +101,7 @@ type Box struct {
 	// Image is for docker and podman.
 	Image Image
 
-	user   []string // how the person is named in a container of the image
+	user   []string // how a container of the image names the user
 	userNS bool     // bubblewrap makes a user namespace, which it does unasked for everybody but root
 }
 

@@ -117,8 +117,8 @@ func (p *Prober) ask(ctx context.Context, argv []string) (said, why string, err 
 	return lastLine(res.Stdout), "", nil
 }
 
-// users gives the ways in which files of a container may come to belong to the person. Which one it is depends on
-// whether the engine runs without rights; the probe finds out.
+// users gives the ways in which files of a container may come to belong to the user. Which one it is depends on whether
+// the engine runs without rights; the probe finds out.
 func users(m Means) [][]string {
 	uid, gid := os.Getuid(), os.Getgid()
 	own := []string{"--user", fmt.Sprintf("%d:%d", uid, gid)}

@@ -214,7 +214,7 @@ func (s *scan) writes(w word, verb string) {
 	}
 }
 
-// isStartup tells files of a person's folder that are run, or that decide who may log in.
+// isStartup tells files of the user's folder that are run, or that decide who may log in.
 func isStartup(p string) bool {
 	return listed(p, "*/.bashrc */.bash_profile */.profile */.zshrc */.zprofile */.zshenv */.bash_login */.xinitrc "+
 		"*/.gitconfig */authorized_keys */config.fish "+

@@ -144,7 +144,7 @@ func (k *Keeper) Command(p Probe, r formats.Request, c proc.Command, net bool, w
 	return c, box.String(), err
 }
 
-// keysOf gives where the keys of the person are whose folder home is.
+// keysOf gives where the keys of the user with this home folder are.
 func keysOf(home string) (out []string) {
 	for _, name := range keys {
 		if filepath.IsAbs(home) {
@@ -154,7 +154,7 @@ func keysOf(home string) (out []string) {
 	return out
 }
 
-// keys are the folders and files in which programs keep keys of a person.
+// keys are the folders and files in which programs keep keys of the user.
 var keys = []string{
 	".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store", ".netrc",
 	".git-credentials",
@@ -167,7 +167,7 @@ var keys = []string{
 func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string,
 	error,
 ) {
-	// What results show of an agent that nothing holds but itself: one that asks for leave binds nobody.
+	// What results show of an agent that nothing holds but itself: a rule that only asks is no bound.
 	itself, accepted := Platform.String()+" (the program's own)", slices.Contains(k.Order, Platform)
 	if room.Asks {
 		itself, accepted = Advisory.String()+" (what the agent asks leave for)", false
@@ -274,7 +274,7 @@ var caches = []struct {
 	{"", ".m2", []string{"repository"}},
 }
 
-// caches gives those of the person. The one of Go is made, because without it nothing is built.
+// caches gives those of the user. The one of Go is made, because without it nothing is built.
 func (k *Keeper) caches() []string {
 	var out []string
 	for _, c := range caches {
@@ -293,7 +293,7 @@ func (k *Keeper) caches() []string {
 		i = 0
 	}
 	if i < 0 {
-		return out // nobody has said where one would be: there is none to make
+		return out // no variable says where one would be: there is none to make
 	}
 	if err := os.MkdirAll(out[i], 0o700); err != nil { // what needs no cache runs all the same
 		k.noCache.Do(func() {

@@ -12,7 +12,7 @@ const (
 	inside  zone = iota // below the project root
 	whole               // the project root itself, or everything in it
 	temp                // below a folder for temporary files
-	home                // the person's folder, or below it
+	home                // the user's folder, or below it
 	system              // folders of the system
 	device              // a disk or another device that can be harmed
 	null                // /dev/null and its like
@@ -20,7 +20,7 @@ const (
 	unknown             // not known before it runs
 )
 
-// real tells whether a person keeps something there that the project does not own.
+// real tells whether the user keeps something there that the project does not own.
 func (z zone) foreign() bool { return z == home || z == system || z == device || z == outside }
 
 // resolve gives the absolute path of a word, as far as it is known, and its zone. Links are not followed.
@@ -36,7 +36,7 @@ func (s *scan) resolve(w word) (string, zone) {
 		case strings.HasPrefix(t, "~+"), strings.HasPrefix(t, "~-"):
 			return t, unknown
 		default:
-			return t, home // of another person
+			return t, home // of another user
 		}
 	}
 	if t == "" {

@@ -118,7 +118,7 @@ if kill -0 "$3" 2>/dev/null; then : > "$1/signal"; fi`
 // smallPID is a number that a process of a container may have, so that a signal to it proves nothing.
 const smallPID = 100
 
-// try runs a program within bounds and looks at what it could write, and whether it belongs to the person.
+// try runs a program within bounds and looks at what it could write, and whether it belongs to the user.
 func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	out.OK = false
 	dir, remove, err := p.Starter.Folder()
@@ -167,7 +167,7 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	return out, nil
 }
 
-// owned tells whether a file belongs to this process's person: nobody else may change its mode.
+// owned tells whether a file belongs to this process's user: no other user may change its mode.
 func owned(name string) bool { return os.Chmod(name, 0o600) == nil }
 
 func exists(name string) bool {

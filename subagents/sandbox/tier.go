@@ -39,8 +39,8 @@ func Order() []Tier { return []Tier{Container, Platform, Advisory} }
 // Tighten restricts the user's order to what a project accepts: the project names its weakest tier. The order stays the
 // user's, by default the strongest first. The result contains a tier that the user does not want only if nothing else
 // is left; it is then a stronger one. Tighten ignores unknown words.
-func Tighten(person, project []string) []Tier {
-	order, floor := tiers(person), tiers(project)
+func Tighten(user, project []string) []Tier {
+	order, floor := tiers(user), tiers(project)
 	if len(order) == 0 {
 		order = Order()
 	}
@@ -101,10 +101,10 @@ func Needs(r Report) (Tier, []string) {
 	return need, why
 }
 
-// ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. person: in its small tiers
-// a person lets a command run without any that needs a sandbox. Where a reason is given, a command for which a sandbox
-// is recommended needs none.
-func ForFlow(flow, reason string, r Report) (need Tier, why []string, person bool) {
+// ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare: the tier is small,
+// so the user may let a command without a sandbox run that needs one. Where a reason is given, a command for which a
+// sandbox is recommended needs none.
+func ForFlow(flow, reason string, r Report) (need Tier, why []string, bare bool) {
 	need, why = Needs(r)
 	switch {
 	case flow == "Minimal" || flow == "Patch":
@@ -117,8 +117,8 @@ func ForFlow(flow, reason string, r Report) (need Tier, why []string, person boo
 	return need, why, false
 }
 
-// Choose gives the first probe of the order that works, if it is at least what is needed. Where nothing but
-// advisory_only is in the order, a person decided so, and nothing is refused.
+// Choose gives the first probe of the order that works, if it is at least what is needed. If the order has only
+// advisory_only, the user decided so, and nothing is refused.
 func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
 	best := Blocked
 	only := len(order) == 1 && order[0] == Advisory

@@ -32,7 +32,7 @@ var own = []string{
 // checkout only if git tracks it; otherwise there is no message.
 func Own(name string) bool { return slices.Contains(own, path.Clean(name)) }
 
-// hereTries bounds how often a commit is made anew because the person's branch moved meanwhile.
+// hereTries bounds how often a commit is made anew because the user's branch moved meanwhile.
 const hereTries = 3
 
 // CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the user's own work. It

@@ -56,7 +56,7 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 	return top, nil
 }
 
-// locked tells whether somebody locked a worktree: then it stays as it is.
+// locked tells whether a worktree has git's lock. Then it stays as it is.
 func (m *Manager) locked(dir string) (c Closed) {
 	if why, ok := m.Git(dir).Locked(); ok {
 		c.Stays, c.help = strings.TrimSuffix("it is locked: "+why, ": "), "run git worktree unlock "+dir
@@ -155,7 +155,7 @@ func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 		names = append(names, f.Path)
 	}
 	if len(names) == 0 {
-		return false, nil // it is only its message, and nobody else has that
+		return false, nil // it is only its message, which no other commit has
 	}
 	rest, err := main.Diff(ctx, hash, "HEAD", names...)
 	return len(rest) == 0, err

@@ -125,8 +125,8 @@ func (w *Watch) Look(
 		"while %s worked, and not by tercet, %s%s", r.Agent, listed(others), kept), err)
 }
 
-// explained tells whether tercet makes such a change, or nothing can be lost by it. To a worker in the person's own
-// checkout its branches were given with it: it may commit there and go to another one.
+// explained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the user's own checkout
+// may use its branches: commit there and go to another one.
 func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !strings.HasPrefix(c.Ref, "refs/") {
 		return !w.ours, nil
@@ -151,7 +151,7 @@ func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !w.ours || strings.HasPrefix(c.Ref, "refs/heads/"+wipPrefix) {
 		return true, nil
 	}
-	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // anybody can write one
+	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // any author can write one
 	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
 }
 

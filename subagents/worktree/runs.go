@@ -63,5 +63,5 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 	return err == nil && json.Unmarshal(data, into) == nil, err
 }
 
-// foreignName is the record of what the person had changed in the checkout when a run began to work there.
+// foreignName is the record of what the user had changed in the checkout when a run began to work there.
 const foreignName = "foreign.json"

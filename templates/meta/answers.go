@@ -99,7 +99,7 @@ func (a *answers) team(list string, wrong func(error)) {
 	}
 }
 
-// unknown lists the subagents that nobody has, each once. One that is there keeps the runner that it has.
+// unknown lists the subagents that do not exist, each once. One that is there keeps the runner that it has.
 func (a answers) unknown(known Agents) ([]string, error) {
 	var out []string
 	for name, program := range a.programs {

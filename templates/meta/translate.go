@@ -135,7 +135,7 @@ var (
 
 // read goes over the prompt line by line, once it is known whether the steps are headings.
 func (t *translation) read() {
-	t.doc, _ = md.Parse([]byte(t.command.Text())) // what is odd about a text for people is no matter here
+	t.doc, _ = md.Parse([]byte(t.command.Text())) // problems of a text for readers do not matter here
 	count := 0
 	for _, b := range t.doc.Blocks {
 		if b.Kind != md.Heading {

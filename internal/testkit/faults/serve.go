@@ -82,7 +82,7 @@ func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
 			return out, os.NewSyscallError("poll", err)
 		}
 		if poll[0].Revents&unix.POLLIN == 0 {
-			return out, nil // nobody is under the filter any more
+			return out, nil // no process is under the filter any more
 		}
 		if err := l.one(pid, plan, &out); err != nil {
 			return out, err

@@ -220,5 +220,5 @@ func cut(w http.ResponseWriter) {
 	ignore(conn.Close()) // what is cut off cannot be lost
 }
 
-// ignore takes an error that has no news for anybody; every call says why.
+// ignore takes an error that tells nothing new; every call says why.
 func ignore(error) {}
