@@ -56,30 +56,31 @@ func (s *switchboard) Emit(e trace.Event) {
 	if e.Time.IsZero() {
 		e.Time = clock{}.Now()
 	}
+	line := append(s.mask.Line(trace.Encode(e)), '\n')
 	if e.Run != "" {
-		s.begin(e.Run).Emit(e)
+		s.begin(e.Run).Add(line)
 	}
 	if t := s.term; t.tells() && !t.still {
-		if shown, err := trace.Decode(s.mask.Line(trace.Encode(e))); err == nil { // as the file has it
+		if shown, err := trace.Decode(line); err == nil { // as the file has it
 			t.stage.Emit(shown)
 		}
 	}
 	if s.events {
-		s.term.rawJSON(append(s.mask.Line(trace.Encode(e)), '\n'))
+		s.term.rawJSON(line)
 	}
 	if s.log == nil {
 		return
 	}
-	line := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
+	entry := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
-		line = line.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond)) // 0s would be no time at all
+		entry = entry.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond)) // not 0s
 	}
 	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
 		if f[1] != "" {
-			line = line.Str(f[0], f[1])
+			entry = entry.Str(f[0], f[1])
 		}
 	}
-	line.Msg(s.mask.Text(strings.TrimSpace(e.Name + " " + e.Message)))
+	entry.Msg(s.mask.Text(strings.TrimSpace(e.Name + " " + e.Message)))
 	attempts, _ := e.Attrs["attempts"].([]formats.RunnerAttempt) //nolint:errcheck // any other value has no attempts
 	for _, a := range attempts {
 		if a.Code != "" { // of a chain of runners: tried before the one that answered
@@ -95,7 +96,7 @@ func (s *switchboard) begin(run string) *trace.File {
 	defer s.mu.Unlock()
 	f := s.files[run]
 	if f == nil {
-		f = &trace.File{Mask: s.mask.Line}
+		f = &trace.File{}
 		s.files[run] = f
 	}
 	return f

@@ -9,12 +9,9 @@ import (
 // MaxHeld bounds the bytes that a File keeps in memory before Open. It drops later events.
 const MaxHeld = 1 << 20
 
-// File writes the events of one run as lines. Until Open it keeps them in memory, because a run's folder only exists
-// once the run stores something. The zero value is ready; set Mask before the first event.
+// File writes the lines of one run. Until Open it keeps them in memory, because a run's folder only exists once the run
+// stores something. The zero value is ready.
 type File struct {
-	// Mask masks secrets in a line without its line feed; nil changes nothing.
-	Mask func([]byte) []byte
-
 	mu     sync.Mutex
 	held   []byte
 	to     io.WriteCloser
@@ -22,13 +19,8 @@ type File struct {
 	closed bool
 }
 
-// Emit stores or writes the event. After Close, or a failed write, it does nothing.
-func (f *File) Emit(e Event) {
-	line := Encode(e)
-	if f.Mask != nil {
-		line = f.Mask(line)
-	}
-	line = append(line, '\n')
+// Add stores or writes a line, with its line feed. After Close, or a failed write, it does nothing.
+func (f *File) Add(line []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

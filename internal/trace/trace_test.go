@@ -87,10 +87,13 @@ func names(t *testing.T, lines string) []string {
 	return out
 }
 
+// line is an event as a File takes it.
+func line(e trace.Event) []byte { return append(trace.Encode(e), '\n') }
+
 func TestFileKeepsThenAppends(t *testing.T) {
 	t.Parallel()
-	f := &trace.File{Mask: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("hush"), []byte("...")) }}
-	f.Emit(trace.Event{Name: "early hush"})
+	var f trace.File
+	f.Add(line(trace.Event{Name: "early"}))
 	if err := f.Open(func() (io.WriteCloser, error) { return nil, io.ErrNoProgress }); !errors.Is(err, io.ErrNoProgress) {
 		t.Fatalf("Open with a failing opener = %v, want %v", err, io.ErrNoProgress)
 	}
@@ -98,20 +101,20 @@ func TestFileKeepsThenAppends(t *testing.T) {
 	if err := f.Open(opener(&out)); err != nil {
 		t.Fatalf("Open = %v, want nil", err)
 	}
-	f.Emit(trace.Event{Name: "late"})
+	f.Add(line(trace.Event{Name: "late"}))
 	var other buffer
 	if err := f.Open(opener(&other)); err != nil {
 		t.Fatalf("second Open = %v, want nil", err)
 	}
-	f.Emit(trace.Event{Name: "later"})
+	f.Add(line(trace.Event{Name: "later"}))
 	if err := f.Close(); err != nil {
 		t.Fatalf("Close = %v, want nil", err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatalf("second Close = %v, want nil", err)
 	}
-	f.Emit(trace.Event{Name: "after the end"})
-	if diff := cmp.Diff([]string{"early ...", "late", "later"}, names(t, out.String())); diff != "" {
+	f.Add(line(trace.Event{Name: "after the end"}))
+	if diff := cmp.Diff([]string{"early", "late", "later"}, names(t, out.String())); diff != "" {
 		t.Errorf("lines differ (-want +got):\n%s", diff)
 	}
 	if out.closed != 1 || other.Len() != 0 {
@@ -123,7 +126,7 @@ func TestFileBoundsWhatItKeeps(t *testing.T) {
 	t.Parallel()
 	var f trace.File
 	for range 3 {
-		f.Emit(trace.Event{Message: strings.Repeat("x", trace.MaxHeld/2-100)})
+		f.Add(line(trace.Event{Message: strings.Repeat("x", trace.MaxHeld/2-100)}))
 	}
 	var out buffer
 	if err := f.Open(opener(&out)); err != nil {
@@ -142,9 +145,9 @@ func TestFileReportsTheFirstError(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.fail = io.ErrShortWrite
-	f.Emit(trace.Event{Name: "lost"})
+	f.Add(line(trace.Event{Name: "lost"}))
 	out.fail = nil
-	f.Emit(trace.Event{Name: "also lost"})
+	f.Add(line(trace.Event{Name: "also lost"}))
 	if err := f.Close(); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("Close = %v, want %v", err, io.ErrShortWrite)
 	}
@@ -161,7 +164,7 @@ func TestFileIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				f.Emit(trace.Event{Name: "x"})
+				f.Add(line(trace.Event{Name: "x"}))
 			}
 		})
 	}

@@ -175,8 +175,12 @@ func below(root *os.Root, dir string) ([]string, error) {
 		}
 		around = append(slices.Clip(around), info)
 		for _, e := range entries {
-			name := dir + "/" + e.Name()
-			if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.IsDir() {
+			name, folder := dir+"/"+e.Name(), e.IsDir()
+			if e.Type()&fs.ModeSymlink != 0 {
+				info, err := root.Stat(filepath.FromSlash(name))
+				folder = err == nil && info.IsDir()
+			}
+			if !folder {
 				out = append(out, name)
 			} else if err := walk(name, around); err != nil {
 				return err

@@ -84,13 +84,13 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	if !filepath.IsLocal(local) {
 		return File{}, false, nil
 	}
-	link, err := root.Lstat(local)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // nothing is there, or it is reached by a link out of the project
-		return File{}, false, nil
-	}
 	file = File{Path: shown(name)}
 	f, err := atomicfile.Open(root, name)
 	if err != nil {
+		link, failed := root.Lstat(local)
+		if failed != nil && !errors.Is(failed, fs.ErrPermission) { // absent, or beyond a link out of the project
+			return File{}, false, nil
+		}
 		file.Problem = "cannot be read"
 		if target, failed := root.Readlink(local); failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {
 			file.Problem += ": link to " + strconv.Quote(target)
