@@ -121,8 +121,9 @@ func TestHouseFinds(t *testing.T) {
 		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
 		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
 		"sentences say who does what":              {"state/a.go", "package state\n\nvar s = \"whoever runs it is asked\"\n"},
-		"sentences say who does what: comments":    {"state/a.go", "package state\n\n// F tells whoever asks.\nfunc F() {}\n"},
-		"sentences say who does what: length":      {"state/a.go", "package state\n\n// F" + strings.Repeat(" goes on", 16) + ".\nfunc F() {}\n"},
+		"sentences say who does what: comments":    {"state/a.go", "package state\n\n// f tells whoever asks.\nfunc f() {}\n"},
+		"sentences say who does what: strangers":   {"state/a.go", "package state\n\nfunc f() {} // nobody calls it\n"},
+		"sentences say who does what: length":      {"state/a.go", "package state\n\n// f" + strings.Repeat(" goes on", 16) + ".\nfunc f() {}\n"},
 	} {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
@@ -360,59 +361,6 @@ func messages(s source, tell func(at, what string)) {
 
 // riddle finds what hides who does what: write "you", "tercet" or "the agent" (docs/guide/glossary.md has the words).
 var riddle = regexp.MustCompile(`(?i)\b(whoever|somebody|nobody has|(is|are) asked about|stands? behind|(is|are) led to|(of )?the person's|of the person)\b`)
-
-func riddles(s source, tell func(at, what string)) {
-	if s.test || s.pkg == "subagents/prompt" { // a prompt's bytes are recorded by their digest
-		return
-	}
-	look := func(at token.Pos, text string) {
-		if found := riddle.FindString(text); found != "" {
-			tell(s.at(at), fmt.Sprintf("%q in %.80s: say who does what", found, text))
-		}
-	}
-	comment := func(groups ...*ast.CommentGroup) {
-		for _, g := range groups {
-			if g != nil {
-				look(g.Pos(), g.Text())
-				for _, long := range longSentences(g.Text()) {
-					tell(s.at(g.Pos()), fmt.Sprintf("%d words, want at most %d: split %q", len(strings.Fields(long)), maxWords, long))
-				}
-			}
-		}
-	}
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BasicLit:
-			if n.Kind == token.STRING {
-				look(n.Pos(), n.Value)
-			}
-		case *ast.File:
-			comment(n.Doc)
-		case *ast.FuncDecl:
-			if n.Name.IsExported() {
-				comment(n.Doc)
-			}
-		case *ast.GenDecl:
-			for _, spec := range n.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					if spec.Name.IsExported() {
-						comment(n.Doc, spec.Doc, spec.Comment)
-					}
-				case *ast.ValueSpec:
-					if spec.Names[0].IsExported() {
-						comment(n.Doc, spec.Doc, spec.Comment)
-					}
-				}
-			}
-		case *ast.Field:
-			if len(n.Names) > 0 && n.Names[0].IsExported() {
-				comment(n.Doc, n.Comment)
-			}
-		}
-		return true
-	})
-}
 
 // TestPagesSayWhoDoesWhat: what a reader of the documents and of `tercet explain` meets keeps the same rule.
 func TestPagesSayWhoDoesWhat(t *testing.T) {

@@ -1,13 +1,43 @@
 package tercet_test
 
 import (
+	"fmt"
+	"go/ast"
+	"go/token"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// maxWords is how long a sentence in the comment of a package or of an exported name may be.
+// maxWords is how long a sentence of a comment may be.
 const maxWords = 30
+
+// stranger is a word of a comment for a user, a process or an author: name that one.
+var stranger = regexp.MustCompile(`\b([Nn]obody|[Aa]nybody|[Aa]nyone|[Ss]omeone|([Aa]|[Tt]he|no) person)\b`)
+
+func riddles(s source, tell func(at, what string)) {
+	if s.test || s.pkg == "subagents/prompt" { // a prompt's bytes are recorded by their digest
+		return
+	}
+	look := func(at token.Pos, text string, words *regexp.Regexp) {
+		if found := words.FindString(text); found != "" {
+			tell(s.at(at), fmt.Sprintf("%q in %.80s: say who does what", found, text))
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			look(lit.Pos(), lit.Value, riddle)
+		}
+		return true
+	})
+	for _, g := range s.file.Comments {
+		look(g.Pos(), g.Text(), riddle)
+		look(g.Pos(), g.Text(), stranger)
+		for _, long := range longSentences(g.Text()) {
+			tell(s.at(g.Pos()), fmt.Sprintf("%d words, want at most %d: split %q", len(strings.Fields(long)), maxWords, long))
+		}
+	}
+}
 
 // sentenceEnd is a mark with white space after it.
 var sentenceEnd = regexp.MustCompile(`[.!?][)"]?\s+`)

@@ -149,7 +149,7 @@ func markdownFound(f *findings, p md.Problem) {
 	f.add(code, p.Pos, p.Help, "%s", p.Msg)
 }
 
-// swallows tells whether a phase stands behind a line at which a fence opens that nothing closes.
+// swallows tells whether a phase follows a line at which a fence opens that nothing closes.
 func (r *docReader) swallows(line int) bool {
 	for n := line + 1; n <= r.doc.LineCount(); n++ {
 		text := strings.TrimSpace(r.doc.Line(n))

@@ -65,7 +65,7 @@ func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentI
 	return out, out.block(own, findings{opt.File, found}, opt, src)
 }
 
-// objectResult reads the object that stands behind some lines of an output.
+// objectResult reads the object that follows some lines of an output.
 func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, error) {
 	ret, err := ParseReturn(object, opt)
 	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})

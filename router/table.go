@@ -123,7 +123,7 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 	return t, t.alias(names.Aliases)
 }
 
-// scoped settles what stands behind the words of scopes and tools. Of the files of one tool the first has the name, and
+// scoped settles what follows the words of scopes and tools. Of the files of one tool the first has the name, and
 // tercet's own goes before those of others. If two tools have one, its tool is part of its name too.
 func (t *Table) scoped(all map[string][]*target) {
 	for name, list := range all {

@@ -106,7 +106,7 @@ func empty(v *jsonx.Value) bool {
 }
 
 // asItWas gives a task of the other shape the form of its source where nothing changed. Artifacts that were linked
-// since stand behind those of the source.
+// since follow those of the source.
 func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	if !form.Is(jsonx.Dict) {
 		return o

@@ -489,7 +489,7 @@ func (d *draft) differs(data []byte, serial uint64) string {
 // at the top. The rest are bytes of the base, copied, and a valid value in place of another leaves the text around it
 // valid.
 func (d *draft) strays(data []byte, serial uint64) string {
-	by := make([]int, len(d.edits)+1) // how far what stands behind so many edits has moved
+	by := make([]int, len(d.edits)+1) // how far the text after so many edits has moved
 	for i, e := range d.edits {
 		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
 	}

@@ -35,7 +35,7 @@ type todoPiece struct {
 	// anchor says where a note belongs: behind the title, the heading of a status, or a task.
 	section formats.TaskStatus
 	task    int
-	behind  bool // below a heading that is not ours: it stands behind everything
+	behind  bool // below a heading that is not ours: it is the last of all
 }
 
 func (p *todoPiece) sameAnchor(o *todoPiece) bool {

@@ -118,7 +118,7 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 	return folder + "/" + sub, err
 }
 
-// taskFolder is the folder of a task's documents: the one that has its number, whatever stands behind it.
+// taskFolder is the folder of a task's documents: the one that has its number, whatever follows it.
 func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
 	specs, name := cmp.Or(d.Specs, formats.Specs), formats.TaskFolder(number, slug)
 	entries, err := fs.ReadDir(atomicfile.FS(d.Root), specs)

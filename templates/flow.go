@@ -169,7 +169,7 @@ type flow struct {
 	last    string // id of the last worker outside a loop
 	merged  Merge  // it is several side by side; else empty
 	over    string // the array of the last loop, without $
-	verdict bool   // the last worker is a reviewer, and nothing stands behind it
+	verdict bool   // the last worker is a reviewer, and nothing follows it
 	err     error  // the first input that a worker needs and the command does not have
 	steps   []step
 }

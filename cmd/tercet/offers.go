@@ -209,7 +209,7 @@ var kinds = map[string]completion.Kind{
 	"NAME": completion.Commands, "STATUS": completion.Statuses,
 }
 
-// completeVerb completes what stands behind a verb, by the words of its usage.
+// completeVerb completes what follows a verb, by the words of its usage.
 func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "|", " ").Replace(use))[1:]
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

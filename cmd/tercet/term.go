@@ -1,11 +1,11 @@
 package main
 
-// The only mouth of the program. Its rules:
+// What tercet prints goes through this file. Its rules:
 //
 //   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-//   - Text that comes from files, agents and tools is shown through internal/plain: no control character reaches the
-//     terminal, and no line feed inside a message makes a line that looks like one of tercet's own.
+//   - Text from files, agents and tools is shown through internal/plain. So no control character reaches the terminal,
+//     and no line feed in a message makes a line like one of tercet's own.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 

@@ -138,8 +138,8 @@ func (c call) offerRunner() (string, error) {
 	return agentcli.RunnerOffline, err
 }
 
-// trustInit records trust in the files that init has written, and in no other: what was there before is asked about
-// when it is used.
+// trustInit records trust in the files that init has written, and in no other: tercet asks about earlier files when
+// they are used.
 func (a *app) trustInit(dir string, written []string) {
 	if len(written) == 0 {
 		return

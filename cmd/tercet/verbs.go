@@ -222,7 +222,7 @@ func apart(cmd *cobra.Command, names []string) {
 	}
 }
 
-// How many words stand behind most verbs.
+// How many words follow most verbs.
 func none(cmd *cobra.Command, args []string) error { return words(0, 0)(cmd, args) }
 func one(cmd *cobra.Command, args []string) error  { return words(1, 1)(cmd, args) }
 func some(cmd *cobra.Command, args []string) error { return words(1, -1)(cmd, args) }

@@ -286,7 +286,7 @@ func (b *binder) flag(w Word) error {
 	return b.set(s, b.list(s, w))
 }
 
-// engineFlags are the flags of the engine that may stand behind a command: those that take no value, then with one.
+// engineFlags are the flags of the engine that may follow a command: those that take no value, then with one.
 var engineFlags = [2][]string{
 	strings.Fields("--json --events --dry-run --yes --no-input --new --if-needed --quiet -q --verbose -v -vv"),
 	{"--jq", "--runner", "--model", parallel},
@@ -502,7 +502,7 @@ func (b *binder) finish() (Values, error) {
 	if missing = append(missing, flags...); len(missing) > 0 {
 		end := len(strings.TrimRight(b.raw, " \t\r\n"))
 		if end > 0 {
-			end++ // a word would stand behind a space
+			end++ // a word would follow a space
 		}
 		text := "missing " + strings.Join(missing, ", ")
 		return Values{Engine: b.engine}, b.fault(UsageError{Message: text, Open: open}, end, end)

@@ -237,7 +237,7 @@ func (c *compiler) verdict(e *syntax.Expr) {
 	}
 }
 
-// noStep says why the result of a step cannot be read here. A step that is sent back to may read what stands behind it.
+// noStep says why the result of a step cannot be read here. A step that is sent back to may read what follows it.
 func (c *compiler) noStep(w syntax.Word) {
 	pos, id := w.Pos, w.Text
 	loops := c.outsideLoop(id)

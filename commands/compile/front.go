@@ -219,7 +219,7 @@ func (c *compiler) load(l *syntax.Load) {
 	}
 }
 
-// name makes a value visible to what stands behind it.
+// name makes a value visible to what follows it.
 func (c *compiler) name(w syntax.Word) {
 	switch {
 	case w.Text == tierName && c.prog.Tiers != nil:

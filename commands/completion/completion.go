@@ -102,7 +102,7 @@ func (s Sources) At(line string, at int) Offer {
 // argument is a word of a line behind its command.
 type argument struct{ name, before, typed string }
 
-// argument offers what may stand behind a command.
+// argument offers what may follow a command.
 func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskStatus, a argument) {
 	turn, given := argspec.Turn(specs, a.before)
 	flag := strings.HasPrefix(a.typed, "-")

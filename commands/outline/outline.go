@@ -403,7 +403,7 @@ func (n *Node) settled() []formats.Outcome {
 	return out
 }
 
-// program is what a check itself names, which is asked about before it runs.
+// program is what a check itself names, which needs approval before it runs.
 func program(n *Node) string {
 	var argv []string
 	if n.Call != nil && n.Call.Agent == compile.Gatekeeper {

@@ -237,7 +237,7 @@ func (w *writer) collection(n *md.Node, indent int) {
 			w.value(item, indent+1, indent)
 			continue
 		}
-		lead := " " // the first key stands behind the dash
+		lead := " " // the first key follows the dash
 		for _, e := range item.Entries {
 			w.WriteString(lead)
 			w.pair(e, indent+2)

@@ -170,7 +170,7 @@ func (f *Filling) Asks() (show []string, digest string) {
 // Text is the whole prompt; run gives the output for a script.
 func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	var text, behind strings.Builder
-	there := map[string]bool{} // files that stand behind the text already
+	there := map[string]bool{} // files that follow the text already
 	for _, o := range f.pieces {
 		switch {
 		case o.Script != nil:

@@ -216,7 +216,7 @@ func Whole(root *os.Root, id string) ([]Record, error) {
 	return records, err
 }
 
-// load also tells whether something stands behind the last whole line.
+// load also tells whether something follows the last whole line.
 func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	file, err := atomicfile.Open(root, path.Join(Folder, id, Name))
 	if errors.Is(err, fs.ErrNotExist) {

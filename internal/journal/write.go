@@ -198,7 +198,7 @@ func (w *Writer) openIn(root *os.Root) error {
 	return nil
 }
 
-// resume takes up number and hash of the last whole line, and cuts what stands behind it.
+// resume takes up number and hash of the last whole line, and cuts what follows it.
 func (w *Writer) resume(root *os.Root) error {
 	file, err := atomicfile.Open(root, Name)
 	if err != nil {

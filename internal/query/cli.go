@@ -303,7 +303,7 @@ func (r *cli) print(v any) error {
 	return r.out.WriteByte('\n')
 }
 
-// result writes one result without what stands behind it.
+// result writes one result without what follows it.
 func (r *cli) result(v any) error {
 	s, isText := v.(string)
 	if isText && !r.req.ASCII && (r.req.Raw || r.req.Join || r.req.Zero) {

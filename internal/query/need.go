@@ -367,7 +367,7 @@ type test struct {
 }
 
 // selects takes up the first comparison in the condition of a select that begins a query, if it gets the elements of an
-// array one by one. If that comparison fails, so does the condition, whatever stands behind it.
+// array one by one. If that comparison fails, so does the condition, whatever follows it.
 func (a *inference) selects(q *gojq.Query, in flow) {
 	first := head(q)
 	if in.site == nil || first == nil || !isCall(first, "select", 1) {

@@ -14,8 +14,8 @@ type token struct {
 	offset int
 }
 
-// inCode is what code is made of. These are space, a comment (it ends at a line break without a backslash before it), a
-// format, a number, a name or a variable, a path's dots, any other byte.
+// inCode is what code is made of: space, a comment, a format, a number, a name or a variable, a path's dots, any other
+// byte. A comment ends at a line break without a backslash before it.
 var inCode = lazy.Regexp(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*|` +
 	`\d[\d.]*(?:[eE][-+]?\d*)?|\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)?|\.\.|\.\w*|(?s:.))`)
 

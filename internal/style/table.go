@@ -100,7 +100,7 @@ func span(widths []int) int {
 	return sum
 }
 
-// stacked shows each row by itself: cells stand behind one another, and what does not fit in the line below it. What is
+// stacked shows each row by itself: its cells are in one line, and what does not fit in the line below it. What is
 // copied is whole: the terminal breaks it.
 func (s Sheet) stacked(tab formats.Table, columns int) string {
 	const in = "  "

@@ -116,7 +116,7 @@ func geminiFiles(c Call) map[string][]byte {
 		}
 		b.WriteString("decision = \"" + decision + "\"\npriority = " + priority + "\n")
 		if tools == shell && decision == "allow" {
-			b.WriteString("allowRedirection = true\n") // else a command that writes a file is asked about, which means refused
+			b.WriteString("allowRedirection = true\n") // else a command that writes a file needs approval, so it is refused
 		}
 		b.WriteByte('\n')
 	}

@@ -248,7 +248,7 @@ func about(sections map[string]string, words ...string) string {
 	return ""
 }
 
-// named is the name of the product: what stands behind the colon of a title, else the title, else the slug.
+// named is the name of the product: what follows the colon of a title, else the title, else the slug.
 func (h *handoff) named(titles ...string) string {
 	for _, title := range titles {
 		_, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")

@@ -16,10 +16,10 @@ import (
 // that is no option ends them. Behind another | stands what a finding names. $0 is the program, $1 and $2 its first
 // words that are no options, $* all of these. $@ is all words, $- the option or word that decided.
 //
-// A row stands behind a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each
-// with what may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>,
-// nothing does. A class has a reason behind it; without one, it is the reason of the row before. A line with two
-// tabs before it goes on.
+// A row follows a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each with what
+// may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>, nothing
+// does. A class has a reason behind it; without one, it is the reason of the row before. A line with two tabs before it
+// goes on.
 //
 //go:embed rules.txt
 var rules string

@@ -112,7 +112,7 @@ type translation struct {
 	places  int      // the most arguments that the prompt takes by place
 	names   []string // of those that it takes by name
 	whole   bool     // it takes the line as it was typed
-	ended   bool     // a heading stands behind the steps
+	ended   bool     // a heading follows the steps
 }
 
 // form is how the steps of a prompt are written.
