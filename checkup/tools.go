@@ -78,7 +78,7 @@ func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.
 func (t Tool) String() string {
 	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {
-		text += ", which hide " + Few(t.Hides, ", ")
+		text += ", which hide " + FirstFew(t.Hides, ", ")
 	}
 	if n := len(t.Behind); n > 0 {
 		text += fmt.Sprintf(", %d behind other files: %s", n, strings.Join(t.Behind, ", "))

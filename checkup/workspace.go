@@ -133,7 +133,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		}
 	}
 	if len(hooks) > 0 {
-		out = append(out, warned("commands", "hooks of other tools are never run: "+Few(hooks, " "),
+		out = append(out, warned("commands", "hooks of other tools are never run: "+FirstFew(hooks, " "),
 			"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow"))
 	}
 	for _, t := range Tools(w.Table) {
@@ -148,7 +148,7 @@ func (w *Workspace) foreign() (out []Finding) {
 		return out
 	}
 	f := fine("commands", fmt.Sprintf("of other tools: first argument $0 in %s, $1 in %s",
-		cmp.Or(Few(bases[0], " "), "none"), cmp.Or(Few(bases[1], " "), "none")))
+		cmp.Or(FirstFew(bases[0], " "), "none"), cmp.Or(FirstFew(bases[1], " "), "none")))
 	f.Detail = map[string]any{"positional_base_0": bases[0], "positional_base_1": bases[1]}
 	return append(out, f)
 }

@@ -80,7 +80,7 @@ func (g Gate) Until() time.Time {
 	return g.Opened.Add(time.Duration(g.Timeout.After * float64(time.Second)))
 }
 
-// Choice gives the choice with a label.
+// Choice gives the choice with exactly this label.
 func (g Gate) Choice(label string) (Choice, bool) {
 	for _, c := range g.Choices {
 		if c.Label == label {

@@ -127,8 +127,8 @@ func (q Question) Says(d Decision) string {
 	return strings.Join(out, ", ")
 }
 
-// Evades reports whether a user's answer says nothing.
-func Evades(words string) bool {
+// SaysNothing reports whether a user's answer says nothing.
+func SaysNothing(words string) bool {
 	none := []string{"", "tbd", "?", "？", "unknown", "n/a", "idk", "不明", "未定", "なし", "わからない"}
 	return slices.Contains(none, strings.ToLower(strings.Trim(words, " \t。.")))
 }

@@ -75,8 +75,8 @@ func TestAnswersInWords(t *testing.T) {
 		"": true, " TBD ": true, "tbd.": true, "?": true, "？": true, "Unknown": true, "n/a": true, "IDK": true, "不明": true, "未定": true, "なし": true, "わからない。": true,
 		"none": false, "8080": false, "unknown users": false,
 	} {
-		if formats.Evades(words) != want {
-			t.Errorf("Evades(%q) = %t", words, !want)
+		if formats.SaysNothing(words) != want {
+			t.Errorf("SaysNothing(%q) = %t", words, !want)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Pack struct {
 	Files       []File `json:"-"`               // by path in the pack
 }
 
-// File is a file with its path.
+// File is the content of a file, and its path in the pack or the project.
 type File struct {
 	Path string
 	Data []byte

@@ -63,9 +63,9 @@ func (t *Table) Unmet() []string { return slices.Clone(t.unmet) }
 // Scopes lists the words that may precede a name.
 func (t *Table) Scopes() []string { return slices.Clone(t.scopes) }
 
-// Beside rewrites the commands in a text to the names that its author meant. A command of the same source keeps its
-// meaning, even if a prompt of another tool has its plain name.
-func (t *Table) Beside(source, text string, prompt func(source, file string) bool) string {
+// CallsAsMeant rewrites the commands in a text to the names that its author meant. A command of the same source keeps
+// its meaning, even if a prompt of another tool has its plain name.
+func (t *Table) CallsAsMeant(source, text string, prompt func(source, file string) bool) string {
 	return slashWord().ReplaceAllStringFunc(text, func(word string) string {
 		at := strings.IndexByte(word, '/')
 		winner := t.byName[word[at+1:]]

@@ -80,11 +80,11 @@ func TestScopes(t *testing.T) {
 		".gemini/commands":   "run tercet /review 1, then /todo; see a/review",
 		"~/.claude/commands": "run tercet /claude:review 1, then /todo; see a/review",
 	} {
-		if got := table.Beside(source, "run tercet /review 1, then /todo; see a/review", func(string, string) bool { return true }); got != want {
-			t.Errorf("Beside(%s) = %q, want %q", source, got, want)
+		if got := table.CallsAsMeant(source, "run tercet /review 1, then /todo; see a/review", func(string, string) bool { return true }); got != want {
+			t.Errorf("CallsAsMeant(%s) = %q, want %q", source, got, want)
 		}
-		if got := table.Beside(source, "/review 1", func(string, string) bool { return false }); got != "/review 1" {
-			t.Errorf("Beside(%s) = %q where /review is a workflow, want it as it is", source, got)
+		if got := table.CallsAsMeant(source, "/review 1", func(string, string) bool { return false }); got != "/review 1" {
+			t.Errorf("CallsAsMeant(%s) = %q where /review is a workflow, want it as it is", source, got)
 		}
 	}
 }

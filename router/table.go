@@ -51,7 +51,7 @@ const (
 // errTooMany is the bare fact that a source has more than MaxFiles entries.
 var errTooMany = errors.New("expected at most 10000 files and folders, got more")
 
-// Names is the configuration of names.
+// Names configures which file a name means.
 type Names struct {
 	Aliases map[string]string // slash name to slash name
 	Prefer  map[string]string // slash name to the scope whose file wins

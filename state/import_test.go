@@ -381,8 +381,8 @@ func TestImportTitles(t *testing.T) {
 	}
 }
 
-// TestTry: it says what Apply says, and leaves every file as it was.
-func TestTry(t *testing.T) {
+// TestTryWritesNothing: it says what Apply says, and leaves every file as it was.
+func TestTryWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})

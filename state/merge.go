@@ -50,7 +50,7 @@ func orNothing(s string) string {
 	return s
 }
 
-// Merged is the result of a merge.
+// Merged is the merged text of a file of the state.
 type Merged struct {
 	Data       []byte
 	Conflicts  []Conflict

@@ -285,9 +285,9 @@ func pathProblem(p string) string {
 // windowsName matches a name that means a device on Windows, where the tree may be checked out.
 var windowsName = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
 
-// Faulty gives a check of artifacts below a folder. The check says what is wrong with a file, and is empty for a
+// ArtifactCheck gives a check of artifacts below a folder. The check says what is wrong with a file, and is empty for a
 // non-empty or deleted one.
-func Faulty(root *os.Root) func(formats.Artifact) string {
+func ArtifactCheck(root *os.Root) func(formats.Artifact) string {
 	return func(a formats.Artifact) string {
 		if problem := pathProblem(a.Path); problem != "" || a.Deleted {
 			return problem

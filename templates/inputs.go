@@ -147,7 +147,7 @@ func (s Shape) bounds() (least, most int) {
 // Merge decides whether the work of parallel subagents passes.
 type Merge string
 
-// The merges.
+// The merges: all subagents must pass, one of them, or more than half.
 const (
 	All  Merge = "all"
 	Any  Merge = "any"

@@ -50,7 +50,7 @@ func sourceOf(p dialect.Folder) router.Source {
 // beside spells what a text of a source names so that it leads to what its author meant. A file of another tool that
 // runs as a workflow has its name on purpose.
 func (w *world) beside(source, text string) string {
-	return w.table.Beside(source, text, func(source, file string) bool {
+	return w.table.CallsAsMeant(source, text, func(source, file string) bool {
 		p, flow, err := w.library.Prompt(source, file)
 		return p != nil && !flow || err != nil
 	})

@@ -43,7 +43,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 				return broken(formats.CodeUsage, *in, err)
 			}
 			defer root.Close() //nolint:errcheck // only read through
-			opt.Faulty = subagents.Faulty(root)
+			opt.Faulty = subagents.ArtifactCheck(root)
 		}
 		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {
 			info, _ := c.set.Agent(agent) // of one that is not known only the rules are asked

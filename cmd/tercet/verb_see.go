@@ -124,7 +124,7 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 	if err != nil {
 		return err
 	}
-	now := prompt.Told(prompt.Input{Request: req, Info: info})
+	now := prompt.StableSum(prompt.Input{Request: req, Info: info})
 	if now == was {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (c call) logs(step string, follow bool) error {
 	if len(all) == 0 && step != "" {
 		records, err := journal.Load(c.root, r.ID)
 		if err == nil {
-			_, _, err = journal.Left(records, step) // which says what there is
+			_, _, err = journal.StateAt(records, step) // which says what there is
 		}
 		return err
 	}
@@ -348,7 +348,7 @@ func (w *world) serialAt(ctx context.Context, run, step string) (uint64, error) 
 	if err != nil {
 		return 0, err
 	}
-	serial, at, err := journal.Left(records, step)
+	serial, at, err := journal.StateAt(records, step)
 	if err != nil {
 		return 0, err
 	}

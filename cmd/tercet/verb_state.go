@@ -485,7 +485,7 @@ func (c call) importFindings(m *state.Import) {
 			if task != same[text][0] {
 				continue
 			}
-			f.Message += "; the same for " + checkup.Few(same[text][1:], ", ")
+			f.Message += "; the same for " + checkup.FirstFew(same[text][1:], ", ")
 		}
 		c.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
 		if !f.Mended {

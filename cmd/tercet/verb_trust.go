@@ -340,7 +340,7 @@ func (a *app) yes(ctx context.Context, text string) (bool, error) {
 			a.term.prompt("\n")
 			return false, context.Cause(ctx)
 		}
-		if yes, ok := question.Yes(line); ok {
+		if yes, ok := question.ParseYes(line); ok {
 			return yes, nil
 		}
 		a.term.prompt("expected y or n, got %q\n", line)

@@ -48,7 +48,7 @@ func (f finished) put(q formats.Question) (words string, err error) {
 		if words = q.Says(d); !d.Person {
 			return words + " (assumed)", nil
 		}
-		if !formats.Evades(words) {
+		if !formats.SaysNothing(words) {
 			break
 		}
 	}

@@ -48,7 +48,7 @@ type Facts struct {
 	Models  []Model          // requested models, by the runners that it may have
 }
 
-// Model is a requested model.
+// Model is the model that a subagent gets on a runner, if one is requested.
 type Model struct {
 	Agent  string `json:"agent"`
 	Runner string `json:"runner"`

@@ -57,7 +57,7 @@ func (w *Word) String() string {
 	return w.Text
 }
 
-// Front is the frontmatter.
+// Front is the frontmatter of a command file. Absent keys are zero.
 type Front struct {
 	Pos         Pos
 	Command     Word

@@ -10,7 +10,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Limits of the frontmatter.
+// Limits of the frontmatter, in characters.
 const (
 	maxCommand     = 32
 	maxDescription = 120

@@ -27,7 +27,7 @@ const (
 // WorkspaceLayer is the project's layer. It can only tighten the sandbox.
 const WorkspaceLayer = "workspace"
 
-// DefaultLayer is the lowest layer.
+// DefaultLayer holds the built-in values. Every other layer goes before it.
 const DefaultLayer = "default"
 
 // Config is the merged value of all layers.

@@ -225,8 +225,8 @@ func TestTakeAndGiveBack(t *testing.T) {
 	})
 }
 
-// TestOver: a run that ended while its lock stayed behind is not taken up, and its lock goes.
-func TestOver(t *testing.T) {
+// TestEndedRunIsNotTakenUp: a run that ended while its lock stayed behind is not taken up, and its lock goes.
+func TestEndedRunIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)
@@ -251,8 +251,9 @@ func TestOver(t *testing.T) {
 	})
 }
 
-// TestAgain: the newest run of the line is taken, once that may be; what another wrote is told and passed over.
-func TestAgain(t *testing.T) {
+// TestNewestRunOfTheLineIsTaken: the newest run of the line is taken, once that may be; another user's is told and
+// passed over.
+func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)

@@ -12,7 +12,7 @@ import (
 	"tercet/internal/letters"
 )
 
-// OpenGate is an open gate with its run.
+// OpenGate is a gate that waits for an answer, and the run that asks.
 type OpenGate struct {
 	Run     string       `json:"run"`
 	Command string       `json:"command"`
@@ -75,42 +75,42 @@ func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
 // within is how long a process that waits may take to read an answer.
 const within = 3 * time.Second
 
-// Told is the effect of an answer: a word for JSON, and a text for the user.
-type Told struct{ Status, Text string }
+// AnswerEffect is the effect of an answer: a word for JSON, and a text for the user.
+type AnswerEffect struct{ Status, Text string }
 
 // Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at once; otherwise it stays
 // in the run's folder until resume.
-func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (Told, error) {
+func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (AnswerEffect, error) {
 	err := d.box(r.ID).Answer(g, a)
 	if refused := refused(r, err); refused != nil {
-		return Told{}, refused
+		return AnswerEffect{}, refused
 	}
-	told := Told{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
+	told := AnswerEffect{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
 	if a.Edited != "" {
 		told.Text = "run 'tercet resume " + r.ID + "'; the gate asks again, with the files as they are now"
 	}
 	for end := d.Clock.Now().Add(within); err == nil && d.Live(r.ID) && d.Clock.Now().Before(end); {
 		if err := d.Clock.Sleep(ctx, every); err != nil {
-			return Told{}, err
+			return AnswerEffect{}, err
 		}
 		records, err := d.Records(r.ID)
 		if err != nil {
-			return Told{}, err
+			return AnswerEffect{}, err
 		}
 		now, done := journal.Gates(records)
 		at := len(done) - 1
 		switch {
 		case now != nil && now.ID == g.ID:
 			if _, ok := now.Voted(a.By); ok {
-				return Told{"counted", formats.Count(g.Quorum-len(now.Votes), "answer") + " more may be needed"}, nil
+				return AnswerEffect{"counted", formats.Count(g.Quorum-len(now.Votes), "answer") + " more may be needed"}, nil
 			}
 			told.Text = "the run has not taken it yet"
 		case a.Edited != "":
-			return Told{"taken", "the gate asks again, with the files as they are now"}, nil
+			return AnswerEffect{"taken", "the gate asks again, with the files as they are now"}, nil
 		case at >= 0 && done[at].Gate.ID == g.ID:
-			return Told{"taken", "the run goes on"}, nil
+			return AnswerEffect{"taken", "the run goes on"}, nil
 		default:
-			return Told{}, formats.Fail(formats.CodePrecondition, "look at it with 'tercet gates', and answer again",
+			return AnswerEffect{}, formats.Fail(formats.CodePrecondition, "look at it with 'tercet gates', and answer again",
 				"not taken: what the question is about has changed, so the gate of run %s asks again", r.ID)
 		}
 	}

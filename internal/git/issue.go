@@ -25,7 +25,7 @@ type Issue struct {
 	Left       int // bytes of the text that were cut
 }
 
-// Issue fetches an issue.
+// Issue fetches an issue by gh or glab. A missing issue, or a request of that number, is a *NoIssueError.
 func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
 	out, err := a.run(ctx, strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1), Request{})

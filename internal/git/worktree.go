@@ -109,7 +109,7 @@ func (r *Repo) WorktreePrune(ctx context.Context) error {
 	return err
 }
 
-// Merge is the result of a merge.
+// Merge is the result of MergeInWorktree.
 type Merge struct {
 	Commit    string   // HEAD afterwards
 	Conflicts []string // paths that both sides changed; the merge was then undone and Commit is the old HEAD

@@ -60,8 +60,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestMost: the newest lines are kept.
-func TestMost(t *testing.T) {
+// TestNewestLinesAreKept: the newest lines are kept.
+func TestNewestLinesAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var b strings.Builder

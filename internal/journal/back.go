@@ -46,7 +46,7 @@ func Stages(records []Record) [][]Record {
 	return append(out, records)
 }
 
-// WentBack is the data of went_back.
+// WentBack is the data of the entry went_back: who dropped the results of which steps.
 type WentBack struct {
 	formats.Counted
 
@@ -78,9 +78,8 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 	return to, dropped, nil
 }
 
-// Left is the state when a step began, as the run knows it: the time, and the serial of the run's last change before.
-// Serial 0: none.
-func Left(records []Record, word string) (serial uint64, at time.Time, err error) {
+// StateAt is the state when a step began: the time, and the serial of the run's last change before; 0: none.
+func StateAt(records []Record, word string) (serial uint64, at time.Time, err error) {
 	records = course(records)
 	step, err := find(records, word)
 	if err != nil {

@@ -74,7 +74,7 @@ func NewMasker(values ...string) *Masker {
 	return m
 }
 
-// Text masks a text.
+// Text replaces the known values, and what looks like a secret, by Masked.
 func (m *Masker) Text(s string) string {
 	if len(s) < minSecret {
 		return s

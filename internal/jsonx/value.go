@@ -55,7 +55,7 @@ func (v *Value) Get(key string) *Value {
 // Is reports whether v is present and of kind k.
 func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
 
-// Str gives the content of a string.
+// Str gives the content of a string without quotes and escapes; false for any other kind.
 func (v *Value) Str() (string, bool) {
 	if v == nil || v.Kind != String {
 		return "", false
@@ -80,7 +80,7 @@ func (v *Value) Int() (int64, bool) {
 	return n, err == nil
 }
 
-// Bool gives the value of a boolean.
+// Bool gives the value of a boolean; ok is false for any other kind.
 func (v *Value) Bool() (value, ok bool) {
 	if v == nil || v.Kind != Bool {
 		return false, false

@@ -272,9 +272,9 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
-// TestAway: the time in which a person was waited for is no time of the step, nor of what is around it, but where others
-// went on meanwhile.
-func TestAway(t *testing.T) {
+// TestTimeWaitingForTheUserDoesNotCount: the wait for the user is no time of the step, nor of what is around it, unless
+// others went on meanwhile.
+func TestTimeWaitingForTheUserDoesNotCount(t *testing.T) {
 	t.Parallel()
 	for beside, want := range map[bool]string{
 		false: "Each  4.0s\n    ok Ask  2.0s\n",

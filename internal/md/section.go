@@ -13,7 +13,7 @@ type Section struct {
 // Title gives the text of the heading.
 func (s Section) Title() string { return s.Heading.Text }
 
-// Line gives the line of the heading.
+// Line gives the line of the heading in the file, from 1.
 func (s Section) Line() int { return s.Heading.Pos.Line }
 
 // Sections gives the sections of exactly one level.

@@ -30,7 +30,7 @@ const (
 // BoundedVerb is the hidden verb that makes tercet call RunBounded in a child.
 const BoundedVerb = "__query"
 
-// File is an open file.
+// File is an input that can be read at any offset.
 type File interface {
 	io.ReaderAt
 	Stat() (fs.FileInfo, error)

@@ -148,8 +148,8 @@ func folded(s string) string {
 	}, s)
 }
 
-// Yes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an empty line are valid.
-func Yes(line string) (yes, ok bool) {
+// ParseYes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an empty line are valid.
+func ParseYes(line string) (yes, ok bool) {
 	switch folded(line) {
 	case "y", "yes":
 		return true, true

@@ -115,8 +115,8 @@ func TestYes(t *testing.T) {
 		"y": {true, true}, " YES ": {true, true}, "n": {false, true}, "no": {false, true}, "": {false, true},
 		"ye": {false, false}, "/task x": {false, false}, "yes please": {false, false}, "1": {false, false},
 	} {
-		if yes, ok := question.Yes(line); yes != want[0] || ok != want[1] {
-			t.Errorf("Yes(%q) = %t, %t, want %v", line, yes, ok, want)
+		if yes, ok := question.ParseYes(line); yes != want[0] || ok != want[1] {
+			t.Errorf("ParseYes(%q) = %t, %t, want %v", line, yes, ok, want)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func Positive(n *md.Node) (int, bool) {
 	return v, ok && v > 0
 }
 
-// Number parses a number.
+// Number parses an integer or a decimal number.
 func Number(n *md.Node) (float64, bool) {
 	if v, ok := Int(n); ok {
 		return float64(v), true

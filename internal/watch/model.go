@@ -384,7 +384,7 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 		m.typed, m.told = nil, told{text: "answers " + plain.Line(phrase.In(m.do.Language, label))}
 		return m.do.answer(t.run, t.gate, label, note)
 	case cancels:
-		yes, ok := question.Yes(text)
+		yes, ok := question.ParseYes(text)
 		if !ok {
 			m.told = told{"expected y or n", true}
 			return nil

@@ -436,8 +436,8 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestAlone: a run that waits for a time goes on without a person where it may, once for each time.
-func TestAlone(t *testing.T) {
+// TestTimedRunGoesOnOnce: a run that waits for a time goes on without a person where it may, once for each time.
+func TestTimedRunGoesOnOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	later := func(until, alone time.Duration) formats.Entry {

@@ -6,8 +6,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// TestActs: what each program does with a tool is read from its own events.
-func TestActs(t *testing.T) {
+// TestActionsFromEvents: what each program does with a tool is read from its own events.
+func TestActionsFromEvents(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		driver, line string

@@ -141,7 +141,7 @@ func (c *CLI) call(
 	info := c.Definition.Info
 	in := prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}}
 	p := prompt.Compose(in)
-	used.Prompt, used.Told = p.SHA256, prompt.Told(in)
+	used.Prompt, used.Told = p.SHA256, prompt.StableSum(in)
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
 		return formats.Return{}, err

@@ -77,7 +77,7 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	}
 	in := prompt.Input{Request: r, Info: x.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}}
 	told := prompt.Compose(in)
-	used.Prompt, used.Told = told.SHA256, prompt.Told(in)
+	used.Prompt, used.Told = told.SHA256, prompt.StableSum(in)
 	stdin, err := json.Marshal(newRequest(r, b.file, nonce, told))
 	if err != nil {
 		err = &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}

@@ -40,7 +40,7 @@ const (
 	decidedSkipped        = "skipped" // a probe or a dry run
 )
 
-// Run runs the command.
+// Run classifies the command of the request, asks for approval, and runs it in the sandbox that it needs.
 func (s SandboxRunner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := s.RunMetered(ctx, r)
 	return ret, err

@@ -76,8 +76,8 @@ func free(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 const day = 24 * time.Hour
 
-// TestOld: runs go by their age and by the size of all, the oldest first, and never one that something holds.
-func TestOld(t *testing.T) {
+// TestGCTakesOldestRunsFirst: runs go by their age and by the size of all, and never one that something holds.
+func TestGCTakesOldestRunsFirst(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	for id, ago := range map[string]time.Duration{"rold": 40 * day, "rolder": 50 * day, "raside": 60 * day, "rbundle": 70 * day, "rnamed": 80 * day, "rnew": day, "rheld": 90 * day} {

@@ -40,7 +40,7 @@ type Facet struct {
 	Text string
 }
 
-// Prompt is a composed prompt.
+// Prompt is the composed prompt of one delegation.
 type Prompt struct {
 	Text   string
 	SHA256 string  // of Text, in hex
@@ -73,8 +73,8 @@ func Stable(in Input) Prompt {
 	return Compose(in)
 }
 
-// Told is the SHA-256 of a delegation's stable prompt, the same in every repair round. A replay composes it again.
-func Told(in Input) string {
+// StableSum is the SHA-256 of a delegation's stable prompt, the same in every repair round. A replay composes it again.
+func StableSum(in Input) string {
 	in.Request.Repair, in.Request.Refused = nil, ""
 	return Stable(in).SHA256
 }

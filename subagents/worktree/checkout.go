@@ -15,8 +15,8 @@ import (
 	"tercet/internal/git"
 )
 
-// Here is the result of a commit in the user's checkout.
-type Here struct {
+// CheckoutCommit is the result of a commit in the user's checkout.
+type CheckoutCommit struct {
 	Hash  string   // empty: no commit
 	Files []string // files of the commit, relative to the project root
 	Why   string   // why there is no commit, although there were changes
@@ -39,20 +39,20 @@ const hereTries = 3
 // requires a branch, no operation in progress, and nothing staged. No file may be ignored, a link, in a submodule, or
 // changed by the user before the run. Otherwise it commits nothing, and Why says why. It uses its own index and moves
 // the branch only from the commit that it saw. It does not repeat a commit with msg.Txn.
-func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done Here, err error) {
+func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done CheckoutCommit, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(m.Root)
 	if !repo.Exists() {
-		return Here{Why: "the project is in no git repository"}, nil
+		return CheckoutCommit{Why: "the project is in no git repository"}, nil
 	}
 	c := here{m: m, repo: repo, run: run, msg: msg}
 	if c.top, c.rel, err = repo.Within(ctx); errors.Is(err, git.ErrMissing) {
-		return Here{Why: "git is not installed"}, nil
+		return CheckoutCommit{Why: "git is not installed"}, nil
 	} else if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	if c.own, err = os.OpenRoot(c.top); err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	defer func() { err = errors.Join(err, c.own.Close()) }()
 	for range hereTries {
@@ -61,7 +61,7 @@ func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done
 			return done, err
 		}
 	}
-	return Here{Why: "the branch moved with every attempt"}, nil
+	return CheckoutCommit{Why: "the branch moved with every attempt"}, nil
 }
 
 // here is one call of CommitHere. Paths are relative to the top of the repository.
@@ -76,7 +76,7 @@ type here struct {
 	head     string
 }
 
-func (c *here) attempt(ctx context.Context) (Here, error) {
+func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if c.msg.Txn != "" {
 		hash, err := c.repo.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: c.msg.Txn})
 		if err != nil || hash != "" {
@@ -85,40 +85,40 @@ func (c *here) attempt(ctx context.Context) (Here, error) {
 	}
 	why, err := c.obstacle(ctx)
 	if err != nil || why != "" {
-		return Here{Why: why}, err
+		return CheckoutCommit{Why: why}, err
 	}
 	files, why, err := c.files(ctx)
 	if err != nil || why != "" || len(files) == 0 {
-		return Here{Why: why}, err
+		return CheckoutCommit{Why: why}, err
 	}
 	index, err := c.m.runFile(c.run, "commit.index")
 	if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	private := &git.Repo{Starter: c.repo.Starter, Dir: c.repo.Dir, Index: index}
 	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
 	if err := private.ReadTree(ctx, c.head); err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	if err := private.Add(ctx, files...); err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	if some, err := private.Staged(ctx); err != nil || !some {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	if err := c.m.scan(ctx, private, "", ""); err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	tree, err := private.WriteTree(ctx)
 	if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	hash, err := c.repo.CommitTree(ctx, tree, []string{c.head}, c.msg.Subject, c.msg.trailers()...)
 	if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	if err := c.repo.UpdateRef(ctx, "refs/heads/"+c.branch, hash, c.head); err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	return c.committed(ctx, hash, nil)
 }
@@ -220,19 +220,19 @@ func (c *here) wrong(file string, tracked bool) string {
 
 // committed brings the entries of the user's index up to a new commit, if they are still as they were before it.
 // Otherwise they would look like staged changes that take it back.
-func (c *here) committed(ctx context.Context, hash string, err error) (Here, error) {
+func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
 	if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
 	names, err := c.repo.Differ(ctx, hash+"~1", hash)
 	if err != nil {
-		return Here{}, err
+		return CheckoutCommit{}, err
 	}
-	done := Here{Hash: hash}
+	done := CheckoutCommit{Hash: hash}
 	for _, name := range names {
 		below, err := filepath.Rel(c.rel, filepath.FromSlash(name))
 		if err != nil {
-			return Here{}, err
+			return CheckoutCommit{}, err
 		}
 		done.Files = append(done.Files, filepath.ToSlash(below))
 	}

@@ -18,7 +18,7 @@ import (
 	"tercet/subagents/worktree"
 )
 
-func (p *project) here(msg worktree.Message) worktree.Here {
+func (p *project) here(msg worktree.Message) worktree.CheckoutCommit {
 	p.t.Helper()
 	done, err := p.CommitHere(p.t.Context(), "r1", msg)
 	if err != nil {

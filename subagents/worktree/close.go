@@ -18,7 +18,7 @@ import (
 // wipTries bounds the search for a free name of a branch for loose work.
 const wipTries = 100
 
-// Closed is the result of closing.
+// Closed tells what Close did with a worktree and its branch.
 type Closed struct {
 	Wip     string // branch with the uncommitted work, or empty
 	Removed bool   // the worktree was removed

@@ -40,7 +40,7 @@ const (
 	AsRequest = "pr"
 )
 
-// Published is the result of publishing.
+// Published tells what Publish did with the work of a worktree.
 type Published struct {
 	Commit  string   // the merge; the target's commit if it had everything already
 	Files   []string // changed files of the target, relative to the project root

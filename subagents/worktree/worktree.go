@@ -273,7 +273,7 @@ func (m *Manager) same(dir, place string) bool {
 	return dir == place || m.owns(dir) && filepath.Base(dir) == filepath.Base(place)
 }
 
-// Message is a commit message.
+// Message is the message of a commit, and which files go into it.
 type Message struct {
 	Subject string
 	Session string // trailer; empty: none

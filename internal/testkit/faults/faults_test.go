@@ -153,8 +153,8 @@ func TestEveryPoint(t *testing.T) {
 	}
 }
 
-// TestAgain: later calls of a kind fail as well.
-func TestAgain(t *testing.T) {
+// TestLaterCallsFailToo: later calls of a kind fail as well.
+func TestLaterCallsFailToo(t *testing.T) {
 	t.Parallel()
 	dir := folders(t)
 	out, _, _ := run(t, "one", faults.Plan{Under: dir, At: 8, Errno: syscall.EROFS, Again: func(c faults.Call) bool { return c.Name == "unlinkat" }})
