@@ -252,6 +252,33 @@ func TestHandoffRules(t *testing.T) {
 	}
 }
 
+// TestHandoffTiers holds which tiers each document may name: no more and no less.
+func TestHandoffTiers(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct{ file, key, tiers string }{
+		{"discovery.en.md", "Discovery Plan: ", "Minimal Light Standard Full"},
+		{"delivery.en.md", "Delivery Plan: ", "Minimal Light Standard Full"},
+		{"operations.en.md", "Operations Plan: ", "Light Standard Full"},
+		{"maintenance.en.md", "Maintenance Plan: ", "Major"},
+		{"maintenance.en.md", "Recommended plan: ", "Standard Full"},
+		{"doc.en.md", "Doc Flow Plan: ", "Minimal Light Standard Full"},
+	} {
+		profile, _, _ := strings.Cut(one.file, ".")
+		head, tail, ok := strings.Cut(document(t, one.file), one.key)
+		_, tail, more := strings.Cut(tail, "\n")
+		if !ok || !more {
+			t.Fatalf("%s has no line %s", one.file, one.key)
+		}
+		for _, tier := range []string{"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major", "Nano", "full"} {
+			v, found := formats.DocumentOptions{}.Parse(profile, one.file, []byte(head+one.key+tier+"\n"+tail))
+			refused := found != nil && slices.ContainsFunc(found.List, func(d formats.Diagnostic) bool { return d.Code == "E462" && strings.Contains(d.Message, "'"+tier+"'") })
+			if want := !slices.Contains(strings.Fields(one.tiers), tier); refused != want {
+				t.Errorf("%s%s: refused %v, want %v\n%v %v", one.key, tier, refused, want, v, found)
+			}
+		}
+	}
+}
+
 // TestPayload: a payload in a result is held to the same keys, as text and as a map.
 func TestPayload(t *testing.T) {
 	t.Parallel()

@@ -82,6 +82,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
 	}
+	s.agreed = s.agreed || err == nil && d.By == ByYes
 	return a.g, d, err
 }
 
@@ -298,8 +299,11 @@ func (a *asking) afresh() (formats.Gate, error) {
 	return a.by.pose()
 }
 
-// ByTimeout stands for the timeout as the one who answered a gate.
-const ByTimeout = "timeout"
+// What answers a gate in place of the user.
+const (
+	ByTimeout = "timeout"
+	ByYes     = "--yes"
+)
 
 // absent stands for the hash of a file that is not there.
 const absent = "absent"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
 )
@@ -172,6 +173,54 @@ func TestWhatWasShownChanges(t *testing.T) {
 				_, done := journal.Gates(records)
 				if same := done[0].Gate.ID == first.ID; same != (c.asked == 1) || p.gates != c.asked {
 					t.Errorf("%s between two processes: answered as %s, asked as %s, %d gates", c.name, done[0].Gate.ID, first.ID, p.gates)
+				}
+			}
+		})
+	}
+}
+
+// TestConsentOnTheWay: a run that began without consent, and goes on with it, repeats what lacks a tool once where it had asked
+// before, as the tool may be there now, and not at all where it asks with the consent.
+func TestConsentOnTheWay(t *testing.T) {
+	t.Parallel()
+	again := "A: id: a\ndelegate: worker\non: {failed: {gate: Again?, choices: {Retry: {redo: it}, Abort: fail}, auto: Retry, consent: true}}"
+	own := "A: id: a\ndelegate: worker\non: {failed: gate}"
+	for name, c := range map[string]struct {
+		steps []string
+		calls int
+	}{
+		"asked before":                 {[]string{again}, 2},
+		"asked before, by the engine":  {[]string{own}, 2},
+		"stopped earlier":              {[]string{"G: gate: Begin?\nconsent: true", again}, 1},
+		"stopped earlier, engine asks": {[]string{"G: gate: Begin?\nconsent: true", own}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, calls := newMachine(t), 0
+			m.line = ""
+			prog := newWorld(t).program(file("", "", c.steps...))
+			shape := func(w *world) {
+				w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) {
+					calls++
+					return failing(formats.CodeToolUnavailable, "no such CLI"), nil
+				}
+			}
+			if _, ret := m.play(prog, shape, 0, false); ret.Outcome() != formats.OutcomeSuspended {
+				t.Fatalf("without consent: %s", told(ret))
+			}
+			for range 2 { // the second process replays what the first one decided
+				_, ret := m.play(prog, func(w *world) {
+					shape(w)
+					w.answer = func(g formats.Gate) (formats.Decision, error) {
+						at := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Approves || c.Label == g.Auto })
+						if at < 0 {
+							return formats.Decision{}, &formats.GateOpenError{Gate: g}
+						}
+						return formats.Decision{Answer: g.Choices[at].Label, By: interp.ByYes}, nil
+					}
+				}, 0, false)
+				if got := told(ret); !strings.HasPrefix(got, "failed 69 TOOL_UNAVAILABLE: no such CLI") || calls != c.calls {
+					t.Errorf("with consent: %s after %d calls, want a failure after %d", got, calls, c.calls)
 				}
 			}
 		})

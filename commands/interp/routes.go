@@ -149,10 +149,10 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 	return &ending{jump: id}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
 }
 
-// hopeless tells whether a consent given before would only repeat what failed because a tool is missing or not logged
-// in. The run asks the user all the same, who can mend it meanwhile.
+// hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what failed because a tool
+// is missing or not logged in. The run asks the user all the same, who can mend it meanwhile.
 func (f finished) hopeless(g *syntax.Gate) bool {
-	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove {
+	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove && !f.agreed {
 		return false
 	}
 	if g == nil {

@@ -35,6 +35,7 @@ type run struct {
 	entered   int            // loop elements, each of which raises that limit by one
 	used      map[string]int // how often a target with a max was taken, by step path and rule
 	answered  map[string]int // how often the engine's gate of a step was answered without the user
+	agreed    bool           // --yes answered a gate, also where the run began without it
 	visits    map[string]int // by step path
 	artifacts []formats.Artifact
 	listed    any // the newest of them as expressions see them; nil when there are others
