@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"syscall"
 )
 
 // Code names a failure in returns, messages and errors.json.
@@ -99,6 +100,9 @@ func HelpOf(err error) string {
 		Help() string
 	}](err); ok {
 		return h.Help()
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return "make room on the disk, then run it again"
 	}
 	return ""
 }

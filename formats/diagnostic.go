@@ -33,6 +33,7 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	Message  string   `json:"message"`
 	Help     string   `json:"help,omitempty"`
 	Fix      *Fix     `json:"fix,omitempty"`
+	Subject  string   `json:"-"` // the subagent whose name a note about an agent's file is about; empty: none
 }
 
 // Found makes a finding without a file. A code that begins with W makes a warning.

@@ -143,7 +143,8 @@ func OnFile(op, file string, err error) *Failure {
 
 // Broken says why a file or another thing cannot be used, and what helps.
 func Broken(code Code, what string, err error, help ...string) *Failure {
-	if of, ok := errors.AsType[*fs.PathError](err); ok && strings.HasSuffix(what, of.Path) {
+	of, ok := errors.AsType[*fs.PathError](err)
+	if ok && (strings.HasSuffix(what, of.Path) || strings.HasSuffix(of.Path, what)) {
 		err = of.Err // the name stands before it
 	}
 	return &Failure{Code: code, Message: what, Err: err, Help: strings.Join(help, " ")}

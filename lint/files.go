@@ -84,12 +84,13 @@ func Rewrite(name string, was, text []byte) error {
 	return nil
 }
 
-// Files lists the named files and the markdown files below named folders. In a workspace it lists only commands and
-// subagents, because the other files are documents; so it does in the folders of other tools. An unreadable file in a
-// folder is a finding.
+// Files lists the named files and the markdown files below named folders. It leaves out documents: in a workspace and
+// in the folders of other tools all but commands and subagents, around a workspace the files that declare neither. An
+// unreadable file in a folder is a finding.
 func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
 		top, _ := filepath.Abs(p) //nolint:errcheck // without a name it is no folder of a tool
+		_, apart := os.Stat(filepath.Join(p, formats.Workspace))
 		err := filepath.WalkDir(p, func(name string, d os.DirEntry, err error) error {
 			if name == p && (err != nil || !d.IsDir()) {
 				files = append(files, name)
@@ -106,7 +107,10 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 				}
 				return nil
 			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool || Foreign(name)):
-				err = readable(name)
+				inside := ofTool || strings.Contains(filepath.ToSlash(around)+"/", "/"+formats.Workspace+"/")
+				if err = readable(name); err == nil && apart == nil && !inside && !declares(name) {
+					return nil
+				}
 			default:
 				return nil
 			}
@@ -126,6 +130,13 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 		}
 	}
 	return files, unread, nil
+}
+
+// declares tells a command or subagent from the documents of a project, by its keys.
+func declares(name string) bool {
+	src, err := Read(name)
+	text := "\n" + string(src)
+	return err != nil || strings.Contains(text, "\ncommand:") || strings.Contains(text, "\nname:")
 }
 
 // readable says why a file cannot be read.

@@ -89,9 +89,10 @@ func TestFile(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml", "f.toml", ".claude/skills/s/SKILL.md", ".claude/skills/s/assets/t.md", ".claude/docs/g.md", ".gemini/h.md"} {
+	for _, name := range []string{"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml", "f.toml", ".claude/skills/s/SKILL.md", ".claude/skills/s/assets/t.md", ".claude/docs/g.md", ".gemini/h.md", "README.md"} {
 		put(t, dir, name, "x")
 	}
+	put(t, dir, "a.md", "---\ncommand: a\n---\n")
 	if err := os.Symlink("nowhere", filepath.Join(dir, "loose.md")); err != nil {
 		t.Fatal(err)
 	}

@@ -425,7 +425,6 @@ func (w *walk) tooDeep(inside string) {
 func (w *walk) noFile(inside string, kind fs.FileMode) {
 	name, ok := w.name(inside)
 	switch {
-	case w.source.Command == nil && kind == fs.ModeSymlink:
 	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // a skill's own
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
 		w.leave("", inside, "links to folders are not followed")

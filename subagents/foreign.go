@@ -20,7 +20,7 @@ func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent)
 		for _, name := range p.AgentFiles() {
 			a, found := foreign(p, name)
 			notes = append(notes, found...)
-			switch f := (foreigner{p, name, a}); {
+			switch f := (foreigner{p: p, file: name, agent: a}); {
 			case a == nil:
 			case a.Hidden:
 				notes = append(notes, f.note(dialect.CodeTaken,
@@ -49,10 +49,12 @@ type foreigner struct {
 	p     dialect.Folder
 	file  string
 	agent *dialect.Agent
+	of    string // the subagent that has its name, empty: none
 }
 
 func (f foreigner) note(code, text, help string) formats.Diagnostic {
 	n := note(code, f.p, f.file, text)
+	n.Subject = f.of
 	if n.Help = help; code == codeBuiltin {
 		n.Severity = formats.SeverityError
 	}
@@ -72,6 +74,7 @@ func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.D
 	if again != "" {
 		old = s.entries[again]
 	}
+	f.of = cmp.Or(old.def.Info.Name, name)
 	project := f.p.Scope == dialect.Project
 	switch {
 	case again != "", taken && old.def.Shipped && !project, taken && name == written && !old.def.Shipped:

@@ -112,10 +112,11 @@ func TestNames(t *testing.T) {
 	var found []string
 	for _, n := range notes {
 		if subagents.OfNames(n) {
-			found = append(found, n.File+" "+n.Code)
+			found = append(found, n.File+" "+n.Code+" "+n.Subject)
 		}
 	}
-	want := "one/f.md E607, two/a.md W041, mine/a.md W041, mine/c.md W041, one/a.md W036, one/b.md W036, two/b.md W041, mine/b.md W041"
+	want := "one/f.md E607 gatekeeper, two/a.md W041 planner, mine/a.md W041 researcher, mine/c.md W041 status-sync-manager, " +
+		"one/a.md W036 ui-helper, one/b.md W036 ui-helper, two/b.md W041 ui-helper-3, mine/b.md W041 tester"
 	if got := strings.Join(found, ", "); got != want {
 		t.Errorf("notes %s, want %s", got, want)
 	}

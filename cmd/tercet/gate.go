@@ -189,6 +189,7 @@ func (a *app) question(ctx context.Context, text string) (line string, err error
 	defer a.signals.instead(leave)()
 	resume := a.term.stage.Pause()
 	defer func() { resume(err == nil) }()
+	defer aborts(a.term.stage.restore, func() { fmt.Fprint(a.io.err, text) })()
 	for {
 		fmt.Fprint(a.io.err, text)
 		line, err = a.lines.Next(ctx)

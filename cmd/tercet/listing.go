@@ -201,7 +201,7 @@ func (w *world) readConfig() error {
 	}
 	if w.has {
 		data, err := fs.ReadFile(w.gate.FS("."), configFile)
-		if err := add(config.WorkspaceLayer, configFile, data, err); err != nil {
+		if err := add(config.WorkspaceLayer, configFile, data, err, "make it a file, or remove it"); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(data)

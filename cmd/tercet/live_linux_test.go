@@ -226,6 +226,22 @@ func TestRunsStop(t *testing.T) {
 	let()
 	s.wait("/slow done")
 	s.wait("ready> ")
+
+	// a question is asked again behind fg
+	ask := "---\ncommand: ask\ndescription: Asks\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
+	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(ask), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.keys("tercet /ask\n")
+	s.wait("Go on?")
+	s.keys("\x1a")
+	s.wait("topped")
+	s.wait("ready> ")
+	s.keys("fg\n")
+	s.wait("Go on?")
+	s.keys("a\n")
+	s.wait("Ask")
+	s.wait("ready> ")
 	s.keys("exit\n")
 	s.ends()
 }

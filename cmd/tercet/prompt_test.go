@@ -411,6 +411,8 @@ func TestPromptFitsItsTerminal(t *testing.T) {
 				}
 			}
 		}
+		s.keys("?")
+		fits(columns, "clears")
 		s.keys("/plan ")
 		fits(columns, "…")
 		s.keys("\x15/")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -31,16 +32,13 @@ in total. Runs that gc has removed do not count.`
 		}
 		c.changedOutside()
 		gates, err := c.desk.Gates()
-		if err != nil {
-			return err
-		}
-		unfinished, err := journal.Runs(c.root, true)
-		if err != nil {
-			return err
+		unfinished, rerr := journal.Runs(c.root, true)
+		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
+			c.term.note("warning: %s", err)
 		}
 		open := slices.DeleteFunc(tasks, func(t formats.Task) bool { return t.Status.Terminal() })
 		if c.document("tercet.status/1", fields{
-			"runner": c.cfg.Runner, "gates": gates, "runs": nonNil(unfinished), "tasks": nonNil(open),
+			"runner": c.cfg.Runner, "gates": nonNil(gates), "runs": nonNil(unfinished), "tasks": nonNil(open),
 		}) {
 			return nil
 		}

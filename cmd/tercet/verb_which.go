@@ -125,7 +125,7 @@ func (c call) whichAgent(name string) error {
 	}
 	notes, hides, name, in := &formats.Diagnostics{}, "", def.Info.Name, map[string]string{}
 	for _, d := range c.agentNotes {
-		if d.File == def.File || d.Help == "it is "+def.File || strings.Contains(d.Message, `"`+name+`"`) {
+		if d.File == def.File || d.Subject == name {
 			notes.List = append(notes.List, d)
 		}
 	}

@@ -131,7 +131,7 @@ func (e *Editor) below() []string {
 	}
 	if e.help {
 		for _, k := range e.Keys {
-			out = append(out, e.cut(k, e.frame.columns-1))
+			out = append(out, strings.Split(ansi.Wordwrap(k, e.frame.columns-1, ""), "\n")...)
 		}
 	}
 	if e.notice != "" {

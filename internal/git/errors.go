@@ -11,6 +11,9 @@ import (
 // ErrNoRepo means that a folder is not inside a git repository.
 var ErrNoRepo = errors.New("not a git repository")
 
+// ErrBare means that a repository has no working tree. It is an ErrNoRepo: nothing can be worked on there.
+var ErrBare = fmt.Errorf("%w with files", ErrNoRepo)
+
 // ErrNoCommit means that a name is no commit, or that there is no commit yet.
 var ErrNoCommit = errors.New("no such commit")
 
@@ -48,9 +51,9 @@ func (e *Error) Error() string {
 	if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
 		what += " " + rest[i]
 	}
-	said := e.Stderr
-	if i := strings.LastIndexByte(said, '\n'); i >= 0 {
-		said = said[i+1:]
+	said := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
+	if at := max(strings.Index(e.Stderr, "fatal: "), strings.Index(e.Stderr, "error: ")); at >= 0 { // advice may follow
+		said, _, _ = strings.Cut(e.Stderr[at:], "\n")
 	}
 	switch {
 	case e.Err != nil:

@@ -136,6 +136,8 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	case res.Exit != 0 && !slices.Contains(c.also, res.Exit):
 		if strings.Contains(fail.Stderr, "not a git repository") {
 			fail.Err = ErrNoRepo
+		} else if strings.Contains(fail.Stderr, "cannot use bare repository") {
+			fail.Err = ErrBare
 		}
 		return nil, 0, fail
 	}

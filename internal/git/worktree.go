@@ -79,6 +79,11 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		return nil, err
 	}
 	list, err := parseWorktrees(out)
+	if len(list) > 0 && strings.Contains(list[0].Path, "/.git/modules/") {
+		// Of a submodule git names the folder of the repository.
+		tree, _, terr := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}})
+		list[0].Path, err = filepath.Join(list[0].Path, line(tree)), errors.Join(err, terr)
+	}
 	if len(list) > 1 {
 		slices.SortFunc(list[1:], func(a, b Worktree) int { return strings.Compare(a.Path, b.Path) })
 	}

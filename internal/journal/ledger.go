@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tercet/formats"
@@ -25,7 +26,7 @@ type Ledger struct {
 	w *Writer
 	// resumed is written down of the process before the first new entry of a run that began before; nil: it is.
 	resumed map[string]any
-	over    bool
+	over    atomic.Bool
 	waited  bool // the run was suspended
 
 	mu      sync.Mutex
@@ -148,7 +149,11 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 	case !aside(e.Type), l.looks():
 		err = l.news(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
 	}
-	l.over = l.over || err == nil && e.Type == formats.EntryRunFinished && e.Step == ""
+	defer func() { // a run whose end could not be written can be resumed
+		if err == nil && e.Type == formats.EntryRunFinished && e.Step == "" {
+			l.over.Store(true)
+		}
+	}()
 	who := l.resumed
 	if old || err != nil {
 		l.mu.Unlock()
@@ -206,9 +211,7 @@ func (l *Ledger) unmet() past {
 
 // Over reports whether the run has recorded its end.
 func (l *Ledger) Over() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.over
+	return l.over.Load()
 }
 
 // Recall gives the data of an earlier entry and consumes it.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"weak"
@@ -81,6 +82,24 @@ func TestLedger(t *testing.T) {
 	}
 	if got := strings.Join(types, ", "); got != "resumed , step_scheduled c#1" {
 		t.Errorf("new lines = %s", got)
+	}
+}
+
+// TestUnwrittenEnd: a run whose end could not be written is not over, so that its lock stays and it can be resumed.
+func TestUnwrittenEnd(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, full := range []error{nil, syscall.ENOSPC} {
+		w := journal.New(func() (*os.Root, error) { return root, full }, journal.Options{Clock: time.Now})
+		t.Cleanup(func() { w.Close() })
+		l := journal.NewLedger(w, nil, nil, false)
+		_, err := l.Append(t.Context(), formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": "failed"}}, true)
+		if (err != nil) != (full != nil) || l.Over() != (full == nil) || full != nil && !strings.Contains(formats.HelpOf(err), "room") {
+			t.Errorf("Append = %v with help %q where opening gives %v, over %v", err, formats.HelpOf(err), full, l.Over())
+		}
 	}
 }
 

@@ -84,27 +84,33 @@ const tailBytes = 64 << 10
 // Runs lists the runs of a project, newest first; with unfinished only those that can continue. It skips files that are
 // not journals, and does not verify hashes: resume does.
 func Runs(root *os.Root, unfinished bool) ([]Run, error) {
-	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, failed(formats.CodeIO, "list", err)
-	}
+	ids, err := IDs(root)
 	var out []Run
-	for _, e := range entries {
+	for _, id := range ids {
 		if unfinished {
-			if _, err := root.Lstat(path.Join(Folder, e.Name(), LockName)); err != nil {
+			if _, err := root.Lstat(LockOf(id)); err != nil {
 				continue
 			}
 		}
-		r, ok := Look(root, e.Name()) // one that was killed behind its last entry has a lock and has ended
+		r, ok := Look(root, id) // one that was killed behind its last entry has a lock and has ended
 		if ok && (!unfinished || r.Status == Open || r.Status == formats.OutcomeSuspended.String()) {
 			out = append(out, r)
 		}
 	}
 	slices.SortFunc(out, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID)) })
-	return out, nil
+	return out, err
+}
+
+// IDs lists the folders of runs, in the order of their ids.
+func IDs(root *os.Root) (ids []string, err error) {
+	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, formats.Fail(formats.CodeIO, "see 'ls -ld "+Folder+"'", "%s is no folder that can be read", Folder)
+	}
+	for _, e := range entries {
+		ids = append(ids, e.Name())
+	}
+	return ids, nil
 }
 
 // Look reads the first line and the end of a journal for the summary of its run.
@@ -240,10 +246,10 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 // Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id. A
 // delegation that ended before since does not count.
 func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
-	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
-	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		records, err := Load(root, e.Name())
-		if err != nil || Vouched(records, key(e.Name())) != nil {
+	ids, err := IDs(root)
+	return err == nil && slices.ContainsFunc(ids, func(id string) bool {
+		records, err := Load(root, id)
+		if err != nil || Vouched(records, key(id)) != nil {
 			return false
 		}
 		begun := slices.IndexFunc(records, func(r Record) bool {
@@ -296,6 +302,9 @@ func Find(root *os.Root, word string) (Run, error) {
 		return r, err
 	}
 	old, nerr := Any(root, word)
+	if nerr == nil && (old.Status == Open || old.Status == formats.OutcomeSuspended.String()) {
+		return old, nil // its lock file was removed
+	}
 	if nerr == nil {
 		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", old.ID)
 	}

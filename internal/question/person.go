@@ -72,7 +72,9 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 		a.say(phrase.In(p.Language, "Confirmation needed"))
 	}
 	for _, s := range g.Show {
-		a.show(plain.Text(strings.TrimRight(s, "\n")))
+		if text := plain.Text(strings.TrimRight(s, "\n")); text != "" {
+			a.show(text)
+		}
 	}
 	a.diff = a.current(ctx)
 	p.Untaken(p.Lines.Drop(ctx))

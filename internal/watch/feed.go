@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -112,20 +110,19 @@ const (
 
 // look reads what is new of all runs, and of the one that is looked at what the pane shows.
 func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
-	entries, err := fs.ReadDir(f.desk.Root.FS(), journal.Folder)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.err = err
+	ids, err := journal.IDs(f.desk.Root)
+	if n.err = err; err != nil {
 		return n
 	}
 	finished := 0
-	for _, e := range slices.Backward(entries) { // ids begin with their time
-		h := f.held[e.Name()]
+	for _, id := range slices.Backward(ids) { // ids begin with their time
+		h := f.held[id]
 		if h == nil {
 			h = &held{}
-			f.held[e.Name()] = h
+			f.held[id] = h
 		}
 		if !h.ended {
-			f.update(h, e.Name(), finished >= mostOver)
+			f.update(h, id, finished >= mostOver)
 		}
 		if h.shown && (h.row.state != over || finished < mostOver) {
 			n.rows = append(n.rows, h.row)

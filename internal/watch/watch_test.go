@@ -517,6 +517,18 @@ func TestFollows(t *testing.T) {
 	}
 }
 
+// TestNoRuns: what stands in the place of the runs and is no folder is told.
+func TestNoRuns(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	if err := errors.Join(p.desk.Root.MkdirAll(formats.Workspace, 0o700), p.desk.Root.WriteFile(journal.Folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.screen(100, 20).Text(); !strings.Contains(got, ".tercet/runs is no folder that can be read") {
+		t.Errorf("the screen is\n%s", got)
+	}
+}
+
 // TestLittle: of runs that have ended before those that are shown nothing is read, of those that are shown nothing again.
 //
 //nolint:paralleltest // it counts what is allocated

@@ -107,6 +107,9 @@ func (w GitWorkflow) inTree(do act) act {
 				"delegate with action: open before; to commit in the checkout, name the files",
 				"expected an open worktree, got the project's own checkout")
 		}
+		if err := worktree.Stands(w.Trees, r.Dir); err != nil {
+			return formats.Return{}, err
+		}
 		return do(ctx, r)
 	}
 }
@@ -210,12 +213,10 @@ func (w GitWorkflow) publish(in input) act {
 	if as != "" && as != worktree.AsSquash && as != worktree.AsPatch && as != worktree.AsRequest {
 		in.wrong("as", "merge, squash, patch or pr")
 	}
-	return w.inTree(func(ctx context.Context, r formats.Request) (_ formats.Return, err error) {
-		if child == "" && (to == "" || to == "current") { // a checkout that is on no branch is refused by Publish
-			if to, err = w.Trees.Git(w.Trees.Root).CurrentBranch(ctx); err != nil {
-				return formats.Return{}, err
-			}
-		}
+	if to == "current" {
+		to = ""
+	}
+	return w.inTree(func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		work := "work of " + r.Command
 		if r.Task != nil && child == "" {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
@@ -260,10 +261,10 @@ func (w GitWorkflow) publish(in input) act {
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 			return formats.Return{
 				Status: formats.StatusPartial, Summary: clip(dirty.Error()), NextSteps: dirty.Help(),
-				Fields: map[string]any{"branch": to, "files": formats.Values(dirty.Files)},
+				Fields: map[string]any{"branch": dirty.To, "files": formats.Values(dirty.Files)},
 			}, nil
 		}
-		ret := published(to, message, p)
+		ret := published(message, p)
 		if push {
 			ret.Fields["push"] = cmp.Or(skipped, "pushed")
 			ret.Fields["request"] = cmp.Or(p.URL, p.Skipped, skipped)
@@ -350,7 +351,7 @@ func issueNumber(issue string) int {
 }
 
 // published is the return of work that was brought to its place.
-func published(to, message string, p worktree.Published) formats.Return {
+func published(message string, p worktree.Published) formats.Return {
 	said, files := p.Message, p.Files
 	if message != "" {
 		said = message + ": " + said
@@ -364,7 +365,7 @@ func published(to, message string, p worktree.Published) formats.Return {
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: clip(said),
-		Fields: map[string]any{"branch": to, "commit": commit, "files": formats.Values(files)},
+		Fields: map[string]any{"branch": p.To, "commit": commit, "files": formats.Values(files)},
 	}
 	if p.URL != "" {
 		ret.Fields["url"], ret.NextSteps = p.URL, "review "+p.URL

@@ -155,8 +155,30 @@ func TestGitWorkflowDoesNotPublish(t *testing.T) {
 		r := prepare(t)
 		r.write(r.dir, "b.txt", "mine\n")
 		got := r.do("t3", map[string]any{"action": "publish"})
-		if got.Outcome() != formats.OutcomePartial || !strings.Contains(got.NextSteps, "git merge task/7-fix_it") || !strings.Contains(got.Summary, "b.txt") {
+		if got.Outcome() != formats.OutcomePartial || got.Fields["branch"] != "main" || !strings.Contains(got.NextSteps, "git merge task/7-fix_it") || !strings.Contains(got.Summary, "b.txt") {
 			t.Errorf("publish = %+v, want partial with the merge command", got)
+		}
+	})
+	t.Run("no repository any more", func(t *testing.T) {
+		t.Parallel()
+		r := prepare(t)
+		if err := os.Rename(filepath.Join(r.dir, ".git"), filepath.Join(r.dir, "away")); err != nil {
+			t.Fatal(err)
+		}
+		got := r.do("t3", map[string]any{"action": "publish"})
+		if len(got.Errors) != 1 || got.Errors[0].Code != formats.CodeConfig {
+			t.Errorf("publish = %+v, want %s", got, formats.CodeConfig)
+		}
+	})
+	t.Run("no worktree any more", func(t *testing.T) {
+		t.Parallel()
+		r := prepare(t)
+		if err := os.RemoveAll(r.req.Dir); err != nil {
+			t.Fatal(err)
+		}
+		got := r.do("t3", map[string]any{"action": "publish"})
+		if len(got.Errors) != 1 || got.Errors[0].Code != formats.CodePrecondition || !strings.Contains(got.Errors[0].Message, "is gone") {
+			t.Errorf("publish = %+v, want %s", got, formats.CodePrecondition)
 		}
 	})
 	t.Run("conflict", func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"tercet/formats"
@@ -53,6 +54,9 @@ func (e *NotCleanError) ErrorCode() formats.Code { return formats.CodePreconditi
 
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
+	if lock := filepath.Join(e.Dir, ".git/index.lock"); e.Err != nil && strings.Contains(e.Err.Error(), "index.lock") {
+		return fmt.Sprintf("if no git command runs there: rm %s; then on %s: git merge %s", Quoted(lock), e.To, e.Branch)
+	}
 	return fmt.Sprintf("commit or stash your changes, then on %s: git merge %s", e.To, e.Branch)
 }
 
@@ -75,7 +79,9 @@ func code(at *error, other formats.Code) {
 		f.Code = formats.CodeTimeout
 	case errors.Is(err, git.ErrNoRepo):
 		f.Code, f.Message = formats.CodeConfig, "worktrees need a git repository"
-		f.Help = "run git init, then commit something"
+		if f.Help = "run git init, then commit something"; errors.Is(err, git.ErrBare) {
+			f.Help = "clone the repository without --bare, and work there"
+		}
 	case errors.Is(err, git.ErrMissing):
 		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
 	case errors.As(err, &unfit):

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/formats"
 	"tercet/subagents/worktree"
 )
 
@@ -230,6 +231,40 @@ func TestSubmodule(t *testing.T) {
 	}
 	if p.read(tree.Dir, "mod/b.txt") != "precious\n" {
 		t.Error("the file is gone")
+	}
+}
+
+// TestInsideASubmodule: a project that is a submodule of another one works like any other.
+func TestInsideASubmodule(t *testing.T) {
+	t.Parallel()
+	p, outer := newProject(t, ""), newProject(t, "")
+	outer.git(outer.top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", p.top, "mod")
+	p.top = filepath.Join(outer.top, "mod")
+	p.Root, p.Base = p.top, filepath.Join(p.top, ".tercet/worktrees")
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.write(tree.Dir, "b.txt", "b\n")
+	p.commit(tree.Dir, "of the task", "t1")
+	if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); err != nil || p.read(p.top, "b.txt") != "b\n" {
+		t.Errorf("Publish = %v, want the work in the checkout", err)
+	}
+}
+
+// TestStands: no work is done in a worktree that is gone, or in that of the project from which this one was copied.
+func TestStands(t *testing.T) {
+	t.Parallel()
+	p, other := newProject(t, ""), newProject(t, "")
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(p.top, link); err != nil {
+		t.Fatal(err)
+	}
+	tree, theirs := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"}), other.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	for dir, want := range map[string]string{
+		tree.Dir: "", p.top: "", theirs.Dir: "not of this project", filepath.Join(p.Base, "r2"): "is gone", filepath.Join(link, ".tercet/worktrees/r1"): "",
+	} {
+		_, err := p.Ready(t.Context(), formats.Request{Run: "r1", Txn: "t1", Dir: dir})
+		if want == "" && err != nil || want != "" && (formats.CodeOf(err) != formats.CodePrecondition || !strings.Contains(err.Error(), want)) {
+			t.Errorf("Ready(%s) = %v, want %q", dir, err, want)
+		}
 	}
 }
 

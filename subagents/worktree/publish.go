@@ -42,6 +42,7 @@ const (
 
 // Published tells what Publish did with the work of a worktree.
 type Published struct {
+	To      string   // the target's branch
 	Commit  string   // the merge; the target's commit if it had everything already
 	Files   []string // changed files of the target, relative to the project root
 	Message string   // one sentence for the user
@@ -64,6 +65,7 @@ func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done 
 		done, err = p.attempt(ctx)
 		_, stale := errors.AsType[*git.StaleError](err)
 		if !stale && !errors.Is(err, git.ErrNotFastForward) {
+			done.To = p.to
 			return done, err
 		}
 	}

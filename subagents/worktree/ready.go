@@ -35,11 +35,14 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	if r.NoTree || r.Run == "" || r.Txn == "" {
 		return nil, nil
 	}
+	if err := Stands(m, r.Dir); err != nil {
+		return nil, err
+	}
 	repo := m.Git(r.Dir)
 	switch {
 	case r.Dir == m.Root && r.Commits && repo.Exists():
 		return nil, m.noteForeign(ctx, repo, r.Run)
-	case r.Dir == m.Root || !m.owns(r.Dir) || !repo.HasIndex():
+	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}
 	a := aside{m: m, repo: repo, r: r}

@@ -261,12 +261,25 @@ func ours(branch string) bool {
 
 // owns tells whether a worktree lies in the folder for worktrees.
 func (m *Manager) owns(dir string) bool {
-	base, err := filepath.EvalSymlinks(m.Base)
-	if err != nil {
-		base = m.Base
+	within := func(base, dir string) bool {
+		rel, err := filepath.Rel(base, dir)
+		return err == nil && rel != "." && filepath.IsLocal(rel)
 	}
-	rel, err := filepath.Rel(base, dir)
-	return err == nil && rel != "." && filepath.IsLocal(rel)
+	base, err := filepath.EvalSymlinks(m.Base)
+	if full, derr := filepath.EvalSymlinks(dir); err == nil && derr == nil {
+		return within(base, full)
+	}
+	return within(m.Base, dir) || within(base, dir)
+}
+
+// Stands fails if the worktree of a resumed run is gone, or belongs to the project from which this one was copied.
+func Stands(m *Manager, dir string) error {
+	if _, err := os.Stat(dir); dir == m.Root || err == nil && m.owns(dir) {
+		return nil
+	}
+	return formats.Fail(formats.CodePrecondition,
+		"its commits are on its branch: git branch --list 'task/*' 'tercet/*'; type its line with --new to begin anew",
+		"the worktree of the run is gone, or is not of this project: %s", dir)
 }
 
 func (m *Manager) same(dir, place string) bool {

@@ -354,6 +354,7 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 		{"changed", func(p *project) { p.write(p.top, "a.txt", "mine\n") }, []string{"a.txt"}},
 		{"staged", func(p *project) { p.write(p.top, "c.txt", "mine\n"); p.git(p.top, "add", "c.txt") }, []string{"c.txt"}},
 		{"untracked", func(p *project) { p.write(p.top, "d/c.txt", "mine\n") }, []string{"d/c.txt"}},
+		{"locked", func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil},
 		{"ignored and in the way", func(p *project) { p.write(p.top, "b.ignored", "mine\n") }, nil},
 	}
 	for _, tt := range tests {
@@ -368,14 +369,20 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 			status, head := p.git(p.top, "status", "--porcelain"), p.git(p.top, "rev-parse", "main")
 			_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
 			n, ok := errors.AsType[*worktree.NotCleanError](err)
-			if tt.files == nil && ok && p.read(p.top, "b.ignored") == "theirs\n" {
+			if strings.HasPrefix(tt.name, "ignored") && ok && p.read(p.top, "b.ignored") == "theirs\n" {
 				t.Error("Publish() overwrote an ignored file")
+			}
+			if tt.name == "locked" && !strings.Contains(formats.HelpOf(err), "rm "+filepath.Join(p.top, ".git/index.lock")+"; then") {
+				t.Errorf("Publish() helps with %q, want the lock file", formats.HelpOf(err))
 			}
 			if !ok || !cmp.Equal(n.Files, tt.files) || !strings.Contains(formats.HelpOf(err), "git merge task/7-x") {
 				t.Errorf("Publish() = %v, want a NotCleanError of %q", err, tt.files)
 			}
 			if p.git(p.top, "rev-parse", "main") != head || p.git(p.top, "status", "--porcelain") != status {
 				t.Error("Publish() changed the checkout or its branch")
+			}
+			if err := os.RemoveAll(filepath.Join(p.top, ".git/index.lock")); err != nil {
+				t.Fatal(err)
 			}
 			p.tidy("r1")
 		})
@@ -462,7 +469,7 @@ func TestLockedWorktreeStays(t *testing.T) {
 	if formats.CodeOf(err) != formats.CodePrecondition || formats.HelpOf(err) != "run git worktree unlock "+tree.Dir || p.read(tree.Dir, "b.txt") != "loose\n" {
 		t.Errorf("Discard() = %v, help %q, want it refused", err, formats.HelpOf(err))
 	}
-	if err := p.Git(p.top).WorktreeRemove(t.Context(), tree.Dir); err == nil || !strings.Contains(err.Error(), "unlock first") {
+	if err := p.Git(p.top).WorktreeRemove(t.Context(), tree.Dir); err == nil || !strings.Contains(err.Error(), "a locked working tree") {
 		t.Errorf("WorktreeRemove() = %v, want git's refusal", err)
 	}
 	p.git(p.top, "worktree", "unlock", tree.Dir)
@@ -493,12 +500,17 @@ func TestRefusals(t *testing.T) {
 	if formats.CodeOf(err) != formats.CodeConfig || !strings.Contains(formats.HelpOf(err), "git init") {
 		t.Errorf("Open() outside a repository = %v, want %s", err, formats.CodeConfig)
 	}
-	bare := newProject(t, "")
-	bare.git(bare.top, "update-ref", "-d", "refs/heads/main")
-	if _, err := bare.Open(t.Context(), spec); formats.CodeOf(err) != formats.CodePrecondition {
+	p := newProject(t, "")
+	p.git(p.top, "clone", "-q", "--bare", ".", filepath.Join(none, "bare"))
+	_, err = (&worktree.Manager{Git: repo, Root: filepath.Join(none, "bare"), Base: none}).Open(t.Context(), spec)
+	if formats.CodeOf(err) != formats.CodeConfig || !strings.Contains(formats.HelpOf(err), "clone") {
+		t.Errorf("Open() in a bare repository = %v, want %s", err, formats.CodeConfig)
+	}
+	young := newProject(t, "")
+	young.git(young.top, "update-ref", "-d", "refs/heads/main")
+	if _, err := young.Open(t.Context(), spec); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Open() before the first commit = %v, want %s", err, formats.CodePrecondition)
 	}
-	p := newProject(t, "")
 	for _, run := range []string{"", ".", "..", "a/b", "../x", "/abs"} {
 		if _, err := p.Open(t.Context(), worktree.Spec{Run: run, Task: 1}); formats.CodeOf(err) != formats.CodeUsage {
 			t.Errorf("Open(run %q) = %v, want %s", run, err, formats.CodeUsage)
