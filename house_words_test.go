@@ -46,7 +46,7 @@ var sentenceEnd = regexp.MustCompile(`[.!?][)"]?\s+`)
 func longSentences(comment string) (out []string) {
 	var part strings.Builder
 	end := func() {
-		for _, s := range strings.Split(sentenceEnd.ReplaceAllString(part.String(), "$0\n"), "\n") {
+		for s := range strings.SplitSeq(sentenceEnd.ReplaceAllString(part.String(), "$0\n"), "\n") {
 			if len(strings.Fields(s)) > maxWords {
 				out = append(out, strings.TrimSpace(s))
 			}
