@@ -24,7 +24,9 @@ var oldWord = regexp.MustCompile(`(?i)\b(persons?|somebody|whoever|whomever)\b`)
 
 // prosePages are the files whose sentences somebody reads: documents, prompts of subagents, commands, texts of codes.
 var prosePages = []string{
-	"README.md", "CONTRIBUTING.md", "bench/*.md", "docs/*.md", "docs/guide/*.md", "docs/reference/*.md", "internal/pages/codes.txt",
+	"*.md", "bench/*.md", "docs/*.md", "docs/guide/*.md", "docs/reference/*.md",
+	"internal/pages/codes.txt", "subagents/library/*.md", "templates/packs/*/subagents/*.md",
+	"commands/library/*.md", "templates/packs/*/commands/*.md", "templates/shims/*.md",
 }
 
 // TestProse: no sentence is too long, half of them are short, and old words are gone.
