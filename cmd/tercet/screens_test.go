@@ -193,7 +193,7 @@ func (s *screen) looks(file string, want []string) {
 
 // unsteady is what differs from run to run: how long something took, signs that turn, names of runs, days and times.
 var unsteady = []struct{ find, put string }{
-	{`(  |, )[0-9.]+m?s\b`, ""},
+	{`(  |, )[0-9.]+(m?s|m)\b`, ""},   // in minutes on a slow machine
 	{`\n  took [0-9.]+m?s[^\n]*`, ""}, // told of what took a second or more
 	{`\brto[a-z0-9]{7}\b`, "r000000000"},
 	{`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`, "⠿"},
@@ -201,13 +201,13 @@ var unsteady = []struct{ find, put string }{
 }
 
 // agedRow is a row of the watch with how old its run is, for which a long line is cut.
-var agedRow = regexp.MustCompile(`(?m)^[> ] [✓✗] /[^│\n]*? +[0-9]+s( |$)`)
+var agedRow = regexp.MustCompile(`(?m)^[> ] [✓✗] /[^│\n]*? +[0-9]+[sm]( |$)`)
 
 // steady takes away what differs from run to run.
 func steady(rows []string) string {
 	text := strings.Join(rows, "\n")
 	text = agedRow.ReplaceAllStringFunc(text, func(row string) string { // in columns: the rest of the row stays where it is
-		return fmt.Sprintf("%-*s", len([]rune(row)), regexp.MustCompile(` +("|completed|failed|[0-9]+s( |$)).*`).ReplaceAllString(row, ""))
+		return fmt.Sprintf("%-*s", len([]rune(row)), regexp.MustCompile(` +("|completed|failed|[0-9]+[sm]( |$)).*`).ReplaceAllString(row, ""))
 	})
 	for _, u := range unsteady {
 		text = regexp.MustCompile(u.find).ReplaceAllString(text, u.put)
