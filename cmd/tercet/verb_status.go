@@ -16,8 +16,8 @@ import (
 
 // statusVerb prints where the project stands, or what its runs took.
 func statusVerb(cmd *cobra.Command, _ *app) run {
-	cmd.Long = `status lists what needs you first: questions that wait for your answer, then runs that can go on or are
-at work, then open tasks. The last column says what to type.
+	cmd.Long = `status lists what needs you first: questions that wait for your answer. Then come runs that can go on
+or are at work, then open tasks. The last column says what to type.
 
 With --cost it lists the tokens and the money that the agents reported: by task, by agent, by day and
 in total. Runs that gc has removed do not count.`

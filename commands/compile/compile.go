@@ -217,7 +217,7 @@ func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string)
 // mayAsk: only a command talks to the user.
 func (c *compiler) mayAsk(pos syntax.Pos) {
 	if c.workflow != nil {
-		c.report(pos, CodeTalks, "return blocked with a reason, and let the command ask", "a subagent cannot ask a person")
+		c.report(pos, CodeTalks, "return blocked with a reason, and let the command ask", "a subagent cannot ask you")
 	}
 }
 

@@ -120,7 +120,7 @@ func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *endin
 
 // noProgress is the return of a loop that is stopped because it makes none.
 func (f finished) noProgress(why string) formats.Return {
-	f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "another round would end the same way: change the task or the "+
+	f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "another round would end the same way. Change the task or the "+
 		"subagent's prompt and run it again, or run it on a terminal to give a hint")
 	return f.limited(why)
 }

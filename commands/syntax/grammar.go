@@ -244,7 +244,7 @@ var timeoutForm = Form{
 var waitForm = Form{
 	Name: "wait", What: "the 'timeout' of a gate",
 	Keys: []Key{
-		{"after", "duration", "how long a person has"},
+		{"after", "duration", "how long you have"},
 		{"choose", "word", "the choice then"},
 	},
 }
@@ -279,7 +279,7 @@ var targetForm = Form{
 		{"ask", "words", "send the question to one of them"},
 		{"goto", "word", "jump"},
 		{"return", "text|form:return", "end with this"},
-		{"gate", "boolean|text", "ask a person"},
+		{"gate", "boolean|text", "ask you"},
 		{"show", "list|jq", "with the gate"},
 		{"choices", "choices", "of the gate"},
 		{"auto", "word", "of the gate"},

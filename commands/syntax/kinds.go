@@ -24,7 +24,7 @@ var stepForm = Form{
 		{"merge", "jq", "whether the children together pass"},
 		{"status", "word|form:status", "the task's new status"},
 		{"wait", "duration", "goes on after it; more than a minute suspends the run until then"},
-		{"gate", "text", "a question to a person"},
+		{"gate", "text", "a question to you"},
 		{"show", "list|jq", "what is shown with it"},
 		{"choices", "choices", "labels with where they lead"},
 		{"auto", "word", "the choice when tercet cannot ask"},

@@ -425,9 +425,8 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 		follow = append(follow, sentence(n))
 	}
 	return formats.Draft{Profile: formats.ProfileSummary, Title: w.task.Title, Texts: map[string]string{
-		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after they were "+
-			"approved, "+
-			"and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
+		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after you "+
+			"approved them, and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
 		"What Changed": changed, "Decisions": "None were taken beyond those of the plan.", "Impacts": check,
 		"Follow-ups": listOf(follow), "References": listOf([]string{"Plan: " + code(w.path)}),
 	}}

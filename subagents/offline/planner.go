@@ -180,7 +180,7 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 		known := func(p formats.Phase) bool { return p.Name == note.Name }
 		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
-			d.notes = append(d.notes, fmt.Sprintf("phase %q is for a person or an agent: text %d of the revision adds neither "+
+			d.notes = append(d.notes, fmt.Sprintf("phase %q is for you or an agent: text %d of the revision adds neither "+
 				"a command nor a checklist item", note.Name, i+1))
 		}
 	}
@@ -247,7 +247,7 @@ func (d *draft) plan() formats.Draft {
 		testing[i] = code(v) + " ends with exit 0."
 	}
 	if len(testing) == 0 {
-		testing = []string{"The description names no verification: the work has to be checked by a person."}
+		testing = []string{"The description names no verification: check the work yourself."}
 	}
 	return formats.Draft{
 		Profile: formats.ProfilePlan, Title: t.Title, Phases: d.phases,
@@ -275,18 +275,18 @@ func (d *draft) overview() string {
 	var b strings.Builder
 	if d.kept {
 		return "Made by runner: offline. The phases of " + d.previous +
-			" are taken over; what the revision adds stands after them."
+			" are taken over. What the revision adds stands after them."
 	}
 	fmt.Fprintf(&b, madeOf+" of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
 	switch commands, verified := d.blocks(); {
 	case commands > 0:
-		fmt.Fprintf(&b, "%s of commands and %s of verification were taken from it word for word; nothing was added to them.",
+		fmt.Fprintf(&b, "It has %s of commands and %s of verification, which stand here word for word.",
 			formats.Count(commands, "block"), formats.Count(verified, "block"))
 	case len(open) == 1 && open[0].Name == "Do the task":
-		b.WriteString("It holds neither commands nor open items, so the whole task is one phase for a person or an agent.")
+		b.WriteString("It has neither commands nor open items, so the whole task is one phase for you or an agent.")
 	default:
-		b.WriteString("It holds no commands, so every phase is an item for a person or an agent.")
+		b.WriteString("It has no commands, so every phase is an item for you or an agent.")
 	}
 	if d.previous != "" {
 		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous),
@@ -296,7 +296,7 @@ func (d *draft) overview() string {
 		b.WriteString("\n\nNote: " + sentence(n))
 	}
 	if d.report != "" {
-		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that the words of the task lead to.", code(d.report))
+		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that hold the words of the task.", code(d.report))
 	}
 	return b.String()
 }
@@ -305,13 +305,13 @@ func (d *draft) risks() []string {
 	var out []string
 	commands, verified := d.blocks()
 	if commands > 0 {
-		out = append(out, "The commands come out of the description. They run only after they were approved, in a worktree.")
+		out = append(out, "The commands come from the description. They run in a worktree, and only after you approve them.")
 	}
 	if verified == 0 {
-		out = append(out, "No verification is named, so a phase that ran is not known to be right.")
+		out = append(out, "The plan names no verification, so nothing shows that a phase is right.")
 	}
 	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool { return len(p.Commands) == 0 }) {
-		out = append(out, "A phase without commands cannot be done by the offline runner.")
+		out = append(out, "The offline runner cannot do a phase without commands.")
 	}
 	return out
 }

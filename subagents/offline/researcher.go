@@ -129,7 +129,7 @@ func (q *inquiry) summary() string {
 		return "the task names no word to search for"
 	case len(q.found.Hits) == 0:
 		if len(q.words) == 1 {
-			return "no file holds the only word of the task that can be searched for"
+			return "no file holds the only word of the task that the runner can search for"
 		}
 		return fmt.Sprintf("no file holds one of the %d words of the task", len(q.words))
 	default:
@@ -165,15 +165,15 @@ func (q *inquiry) context() string {
 	for i, w := range q.words {
 		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, formats.Count(q.found.Counts[i], "file")))
 	}
-	where := "The files of the folder"
+	where := "the files of the folder"
 	if q.git {
-		where = "Tracked files"
+		where = "tracked files"
 	}
-	text := fmt.Sprintf("%s, their paths and the subjects of commits were searched for the identifiers, paths, quoted "+
-		"texts and words of title and description: %s read, %s passed over as no text or too large.",
+	text := fmt.Sprintf("The runner searched %s, their paths and the subjects of commits. It looked for the identifiers, paths, quoted "+
+		"texts and words of title and description. It read %s, and left out %s as no text or too large.",
 		where, formats.Count(q.found.Searched, "text file"), formats.Count(q.found.Skipped, "file"))
 	if len(lines) == 0 {
-		return text + "\n\nThe task holds no such word."
+		return text + "\n\nThe task has no such word."
 	}
 	return text + "\n\nWords tried:\n\n" + listOf(lines)
 }
@@ -191,14 +191,14 @@ func (q *inquiry) findings() string {
 		}
 		lines = append(lines, line)
 	}
-	text := "Files, the most telling first, by the lines that tell most of each:\n\n" + listOf(lines) +
+	text := "The best match comes first. Each file has its best lines:\n\n" + listOf(lines) +
 		"\n\nHow each file was found:\n\n" + listOf(q.reasons())
 	for _, c := range q.history {
 		commits = append(commits, fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short), c.commit.Date.UTC().Format(dateForm),
 			oneLine(c.commit.Subject), wordList(c.files)))
 	}
 	if len(commits) > 0 {
-		text += "\n\nCommits that touched these files, the newest first:\n\n" + listOf(commits)
+		text += "\n\nCommits that changed these files, the newest first:\n\n" + listOf(commits)
 	}
 	return text
 }
@@ -256,10 +256,10 @@ func (q *inquiry) recommendations() string {
 		return "- Name a file, an identifier or a quoted text in the description, and research again."
 	}
 	best := q.found.Hits[0]
-	out := []string{fmt.Sprintf("Read %s around line %d first: it is the most telling line of the most telling file.",
+	out := []string{fmt.Sprintf("Read %s around line %d first: it is the best line of the best match.",
 		code(best.File), best.Line)}
 	if i := slices.IndexFunc(q.history, func(t touch) bool { return slices.Contains(t.files, best.File) }); i >= 0 {
-		out = append(out, fmt.Sprintf("Look at commit %s, the newest that touched %s.", code(q.history[i].commit.Short),
+		out = append(out, fmt.Sprintf("Look at commit %s, the newest that changed %s.", code(q.history[i].commit.Short),
 			code(best.File)))
 	}
 	return listOf(out)
