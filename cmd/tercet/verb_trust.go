@@ -32,8 +32,9 @@ func trustVerb(cmd *cobra.Command, a *app) run {
 	cmd.Long = `trust shows the files of this project that can start programs, and asks whether you agree to them.
 These are commands, subagents, facets, the configuration, the auto-approve file, and the scripts that
 subagents name. They are also the commands, agents, skills and settings of other tools. Until you
-agree, tercet reads and shows, and starts nothing. It keeps your answer outside of the project, for this folder and for the
-content of each file. When a file changes, tercet asks again about that file alone.
+agree, tercet reads and shows, and starts nothing. It keeps your answer outside of the project, for
+this folder and for the content of each file. When a file changes, tercet asks again about that file
+alone.
 
 Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files with this hash, which
 --json and the refusal print.`
