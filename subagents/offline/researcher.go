@@ -170,7 +170,8 @@ func (q *inquiry) context() string {
 		where = "tracked files"
 	}
 	text := fmt.Sprintf("The runner searched %s, their paths and the subjects of commits. It looked for the "+
-		"identifiers, paths, quoted texts and words of title and description. It read %s, and left out %s as no text or too large.",
+		"identifiers, paths, quoted texts and words of title and description. It read %s, "+
+		"and left out %s as no text or too large.",
 		where, formats.Count(q.found.Searched, "text file"), formats.Count(q.found.Skipped, "file"))
 	if len(lines) == 0 {
 		return text + "\n\nThe task has no such word."
