@@ -41,7 +41,7 @@ func workIn(t *testing.T, argv string) (dir string, env []string) {
 }
 
 // TestKillsOfTheProgram ends the program at random moments while a worker runs that has left its group and its session: nobody
-// of it runs a moment later, none is left as a zombie, and the terminal is as it was.
+// of it runs a moment later, none is left as a zombie, and the terminal is as it was unless the signal was SIGKILL.
 func TestKillsOfTheProgram(t *testing.T) {
 	t.Parallel()
 	dir, env := workIn(t, `[sh, -c, 'echo $$ >> FOLDER/pids; setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & (trap : INT TERM; sleep 60) & wait']`)
@@ -88,7 +88,8 @@ func TestKillsOfTheProgram(t *testing.T) {
 			}
 		}
 		longest = max(longest, time.Since(begin))
-		if after := s.state(); !reflect.DeepEqual(before, after) {
+		// A run guards its keys after a second, and nothing restores the terminal of a process that ends by SIGKILL.
+		if after := s.state(); sig != syscall.SIGKILL && !reflect.DeepEqual(before, after) {
 			t.Errorf("kill %d (%s): terminal %+v, want %+v", i, sig, after, before)
 		}
 	}
