@@ -62,7 +62,7 @@ const flowAcceptance = `
  3 | all contracts load, nothing is read that nobody gives, no tool is used that is not granted | pack_flows.txtar TestFlowAgents TestFlows
  4 | add, edit, update, remove; a file of the project stays; /research calls the shipped researcher | pack_update.txtar pack_flows.txtar TestPackQuestion TestPacksAreWholeAfterKills
  5 | kill -9 at any line of the journal of /delivery-flow, also in a rollback and among its tasks | TestKilledOnTheWay TestEveryLineOfDelivery TestKilledAnywhere
- 6 | each required item of a handoff removed, emptied, doubled or false, in both languages | TestHandoffKeys TestHandoffSections TestHandoffRules handoff_documents.txtar
+ 6 | each required item of a handoff removed, emptied, doubled or false, in both languages | TestHandoffKeys TestHandoffSections TestHandoffRules TestHandoffTiers handoff_documents.txtar
  7 | payloads: a title with ': ', no approval_mode, another schema | TestDocuments TestPayload handoff_documents.txtar
  8 | rollbacks by who found the failure, and their limit | TestPackFlows
  9 | the auto-approve file, line by line; PLAN that the flow lacks; what a consent chooses at each gate | trust_consent.txtar pack_flows.txtar flow_start.txtar TestPackFlows

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/control"
 	"tercet/internal/phrase"
@@ -92,7 +93,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case consented == "", g.Quorum > 1: // a consent does not count for a quorum
 		consented = ""
 	case p.flags.yes:
-		return answer(consented, "--yes", "--yes")
+		return answer(consented, interp.ByYes, interp.ByYes)
 	case approve != "" && g.NeedsPerson && w != nil && w.gate.Named(g.Digest):
 		return answer(approve, "trusted digest", "trusted digest")
 	case !g.NeedsPerson && g.Agreed != "":
