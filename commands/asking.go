@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,11 +21,20 @@ func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *co
 	if examples := prog.File.Front.Examples; len(examples) > 0 {
 		use.Advice = "such as " + examples[0]
 	}
-	asks := slices.ContainsFunc(prog.Args, func(s argspec.Spec) bool { return s.Ask })
-	if l.Ask == nil || l.Typed && !asks {
-		return inv, argspec.Values{}, use
+	asks := slices.ContainsFunc(prog.Args, func(s argspec.Spec) bool { return s.Ask || s.Rules != "" })
+	offers, err := l.offers(ctx, use.Open)
+	if err != nil {
+		return inv, argspec.Values{}, err
 	}
-	inv, err := l.interview(ctx, use, l.items(use), func(answers []string) formats.Invocation {
+	if l.Ask == nil || l.Typed && !asks {
+		inv = filled(inv, use.Open, offers)
+		values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
+		if err != nil {
+			err = use
+		}
+		return inv, values, err
+	}
+	inv, err = l.interview(ctx, use, l.items(use, offers), func(answers []string) formats.Invocation {
 		return filled(inv, use.Open, answers)
 	})
 	if err != nil {
@@ -32,6 +42,21 @@ func (l *Library) complete(ctx context.Context, inv formats.Invocation, prog *co
 	}
 	values, err := argspec.Bind(inv.Name, prog.Args, inv.Raw, inv.Words)
 	return inv, values, err
+}
+
+// offers are what the rules of the project say of arguments, in their order; empty where they say nothing that fits.
+func (l *Library) offers(ctx context.Context, open []argspec.Spec) ([]string, error) {
+	out := make([]string, len(open))
+	if l.Rules == nil || !slices.ContainsFunc(open, func(s argspec.Spec) bool { return s.Rules != "" }) {
+		return out, nil
+	}
+	rules, err := l.Rules(ctx)
+	for i := range open {
+		if text, ok := rules[open[i].Rules].(string); ok && open[i].Check(text) == "" {
+			out[i] = text
+		}
+	}
+	return out, err
 }
 
 // interview asks for what a line lacks and gives the line that the answers make.
@@ -73,13 +98,13 @@ func filled(inv formats.Invocation, open []argspec.Spec, answers []string) forma
 // teamForm are names of subagents: in order, side by side, each with the program that does its work.
 var teamForm = lazy.Regexp(`^[a-z][a-z0-9-]*(=[^\s,+=]+)?( *[,+] *[a-z][a-z0-9-]*(=[^\s,+=]+)?)*$`)
 
-// items are the questions about what a line lacks.
-func (l *Library) items(use *argspec.UsageError) []question.Item {
+// items are the questions about what a line lacks, each with what is offered.
+func (l *Library) items(use *argspec.UsageError, offers []string) []question.Item {
 	var out []question.Item
-	for _, s := range use.Open {
+	for i, s := range use.Open {
 		item := question.Item{
-			Name: s.Name, Text: s.Description, Choices: s.Values, Optional: !s.Required, Default: s.Text(s.Default),
-			Check: s.Check,
+			Name: s.Name, Text: s.Description, Choices: s.Values, Optional: !s.Required,
+			Default: cmp.Or(offers[i], s.Text(s.Default)), Check: s.Check,
 		}
 		switch {
 		case s.Type == argspec.Boolean:

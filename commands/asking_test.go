@@ -109,3 +109,65 @@ func TestAskingNobody(t *testing.T) {
 		t.Errorf("the same at the prompt gives %v, want the line back", err)
 	}
 }
+
+const ruled = `---
+command: ask
+description: Asks
+arguments:
+  - {name: lang, type: enum, values: [en, ja], flag: true, required: true, rules: output_language}
+  - {name: slug, type: string, pattern: '[a-z]+', flag: true, required: true, rules: slug}
+---
+
+## Workflow Execution
+
+### Step 1: Return
+
+` + "```yaml step\nreturn: \"${{ $args.lang }} ${{ $args.slug }} of ${{ $run.command }}\"\n```\n"
+
+// TestRulesAnswer: what the rules of the project say of an argument is offered to who is asked, and taken where nobody is; the line
+// goes before them, and what does not fit counts for nothing.
+func TestRulesAnswer(t *testing.T) {
+	t.Parallel()
+	const missing = "missing --lang, --slug"
+	for _, tt := range []struct {
+		name, raw string
+		rules     map[string]any
+		typed     bool
+		lines     string // what the person types; empty: nobody is asked
+		want      string
+	}{
+		{"nobody", "", map[string]any{"slug": "clock", "output_language": "ja"}, false, "", "ja clock of /ask --lang=ja --slug=clock"},
+		{"the line first", "--slug watch", map[string]any{"slug": "clock", "output_language": "ja"}, false, "", "ja watch of"},
+		{"one is missing", "", map[string]any{"slug": "clock", "output_language": nil}, false, "", missing},
+		{"one does not fit", "", map[string]any{"slug": "My Clock", "output_language": "ja"}, false, "", missing},
+		{"no rules", "", nil, false, "", missing},
+		{"offered", "", map[string]any{"slug": "clock", "output_language": "ja"}, false, "\n\n\n", "ja clock of"},
+		{"another answer", "", map[string]any{"slug": "clock", "output_language": "ja"}, true, "en\nwatch\n\n", "en watch of"},
+		{"nothing to offer", "", nil, false, "\nwatch\n\n", "en watch of"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.files["project/ask.md"] = ruled
+			s.Typed, s.Rules = tt.typed, func(context.Context) (map[string]any, error) { return tt.rules, nil }
+			if answers := strings.Split(tt.lines, "\n"); tt.lines != "" {
+				s.Ask = func(context.Context, []string, string) (string, error) {
+					if len(answers) == 0 {
+						return "", io.EOF
+					}
+					answer := answers[0]
+					answers = answers[1:]
+					return answer, nil
+				}
+			}
+			ret, err := s.call(t, "ask", tt.raw)
+			got := ret.Summary
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -284,7 +284,7 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	var items []question.Item
 	for _, one := range c.lacking {
 		if one.input == "" {
-			item := c.items(&argspec.UsageError{Open: []argspec.Spec{one.spec}})[0]
+			item := c.items(&argspec.UsageError{Open: []argspec.Spec{one.spec}}, []string{""})[0]
 			item.Optional = false
 			items = append(items, item)
 			missing, examples = append(missing, one.spec.Label()), append(examples, strings.Trim(one.spec.Shape(), "[]"))

@@ -63,6 +63,8 @@ type Library struct {
 	// Tasks and Docs are nil without a workspace; then arguments that need them are refused.
 	Tasks Tasks
 	Docs  Docs
+	// Rules reads the rules of the project, for arguments that they answer; nil: there are none.
+	Rules func(ctx context.Context) (map[string]any, error)
 	// Config gives a run everything that it can reach; it is called once, after binding.
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
 	// Several is needed only for lines that name several tasks.

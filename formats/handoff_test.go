@@ -343,3 +343,23 @@ func FuzzHandoff(f *testing.F) {
 		}
 	})
 }
+
+// TestWithIssue: an issue goes into the line that names it and into the payload, and nowhere else; it is read again as it was written.
+func TestWithIssue(t *testing.T) {
+	t.Parallel()
+	const url = "https://example.org/o/r/issues/31"
+	payload := "<!-- analyst-handoff\n  issue_url: none\nissue_number: none\nissue_title: a: b\n-->\n"
+	for what, c := range map[string]struct{ src, want string }{
+		"both":      {"# A\n\n> GitHub Issue: none\n\n" + payload + "\nissue_number: 7\n", "# A\n\n> GitHub Issue: [#31](" + url + ")\n\n<!-- analyst-handoff\n  issue_url: " + url + "\nissue_number: 31\nissue_title: a: b\n-->\n\nissue_number: 7\n"},
+		"bold":      {"# A\n\n> **GitHub Issue**：なし\n", "# A\n\n> GitHub Issue: [#31](" + url + ")\n"},
+		"no line":   {"# A\n\nText.\n", "# A\n\n> GitHub Issue: [#31](" + url + ")\n\nText.\n"},
+		"no title":  {"Text.\n", "\n> GitHub Issue: [#31](" + url + ")\nText.\n"},
+		"two lines": {"# A\n\n> GitHub Issue: none\n\n> GitHub Issue: none\n", "# A\n\n> GitHub Issue: [#31](" + url + ")\n\n> GitHub Issue: none\n"},
+	} {
+		got := formats.WithIssue(c.src, 31, url)
+		d, _ := formats.ParseDocument(formats.ProfilePlanning, "x.md", []byte(got))
+		if got != c.want || d.Values["issue_number"] != 31 && d.Values["payload"] == nil {
+			t.Errorf("%s: WithIssue = %q, want %q; read %v", what, got, c.want, d.Values)
+		}
+	}
+}

@@ -152,9 +152,39 @@ func PayloadFaults(value any) (out []string) {
 
 var (
 	handoffMark = lazy.Regexp(`^[ \t]*<!--[ \t]*analyst-handoff\b`)
+	issueLine   = lazy.Regexp(`^[ \t]*>[ \t]*(?:\*\*)?GitHub Issue(?:\*\*)?[:：]`)
 	issueMark   = lazy.Regexp(
 		`^[ \t]*>[ \t]*(?:\*\*)?GitHub Issue(?:\*\*)?[:：](?:\*\*)?[ \t]*\[#(\d+)\]\(([^()\s]*)\)`)
 )
+
+// WithIssue is a planning document that names an issue: in its line GitHub Issue, and in its payload.
+func WithIssue(src string, number int, url string) string {
+	lines := strings.Split(src, "\n")
+	line, title, inside := -1, 0, false
+	for i, text := range lines {
+		key, _, ok := strings.Cut(text, ":")
+		switch name := strings.TrimSpace(key); {
+		case handoffMark().MatchString(text):
+			inside = true
+		case strings.Contains(text, "-->"):
+			inside = false
+		case inside && ok && name == "issue_url":
+			lines[i] = key + ": " + url
+		case inside && ok && name == "issue_number":
+			lines[i] = fmt.Sprintf("%s: %d", key, number)
+		case line < 0 && issueLine().MatchString(text):
+			line = i
+		case title == 0 && strings.HasPrefix(text, "# "):
+			title = i + 1
+		}
+	}
+	link := fmt.Sprintf("> GitHub Issue: [#%d](%s)", number, url)
+	if line < 0 {
+		return strings.Join(slices.Insert(lines, title, "", link), "\n")
+	}
+	lines[line] = link
+	return strings.Join(lines, "\n")
+}
 
 // planned reads what a planning document says of an issue: a payload (case A), a line that names the issue (B), or
 // neither (C).

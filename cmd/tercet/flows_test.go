@@ -68,7 +68,7 @@ const flowAcceptance = `
  9 | the auto-approve file, line by line; PLAN that the flow lacks; what a consent chooses at each gate | trust_consent.txtar pack_flows.txtar flow_start.txtar TestPackFlows
 10 | answers by number, by the beginning of a label, with a note, in Japanese | TestAnswersInBothLanguages TestAnswers TestNoteIsNeeded
 11 | planning documents with a payload, with an issue, with neither; the tier exception; questions for the user | TestPackFlows TestInterview
-12 | commits lose nothing and take nothing foreign; a push with --push alone; the request closes its issue | document_commits.txtar push_states.txtar TestFlowsCloseTheirIssue
+12 | commits lose nothing and take nothing foreign; a push with --push alone; the request closes its issue, which is opened where there is none | document_commits.txtar push_states.txtar publish_request.txtar TestFlowsCloseTheirIssue
 13 | each class of secrets, and the value never printed | TestLine TestName TestLogins implement_secrets.txtar
 14 | operations on any ARCHITECTURE.md; a library is refused | TestPackFlows TestFlows
 15 | twelve templates in both languages, with sources and without; another version of a template | TestEveryTemplate TestFlowTemplates TestPackFlows pack_doc_flow.txtar
@@ -123,7 +123,7 @@ func TestFlows(t *testing.T) {
 	w.add(os.DirFS(flows))
 	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
 	args := []string{"test"}
-	for _, name := range []string{"analyst", "discovery-nobody", "operations-full", "written-delivery", "written-discovery", "written-doc", "written-maintenance"} {
+	for _, name := range []string{"analyst-push", "discovery-nobody", "operations-full", "written-delivery", "written-discovery", "written-doc", "written-maintenance"} {
 		name += ".json"
 		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(flows+"/tests"), name))
 		args = append(args, name)

@@ -100,7 +100,7 @@ func (w *world) list() {
 	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
 	w.library.Dir = filepath.ToSlash(w.dir)
 	if w.has {
-		w.library.Tasks, w.library.Docs = w.reader, w.docs
+		w.library.Tasks, w.library.Docs, w.library.Rules = w.reader, w.docs, w.rules
 	}
 	if w.library.Typed = w.flags.prompting; w.interactive() {
 		w.library.Ask = w.lacking

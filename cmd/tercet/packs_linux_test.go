@@ -94,12 +94,15 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 		t.Skip(err)
 	}
 	const issue = "https://github.test/o/clock/issues/12"
+	const opened = "https://github.test/o/clock/issues/31"
+	core := "returns/analyst-core/1/return"
 	for name, edits := range map[string][][3]string{ // a file, what stands there, what is to
 		"delivery-analysis": {{"docs/design-notes/date.md", "# Date\n", "# Date\n\n> GitHub Issue: [#12](" + issue + ")\n"}},
 		"maintenance-patch": {
-			{"returns/analyst-core/1/return", "GITHUB_ISSUE: none", "GITHUB_ISSUE: " + issue},
+			{core, "GITHUB_ISSUE: none", "GITHUB_ISSUE: " + issue},
 			{"returns/analyst-intake/1/return", "repo_state: local-only", "repo_state: github"},
 		},
+		"maintenance-kind": {{"returns/analyst-intake/1/return", "repo_state: local-only", "repo_state: github"}}, // it has none: one is opened
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +113,8 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 			}
 			w.put(filepath.Join(c.dir, "docs/project-rules.md"), "Remote type: github\n")
 			gh := filepath.Join(c.root, "bin/gh")
-			w.put(gh, "#!/bin/sh\necho \"$*\" >> \"${0%/*}/log\"\n[ \"$1 $2\" != 'pr list' ] || echo '[]'\n[ \"$1 $2\" != 'pr create' ] || echo https://github.test/pull/1\n")
+			w.put(gh, "#!/bin/sh\necho \"$*\" >> \"${0%/*}/log\"\n[ \"$1 $2\" != 'pr list' ] || echo '[]'\n[ \"$1 $2\" != 'pr create' ] || echo https://github.test/pull/1\n"+
+				"[ \"$1 $2\" != 'issue list' ] || echo '[]'\n[ \"$1 $2\" != 'issue create' ] || echo "+opened+"\n")
 			remote := filepath.Join(c.root, "remote.git")
 			c.git("init", "-q", "--bare", "-b", "main", remote)
 			c.git("remote", "add", "origin", remote)
@@ -131,13 +135,20 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 				t.Fatalf("%q: %v\n%s%s", line, err, &out, said)
 			}
 			var ret struct {
-				Fields struct{ Push, Request string }
+				Fields struct{ Push, Request, Issue string }
 			}
 			if err := json.Unmarshal([]byte(out.String()), &ret); err != nil || ret.Fields.Push != "pushed" || ret.Fields.Request != "https://github.test/pull/1" {
 				t.Errorf("pushed %+v, %v\n%s", ret.Fields, err, &out)
 			}
 			asked := readIn(t, os.DirFS(c.root), "bin/log")
-			if strings.Count(asked, "pr create") != 1 || strings.Count(asked, "Closes #12") != 1 {
+			closes, files := "Closes #12", 0
+			if name == "maintenance-kind" {
+				closes, files = "Closes #31", 1
+				if log := c.git("--git-dir", remote, "log", "-p", "--branches=tercet/*"); ret.Fields.Issue != opened || !strings.Contains(log, "+> GitHub Issue: [#31]("+opened+")") || !strings.Contains(asked, "issue create --title=Date ") {
+					t.Errorf("issue %q, gh was asked\n%s\n%s", ret.Fields.Issue, asked, log)
+				}
+			}
+			if strings.Count(asked, "pr create") != 1 || strings.Count(asked, closes) != 1 || strings.Count(asked, "issue create") != files {
 				t.Errorf("gh was asked\n%s", asked)
 			}
 			if there := c.git("ls-remote", "--heads", "origin"); c.git("rev-parse", "main") != before || !strings.Contains(there, before+"\trefs/heads/main") {

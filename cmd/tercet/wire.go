@@ -132,9 +132,14 @@ func (w *world) agents() error {
 	return nil
 }
 
+// rules reads the rules of the project.
+func (w *world) rules(ctx context.Context) (map[string]any, error) {
+	return formats.ReadRules(func(name string) ([]byte, error) { return w.docs.Open(ctx, name) })
+}
+
 // remoteType is what the rules of the project say of its remote.
 func (w *world) remoteType(ctx context.Context) (string, error) {
-	rules, err := formats.ReadRules(func(name string) ([]byte, error) { return w.docs.Open(ctx, name) })
+	rules, err := w.rules(ctx)
 	said, _ := rules["remote_type"].(string) //nolint:errcheck // a file without the key says nothing
 	return said, err
 }

@@ -90,8 +90,10 @@ func unless(ok bool, want string) string {
 }
 
 func (s *Spec) matched(text string) (any, string) {
-	if s.Pattern != nil && !s.Pattern.MatchString(text) {
-		return nil, "text matching " + s.Pattern.String()
+	if s.Pattern != nil {
+		if at := s.Pattern.FindStringIndex(text); at == nil || at[0] > 0 || at[1] < len(text) {
+			return nil, "text matching " + s.Pattern.String()
+		}
 	}
 	return text, ""
 }

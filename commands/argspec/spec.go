@@ -56,6 +56,7 @@ type Spec struct {
 	Repeat      bool
 	Complete    string   // how the prompt completes it
 	Ask         bool     // the prompt asks for it together with missing arguments, though it is optional
+	Rules       string   // key of the project's rules whose value is offered where the line has none
 	Unless      []string // if one of these is given, tercet neither requires nor asks for this one
 	Of          string   // the argument of type subagent whose input this one gives
 	Pos         formats.Pos
@@ -174,6 +175,7 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	only("min", s.Min != nil, Integer, Number, Duration)
 	only("max", s.Max != nil, Integer, Number, Duration)
 	only("pattern", a.Pattern != nil, String, Path, Text)
+	only("rules", a.Rules != nil, String, Enum)
 	only("repeat", s.Repeat, String, Path, Enum, Integer, Number, Duration, JSON)
 	if s.Type == Enum && len(s.Values) == 0 {
 		c.report(CodeKey, a.Pos, "add values: [...]", "an argument of type enum needs 'values'")
@@ -181,6 +183,12 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	for i, v := range s.Values {
 		if v == "" || slices.Contains(s.Values[:i], v) {
 			c.report(CodeKey, a.Pos, "", "expected different words as values, got %q twice or empty", v)
+		}
+	}
+	if keys := []string{"output_language", "product_type", "slug"}; a.Rules != nil {
+		if s.Rules = a.Rules.Text; !s.Required || !slices.Contains(keys, s.Rules) {
+			c.report(CodeKey, a.Rules.Pos, cmp.Or(nearest.Help(s.Rules, keys), "write required: true"),
+				"expected one of %s for rules of a required argument, got %q", strings.Join(keys, ", "), s.Rules)
 		}
 	}
 	if s.Min != nil && s.Max != nil && *s.Min > *s.Max {
@@ -191,7 +199,9 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 		if err != nil {
 			c.report(CodeKey, a.Pattern.Pos, "the syntax is RE2", "expected pattern, got %q: %v", a.Pattern.Text, err)
 		}
-		s.Pattern = re
+		if s.Pattern = re; err == nil {
+			re.Longest() // what matches the whole is found as such
+		}
 	}
 	if s.Type == Text && s.Flag {
 		c.report(CodeKey, a.Pos, "use type string", "an argument of type text cannot be a flag")

@@ -132,7 +132,7 @@ func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
 	}
 	if e := s.Expect; e != nil {
 		body.Expect = &syntax.Expect{Pos: e.Pos, Schema: e.Schema}
-		s.Expect = &syntax.Expect{Pos: e.Pos, Artifact: e.Artifact, If: e.If}
+		s.Expect = &syntax.Expect{Pos: e.Pos, Artifact: e.Artifact, If: e.If, Else: e.Else}
 	}
 	return &body
 }

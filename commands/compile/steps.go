@@ -370,6 +370,7 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 		return
 	}
 	c.verdict(e.If)
+	c.exprs(e.Else)
 	c.schema(e.Schema)
 	if w, types := e.Artifact, formats.Words(formats.ArtifactTypes()); w != nil {
 		c.known(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")

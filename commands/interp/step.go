@@ -220,7 +220,13 @@ func (s step) expect(res *result) error {
 		return err
 	}
 	if !ok {
-		breaches = append(breaches, wrong("expected "+e.If.Src))
+		said := "expected " + e.If.Src
+		if e.Else != nil {
+			if said, err = s.text(e.Else, res.value); err != nil {
+				return err
+			}
+		}
+		breaches = append(breaches, wrong(said))
 	}
 	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
 		for _, v := range s.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {

@@ -221,7 +221,9 @@ func TestExpect(t *testing.T) {
 		"holds":            {"delegate: worker\nexpect: {artifact: plan, if: '.artifacts | length == 1'}", made(formats.ArtifactPlan, "p.md"), "completed 0: completed "},
 		"no artifact":      {"delegate: worker\nexpect: {artifact: report}", made(formats.ArtifactPlan, "p.md"), "completed 0: rejected expected an artifact of type report, got none"},
 		"both":             {"delegate: worker\nexpect: {artifact: plan, if: .summary == \"x\"}", ok("y"), "completed 0: rejected expected an artifact of type plan, got none;expected .summary == \"x\""},
+		"in words":         {"delegate: worker\nexpect: {if: .summary == \"x\", else: \"write x, not ${{ .summary }}\"}", ok("y"), "completed 0: rejected write x, not y"},
 		"not if it failed": {"delegate: worker\nexpect: {artifact: plan}", failing(formats.CodeUnknown, "no"), "failed 1 UNKNOWN_ERROR: no"},
+		"of a loop, said":  {"foreach: '[1, 2]'\ndelegate: worker\nexpect: {if: (.children | length) > 2, else: too few}", ok("y"), "completed 0: rejected too few"},
 		"of a loop":        {"foreach: '[1, 2]'\ndelegate: worker\nexpect: {if: (.children | length) > 2}", ok("y"), "completed 0: rejected expected (.children | length) > 2"},
 	} {
 		w := newWorld(t)

@@ -94,6 +94,7 @@ type Argument struct {
 	Repeat      bool
 	Complete    string
 	Ask         bool
+	Rules       *Word // nil if absent
 	Unless      []Word
 	Of          *Word // nil if absent
 }
@@ -360,6 +361,7 @@ type Expect struct {
 	Pos      Pos
 	Artifact *Word
 	If       *Expr
+	Else     *Text // what is said where If does not hold; nil: the jq
 	Schema   *Shape
 }
 

@@ -126,6 +126,7 @@ var argumentForm = Form{
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
 		{"ask", "boolean", "tercet asks for it although it is not required; an empty line leaves it out"},
+		{"rules", "word", "the key of the rules file that answers for it: offered on a terminal, taken without one"},
 		{"unless", "words", "if one of these is given, tercet neither requires nor asks for this one"},
 		{"of", "word", "the argument of type subagent whose input this gives: a text, or NAME=VALUE"},
 	},
@@ -265,6 +266,7 @@ var expectForm = Form{
 	Keys: []Key{
 		{"artifact", "word", "a type that must be there"},
 		{"if", "jq", "must hold of the result"},
+		{"else", "text", "what it is told where `if` does not hold"},
 		{"schema", "text|map", "JSON Schema of the fields, or a file of the project with it"},
 	},
 }

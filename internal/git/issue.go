@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -43,6 +44,31 @@ func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 		return Issue{}, none
 	}
 	return issue, nil
+}
+
+// File opens an issue, unless one of the newest has the mark, and gives its address. It looks at the list, which has an
+// issue at once, and not by a search, which has it later: a call that was killed is done once.
+func (a *Asker) File(ctx context.Context, title, body, mark string) (string, error) {
+	if a.tool.file == "" {
+		return "", fmt.Errorf("tercet opens issues with gh, not with %s", a.tool.name)
+	}
+	find := func() (string, error) {
+		out, err := a.run(ctx, a.tool.issues, Request{})
+		var list []struct{ URL, Body string }
+		if err == nil && json.Unmarshal(out, &list) != nil {
+			err = unclear(a.tool.name, "a list of issues", out)
+		}
+		for _, one := range list {
+			if at, ok := address(one.URL); ok && strings.Contains(one.Body, mark) {
+				return at, nil
+			}
+		}
+		return "", err
+	}
+	if at, err := find(); at != "" || err != nil {
+		return at, err
+	}
+	return a.open(ctx, a.tool.file, Request{Title: title, Body: body + "\n\n" + mark}, find)
 }
 
 var (

@@ -198,20 +198,20 @@ type Asker struct {
 }
 
 // askTool is the command line of gh or glab: its words, with marks for the values. open is the state of an open
-// request; not stands in the names of hosts that it does not serve.
-type askTool struct{ name, list, create, issue, repo, open, not string }
+// request; not stands in the names of hosts that it does not serve. issues and file list and open issues.
+type askTool struct{ name, list, create, issue, issues, file, repo, open, not string }
 
 // askTools are the programs that open requests, in the order in which they are tried.
 var askTools = []askTool{
 	{
 		"gh", "pr list --state=all --head=BRANCH --json=url,state,headRefOid,baseRefName,isCrossRepository",
 		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY", "issue view NUMBER --json=title,body,labels,url,state",
-		"--repo=HOST/PATH", "OPEN", "gitlab",
+		"issue list --state=all --limit=200 --json=url,body", "issue create --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
 	},
 	{
 		"glab", "mr list --all --source-branch=BRANCH --output=json",
 		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE --description=BODY --yes",
-		"issue view NUMBER --output=json", "--repo=https://HOST/PATH", "opened", "github",
+		"issue view NUMBER --output=json", "", "", "--repo=https://HOST/PATH", "opened", "github",
 	},
 }
 
@@ -288,7 +288,12 @@ func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 
 // Open opens a request and gives its address.
 func (a *Asker) Open(ctx context.Context, q Request) (string, error) {
-	out, err := a.run(ctx, a.tool.create, q)
+	return a.open(ctx, a.tool.create, q, func() (string, error) { return a.Find(ctx, q) })
+}
+
+// open opens a request or an issue, and gives its address; find looks whether it is there.
+func (a *Asker) open(ctx context.Context, words string, q Request, find func() (string, error)) (string, error) {
+	out, err := a.run(ctx, words, q)
 	lines := strings.Fields(string(out))
 	if err == nil && len(lines) > 0 {
 		if at, ok := address(lines[len(lines)-1]); ok {
@@ -299,12 +304,16 @@ func (a *Asker) Open(ctx context.Context, q Request) (string, error) {
 		return "", context.Cause(ctx)
 	}
 	// What it says is no answer: what is there is.
-	at, found := a.Find(ctx, q)
+	at, found := find()
 	if found == nil && at != "" {
 		return at, nil
 	}
 	if err == nil {
-		err = unclear(a.tool.name, "the address of a request", out)
+		what := "the address of a request"
+		if q.Branch == "" {
+			what = "the address of an issue"
+		}
+		err = unclear(a.tool.name, what, out)
 	}
 	return "", err
 }

@@ -45,12 +45,14 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 		do = w.close(in)
 	case "issue":
 		do = w.issue(in)
+	case "open_issue":
+		do = w.openIssue(in)
 	case "pending":
 		do = w.pending(in)
 	case "push":
 		do = w.push(in)
 	default:
-		in.wrong("action", "one of open, commit, publish, close, issue, pending, push")
+		in.wrong("action", "one of open, commit, publish, close, issue, open_issue, pending, push")
 	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
@@ -290,21 +292,51 @@ func (w GitWorkflow) pending(in input) act {
 
 // push pushes the branch of the checkout. What is not pushed is told, and no failure.
 func (w GitWorkflow) push(in input) act {
-	in.only("action")
-	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
-		p, err := w.project().Push(ctx)
+	in.only("action", "message")
+	title := in.text("message")
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		p, err := w.project().Push(ctx, title, r.Run)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
 			return rejected(refusal(refused), refused.Error(), nil), nil
 		}
 		ret := formats.Return{
 			Status: formats.StatusCompleted, Summary: clip("pushed " + p.Branch + " to " + p.Remote),
-			Fields: map[string]any{"push": cmp.Or(p.Skipped, "pushed")},
+			Fields: map[string]any{"push": cmp.Or(p.Skipped, "pushed")}, NextSteps: p.Help,
+		}
+		if title != "" {
+			ret.Fields["request"] = p.Request
 		}
 		if p.Skipped != "" {
-			ret.Summary = "not pushed: " + p.Skipped
+			ret.Summary, ret.NextSteps = "not pushed: "+p.Skipped, ""
 			if p.Help != "" {
 				ret.Warnings = []string{ret.Summary + "; to push it: " + p.Help}
 			}
+		}
+		return ret, err
+	}
+}
+
+// openIssue opens an issue for a planning document that names none. What is not opened is told, and no failure.
+func (w GitWorkflow) openIssue(in input) act {
+	in.only("action", "files")
+	names := in.paths("files")
+	if len(names) == 0 {
+		in.wrong("files", "a planning document")
+	}
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		i, err := w.project().FileIssue(ctx, r.Dir, names[0], r.Run)
+		ret := formats.Return{Status: formats.StatusCompleted, Summary: clip(names[0] + " names its issue"), Fields: map[string]any{}}
+		switch {
+		case i.Opened:
+			ret.Summary = clip("opened " + i.URL)
+		case i.Skipped != "":
+			ret.Summary = "no issue: " + i.Skipped
+		}
+		if i.Payload != "" {
+			ret.Fields["payload"] = i.Payload
+		}
+		if said := cmp.Or(i.URL, i.Skipped); said != "" {
+			ret.Fields["opened"] = said
 		}
 		return ret, err
 	}

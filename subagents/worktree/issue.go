@@ -1,11 +1,18 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
+	"path"
+	"strconv"
+	"strings"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/git"
+	"tercet/internal/secrets"
 )
 
 // Issue fetches an issue from the remote of the checkout's branch, with gh or glab.
@@ -44,4 +51,81 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 		err = overNetwork(err, "run it again, or write the task yourself: tercet /task TEXT")
 	}
 	return issue, err
+}
+
+// Filed is an issue that a planning document names.
+type Filed struct {
+	URL     string // empty: none
+	Opened  bool   // by this run
+	Payload string // of the document; empty: it has none
+	Skipped string // why none was opened
+}
+
+// mostBody bounds the text of an issue, in bytes; a host takes about 65,000 characters.
+const mostBody = 60_000
+
+// FileIssue opens an issue for a planning document of a tree, and writes its number and address into the document. A
+// document that names an issue already stays as it is. A run opens one issue, however often it is killed.
+func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done Filed, err error) {
+	defer code(&err, formats.CodeIO)
+	tree, err := os.OpenRoot(dir)
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	src, err := atomicfile.ReadFile(tree, name)
+	if err != nil {
+		return done, err
+	}
+	text := string(src)
+	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src)
+	plan, _ := doc.Values["payload"].(map[string]any) //nolint:errcheck // a document without a payload has none
+	done.URL, done.Payload = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url")), said(doc.Values, "payload_text")
+	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
+		return done, nil
+	}
+	repo := m.Git(m.Root)
+	state, err := m.State(ctx)
+	if err != nil || state != formats.RepoGitHub {
+		done.Skipped = state.Skipped()
+		return done, err
+	}
+	branch, err := repo.CurrentBranch(ctx)
+	if err != nil {
+		return done, err
+	}
+	remote, err := repo.PushRemote(ctx, branch)
+	if err != nil {
+		return done, err
+	}
+	asker, state, err := m.asker(ctx, remote, true)
+	if err != nil || asker == nil {
+		done.Skipped = state.Skipped()
+		return done, err
+	}
+	if found := secrets.File(name, text); len(found) > 0 {
+		return done, formats.Fail(formats.CodeSecretFound, "take it out and run the command again",
+			"the issue would hold what looks like a secret: %s", found[0])
+	}
+	title := cmp.Or(said(plan, "issue_title"), doc.Title, path.Base(name))
+	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)
+	body = strings.ToValidUTF8(body[:min(mostBody, len(body))], "")
+	if done.URL, err = asker.File(ctx, formats.Clip(title, 200), body, madeBy(run)); err != nil {
+		return done, overNetwork(err, "run the command again, or open the issue yourself")
+	}
+	number, err := strconv.Atoi(path.Base(done.URL))
+	if err != nil {
+		return done, formats.Fail(formats.CodeToolUnavailable, "look at it, and write it into "+name,
+			"expected the address of an issue with its number, got %q", done.URL)
+	}
+	text = formats.WithIssue(text, number, done.URL)
+	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text))
+	done.Opened, done.Payload = true, said(doc.Values, "payload_text")
+	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644})
+}
+
+// said is a text among the values of a document; empty: there is none.
+func said(values map[string]any, key string) string {
+	text, _ := values[key].(string) //nolint:errcheck // null is none
+	return text
 }

@@ -86,16 +86,17 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 type Pushed struct {
 	Branch, Remote string
 	Skipped        string // why nothing was pushed; empty: it was pushed
-	Help           string // the command that pushes
+	Request        string // the address of the request, or why there is none; empty: none was asked for
+	Help           string // the command that pushes, or opens the request
 }
 
 // Push scans the commits that the remote lacks, and pushes the branch of the user's checkout. It never pushes the
-// remote's default branch.
-func (m Repository) Push(ctx context.Context) (done Pushed, err error) {
+// remote's default branch. With a title it opens a request too, as publishing does.
+func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, err error) {
 	defer code(&err, formats.CodeIO)
 	state, err := m.State(ctx)
 	if err != nil || !state.Pushes() {
-		return Pushed{Skipped: state.Skipped()}, err
+		return Pushed{Skipped: state.Skipped(), Request: state.Skipped()}, err
 	}
 	repo := m.Git(m.Root)
 	if done.Branch, err = repo.CurrentBranch(ctx); err != nil {
@@ -110,12 +111,13 @@ func (m Repository) Push(ctx context.Context) (done Pushed, err error) {
 		return done, err
 	}
 	done.Remote = remote.Name
-	kept, err := m.kept(ctx, remote, done.Branch)
+	first, kept, err := m.kept(ctx, remote, done.Branch)
 	if err != nil {
 		return done, err
 	}
 	if done.Branch == "" || kept {
 		done.Skipped = "skipped (" + orDetached(done.Branch) + " is not a branch that tercet pushes)"
+		done.Request = done.Skipped
 		done.Help = "git switch -c NAME && git push -u " + Quoted(remote.Name) + " NAME"
 		return done, nil
 	}
@@ -125,17 +127,33 @@ func (m Repository) Push(ctx context.Context) (done Pushed, err error) {
 	if err := repo.Push(ctx, remote, head, done.Branch); err != nil {
 		return done, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
 	}
-	return done, nil
+	if title == "" {
+		return done, nil
+	}
+	if base, err := repo.Resolve(ctx, "refs/remotes/"+remote.Name+"/"+first); err == nil {
+		if has, err := repo.IsAncestor(ctx, head, base); has || err != nil { // gh refuses such a request
+			done.Request = "skipped (" + first + " has everything of " + done.Branch + ")"
+			return done, err
+		}
+	}
+	asker, state, err := m.asker(ctx, remote, true)
+	if err == nil && asker == nil {
+		done.Request, done.Help = state.Skipped(), byHand(state, remote, done.Branch, first)
+	} else if err == nil {
+		_, done.Request, err = ask(ctx, asker, git.Request{
+			Branch: done.Branch, To: first, Commit: head, Title: title, Body: madeBy(run),
+		})
+	}
+	return done, err
 }
 
 // kept tells whether a branch is one that is never pushed: the default of the remote, or one named like it.
-func (m Repository) kept(ctx context.Context, remote git.Remote, branch string) (bool, error) {
+func (m Repository) kept(ctx context.Context, remote git.Remote, branch string) (first string, kept bool, err error) {
 	if branch == "main" || branch == "master" {
-		return true, nil
+		return "", true, nil
 	}
-	first, err := m.Git(m.Root).DefaultBranch(ctx, remote)
-	if err != nil {
-		return false, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
+	if first, err = m.Git(m.Root).DefaultBranch(ctx, remote); err != nil {
+		err = overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
 	}
-	return branch == first, nil
+	return first, branch == first, err
 }

@@ -18,9 +18,7 @@ import (
 // enough, the state of the repository may leave the request out.
 func (p *publication) request(ctx context.Context, base string) (Published, error) {
 	var none Published
-	q := git.Request{
-		Branch: p.branch, To: p.to, Commit: p.work, Body: "Made by tercet, run " + p.target.Run + ".",
-	}
+	q := git.Request{Branch: p.branch, To: p.to, Commit: p.work, Body: madeBy(p.target.Run)}
 	var closes string
 	if q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n"); closes != "" {
 		q.Body += "\n\n" + closes
@@ -33,7 +31,7 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	if err != nil {
 		return none, err
 	}
-	kept, err := Repository{p.m}.kept(ctx, remote, p.branch)
+	_, kept, err := Repository{p.m}.kept(ctx, remote, p.branch)
 	if err != nil {
 		return none, err
 	}
@@ -41,14 +39,17 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		return none, formats.Fail(formats.CodeDenied, "name another in the file: worktree: {branch: ...}",
 			"branch %s is never pushed", p.branch)
 	}
-	asker, state, err := p.asker(ctx, remote)
+	asker, state, err := Repository{p.m}.asker(ctx, remote, p.target.Push)
 	switch {
 	case err != nil:
 		return none, err
 	case asker == nil && !p.target.Push:
+		if strings.Contains(remote.Host, "gitlab") {
+			state = formats.RepoGitLab
+		}
 		return none, formats.Fail(formats.CodeToolUnavailable,
 			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && %s",
-				Quoted(remote.Name, p.branch), p.byHand(strings.Contains(remote.Host, "gitlab"))),
+				Quoted(remote.Name, p.branch), byHand(state, remote, p.branch, p.to)),
 			"neither gh nor glab is installed and logged in, so tercet cannot open a request")
 	}
 	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
@@ -57,30 +58,41 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 	if asker == nil {
 		return p.pushed(ctx, remote, state, base)
 	}
-	verb := "found"
-	at, err := asker.Find(ctx, q)
-	if err == nil && at == "" {
-		verb = "opened"
-		at, err = asker.Open(ctx, q)
-	}
+	verb, at, err := ask(ctx, asker, q)
 	if err != nil {
-		return none, overNetwork(err, "branch "+p.branch+" is pushed; run the command again, or open the request yourself")
+		return none, err
 	}
 	files, err := p.m.changed(ctx, p.main, base, p.work)
 	said := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, at)
 	return Published{Commit: p.work, URL: at, Message: said, Files: files}, err
 }
 
-// asker finds the program that opens the request, where the state of the repository has one.
-func (p *publication) asker(ctx context.Context, remote git.Remote) (*git.Asker, formats.RepoState, error) {
-	state := formats.RepoGitHub
-	var err error
-	if p.target.Push {
-		if state, err = (Repository{p.m}).State(ctx); err != nil || state != formats.RepoGitHub {
+// madeBy is what a request or an issue says of the run that opened it.
+func madeBy(run string) string { return "Made by tercet, run " + run + "." }
+
+// ask opens a request for a branch that is pushed, unless there is one.
+func ask(ctx context.Context, asker *git.Asker, q git.Request) (verb, at string, err error) {
+	verb = "found"
+	if at, err = asker.Find(ctx, q); err == nil && at == "" {
+		verb = "opened"
+		at, err = asker.Open(ctx, q)
+	}
+	if err != nil {
+		err = overNetwork(err, "branch "+q.Branch+" is pushed; run the command again, or open the request yourself")
+	}
+	return verb, at, err
+}
+
+// asker finds the program that opens requests and issues; nil where none is logged in, or where the state of the
+// repository has none, if that counts.
+func (m Repository) asker(ctx context.Context, remote git.Remote, counts bool,
+) (a *git.Asker, state formats.RepoState, err error) {
+	if state = formats.RepoGitHub; counts {
+		if state, err = m.State(ctx); err != nil || state != formats.RepoGitHub {
 			return nil, state, err
 		}
 	}
-	a, _, err := p.main.Asker(ctx, remote)
+	a, _, err = m.Git(m.Root).Asker(ctx, remote)
 	if a == nil {
 		state = formats.RepoGitHubUnauth
 	}
@@ -92,21 +104,22 @@ func (p *publication) pushed(
 	ctx context.Context, remote git.Remote, state formats.RepoState, base string,
 ) (Published, error) {
 	out := Published{Commit: p.work, Skipped: state.Skipped(), Message: "pushed " + p.branch + " to " + remote.Name}
-	if out.Help = p.byHand(state == formats.RepoGitLab); state == formats.RepoGitea {
-		out.Help = "open a request for branch " + p.branch + " at " + cmp.Or(remote.Host, remote.Name)
-	}
+	out.Help = byHand(state, remote, p.branch, p.to)
 	var err error
 	out.Files, err = p.m.changed(ctx, p.main, base, p.work)
 	return out, err
 }
 
 // byHand is the command that opens the request.
-func (p *publication) byHand(lab bool) string {
+func byHand(state formats.RepoState, remote git.Remote, branch, to string) string {
 	create := "gh pr create --head %s --base %s"
-	if lab {
+	switch state {
+	case formats.RepoGitea:
+		return "open a request for branch " + branch + " at " + cmp.Or(remote.Host, remote.Name)
+	case formats.RepoGitLab:
 		create = "glab mr create --source-branch %s --target-branch %s"
 	}
-	return fmt.Sprintf(create, Quoted(p.branch), Quoted(p.to))
+	return fmt.Sprintf(create, Quoted(branch), Quoted(to))
 }
 
 // overNetwork gives a failure at a remote its code and advice. A failed call may succeed the next time. An answer in
