@@ -205,8 +205,10 @@ type askTool struct{ name, list, create, issue, issues, file, repo, open, not st
 var askTools = []askTool{
 	{
 		"gh", "pr list --state=all --head=BRANCH --json=url,state,headRefOid,baseRefName,isCrossRepository",
-		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY", "issue view NUMBER --json=title,body,labels,url,state",
-		"issue list --state=all --limit=200 --json=url,body", "issue create --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
+		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY",
+		"issue view NUMBER --json=title,body,labels,url,state",
+		"issue list --state=all --limit=200 --json=url,body", "issue create --title=TITLE --body=BODY",
+		"--repo=HOST/PATH", "OPEN", "gitlab",
 	},
 	{
 		"glab", "mr list --all --source-branch=BRANCH --output=json",

@@ -325,11 +325,8 @@ func (w GitWorkflow) openIssue(in input) act {
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		i, err := w.project().FileIssue(ctx, r.Dir, names[0], r.Run)
-		ret := formats.Return{Status: formats.StatusCompleted, Summary: clip(names[0] + " names its issue"), Fields: map[string]any{}}
-		switch {
-		case i.Opened:
-			ret.Summary = clip("opened " + i.URL)
-		case i.Skipped != "":
+		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{}}
+		if ret.Summary = clip(names[0] + " names its issue"); i.Skipped != "" {
 			ret.Summary = "no issue: " + i.Skipped
 		}
 		if i.Payload != "" {

@@ -56,7 +56,6 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 // Filed is an issue that a planning document names.
 type Filed struct {
 	URL     string // empty: none
-	Opened  bool   // by this run
 	Payload string // of the document; empty: it has none
 	Skipped string // why none was opened
 }
@@ -80,7 +79,8 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	text := string(src)
 	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src)
 	plan, _ := doc.Values["payload"].(map[string]any) //nolint:errcheck // a document without a payload has none
-	done.URL, done.Payload = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url")), said(doc.Values, "payload_text")
+	done.Payload = said(doc.Values, "payload_text")
+	done.URL = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
 		return done, nil
 	}
@@ -120,7 +120,7 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	}
 	text = formats.WithIssue(text, number, done.URL)
 	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text))
-	done.Opened, done.Payload = true, said(doc.Values, "payload_text")
+	done.Payload = said(doc.Values, "payload_text")
 	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644})
 }
 
