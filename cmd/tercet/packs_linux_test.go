@@ -101,6 +101,7 @@ func TestFlowsCloseTheirIssue(t *testing.T) {
 		"maintenance-patch": {
 			{core, "GITHUB_ISSUE: none", "GITHUB_ISSUE: " + issue},
 			{"returns/analyst-intake/1/return", "repo_state: local-only", "repo_state: github"},
+			{"returns/analyst-intake/1/out/docs/design-notes/date.md", "GitHub Issue: none", "GitHub Issue: [#12](" + issue + ")"},
 		},
 		"maintenance-kind": {{"returns/analyst-intake/1/return", "repo_state: local-only", "repo_state: github"}}, // it has none: one is opened
 	} {
