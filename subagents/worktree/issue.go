@@ -77,8 +77,8 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 		return done, err
 	}
 	text := string(src)
-	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src)
-	plan, _ := doc.Values["payload"].(map[string]any) //nolint:errcheck // a document without a payload has none
+	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // findings do not matter
+	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // a document without a payload has none
 	done.Payload = said(doc.Values, "payload_text")
 	done.URL = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
@@ -119,7 +119,7 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 			"expected the address of an issue with its number, got %q", done.URL)
 	}
 	text = formats.WithIssue(text, number, done.URL)
-	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text))
+	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
 	done.Payload = said(doc.Values, "payload_text")
 	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644})
 }

@@ -112,11 +112,11 @@ func (p *publication) pushed(
 
 // byHand is the command that opens the request.
 func byHand(state formats.RepoState, remote git.Remote, branch, to string) string {
-	create := "gh pr create --head %s --base %s"
-	switch state {
-	case formats.RepoGitea:
+	if state == formats.RepoGitea {
 		return "open a request for branch " + branch + " at " + cmp.Or(remote.Host, remote.Name)
-	case formats.RepoGitLab:
+	}
+	create := "gh pr create --head %s --base %s"
+	if state == formats.RepoGitLab {
 		create = "glab mr create --source-branch %s --target-branch %s"
 	}
 	return fmt.Sprintf(create, Quoted(branch), Quoted(to))
