@@ -26,8 +26,10 @@ type Reviewer struct {
 
 const (
 	reviewName = "review.md"
-	noChecks   = "no checks known here"
-	byOffline  = " (runner: offline)"
+	// reviewerName is the subagent of the library whose instructions are what Reviewer does.
+	reviewerName = "reviewer"
+	noChecks     = "no checks known here"
+	byOffline    = " (runner: offline)"
 )
 
 // Run does what RunMetered does.
@@ -158,6 +160,9 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), formats.Count(len(a.results), "check"),
 			strings.Join(failed, ", "))
 		ret.NextSteps = "fix what the issues name and review again"
+	} else if name, _, _ := strings.Cut(v.Contract.Name, "@"); name != "" && name != reviewerName {
+		ret.Warnings = append(ret.Warnings, "the offline runner ran the project's checks; it did not read the "+
+			"instructions of "+name+": that needs an agent CLI (--runner)")
 	}
 	return v.document(r, ret, a)
 }

@@ -95,3 +95,15 @@ func TestReviewerWithoutTheTool(t *testing.T) {
 		t.Errorf("Run without a starter = %v, want BUG", err)
 	}
 }
+
+// Passed checks are no answer to what another reviewer is told to look at.
+func TestReviewerSaysWhatItDidNotRead(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"": 0, "reviewer": 0, "reviewer@2": 0, "lawyer": 1} {
+		r := request(t, tree(t, map[string]string{"Makefile": "check:\n\t@true\n"}), nil, nil)
+		ret, err := offline.Reviewer{Starter: starter(t), Contract: formats.AgentInfo{Name: name}}.Run(t.Context(), r)
+		if err != nil || len(ret.Warnings) != want || want > 0 && !strings.Contains(ret.Warnings[0], name) {
+			t.Errorf("warnings of %q = %q, %v, want %d", name, ret.Warnings, err, want)
+		}
+	}
+}

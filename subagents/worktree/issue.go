@@ -77,8 +77,8 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 		return done, err
 	}
 	text := string(src)
-	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // findings do not matter
-	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // a document without a payload has none
+	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // of any kind
+	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // null is none
 	done.Payload = said(doc.Values, "payload_text")
 	done.URL = cmp.Or(said(doc.Values, "issue_url"), said(plan, "issue_url"))
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
