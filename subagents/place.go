@@ -87,7 +87,7 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 	if err := atomicfile.MkdirAll(tree, path.Dir(to), 0o755); err != nil {
 		return "", onFile("make", path.Dir(to), err)
 	}
-	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{Mode: 0o644}); err != nil {
+	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{Mode: 0o644, Alone: true}); err != nil {
 		return "", onFile("place", to, err)
 	}
 	return to, nil
@@ -173,12 +173,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 // own removes what a killed process left of the writing of a document, and tells whether its place is the run's. A
 // place that was only begun may have another owner by now.
 func (d *Dispatcher) own(doc Document) bool {
-	entries, err := fs.ReadDir(atomicfile.FS(d.Root), path.Dir(doc.Path))
-	for _, e := range entries {
-		if atomicfile.TempFor(doc.Path, e.Name()) {
-			err = errors.Join(err, atomicfile.Remove(d.Root, path.Join(path.Dir(doc.Path), e.Name())))
-		}
-	}
+	err := atomicfile.Sweep(d.Root, path.Dir(doc.Path), path.Base(doc.Path))
 	if !doc.Begun || err != nil {
 		return err == nil
 	}

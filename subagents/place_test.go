@@ -285,6 +285,13 @@ func TestBareNames(t *testing.T) {
 				}
 				return completed(formats.Artifact{Type: tt.guess, Guessed: true, Path: name}), nil
 			})
+			kind, to, _ := strings.Cut(tt.want, " ")
+			half := filepath.Join(w.dir, to+".tmp-7-0123456789abcdef") // of a process that was killed as it placed the document
+			if kind == "documentation" {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o700), os.WriteFile(half, nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
 			ret, err := w.Delegate(t.Context(), request("planner", "plan"))
 			got := ret.Summary
 			if len(ret.Artifacts) == 1 {
@@ -293,7 +300,10 @@ func TestBareNames(t *testing.T) {
 			if err != nil || !strings.Contains(got, tt.want) {
 				t.Errorf("Delegate = %s, %v, want %s", got, err, tt.want)
 			}
-			if kind, to, _ := strings.Cut(tt.want, " "); kind == "documentation" {
+			if kind == "documentation" {
+				if _, err := os.Lstat(half); strings.HasPrefix(tt.file, "out/") && !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: %v, want it gone", half, err)
+				}
 				if text, err := os.ReadFile(filepath.Join(w.dir, to)); err != nil || string(text) != "text\n" {
 					t.Errorf("%s = %q, %v, want the text", to, text, err)
 				}

@@ -20,6 +20,8 @@ type Options struct {
 	// Before runs when the new content is on the disk, just before the rename: the last moment to compare the old content.
 	// If it fails, the write fails and wraps its error.
 	Before func() error
+	// Alone says that no other process writes to this name now. What killed writes to it left is removed first.
+	Alone bool
 }
 
 const (
@@ -114,6 +116,11 @@ func closing(dir *os.Root, shown string, err error) error {
 }
 
 func replace(dir *os.Root, t target, data []byte, opt Options) error {
+	if opt.Alone {
+		if err := Sweep(dir, ".", t.base); err != nil {
+			return err
+		}
+	}
 	temp, err := stage(dir, t, data, opt.Mode)
 	if err != nil {
 		return err

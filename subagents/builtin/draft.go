@@ -205,7 +205,7 @@ func (h *handoff) standing(t template, version, choice string, ret *formats.Retu
 		ret.Warnings = append(ret.Warnings, bumped)
 	case choice == "Back up":
 		to := fmt.Sprintf("%s.v%s.%s.bak", t.to, was[1], was[2])
-		return atomicfile.WriteIn(h.tree, to, text, atomicfile.Options{})
+		return atomicfile.WriteIn(h.tree, to, text, atomicfile.Options{Alone: true})
 	case choice != "Overwrite":
 		ret.Status, ret.BlockedReason = formats.StatusBlocked, "template_major_bump"
 		ret.Summary = bumped

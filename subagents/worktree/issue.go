@@ -121,7 +121,7 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	text = formats.WithIssue(text, number, done.URL)
 	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
 	done.Payload = said(doc.Values, "payload_text")
-	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644})
+	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644, Alone: true})
 }
 
 // said is a text among the values of a document; empty: there is none.
