@@ -39,16 +39,13 @@ func riddles(s source, tell func(at, what string)) {
 	}
 }
 
-// sentenceEnd is a mark with white space after it.
-var sentenceEnd = regexp.MustCompile(`[.!?][)"]?\s+`)
-
 // longSentences gives the sentences of a comment with more than maxWords words. Indented lines are examples.
 func longSentences(comment string) (out []string) {
 	var part strings.Builder
 	end := func() {
-		for s := range strings.SplitSeq(sentenceEnd.ReplaceAllString(part.String(), "$0\n"), "\n") {
+		for _, s := range sentences(part.String()) {
 			if len(strings.Fields(s)) > maxWords {
-				out = append(out, strings.TrimSpace(s))
+				out = append(out, s)
 			}
 		}
 		part.Reset()
