@@ -109,7 +109,7 @@ func (w GitWorkflow) inTree(do act) act {
 				"delegate with action: open before; to commit in the checkout, name the files",
 				"expected an open worktree, got the project's own checkout")
 		}
-		if err := worktree.Stands(w.Trees, r.Dir); err != nil {
+		if err := w.project().CheckTree(r.Dir); err != nil {
 			return formats.Return{}, err
 		}
 		return do(ctx, r)

@@ -103,9 +103,8 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 		done.Skipped = state.Skipped()
 		return done, err
 	}
-	if found := secrets.File(name, text); len(found) > 0 {
-		return done, formats.Fail(formats.CodeSecretFound, "take it out and run the command again",
-			"the issue would hold what looks like a secret: %s", found[0])
+	if found := refused(secrets.File(name, text), m.Allow); len(found) > 0 {
+		return done, secretFound("the issue would hold", "take it out", found)
 	}
 	title := cmp.Or(said(plan, "issue_title"), doc.Title, path.Base(name))
 	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)

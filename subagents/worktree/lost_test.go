@@ -249,8 +249,8 @@ func TestInsideASubmodule(t *testing.T) {
 	}
 }
 
-// TestStands: no work is done in a worktree that is gone, or in that of the project from which this one was copied.
-func TestStands(t *testing.T) {
+// TestWorktreeOfTheRunOnly: no work is done in a worktree that is gone, or in that of the project from which this one was copied.
+func TestWorktreeOfTheRunOnly(t *testing.T) {
 	t.Parallel()
 	p, other := newProject(t, ""), newProject(t, "")
 	link := filepath.Join(t.TempDir(), "link")

@@ -35,7 +35,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	if r.NoTree || r.Run == "" || r.Txn == "" {
 		return nil, nil
 	}
-	if err := Stands(m, r.Dir); err != nil {
+	if err := (Repository{m}).CheckTree(r.Dir); err != nil {
 		return nil, err
 	}
 	repo := m.Git(r.Dir)

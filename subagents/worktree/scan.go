@@ -17,7 +17,10 @@ func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) err
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return secretFound(repo.Dir, from != "", found)
+	if from != "" {
+		return secretFound("the branch holds", "take it out of the commits of the branch in "+repo.Dir, found)
+	}
+	return secretFound("the commit would hold", "take it out in "+repo.Dir, found)
 }
 
 // findings are what scan refuses, with files relative to the folder of repo.
@@ -39,9 +42,8 @@ func (m *Manager) findings(ctx context.Context, repo *git.Repo, from, to string)
 				list = append(list, f)
 			}
 		}
-		for _, f := range list {
-			allowed := func(a secrets.Allowed) bool { return a.Allows(f) }
-			if !slices.ContainsFunc(m.Allow, allowed) && !slices.Contains(found, f) {
+		for _, f := range refused(list, m.Allow) {
+			if !slices.Contains(found, f) {
 				found = append(found, f)
 			}
 		}
@@ -49,20 +51,21 @@ func (m *Manager) findings(ctx context.Context, repo *git.Repo, from, to string)
 	return found, err
 }
 
+// refused are the findings that the configuration does not allow.
+func refused(list []secrets.Finding, allow []secrets.Allowed) []secrets.Finding {
+	return slices.DeleteFunc(list, func(f secrets.Finding) bool {
+		return slices.ContainsFunc(allow, func(a secrets.Allowed) bool { return a.Allows(f) })
+	})
+}
+
 // secretFound tells where secrets are, and never what they are.
-func secretFound(dir string, committed bool, found []secrets.Finding) error {
+func secretFound(what, help string, found []secrets.Finding) error {
 	var places []string
 	for _, f := range found {
 		places = append(places, f.String())
 	}
-	what := "the commit would hold"
-	help := "take it out in " + dir + " and run the command again"
-	if committed {
-		what = "the branch holds"
-		help = "take it out of the commits of the branch in " + dir + " and run the command again"
-	}
 	return &formats.Failure{
 		Code: formats.CodeSecretFound, Message: what + " what looks like a secret: " + firstOf(places),
-		Help: help + "; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow(),
+		Help: help + " and run the command again; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow(),
 	}
 }

@@ -272,8 +272,8 @@ func (m *Manager) owns(dir string) bool {
 	return within(m.Base, dir) || within(base, dir)
 }
 
-// Stands fails if the worktree of a resumed run is gone, or belongs to the project from which this one was copied.
-func Stands(m *Manager, dir string) error {
+// CheckTree fails if the worktree of a resumed run is gone, or belongs to the project from which this one was copied.
+func (m Repository) CheckTree(dir string) error {
 	if _, err := os.Stat(dir); dir == m.Root || err == nil && m.owns(dir) {
 		return nil
 	}
