@@ -74,7 +74,7 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	src, err := atomicfile.ReadFile(tree, name)
 	if err != nil {
-		return done, err
+		return done, formats.Broken(formats.CodeIO, name, err, "write the planning document before, or name another")
 	}
 	text := string(src)
 	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // of any kind
