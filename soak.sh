@@ -24,7 +24,7 @@ part 4m ./commands/interp '^TestEveryLine' -both
 part 3m ./internal/proc '^TestSoak' -full
 part 8m ./subagents/worktree . -kills "${STEP:-1}"
 part 15m ./state/crash "${STATE:-.}" -full
+part 60m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-150}" -seed 0
 wait "$keys" || left="$left ./cmd/tercet:keys"
 cat "$log"
-part 60m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-150}" -seed 0
 [ -z "$left" ] || { echo "failed:$left"; exit 1; }

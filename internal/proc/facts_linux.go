@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // stat is what this package reads of /proc/PID/stat.
@@ -52,10 +53,10 @@ func startOf(pid int) (string, bool, error) {
 	return st.start, st.state != "Z" && st.state != "X", err
 }
 
-func bootID() string {
+var bootID = sync.OnceValue(func() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
-}
+})

@@ -160,7 +160,7 @@ type order struct {
 	Path  string
 }
 
-// kernelFiles are where root, which root in a container is too, could change the kernel.
+// kernelFiles are where root, which root in a container is too, could change the kernel. The kernel refuses other users.
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi"}
 
 // bubblewrap gives the words of bwrap but for the program.
@@ -169,8 +169,10 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		b.Tool, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
-	for _, name := range kernelFiles {
-		args = append(args, "--ro-bind-try", name, name)
+	if os.Geteuid() == 0 { // each bind takes bubblewrap a look at all mounts
+		for _, name := range kernelFiles {
+			args = append(args, "--ro-bind-try", name, name)
+		}
 	}
 	if b.userNS && !bounds.Nest {
 		args = append(args, "--unshare-user")
