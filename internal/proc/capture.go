@@ -49,12 +49,16 @@ type sink struct {
 	err  error             // first error of the spill
 }
 
+// chunks are what drain reads into: a run starts many children, and most of them print little.
+var chunks = sync.Pool{New: func() any { return new([8 << 10]byte) }}
+
 // drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing can be kept any
 // more, because a child that blocks in a write could not be asked to stop.
 func (k *sink) drain(m *meter) {
-	chunk := make([]byte, 8<<10)
+	chunk := chunks.Get().(*[8 << 10]byte) //nolint:errcheck // of New
+	defer chunks.Put(chunk)
 	for {
-		n, err := k.pipe.Read(chunk)
+		n, err := k.pipe.Read(chunk[:])
 		if n > 0 {
 			kept := m.take(n)
 			k.keep(chunk[:kept])

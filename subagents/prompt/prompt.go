@@ -50,17 +50,17 @@ type Prompt struct {
 // Compose makes the prompt of one delegation.
 func Compose(in Input) Prompt {
 	bodies := []string{persona(in), knowledge(in.Request), instruction(in.Request), contract(in), policy(in.Request)}
-	var p Prompt
-	var all strings.Builder
+	p := Prompt{Facets: make([]Facet, len(bodies))}
+	texts := make([]string, len(bodies))
 	for i, name := range Names() {
-		text := "# " + name + "\n\n" + bodies[i] + "\n"
-		if i < len(bodies)-1 {
-			text += "\n"
+		end := "\n\n"
+		if i == len(bodies)-1 {
+			end = "\n"
 		}
-		p.Facets = append(p.Facets, Facet{Name: name, Text: text})
-		all.WriteString(text)
+		texts[i] = "# " + name + "\n\n" + bodies[i] + end
+		p.Facets[i] = Facet{Name: name, Text: texts[i]}
 	}
-	p.Text = all.String()
+	p.Text = strings.Join(texts, "")
 	p.SHA256 = formats.Sum([]byte(p.Text))
 	return p
 }

@@ -160,7 +160,7 @@ type order struct {
 	Path  string
 }
 
-// kernelFiles are where root, which root in a container is too, could change the kernel. The kernel refuses other users.
+// kernelFiles are where root, which root in a container is too, could change the kernel. It refuses other users.
 var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi"}
 
 // bubblewrap gives the words of bwrap but for the program.
