@@ -193,9 +193,9 @@ func (s *screen) looks(file string, want []string) {
 
 // unsteady is what differs from run to run: how long something took, signs that turn, names of runs, days and times.
 var unsteady = []struct{ find, put string }{
-	{`(  |, )[0-9.]+(m?s|m)\b`, ""},   // in minutes on a slow machine
-	{`\n  took [0-9.]+m?s[^\n]*`, ""}, // told of what took a second or more
-	{`\brto[a-z0-9]{7}\b`, "r000000000"},
+	{`(  |, )[0-9.]+(m?s|m)\b`, ""},         // in minutes on a slow machine
+	{`\n  took [0-9.]+m?s[^\n]*`, ""},       // told of what took a second or more
+	{`\br[t-z][a-z0-9]{8}\b`, "r000000000"}, // the seconds since 1970 begin with t to z until 2038
 	{`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`, "⠿"},
 	{`(?m) +$`, ""},
 }
