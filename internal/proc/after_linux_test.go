@@ -119,14 +119,19 @@ func TestTempOfAKilledOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	facts.PID = 1 << 22 // of this boot, and gone
+	before, err := records.Record(proc.Started{Proc: facts, Owner: facts, Name: "sh"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := records.Record(proc.Started{Proc: facts, Owner: facts, Temp: left, Name: "sh"}); err != nil {
 		t.Fatal(err)
 	}
+	before() // the supervisor had its next child by then
 	alone, err := os.MkdirTemp("", "tercet-") //nolint:usetesting // as above
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := records.Record(proc.Started{Proc: proc.Proc{Start: "none"}, Owner: facts, Temp: alone}); err != nil {
+	if _, err := records.Record(proc.Started{Owner: facts, Temp: alone}); err != nil {
 		t.Fatal(err)
 	}
 	records.Sweep(func(proc.Started) {})

@@ -96,7 +96,7 @@ func (s *Starter) Folder() (dir string, remove func() error, err error) {
 	dir, forget := s.private(), func() {}
 	if owner, ferr := Facts(os.Getpid()); ferr == nil && s.Record != nil {
 		// No process belongs to it: of this one there is more in the session than it started.
-		if forget, err = s.Record(Started{Proc: Proc{Start: rand.Text()}, Owner: owner, Temp: dir}); err != nil {
+		if forget, err = s.Record(Started{Owner: owner, Temp: dir}); err != nil {
 			return "", nil, err
 		}
 	}

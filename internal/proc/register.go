@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (r Register) Record(c Started) (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%d-%s.json", c.PID, c.Start)
+	name := rand.Text() + ".json" // one supervisor may have its next child before the record of the last is gone
 	if err := errors.Join(root.WriteFile(name, text, 0o600), root.Close()); err != nil {
 		return nil, err
 	}
