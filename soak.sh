@@ -20,11 +20,11 @@ trap 'rm -f "$log"' EXIT
 # Random keys at a prompt wait more than they compute: they run beside the others.
 (part 40m ./cmd/tercet '^TestPromptSurvives$' -promptfor "${KEYS:-30m}"; exit ${left:+1}) >"$log" 2>&1 &
 keys=$!
-part 4m ./commands/interp '^TestEveryLine' -both
-part 3m ./internal/proc '^TestSoak' -full
-part 8m ./subagents/worktree . -kills "${STEP:-1}"
-part 15m ./state/crash "${STATE:-.}" -full
-part 60m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-150}" -seed 0
+part 2m ./commands/interp '^TestEveryLine' -both
+part 2m ./internal/proc '^TestSoak' -full
+part 3m ./subagents/worktree . -kills "${STEP:-1}"
+part 12m ./state/crash "${STATE:-.}" -full
+part 70m './cmd/tercet -parallel 4' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-200}" -seed 0
 wait "$keys" || left="$left ./cmd/tercet:keys"
 cat "$log"
 [ -z "$left" ] || { echo "failed:$left"; exit 1; }
