@@ -76,7 +76,7 @@ func TestProgramsBeforeTrust(t *testing.T) {
 	}
 	has(t, list, "trust", checkup.Warning, "")
 	has(t, list, "git", checkup.Skipped, "not asked: it would start a program")
-	has(t, list, "go", checkup.Skipped, "not installed")
+	has(t, list, "go", checkup.Warning, "not installed")
 	has(t, list, "claude", checkup.Skipped, "not asked")
 	has(t, list, "sandbox", checkup.Skipped, "not asked")
 	has(t, list, "runner", checkup.Fine, "offline, from default\nto let an agent CLI work: --runner claude")

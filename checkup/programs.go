@@ -78,22 +78,14 @@ func (p *Programs) trust() Finding {
 	return fine("trust", "programs may start, trusted by "+v.By)
 }
 
-// unasked tells of a program where nothing may start.
-func (p *Programs) unasked(name string) Finding {
-	if at, err := p.Starter.Look(name); err == nil {
-		return skipped(name, at+", "+notAsked)
-	}
-	return skipped(name, "not installed")
-}
-
 // program asks a program for its version.
 func (p *Programs) program(ctx context.Context, name string, missing Finding, args ...string) Finding {
-	if !p.May {
-		return p.unasked(name)
-	}
 	at, err := p.Starter.Look(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return missing
+	case !p.May:
+		return skipped(name, at+", "+notAsked)
 	}
 	res, err := p.Starter.Run(ctx, proc.Command{
 		Argv: append([]string{name}, args...), Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: 10 * time.Second},
@@ -125,13 +117,14 @@ type agentDetail struct {
 
 // agent tells of one agent CLI. One that is missing is no fault: there are four.
 func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
-	if !p.May {
-		return p.unasked(driver.Name)
-	}
-	if _, err := p.Starter.Look(driver.Name); err != nil {
+	at, err := p.Starter.Look(driver.Name)
+	switch {
+	case err != nil:
 		f := skipped(driver.Name, "not installed")
 		f.Fix, f.Detail = installation(driver), agentDetail{Tested: driver.Tested}
 		return f
+	case !p.May:
+		return skipped(driver.Name, at+", "+notAsked)
 	}
 	found, err := agentcli.Probe(ctx, p.Starter, driver)
 	f := fine(driver.Name, " ("+found.Path+")")

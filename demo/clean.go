@@ -2,11 +2,11 @@ package demo
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/atomicfile"
@@ -46,29 +46,21 @@ func mark(dir string) error {
 	return atomicfile.Create(root, markFile, text, 0o644)
 }
 
-// Clean removes the folders that demos made in the temporary folder of this machine, and gives their names. With a name
-// it removes only that folder, and refuses a folder that no demo made.
-func Clean(name string) (removed []string, err error) {
-	if name != "" {
-		dir, err := filepath.Abs(name)
-		if err != nil {
-			return nil, err
-		}
-		ok, err := remove(filepath.Dir(dir), filepath.Base(dir))
-		if err == nil && !ok {
-			err = formats.Fail(formats.CodeUsage, "look at it, and remove it by hand",
-				"expected a folder that 'tercet demo' made, got %s", dir)
-		}
-		return []string{dir}, err
+// Clean removes a folder that a demo made: the named one, else the one that you are in. It gives the whole name.
+func Clean(name string) (string, error) {
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
 	}
-	names, err := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
-	for _, dir := range names {
-		ok, one := remove(filepath.Split(dir))
-		if err = errors.Join(err, one); ok {
-			removed = append(removed, dir)
-		}
+	if ok, err := remove(filepath.Split(dir)); ok || err != nil {
+		return dir, err
 	}
-	return removed, err
+	help := "look at it, and remove it by hand"
+	left, err := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+	if name == "" && err == nil {
+		help = strings.Join(append([]string{"tercet demo --clean DIR; demos left"}, left...), " ")
+	}
+	return "", formats.Fail(formats.CodeUsage, help, "expected a folder that 'tercet demo' made, got %s", dir)
 }
 
 // remove removes a folder of another one if a demo made it. No link is followed.

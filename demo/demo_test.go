@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -73,9 +72,12 @@ func TestClean(t *testing.T) { //nolint:paralleltest // it sets the temporary fo
 			t.Errorf("Clean(%s) = %v, want it refused", name, err)
 		}
 	}
-	removed, err := demo.Clean("")
-	if err != nil || !slices.Equal(removed, []string{dir}) {
-		t.Errorf("Clean = %q, %v, want %s alone", removed, err, dir)
+	if _, err := demo.Clean(""); formats.CodeOf(err) != formats.CodeUsage || !strings.Contains(formats.HelpOf(err), dir) {
+		t.Errorf("Clean outside of a demo = %v, want it refused, and %s named", err, dir)
+	}
+	t.Chdir(dir)
+	if removed, err := demo.Clean(""); err != nil || removed != dir {
+		t.Errorf("Clean in a demo = %q, %v, want %s", removed, err, dir)
 	}
 	left, err := filepath.Glob(tmp + "/*")
 	if err != nil || len(left) != 7 {

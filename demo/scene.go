@@ -189,7 +189,7 @@ func (s Scene) Trace() {
 // is one.
 func (s Scene) End(installed []string) {
 	s.Title("The demo's folder is %s", s.Dir)
-	s.Lines("look around in it; 'tercet demo --clean' removes it")
+	s.Lines("look around in it; remove it with: tercet demo --clean " + s.Dir)
 	s.Title("Now in your own repository:")
 	third := "tercet /research 1"
 	if len(installed) > 0 {

@@ -8,7 +8,7 @@ import (
 // Choice is one answer of a gate.
 type Choice struct {
 	Label string `json:"label"`
-	// Approves marks the choice of --yes, an auto-approve file and `tercet approve`.
+	// Approves marks the choices that go on. --yes and an auto-approve file take the first, `tercet approve` the only one.
 	Approves bool `json:"approves,omitempty"`
 	// Leaves marks the choice of `tercet reject`, and of a user who leaves the question by Ctrl-D or Ctrl-C. Without one
 	// the gate stays open.

@@ -89,9 +89,9 @@ func (q Question) Gate() Gate {
 	if spoken(q.Header) {
 		g.Question = OneLine(q.Header) + ": " + g.Question
 	}
-	for i, o := range q.Options {
+	for _, o := range q.Options {
 		label := OneLine(o.Label)
-		g.Choices = append(g.Choices, Choice{Label: label, Approves: i == 0})
+		g.Choices = append(g.Choices, Choice{Label: label, Approves: true})
 		if spoken(o.Description) {
 			g.Show = append(g.Show, label+": "+OneLine(o.Description))
 		}

@@ -253,10 +253,10 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// userName says who runs the program, as the lock has it: by number where no variable tells the name. It never asks the
-// system, which may open a connection to a server of accounts.
+// userName says who runs tercet, by number where no variable tells the name. It never asks the system, which may open a
+// connection to a server of accounts.
 func userName() string {
-	return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), strconv.Itoa(os.Getuid()))
+	return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), "uid "+strconv.Itoa(os.Getuid()))
 }
 
 // fields is a JSON object of an answer.

@@ -28,28 +28,22 @@ const demoTask = 196
 func demoVerb(cmd *cobra.Command, a *app) run {
 	fixture := cmd.Flags().String("fixture", "",
 		"another `file` of the same shape: a txtar with commits.txt, commit-N/ and task.md")
-	clean := cmd.Flags().Bool("clean", false, "remove the folders that demos made, or DIR if a demo made it")
+	clean := cmd.Flags().Bool("clean", false, "remove the demo in DIR, or the one that you are in")
 	return func(c call) error {
 		if *clean {
-			return c.cleanDemos()
+			return c.cleanDemo()
 		}
 		return (&demonstration{app: a}).run(c, *fixture)
 	}
 }
 
-// cleanDemos removes folders of demos.
-func (c call) cleanDemos() error {
-	removed, err := demo.Clean(rest(c.args))
-	if err != nil || c.document("tercet.demo/1", fields{"removed": nonNil(removed)}) {
-		return err
-	}
-	for _, dir := range removed {
+// cleanDemo removes the folder of a demo.
+func (c call) cleanDemo() error {
+	dir, err := demo.Clean(rest(c.args))
+	if err == nil && !c.document("tercet.demo/1", fields{"removed": []string{dir}}) {
 		c.term.answer("removed %s", dir)
 	}
-	if len(removed) == 0 {
-		c.term.note("no demo has left a folder in %s", os.TempDir())
-	}
-	return nil
+	return err
 }
 
 type demonstration struct {

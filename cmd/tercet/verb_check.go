@@ -32,6 +32,9 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and check every rule of returns and of the contract")
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
+		if _, known := c.set.Agent(opt.Agent); opt.Agent != "" && !known {
+			return &formats.ValueError{What: "a subagent", Got: opt.Agent, Want: c.set.Names()}
+		}
 		opt.File = c.args[0]
 		src, err := c.input(opt.File)
 		if err != nil {

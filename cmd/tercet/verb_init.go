@@ -193,6 +193,8 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 		c.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
 	case len(files) == 0:
 		c.term.note("%s has a workspace already; nothing was changed", dir)
+	case !slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, formats.Workspace) }):
+		c.term.note("%s has a workspace already; nothing else was changed", dir)
 	default:
 		c.term.note("workspace made; next: %s", next)
 	}

@@ -19,6 +19,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/git"
+	"tercet/internal/nearest"
 	"tercet/packs"
 	"tercet/state"
 	"tercet/subagents"
@@ -102,7 +103,8 @@ func (w shelf) findPack(ctx context.Context, name string) (found, error) {
 	address, ref, ok := git.CutRef(name)
 	if !ok {
 		return found{}, formats.Fail(formats.CodeNotFound,
-			"name one of 'tercet pack list', a folder, or GIT-URL@REF with https, ssh or file", "no pack %q", name)
+			cmp.Or(nearest.Help(name, slices.Collect(maps.Keys(w.shippedPacks()))),
+				"name one of 'tercet pack list', a folder, or GIT-URL@REF with https, ssh or file"), "no pack %q", name)
 	}
 	return w.fetchPack(ctx, address, ref)
 }

@@ -36,9 +36,7 @@ func (c call) over() (runs, past.Project, error) {
 	if err != nil {
 		return runs{}, past.Project{}, err
 	}
-	return runs{w}, past.Project{
-		Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID(),
-	}, consent{w}.first(c.ctx, formats.Invocation{})
+	return runs{w}, past.Project{Root: w.root, State: w.manager, Trees: w.trees, Session: w.sessionID()}, nil
 }
 
 func undoVerb(cmd *cobra.Command, _ *app) run {
@@ -49,6 +47,9 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 		r, records, err := w.desk.Ended(c.ctx, c.args[0])
+		if err == nil {
+			err = consent{w.world}.first(c.ctx, formats.Invocation{})
+		}
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,7 @@ func (q asked) offer(g *formats.Gate) error {
 	if len(open) == 0 {
 		return formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", g.Question)
 	}
-	if at := consented(open); at >= 0 {
+	for _, at := range consented(open) {
 		g.Choices[at].Approves = true
 	}
 	goesOn := func(c syntax.GateChoice) bool { return c.Target.Kind == syntax.ToNext }
@@ -185,18 +185,23 @@ func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	return ret
 }
 
-// consented is the choice that an earlier consent takes where no `auto` says so. It is the first that simply goes on,
-// else the first that does not end the command; -1: none.
-func consented(open []syntax.GateChoice) int {
-	next := slices.IndexFunc(open, func(c syntax.GateChoice) bool {
-		return c.Target.Kind == syntax.ToNext && !c.Target.Note
-	})
-	if next >= 0 {
+// consented are the choices that an earlier consent may take where no `auto` says so: those that simply go on, else
+// those that do not end the command. It takes the first.
+func consented(open []syntax.GateChoice) []int {
+	var next, stay []int
+	for i, c := range open {
+		switch {
+		case c.Target.Note, c.Target.Kind == syntax.ToFail, c.Target.Kind == syntax.ToReturn:
+		case c.Target.Kind == syntax.ToNext:
+			next = append(next, i)
+		default:
+			stay = append(stay, i)
+		}
+	}
+	if len(next) > 0 {
 		return next
 	}
-	return slices.IndexFunc(open, func(c syntax.GateChoice) bool {
-		return c.Target.Kind != syntax.ToFail && c.Target.Kind != syntax.ToReturn && !c.Target.Note
-	})
+	return stay
 }
 
 // left is the choice of a user who leaves without an answer: the first that fails, else the first that ends the

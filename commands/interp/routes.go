@@ -158,11 +158,12 @@ func (f finished) hopeless(g *syntax.Gate) bool {
 	if g == nil {
 		return true
 	}
-	at := consented(g.Choices)
 	if g.Auto != nil {
-		at = slices.IndexFunc(g.Choices, func(c syntax.GateChoice) bool { return c.Label.Text == g.Auto.Text })
+		at := slices.IndexFunc(g.Choices, func(c syntax.GateChoice) bool { return c.Label.Text == g.Auto.Text })
+		return at >= 0 && g.Choices[at].Target.Kind == syntax.ToRedo
 	}
-	return at >= 0 && g.Choices[at].Target.Kind == syntax.ToRedo
+	at := consented(g.Choices)
+	return len(at) > 0 && g.Choices[at[0]].Target.Kind == syntax.ToRedo
 }
 
 // ruleGate asks the question that a rule of the file has for an outcome.

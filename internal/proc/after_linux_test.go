@@ -126,7 +126,7 @@ func TestTempOfAKilledOwner(t *testing.T) {
 	if _, err := records.Record(proc.Started{Proc: facts, Owner: facts, Temp: left, Name: "sh"}); err != nil {
 		t.Fatal(err)
 	}
-	before() // the supervisor had its next child by then
+	before()                                  // the supervisor had its next child by then
 	alone, err := os.MkdirTemp("", "tercet-") //nolint:usetesting // as above
 	if err != nil {
 		t.Fatal(err)

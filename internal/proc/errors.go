@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNoAllow means that a Starter has no Allow function, so it starts nothing.
@@ -28,10 +29,15 @@ func failed(kind error, what string, err error) error {
 	return fmt.Errorf("%w %s: %w", kind, what, err)
 }
 
-// NotFoundError means that a program is not on the PATH of the child.
+// NotFoundError means that a program is not on the PATH of the child, or that its path leads to none.
 type NotFoundError struct {
 	Name string
 }
 
 // Error implements error.
-func (e *NotFoundError) Error() string { return fmt.Sprintf("program %q is not on PATH", e.Name) }
+func (e *NotFoundError) Error() string {
+	if strings.ContainsRune(e.Name, '/') {
+		return fmt.Sprintf("file %q is not there, or not executable; chmod +x makes it so", e.Name)
+	}
+	return fmt.Sprintf("program %q is not on PATH", e.Name)
+}

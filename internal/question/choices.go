@@ -120,10 +120,18 @@ func (s Set) find(typed string) (string, bool) {
 // Chosen is the choice for a word; without a word, the one that approves or leaves. It may require the note.
 func Chosen(g formats.Gate, word, note string, approve bool) (string, error) {
 	labels := make([]string, len(g.Choices))
+	var meant, ways []string
 	for i, c := range g.Choices {
 		if labels[i] = c.Label; word == "" && (approve && c.Approves || !approve && c.Leaves) {
-			return c.Label, nil
+			meant, ways = append(meant, c.Label), append(ways, fmt.Sprintf("--choice %d takes '%s'", i+1, c.Label))
 		}
+	}
+	switch {
+	case len(meant) == 1:
+		return meant[0], nil
+	case len(meant) > 1:
+		return "", formats.Fail(formats.CodeUsage, "tercet approve "+g.Run+" "+strings.Join(ways, ", "),
+			"expected one choice that goes on, got %d", len(meant))
 	}
 	if label, ok := Of(g.Choices, "").find(word); ok {
 		if g.Lacks(label, note) {

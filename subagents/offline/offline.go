@@ -195,7 +195,7 @@ func agentFault(err error) (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
-		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "program %q is not on PATH", f.Name)
+		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "%v", f)
 	}
 	if errors.Is(err, proc.ErrDenied) && formats.CodeOf(err) == formats.CodeUnknown {
 		err = &formats.Failure{Code: formats.CodeDenied, Err: err}
