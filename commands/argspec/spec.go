@@ -120,6 +120,8 @@ func (c *checker) argument(a *syntax.Argument) {
 	case !slices.Contains(types, a.Type.Text):
 		help := cmp.Or(nearest.Help(a.Type.Text, types), "the types are "+strings.Join(types, ", "))
 		c.report(CodeType, a.Type.Pos, help, "expected argument type, got %q", a.Type.Text)
+		s.Type = JSON // what names it is no further mistake
+		c.specs = append(c.specs, s)
 		return
 	}
 	if s.Type == Subagent {

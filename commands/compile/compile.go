@@ -195,7 +195,7 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
 	if !ok {
-		c.unknown(w, CodeAgent, c.env.Names(), "add subagents/"+w.Text+".md to the workspace", "unknown subagent '%s'")
+		c.unknown(w, CodeAgent, c.env.Names(), "add or mend subagents/"+w.Text+".md", "unknown subagent '%s'")
 		return info, false
 	}
 	c.mayCall(w.Pos, info, w.Text)

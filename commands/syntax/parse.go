@@ -262,9 +262,12 @@ func (p *parser) body() {
 }
 
 func (p *parser) noWorkflow(titles []string) {
+	// Without the section each of its steps is outside of it, which is no further mistake.
+	p.found = slices.DeleteFunc(p.found, func(d formats.Diagnostic) bool { return d.Code == CodeFencePlace })
 	help := "add '## " + sectionWorkflow + "' with the steps below it"
 	for _, t := range titles {
-		if len(nearest.Names(strings.ToLower(t), []string{strings.ToLower(sectionWorkflow)})) > 0 {
+		low := strings.ToLower(t)
+		if strings.HasPrefix(low, "workflow") || len(nearest.Names(low, []string{strings.ToLower(sectionWorkflow)})) > 0 {
 			help = "rename '## " + t + "'"
 		}
 	}
