@@ -103,8 +103,8 @@ func (p *Page) Text() string {
 	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
 		long = fmt.Sprintf(" in loops over %d elements", limits.Elements)
 	}
-	p.say("worst case: %d calls of workers%s, depth %d, %s\nmoney: %s\n",
-		worst.Agents, long, worst.Depth, Span(worst.Time), worst.Money())
+	p.say("worst case: %s of workers%s, depth %d, %s\nmoney: %s\n",
+		formats.Count(worst.Agents, "call"), long, worst.Depth, Span(worst.Time), worst.Money())
 	return p.text.String()
 }
 
@@ -122,7 +122,7 @@ func tasks(list []int, parallel int) string {
 func budget(l formats.Limits) string {
 	out := ""
 	if l.Spawns > 0 {
-		out += fmt.Sprintf(", %d calls of workers", l.Spawns)
+		out += ", " + formats.Count(l.Spawns, "call") + " of workers"
 	}
 	if l.Tokens > 0 {
 		out += fmt.Sprintf(", %d tokens", l.Tokens)
