@@ -3,7 +3,9 @@ package proc_test
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"tercet/internal/proc"
 )
@@ -79,4 +81,40 @@ func TestParseStat(t *testing.T) {
 	if sid, start, err := proc.ParseStat([]byte(in)); sid != 43 || start != "777" || err != nil {
 		t.Errorf("ParseStat(%q) = %d, %q, %v, want 43, 777", in, sid, start, err)
 	}
+}
+
+// TestHuntLooksAgain: a process loses its parent after the list of a round was made, so that this round finds nothing to
+// kill. It must not be the last one.
+func TestHuntLooksAgain(t *testing.T) {
+	t.Parallel()
+	hasSetsid(t)
+	proc.Adopt()
+	dir := t.TempDir()
+	parent := exec.CommandContext(t.Context(), "sh", "-c", `env -i setsid sh -c 'echo $$ > new; mv new pid; sleep 60' & wait`)
+	parent.Dir, parent.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := parent.Process.Pid
+	var child []byte
+	for err := error(os.ErrNotExist); err != nil; child, err = os.ReadFile(filepath.Join(dir, "pid")) {
+		<-time.After(time.Millisecond)
+	}
+	round := 0
+	proc.Hunt(proc.Started{Temp: dir}, func() []int {
+		round++
+		switch round {
+		case 1:
+			return []int{pid}
+		case 2: // it is dead by now, and its child has moved
+			for state, err := proc.Facts(pid); err == nil && proc.Alive(state); {
+				<-time.After(time.Millisecond)
+			}
+			return []int{pid}
+		default:
+			return proc.ChildrenOf("/proc/self")
+		}
+	})
+	_ = parent.Wait() // the hunt has reaped it
+	gone(t, string(child))
 }

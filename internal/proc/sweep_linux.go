@@ -66,8 +66,10 @@ func (s Started) hunt(list func() []int) int {
 			case err != nil || pid == os.Getpid() || known[pid] != st.start && !s.owns(pid, st):
 			case st.state == "Z" || st.state == "X":
 				if pid != s.PID {
-					_, err = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+					got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
 					ignore(err) // another's child, or not one any more
+					// Its own children came to this process after the list was made.
+					found = found || got == pid
 				}
 			default:
 				found = true
