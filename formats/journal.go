@@ -4,7 +4,7 @@ import "time"
 
 // JournalFormat is the version of the journal's form. tercet shows a journal of another version, but does not resume
 // it.
-const JournalFormat = 4
+const JournalFormat = 5
 
 // EntryType names a record of a run's journal.
 type EntryType string

@@ -47,6 +47,7 @@ type asking struct {
 // before any user sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
 // was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
+	s.going.Wait() // no worker changes what is shown while a user looks at it
 	g, err = by.pose()
 	a := &asking{s, by, g}
 	for first := true; err == nil; first = false {

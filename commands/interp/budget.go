@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"tercet/formats"
 )
@@ -103,7 +102,7 @@ func (r *run) had(req *formats.Request) (old bool, err error) {
 
 // reserve gives workers their shares of what is left, and records them where there is a bound. A run that is killed
 // meanwhile never learns what they used, and counts all of it. The workers of a flow have their own reservations.
-func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error {
+func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
 	err := r.cfg.Journal.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
 		return r.unwritten(err)
@@ -114,7 +113,7 @@ func (r *run) reserve(list []effect, out []answer, todo []int, old []bool) error
 	for i, e := range list {
 		switch had := e.req; {
 		case !e.worker:
-		case !slices.Contains(todo, i):
+		case done[i]:
 			add(&spent, out[i].ret.Metadata)
 		case old[i] && e.flow && !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0: // else limits may be others now
 			add(&spent, used(had.Budget))

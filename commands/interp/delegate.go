@@ -158,7 +158,7 @@ func (c call) try() (formats.Return, error) {
 	req.Again = c.old && !c.shared
 	c.worked = c.worked || worker
 	entry.Type, entry.Data = formats.EntryDelegationResult, nil
-	got := c.perform([]effect{{req: &req, worker: worker, flow: c.to.Info.Workflow, entry: entry}})[0]
+	got := c.perform(effect{req: &req, worker: worker, flow: c.to.Info.Workflow, entry: entry})
 	ret, sync := got.ret, c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -302,5 +304,56 @@ func TestSideBySide(t *testing.T) {
 		if got := fmt.Sprintf("%d %s", len(p.steps), ret.Outcome()); got != want {
 			t.Errorf("merge %q: %s, want %s", merge, got, want)
 		}
+	}
+}
+
+// TestNextBeginsInTurn: an element begins while a later one still works, unless what that one leaves counts for it. Nobody is
+// asked while a worker changes what is shown.
+func TestNextBeginsInTurn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ limits, more, asks, want string }{
+		"at once":        {"", "", "2", "early"},
+		"after a person": {"", "", "0", "late"},
+		"after tokens":   {"limits: {tokens: 1000}\n", "", "2", "late"},
+		"after posts":    {"", "board: talk, ", "2", "late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			third := make(chan struct{})
+			var running, asked atomic.Int32
+			w.cfg.Agents = delegator{func(_ context.Context, r formats.Request) (formats.Return, error) {
+				running.Add(1)
+				defer running.Add(-1)
+				ret := ok("late")
+				switch {
+				case strings.Contains(r.Step, "[2]"):
+					close(third)
+				case strings.Contains(r.Step, "[1]"):
+					wait := time.Minute
+					if c.want == "late" {
+						wait = 100 * time.Millisecond
+					}
+					select {
+					case <-third:
+						ret = ok("early")
+					case <-time.After(wait):
+					}
+				}
+				return ret, nil
+			}}
+			w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
+				asked.Add(1)
+				if n := running.Load(); n > 0 {
+					t.Errorf("%q was asked beside %d workers", g.Question, n)
+				}
+				return formats.Decision{Answer: g.Choices[0].Label}, nil
+			}}
+			src := flow(c.limits, "", "- id: l\n  foreach: '[0, 1, 2]'\n  max_parallel: 2\n  do:\n    - {id: w, "+c.more+"delegate: worker}\n"+
+				"    - {gate: \"Is ${{ $item }} right?\", when: $item == "+c.asks+"}\n- return: ${{ $steps.l.children[1].steps.w.summary }}")
+			if got := told(w.run(t.Context(), src, "")); got != "completed 0: "+c.want || asked.Load() != 1 {
+				t.Errorf("Run = %s with %d questions, want %s with 1", got, asked.Load(), c.want)
+			}
+		})
 	}
 }

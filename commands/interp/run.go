@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"tercet/commands/argspec"
@@ -54,6 +55,9 @@ type run struct {
 	seen      []formats.Seen  // the same, of a new one
 	beside    int             // sequences that run side by side
 	abreast   int             // of these, groups of more than one at a time
+	lockstep  bool            // they get their next answers together
+	slots     chan struct{}   // one for each effect that may be under way
+	going     sync.WaitGroup  // effects that are under way
 	besides   map[string]bool // of a run that is only looked at: the steps in such a group
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
@@ -105,6 +109,12 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		used: map[string]int{}, entries: map[string]string{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, rounds: map[string]rounds{},
 		linked: map[string]bool{}, besides: map[string]bool{}, commits: p.Commits(),
+	}
+	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
+	// What one worker left of its share, or posted, is there for all that start next.
+	r.lockstep = r.limits.Tokens != 0 || r.limits.Cost != 0 || r.limits.Spawns != 0
+	for info := range p.Infos() {
+		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
 	r.board = NewBoard(r.journal)
 	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)

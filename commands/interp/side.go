@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"tercet/formats"
@@ -19,6 +18,7 @@ type effect struct {
 	flow   bool // it is for a subagent with steps
 	wait   time.Duration
 	entry  formats.Entry // of the answer in the journal, without its data
+	to     chan answer   // takes it
 }
 
 // answer is what a worker sends back.
@@ -29,15 +29,13 @@ type answer struct {
 }
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs at a time, in the
-// goroutine that owns the run, until it needs an effect. Effects of all branches are then done at once, and every
-// branch gets its answer in the order of the file, whichever came first. So decisions and journal do not depend on
-// speed.
+// goroutine that owns the run, until it needs an effect. Branches get their answers in turn, in the order of the file,
+// whichever came first. So decisions and journal do not depend on speed.
 type branch struct {
 	next    func() ([]effect, bool)
 	stop    func()
 	yield   func([]effect) bool
 	pending []effect
-	answers []answer
 	err     error
 	own     turn
 }
@@ -71,39 +69,53 @@ type branches struct {
 
 // side runs the branches. The first error by their order comes back when all that were started have ended.
 func (r *run) side(w branches) error {
-	var all, active []*branch
-	abreast := 0
-	if w.n > 1 && w.most > 1 {
-		abreast = 1
-	}
+	var all, active, ready []*branch // active ones wait for answers; ready ones have effects to be started
+	several, outer := w.n > 1 && w.most > 1, r.abreast
 	r.beside++
-	r.abreast += abreast
+	if several {
+		r.abreast++
+	}
 	defer func() {
 		r.beside--
-		r.abreast -= abreast
+		r.abreast = outer
 		for _, b := range all {
 			b.stop()
 		}
 	}()
-	failed := func() error {
-		at := slices.IndexFunc(all, func(b *branch) bool { return b.err != nil })
-		if at < 0 {
-			return nil
+	failed := func() (err error) {
+		for _, b := range all {
+			err = cmp.Or(err, b.err)
 		}
-		return all[at].err
+		return err
 	}
 	for {
-		for len(active) < max(1, w.most) && len(all) < w.n && failed() == nil && w.more() {
-			b := r.branch(len(all), w.body, w.n > 1 && w.most > 1)
+		for len(active)+len(ready) < max(1, w.most) && len(all) < w.n && failed() == nil && w.more() {
+			b := r.branch(len(all), w.body, several)
 			all = append(all, b)
 			if r.advance(b) {
-				active = append(active, b)
+				ready = append(ready, b)
 			}
 		}
-		if len(active) == 0 {
+		if active = append(active, ready...); len(active) == 0 {
 			return failed()
 		}
-		active = r.round(active)
+		var list []effect
+		for _, b := range ready {
+			list = append(list, b.pending...)
+		}
+		if !r.start(list) {
+			return context.Canceled
+		}
+		answered := active[:1]
+		if r.co != nil || r.lockstep {
+			answered = active
+		}
+		active, ready = active[len(answered):], nil
+		for _, b := range answered {
+			if r.advance(b) {
+				ready = append(ready, b)
+			}
+		}
 	}
 }
 
@@ -117,69 +129,47 @@ func (r *run) branch(i int, body func(int) error, several bool) *branch {
 	return b
 }
 
-// round does the effects of all branches, hands out the answers in order, and gives the branches that go on.
-func (r *run) round(active []*branch) []*branch {
-	var list []effect
-	for _, b := range active {
-		list = append(list, b.pending...)
+// perform does an effect and waits for its answer.
+func (r *run) perform(e effect) answer {
+	e.to = make(chan answer, 1)
+	if !r.start([]effect{e}) {
+		return answer{err: context.Canceled}
 	}
-	answers := r.perform(list)
-	var open []*branch
-	for _, b := range active {
-		b.answers, answers = answers[:len(b.pending)], answers[len(b.pending):]
-		if r.advance(b) {
-			open = append(open, b)
-		}
-	}
-	return open
+	return <-e.to
 }
 
-// perform does effects and waits for all of them; inside a branch they join those of the other branches. Answers
-// that the journal has are taken from there.
-func (r *run) perform(list []effect) []answer {
-	if b := r.co; b != nil {
-		if !b.yield(list) {
-			return slices.Repeat([]answer{{err: context.Canceled}}, len(list))
-		}
-		return b.answers
+// start starts effects; inside a branch, together with those of the branches beside it. Answers that the journal has
+// are taken from there.
+func (r *run) start(list []effect) bool {
+	if r.co != nil {
+		return r.co.yield(list)
 	}
-	out, old := make([]answer, len(list)), make([]bool, len(list))
-	var todo []int
+	out, old, done := make([]answer, len(list)), make([]bool, len(list)), make([]bool, len(list))
 	var err error
 	for i, e := range list {
 		if e.worker && err == nil {
 			old[i], err = r.had(e.req)
 		}
-		if known, ok := r.known(e); ok {
-			out[i] = known
-		} else {
-			todo = append(todo, i)
-		}
+		out[i], done[i] = r.known(e)
 	}
-	if err == nil && len(todo) > 0 {
-		if err = r.reserve(list, out, todo, old); err == nil {
+	if err == nil && slices.Contains(done, false) {
+		if err = r.reserve(list, out, done, old); err == nil {
 			err = r.live(false)
 		}
 	}
-	if err != nil {
-		return slices.Repeat([]answer{{err: err}}, len(list))
-	}
-	if len(todo) == 1 {
-		out[todo[0]] = r.effect(list[todo[0]])
-		return out
-	}
-	slots := make(chan struct{}, max(1, r.limits.Parallel))
-	var workers sync.WaitGroup
-	for _, i := range todo {
-		e := list[i]
-		slots <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-slots }()
-			out[i] = r.effect(e)
+	for i, e := range list {
+		if err != nil || done[i] {
+			out[i].err = cmp.Or(err, out[i].err)
+			e.to <- out[i]
+			continue
+		}
+		r.going.Go(func() {
+			r.slots <- struct{}{}
+			e.to <- r.effect(e)
+			<-r.slots
 		})
 	}
-	workers.Wait()
-	return out
+	return true
 }
 
 // effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the
@@ -212,8 +202,8 @@ func (s step) pause(d time.Duration, attempt int) error {
 	if s.dry.on {
 		return nil
 	}
-	got := s.perform([]effect{{
+	got := s.perform(effect{
 		wait: d, entry: formats.Entry{Type: formats.EntryWaited, Step: s.spot(), Attempt: attempt},
-	}})[0]
+	})
 	return errors.Join(got.err, got.unkept)
 }

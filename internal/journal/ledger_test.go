@@ -162,11 +162,11 @@ func TestLedgerStopped(t *testing.T) {
 func TestBegun(t *testing.T) {
 	t.Parallel()
 	_, records := again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{"command": "/x", "args": map[string]any{}}})
-	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 4, got form 0") {
+	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 5, got form 0") {
 		t.Errorf("Begun of an old journal = %v", err)
 	}
 	_, records = again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{Format: 9, Version: "7.1"}})
-	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to version 4: a newer tercet wrote it (7.1)"
+	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to version 5: a newer tercet wrote it (7.1)"
 	if _, err := journal.Begun(records()); err == nil || err.Error() != want || formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Begun of a newer journal = %v, want %s", err, want)
 	}

@@ -32,7 +32,7 @@ func recorded(t *testing.T, lines string) (out []journal.Record) {
 }
 
 const flowBegins = `
-run_started - {"format": 4, "started_at": "2026-02-28T09:00:00Z", "command": "/deliver a clock", "args": {"tier": null}, "seen": [{"key": "load design", "value": {"profile": "architecture", "path": "docs/ARCHITECTURE.md"}}]}
+run_started - {"format": 5, "started_at": "2026-02-28T09:00:00Z", "command": "/deliver a clock", "args": {"tier": null}, "seen": [{"key": "load design", "value": {"profile": "architecture", "path": "docs/ARCHITECTURE.md"}}]}
 step_scheduled code#1
 loop_entered code#1 {"items": [{"name": "The clock", "files": ["clock.go"]}, {"name": "The hands\n# x", "files": ["hands.go", "face.go"]}]}
 step_scheduled code#1[0]/build#1
@@ -143,11 +143,11 @@ Status: failed
 // TestTasksOf: which runs have a view, and what it says of each task.
 func TestTasksOf(t *testing.T) {
 	t.Parallel()
-	flow := `run_started - {"format": 4, "command": "/x", "args": {"tier": "Patch"}}` + "\n"
+	flow := `run_started - {"format": 5, "command": "/x", "args": {"tier": "Patch"}}` + "\n"
 	loop := `loop_entered a#1 {"items": [{"name": "A"}, {"name": "B"}]}` + "\n"
 	one := `delegation_started a#1 {"input": {"task": {"name": "The brief"}}}` + "\n"
 	for _, tt := range []struct{ name, lines, has, lacks string }{
-		{"no flow", `run_started - {"format": 4, "command": "/x", "args": {}}` + "\n" + loop, "", "TASK"},
+		{"no flow", `run_started - {"format": 5, "command": "/x", "args": {}}` + "\n" + loop, "", "TASK"},
 		{"no run", loop, "", "TASK"},
 		{"another form", `run_started - {"format": 3, "command": "/x", "args": {"tier": null}}` + "\n" + loop, "", "TASK"},
 		{"no tasks", flow + `step_scheduled a#1`, "", "TASK"},
