@@ -11,7 +11,7 @@ import (
 // The files of a project whose command has a script do next to nothing, n times, two at a time. The script reads no
 // request: make has none, and sh reads a pipe byte by byte, which takes as long as the rest of the script.
 const (
-	manyCommand = "---\ncommand: many\ndescription: Many small pieces of work\narguments:\n  - {name: n, type: integer}\nlimits: {steps: 2000, spawns: 2000}\n---\n\n" +
+	manyCommand = "---\ncommand: many\ndescription: Many small pieces of work\narguments:\n  - {name: n, type: integer}\nlimits: {steps: 2000}\n---\n\n" +
 		"## Workflow Execution\n\n### Step 1: All\n\n```yaml step\nid: all\nforeach: \"[range($args.n)]\"\nmax_parallel: 2\ndelegate: worker\n```\n"
 	manyWorker = "---\nname: worker\ndescription: Does nothing\nrunner: exec\nargv: [./work.sh]\nreturns: {statuses: [completed, failed], artifacts: none}\n---\n\nSay that it is done.\n"
 	manyScript = "#!/bin/sh\necho '{\"status\":\"completed\",\"summary\":\"done\",\"artifacts\":[],\"errors\":[]}'\n"
