@@ -8,6 +8,7 @@ import (
 
 	"tercet/internal/jsonx"
 	"tercet/internal/lazy"
+	"tercet/internal/secrets"
 )
 
 // Masked replaces a secret.
@@ -35,15 +36,10 @@ type rule struct {
 }
 
 var rules = []rule{
-	{
-		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
-		Masked, "PRIVATE KEY-----",
-	},
+	{lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`), Masked, "PRIVATE"},
+	{lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`), Masked, "PRIVATE"}, // a cut one
 	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, "sk-"},
-	{
-		lazy.Regexp(`\b(?:gh[opusr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})`),
-		Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-	},
+	{lazy.Regexp(`\b(?:gh[opusr]_|github_pat_)[A-Za-z0-9_]{20,}`), Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"},
 	{lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{16,}`), Masked, "glpat-"},
 	{lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), Masked, "AKIA ASIA"},
 	{lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), Masked, "xox"},
@@ -51,6 +47,7 @@ var rules = []rule{
 	{lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`), Masked, "hf_ npm_"},
 	{lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), Masked, "eyJ"},
 	{lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Masked, ":"},
+	{lazy.Regexp(`(\blogin\s+\S+\s+password\s+)\S+`), "${1}" + Masked, "login"},
 	{lazy.Regexp(`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`), "${1}" + Masked, "Bearer"},
 	{lazy.Regexp(`(://[^/\s:@]+:)[^/\s@]+@`), "${1}" + Masked + "@", "://"},
 	{
@@ -81,14 +78,11 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range rules {
-		for word := range strings.FieldsSeq(r.words) {
-			if strings.Contains(s, word) {
-				s = r.find().ReplaceAllString(s, r.replace)
-				break
-			}
+		if slices.ContainsFunc(strings.Fields(r.words), func(word string) bool { return strings.Contains(s, word) }) {
+			s = r.find().ReplaceAllString(s, r.replace)
 		}
 	}
-	return s
+	return secrets.Mask(s, Masked)
 }
 
 // Values masks only the known values. It is for documents, in which a rule could change text that only looks like a

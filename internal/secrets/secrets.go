@@ -1,8 +1,8 @@
 // Package secrets finds keys, tokens and passwords before a commit.
 //
 // It promises to look at names and lines only, and to report place and class of a secret, never its value. It reads no
-// file, decides nothing about commits, and masks nothing. journal.Masker masks with wider rules, because masking too
-// much is cheaper than refusing a commit. Everything here is safe for concurrent use.
+// file and decides nothing about commits. journal.Masker masks what is found here, and has wider rules besides, because
+// masking too much is cheaper than refusing a commit. Everything here is safe for concurrent use.
 package secrets
 
 import (
@@ -14,7 +14,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"tercet/internal/lazy"
 )
 
 // Finding is a secret in a file, without its value.
@@ -54,76 +55,65 @@ func (a Allowed) Allows(f Finding) bool { return a.File == f.File && strings.Equ
 type rule struct {
 	class string
 	words []string
-	find  *regexp.Regexp
+	find  func() *regexp.Regexp // its groups are the value
 	holds func(m []string) bool // what the expression cannot say of its groups; nil: nothing
+}
+
+// may tells whether the rule has to search a text, given in lower case.
+func (r rule) may(low string) bool {
+	return slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(low, word) })
 }
 
 // begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".
 const begin = `(?:^|[^A-Za-z0-9_-])`
 
-// rules are made when the first line is looked at: most calls of the program look at none.
-var rules = sync.OnceValue(func() []rule {
-	return []rule{
-		{"cloud key", []string{"akia", "asia"}, regexp.MustCompile(begin + `(?:AKIA|ASIA)[0-9A-Z]{16}`), nil},
-		{"cloud key", []string{"aiza"}, regexp.MustCompile(begin + `AIza[0-9A-Za-z_-]{35}`), nil},
-		{
-			"hosting token",
-			[]string{"gh", "glpat-", "npm_"},
-			regexp.MustCompile(begin + `(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
-				`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
-		},
-		{
-			"model key",
-			[]string{"sk-"},
-			regexp.MustCompile(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
-			func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
-		},
-		{"chat token", []string{"xox"}, regexp.MustCompile(begin + `xox[abprs]-[A-Za-z0-9-]{10,}`), nil},
-		{"payment key", []string{"k_live_"}, regexp.MustCompile(begin + `[sr]k_live_[A-Za-z0-9]{16,}`), nil},
-		{
-			"private key",
-			[]string{"private key"},
-			regexp.MustCompile(`-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----`), nil,
-		},
-		{
-			"password or token",
-			[]string{"key", "token", "secret", "passw"},
-			regexp.MustCompile(`(?i)(?:api_?key|token|secret|passw(?:or)?d)["']?\s*[:=]\s*` +
-				`(?:"([^"\s]{16,})"|'([^'\s]{16,})'|([^\s"']{16,}))`), literal,
-		},
-		{
-			"token",
-			[]string{"eyj"},
-			regexp.MustCompile(`(?:^|[^\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.`), nil,
-		},
-		{
-			"password in a URL",
-			[]string{"://"},
-			regexp.MustCompile(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
-			func(m []string) bool { return !placeholder(m[1]) },
-		},
-	}
-})
+var rules = []rule{
+	{"cloud key", []string{"akia", "asia"}, lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`), nil},
+	{"cloud key", []string{"aiza"}, lazy.Regexp(begin + `(AIza[0-9A-Za-z_-]{35})`), nil},
+	{
+		"hosting token",
+		[]string{"gh", "glpat-", "npm_"},
+		lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
+			`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
+	},
+	{
+		"model key",
+		[]string{"sk-"},
+		lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+		func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
+	},
+	{"chat token", []string{"xox"}, lazy.Regexp(begin + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
+	{"payment key", []string{"k_live_"}, lazy.Regexp(begin + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
+	{"private key", []string{"private key"}, lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`), nil},
+	{
+		"password or token",
+		[]string{"key", "token", "secret", "passw"},
+		lazy.Regexp(`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
+			`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`), literal,
+	},
+	{"token", []string{"eyj"}, lazy.Regexp(`(?:^|[^\w-])(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)`), nil},
+	{
+		"password in a URL",
+		[]string{"://"},
+		lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
+		func(m []string) bool { return !placeholder(m[1]) },
+	},
+}
 
-// forms are patterns. sample, place and reference match values that are no secret: an example, a path, a reference in
-// code. logins has the files that are secrets only if they hold a login.
-var forms = sync.OnceValue(func() (f struct {
-	sample, place, reference *regexp.Regexp
-	logins                   map[string]*regexp.Regexp
-},
-) {
-	f.sample = regexp.MustCompile(`(?i)\$\{|\{\{|<[^>]*>|example|changeme`)
-	f.place = regexp.MustCompile(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
-	f.reference = regexp.MustCompile(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
-	f.logins = map[string]*regexp.Regexp{
-		".npmrc": regexp.MustCompile(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
-		".netrc": regexp.MustCompile(`\bpassword\s+(\S+)`),
+// Patterns of values that are no secret: an example, a path, a reference in code. logins has the files that are secrets
+// only if they hold a login.
+var (
+	sample    = lazy.Regexp(`(?i)\$\{|\{\{|<[^>]*>|example|changeme|\[masked\]`)
+	place     = lazy.Regexp(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
+	reference = lazy.Regexp(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
+	logins    = map[string]func() *regexp.Regexp{
+		".npmrc": lazy.Regexp(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
+		".netrc": lazy.Regexp(`\bpassword\s+(\S+)`),
 	}
-	return f
-})
+)
 
 func placeholder(value string) bool {
-	return forms().sample.MatchString(value) || strings.HasPrefix(value, "$")
+	return sample().MatchString(value) || strings.HasPrefix(value, "$")
 }
 
 // entropy from which a value is taken for one that was drawn, in bits a character.
@@ -135,9 +125,9 @@ func literal(m []string) bool {
 	bare := m[3] != ""
 	value := m[1] + m[2] + m[3]
 	switch {
-	case placeholder(value), forms().place.MatchString(value):
+	case placeholder(value), place().MatchString(value):
 		return false
-	case bare && (strings.ContainsAny(value, "([") || forms().reference.MatchString(value)):
+	case bare && (strings.ContainsAny(value, "([") || reference().MatchString(value)):
 		return false
 	}
 	return entropy(value) >= drawn
@@ -162,29 +152,45 @@ func entropy(s string) float64 {
 // Line gives the findings in a line of a file, at most one per class.
 func Line(file string, number int, text string) []Finding {
 	low := strings.ToLower(text)
-	has := func(word string) bool { return strings.Contains(low, word) }
 	var found []Finding
 	add := func(class string) {
 		sum := sha256.Sum256([]byte(text))
 		found = append(found, Finding{File: file, Line: number, Class: class, Sum: hex.EncodeToString(sum[:])})
 	}
-	for _, r := range rules() {
-		if !slices.ContainsFunc(r.words, has) {
+	for _, r := range rules {
+		if !r.may(low) {
 			continue
 		}
-		for _, m := range r.find.FindAllStringSubmatch(text, -1) {
+		for _, m := range r.find().FindAllStringSubmatch(text, -1) {
 			if r.holds == nil || r.holds(m) {
 				add(r.class)
 				break
 			}
 		}
 	}
-	if login, ok := forms().logins[strings.ToLower(path.Base(file))]; ok {
-		if m := login.FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
+	if login, ok := logins[strings.ToLower(path.Base(file))]; ok {
+		if m := login().FindStringSubmatch(text); m != nil && !placeholder(m[1]) {
 			add("login")
 		}
 	}
 	return found
+}
+
+// Mask replaces the values of all findings of a text by a word.
+func Mask(text, word string) string {
+	low := strings.ToLower(text)
+	for _, r := range rules {
+		if r.may(low) {
+			text = r.find().ReplaceAllStringFunc(text, func(found string) string {
+				m := r.find().FindStringSubmatch(found)
+				if r.holds != nil && !r.holds(m) {
+					return found
+				}
+				return strings.Replace(found, strings.Join(m[1:], ""), word, 1)
+			})
+		}
+	}
+	return text
 }
 
 // files are patterns for the names of files that hold secrets.
@@ -218,7 +224,7 @@ func Guarded(file string, read func() string) (Finding, bool) {
 	if f, ok := Name(file); ok {
 		return f, true
 	}
-	if _, may := forms().logins[strings.ToLower(path.Base(file))]; may && !example(file) {
+	if _, may := logins[strings.ToLower(path.Base(file))]; may && !example(file) {
 		if found := File(file, read()); len(found) > 0 {
 			return found[0], true
 		}

@@ -48,6 +48,7 @@ func TestLine(t *testing.T) {
 		"-----BEGIN RSA " + "PRIVATE KEY-----":                  "private key",
 		"-----BEGIN PUBLIC KEY-----":                            "",
 		`api_key = "` + drawn + `q9"`:                           "password or token",
+		`"{\"to` + `ken\": \"` + drawn + `q9\"}"`:               "password or token",
 		"API" + "KEY=" + drawn + "q9":                           "password or token",
 		"  db_password: " + drawn + "q9":                        "password or token",
 		`{"client_secret": "` + drawn + `q9"}`:                  "password or token",
@@ -89,6 +90,10 @@ func TestLine(t *testing.T) {
 					}
 				}
 			}
+		}
+		masked := secrets.Mask(in, "[masked]")
+		if (masked == in) != (want == "") || len(secrets.Line("a/b.txt", 7, masked)) > 0 {
+			t.Errorf("Mask(%q) = %q, want its findings masked", in, masked)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
