@@ -88,6 +88,11 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 	}
 	h := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
 	got, err := h.TryLock()
+	if got && err == nil {
+		if got, err = l.current(h, path); !got { // its holder has just removed it
+			err = errors.Join(err, release(h))
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, l.explain(path, err)

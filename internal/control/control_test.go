@@ -236,6 +236,7 @@ func TestEndedRunIsNotTakenUp(t *testing.T) {
 		d := p.desk("ann")
 		_, err := d.Take(t.Context(), "r1")
 		code(t, err, formats.CodePrecondition, "run r1 has ended")
+		d.close(t)
 		if _, err := p.root.Lstat(journal.LockOf("r1")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("its lock: %v, want none", err)
 		}

@@ -49,6 +49,7 @@ type run struct {
 	end    *signal
 	held   io.Closer // its lock; nil: it is not taken
 	deaf   func()    // ends looking for orders
+	over   bool      // it had ended when it was taken
 }
 
 // signal is an order that came.
@@ -209,12 +210,6 @@ func (d *Desk) lock(ctx context.Context, id string) error {
 	return err
 }
 
-// free removes the lock of a run that is over, so that what can go on is found by it.
-func (d *Desk) free(id string) error {
-	name := journal.LockOf(id)
-	return errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))
-}
-
 // Close releases all runs.
 func (d *Desk) Close() error {
 	d.mu.Lock()
@@ -249,8 +244,9 @@ func (d *Desk) leave(id string, r *run) error {
 	}
 	r.deaf()
 	var err error
-	if r.ledger != nil && r.ledger.Over() {
-		err = d.free(id)
+	if r.over || r.ledger != nil && r.ledger.Over() { // what can go on is found by its lock
+		name := journal.LockOf(id)
+		err = errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))
 	}
 	return errors.Join(err, r.held.Close())
 }

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
 	"os"
 
 	"tercet/formats"
@@ -50,9 +49,7 @@ func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records [
 		return r, nil, err
 	}
 	records, err = d.read(r.ID, journal.Load)
-	if journal.Over(records) {
-		err = errors.Join(err, d.free(r.ID)) // its file says that a run can go on
-	}
+	d.with(r.ID, func(r *run) { r.over = journal.Over(records) })
 	return r, records, err
 }
 
@@ -75,11 +72,10 @@ func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
+	d.with(r.ID, func(r *run) { r.past, r.over = past, journal.Over(past) })
 	if journal.Over(past) {
-		return errors.Join(formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID),
-			d.free(r.ID))
+		return formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID)
 	}
-	d.with(r.ID, func(r *run) { r.past = past })
 	return nil
 }
 

@@ -55,6 +55,7 @@ const undoneFolder = "undone"
 type facts struct {
 	txns         []string // of what git-workflow-manager was asked to do, in order
 	branch, head string   // of its worktree
+	into         string   // the branch that git-workflow-manager named last: where it published
 	files        []string // of the tree that workers said they changed
 }
 
@@ -81,6 +82,9 @@ func read(records []journal.Record) (f facts) {
 			}
 			if git[at] && ret.Fields.Worktree != "" && f.branch == "" {
 				f.branch, f.head = ret.Fields.Branch, ret.Fields.Head
+			}
+			if git[at] && ret.Fields.Branch != "" {
+				f.into = ret.Fields.Branch
 			}
 			for _, a := range ret.Artifacts {
 				if !a.Type.IsDocument() && !slices.Contains(f.files, a.Path) {
@@ -120,7 +124,7 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 	if len(f.txns) == 0 {
 		return nil
 	}
-	list, err := u.p.Trees.Brought(ctx, f.txns)
+	list, err := u.p.Trees.Brought(ctx, f.txns, f.into)
 	if err != nil {
 		return err
 	}
@@ -150,7 +154,7 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 		if len(edited) > 0 {
 			all = errors.Join(all, formats.Fail(formats.CodePrecondition,
 				"commit or stash what is not committed; revert by hand what was changed since: git revert "+b.Commit,
-				"changed since the run brought %.12s into %s: %s", b.Commit, b.To, strings.Join(edited, ", ")))
+				"changed since the run brought %.12s into %s, or not committed: %s", b.Commit, b.To, strings.Join(edited, ", ")))
 		}
 	}
 	return all
@@ -213,21 +217,15 @@ func (u *Undoing) aside(name string) string {
 func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	for rest := u.Commits; len(rest) > 0; {
 		to := rest[0].To
-		var same, others []worktree.Brought
-		for _, b := range rest {
-			if b.To == to {
-				same = append(same, b)
-			} else {
-				others = append(others, b)
-			}
-		}
+		same := slices.DeleteFunc(slices.Clone(rest), func(b worktree.Brought) bool { return b.To != to })
+		rest = slices.DeleteFunc(slices.Clone(rest), func(b worktree.Brought) bool { return b.To == to })
 		hash, err := u.p.Trees.TakeBack(ctx, same, worktree.Message{
 			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run), Session: u.p.Session, Txn: u.txn(to),
 		})
 		if err != nil {
 			return commits, err
 		}
-		if rest = others; hash != "" {
+		if hash != "" {
 			commits = append(commits, hash)
 		}
 	}

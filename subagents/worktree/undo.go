@@ -17,8 +17,8 @@ type Brought struct {
 }
 
 // Brought finds the commits of a run's transactions on branches that are not tercet's own, newest first. The merge of a
-// task's branch stands for the commits of that branch.
-func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, err error) {
+// task's branch stands for the commits of that branch. Of several branches it takes into, else that of the checkout.
+func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list []Brought, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	var commits []string
@@ -53,10 +53,14 @@ func (m *Manager) Brought(ctx context.Context, txns []string) (list []Brought, e
 			continue
 		}
 		b := Brought{Commit: hash, To: holders[0]}
-		if current, err := main.CurrentBranch(ctx); err != nil {
+		current, err := main.CurrentBranch(ctx)
+		if err != nil {
 			return nil, err
-		} else if slices.Contains(holders, current) {
-			b.To = current
+		}
+		for _, to := range []string{current, into} {
+			if slices.Contains(holders, to) {
+				b.To = to
+			}
 		}
 		if b.Files, err = m.changed(ctx, main, hash+"~1", hash); err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ func TestTakeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.close(tree.Dir)
-	list, err := p.Brought(t.Context(), []string{"t0", "t1", "t2", "t3", "t4"})
+	list, err := p.Brought(t.Context(), []string{"t0", "t1", "t2", "t3", "t4"}, "")
 	want := []worktree.Brought{{Commit: done.Commit, To: "main", Files: []string{"a.txt", umlaut}}}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Fatalf("Brought = %v (-want +got)\n%s", err, diff)
@@ -79,7 +79,7 @@ func TestSetBack(t *testing.T) {
 	p.write(tree.Dir, "a.txt", "two\n")
 	work, _ := p.commit(tree.Dir, "task 7 phase 1", "t1")
 	p.close(tree.Dir)
-	if list, err := p.Brought(t.Context(), []string{"t1"}); err != nil || len(list) > 0 {
+	if list, err := p.Brought(t.Context(), []string{"t1"}, ""); err != nil || len(list) > 0 {
 		t.Errorf("Brought = %v, %v, want nothing", list, err)
 	}
 	kept, err := p.SetBack(t.Context(), tree.Branch, "r1", tree.Head)
