@@ -158,14 +158,9 @@ func Line(file string, number int, text string) []Finding {
 		found = append(found, Finding{File: file, Line: number, Class: class, Sum: hex.EncodeToString(sum[:])})
 	}
 	for _, r := range rules {
-		if !r.may(low) {
-			continue
-		}
-		for _, m := range r.find().FindAllStringSubmatch(text, -1) {
-			if r.holds == nil || r.holds(m) {
-				add(r.class)
-				break
-			}
+		holds := func(m []string) bool { return r.holds == nil || r.holds(m) }
+		if r.may(low) && slices.ContainsFunc(r.find().FindAllStringSubmatch(text, -1), holds) {
+			add(r.class)
 		}
 	}
 	if login, ok := logins[strings.ToLower(path.Base(file))]; ok {

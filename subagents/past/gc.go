@@ -65,8 +65,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		}
 		c.Size += sizes[i]
 		_, waits := p.Root.Lstat(journal.LockOf(r.ID))
-		ended := r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
-		over[r.ID] = ended && errors.Is(waits, fs.ErrNotExist)
+		over[r.ID] = ended(r) && errors.Is(waits, fs.ErrNotExist)
 	}
 	rest := c.Size
 	for i, r := range slices.Backward(list) { // the oldest first
@@ -79,7 +78,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		default:
 			continue
 		}
-		if held := p.holds(r, over[r.ID], keep.Now); held != "" {
+		if held := p.holds(r, keep.Now); held != "" {
 			old.Why = held
 			c.Held = append(c.Held, old)
 			continue
@@ -120,10 +119,15 @@ func (p Project) size(run string) (all int64, err error) {
 	return all, err
 }
 
+// ended reports whether a run is over by its journal. A process that was killed may have left its lock.
+func ended(r journal.Run) bool {
+	return r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
+}
+
 // holds says why a run stays whatever its age.
-func (p Project) holds(r journal.Run, over bool, now time.Time) string {
+func (p Project) holds(r journal.Run, now time.Time) string {
 	dir := path.Join(journal.Folder, r.ID)
-	if !over {
+	if !ended(r) {
 		return "it can be resumed: tercet resume " + r.ID
 	}
 	if list, err := fs.ReadDir(atomicfile.FS(p.Root), dir+"/aside"); err == nil && len(list) > 0 {
@@ -175,7 +179,8 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 	var all error
 	for _, r := range c.Runs {
 		held, err := lock(r.Run)
-		if formats.CodeOf(err) == formats.CodeLocked {
+		if _, gone := c.p.Root.Lstat(path.Join(journal.Folder, r.Run)); formats.CodeOf(err) == formats.CodeLocked ||
+			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
 			continue
 		}
 		if err == nil {

@@ -2,7 +2,9 @@ package past_test
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +111,9 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 	if err := c.Do(t.Context(), func(run string) (io.Closer, error) {
 		if run == "rheld" {
 			return nil, busy
+		}
+		if run == "rolder" {
+			return nil, errors.Join(p.root.RemoveAll(".tercet/runs/rolder"), fs.ErrNotExist)
 		}
 		return free(run)
 	}); err != nil {
