@@ -81,7 +81,7 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 		}
 	}
 	to := path.Join(dir, "report.json")
-	if err := p.Root.WriteFile(to, append([]byte(text), '\n'), 0o600); err != nil {
+	if err := atomicfile.WriteLoose(p.Root, to, append([]byte(text), '\n'), 0o600); err != nil {
 		return "", formats.OnFile("write", to, err)
 	}
 	return to, nil
