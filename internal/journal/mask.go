@@ -98,10 +98,10 @@ func (m *Masker) Values(s string) string {
 func (m *Masker) Line(line []byte) []byte {
 	body := bytes.TrimRight(line, "\n")
 	v, err := jsonx.Parse(body, jsonx.Limits{})
-	if err != nil {
-		return []byte(m.Text(string(line)))
+	var out []byte
+	if err == nil {
+		out, err = jsonx.Marshal(m.tree(v), "")
 	}
-	out, err := jsonx.Marshal(m.tree(v), "")
 	if err != nil {
 		return []byte(m.Text(string(line)))
 	}

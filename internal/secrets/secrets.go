@@ -71,31 +71,25 @@ var rules = []rule{
 	{"cloud key", []string{"akia", "asia"}, lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`), nil},
 	{"cloud key", []string{"aiza"}, lazy.Regexp(begin + `(AIza[0-9A-Za-z_-]{35})`), nil},
 	{
-		"hosting token",
-		[]string{"gh", "glpat-", "npm_"},
+		"hosting token", []string{"gh", "glpat-", "npm_"},
 		lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
 			`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
 	},
 	{
-		"model key",
-		[]string{"sk-"},
-		lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+		"model key", []string{"sk-"}, lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
 		func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
 	},
 	{"chat token", []string{"xox"}, lazy.Regexp(begin + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
 	{"payment key", []string{"k_live_"}, lazy.Regexp(begin + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
 	{"private key", []string{"private key"}, lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`), nil},
 	{
-		"password or token",
-		[]string{"key", "token", "secret", "passw"},
+		"password or token", []string{"key", "token", "secret", "passw"},
 		lazy.Regexp(`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
 			`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`), literal,
 	},
 	{"token", []string{"eyj"}, lazy.Regexp(`(?:^|[^\w-])(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)`), nil},
 	{
-		"password in a URL",
-		[]string{"://"},
-		lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
+		"password in a URL", []string{"://"}, lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
 		func(m []string) bool { return !placeholder(m[1]) },
 	},
 }
@@ -171,17 +165,24 @@ func Line(file string, number int, text string) []Finding {
 	return found
 }
 
-// Mask replaces the values of all findings of a text by a word.
+// Mask replaces the values of all findings of a text by a word. It looks at each line alone, as Line does.
 func Mask(text, word string) string {
 	low := strings.ToLower(text)
 	for _, r := range rules {
-		if r.may(low) {
+		switch {
+		case !r.may(low):
+		case strings.Contains(strings.TrimSuffix(text, "\n"), "\n"):
+			lines := strings.SplitAfter(text, "\n")
+			for i, line := range lines {
+				lines[i] = Mask(line, word)
+			}
+			return strings.Join(lines, "")
+		default:
 			text = r.find().ReplaceAllStringFunc(text, func(found string) string {
-				m := r.find().FindStringSubmatch(found)
-				if r.holds != nil && !r.holds(m) {
-					return found
+				if m := r.find().FindStringSubmatch(found); r.holds == nil || r.holds(m) {
+					return strings.Replace(found, strings.Join(m[1:], ""), word, 1)
 				}
-				return strings.Replace(found, strings.Join(m[1:], ""), word, 1)
+				return found
 			})
 		}
 	}

@@ -45,7 +45,8 @@ func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list
 			inside = inside || of && !before
 		}
 		holders, err := main.BranchesWith(ctx, hash)
-		if err != nil {
+		current, failed := main.CurrentBranch(ctx)
+		if err = errors.Join(err, failed); err != nil {
 			return nil, err
 		}
 		holders = slices.DeleteFunc(holders, ours)
@@ -53,10 +54,6 @@ func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list
 			continue
 		}
 		b := Brought{Commit: hash, To: holders[0]}
-		current, err := main.CurrentBranch(ctx)
-		if err != nil {
-			return nil, err
-		}
 		for _, to := range []string{current, into} {
 			if slices.Contains(holders, to) {
 				b.To = to
