@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"tercet/formats"
@@ -33,7 +32,6 @@ func (e *ConflictError) Help() string {
 // NotCleanError means that the target's checkout has changes; checkout and target were left alone.
 type NotCleanError struct {
 	Branch, To string
-	Dir        string
 	Files      []string // relative to the top of the repository; empty if git reported the obstacle
 	Err        error    // git's message, may be nil
 }
@@ -54,8 +52,12 @@ func (e *NotCleanError) ErrorCode() formats.Code { return formats.CodePreconditi
 
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
-	if lock := filepath.Join(e.Dir, ".git/index.lock"); e.Err != nil && strings.Contains(e.Err.Error(), "index.lock") {
-		return fmt.Sprintf("if no git command runs there: rm %s; then on %s: git merge %s", Quoted(lock), e.To, e.Branch)
+	if e.Err != nil {
+		_, said, _ := strings.Cut(e.Err.Error(), "Unable to create '")
+		if lock, _, locked := strings.Cut(said, ".lock'"); locked {
+			lock = Quoted(lock + ".lock")
+			return fmt.Sprintf("if no git command runs there: rm %s; then on %s: git merge %s", lock, e.To, e.Branch)
+		}
 	}
 	return fmt.Sprintf("commit or stash your changes, then on %s: git merge %s", e.To, e.Branch)
 }

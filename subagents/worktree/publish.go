@@ -69,10 +69,8 @@ func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done 
 			return done, err
 		}
 	}
-	return Published{}, &formats.Failure{
-		Code: formats.CodeTransient, Message: fmt.Sprintf("branch %s moved with every attempt to merge into it", p.to),
-		Help: "run it again when the branch rests",
-	}
+	return Published{}, formats.Fail(formats.CodeTransient, "run it again when the branch rests",
+		"branch %s moved with every attempt to merge into it", p.to)
 }
 
 // publication is one call of Publish.
@@ -109,16 +107,12 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 		}
 	}
 	if p.to == "" {
-		return nil, &formats.Failure{
-			Code: formats.CodePrecondition, Message: "the checkout is on no branch",
-			Help: "switch to the branch that is to take the work: git switch BRANCH",
-		}
+		to := "take the work to a branch: git switch BRANCH && git merge " + cmp.Or(p.branch, p.work)
+		return nil, formats.Fail(formats.CodePrecondition, to, "the checkout is on no branch")
 	}
 	if p.branch == "" || p.branch == p.to {
-		return nil, &formats.Failure{
-			Code:    formats.CodePrecondition,
-			Message: fmt.Sprintf("expected a worktree on a branch other than %s, got %q", p.to, p.branch),
-		}
+		return nil, formats.Fail(formats.CodePrecondition, "",
+			"expected a worktree on a branch other than %s, got %q", p.to, p.branch)
 	}
 	trees, err := p.main.Worktrees(ctx)
 	if err != nil {
@@ -283,7 +277,7 @@ func (p *publication) clean(ctx context.Context) error {
 		}
 	}
 	if len(files) > 0 {
-		return &NotCleanError{Branch: p.branch, To: p.to, Dir: p.checkout, Files: files}
+		return &NotCleanError{Branch: p.branch, To: p.to, Files: files}
 	}
 	return nil
 }
@@ -328,10 +322,7 @@ func (p *publication) remove(ctx context.Context, place string) error {
 			return err
 		}
 	}
-	if err := os.RemoveAll(place); err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Err: err}
-	}
-	return nil
+	return os.RemoveAll(place)
 }
 
 // move brings the target from old to merged.
@@ -342,7 +333,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	err := p.m.Git(p.checkout).FastForward(ctx, merged)
 	if e, ok := errors.AsType[*git.Error](err); ok {
 		// An ignored file can stand where the merge has a file of its own: nothing was changed.
-		return &NotCleanError{Branch: p.branch, To: p.to, Dir: p.checkout, Err: e}
+		return &NotCleanError{Branch: p.branch, To: p.to, Err: e}
 	}
 	return err
 }

@@ -125,10 +125,8 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	}
 	head, err := main.Head(ctx)
 	if errors.Is(err, git.ErrNoCommit) {
-		return t, &formats.Failure{
-			Code: formats.CodePrecondition, Message: "the repository has no commit yet",
-			Help: "commit something first: git add FILES, git commit",
-		}
+		return t, formats.Fail(formats.CodePrecondition, "commit something first: git add FILES, git commit",
+			"the repository has no commit yet")
 	}
 	if err != nil {
 		return t, err

@@ -355,6 +355,7 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 		{"staged", func(p *project) { p.write(p.top, "c.txt", "mine\n"); p.git(p.top, "add", "c.txt") }, []string{"c.txt"}},
 		{"untracked", func(p *project) { p.write(p.top, "d/c.txt", "mine\n") }, []string{"d/c.txt"}},
 		{"locked", func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil},
+		{"locked branch", func(p *project) { p.write(p.top, ".git/refs/heads/main.lock", "") }, nil},
 		{"ignored and in the way", func(p *project) { p.write(p.top, "b.ignored", "mine\n") }, nil},
 	}
 	for _, tt := range tests {
@@ -372,8 +373,10 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 			if strings.HasPrefix(tt.name, "ignored") && ok && p.read(p.top, "b.ignored") == "theirs\n" {
 				t.Error("Publish() overwrote an ignored file")
 			}
-			if tt.name == "locked" && !strings.Contains(formats.HelpOf(err), "rm "+filepath.Join(p.top, ".git/index.lock")+"; then") {
-				t.Errorf("Publish() helps with %q, want the lock file", formats.HelpOf(err))
+			for name, lock := range map[string]string{"locked": ".git/index.lock", "locked branch": ".git/refs/heads/main.lock"} {
+				if tt.name == name && !strings.Contains(formats.HelpOf(err), "rm "+filepath.Join(p.top, lock)+"; then") {
+					t.Errorf("Publish() helps with %q, want the lock file", formats.HelpOf(err))
+				}
 			}
 			if !ok || !cmp.Equal(n.Files, tt.files) || !strings.Contains(formats.HelpOf(err), "git merge task/7-x") {
 				t.Errorf("Publish() = %v, want a NotCleanError of %q", err, tt.files)
@@ -386,6 +389,23 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 			}
 			p.tidy("r1")
 		})
+	}
+}
+
+// TestLockOfALinkedWorktree: the index of a linked worktree has its lock in the repository, and that one is named.
+func TestLockOfALinkedWorktree(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	linked := filepath.Join(t.TempDir(), "it's linked")
+	p.git(p.top, "worktree", "add", "-q", "-b", "other", linked)
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	p.write(tree.Dir, "b.txt", "x\n")
+	p.commit(tree.Dir, "task 7: b", "")
+	lock := p.git(linked, "rev-parse", "--git-path", "index.lock")
+	p.write(filepath.Dir(lock), "index.lock", "")
+	_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{To: "other"})
+	if !strings.Contains(formats.HelpOf(err), "rm "+worktree.Quoted(lock)+"; then on other: git merge task/7-x") {
+		t.Errorf("Publish() = %v, help %q, want the lock file %s", err, formats.HelpOf(err), lock)
 	}
 }
 
@@ -532,8 +552,9 @@ func TestRefusals(t *testing.T) {
 	}
 	tree := p.open(spec)
 	p.git(p.top, "checkout", "-q", "--detach")
-	if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); formats.CodeOf(err) != formats.CodePrecondition {
-		t.Errorf("Publish() to a detached checkout = %v, want %s", err, formats.CodePrecondition)
+	_, err = p.Publish(t.Context(), tree.Dir, worktree.Target{})
+	if formats.CodeOf(err) != formats.CodePrecondition || !strings.HasSuffix(formats.HelpOf(err), "git merge "+tree.Branch) {
+		t.Errorf("Publish() to a detached checkout = %v, %q, want %s", err, formats.HelpOf(err), formats.CodePrecondition)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
