@@ -105,6 +105,9 @@ func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir 
 func (w GitWorkflow) inTree(do act) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if w.away(r) {
+			if _, err := w.project().Pending(ctx, nil); err != nil { // a repository may be what is missing
+				return formats.Return{}, err
+			}
 			return formats.Return{}, formats.Fail(formats.CodePrecondition,
 				"delegate with action: open before; to commit in the checkout, name the files",
 				"expected an open worktree, got the project's own checkout")

@@ -211,6 +211,7 @@ func TestGitWorkflowRefuses(t *testing.T) {
 		help  string
 	}{
 		{false, map[string]any{"action": "open"}, formats.CodeConfig, "git init"},
+		{false, map[string]any{"action": "publish"}, formats.CodeConfig, "git init"},
 		{true, map[string]any{"action": "commit", "message": "x"}, formats.CodePrecondition, "open"},
 		{true, map[string]any{"action": "publish"}, formats.CodePrecondition, "open"},
 		{true, map[string]any{"action": "open", "branch": "a..b"}, formats.CodeUsage, ""},
