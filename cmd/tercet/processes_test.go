@@ -180,7 +180,7 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	}
 }
 
-// standingIn lists the processes whose working folder is dir, once there is none or the time is over.
+// standingIn lists the processes whose working folder is dir or below it, once there is none or the time is over.
 func standingIn(dir string) (out []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -193,7 +193,7 @@ func standingIn(dir string) (out []string) {
 			return []string{err.Error()}
 		}
 		for _, e := range all {
-			if to, err := os.Readlink(e); err == nil && to == real {
+			if to, err := os.Readlink(e); err == nil && strings.HasPrefix(to+"/", real+"/") {
 				out = append(out, filepath.Dir(e))
 			}
 		}
