@@ -85,6 +85,11 @@ func (w GitWorkflow) open(in input) act {
 		}
 		if t.Continued {
 			ret.Summary += ", which has commits of an earlier run"
+			by, err := w.Trees.Git(t.Dir).Trailers(ctx, t.Base, t.Head, worktree.TrailerTxn)
+			if slices.Contains(by, "") {
+				ret.Warnings = []string{t.Branch + " has commits that tercet did not make; they are published with the run's"}
+			}
+			return ret, err
 		}
 		return ret, nil
 	}

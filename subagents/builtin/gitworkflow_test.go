@@ -202,6 +202,29 @@ func TestGitWorkflowDoesNotPublish(t *testing.T) {
 	})
 }
 
+// TestBranchOfAPerson: a branch of the task that has commits of a person is gone on with, and that is said.
+func TestBranchOfAPerson(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t, true)
+	r.do("t1", map[string]any{"action": "open"})
+	r.write(r.req.Dir, "a.txt", "two\n")
+	r.do("t2", map[string]any{"action": "commit", "message": "by tercet"})
+	if got := r.do("t3", map[string]any{"action": "open"}); got.Fields["continued"] != true || got.Warnings != nil {
+		t.Errorf("open = %+v, want no warning", got)
+	}
+	mine := r.w.Trees.Git(r.req.Dir)
+	r.write(r.req.Dir, "a.txt", "three\n")
+	if err := mine.Add(t.Context(), "a.txt"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mine.Commit(t.Context(), "by a person"); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.do("t4", map[string]any{"action": "open"}); len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "task/7-fix_it has commits that tercet did not make") {
+		t.Errorf("open = %+v, want a warning", got)
+	}
+}
+
 func TestGitWorkflowRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -297,11 +297,8 @@ const publishPrefix = "publish-"
 // within does something in a worktree at a commit that lives only as long as this call. Its name is that of any other
 // attempt, so that what a killed one left goes first.
 func (p *publication) within(ctx context.Context, name, start string, do func(*git.Repo) error) (err error) {
-	if err := os.MkdirAll(p.m.Base, 0o755); err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Err: err}
-	}
 	place := filepath.Join(p.m.Base, name)
-	if err := p.remove(ctx, place); err != nil {
+	if err := errors.Join(os.MkdirAll(p.m.Base, 0o755), p.remove(ctx, place)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place)) }()

@@ -64,8 +64,6 @@ func secretFound(what, help string, found []secrets.Finding) error {
 	for _, f := range found {
 		places = append(places, f.String())
 	}
-	return &formats.Failure{
-		Code: formats.CodeSecretFound, Message: what + " what looks like a secret: " + firstOf(places),
-		Help: help + " and run the command again; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow(),
-	}
+	help += " and run the command again; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow()
+	return formats.Fail(formats.CodeSecretFound, help, "%s what looks like a secret: %s", what, firstOf(places))
 }
