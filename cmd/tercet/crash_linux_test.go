@@ -341,10 +341,6 @@ func (c *crash) process(w *went, at int, args ...string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	type served struct {
-		faults.Outcome
-		err error
-	}
 	came := make(chan served, 1)
 	plan := faults.Plan{Under: c.root, At: at, Only: c.only}
 	if at == 0 {
@@ -368,17 +364,33 @@ func (c *crash) process(w *went, at int, args ...string) {
 		w.ended(c, cmd, at)
 		w.kills = append(w.kills, strings.Join(args, " ")+" at "+strconv.Itoa(at))
 		c.t.Cleanup(func() {
-			if out := <-came; out.err != nil {
+			if out := c.served(came); out.err != nil {
 				c.t.Error(out.err)
 			}
 		})
 		return
 	}
-	out := <-came
+	out := c.served(came)
 	if out.err != nil {
 		c.t.Fatal(out.err)
 	}
 	w.ended(c, cmd, out.Calls)
+}
+
+// served is what came of a process under a filter.
+type served struct {
+	faults.Outcome
+	err error
+}
+
+// served waits for the last process under a filter, and names those that do not end.
+func (c *crash) served(came <-chan served) (out served) {
+	select {
+	case out = <-came:
+	case <-time.After(patience):
+		out.err = fmt.Errorf("%q still run", standingIn(c.root))
+	}
+	return out
 }
 
 // decided are the lines that a run decides again: they are on the disk with the next one that is not.
