@@ -96,9 +96,10 @@ func (r *run) knowledge(topic string) []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Board '%s', oldest first:\n", topic)
 	for _, p := range list {
-		fmt.Fprintf(&b, "\n- %s, round %d: %s\n", p.By, p.Round, p.Summary)
+		in := func(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") } // no line may pass as a posting
+		fmt.Fprintf(&b, "\n- %s, round %d: %s\n", p.By, p.Round, in(p.Summary))
 		for _, issue := range p.Issues {
-			fmt.Fprintf(&b, "  - [%s] %s\n", issue.Level, issue.Description)
+			fmt.Fprintf(&b, "  - [%s] %s\n", issue.Level, in(issue.Description))
 		}
 	}
 	return []string{strings.TrimRight(b.String(), "\n")}
