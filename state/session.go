@@ -115,11 +115,9 @@ func (c Config) noState() error {
 		kept = kept || l.Serial > 0
 	}
 	if kept {
-		return &formats.Failure{
-			Code: formats.CodeInvalidState, Message: stateFile + " is missing, though tasks were kept here",
-			Help: "put the newest backup back with: tercet state restore; or begin anew after the highest number " +
-				"that was given, with: tercet init --new-state",
-		}
+		return formats.Fail(formats.CodeInvalidState, "put the newest backup back with: tercet state restore; or begin anew "+
+			"after the highest number that was given, with: tercet init --new-state",
+			"%s is missing, though tasks were kept here", stateFile)
 	}
 	return &formats.Failure{
 		Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist,
@@ -387,9 +385,8 @@ func (s *session) resolve(how Resolution) (Result, error) {
 }
 
 // put makes a document the state, with a serial above every one seen.
-func (s *session) put(backup *document, kind string) (Result, error) {
+func (s *session) put(backup *document, kind string) (_ Result, err error) {
 	root := s.cfg.Root
-	var err error
 	if s.real, err = realName(root, stateFile); err != nil {
 		return Result{}, err
 	}

@@ -21,9 +21,8 @@ type course struct {
 }
 
 // travel reads the log and the backups.
-func travel(cfg Config) (*course, error) {
+func travel(cfg Config) (_ *course, err error) {
 	c := &course{cfg: cfg, anchors: map[string][]byte{}}
-	var err error
 	if c.parts, err = auditParts(cfg.Root); err != nil {
 		return nil, err
 	}

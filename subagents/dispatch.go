@@ -94,10 +94,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	if g.from < formats.CommandDepth().Int() {
-		return formats.Return{}, &formats.Failure{
-			Code:    formats.CodeBug,
-			Message: "a delegation starts at a command, not at the router",
-		}
+		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a delegation starts at a command, not at the router")
 	}
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
 		return formats.Return{}, formats.Fail(formats.CodeCycle, "let the command delegate to each of them in turn",
@@ -408,10 +405,8 @@ func (g *delegation) reserved() time.Duration {
 
 // stopped is the return of an agent that was ended before it was done. What it said of the reason is kept behind.
 func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.Return {
-	f := &formats.Failure{
-		Code: formats.CodeTimeout, Message: fmt.Sprintf("%s did not end within %s", g.req.Agent, g.req.Timeout.Total),
-		Help: "give the step a longer `timeout`",
-	}
+	f := formats.Fail(formats.CodeTimeout, "give the step a longer `timeout`", "%s did not end within %s", g.req.Agent,
+		g.req.Timeout.Total)
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.Canceled):
 		*f = formats.Failure{Code: formats.CodeCancelled, Message: g.req.Agent + " was cancelled"}

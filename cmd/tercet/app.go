@@ -101,7 +101,7 @@ func (a *app) run(args []string) int {
 }
 
 // configure settles what the flags say about the terminal.
-func (a *app) configure() error {
+func (a *app) configure() (err error) {
 	if a.flags.lockTimeout < 0 {
 		return usage("expected a positive --lock-timeout, got %s", a.flags.lockTimeout)
 	}
@@ -111,7 +111,6 @@ func (a *app) configure() error {
 	if _, err := argspec.Parallel(a.flags.parallel); err != nil {
 		return err
 	}
-	var err error
 	if a.term.filter, err = filterOf(a.flags); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ import (
 // explainVerb says what a command would do, or what a diagnostic means.
 func explainVerb(cmd *cobra.Command, _ *app) run {
 	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
-	return func(c call) error {
+	return func(c call) (err error) {
 		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode().MatchString(code) {
 			return c.explainCode(code)
 		} else if p, ok := pages.Explain(code); ok {
@@ -32,7 +32,6 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		} else if len(c.args) == 1 && likeCode().MatchString(c.args[0]) {
 			return c.explainCode(code)
 		}
-		var err error
 		if c.world, err = c.app.world(c.ctx); err != nil {
 			return err
 		}

@@ -28,11 +28,10 @@ func exportVerb(cmd *cobra.Command, _ *app) run {
 When you type /plan there, the agent calls tercet. It also writes a skill that teaches an agent to
 write commands. A file that tercet did not write, or that you changed since, stays as it is; export
 names it and ends with 3. tercet does not read these files as commands.`
-	return func(c call) error {
+	return func(c call) (err error) {
 		if *of == "" {
 			return usage("expected --for with one of %s", strings.Join(shims.Tools(), ", "))
 		}
-		var err error
 		if c.world, err = c.inside(c.ctx); err != nil {
 			return err
 		}

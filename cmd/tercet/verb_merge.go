@@ -67,10 +67,9 @@ number if its own is taken. Install it with:
 
   tercet init --merge-driver
   git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'`
-	return func(c call) error {
+	return func(c call) (err error) {
 		var text [3][]byte
 		for i := range text {
-			var err error
 			if text[i], err = os.ReadFile(c.args[i]); err != nil {
 				return broken(formats.CodeUsage, c.args[i], err)
 			}

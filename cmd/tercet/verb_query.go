@@ -33,14 +33,13 @@ var variables = []variable{
 }
 
 // read gives what a flag sets.
-func (v variable) read(pair string) (query.Arg, error) {
+func (v variable) read(pair string) (_ query.Arg, err error) {
 	name, text, ok := strings.Cut(pair, "=")
 	if !ok || name == "" {
 		return query.Arg{}, usage("expected NAME VALUE for --%s, got %q", v.flag, pair)
 	}
 	data := []byte(text)
 	if v.file {
-		var err error
 		if data, err = os.ReadFile(text); err != nil {
 			return query.Arg{}, broken(formats.CodeUsage, "--"+v.flag+" "+name, err)
 		}

@@ -266,11 +266,10 @@ func (c call) logs(step string, follow bool) error {
 }
 
 // follow draws a run of another process until it has ended.
-func (c call) follow(log *journal.Log) error {
+func (c call) follow(log *journal.Log) (err error) {
 	defer c.term.stage.show(c.dir, nil)()
 	for over := false; ; {
 		was := over
-		var err error
 		if _, over, err = log.More(); err != nil {
 			return err
 		}

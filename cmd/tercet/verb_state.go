@@ -240,11 +240,10 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 }
 
 // stateDiff compares two states, each a file or the serial of an earlier one.
-func stateDiff(c call) error {
+func stateDiff(c call) (err error) {
 	names := append(c.args, "")[:2]
 	var text [2][]byte
 	for i, name := range names {
-		var err error
 		if text[i], err = c.stateNamed(name); err != nil {
 			return err
 		}

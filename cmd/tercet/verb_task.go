@@ -149,8 +149,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 	f.BoolVar(&tx.Force, "force", false, "make any change; the audit log says so")
 	f.BoolVar(&op.Recover, "recover", false, "take up an abandoned or completed task again")
 	f.BoolVar(&op.Back, "back", false, "go back to the prior status")
-	return func(c call) error {
-		var err error
+	return func(c call) (err error) {
 		if op.Tasks, err = taskNumbers(c.args[0]); err != nil {
 			return err
 		}
@@ -230,10 +229,9 @@ func taskReady(c call) error {
 // taskList lists all tasks, or those of one status.
 func taskList(cmd *cobra.Command, _ *app) run {
 	only := cmd.Flags().String("status", "", "only those with this `status`")
-	return func(c call) error {
+	return func(c call) (err error) {
 		var status formats.TaskStatus
 		if *only != "" {
-			var err error
 			if status, err = formats.LooseTaskStatus(*only); err != nil {
 				return err
 			}

@@ -94,11 +94,10 @@ func (a *app) ground(ctx context.Context) (*world, error) {
 
 // lookAround finds the project and the command files there are, which is all that `tercet route` needs: no state, no
 // subagent and no process.
-func (a *app) lookAround() (*world, error) {
+func (a *app) lookAround() (_ *world, err error) {
 	w := &world{app: a, crew: crew{approver: &approver{
 		app: a, asking: make(chan struct{}, 1), kept: map[string]formats.Decision{},
 	}}}
-	var err error
 	if w.dir, w.has, err = a.project(); err != nil {
 		return w, err
 	}

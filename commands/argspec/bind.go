@@ -244,7 +244,7 @@ func (b *binder) lookup(flag string) (s *Spec, negated bool) {
 	return nil, false
 }
 
-func (b *binder) flag(w Word) error {
+func (b *binder) flag(w Word) (err error) {
 	name, text, has := strings.Cut(w.Text, "=")
 	s, negated := b.lookup(name)
 	if s == nil {
@@ -278,7 +278,6 @@ func (b *binder) flag(w Word) error {
 		if !ok || !after.Quoted && (strings.HasPrefix(after.Text, "--") || b.isShort(after.Text)) {
 			return b.fault(UsageError{Message: "missing value for " + s.Label()}, w.End+1, w.End+1)
 		}
-		var err error
 		if w, _, err = b.next(); err != nil {
 			return err
 		}

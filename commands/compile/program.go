@@ -159,13 +159,10 @@ func (p *Program) Infos() iter.Seq[*Info] {
 // Commits reports whether a step asks for a commit.
 func (p *Program) Commits() bool {
 	for info := range p.Infos() {
-		if info.Call == nil || info.Call.Agent != GitWorkflow {
-			continue
-		}
-		for _, f := range info.Call.With {
-			if f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit" {
-				return true
-			}
+		if c := info.Call; c != nil && c.Agent == GitWorkflow && slices.ContainsFunc(c.With, func(f syntax.Field) bool {
+			return f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit"
+		}) {
+			return true
 		}
 	}
 	return false

@@ -17,7 +17,7 @@ type Predicate func(ran []formats.Return) (bool, error)
 
 // Decide gives the outcome of several children from their results alone. A child without a verdict, or one that failed
 // or is blocked, has not approved.
-func Decide(holds Predicate, votes []Vote) (formats.Outcome, error) {
+func Decide(holds Predicate, votes []Vote) (_ formats.Outcome, err error) {
 	var ran []formats.Return
 	veto := false
 	for _, v := range votes {
@@ -33,7 +33,6 @@ func Decide(holds Predicate, votes []Vote) (formats.Outcome, error) {
 	}
 	passed := !slices.ContainsFunc(ran, func(ret formats.Return) bool { return !ret.Outcome().Passes() })
 	if holds != nil {
-		var err error
 		if passed, err = holds(ran); err != nil {
 			return "", err
 		}

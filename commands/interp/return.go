@@ -12,9 +12,8 @@ import (
 )
 
 // give ends the command with the file's return.
-func (f finished) give(t *syntax.Return) (*ending, error) {
+func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(f.artifacts)}
-	var err error
 	if ret.Summary, err = f.dryText(t.Message, f.value); err != nil {
 		return nil, err
 	}

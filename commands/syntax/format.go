@@ -162,12 +162,9 @@ func printable(n *md.Node) bool {
 		isBlock := n.Style == md.Literal || n.Style == md.Folded
 		return !multi || isBlock && !strings.ContainsAny(strings.SplitN(n.Source(), "\n", 2)[0], "123456789#")
 	}
-	for _, e := range n.Entries {
-		if strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar || !printable(e.Value) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(n.Items, func(item *md.Node) bool { return !printable(item) || item.Absent() })
+	return !slices.ContainsFunc(n.Entries, func(e md.Entry) bool {
+		return strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar || !printable(e.Value)
+	}) && !slices.ContainsFunc(n.Items, func(item *md.Node) bool { return !printable(item) || item.Absent() })
 }
 
 // entry prints "key: value" at an indentation.

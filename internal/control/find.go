@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"os"
+	"slices"
 
 	"tercet/formats"
 	"tercet/internal/journal"
@@ -114,12 +115,10 @@ func waits(d *Desk, r journal.Run) bool {
 		return true
 	}
 	list, err := d.box(r.ID).Answers(*g)
-	for _, answer := range list {
-		if _, enough := g.Decides(answer); enough && err == nil {
-			return false
-		}
-	}
-	return true
+	return err != nil || !slices.ContainsFunc(list, func(answer formats.Decision) bool {
+		_, enough := g.Decides(answer)
+		return enough
+	})
 }
 
 // GoesOn decides whether a taken run continues after its line, or another one of its command, was typed; of says which.

@@ -237,12 +237,7 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 }
 
 func (n *notes) has(code string) bool {
-	for i := range n.list {
-		if n.list[i].Code == code {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n.list, func(one formats.Diagnostic) bool { return one.Code == code })
 }
 
 func onlyTwice(problems []md.Problem) bool {

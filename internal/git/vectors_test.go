@@ -459,8 +459,11 @@ func everything(t *testing.T, r *git.Repo) {
 	if list := must[[]git.Worktree](t)(r.Worktrees(cx)); len(list) != 2 || list[1].Path != tree {
 		t.Errorf("Worktrees() = %+v, want %s as the second", list, tree)
 	}
+	if at := must[string](t)(r.CheckedOut(cx, "task/1")); at != tree {
+		t.Errorf("CheckedOut() = %q, want %s", at, tree)
+	}
 	ok = errors.Join(ok, r.WorktreeRemove(cx, tree), r.WorktreePrune(cx), r.DeleteBranch(cx, "task/1", head))
-	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
+	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "CheckedOut", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
 	ok = errors.Join(ok, r.CreateBranch(cx, "other", base), r.UpdateRef(cx, "refs/heads/other", head, base), r.SetHead(cx, "other"), r.SetHead(cx, "main"), r.DeleteBranch(cx, "other", head))
 	ok = errors.Join(ok, r.Init(cx, "main"))
 	did("CreateBranch", "UpdateRef", "SetHead", "Init")

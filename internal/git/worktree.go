@@ -90,6 +90,17 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, err
 }
 
+// CheckedOut gives the working tree that has a branch checked out; empty: none.
+func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err error) {
+	trees, err := r.Worktrees(ctx)
+	for _, w := range trees {
+		if w.Branch == branch && !w.Bare {
+			path = w.Path
+		}
+	}
+	return path, err
+}
+
 // WorktreeRemove removes an unlocked working tree with all its content. The caller must check that no work is lost.
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	args := []string{"worktree", "remove", "--force", "--", path}

@@ -209,14 +209,12 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	if err := checkRev(old); err != nil {
 		return err
 	}
-	trees, err := r.Worktrees(ctx)
+	at, err := r.CheckedOut(ctx, name)
+	if err == nil && at != "" {
+		err = &CheckedOutError{Branch: name, Path: at}
+	}
 	if err != nil {
 		return err
-	}
-	for _, w := range trees {
-		if w.Branch == name && !w.Bare {
-			return &CheckedOutError{Branch: name, Path: w.Path}
-		}
 	}
 	_, err = r.read(ctx, "update-ref", "-d", branchPrefix+name, old)
 	return r.stale(ctx, err, branchPrefix+name, old)

@@ -114,13 +114,12 @@ func appendAny(out []byte, v any, depth int) ([]byte, error) {
 }
 
 // appendList adds items with commas between them and brackets around them.
-func appendList(out []byte, brackets string, n int, item func(out []byte, i int) ([]byte, error)) ([]byte, error) {
+func appendList(out []byte, brackets string, n int, item func([]byte, int) ([]byte, error)) (_ []byte, err error) {
 	out = append(out, brackets[0])
 	for i := range n {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		var err error
 		if out, err = item(out, i); err != nil {
 			return nil, err
 		}

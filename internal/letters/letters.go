@@ -235,11 +235,10 @@ func (b Box) Take(since time.Time) (o Order, ok bool, err error) {
 
 // Withdraw removes an unread order.
 func (b Box) Withdraw() error {
-	err := b.Root.Remove(path.Join(b.Dir, control))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if err := b.Root.Remove(path.Join(b.Dir, control)); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // write makes a letter, whole or not at all, unless there is one.

@@ -366,12 +366,9 @@ func (m Manifest) differs(now Manifest) []string {
 
 // Named reports whether --trust names this digest.
 func (g *Gate) Named(digest string) bool {
-	for one := range strings.SplitSeq(g.Digests, ",") {
-		if digest != "" && strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest {
-			return true
-		}
-	}
-	return false
+	return digest != "" && slices.ContainsFunc(strings.Split(g.Digests, ","), func(one string) bool {
+		return strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest
+	})
 }
 
 // CheckDigests rejects malformed digests before anything else happens.

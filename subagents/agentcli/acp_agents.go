@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -76,11 +75,8 @@ func SpeakerByName(name string) (Speaker, error) {
 	}
 	help := nearest.Help(name, SpeakerNames())
 	help = cmp.Or(help, "any other agent is written as a list of its program and arguments")
-	return Speaker{}, &formats.Failure{
-		Code: formats.CodeConfig, Message: "expected an agent of the Agent Client Protocol (" +
-			strings.Join(SpeakerNames(), ", ") + "), got " +
-			strconv.Quote(name), Help: help,
-	}
+	return Speaker{}, formats.Fail(formats.CodeConfig, help,
+		"expected an agent of the Agent Client Protocol (%s), got %q", strings.Join(SpeakerNames(), ", "), name)
 }
 
 // SpeakerOf makes a Speaker from a command line. argv must not be empty.

@@ -3,7 +3,6 @@ package agentcli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -125,11 +124,8 @@ func (a *Auto) First(ctx context.Context) (Found, error) {
 			return f, nil
 		}
 	}
-	return Found{}, &formats.Failure{
-		Code:    formats.CodeToolUnavailable,
-		Message: "runner auto: expected one of " + strings.Join(Names(), ", ") + " on PATH, got none",
-		Help:    "install one of them, or use --runner offline",
-	}
+	return Found{}, formats.Fail(formats.CodeToolUnavailable, "install one of them, or use --runner offline",
+		"runner auto: expected one of %s on PATH, got none", strings.Join(Names(), ", "))
 }
 
 // Chosen is the Agent of `runner: auto`.
@@ -160,11 +156,8 @@ func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 // Unknown is the Agent of a runner that tercet does not know.
 func Unknown(name string) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeToolUnavailable, Message: fmt.Sprintf(
-				"expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name,
-			),
-			Help: "change `runner` in the subagent's file, or use --runner offline",
-		}), nil
+		return formats.Failed(formats.Fail(formats.CodeToolUnavailable,
+			"change `runner` in the subagent's file, or use --runner offline",
+			"expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name)), nil
 	})
 }

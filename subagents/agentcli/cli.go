@@ -366,10 +366,8 @@ func (c *CLI) over(b bounds, r *Reading) formats.Failure {
 	case b.turns > 0 && r.Turns > b.turns:
 		msg = fmt.Sprintf("expected at most %d turns, got %d", b.turns, r.Turns)
 	case r.Empty >= maxEmpty:
-		return formats.Failure{
-			Code: formats.CodeTransient, Message: fmt.Sprintf("%s went on asking a model that gave no answer", c.Driver.Name),
-			Help: "check the address of the model's server",
-		}
+		return *formats.Fail(formats.CodeTransient, "check the address of the model's server",
+			"%s went on asking a model that gave no answer", c.Driver.Name)
 	default:
 		return formats.Failure{}
 	}
@@ -417,11 +415,8 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		return ret, nil
 	case raw == nil && len(e.reading.Denied) > 0:
-		return formats.Failed(&formats.Failure{
-			Code:    formats.CodeDenied,
-			Message: fmt.Sprintf("%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", ")),
-			Help:    "add what it needs to `tools` in " + c.Definition.File,
-		}), nil
+		return formats.Failed(formats.Fail(formats.CodeDenied, "add what it needs to `tools` in "+c.Definition.File,
+			"%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", "))), nil
 	case raw == nil && !e.res.Success():
 		last := lastLines(e.res.Stderr)
 		for i, line := range last {

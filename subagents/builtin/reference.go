@@ -25,7 +25,7 @@ type Reference struct {
 }
 
 // Run gives the page of one command, or the list of subagents or commands.
-func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, error) {
+func (h Reference) Run(_ context.Context, r formats.Request) (_ formats.Return, err error) {
 	in := inputOf(r)
 	in.only("name", "subagents")
 	name := in.text("name")
@@ -41,7 +41,6 @@ func (h Reference) Run(_ context.Context, r formats.Request) (formats.Return, er
 	list := h.Catalog.List()
 	summary, text := fmt.Sprintf("%d commands", len(list)), menu(list)
 	if name != "" {
-		var err error
 		if text, err = h.Catalog.Text(name); err != nil {
 			return formats.Failed(err), nil
 		}

@@ -198,9 +198,8 @@ func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, e
 		if decision.Note != "" {
 			msg += ": " + decision.Note
 		}
-		return formats.Failed(&formats.Failure{
-			Code: formats.CodeRejected, Message: msg, Help: "change the plan with /revise, or run its phases by hand",
-		}), nil
+		const help = "change the plan with /revise, or run its phases by hand"
+		return formats.Failed(formats.Fail(formats.CodeRejected, help, "%s", msg)), nil
 	}
 	return formats.Return{}, nil
 }

@@ -172,12 +172,8 @@ func (f *finding) rarity(i int) float64 {
 
 // inWorkspace tells paths of the workspace and of git, which are no part of the project's text.
 func inWorkspace(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if part == formats.Workspace || part == ".git" {
-			return true
-		}
-	}
-	return false
+	parts := strings.Split(name, "/")
+	return slices.Contains(parts, formats.Workspace) || slices.Contains(parts, ".git")
 }
 
 // readText reads a regular file of at most maxTextFile bytes of UTF-8 without NUL. A file that is gone or not to be

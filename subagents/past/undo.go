@@ -60,14 +60,12 @@ type facts struct {
 }
 
 func read(records []journal.Record) (f facts) {
-	git := map[string]bool{} // by step and attempt
 	for _, r := range records {
-		at := fmt.Sprint(r.Step, " ", r.Attempt)
 		switch r.Type { //nolint:exhaustive // the others have no effect outside of the run
 		case formats.EntryDelegationStarted:
 			var data struct{ Agent string }
 			if json.Unmarshal(r.Raw(), &data) == nil && data.Agent == formats.AgentGitWorkflow && r.Key != "" {
-				f.txns, git[at] = append(f.txns, r.Key), true
+				f.txns = append(f.txns, r.Key)
 			}
 		case formats.EntryDelegationResult:
 			var ret struct {
@@ -76,14 +74,16 @@ func read(records []journal.Record) (f facts) {
 					Worktree     string
 				}
 				Artifacts []formats.Artifact
+				Metadata  formats.Metadata
 			}
 			if json.Unmarshal(r.Raw(), &ret) != nil {
 				continue
 			}
-			if git[at] && ret.Fields.Worktree != "" && f.branch == "" {
+			git := ret.Metadata.Agent == formats.AgentGitWorkflow
+			if git && ret.Fields.Worktree != "" && f.branch == "" {
 				f.branch, f.head = ret.Fields.Branch, ret.Fields.Head
 			}
-			if git[at] && ret.Fields.Branch != "" {
+			if git && ret.Fields.Branch != "" {
 				f.into = ret.Fields.Branch
 			}
 			for _, a := range ret.Artifacts {

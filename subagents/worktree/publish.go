@@ -111,17 +111,11 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publi
 		return nil, formats.Fail(formats.CodePrecondition, to, "the checkout is on no branch")
 	}
 	if p.branch == "" || p.branch == p.to {
-		return nil, formats.Fail(formats.CodePrecondition, "",
-			"expected a worktree on a branch other than %s, got %q", p.to, p.branch)
+		return nil, formats.Fail(formats.CodePrecondition, "", "expected a worktree on a branch other than %s, got %q", p.to,
+			p.branch)
 	}
-	trees, err := p.main.Worktrees(ctx)
-	if err != nil {
+	if p.checkout, err = p.main.CheckedOut(ctx, p.to); err != nil {
 		return nil, err
-	}
-	for _, w := range trees {
-		if w.Branch == p.to && !w.Bare {
-			p.checkout = w.Path
-		}
 	}
 	p.msg = Message{Subject: cmp.Or(t.Message, "Merge branch '"+p.branch+"'"), Session: t.Session, Txn: t.Txn}
 	if t.Closes > 0 && !t.Child {

@@ -35,11 +35,8 @@ func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list
 		inside := false // of a merge that is in the list
 		for _, b := range list {
 			of, err := main.IsAncestor(ctx, hash, b.Commit)
-			if err != nil {
-				return nil, err
-			}
-			before, err := main.IsAncestor(ctx, hash, b.Commit+"~1")
-			if err != nil {
+			before, failed := main.IsAncestor(ctx, hash, b.Commit+"~1")
+			if err = errors.Join(err, failed); err != nil {
 				return nil, err
 			}
 			inside = inside || of && !before
@@ -100,14 +97,9 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 }
 
 // onto is a publication without a worktree behind it.
-func (m *Manager) onto(ctx context.Context, to string) (*publication, error) {
-	p := &publication{m: m, main: m.Git(m.Root), to: to}
-	trees, err := p.main.Worktrees(ctx)
-	for _, w := range trees {
-		if w.Branch == to && !w.Bare {
-			p.checkout = w.Path
-		}
-	}
+func (m *Manager) onto(ctx context.Context, to string) (p *publication, err error) {
+	p = &publication{m: m, main: m.Git(m.Root), to: to}
+	p.checkout, err = p.main.CheckedOut(ctx, to)
 	return p, err
 }
 

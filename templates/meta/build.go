@@ -159,7 +159,7 @@ type draft struct {
 }
 
 // compose renders every file, and refuses one whose place is taken.
-func (b *Builder) compose(d *draft) error {
+func (b *Builder) compose(d *draft) (err error) {
 	var taken error
 	place := func(folder, name string) string {
 		file, err := b.place(folder, name)
@@ -171,7 +171,6 @@ func (b *Builder) compose(d *draft) error {
 			Name: name, Command: d.Name, Purpose: d.Purpose, Args: d.Args, Program: d.programs[name],
 		}
 		if role, _ := s.Role(); !s.Plain() {
-			var err error
 			if s.Contract, s.Output, s.Policy, err = contract(role); err != nil {
 				return err
 			}
