@@ -46,6 +46,9 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	}
 	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
+		if err := w.treeAgain(ctx, begun.ID); err != nil {
+			return formats.Return{}, err
+		}
 		past = traced(journal.NewLog(w.root, begun.ID, ""))
 	}
 	defer w.term.stage.show(w.dir, past)()
@@ -62,6 +65,25 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	}
 	w.tidy(ctx)
 	return ret, err
+}
+
+// treeAgain makes the worktree of a run that goes on again, after a user removed it. If it held work that no commit
+// has, that is an error, and the run stays as it is.
+func (w runs) treeAgain(ctx context.Context, run string) error {
+	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
+	switch {
+	case w.flags.giveUp || !repo.Gone(t.Dir, run):
+		return nil
+	case t.Loose != "" && !w.flags.acceptChanges:
+		return formats.Fail(formats.CodeSuspended, sprintf("run 'tercet resume %s --from %s' to do it again, or with "+
+			"--accept-changes to go on without it", run, t.Loose),
+			"the worktree of run %s was removed, and with it what step %s had done since the last commit", run, t.Loose)
+	}
+	said, err := repo.Again(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)
+	if err == nil {
+		w.term.note("%s", said)
+	}
+	return err
 }
 
 // begin asks for trust and reads the auto-approve file, once the line is known to be whole.

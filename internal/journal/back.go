@@ -141,3 +141,32 @@ func calls(step string) string {
 
 // visit is what a step path has beside the place.
 var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
+
+// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose is the last step of a
+// worker since then; empty: none.
+type Tree struct{ Dir, Branch, Head, Loose string }
+
+// TreeOf finds the worktree that a run has open, not those of its children; zero if there is none.
+func TreeOf(records []Record) (t Tree) {
+	for _, r := range course(records) {
+		var ret struct {
+			Fields   struct{ Branch, Commit, Head string }
+			Metadata formats.Metadata
+		}
+		if r.Type != formats.EntryDelegationResult || json.Unmarshal(r.Raw(), &ret) != nil {
+			continue
+		}
+		switch m := ret.Metadata; {
+		case strings.HasPrefix(r.Step, "worktree/") && m.Worktree != "" && !strings.HasPrefix(r.Step, "worktree/close#"):
+		case m.Worktree == formats.WorktreeClosed:
+			t = Tree{}
+		case m.Worktree != "":
+			t = Tree{Dir: m.Worktree, Branch: ret.Fields.Branch, Head: ret.Fields.Head}
+		case m.Agent == formats.AgentGitWorkflow && ret.Fields.Commit != "":
+			t.Head, t.Loose = ret.Fields.Commit, ""
+		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "":
+			t.Loose = r.Step
+		}
+	}
+	return t
+}

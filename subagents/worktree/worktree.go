@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -270,7 +271,7 @@ func (m *Manager) owns(dir string) bool {
 	return within(m.Base, dir) || within(base, dir)
 }
 
-// CheckTree fails if the worktree of a resumed run is gone, or belongs to the project from which this one was copied.
+// CheckTree fails if the worktree of a run is gone, or belongs to the project from which this one was copied.
 func (m Repository) CheckTree(dir string) error {
 	if _, err := os.Stat(dir); dir == m.Root || err == nil && m.owns(dir) {
 		return nil
@@ -278,6 +279,32 @@ func (m Repository) CheckTree(dir string) error {
 	return formats.Fail(formats.CodePrecondition,
 		"its commits are on its branch: git branch --list 'task/*' 'tercet/*'; type its line with --new to begin anew",
 		"the worktree of the run is gone, or is not of this project: %s", dir)
+}
+
+// Gone tells whether dir was the worktree of a run in this project, and a user removed it.
+func (m Repository) Gone(dir, run string) bool {
+	_, err := os.Lstat(filepath.Join(m.place(run, ""), ".git"))
+	return dir != "" && m.owns(dir) && errors.Is(err, fs.ErrNotExist)
+}
+
+// Again makes a worktree that is gone again. A branch that was deleted too begins at head, its last known commit. said
+// tells the user what was done.
+func (m Repository) Again(ctx context.Context, s Spec, head string) (said string, err error) {
+	defer code(&err, formats.CodePrecondition)
+	said = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
+	main := m.Git(m.Root)
+	there, err := main.BranchExists(ctx, s.Branch)
+	if err == nil && !there {
+		said += fmt.Sprintf(", which was deleted, at commit %.12s", head)
+		if err = main.CreateBranch(ctx, s.Branch, head); errors.Is(err, git.ErrNoCommit) {
+			err = formats.Fail(formats.CodePrecondition, "give it up: tercet cancel "+s.Run,
+				"the worktree of run %s was removed, and its branch %s with all its commits", s.Run, s.Branch)
+		}
+	}
+	if err == nil {
+		_, err = m.Open(ctx, s)
+	}
+	return said, err
 }
 
 func (m *Manager) same(dir, place string) bool {
