@@ -18,7 +18,7 @@ type Config struct {
 	Dir  string   // absolute path of Root, for the lock
 	// Clock gives the times to write and ends leases.
 	Clock Clock
-	// Alive reports whether a lease's process exists. It is true for another host or boot, because that cannot be checked.
+	// Alive reports whether a lease's process, or the journal of a suspended run, exists; true if it cannot check that.
 	Alive func(formats.Lease) bool
 	// Self gives this process's lease for a session and a run; the manager sets Taken and Timeout.
 	Self func(session, run string) formats.Lease

@@ -7,10 +7,10 @@ import (
 )
 
 // stale tells whether a lease no longer binds: its process is gone or its time has passed. That of a run that waits
-// binds until the run is taken up, given up or replaced.
+// binds until the run is taken up, given up or replaced, or its journal is gone.
 func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	if l == nil || l.Suspended {
-		return false
+		return l != nil && !c.Alive(*l)
 	}
 	taken, err := time.Parse(time.RFC3339, l.Taken)
 	if err != nil {

@@ -270,8 +270,12 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString,
 		User: userName(), CommandLine: strings.Join(os.Args, " "),
 		Alive: func(l formats.Lease) bool {
-			if factsErr != nil || l.Host != self.Host || l.BootID != self.BootID {
+			if factsErr != nil || l.Host != self.Host || !l.Suspended && l.BootID != self.BootID {
 				return true
+			}
+			if l.Suspended {
+				_, err := root.Lstat(journal.Folder + "/" + l.Run + "/" + journal.Name)
+				return !os.IsNotExist(err)
 			}
 			return proc.Alive(proc.Proc{PID: l.PID, Start: l.PIDStart, BootID: l.BootID, Host: l.Host})
 		},

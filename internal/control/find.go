@@ -174,11 +174,7 @@ func GivenUp(r journal.Run, ret formats.Return) error {
 
 // Wait sleeps until the time that a run waits for, if the word names such a run.
 func (d *Desk) Wait(ctx context.Context, word string) error {
-	list, err := journal.Runs(d.Root, true)
-	if err != nil {
-		return err
-	}
-	r, err := journal.Named(list, word)
+	r, err := journal.Find(d.Root, word)
 	if err != nil || r.Until.IsZero() || r.Due(d.Clock.Now()) {
 		return nil //nolint:nilerr // who takes it tells that there is none
 	}

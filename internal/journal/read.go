@@ -44,8 +44,8 @@ func Read(data []byte) (records []Record, err error) {
 func Vouched(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
-			return formats.Fail(formats.CodeDenied, "begin the run afresh", "%s:%d:1: the line was not written by you here",
-				Name, i+1)
+			return formats.Fail(formats.CodeDenied, "begin the run afresh; move its folder away if a task waits for it",
+				"%s:%d:1: the line was not written by you here", Name, i+1)
 		}
 	}
 	return nil

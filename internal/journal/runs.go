@@ -115,11 +115,7 @@ func IDs(root *os.Root) (ids []string, err error) {
 
 // Look reads the first line and the end of a journal for the summary of its run.
 func Look(root *os.Root, id string) (r Run, ok bool) {
-	name := path.Join(Folder, id, Name)
-	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return r, false
-	}
-	file, err := root.Open(name)
+	file, err := atomicfile.Open(root, path.Join(Folder, id, Name))
 	if err != nil {
 		return r, false
 	}
@@ -237,6 +233,9 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 		return nil, false, failed(formats.CodeIO, "read", err)
 	}
 	whole, err := scan(file, func(r Record) { records = append(records, r) })
+	if f, ok := errors.AsType[*formats.Failure](err); ok && f.Code == formats.CodeInvalidState {
+		f.Help = "to give the run up, move its folder away: mv " + path.Join(Folder, id) + " " + id + ".damaged"
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -298,17 +297,14 @@ func Find(root *os.Root, word string) (Run, error) {
 		return Run{}, err
 	}
 	r, err := Named(list, word)
-	if err == nil || word == "" {
+	if formats.CodeOf(err) != formats.CodeNotFound || word == "" {
 		return r, err
 	}
-	old, nerr := Any(root, word)
-	if nerr == nil && (old.Status == Open || old.Status == formats.OutcomeSuspended.String()) {
-		return old, nil // its lock file was removed
+	r, err = Any(root, word) // one that can go on lost its lock file
+	if err == nil && r.Status != Open && r.Status != formats.OutcomeSuspended.String() {
+		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID)
 	}
-	if nerr == nil {
-		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", old.ID)
-	}
-	return old, err
+	return r, err
 }
 
 // Any finds any run whose id begins with a word.
@@ -317,7 +313,11 @@ func Any(root *os.Root, word string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	return Named(list, word)
+	r, err := Named(list, word)
+	if _, bad := Load(root, word); err != nil && bad != nil {
+		err = bad // of this run its first line is damaged
+	}
+	return r, err
 }
 
 // LockOf is the lock file of a run, below the project root.
