@@ -180,6 +180,30 @@ func TestJournalError(t *testing.T) {
 	}
 }
 
+// TestFullDiskKeepsTree: while the journal cannot be written the run has no end, so its worktree stays for when it goes on.
+func TestFullDiskKeepsTree(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	full := false
+	w.refuse = func(e formats.Entry) error {
+		if full = full || e.Type == formats.EntryDelegationStarted && e.Step == "b#1"; full {
+			return &formats.Failure{Code: formats.CodeIO, Message: "no space left on device"}
+		}
+		return nil
+	}
+	w.agents[formats.AgentGitWorkflow] = func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Return{Status: formats.StatusCompleted, Metadata: formats.Metadata{Worktree: "/tree"}}, nil
+	}
+	ret := w.run(t.Context(), file("worktree: {per: run}\n", "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: worker"), "")
+	var steps []string
+	for _, r := range w.requests {
+		steps = append(steps, r.Step)
+	}
+	if got := strings.Join(steps, " "); got != "worktree a" || ret.Status != formats.StatusFailed {
+		t.Errorf("calls = %s, %s; want worktree a", got, told(ret))
+	}
+}
+
 // TestTrace: each step that begins and ends, each question, and the run are events with depth and path.
 func TestTrace(t *testing.T) {
 	t.Parallel()

@@ -209,7 +209,8 @@ func (t *subtree) drop(s step) error {
 	return err
 }
 
-// closeTree removes the worktrees that the run opened; unfinished work in them is kept by the git-workflow-manager.
+// closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished work. They stay where
+// the journal cannot be written, because the run goes on in them.
 func (r *run) closeTree() {
 	if r.prog.Own.Close == nil || !r.opened {
 		return
@@ -220,17 +221,14 @@ func (r *run) closeTree() {
 			continue
 		}
 		if err := r.workIn(t, func() error {
-			c := r.engine(treePath+"/"+t.child+"/close", r.prog.Own.Close, map[string]any{"child": t.child})
-			c.anyway = true
-			return cause(r.single(c))
+			more := map[string]any{"child": t.child}
+			return cause(r.single(r.engine(treePath+"/"+t.child+"/close", r.prog.Own.Close, more)))
 		}); err != nil {
 			r.warn("%s: %s", otherwise, err)
 		}
 	}
 	if r.worktree != "" {
-		c := r.own(treePath+"/close", r.prog.Own.Close)
-		c.anyway = true
-		r.may(c, otherwise)
+		r.may(r.own(treePath+"/close", r.prog.Own.Close), otherwise)
 	}
 }
 
