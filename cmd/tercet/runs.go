@@ -75,8 +75,8 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 	case w.flags.giveUp || !repo.Gone(t.Dir, run):
 		return nil
 	case t.Loose != "" && !w.flags.acceptChanges:
-		return formats.Fail(formats.CodeSuspended, sprintf("run 'tercet resume %s --from %s' to do it again, or with "+
-			"--accept-changes to go on without it", run, t.Loose),
+		return formats.Fail(formats.CodeSuspended, sprintf("tercet resume %s --from '%s' does it again, with "+
+			"--accept-changes it goes on without it", run, t.Loose),
 			"the worktree of run %s was removed, and with it what step %s had done since the last commit", run, t.Loose)
 	}
 	said, err := repo.Again(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)

@@ -142,8 +142,8 @@ func calls(step string) string {
 // visit is what a step path has beside the place.
 var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
 
-// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose is the last step of a
-// worker since then; empty: none.
+// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose is the first step of
+// a worker since then; empty: none.
 type Tree struct{ Dir, Branch, Head, Loose string }
 
 // TreeOf finds the worktree that a run has open, not those of its children; zero if there is none.
@@ -164,7 +164,7 @@ func TreeOf(records []Record) (t Tree) {
 			t = Tree{Dir: m.Worktree, Branch: ret.Fields.Branch, Head: ret.Fields.Head}
 		case m.Agent == formats.AgentGitWorkflow && ret.Fields.Commit != "":
 			t.Head, t.Loose = ret.Fields.Commit, ""
-		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "":
+		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "" && t.Loose == "":
 			t.Loose = r.Step
 		}
 	}
