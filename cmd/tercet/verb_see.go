@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -124,8 +125,13 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 	if err != nil {
 		return err
 	}
-	now := prompt.StableSum(prompt.Input{Request: req, Info: info})
+	in := prompt.Input{Request: req, Info: info}
+	now := prompt.StableSum(in)
 	if now == was {
+		return nil
+	}
+	if strings.Contains(prompt.Stable(in).Text, journal.Masked) {
+		w.noteOnce("masked", "prompts in which the journal masked a secret are not compared")
 		return nil
 	}
 	line := slices.IndexFunc(records, func(one journal.Record) bool {
