@@ -1,6 +1,8 @@
 package formats
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,6 +192,31 @@ type Metadata struct {
 	Told string `json:"told_sha256,omitempty"`
 	// Attempts are the runners tried, in order; the last one answered. Nil if there was only one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
+	// Moved are the refs of git that moved while the worker ran, and not by tercet. The run asks about them.
+	Moved []Moved `json:"refs_moved,omitempty"`
+}
+
+// Moved is a ref of git with its values before and after; an empty one means that there was no such ref.
+type Moved struct {
+	Ref string `json:"ref"`
+	Old string `json:"old,omitempty"`
+	New string `json:"new,omitempty"`
+}
+
+// MovedText says what happened: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from ...".
+func MovedText(list []Moved) string {
+	words := make([]string, len(list))
+	for i, m := range list {
+		short := func(value string) string {
+			to, symbolic := strings.CutPrefix(value, "ref: ")
+			if !symbolic {
+				to = cmp.Or(value[:min(12, len(value))], "nothing")
+			}
+			return to
+		}
+		words[i] = fmt.Sprintf("%s moved from %s to %s", m.Ref, short(m.Old), short(m.New))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Metered says when an agent CLI reports its tokens.

@@ -36,8 +36,8 @@ type Dispatcher struct {
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: no masking
 	// Guard checks, before the call, what a subagent that is not built in must not change. after checks again, however the
-	// call ended; its error ends the run. Nil values check nothing.
-	Guard func(ctx context.Context, r formats.Request) (after func() error, err error)
+	// call ended; its error ends the run. It also gives the refs that the user may have moved. Nil values check nothing.
+	Guard func(ctx context.Context, r formats.Request) (after func() ([]formats.Moved, error), err error)
 	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns warnings. Nil: no
 	// preparation.
 	Ready func(ctx context.Context, r formats.Request) (said []string, err error)
@@ -85,6 +85,7 @@ type delegation struct {
 	begin  time.Time
 	folder *folder
 	used   Measured // by all calls of the agent
+	moved  []formats.Moved
 }
 
 func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -268,7 +269,9 @@ func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, er
 	}
 	ret, fault = g.run(ctx)
 	if after != nil {
-		err = after()
+		var moved []formats.Moved
+		moved, err = after()
+		g.moved = append(g.moved, moved...)
 	}
 	return ret, fault, err
 }
@@ -372,7 +375,7 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	m.Worktree, m.Runner = ret.Metadata.Worktree, cmp.Or(m.Runner, ret.Metadata.Runner)
 	m.Session, m.Run, m.Agent = g.req.Session, g.req.Run, cmp.Or(g.info.Name, g.req.Agent)
 	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
-	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
+	m.Duration, m.Moved = g.d.Clock.Now().Sub(g.begin).Seconds(), g.moved
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
 		m.Runner = named.Runner()
 	}

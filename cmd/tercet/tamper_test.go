@@ -54,7 +54,7 @@ func TestTampering(t *testing.T) {
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(tt.text), 0o755)); err != nil {
 				t.Fatal(err)
 			}
-			err = after()
+			_, err = after()
 			_, git := w.git(dir).Worktrees(t.Context())
 			if tt.want == "" {
 				if err != nil || git != nil {

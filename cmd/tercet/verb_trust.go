@@ -402,16 +402,19 @@ func (w consent) ofSubagent(f trust.Listed) string {
 
 // guard looks, before and after a subagent works, at what it must leave alone. That is what git runs, and the files of
 // the workspace that start programs. A change ends the run.
-func (w *world) guard(ctx context.Context, r formats.Request) (func() error, error) {
+func (w *world) guard(ctx context.Context, r formats.Request) (func() ([]formats.Moved, error), error) {
 	tamper := func(what string) error { return w.gate.Tamper(r.Agent, what) }
 	refs, err := w.trees.Watch(r.Dir)
 	if err != nil {
 		return nil, err
 	}
-	git, err := refs.Guard(ctx, r, tamper, w.approver.Approve)
+	git, err := refs.Guard(ctx, r, tamper)
 	if err != nil || !w.has {
 		return git, err
 	}
 	own, err := w.gate.Watch(r.Agent)
-	return func() error { return errors.Join(git(), own()) }, err
+	return func() ([]formats.Moved, error) {
+		moved, err := git()
+		return moved, errors.Join(err, own())
+	}, err
 }

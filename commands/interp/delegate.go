@@ -191,7 +191,7 @@ func (c call) try() (formats.Return, error) {
 	if c.ctx.Err() != nil {
 		return ret, context.Cause(c.ctx)
 	}
-	return ret, nil
+	return ret, c.moved(ret)
 }
 
 // request evaluates the input. The second result names a required input that came out empty.

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"fmt"
 	"slices"
 
 	"tercet/commands/compile"
@@ -207,6 +208,29 @@ func (t *subtree) drop(s step) error {
 	})
 	t.opened, t.stays, t.dropped = false, false, true
 	return err
+}
+
+// moved asks about refs that moved while a worker ran. Its work is done and in the journal; nothing follows before the
+// answer.
+func (c call) moved(ret formats.Return) error {
+	list := ret.Metadata.Moved
+	if len(list) == 0 {
+		return nil
+	}
+	const mine, back, stop = "mine", "back", "stop"
+	what := fmt.Sprintf("while %s worked, and not by tercet, %s", c.to.Agent, formats.MovedText(list))
+	g := c.run.question(fmt.Sprintf("%s.%d", c.spot(), c.attempt), what+": was it you?", mine, back, stop)
+	g.Choices[2].Leaves, g.NeedsPerson = true, true
+	_, d, err := ask(c.step, static{g: g})
+	switch {
+	case err != nil || d.Answer == mine:
+		return err
+	case d.Answer == back:
+		to := &compile.Call{Agent: compile.GitWorkflow, Info: &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true}}
+		more := map[string]any{"action": "put_back", "refs": normal(list)}
+		return c.workIn(nil, func() error { return c.must(c.engine("refs/"+c.path, to, more)) })
+	}
+	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
 }
 
 // closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished work. They stay where

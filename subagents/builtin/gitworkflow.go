@@ -51,8 +51,10 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 		do = w.pending(in)
 	case "push":
 		do = w.push(in)
+	case "put_back":
+		do = w.putBack(in)
 	default:
-		in.wrong("action", "one of open, commit, publish, close, issue, open_issue, pending, push")
+		in.wrong("action", "one of open, commit, publish, close, issue, open_issue, pending, push, put_back")
 	}
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
@@ -92,6 +94,23 @@ func (w GitWorkflow) open(in input) act {
 			return ret, err
 		}
 		return ret, nil
+	}
+}
+
+// putBack puts refs where they were before a worker ran.
+func (w GitWorkflow) putBack(in input) act {
+	in.only("action", "refs")
+	var list []formats.Moved
+	for _, one := range in.objects("refs") {
+		one.only("ref", "old", "new")
+		list = append(list, formats.Moved{Ref: one.text("ref"), Old: one.text("old"), New: one.text("new")})
+	}
+	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
+		main := w.Trees.Git(w.Trees.Root)
+		kept, err := worktree.PutBack(ctx, main, main, r.Run, list)
+		return formats.Return{
+			Status: formats.StatusCompleted, Summary: clip("put back " + formats.MovedText(list) + kept),
+		}, err
 	}
 }
 

@@ -1,8 +1,6 @@
 package worktree_test
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,13 +14,12 @@ import (
 // no commit is lost in any case.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	const asks = "asks"
 	tests := []struct {
 		name   string
 		worker func(p *project, tree worktree.Tree)
-		answer string // of the person; asks: that a question comes is all
+		asks   bool // the refs that moved come back, and can be put back
 		code   formats.Code
-		says   string // a part of the error, or of what the question shows
+		says   string // a part of the error, or of what moved
 	}{
 		{name: "nothing", worker: func(*project, worktree.Tree) {}},
 		{name: "files", worker: func(p *project, tree worktree.Tree) { p.write(tree.Dir, "b.txt", "two\n") }},
@@ -71,7 +68,7 @@ func TestWatch(t *testing.T) {
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "tercet's\n\nTercet-Txn: t1")
 			},
 		},
-		{name: "main moved by a commit that says it is tercet's", answer: asks, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
+		{name: "main moved by a commit that says it is tercet's", asks: true, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
 			p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}"))
 		}},
 		{
@@ -85,17 +82,14 @@ func TestWatch(t *testing.T) {
 				p.git(tree.Dir, "update-ref", "-d", "refs/heads/task/1-a")
 			},
 		},
-		{name: "main moved", answer: asks, says: "refs/heads/main moved from", worker: moveMain},
-		{name: "main moved by the person", answer: "mine", worker: moveMain},
-		{name: "main moved, put back", answer: "back", worker: moveMain},
-		{name: "main moved, stop", answer: "stop", code: formats.CodeDenied, says: "refs/heads/main moved from", worker: moveMain},
-		{name: "a branch with a commit that no other has, deleted", answer: "back", worker: func(p *project, tree worktree.Tree) {
+		{name: "main moved", asks: true, says: "refs/heads/main moved from", worker: moveMain},
+		{name: "a branch with a commit that no other has, deleted", asks: true, worker: func(p *project, tree worktree.Tree) {
 			p.git(tree.Dir, "update-ref", "-d", "refs/heads/precious")
 		}},
-		{name: "a tag moved", answer: asks, says: "refs/tags/v1 moved from", worker: func(p *project, tree worktree.Tree) {
+		{name: "a tag moved", asks: true, says: "refs/tags/v1 moved from", worker: func(p *project, tree worktree.Tree) {
 			p.git(tree.Dir, "tag", "-f", "v1", "precious")
 		}},
-		{name: "the checkout on another branch", answer: "back", worker: func(p *project, _ worktree.Tree) { p.git(p.top, "symbolic-ref", "HEAD", "refs/heads/precious") }},
+		{name: "the checkout on another branch", asks: true, worker: func(p *project, _ worktree.Tree) { p.git(p.top, "symbolic-ref", "HEAD", "refs/heads/precious") }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,27 +104,22 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			tt.worker(p, tree)
-			var asked *formats.Gate
-			err = w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, func(_ context.Context, g formats.Gate) (formats.Decision, error) {
-				asked = &g
-				if tt.answer == asks {
-					return formats.Decision{}, &formats.GateOpenError{Gate: g}
-				}
-				return formats.Decision{Answer: tt.answer, By: "person"}, nil
-			})
-			if (asked != nil) != (tt.answer != "") {
-				t.Fatalf("asked %+v, want an answer %q; %v", asked, tt.answer, err)
+			moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"})
+			if (len(moved) > 0) != tt.asks {
+				t.Fatalf("Look = %v, %v, want moved refs: %v", moved, err, tt.asks)
 			}
-			switch {
-			case tt.answer == asks:
-				if _, open := errors.AsType[*formats.GateOpenError](err); !open || !strings.Contains(asked.Question, tt.says) {
-					t.Errorf("Look = %v, asked %+v, want a question about %q", err, asked, tt.says)
-				}
-				return
-			case formats.CodeOf(err) != tt.code && (err != nil || tt.code != ""), err != nil && !strings.Contains(err.Error(), tt.says):
+			if said := formats.MovedText(moved); tt.asks && !strings.Contains(said, tt.says) {
+				t.Errorf("Look = %q, want %q", said, tt.says)
+			}
+			if formats.CodeOf(err) != tt.code && (err != nil || tt.code != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("Look = %v, want %q with %q", err, tt.code, tt.says)
 			}
-			if tt.answer == "back" || err != nil && tt.answer == "" {
+			for range 2 * len(moved) { // once more, as after a kill
+				if _, err := worktree.PutBack(t.Context(), p.Git(p.top), p.Git(p.top), "r1", moved); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.asks || err != nil {
 				for ref, hash := range before {
 					if now := p.refs()[ref]; now != hash {
 						t.Errorf("%s is %s, want %s again", ref, now, hash)
@@ -174,34 +163,27 @@ func TestWatchInTheCheckout(t *testing.T) {
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "mine")
 	p.git(p.top, "switch", "-qc", "side")
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "more")
-	asked := 0
-	ask := func(context.Context, formats.Gate) (formats.Decision, error) {
-		asked++
-		return formats.Decision{Answer: "mine"}, nil
+	look := func(want int) {
+		t.Helper()
+		if moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}); err != nil || len(moved) != want {
+			t.Errorf("Look = %v, %v, want %d", moved, err, want)
+		}
 	}
-	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 0 {
-		t.Errorf("Look = %v after %d questions, want none", err, asked)
-	}
+	look(0)
 	p.git(p.top, "branch", "-f", "main", "main~1")
 	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
-	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 0 {
-		t.Errorf("Look = %v after %d questions, want none: everything is where it was", err, asked)
-	}
+	look(0) // everything is where it was
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "precious")
 	if w, err = p.Watch(p.top); err != nil {
 		t.Fatal(err)
 	}
 	p.git(p.top, "reset", "-q", "--soft", "HEAD~1")
-	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 1 {
-		t.Errorf("Look = %v after %d questions, want one", err, asked)
-	}
+	look(1)
 	if err := os.RemoveAll(filepath.Join(p.top, ".git")); err != nil {
 		t.Fatal(err)
 	}
 	if w, err = p.Watch(p.top); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}, ask); err != nil || asked != 1 {
-		t.Errorf("Look outside of a repository = %v after %d questions", err, asked)
-	}
+	look(0)
 }
