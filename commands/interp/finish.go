@@ -200,7 +200,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 func (r *run) discard(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected ||
-		r.cfg.Discard == nil {
+		r.cfg.Discard == nil || r.endless {
 		return
 	}
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected

@@ -180,8 +180,9 @@ func TestJournalError(t *testing.T) {
 	}
 }
 
-// TestFullDiskKeepsTree: while the journal cannot be written the run has no end, so its worktree stays for when it goes on.
-func TestFullDiskKeepsTree(t *testing.T) {
+// TestFullDiskKeepsWork: while the journal cannot be written the run has no end, so worktree and documents stay for when it
+// goes on.
+func TestFullDiskKeepsWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	full := false
@@ -193,6 +194,13 @@ func TestFullDiskKeepsTree(t *testing.T) {
 	}
 	w.agents[formats.AgentGitWorkflow] = func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Return{Status: formats.StatusCompleted, Metadata: formats.Metadata{Worktree: "/tree"}}, nil
+	}
+	w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) {
+		return made(formats.ArtifactReport, ".tercet/specs/1/reports/research-001.md"), nil
+	}
+	w.cfg.Discard = func(_ context.Context, _ string, list []formats.Artifact) error {
+		t.Errorf("discarded %v", list)
+		return nil
 	}
 	ret := w.run(t.Context(), file("worktree: {per: run}\n", "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: worker"), "")
 	var steps []string

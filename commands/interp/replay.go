@@ -45,6 +45,7 @@ func (r *run) unwritten(err error) error {
 		r.stuck = err
 		return err
 	}
+	r.endless = true
 	return fmt.Errorf("journal: %w", err)
 }
 

@@ -61,6 +61,7 @@ type run struct {
 	besides   map[string]bool // of a run that is only looked at: the steps in such a group
 	taken     bool            // a run that is resumed has come to where its journal ends
 	stuck     error           // the journal and the run do not agree: nothing may be done
+	endless   bool            // an entry could not be written: the run goes on once there is room
 	waits     *formats.Suspended
 	heads     []trace.Event     // passes of loops that are told with the first step that is done in them
 	looks     bool              // what stands in the journal is not taken: a question is made anew
