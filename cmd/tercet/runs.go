@@ -67,12 +67,14 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	return ret, err
 }
 
-// treeAgain makes the worktree of a run that goes on again, after a user removed it. If it held work that no commit
-// has, that is an error, and the run stays as it is.
+// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes a dead lock out of one
+// that is there. If it held work that no commit has, that is an error, and the run stays as it is.
 func (w runs) treeAgain(ctx context.Context, run string) error {
 	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
 	switch {
-	case w.flags.giveUp || !repo.Gone(t.Dir, run):
+	case t.Dir != "" && !repo.Gone(t.Dir, run) && repo.CheckTree(t.Dir) == nil:
+		return w.git(t.Dir).Unlock()
+	case w.flags.giveUp || t.Dir == "" || !repo.Gone(t.Dir, run):
 		return nil
 	case t.Loose != "" && !w.flags.acceptChanges:
 		return formats.Fail(formats.CodeSuspended, sprintf("tercet resume %s --from '%s' does it again, with "+

@@ -459,11 +459,18 @@ func everything(t *testing.T, r *git.Repo) {
 	if list := must[[]git.Worktree](t)(r.Worktrees(cx)); len(list) != 2 || list[1].Path != tree {
 		t.Errorf("Worktrees() = %+v, want %s as the second", list, tree)
 	}
+	lock := filepath.Join(strings.TrimSpace(strings.TrimPrefix(readFile(t, tree, ".git"), "gitdir: ")), "index.lock")
+	if err := errors.Join(os.WriteFile(lock, nil, 0o600), (&git.Repo{Starter: r.Starter, Dir: tree}).Unlock(), r.Unlock()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(lock); err == nil {
+		t.Error("Unlock() left the lock of a linked worktree")
+	}
 	if at := must[string](t)(r.CheckedOut(cx, "task/1")); at != tree {
 		t.Errorf("CheckedOut() = %q, want %s", at, tree)
 	}
 	ok = errors.Join(ok, r.WorktreeRemove(cx, tree), r.WorktreePrune(cx), r.DeleteBranch(cx, "task/1", head))
-	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "CheckedOut", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
+	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "CheckedOut", "Unlock", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
 	ok = errors.Join(ok, r.CreateBranch(cx, "other", base), r.UpdateRef(cx, "refs/heads/other", head, base), r.SetHead(cx, "other"), r.SetHead(cx, "main"), r.DeleteBranch(cx, "other", head))
 	ok = errors.Join(ok, r.Init(cx, "main"))
 	did("CreateBranch", "UpdateRef", "SetHead", "Init")

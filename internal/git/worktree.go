@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Worktree is one working tree of a repository.
@@ -117,6 +118,20 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 		return err
 	}
 	return os.RemoveAll(path)
+}
+
+// Unlock removes the lock of the index that a killed git left in the linked worktree of Dir, where nothing else works
+// now. A git that outlived its killed parent has two seconds to end.
+func (r *Repo) Unlock() error {
+	own, common := home(r.Dir)
+	lock := filepath.Join(own, "index.lock")
+	for range 20 {
+		if _, err := os.Lstat(lock); own == common || err != nil {
+			return nil //nolint:nilerr // there is none
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	return os.Remove(lock)
 }
 
 // WorktreePrune forgets working trees whose folders are missing.
