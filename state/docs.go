@@ -2,9 +2,13 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"slices"
@@ -33,18 +37,39 @@ func (d *Docs) check(ctx context.Context, name string) error {
 
 // Open reads a document of at most 4 MiB. If it is missing, the error is a *formats.Failure with FILE_NOT_FOUND that
 // wraps fs.ErrNotExist.
-func (d *Docs) Open(ctx context.Context, name string) ([]byte, error) {
+func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
+	err = d.reading(ctx, name, func() (err error) {
+		data, err = readFile(d.root, name, maxDoc)
+		return err
+	})
+	return data, err
+}
+
+// Sum gives the SHA-256 of a file of any size, in hex. Its errors are those of Open.
+func (d *Docs) Sum(ctx context.Context, name string) (string, error) {
+	h := sha256.New()
+	err := d.reading(ctx, name, func() error {
+		f, _, err := openFile(d.root, name, math.MaxInt64)
+		if err == nil {
+			_, err = io.Copy(h, f)
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+func (d *Docs) reading(ctx context.Context, name string, read func() error) error {
 	if err := d.check(ctx, name); err != nil {
-		return nil, err
+		return err
 	}
-	data, err := readFile(d.root, name, maxDoc)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &formats.Failure{Code: formats.CodeFileNotFound, Message: name, Err: fs.ErrNotExist}
+	switch err := read(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &formats.Failure{Code: formats.CodeFileNotFound, Message: name, Err: fs.ErrNotExist}
+	case err != nil:
+		return ioFailure("reading", name, err)
 	}
-	if err != nil {
-		return nil, ioFailure("reading", name, err)
-	}
-	return data, nil
+	return nil
 }
 
 // Exists reports whether a regular file is at the path.

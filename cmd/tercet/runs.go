@@ -234,6 +234,7 @@ func (noState) Snapshot(context.Context) (any, uint64, error) {
 
 func (noDocs) Open(context.Context, string) ([]byte, error)     { return nil, noWorkspace() }
 func (noDocs) Glob(context.Context, []string) ([]string, error) { return nil, noWorkspace() }
+func (noDocs) Sum(context.Context, string) (string, error)      { return "", noWorkspace() }
 
 func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
 func (noJournal) Live(bool) error                                           { return nil }

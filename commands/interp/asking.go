@@ -371,14 +371,14 @@ func (a *asking) where() string {
 
 // hashed gives the hash of a file, or why it has none.
 func (r *run) hashed(name string) string {
-	data, err := r.cfg.Docs.Open(r.ctx, name)
+	sum, err := r.cfg.Docs.Sum(r.ctx, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return absent
 	case err != nil:
 		return string(formats.CodeOf(err))
 	}
-	return formats.Sum(data)
+	return sum
 }
 
 // digestOf is what an answer is bound to: everything that is shown, and the files.

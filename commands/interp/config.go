@@ -23,6 +23,7 @@ type Reader interface {
 // Docs reads files of the project root only.
 type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
+	Sum(ctx context.Context, path string) (sha256 string, err error)
 	Glob(ctx context.Context, patterns []string) ([]string, error)
 }
 

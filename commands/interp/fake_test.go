@@ -152,6 +152,11 @@ func (d docs) Open(_ context.Context, path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
+func (d docs) Sum(ctx context.Context, path string) (string, error) {
+	text, err := d.Open(ctx, path)
+	return formats.Sum(text), err
+}
+
 func (d docs) Glob(_ context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(d.w.docs)) {

@@ -125,7 +125,7 @@ func (q asked) named() (files []string, err error) {
 			files = append(files, found...)
 		default:
 			files = append(files, name)
-			if _, err = q.cfg.Docs.Open(q.ctx, q.inTree(name)); errors.Is(err, fs.ErrNotExist) {
+			if _, err = q.cfg.Docs.Sum(q.ctx, q.inTree(name)); errors.Is(err, fs.ErrNotExist) {
 				err = nil // it may come
 			}
 		}

@@ -73,5 +73,11 @@ func (s Sample) Exists(ctx context.Context, path string) (bool, error) {
 	return err == nil, nil
 }
 
+// Sum is the hash of what Open gives.
+func (s Sample) Sum(ctx context.Context, path string) (string, error) {
+	text, err := s.Open(ctx, path)
+	return formats.Sum(text), err
+}
+
 // Glob finds nothing.
 func (Sample) Glob(context.Context, []string) ([]string, error) { return nil, nil }
