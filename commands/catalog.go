@@ -56,9 +56,8 @@ func (c *Catalog) List() []formats.CommandInfo {
 }
 
 // describe compiles a file, and says how it is called.
-func (l *Library) describe(e Entry, src []byte) (*syntax.Front, string, error) {
+func (l *Library) describe(e Entry, src []byte) (_ *syntax.Front, _ string, err error) {
 	var prog *compile.Program
-	var err error
 	if place, ok := l.Foreign[e.Source]; ok {
 		c, bad := dialect.Parse(place, e.File, src)
 		if bad != nil {

@@ -53,9 +53,8 @@ type Repo struct {
 }
 
 // Folder makes a temporary folder, or takes the named one if it is missing or empty, and marks it as a demo's.
-func Folder(name string) (string, error) {
+func Folder(name string) (_ string, err error) {
 	var dir string
-	var err error
 	if name == "" {
 		dir, err = os.MkdirTemp("", tempPrefix)
 	} else if dir, err = filepath.Abs(name); err == nil {

@@ -208,11 +208,10 @@ func MovedText(list []Moved) string {
 	words := make([]string, len(list))
 	for i, m := range list {
 		short := func(value string) string {
-			to, symbolic := strings.CutPrefix(value, "ref: ")
-			if !symbolic {
-				to = cmp.Or(value[:min(12, len(value))], "nothing")
+			if to, symbolic := strings.CutPrefix(value, "ref: "); symbolic {
+				return to
 			}
-			return to
+			return cmp.Or(value[:min(12, len(value))], "nothing")
 		}
 		words[i] = fmt.Sprintf("%s moved from %s to %s", m.Ref, short(m.Old), short(m.New))
 	}

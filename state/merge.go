@@ -69,9 +69,8 @@ type Sources struct {
 // Merge merges two states with a common base, by task and field: a conflict is only one field of one task that both
 // sides changed. New tasks of their side with a taken number get a new one, and references follow. Layout and members
 // are those of our side.
-func Merge(s Sources, how Resolution) (*Merged, error) {
+func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 	m := &merger{how: how, keep: s.Keep, out: &Merged{Renumbered: map[int]int{}}, theirs: map[int][]byte{}}
-	var err error
 	if len(bytes.TrimSpace(s.Base)) > 0 {
 		if m.o, err = parseDocument(s.Name, s.Base); err != nil {
 			return nil, err

@@ -261,6 +261,8 @@ func (w runs) show(r journal.Run) error {
 	}
 	if next != "" {
 		w.term.answer("%s", "Resume: "+next)
+	} else if then := journal.Next(records); then != "" {
+		w.term.answer("%s", plain.Line("Next: "+then))
 	}
 	return nil
 }

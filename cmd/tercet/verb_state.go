@@ -143,9 +143,8 @@ func stateAdopt(c call) error {
 	return err
 }
 
-func stateRestore(c call) error {
+func stateRestore(c call) (err error) {
 	serial, ok := c.manager.NewestBackup()
-	var err error
 	switch {
 	case len(c.args) == 1:
 		if serial, err = strconv.ParseUint(c.args[0], 10, 64); err != nil {

@@ -17,10 +17,9 @@ import (
 
 // environment gives the variables that an expression reads, and no other: what it does not read is neither loaded nor
 // built.
-func (sc *scope) environment(e *syntax.Expr) (map[string]any, error) {
+func (sc *scope) environment(e *syntax.Expr) (_ map[string]any, err error) {
 	reads := sc.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
-	var err error
 	for _, name := range reads.Vars {
 		switch name {
 		case "$steps":

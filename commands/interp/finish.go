@@ -66,10 +66,11 @@ func (r *run) close(ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(formats.Entry{
-		Type: formats.EntryRunFinished,
-		Data: map[string]any{"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost},
-	})
+	data := map[string]any{"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost}
+	if ret.NextSteps != "" {
+		data["next_steps"] = ret.NextSteps
+	}
+	err := r.journal(formats.Entry{Type: formats.EntryRunFinished, Data: data})
 	switch artifacts := ret.Artifacts; {
 	case err == nil:
 	case ret.Outcome().Passes():

@@ -238,12 +238,11 @@ func (d *Desk) GiveBack(id string) error {
 	return d.leave(id, r)
 }
 
-func (d *Desk) leave(id string, r *run) error {
+func (d *Desk) leave(id string, r *run) (err error) {
 	if r.held == nil {
 		return nil
 	}
 	r.deaf()
-	var err error
 	if r.over || r.ledger != nil && r.ledger.Over() { // what can go on is found by its lock
 		name := journal.LockOf(id)
 		err = errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))

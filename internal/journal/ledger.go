@@ -355,6 +355,15 @@ func Begun(records []Record) (formats.Started, error) {
 	return s, nil
 }
 
+// Next is what to do after the end of a run, as it said.
+func Next(records []Record) (next string) {
+	var end map[string]any
+	if json.Unmarshal(records[len(records)-1].Raw(), &end) == nil {
+		next, _ = end["next_steps"].(string) //nolint:errcheck // most have none
+	}
+	return next
+}
+
 // Over reports whether the run has ended.
 func Over(records []Record) bool {
 	return slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryRunFinished && r.Step == "" })

@@ -70,7 +70,7 @@ const extensions = ".gemini/extensions"
 var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
 
 // listing gives every file of the project that can start a program, by path. Nothing in .git is looked at.
-func (g *Gate) listing() ([]Listed, error) {
+func (g *Gate) listing() (_ []Listed, err error) {
 	out := []Listed{{Path: configFile, Kind: KindConfig}}
 	for _, name := range autoApproves {
 		out = append(out, Listed{Path: name, Kind: KindApproval})
@@ -78,7 +78,6 @@ func (g *Gate) listing() ([]Listed, error) {
 	for _, name := range toolSettings {
 		out = append(out, Listed{Path: name, Kind: KindSettings})
 	}
-	var err error
 	walk := func(dir, kind string, want func(name string) bool) {
 		names, failed := below(g.Root, dir)
 		err = errors.Join(err, failed)

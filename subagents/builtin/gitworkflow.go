@@ -108,9 +108,8 @@ func (w GitWorkflow) putBack(in input) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		main := w.Trees.Git(w.Trees.Root)
 		kept, err := worktree.PutBack(ctx, main, main, r.Run, list)
-		return formats.Return{
-			Status: formats.StatusCompleted, Summary: clip("put back " + formats.MovedText(list) + kept),
-		}, err
+		kept = clip("put back " + formats.MovedText(list) + kept)
+		return formats.Return{Status: formats.StatusCompleted, Summary: kept}, err
 	}
 }
 

@@ -43,7 +43,7 @@ type Room struct {
 
 // Probes tries every kind of sandbox once. Before trust it starts nothing, because an untested tier must not count as
 // broken.
-func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
+func (k *Keeper) Probes(ctx context.Context) (_ []Probe, err error) {
 	if err := k.Allow(); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,6 @@ func (k *Keeper) Probes(ctx context.Context) ([]Probe, error) {
 	if k.probes != nil {
 		return k.probes, nil
 	}
-	var err error
 	k.probes, err = k.Probe(ctx)
 	return k.probes, err
 }

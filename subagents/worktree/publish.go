@@ -86,10 +86,9 @@ type publication struct {
 	target   Target
 }
 
-func (m *Manager) publication(ctx context.Context, dir string, t Target) (*publication, error) {
+func (m *Manager) publication(ctx context.Context, dir string, t Target) (_ *publication, err error) {
 	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To, target: t}
 	repo := m.Git(dir)
-	var err error
 	if t.Child {
 		if p.to, err = m.Git(m.place(t.Run, "")).CurrentBranch(ctx); err != nil {
 			return nil, err

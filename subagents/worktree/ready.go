@@ -211,8 +211,7 @@ func (a *aside) stage(ctx context.Context, head string, files []string) (string,
 }
 
 // back puts branch and index of the worktree where they were.
-func (a *aside) back(ctx context.Context, now before) error {
-	var err error
+func (a *aside) back(ctx context.Context, now before) (err error) {
 	if now.Branch != a.was.Branch && a.was.Branch != "" {
 		err = a.repo.SetHead(ctx, a.was.Branch)
 	}
