@@ -108,8 +108,9 @@ func (s *shop) Snapshot(context.Context) (any, uint64, error) {
 	return map[string]any{"tasks": list}, 1, nil
 }
 
-func (s *shop) Open(context.Context, string) ([]byte, error)              { return nil, fs.ErrNotExist }
-func (s *shop) Sum(context.Context, string) (string, error)               { return "", fs.ErrNotExist }
+func (s *shop) Open(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+
+func (*shop) Sum(context.Context, string) (string, error)                 { return "", fs.ErrNotExist }
 func (s *shop) Glob(context.Context, []string) ([]string, error)          { return nil, nil }
 func (s *shop) Record(context.Context, formats.Problem) error             { return nil }
 func (s *shop) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }

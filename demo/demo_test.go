@@ -33,7 +33,7 @@ func made(t *testing.T) (tmp, dir string) {
 }
 
 // TestClean: nothing is removed but folders that demos made, where they made them, and never through a link.
-func TestClean(t *testing.T) { //nolint:paralleltest // it sets the temporary folder
+func TestClean(t *testing.T) {
 	tmp, dir := made(t)
 	other := filepath.Join(tmp, "tercet-demo-other")
 	must := func(err error) {

@@ -48,7 +48,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 		}
 		r, records, err := w.desk.Ended(c.ctx, c.args[0])
 		if err == nil {
-			err = consent{w.world}.first(c.ctx, formats.Invocation{})
+			err = consent(w).first(c.ctx, formats.Invocation{})
 		}
 		if err != nil {
 			return err

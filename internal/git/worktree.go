@@ -215,7 +215,8 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	)
 	if head, herr := r.Head(ctx); err != nil && herr == nil && head != hash {
 		// A lock of the branch stops git only after it has brought the files; where it brought none, this changes nothing.
-		_, _, _ = r.touch(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}}) // the first error counts
+		_, _, lerr := r.touch(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}})
+		err = errors.Join(err, lerr)
 	}
 	return err
 }

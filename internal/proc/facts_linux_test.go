@@ -97,7 +97,7 @@ func TestHuntLooksAgain(t *testing.T) {
 	}
 	pid := parent.Process.Pid
 	var child []byte
-	for err := error(os.ErrNotExist); err != nil; child, err = os.ReadFile(filepath.Join(dir, "pid")) {
+	for err := os.ErrNotExist; err != nil; child, err = os.ReadFile(filepath.Join(dir, "pid")) {
 		<-time.After(time.Millisecond)
 	}
 	round := 0

@@ -70,28 +70,17 @@ const begin = `(?:^|[^A-Za-z0-9_-])`
 var rules = []rule{
 	{"cloud key", []string{"akia", "asia"}, lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`), nil},
 	{"cloud key", []string{"aiza"}, lazy.Regexp(begin + `(AIza[0-9A-Za-z_-]{35})`), nil},
-	{
-		"hosting token", []string{"gh", "glpat-", "npm_"},
-		lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}` +
-			`|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil,
-	},
-	{
-		"model key", []string{"sk-"}, lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
-		func(m []string) bool { return strings.ContainsAny(m[1], "0123456789") },
-	},
+	{"hosting token", []string{"gh", "glpat-", "npm_"}, lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}` +
+		`|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil},
+	{"model key", []string{"sk-"}, lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`), hasDigit},
 	{"chat token", []string{"xox"}, lazy.Regexp(begin + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
 	{"payment key", []string{"k_live_"}, lazy.Regexp(begin + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
 	{"private key", []string{"private key"}, lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`), nil},
-	{
-		"password or token", []string{"key", "token", "secret", "passw"},
-		lazy.Regexp(`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
-			`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`), literal,
-	},
+	{"password or token", []string{"key", "token", "secret", "passw"}, lazy.Regexp(
+		`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
+			`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`), literal},
 	{"token", []string{"eyj"}, lazy.Regexp(`(?:^|[^\w-])(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)`), nil},
-	{
-		"password in a URL", []string{"://"}, lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
-		func(m []string) bool { return !placeholder(m[1]) },
-	},
+	{"password in a URL", []string{"://"}, lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`), noPlaceholder},
 }
 
 // Patterns of values that are no secret: an example, a path, a reference in code. logins has the files that are secrets
@@ -109,6 +98,10 @@ var (
 func placeholder(value string) bool {
 	return sample().MatchString(value) || strings.HasPrefix(value, "$")
 }
+
+func hasDigit(m []string) bool { return strings.ContainsAny(m[1], "0123456789") }
+
+func noPlaceholder(m []string) bool { return !placeholder(m[1]) }
 
 // entropy from which a value is taken for one that was drawn, in bits a character.
 const drawn = 3.5
