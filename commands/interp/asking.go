@@ -105,6 +105,10 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: "asked"})
 	for {
 		d, err = a.wait()
+		if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
+			a.warn("%s", err)
+			err = &formats.GateOpenError{Gate: a.g, Left: true}
+		}
 		if open := isOpen(err); open != nil && !open.Left && own.fallback != "" {
 			d, err = formats.Decision{Answer: own.fallback, By: byDefault}, nil
 		}
