@@ -287,6 +287,8 @@ func TestCommitByTrailer(t *testing.T) {
 	}
 	hash := must[string](t)(r.Commit(t.Context(), "quotes Tercet-Txn: abcd in its text", git.Trailer{Key: "Tercet-Txn", Value: "abcdef"}))
 	raw(t, r.Dir, "checkout", "-q", "--detach", "HEAD~1")
+	raw(t, r.Dir, "worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "begun"))
+	write(t, r.Dir, ".git/worktrees/begun/HEAD", strings.Repeat("0", len(hash))+"\n") // as git has it while it makes one
 	for v, want := range map[string]string{"abcdef": hash, "abcd": "", "none": ""} {
 		if got := look(v); got != want {
 			t.Errorf("CommitByTrailer(%q) = %q, want %q", v, got, want)

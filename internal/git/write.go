@@ -128,8 +128,9 @@ func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err := checkTrailer(t); err != nil {
 		return "", err
 	}
-	out, err := r.read(ctx, "log", "-z", "--all", "--no-show-signature", "--fixed-strings", "--grep="+t.Key+": "+t.Value,
-		"--format=%H%x00%(trailers:key="+t.Key+",valueonly,unfold,separator=%x0A)", "--")
+	// The HEAD of another worktree is no commit while git makes that worktree.
+	out, err := r.read(ctx, "log", "-z", "--single-worktree", "--all", "--no-show-signature", "--fixed-strings",
+		"--grep="+t.Key+": "+t.Value, "--format=%H%x00%(trailers:key="+t.Key+",valueonly,unfold,separator=%x0A)", "--")
 	if err != nil {
 		return "", err
 	}
