@@ -52,6 +52,7 @@ type crash struct {
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
 	flow    bool           // a flow of the pack
+	beside  bool           // it stands beside the fourteen shapes, and is killed at every fourth place
 	kept    string         // a text and the file of a branch that has it, which is not published
 	done    map[string]int // how often a delegation was started when its result stood in the journal, by its key
 
@@ -648,6 +649,7 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := readCrash(t, name)
+			first.beside = slices.Contains([]string{"abreast", "agent", "back", "conflict", "dirty", "implement", "loose", "named"}, name)
 			whole := first.again(t)
 			w := whole.drive()
 			if w.code != first.exit {
@@ -670,6 +672,9 @@ func TestKilledAnywhere(t *testing.T) {
 func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.Rand) {
 	t.Helper()
 	n := *crashCalls
+	if c.beside {
+		n = (n + 3) / 4
+	}
 	points := n
 	if n == 0 && *crashLines == 0 && c.kept == "" {
 		points = 1
@@ -701,7 +706,12 @@ func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 		c.killedAt(t, want, cmp.Or(c.at, 1+random.IntN(all)))
 		return
 	}
-	for at := 1; step > 0 && at <= all; at += step {
+	first := 1
+	if c.beside {
+		step *= 4
+		first += random.IntN(max(1, step))
+	}
+	for at := first; step > 0 && at <= all; at += step {
 		c.killedAt(t, want, at)
 		if !c.flow { // a run is long, and TestKilledOnTheWay kills one many times
 			c.killedAt(t, want, at, at+1+random.IntN(all))
