@@ -43,7 +43,7 @@ func TestAddSetting(t *testing.T) {
 
 // FuzzAddSetting: nothing that was there is lost, and a second time nothing is left to do.
 func FuzzAddSetting(f *testing.F) {
-	for _, seed := range []string{"", "{}", "{\"a\": 1,}", "{ // c\n\"yaml.schemas\": {}}", "/* a */{\"b\": [1, // x\n 2,],\n}\n", "{\"yaml.schemas\": {\"x\": \"y\", }}"} {
+	for _, seed := range []string{"", "{}", "{\"a\": 1,}", "{ // c\n\"yaml.schemas\": {}}", "/* a */{\"b\": [1, // x\n 2,],\n}\n", "{\"yaml.schemas\": {\"x\": \"y\", }}", "{ \n\n\n\n}\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, src string) {
@@ -53,8 +53,11 @@ func FuzzAddSetting(f *testing.F) {
 		}
 		rest := out
 		for i := range len(src) {
+			if strings.TrimSpace(src[i:i+1]) == "" {
+				continue // an empty object may lose its lines
+			}
 			at := strings.IndexByte(rest, src[i])
-			if at < 0 && strings.TrimSpace(src[i:i+1]) != "" {
+			if at < 0 {
 				t.Fatalf("AddSetting(%q) = %q, which lacks what stands from byte %d on", src, out, i)
 			}
 			rest = rest[at+1:]
