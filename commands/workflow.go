@@ -18,8 +18,8 @@ type Workflow struct {
 	Src  []byte
 	Info formats.AgentInfo
 	Env  compile.Env
-	// Config gives one delegation everything that its steps can reach. Its approver answers nothing, because only a
-	// command talks to the user.
+	// Config gives one delegation everything that its steps can reach. Its approver gets no question of the steps, because
+	// only a command talks to the user.
 	Config func(ctx context.Context, r formats.Request) (interp.Config, error)
 
 	once sync.Once
@@ -57,7 +57,7 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	cfg.Limits = interp.Lower(cfg.Limits, formats.Limits{
 		Tokens: b.Tokens, Cost: b.Cost, Spawns: b.Spawns, Duration: time.Duration(b.Seconds * float64(time.Second)),
 	})
-	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = noApprover{}, r.Input, r.Task, r.Feedback, r.Dir
+	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = steps{cfg.Approve}, r.Input, r.Task, r.Feedback, r.Dir
 	cfg.Prefix = interp.Within(r)
 	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
 	runner, err := interp.New(cfg)
@@ -70,9 +70,12 @@ func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret forma
 	return ret, used, err
 }
 
-// noApprover answers no gate.
-type noApprover struct{}
+// steps leaves the questions of a subagent's steps open, but for those that are the user's wherever they arise.
+type steps struct{ command interp.Approver }
 
-func (noApprover) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
+func (s steps) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+	if g.NeedsPerson {
+		return s.command.Approve(ctx, g)
+	}
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }

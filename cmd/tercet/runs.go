@@ -71,10 +71,10 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 // that is there. If it held work that no commit has, that is an error, and the run stays as it is.
 func (w runs) treeAgain(ctx context.Context, run string) error {
 	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
-	switch {
-	case t.Dir != "" && !repo.Gone(t.Dir, run) && repo.CheckTree(t.Dir) == nil:
+	switch gone := repo.Gone(t.Dir, run); {
+	case !gone && t.Dir != "" && repo.CheckTree(t.Dir) == nil:
 		return w.git(t.Dir).Unlock()
-	case w.flags.giveUp || t.Dir == "" || !repo.Gone(t.Dir, run):
+	case !gone, w.flags.giveUp:
 		return nil
 	case t.Loose != "" && !w.flags.acceptChanges:
 		return formats.Fail(formats.CodeSuspended, sprintf("tercet resume %s --from '%s' does it again, with "+
@@ -185,7 +185,7 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 	}
 	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
 	ledger := w.desk.Ledger(r.Run)
-	cfg.Journal = ledger
+	cfg.Journal, cfg.GateID = ledger, rand.Text
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
 	cfg.AcceptChanges, cfg.Accepted = w.flags.acceptChanges || w.flags.giveUp, ledger.Accepted
 	cfg.Accept = ledger.Accept

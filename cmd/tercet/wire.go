@@ -61,10 +61,9 @@ func (w *world) build(ctx context.Context) error {
 }
 
 // startProcesses builds the one place that starts children, and its gate: before the project is trusted it starts none.
-func (w *world) startProcesses() error {
+func (w *world) startProcesses() (err error) {
 	env := append(proc.Set(os.LookupEnv, slices.Concat(proc.Inherited(), w.cfg.Env)...), "TERCET_ROOT="+w.dir)
 	w.online = proc.Set(os.LookupEnv, proc.ForPush()...)
-	var err error
 	w.starter, err = proc.NewStarter(proc.Starter{
 		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.children().Record,
 	})

@@ -8,7 +8,7 @@ import (
 )
 
 // Assignments reads KEY=VALUE words. Values of dependencies and parent become numbers or lists of numbers.
-func Assignments(words []string) (map[string]any, error) {
+func Assignments(words []string) (_ map[string]any, err error) {
 	out := map[string]any{}
 	for _, w := range words {
 		key, value, ok := strings.Cut(w, "=")
@@ -16,7 +16,6 @@ func Assignments(words []string) (map[string]any, error) {
 			return nil, formats.Fail(formats.CodeUsage, "", "expected KEY=VALUE, got %q", w)
 		}
 		out[key] = value
-		var err error
 		switch key {
 		case "dependencies":
 			var numbers []int

@@ -13,10 +13,9 @@ import (
 
 // walk runs steps of the scope in order, from the one with the id on (empty: from the first). A jump to one of them
 // goes on there; any other is the caller's. No ending means that it came to the last.
-func (sc *scope) walk(list []*syntax.Step, from string) (*ending, error) {
+func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, holder(list, from)); i < len(list); i++ {
 		var end *ending
-		var err error
 		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
 			end, err = sc.walk(list[i].Body, from)
 		} else {

@@ -85,7 +85,7 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 }
 
 // merged is the result of a loop that came to its end.
-func (s step) merged(f *syntax.Foreach, out loop, items int) (result, error) {
+func (s step) merged(f *syntax.Foreach, out loop, items int) (_ result, err error) {
 	ret := formats.Return{
 		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
 			items), Issues: out.issues, Artifacts: out.files,
@@ -96,7 +96,6 @@ func (s step) merged(f *syntax.Foreach, out loop, items int) (result, error) {
 		if len(out.votes) == 0 {
 			break
 		}
-		var err error
 		if outcome, err = Decide(s.predicate(f.Merge, out.children), out.votes); err != nil {
 			return result{}, err
 		}

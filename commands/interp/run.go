@@ -130,7 +130,9 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	defer leave()
 	ret, err := r.execute()
 	if err != nil {
-		if ret = r.failed(err); rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil) {
+		open := isOpen(err) // a question that is the user's stops the command; any other one blocks its step
+		users := open != nil && open.Gate.NeedsPerson
+		if ret = r.failed(err); rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil || users) {
 			return formats.Return{}, err // the whole run stops here
 		}
 	}

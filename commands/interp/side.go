@@ -70,14 +70,15 @@ type branches struct {
 // side runs the branches. The first error by their order comes back when all that were started have ended.
 func (r *run) side(w branches) error {
 	var all, active, ready []*branch // active ones wait for answers; ready ones have effects to be started
-	several, outer := w.n > 1 && w.most > 1, r.abreast
-	r.beside++
+	several, group := w.n > 1 && w.most > 1, 0
 	if several {
-		r.abreast++
+		group = 1
 	}
+	r.beside++
+	r.abreast += group
 	defer func() {
 		r.beside--
-		r.abreast = outer
+		r.abreast -= group // others of them may have begun since
 		for _, b := range all {
 			b.stop()
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
-func (s step) until(u *syntax.Until) (result, error) {
+func (s step) until(u *syntax.Until) (_ result, err error) {
 	var out loop
 	var p pass
 	var hint *formats.Feedback // the user's, for the next pass
@@ -22,7 +22,6 @@ func (s step) until(u *syntax.Until) (result, error) {
 		}
 		s.tellPass(trace.Event{Name: "round"}, i, u.Max)
 		outer := s.made
-		var err error
 		p, err = hinted(s, i, hint)
 		s.made = append(outer, p.files...)
 		if err != nil {

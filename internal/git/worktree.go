@@ -126,8 +126,8 @@ func (r *Repo) Unlock() error {
 	own, common := home(r.Dir)
 	lock := filepath.Join(own, "index.lock")
 	for range 20 {
-		if _, err := os.Lstat(lock); own == common || err != nil {
-			return nil //nolint:nilerr // there is none
+		if _, err := os.Lstat(lock); own == common || os.IsNotExist(err) {
+			return nil
 		}
 		<-time.After(100 * time.Millisecond)
 	}

@@ -243,10 +243,9 @@ func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutC
 	return done, nil
 }
 
-func (c *here) settle(ctx context.Context, hash string, names []string) error {
+func (c *here) settle(ctx context.Context, hash string, names []string) (err error) {
 	var at [4]map[string]string
 	for i, rev := range []string{hash + "~1", hash, "HEAD", ""} {
-		var err error
 		if at[i], err = c.repo.Files(ctx, rev, names...); err != nil {
 			return err
 		}
