@@ -250,6 +250,7 @@ var documents = map[string][]any{
 		Steps  []journal.Step
 		Boards []journal.Topic
 		Resume string
+		Next   string `json:"next_steps"`
 	}{}},
 	"tercet.runs/1": {struct{ Runs []journal.Run }{}},
 	"tercet.logs/1": {struct {

@@ -237,7 +237,9 @@ func (w runs) show(r journal.Run) error {
 		next = "tercet resume " + r.ID
 	}
 	boards := journal.Topics(records)
-	if w.document("tercet.run/1", fields{"run": r, "steps": nonNil(steps), "boards": nonNil(boards), "resume": next}) {
+	then := journal.Next(records)
+	all := fields{"run": r, "steps": nonNil(steps), "boards": nonNil(boards), "resume": next, "next_steps": then}
+	if w.document("tercet.run/1", all) {
 		return nil
 	}
 	head := sprintf("%s  %s  %s", r.ID, r.Line, r.Status)
@@ -261,7 +263,7 @@ func (w runs) show(r journal.Run) error {
 	}
 	if next != "" {
 		w.term.answer("%s", "Resume: "+next)
-	} else if then := journal.Next(records); then != "" {
+	} else if then != "" {
 		w.term.answer("%s", plain.Line("Next: "+then))
 	}
 	return nil

@@ -66,11 +66,9 @@ func (r *run) close(ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	data := map[string]any{"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost}
-	if ret.NextSteps != "" {
-		data["next_steps"] = ret.NextSteps
-	}
-	err := r.journal(formats.Entry{Type: formats.EntryRunFinished, Data: data})
+	err := r.journal(formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{
+		"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost, "next_steps": ret.NextSteps,
+	}})
 	switch artifacts := ret.Artifacts; {
 	case err == nil:
 	case ret.Outcome().Passes():

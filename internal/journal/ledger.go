@@ -355,13 +355,13 @@ func Begun(records []Record) (formats.Started, error) {
 	return s, nil
 }
 
-// Next is what to do after the end of a run, as it said.
-func Next(records []Record) (next string) {
-	var end map[string]any
-	if json.Unmarshal(records[len(records)-1].Raw(), &end) == nil {
-		next, _ = end["next_steps"].(string) //nolint:errcheck // most have none
+// Next is what a run that is over said to do next; empty if it did not.
+func Next(records []Record) string {
+	var end formats.Return
+	if !Over(records) || json.Unmarshal(records[len(records)-1].Raw(), &end) != nil {
+		return ""
 	}
-	return next
+	return end.NextSteps
 }
 
 // Over reports whether the run has ended.
