@@ -118,3 +118,21 @@ func TestHuntLooksAgain(t *testing.T) {
 	_ = parent.Wait() // the hunt has reaped it
 	gone(t, string(child))
 }
+
+// TestFolderAloneOwnsNobody: a record of a folder has no process, and session 0 is not its session. The kernel's own
+// processes are in it; within a container those who were sent in from outside are.
+func TestFolderAloneOwnsNobody(t *testing.T) {
+	t.Parallel()
+	child := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const kernel = 2 // a signal does nothing to it
+	if n := proc.Hunt(proc.Started{}, func() []int { return []int{kernel, child.Process.Pid} }); n != 0 {
+		t.Errorf("Hunt(a folder alone) killed %d, want 0", n)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = child.Wait() // it was killed
+}

@@ -93,7 +93,8 @@ func (s Started) hunt(list func() []int) int {
 // owns tells whether a process descends from the child. One of the session that began before the child does not: the
 // number of the session was given again.
 func (s Started) owns(pid int, st stat) bool {
-	if st.session == s.PID && !before(st.start, s.Start) {
+	// Number 0 is no child: within a container it is the session of everybody who was sent in from outside.
+	if s.PID != 0 && st.session == s.PID && !before(st.start, s.Start) {
 		return true
 	}
 	if s.Temp == "" {
