@@ -66,7 +66,11 @@ func (l *lab) delegations() {
 	l.t.Setenv("TMPDIR", filepath.Dir(dir)) // a subagent's own folder for what it keeps for a while
 	peer := subject{name: "make -j2", argv: []string{"make", "-s", "-j2"}, in: dir}
 	l.compare("P8", "1,000 delegations, without sandbox", l.many(dir, "none", 1000), peer, 0.4, true)
-	l.compare("P8", "1,000 delegations, bubblewrap", l.many(dir, "box", 1000), peer, 0.2, true)
+	bound := "1,000 delegations, bubblewrap"
+	if os.Geteuid() == 0 { // it has more of the kernel's files to cover
+		bound += " as root"
+	}
+	l.compare("P8", bound, l.many(dir, "box", 1000), peer, 0.2, true)
 	few, all := pairs(l.t, l.n, l.many(dir, "none", 100), l.many(dir, "none", 1000))
 	l.add(row{goal: "P8", what: "a delegation of 1,000 beside one of 100", ours: cost{all.wall / 1000, all.cpu / 1000}, theirs: cost{few.wall / 100, few.cpu / 100}, peer: "of 100", want: 1.2})
 	large := l.many(l.delegating(10_000), "none", 300)

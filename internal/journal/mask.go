@@ -32,28 +32,31 @@ var nameRule = lazy.Regexp(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:c
 type rule struct {
 	find    func() *regexp.Regexp
 	replace string
-	words   string
+	words   []string
 }
 
+var private = []string{"PRIVATE"}
+
 var rules = []rule{
-	{lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`), Masked, "PRIVATE"},
-	{lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`), Masked, "PRIVATE"}, // a cut one
-	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, "sk-"},
-	{lazy.Regexp(`\b(?:gh[opusr]_|github_pat_)[A-Za-z0-9_]{20,}`), Masked, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"},
-	{lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{16,}`), Masked, "glpat-"},
-	{lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), Masked, "AKIA ASIA"},
-	{lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), Masked, "xox"},
-	{lazy.Regexp(`\bAIza[A-Za-z0-9_-]{30,}`), Masked, "AIza"},
-	{lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`), Masked, "hf_ npm_"},
-	{lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), Masked, "eyJ"},
-	{lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Masked, ":"},
-	{lazy.Regexp(`(\blogin\s+\S+\s+password\s+)\S+`), "${1}" + Masked, "login"},
-	{lazy.Regexp(`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`), "${1}" + Masked, "Bearer"},
-	{lazy.Regexp(`(://[^/\s:@]+:)[^/\s@]+@`), "${1}" + Masked + "@", "://"},
+	{lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`), Masked, private},
+	{lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`), Masked, private}, // a cut one
+	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, []string{"sk-"}},
+	{lazy.Regexp(`\bgh[opusr]_[A-Za-z0-9_]{20,}`), Masked, []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}},
+	{lazy.Regexp(`\bgithub_pat_[A-Za-z0-9_]{20,}`), Masked, []string{"github_pat_"}},
+	{lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{16,}`), Masked, []string{"glpat-"}},
+	{lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), Masked, []string{"AKIA", "ASIA"}},
+	{lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), Masked, []string{"xox"}},
+	{lazy.Regexp(`\bAIza[A-Za-z0-9_-]{30,}`), Masked, []string{"AIza"}},
+	{lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`), Masked, []string{"hf_", "npm_"}},
+	{lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), Masked, []string{"eyJ"}},
+	{lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Masked, []string{":"}},
+	{lazy.Regexp(`(\blogin\s+\S+\s+password\s+)\S+`), "${1}" + Masked, []string{"login"}},
+	{lazy.Regexp(`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`), "${1}" + Masked, []string{"Bearer"}},
+	{lazy.Regexp(`(://[^/\s:@]+:)[^/\s@]+@`), "${1}" + Masked + "@", []string{"://"}},
 	{
 		lazy.Regexp(`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)` +
 			`(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`),
-		"${1}${2}" + Masked, "_TOKEN _KEY _SECRET _PASSWORD",
+		"${1}${2}" + Masked, []string{"_TOKEN", "_KEY", "_SECRET", "_PASSWORD"},
 	},
 }
 
@@ -78,7 +81,7 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range rules {
-		if slices.ContainsFunc(strings.Fields(r.words), func(word string) bool { return strings.Contains(s, word) }) {
+		if slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(s, word) }) {
 			s = r.find().ReplaceAllString(s, r.replace)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ const supervisable = true
 // in and out are its standard input, with its orders, and its standard output.
 func Supervise(in io.Reader, out io.Writer) int {
 	adopt()
+	runtime.GOMAXPROCS(1) // it waits, and the runtime wakes threads for each processor that it may use
 	s := &supervisor{tell: gob.NewEncoder(out), ended: make(chan os.Signal, 1)}
 	signal.Notify(s.ended, unix.SIGCHLD)
 	asked := make(chan os.Signal, 8)

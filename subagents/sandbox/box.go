@@ -160,19 +160,14 @@ type order struct {
 	Path  string
 }
 
-// kernelFiles are where root, which root in a container is too, could change the kernel. It refuses other users.
-var kernelFiles = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi"}
-
 // bubblewrap gives the words of bwrap but for the program.
 func (b Box) bubblewrap(bounds Bounds) []string {
 	args := []string{
 		b.Tool, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
-	if os.Geteuid() == 0 { // each bind takes bubblewrap a look at all mounts
-		for _, name := range kernelFiles {
-			args = append(args, "--ro-bind-try", name, name)
-		}
+	if os.Geteuid() == 0 { // it could change the kernel there; bubblewrap itself covers sysrq-trigger, irq and bus
+		args = append(args, "--ro-bind-try", "/proc/sys", "/proc/sys", "--ro-bind-try", "/proc/acpi", "/proc/acpi")
 	}
 	if b.userNS && !bounds.Nest {
 		args = append(args, "--unshare-user")

@@ -116,7 +116,8 @@ func TestTheMachineStays(t *testing.T) {
 		// Each is opened as for writing and nothing is written, so that a machine on which it works does not change.
 		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}, Net: true}, proc.Command{Dir: dir, Argv: []string{
 			"sh", "-c", `for f in kernel/core_pattern kernel/randomize_va_space vm/swappiness; do ( : > /proc/sys/$f ) 2>/dev/null && echo $f; done
-( : > /proc/sysrq-trigger ) 2>/dev/null && echo sysrq
+for f in sysrq-trigger irq/default_smp_affinity; do ( : > /proc/$f ) 2>/dev/null && echo $f; done
+find /proc/bus -type f -exec sh -c ': >"$1"' sh {} \; -exec echo {} \; 2>/dev/null
 kill -0 "$1" 2>/dev/null && echo signal`, "sh", strconv.Itoa(os.Getpid()),
 		}})
 		if os.Getpid() < 100 {
