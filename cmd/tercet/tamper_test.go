@@ -19,7 +19,7 @@ func TestTampering(t *testing.T) {
 		"work":         {"a.txt", "more\n", ""},
 		"hook":         {".git/hooks/pre-commit", "#!/bin/sh\n", ".git/hooks/pre-commit"},
 		"attributes":   {".git/info/attributes", "* filter=x\n", ".git/info/attributes"},
-		"setting":      {".git/config", "[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = x\n", ".git/config, what the configuration includes"},
+		"setting":      {".git/config", "[core]\nrepositoryformatversion = 0\nbare = false\nfsmonitor = x\n", ".git/config"},
 		"broken":       {".git/HEAD", "nothing", "cannot be read any more"},
 		"another repo": {".git/commondir", "/nowhere", "cannot be read any more"},
 	} {

@@ -141,22 +141,23 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	// git runs none of the samples that it puts there
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
 	for _, name := range names {
-		if text, err := describe(filepath.Join(common, name)); err == nil {
+		text, err := describe(filepath.Join(common, name))
+		switch {
+		case err == nil:
 			print[".git/"+name] = sum(text)
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		case !errors.Is(err, fs.ErrNotExist):
 			print[".git/"+name] = err.Error()
 		}
-	}
-	config := small(filepath.Join(common, "config"))
-	if strings.Contains(strings.ToLower(config), "[include") {
+		if name != "config" || !strings.Contains(strings.ToLower(text), "[include") {
+			continue
+		}
 		// what the files say together, with those that they include from elsewhere
 		out, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")
 		if err != nil {
 			return nil, err
 		}
-		config = string(out)
+		print["what the configuration includes"] = sum(string(out))
 	}
-	print["what the configuration includes"] = sum(config)
 	return print, nil
 }
 
@@ -204,13 +205,11 @@ func describe(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content := ""
+	to := ""
 	if info.Mode()&fs.ModeSymlink != 0 {
-		content, err = os.Readlink(name)
-	} else if info.Mode().IsRegular() {
-		content = small(name)
+		to, err = os.Readlink(name)
 	}
-	return info.Mode().String() + "\x00" + content, err
+	return info.Mode().String() + "\x00" + to + "\x00" + small(name), err
 }
 
 // small gives the content of a regular file, empty if there is none or it cannot be read.
