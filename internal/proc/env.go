@@ -94,7 +94,7 @@ func executable(file string) bool {
 // next start removes it if this process was killed.
 func (s *Starter) Folder() (dir string, remove func() error, err error) {
 	dir, forget := s.private(), func() {}
-	if owner, ferr := Facts(os.Getpid()); ferr == nil && s.Record != nil {
+	if owner, ferr := self(); ferr == nil && s.Record != nil {
 		// No process belongs to it: of this one there is more in the session than it started.
 		if forget, err = s.Record(Started{Owner: owner, Temp: dir}); err != nil {
 			return "", nil, err

@@ -1,6 +1,11 @@
 package proc
 
-import "os"
+import (
+	"os"
+	"sync"
+)
+
+var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
 
 // Facts identifies the process pid, which must exist.
 func Facts(pid int) (Proc, error) {

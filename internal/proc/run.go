@@ -208,7 +208,7 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 		return err
 	}
 	k.cmd = k.helper.cmd
-	owner, err := Facts(os.Getpid())
+	owner, err := self()
 	if err == nil && s.Record != nil {
 		k.forget, err = s.Record(Started{
 			Proc: k.helper.Proc, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After,
