@@ -142,10 +142,9 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
 	for _, name := range names {
 		text, err := describe(filepath.Join(common, name))
-		switch {
-		case err == nil:
+		if err == nil {
 			print[".git/"+name] = sum(text)
-		case !errors.Is(err, fs.ErrNotExist):
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			print[".git/"+name] = err.Error()
 		}
 		if name != "config" || !strings.Contains(strings.ToLower(text), "[include") {

@@ -1,11 +1,6 @@
 package proc
 
-import (
-	"os"
-	"sync"
-)
-
-var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
+import "os"
 
 // Facts identifies the process pid, which must exist.
 func Facts(pid int) (Proc, error) {

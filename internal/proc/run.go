@@ -202,6 +202,8 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	return err
 }
 
+var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
+
 // under starts the child by a supervisor, once it is recorded. If it returns an error the child is gone.
 func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 	if k.helper, err = s.hire(); err != nil {

@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"cmp"
 	"encoding/json"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,39 +29,15 @@ type Bounds struct {
 
 // settle leaves out what does not exist, and resolves links.
 func (b *Bounds) settle() {
-	known := folders{}
 	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide} {
 		var out []string
 		for _, name := range *list {
-			if real, err := known.real(filepath.Clean(name)); err == nil {
+			if real, err := filepath.EvalSymlinks(name); err == nil {
 				out = append(out, real)
 			}
 		}
 		*list = out
 	}
-}
-
-// folders holds the real path of each folder that was resolved: those of a sandbox share most of theirs.
-type folders map[string]string
-
-func (f folders) real(name string) (string, error) {
-	dir := filepath.Dir(name)
-	if real, ok := f[name]; ok || dir == name {
-		return cmp.Or(real, name), nil
-	}
-	real, err := f.real(dir)
-	if err != nil {
-		return "", err
-	}
-	real = filepath.Join(real, filepath.Base(name))
-	info, err := os.Lstat(real)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		real, err = filepath.EvalSymlinks(real)
-	}
-	if err == nil {
-		f[name] = real
-	}
-	return real, err
 }
 
 // layer is a folder or file as a program within bounds sees it.
