@@ -120,18 +120,32 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// Unlock removes the lock of the index that a killed git left in the linked worktree of Dir, where nothing else works
-// now. A git that outlived its killed parent has two seconds to end.
-func (r *Repo) Unlock() error {
+// Unlock removes the locks of index, HEAD and branch that a killed git left in a linked worktree, where nothing else
+// works now. Dir is its top. A git that outlived its killed parent has two seconds to end.
+func (r *Repo) Unlock() (err error) {
 	own, common := home(r.Dir)
-	lock := filepath.Join(own, "index.lock")
+	if _, err := os.Lstat(filepath.Join(r.Dir, ".git")); err != nil || own == common {
+		return nil //nolint:nilerr // it is no worktree, but stands in one
+	}
+	locks := []string{filepath.Join(own, "index.lock"), filepath.Join(own, "HEAD.lock")}
+	branch, ok := strings.CutPrefix(strings.TrimSpace(small(filepath.Join(own, "HEAD"))), "ref: "+branchPrefix)
+	if ok && filepath.IsLocal(branch) {
+		locks = append(locks, filepath.Join(common, branchPrefix, branch+".lock"))
+	}
 	for range 20 {
-		if _, err := os.Lstat(lock); own == common || os.IsNotExist(err) {
+		locks = slices.DeleteFunc(locks, func(lock string) bool {
+			_, err := os.Lstat(lock)
+			return os.IsNotExist(err)
+		})
+		if len(locks) == 0 {
 			return nil
 		}
 		<-time.After(100 * time.Millisecond)
 	}
-	return os.Remove(lock)
+	for _, lock := range locks {
+		err = errors.Join(err, os.Remove(lock))
+	}
+	return err
 }
 
 // WorktreePrune forgets working trees whose folders are missing.

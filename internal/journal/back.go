@@ -143,27 +143,35 @@ func calls(step string) string {
 var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
 
 // Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose is the first step of
-// a worker since then; empty: none.
-type Tree struct{ Dir, Branch, Head, Loose string }
+// a worker since then; empty: none. Closing tells that tercet began to close it, and may have removed it.
+type Tree struct {
+	Dir, Branch, Head, Loose string
+	Closing                  bool
+}
 
 // TreeOf finds the worktree that a run has open, not those of its children; zero if there is none.
 func TreeOf(records []Record) (t Tree) {
 	for _, r := range course(records) {
-		var ret struct {
+		var d struct {
+			Agent    string
+			Input    struct{ Action, Child string }
 			Fields   struct{ Branch, Commit, Head string }
 			Metadata formats.Metadata
 		}
-		if r.Type != formats.EntryDelegationResult || json.Unmarshal(r.Raw(), &ret) != nil {
+		if json.Unmarshal(r.Raw(), &d) != nil {
 			continue
 		}
-		switch m := ret.Metadata; {
+		switch m := d.Metadata; {
+		case r.Type == formats.EntryDelegationStarted && d.Agent == formats.AgentGitWorkflow:
+			t.Closing = d.Input.Action == "close" && d.Input.Child == ""
+		case r.Type != formats.EntryDelegationResult:
 		case strings.HasPrefix(r.Step, "worktree/") && m.Worktree != "" && !strings.HasPrefix(r.Step, "worktree/close#"):
 		case m.Worktree == formats.WorktreeClosed:
 			t = Tree{}
 		case m.Worktree != "":
-			t = Tree{Dir: m.Worktree, Branch: ret.Fields.Branch, Head: ret.Fields.Head}
-		case m.Agent == formats.AgentGitWorkflow && ret.Fields.Commit != "":
-			t.Head, t.Loose = ret.Fields.Commit, ""
+			t = Tree{Dir: m.Worktree, Branch: d.Fields.Branch, Head: d.Fields.Head}
+		case m.Agent == formats.AgentGitWorkflow && d.Fields.Commit != "":
+			t.Head, t.Loose = d.Fields.Commit, ""
 		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "" && t.Loose == "":
 			t.Loose = r.Step
 		}
