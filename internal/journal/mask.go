@@ -56,7 +56,8 @@ var rules = []rule{
 	{
 		lazy.Regexp(`\b([A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD))(\s*[=:]\s*)` +
 			`(?:"[^"]{6,}"|'[^']{6,}'|[^\s"',;$\[]{6,})`),
-		"${1}${2}" + Masked, []string{"_TOKEN", "_KEY", "_SECRET", "_PASSWORD"},
+		"${1}${2}" + Masked,
+		[]string{"_TOKEN", "_KEY", "_SECRET", "_PASSWORD"},
 	},
 }
 
