@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -69,14 +67,11 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	return ret, err
 }
 
-// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead locks out of those
-// that are there. If it held work that no commit has, that is an error, and the run stays as it is.
+// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead locks out of what
+// is there. If it held work that no commit has, that is an error, and the run stays as it is.
 func (w runs) treeAgain(ctx context.Context, run string) error {
 	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
-	names, err := fs.Glob(os.DirFS(w.trees.Base), run+"*") // those of its children too
-	for _, name := range names {
-		err = errors.Join(err, w.git(filepath.Join(w.trees.Base, name)).Unlock())
-	}
+	err := w.git(w.dir).Unlock(run)
 	switch {
 	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):
 		return err

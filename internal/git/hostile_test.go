@@ -195,39 +195,34 @@ func TestFingerprintOfAWorktree(t *testing.T) {
 	}
 }
 
-// A killed git leaves locks. Those of a worktree of a run are taken away, and no others.
+// A killed git leaves locks. Those of what belongs to a run are taken away, and no others.
 func TestUnlock(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
-	tree := filepath.Join(t.TempDir(), "tree")
-	if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
-		t.Fatal(err)
+	base := t.TempDir()
+	for name, branch := range map[string]string{"run": "task/1", "run.child": "task/1.child", "other": "task/other"} {
+		if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: filepath.Join(base, name), Branch: branch, Start: "HEAD"}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	write(t, tree, "below/a.txt", "") // as a worktree whose making was killed, in that of a user
-	locks := []string{".git/worktrees/tree/index.lock", ".git/worktrees/tree/HEAD.lock", ".git/refs/heads/task/1.lock", ".git/index.lock"}
+	theirs := []string{"index.lock", "worktrees/other/index.lock", "worktrees/other/HEAD.lock", "refs/heads/task/other.lock", "refs/heads/main.lock", "away.lock"}
+	locks := append([]string{
+		"worktrees/run/index.lock", "worktrees/run/HEAD.lock", "worktrees/run.child/HEAD.lock", "refs/heads/task/1.lock", "refs/heads/tercet/wip/1-run-2.lock",
+	}, theirs...)
 	for _, lock := range locks {
-		write(t, r.Dir, lock, "")
+		write(t, r.Dir, ".git/"+lock, "")
 	}
-	for _, step := range []struct{ dir, left string }{{filepath.Join(tree, "below"), strings.Join(locks, " ")}, {r.Dir, strings.Join(locks, " ")}, {tree, locks[3]}} {
-		if err := (&git.Repo{Starter: r.Starter, Dir: step.dir}).Unlock(); err != nil {
-			t.Error(err)
-		}
-		var left []string
-		for _, lock := range locks {
-			if _, err := os.Stat(filepath.Join(r.Dir, lock)); err == nil {
-				left = append(left, lock)
-			}
-		}
-		if got := strings.Join(left, " "); got != step.left {
-			t.Errorf("after Unlock() in %s there are %q, want %q", step.dir, got, step.left)
-		}
-	}
-	write(t, r.Dir, ".git/worktrees/tree/HEAD", "ref: refs/heads/../../away\n")
-	write(t, r.Dir, ".git/away.lock", "")
-	if err := (&git.Repo{Starter: r.Starter, Dir: tree}).Unlock(); err != nil {
+	write(t, r.Dir, ".git/worktrees/run.child/HEAD", "ref: refs/heads/../../away\n")
+	if err := r.Unlock("run"); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(filepath.Join(r.Dir, ".git/away.lock")); err != nil {
-		t.Errorf("Unlock() followed a HEAD that leads out of the branches: %v", err)
+	var left []string
+	for _, lock := range locks {
+		if _, err := os.Stat(filepath.Join(r.Dir, ".git", lock)); err == nil {
+			left = append(left, lock)
+		}
+	}
+	if d := cmp.Diff(theirs, left); d != "" {
+		t.Errorf("locks after Unlock() (-want +got)\n%s", d)
 	}
 }

@@ -460,7 +460,7 @@ func everything(t *testing.T, r *git.Repo) {
 		t.Errorf("Worktrees() = %+v, want %s as the second", list, tree)
 	}
 	lock := filepath.Join(strings.TrimSpace(strings.TrimPrefix(readFile(t, tree, ".git"), "gitdir: ")), "index.lock")
-	if err := errors.Join(os.WriteFile(lock, nil, 0o600), (&git.Repo{Starter: r.Starter, Dir: tree}).Unlock(), r.Unlock()); err != nil {
+	if err := errors.Join(os.WriteFile(lock, nil, 0o600), r.Unlock(filepath.Base(tree))); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(lock); err == nil {

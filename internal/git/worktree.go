@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,17 +121,31 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// Unlock removes the locks of index, HEAD and branch that a killed git left in a linked worktree, where nothing else
-// works now. Dir is its top. A git that outlived its killed parent has two seconds to end.
-func (r *Repo) Unlock() (err error) {
-	own, common := home(r.Dir)
-	if _, err := os.Lstat(filepath.Join(r.Dir, ".git")); err != nil || own == common {
-		return nil //nolint:nilerr // it is no worktree, but stands in one
+// Unlock removes the locks that a killed git left in what belongs to a run. That is linked worktrees whose names begin
+// with the run's, their branches, and refs with it in their names. Nothing else works there now. A git that outlived
+// its killed parent has two seconds to end.
+func (r *Repo) Unlock(run string) (err error) {
+	_, common := home(r.Dir)
+	var locks []string
+	if common == "" {
+		return nil
 	}
-	locks := []string{filepath.Join(own, "index.lock"), filepath.Join(own, "HEAD.lock")}
-	branch, ok := strings.CutPrefix(strings.TrimSpace(small(filepath.Join(own, "HEAD"))), "ref: "+branchPrefix)
-	if ok && filepath.IsLocal(branch) {
-		locks = append(locks, filepath.Join(common, branchPrefix, branch+".lock"))
+	files := os.DirFS(common)
+	err = fs.WalkDir(files, "refs", func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".lock") && strings.Contains(name, run) {
+			locks = append(locks, filepath.Join(common, name))
+		}
+		return nil // what was removed meanwhile holds none
+	})
+	trees, gerr := fs.Glob(files, "worktrees/"+run+"*")
+	err = errors.Join(err, gerr)
+	for _, tree := range trees {
+		tree = filepath.Join(common, tree)
+		locks = append(locks, filepath.Join(tree, "index.lock"), filepath.Join(tree, "HEAD.lock"))
+		branch, ok := strings.CutPrefix(strings.TrimSpace(small(filepath.Join(tree, "HEAD"))), "ref: "+branchPrefix)
+		if ok && filepath.IsLocal(branch) {
+			locks = append(locks, filepath.Join(common, branchPrefix, branch+".lock"))
+		}
 	}
 	for range 20 {
 		locks = slices.DeleteFunc(locks, func(lock string) bool {
@@ -138,12 +153,14 @@ func (r *Repo) Unlock() (err error) {
 			return os.IsNotExist(err)
 		})
 		if len(locks) == 0 {
-			return nil
+			return err
 		}
 		<-time.After(100 * time.Millisecond)
 	}
 	for _, lock := range locks {
-		err = errors.Join(err, os.Remove(lock))
+		if gone := os.Remove(lock); !os.IsNotExist(gone) { // one may be named twice
+			err = errors.Join(err, gone)
+		}
 	}
 	return err
 }
