@@ -201,13 +201,18 @@ func TestUnlock(t *testing.T) {
 	r := fresh(t)
 	base := t.TempDir()
 	for name, branch := range map[string]string{"run": "task/1", "run.child": "task/1.child", "other": "task/other"} {
-		if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: filepath.Join(base, name), Branch: branch, Start: "HEAD"}); err != nil {
+		tree := git.NewWorktree{Path: filepath.Join(base, name), Branch: branch, Start: "HEAD"}
+		if err := r.WorktreeAdd(t.Context(), tree); err != nil {
 			t.Fatal(err)
 		}
 	}
-	theirs := []string{"index.lock", "worktrees/other/index.lock", "worktrees/other/HEAD.lock", "refs/heads/task/other.lock", "refs/heads/main.lock", "away.lock"}
+	theirs := []string{
+		"index.lock", "worktrees/other/index.lock", "worktrees/other/HEAD.lock", "refs/heads/task/other.lock",
+		"refs/heads/main.lock", "away.lock",
+	}
 	locks := append([]string{
-		"worktrees/run/index.lock", "worktrees/run/HEAD.lock", "worktrees/run.child/HEAD.lock", "refs/heads/task/1.lock", "refs/heads/tercet/wip/1-run-2.lock",
+		"worktrees/run/index.lock", "worktrees/run/HEAD.lock", "worktrees/run.child/HEAD.lock", "refs/heads/task/1.lock",
+		"refs/heads/tercet/wip/1-run-2.lock",
 	}, theirs...)
 	for _, lock := range locks {
 		write(t, r.Dir, ".git/"+lock, "")

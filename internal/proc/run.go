@@ -202,6 +202,7 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	return err
 }
 
+// self is this process. Its facts never change.
 var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
 
 // under starts the child by a supervisor, once it is recorded. If it returns an error the child is gone.
