@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the table of weights")
 
 // maxLines is what the house may weigh without tests.
-const maxLines = 105_940
+const maxLines = 106_000
 
 // weight is what a package has in files that are no tests: lines, and tokens of Go without comments.
 type weight struct{ lines, tokens int }

@@ -67,9 +67,35 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	return ret, err
 }
 
+// alone waits for gits that a killed process left at work in the project: they hold locks, and change what is read.
+func (w runs) alone(ctx context.Context) error {
+	const often, quiet, long = 20 * time.Millisecond, time.Second, time.Minute
+	most := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout, long)
+	for waited := time.Duration(0); ; waited += often {
+		left := proc.Orphans("TERCET_ROOT=" + w.dir)
+		switch {
+		case len(left) == 0:
+			return nil
+		case waited >= most:
+			return formats.Fail(formats.CodeLocked, sprintf("wait until it ends, or end it: kill %d", left[0]),
+				"git (process %d), which a killed tercet left here, is still at work", left[0])
+		case waited == quiet:
+			w.term.note("waiting for git (process %d), which a killed tercet left here", left[0])
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(often):
+		}
+	}
+}
+
 // treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead locks out of what
 // is there. If it held work that no commit has, that is an error, and the run stays as it is.
 func (w runs) treeAgain(ctx context.Context, run string) error {
+	if err := w.alone(ctx); err != nil {
+		return err
+	}
 	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
 	err := w.git(w.dir).Unlock(run)
 	switch {

@@ -123,7 +123,7 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 
 // Unlock removes the locks that a killed git left in what belongs to a run. That is linked worktrees whose names begin
 // with the run's, their branches, and refs with it in their names. Nothing else works there now. A git that outlived
-// its killed parent has two seconds to end.
+// its killed parent and that proc.Orphans cannot see has two seconds to end.
 func (r *Repo) Unlock(run string) (err error) {
 	_, common := home(r.Dir)
 	var locks []string

@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -135,4 +136,42 @@ func TestFolderAloneOwnsNobody(t *testing.T) {
 		t.Error(err)
 	}
 	_ = child.Wait() // it was killed
+}
+
+// TestOrphans: a git whose starter is gone is one, whoever has its number now. Those of the living are not, and those of
+// other projects are not asked for.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	own, err := proc.Facts(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := "TERCET_ROOT=" + t.TempDir()
+	for _, tt := range []struct {
+		root, owner string
+		want        int
+	}{
+		{here, fmt.Sprintf("%d/%s", own.PID, own.Start), 0},
+		{here, fmt.Sprintf("%d/1%s", own.PID, own.Start), 1},
+		{here, "4194305/1", 1}, // more than a number can be
+		{here, "1", 1},
+		{here, "x/1", 0},
+		{here + "x", "4194305/1", 0},
+	} {
+		child := exec.CommandContext(t.Context(), "sleep", "60")
+		child.Env = []string{"TERCET_OWNER=" + tt.owner, tt.root}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := proc.Orphans(here); len(got) != tt.want || tt.want > 0 && got[0] != child.Process.Pid {
+			t.Errorf("Orphans() = %d of %q, want %d", got, child.Env, tt.want)
+		}
+		if err := child.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = child.Wait() // it was killed
+		if got := proc.Orphans(here); len(got) > 0 {
+			t.Errorf("Orphans() = %d, want none after the end", got)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -43,6 +44,9 @@ func (c Command) notStarted(err error) error { return failed(ErrStart, fmt.Sprin
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
+	if owner, err := self(); err == nil && c.Purpose == PurposeGit {
+		env = mergeEnv(env, []string{ownerKey + "=" + strconv.Itoa(owner.PID) + "/" + owner.Start})
+	}
 	if len(c.After) > 0 {
 		last, err := look(env, "", c.After[0])
 		if err != nil {
@@ -84,6 +88,9 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	return res, err
 }
+
+// ownerKey marks a git with the process that started it. It has no supervisor, and goes on when that is killed.
+const ownerKey = "TERCET_OWNER"
 
 // killWait is how long a supervisor has to kill everything before it is killed itself.
 const killWait = 2 * time.Second

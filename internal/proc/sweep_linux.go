@@ -104,6 +104,24 @@ func (s Started) owns(pid int, st stat) bool {
 	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
+// Orphans lists children of git that outlived the process which started them. Each has entry in its environment.
+func Orphans(entry string) (pids []int) {
+	for _, pid := range everybody() {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		env := strings.Split(string(text), "\x00")
+		owner, ok := lookEnv(env, ownerKey)
+		if err != nil || !ok || !slices.Contains(env, entry) {
+			continue
+		}
+		number, start, _ := strings.Cut(owner, "/")
+		parent, err := strconv.Atoi(number)
+		if st, gone := readStat(parent); err == nil && (gone != nil || st.start != start) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // before compares start times, which are counts of clock ticks.
 func before(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
