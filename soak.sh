@@ -25,7 +25,8 @@ part 2m ./internal/proc '^TestSoak' -full
 part 3m ./subagents/worktree . -kills "${STEP:-1}"
 part 10m ./state/crash "${STATE:-.}" -full
 # A workflow waits more than it computes.
-part 73m './cmd/tercet -parallel 16' '^(TestEveryJournalLine|TestKilled)' -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-200}" -seed 0
+part 73m './cmd/tercet -parallel 16' '^(TestEveryJournalLine|TestKilled)' \
+    -points "${STEP:-1}" -lines "${STEP:-1}" -calls "${CALLS:-200}" -seed 0
 wait "$keys" || left="$left ./cmd/tercet:keys"
 cat "$log"
 [ -z "$left" ] || { echo "failed:$left"; exit 1; }
