@@ -69,8 +69,8 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 
 // alone waits for gits that a killed process left at work in the project: they hold locks, and change what is read.
 func (w runs) alone(ctx context.Context) error {
-	const often, quiet, long = 20 * time.Millisecond, time.Second, time.Minute
-	most := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout, long)
+	const often, quiet = 20 * time.Millisecond, time.Second
+	most := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
 	for waited := time.Duration(0); ; waited += often {
 		left := proc.Orphans("TERCET_ROOT=" + w.dir)
 		switch {

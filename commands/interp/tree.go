@@ -239,7 +239,7 @@ func (r *run) closeTree() {
 	if r.prog.Own.Close == nil || !r.opened {
 		return
 	}
-	const otherwise = "the worktree stays for the next run"
+	const otherwise = "the worktree was not closed"
 	for _, t := range r.subtrees {
 		if t.dir == "" || t.stays {
 			continue

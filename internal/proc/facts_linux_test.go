@@ -138,33 +138,43 @@ func TestFolderAloneOwnsNobody(t *testing.T) {
 	_ = child.Wait() // it was killed
 }
 
-// TestOrphans: a git whose starter is gone is one, whoever has its number now. Those of the living are not, and those of
-// other projects are not asked for.
+// TestOrphans: a git whose starter is gone is one, whoever has its number now. Those of the living are not, nor is what
+// a git starts. Other projects are not asked for.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	own, err := proc.Facts(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := "TERCET_ROOT=" + t.TempDir()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	here := "TERCET_ROOT=" + dir
 	for _, tt := range []struct {
-		root, owner string
-		want        int
+		name, root, owner string
+		want              int
 	}{
-		{here, fmt.Sprintf("%d/%s", own.PID, own.Start), 0},
-		{here, fmt.Sprintf("%d/1%s", own.PID, own.Start), 1},
-		{here, "4194305/1", 1}, // more than a number can be
-		{here, "1", 1},
-		{here, "x/1", 0},
-		{here + "x", "4194305/1", 0},
+		{"git", here, fmt.Sprintf("%d/%s", own.PID, own.Start), 0},
+		{"git", here, fmt.Sprintf("%d/1%s", own.PID, own.Start), 1},
+		{"git", here, "4194305/1", 1}, // more than a number can be
+		{"git", here, "1", 1},
+		{"git", here, "x/1", 0},
+		{"git", here + "x", "4194305/1", 0},
+		{"ssh", here, "4194305/1", 0},
 	} {
-		child := exec.CommandContext(t.Context(), "sleep", "60")
+		name := filepath.Join(dir, tt.name)
+		if err := os.Symlink(sleep, name); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		child := exec.CommandContext(t.Context(), name, "60")
 		child.Env = []string{"TERCET_OWNER=" + tt.owner, tt.root}
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
 		if got := proc.Orphans(here); len(got) != tt.want || tt.want > 0 && got[0] != child.Process.Pid {
-			t.Errorf("Orphans() = %d of %q, want %d", got, child.Env, tt.want)
+			t.Errorf("Orphans() = %d of %s with %q, want %d", got, tt.name, child.Env, tt.want)
 		}
 		if err := child.Process.Kill(); err != nil {
 			t.Error(err)

@@ -44,7 +44,7 @@ func (c Command) notStarted(err error) error { return failed(ErrStart, fmt.Sprin
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
-	if owner, err := self(); err == nil && c.Argv[0] == "git" {
+	if owner, err := self(); err == nil && c.Purpose == PurposeGit {
 		env = mergeEnv(env, []string{ownerKey + "=" + strconv.Itoa(owner.PID) + "/" + owner.Start})
 	}
 	if len(c.After) > 0 {
@@ -89,7 +89,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	return res, err
 }
 
-// ownerKey marks a git, which holds locks and has no supervisor, with the process that started it.
+// ownerKey marks a git with the process that started it: it has no supervisor, and goes on when that is killed.
 const ownerKey = "TERCET_OWNER"
 
 // killWait is how long a supervisor has to kill everything before it is killed itself.

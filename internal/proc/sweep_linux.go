@@ -104,13 +104,14 @@ func (s Started) owns(pid int, st stat) bool {
 	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
-// Orphans lists children of git that outlived the process which started them. Each has entry in its environment.
+// Orphans lists gits that outlived the process which started them, with an entry in their environment. Daemons that a
+// git starts, such as those of ssh or for credentials, are none: they stay.
 func Orphans(entry string) (pids []int) {
 	for _, pid := range everybody() {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		env := strings.Split(string(text), "\x00")
 		owner, ok := lookEnv(env, ownerKey)
-		if err != nil || !ok || !slices.Contains(env, entry) {
+		if err != nil || !ok || !slices.Contains(env, entry) || comm(pid) != "git" {
 			continue
 		}
 		number, start, _ := strings.Cut(owner, "/")
