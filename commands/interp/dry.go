@@ -35,6 +35,21 @@ func (r *run) unknown(e *syntax.Expr) bool {
 		slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(d.tainted, name) })
 }
 
+// certain drops the ending of a step of a dry run that may not run at all. Whether the command ends there is known at
+// run time; the dry run shows what follows if it does not.
+func (s step) certain(end *ending) *ending {
+	if !s.dry.on || end == nil || !end.told {
+		return end
+	}
+	if s.unknown(s.When) || s.tierUnknown() {
+		return nil
+	}
+	if loop, ok := s.Action.(*syntax.Foreach); ok && s.unknown(loop.In) {
+		return nil
+	}
+	return end
+}
+
 func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
 
 // plan adds a line to the tree of a dry run: the title of the step, its id where the file names one, and what it would
@@ -50,6 +65,9 @@ func (s step) plan(format string, args ...any) {
 	indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
 	s.dry.lines = append(s.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
 }
+
+// written is jq as the tree of a dry run shows it, where each step has one line.
+func written(e *syntax.Expr) string { return strings.Join(strings.Fields(e.Src), " ") }
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
@@ -127,9 +145,9 @@ func (s step) assume(a *syntax.Check) bool {
 	case a.File != nil:
 		s.plan("check a file")
 	case s.unknown(a.Expr):
-		s.plan("check %s, which only a run knows", a.Expr.Src)
+		s.plan("check %s, which only a run knows", written(a.Expr))
 	default:
-		s.plan("check %s", a.Expr.Src)
+		s.plan("check %s", written(a.Expr))
 		return false
 	}
 	return true

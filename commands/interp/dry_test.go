@@ -76,6 +76,45 @@ func TestDryRun(t *testing.T) {
 		"a failure": {
 			front, "", []string{"A: id: a\nfail: No."}, "7", "failed 1 PRECONDITION: No.", "A (a): would fail: No.",
 		},
+		"a failure that only a run knows": {
+			front, "",
+			[]string{
+				"A: id: a\ndelegate: typed\nwith: {n: 1}", "B: id: b\nwhen: $steps.a.fields.count > 3\nfail: No.", "C: id: c\ndelegate: second",
+			},
+			"7",
+			"completed 0: dry run: 4 steps, nothing was written",
+			"A (a): would delegate to typed\nB (b): would run only when $steps.a.fields.count > 3, which only a run knows\nB (b): would fail: No.\nC (c): would delegate to second",
+		},
+		"a failure in a group and a loop that only a run knows": {
+			front, "",
+			[]string{
+				"A: id: a\ndelegate: typed\nwith: {n: 1}",
+				"B: id: b\nwhen: |\n  $steps.a.fields.count\n    > 3\ndo:\n  - {id: c, delegate: worker}\n  - {id: d, fail: No.}",
+				"L: id: l\nforeach: $steps.a.fields.list", ">M: id: m\nfail: Nor here.",
+				"N: id: n\nwhen: $steps.c.status == \"completed\"\ndelegate: second",
+			},
+			"7",
+			"completed 0: dry run: 9 steps, nothing was written",
+			"A (a): would delegate to typed\nB (b): would run only when $steps.a.fields.count > 3, which only a run knows\nc: would delegate to worker\nd: would fail: No.\nB (b): would run these steps\nL (l): would run for each $item of $steps.a.fields.list, which only a run knows\n  M (m): would fail: Nor here.\nN (n): would run only when $steps.c.status == \"completed\", which only a run knows\nN (n): would delegate to second",
+		},
+		"a failure in a group that runs": {
+			front, "",
+			[]string{
+				"A: id: a\ndo:\n  - {id: c, delegate: worker}\n  - {id: d, fail: No.}", "B: id: b\ndelegate: second",
+			},
+			"7",
+			"failed 1 PRECONDITION: No.", "c: would delegate to worker\nd: would fail: No.\nA (a): would run these steps",
+		},
+		"a result that only a run has": {
+			front, "",
+			[]string{
+				"A: id: a\ndelegate: typed\nwith: {n: 1}", "B: id: b\nwhen: $steps.a.fields.count > 3\ngate: Go?\nchoices: {yes: next, no: fail}",
+				"C: id: c\nwhen: $steps.b.choice == null\ndelegate: second",
+			},
+			"7",
+			"completed 0: dry run: 5 steps, nothing was written",
+			"A (a): would delegate to typed\nB (b): would run only when $steps.a.fields.count > 3, which only a run knows\nB (b): would ask: Go? [yes, no]\nC (c): would run only when $steps.b.choice == null, which only a run knows\nC (c): would delegate to second",
+		},
 		"a precondition": {
 			front, "require: [{when: $args.go, else: say --go, exit: USAGE}]", []string{"A: delegate: worker"}, "7", "failed 2 USAGE: say --go", "",
 		},

@@ -58,17 +58,24 @@ func (s step) inTier() (bool, error) {
 	if s.Tiers == nil {
 		return true, nil
 	}
-	tier := as[string](query.Normalize(s.variable("$tier")))
+	tier := s.tier()
 	switch {
 	case tier != "":
 		return slices.Contains(s.Tiers, tier), nil
 	case s.dry.on:
 		s.plan("run only in tier %s, which only a run knows", strings.Join(s.Tiers, ", "))
+		s.dry.stubbed = append(s.dry.stubbed, s.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return false, formats.Fail(formats.CodePrecondition,
 		"give it in load: {tier: ...} or in a set step before this one", "the tier is not known yet")
 }
+
+// tier is the run's present tier, empty before something gives it.
+func (s step) tier() string { return as[string](query.Normalize(s.variable("$tier"))) }
+
+// tierUnknown tells whether the step has tiers and $tier has no value yet.
+func (s step) tierUnknown() bool { return s.Tiers != nil && s.tier() == "" }
 
 // tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether the tier asks.
 func (r *run) tiered(name string, v any) error {

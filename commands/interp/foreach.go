@@ -124,7 +124,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 // elements reads the array at each entry of the loop and keeps it in the journal.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
 	if s.unknown(f.In) {
-		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, f.In.Src)
+		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, written(f.In))
 		s.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}

@@ -74,7 +74,7 @@ func (s step) do() (end *ending, err error) {
 	case !ran && res.end != nil && res.end.over:
 		return nil, nil // a step before this one sent it back, and it was run with everything around it
 	case res.end != nil || !ran:
-		return res.end, nil
+		return s.certain(res.end), nil
 	}
 	f := finished{s, res}
 	if err := f.post(); err != nil {
@@ -83,7 +83,8 @@ func (s step) do() (end *ending, err error) {
 	if s.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
 		s.undo = append(s.undo, s)
 	}
-	return f.lead()
+	end, err = f.lead()
+	return s.certain(end), err
 }
 
 // once runs one step and keeps its result; ran is false for one that is skipped.
@@ -198,7 +199,8 @@ func (s step) wanted() (bool, error) {
 		return false, err
 	}
 	if s.unknown(s.When) {
-		s.plan("run only when %s, which only a run knows", s.When.Src)
+		s.plan("run only when %s, which only a run knows", written(s.When))
+		s.dry.stubbed = append(s.dry.stubbed, s.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return s.holds(s.When, nil)

@@ -34,7 +34,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		switch {
 		case p.end != nil:
 		case s.unknown(u.Cond):
-			s.plan("go on until %s, which only a run knows", u.Cond.Src)
+			s.plan("go on until %s, which only a run knows", written(u.Cond))
 			done = true
 		default:
 			if done, err = p.in.holds(u.Cond, nil); err != nil {
