@@ -17,6 +17,7 @@ import (
 	"tercet/commands/outline"
 	"tercet/formats"
 	"tercet/internal/keyboard"
+	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/internal/question"
 )
@@ -214,8 +215,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// insideRun tells whether the process was started by a subagent.
-func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" }
+// insideRun reports whether a subagent started this process. A worker can clear its environment, but it keeps its
+// ancestors.
+func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" || proc.Supervised(childWord) }
 
 // mayCommand refuses slash commands and writes inside a subagent.
 func (a *app) mayCommand() error {

@@ -26,7 +26,7 @@ var pastVerbs = []verb{
 	},
 	{
 		use: "report RUN", short: "write a bundle about a run for a bug report, without secrets", args: one,
-		needs: aWorkspace, do: reportRun,
+		needs: userOnly | aWorkspace, do: reportRun,
 	},
 }
 

@@ -45,8 +45,11 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 		if *show && *revoke {
 			return usage("expected one of --show and --revoke, got both")
 		}
-		if c.insideRun() && !*show && !c.flags.json {
-			return c.mayCommand()
+		reads := *show || c.flags.json && c.flags.trust == ""
+		if *revoke || !reads {
+			if err := c.mayCommand(); err != nil {
+				return err
+			}
 		}
 		world, err := c.inside(c.ctx)
 		if err != nil {

@@ -5,10 +5,15 @@ import (
 	"os/exec"
 )
 
-// works is what a script asks of the machine: [bubblewrap] holds where it makes a container for us.
+// works is what a script asks of the machine: [bubblewrap] holds where it makes a container for us, [landlock] where the
+// kernel has it.
 func works(name string) (bool, error) {
-	if name != "bubblewrap" {
-		return false, fmt.Errorf("expected the condition bubblewrap, got %q", name)
+	switch name {
+	case "bubblewrap":
+		err := exec.Command("bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true").Run()
+		return err == nil, nil
+	case "landlock":
+		return landlocked(), nil
 	}
-	return exec.Command("bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true").Run() == nil, nil
+	return false, fmt.Errorf("expected the condition bubblewrap or landlock, got %q", name)
 }

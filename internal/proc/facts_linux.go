@@ -12,6 +12,7 @@ import (
 // stat is what this package reads of /proc/PID/stat.
 type stat struct {
 	state   string
+	parent  int
 	session int
 	start   string // in clock ticks since boot
 }
@@ -24,7 +25,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 		return stat{}, oddStat(pid, "a name in parentheses")
 	}
 	f := strings.Fields(string(b[i+1:]))
-	const session, start = 6 - 3, 22 - 3 // numbered from 1 in proc(5); the first one here is number 3
+	const parent, session, start = 4 - 3, 6 - 3, 22 - 3 // numbered from 1 in proc(5); the first one here is number 3
 	if len(f) <= start {
 		return stat{}, oddStat(pid, "22 fields")
 	}
@@ -32,7 +33,11 @@ func parseStat(pid int, b []byte) (stat, error) {
 	if err != nil {
 		return stat{}, oddStat(pid, "a number as session")
 	}
-	return stat{state: f[0], session: sid, start: f[start]}, nil
+	ppid, err := strconv.Atoi(f[parent])
+	if err != nil {
+		return stat{}, oddStat(pid, "a number as parent")
+	}
+	return stat{state: f[0], parent: ppid, session: sid, start: f[start]}, nil
 }
 
 func oddStat(pid int, want string) error {

@@ -14,6 +14,9 @@ func playMore(part string) int {
 	switch part {
 	case "owner": // starts a child with a supervisor and waits for it
 		return own()
+	case "supervised":
+		fmt.Println(proc.Supervised(superviseWord))
+		return 0
 	case "floodowner":
 		return floodOwner(os.Getenv("PROC_DIR"))
 	}

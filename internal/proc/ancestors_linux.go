@@ -1,0 +1,72 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// maxAncestorWalks bounds how often a line of ancestors is read again because one of them ended meanwhile.
+const maxAncestorWalks = 100
+
+// Supervised reports whether this process descends from a supervisor, which is this program with word as its only
+// argument. A process can clear its environment, and leave its session and group. It cannot leave its ancestors: an
+// orphan's new parent is the nearest subreaper, which is the supervisor.
+//
+// The answer is no where /proc does not show this process, and in a PID namespace that the supervisor is outside of.
+func Supervised(word string) bool {
+	name, err := os.Readlink("/proc/self") // os.Getpid may be the number in another namespace than that of /proc
+	if err != nil {
+		return false
+	}
+	pid, err := strconv.Atoi(name)
+	if err != nil {
+		return false
+	}
+	_, found := supervisorOf(pid, word)
+	return found
+}
+
+// supervisorOf gives the nearest supervisor among the ancestors of a process.
+func supervisorOf(pid int, word string) (supervisor int, found bool) {
+	for range maxAncestorWalks {
+		supervisor, complete := walkAncestors(pid, word)
+		if supervisor != 0 || complete {
+			return supervisor, supervisor != 0
+		}
+	}
+	return 0, false
+}
+
+// walkAncestors is one attempt of supervisorOf. It is not complete if an ancestor ended during the walk: its children
+// then have another parent, and its number may belong to another process.
+func walkAncestors(pid int, word string) (supervisor int, complete bool) {
+	child, err := readStat(pid)
+	if err != nil {
+		return 0, true
+	}
+	for child.parent > 0 {
+		parent, err := readStat(child.parent)
+		if err != nil || before(child.start, parent.start) {
+			now, err := readStat(pid)
+			moved := err != nil || now.parent != child.parent
+			return 0, !moved // it has not moved where /proc hides processes of other users
+		}
+		if isSupervisor(child.parent, word) {
+			return child.parent, true
+		}
+		pid = child.parent
+		child = parent
+	}
+	return 0, true
+}
+
+// isSupervisor reports whether a process was started by a Starter as its supervisor.
+func isSupervisor(pid int, word string) bool {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return false
+	}
+	args := bytes.Split(bytes.TrimSuffix(line, []byte{0}), []byte{0})
+	return len(args) == 2 && string(args[1]) == word
+}
