@@ -192,7 +192,8 @@ type Metadata struct {
 	Told string `json:"told_sha256,omitempty"`
 	// Attempts are the runners tried, in order; the last one answered. Nil if there was only one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
-	// Moved are the refs of git that moved while the worker ran, and not by tercet. The run asks about them.
+	// Moved are the refs of git that moved while the worker ran, and not by tercet. The run notes a branch that only
+	// gained commits, and asks about the others.
 	Moved []Moved `json:"refs_moved,omitempty"`
 }
 
@@ -201,6 +202,8 @@ type Moved struct {
 	Ref string `json:"ref"`
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
+	// Forward says that a branch which is not tercet's own gained commits and lost none.
+	Forward bool `json:"forward,omitempty"`
 }
 
 // MovedText says what happened: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from ...".

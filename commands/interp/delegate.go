@@ -52,6 +52,7 @@ func (s step) delegate() (result, error) {
 		return result{}, err
 	}
 	s.warnings = append(s.warnings, ret.Warnings...)
+	c.tellWarnings(ret)
 	if a, ok := s.Action.(*syntax.Check); ok {
 		if err := s.otherwise(a, &ret, c.attempt); err != nil {
 			return result{}, err

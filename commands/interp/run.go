@@ -219,6 +219,7 @@ func (sc *scope) bare(pos formats.Pos, id, title, in string) step {
 func (r *run) single(c call) (formats.Return, error) {
 	ret, err := c.try()
 	r.warnings = append(r.warnings, ret.Warnings...)
+	c.tellWarnings(ret)
 	return ret, err
 }
 

@@ -65,6 +65,17 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	s.emit(e)
 }
 
+// tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user may want to stop it
+// before the next worker costs something. The run's return has them too.
+func (c call) tellWarnings(ret formats.Return) {
+	if !c.to.Info.Builtin {
+		return
+	}
+	for _, text := range ret.Warnings {
+		c.emit(trace.Event{Kind: trace.Warning, Name: c.to.Agent, Step: c.path, Message: text})
+	}
+}
+
 // tellPass tells that a loop begins with an element or a round, with the first step that is done there now.
 func (s step) tellPass(e trace.Event, i, of int) {
 	e.Kind, e.Step = trace.Pass, fmt.Sprintf("%s[%d]", s.path, i)

@@ -7,6 +7,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/trace"
 )
 
 // treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no tree.
@@ -210,15 +211,30 @@ func (t *subtree) drop(s step) error {
 	return err
 }
 
-// moved asks about refs that moved while a worker ran. Its work is done and in the journal; nothing follows before the
-// answer.
+// moved notes the branches that gained commits while a worker ran: what the run publishes goes on top of them. It asks
+// about the other refs that moved. The worker's return is in the journal; nothing follows before the answer.
 func (c call) moved(ret formats.Return) error {
-	list := ret.Metadata.Moved
+	var forward, list []formats.Moved
+	for _, one := range ret.Metadata.Moved {
+		if one.Forward {
+			forward = append(forward, one)
+		} else {
+			list = append(list, one)
+		}
+	}
+	movedText := func(list []formats.Moved) string {
+		return fmt.Sprintf("while %s worked, and not by tercet, %s", c.to.Agent, formats.MovedText(list))
+	}
+	if len(forward) > 0 {
+		note := movedText(forward)
+		c.warn("%s", note)
+		c.emit(trace.Event{Kind: trace.Warning, Name: c.to.Agent, Step: c.path, Message: note})
+	}
 	if len(list) == 0 {
 		return nil
 	}
 	const mine, back, stop = "mine", "back", "stop"
-	what := fmt.Sprintf("while %s worked, and not by tercet, %s", c.to.Agent, formats.MovedText(list))
+	what := movedText(list)
 	g := c.run.question(fmt.Sprintf("%s.%d", c.spot(), c.attempt), what+": was it you?", mine, back, stop)
 	g.Choices[2].Leaves, g.NeedsPerson = true, true
 	_, d, err := ask(c.step, static{g: g})

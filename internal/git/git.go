@@ -280,6 +280,9 @@ type Entry struct {
 	Orig string // where a renamed or copied path came from
 }
 
+// Untracked reports whether git does not track the path.
+func (e Entry) Untracked() bool { return e.Code == "??" }
+
 // StatusPorcelain lists what differs from HEAD in index and working tree. It lists untracked files one by one, and
 // omits ignored files and the inside of submodules.
 func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {

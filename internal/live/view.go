@@ -188,8 +188,20 @@ func (v *View) Apply(e trace.Event) {
 		if v.Verbose {
 			v.news = append(v.news, line{in: 1, mark: markAside, text: said(e.Name + ": " + e.Message)})
 		}
+	case trace.Warning:
+		v.warning(r.nodes[place], e)
 	case trace.Route, trace.State:
 	}
+}
+
+// warning adds a warning at the depth of the step that it is about; n is nil if the run itself made the call.
+func (v *View) warning(n *node, e trace.Event) {
+	depth := 1
+	if n != nil {
+		v.heads(n, false)
+		depth = n.depth()
+	}
+	v.news = append(v.news, line{in: depth, text: "warning: " + said(e.Message), whole: true})
 }
 
 // of is the run of an event.

@@ -23,6 +23,7 @@ const (
 	Round    Kind = "round"         // a step repeats after its result was refused
 	Mismatch Kind = "next_mismatch" // a worker named another next agent than the file
 	Agent    Kind = "agent"         // a worker started, or reported actions and use
+	Warning  Kind = "warning"       // what the user may want to change before the run goes on
 )
 
 // The messages of questions that the user must see at once.

@@ -88,12 +88,21 @@ func (w GitWorkflow) open(in input) act {
 		if t.Continued {
 			ret.Summary += ", which has commits of an earlier run"
 			by, err := w.Trees.Git(t.Dir).Trailers(ctx, t.Base, t.Head, worktree.TrailerTxn)
+			if err != nil {
+				return ret, err
+			}
 			if slices.Contains(by, "") {
 				ret.Warnings = []string{t.Branch + " has commits that tercet did not make; they are published with the run's"}
 			}
-			return ret, err
 		}
-		return ret, nil
+		if child != "" {
+			return ret, nil
+		}
+		unready, err := w.Trees.Unready(ctx)
+		if unready != "" {
+			ret.Warnings = append(ret.Warnings, unready)
+		}
+		return ret, err
 	}
 }
 

@@ -143,6 +143,35 @@ func (c *here) obstacle(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
+// Unready says what in the user's checkout can stop a later merge of a run's work, and is not in the worktree that the
+// run begins with: an unfinished operation of git, and changes of tracked files. It is empty if there is nothing.
+func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
+	defer code(&err, formats.CodeIO)
+	repo := m.Git(m.Root)
+	if what := repo.Underway(); what != "" {
+		return "in your checkout " + what + ": the run cannot be published before it is over", nil
+	}
+	_, rel, err := repo.Within(ctx)
+	if err != nil {
+		return "", err
+	}
+	entries, err := repo.StatusPorcelain(ctx)
+	if err != nil {
+		return "", err
+	}
+	var changed []string
+	for _, e := range entries {
+		if !e.Untracked() && !inWorkspace(m.Specs, rel, e.Path) {
+			changed = append(changed, e.Path)
+		}
+	}
+	if len(changed) == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("your checkout has uncommitted changes: %s; the run works without them, and cannot be published "+
+		"if it changes the same files", firstOf(changed)), nil
+}
+
 // files are those to commit. Of tercet's own ones only those count that git tracks.
 func (c *here) files(ctx context.Context) (files []string, why string, err error) {
 	for _, name := range c.msg.Only {

@@ -29,19 +29,25 @@ func (e *ConflictError) Help() string {
 	return fmt.Sprintf("git switch %s && git merge %s, resolve it by hand and commit; then run it again", e.To, e.Branch)
 }
 
-// NotCleanError means that the target's checkout has changes; checkout and target were left alone.
+// NotCleanError means that the target's checkout holds something where the merge writes, or is in the middle of
+// another operation. Checkout and target were left alone.
 type NotCleanError struct {
-	Branch, To string
+	Branch, To string   // Branch is empty for an undo, which has no branch to merge by hand
 	Files      []string // relative to the top of the repository; empty if git reported the obstacle
+	Untracked  bool     // one of Files is not tracked: git stash leaves such a file where it is
+	Underway   string   // the unfinished operation, such as "a merge is in progress"; empty: none
 	Err        error    // git's message, may be nil
 }
 
 // Error implements error.
 func (e *NotCleanError) Error() string {
-	if len(e.Files) == 0 {
-		return fmt.Sprintf("the checkout of %s cannot take the merge: %v", e.To, e.Err)
+	switch {
+	case len(e.Files) > 0:
+		return fmt.Sprintf("the checkout of %s has work where the merge writes: %s", e.To, firstOf(e.Files))
+	case e.Underway != "":
+		return fmt.Sprintf("the checkout of %s cannot take the merge: %s", e.To, e.Underway)
 	}
-	return fmt.Sprintf("the checkout of %s is not clean: %s", e.To, firstOf(e.Files))
+	return fmt.Sprintf("the checkout of %s cannot take the merge: %v", e.To, e.Err)
 }
 
 // Unwrap gives git's error.
@@ -52,14 +58,32 @@ func (e *NotCleanError) ErrorCode() formats.Code { return formats.CodePreconditi
 
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
+	return e.remedy() + e.next()
+}
+
+func (e *NotCleanError) remedy() string {
 	if e.Err != nil {
 		_, said, _ := strings.Cut(e.Err.Error(), "Unable to create '")
 		if lock, _, locked := strings.Cut(said, ".lock'"); locked {
-			lock = Quoted(lock + ".lock")
-			return fmt.Sprintf("if no git command runs there: rm %s; then on %s: git merge %s", lock, e.To, e.Branch)
+			return "if no git command runs there: rm " + Quoted(lock+".lock")
 		}
 	}
-	return fmt.Sprintf("commit or stash your changes, then on %s: git merge %s", e.To, e.Branch)
+	switch {
+	case e.Untracked:
+		return "commit these files, or move them away"
+	case e.Underway != "":
+		return "finish it or abort it, as git status says"
+	case len(e.Files) == 0:
+		return "move away the files that git names"
+	}
+	return "commit or stash your changes"
+}
+
+func (e *NotCleanError) next() string {
+	if e.Branch == "" {
+		return "; then run it again"
+	}
+	return fmt.Sprintf("; then on %s: git merge %s", e.To, e.Branch)
 }
 
 // code gives the error of a method that ends its place in the table of codes; other is that of one without.

@@ -80,7 +80,7 @@ func TestWorkIsNotLost(t *testing.T) {
 				tree := p.open(task)
 				p.write(tree.Dir, "b.txt", "precious\n")
 				p.commit(tree.Dir, "of the task", "t1")
-				p.write(p.top, "a.txt", "of the person\n")
+				p.write(p.top, "b.txt", "of the person\n")
 			},
 			do: func(p *project, m *worktree.Manager) error {
 				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{Txn: "t2"})
@@ -89,7 +89,7 @@ func TestWorkIsNotLost(t *testing.T) {
 				}
 				return errors.Join(err, errors.New("expected a checkout that is not clean"))
 			},
-			want: "first\n M a.txt\nof the person\nkept",
+			want: "first\n?? b.txt\none\nkept",
 		},
 		"a name outside ASCII": {
 			begin: func(p *project) {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 	"tercet/internal/git"
@@ -53,8 +54,9 @@ type Published struct {
 }
 
 // Publish merges the branch of the worktree at dir into the target. It merges in a separate worktree, and moves the
-// target only from the commit where the merge began. A checked-out target moves by fast-forward, and its checkout must
-// be clean. Conflicts are a *ConflictError, an unclean checkout a *NotCleanError; both leave everything as it was.
+// target only from the commit where the merge began. A checked-out target moves by fast-forward, so its checkout may
+// hold other work, but not in the files that the merge writes. Conflicts are a *ConflictError, files in the way a
+// *NotCleanError; both leave everything as it was.
 func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done Published, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)
@@ -149,9 +151,6 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	}
 	if p.target.As == AsPatch || p.target.As == AsRequest {
 		return p.apart(ctx, old)
-	}
-	if err := p.clean(ctx); err != nil {
-		return Published{}, err
 	}
 	if err := p.m.scan(ctx, p.m.Git(p.dir), old, p.work); err != nil {
 		return Published{}, err
@@ -250,29 +249,38 @@ func (p *publication) patches(ctx context.Context, base string) (Published, erro
 	return out, err
 }
 
-// clean refuses a checkout with changes outside the workspace.
-func (p *publication) clean(ctx context.Context) error {
+// inTheWay lists what stands in the target's checkout where commit merged, made on top of old, writes: changed,
+// staged and untracked files, relative to the top of the repository. Ignored files are left to git, which refuses to
+// overwrite them.
+func (p *publication) inTheWay(ctx context.Context, old, merged string) ([]git.Entry, error) {
 	if p.checkout == "" || p.target.Child { // git itself leaves alone what lies loose in the run's worktree
-		return nil
+		return nil, nil
 	}
 	_, rel, err := p.main.Within(ctx)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	written, err := p.main.Differ(ctx, old, merged)
+	if err != nil {
+		return nil, err
 	}
 	entries, err := p.m.Git(p.checkout).StatusPorcelain(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var files []string
-	for _, e := range entries {
-		if !inWorkspace(p.m.Specs, rel, e.Path) {
-			files = append(files, e.Path)
+	return slices.DeleteFunc(entries, func(e git.Entry) bool {
+		if inWorkspace(p.m.Specs, rel, e.Path) {
+			return true
 		}
-	}
-	if len(files) > 0 {
-		return &NotCleanError{Branch: p.branch, To: p.to, Files: files}
-	}
-	return nil
+		return !slices.ContainsFunc(written, func(name string) bool {
+			return collide(name, e.Path) || e.Orig != "" && collide(name, e.Orig)
+		})
+	}), nil
+}
+
+// collide tells whether two paths can't both be files of one tree: they are the same, or one is a folder of the other.
+func collide(a, b string) bool {
+	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
 
 // merge merges the work into old.
@@ -320,10 +328,26 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	if p.checkout == "" {
 		return p.main.UpdateRef(ctx, "refs/heads/"+p.to, merged, old)
 	}
-	err := p.m.Git(p.checkout).FastForward(ctx, merged)
+	blocking, err := p.inTheWay(ctx, old, merged)
+	if err != nil {
+		return err
+	}
+	refused := &NotCleanError{Branch: p.branch, To: p.to}
+	if len(blocking) > 0 {
+		for _, e := range blocking {
+			refused.Files = append(refused.Files, e.Path)
+			refused.Untracked = refused.Untracked || e.Untracked()
+		}
+		return refused
+	}
+	checkout := p.m.Git(p.checkout)
+	err = checkout.FastForward(ctx, merged)
 	if e, ok := errors.AsType[*git.Error](err); ok {
-		// An ignored file can stand where the merge has a file of its own: nothing was changed.
-		return &NotCleanError{Branch: p.branch, To: p.to, Err: e}
+		// An ignored file can stand where the merge has a file of its own, or a merge can be in progress: nothing was
+		// changed.
+		refused.Err = e
+		refused.Underway = checkout.Underway()
+		return refused
 	}
 	return err
 }

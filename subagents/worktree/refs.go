@@ -65,7 +65,7 @@ func (w *Watch) Guard(
 // Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of existing commits,
 // commits that a journal knows, and branches with saved work. It also ignores deleted branches whose commits another
 // branch has. It restores the branch and HEAD of the run's worktree, keeps their new commits below refs/tercet/stray,
-// and returns DENIED. The user may have moved any other ref: it gives those.
+// and returns DENIED. The user may have moved any other ref: it gives those, and says of which branches nothing was lost.
 func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
 	ctx = context.WithoutCancel(ctx) // also a run that is cancelled gets its branch back
 	now, err := w.repo.Refs()
@@ -81,10 +81,14 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 		case err != nil:
 			return nil, err
 		case isOwn && (c.New == "" || !known):
-			mine = append(mine, formats.Moved(c))
+			mine = append(mine, formats.Moved{Ref: c.Ref, Old: c.Old, New: c.New})
 		case known || strings.HasPrefix(c.Ref, "refs/remotes/"):
 		default:
-			others = append(others, formats.Moved(c))
+			forward, err := w.forward(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			others = append(others, formats.Moved{Ref: c.Ref, Old: c.Old, New: c.New, Forward: forward})
 		}
 	}
 	if len(mine) == 0 {
@@ -124,6 +128,16 @@ func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 	}
 	by, err := w.repo.Trailers(ctx, c.Old, c.New, TrailerTxn) // any author can write one
 	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
+}
+
+// forward tells whether a branch gained commits and lost none. A branch that tercet names is moved by tercet alone, so
+// it never counts.
+func (w *Watch) forward(ctx context.Context, c git.RefChange) (bool, error) {
+	branch, isBranch := strings.CutPrefix(c.Ref, "refs/heads/")
+	if !isBranch || c.Old == "" || c.New == "" || ours(branch) || strings.HasPrefix(branch, wipPrefix) {
+		return false, nil
+	}
+	return w.repo.IsAncestor(ctx, c.Old, c.New)
 }
 
 const strayPrefix = "refs/tercet/stray/"

@@ -18,6 +18,7 @@ func TestWatch(t *testing.T) {
 		name   string
 		worker func(p *project, tree worktree.Tree)
 		asks   bool // the refs that moved come back, and can be put back
+		notes  bool // with asks: each is a branch that only gained commits
 		code   formats.Code
 		says   string // a part of the error, or of what moved
 	}{
@@ -68,7 +69,7 @@ func TestWatch(t *testing.T) {
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "tercet's\n\nTercet-Txn: t1")
 			},
 		},
-		{name: "main moved by a commit that says it is tercet's", asks: true, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
+		{name: "main moved by a commit that says it is tercet's", asks: true, notes: true, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
 			p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}"))
 		}},
 		{
@@ -82,7 +83,16 @@ func TestWatch(t *testing.T) {
 				p.git(tree.Dir, "update-ref", "-d", "refs/heads/task/1-a")
 			},
 		},
-		{name: "main moved", asks: true, says: "refs/heads/main moved from", worker: moveMain},
+		{name: "main moved", asks: true, notes: true, says: "refs/heads/main moved from", worker: moveMain},
+		{name: "main moved to another commit", asks: true, says: "refs/heads/main moved from", worker: func(p *project, _ worktree.Tree) {
+			p.git(p.top, "update-ref", "refs/heads/main", p.git(p.top, "commit-tree", "-m", "sly", "HEAD^{tree}"))
+		}},
+		{name: "the branch of another run moved", asks: true, says: "refs/heads/task/2-b moved from", worker: func(p *project, _ worktree.Tree) {
+			p.git(p.top, "update-ref", "refs/heads/task/2-b", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"))
+		}},
+		{name: "a new branch with a commit", asks: true, says: "refs/heads/new moved from nothing", worker: func(p *project, _ worktree.Tree) {
+			p.git(p.top, "branch", "new", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"))
+		}},
 		{name: "a branch with a commit that no other has, deleted", asks: true, worker: func(p *project, tree worktree.Tree) {
 			p.git(tree.Dir, "update-ref", "-d", "refs/heads/precious")
 		}},
@@ -97,6 +107,7 @@ func TestWatch(t *testing.T) {
 			p := newProject(t, "")
 			p.git(p.top, "tag", "v1")
 			p.git(p.top, "branch", "precious", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "precious", "HEAD^{tree}"))
+			p.git(p.top, "branch", "task/2-b")
 			tree := p.open(worktree.Spec{Run: "r1", Task: 1, Slug: "a"})
 			before := p.refs()
 			w, err := p.Watch(tree.Dir)
@@ -107,6 +118,11 @@ func TestWatch(t *testing.T) {
 			moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"})
 			if (len(moved) > 0) != tt.asks {
 				t.Fatalf("Look = %v, %v, want moved refs: %v", moved, err, tt.asks)
+			}
+			for _, one := range moved {
+				if one.Forward != tt.notes {
+					t.Errorf("Look = %+v, want forward: %v", one, tt.notes)
+				}
 			}
 			if said := formats.MovedText(moved); tt.asks && !strings.Contains(said, tt.says) {
 				t.Errorf("Look = %q, want %q", said, tt.says)

@@ -90,8 +90,14 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 			files = append(files, f)
 		}
 	}
-	if dirty, ok := errors.AsType[*NotCleanError](p.clean(ctx)); ok {
-		files = append(files, dirty.Files...)
+	blocking, err := p.inTheWay(ctx, b.Commit, b.Commit+"~1")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range blocking {
+		if !slices.Contains(files, e.Path) {
+			files = append(files, e.Path)
+		}
 	}
 	return files, nil
 }
@@ -110,9 +116,6 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 	defer code(&err, formats.CodeIO)
 	p, err := m.onto(ctx, list[0].To)
 	if err != nil {
-		return "", err
-	}
-	if err := p.clean(ctx); err != nil {
 		return "", err
 	}
 	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)

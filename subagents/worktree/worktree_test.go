@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -344,45 +345,74 @@ func TestConflict(t *testing.T) {
 	p.tidy("r1")
 }
 
-func TestCheckoutThatIsNotClean(t *testing.T) {
+// TestCheckoutInTheWay: the merge stops only at what it would write over, and nothing is changed then.
+func TestCheckoutInTheWay(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
 		dirty func(*project)
 		files []string
+		help  string
 	}{
-		{"changed", func(p *project) { p.write(p.top, "a.txt", "mine\n") }, []string{"a.txt"}},
-		{"staged", func(p *project) { p.write(p.top, "c.txt", "mine\n"); p.git(p.top, "add", "c.txt") }, []string{"c.txt"}},
-		{"untracked", func(p *project) { p.write(p.top, "d/c.txt", "mine\n") }, []string{"d/c.txt"}},
-		{"locked", func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil},
-		{"locked branch", func(p *project) { p.write(p.top, ".git/refs/heads/main.lock", "") }, nil},
-		{"ignored and in the way", func(p *project) { p.write(p.top, "b.ignored", "mine\n") }, nil},
+		{"changed", func(p *project) { p.write(p.top, "a.txt", "mine\n") }, []string{"a.txt"}, "commit or stash"},
+		{
+			"staged",
+			func(p *project) { p.write(p.top, "c.txt", "mine\n"); p.git(p.top, "add", "c.txt") },
+			[]string{"c.txt"},
+			"commit or stash",
+		},
+		{"untracked", func(p *project) { p.write(p.top, "c.txt", "mine\n") }, []string{"c.txt"}, "move them away"},
+		{
+			"a file where the merge has a folder",
+			func(p *project) { p.write(p.top, "d", "mine\n") },
+			[]string{"d"},
+			"move them away",
+		},
+		{
+			"a folder where the merge has a file",
+			func(p *project) { p.write(p.top, "c.txt/mine", "mine\n") },
+			[]string{"c.txt/mine"},
+			"move them away",
+		},
+		{"locked", func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil, ".git/index.lock; then"},
+		{
+			"locked branch",
+			func(p *project) { p.write(p.top, ".git/refs/heads/main.lock", "") },
+			nil,
+			".git/refs/heads/main.lock; then",
+		},
+		{
+			"ignored and in the way",
+			func(p *project) { p.write(p.top, "b.ignored", "mine\n") },
+			nil,
+			"move away the files",
+		},
+		{"in a merge", mergeInProgress, nil, "finish it or abort it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, "")
 			tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
-			p.write(tree.Dir, "b.ignored", "theirs\n")
-			p.git(tree.Dir, "add", "-f", "b.ignored")
-			p.git(tree.Dir, "commit", "-qm", "by hand")
+			workInSeveralFiles(p, tree.Dir)
 			tt.dirty(p)
-			status, head := p.git(p.top, "status", "--porcelain"), p.git(p.top, "rev-parse", "main")
+			status := p.git(p.top, "status", "--porcelain")
+			head := p.git(p.top, "rev-parse", "main")
+
 			_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
+
 			n, ok := errors.AsType[*worktree.NotCleanError](err)
-			if strings.HasPrefix(tt.name, "ignored") && ok && p.read(p.top, "b.ignored") == "theirs\n" {
-				t.Error("Publish() overwrote an ignored file")
-			}
-			for name, lock := range map[string]string{"locked": ".git/index.lock", "locked branch": ".git/refs/heads/main.lock"} {
-				if tt.name == name && !strings.Contains(formats.HelpOf(err), "rm "+filepath.Join(p.top, lock)+"; then") {
-					t.Errorf("Publish() helps with %q, want the lock file", formats.HelpOf(err))
-				}
-			}
-			if !ok || !cmp.Equal(n.Files, tt.files) || !strings.Contains(formats.HelpOf(err), "git merge task/7-x") {
+			if !ok || !cmp.Equal(n.Files, tt.files) {
 				t.Errorf("Publish() = %v, want a NotCleanError of %q", err, tt.files)
+			}
+			if help := formats.HelpOf(err); !strings.Contains(help, tt.help) || !strings.Contains(help, "git merge task/7-x") {
+				t.Errorf("Publish() helps with %q, want %q and the merge", help, tt.help)
 			}
 			if p.git(p.top, "rev-parse", "main") != head || p.git(p.top, "status", "--porcelain") != status {
 				t.Error("Publish() changed the checkout or its branch")
+			}
+			if strings.HasPrefix(tt.name, "ignored") && p.read(p.top, "b.ignored") != "mine\n" {
+				t.Error("Publish() overwrote an ignored file")
 			}
 			if err := os.RemoveAll(filepath.Join(p.top, ".git/index.lock")); err != nil {
 				t.Fatal(err)
@@ -390,6 +420,56 @@ func TestCheckoutThatIsNotClean(t *testing.T) {
 			p.tidy("r1")
 		})
 	}
+}
+
+// workInSeveralFiles commits work that changes a.txt, and adds b.ignored, c.txt and d/e.txt.
+func workInSeveralFiles(p *project, dir string) {
+	p.write(dir, "a.txt", "theirs\n")
+	p.write(dir, "b.ignored", "theirs\n")
+	p.write(dir, "c.txt", "theirs\n")
+	p.write(dir, "d/e.txt", "theirs\n")
+	p.git(dir, "add", "-f", ".")
+	p.git(dir, "commit", "-qm", "by hand")
+}
+
+// mergeInProgress leaves the checkout in a merge without a conflict that waits for its commit.
+func mergeInProgress(p *project) {
+	p.git(p.top, "switch", "-qc", "side")
+	p.write(p.top, "side.txt", "side\n")
+	p.git(p.top, "add", "side.txt")
+	p.git(p.top, "commit", "-qm", "side")
+	p.git(p.top, "switch", "-q", "main")
+	p.git(p.top, "merge", "-q", "--no-ff", "--no-commit", "side")
+}
+
+// TestCheckoutWithOtherWork: work of the user that the merge does not touch stays as it is, and does not stop it.
+func TestCheckoutWithOtherWork(t *testing.T) {
+	t.Parallel()
+	p := newProject(t, "")
+	p.write(p.top, "other.txt", "before\n")
+	p.git(p.top, "add", "other.txt")
+	p.git(p.top, "commit", "-qm", "another file")
+	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	workInSeveralFiles(p, tree.Dir)
+	p.write(p.top, "other.txt", "mine\n")
+	p.write(p.top, "staged.txt", "mine\n")
+	p.git(p.top, "add", "staged.txt")
+	p.write(p.top, "notes.txt", "mine\n")
+	p.write(p.top, "mine.ignored", "mine\n")
+	status := p.git(p.top, "status", "--porcelain", "--ignored")
+
+	done, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
+
+	if err != nil || !slices.Contains(done.Files, "c.txt") {
+		t.Fatalf("Publish() = %v, %v, want c.txt published", done, err)
+	}
+	if got := p.git(p.top, "status", "--porcelain", "--ignored"); got != status {
+		t.Errorf("git status gives %q after the merge, want %q as before", got, status)
+	}
+	if p.read(p.top, "a.txt") != "theirs\n" || p.read(p.top, "other.txt") != "mine\n" {
+		t.Error("the files of the checkout are not those of the merge and of the user")
+	}
+	p.tidy("r1")
 }
 
 // TestLockOfALinkedWorktree: the index of a linked worktree has its lock in the repository, and that one is named.
