@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,7 +137,7 @@ func (a *Agent) tools(keys keySet, n *notes) {
 	}
 	for _, t := range keys.list("disallowedTools") {
 		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is taken.
-		grant(granted, false, toolWords(t))
+		grant(granted, false, deniedWords(t))
 	}
 	if k, ok := keys.get("permission"); ok {
 		a.denied(k, granted, n)
@@ -160,39 +161,100 @@ func grant(granted map[string]bool, on bool, tools []string) {
 
 // granted reads a list of tools, or a map from tool to true and false in which all that is not named is granted.
 func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
-	table, isMap := k.Value.(map[string]any)
-	if !isMap {
-		var strange []string
-		whole := false
-		for _, t := range keys.list(k.Name) {
-			words := toolWords(t)
-			if _, part, some := strings.Cut(t, "("); some && slices.Contains(words, toolShell) {
-				words = a.part(strings.TrimSuffix(strings.TrimSpace(part), ")"), words)
-			} else {
-				whole = whole || slices.Contains(words, toolShell)
-			}
-			grant(granted, true, words)
-			if len(toolWords(t)) == 0 {
-				strange = append(strange, t)
-			}
-		}
-		if whole {
-			a.Commands = nil
-		}
-		if len(strange) > 0 {
-			n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net",
-				"nothing is granted for "+oneLine(strings.Join(strange, ", ")))
-		}
+	if table, isMap := k.Value.(map[string]any); isMap {
+		a.switched(table, k, granted, n)
 		return
 	}
-	grant(granted, table["*"] != false, allTools)
-	for _, on := range []bool{true, false} { // what is taken away wins
-		for name, v := range table {
-			if v == on && name != "*" {
-				grant(granted, on, toolWords(name))
-			}
+	var strange []string
+	whole := false
+	for _, t := range keys.list(k.Name) {
+		words := toolWords(a.Dialect, t)
+		if len(words) == 0 {
+			strange = append(strange, t)
+		}
+		_, pattern, some := strings.Cut(t, "(")
+		pattern = strings.TrimSuffix(strings.TrimSpace(pattern), ")")
+		switch {
+		case some && slices.Contains(words, toolShell):
+			words = a.part(pattern, words)
+		case some && !a.holds(t, pattern, words):
+			words = nil
+		default:
+			whole = whole || slices.Contains(words, toolShell)
+		}
+		grant(granted, true, words)
+	}
+	if whole {
+		a.Commands = nil
+	}
+	n.strange(k, strange)
+}
+
+// strange notes, once for a file, the names for which nothing is granted.
+func (n *notes) strange(k Key, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net; no server of tools is started",
+		"nothing is granted for "+oneLine(strings.Join(names, ", ")))
+}
+
+// switched reads a map from tool to true and false. What is taken away wins.
+func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n *notes) {
+	on := map[string]bool{}
+	var strange []string
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		value, ok := truth(table[name])
+		if !ok {
+			n.add(warnValue, k.Pos, "write true or false",
+				fmt.Sprintf("expected true or false for the tool %s, got %v; it is not granted", oneLine(name), table[name]))
+		}
+		on[name] = value
+	}
+	all, named := on["*"]
+	grant(granted, all || !named, allTools)
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		if !on[name] || name == "*" {
+			continue
+		}
+		words := toolWords(a.Dialect, name)
+		if len(words) == 0 {
+			strange = append(strange, name)
+		}
+		grant(granted, true, words)
+	}
+	for name, value := range on {
+		if !value && name != "*" {
+			grant(granted, false, deniedWords(name))
 		}
 	}
+	n.strange(k, strange)
+}
+
+// truth reads a switch of a tool, also as a word. What is no switch is off.
+func truth(v any) (on, ok bool) {
+	switch word := v.(type) {
+	case bool:
+		return word, true
+	case string:
+		switch strings.ToLower(word) {
+		case "true", "yes", "on", "allow":
+			return true, true
+		case "false", "no", "off", "deny", "ask":
+			return false, true
+		}
+	}
+	return false, false
+}
+
+// holds tells whether tercet can hold an agent to a pattern in parentheses. It cannot hold writing to some files and
+// the network to some addresses. An agent may read everything anyway.
+func (a *Agent) holds(name, pattern string, words []string) bool {
+	if strings.Trim(pattern, "* /.") == "" || !slices.Contains(words, toolWrite) && !slices.Contains(words, toolNet) {
+		return true
+	}
+	a.unfollowed(oneLine(name) + " is not granted: no runner can enforce that pattern")
+	return false
 }
 
 // part grants some commands of the shell: one, or those that begin alike. What else a pattern says cannot be held.
@@ -247,48 +309,100 @@ func (a *Agent) wishes(keys keySet) {
 
 // denied takes away what a map of permissions denies. It also takes away what it would ask about, except reading,
 // because nothing asks while an agent works. Of the shell some commands may be allowed. Any other part cannot be
-// enforced, so all of it is taken away, with a note where the file allows another part.
+// enforced, so all of it is taken away, with a note where the file allows another part. A name goes before "*", and
+// what is denied goes before what is allowed.
 func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
-	if k.Value == "deny" || k.Value == "ask" {
-		table, ok = map[string]any{"*": k.Value}, true
-	}
 	if !ok {
-		return
+		table = map[string]any{"*": k.Value}
+	}
+	verdicts := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		verdicts[name] = n.verdict(k, name, table[name])
 	}
 	before := maps.Clone(granted)
-	for _, name := range slices.Sorted(maps.Keys(table)) { // "*" comes first: what is named goes before it
-		if v := table[name]; (table["*"] == "deny" || table["*"] == "ask") && (v == "allow" || v == "ask") {
-			for _, word := range toolWords(name) {
+	switch verdicts["*"] {
+	case verdictDeny:
+		grant(granted, false, allTools)
+	case verdictAsk:
+		a.asks("*", granted)
+	}
+	delete(verdicts, "*")
+	for name, verdict := range verdicts {
+		if verdict == verdictAllow || verdict == verdictAsk {
+			for _, word := range toolWords(a.Dialect, name) {
 				granted[word] = before[word]
 			}
 		}
-		patterns, parts := table[name].(map[string]any)
-		if a.asks(name, table[name], granted) || a.some(name, patterns, granted, before) {
-			continue
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		if patterns, ok := table[name].(map[string]any); ok && !a.some(name, patterns, granted, before) {
+			a.parts(k, name, patterns, granted, n)
 		}
-		denies, allows := table[name] == "deny", false
-		for _, v := range patterns {
-			denies, allows = denies || v == "deny", allows || v == "allow" || v == "ask"
-		}
-		if !denies {
-			continue
-		}
-		grant(granted, false, toolWords(name))
-		if parts && allows {
-			n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
-				"permission denies a part of "+oneLine(name)+", which tercet cannot enforce: it denies all of it")
+	}
+	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
+		switch verdicts[name] {
+		case verdictDeny:
+			grant(granted, false, deniedWords(name))
+		case verdictAsk:
+			a.asks(name, granted)
 		}
 	}
 }
 
-// asks takes away what the user would be asked about before it is done.
-func (a *Agent) asks(name string, v any, granted map[string]bool) bool {
-	if v != "ask" {
-		return false
+// The verdicts of a permission.
+const (
+	verdictAllow = "allow"
+	verdictAsk   = "ask"
+	verdictDeny  = "deny"
+)
+
+// verdict reads one permission; what is none denies. It is empty for a map of patterns.
+func (n *notes) verdict(k Key, name string, v any) string {
+	switch v {
+	case nil:
+		return ""
+	case verdictAllow, verdictAsk, verdictDeny:
+		return fmt.Sprint(v)
+	case true:
+		return verdictAllow
+	case false:
+		return verdictDeny
 	}
+	if _, patterns := v.(map[string]any); patterns {
+		return ""
+	}
+	n.add(warnValue, k.Pos, "write allow, ask or deny",
+		fmt.Sprintf("expected allow, ask or deny for %s, got %.60v; it is denied", oneLine(name), v))
+	return verdictDeny
+}
+
+// parts takes away the whole of what patterns deny in part.
+func (a *Agent) parts(k Key, name string, patterns map[string]any, granted map[string]bool, n *notes) {
+	denies := false
+	allows := false
+	for _, v := range patterns {
+		verdict := v
+		if verdict != verdictAllow && verdict != verdictAsk {
+			verdict = verdictDeny
+		}
+		denies = denies || verdict == verdictDeny
+		allows = allows || verdict != verdictDeny
+	}
+	if !denies {
+		return
+	}
+	grant(granted, false, deniedWords(name))
+	if allows {
+		n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
+			"permission denies a part of "+oneLine(name)+", which tercet cannot enforce: it denies all of it")
+	}
+}
+
+// asks takes away what the user would be asked about before it is done.
+func (a *Agent) asks(name string, granted map[string]bool) {
 	var taken []string
-	for _, word := range toolWords(name) {
+	for _, word := range deniedWords(name) {
 		if word != toolRead && word != toolSearch && granted[word] {
 			granted[word] = false
 			taken = append(taken, word)
@@ -298,19 +412,19 @@ func (a *Agent) asks(name string, v any, granted map[string]bool) bool {
 		a.unfollowed("permission asks about " + oneLine(name) + ", and tercet does not ask while an agent works: " +
 			strings.Join(taken, ", ") + " is not granted")
 	}
-	return true
 }
 
 // some grants those commands of the shell that patterns allow, where they deny all others.
 func (a *Agent) some(name string, patterns map[string]any, granted, before map[string]bool) bool {
-	words := toolWords(name)
-	if !slices.Equal(words, []string{toolShell}) || patterns["*"] != "deny" && patterns["*"] != "ask" {
+	words := toolWords(a.Dialect, name)
+	if !slices.Equal(words, []string{toolShell}) ||
+		patterns["*"] != verdictDeny && patterns["*"] != verdictAsk {
 		return false
 	}
 	var allowed []string
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
 		switch v := patterns[pattern]; {
-		case v == "allow":
+		case v == verdictAllow:
 			allowed = append(allowed, pattern)
 		case pattern != "*": // a part of a part
 			return false
@@ -323,31 +437,99 @@ func (a *Agent) some(name string, patterns map[string]any, granted, before map[s
 	return true
 }
 
-// toolWords maps a tool's own word, with or without a pattern behind it.
-func toolWords(name string) []string {
-	name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), "(")
+// toolWords maps a tool's own word, with or without a pattern behind it, onto what it grants. A name with a slash or a
+// dot is that of a server's tool and grants nothing, but for Copilot's own prefixes. A name with * grants those of the
+// tool's own list that it matches.
+func toolWords(d Dialect, name string) []string {
+	name = bareName(name)
+	if name == "*" || name == "all" {
+		return allTools
+	}
+	if strings.Contains(name, "*") {
+		return matching(name, ownTools[d])
+	}
+	if prefix, tool, ok := strings.Cut(name, "/"); ok && d == Copilot {
+		words := wordsOf(tool)
+		if len(words) == 1 && slices.Contains(strings.Fields(copilotPrefixes[prefix]), words[0]) {
+			return words
+		}
+		return nil
+	}
+	return wordsOf(name)
+}
+
+// deniedWords maps a word onto what it takes away, which may be more than what it would grant.
+func deniedWords(name string) []string {
+	name = bareName(name)
 	if at := strings.LastIndexAny(name, "/."); at >= 0 && !strings.HasPrefix(name, "mcp") {
 		name = name[at+1:]
 	}
+	if name == "*" || name == "all" {
+		return allTools
+	}
+	if !strings.Contains(name, "*") {
+		return wordsOf(name)
+	}
+	var every []string
+	for _, names := range toolNames {
+		every = append(every, names)
+	}
+	return matching(name, strings.Join(every, " "))
+}
+
+// bareName is a tool's name in small letters without what stands in parentheses behind it.
+func bareName(name string) string {
+	name, _, _ = strings.Cut(strings.ToLower(name), "(")
+	return strings.TrimSpace(name)
+}
+
+// wordsOf gives our word for a tool's name, if there is one.
+func wordsOf(name string) []string {
 	for word, names := range toolNames {
 		if slices.Contains(strings.Fields(names), name) {
 			return []string{word}
 		}
 	}
-	if name == "*" || name == "all" {
-		return allTools
-	}
 	return nil
+}
+
+// matching gives our words for those of the names that a pattern matches.
+func matching(pattern, names string) []string {
+	var out []string
+	for name := range strings.FieldsSeq(names) {
+		if ok, err := path.Match(pattern, name); err == nil && ok {
+			out = append(out, wordsOf(name)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // toolNames are the tools' own words for what an agent may do.
 var toolNames = map[string]string{
-	toolRead: "read read_file read_many_files notebookread ls list list_directory readfile view cat",
+	toolRead: "read read_file read_many_files notebookread ls list list_directory listdirectory readfile view cat",
 	toolSearch: "grep glob search search_file_content codebase usages findtestfiles grep_search file_search " +
-		"semantic_search problems lsp toolsearch",
+		"semantic_search problems lsp toolsearch codesearch textsearch filesearch",
 	toolWrite: "write edit multiedit notebookedit write_file replace patch editfiles create_file createfile applypatch " +
 		"apply_patch",
 	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal execute bashoutput " +
 		"killbash killshell run_in_terminal runtasks runtests powershell",
-	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser githubrepo",
+	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser githubrepo " +
+		"opensimplebrowser",
+}
+
+// ownTools are the names that each tool has itself: those that a pattern can mean.
+var ownTools = map[Dialect]string{
+	Claude: "read notebookread ls grep glob lsp toolsearch write edit multiedit notebookedit bash bashoutput killbash " +
+		"killshell powershell webfetch websearch",
+	OpenCode: "read list grep glob lsp codesearch write edit patch multiedit apply_patch bash webfetch websearch",
+	Gemini: "read_file read_many_files list_directory grep_search search_file_content glob write_file replace " +
+		"run_shell_command web_fetch google_web_search",
+	Copilot: "read search edit execute web",
+}
+
+// copilotPrefixes are the groups of Copilot's own tools, with what a tool in each may grant.
+var copilotPrefixes = map[string]string{
+	"read": "read search", "search": "search read", "edit": "write", "execute": "shell", "web": "net",
+	"vscode": "net", "agent": "", "todo": "",
 }

@@ -48,6 +48,20 @@ func TestAgents(t *testing.T) {
 		{"an agent that plans", dialect.Claude, "a.md", "---\nname: a\ndescription: d\npermissionMode: plan\n---\nDo.", "a", []string{"read", "search", "net"}, nil},
 		{"gemini", dialect.Gemini, "g.md", "---\nname: g\ndescription: d\nkind: local\ntools:\n  - read_file\n  - run_shell_command\nmax_turns: 5\n---\nDo.", "g", []string{"read", "shell"}, nil},
 		{"copilot", dialect.Copilot, "g.agent.md", "---\ndescription: d\ntools: ['search/codebase', 'edit/editFiles', 'runCommands']\n---\nDo.", "g", []string{"search", "write", "shell"}, nil},
+		{"a server's tools", dialect.Copilot, "g.agent.md", "---\ndescription: d\ntools: ['read', 'playwright/*', 'db/execute', 'files/write', 'files.write']\n---\nDo.", "g", []string{"read"}, []string{"W038:3"}},
+		{"prefixes of another tool", dialect.Claude, "a.md", "---\nname: a\ndescription: d\ntools: search/codebase, edit/editFiles, plugin:server/*, mcp__s__bash\n---\nDo.", "a", []string{}, []string{"W038:4"}},
+		{"own prefixes", dialect.Copilot, "g.agent.md", "---\ndescription: d\ntools: ['read/readFile', 'execute/runInTerminal', 'web/fetch', 'vscode/openSimpleBrowser', 'todo']\n---\nDo.", "g", []string{"read", "shell", "net"}, []string{"W038:3"}},
+		{"own prefixes of other tools", dialect.Copilot, "g.agent.md", "---\ndescription: d\ntools: ['read/write', 'search/*', 'agent/bash', 'todo/execute', 'vscode/execute']\n---\nDo.", "g", []string{}, []string{"W038:3"}},
+		{"patterns of a server", dialect.OpenCode, "b.md", "---\ndescription: d\ntools: {\"*\": false, \"run*\": true, \"web*\": true}\n---\nDo.", "b", []string{"net"}, []string{"W038:3"}},
+		{"a pattern takes away", dialect.OpenCode, "b.md", "---\ndescription: d\ntools: {\"*ed*\": false, \"web*\": false}\n---\nDo.", "b", []string{"read", "search", "shell"}, nil},
+		{"switches as words", dialect.OpenCode, "b.md", "---\ndescription: d\ntools: {bash: \"false\", \"*\": deny, read: on}\n---\nDo.", "b", []string{"read"}, nil},
+		{"no switch", dialect.OpenCode, "b.md", "---\ndescription: d\ntools: {bash: maybe}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, []string{"W038:3"}},
+		{"some files", dialect.Claude, "a.md", "---\nname: a\ndescription: d\ntools: Read(src/**), Write(docs/**), WebFetch(domain:x.org), Edit(**)\n---\nDo.", "a", []string{"read", "write"}, nil},
+		{"deny wins", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: {\"*\": deny, edit: deny, write: allow, read: allow}\n---\nDo.", "b", []string{"read"}, nil},
+		{"deny wins over a pattern", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: {bash: {\"*\": deny, \"git *\": allow}, shell: deny}\n---\nDo.", "b", []string{"read", "search", "write", "net"}, nil},
+		{"no permission word", dialect.OpenCode, "b.md", "---\ndescription: d\npermission: {bash: never, edit: false}\n---\nDo.", "b", []string{"read", "search", "net"}, []string{"W038:3"}},
+		{"an alias", dialect.OpenCode, "b.md", "---\ndescription: d\nx: &p {\"*\": deny}\npermission: *p\n---\nDo.", "b", []string{}, []string{"W031:3"}},
+		{"a merge key", dialect.OpenCode, "b.md", "---\ndescription: d\nx: &p {\"*\": deny, read: deny}\npermission:\n  <<: *p\n  read: allow\n---\nDo.", "b", []string{"read"}, []string{"W031:3"}},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.tool)+"/"+tt.name, func(t *testing.T) {

@@ -49,7 +49,9 @@ func (h head) flow() string {
 			}
 			end++
 		}
-		if again := (&Key{}); again.typed(h.front[from:end], from+1) == nil {
+		entry := h.front[from:end]
+		_, problems := md.ParseYAML([]byte(strings.Join(entry, "\n")), md.Pos{}) // by the rules of tercet's own files
+		if again := (&Key{}); again.typed(entry, from+1) == nil && len(problems) == 0 {
 			copy(lines[from:end], h.front[from:end])
 		} else {
 			lines[from] = k.Name + ": '" + strings.ReplaceAll(oneLine(k.Raw), "'", "''") + "'"
@@ -169,7 +171,7 @@ func proseIn(block []string) int {
 
 // yaml tells whether a block is YAML as it stands.
 func yaml(block []string) bool {
-	node, problems := md.ParseYAML([]byte(strings.Join(block, "\n")), md.Pos{Line: 1, Col: 1})
+	node, problems := md.ParseYAMLWithAliases([]byte(strings.Join(block, "\n")), md.Pos{Line: 1, Col: 1})
 	return (node == nil || node.Kind == md.Map) && onlyTwice(problems)
 }
 
@@ -215,7 +217,7 @@ func (n *notes) otherFence(lines []string) {
 // keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there is not one key in it.
 func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 	text := strings.Join(block, "\n")
-	node, problems := md.ParseYAML([]byte(text), md.Pos{Line: line, Col: 1})
+	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
 	if node == nil && len(problems) == 0 {
 		return nil, false, true // empty
 	}
@@ -355,7 +357,7 @@ func at(p md.Pos, line int) formats.Pos {
 // typed reads one entry as YAML; what stands against it is the problem.
 func (k *Key) typed(entry []string, line int) *md.Problem {
 	text := strings.Join(entry, "\n")
-	node, problems := md.ParseYAML([]byte(text), md.Pos{Line: line, Col: 1})
+	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
 	switch {
 	case len(problems) > 0:
 		return &problems[0]

@@ -84,7 +84,7 @@ func (d *Document) front(limit int) []Problem {
 	var problems []Problem
 	// The library takes an indented delimiter inside a text for the end, so what it cut is not used.
 	decode := func(_ []byte, _ any) error {
-		d.Front, problems = parseYAML(d.FrontText, Pos{first + 1, 1}, limit)
+		d.Front, problems = parseYAML(d.FrontText, Pos{first + 1, 1}, limit, false)
 		if n := d.Front; n != nil && n.Kind != Map {
 			d.Front = nil
 			problems = append(problems, Problem{

@@ -19,9 +19,15 @@ var errDepth = errors.New("nested too deeply")
 // of a file. An empty text gives a nil node without a problem, invalid YAML a nil node with one. Anchors, aliases,
 // merge keys, tags, document markers and keys that are not text are problems. They come beside the node, which is nil
 // only for document markers.
-func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return parseYAML(src, at, DefaultBytes) }
+func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return parseYAML(src, at, DefaultBytes, false) }
 
-func parseYAML(src []byte, at Pos, limit int) (*Node, []Problem) {
+// ParseYAMLWithAliases is ParseYAML for files of other tools: anchors, aliases and merge keys have their meaning in
+// YAML. Aliases that expand without end are problems.
+func ParseYAMLWithAliases(src []byte, at Pos) (*Node, []Problem) {
+	return parseYAML(src, at, DefaultBytes, true)
+}
+
+func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 	if at.IsZero() {
 		at = Pos{1, 1}
 	}
@@ -29,7 +35,7 @@ func parseYAML(src []byte, at Pos, limit int) (*Node, []Problem) {
 	if !ok {
 		return nil, []Problem{problem}
 	}
-	c := converter{source: &source{lines: text, line: 1, col: 1}}
+	c := converter{source: &source{lines: text, line: 1, col: 1}, aliases: aliases}
 	if p, ok := c.marker(); ok {
 		return nil, []Problem{p}
 	}
@@ -98,7 +104,16 @@ func load(src string) (n *yaml.Node, err error) {
 type converter struct {
 	*source
 	problems []Problem
+	aliases  bool // anchors, aliases and merge keys have their meaning
+	within   int  // aliases around the node that is converted
+	expanded int  // nodes converted inside of aliases
 }
+
+// Limits of what aliases stand for.
+const (
+	maxExpanded  = 10_000 // nodes
+	maxAliasNest = 16     // aliases inside of each other
+)
 
 func (c *converter) report(code Code, from, to int, msg, help string) {
 	c.problems = append(c.problems, c.problem(code, from, to, msg, help))
@@ -108,6 +123,12 @@ func (c *converter) report(code Code, from, to int, msg, help string) {
 // collection that holds it, -1 at the top: it decides where a block scalar ends.
 func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	off := c.offset(y.Line, y.Column)
+	if c.aliases && y.Kind == yaml.AliasNode && y.Alias != nil {
+		return c.alias(y, off)
+	}
+	if c.within > 0 {
+		c.expanded++
+	}
 	start := c.properties(off,
 		y.Kind == yaml.ScalarNode && y.Value == "" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0)
 	n := &Node{Pos: c.pos(off)}
@@ -127,6 +148,37 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	return n, end
 }
 
+// alias converts the node that an alias stands for. Its place is that of the alias.
+func (c *converter) alias(y *yaml.Node, off int) (*Node, int) {
+	end := off + len("*"+y.Value)
+	n := &Node{Kind: Scalar, Style: Plain, Type: Str, Value: "*" + y.Value}
+	if c.within >= maxAliasNest || c.expanded >= maxExpanded {
+		if c.expanded < 2*maxExpanded { // once
+			c.expanded = 2 * maxExpanded
+			c.report(CodeAlias, off, end, "alias *"+y.Value+" expands without end", "write the value where it is needed")
+		}
+	} else {
+		c.within++
+		n, _ = c.node(y.Alias, -1)
+		c.within--
+	}
+	n.Pos = c.pos(off)
+	n.End = c.pos(end)
+	return n, end
+}
+
+// merge gives a map the entries that a merge key brings: those of one map or of a list of maps. Its own entries, and
+// those of an earlier map, win.
+func (n *Node) merge(from *Node) {
+	for _, one := range append([]*Node{from}, from.Items...) {
+		for _, e := range one.Entries {
+			if n.Get(e.Key.Value) == nil {
+				n.Entries = append(n.Entries, e)
+			}
+		}
+	}
+}
+
 // properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was
 // left out stands directly after them.
 func (c *converter) properties(off int, absent bool) int {
@@ -138,7 +190,9 @@ func (c *converter) properties(off int, absent bool) int {
 		word := c.text[off:end]
 		switch c.text[off] {
 		case '&':
-			c.report(CodeAnchor, off, end, "anchor "+word, "anchors are not used here; write the value where it is needed")
+			if !c.aliases {
+				c.report(CodeAnchor, off, end, "anchor "+word, "anchors are not used here; write the value where it is needed")
+			}
 		case '*':
 			c.report(CodeAlias, off, end, "alias "+word, "aliases are not used here; write the value, or quote it if it is text")
 			return off
@@ -160,6 +214,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 	end, flow := start, c.collection(n, y)
 	seen := make(map[string]Pos, len(y.Content)/2)
 	n.Entries = make([]Entry, 0, len(y.Content)/2)
+	var merged []*Node             // values of merge keys
 	last := -1                     // start of the unquoted value before
 	var cut struct{ from, to int } // the pieces of an unquoted value that YAML cut at its commas
 	flush := func() {
@@ -187,10 +242,17 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 		if value.Style == Plain && !value.Absent() {
 			last = valueEnd - len(value.raw)
 		}
+		if c.aliases && key.Style == Plain && key.Value == "<<" {
+			merged = append(merged, value)
+			continue
+		}
 		c.key(key, keyEnd, seen)
 		n.Entries = append(n.Entries, Entry{key, value})
 	}
 	flush()
+	for _, from := range merged {
+		n.merge(from)
+	}
 	if flow {
 		end = c.closing(start, end, '{', '}')
 	}

@@ -331,3 +331,31 @@ func TestYAMLProblems(t *testing.T) {
 		})
 	}
 }
+
+// TestAliases: with aliases a node is what they stand for, at their own place; what expands without end is a problem.
+func TestAliases(t *testing.T) {
+	t.Parallel()
+	n, problems := md.ParseYAMLWithAliases([]byte("a: &x {p: 1, q: 2}\nb: *x\nc:\n  <<: [*x]\n  p: 3\n"), md.Pos{})
+	if len(problems) > 0 {
+		t.Fatalf("problems %v, want none", problems)
+	}
+	want := map[string]any{
+		"a": map[string]any{"p": 1, "q": 2}, "b": map[string]any{"p": 1, "q": 2}, "c": map[string]any{"p": 3, "q": 2},
+	}
+	if diff := cmp.Diff(any(want), n.Any()); diff != "" {
+		t.Errorf("value (-want +got):\n%s", diff)
+	}
+	if got := n.Get("b").Pos.String() + "-" + n.Get("b").End.String(); got != "2:4-2:6" {
+		t.Errorf("place of the alias = %s, want 2:4-2:6", got)
+	}
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'j'; c++ {
+		p := string(c - 1)
+		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+p+", ", 9) + "*" + p + "]\n"
+	}
+	for _, text := range []string{bomb, "a: &a [*a]\n", "a: &a {b: *a}\n"} {
+		if _, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{}); len(problems) == 0 {
+			t.Errorf("%.40q has no problem, want one", text)
+		}
+	}
+}
