@@ -34,6 +34,7 @@ const (
 	CodeSchema      = "E143"
 	CodeSchemaFile  = "E144"
 	CodeUnmade      = "E145"
+	CodeUsedUp      = "W146"
 	CodeInput       = "E160"
 	CodeTalks       = "E162"
 	CodeMayNot      = "E163"

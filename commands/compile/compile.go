@@ -104,6 +104,7 @@ type compiler struct {
 	workflow *formats.AgentInfo       // of the subagent whose steps these are; nil for a command
 	tiered   bool                     // something gives $tier
 	ended    []*syntax.Step           // steps that no path leads to
+	spent    []spent                  // counted rules, after which no path leads to the next step
 	hosts    map[*syntax.Step][]*Info // of the steps of Between Steps: around which they run
 	ends     []formats.Outcome        // of the steps that take the rules of the defaults
 }
@@ -240,6 +241,11 @@ func checkReachable(c *compiler) {
 	for _, s := range c.ended {
 		if !c.gotos[s.ID.Text] {
 			c.report(s.Pos, CodeUnreachable, "give the step before it a when, or remove this one", "no path leads to this step")
+		}
+	}
+	for _, one := range c.spent {
+		if !c.gotos[one.next.ID.Text] {
+			c.usedUp(one)
 		}
 	}
 }

@@ -15,14 +15,22 @@ import (
 // steps checks a sequence in order; each step sees the results of those before it.
 func (c *compiler) steps(list []*syntax.Step) {
 	ended := false
+	var last *syntax.Target
 	for _, s := range list {
 		if ended {
 			c.ended = append(c.ended, s)
 		}
+		if last != nil {
+			c.spent = append(c.spent, spent{last, s})
+		}
 		c.scope.self = s.ID.Text
 		info := c.step(s, s.ID.Text)
 		c.scope.self = ""
-		ended = info != nil && !c.inErrors && endsAlways(info)
+		ended, last = false, nil
+		if info != nil && !c.inErrors {
+			ended = endsAlways(info)
+			last = countedLast(info)
+		}
 	}
 }
 

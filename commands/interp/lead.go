@@ -37,23 +37,20 @@ func (f finished) lead() (*ending, error) {
 		return nil, err
 	case target != nil:
 		return f.follow(target)
-	case f.outcome.Passes():
-		if exhausted {
-			f.warn("%s: the limit of its rule was reached", f.Title)
-		}
-		f.conditions()
-		return f.goOn()
 	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
 		return f.engineGate(false)
-	case exhausted:
-		return &ending{ret: f.limited("")}, nil
+	case exhausted != nil:
+		return &ending{ret: f.exhausted(exhausted)}, nil
+	case f.outcome.Passes():
+		f.conditions()
+		return f.goOn()
 	}
 	return &ending{ret: f.ended()}, nil
 }
 
-// match finds the first rule of `on` for the outcome or the class of failure, but for one. exhausted tells that a rule
-// would have matched but for its max.
-func (f finished) match(but *syntax.Target) (target *syntax.Target, exhausted bool, err error) {
+// match finds the first target of `on` for the outcome or the class of failure, except the given one. exhausted is the
+// last target that would have matched but for its max; nil: there is none.
+func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
 	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
 		for i, rule := range f.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
@@ -63,14 +60,14 @@ func (f finished) match(but *syntax.Target) (target *syntax.Target, exhausted bo
 				ok, err := f.holds(t.If, f.value)
 				switch {
 				case err != nil:
-					return nil, false, err
+					return nil, nil, err
 				case !ok:
 				case t == but:
-					exhausted = true
+					exhausted = t
 				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)), t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
-					exhausted = true
+					exhausted = t
 				default:
-					return t, false, nil
+					return t, nil, nil
 				}
 			}
 		}
@@ -279,6 +276,21 @@ func (f finished) closing() formats.Return {
 		Summary: cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
 		Issues:  f.ret.Issues, Artifacts: newest(f.artifacts), NextSteps: f.ret.NextSteps, Text: f.ret.Text,
 	}
+}
+
+// exhausted is the return of a step whose rules matched but may not be taken again. A step that passed did not fail
+// itself, so the return says which rule was used up and how the file can go on after it.
+func (f finished) exhausted(t *syntax.Target) formats.Return {
+	switch {
+	case f.outcome.Passes():
+		f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "do what the last round asks for and run it again, raise `max` in the "+
+			"file, or write next behind the rule if the run is to go on then")
+		return f.limited(fmt.Sprintf("step '%s' is %s, and its '%s' was taken %s, which is its max: %s", f.Title, f.outcome,
+			t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary))
+	case f.outcome == formats.OutcomePartial:
+		f.warn("%s: its '%s' was taken %s, which is its max", f.Title, t.Kind, formats.Count(f.most(t), "time"))
+	}
+	return f.limited("")
 }
 
 // limited is the return of a step whose rules are used up: its own default outcome with code LIMIT, the last failure's

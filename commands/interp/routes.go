@@ -107,7 +107,10 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 // unanswered is where a question without an answer leads: what the file says for then comes before the engine's gate.
 func (f finished) unanswered(t *syntax.Target) (*ending, error) {
 	next, _, err := f.match(t)
-	if next == nil || err != nil {
+	switch {
+	case err != nil:
+		return nil, err
+	case next == nil:
 		return f.engineGate(true)
 	}
 	return f.follow(next)

@@ -396,6 +396,7 @@ const (
 // Target is where a result leads. If may stand in every map; Max is 0 if absent.
 type Target struct {
 	Pos    Pos
+	End    Pos `json:"-"`
 	Kind   TargetKind
 	If     *Expr
 	Max    int

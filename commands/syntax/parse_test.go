@@ -75,7 +75,7 @@ func TestPlan(t *testing.T) {
 			Pos: pos(40, 1), Block: pos(43, 1), Number: "2", Title: "Validate plan format",
 			Action: &syntax.Check{Pos: pos(43, 8), Document: &syntax.Word{Pos: pos(43, 19), Text: "plan"}},
 			On: []syntax.Rule{{Status: syntax.Word{Pos: pos(44, 6), Text: "rejected"}, Targets: []*syntax.Target{
-				{Pos: pos(44, 16), Kind: syntax.ToRedo, Max: 2, Steps: []syntax.Word{{Pos: pos(44, 24), Text: "plan"}}},
+				{Pos: pos(44, 16), End: pos(44, 38), Kind: syntax.ToRedo, Max: 2, Steps: []syntax.Word{{Pos: pos(44, 24), Text: "plan"}}},
 			}}},
 		},
 		{

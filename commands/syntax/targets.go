@@ -45,7 +45,7 @@ func (p *parser) rules(n *md.Node) []Rule {
 
 // target reads one target; nil when it is none, which is reported.
 func (p *parser) target(n *md.Node) *Target {
-	t := &Target{Pos: n.Pos}
+	t := &Target{Pos: n.Pos, End: n.End}
 	switch {
 	case n.Kind == md.Map:
 	case n.Kind == md.Scalar && slices.Contains(targetWords, n.Value):
