@@ -227,6 +227,7 @@ const (
 	DefaultRetries     = 3
 	DefaultVisits      = 5
 	DefaultSteps       = 200
+	ElementSteps       = 50 // by which each element or round of a loop raises the limit of steps
 	DefaultElements    = 1000
 	DefaultParallel    = 4
 	MaxParallel        = 16

@@ -33,7 +33,7 @@ type run struct {
 	statePrepared any // the same, prepared
 
 	steps     int            // counted against limits.Steps
-	entered   int            // loop elements, each of which raises that limit by one
+	entered   int            // elements and rounds of loops, each of which raises that limit by formats.ElementSteps
 	used      map[string]int // how often a target with a max was taken, by step path and rule
 	answered  map[string]int // how often the engine's gate of a step was answered without the user
 	agreed    bool           // --yes answered a gate, also where the run began without it

@@ -176,14 +176,15 @@ func (s step) act() (result, error) {
 	return showing(formats.OutcomeCompleted, map[string]any{}), nil
 }
 
-// count adds to the steps of the run; each loop element that was entered allows one more.
+// count adds to the steps of the run; each element or round of a loop that was entered allows further ones.
 func (r *run) count() error {
 	if r.after {
 		return nil
 	}
 	r.steps++
-	if r.steps > r.limits.Steps+r.entered {
-		return errLimit("steps", r.limits.Steps+r.entered)
+	most := r.limits.Steps + r.entered*formats.ElementSteps
+	if r.steps > most {
+		return errLimit("steps", most)
 	}
 	return nil
 }

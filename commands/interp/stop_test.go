@@ -264,9 +264,11 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestLimits: steps, one more for each loop element that is entered, and the elements of a loop.
+// TestLimits: steps, fifty more for each loop element that is entered, and the elements of a loop.
 func TestLimits(t *testing.T) {
 	t.Parallel()
+	long := append([]string{"A: foreach: '[1]'"}, slices.Repeat([]string{">B: delegate: worker"}, 51)...)
+	phases := []string{"A: foreach: '[range(300)]'", ">B: delegate: worker", ">C: set: {n: $item}", ">D: delegate: second"}
 	for name, c := range map[string]struct {
 		limits formats.Limits
 		steps  []string
@@ -275,8 +277,11 @@ func TestLimits(t *testing.T) {
 	}{
 		"steps":                          {formats.Limits{Steps: 2}, []string{"A: delegate: worker", "B: delegate: worker", "C: delegate: worker"}, "failed 7 LIMIT: x.md:20:1: step c: the run reached its limit of 2 steps", 2},
 		"a skipped step is none":         {formats.Limits{Steps: 2}, []string{"A: delegate: worker", "B: when: 1 == 2\ndelegate: worker", "C: delegate: worker"}, "completed 0: /x done", 2},
-		"elements allow one more":        {formats.Limits{Steps: 1}, []string{"A: foreach: '[range(5)]'\ndelegate: worker"}, "completed 0: /x done", 5},
-		"but one only":                   {formats.Limits{Steps: 1}, []string{"A: foreach: '[range(5)]'", ">B: delegate: worker", ">C: delegate: worker"}, "failed 7 LIMIT: x.md:20:1: step a[0]/c: the run reached its limit of 2 steps", 1},
+		"elements allow more":            {formats.Limits{Steps: 1}, []string{"A: foreach: '[range(5)]'\ndelegate: worker"}, "completed 0: /x done", 5},
+		"so do rounds":                   {formats.Limits{Steps: 1}, []string{"A: until: $index == 4\nmax: 5", ">B: delegate: worker"}, "completed 0: /x done", 5},
+		"fifty of them":                  {formats.Limits{Steps: 1}, long[:51], "completed 0: /x done", 50},
+		"but no more":                    {formats.Limits{Steps: 1}, long, "failed 7 LIMIT: x.md:314:1: step a[0]/b_51: the run reached its limit of 51 steps", 50},
+		"300 phases of three steps":      {formats.Limits{}, phases, "completed 0: /x done", 600},
 		"elements of a loop":             {formats.Limits{Elements: 4}, []string{"A: foreach: '[range(5)]'\ndelegate: worker"}, "failed 7 LIMIT: x.md:8:1: step a: the run reached its limit of 4 elements of one loop", 0},
 		"a person who never has enough":  {formats.Limits{Steps: 9}, []string{"A: id: a\ndelegate: worker", "B: gate: Well?\nchoices: {again: {redo: [a]}}"}, "failed 7 LIMIT: x.md:15:1: step b: the run reached its limit of 9 steps", 5},
 		"the configuration cannot raise": {formats.Limits{Elements: 5000}, []string{"A: foreach: '[range(1001)]'\ndelegate: worker"}, "failed 7 LIMIT: x.md:8:1: step a: the run reached its limit of 1000 elements of one loop", 0},

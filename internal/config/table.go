@@ -41,7 +41,7 @@ var tables = []strict.Table{
 		{"rollbacks", "count", "of a run (3)"},
 		{"retries", "count", "of a step (3)"},
 		{"visits", "count", "how often a step is entered (5)"},
-		{"steps", "count", "of a run (200)"},
+		{"steps", "count", "of a run (200), and 50 more for each element or round of a loop"},
 		{"elements", "count", "of one loop (1000)"},
 		{"parallel", "count", "workers at once"},
 		{"spawns", "count", "calls of workers in a run"},
