@@ -178,6 +178,10 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 	return r, def, agent, nil
 }
 
+// mends tells whether another call may mend a return that breaks the contract. A built-in subagent returns the same
+// again. So does a workflow, whose return is computed from its steps, and another call would start all of them again.
+func (g *delegation) mends() bool { return !g.info.Builtin && !g.info.Workflow }
+
 // work runs the agent, has a return that breaks the contract repaired once, and places the documents of a good one.
 func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	within, cancel := context.WithTimeout(ctx, min(g.req.Timeout.Total, g.reserved()))
@@ -186,7 +190,7 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if len(answer.bad)+len(answer.unshaped) > 0 && within.Err() == nil && !g.info.Builtin {
+	if len(answer.bad)+len(answer.unshaped) > 0 && within.Err() == nil && g.mends() {
 		if err := g.folder.keep("return-1", answer.raw); err != nil {
 			return formats.Return{}, err
 		}

@@ -137,19 +137,27 @@ func TestDelegateRepairs(t *testing.T) {
 	}
 }
 
-func TestDelegateDoesNotRepairBuiltins(t *testing.T) {
+func TestDelegateRepairsOnlyWorkers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, t.TempDir())
-	info := utility("clerk")
-	info.Builtin = true
-	calls := 0
-	w.add(info, func(context.Context, formats.Request) (formats.Return, error) {
-		calls++
-		return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: "x.md"}), nil
-	})
-	got, err := w.Delegate(t.Context(), request("clerk", "do"))
-	if err != nil || got.Class != formats.ClassInvalidReturn || calls != 1 {
-		t.Errorf("Delegate = %+v, %v after %d calls, want one", got, err, calls)
+	for kind, set := range map[string]func(*formats.AgentInfo){
+		"builtin":  func(i *formats.AgentInfo) { i.Builtin = true },
+		"workflow": func(i *formats.AgentInfo) { i.Workflow = true },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, t.TempDir())
+			info := utility("clerk")
+			set(&info)
+			calls := 0
+			w.add(info, func(context.Context, formats.Request) (formats.Return, error) {
+				calls++
+				return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: "x.md"}), nil
+			})
+			got, err := w.Delegate(t.Context(), request("clerk", "do"))
+			if err != nil || got.Class != formats.ClassInvalidReturn || calls != 1 {
+				t.Errorf("Delegate = %+v, %v after %d calls, want one", got, err, calls)
+			}
+		})
 	}
 }
 
