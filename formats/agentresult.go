@@ -55,6 +55,7 @@ func (a *AgentResult) Text(key string) string {
 // decides which blocks count as a return.
 func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	s := &scanner{findings: &findings{}}
+	text = WithoutBOM(text)
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}

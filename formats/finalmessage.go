@@ -18,6 +18,7 @@ import (
 // The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's types.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
 	opt.File = cmp.Or(opt.File, "final message")
+	text = WithoutBOM(text)
 	if len(text) > MaxAgentText {
 		text = text[len(text)-MaxAgentText:]
 	}
@@ -47,6 +48,7 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 // ParseForm reads a return from a channel of its own, such as a file. It takes the JSON form, and if the contract's
 // form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be opt.Nonce.
 func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
+	text = WithoutBOM(text)
 	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return ParseReturn(text, opt)
 	}

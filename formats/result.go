@@ -29,6 +29,7 @@ type Result struct {
 func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentInfo) (Result, error) {
 	info := contract(opt.Agent)
 	opt.Contract = &info
+	src = WithoutBOM(src)
 	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
 		return objectResult(src, src, 0, opt)
 	}

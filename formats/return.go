@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -319,6 +320,9 @@ func Clip(s string, most int) string {
 	}
 	return s
 }
+
+// WithoutBOM is text without the UTF-8 byte order mark that some editors and shells write before it.
+func WithoutBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // Count formats a number with its noun: 1 file, 2 files.
 func Count(n int, noun string) string {

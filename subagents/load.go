@@ -169,7 +169,7 @@ func (d *Definition) Resolve(facets fs.FS, pack string) error {
 					d.Info.Facets = map[string]string{}
 				}
 				d.Info.Facets[formats.Workspace+"/facets/"+file] = formats.Sum(src)
-				return strings.Trim(string(src), "\n")
+				return strings.Trim(string(formats.WithoutBOM(src)), "\n")
 			}
 		}
 		bad := atStart(codeMissing, d.File, fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name),

@@ -182,7 +182,7 @@ input, where a shell looks at no part of it.`
 			if err != nil {
 				return err
 			}
-			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(string(line))})
+			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(string(formats.WithoutBOM(line)))})
 		}
 		if len(c.args) == 1 {
 			return c.slash(c.ctx, router.Line{Raw: c.args[0]})

@@ -97,7 +97,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return broken(formats.CodeUsage, "filter "+*from, err)
 			}
-			q.Filter = string(text)
+			q.Filter = string(formats.WithoutBOM(text))
 		}
 		q.Compact = q.Compact || q.Indent == 0
 		for _, word := range *positional { // a:TEXT or j:JSON

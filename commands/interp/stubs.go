@@ -13,7 +13,7 @@ func ParseStubs(file string, data []byte) (map[string][]formats.Return, error) {
 		return &formats.Failure{Code: formats.CodeUsage, Message: file + ": " + what, Err: err}
 	}
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
+	if err := json.Unmarshal(formats.WithoutBOM(data), &raw); err != nil {
 		return nil, refused("expected a JSON object from steps to returns", err)
 	}
 	out := map[string][]formats.Return{}

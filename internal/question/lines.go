@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tercet/formats"
 	"tercet/internal/keyboard"
 )
 
@@ -36,8 +37,11 @@ func NewLines(in io.Reader, tty *keyboard.Keyboard) *Lines {
 
 // follow reads until the end of the input.
 func (l *Lines) follow() {
-	for {
+	for first := true; ; first = false {
 		text, err := l.in.ReadString('\n')
+		if first {
+			text = string(formats.WithoutBOM([]byte(text)))
+		}
 		l.ch <- read{strings.TrimRight(text, "\r\n"), err}
 		if err != nil {
 			close(l.ch)

@@ -54,7 +54,7 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	if name == autoApproves[0] {
 		c.commands = nil
 	}
-	c.read(name, string(text))
+	c.read(name, string(formats.WithoutBOM(text)))
 	if len(c.found) > 0 {
 		return Consent{}, &formats.Diagnostics{
 			List: c.found, Sources: map[string][]byte{name: text}, Of: formats.CodeConfig,

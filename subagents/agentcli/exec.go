@@ -139,7 +139,7 @@ func (x *Exec) call(
 		return formats.Return{}, err
 	}
 	if raw == nil && len(bad) == 0 {
-		if raw = bytes.TrimSpace(res.Stdout); len(raw) == 0 || raw[0] != '{' || len(res.Stdout) >= proc.DefaultCap {
+		if raw = bytes.TrimSpace(formats.WithoutBOM(res.Stdout)); len(raw) == 0 || raw[0] != '{' || len(res.Stdout) >= proc.DefaultCap {
 			bad = []string{"expected a return as JSON in the file return_path, or as the whole standard output, got neither"}
 		}
 	}

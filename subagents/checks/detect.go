@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"tercet/formats"
 )
 
 // maxManifest bounds the files that Detect reads.
@@ -105,7 +107,7 @@ func read(fsys fs.FS, name string) []byte {
 	if err != nil {
 		return nil
 	}
-	return b
+	return formats.WithoutBOM(b)
 }
 
 // hasTarget tells whether a makefile has a rule for target, also among several on one line.

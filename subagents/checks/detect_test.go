@@ -35,6 +35,7 @@ func TestDetect(t *testing.T) {
 		},
 		{"node placeholder", map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil},
 		{"node without scripts", map[string]string{"package.json": `{}`}, nil},
+		{"node behind a byte order mark", map[string]string{"package.json": "\ufeff" + `{"scripts":{"test":"jest"}}`}, []string{"node test: npm run --silent test"}},
 		{"node broken", map[string]string{"package.json": `{"scripts":`}, []string{"node build: npm pkg get scripts"}},
 		{
 			"rust",
