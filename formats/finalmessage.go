@@ -10,9 +10,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// FinalMessage reads the return from an agent's final message. Accepted forms: a fenced json block whose object has a
-// status, the whole message as such an object, or the agent's AGENT_RESULT block. It must carry opt.Nonce: without it a
-// block belongs to another delegation and is ignored. Two blocks with the nonce are an error. raw is the text of the
+// FinalMessage reads the return from an agent's final message. Accepted forms: an object with a status, as the whole
+// message or in a fence, or the agent's AGENT_RESULT block. It must carry opt.Nonce: without it a block belongs to
+// another delegation and is ignored. Two blocks with the nonce are an error. raw is the text of the
 // return, nil if there is none. The error is a *Diagnostics with all findings.
 //
 // The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's types.
@@ -25,6 +25,9 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 	m := message{findings: findings{file: opt.File}, opt: opt}
 	m.jsonBlocks(text)
 	m.agentResults(text)
+	if b, ok := bareObject(text); ok && len(m.owned)+len(m.ignored) == 0 {
+		m.ignored = append(m.ignored, b.place()+" is no return: "+b.fault)
+	}
 	if len(m.owned) == 1 {
 		own := m.owned[0]
 		if own.err == nil {
@@ -94,48 +97,103 @@ const maxCandidates = 100
 func (m *message) jsonBlocks(text []byte) {
 	whole := strings.TrimSpace(string(text))
 	if strings.HasPrefix(whole, "{") && strings.HasSuffix(whole, "}") {
-		m.object(whole, 1)
+		m.object(insert{text: whole, line: 1})
 		return
 	}
-	blocks := fencedJSON(strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n"))
+	blocks := fencedObjects(text)
 	for _, b := range blocks[max(0, len(blocks)-maxCandidates):] {
-		m.object(b.text, b.line)
+		m.object(b)
 	}
 }
 
-// insert is the content of one fence and the line it starts at.
+// insert is a piece of a message that may be an object, and the line it starts at.
 type insert struct {
-	text string
-	line int
+	text  string
+	line  int
+	fault string // what is wrong with its place; empty: nothing
 }
 
-// fencedJSON gives what stands between every line that opens a fence marked json and the next one that closes it.
+func (b insert) place() string { return fmt.Sprintf("the object at line %d", b.line) }
+
+// fenceFault says what is wrong with a fence for an object, by what stands behind its opening run.
+func fenceFault(info string) string {
+	mark, _, _ := strings.Cut(info, " ")
+	switch {
+	case strings.EqualFold(mark, "json"):
+		return ""
+	case mark == "":
+		return "its fence is not marked json"
+	}
+	const most = 20 // characters of the mark
+	return fmt.Sprintf("its fence is marked %s, not json", Clip(mark, most))
+}
+
+// fencedObjects gives what begins like an object between a line that opens a fence and the next one that closes it.
 // Fences nest in what agents write, so that their parity says nothing: what counts is the nonce.
-func fencedJSON(lines []string) []insert {
+func fencedObjects(text []byte) []insert {
+	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	var out []insert
-	for i, line := range lines {
+	closers := map[byte][]closer{}
+	for i, line := range slices.Backward(lines) {
 		run, info := fenceRun(line)
-		word, _, _ := strings.Cut(info, " ")
-		if run == "" || !strings.EqualFold(word, "json") {
+		if run == "" {
 			continue
 		}
-		for n := i + 1; n < len(lines); n++ {
-			if r, rest := fenceRun(lines[n]); r != "" && rest == "" && closes(r, run) {
-				out = append(out, insert{text: strings.Join(lines[i+1:n], "\n"), line: i + 2})
-				break
+		kind := run[0]
+		end := slices.IndexFunc(closers[kind], func(c closer) bool { return c.width >= len(run) })
+		if end >= 0 {
+			content := strings.Join(lines[i+1:closers[kind][end].line], "\n")
+			if strings.HasPrefix(strings.TrimSpace(content), "{") {
+				out = append(out, insert{content, i + 2, fenceFault(info)})
 			}
 		}
+		if info == "" { // it may close a fence too, and the wider ones behind it still close wider fences
+			wider := slices.IndexFunc(closers[kind], func(c closer) bool { return c.width > len(run) })
+			rest := closers[kind][:0:0]
+			if wider >= 0 {
+				rest = closers[kind][wider:]
+			}
+			closers[kind] = append([]closer{{i, len(run)}}, rest...)
+		}
 	}
+	slices.Reverse(out)
 	return out
 }
 
-// object looks at one JSON object of the message.
-func (m *message) object(text string, line int) {
-	root, err := jsonx.Parse([]byte(text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+// closer is a line that closes a fence of at most its width.
+type closer struct{ line, width int }
+
+// bareObject gives the object with a status that ends with the last brace of a text.
+func bareObject(text []byte) (b insert, ok bool) {
+	end := bytes.LastIndexByte(text, '}') + 1
+	from := end
+	for range maxBraces {
+		from = bytes.LastIndexByte(text[:from], '{')
+		if from < 0 {
+			break
+		}
+		object := text[from:end]
+		root, err := jsonx.Parse(object, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+		if err == nil {
+			line := 1 + bytes.Count(text[:from], []byte("\n"))
+			return insert{string(object), line, betweenText}, root.Get("status") != nil
+		}
+	}
+	return insert{}, false
+}
+
+const betweenText = "it stands between other text"
+
+// maxBraces bounds the places at which an object between other text may begin.
+const maxBraces = 1000
+
+// object looks at one JSON object of the message. The nonce makes up for a wrong place.
+func (m *message) object(b insert) {
+	root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	if err != nil {
-		if strings.Contains(text, `"status"`) { // it was meant as a return
-			at, msg := syntaxError([]byte(text), err)
-			at.Line += line - 1
+		if strings.Contains(b.text, `"status"`) { // it was meant as a return
+			at, msg := syntaxError([]byte(b.text), err)
+			at.Line += b.line - 1
 			m.add(codeReturnSyntax, at, helpReturn, "%s", msg)
 		}
 		return
@@ -143,18 +201,21 @@ func (m *message) object(text string, line int) {
 	if !root.Is(jsonx.Dict) || root.Get("status") == nil {
 		return
 	}
-	where := fmt.Sprintf("the object at line %d", line)
+	fault := ""
+	if b.fault != "" {
+		fault = ", and " + b.fault
+	}
 	nonce := root.Get("nonce")
 	if absent(nonce) {
-		m.ignored = append(m.ignored, where+" has no nonce")
+		m.ignored = append(m.ignored, b.place()+" has no nonce"+fault)
 		return
 	}
 	if got, ok := nonce.Str(); !ok || got != m.opt.Nonce || got == "" {
-		m.ignored = append(m.ignored, where+" has another nonce")
+		m.ignored = append(m.ignored, b.place()+" has another nonce"+fault)
 		return
 	}
-	ret, err := ParseReturn([]byte(text), m.opt)
-	m.owned = append(m.owned, candidate{text, ret, err})
+	ret, err := ParseReturn([]byte(b.text), m.opt)
+	m.owned = append(m.owned, candidate{b.text, ret, err})
 }
 
 func (m *message) agentResults(text []byte) {

@@ -71,10 +71,12 @@ func (w written) block() string {
 // forms are the ways in which a final message carries a return.
 func forms() map[string]func(written) string {
 	return map[string]func(written) string{
-		"bare object":   written.object,
-		"fenced object": func(w written) string { return "I am done.\n\n```json\n" + w.object() + "\n```\n" },
-		"block":         func(w written) string { return "I am done.\n\n" + w.block() + "\n" },
-		"fenced block":  func(w written) string { return "I am done.\n\n```\n" + w.block() + "\n```\n" },
+		"bare object":                       written.object,
+		"fenced object":                     func(w written) string { return "I am done.\n\n```json\n" + w.object() + "\n```\n" },
+		"object in a fence without a mark":  func(w written) string { return "I am done.\n\n```\n" + w.object() + "\n```\n" },
+		"object in a fence of another mark": func(w written) string { return "I am done.\n\n~~~~yaml\n" + w.object() + "\n~~~~\nBye.\n" },
+		"block":                             func(w written) string { return "I am done.\n\n" + w.block() + "\n" },
+		"fenced block":                      func(w written) string { return "I am done.\n\n```\n" + w.block() + "\n```\n" },
 	}
 }
 

@@ -38,11 +38,17 @@ func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentI
 		found[i].File = opt.File
 	}
 	if len(blocks) == 0 {
-		for _, f := range slices.Backward(fencedJSON(strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"))) {
-			root, err := jsonx.Parse([]byte(f.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
-			if err == nil && root.Get("status") != nil {
-				return objectResult(src, []byte(f.text), f.line-1, opt)
-			}
+		object, ok := objectIn(src, opt.Nonce)
+		switch {
+		case ok && object.fault == "":
+			return objectResult(src, []byte(object.text), object.line-1, opt)
+		case ok:
+			found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Code == codeNoResult })
+			found = append(found, Diagnostic{
+				Code: codeNoResult, Severity: SeverityError, File: opt.File, Pos: Pos{Line: object.line, Col: 1},
+				Message: object.place() + " is no return: " + object.fault,
+				Help:    "put it into a fence marked json, with nothing else in the fence",
+			})
 		}
 	} else if opt.Agent == "" {
 		opt.Agent = blocks[len(blocks)-1].Agent
@@ -64,6 +70,30 @@ func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentI
 			"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")))
 	}
 	return out, out.block(own, findings{opt.File, found}, opt, src)
+}
+
+// objectIn gives the last object with a status in an output. One in a fence marked json comes before others; one in any
+// fence with the nonce comes before all, and has no fault.
+func objectIn(src []byte, nonce string) (object insert, ok bool) {
+	all := fencedObjects(src)
+	if bare, ok := bareObject(src); ok && len(all) == 0 {
+		all = append(all, bare)
+	}
+	for _, b := range slices.Backward(all) {
+		root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+		if err != nil || root.Get("status") == nil {
+			continue
+		}
+		got, _ := root.Get("nonce").Str()
+		if nonce != "" && got == nonce && b.fault != betweenText {
+			b.fault = ""
+			return b, true
+		}
+		if !ok || object.fault != "" && b.fault == "" {
+			object, ok = b, true
+		}
+	}
+	return object, ok
 }
 
 // objectResult reads the object that follows some lines of an output.

@@ -169,10 +169,17 @@ func claudeLine(r *Reading, e claudeEvent) {
 }
 
 func claudeResult(r *Reading, e claudeEvent) {
-	r.Ended, r.Text, r.Turns, r.Cost = true, e.Result, e.Turns, e.Cost
-	if e.Usage != nil {
+	again := r.Ended // a session that was woken, as by a task in the background, gives a result for each turn
+	r.Ended = true
+	r.say(e.Result)
+	if e.Usage != nil && (!again || e.Usage.tokens().Total() > r.Tokens.Total()) {
 		r.Tokens = e.Usage.tokens()
 	}
+	if !again {
+		r.Turns = 0 // its own count is the better one
+	}
+	r.Turns = max(r.Turns, e.Turns)
+	r.Cost = max(r.Cost, e.Cost)
 	best := 0.0
 	for _, name := range sortedKeys(e.Models) {
 		if m := e.Models[name]; m.Cost > best {
@@ -187,6 +194,11 @@ func claudeResult(r *Reading, e claudeEvent) {
 	}
 	if e.IsError || e.Subtype != "success" {
 		message := cmp.Or(e.Result, strings.Join(append([]string{e.Subtype}, e.Errors...), ": "))
-		r.fault(Fault{Status: e.Status, Kind: strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "), Message: message})
+		f := Fault{Status: e.Status, Kind: strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "), Message: message}
+		if again {
+			r.Late = cmp.Or(r.Late, &f)
+		} else {
+			r.fault(f)
+		}
 	}
 }

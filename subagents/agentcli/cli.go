@@ -396,19 +396,22 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
-		message := name + ": " + c.masked(firstLine(e.reading.Fault.Message))
-		if until, reached := e.reading.Fault.limit(c.Starter.Now()); reached {
-			return formats.Return{}, &formats.LaterError{Why: message, Until: until}
-		}
-		return formats.Failed(c.failure(e.reading.Fault.code(), message)), nil
+		return c.faulty(*e.reading.Fault)
 	}
 	ret, raw, bad, err := c.find(r, e)
+	late := e.reading.Late
 	switch {
 	case err != nil:
 		return formats.Return{}, err
+	case raw == nil && late != nil:
+		return c.faulty(*late)
 	case len(bad) == 0:
 		for _, tool := range e.reading.Denied {
 			ret.Warnings = append(ret.Warnings, fmt.Sprintf("the tool %s was refused", tool))
+		}
+		if late != nil {
+			why := c.masked(firstLine(late.Message))
+			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s failed after its answer: %s", name, why))
 		}
 		if e.res.Exit != 0 {
 			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s ended with exit code %d", name, e.res.Exit))
@@ -433,26 +436,52 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(c.masked(string(raw))), Problems: bad}
 }
 
-// find reads the return: the private file first, then what obeys the schema, then the final message, which must carry
-// the nonce. raw is what was taken for the return, nil if nothing was.
+// faulty is the return of a program that reports a failure, or the error of a usage limit that it reached.
+func (c *CLI) faulty(f Fault) (formats.Return, error) {
+	message := c.Driver.Name + ": " + c.masked(firstLine(f.Message))
+	if until, reached := f.limit(c.Starter.Now()); reached {
+		return formats.Return{}, &formats.LaterError{Why: message, Until: until}
+	}
+	return formats.Failed(c.failure(f.code(), message)), nil
+}
+
+// find reads the return: the private file first, then the final messages, the last one first. Of a message it takes
+// what obeys the schema, else the text, which must carry the nonce. raw is what was taken for the return, nil if nothing
+// was.
 func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte, bad []string, err error) {
 	opt := formats.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
 	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
 		return ret, raw, bad, err
 	}
-	if raw == nil {
-		raw = e.reading.Structured
-	}
 	var broken error
 	if raw != nil {
 		ret, broken = formats.ParseForm(raw, c.Definition.Info.AgentResult, opt)
 	} else {
-		ret, raw, broken = formats.FinalMessage([]byte(e.reading.Text), opt)
+		ret, raw, broken = c.said(e.reading.answers(), opt)
 	}
 	if broken != nil {
 		return ret, raw, strings.Split(broken.Error(), "\n"), nil
 	}
 	return ret.Typed(c.Definition.Info.Fields), raw, nil, nil
+}
+
+// said reads the return out of the first message that holds one. If none does, the error is about the first message.
+func (c *CLI) said(messages []answer, opt formats.ParseOptions) (formats.Return, []byte, error) {
+	var first error
+	for i, m := range messages {
+		if m.structured != nil {
+			ret, err := formats.ParseForm(m.structured, c.Definition.Info.AgentResult, opt)
+			return ret, m.structured, err
+		}
+		ret, raw, err := formats.FinalMessage([]byte(m.text), opt)
+		if raw != nil {
+			return ret, raw, err
+		}
+		if i == 0 {
+			first = err
+		}
+	}
+	return formats.Return{}, nil, first
 }
 
 func (c *CLI) masked(s string) string {

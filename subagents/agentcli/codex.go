@@ -172,12 +172,13 @@ func codexLine(r *Reading, e codexEvent) {
 			on["path"] = i.Changes[0].Path
 		}
 		r.act = actOf(cmp.Or(i.Tool, i.Type), on)
+		r.worked = true
 	}
 	switch e.Type {
 	case "item.completed":
 		switch e.Item.Type {
 		case "agent_message":
-			r.Text = e.Item.Text
+			r.say(e.Item.Text)
 			r.Turns++
 		case "command_execution", "file_change", "mcp_tool_call", "web_search":
 			r.Turns++

@@ -145,8 +145,10 @@ func copilotLine(r *Reading, e copilotEvent) {
 	case "assistant.message":
 		r.Turns++
 		r.Model = cmp.Or(d.Model, r.Model)
-		if r.Text = d.Content; len(d.Requests) > 0 {
-			r.Text = "" // the final message comes after the last tool
+		r.say(d.Content)
+		if len(d.Requests) > 0 { // the final message comes after the last tool
+			r.Text = ""
+			r.worked = true
 		}
 	case "tool.execution_start":
 		r.act = actOf(d.Tool, d.Input)

@@ -121,8 +121,45 @@ type Reading struct {
 	Ended      bool     // it reported that it is done
 	Empty      int      // consecutive steps without a usable answer of the model
 	Again      bool     // it retries after Fault, which is the command's decision
+	Late       *Fault   // failure that it reports after an answer; counts only if no answer is a return
 
 	progress
+}
+
+// answer is what an agent CLI gave as its final message at one time. Another one may follow.
+type answer struct {
+	text       string
+	structured json.RawMessage
+}
+
+// maxEarlier bounds the answers before the last one that are kept.
+const maxEarlier = 8
+
+// say takes in a final message. The ones before it are kept, because only the nonce tells which is the return. Work
+// makes them void: what was said before it is not about all of the work.
+func (r *Reading) say(text string) {
+	switch {
+	case r.worked:
+		r.earlier = nil
+	case r.Text != "" || r.Structured != nil:
+		r.earlier = append(r.earlier, answer{r.Text, r.Structured})
+		r.earlier = r.earlier[max(0, len(r.earlier)-maxEarlier):]
+	}
+	r.Text = text
+	r.Structured = nil
+	r.worked = false
+}
+
+// answers lists the final messages, the last one first.
+func (r *Reading) answers() []answer {
+	list := []answer{{r.Text, r.Structured}}
+	if r.worked {
+		return list
+	}
+	for _, one := range slices.Backward(r.earlier) {
+		list = append(list, one)
+	}
+	return list
 }
 
 // progress is how far a program has come.
@@ -132,6 +169,8 @@ type progress struct {
 	before  formats.Tokens
 	calls   map[string]string // of tools that run: id and name; nil before there is one
 	failed  Fault             // of the last request to the model, which may be made again
+	earlier []answer          // the final messages before the last one, oldest first
+	worked  bool              // it used a tool since its last message
 }
 
 // Ending is how the process ended.
