@@ -159,6 +159,9 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	if err != nil {
 		return formats.Return{}, err
 	}
+	if outcome == formats.OutcomeBlocked && slices.ContainsFunc(came, interrupted) {
+		outcome = formats.OutcomeSuspended // else nothing would tell that a signal ended the line
+	}
 	out.Summary = summary(inv, most, passed, len(came))
 	out.Text += out.Summary
 	out.NextSteps = cmp.Or(open, nextOf(came))
@@ -197,6 +200,12 @@ func nextOf(came []formats.TaskReturn) string {
 		order[i] = strings.ReplaceAll(text, number, argspec.Ranges(tasks[text]))
 	}
 	return strings.Join(order, "; ")
+}
+
+// interrupted tells whether a signal suspended the run of a task.
+func interrupted(one formats.TaskReturn) bool {
+	ret := one.Return
+	return ret.Status == formats.StatusSuspended && len(ret.Errors) > 0 && cancelled(ret.Errors[0]) == 0
 }
 
 func cancelled(e formats.ReturnError) int {

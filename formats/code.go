@@ -175,8 +175,8 @@ var exits = []Exit{
 	{77, "denied", []Code{CodeDenied, CodeUntrusted}, "not allowed here"},
 	{78, "config", []Code{CodeConfig, CodeNoWorkspace}, "the configuration or the workspace is missing or wrong"},
 	{124, "timeout", []Code{CodeTimeout}, "a step or the run took too long"},
-	{130, "interrupted", []Code{CodeCancelled}, "cancelled by SIGINT"},
-	{143, "terminated", nil, "cancelled by SIGTERM or SIGHUP"},
+	{130, "interrupted", []Code{CodeCancelled}, "interrupted by SIGINT: the run can be resumed; or cancelled"},
+	{143, "terminated", nil, "terminated by SIGTERM or SIGHUP: the run can be resumed"},
 }
 
 // failures are the codes of no row, which end with 1.
@@ -208,6 +208,9 @@ func ExitCode(r Return) int {
 	case OutcomeRejected:
 		return 5
 	case OutcomeBlocked, OutcomeSuspended:
+		if r.Status == StatusSuspended && len(r.Errors) > 0 { // what stopped the run, such as a signal
+			return ExitFor(r.Errors[0].Code)
+		}
 		return 75
 	case OutcomeFailed:
 		if len(r.Errors) > 0 {

@@ -174,6 +174,17 @@ func (e *Failure) ErrorCode() Code { return e.Code }
 // StoppedError ends a replay: the run was stopped at this point.
 type StoppedError struct{ *Failure }
 
+// InterruptedError says that a signal ends this process. interp suspends the run for it, so that it can be resumed.
+type InterruptedError struct{ *Failure }
+
+// Interrupted makes an InterruptedError; what is "interrupted" or "terminated".
+func Interrupted(what string) *InterruptedError {
+	return &InterruptedError{Fail(CodeCancelled, "what was finished is kept; run the command again to go on", "%s", what)}
+}
+
+// Unwrap gives the Failure, which has the code.
+func (e *InterruptedError) Unwrap() error { return e.Failure }
+
 // DivergedError reports that a replayed run differs from its journal. The run must do nothing more; the user decides
 // which of the two is right.
 type DivergedError struct{ *Failure }

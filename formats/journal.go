@@ -17,8 +17,9 @@ const (
 	EntryDelegationStarted EntryType = "delegation_started"
 	EntryBudgetReserved    EntryType = "budget_reserved" // the share of a worker, before it starts
 	EntryDelegationResult  EntryType = "delegation_result"
-	EntryObserved          EntryType = "observed" // a value read from the state, a file or a tree
-	EntryWaited            EntryType = "waited"   // a wait ended
+	EntryDelegationCut     EntryType = "delegation_cut" // a signal ended the worker; it is called again on resume
+	EntryObserved          EntryType = "observed"       // a value read from the state, a file or a tree
+	EntryWaited            EntryType = "waited"         // a wait ended
 	EntryLoopEntered       EntryType = "loop_entered"
 	EntryGateOpened        EntryType = "gate_opened"
 	EntryGateVoted         EntryType = "gate_voted"   // one vote of a gate with a quorum
@@ -107,6 +108,15 @@ type Suspended struct {
 	Step     string `json:"step,omitempty"`
 
 	Postponed
+}
+
+// ReasonInterrupted is Postponed.Why of a run whose process was ended by a signal.
+const ReasonInterrupted = "interrupted"
+
+// Cut is the data of delegation_cut: what an interrupted worker used.
+type Cut struct {
+	Metadata Metadata `json:"metadata"`      // as far as its runner measured it
+	Lost     Budget   `json:"lost,omitzero"` // what else it could use, if the runner measured nothing: it counts as used
 }
 
 // Postponed says why a run waits for a time.

@@ -161,7 +161,8 @@ func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (ques
 	return who.Ask(ctx, g, m)
 }
 
-// ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D or Ctrl-C takes the choice for that.
+// ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D takes the choice for that. Ctrl-C leaves
+// the question open.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if _, ok := g.Voted(userName()); ok {
 		return p.others(ctx, g)
@@ -169,6 +170,9 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	ctx, done := p.desk.Watch(ctx, g)
 	defer done()
 	a, err := p.asked(ctx, g, "")
+	if errors.Is(err, question.ErrInterrupted) {
+		return formats.Decision{}, formats.Interrupted("interrupted")
+	}
 	if errors.Is(err, question.ErrLeft) {
 		i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Leaves })
 		if i < 0 {

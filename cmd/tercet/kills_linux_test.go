@@ -114,8 +114,8 @@ func (s *screen) appears(name string) {
 	}
 }
 
-// TestGateIsLeft ends the program while a gate is open: the run ends, and the terminal is as it was. Who leaves the
-// question takes the choice that fails.
+// TestGateIsLeft ends the program while a gate is open: a signal leaves the question open, and Ctrl-D takes the choice that
+// fails. The terminal is as it was.
 func TestGateIsLeft(t *testing.T) {
 	t.Parallel()
 	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n"
@@ -123,8 +123,8 @@ func TestGateIsLeft(t *testing.T) {
 		end  func(*screen)
 		code int
 	}{
-		"Ctrl-C":  {func(s *screen) { s.keys("\x03") }, 5},
-		"SIGINT":  {func(s *screen) { s.signal(syscall.SIGINT) }, 5},
+		"Ctrl-C":  {func(s *screen) { s.keys("\x03") }, 130},
+		"SIGINT":  {func(s *screen) { s.signal(syscall.SIGINT) }, 130},
 		"SIGTERM": {func(s *screen) { s.signal(syscall.SIGTERM) }, 143},
 		"SIGHUP":  {func(s *screen) { s.signal(syscall.SIGHUP) }, 143},
 		"Ctrl-D":  {func(s *screen) { s.keys("\x04") }, 5},
@@ -136,12 +136,24 @@ func TestGateIsLeft(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := onTerminal(t, dir, "/ask")
+			env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+			s := onTerminalWith(t, dir, env, "/ask")
 			before := s.state()
 			s.wait("Go on?")
 			tt.end(s)
 			if code := s.ends(); code != tt.code {
 				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			open := strings.Contains(string(output(t, dir, env, "gates")), "Go on?")
+			if left := tt.code != 5; open != left {
+				t.Errorf("the question is open: %t, want %t", open, left)
+			}
+			if open {
+				s := onTerminalWith(t, dir, env, "resume", "--yes")
+				s.wait("/ask done")
+				if code := s.ends(); code != 0 {
+					t.Errorf("resume = %d", code)
+				}
 			}
 			if after := s.state(); !reflect.DeepEqual(before, after) {
 				t.Errorf("terminal after the end: %+v, want %+v", after, before)

@@ -131,6 +131,9 @@ func (s *signals) context(parent context.Context) context.Context {
 func (s *signals) hardContext() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.hard == nil {
+		return context.Background() // nothing can be ended yet
+	}
 	return s.hard
 }
 
@@ -153,7 +156,7 @@ func (s *signals) arrive(sig os.Signal) {
 	}
 	switch s.came {
 	case 1:
-		s.cancel(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on", "%s", word))
+		s.cancel(formats.Interrupted(word))
 	case 2:
 		s.abort()
 		hard := s.hard

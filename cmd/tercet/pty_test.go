@@ -276,7 +276,7 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}
 
-	// Ctrl-D and Ctrl-C take the choice that fails, else the one that returns; with neither the run is suspended
+	// Ctrl-D takes the choice that fails, else the one that returns; with neither, and by Ctrl-C, the question stays open
 	for name, choices := range map[string]string{"either": "yes: next, no: {return: Left alone.}", "neither": "yes: next, yea: next"} {
 		src := "---\ncommand: " + name + "\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\nchoices: {" + choices + "}\n```\n"
 		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", name+".md"), []byte(src), 0o644); err != nil {
@@ -291,16 +291,22 @@ func TestGateOnATerminal(t *testing.T) {
 		"either":  {[]string{"no answer; 'no' is taken", "Left alone."}, 0},
 		"neither": {[]string{`gate "Go on?" has no answer`, "Resume: tercet resume r"}, 75},
 	} {
-		for _, key := range []string{"\x04", "\x03"} {
-			s = onTerminal(t, dir, "--new", "/"+name)
-			s.wait("[?]")
-			s.keys(key)
-			for _, one := range end.see {
-				s.wait(one)
-			}
-			if code := s.ends(); code != end.code {
-				t.Errorf("exit code %d of /%s after %q, want %d", code, name, key, end.code)
-			}
+		s = onTerminal(t, dir, "--new", "/"+name)
+		s.wait("[?]")
+		s.keys("\x04")
+		for _, one := range end.see {
+			s.wait(one)
+		}
+		if code := s.ends(); code != end.code {
+			t.Errorf("exit code %d of /%s after Ctrl-D, want %d", code, name, end.code)
+		}
+		s = onTerminal(t, dir, "--new", "/"+name)
+		s.wait("[?]")
+		s.keys("\x03")
+		s.wait("or answer by 'tercet approve r")
+		s.wait("Resume: tercet resume r")
+		if code := s.ends(); code != 130 {
+			t.Errorf("exit code %d of /%s after Ctrl-C, want 130", code, name)
 		}
 	}
 }

@@ -263,6 +263,7 @@ func (noDocs) Sum(context.Context, string) (string, error)      { return "", noW
 
 func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
 func (noJournal) Live(bool) error                                           { return nil }
+func (noJournal) Resumable() bool                                           { return false }
 func (noJournal) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
 
 func (noProblems) Record(context.Context, formats.Problem) error  { return nil }

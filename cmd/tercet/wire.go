@@ -66,6 +66,7 @@ func (w *world) startProcesses() (err error) {
 	w.online = proc.Set(os.LookupEnv, proc.ForPush()...)
 	w.starter, err = proc.NewStarter(proc.Starter{
 		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.children().Record,
+		Grace: proc.Grace{Over: w.signals.hardContext().Done()},
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
 	w.keeper = w.newKeeper()

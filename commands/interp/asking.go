@@ -112,6 +112,9 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		if open := isOpen(err); open != nil && !open.Left && own.fallback != "" {
 			d, err = formats.Decision{Answer: own.fallback, By: byDefault}, nil
 		}
+		if interrupt(err) != nil {
+			a.left = &a.g
+		}
 		if err == nil && d.Edited != "" {
 			return d, []string{d.Edited}, nil
 		}

@@ -74,7 +74,7 @@ func BenchmarkSteps(b *testing.B) {
 			w := newWorld(b)
 			w.bigState(10_000)
 			w.cfg.Agents = delegator{answers}
-			w.cfg.Journal = appender{func(formats.Entry) error { return nil }}
+			w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
 			w.cfg.Limits = formats.Limits{}
 			p := w.program(file("", "", "A: foreach: '[range(100)]'", block))
 			v := valuesOf(b, p, "")
@@ -104,7 +104,7 @@ func answers(_ context.Context, r formats.Request) (formats.Return, error) {
 // steps stays small.
 func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at what the whole process holds
 	w := newWorld(t)
-	w.cfg.Journal = appender{func(formats.Entry) error { return nil }}
+	w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
 	w.cfg.Trace = trace.Discard{} // a test keeps its events, a run does not
 	var held []uint64
 	w.cfg.Approve = approver{func(formats.Gate) (formats.Decision, error) {

@@ -87,8 +87,25 @@ func reservation(req *formats.Request) formats.Entry {
 	return formats.Entry{Type: formats.EntryBudgetReserved, Step: req.At, Attempt: req.Attempt, Key: req.Txn}
 }
 
-// had gives a worker what other processes reserved for it last, and counts what was lost of it.
+func cutEntry(req *formats.Request) formats.Entry {
+	return formats.Entry{Type: formats.EntryDelegationCut, Step: req.At, Attempt: req.Attempt, Key: req.Txn}
+}
+
+// had gives a worker what other processes reserved for it last, and counts what was lost of it, and what it used where
+// a signal ended it.
 func (r *run) had(req *formats.Request) (old bool, err error) {
+	for {
+		var was formats.Cut
+		data, more := r.cfg.Journal.Recall(cutEntry(req))
+		if err = read(data, &was); err != nil {
+			return old, err
+		}
+		if !more {
+			break
+		}
+		add(&r.spent, was.Metadata)
+		r.lose(was.Lost)
+	}
 	for {
 		var was reserved
 		data, more := r.cfg.Journal.Recall(reservation(req))

@@ -50,6 +50,8 @@ type Journal interface {
 	Recall(e formats.Entry) (data json.RawMessage, ok bool)
 	// Live declares that the run now does something new. Its errors are those of Append.
 	Live(alone bool) error
+	// Resumable reports whether there is something to go on with: a step has finished, or a question was asked.
+	Resumable() bool
 }
 
 // Clock tells the time and waits.

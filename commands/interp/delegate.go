@@ -166,6 +166,9 @@ func (c call) try() (formats.Return, error) {
 			c.uncertain = true
 			c.hold(req, true)
 		}
+		if worker && interrupt(got.err) != nil {
+			add(&c.spent, ret.Metadata)
+		}
 		return ret, got.err
 	}
 	if worker {

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -47,7 +48,18 @@ func later(err error) *formats.LaterError {
 
 // undone tells whether what ended with an error is begun again when the run goes on: it waits, or nothing may be done.
 func undone(err error) bool {
-	return isOpen(err) != nil || later(err) != nil || isStuck(err)
+	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || isStuck(err)
+}
+
+// interrupt gives the signal that an error is about; nil for one that is about none.
+func interrupt(err error) *formats.InterruptedError {
+	e, _ := errors.AsType[*formats.InterruptedError](err)
+	return e
+}
+
+// interrupted gives the signal that ended the run's context; nil if it goes on, or something else ended it.
+func (r *run) interrupted() *formats.InterruptedError {
+	return interrupt(context.Cause(r.ctx))
 }
 
 // isStuck tells whether an error says that journal and run do not agree, or that there is no more to look at.

@@ -87,7 +87,7 @@ func newWorld(tb testing.TB) *world {
 	w.agents[compile.StatusSync] = w.sync
 	w.cfg = interp.Config{
 		Agents: delegator{w.delegate}, State: reader{w.snapshot}, Docs: docs{w}, Problems: recorder{w.record},
-		Approve: approver{w.approve}, Lint: w.lint, Journal: appender{w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
+		Approve: approver{w.approve}, Lint: w.lint, Journal: appender{append: w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
 		IDs: interp.IDs{Run: runID, Session: session, Command: "/x 7", Path: []string{"router", "/x"}}, Dir: "/project", Discard: w.discard,
 	}
 	return w
@@ -113,9 +113,12 @@ type (
 	approver struct {
 		approve func(formats.Gate) (formats.Decision, error)
 	}
-	appender struct{ append func(formats.Entry) error }
-	docs     struct{ w *world }
-	clock    struct{}
+	appender struct {
+		append func(formats.Entry) error
+		begun  func() bool // nil: nothing has been finished
+	}
+	docs  struct{ w *world }
+	clock struct{}
 )
 
 func (d delegator) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -141,6 +144,8 @@ func (a appender) Append(ctx context.Context, e formats.Entry, _ bool) (bool, er
 }
 
 func (appender) Live(bool) error { return nil }
+
+func (a appender) Resumable() bool { return a.begun != nil && a.begun() }
 
 func (a appender) Recall(formats.Entry) (json.RawMessage, bool) { return nil, false }
 

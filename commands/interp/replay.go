@@ -311,6 +311,21 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 	}
 }
 
+// cut is the command's return when a signal ends the process before the run has ended.
+func (r *run) cut(signal *formats.InterruptedError) formats.Return {
+	r.waits = &formats.Suspended{Postponed: formats.Postponed{Why: formats.ReasonInterrupted}}
+	if g := r.left; g != nil {
+		r.waits.Question, r.waits.Gate, r.waits.Step = g.Question, g.ID, g.Step
+	}
+	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", r.cfg.IDs.Run)
+	failure := formats.Failed(formats.Fail(formats.CodeCancelled, "", "%s", signal))
+	return formats.Return{
+		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: formats.ReasonInterrupted,
+		BlockedReason: formats.ReasonInterrupted, Errors: failure.Errors, NextSteps: next,
+		Artifacts: newest(r.artifacts),
+	}
+}
+
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)

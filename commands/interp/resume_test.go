@@ -46,7 +46,8 @@ type machine struct {
 
 	raised int // how often a person had to raise limits
 
-	pauseAt int // the line of the journal behind which the next process is paused, 0: at none
+	pauseAt  int // the line of the journal behind which the next process is paused, 0: at none
+	signalAt int // the line of the journal behind which a signal comes, 0: none comes
 
 	killLease bool     // the next process is killed when it has taken its lease
 	leases    []string // transaction ids of what took them
@@ -70,6 +71,7 @@ type process struct {
 	dead  bool
 	led   *journal.Ledger
 	pause context.CancelCauseFunc
+	end   context.CancelCauseFunc
 }
 
 var errKilled = errors.New("killed")
@@ -90,6 +92,9 @@ func (p *process) Append(ctx context.Context, e formats.Entry, alone bool) (bool
 		if p.appended != nil {
 			p.appended(e)
 		}
+		if p.signalAt == p.lines {
+			p.end(formats.Interrupted("interrupted"))
+		}
 		if p.pauseAt == p.lines {
 			p.pause(&formats.LaterError{Why: "paused by ann"})
 		}
@@ -108,6 +113,8 @@ func (p *process) Live(alone bool) error {
 	}
 	return p.led.Live(alone)
 }
+
+func (p *process) Resumable() bool { return p.led.Resumable() }
 
 func (p *process) Recall(e formats.Entry) (json.RawMessage, bool) {
 	p.mu.Lock()
@@ -227,7 +234,10 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 		return answer(g)
 	}}
 	w.cfg.Discard = nil
-	ret := w.runProgram(m.t.Context(), prog, m.line)
+	ctx, end := context.WithCancelCause(m.t.Context())
+	defer end(nil)
+	p.end = end
+	ret := w.runProgram(ctx, prog, m.line)
 	if p.dead && !after { // the line was not written
 		data, err := os.ReadFile(p.file())
 		if err != nil {
@@ -719,6 +729,87 @@ func TestPausedAtEveryLine(t *testing.T) {
 				t.Error("it was never paused")
 			}
 		})
+	}
+}
+
+// TestInterruptedAtEveryLine sends a signal to a run of every shape behind every line of its journal. With a finished step it is
+// suspended, and ends as one that no signal came to when it is resumed; without one it is cancelled.
+func TestInterruptedAtEveryLine(t *testing.T) {
+	t.Parallel()
+	for name, s := range shapes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			whole, prog := newMachine(t), newWorld(t).program(s.src)
+			all, ret := whole.play(prog, s.play, 0, false)
+			want := whole.end(ret)
+			step := 1
+			if testing.Short() {
+				step = 7 // it is slow under the race detector
+			}
+			for n := 1; n <= all.lines; n += step {
+				m := newMachine(t)
+				m.signalAt = n
+				p, ret := m.play(prog, s.play, 0, false)
+				if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeCancelled && ret.Outcome() == formats.OutcomeFailed {
+					before, _, _ := strings.Cut(m.text(), `"type":"stopped"`)
+					finished := strings.Count(before, `"type":"step_finished"`) - strings.Count(before, `"status":"skipped"`)
+					if finished > 0 || !over(t, p) {
+						t.Fatalf("cancelled behind line %d, with work to go on with\n%s", n, m.text())
+					}
+					continue
+				}
+				if ret.Outcome() == formats.OutcomeSuspended && ret.BlockedReason == formats.ReasonInterrupted {
+					if formats.ExitCode(ret) != 130 || ret.Resume == nil || !strings.Contains(m.text(), `"why":"interrupted"`) {
+						t.Fatalf("interrupted behind line %d: %+v\n%s", n, ret, m.text())
+					}
+					m.signalAt = 0
+					_, ret = m.resume(prog, s.src, s.play, 0, false)
+				}
+				if diff := cmp.Diff(want, m.end(ret)); diff != "" {
+					t.Fatalf("interrupted behind line %d (-whole +resumed)\n%s\n%s", n, diff, m.text())
+				}
+			}
+		})
+	}
+}
+
+// TestInterruptedWorkCounts: what an interrupted worker used is used, as far as its runner told; else what it had to use.
+func TestInterruptedWorkCounts(t *testing.T) {
+	t.Parallel()
+	src := flow("limits: {tokens: 100}\n", "", "- {id: a, delegate: worker}\n- {id: b, delegate: second}")
+	for metered, want := range map[formats.Metered]string{
+		formats.MeteredSteps: "[a#1 100 0 b#1 90 0 b#1 60 0] completed 0: /x done",
+		"": "[a#1 100 0 b#1 90 0] suspended 75: the run may use 100 tokens and has used 100, if all that was reserved for a killed worker " +
+			"counts as used; raise limits and resume with --accept-changes",
+	} {
+		m, prog := newMachine(t), newWorld(t).program(src)
+		m.line = ""
+		first := true
+		m.atWork = func(p *process, r formats.Request) {
+			if first && r.Agent == "second" {
+				p.end(formats.Interrupted("terminated"))
+			}
+		}
+		shape := func(w *world) {
+			w.agents["worker"] = always(used(10, 0)[0])
+			w.agents["second"] = func(context.Context, formats.Request) (formats.Return, error) {
+				if !first {
+					return ok("done"), nil
+				}
+				first = false
+				ret := failing(formats.CodeCancelled, "second was cancelled")
+				ret.Metadata.Tokens, ret.Metadata.Metered = formats.Tokens{Input: 30}, metered
+				return ret, nil
+			}
+		}
+		_, ret := m.play(prog, shape, 0, false)
+		if got := told(ret); got != "suspended 130 CANCELLED: interrupted" || ret.Metadata.Tokens.Total() != 40 {
+			t.Errorf("%s: interrupted, the run is %s with %d tokens", metered, got, ret.Metadata.Tokens.Total())
+		}
+		_, ret = m.play(prog, shape, 0, false)
+		if got := fmt.Sprint(m.budgets, " ", told(ret)); got != want {
+			t.Errorf("%s: resumed %s, want %s", metered, got, want)
+		}
 	}
 }
 

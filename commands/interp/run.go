@@ -63,6 +63,7 @@ type run struct {
 	stuck     error           // the journal and the run do not agree: nothing may be done
 	endless   bool            // an entry could not be written: the run goes on once there is room
 	waits     *formats.Suspended
+	left      *formats.Gate     // the question that was open when the run was interrupted
 	heads     []trace.Event     // passes of loops that are told with the first step that is done in them
 	looks     bool              // what stands in the journal is not taken: a question is made anew
 	loads     []string          // paths of the documents that it loaded
@@ -129,6 +130,9 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	r.ctx, leave = until(r.ctx, rn.cfg.Stop)
 	defer leave()
 	ret, err := r.execute()
+	if err != nil && rn.cfg.Prefix != "" && (r.interrupted() != nil || interrupt(err) != nil) {
+		return formats.Return{}, err // the command suspends the run; these steps go on when it is resumed
+	}
 	if err != nil {
 		open := isOpen(err) // a question that is the user's stops the command; any other one blocks its step
 		users := open != nil && open.Gate.NeedsPerson
@@ -244,6 +248,14 @@ func (r *run) may(c call, otherwise string) {
 func (r *run) failed(err error) formats.Return {
 	if r.ctx.Err() != nil && r.stuck == nil {
 		err = stopped(r.ctx)
+	}
+	if signal := interrupt(err); signal != nil && r.stuck == nil {
+		if r.recorded && r.cfg.Journal.Resumable() {
+			return r.cut(signal)
+		}
+		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again", "%s", signal)
+		r.halt(err)
+	} else if r.ctx.Err() != nil && r.stuck == nil {
 		r.halt(err)
 	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
 		err = before.Failure

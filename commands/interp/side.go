@@ -179,6 +179,10 @@ func (r *run) effect(e effect) (out answer) {
 	if out.err = r.paused(); out.err != nil {
 		return out
 	}
+	if signal := r.interrupted(); signal != nil {
+		out.err = signal
+		return out
+	}
 	if e.req == nil {
 		ctx, stop := until(r.ctx, r.cfg.Pause)
 		defer stop()
@@ -191,11 +195,31 @@ func (r *run) effect(e effect) (out answer) {
 	} else if out.ret, out.err = r.cfg.Agents.Delegate(r.ctx, *e.req); out.err != nil &&
 		(r.ctx.Err() != nil || undone(out.err)) {
 		return out // it was stopped, or waits: it is not done
+	} else if signal := r.interrupted(); signal != nil && !out.ret.Outcome().Passes() {
+		out.err = signal // the signal may be why it did not pass
+		out.unkept = r.cutShort(e, out.ret.Metadata)
+		return out
 	} else {
 		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
 	}
 	_, out.unkept = r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e.entry, false)
 	return out
+}
+
+// cutShort writes down what a worker used that a signal ended. The workers of a flow have told that themselves.
+func (r *run) cutShort(e effect, used formats.Metadata) error {
+	if !e.worker || e.flow {
+		return nil
+	}
+	cut := formats.Cut{Metadata: used}
+	if had := e.req.Budget; used.Metered == "" { // it may have used all of it
+		cut.Lost.Tokens = max(0, had.Tokens-used.Tokens.Total())
+		cut.Lost.Cost = max(0, had.Cost-used.Cost)
+	}
+	entry := cutEntry(e.req)
+	entry.Data = cut
+	_, err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), entry, false)
+	return err
 }
 
 // pause waits. A wait that is over is not waited for again.

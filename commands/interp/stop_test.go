@@ -161,6 +161,71 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestInterrupt: a signal after a finished step suspends the run: Error Handling does not run, the task stays the run's own with a
+// suspended lease, and a question stays open.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	src := file(during, "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: second", "C: id: c\ngate: Well?\nchoices: {yes: next, no: fail}", "!T: always: any\ndelegate: judge")
+	signal := formats.Interrupted("interrupted")
+	for name, tt := range map[string]struct {
+		second agent
+		answer error
+		calls  string
+		waits  formats.Suspended
+	}{
+		"at work": {
+			second: hangs, calls: "during a b lease",
+			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted"}},
+		},
+		"a worker that fails at the signal": {
+			second: func(ctx context.Context, _ formats.Request) (formats.Return, error) {
+				<-ctx.Done()
+				return partial("half of it"), nil
+			}, calls: "during a b lease",
+			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted"}},
+		},
+		"at a question": {
+			answer: signal, calls: "during a b lease",
+			waits: formats.Suspended{Question: "Well?", Step: "c#1", Postponed: formats.Postponed{Why: "interrupted"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.cfg.Journal = appender{append: w.append, begun: func() bool { return true }}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if tt.second != nil {
+					w.agents["second"] = tt.second
+					time.AfterFunc(time.Minute, func() { cancel(signal) })
+				}
+				w.answer = func(formats.Gate) (formats.Decision, error) { return formats.Decision{}, tt.answer }
+				ret := w.run(ctx, src, "7")
+				if got := told(ret); got != "suspended 130 CANCELLED: interrupted" || ret.Status != formats.StatusSuspended ||
+					ret.Class != formats.ClassCancelled || ret.BlockedReason != "interrupted" || ret.Resume == nil ||
+					ret.Resume.Gate != tt.waits.Question {
+					t.Errorf("Run = %s: %+v", got, ret)
+				}
+				if got := w.status(); got != "planning suspended" {
+					t.Errorf("task = %s, want it planning, with a suspended lease", got)
+				}
+				var steps []string
+				for _, r := range w.requests {
+					steps = append(steps, r.Step)
+				}
+				if got := strings.Join(steps, " "); got != tt.calls || w.requests[len(steps)-1].Input["suspended"] != true {
+					t.Errorf("calls = %s, want %s with a suspended lease", got, tt.calls)
+				}
+				last := w.entries[len(w.entries)-1]
+				if waits, ok := last.Data.(*formats.Suspended); !ok || *waits != tt.waits {
+					t.Errorf("the journal ends with %s %+v, want suspended %+v", last.Type, last.Data, tt.waits)
+				}
+			})
+		})
+	}
+}
+
 // TestCancelDuringErrorHandling: a first signal that comes after the workflow shortens what is left.
 func TestCancelDuringErrorHandling(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,8 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 		}
 		for _, r := range records {
 			var ret struct{ Metadata formats.Metadata }
-			if r.Type != formats.EntryDelegationResult || r.Time.Before(since) || json.Unmarshal(r.Raw(), &ret) != nil {
+			counts := r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut
+			if !counts || r.Time.Before(since) || json.Unmarshal(r.Raw(), &ret) != nil {
 				continue
 			}
 			m := ret.Metadata

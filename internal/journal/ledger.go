@@ -27,7 +27,8 @@ type Ledger struct {
 	// resumed is written down of the process before the first new entry of a run that began before; nil: it is.
 	resumed map[string]any
 	over    atomic.Bool
-	waited  bool // the run was suspended
+	kept    atomic.Bool // a step has finished, or a question was asked
+	waited  bool        // the run was suspended
 
 	mu      sync.Mutex
 	lines   []past
@@ -63,6 +64,7 @@ func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledg
 	}
 	l.Accepted, _ = Accepted(records)
 	records = course(records)
+	l.kept.Store(slices.ContainsFunc(records, func(r Record) bool { return keeps(r.Entry) }))
 	l.lines = make([]past, len(records))
 	for i, r := range slices.Backward(records) {
 		switch {
@@ -153,6 +155,9 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 		if err == nil && e.Type == formats.EntryRunFinished && e.Step == "" {
 			l.over.Store(true)
 		}
+		if err == nil && !l.kept.Load() && keeps(e) {
+			l.kept.Store(true)
+		}
 	}()
 	who := l.resumed
 	if old || err != nil {
@@ -212,6 +217,22 @@ func (l *Ledger) unmet() past {
 // Over reports whether the run has recorded its end.
 func (l *Ledger) Over() bool {
 	return l.over.Load()
+}
+
+// Resumable reports whether there is something to go on with: a step has finished, or a question was asked.
+func (l *Ledger) Resumable() bool { return l.kept.Load() }
+
+// keeps tells an entry with which a run has come to something.
+func keeps(e formats.Entry) bool {
+	if e.Type != formats.EntryStepFinished {
+		return e.Type == formats.EntryGateOpened
+	}
+	var step struct{ Status formats.Outcome }
+	data, err := json.Marshal(e.Data)
+	if err == nil {
+		err = json.Unmarshal(data, &step)
+	}
+	return err == nil && step.Status != formats.OutcomeSkipped
 }
 
 // Recall gives the data of an earlier entry and consumes it.

@@ -211,3 +211,49 @@ func TestLedgerLetsGo(t *testing.T) {
 	}
 	runtime.KeepAlive(l)
 }
+
+// TestResumable: a run is worth going on with once a step has finished or a question was asked, in whichever process.
+func TestResumable(t *testing.T) {
+	t.Parallel()
+	skipped := formats.Entry{Type: formats.EntryStepFinished, Step: "a#1", Data: map[string]any{"status": formats.OutcomeSkipped}}
+	finished := formats.Entry{Type: formats.EntryStepFinished, Step: "b#1", Data: map[string]any{"status": formats.OutcomeFailed}}
+	asked := formats.Entry{Type: formats.EntryGateOpened, Step: "c#1", Data: formats.Gate{ID: "g"}}
+	began := formats.Entry{Type: formats.EntryStepScheduled, Step: "b#1"}
+	for _, tt := range []struct {
+		name    string
+		entries []formats.Entry
+		want    bool
+	}{
+		{"nothing", nil, false},
+		{"a step began", []formats.Entry{began}, false},
+		{"a step was skipped", []formats.Entry{skipped}, false},
+		{"a step has finished", []formats.Entry{skipped, began, finished}, true},
+		{"a question was asked", []formats.Entry{asked}, true},
+	} {
+		dir := t.TempDir()
+		w := journal.New(func() (*os.Root, error) { return os.OpenRoot(dir) }, journal.Options{Clock: time.Now})
+		l := journal.NewLedger(w, nil, nil, false)
+		for _, e := range tt.entries {
+			if _, err := l.Append(t.Context(), e, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var records []journal.Record
+		if len(tt.entries) > 0 {
+			data, err := os.ReadFile(filepath.Join(dir, journal.Name))
+			if err == nil {
+				records, err = journal.Read(data)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := journal.NewLedger(w, records, nil, false)
+		if l.Resumable() != tt.want || again.Resumable() != tt.want {
+			t.Errorf("%s: Resumable = %t, and %t in the next process, want %t", tt.name, l.Resumable(), again.Resumable(), tt.want)
+		}
+	}
+}

@@ -101,7 +101,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 			if e.Time, e.Type, e.Step, e.Attempt = r.Time, string(r.Type), r.Step, r.Attempt; l.wants(r.Step) {
 				events = append(events, e)
 			}
-			if r.Type == formats.EntryDelegationResult {
+			if r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut {
 				printed, err := l.printed(fmt.Sprintf("%s-%d", plainStep(r.Step), max(r.Attempt, 1)))
 				if err != nil {
 					return nil, false, err

@@ -95,7 +95,8 @@ type Timeout struct {
 type Grace struct {
 	Interrupt time.Duration // between SIGINT and SIGTERM
 	Terminate time.Duration
-	Drain     time.Duration // how long a descendant may hold the output after the child's end
+	Drain     time.Duration   // how long a descendant may hold the output after the child's end
+	Over      <-chan struct{} // once closed, children that are being stopped get no more time; nil: never
 }
 
 // Command is one child to run. It is never handed to a shell.

@@ -368,11 +368,11 @@ func (k *child) stop(why stopReason) stopReason {
 			return why
 		}
 		interrupt(k.cmd)
-		if k.waitFor(k.exited, k.grace.Interrupt) {
+		if k.exits(k.grace.Interrupt) {
 			return why
 		}
 		terminate(k.cmd)
-		if k.waitFor(k.exited, k.grace.Terminate) {
+		if k.exits(k.grace.Terminate) {
 			return why
 		}
 	}
@@ -391,6 +391,20 @@ func (k *child) dismissed() bool {
 		wait += afterTime
 	}
 	return k.waitFor(k.exited, wait)
+}
+
+// exits gives the process time to end by itself, and reports whether it did.
+func (k *child) exits(within time.Duration) bool {
+	t := time.NewTimer(within)
+	defer t.Stop()
+	select {
+	case <-k.exited:
+		return true
+	case <-t.C:
+		return false
+	case <-k.grace.Over:
+		return false
+	}
 }
 
 func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {

@@ -233,6 +233,19 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
+// TestNoMoreGrace: a child that ignores the first signal is killed as soon as no more time is given, whatever the pauses are.
+func TestNoMoreGrace(t *testing.T) {
+	t.Parallel()
+	c := part(t, "stubborn")
+	c.Timeout.Idle = 5 * time.Second // long enough to be ready
+	over := make(chan struct{})
+	close(over)
+	got := run(t, starter(t, func(s *proc.Starter) { s.Grace = proc.Grace{Interrupt: time.Hour, Terminate: time.Hour, Over: over} }), c)
+	if got.Signal != "SIGKILL" || !strings.Contains(string(got.Stdout), "ready\n") {
+		t.Errorf("Run(stubborn) = %+v with %q, want SIGKILL at once", got, got.Stdout)
+	}
+}
+
 // onOutput cancels when the child has printed something, which it tells by its spill file.
 func onOutput(t *testing.T, cancel context.CancelFunc, file string) func() {
 	t.Helper()

@@ -68,7 +68,7 @@ func (k *child) leave() bool {
 		return false
 	}
 	k.talk.hangup()
-	return k.waitFor(k.exited, k.grace.Interrupt)
+	return k.exits(k.grace.Interrupt)
 }
 
 // endTalk ends the conversation with a child that is gone, which may still take in the last that was printed.

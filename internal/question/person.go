@@ -48,8 +48,12 @@ type Matter struct {
 // Answer is the user's answer: a choice with its note, or an edited document instead.
 type Answer struct{ Label, Note, Edited string }
 
-// ErrLeft means that the user left the question without an answer.
-var ErrLeft = errors.New("left without an answer")
+// ErrLeft means that the user left the question without an answer. ErrInterrupted, which is one, means by Ctrl-C, or
+// that the terminal is gone.
+var (
+	ErrLeft        = errors.New("left without an answer")
+	ErrInterrupted = fmt.Errorf("interrupted: %w", ErrLeft)
+)
 
 // asking is one question that is open.
 type asking struct {
@@ -82,7 +86,11 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 		line, err := p.Line(ctx, a.prompt())
 		if err != nil && line == "" {
 			fmt.Fprintln(p.Out)
-			return Answer{}, cmp.Or(context.Cause(ctx), ErrLeft)
+			left := ErrInterrupted
+			if errors.Is(err, io.EOF) {
+				left = ErrLeft
+			}
+			return Answer{}, cmp.Or(context.Cause(ctx), left)
 		}
 		label, note, ok := a.set.Read(line)
 		word, which, _ := strings.Cut(strings.TrimSpace(line), " ")

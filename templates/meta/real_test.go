@@ -28,6 +28,7 @@ func (inert) Record(context.Context, formats.Problem) error             { return
 func (inert) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
 func (inert) Live(bool) error                                           { return nil }
 func (inert) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
+func (inert) Resumable() bool                                           { return false }
 func (inert) Now() time.Time                                            { return time.Unix(0, 0) }
 func (inert) Sleep(context.Context, time.Duration) error                { return nil }
 func (inert) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
