@@ -68,6 +68,9 @@ func TaskOfFolder(name string) int {
 // Workspace is the name of the workspace folder inside the project root.
 const Workspace = ".tercet"
 
+// WorktreeFolder is the folder of the workspace that holds the worktrees of runs, one named by each run.
+const WorktreeFolder = "worktrees"
+
 // MaxDepth is the deepest level of delegation: router 0, command 1, subagent 2, subagent of a subagent 3.
 const MaxDepth = 3
 

@@ -97,6 +97,11 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 		return err
 	}
 	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
+	if !w.flags.giveUp {
+		if err := repo.CheckMoved(t.Dir, run); err != nil {
+			return err
+		}
+	}
 	err := w.git(w.dir).Unlock(run)
 	switch {
 	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):

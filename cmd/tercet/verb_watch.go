@@ -35,7 +35,7 @@ Without a full terminal it follows the log of the one run at work, as 'tercet lo
 			In: c.io.in, Out: c.term.stage.full, Env: os.Environ(), Name: filepath.Base(c.dir), Desk: c.desk,
 			Sheet: c.term.sheet(true), Language: c.cfg.Language, Suspend: rest,
 			Diff: func(ctx context.Context, run string) (string, error) {
-				dir := filepath.Join(c.dir, formats.Workspace, "worktrees", run)
+				dir := filepath.Join(c.dir, formats.Workspace, formats.WorktreeFolder, run)
 				if !isDir(dir) {
 					return "", nil
 				}

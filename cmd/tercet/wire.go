@@ -98,7 +98,7 @@ func (w *world) agents() error {
 	} else if err != nil {
 		return err
 	}
-	base := filepath.Join(w.dir, formats.Workspace, "worktrees")
+	base := filepath.Join(w.dir, formats.Workspace, formats.WorktreeFolder)
 	w.trees, err = worktree.New(worktree.Manager{
 		Git: w.git, Root: w.dir, Base: base, Specs: w.cfg.Specs, Allow: w.cfg.Secrets, RemoteType: w.remoteType,
 		Made: func() func(txn string) bool {

@@ -287,7 +287,7 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	case formats.WorktreeClosed:
 		*tree = ""
 	default:
-		*tree = dir
+		*tree = c.here(dir)
 	}
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work

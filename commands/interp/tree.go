@@ -2,7 +2,9 @@ package interp
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
@@ -36,6 +38,18 @@ func (r *run) place() string {
 		return r.subtree.dir
 	}
 	return r.worktree
+}
+
+// here gives the folder of a worktree in this project. A journal has the folder where the worktree was opened, and the
+// project may have been moved since.
+func (r *run) here(dir string) string {
+	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
+	marker := string(filepath.Separator) + parent + string(filepath.Separator)
+	at := strings.LastIndex(dir, marker)
+	if at < 0 {
+		return dir
+	}
+	return filepath.Join(r.cfg.Dir, parent, dir[at+len(marker):])
 }
 
 // part gives each of several children a worktree, if the file says so and they are not in one already.

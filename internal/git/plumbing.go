@@ -14,6 +14,23 @@ func (r *Repo) Exists() bool {
 	return own != ""
 }
 
+// Linked reports whether dir lies in a linked worktree of main's repository, without starting git. A worktree whose link
+// to its repository is broken is in none.
+func Linked(dir, main string) bool {
+	own, common := home(dir)
+	mainOwn, mainCommon := home(main)
+	return own != "" && own != mainOwn && common == mainCommon
+}
+
+// LinkOf gives the file that links the worktree at top to its repository, and the text that this file must hold to
+// belong to the repository of Dir. A worktree keeps its name there when it is moved.
+func (r *Repo) LinkOf(top string) (file, text string) {
+	_, common := home(r.Dir)
+	file = filepath.Join(top, ".git")
+	name := filepath.Base(strings.TrimSpace(small(file)))
+	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
+}
+
 // underway are the files in a repository's own folder that tell what the user is in the middle of.
 var underway = []struct{ file, what string }{
 	{"MERGE_HEAD", "a merge is in progress"},

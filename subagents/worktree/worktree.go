@@ -271,9 +271,41 @@ func (m *Manager) owns(dir string) bool {
 	return within(m.Base, dir) || within(base, dir)
 }
 
+// CheckMoved fails if a worktree of the run is no longer linked to the repository, as after the project was moved or
+// copied. recorded is where the run's worktree was opened. The help of the error says how to link it again.
+func (m Repository) CheckMoved(recorded, run string) error {
+	entries, err := os.ReadDir(m.Base)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &formats.Failure{Code: formats.CodeIO, Err: err}
+	}
+	var repairs []string
+	for _, entry := range entries {
+		isRun := entry.Name() == run || strings.HasPrefix(entry.Name(), run+".")
+		top := filepath.Join(m.Base, entry.Name())
+		if !isRun || git.Linked(top, m.Root) {
+			continue
+		}
+		file, text := m.Git(m.Root).LinkOf(top)
+		repairs = append(repairs, fmt.Sprintf("echo %s > %s && git -C %s worktree repair %s",
+			Quoted(text), Quoted(file), Quoted(m.Root), Quoted(top)))
+	}
+	if len(repairs) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(recorded); err == nil && !m.owns(recorded) {
+		return formats.Fail(formats.CodePrecondition, "resume it there",
+			"run %s belongs to the project that this one was copied from: its worktree is %s", run, recorded)
+	}
+	return formats.Fail(formats.CodeSuspended, strings.Join(repairs, " && "),
+		"the worktree of run %s is not linked to the repository any more, as after the project was moved", run)
+}
+
 // CheckTree fails if the worktree of a run is gone, or belongs to the project from which this one was copied.
 func (m Repository) CheckTree(dir string) error {
-	if _, err := os.Stat(dir); dir == m.Root || err == nil && m.owns(dir) {
+	if dir == m.Root {
+		return nil
+	}
+	if _, err := os.Stat(dir); err == nil && m.owns(dir) && git.Linked(dir, m.Root) {
 		return nil
 	}
 	return formats.Fail(formats.CodePrecondition,
