@@ -30,7 +30,7 @@ func (e *UnknownCommandError) Help() string {
 		return "'" + e.Name + "' is a subagent: run /agent " + e.Name
 	}
 	if strings.ContainsFunc(e.Name, unicode.IsSpace) {
-		return "quote only the words that belong together, or give the whole line to 'tercet run'"
+		return "quote only the words that belong together, or the whole line as one argument"
 	}
 	return offer(e.DidYouMean)
 }

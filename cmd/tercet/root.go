@@ -36,11 +36,11 @@ func (a *app) root(line ...string) *cobra.Command {
 steps in order, and calls an agent only where a step needs judgement. It keeps your tasks in
 .tercet/state.json.
 
-  tercet demo                 a worked example in a fresh folder
-  tercet init                 make a workspace here
-  tercet /task Fix the parser create a task
-  tercet /plan 196            run a command
-  tercet                      read commands line by line`,
+  tercet demo                  a worked example in a fresh folder
+  tercet init                  make a workspace here
+  tercet /task Fix the parser  create a task
+  tercet /plan 196             run a command
+  tercet                       read commands line by line`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: (&offers{app: a}).completeLine,
@@ -59,7 +59,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 			case !strings.HasPrefix(args[0], "/"):
 				return a.unknownVerb(cmd, args[0])
 			}
-			return a.slash(cmd.Context(), router.Line{Words: args})
+			return a.slash(cmd.Context(), shellLine(args))
 		},
 	}
 	cmd.Flags().SetInterspersed(false)
@@ -184,11 +184,17 @@ input, where a shell looks at no part of it.`
 			}
 			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(string(formats.WithoutBOM(line)))})
 		}
-		if len(c.args) == 1 {
-			return c.slash(c.ctx, router.Line{Raw: c.args[0]})
-		}
-		return c.slash(c.ctx, router.Line{Words: c.args})
+		return c.slash(c.ctx, shellLine(c.args))
 	}
+}
+
+// shellLine makes a line of the arguments of a shell. No command has a blank in its name, so a single argument is the line
+// as one text.
+func shellLine(args []string) router.Line {
+	if len(args) == 1 {
+		return router.Line{Raw: args[0]}
+	}
+	return router.Line{Words: args}
 }
 
 // agentVerb is /agent by another name.

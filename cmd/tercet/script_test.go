@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -110,7 +111,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "meant": cmdMeant, "edit": cmdEdit, "cut": cmdCut,
 			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
-			"locked": cmdLocked, "plant-canaries": cmdPlantCanaries, "no-canaries": cmdNoCanaries, "private": cmdPrivate,
+			"locked": cmdLocked, "follow": cmdFollow, "plant-canaries": cmdPlantCanaries, "no-canaries": cmdNoCanaries, "private": cmdPrivate,
 		},
 	})
 }
@@ -295,6 +296,58 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	if got := cmd.ProcessState.ExitCode(); !sent || got != want {
 		ts.Fatalf("exit code %d (%v), want %d; %s seen: %t", got, err, want, args[1], sent)
 	}
+}
+
+// helpRow is a row of help that begins with a line for a shell; nextLine is such a line behind `next:`, or a slash command.
+var (
+	helpRow  = regexp.MustCompile(`(?m)^  (tercet(?: \S+)*)  +\S`)
+	nextLine = regexp.MustCompile(`tercet (?:'[^']*'|/[a-z]+ [0-9]+)|/[a-z]+ [0-9]+(?: [A-Z]+)?`)
+)
+
+// printedLines gives the lines that a text tells its reader to type, as lines of a shell.
+func printedLines(text string) []string {
+	var lines []string
+	for _, row := range helpRow.FindAllStringSubmatch(text, -1) {
+		lines = append(lines, row[1])
+	}
+	for said := range strings.Lines(text) {
+		_, next, _ := strings.Cut(said, "next: ")
+		for _, line := range nextLine.FindAllString(next, -1) {
+			if !strings.HasPrefix(line, "tercet ") {
+				line = "tercet '" + line + "'"
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// cmdFollow: follow CODES FILE runs every line that FILE tells its reader to type, and then those that they print as
+// `next:`, each once. Their exit codes must be among CODES; the lines are listed in followed.txt.
+func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
+	codes := strings.Split(args[0], ",")
+	lines := printedLines(ts.ReadFile(args[1]))
+	if len(lines) == 0 {
+		ts.Fatalf("follow: %s tells of no line to type", args[1])
+	}
+	for i := 0; i < len(lines); i++ {
+		cmd := exec.Command("sh", "-c", lines[i])
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = environ(ts)
+		cmd.Stdin = strings.NewReader("/help\n") // for tercet alone, which reads lines
+		out, err := cmd.CombinedOutput()
+		ts.Logf("$ %s\n%s", lines[i], out)
+		if code := strconv.Itoa(cmd.ProcessState.ExitCode()); !slices.Contains(codes, code) {
+			ts.Fatalf("%s: exit code %s (%v), want one of %v", lines[i], code, err, codes)
+		}
+		_, next, _ := strings.Cut(string(out), "tercet: next: ")
+		for _, line := range printedLines("next: " + next) {
+			if !slices.Contains(lines, line) && !slices.Contains(lines, strings.ReplaceAll(line, "'", "")) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("followed.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
 // cmdListing: listing FILE DIR writes every file below DIR with the hash of its content to FILE, so that two moments can be

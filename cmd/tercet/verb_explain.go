@@ -17,7 +17,6 @@ import (
 	"tercet/internal/pages"
 	"tercet/internal/plain"
 	"tercet/lint"
-	"tercet/router"
 )
 
 // explainVerb says what a command would do, or what a diagnostic means.
@@ -111,10 +110,7 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	if !strings.HasPrefix(args[0], "/") {
 		args = append([]string{"/" + args[0]}, args[1:]...)
 	}
-	line := router.Line{Words: args}
-	if len(args) == 1 {
-		line = router.Line{Raw: args[0]}
-	}
+	line := shellLine(args)
 	r, err := c.table.Route(line)
 	if err != nil {
 		return nil, err

@@ -159,7 +159,11 @@ func (a *app) trustInit(dir string, written []string) {
 
 func (c call) tellInit(dir string, files []string, dry bool) {
 	var tools []checkup.Tool
-	agents, next := c.installed(), `tercet '/task "what is to be done"', then tercet /research 1, tercet /plan 1`
+	agents := c.installed()
+	next, err := firstLines(c.ctx, dir)
+	if err != nil && !dry {
+		c.term.note("warning: %v", err)
+	}
 	w, err := c.lookAround()
 	if err == nil {
 		tools, next = checkup.Tools(w.table), w.beside(librarySource, next)
@@ -196,8 +200,27 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	case !slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, formats.Workspace) }):
 		c.term.note("%s has a workspace already; nothing else was changed", dir)
 	default:
-		c.term.note("workspace made; next: %s", next)
+		c.term.note("workspace made%s", prefixed("; next: ", next))
 	}
+}
+
+// firstLines are what a user types first in a new workspace, with the number that the first task will get.
+func firstLines(ctx context.Context, dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", broken(formats.CodeIO, "project root", err)
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	reader, err := state.NewReader(stateConfig(root, dir, 0, nil))
+	if err != nil {
+		return "", err
+	}
+	doc, err := reader.Doc(ctx)
+	if err != nil {
+		return "", err
+	}
+	return sprintf(`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
+		doc.NextNumber), nil
 }
 
 // initWorkspace writes what is missing and lists it, relative to the project root.
