@@ -28,15 +28,18 @@ type Task struct {
 	Lease         *Lease     `json:"lease,omitempty"`
 	Session       string     `json:"session_id,omitempty"`
 	Issue         string     `json:"issue_url,omitempty"` // address of the issue that the task was made from
+	Notes         string     `json:"notes,omitempty"`     // what the other members cannot hold; only imports write it
 }
 
 // Rows shows the task as two tables: its fields and its documents.
 func (t Task) Rows() (about, documents Table) {
 	about = Table{
-		Columns: []string{"number", "title", "status", "priority", "language", "effort", "depends_on", "waits_for"},
+		Columns: []string{
+			"number", "title", "status", "priority", "language", "effort", "depends_on", "waits_for", "notes",
+		},
 		Rows: [][]string{{
 			strconv.Itoa(t.Number), t.Title, t.Status.String(), t.Priority, t.Language, t.Effort,
-			strings.Trim(fmt.Sprint(t.Dependencies), "[]"), t.BlockedReason,
+			strings.Trim(fmt.Sprint(t.Dependencies), "[]"), t.BlockedReason, t.Notes,
 		}},
 	}
 	documents = Table{Columns: []string{"document", "path", "summary"}}

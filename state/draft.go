@@ -43,8 +43,9 @@ type draft struct {
 type restored struct {
 	task formats.Task
 	raw  []byte
-	at   int  // where it stands in the other file
-	done bool // the other file has it among those that were put away
+	from *Import // the other file; nil: it comes from the archive
+	at   int     // where it stands there
+	done bool    // the other file has it among those that were put away
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {

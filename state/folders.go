@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -19,6 +20,7 @@ type Folders struct {
 	From, To  string
 	Files     []string                   // of all folders, relative to From
 	Documents map[int][]formats.Artifact // by task number, at their new place
+	LeftOut   []string                   // links and the like, which do not come along, and why
 }
 
 // kindOfFolder is the type of the documents in a folder of a task.
@@ -27,7 +29,7 @@ var kindOfFolder = map[string]formats.ArtifactType{
 	"reviews": formats.ArtifactReview,
 }
 
-// FindFolders lists the content of the folders of tasks. It rejects links and other irregular files.
+// FindFolders lists the content of the folders of tasks. It leaves out links, other irregular files, and what is too large.
 func FindFolders(root *os.Root, from, to string) (Folders, error) {
 	f := Folders{From: from, To: to, Documents: map[int][]formats.Artifact{}}
 	entries, err := fs.ReadDir(root.FS(), from)
@@ -36,6 +38,9 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 	}
 	for _, e := range entries {
 		number := formats.TaskOfFolder(e.Name())
+		if number > 0 && e.Type()&fs.ModeSymlink != 0 {
+			f.LeftOut = append(f.LeftOut, path.Join(from, e.Name())+": expected a folder, got a symbolic link")
+		}
 		if number == 0 || !e.IsDir() {
 			continue
 		}
@@ -44,8 +49,9 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 				return err
 			}
 			below := strings.TrimPrefix(name, from+"/")
-			if why := pathFault(below); why != "" || !d.Type().IsRegular() {
-				return formats.Fail(formats.CodeUsage, "move it away", "%s: expected a regular file %s", name, why)
+			if why := f.fault(below, d); why != "" {
+				f.LeftOut = append(f.LeftOut, name+": "+why)
+				return nil
 			}
 			f.Files = append(f.Files, below)
 			kind := kindOfFolder[path.Base(path.Dir(below))]
@@ -59,6 +65,24 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 		}
 	}
 	return f, nil
+}
+
+// fault says why a file cannot come along, nothing if it can.
+func (f Folders) fault(below string, d fs.DirEntry) string {
+	if why := pathFault(below); why != "" {
+		return why
+	}
+	if !d.Type().IsRegular() {
+		return "expected a regular file, got " + kindOf(d.Type())
+	}
+	info, err := d.Info()
+	switch {
+	case err != nil:
+		return err.Error()
+	case info.Size() > maxState && f.From != f.To:
+		return fmt.Sprintf("expected a file of at most %d bytes, got %d", maxState, info.Size())
+	}
+	return ""
 }
 
 // moved is where a file will be.

@@ -16,31 +16,51 @@ import (
 	"tercet/internal/nearest"
 )
 
-// list takes tasks over. Tasks in this package's own words stay byte for byte; any other is read leniently.
-func (m *Import) list(tasks []*jsonx.Value, status formats.TaskStatus) {
-	for i, v := range tasks {
-		strict := &decoder{file: m.File, src: m.src}
-		t := restored{at: v.Start, done: status == formats.Completed}
-		strict.task(&t.task, v, i)
-		if len(strict.found) == 0 {
-			t.raw = v.Raw(m.src)
-			if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
-				t.raw = jsonx.AppendValue(nil, v) // the text was mended, so its bytes are not JSON
-			}
-			m.tasks = append(m.tasks, t)
-			continue
-		}
-		if !v.Is(jsonx.Dict) {
-			m.find(DamageValue, v.Start, "expected a task, got "+v.Kind.String(), "")
-			continue
-		}
-		f := foreign{m: m, v: v, used: map[string]bool{}}
-		if f.task(&t.task, status) {
-			if t.raw = f.encode(&t.task); t.raw != nil {
-				m.tasks = append(m.tasks, t)
-			}
-		}
+// list takes the records of a list over and notes what became of each.
+func (m *Import) list(name string, records []*jsonx.Value, status formats.TaskStatus) {
+	if len(records) == 0 && name == listBare {
+		return
 	}
+	list := placed{list: name}
+	for i, v := range records {
+		p := place{value: v}
+		if t, ok := m.record(v, i, status); ok {
+			p.n = t.task.Number
+			m.tasks = append(m.tasks, t)
+		}
+		list.records = append(list.records, p)
+	}
+	m.lists = append(m.lists, list)
+}
+
+// record reads one record. Tasks in this package's own words stay byte for byte; any other is read leniently. What is no
+// task is reported and left out.
+func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (restored, bool) {
+	t := restored{from: m, at: v.Start, done: status == formats.Completed}
+	if !v.Is(jsonx.Dict) {
+		m.bad(v.Start, "expected a task, got "+v.Kind.String(), "")
+		return t, false
+	}
+	f := foreign{m: m, v: v, used: map[string]bool{}}
+	if n, at := f.number(); n > maxForeign {
+		f.wrong(at, "give it a lower one by hand", "expected a task number up to %d, got %d", maxForeign, n)
+		return t, false
+	}
+	strict := &decoder{file: m.File, src: m.src}
+	strict.task(&t.task, v, index)
+	if len(strict.found) == 0 {
+		t.raw = v.Raw(m.src)
+		if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
+			t.raw = jsonx.AppendValue(nil, v) // the text was mended, so its bytes are not JSON
+		}
+		return t, true
+	}
+	f = foreign{m: m, v: v, used: map[string]bool{}}
+	if !f.task(&t.task, status) {
+		return t, false
+	}
+	t.raw = f.encode(&t.task)
+	return t, t.raw != nil
 }
 
 // foreign reads one task of another system.
@@ -64,7 +84,7 @@ func (f *foreign) where() string {
 
 func (f *foreign) wrong(v *jsonx.Value, help, format string, args ...any) {
 	f.ok = false
-	f.m.find(DamageValue, v.Start, f.where()+fmt.Sprintf(format, args...), help)
+	f.m.bad(v.Start, f.where()+fmt.Sprintf(format, args...), help)
 }
 
 func (f *foreign) note(v *jsonx.Value, format string, args ...any) {
@@ -401,11 +421,15 @@ func (op ImportTasks) apply(d *draft) error {
 		there[op.From.tasks[i].task.Number] = true
 	}
 	gone := func(n int) bool { return !there[n] && d.peek(n) == nil && archive.find(n) == nil }
+	depends := circles(op.From.tasks, dependenciesOf)
+	within := circles(op.From.tasks, parentOf)
 	var fresh []restored
 	for _, t := range op.From.tasks {
-		n, now := t.task.Number, t.task
-		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies), gone) // as a repair has left it
-		if now.Parent != nil && gone(*now.Parent) {
+		n := t.task.Number
+		now := t.task // as an import has left it
+		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies),
+			func(to int) bool { return gone(to) || depends[edge{n, to}] })
+		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
 			now.Parent = nil
 		}
 		switch old := cmp.Or(d.peek(n), archive.find(n)); {
@@ -478,8 +502,11 @@ func (d *draft) keepBeside(m *Import) error {
 			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one", c.Key))
 		}
 	}
+	if err := d.keepLeftOut(m); err != nil {
+		return err
+	}
 	if m.Shape != ShapeProjects {
-		d.members = fresh
+		d.members = append(d.members, fresh...)
 		return nil
 	}
 	if err := d.keepForm(m); err != nil || len(fresh) == 0 || m.archive {
@@ -499,7 +526,8 @@ func (d *draft) keepBeside(m *Import) error {
 	return err
 }
 
-// dangling looks at references to tasks that are nowhere: with repair they are left out, else they refuse the import.
+// dangling takes references out of the imported tasks that lead nowhere, or that close a circle. The notes of the task
+// keep them.
 func (d *draft) dangling(op ImportTasks) error {
 	archive, err := d.archived()
 	if err != nil {
@@ -510,36 +538,157 @@ func (d *draft) dangling(op ImportTasks) error {
 		there[t.Number] = true
 	}
 	gone := func(n int) bool { return !there[n] && archive.find(n) == nil }
-	var missing []string
+	depends := circles(d.restored, dependenciesOf)
+	within := circles(d.restored, parentOf)
+	var all []string
 	for i := range d.restored {
 		t := &d.restored[i]
-		if slices.ContainsFunc(t.task.Dependencies, gone) {
+		var said []string
+		var kept, missing, closing []int
+		for _, n := range t.task.Dependencies {
+			switch {
+			case gone(n):
+				missing = append(missing, n)
+			case depends[edge{t.task.Number, n}]:
+				closing = append(closing, n)
+			default:
+				kept = append(kept, n)
+			}
+		}
+		if len(missing) > 0 {
+			verb := "does"
+			if len(missing) > 1 {
+				verb = "do"
+			}
+			said = append(said, "depends on "+theTasks(missing)+", which "+verb+" not exist")
+		}
+		if len(closing) > 0 {
+			said = append(said, "depends on "+theTasks(closing)+", which would close a circle")
+		}
+		if len(said) > 0 {
 			was := t.task.Dependencies
-			t.task.Dependencies = slices.DeleteFunc(slices.Clone(was), gone)
-			out := slices.DeleteFunc(slices.Clone(was), func(n int) bool { return !gone(n) })
-			missing = append(missing, fmt.Sprintf("task %d depends on task %s, which does not exist", t.task.Number,
-				strings.ReplaceAll(listed(out), ", ", " and task ")))
+			t.task.Dependencies = append([]int{}, kept...)
 			if err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies); err != nil {
 				return err
 			}
 		}
-		if t.task.Parent != nil && gone(*t.task.Parent) {
-			missing = append(missing, fmt.Sprintf("task %d is part of task %d, which does not exist",
-				t.task.Number, *t.task.Parent))
-			was := *t.task.Parent
+		if p := t.task.Parent; p != nil && (gone(*p) || within[edge{t.task.Number, *p}]) {
+			why := "which does not exist"
+			if !gone(*p) {
+				why = "which would close a circle"
+			}
+			said = append(said, fmt.Sprintf("is part of task %d, %s", *p, why))
 			t.task.Parent = nil
-			if err := t.leaveOut("parent", "parent_task", was, nil); err != nil {
+			if err := t.leaveOut("parent", "parent_task", *p, nil); err != nil {
 				return err
 			}
 		}
+		for _, text := range said {
+			all = append(all, fmt.Sprintf("%stask %d %s", t.place(), t.task.Number, text))
+		}
+		if err := t.note(said); err != nil {
+			return err
+		}
 	}
-	if len(missing) > 0 && !op.From.opt.Repair {
-		return d.refused(0, "leave such references out with --repair", "%s", strings.Join(missing, "; "))
+	if len(all) > 0 && op.From.opt.Strict {
+		return d.refused(0, "leave --strict out, and such references are kept in the notes of their tasks", "%s",
+			strings.Join(all, "; "))
 	}
-	for _, text := range missing {
-		d.warn(text + "; the reference is left out")
+	for _, text := range all {
+		d.warn(text + "; its notes keep the reference")
 	}
 	return nil
+}
+
+// theTasks names tasks in a sentence.
+func theTasks(list []int) string {
+	return "task " + strings.ReplaceAll(listed(list), ", ", " and task ")
+}
+
+// place says where the record of a task stands, for the front of a message.
+func (t *restored) place() string {
+	if t.from == nil {
+		return ""
+	}
+	at := position(t.from.src, t.at)
+	return fmt.Sprintf("%s:%d:%d: ", t.from.File, at.Line, at.Col)
+}
+
+// edge is a reference of a task to another one.
+type edge struct{ from, to int }
+
+// circles finds the references among imported tasks without which there would be no circle.
+func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
+	tasks := make(map[int]*formats.Task, len(list))
+	for i := range list {
+		tasks[list[i].task.Number] = &list[i].task
+	}
+	const (
+		open = iota + 1
+		done
+	)
+	seen := map[int]int{}
+	closing := map[edge]bool{}
+	var visit func(t *formats.Task)
+	visit = func(t *formats.Task) {
+		seen[t.Number] = open
+		for _, n := range next(t) {
+			switch to := tasks[n]; {
+			case to == nil: // a task of the state, which refers to none of these
+			case seen[n] == open:
+				closing[edge{t.Number, n}] = true
+			case seen[n] != done:
+				visit(to)
+			}
+		}
+		seen[t.Number] = done
+	}
+	for _, n := range slices.Sorted(maps.Keys(tasks)) {
+		if seen[n] == 0 {
+			visit(tasks[n])
+		}
+	}
+	return closing
+}
+
+// notesKey is the member of a task with what its other members cannot hold.
+const notesKey = "notes"
+
+// note adds to the notes of a task. Notes of the source stay in front: text in text, a list in a list.
+func (t *restored) note(said []string) error {
+	if len(said) == 0 {
+		return nil
+	}
+	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
+	if err != nil {
+		return err
+	}
+	old := v.Get(notesKey)
+	var now any
+	switch text, isText := old.Str(); {
+	case old == nil || old.Is(jsonx.Null) || isText && text == "":
+		now = strings.Join(said, "\n")
+	case isText:
+		now = strings.TrimRight(text, "\n") + "\n" + strings.Join(said, "\n")
+	default:
+		list := []any{old}
+		if old.Is(jsonx.Array) {
+			list = nil
+			for _, e := range old.Elems {
+				list = append(list, e)
+			}
+		}
+		for _, one := range said {
+			list = append(list, one)
+		}
+		now = list
+	}
+	var was any
+	if old != nil {
+		was = old
+	}
+	t.task.Notes, _ = now.(string) // a list is for whoever wrote it
+	return t.leaveOut(notesKey, notesKey, was, now)
 }
 
 // rename gives a task and its references other numbers, in its bytes as well.

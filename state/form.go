@@ -19,6 +19,7 @@ const (
 	listActive    = ShapeProjects
 	listCompleted = "completed_projects"
 	listArchived  = "archived_projects"
+	listBare      = ""        // tasks in no list, or in the array that is the whole file
 	ofArchive     = "archive" // in a form: the task stands in the other system's archive; how that is laid out
 )
 
@@ -58,7 +59,8 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	}
 }
 
-// leaveOut sets a member of a task without the references that lead nowhere; the export gives them back under its name.
+// leaveOut gives a member of a task another value than its source has. The export gives back what was there, under the name
+// that it has there; nothing if that is nil and not null.
 func (t *restored) leaveOut(key, theirs string, was, now any) error {
 	if err := t.set(key, now); err != nil {
 		return err
@@ -72,6 +74,9 @@ func (t *restored) leaveOut(key, theirs string, was, now any) error {
 		one := &v.Get(formKey).Members[i]
 		form.Set(one.Key, one.Value)
 		add, ok := map[string]any{"as": now, "was": was}[one.Key]
+		if one.Key == "was" && was == nil {
+			ok = false
+		}
 		if ok && one.Value.Is(jsonx.Dict) && one.Value.Get(theirs) == nil {
 			o := new(jsonx.Object)
 			for k := range one.Value.Members {
@@ -190,11 +195,76 @@ func stringsOf(v *jsonx.Value) (out []string) {
 	return out
 }
 
-// formed is what is kept of a file of the other shape besides its tasks.
+// formed is what is kept of an imported file besides its tasks.
 type formed struct {
 	tree    *jsonx.Value
-	order   *jsonx.Object // number of each task by the list, as they stand there
-	archive bool          // the file holds nothing but what was put away
+	lists   []placed
+	archive bool // the file holds nothing but what was put away
+}
+
+// placed are the records of a list, in the order of the file.
+type placed struct {
+	list    string
+	records []place
+}
+
+// place is one record, with the number of the task that it became; 0: it was left out.
+type place struct {
+	value *jsonx.Value
+	n     int
+}
+
+// recordKey is the member that holds a record that was left out, in an order where other records have their numbers.
+const recordKey = "record"
+
+// leaveOut keeps the record at an offset as it is, because its task does not come along.
+func (f *formed) leaveOut(at int) { f.renumber(at, 0) }
+
+// renumber says which task the record at an offset has become.
+func (f *formed) renumber(at, n int) {
+	for _, l := range f.lists {
+		for i := range l.records {
+			if l.records[i].value.Start == at {
+				l.records[i].n = n
+			}
+		}
+	}
+}
+
+// leftOut gives the records that did not become tasks. With placed those that the order has are not among them.
+func (f *formed) leftOut(placed bool) []*jsonx.Value {
+	var out []*jsonx.Value
+	for _, l := range f.lists {
+		if placed && l.list != listBare {
+			continue
+		}
+		for _, p := range l.records {
+			if p.n == 0 {
+				out = append(out, p.value)
+			}
+		}
+	}
+	return out
+}
+
+// order gives the numbers of the tasks by list, as they stand in the file, and between them what was left out.
+func (f *formed) order() *jsonx.Object {
+	order := new(jsonx.Object)
+	for _, l := range f.lists {
+		if l.list == listBare {
+			continue
+		}
+		list := []any{}
+		for _, p := range l.records {
+			if p.n == 0 {
+				list = append(list, new(jsonx.Object).Set(recordKey, p.value))
+			} else {
+				list = append(list, p.n)
+			}
+		}
+		order.Set(l.list, list)
+	}
+	return order
 }
 
 // projects reads a list of the other shape.
@@ -206,16 +276,14 @@ func (m *Import) projects(list string, status formats.TaskStatus) {
 	if status != "" && len(v.Elems) > 0 {
 		m.find(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
 	}
-	first, numbers := len(m.tasks), []any{}
-	m.list(v.Elems, status)
+	first := len(m.tasks)
+	m.list(list, v.Elems, status)
 	for _, e := range v.Elems {
 		if first < len(m.tasks) && m.tasks[first].at == e.Start { // one that cannot be read is left out
-			numbers = append(numbers, m.tasks[first].task.Number)
 			m.remember(&m.tasks[first], e, list)
 			first++
 		}
 	}
-	m.order.Set(list, numbers)
 }
 
 // formOf says how a file of the other shape is laid out: the names of its members, and the order of its tasks if that
@@ -225,7 +293,7 @@ func (d *draft) formOf(m *Import) *jsonx.Object {
 	for _, one := range m.tree.Members {
 		keys = append(keys, one.Key)
 	}
-	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order)
+	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order())
 	if m.archive {
 		beside := new(jsonx.Object)
 		for _, c := range m.rest {
@@ -242,16 +310,25 @@ func (d *draft) formOf(m *Import) *jsonx.Object {
 	return form.Set("as", d.next)
 }
 
+// hasForm tells whether the state has the form of another file of this kind.
+func (d *draft) hasForm(m *Import) bool {
+	there := d.base.tree.Get(formKey)
+	if m.archive {
+		return there.Get(ofArchive) != nil
+	}
+	return there.Get("keys") != nil
+}
+
 // keepForm keeps the form of a file, the first one that came.
 func (d *draft) keepForm(m *Import) error {
+	if d.hasForm(m) {
+		return nil
+	}
 	form, there, o := d.formOf(m), d.base.tree.Get(formKey), new(jsonx.Object)
 	if m.archive {
 		form = new(jsonx.Object).Set(ofArchive, form)
 	} else if a := m.opt.Archive; a != nil && a.archive {
 		form.Set(ofArchive, d.formOf(a))
-	}
-	if there.Get("keys") != nil && !m.archive || there.Get(ofArchive) != nil && m.archive {
-		return nil
 	}
 	for _, v := range []*jsonx.Value{there, parsed(form)} {
 		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
@@ -264,6 +341,61 @@ func (d *draft) keepForm(m *Import) error {
 	raw, err := jsonx.Marshal(form, "  ")
 	d.members = append(d.members, jsonx.Change{Key: formKey, Raw: raw})
 	return err
+}
+
+// leftOutKey is the member of state.json with the records that an import left out and that no form has a place for.
+const leftOutKey = "imported_left_out"
+
+// keepLeftOut keeps what is left out of a file, once.
+func (d *draft) keepLeftOut(m *Import) error {
+	files := []*Import{m}
+	if m.opt.Archive != nil {
+		files = append(files, m.opt.Archive)
+	}
+	there := d.base.tree.Get(leftOutKey)
+	var list []any
+	known := map[string]bool{}
+	if there.Is(jsonx.Array) {
+		for _, v := range there.Elems {
+			list = append(list, v)
+			known[string(jsonx.AppendValue(nil, v))] = true
+		}
+	}
+	form := d.base.tree.Get(formKey)
+	for _, order := range []*jsonx.Value{form.Get("order"), form.Get(ofArchive).Get("order")} {
+		for i := 0; order.Is(jsonx.Dict) && i < len(order.Members); i++ {
+			for _, record := range recordsOf(order.Members[i].Value) {
+				known[string(jsonx.AppendValue(nil, record))] = true
+			}
+		}
+	}
+	before := len(list)
+	for _, file := range files {
+		placed := m.Shape == ShapeProjects && !d.hasForm(m) && (file == m || file.archive)
+		for _, v := range file.leftOut(placed) {
+			if raw := string(jsonx.AppendValue(nil, v)); !known[raw] {
+				known[raw] = true
+				list = append(list, v)
+			}
+		}
+	}
+	if len(list) == before {
+		return nil
+	}
+	raw, err := jsonx.Marshal(list, "  ")
+	d.members = append(d.members, jsonx.Change{Key: leftOutKey, Raw: raw})
+	return err
+}
+
+// recordsOf gives the records that were left out, from an order.
+func recordsOf(order *jsonx.Value) []*jsonx.Value {
+	var out []*jsonx.Value
+	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
+		if v := order.Elems[i]; v.Is(jsonx.Dict) && v.Get(recordKey) != nil {
+			out = append(out, v.Get(recordKey))
+		}
+	}
+	return out
 }
 
 // exportProjects gives the state in the other shape, laid out as the file that it came from. With ofTheirs that is the
@@ -348,14 +480,27 @@ func numbersOf(v *jsonx.Value) (out []int) {
 	return out
 }
 
-// ordered gives tasks in the order of their source, those that it does not have behind them by number.
+// ordered gives tasks in the order of their source, with what was left out of it in its place. Those that the source does
+// not have come last, by number.
 func ordered(tasks map[int]any, order *jsonx.Value) []any {
 	out := []any{}
-	for _, n := range append(numbersOf(order), slices.Sorted(maps.Keys(tasks))...) {
+	take := func(n int) {
 		if t, ok := tasks[n]; ok {
 			out = append(out, t)
 			delete(tasks, n)
 		}
+	}
+	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
+		v := order.Elems[i]
+		if v.Is(jsonx.Dict) && v.Get(recordKey) != nil {
+			out = append(out, v.Get(recordKey))
+			continue
+		}
+		n, _ := v.Int() // anything else is the number of no task
+		take(int(n))
+	}
+	for _, n := range slices.Sorted(maps.Keys(tasks)) {
+		take(n)
 	}
 	return out
 }

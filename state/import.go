@@ -27,6 +27,7 @@ const (
 	DamageConflict      Damage = "conflict_markers"
 	DamageSyntax        Damage = "syntax"
 	DamageValue         Damage = "value"
+	DamageFile          Damage = "file"
 	DamageNote          Damage = "note"
 )
 
@@ -37,6 +38,8 @@ type Finding struct {
 	Message string      `json:"message"`
 	Help    string      `json:"help,omitempty"`
 	Mended  bool        `json:"mended"` // it no longer prevents the import
+	// LeftOut says that this one record or file does not come along; the import goes on without it, unless it is strict.
+	LeftOut bool `json:"left_out"`
 }
 
 // Import is the result of reading a file of tasks: tercet's own, or one with active_projects. The file does not change.
@@ -60,6 +63,7 @@ type Import struct {
 type ImportOptions struct {
 	Repair bool // repair what can be repaired without guessing
 	Fresh  bool // of two tasks with one number, the second gets a new one
+	Strict bool // refuse the whole file for what would be left out, and for references to tasks that do not exist
 	// Folders are the tasks' documents: paths change to their new place, and each is linked to its task.
 	Folders Folders
 	Todo    []byte // the TODO.md beside the file, for titles of tasks that have only a slug; nil: none
@@ -90,7 +94,7 @@ func (m *Import) Tasks() []formats.Task {
 func (m *Import) Err() error {
 	d := &formats.Diagnostics{Sources: map[string][]byte{m.File: m.src}, Of: formats.CodeInvalidState}
 	for _, f := range m.Findings {
-		if !f.Mended {
+		if m.prevents(f) {
 			d.List = append(d.List, finding(formats.SeverityError, m.File, f.Pos, f.Help,
 				strings.ReplaceAll(string(f.Class), "_", " ")+": "+f.Message))
 		}
@@ -101,10 +105,40 @@ func (m *Import) Err() error {
 	return d
 }
 
+// prevents tells whether nothing can be imported because of a finding. Where not one record can be read, the file is
+// wrong, and not the record; that an archive has none is no fault of the state that it lies beside.
+func (m *Import) prevents(f Finding) bool {
+	if f.Mended {
+		return false
+	}
+	if !f.LeftOut || m.opt.Strict {
+		return true
+	}
+	return f.Class == DamageValue && len(m.tasks) == 0 && !m.archive
+}
+
+// LeftOut counts the records and files that do not come along, those of the archive included.
+func (m *Import) LeftOut() int {
+	n := 0
+	for _, f := range m.Findings {
+		if f.LeftOut {
+			n++
+		}
+	}
+	if m.opt.Archive != nil {
+		n += m.opt.Archive.LeftOut()
+	}
+	return n
+}
+
 // ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes streams, trailing
-// commas, duplicate keys and duplicate numbers in the result, never in the file.
+// commas, duplicate keys and duplicate numbers in the result, never in the file. A record that is no task, or has a value
+// that cannot be read, is left out and kept as it is.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	m := &Import{File: file, Digest: formats.Sum(src), Findings: []Finding{}, src: src, opt: opt}
+	for _, why := range opt.Folders.LeftOut {
+		m.Findings = append(m.Findings, Finding{Class: DamageFile, Message: why, LeftOut: true})
+	}
 	m.titles = todoTitles(opt.Todo)
 	if at := conflictMarker(src); at >= 0 {
 		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
@@ -137,6 +171,7 @@ func (m *Import) join(archive *Import) {
 		t.done = true
 		if there := active[n]; there != nil {
 			if sameTask(&there.task, &t.task) {
+				archive.leaveOut(t.at)
 				continue
 			}
 			text := fmt.Sprintf("task %d stands in %s too, and the two differ", n, archive.File)
@@ -147,6 +182,10 @@ func (m *Import) join(archive *Import) {
 				}
 				m.NextNumber = fresh + 1
 				text += fmt.Sprintf("; %q of the archive is task %d here", t.task.Title, fresh)
+			}
+			if !m.opt.Fresh {
+				text += "; the active one is kept"
+				archive.leaveOut(t.at)
 			}
 			m.find(DamageDuplicateTask, there.at, text, "")
 			if !m.opt.Fresh {
@@ -161,15 +200,23 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey ||
 		class == DamageDuplicateTask
 	mended := class == DamageNote || m.opt.Repair && mendable || m.opt.Fresh && class == DamageDuplicateTask
-	if !mended && class == DamageDuplicateTask {
-		help = "keep one with --repair, or both with --fresh-numbers"
+	leftOut := !mended && class == DamageDuplicateTask
+	if leftOut {
+		help = "keep both with --fresh-numbers; --repair agrees to this"
 	}
 	if !mended && help == "" && mendable {
 		help = "let the import fix it with --repair"
 	}
 	m.Findings = append(m.Findings, Finding{
 		Class: class, Pos: position(m.src, offset), Message: message, Help: help,
-		Mended: mended,
+		Mended: mended, LeftOut: leftOut,
+	})
+}
+
+// bad reports a record that cannot be taken over. The rest of the file can.
+func (m *Import) bad(offset int, message, help string) {
+	m.Findings = append(m.Findings, Finding{
+		Class: DamageValue, Pos: position(m.src, offset), Message: message, Help: help, LeftOut: true,
 	})
 }
 
@@ -287,7 +334,7 @@ func (m *Import) values(list []*jsonx.Value) {
 	} else {
 		m.Shape = ShapeTasks
 	}
-	m.list(tasks, "")
+	m.list(listBare, tasks, "")
 	m.unique()
 }
 
@@ -300,7 +347,7 @@ func (m *Import) document(tree *jsonx.Value) {
 	lists := func(key string) bool { return tree.Is(jsonx.Dict) && tree.Get(key).Is(jsonx.Array) }
 	switch {
 	case slices.ContainsFunc([]string{listActive, listCompleted, listArchived}, lists):
-		m.Shape, m.tree, m.order, m.archive = ShapeProjects, tree, new(jsonx.Object), !lists(listActive)
+		m.Shape, m.tree, m.archive = ShapeProjects, tree, !lists(listActive)
 		m.beside(tree, listActive, listCompleted, listArchived, "next_project_number")
 		m.next(tree.Get("next_project_number"))
 		m.projects(listActive, "")
@@ -314,11 +361,10 @@ func (m *Import) document(tree *jsonx.Value) {
 		}
 		m.beside(tree, topKeys...)
 		m.next(tree.Get("next_number"))
-		m.list(tree.Get("tasks").Elems, "")
-	case tree.Is(jsonx.Array) && len(tree.Elems) > 0 &&
-		!slices.ContainsFunc(tree.Elems, func(v *jsonx.Value) bool { return !looksLikeTask(v) }):
+		m.list("tasks", tree.Get("tasks").Elems, "")
+	case tree.Is(jsonx.Array) && slices.ContainsFunc(tree.Elems, looksLikeTask):
 		m.Shape = ShapeTasks
-		m.list(tree.Elems, "")
+		m.list(listBare, tree.Elems, "")
 	default:
 		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree),
 			"import a state.json")
@@ -344,7 +390,7 @@ func described(v *jsonx.Value) string {
 }
 
 func (m *Import) next(v *jsonx.Value) {
-	if n, ok := v.Int(); ok && n > 0 && n < maxNumber {
+	if n, ok := v.Int(); ok && n > 0 && n < maxForeign {
 		m.NextNumber = int(n)
 	}
 }
@@ -367,9 +413,9 @@ func (m *Import) beside(tree *jsonx.Value, known ...string) {
 	}
 }
 
-// unique holds that a number stands for one task. The same task twice is taken once. Of two that differ one is kept
-// with repair: the active one, else the newer, else the later in the file. With fresh numbers the other one stays too,
-// under a number of its own.
+// unique holds that a number stands for one task. The same task twice is taken once. Of two that differ one is kept:
+// the active one, else the newer, else the later in the file. The record of the other is left out. With fresh numbers
+// both become tasks, the other one under a number of its own.
 func (m *Import) unique() {
 	seen := map[int]int{}
 	kept := m.tasks[:0]
@@ -383,6 +429,7 @@ func (m *Import) unique() {
 		}
 		old := kept[first]
 		if sameTask(&old.task, &t.task) {
+			m.leaveOut(t.at)
 			continue
 		}
 		rank := func(r *restored) (int, string) {
@@ -415,9 +462,11 @@ func (m *Import) unique() {
 				m.find(DamageValue, goes.at, err.Error(), "")
 			}
 			kept = append(kept, goes)
+			m.renumber(goes.at, fresh)
 			m.NextNumber = fresh + 1
 			text += fmt.Sprintf("; %q in line %d is task %d here", goes.task.Title, position(m.src, goes.at).Line, fresh)
-		case m.opt.Repair:
+		default:
+			m.leaveOut(goes.at)
 			text += fmt.Sprintf("; %s is kept: %q in line %d", why, stays.task.Title, position(m.src, stays.at).Line)
 		}
 		m.find(DamageDuplicateTask, t.at, text, "")

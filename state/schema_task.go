@@ -69,6 +69,10 @@ func (d *decoder) taskMember(t *formats.Task, m *jsonx.Member) {
 		if v.Is(jsonx.String) {
 			t.Issue = d.text(v, m.Key)
 		}
+	case notesKey:
+		if v.Is(jsonx.String) { // anything else is a member like any unknown one
+			t.Notes = d.text(v, m.Key)
+		}
 	case "dependencies":
 		t.Dependencies = d.numbers(v, m.Key)
 	case "parent":

@@ -236,6 +236,8 @@ var documents = map[string][]any{
 		Serial      uint64
 		Numbers     []int
 		Changed     bool
+		LeftOut     int
+		Warnings    []string
 	}{}},
 	"tercet.gates/1": {struct{ Gates []control.OpenGate }{}},
 	"tercet.status/1": {struct {

@@ -77,7 +77,8 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
-	f.BoolVar(&a.flags.strict, "strict", false, "refuse a config.yaml with an unknown key")
+	f.BoolVar(&a.flags.strict, "strict", false,
+		"refuse a config.yaml with an unknown key, and an import that would leave something out")
 	a.flags.line(cmd)
 	a.addVerbs(cmd, line)
 	cmd.SetHelpCommand(a.helpVerb())

@@ -308,11 +308,16 @@ func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 func stateImport(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `import takes over tasks: from a state.json, from a file with active_projects, or from bare tasks. It
 never changes the file. First it reports what is wrong with it, by class: truncated, object_stream,
-trailing_comma, wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value.
+trailing_comma, wrong_document, duplicate_key, duplicate_task, conflict_markers, syntax, value, file.
 --dry-run reports, and ends with the exit code of the import.
 
---repair reads a stream of objects, and past trailing commas and duplicate keys. Of two tasks with one
-number it takes the active one, else the newer. Of a file that was cut off it takes the whole tasks.
+A record that cannot be read is left out, and so is a link in a folder of documents: the code is 3.
+Of two tasks with one number import takes the active one, else the newer. state.json keeps the records
+that it leaves out. A reference to a task that does not exist goes into the notes of its task. With
+--strict import refuses the file for any of these.
+
+--repair reads a stream of objects, and past trailing commas and duplicate keys. Of a file that was
+cut off it takes the whole tasks. With it, two tasks with one number are no reason for the code 3.
 
 Titles of tasks that have only a slug come from the TODO.md beside the file. Completed projects go
 into the archive, and so do the tasks of an archive/state.json beside the file. If you name a FOLDER
@@ -322,11 +327,10 @@ config.yaml names that folder. It links each report, plan, summary and review to
 	tx := txFlags(cmd)
 	f := cmd.Flags()
 	dry := f.Bool("dry-run", false, "report; write nothing")
-	repair := f.Bool("repair", false,
-		"fix what tercet can fix without a guess; leave out references to tasks that do not exist")
+	repair := f.Bool("repair", false, "fix what tercet can fix without a guess")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
 	return func(c call) error {
-		opt := state.ImportOptions{Repair: *repair, Fresh: *fresh}
+		opt := state.ImportOptions{Repair: *repair, Fresh: *fresh, Strict: c.flags.strict}
 		folder, err := importFolders(&c, &opt)
 		if err != nil {
 			return err
@@ -444,9 +448,11 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 // importReport says what was found and what came of it.
 func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	failed := m.Err()
+	left := m.LeftOut()
 	if !c.document("tercet.state-import/1", fields{
 		"file": m.File, "shape": m.Shape, "tasks": len(m.Tasks()), "findings": m.Findings, "ok": failed == nil,
 		"dry_run": dry, "serial": res.Serial, "numbers": nonNil(res.Numbers), "changed": res.Changed,
+		"left_out": left, "warnings": nonNil(res.Warnings),
 	}) {
 		c.importFindings(m)
 		switch {
@@ -458,9 +464,16 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 			c.term.answer("%s", numerals(res.Numbers))
 			c.term.note("%s imported, serial %d", formats.Count(len(res.Numbers), "task"), res.Serial)
 		}
+		if failed == nil && left > 0 {
+			c.term.note("%s left out", formats.Count(left, "record"))
+			c.term.help("mend what is named above and import again; --strict refuses such a file as a whole")
+		}
 	}
-	if failed != nil {
+	switch {
+	case failed != nil:
 		return shownAs(formats.CodeInvalidState)
+	case left > 0:
+		return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
 	}
 	return nil
 }
@@ -476,14 +489,21 @@ func (c call) importFindings(m *state.Import) {
 		word := string(f.Class)
 		if task, text, of := strings.Cut(f.Message, ": "); f.Class != state.DamageNote {
 			counts[f.Class]++
-			if f.Mended {
+			switch {
+			case f.Mended:
 				word += " (mended)"
+			case f.LeftOut:
+				word += " (left out)"
 			}
 		} else if of && len(same[text]) > 2 {
 			if task != same[text][0] {
 				continue
 			}
 			f.Message += "; the same for " + checkup.FirstFew(same[text][1:], ", ")
+		}
+		if f.Pos.Line == 0 {
+			c.term.note("%s: %s", word, f.Message)
+			continue
 		}
 		c.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
 		if !f.Mended {
