@@ -253,9 +253,8 @@ func (w *world) newKeeper() *sandbox.Keeper {
 	}
 	// Not state.lock.info: each write of the state replaces it, and bwrap fails where that happens while it starts.
 	k.Hide = append(k.Hide, filepath.Join(w.dir, formats.Workspace, "state.lock"))
-	if dir := w.stateHome(); dir != "" {
-		k.Hide = append(k.Hide, dir)
-	}
+	k.Own = w.stateHome()
+	k.Sockets = b.Sockets
 	if self, err := os.Executable(); err == nil {
 		k.Enter = []string{self, sandboxWord}
 	}

@@ -230,6 +230,12 @@ func TestDetailsOfTheSandbox(t *testing.T) {
 		{[]config.Layer{file("workspace", "sandbox: {image: a/b:2, agents: on, checks: true}"), file("user", all)}, config.Boxes{Image: "a/b:2", Engine: "podman", Network: true, Agents: config.AgentsOn, Checks: true}, nil},
 		{[]config.Layer{file("user", "sandbox: {agents: off}"), file("workspace", "sandbox: {agents: on}")}, config.Boxes{Agents: config.AgentsOn}, nil},
 		{[]config.Layer{file("user", "sandbox: {agents: auto, checks: false}")}, config.Boxes{}, nil},
+		{[]config.Layer{file("user", "sandbox: {sockets: [/run/a.sock, b.sock]}")}, config.Boxes{Sockets: []string{"/run/a.sock"}}, []string{
+			`error user.yaml:1:34: E060: expected the absolute path of a socket for sandbox.sockets, got "b.sock"`,
+		}},
+		{[]config.Layer{file("workspace", "sandbox: {sockets: /run/a.sock}")}, config.Boxes{}, []string{
+			"warning workspace.yaml:1:20: W111: expected no value for sandbox.sockets in a project, got a list; a project may only tighten the sandbox; set it in your own config.yaml",
+		}},
 		{[]config.Layer{file("workspace", "sandbox: {network: true, agents: off, checks: false}")}, config.Boxes{}, []string{
 			"warning workspace.yaml:1:20: W111: expected false for sandbox.network in a project, got true; a project may only tighten the sandbox; set it in your own config.yaml",
 			"warning workspace.yaml:1:34: W111: expected on for sandbox.agents in a project, got off; a project may only tighten the sandbox; set it in your own config.yaml",
@@ -301,7 +307,7 @@ func TestFindings(t *testing.T) {
 		"env: {A: b}":                               {"error c.yaml:1:6: E060: expected a list for env, got a map"},
 		"commands: ['']":                            {`error c.yaml:1:12: E060: expected folder for commands, got ""`},
 		"sandbox: [container, docker]":              {`error c.yaml:1:22: E060: expected container, platform_permission or advisory_only for sandbox, got "docker"`},
-		"sandbox: {a: b}":                           {`warning c.yaml:1:11: W110: unknown key "sandbox.a"; the keys are order, image, engine, network, agents, checks`},
+		"sandbox: {a: b}":                           {`warning c.yaml:1:11: W110: unknown key "sandbox.a"; the keys are order, image, engine, network, agents, checks, sockets`},
 		"sandbox: {check: true}":                    {`warning c.yaml:1:11: W110: unknown key "sandbox.check"; did you mean 'checks'?`},
 		"sandbox: {order: {a: b}}":                  {"error c.yaml:1:18: E060: expected a list for sandbox, got a map"},
 		"sandbox: {image: --privileged}":            {`error c.yaml:1:18: E060: expected name of an image for sandbox.image, got "--privileged"`},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"tercet/internal/md"
@@ -25,6 +26,8 @@ type Boxes struct {
 	Network bool   // gives the container a network
 	Agents  AgentBounds
 	Checks  bool // run a project's checks in the best tier too
+	// Sockets are files of sockets that programs with a grant for the network may use, absolute.
+	Sockets []string
 }
 
 // sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the
@@ -49,6 +52,8 @@ func (l *loader) sandbox(e entry) {
 			l.tighten(e, false, &own.Network)
 		case "checks":
 			l.tighten(e, true, &own.Checks)
+		case "sockets":
+			l.sockets(e)
 		}
 	}
 }
@@ -68,6 +73,21 @@ func (l *loader) tighten(e entry, tight bool, to *bool) {
 func (l *loader) loosened(e entry, want, got any) {
 	l.Refuse(CodeNoEffect, e.v, "a project may only tighten the sandbox; set it in your own config.yaml",
 		fmt.Sprintf("expected %v for %s in a project, got %v", want, e.name, got))
+}
+
+// sockets takes the sockets that programs may use.
+func (l *loader) sockets(e entry) {
+	switch {
+	case l.layer.Name == WorkspaceLayer:
+		l.loosened(e, "no value", "a list")
+	case l.first(e):
+		for _, item := range l.Items(e.v, "a list for "+e.name) {
+			s, ok := read(l, entry{e.name, item, item}, "the absolute path of a socket", strict.Text(filepath.IsAbs))
+			if ok {
+				l.config.Boxes.Sockets = append(l.config.Boxes.Sockets, s)
+			}
+		}
+	}
 }
 
 // agents takes the bounds of agent CLIs; YAML reads on and off as true and false if a file has these.

@@ -65,6 +65,7 @@ var tables = []strict.Table{
 		{"network", "boolean", "a container has a network; a project can only say false"},
 		{"agents", "switch", "bounds for agent CLIs: auto, on or off; a project can only say on"},
 		{"checks", "boolean", "a project's checks run in the best tier too; a project can only say true"},
+		{"sockets", "text|[text]", "absolute paths of sockets that a subagent with the tool net may use; not in a project"},
 	}},
 	{Name: "secrets", Unknown: `unknown key "secrets.%s"`, Keys: []strict.Key{
 		{"allow", "[form:allowed]", "findings that are none"},

@@ -50,6 +50,11 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 			if room.Tree {
 				b.Write = append(b.Write, r.Dir)
 			}
+			for _, kv := range s.Env {
+				if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+					b.Secret = append(b.Secret, filepath.Join(home, ownFolder))
+				}
+			}
 			for _, dir := range room.Make {
 				os.Remove(dir) // as where the program never ran; what has something in it stays
 				if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -64,15 +69,18 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 	return nil
 }
 
+// ownFolder is tercet's own folder below the home folder.
+const ownFolder = ".local/state/tercet"
+
 // outsideScript is what a model runs that tries everything outside of its tree, and then works in it.
 const outsideScript = `echo x > "$HOME/canary"; echo x > "$HOME/.bashrc"; echo x > /etc/tercet-canary; echo x > "$HOME/mine"; echo x > ../beside
 	echo x > "$HOME/.claude/settings.json"; echo x >> "$HOME/.codex/config.toml"; echo x > "$HOME/.gemini/settings.json"; echo x > "$HOME/.config/opencode/opencode.json"; echo x > "$HOME/.copilot/settings.json"
-	echo {} > .tercet/state.json; echo in > made.txt; echo in > "$TMPDIR/made"; echo done`
+	cat "$HOME/.local/state/tercet/keys/runs"; echo {} > .tercet/state.json; echo in > made.txt; echo in > "$TMPDIR/made"; echo done`
 
 // bounded are the scenes in which the model leaves its tree.
 func bounded(completed func(*testing.T, drive, played)) []conformance {
 	return []conformance{{"outside of the tree", scene{scenario: "outside", tools: []string{"write", "shell"}, files: map[string]string{
-		"mine": "of the person", ".claude.json": "{}", ".claude/settings.json": "{}",
+		"mine": "of the person", ownFolder + "/keys/runs": "the key of the person", ".claude.json": "{}", ".claude/settings.json": "{}",
 	}}, func(t *testing.T, d drive, p played) {
 		t.Helper()
 		completed(t, d, p)
@@ -82,6 +90,11 @@ func bounded(completed func(*testing.T, drive, played)) []conformance {
 		if text, err := os.ReadFile(filepath.Join(p.dir, "made.txt")); err != nil || string(text) != "in\n" {
 			turns := d.server.Turns(p.key)
 			t.Errorf("made.txt = %q, %v, want what was written inside; the commands said %q", text, err, turns[len(turns)-1].Outputs)
+		}
+		for _, turn := range d.server.Turns(p.key) {
+			if said := strings.Join(turn.Outputs, "\n"); strings.Contains(said, "the key of the person") {
+				t.Errorf("the commands said %q, want no key", said)
+			}
 		}
 		for _, name := range []string{p.home + "/canary", p.home + "/.bashrc", "/etc/tercet-canary", filepath.Dir(p.dir) + "/beside"} {
 			if _, err := os.Stat(name); err == nil {

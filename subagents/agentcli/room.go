@@ -60,7 +60,7 @@ var stores = map[string][]Store{
 func (c *CLI) room(call Call) sandbox.Room {
 	list, known := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
 	room := sandbox.Room{
-		Tree: call.Grant.Write || call.Grant.Shell, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
+		Tree: call.Grant.Write || call.Grant.Shell, Net: call.Grant.Net, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
 		Known: known || call.Home != "",
 	}
 	if room.Nest { // the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is

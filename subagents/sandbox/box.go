@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
+	"tercet/formats"
 	"tercet/internal/proc"
 )
 
@@ -17,8 +19,12 @@ type Bounds struct {
 	Cache []string // like Write; an image has its own, which is removed with the container
 	Keep  []string // inside Write, but read-only; containers only
 	Hide  []string // appears empty; containers only
-	Net   bool     // network access to other machines
-	Nest  bool     // starts sandboxes of its own; impossible under landlock
+	// Secret appears empty in a container. Under landlock its files cannot be read, and of the folders on the way to it
+	// only what was there at the start.
+	Secret  []string
+	Sockets []string // files of sockets outside of Write to which the program may connect
+	Net     bool     // network access to other machines
+	Nest    bool     // starts sandboxes of its own; impossible under landlock
 
 	// The rest is for an image only, in which unnamed paths of this machine do not exist. Read are readable folders,
 	// Project is the root below which the program may be a project file, and Ask tells whether the network was requested.
@@ -29,7 +35,7 @@ type Bounds struct {
 
 // settle leaves out what does not exist, and resolves links.
 func (b *Bounds) settle() {
-	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide} {
+	for _, list := range []*[]string{&b.Write, &b.Keep, &b.Hide, &b.Sockets} {
 		var out []string
 		for _, name := range *list {
 			if real, err := filepath.EvalSymlinks(name); err == nil {
@@ -98,6 +104,8 @@ type Box struct {
 	Tool string
 	// Look finds programs like the Starter.
 	Look func(name string) (string, error)
+	// Now tells the time.
+	Now func() time.Time
 	// Image is for docker and podman.
 	Image Image
 
@@ -125,6 +133,11 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 		return b.contain(c, bounds)
 	}
 	bounds.Write, bounds.Cache, bounds.Read = slices.Concat(bounds.Write, bounds.Cache), nil, nil
+	if b.Means == Landlock {
+		if err := bounds.apart(); err != nil {
+			return c, err
+		}
+	}
 	path, err := b.Look(program(c))
 	if err != nil {
 		return c, err
@@ -141,23 +154,48 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 			bounds.Write = append(slices.Clip(bounds.Write), temp)
 		}
 		bounds.settle()
-		if b.Means == Bubblewrap {
-			return slices.Concat(b.bubblewrap(bounds), []string{"--chdir", dir, "--", path}, argv[1:])
+		if b.Means != Bubblewrap {
+			return b.enter(order{
+				Write: bounds.Write, Secret: bounds.Secret, Sockets: bounds.Sockets, Net: bounds.Net, Path: path,
+			}, argv)
 		}
-		text, err := json.Marshal(order{bounds.Write, bounds.Net, path})
-		if err != nil {
-			text = nil // which strings never are; Enter would refuse it
+		words := append(b.bubblewrap(bounds), "--chdir", dir, "--")
+		if bounds.Net && len(b.Enter) > 0 { // without a network there are no abstract sockets either
+			return append(words, b.enter(order{Scope: true, Path: path}, argv)...)
 		}
-		return slices.Concat(b.Enter, []string{string(text)}, argv)
+		return append(append(words, path), argv[1:]...)
 	}
 	return c, nil
 }
 
+// apart refuses a secret inside of what can be written: landlock cannot take it out.
+func (b Bounds) apart() error {
+	for _, secret := range b.Secret {
+		for _, name := range b.Write {
+			if below(realPath(secret), realPath(name)) {
+				return formats.Fail(formats.CodeDenied, "install bubblewrap, or set XDG_STATE_HOME to a folder outside of it",
+					"expected %s outside of %s, which a program may write: landlock cannot hide it there", secret, name)
+			}
+		}
+	}
+	return nil
+}
+
 // order is what Enter is told.
 type order struct {
-	Write []string // of Bounds, as Net
-	Net   bool
-	Path  string
+	Write, Secret, Sockets []string // of Bounds, as Net
+	Net                    bool
+	Scope                  bool // take only the right to use abstract sockets and signals outside
+	Path                   string
+}
+
+// enter gives the words by which this program enters the bounds and becomes another one.
+func (b Box) enter(o order, argv []string) []string {
+	text, err := json.Marshal(o)
+	if err != nil {
+		text = nil // which strings never are; Enter would refuse it
+	}
+	return slices.Concat(b.Enter, []string{string(text)}, argv)
 }
 
 // bubblewrap gives the words of bwrap but for the program.
@@ -180,22 +218,42 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		// effect on files.
 		args = append(args, "--cap-add", "CAP_SETFCAP")
 	}
-	for _, l := range bounds.layers() {
+	layers := bounds.layers()
+	hidden := slices.Concat(bounds.Hide, bounds.Secret)
+	around := func(name string) bool { // what is hidden has a folder inside that is not
+		return slices.ContainsFunc(layers, func(l layer) bool { return below(l.name, name) })
+	}
+	for _, name := range hidden {
+		if around(name) {
+			args = append(args, cover(name)...)
+		}
+	}
+	for _, l := range layers {
 		bind := "--ro-bind"
 		if l.writable {
 			bind = "--bind"
 		}
 		args = append(args, bind, l.name, l.name)
 	}
-	for _, name := range bounds.Hide {
-		info, err := os.Stat(name)
-		switch {
-		case err != nil: // what does not exist needs no hiding
-		case info.IsDir():
-			args = append(args, "--tmpfs", name)
-		default:
-			args = append(args, "--ro-bind", "/dev/null", name)
+	for _, name := range append(hidden, bounds.sockets(b.Now())...) {
+		if !around(name) {
+			args = append(args, cover(name)...)
 		}
 	}
+	for _, name := range bounds.Sockets {
+		args = append(args, "--bind", name, name)
+	}
 	return args
+}
+
+// cover gives the words of bwrap that make a file or folder appear empty. What does not exist needs none.
+func cover(name string) []string {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil
+	case info.IsDir():
+		return []string{"--tmpfs", name}
+	}
+	return []string{"--ro-bind", "/dev/null", name}
 }

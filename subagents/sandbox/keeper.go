@@ -15,9 +15,12 @@ import (
 // Keeper sandboxes the programs of one project.
 type Keeper struct {
 	Prober
-	Root  string   // project root, absolute
-	Hide  []string // files and folders of tercet that no program may see, if the sandbox can hide them
-	Order []Tier   // allowed tiers, see Tighten
+	Root string   // project root, absolute
+	Hide []string // files of the project that no program may see, if the sandbox can hide them
+	Own  string   // the user's folder of tercet, with the keys; no program within bounds may read it
+	// Sockets are files of sockets to which a program may connect that has a grant for the network.
+	Sockets []string
+	Order   []Tier // allowed tiers, see Tighten
 	// whether agent CLIs are sandboxed besides their own permissions: "on", "off", or empty: if a probe shows that it
 	// works
 	Agents string
@@ -37,6 +40,7 @@ type Room struct {
 	Keep  []string // inside Write: what the CLI obeys or runs, now or at a later start
 	Make  []string // folders of Write to create if missing
 	Nest  bool     // it starts sandboxes of its own
+	Net   bool     // it has a grant for the network
 	Asks  bool     // its only other limit is that it asks for permission
 	Known bool     // its own data is known
 }
@@ -86,7 +90,7 @@ func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command,
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
-	b.Ask = net
+	b.ask(net)
 	return k.wrap(ctx, c, Report{}, b)
 }
 
@@ -107,8 +111,10 @@ func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (p
 		return c, "", err
 	}
 	b := k.bounds(k.Root, c.Dir)
-	if b.Net, b.Ask = net, net; !net {
-		b.Hide = append(b.Hide, keysOf(at.Home)...)
+	b.ask(net)
+	b.Net = net
+	if !net {
+		b.Secret = append(b.Secret, keysOf(at.Home)...)
 	}
 	c, tier, err := k.wrap(ctx, c, report, b)
 	if err == nil && tier == Advisory.String() {
@@ -126,17 +132,29 @@ func (k *Keeper) Best(ctx context.Context, need Tier, why []string) (Probe, erro
 	return Choose(need, why, k.Order, probes)
 }
 
+// Tier names the tier in which a program is started whose risks are not known.
+func (k *Keeper) Tier(ctx context.Context) (string, error) {
+	p, err := k.Best(ctx, Blocked, nil)
+	if err != nil {
+		return "", err
+	}
+	box := k.Box(p)
+	return box.String(), nil
+}
+
 // Command sandboxes a command of a subagent within p. It can write its tree, or named parts of it. Without network it
 // sees no keys.
 func (k *Keeper) Command(p Probe, r formats.Request, c proc.Command, net bool, write []string) (proc.Command, string,
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
-	if b.Net, b.Ask = net, net; len(write) > 0 {
+	b.ask(net)
+	b.Net = net
+	if len(write) > 0 {
 		b.Write, b.Cache = append(slices.Clone(write), filepath.Dir(r.Out)), nil
 	}
 	if !net {
-		b.Hide = append(b.Hide, keysOf(k.Getenv("HOME"))...)
+		b.Secret = append(b.Secret, keysOf(k.Getenv("HOME"))...)
 	}
 	box := k.Box(p)
 	c, err := box.Wrap(c, b)
@@ -195,8 +213,10 @@ func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, r
 	}
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	if !room.Tree {
-		b = Bounds{Write: []string{filepath.Dir(r.Out)}, Hide: k.Hide, Net: true}
+		b = k.base()
+		b.Write = []string{filepath.Dir(r.Out)}
 	}
+	b.ask(room.Net)
 	b.Write, b.Keep, b.Nest = append(b.Write, room.Write...), append(b.Keep, room.Keep...), room.Nest
 	box := k.Box(p)
 	c, err = box.Wrap(c, b)
@@ -219,13 +239,33 @@ func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
 	return Probe{}, false
 }
 
+// base are the bounds of every program: what is tercet's is hidden, and so are the sockets of the user's session.
+func (k *Keeper) base() Bounds {
+	b := Bounds{Hide: slices.Clone(k.Hide), Sockets: k.Sockets, Net: true}
+	if k.Own != "" {
+		b.Secret = []string{k.Own}
+	}
+	if dir := k.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		b.Hide = append(b.Hide, dir)
+	}
+	return b
+}
+
+// ask takes in whether a subagent has a grant for the network, without which it connects to no socket either.
+func (b *Bounds) ask(net bool) {
+	b.Ask = net
+	if !net {
+		b.Sockets = nil
+	}
+}
+
 // bounds of work in dir: the state of the project stays, and so does what git would run.
 func (k *Keeper) bounds(dir, folder string) Bounds {
-	b := Bounds{
-		Write: []string{dir, folder}, Keep: []string{filepath.Join(k.Root,
-			formats.Workspace)}, Hide: slices.Clone(k.Hide), Net: true,
-		Cache: k.caches(), Project: k.Root,
-	}
+	b := k.base()
+	b.Write = []string{dir, folder}
+	b.Keep = []string{filepath.Join(k.Root, formats.Workspace)}
+	b.Cache = k.caches()
+	b.Project = k.Root
 	b.Read = k.modules()
 	git := gitDir(k.Root)
 	if git == "" {

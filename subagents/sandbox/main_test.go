@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,8 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
+		case "__connect":
+			os.Exit(connect(os.Args[2:]))
 		case "__child":
 			os.Exit(proc.Supervise(os.Stdin, os.Stdout))
 		case "__sandbox":
@@ -26,6 +29,18 @@ func TestMain(m *testing.M) {
 		}
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// connect prints which of the named sockets it can connect to; a name that begins with @ is abstract.
+func connect(names []string) int {
+	for _, name := range names {
+		c, err := net.Dial("unix", name)
+		if err == nil {
+			fmt.Println(name)
+			c.Close()
+		}
+	}
+	return 0
 }
 
 func prober(t *testing.T) *sandbox.Prober {

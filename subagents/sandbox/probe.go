@@ -52,8 +52,14 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		tool  string
 		does  string
 	}{
-		{Container, Bubblewrap, "bwrap", "writes outside are refused, processes and on demand the network are apart"},
-		{Platform, Landlock, "", "writes outside are refused, on demand TCP too; reads are not limited"},
+		{
+			Container, Bubblewrap, "bwrap",
+			"writes outside are refused, processes and on demand the network are apart, tercet's keys are hidden",
+		},
+		{
+			Platform, Landlock, "",
+			"writes outside are refused, on demand TCP too; of reads only those of tercet's keys" + openSockets(),
+		},
 	} {
 		got, err := p.own(ctx, Probe{Tier: one.tier, Means: one.means, Tool: one.tool})
 		if err != nil {
@@ -66,7 +72,7 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	}
 	return append(out, Probe{
 		Tier: Advisory, Means: None, OK: true,
-		Why: "nothing is refused; what changed is looked at afterwards",
+		Why: "nothing is refused; what changed is looked at afterwards; a worker can read tercet's keys and forge answers",
 	}), nil
 }
 
@@ -97,8 +103,8 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 // Box gives the Box for a working probe.
 func (p *Prober) Box(b Probe) Box {
 	return Box{
-		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Image: p.Image,
-		user: b.user, userNS: b.userNS,
+		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Now: p.Starter.Now,
+		Image: p.Image, user: b.user, userNS: b.userNS,
 	}
 }
 
@@ -107,12 +113,14 @@ func lastLine(text []byte) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// attempt writes where it may and where it may not, itself and through a child, and tells whether a signal reaches $3.
+// attempt writes where it may and where it may not, itself and through a child, reads the secret file $4, and tells
+// whether a signal reaches $3.
 const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" &&
 sh -c 'echo in > "$1/deep"' sh "$1" || exit 1
 sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && exit 1
 for name in "$2/out" /tercet-probe /proc/sys/kernel/core_pattern; do ( : > "$name" ) 2>/dev/null &&
 	echo "$name can be written" >&2 && exit 1; done
+[ -n "$(cat "$4" 2>/dev/null)" ] && echo "what is secret can be read" >&2 && exit 1
 if kill -0 "$3" 2>/dev/null; then : > "$1/signal"; fi`
 
 // smallPID is a number that a process of a container may have, so that a signal to it proves nothing.
@@ -130,14 +138,18 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	if err := errors.Join(os.Mkdir(may, 0o700), os.Mkdir(not, 0o700)); err != nil {
 		return out, err
 	}
+	secret := "/etc/passwd" // a file that is everywhere
+	if out.image != "" {    // and an image has its own
+		secret = filepath.Join(dir, "none")
+	}
 	limit := probeTime
 	if out.image != "" {
 		limit = engineTime
 	}
 	c, err := p.Box(out).Wrap(proc.Command{
-		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid())}, Dir: may, Private: true,
+		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid()), secret}, Dir: may, Private: true,
 		Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
-	}, Bounds{Write: []string{may}})
+	}, Bounds{Write: []string{may}, Secret: []string{secret}})
 	if err != nil {
 		out.Why = err.Error()
 		return out, nil

@@ -287,11 +287,93 @@ func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]sandbox.Tier{
 		"go test ./...": sandbox.Advisory, "rm -rf src": sandbox.Advisory, "rm -rf /": sandbox.Platform, "sudo ls": sandbox.Platform,
-		"git push": sandbox.Container, "cat ~/.ssh/id_rsa": sandbox.Container, "psql -h db.example.com": sandbox.Container, "curl https://example.com": sandbox.Advisory,
+		"git push": sandbox.Platform, "git push --force": sandbox.Platform, "cat ~/.ssh/id_rsa": sandbox.Platform,
+		"psql -h db.example.com": sandbox.Platform, "curl https://example.com": sandbox.Advisory,
 	} {
 		r, err := sandbox.Classify(src, sandbox.Place{Root: "/work/app", Home: "/people/ann"})
 		if got, why := sandbox.Needs(r); err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
 			t.Errorf("Needs(%s) = %s, %q, %v, want %s", src, got, why, err, want)
+		}
+	}
+}
+
+// TestFallback is the chart of tiers: the container, else platform_permission, else advisory_only if the class of the
+// command is not required, else blocked.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	const container, platform, advisory, blocked = sandbox.Container, sandbox.Platform, sandbox.Advisory, sandbox.Blocked
+	required := []string{"git push --force", "cat ~/.ssh/id_rsa", "psql -h db.example.com", "rm -rf /", "sudo ls"}
+	others := []string{"rm -rf src", "curl https://example.com", "go test ./..."}
+	works := func(tiers ...sandbox.Tier) (out []sandbox.Probe) {
+		for _, tier := range sandbox.Order() {
+			out = append(out, sandbox.Probe{Tier: tier, OK: slices.Contains(tiers, tier)})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		probes           []sandbox.Probe
+		required, others sandbox.Tier
+	}{
+		{works(container, platform, advisory), container, container},
+		{works(platform, advisory), platform, platform},
+		{works(container, advisory), container, container},
+		{works(advisory), blocked, advisory},
+		{works(), blocked, blocked},
+	} {
+		for _, flow := range []string{"Light", "Standard", "Minor", "Full", "Major"} {
+			check := func(src string, want sandbox.Tier) {
+				report, err := sandbox.Classify(src, sandbox.Place{Root: "/work/app", Home: "/people/ann"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				need, why, bare := sandbox.ForFlow(flow, "", report)
+				got := blocked
+				if p, err := sandbox.Choose(need, why, sandbox.Order(), tt.probes); err == nil {
+					got = p.Tier
+				}
+				if got != want || bare {
+					t.Errorf("%s in %s, with %+v = %s, bare %t, want %s", src, flow, tt.probes, got, bare, want)
+				}
+			}
+			for _, src := range required {
+				check(src, tt.required)
+			}
+			for _, src := range others {
+				check(src, tt.others)
+			}
+		}
+	}
+}
+
+// TestUnknownCode: from Standard on, what only execution would show needs a sandbox, unless a reason is given.
+func TestUnknownCode(t *testing.T) {
+	t.Parallel()
+	report, err := sandbox.Classify("${X:-true}", sandbox.Place{Root: "/work/app"})
+	if err != nil || len(report.Unknown) == 0 {
+		t.Fatalf("Classify = %+v, %v, want unknown code", report, err)
+	}
+	for flow, want := range map[string]sandbox.Tier{
+		"Minimal": sandbox.Advisory, "Light": sandbox.Advisory, "Standard": sandbox.Platform, "Major": sandbox.Platform,
+	} {
+		if need, _, bare := sandbox.ForFlow(flow, "", report); need != want || bare {
+			t.Errorf("ForFlow(%s) = %s, bare %t, want %s", flow, need, bare, want)
+		}
+		if need, _, _ := sandbox.ForFlow(flow, "measured", report); need != sandbox.Advisory {
+			t.Errorf("ForFlow(%s) with a reason = %s, want advisory_only", flow, need)
+		}
+	}
+}
+
+// TestHolds: tercet's keys are safe from programs in a container and under landlock.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	for tier, want := range map[string]bool{
+		"": true, "container (bubblewrap)": true, "container (docker)": true, "platform_permission (landlock)": true,
+		"platform_permission (the program's own)": false, "advisory_only": false, "bypassed": false,
+		"advisory_only (what the agent asks leave for)": false,
+	} {
+		if got := sandbox.Holds(tier); got != want {
+			t.Errorf("Holds(%q) = %t, want %t", tier, got, want)
 		}
 	}
 }

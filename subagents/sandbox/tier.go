@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"tercet/formats"
 )
@@ -79,42 +80,38 @@ const (
 // String is the means in results.
 func (m Means) String() string { return string(m) }
 
-// Needs gives the weakest tier that a command may run in. A required finding needs a system that rejects it, and only a
-// container hides files and the network.
-func Needs(r Report) (Tier, []string) {
-	need, why := Advisory, []string{}
+// Needs gives the weakest tier that a command may run in: a required finding needs a system that rejects it, whatever
+// its category.
+func Needs(r Report) (need Tier, why []string) {
+	need, why = Advisory, []string{}
 	for _, f := range r.Findings {
-		if f.Level != Required {
-			continue
-		}
-		least := Platform
-		switch f.Category {
-		case ExternalNet, ProdDB, SecretAccess:
-			least = Container
-		case DestructiveFS, PrivilegeEscalation:
-		}
-		why = append(why, f.Command+": "+f.Reason)
-		if least.rank() > need.rank() {
-			need = least
+		if f.Level == Required {
+			need = Platform
+			why = append(why, f.Command+": "+f.Reason)
 		}
 	}
 	return need, why
 }
 
 // ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare: the tier is small,
-// so the user may let a command without a sandbox run that needs one. Where a reason is given, a command for which a
-// sandbox is recommended needs none.
+// so the user may let a command without a sandbox run that needs one. From Standard on, code that only execution would
+// show needs a sandbox too, unless a reason is given.
 func ForFlow(flow, reason string, r Report) (need Tier, why []string, bare bool) {
 	need, why = Needs(r)
 	switch {
 	case flow == "Minimal" || flow == "Patch":
 		return Advisory, why, r.Level == Required
-	case r.Level == Required, r.Level == Recommended && flow != "Light" && reason == "":
-		if need == Advisory {
-			need = Platform
-		}
+	case len(r.Unknown) > 0 && flow != "Light" && reason == "":
+		need = Platform
 	}
 	return need, why, false
+}
+
+// Holds reports whether a program in a tier, as results name it, could not read the user's folder of tercet, whose keys
+// seal answers and journals. An empty tier is that of work that started no program.
+func Holds(tier string) bool {
+	return tier == "" || strings.HasPrefix(tier, Container.String()) ||
+		tier == Box{Tier: Platform, Means: Landlock}.String()
 }
 
 // Choose gives the first probe of the order that works, if it is at least what is needed. If the order has only
