@@ -32,8 +32,18 @@ type Config struct {
 	NewID func() string
 	// AuditLimit is the size in bytes at which the audit log moves into a segment; zero: DefaultAuditLimit.
 	AuditLimit int64
+	// Holders lists the processes that hold a lock file, as far as the system tells; may be nil.
+	Holders func(path string) []LockHolder
 	// User and CommandLine identify the lock's holder in state.lock.info.
 	User, CommandLine string
+}
+
+// LockHolder is a process that holds a lock file.
+type LockHolder struct {
+	PID     int
+	Command string
+	// Evict ends the worker that the process belongs to; nil: it belongs to none. A worker takes no lock of tercet.
+	Evict func() error
 }
 
 // DefaultLockTimeout is the default time that a write waits for the lock.
@@ -41,6 +51,9 @@ const DefaultLockTimeout = 10 * time.Second
 
 // noticeAfter is how long a lock is waited for in silence.
 const noticeAfter = 5 * time.Second
+
+// evictEvery is how often a process that waits for a lock looks for workers that hold it.
+const evictEvery = 500 * time.Millisecond
 
 // The files of this package, relative to the project root.
 const (

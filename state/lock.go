@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -27,6 +28,9 @@ type locker struct {
 	info string // file with what the holder says about itself; empty: none
 }
 
+// path is the absolute path of the lock file.
+func (l locker) path() string { return filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file)) }
+
 // release gives the lock back. Where that cannot be done, the lock ends with the handle, which is closed when it is
 // collected, or with the process.
 func release(h *flock.Flock) error {
@@ -44,6 +48,9 @@ func release(h *flock.Flock) error {
 // maxUnlocks is how often the lock is given back before it is left to the kernel.
 const maxUnlocks = 3
 
+// maxEvictions bounds how often workers that hold a lock are ended before it counts as held.
+const maxEvictions = 10
+
 // maxReopens bounds how often a lock file that was replaced while it was waited for is opened again.
 const maxReopens = 10
 
@@ -55,7 +62,7 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	defer timer.Stop()
 	notice := time.NewTimer(noticeAfter)
 	defer notice.Stop()
-	path := filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file))
+	path := l.path()
 	for range maxReopens {
 		h, err := l.once(ctx, path, timer.C, notice.C)
 		if err != nil {
@@ -82,12 +89,17 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 // Claim takes a lock file of the workspace for this process without waiting. FILE.info describes the holder.
 func (c Config) Claim(file, session string) (io.Closer, error) {
 	l := locker{cfg: c, file: file, info: file + ".info"}
-	path := filepath.Join(c.Dir, filepath.FromSlash(file))
+	path := l.path()
 	if err := l.inspect(path); err != nil {
 		return nil, err
 	}
 	h := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
 	got, err := h.TryLock()
+	for try := 0; !got && err == nil && try < maxEvictions && l.evict(); try++ {
+		pause := time.NewTimer(evictEvery)
+		<-pause.C
+		got, err = h.TryLock()
+	}
 	if got && err == nil {
 		if got, err = l.current(h, path); !got { // its holder has just removed it
 			err = errors.Join(err, release(h))
@@ -131,8 +143,12 @@ func (l locker) once(ctx context.Context, path string, limit, notice <-chan time
 			}
 		}
 	}()
+	look := time.NewTicker(evictEvery)
+	defer look.Stop()
 	for {
 		select {
+		case <-look.C:
+			l.evict()
 		case err := <-got:
 			if err != nil {
 				return nil, l.explain(path, err)
@@ -239,8 +255,47 @@ func (l locker) tell(err error) {
 	}
 }
 
-// holder reads what the holder of the lock says about itself; zero if that cannot be known.
+// evict ends the workers that hold the lock, and reports whether there were any.
+func (l locker) evict() bool {
+	found := false
+	for _, h := range l.held() {
+		if h.Evict == nil {
+			continue
+		}
+		if err := h.Evict(); err != nil {
+			l.tell(err)
+			continue
+		}
+		found = true
+		if l.cfg.Notice != nil {
+			who := Holder{PID: h.PID, Command: h.Command}
+			l.cfg.Notice(fmt.Sprintf("%s was held by %s, which a worker started: the worker is ended", short(l.file), who))
+		}
+	}
+	return found
+}
+
+// held lists the processes that hold the lock.
+func (l locker) held() []LockHolder {
+	if l.cfg.Holders == nil {
+		return nil
+	}
+	return l.cfg.Holders(l.path())
+}
+
+// holder says who holds the lock: what the process says about itself, unless the system names another one. Zero if that
+// cannot be known.
 func (l locker) holder() Holder {
+	said := l.introduced()
+	held := l.held()
+	if len(held) == 0 || slices.ContainsFunc(held, func(h LockHolder) bool { return h.PID == said.PID }) {
+		return said
+	}
+	return Holder{PID: held[0].PID, Command: held[0].Command}
+}
+
+// introduced reads what the last holder of the lock said about itself.
+func (l locker) introduced() Holder {
 	if l.info == "" {
 		return Holder{}
 	}

@@ -302,7 +302,7 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 	self, factsErr := proc.Facts(os.Getpid())
 	return state.Config{
 		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString,
-		User: userName(), CommandLine: strings.Join(os.Args, " "),
+		User: userName(), CommandLine: strings.Join(os.Args, " "), Holders: lockHolders,
 		Alive: func(l formats.Lease) bool {
 			if factsErr != nil || l.Host != self.Host || !l.Suspended && l.BootID != self.BootID {
 				return true
@@ -319,6 +319,21 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 			}
 		},
 	}
+}
+
+// shownCommand bounds the command line of a process that holds a lock, in runes.
+const shownCommand = 80
+
+// lockHolders lists the processes that hold a lock file, with those that belong to a worker.
+func lockHolders(path string) (out []state.LockHolder) {
+	for _, h := range proc.LockHolders(path, childWord) {
+		one := state.LockHolder{PID: h.PID, Command: formats.Clip(h.Command, shownCommand)}
+		if h.Worker() {
+			one.Evict = h.EndWorker
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 func (w *world) openState() error {

@@ -21,6 +21,8 @@ var (
 	// ErrOutput means that the child ran, but its output could not be stored, or its temporary folder not removed. The
 	// Result beside it is valid.
 	ErrOutput = errors.New("output of a child")
+	// ErrEvicted means that the child was ended because it held a lock of tercet. The Result beside it is valid.
+	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 
 func lost(file string, err error) error { return fmt.Errorf("%w: %s: %w", ErrOutput, file, err) }

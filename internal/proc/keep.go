@@ -22,6 +22,8 @@ type news struct {
 	Why    string
 	Exit   int
 	Signal string
+
+	Evicted bool // it was ended because it held a lock
 }
 
 // helper is a supervisor that has started. It has one child at a time.
@@ -85,12 +87,12 @@ func (h *helper) start(o order, streams ...*os.File) error {
 }
 
 // wait tells how the child ended, once nothing is left of it. A supervisor that was killed cannot tell.
-func (h *helper) wait() (exit int, signal string) {
+func (h *helper) wait() news {
 	var n news
 	if h.well = h.in.Decode(&n) == nil; !h.well {
-		return -1, "SIGKILL"
+		return news{Exit: -1, Signal: "SIGKILL"}
 	}
-	return n.Exit, n.Signal
+	return n
 }
 
 // dismiss has the supervisor kill the child with all that it started, tell of it, and end.

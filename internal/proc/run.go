@@ -14,7 +14,8 @@ import (
 // Run starts c, waits until it and everything it started are gone, and returns how it ended.
 //
 // A non-zero exit, a reached time limit and a flood are not errors: see Result. Errors are ErrDenied, *NotFoundError
-// and ErrStart. Beside a valid Result the error is ErrOutput, or the context's if ctx ended and the child was stopped.
+// and ErrStart. Beside a valid Result the error is ErrOutput, ErrEvicted, or the context's if ctx ended and the child
+// was stopped.
 func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -83,6 +84,9 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if stop == stopContext {
 		err = errors.Join(ctx.Err(), err)
 	}
+	if k.evicted {
+		return res, errors.Join(fmt.Errorf("%q: %w", c, ErrEvicted), err)
+	}
 	if k.talk != nil && !res.Killed {
 		err = errors.Join(err, k.talk.err)
 	}
@@ -141,6 +145,7 @@ type child struct {
 	forget   func()        // of the record
 	exit     int           // code, written by wait or settle
 	signal   string
+	evicted  bool
 }
 
 // start opens pipes and files and starts the process. If it returns an error nothing is left open.
@@ -299,7 +304,8 @@ func (k *child) attend() {
 // wait closes exited when the process has ended.
 func (k *child) wait() {
 	if k.helper != nil {
-		k.exit, k.signal = k.helper.wait()
+		n := k.helper.wait()
+		k.exit, k.signal, k.evicted = n.Exit, n.Signal, n.Evicted
 	} else {
 		blockUntilExit(k.cmd)
 	}

@@ -35,6 +35,9 @@ func Supervise(in io.Reader, out io.Writer) int {
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	go s.pass(asked)
+	evict := make(chan os.Signal, 1)
+	signal.Notify(evict, evictSignal)
+	go s.evict(evict)
 	// An answer without a reader must fail: its signal would end the supervisor, and the child would stay.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	orders := make(chan order)
@@ -52,6 +55,8 @@ type supervisor struct {
 	mu    sync.Mutex
 	child int  // 0: none; then everybody is left alone: what is run last must not be taken for a descendant
 	gone  bool // the owner
+
+	evicted bool // the child
 }
 
 // listen takes orders until the owner is gone, and then kills whom it left.
@@ -80,14 +85,29 @@ func (s *supervisor) serve(o order) news {
 	ignore(s.tell.Encode(news{})) // the process that asked may be gone
 	end := s.reapAll(pid)
 	s.mu.Lock()
-	s.child = 0
+	evicted := s.evicted
+	s.child, s.evicted = 0, false
 	s.mu.Unlock()
 	s.runLast(o.After, o.Env)
 	ignore(os.Chdir("/")) // the supervisor keeps no folder busy
 	if end.Signaled() {
-		return news{Exit: -1, Signal: unix.SignalName(end.Signal())}
+		return news{Exit: -1, Signal: unix.SignalName(end.Signal()), Evicted: evicted}
 	}
-	return news{Exit: end.ExitStatus()}
+	return news{Exit: end.ExitStatus(), Evicted: evicted}
+}
+
+// evictSignal asks a supervisor to end its child, which holds a lock that another process of tercet waits for.
+const evictSignal = unix.SIGUSR1
+
+// evict kills the child, with all that it started, when it is asked to.
+func (s *supervisor) evict(asked <-chan os.Signal) {
+	for range asked {
+		s.mu.Lock()
+		child := s.child
+		s.evicted = child != 0
+		s.mu.Unlock()
+		s.killAll(child)
+	}
 }
 
 // start starts the program in the supervisor's group. Bubblewrap gets one of its own: it would die of a signal to the

@@ -178,6 +178,10 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 		if errors.Is(err, proc.ErrOutput) {
 			code = formats.CodeIO
 		}
+		if errors.Is(err, proc.ErrEvicted) {
+			code = formats.CodeDenied
+			help = "a worker may take no lock of tercet; look at what it ran in the folder of the run"
+		}
 		if errors.As(err, new(*proc.NotFoundError)) {
 			help = install
 		}

@@ -197,7 +197,8 @@ func agentFault(err error) (formats.Return, error) {
 	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
 		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "%v", f)
 	}
-	if errors.Is(err, proc.ErrDenied) && formats.CodeOf(err) == formats.CodeUnknown {
+	denied := errors.Is(err, proc.ErrDenied) || errors.Is(err, proc.ErrEvicted)
+	if denied && formats.CodeOf(err) == formats.CodeUnknown {
 		err = &formats.Failure{Code: formats.CodeDenied, Err: err}
 	}
 	return formats.Failed(err), nil

@@ -1,0 +1,12 @@
+package proc
+
+// LockHolder is a process that holds a file locked.
+type LockHolder struct {
+	PID     int
+	Command string // its command line; empty if it cannot be read
+
+	supervisor int
+}
+
+// Worker reports whether the process descends from a supervisor.
+func (h LockHolder) Worker() bool { return h.supervisor != 0 }
