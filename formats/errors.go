@@ -68,13 +68,18 @@ func Values[T any](list []T) []any {
 // the run; the offline implementer and main's runners return blocked.
 type GateOpenError struct {
 	Gate Gate
-	Left bool // the user saw the question and left it
+	Left bool   // the user saw the question and left it
+	Only string // why only an answer at the run's own terminal counts; empty: others count too
 }
 
 // Error states the open question.
 func (e *GateOpenError) Error() string {
 	if n := len(e.Gate.Votes); n > 0 {
 		return fmt.Sprintf("gate %q has %s, and needs %d people", e.Gate.Question, Count(n, "answer"), e.Gate.Quorum)
+	}
+	if e.Only != "" {
+		return fmt.Sprintf("gate %q has no answer, and is answered only at the run's own terminal: %s", e.Gate.Question,
+			e.Only)
 	}
 	return fmt.Sprintf("gate %q has no answer", e.Gate.Question)
 }

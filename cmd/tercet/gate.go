@@ -102,15 +102,19 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	if p.built != nil && (p.interactive() || g.Auto == "" || g.Consent || consented == "") {
 		p.built.bell.Gate(ctx, g)
 	}
+	only := p.desk.OnlyHere(g)
 	switch {
 	case p.interactive():
+		if only != "" {
+			p.term.note("gate: %s is answered only here: %s", g.Question, only)
+		}
 		return p.ask(ctx, g)
 	case g.Auto != "" && consented != "" && !g.Consent && !p.flags.await:
 		return answer(g.Auto, "auto", "auto")
-	case (g.Waits || p.flags.await) && g.ID != "":
+	case (g.Waits || p.flags.await) && g.ID != "" && only == "":
 		return p.desk.Await(ctx, g)
 	}
-	return formats.Decision{}, &formats.GateOpenError{Gate: g}
+	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only}
 }
 
 // language is that in which the fixed texts of flows are shown.

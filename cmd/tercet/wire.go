@@ -24,6 +24,7 @@ import (
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 	"tercet/subagents/builtin"
+	"tercet/subagents/sandbox"
 	"tercet/subagents/worktree"
 	"tercet/templates"
 	"tercet/templates/meta"
@@ -45,6 +46,8 @@ func (w *world) build(ctx context.Context) error {
 	if err := w.startProcesses(); err != nil {
 		return err
 	}
+	w.desk.Holds = sandbox.Holds
+	w.desk.Tier = func() (string, error) { return w.keeper.Tier(ctx) }
 	w.keep(w.starter)
 	if len(w.cfg.Notify) > 0 {
 		w.bell = w.newBell()

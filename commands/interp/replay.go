@@ -340,7 +340,7 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
 	ret.Resume = r.resume()
-	if r.waits.Gate != "" {
+	if r.waits.Gate != "" && !r.waitsHere {
 		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'", r.cfg.IDs.Run)
 	}
 	ret.Resume.Gate, ret.Resume.Until = r.waits.Question, r.waits.Until

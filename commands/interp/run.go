@@ -64,6 +64,7 @@ type run struct {
 	endless   bool            // an entry could not be written: the run goes on once there is room
 	waits     *formats.Suspended
 	left      *formats.Gate     // the question that was open when the run was interrupted
+	waitsHere bool              // only an answer at the own terminal counts
 	heads     []trace.Event     // passes of loops that are told with the first step that is done in them
 	looks     bool              // what stands in the journal is not taken: a question is made anew
 	loads     []string          // paths of the documents that it loaded

@@ -637,3 +637,62 @@ func TestWait(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyHere: where a worker could read the key, an answer that is sealed with it does not count at a gate with
+// consent, and the user's own one is taken at the terminal of the run.
+func TestOnlyHere(t *testing.T) {
+	t.Parallel()
+	held := func(tier string) bool { return tier != "none" }
+	for name, tt := range map[string]struct {
+		ran, now string
+		consent  bool
+		why      string
+	}{
+		"ran without bounds":   {"none", "some", true, "worker ran in the tier none"},
+		"would run so now":     {"some", "none", true, "workers run here in the tier none"},
+		"within bounds":        {"some", "some", true, ""},
+		"no process":           {"", "some", true, ""},
+		"no gate with consent": {"none", "none", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			d, forger := p.desk("ann"), p.desk("mallory")
+			d.Holds, d.Tier = held, func() (string, error) { return tt.now, nil }
+			g := formats.Gate{
+				ID: "GATE", Run: "r000001abc", Question: "Ship it?", Consent: tt.consent, Digest: "digest", Opened: time.Now().UTC(),
+				Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no"}},
+			}
+			d.begin(t, g.Run, "/plan 1",
+				formats.Entry{Type: formats.EntryDelegationResult, Step: "work#1", Data: formats.Return{Metadata: formats.Metadata{Agent: "worker", Sandbox: tt.ran}}},
+				formats.Entry{Type: formats.EntryGateOpened, Step: "go#1", Key: g.ID, Data: g})
+			if why := d.OnlyHere(g); !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
+				t.Errorf("OnlyHere = %q, want it to begin with %q", why, tt.why)
+			}
+			forged := formats.Decision{Answer: "yes", By: "mallory", Person: true, At: time.Now().UTC()}
+			if _, err := forger.Give(g, forged); err != nil { // it knows the key, and no rule
+				t.Fatal(err)
+			}
+			got, counts, err := d.Answered(g)
+			if counts != (tt.why == "") || err != nil {
+				t.Errorf("Answered = %+v, %t, %v, want an answer that counts: %t", got, counts, err, tt.why == "")
+			}
+			own := formats.Decision{Answer: "no", By: "ann", Person: true, At: time.Now().UTC()}
+			want := "no"
+			if tt.why == "" {
+				want = "yes" // it came first
+			}
+			if got, err := d.Give(g, own); got.Answer != want || err != nil {
+				t.Errorf("Give = %+v, %v, want %q", got, err, want)
+			}
+			r, _, err := d.Gate(g.Run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = d.Answer(t.Context(), r, g, own)
+			if denied := formats.CodeOf(err) == formats.CodeDenied; denied != (tt.why != "") {
+				t.Errorf("Answer = %v, want DENIED: %t", err, tt.why != "")
+			}
+		})
+	}
+}

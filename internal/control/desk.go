@@ -36,6 +36,11 @@ type Desk struct {
 	Mask   *journal.Masker
 	Tell   func(format string, args ...any) // prints a note
 
+	// Tier names the tier in which workers are started now. Holds reports whether a worker in a tier could not read the
+	// user's key, with which it could forge an answer. nil: no worker could.
+	Tier  func() (string, error)
+	Holds func(tier string) bool
+
 	mu       sync.Mutex
 	runs     map[string]*run
 	journals []*journal.Writer
@@ -50,6 +55,8 @@ type run struct {
 	held   io.Closer // its lock; nil: it is not taken
 	deaf   func()    // ends looking for orders
 	over   bool      // it had ended when it was taken
+
+	only map[string]string // by gate: what OnlyHere found
 }
 
 // signal is an order that came.

@@ -114,6 +114,9 @@ func waits(d *Desk, r journal.Run) bool {
 	if g == nil || r.Gate == "" {
 		return true
 	}
+	if d.OnlyHere(*g) != "" {
+		return true
+	}
 	list, err := d.box(r.ID).Answers(*g)
 	return err != nil || !slices.ContainsFunc(list, func(answer formats.Decision) bool {
 		_, enough := g.Decides(answer)

@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -81,6 +82,11 @@ type AnswerEffect struct{ Status, Text string }
 // Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at once; otherwise it stays
 // in the run's folder until resume.
 func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (AnswerEffect, error) {
+	if why := d.OnlyHere(g); why != "" {
+		return AnswerEffect{}, formats.Fail(formats.CodeDenied,
+			"answer it where the run asks; one that waits asks again by 'tercet resume "+r.ID+"' on a terminal",
+			"the gate %q is answered only at the run's own terminal: %s", g.Question, why)
+	}
 	err := d.box(r.ID).Answer(g, a)
 	if refused := refused(r, err); refused != nil {
 		return AnswerEffect{}, refused
@@ -137,7 +143,7 @@ func refused(r journal.Run, err error) error {
 
 // Answered gives the next answer to a gate from the run's folder.
 func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
-	if g.ID == "" { // it is in no journal, and answered here alone
+	if g.ID == "" || d.OnlyHere(g) != "" { // it is in no journal, or answered here alone
 		return formats.Decision{}, false, nil
 	}
 	list, err := d.box(g.Run).Answers(g)
@@ -187,7 +193,7 @@ func Arrived(ctx context.Context) (formats.Decision, error) {
 
 // Give stores the answer of this process's user, unless another answer was first, which it then gives.
 func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error) {
-	if g.ID == "" || len(d.Key(g.Run)) == 0 {
+	if g.ID == "" || len(d.Key(g.Run)) == 0 || d.OnlyHere(g) != "" {
 		return a, nil
 	}
 	err := d.box(g.Run).Answer(g, a)
@@ -202,4 +208,51 @@ func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error
 		d.Tell("warning: %s", err)
 	}
 	return a, nil
+}
+
+// OnlyHere says why an answer from elsewhere does not count at a gate with consent: a worker that could read the user's
+// key could have forged it. Empty: it counts.
+func (d *Desk) OnlyHere(g formats.Gate) string {
+	if !g.Consent || g.ID == "" || d.Holds == nil {
+		return ""
+	}
+	var why string
+	var known bool
+	d.with(g.Run, func(r *run) { why, known = r.only[g.ID] })
+	if known {
+		return why
+	}
+	why = d.forgeable(g.Run)
+	d.with(g.Run, func(r *run) {
+		if r.only == nil {
+			r.only = map[string]string{}
+		}
+		r.only[g.ID] = why
+	})
+	return why
+}
+
+// forgeable says which worker of a run could have read the user's key, or that the next one could.
+func (d *Desk) forgeable(id string) string {
+	records, err := d.Records(id)
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range records {
+		var ret struct{ Metadata formats.Metadata }
+		if r.Type != formats.EntryDelegationResult || json.Unmarshal(r.Raw(), &ret) != nil {
+			continue
+		}
+		if m := ret.Metadata; !d.Holds(m.Sandbox) {
+			return m.Agent + " ran in the tier " + m.Sandbox + ", in which it can read tercet's keys and forge an answer"
+		}
+	}
+	tier, err := d.Tier()
+	switch {
+	case err != nil:
+		return err.Error()
+	case !d.Holds(tier):
+		return "workers run here in the tier " + tier + ", in which they can read tercet's keys and forge an answer"
+	}
+	return ""
 }
