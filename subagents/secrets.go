@@ -18,10 +18,14 @@ type Masker interface {
 	Values(text string) string
 }
 
-// text masks a text of a worker, which is written into logs and shown.
+// text masks a text of a worker, which is written into logs and shown. A text of tercet's own may hold what a program
+// printed, but nothing that only looks like a secret.
 func (g *delegation) text(s string) string {
-	if g.d.Mask == nil || g.info.Builtin {
+	switch {
+	case g.d.Mask == nil:
 		return s
+	case g.info.Builtin:
+		return g.d.Mask.Values(s)
 	}
 	return g.d.Mask.Text(s)
 }
@@ -33,18 +37,34 @@ func (g *delegation) texts(list []string) []string {
 	return list
 }
 
-// withoutSecrets masks what a worker returned. Slices and maps are not shared with ret.
+// withoutSecrets masks what a worker returned. Slices and maps are not shared with ret. Of a built-in subagent it masks
+// what may come from a program: the rest is tercet's own.
 func (g *delegation) withoutSecrets(ret formats.Return) formats.Return {
-	if g.d.Mask == nil || g.info.Builtin {
+	if g.d.Mask == nil {
 		return ret
 	}
-	ret.Summary, ret.Text, ret.NextSteps = g.text(ret.Summary), g.text(ret.Text), g.text(ret.NextSteps)
-	ret.BlockedReason, ret.BlockedTarget = g.text(ret.BlockedReason), g.text(ret.BlockedTarget)
-	ret.Warnings = g.texts(slices.Clone(ret.Warnings))
+	ret = g.withoutPrinted(ret)
+	if g.info.Builtin {
+		return ret
+	}
+	ret.Text = g.text(ret.Text)
+	ret.NextSteps = g.text(ret.NextSteps)
+	ret.BlockedTarget = g.text(ret.BlockedTarget)
 	ret.Artifacts = append([]formats.Artifact{}, ret.Artifacts...)
 	for i := range ret.Artifacts {
 		ret.Artifacts[i].Summary = g.text(ret.Artifacts[i].Summary)
 	}
+	if fields, ok := g.value(ret.Fields).(map[string]any); ok && ret.Fields != nil {
+		ret.Fields = fields
+	}
+	return ret
+}
+
+// withoutPrinted masks summary, warnings, findings and errors, which quote what programs print.
+func (g *delegation) withoutPrinted(ret formats.Return) formats.Return {
+	ret.Summary = g.text(ret.Summary)
+	ret.BlockedReason = g.text(ret.BlockedReason)
+	ret.Warnings = g.texts(slices.Clone(ret.Warnings))
 	ret.Issues = slices.Clone(ret.Issues)
 	for i := range ret.Issues {
 		one := &ret.Issues[i]
@@ -55,9 +75,6 @@ func (g *delegation) withoutSecrets(ret formats.Return) formats.Return {
 	for i := range ret.Errors {
 		one := &ret.Errors[i]
 		one.Message, one.Recommendation = g.text(one.Message), g.text(one.Recommendation)
-	}
-	if fields, ok := g.value(ret.Fields).(map[string]any); ok && ret.Fields != nil {
-		ret.Fields = fields
 	}
 	return ret
 }

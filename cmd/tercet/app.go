@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -295,7 +296,11 @@ func (a *app) exit(err error) int {
 
 // give prints a return as JSON if that was asked for.
 func (a *app) give(ret formats.Return) {
-	ret.Schema, ret.Artifacts, ret.Errors = "tercet.return/1", nonNil(ret.Artifacts), nonNil(ret.Errors)
+	ret.Schema, ret.Artifacts, ret.Errors = "tercet.return/1", nonNil(ret.Artifacts), slices.Clone(nonNil(ret.Errors))
+	ret.Summary = a.term.masked(ret.Summary)
+	for i := range ret.Errors {
+		ret.Errors[i].Message = a.term.masked(ret.Errors[i].Message)
+	}
 	switch {
 	case a.flags.events:
 		a.term.encode(ret, "")

@@ -38,8 +38,9 @@ func newStage(a *app, s stdio) *stage {
 	if a.term.errTTY {
 		s.err = g.Over(s.err)
 	}
+	s.err = veil{s.err, a.term}
 	if a.term.outTTY {
-		s.out = g.Over(s.out)
+		s.out = veil{g.Over(s.out), a.term}
 	}
 	a.io, a.term.io, a.term.stage = s, s, g
 	return g

@@ -6,6 +6,7 @@ package main
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
 //   - Text from files, agents and tools is shown through internal/plain. So no control character reaches the terminal,
 //     and no line feed in a message makes a line like one of tercet's own.
+//   - Standard error, and standard output if it is a terminal, show no known secret: a program may print its token.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 
@@ -40,6 +41,8 @@ type terminal struct {
 	utf8   bool
 	volume
 
+	mask func(string) string // masks known secrets; nil before the configuration is read
+
 	filter *query.Code // of --jq, for what is printed as JSON; nil: it is printed as it is
 	unfit  int         // the exit code where the filter failed on it
 
@@ -63,6 +66,36 @@ func newTerminal(s stdio, env func(string) string) *terminal {
 	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
 	return t
+}
+
+// masked masks known secrets.
+func (t *terminal) masked(text string) string {
+	if t.mask == nil {
+		return text
+	}
+	return t.mask(text)
+}
+
+// veil masks known secrets in what is written to a stream. A secret that is split over two writes is not found.
+type veil struct {
+	io.Writer
+	t *terminal
+}
+
+// Write implements io.Writer.
+func (v veil) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(v.Writer, v.t.masked(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Fd is that of the stream.
+func (v veil) Fd() uintptr {
+	if f, ok := v.Writer.(interface{ Fd() uintptr }); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0)
 }
 
 func isTTY(v any) bool {
@@ -115,7 +148,9 @@ func size(w any) (columns, rows int) {
 func (t *terminal) wrapped(text string) string { return style.Wrap(text, columns(t.io.out)) }
 
 // tell prints lines to standard error, broken between words on a terminal.
-func (t *terminal) tell(text string) { fmt.Fprintln(t.io.err, style.Wrap(text, columns(t.io.err))) }
+func (t *terminal) tell(text string) {
+	fmt.Fprintln(t.io.err, style.Wrap(t.masked(text), columns(t.io.err))) // masked before a break splits a secret
+}
 
 // raw prints bytes as they are, and on a terminal through clean.
 func (t *terminal) raw(data []byte) {

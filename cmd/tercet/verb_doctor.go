@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 
 	"tercet/checkup"
 	"tercet/formats"
 	"tercet/internal/atomicfile"
+	"tercet/internal/journal"
 	"tercet/subagents"
 )
 
@@ -37,6 +39,7 @@ func doctor(c call) error {
 			Name: "workspace", Grade: checkup.Warning, Text: "none here or above", Fix: "run tercet init",
 		})
 	}
+	list = append(list, checkup.Secrets(secretSettings(c.cfg.Env), journal.MinSecret, os.Getenv)...)
 	list = append(list, checkup.Unfollowed(c.set.Names(), func(name string) []string {
 		def, _, _ := c.set.Lookup(name, "")
 		return def.Unfollowed

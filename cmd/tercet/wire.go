@@ -36,7 +36,8 @@ func (w *world) build(ctx context.Context) error {
 	for _, s := range w.cfg.ACP {
 		w.gate.Words = append(w.gate.Words, s.Argv...)
 	}
-	w.mask = journal.NewMasker(journal.Secrets(os.Environ())...)
+	w.mask = journal.NewMasker(journal.Secrets(os.Environ(), secretSettings(w.cfg.Env)...)...)
+	w.term.mask = w.mask.Values
 	w.sink = newSwitchboard(w.app, w.mask)
 	w.desk = &control.Desk{
 		Root: w.root, Clock: clock{}, User: userName(), Mask: w.mask, Tell: w.term.note,
@@ -61,6 +62,13 @@ func (w *world) build(ctx context.Context) error {
 		shelf{call{world: w}}.finishPack()
 	}
 	return nil
+}
+
+// secretSettings gives the variables of the configuration's `env` that children would not see without it.
+func secretSettings(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.Contains(proc.Inherited(), name)
+	})
 }
 
 // startProcesses builds the one place that starts children, and its gate: before the project is trusted it starts none.

@@ -22,7 +22,7 @@ var tables = []strict.Table{
 		{"aliases", "{text}", "slash name to slash name"},
 		{"prefer", "{text}", "slash name to the scope whose command has it, tercet or project for instance"},
 		{"commands", "text|[text]", "further folders with command files"},
-		{"env", "text|[text]", "names of variables that children may see"},
+		{"env", "text|[text]", "names of variables that children may see; their values are masked"},
 		{"limits", "form:limits", "as in a command file; the lowest counts"},
 		{"daily", "form:daily", "ceiling of a day over all runs: reaching it suspends"},
 		{"lock_timeout", "duration", "how long to wait for a lock (10s)"},

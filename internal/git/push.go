@@ -326,7 +326,16 @@ func address(text string) (string, bool) {
 	return text, ok && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
+// unclear shows the first words of the output. It shows no part of a word, which may be a token that is masked only as
+// a whole.
 func unclear(tool, want string, got []byte) error {
 	const shown = 80
-	return fmt.Errorf("output of %s: expected %s, got %q", tool, want, got[:min(shown, len(got))])
+	text := string(got)
+	if len(text) > shown {
+		text = text[:strings.LastIndexFunc(text[:shown+1], unicode.IsSpace)+1]
+	}
+	if text == "" && len(got) > 0 {
+		return fmt.Errorf("output of %s: expected %s, got %d bytes of something else", tool, want, len(got))
+	}
+	return fmt.Errorf("output of %s: expected %s, got %q", tool, want, text)
 }

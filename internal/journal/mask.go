@@ -14,12 +14,15 @@ import (
 // Masked replaces a secret.
 const Masked = "[masked]"
 
-// minSecret is the length from which a value may be a secret; shorter ones would mask words of prose.
-const minSecret = 8
+// MinSecret is the length in bytes from which a known value is masked. Shorter ones would mask words of prose.
+const MinSecret = 6
+
+// minNamed is the length from which the value of a member with the name of a secret is masked.
+const minNamed = 8
 
 // Masker masks keys, tokens and passwords in texts: by rules, and by known values.
 type Masker struct {
-	values []string
+	forms []form
 }
 
 // nameRule finds names of members whose value is a secret whatever it looks like.
@@ -61,23 +64,27 @@ var rules = []rule{
 	},
 }
 
-// NewMasker makes a Masker that also masks the given values everywhere, such as those of environment variables named
-// *_TOKEN, *_KEY and *_SECRET. It ignores values shorter than eight bytes.
+// NewMasker makes a Masker that also masks the given values everywhere, such as those that Secrets gives, also escaped
+// or in base64. It ignores values shorter than MinSecret.
 func NewMasker(values ...string) *Masker {
-	m := &Masker{}
+	var known []string
 	for _, v := range values {
-		if len(v) >= minSecret && !slices.Contains(m.values, v) {
-			m.values = append(m.values, v)
+		if len(v) >= MinSecret && !slices.Contains(known, v) {
+			known = append(known, v)
 		}
 	}
 	// The longest first, so that a value that holds another goes as a whole.
-	slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
+	m := &Masker{}
+	for _, v := range known {
+		m.forms = append(m.forms, formsOf(v)...)
+	}
 	return m
 }
 
 // Text replaces the known values, and what looks like a secret, by Masked.
 func (m *Masker) Text(s string) string {
-	if len(s) < minSecret {
+	if len(s) < MinSecret {
 		return s
 	}
 	s = m.Values(s)
@@ -92,8 +99,8 @@ func (m *Masker) Text(s string) string {
 // Values masks only the known values. It is for documents, in which a rule could change text that only looks like a
 // secret.
 func (m *Masker) Values(s string) string {
-	for _, v := range m.values {
-		s = strings.ReplaceAll(s, v, Masked)
+	for _, f := range m.forms {
+		s = f.mask(s)
 	}
 	return s
 }
@@ -127,11 +134,12 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	case jsonx.Dict:
 		out := &jsonx.Object{}
 		for _, member := range v.Members {
-			if s, ok := member.Value.Str(); ok && len(s) >= minSecret && nameRule().MatchString(member.Key) {
-				out.Set(member.Key, Masked)
+			key := m.Values(member.Key)
+			if s, ok := member.Value.Str(); ok && len(s) >= minNamed && nameRule().MatchString(member.Key) {
+				out.Set(key, Masked)
 				continue
 			}
-			out.Set(member.Key, m.tree(member.Value))
+			out.Set(key, m.tree(member.Value))
 		}
 		return out
 	case jsonx.Null, jsonx.Bool, jsonx.Number, jsonx.String:
@@ -139,14 +147,13 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	return v
 }
 
-// Secrets gives the values of environment variables whose names mark them as secret.
-func Secrets(environ []string) []string {
+// Secrets gives the values of environment variables that are secret: those whose names mark them as one, and the named
+// ones, whatever their names.
+func Secrets(environ []string, named ...string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if name = strings.ToUpper(name); !slices.ContainsFunc(secretWords, func(word string) bool {
-			return name == word || strings.HasSuffix(name, "_"+word)
-		}) {
+		if !slices.Contains(named, name) && !secretName(name) {
 			continue
 		}
 		out = append(out, value)
@@ -156,6 +163,14 @@ func Secrets(environ []string) []string {
 		}
 	}
 	return out
+}
+
+// secretName tells whether a variable's name marks its value as a secret.
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc(secretWords, func(word string) bool {
+		return name == word || strings.HasSuffix(name, "_"+word)
+	})
 }
 
 var secretWords = []string{"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"}

@@ -2,11 +2,20 @@ package journal_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/lazy"
 )
 
 // canaries are texts that must not reach a file. They are put together here so that no scanner takes this file for a leak.
@@ -59,6 +68,127 @@ func TestMaskText(t *testing.T) {
 		if got := m.Text(text); got != text {
 			t.Errorf("Text(%q) = %q, want it as it is", text, got)
 		}
+	}
+}
+
+// TestMaskForms: a known value is masked however a program escapes it, and the text around it stays.
+func TestMaskForms(t *testing.T) {
+	t.Parallel()
+	long := ""
+	for i := range 400 {
+		long += fmt.Sprintf(`%d"é/`, i*i*7919)
+	}
+	values := []string{
+		"pä\"ss\\w\tord", `C:\\dir\"x"`, "it's a 'word'", "smile \U0001f600 <b>&", "a+b/c==d", "x=1&y=2;$HOME`id`", "line\none", "\xff\xfe-bytes",
+		"plain-value_1.2", "sixsix", "\"\\\"\\\"\\", long, strings.Repeat("0123456789", 30),
+	}
+	encode := map[string]func(string) string{
+		"itself":    func(s string) string { return s },
+		"JSON":      func(s string) string { return inJSON(t, s, true) },
+		"JSON <>":   func(s string) string { return inJSON(t, s, false) },
+		"ASCII":     func(s string) string { return ascii(inJSON(t, s, false), `\u%04x`) },
+		"ASCII, A":  func(s string) string { return ascii(inJSON(t, s, false), `\u%04X`) },
+		"JSON \\/":  func(s string) string { return strings.ReplaceAll(inJSON(t, s, false), "/", `\/`) },
+		"twice":     func(s string) string { return inJSON(t, ascii(inJSON(t, s, true), `\u%04x`), true) },
+		"Go":        func(s string) string { return within(strconv.Quote(s)) },
+		"Go ASCII":  func(s string) string { return within(strconv.QuoteToASCII(s)) },
+		"'shell'":   func(s string) string { return strings.ReplaceAll(s, "'", `'\''`) },
+		"'python'":  func(s string) string { return strings.ReplaceAll(s, "'", `'"'"'`) },
+		"shell":     func(s string) string { return odd().ReplaceAllString(s, `\$0`) },
+		"shell $''": func(s string) string { return bytewise(s, `\%03o`) },
+		"hex":       func(s string) string { return bytewise(s, `\x%02x`) },
+		"URL":       url.QueryEscape,
+		"path":      url.PathEscape,
+		"%":         func(s string) string { return bytewise(s, "%%%02X") },
+		"% lower":   func(s string) string { return bytewise(s, "%%%02x") },
+		"base64":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"for URLs":  func(s string) string { return base64.URLEncoding.EncodeToString([]byte(s)) },
+		"echoed":    func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s + "\n")) },
+		"as login":  func(s string) string { return base64.StdEncoding.EncodeToString([]byte("me:" + s)) },
+		"as login2": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("you:" + s)) },
+		"wrapped":   func(s string) string { return wrapped(base64.StdEncoding.EncodeToString([]byte(s)), 76) },
+		"pem":       func(s string) string { return wrapped(base64.StdEncoding.EncodeToString([]byte(s)), 64) },
+	}
+	for _, value := range values {
+		m := journal.NewMasker(value)
+		for name, form := range encode {
+			if !utf8.ValidString(value) && (strings.HasPrefix(name, "Go") || name == "shell" || name == "twice") {
+				continue // these replace or drop what is no UTF-8
+			}
+			text := form(value)
+			got := m.Values("before [" + text + "] after")
+			rest := strings.ReplaceAll(got, journal.Masked, "")
+			if !strings.HasPrefix(got, "before [") || !strings.HasSuffix(got, "] after") || len(rest) > len("before [] after")+6 {
+				t.Errorf("%.40q as %s: Values = %.200q, want it masked and the rest kept", value, name, got)
+			}
+		}
+	}
+	for _, text := range []string{"p", "sixsi", "six six", "plain-value_1x2", "a b/c d", ""} {
+		if got := journal.NewMasker(values...).Values(text); got != text {
+			t.Errorf("Values(%q) = %q, want it as it is", text, got)
+		}
+	}
+}
+
+// odd finds what a shell needs a backslash for.
+var odd = lazy.Regexp(`[^\w.\-]`)
+
+// inJSON is the inside of a JSON string.
+func inJSON(t *testing.T, s string, html bool) string {
+	t.Helper()
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if err := e.Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	return within(strings.TrimSpace(b.String()))
+}
+
+func within(quoted string) string { return quoted[1 : len(quoted)-1] }
+
+// ascii escapes what is not ASCII in UTF-16.
+func ascii(s, format string) string {
+	var b strings.Builder
+	for _, unit := range utf16.Encode([]rune(s)) {
+		if unit < utf8.RuneSelf {
+			b.WriteByte(byte(unit))
+		} else {
+			fmt.Fprintf(&b, format, unit)
+		}
+	}
+	return b.String()
+}
+
+// bytewise escapes each byte that is no letter or digit.
+func bytewise(s, format string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, format, c)
+		}
+	}
+	return b.String()
+}
+
+func wrapped(s string, most int) string {
+	var lines []string
+	for len(s) > most {
+		lines = append(lines, s[:most])
+		s = s[most:]
+	}
+	return strings.Join(append(lines, s), "\n")
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	environ := []string{"PATH=/usr/bin", "MY_TOKEN=one", "db_password=two", "KEY=three", "KEYS=no", "SETTING=a\nb", "OTHER=no"}
+	got := journal.Secrets(environ, "SETTING", "GONE")
+	want := []string{"one", "one", "two", "two", "three", "three", "a\nb", "a", "b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Secrets = %q, want %q", got, want)
 	}
 }
 

@@ -237,7 +237,7 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 			if n.diff, err = f.diff(ctx, n.run); err != nil {
 				n.err = err
 			}
-			n.diff = plain.Text(n.diff)
+			n.diff = plain.Text(f.desk.Mask.Values(n.diff))
 		}
 	case paneTree, paneGate:
 	}

@@ -69,7 +69,7 @@ func newProject(t *testing.T) *project {
 	at := map[string]bool{}
 	p := &project{t: t, clock: &clock{noon, at}, at: at}
 	p.desk = &control.Desk{
-		Root: root, Secret: func() []byte { return []byte("of the person") }, Clock: p.clock, User: "ann",
+		Root: root, Secret: func() []byte { return []byte("of the person") }, Clock: p.clock, User: "ann", Mask: journal.NewMasker(),
 		Claim: func(file string) (io.Closer, error) {
 			if p.at[path.Base(path.Dir(file))] {
 				return nil, formats.Fail(formats.CodeLocked, "", "%s is held", file)
