@@ -45,7 +45,11 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 	// those were reported
 	children := slices.DeleteFunc(slices.Clone(info.Body), func(s *syntax.Step) bool { return s.Number != "" })
-	c.merge(a.Merge, len(children))
+	ids := make([]string, len(children))
+	for i, child := range children {
+		ids[i] = child.ID.Text
+	}
+	c.merge(a.Merge, ids, len(ids))
 	var all []*Info
 	c.inside(info, "", func() {
 		for _, child := range children {
@@ -79,7 +83,7 @@ func (c *compiler) until(a *syntax.Until, info *Info) {
 
 func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 	c.expr(a.In)
-	c.merge(a.Merge, formats.DefaultElements)
+	c.merge(a.Merge, nil, formats.DefaultElements)
 	if slices.Contains(reserved, a.As.Text) {
 		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", a.As.Text)
 	}
@@ -114,8 +118,9 @@ func (c *compiler) group(a *syntax.Group, info *Info) {
 	}
 }
 
-// merge checks the predicate over at most so many children. A bare all or any holds for any objects in jq.
-func (c *compiler) merge(e *syntax.Expr, most int) {
+// merge checks the predicate over the children with some ids, or with nil over at most so many elements. A bare all or
+// any holds for any objects in jq.
+func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
 	if e == nil {
 		return
 	}
@@ -127,9 +132,11 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 		return
 	}
 	bare := func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }
-	if code := c.expr(e); code != nil && slices.ContainsFunc(code.Calls(), bare) {
+	code := c.expr(e)
+	if code != nil && slices.ContainsFunc(code.Calls(), bare) {
 		help := "write all(approved) or any(approved)"
 		c.report(e.Pos, CodeBareMerge, help, "'all' or 'any' without a condition is true for any children")
+		return
 	}
 	// A quorum that is written down must be one that the children can reach, and for which one of them is needed.
 	before, rest, ok := strings.Cut(e.Src, "quorum(")
@@ -138,5 +145,7 @@ func (c *compiler) merge(e *syntax.Expr, most int) {
 		help := "it is how many of the children must pass"
 		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help, "expected quorum from 1 to %d, got %d", max(1, most),
 			n)
+		return
 	}
+	c.turned(e, code, ids)
 }

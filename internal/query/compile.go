@@ -265,3 +265,7 @@ func (c *Code) Members() []Member { return c.members }
 
 // Calls gives every call of a function that the query does not define itself, in source order. Do not change them.
 func (c *Code) Calls() []Call { return c.calls }
+
+// Keys gives the name of every member that the query takes of a value, in source order; an empty one is only known when
+// it runs. Do not change them.
+func (c *Code) Keys() []string { return c.keys }

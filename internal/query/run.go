@@ -68,6 +68,23 @@ func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, er
 	return nil, nil
 }
 
+// First gives the first result of a query without variables, nil if there is none. Nothing bounds its time: it is for
+// small inputs, and for queries whose functions are known to be cheap.
+func (c *Code) First(input any) (any, error) {
+	in, _, err := c.values(input, nil)
+	if err != nil {
+		return nil, err
+	}
+	v, ok := next(c.code.Run(in))
+	if err, bad := v.(error); bad {
+		return nil, err
+	}
+	if !ok {
+		return nil, nil
+	}
+	return v, nil
+}
+
 // bounded is Iter that ends after MaxTime.
 func (c *Code) bounded(parent context.Context, input any, vars map[string]any) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {

@@ -30,7 +30,8 @@ type mentions struct {
 	calls   []Call
 	paths   []Ref // static paths that are taken from the query's own input
 	members []Member
-	risky   bool // a single step may take all time or memory
+	keys    []string // members that are taken of anything, "" for one that only a run knows
+	risky   bool     // a single step may take all time or memory
 }
 
 // Ref is one use of a variable with the static path after it: $steps.plan["artifacts"][0] is $steps with plan and
@@ -305,6 +306,7 @@ func (w *walker) pattern(p *gojq.Pattern) {
 	}
 	w.patterns(p.Array)
 	for _, o := range p.Object {
+		w.keys = append(w.keys, strings.TrimPrefix(o.Key, "$"))
 		switch {
 		case o.Key != "" && o.Key[0] == '$':
 			w.bind(o.Key)
@@ -371,7 +373,9 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.place(t.Break)
 	case gojq.TermTypeQuery:
 		w.query(t.Query)
-	case gojq.TermTypeRecurse, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
+	case gojq.TermTypeRecurse:
+		w.keys = append(w.keys, "")
+	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
 	}
 	for _, s := range t.SuffixList {
 		w.index(s.Index)
@@ -451,6 +455,11 @@ func (w *walker) index(i *gojq.Index) {
 	if q := i.Start; q != nil && wholeNumber(q) && q.Term.Number != "" {
 		n, err := strconv.Atoi(q.Term.Number)
 		w.risky = w.risky || err != nil || n > 100_000
+	}
+	if key, ok := indexKey(i); ok {
+		w.keys = append(w.keys, key)
+	} else if i.Start == nil || !wholeNumber(i.Start) {
+		w.keys = append(w.keys, "")
 	}
 	w.str(i.Str)
 	w.query(i.Start)
