@@ -37,6 +37,7 @@ const (
 	EntrySuspended         EntryType = "suspended"
 	EntryResumed           EntryType = "resumed"
 	EntryRunFinished       EntryType = "run_finished"
+	EntryReopened          EntryType = "reopened" // the user goes on with a run that failed; went_back follows
 )
 
 // Entry is one record of a run. The journal adds sequence number, time and the hash of the previous line. Data must be
@@ -137,6 +138,7 @@ type Counted struct {
 	Questions map[string]bool `json:"questions,omitempty"`
 	Jumps     map[string]int  `json:"jumps,omitempty"`
 	Rollbacks int             `json:"rollbacks,omitempty"`
+	Reopened  int             `json:"reopened,omitempty"` // how often the run was reopened after a failure
 	Steps     int             `json:"steps"`
 	Entered   int             `json:"entered,omitempty"`
 	Spent     Metadata        `json:"spent"`

@@ -311,14 +311,8 @@ func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Art
 		if err := ctx.Err(); err != nil {
 			return errors.Join(all, err)
 		}
-		folder := runFolder(key.run) + "/discarded"
-		if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
-			all = errors.Join(all, onFile("make", folder, err))
-			continue
-		}
-		to := folder + "/" + path.Base(at)
-		if err := atomicfile.Move(d.Root, at, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			all = errors.Join(all, onFile("place", to, err))
+		if err := d.setAside(doc); err != nil {
+			all = errors.Join(all, err)
 			continue
 		}
 		delete(d.placed, key)
@@ -328,4 +322,117 @@ func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Art
 		all = errors.Join(all, d.keep(run))
 	}
 	return all
+}
+
+// setAside moves a document into the folder of its run, and notes where it was.
+func (d *Dispatcher) setAside(doc Document) error {
+	folder := runFolder(doc.run) + "/discarded"
+	if err := atomicfile.MkdirAll(d.Root, folder, 0o700); err != nil {
+		return onFile("make", folder, err)
+	}
+	list, err := aside(d.Root, doc.run)
+	if err != nil {
+		return err
+	}
+	to := folder + "/" + path.Base(doc.Path)
+	for n := 2; ; n++ {
+		if _, err := d.Root.Lstat(to); err != nil {
+			break
+		}
+		to = fmt.Sprintf("%s/%d-%s", folder, n, path.Base(doc.Path))
+	}
+	list = append(list, setAside{doc, to})
+	if err := keepAside(d.Root, doc.run, list); err != nil {
+		return err
+	}
+	if err := atomicfile.Move(d.Root, doc.Path, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return onFile("place", to, err)
+	}
+	return nil
+}
+
+// setAside is a document that was moved into the folder of its run.
+type setAside struct {
+	Document
+
+	File string `json:"file"`
+}
+
+// asideFile lists what lies in the folder beside it.
+func asideFile(run string) string { return runFolder(run) + "/discarded.json" }
+
+func aside(root *os.Root, run string) (list []setAside, err error) {
+	data, err := atomicfile.ReadFile(root, asideFile(run))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil, onFile("read", asideFile(run), err)
+	}
+	return list, nil
+}
+
+func keepAside(root *os.Root, run string, list []setAside) error {
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err == nil {
+		err = atomicfile.WriteIn(root, asideFile(run), append(data, '\n'), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return onFile("keep", asideFile(run), err)
+	}
+	return nil
+}
+
+// Restorable fails if a document of the paths that Discard moved away cannot go back to its place.
+func Restorable(root *os.Root, run string, paths []string) error {
+	list, err := aside(root, run)
+	for _, one := range list {
+		if !slices.Contains(paths, one.Path) {
+			continue
+		}
+		_, gone := root.Lstat(one.File)
+		if _, missing := root.Lstat(one.Path); gone == nil && missing == nil {
+			return formats.Fail(formats.CodeInvalidState, "move it elsewhere, or go back to the step that writes it",
+				"%s was made anew since the run failed", one.Path)
+		}
+	}
+	return err
+}
+
+// Restore moves the documents of the paths back to where they were before Discard.
+func (d *Dispatcher) Restore(run string, paths []string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := Restorable(d.Root, run, paths); err != nil {
+		return err
+	}
+	if err := d.remember(run); err != nil {
+		return err
+	}
+	list, err := aside(d.Root, run)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	var left []setAside
+	for _, one := range list {
+		if !slices.Contains(paths, one.Path) {
+			left = append(left, one)
+			continue
+		}
+		if err := atomicfile.MkdirAll(d.Root, path.Dir(one.Path), 0o755); err != nil {
+			return onFile("make", path.Dir(one.Path), err)
+		}
+		if err := atomicfile.Move(d.Root, one.File, one.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return onFile("place", one.Path, err)
+		}
+		doc := one.Document
+		doc.run = run
+		if err := d.record(doc); err != nil {
+			return err
+		}
+	}
+	return keepAside(d.Root, run, left)
 }

@@ -477,6 +477,29 @@ func TestDiscard(t *testing.T) {
 	if text := w.read(".tercet/runs/r1/discarded/implementation-002.md"); text != "# Plan\n" {
 		t.Errorf("discarded = %q", text)
 	}
+	path := plans + "implementation-002.md"
+	for range 2 { // the second time there is nothing to be done
+		if err := newWorld(t, w.Root.Name()).Restore("r1", []string{path}); err != nil {
+			t.Fatal(err)
+		}
+		if text := w.read(path); text != "# Plan\n" {
+			t.Errorf("restored = %q", text)
+		}
+	}
+	last := newWorld(t, w.Root.Name())
+	if err := last.Discard(t.Context(), "r1", []formats.Artifact{{Path: path}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Root.WriteFile(path, []byte("of somebody else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := last.Restore("r1", []string{path})
+	if formats.CodeOf(err) != formats.CodeInvalidState || w.read(path) != "of somebody else" {
+		t.Errorf("Restore over another file = %v, and it holds %q", err, w.read(path))
+	}
+	if err := w.Root.Remove(path); err != nil {
+		t.Fatal(err)
+	}
 	again.add(planner(), writes(t, "p.md", "# Plan\n"))
 	if got, err := again.Delegate(t.Context(), request("planner", "b")); err != nil || got.Artifacts[0].Path != plans+"implementation-002.md" {
 		t.Errorf("Delegate after Discard = %+v, %v, want the number again", got.Artifacts, err)

@@ -283,6 +283,9 @@ func (a *app) ended(ret formats.Return) error {
 		if r := one.Return.Resume; r != nil {
 			fmt.Fprintln(a.io.err, "Resume: "+r.Line)
 		}
+		if a.built != nil {
+			runs{a.built}.offerBack(one.Return)
+		}
 	}
 	if code := a.code(ret); code != 0 {
 		return shown{code}

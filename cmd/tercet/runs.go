@@ -96,13 +96,21 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 	if err := w.alone(ctx); err != nil {
 		return err
 	}
-	t, repo := journal.TreeOf(w.desk.Past(run)), worktree.Repository{Manager: w.trees}
+	past := w.desk.Past(run)
+	t, repo := journal.TreeOf(past), worktree.Repository{Manager: w.trees}
 	if !w.flags.giveUp {
 		if err := repo.CheckMoved(t.Dir, run); err != nil {
 			return err
 		}
 	}
 	err := w.git(w.dir).Unlock(run)
+	if again := journal.ReopeningOf(past); again != nil && err == nil {
+		err = w.dispatcher.Restore(run, again.Documents)
+		if err == nil && t.Dir != "" {
+			err = repo.Reopen(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head, again.Wip)
+		}
+		return err
+	}
 	switch {
 	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):
 		return err

@@ -114,7 +114,7 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 	a.flags.run(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
 		"go on even if a command, subagent or configuration file has changed")
-	from := cmd.Flags().String("from", "", "go back to this earlier `step`; tercet shows first which results that drops")
+	from := cmd.Flags().String("from", "", "go back to this `step`, also of a run that failed; tercet shows what that keeps and drops")
 	cmd.Flags().BoolVar(&a.flags.await, "await-answers", false,
 		"without a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
 	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, then go on")
@@ -144,7 +144,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 			return nil, err
 		}
 	}
-	r, err := w.desk.Take(c.ctx, word)
+	r, err := runs{w}.taken(c.ctx, word, from)
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +164,16 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 		return nil, err
 	}
 	return ret.Resume, w.ended(ret)
+}
+
+// taken takes the run to resume. One that failed is only taken to go back to a step.
+func (w runs) taken(ctx context.Context, word, from string) (journal.Run, error) {
+	if from != "" && word != "" {
+		if r, err := w.desk.Named(word); err == nil && r.Ended() {
+			return r, w.desk.TakeEnded(ctx, r.ID)
+		}
+	}
+	return w.desk.Take(ctx, word)
 }
 
 func cancelVerb(cmd *cobra.Command, a *app) run {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,37 +168,6 @@ func verifyVerb(cmd *cobra.Command, a *app) run {
 		}
 		return nil
 	}
-}
-
-// goBack drops what a run that was taken did from a step on, once its user agreed to that.
-func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
-	past := w.desk.Past(r.ID)
-	to, dropped, err := journal.Back(past, word)
-	if err != nil {
-		return err
-	}
-	counted, err := w.look(ctx, r, past)
-	switch {
-	case err != nil:
-		return err
-	case counted.Beside[to]:
-		return formats.Fail(formats.CodeUsage, "go back to the step around it", "step '%s' ran side by side with others", to)
-	}
-	names := make([]string, len(dropped))
-	for i, s := range dropped {
-		names[i] = s.Path
-		w.term.note("drops %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
-	}
-	d, err := w.approver.Approve(ctx, formats.Gate{
-		Question: sprintf("Go back to step '%s' and drop %s?", to, formats.Count(len(dropped), "result")),
-		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
-	})
-	if err != nil || d.Answer != "yes" {
-		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
-	}
-	return w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
-		Counted: counted, By: userName(), Dropped: names,
-	}})
 }
 
 // diffRuns tells the first place in which two runs differ, and ends with 1 then, as diff does.

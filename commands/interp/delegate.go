@@ -324,6 +324,9 @@ func (r *run) hold(req formats.Request, unsure bool) {
 		if !ok {
 			continue
 		}
+		if enters {
+			r.entering[n] = as[string](req.Input["status"])
+		}
 		switch has := slices.Contains(r.held, n); {
 		case enters && !has:
 			r.held = append(r.held, n)

@@ -177,6 +177,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	own := r.task != nil && r.task.Number == n
 	if !own {
 		c.path += "_" + strconv.Itoa(n)
+		c.afresh()
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected
 	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {

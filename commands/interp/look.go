@@ -31,7 +31,8 @@ func (r *run) known(e effect) (answer, bool) {
 func (r *run) counted() formats.Counted {
 	return formats.Counted{
 		Visits: r.visits, Used: r.used, Answered: r.answered, Asked: r.asked, Questions: r.questions, Jumps: r.jumps,
-		Rollbacks: r.rollbacks, Steps: r.steps, Entered: r.entered, Spent: r.spent, Beside: r.besides,
+		Rollbacks: r.rollbacks, Reopened: r.reopened, Steps: r.steps, Entered: r.entered, Spent: r.spent,
+		Beside: r.besides,
 	}
 }
 
@@ -52,5 +53,6 @@ func wentBack(s step) error {
 		}
 		maps.Copy(s.questions, was.Questions)
 		s.rollbacks, s.steps, s.entered, s.spent = was.Rollbacks, was.Steps, was.Entered, was.Spent
+		s.reopened = was.Reopened
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"tercet/commands/compile"
 	"tercet/formats"
+	"tercet/internal/query"
 )
 
 // A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the
@@ -194,6 +195,9 @@ func (r *run) retake() error {
 	}
 	r.taken = true
 	if r.stuck = r.sameDocuments(); r.stuck == nil {
+		r.stuck = r.reenter()
+	}
+	if r.stuck == nil {
 		r.stuck = r.lease(false)
 	}
 	return r.stuck
@@ -233,27 +237,65 @@ func (r *run) sameDocuments() error {
 	return formats.Fail(formats.CodeSuspended, help, "%s", what)
 }
 
-// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits. Each
-// process does it for itself: one that was killed behind it may have left no trace in the journal.
-func (r *run) lease(suspended bool) error {
-	for _, n := range r.held {
-		ids := r.cfg.IDs
-		ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
-			Agent: compile.StatusSync, Task: r.task, Session: ids.Session, Run: ids.Run, Command: ids.Command, Step: "lease",
-			Input: map[string]any{"operation": "set_lease", "task_number": n, "suspended": suspended},
-			Visit: 1, Attempt: 1, Depth: r.depth, Path: slices.Clone(ids.Path), Dir: r.cfg.Dir,
-			Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
-			Txn:     txn(ids.Run, fmt.Sprintf("lease %d %v %d", n, suspended, r.since.UnixNano()), 1, 1),
-		})
-		if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
-			e := ret.Errors[0]
-			err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+// reenter puts the tasks of a run that was reopened in progress again: they went back when it failed. One that an
+// earlier process of it took up again is in progress already.
+func (r *run) reenter() error {
+	if r.reopened == 0 || len(r.held) == 0 {
+		return nil
+	}
+	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
+	var tasks []formats.Task
+	if err == nil {
+		err = decode(as[map[string]any](query.Normalize(doc))["tasks"], &tasks)
+	}
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		ours := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run && task.Status.InProgress()
+		if ours || !slices.Contains(r.held, task.Number) {
+			continue
 		}
+		err := r.unrecorded("reenter", map[string]any{
+			"operation": compile.OpUpdateStatus, "task_number": task.Number, "status": r.entering[task.Number],
+			"reason": r.cfg.IDs.Command,
+		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits. Each
+// process does it for itself: one that was killed behind it may have left no trace in the journal.
+func (r *run) lease(suspended bool) error {
+	for _, n := range r.held {
+		err := r.unrecorded("lease", map[string]any{
+			"operation": "set_lease", "task_number": n, "suspended": suspended,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unrecorded has the status-sync manager do something that each process does for itself, so that the journal has
+// nothing of it.
+func (r *run) unrecorded(step string, input map[string]any) error {
+	ids := r.cfg.IDs
+	key := fmt.Sprintf("%s %v %v %d", step, input["task_number"], input["suspended"], r.since.UnixNano())
+	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
+		Agent: compile.StatusSync, Task: r.task, Session: ids.Session, Run: ids.Run, Command: ids.Command, Step: step,
+		Input: input, Visit: 1, Attempt: 1, Depth: r.depth, Path: slices.Clone(ids.Path), Dir: r.cfg.Dir,
+		Timeout: formats.Timeout{Total: formats.DefaultStepTimeout}, Txn: txn(ids.Run, key, 1, 1),
+	})
+	if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
+		e := ret.Errors[0]
+		err = formats.Fail(e.Code, e.Recommendation, "%s", e.Message)
+	}
+	return err
 }
 
 // kept is what the journal has of the answer to a delegation. It is the return with the outcome that the engine gave

@@ -47,6 +47,8 @@ type run struct {
 	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
 
 	held      []int           // numbers of the tasks that this run put in progress
+	entering  map[int]string  // by number, the status in progress that the run gave a task last
+	reopened  int             // how often the run was reopened after a failure
 	uncertain bool            // a call of the status-sync manager ended without telling what it did
 	during    bool            // the preflight's condition holds
 	recorded  bool            // the journal has the beginning of the run
@@ -111,7 +113,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
 		used: map[string]int{}, entries: map[string]string{}, answered: map[string]int{}, visits: map[string]int{},
 		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, rounds: map[string]rounds{},
-		linked: map[string]bool{}, besides: map[string]bool{}, commits: p.Commits(),
+		linked: map[string]bool{}, besides: map[string]bool{}, entering: map[int]string{}, commits: p.Commits(),
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
@@ -212,7 +214,17 @@ func (r *run) own(id string, to *compile.Call) call {
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
 	}
-	return call{step: r.root.bare(pos, id, id, ""), to: to, attempt: 1}
+	c := call{step: r.root.bare(pos, id, id, ""), to: to, attempt: 1}
+	c.afresh()
+	return c
+}
+
+// afresh gives a call of the engine a visit of its own in a run that was reopened: the calls at its earlier end had the
+// same places, and what has the transaction id of one of them would not be done.
+func (c call) afresh() {
+	if c.reopened > 0 {
+		c.visits[c.path] = max(c.visits[c.path], c.reopened+1)
+	}
 }
 
 // bare is a step that does not stand in the file.

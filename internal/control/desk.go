@@ -193,7 +193,7 @@ func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
 		return err
 	}
 	past, err := journal.Load(d.Root, id)
-	d.with(id, func(r *run) { r.past = past })
+	d.with(id, func(r *run) { r.past, r.over = past, r.over && journal.Over(past) })
 	return err
 }
 

@@ -54,6 +54,23 @@ func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records [
 	return r, records, err
 }
 
+// TakeEnded takes a run that failed, to go back to one of its steps.
+func (d *Desk) TakeEnded(ctx context.Context, id string) error {
+	if err := d.lock(ctx, id); err != nil {
+		return err
+	}
+	past, err := d.read(id, journal.Load)
+	if err != nil {
+		return err
+	}
+	d.with(id, func(r *run) { r.past, r.over = past, journal.Over(past) })
+	if journal.Over(past) && journal.Succeeded(past) {
+		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
+			"run %s has ended well: only one that failed can go on", id)
+	}
+	return nil
+}
+
 // Take finds an unfinished run and takes it.
 func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)

@@ -21,7 +21,9 @@ func course(records []Record) []Record {
 	var out []Record
 	for _, r := range records {
 		if r.Type == formats.EntryWentBack {
-			out = slices.Clip(out[:max(0, begins(out, r.Step))])
+			if at := begins(out, r.Step); at >= 0 { // else it is dropped already
+				out = slices.Clip(out[:at])
+			}
 		}
 		out = append(out, r)
 	}
@@ -56,7 +58,10 @@ type WentBack struct {
 
 // Back finds the step to go back to by its path with visits, its place (the last visit), or a unique id. Dropped are
 // the steps whose results then no longer count, in the order in which they began.
+//
+// A run that has ended can be gone back to as well. In any run, the effect of what is kept must still be there.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
+	over := Over(records)
 	records = course(records)
 	to, err = find(records, word)
 	switch {
@@ -66,11 +71,19 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 		return "", nil, formats.Fail(formats.CodeUsage,
 			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
 			"step '%s' is one of a subagent", to)
+	case over && slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
+		return "", nil, formats.Fail(formats.CodePrecondition, "type its line to run it again",
+			"the run was stopped and has ended")
 	case slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
 		return "", nil, formats.Fail(formats.CodePrecondition, "resume it without --from, and type its line again",
 			"the run was stopped, and only its end is left")
 	}
-	for _, s := range Steps(records[begins(records, to):]) {
+	begin := begins(records, to)
+	if host := takenBack(records[:begin], records[begin:]); host != "" {
+		return "", nil, formats.Fail(formats.CodeInvalidState, "go back to it: --from '"+host+"'",
+			"step '%s' would be kept, and its effect was taken back", host)
+	}
+	for _, s := range Steps(records[begin:]) {
 		if s.Outcome != "" {
 			dropped = append(dropped, s)
 		}

@@ -136,7 +136,9 @@ func delegation(step string) string {
 const visitMark = '#'
 
 // aside tells an entry that belongs to a process and not to what the run decides.
-func aside(t formats.EntryType) bool { return t == formats.EntrySuspended || t == formats.EntryResumed }
+func aside(t formats.EntryType) bool {
+	return t == formats.EntrySuspended || t == formats.EntryResumed || t == formats.EntryReopened
+}
 
 // Append makes an entry durable; if the run made it before, it writes nothing and old is true. A *formats.DivergedError
 // means that the entry differs from the journal's, or that it is new while the journal has unreached entries. The
@@ -342,7 +344,8 @@ func plainly(data []byte) any {
 // Spent is the working time of all processes of the run, without the time between them.
 func Spent(records []Record) (all time.Duration) {
 	for i, r := range records {
-		if i > 0 && r.Type != formats.EntryResumed {
+		begins := r.Type == formats.EntryResumed || r.Type == formats.EntryReopened || r.Type == formats.EntryWentBack
+		if i > 0 && !begins {
 			all += r.Time.Sub(records[i-1].Time)
 		}
 	}
@@ -385,7 +388,15 @@ func Next(records []Record) string {
 	return end.NextSteps
 }
 
-// Over reports whether the run has ended.
-func Over(records []Record) bool {
-	return slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryRunFinished && r.Step == "" })
+// Over reports whether the run has ended, and was not reopened since.
+func Over(records []Record) (over bool) {
+	for _, r := range records {
+		switch {
+		case r.Type == formats.EntryRunFinished && r.Step == "":
+			over = true
+		case r.Type == formats.EntryReopened:
+			over = false
+		}
+	}
+	return over
 }

@@ -178,9 +178,10 @@ func TestSpent(t *testing.T) {
 	at := func(s int, kind formats.EntryType) journal.Record {
 		return journal.Record{Time: time.Unix(int64(s), 0), Entry: formats.Entry{Type: kind}}
 	}
-	got := journal.Spent([]journal.Record{at(0, formats.EntryRunStarted), at(5, formats.EntrySuspended), at(1000, formats.EntryResumed), at(1002, formats.EntryStepFinished)})
-	if got != 7*time.Second {
-		t.Errorf("Spent = %s, want 7s", got)
+	got := journal.Spent([]journal.Record{at(0, formats.EntryRunStarted), at(5, formats.EntrySuspended), at(1000, formats.EntryResumed), at(1002, formats.EntryStepFinished),
+		at(1003, formats.EntryRunFinished), at(5000, formats.EntryReopened), at(5001, formats.EntryWentBack), at(5003, formats.EntryStepFinished)})
+	if got != 10*time.Second {
+		t.Errorf("Spent = %s, want 10s", got)
 	}
 }
 

@@ -97,7 +97,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 			}{&r, &e.Data}); err != nil {
 				return nil, false, damaged(l.line, err.Error())
 			}
-			over = over || r.Type == formats.EntryRunFinished && r.Step == ""
+			over = r.Type != formats.EntryReopened && (over || r.Type == formats.EntryRunFinished && r.Step == "")
 			if e.Time, e.Type, e.Step, e.Attempt = r.Time, string(r.Type), r.Step, r.Attempt; l.wants(r.Step) {
 				events = append(events, e)
 			}

@@ -302,7 +302,11 @@ func Find(root *os.Root, word string) (Run, error) {
 	}
 	r, err = Any(root, word) // one that can go on lost its lock file
 	if err == nil && r.Status != Open && r.Status != formats.OutcomeSuspended.String() {
-		err = formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID)
+		help := "type its line to run it again"
+		if !formats.Outcome(r.Status).Passes() {
+			help = fmt.Sprintf("run 'tercet resume %s --from STEP' to go on from one of its steps, or %s", r.ID, help)
+		}
+		err = formats.Fail(formats.CodePrecondition, help, "run %s has ended", r.ID)
 	}
 	return r, err
 }

@@ -102,6 +102,8 @@ func (t *Tasks) Add(r Record) {
 		t.status, t.reason = "stopped", "it was stopped"
 	case formats.EntryResumed:
 		t.status, t.reason = "running", ""
+	case formats.EntryReopened:
+		t.status, t.reason, t.over = "running", "", false
 	case formats.EntryRunFinished:
 		var data struct{ Status string }
 		if t.over = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil; t.over {

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tercet/formats"
+	"tercet/internal/journal"
+	"tercet/internal/plain"
+	"tercet/subagents"
+	"tercet/subagents/worktree"
+)
+
+// goBack drops what a run that was taken did from a step on, once its user agreed to that. A run that failed goes on
+// then: it is reopened.
+func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
+	past := w.desk.Past(r.ID)
+	over := journal.Over(past)
+	to, dropped, err := journal.Back(past, word)
+	if err == nil && over {
+		err = w.mayReopen(ctx, r, past, to)
+	}
+	if err != nil {
+		return err
+	}
+	seen := past
+	if over {
+		seen = journal.BeforeEnd(past)
+	}
+	counted, err := w.look(ctx, r, seen)
+	switch {
+	case err != nil:
+		return err
+	case counted.Beside[to]:
+		return formats.Fail(formats.CodeUsage, "go back to the step around it", "step '%s' ran side by side with others", to)
+	}
+	kept := w.tellBack(over, journal.Kept(past, to), dropped)
+	if err := w.agreeBack(ctx, to, over, dropped); err != nil {
+		return err
+	}
+	if over {
+		counted.Reopened++
+		data := fields{"by": userName(), "from": to, "kept": kept}
+		if err := w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data}); err != nil {
+			return err
+		}
+	}
+	names := make([]string, len(dropped))
+	for i, s := range dropped {
+		names[i] = s.Path
+	}
+	return w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
+		Counted: counted, By: userName(), Dropped: names,
+	}})
+}
+
+// tellBack says which results go, and of a run that failed also which effects stay. It gives the steps of those.
+func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
+	names := []string{}
+	for _, s := range kept {
+		if !over || s.Outcome == formats.OutcomeSkipped.String() {
+			continue
+		}
+		names = append(names, s.Path)
+		w.term.note("keeps %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
+	}
+	for _, s := range dropped {
+		if over && journal.AtEnd(s.Path) {
+			w.term.note("%s (%s) ran when the run failed, and is not taken back", s.Path, s.Outcome)
+			continue
+		}
+		w.term.note("drops %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
+	}
+	return names
+}
+
+// agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure need not ask.
+func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
+	lost := 0
+	for _, s := range dropped {
+		if !over || !journal.AtEnd(s.Path) && formats.Outcome(s.Outcome).Passes() {
+			lost++
+		}
+	}
+	if over && lost == 0 {
+		return nil
+	}
+	d, err := w.approver.Approve(ctx, formats.Gate{
+		Question: sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result")),
+		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
+	})
+	if err != nil || d.Answer != "yes" {
+		return cmp.Or(err, error(formats.Fail(formats.CodeRejected, "", "nothing was dropped")))
+	}
+	return nil
+}
+
+// mayReopen checks that what the kept steps of a failed run did is still as they left it.
+func (w runs) mayReopen(ctx context.Context, r journal.Run, past []journal.Record, to string) error {
+	if err := w.taskAsLeft(ctx, r, past); err != nil {
+		return err
+	}
+	again := journal.ToReopen(past, to)
+	if err := subagents.Restorable(w.root, r.ID, again.Documents); err != nil {
+		return err
+	}
+	kept := append(past[:len(past):len(past)], journal.Record{
+		Entry: formats.Entry{Type: formats.EntryWentBack, Step: to},
+	})
+	t := journal.TreeOf(kept)
+	if t.Dir == "" {
+		return nil
+	}
+	return worktree.Repository{Manager: w.trees}.MayReopen(ctx, t.Branch, t.Head, again.Wip)
+}
+
+// taskAsLeft checks that nobody else has the task of a failed run, or has changed its status.
+func (w runs) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Record) error {
+	if r.Task == 0 {
+		return nil
+	}
+	const help = "type its line to run it again"
+	now, err := w.reader.Task(ctx, r.Task)
+	switch {
+	case formats.CodeOf(err) == formats.CodeNotFound:
+		return formats.Fail(formats.CodeInvalidState, help, "task %d is no longer there", r.Task)
+	case err != nil:
+		return err
+	}
+	if l := now.Lease; l != nil && now.Status.InProgress() && l.Run != r.ID {
+		return formats.Fail(formats.CodeLeaseHeld, "wait until it ends, or end it: tercet cancel "+l.Run,
+			"run %s has task %d", l.Run, r.Task)
+	}
+	if left := journal.LeftAs(past, r.Task, begunAs(r)); left != "" && now.Status != left {
+		return formats.Fail(formats.CodeInvalidState, help, "task %d has moved on: run %s left it %s, and it is %s", r.Task,
+			r.ID, left, now.Status)
+	}
+	return nil
+}
+
+// begunAs is the status of the task of a run when the run began; empty if it is not known.
+func begunAs(r journal.Run) formats.TaskStatus {
+	for _, seen := range r.Begun.Seen {
+		if seen.Key != fmt.Sprintf("task %d", r.Task) {
+			continue
+		}
+		var task struct{ Status formats.TaskStatus }
+		data, err := json.Marshal(seen.Value)
+		if err == nil && json.Unmarshal(data, &task) == nil {
+			return task.Status
+		}
+	}
+	return ""
+}
+
+// offerBack says how a run that failed goes on without doing again what was paid for.
+func (w runs) offerBack(ret formats.Return) {
+	if ret.Status != formats.StatusFailed || w.root == nil || ret.Metadata.Run == "" || w.flags.dryRun {
+		return
+	}
+	records, err := journal.Load(w.root, ret.Metadata.Run)
+	if err != nil {
+		return
+	}
+	if step := journal.Reopens(records); step != "" {
+		w.term.note("to go on from the step that failed: tercet resume %s --from %s", ret.Metadata.Run, worktree.Quoted(step))
+	}
+}

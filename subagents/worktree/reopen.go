@@ -1,0 +1,93 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tercet/formats"
+	"tercet/internal/git"
+)
+
+// MayReopen fails if the branch of a run has moved on since its worktree was closed. head is the branch's last commit
+// that the run knows, and wip the branch with the work that no commit had; empty: there was none.
+func (m Repository) MayReopen(ctx context.Context, branch, head, wip string) (err error) {
+	defer code(&err, formats.CodeIO)
+	const help = "type its line with --new to begin afresh"
+	main := m.Git(m.Root)
+	if wip != "" {
+		if head, err = main.Resolve(ctx, "refs/heads/"+wip+"^"); err != nil {
+			return formats.Fail(formats.CodeInvalidState, help, "branch %s with the work of the run is gone", wip)
+		}
+	}
+	there, err := main.BranchExists(ctx, branch)
+	if err != nil || !there {
+		return err
+	}
+	tip, err := main.Resolve(ctx, "refs/heads/"+branch)
+	if err != nil {
+		return err
+	}
+	same := tip == head
+	if wip == "" && !same {
+		same, err = main.IsAncestor(ctx, head, tip)
+	}
+	if err == nil && !same {
+		err = formats.Fail(formats.CodeInvalidState, help, "branch %s has moved on since the run failed", branch)
+	}
+	return err
+}
+
+// Reopen makes the worktree of a run again that was closed when the run failed. What no commit had then is in no commit
+// again. It can be repeated after a crash.
+func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {
+	defer code(&err, formats.CodePrecondition)
+	main, place := m.Git(m.Root), m.place(s.Run, "")
+	_, err = os.Lstat(filepath.Join(place, ".git"))
+	gone := errors.Is(err, fs.ErrNotExist)
+	switch {
+	case err != nil && !gone:
+		return err
+	case wip == "" && gone:
+		_, err := m.Again(ctx, s, head)
+		return err
+	case wip == "":
+		return nil
+	case gone:
+		if err := m.onWip(ctx, main, s.Branch, wip, place); err != nil {
+			return err
+		}
+	}
+	repo := m.Git(place)
+	on, err := repo.CurrentBranch(ctx)
+	if err != nil || on != wip {
+		return err
+	}
+	if !gone { // a process was killed here, perhaps before the files came
+		if err := repo.Restore(ctx, "HEAD"); err != nil {
+			return err
+		}
+	}
+	if err := repo.ReadTree(ctx, "refs/heads/"+s.Branch); err != nil {
+		return err
+	}
+	return repo.SetHead(ctx, s.Branch)
+}
+
+// onWip checks the branch with the loose work out, and makes the branch of the run again if it was deleted.
+func (m Repository) onWip(ctx context.Context, main *git.Repo, branch, wip, place string) error {
+	there, err := main.BranchExists(ctx, branch)
+	if err == nil && !there {
+		err = main.CreateBranch(ctx, branch, "refs/heads/"+wip+"^")
+	}
+	if err == nil {
+		err = os.MkdirAll(m.Base, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("worktree of the run: %w", err)
+	}
+	return main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Branch: wip})
+}
