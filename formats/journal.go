@@ -111,6 +111,9 @@ type Suspended struct {
 	Postponed
 }
 
+// RunCancelled is the state of a run that was cancelled. Its return is failed, with code CANCELLED.
+const RunCancelled = "cancelled"
+
 // ReasonInterrupted is Postponed.Why of a run whose process was ended by a signal.
 const ReasonInterrupted = "interrupted"
 

@@ -294,6 +294,15 @@ func (r Return) Outcome() Outcome {
 	return Outcome(r.Status)
 }
 
+// RunState is the state of a run that ends with the return: the outcome, or cancelled.
+func (r Return) RunState() string {
+	outcome := r.Outcome()
+	if outcome == OutcomeFailed && len(r.Errors) > 0 && r.Errors[0].Code == CodeCancelled {
+		return RunCancelled
+	}
+	return outcome.String()
+}
+
 // Failed makes the failed return for an error of the engine.
 func Failed(err error) Return {
 	code := CodeOf(err)

@@ -67,7 +67,7 @@ func (r *run) close(ret *formats.Return) {
 		return
 	}
 	err := r.journal(formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{
-		"status": ret.Outcome(), "summary": ret.Summary, "cost_usd": r.spent.Cost, "next_steps": ret.NextSteps,
+		"status": ret.RunState(), "summary": ret.Summary, "cost_usd": r.spent.Cost, "next_steps": ret.NextSteps,
 	}})
 	switch artifacts := ret.Artifacts; {
 	case err == nil:
@@ -290,7 +290,7 @@ func (r *run) stamp(ret *formats.Return) {
 		Tokens: r.spent.Tokens, Cost: r.spent.Cost, Spawns: r.spent.Spawns,
 	}
 	r.emit(trace.Event{
-		Kind: trace.Run, Name: "/" + r.prog.Name, Duration: took, Outcome: ret.Outcome().String(),
+		Kind: trace.Run, Name: "/" + r.prog.Name, Duration: took, Outcome: ret.RunState(),
 		Attrs: map[string]any{"artifacts": newest(ret.Artifacts)},
 	})
 }

@@ -19,7 +19,7 @@ type Notice struct {
 	Command  string    `json:"command,omitempty"`
 	Question string    `json:"question,omitempty"` // question of the gate, with the choices
 	Choices  []string  `json:"choices,omitempty"`
-	Status   string    `json:"status,omitempty"` // outcome of the run
+	Status   string    `json:"status,omitempty"` // state of the run
 	Summary  string    `json:"summary,omitempty"`
 	Next     string    `json:"next,omitempty"` // the command to type next
 }
@@ -86,7 +86,7 @@ func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 			continue
 		}
 		n := Notice{
-			Event: "run", Run: one.Run, Status: one.Return.Outcome().String(), Summary: one.Return.Summary,
+			Event: "run", Run: one.Run, Status: one.Return.RunState(), Summary: one.Return.Summary,
 			Next: one.Return.NextSteps,
 		}
 		if r := one.Return.Resume; r != nil {

@@ -31,7 +31,7 @@ type Run struct {
 	ID      string          `json:"run"`
 	Line    string          `json:"command"`
 	Task    int             `json:"task,omitempty"`
-	Status  string          `json:"status"`         // its outcome, suspended, or open: running, or its process died
+	Status  string          `json:"status"`         // its outcome, cancelled, suspended, or open: running, or its process died
 	Gate    string          `json:"gate,omitempty"` // the open question
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // time of its last sign of life

@@ -262,7 +262,7 @@ func signOf(o formats.Outcome) (sign mark, end string) {
 		return markAside, ""
 	case o.Passes():
 		return markOk, ""
-	case o == formats.OutcomeFailed, o == formats.OutcomeRejected:
+	case o == formats.OutcomeFailed, o == formats.OutcomeRejected, o == formats.RunCancelled:
 		return markBad, ": " + string(o)
 	}
 	return markHalf, ": " + string(o)

@@ -83,7 +83,7 @@ var looks = map[string]Look{
 	formats.OutcomeConditional.String(): Waits, formats.Partial.String(): Waits, formats.OnHold.String(): Waits,
 	formats.OutcomeSuspended.String(): Waits, Asks: Waits, "warn": Waits,
 	formats.Blocked.String(): Bad, formats.OutcomeRejected.String(): Bad, formats.OutcomeFailed.String(): Bad,
-	"cancelled": Bad, Gone: Bad, "fail": Bad,
+	formats.RunCancelled: Bad, Gone: Bad, "fail": Bad,
 	formats.Abandoned.String(): Aside, formats.OutcomeSkipped.String(): Aside,
 }
 
