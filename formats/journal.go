@@ -125,7 +125,9 @@ type Cut struct {
 
 // Postponed says why a run waits for a time.
 type Postponed struct {
-	Why   string    `json:"why,omitempty"`
+	Why string `json:"why,omitempty"`
+	// Code says what broke the run off: CANCELLED for a signal, or the code of an I/O error. Empty: the run waits.
+	Code  Code      `json:"code,omitempty"`
 	Until time.Time `json:"until,omitzero"` // when it can continue; zero: unknown
 	// Alone is the latest time for an automatic resume; zero: only the user may resume it.
 	Alone time.Time `json:"alone_until,omitzero"`

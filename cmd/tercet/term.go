@@ -348,6 +348,9 @@ func place(i formats.Issue) string {
 func (t *terminal) stopped(ret formats.Return) {
 	if ret.Status == formats.StatusBlocked || ret.Status == formats.StatusSuspended {
 		t.say(ret.BlockedReason)
+		for _, e := range ret.Errors {
+			t.help(e.Recommendation)
+		}
 		return
 	}
 	for i, e := range ret.Errors {

@@ -48,7 +48,14 @@ func later(err error) *formats.LaterError {
 
 // undone tells whether what ended with an error is begun again when the run goes on: it waits, or nothing may be done.
 func undone(err error) bool {
-	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || isStuck(err)
+	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || ioError(err) || isStuck(err)
+}
+
+// ioError tells whether the engine could not read or write something, such as on a full disk. What a worker could not
+// do is in its return, and no error.
+func ioError(err error) bool {
+	code := formats.CodeOf(err)
+	return err != nil && (code == formats.CodeIO || code == formats.CodeNotDurable)
 }
 
 // interrupt gives the signal that an error is about; nil for one that is about none.

@@ -71,6 +71,8 @@ func (r *run) close(ret *formats.Return) {
 	}})
 	switch artifacts := ret.Artifacts; {
 	case err == nil:
+	case ret.Outcome().Passes() && ioError(err) && r.cfg.Prefix == "":
+		*ret = r.waiting(r.cut(err, formats.Failed(err).Summary))
 	case ret.Outcome().Passes():
 		*ret = formats.Failed(err)
 		ret.Artifacts = artifacts

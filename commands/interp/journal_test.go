@@ -129,8 +129,8 @@ func TestTransactionIDs(t *testing.T) {
 	}
 }
 
-// TestJournalError: an entry that cannot be written stops the run before its effect; what was done already is kept, and the
-// task goes back.
+// TestJournalError: an entry that cannot be written suspends the run before its effect; what was done already is kept, and the
+// task stays the run's own.
 func TestJournalError(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]struct {
@@ -139,16 +139,16 @@ func TestJournalError(t *testing.T) {
 	}{
 		"run_started":               {"", "not_started"},
 		"delegation_started during": {"", "not_started"},
-		"delegation_result during":  {"during during/back", "not_started"},
-		"state_committed during":    {"during during/back", "not_started"},
-		"step_scheduled a":          {"during during/back", "not_started"},
-		"delegation_started a":      {"during during/back", "not_started"},
-		"delegation_result a":       {"during a during/back", "not_started"},
-		"step_finished a":           {"during a during/back", "not_started"},
-		"redo b":                    {"during a b during/back", "not_started"},
-		"gate_decided c":            {"during a b a b during/back", "not_started"},
-		"loop_entered d":            {"during a b a b during/back", "not_started"},
-		"step_finished e":           {"during a b a b d[0]/worker during/back", "not_started"},
+		"delegation_result during":  {"during lease", "planning suspended"},
+		"state_committed during":    {"during lease", "planning suspended"},
+		"step_scheduled a":          {"during lease", "planning suspended"},
+		"delegation_started a":      {"during lease", "planning suspended"},
+		"delegation_result a":       {"during a lease", "planning suspended"},
+		"step_finished a":           {"during a lease", "planning suspended"},
+		"redo b":                    {"during a b lease", "planning suspended"},
+		"gate_decided c":            {"during a b a b lease", "planning suspended"},
+		"loop_entered d":            {"during a b a b lease", "planning suspended"},
+		"step_finished e":           {"during a b a b d[0]/worker lease", "planning suspended"},
 		"delegation_result f":       {"during a b a b d[0]/worker f", "planned +p.md"},
 		"run_finished":              {"during a b a b d[0]/worker f", "planned +p.md"},
 	} {
@@ -163,7 +163,11 @@ func TestJournalError(t *testing.T) {
 				return nil
 			}
 			ret := w.run(t.Context(), everything(), "7")
-			if ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeIO || !strings.Contains(ret.Summary, "journal: no space left") {
+			ends := formats.StatusSuspended
+			if kind == "run_started" { // there is no run yet
+				ends = formats.StatusFailed
+			}
+			if ret.Status != ends || formats.ExitCode(ret) != 74 || (ret.Resume != nil) != (ends == formats.StatusSuspended) || !strings.Contains(ret.Summary, "journal: no space left") {
 				t.Errorf("Run = %s", told(ret))
 			}
 			var steps []string
@@ -207,7 +211,7 @@ func TestFullDiskKeepsWork(t *testing.T) {
 	for _, r := range w.requests {
 		steps = append(steps, r.Step)
 	}
-	if got := strings.Join(steps, " "); got != "worktree a" || ret.Status != formats.StatusFailed {
+	if got := strings.Join(steps, " "); got != "worktree a" || ret.Status != formats.StatusSuspended {
 		t.Errorf("calls = %s, %s; want worktree a", got, told(ret))
 	}
 }

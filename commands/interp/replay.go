@@ -353,18 +353,16 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 	}
 }
 
-// cut is the command's return when a signal ends the process before the run has ended.
-func (r *run) cut(signal *formats.InterruptedError) formats.Return {
-	r.waits = &formats.Suspended{Postponed: formats.Postponed{Why: formats.ReasonInterrupted}}
+// cut is the command's return when a signal, or an I/O error of the engine, breaks the run off: it can be resumed.
+func (r *run) cut(err error, why string) formats.Return {
+	r.waits = &formats.Suspended{Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)}}
 	if g := r.left; g != nil {
 		r.waits.Question, r.waits.Gate, r.waits.Step = g.Question, g.ID, g.Step
 	}
 	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", r.cfg.IDs.Run)
-	failure := formats.Failed(formats.Fail(formats.CodeCancelled, "", "%s", signal))
 	return formats.Return{
-		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: formats.ReasonInterrupted,
-		BlockedReason: formats.ReasonInterrupted, Errors: failure.Errors, NextSteps: next,
-		Artifacts: newest(r.artifacts),
+		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: why, BlockedReason: why,
+		Errors: formats.Failed(err).Errors, NextSteps: next, Artifacts: newest(r.artifacts),
 	}
 }
 
@@ -379,6 +377,13 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 	if err := r.lease(true); err != nil {
 		r.warn("%s", err)
 	}
+	ret = r.waiting(ret)
+	r.stamp(&ret)
+	return ret
+}
+
+// waiting says in the return of a suspended run how it goes on.
+func (r *run) waiting(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
 	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
 	ret.Resume = r.resume()
@@ -386,7 +391,6 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'", r.cfg.IDs.Run)
 	}
 	ret.Resume.Gate, ret.Resume.Until = r.waits.Question, r.waits.Until
-	r.stamp(&ret)
 	return ret
 }
 

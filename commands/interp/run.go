@@ -133,7 +133,7 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	r.ctx, leave = until(r.ctx, rn.cfg.Stop)
 	defer leave()
 	ret, err := r.execute()
-	if err != nil && rn.cfg.Prefix != "" && (r.interrupted() != nil || interrupt(err) != nil) {
+	if rn.cfg.Prefix != "" && (interrupt(err) != nil || ioError(err) || err != nil && r.interrupted() != nil) {
 		return formats.Return{}, err // the command suspends the run; these steps go on when it is resumed
 	}
 	if err != nil {
@@ -264,7 +264,7 @@ func (r *run) failed(err error) formats.Return {
 	}
 	if signal := interrupt(err); signal != nil && r.stuck == nil {
 		if r.recorded && r.cfg.Journal.Resumable() {
-			return r.cut(signal)
+			return r.cut(formats.Fail(formats.CodeCancelled, "", "%s", signal), formats.ReasonInterrupted)
 		}
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again", "%s", signal)
 		r.halt(err)
@@ -287,6 +287,9 @@ func (r *run) failed(err error) formats.Return {
 	}
 	if wait := later(err); wait != nil {
 		return r.postponed(wait)
+	}
+	if ioError(err) && r.recorded && r.stuck == nil {
+		return r.cut(err, formats.Failed(err).Summary)
 	}
 	ret := formats.Failed(err)
 	ret.Artifacts = newest(r.artifacts)

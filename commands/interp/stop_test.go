@@ -175,18 +175,18 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"at work": {
 			second: hangs, calls: "during a b lease",
-			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted"}},
+			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted", Code: formats.CodeCancelled}},
 		},
 		"a worker that fails at the signal": {
 			second: func(ctx context.Context, _ formats.Request) (formats.Return, error) {
 				<-ctx.Done()
 				return partial("half of it"), nil
 			}, calls: "during a b lease",
-			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted"}},
+			waits: formats.Suspended{Postponed: formats.Postponed{Why: "interrupted", Code: formats.CodeCancelled}},
 		},
 		"at a question": {
 			answer: signal, calls: "during a b lease",
-			waits: formats.Suspended{Question: "Well?", Step: "c#1", Postponed: formats.Postponed{Why: "interrupted"}},
+			waits: formats.Suspended{Question: "Well?", Step: "c#1", Postponed: formats.Postponed{Why: "interrupted", Code: formats.CodeCancelled}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

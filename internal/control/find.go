@@ -122,9 +122,9 @@ func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func(
 }
 
 // waits tells whether a run that was taken waits: for a time, for the user who paused it, or at a gate without an
-// answer. One that a signal interrupted goes on as one that was killed does.
+// answer. One that was broken off goes on as one that was killed does.
 func waits(d *Desk, r journal.Run) bool {
-	if r.Status != formats.OutcomeSuspended.String() || r.Why == formats.ReasonInterrupted || r.Due(d.Clock.Now()) {
+	if r.Status != formats.OutcomeSuspended.String() || r.Code != "" || r.Due(d.Clock.Now()) {
 		return false
 	}
 	g, _ := journal.Gates(d.Past(r.ID))
