@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
+	"tercet/internal/nearest"
 	"tercet/internal/plain"
 	"tercet/internal/secrets"
 	"tercet/lint"
@@ -32,9 +34,6 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and check every rule of returns and of the contract")
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
-		if _, known := c.set.Agent(opt.Agent); opt.Agent != "" && !known {
-			return &formats.ValueError{What: "a subagent", Got: opt.Agent, Want: c.set.Names()}
-		}
 		opt.File = c.args[0]
 		src, err := c.input(opt.File)
 		if err != nil {
@@ -48,10 +47,22 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 			defer root.Close() //nolint:errcheck // only read through
 			opt.Faulty = subagents.ArtifactCheck(root)
 		}
+		foreign := "" // a subagent of another project, whose contract is not known
 		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {
-			info, _ := c.set.Agent(agent) // of one that is not known only the rules are asked
+			info, known := c.set.Agent(agent)
+			if agent != "" && !known {
+				foreign = agent
+			}
 			return info
 		})
+		if foreign != "" {
+			why := fmt.Sprintf("there is no subagent %q here, so no contract was checked", foreign)
+			out.Warnings = append(out.Warnings, why)
+			if near := nearest.Help(foreign, c.set.Names()); near != "" {
+				why += "; " + near
+			}
+			c.term.note("warning: %s", why)
+		}
 		bad, refused := asDiagnostics(err)
 		if !refused {
 			bad = &formats.Diagnostics{}
