@@ -127,8 +127,8 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
-// told tells whether the run has recorded the same of a step. A run that is killed at its end records it again when it
-// is resumed.
+// told tells whether the run has recorded the same. A run that is killed at its end records it again when it is resumed,
+// and the run of a command what the workflow of its subagent has recorded with a longer path.
 func told(list *jsonx.Value, p formats.Problem) bool {
 	if list == nil || p.Context.Run == "" {
 		return false
@@ -139,7 +139,7 @@ func told(list *jsonx.Value, p formats.Problem) bool {
 	}
 	return slices.ContainsFunc(list.Elems, func(one *jsonx.Value) bool {
 		at := one.Get("context")
-		return text(at, "run") == p.Context.Run && text(at, "step") == p.Context.Step && text(one, "message") == p.Message
+		return text(at, "run") == p.Context.Run && text(one, "message") == p.Message
 	})
 }
 

@@ -33,8 +33,3 @@ func (f Func) Run(ctx context.Context, r formats.Request) (formats.Return, error
 
 // Clock gives the time for durations and for the names of summaries.
 type Clock interface{ Now() time.Time }
-
-// Problems keeps critical errors in errors.json.
-type Problems interface {
-	Record(ctx context.Context, p formats.Problem) error
-}

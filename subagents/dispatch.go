@@ -21,13 +21,12 @@ import (
 // Dispatcher handles every delegation. It raises the depth, finds the subagent, makes its folder and bounds its time.
 // Then it checks the return, places the documents and stamps the metadata.
 type Dispatcher struct {
-	Set      *Set
-	Root     *os.Root // the project root; never closed here
-	Dir      string   // absolute path of Root
-	Specs    string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
-	Clock    Clock
-	Problems Problems
-	Trace    trace.Sink // may be nil
+	Set   *Set
+	Root  *os.Root // the project root; never closed here
+	Dir   string   // absolute path of Root
+	Specs string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
+	Clock Clock
+	Trace trace.Sink // may be nil
 	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work. Its error is a violation
 	// of the contract. Nil is allowed if no subagent of the Set has such a query.
 	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
@@ -69,8 +68,6 @@ func (d *Dispatcher) ready() error {
 		return formats.Unset("the project root")
 	case d.Clock == nil:
 		return formats.Unset("a clock")
-	case d.Problems == nil:
-		return formats.Unset("a store of problems")
 	}
 	return nil
 }
@@ -204,7 +201,7 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	case len(answer.bad) > 0 && within.Err() != nil:
 		return g.stopped(ctx, answer.ret), nil
 	case len(answer.bad) > 0:
-		return g.refuse(ctx, answer)
+		return g.refuse(answer)
 	case answer.ret.Status == formats.StatusFailed && within.Err() != nil:
 		return g.stopped(ctx, answer.ret), nil
 	}
@@ -436,7 +433,7 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 }
 
 // refuse is the return of an agent whose second return broke the contract too.
-func (g *delegation) refuse(ctx context.Context, a answer) (formats.Return, error) {
+func (g *delegation) refuse(a answer) (formats.Return, error) {
 	broken := &ReturnError{Agent: g.req.Agent, Raw: a.raw, Problems: a.bad}
 	if err := g.folder.keep("return", a.raw); err != nil {
 		return formats.Return{}, err
@@ -447,7 +444,6 @@ func (g *delegation) refuse(ctx context.Context, a answer) (formats.Return, erro
 	for _, one := range a.bad {
 		ret.Issues = append(ret.Issues, formats.Issue{Level: formats.LevelError, Description: one, Source: "check"})
 	}
-	g.record(ctx, &ret, formats.ErrorValidation, broken.File)
 	return ret, nil
 }
 

@@ -23,19 +23,14 @@ type clockFunc func() time.Time
 
 func (f clockFunc) Now() time.Time { return f() }
 
-type problemsFunc func(context.Context, formats.Problem) error
-
-func (f problemsFunc) Record(ctx context.Context, p formats.Problem) error { return f(ctx, p) }
-
 // world is a project with a dispatcher over it and all that it recorded.
 type world struct {
 	*subagents.Dispatcher
 	t   *testing.T
 	dir string
 
-	mu       sync.Mutex
-	problems []formats.Problem
-	events   []trace.Event
+	mu     sync.Mutex
+	events []trace.Event
 }
 
 func newWorld(t *testing.T, dir string) *world {
@@ -54,12 +49,6 @@ func newWorld(t *testing.T, dir string) *world {
 			defer w.mu.Unlock()
 			at = at.Add(time.Second)
 			return at
-		}),
-		Problems: problemsFunc(func(_ context.Context, p formats.Problem) error {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.problems = append(w.problems, p)
-			return nil
 		}),
 		Trace: trace.Func(func(e trace.Event) {
 			w.mu.Lock()
@@ -474,12 +463,11 @@ func TestDelegateWithoutParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	for name, edit := range map[string]func(*subagents.Dispatcher){
-		"expected a set of subagents, got nothing":  func(d *subagents.Dispatcher) { d.Set = nil },
-		"expected the project root, got nothing":    func(d *subagents.Dispatcher) { d.Root = nil },
-		"expected a clock, got nothing":             func(d *subagents.Dispatcher) { d.Clock = nil },
-		"expected a store of problems, got nothing": func(d *subagents.Dispatcher) { d.Problems = nil },
+		"expected a set of subagents, got nothing": func(d *subagents.Dispatcher) { d.Set = nil },
+		"expected the project root, got nothing":   func(d *subagents.Dispatcher) { d.Root = nil },
+		"expected a clock, got nothing":            func(d *subagents.Dispatcher) { d.Clock = nil },
 	} {
-		d := &subagents.Dispatcher{Set: w.Set, Root: w.Root, Dir: w.dir, Clock: w.Clock, Problems: w.Problems}
+		d := &subagents.Dispatcher{Set: w.Set, Root: w.Root, Dir: w.dir, Clock: w.Clock}
 		edit(d)
 		if _, err := d.Delegate(t.Context(), request("planner", "plan")); err == nil || err.Error() != name || formats.CodeOf(err) != formats.CodeBug {
 			t.Errorf("Delegate = %v, want %s", err, name)

@@ -85,9 +85,6 @@ func TestDelegateBadReturns(t *testing.T) {
 			if files := w.files(".tercet/specs"); len(files) > 0 {
 				t.Errorf("specs hold %v, want nothing", files)
 			}
-			if len(w.problems) != 1 || w.problems[0].Depth != 2 || w.problems[0].Context.Task != 7 || w.problems[0].Severity != "critical" {
-				t.Errorf("problems = %+v", w.problems)
-			}
 		})
 	}
 }
@@ -129,8 +126,8 @@ func TestDelegateRepairs(t *testing.T) {
 		return writes(t, "p.md", "# Plan\n")(ctx, r)
 	})
 	got, err := w.Delegate(t.Context(), request("planner", "plan"))
-	if err != nil || got.Status != formats.StatusCompleted || calls != 2 || len(w.problems) > 0 {
-		t.Errorf("Delegate = %+v, %v after %d calls, problems %v", got, err, calls, w.problems)
+	if err != nil || got.Status != formats.StatusCompleted || calls != 2 {
+		t.Errorf("Delegate = %+v, %v after %d calls", got, err, calls)
 	}
 	if raw := w.read(".tercet/runs/r1/plan-1/return-1"); raw != "I am done!\n" {
 		t.Errorf("raw text = %q", raw)

@@ -17,23 +17,22 @@ import (
 
 // The seams: that imports are absent does not prove that the sides fit; these lines do, when the package is compiled.
 var (
-	_ router.Runner      = (*commands.Library)(nil)
-	_ interp.Delegator   = (*subagents.Dispatcher)(nil)
-	_ interp.Reader      = (*state.Reader)(nil)
-	_ commands.Tasks     = (*state.Reader)(nil)
-	_ interp.Docs        = (*state.Docs)(nil)
-	_ commands.Docs      = (*state.Docs)(nil)
-	_ interp.Problems    = (*state.Errors)(nil)
-	_ subagents.Problems = (*state.Errors)(nil)
-	_ interp.Journal     = (*journal.Ledger)(nil)
-	_ interp.Approver    = (*approver)(nil)
-	_ offline.Approver   = (*approver)(nil)
-	_ interp.Clock       = clock{}
-	_ subagents.Clock    = clock{}
-	_ state.Clock        = clock{}
-	_ compile.Env        = (*subagents.Set)(nil)
-	_ builtin.Catalog    = (*commands.Catalog)(nil)
-	_ trace.Sink         = (*switchboard)(nil)
+	_ router.Runner    = (*commands.Library)(nil)
+	_ interp.Delegator = (*subagents.Dispatcher)(nil)
+	_ interp.Reader    = (*state.Reader)(nil)
+	_ commands.Tasks   = (*state.Reader)(nil)
+	_ interp.Docs      = (*state.Docs)(nil)
+	_ commands.Docs    = (*state.Docs)(nil)
+	_ interp.Problems  = (*state.Errors)(nil)
+	_ interp.Journal   = (*journal.Ledger)(nil)
+	_ interp.Approver  = (*approver)(nil)
+	_ offline.Approver = (*approver)(nil)
+	_ interp.Clock     = clock{}
+	_ subagents.Clock  = clock{}
+	_ state.Clock      = clock{}
+	_ compile.Env      = (*subagents.Set)(nil)
+	_ builtin.Catalog  = (*commands.Catalog)(nil)
+	_ trace.Sink       = (*switchboard)(nil)
 
 	_ subagents.Agent = builtin.StatusSync{}
 	_ subagents.Agent = builtin.TaskCreator{}

@@ -134,8 +134,7 @@ func (w *world) agents() error {
 	w.library.Env = commands.Contracts{Env: w.set, Root: w.root}
 	w.dispatcher = &subagents.Dispatcher{
 		Set: w.set, Root: w.root, Dir: w.dir, Specs: w.cfg.Specs, Clock: clock{},
-		Problems: runs{w}.problemStore(), Trace: w.sink,
-		Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Ready: w.trees.Ready, Allow: w.cfg.Secrets,
+		Trace: w.sink, Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Ready: w.trees.Ready, Allow: w.cfg.Secrets,
 	}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState

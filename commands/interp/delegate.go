@@ -93,7 +93,10 @@ func (c *call) tries() (formats.Return, error) {
 		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
-		c.setbacks = append(c.setbacks, c.problem(ret, stepError{Step: c.path, Pos: c.Pos}))
+		setback := c.problem(ret, stepError{Step: c.path, Pos: c.Pos})
+		setback.Path = append(setback.Path, c.to.Agent)
+		setback.Depth++
+		c.setbacks = append(c.setbacks, setback)
 		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
 		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
 			wait = min(wait, seconds(retry.Cap))

@@ -231,8 +231,14 @@ func (r *run) record(ret formats.Return) {
 	}
 	var list []formats.Problem
 	if ret.Outcome() == formats.OutcomeFailed {
-		list = append(list, r.problem(ret, r.last))
-		list[0].Severity = "critical"
+		last := r.problem(ret, r.last)
+		last.Severity = "critical"
+		same := func(p formats.Problem) bool { return p.Message == last.Message }
+		if at := slices.IndexFunc(r.setbacks, same); at >= 0 { // a worker's failure ends the run
+			last.Path = r.setbacks[at].Path
+			last.Depth = r.setbacks[at].Depth
+		}
+		list = append(list, last)
 	}
 	list = append(list, r.setbacks...)
 	told := map[string]bool{"": true} // a message without a code is none
@@ -250,7 +256,7 @@ func (r *run) record(ret formats.Return) {
 // problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be kept.
 func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
-		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage, formats.CodeInvalidReturn,
+		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
 	}, ret.Errors[0].Code) {
 		return formats.Problem{}
 	}

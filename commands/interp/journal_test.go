@@ -257,13 +257,14 @@ func TestProblems(t *testing.T) {
 		steps []string
 		agent agent
 		want  string
+		path  string
 	}{
-		"a failure":        {[]string{"A: set: {x: 1}", "B: id: b\ndelegate: worker"}, always(failing(formats.CodeIO, "full")), "IO: full b 16 7"},
-		"an engine error":  {[]string{"A: id: b\ndelegate: worker"}, func(context.Context, formats.Request) (formats.Return, error) { return formats.Return{}, errBroken }, "UNKNOWN_ERROR: x.md:10:1: step b: broken b 10 7"},
-		"a rejection":      {[]string{"A: check: 1 == 2"}, nil, ""},
-		"partial":          {[]string{"A: delegate: worker"}, always(partial("half")), ""},
-		"an invalid reply": {[]string{"A: delegate: worker"}, always(failing(formats.CodeInvalidReturn, "no json")), ""},
-		"a success":        {[]string{"A: delegate: worker"}, always(ok("done")), ""},
+		"a failure":        {[]string{"A: set: {x: 1}", "B: id: b\ndelegate: worker"}, always(failing(formats.CodeIO, "full")), "IO: full b 16 7", "router /x worker"},
+		"an engine error":  {[]string{"A: id: b\ndelegate: worker"}, func(context.Context, formats.Request) (formats.Return, error) { return formats.Return{}, errBroken }, "UNKNOWN_ERROR: x.md:10:1: step b: broken b 10 7", "router /x"},
+		"a rejection":      {[]string{"A: check: 1 == 2"}, nil, "", ""},
+		"partial":          {[]string{"A: delegate: worker"}, always(partial("half")), "", ""},
+		"an invalid reply": {[]string{"A: delegate: worker"}, always(failing(formats.CodeInvalidReturn, "no json")), "INVALID_RETURN: no json a 10 7", "router /x worker"},
+		"a success":        {[]string{"A: delegate: worker"}, always(ok("done")), "", ""},
 	} {
 		w := newWorld(t)
 		w.agents["worker"] = c.agent
@@ -271,7 +272,7 @@ func TestProblems(t *testing.T) {
 		got := ""
 		for _, p := range w.problems {
 			got += fmt.Sprintf("%s %s %d %d", p.Message, p.Context.Step, p.Context.Line, p.Context.Task)
-			if p.Severity != "critical" || p.Context.File != "x.md" || p.Context.Run != runID || p.Context.Session != session || p.Context.Command != "/x 7" || p.Depth != 1 {
+			if p.Severity != "critical" || p.Context.File != "x.md" || p.Context.Run != runID || p.Context.Session != session || p.Context.Command != "/x 7" || strings.Join(p.Path, " ") != c.path || p.Depth != len(p.Path)-1 {
 				t.Errorf("%s: problem = %+v", name, p)
 			}
 		}
