@@ -288,3 +288,22 @@ func FuzzFinalMessage(f *testing.F) {
 		}
 	})
 }
+
+// TestReturnsAreNestedToOneLimit: every reader of returns takes the same depth, and says at which place it ends.
+func TestReturnsAreNestedToOneLimit(t *testing.T) {
+	t.Parallel()
+	const most = 32 // levels, the return and its fields among them
+	for depth, accepted := range map[int]bool{most: true, most + 1: false, 42: false, 64: false} {
+		inner := depth - 2
+		text := `{"agent": "planner", "status": "completed", "summary": "s", "nonce": "n7k2p9qx", "fields": {"a": ` +
+			strings.Repeat("[", inner) + strings.Repeat("]", inner) + `}}`
+		_, parsed := formats.ParseReturn([]byte(text), asked())
+		_, _, message := formats.FinalMessage([]byte("```json\n"+text+"\n```\n"), asked())
+		_, read := formats.ReadResult([]byte(text), asked(), func(string) formats.AgentInfo { return formats.AgentInfo{NoArtifacts: true} })
+		for what, err := range map[string]error{"ParseReturn": parsed, "FinalMessage": message, "ReadResult": read} {
+			if accepted != (err == nil) || err != nil && !strings.Contains(err.Error(), "32") {
+				t.Errorf("%s of %d levels = %v, want accepted: %t", what, depth, err, accepted)
+			}
+		}
+	}
+}

@@ -29,8 +29,8 @@ const MaxReturn = 4 << 20
 
 const helpReturn = "a return is one JSON object with a status"
 
-// maxReturnDepth bounds the nesting of a return's JSON.
-const maxReturnDepth = 64
+// maxReturnDepth bounds the nesting of a return's JSON. It is below that of journal and state, which hold returns.
+const maxReturnDepth = 32
 
 // ParseReturn reads the JSON form of a return. It accepts both vocabularies in use, lists each repair in Warnings, and
 // keeps unknown members in Fields. It drops claims of metadata and class, which the engine sets. Validate checks
