@@ -228,6 +228,9 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	}
 	mine := *fb
 	mine.Own = !slices.Contains(ids, f.ID)
+	if idle(f.outcome) {
+		mine.Last = f.last()
+	}
 	f.feedback = &mine
 	return f.do()
 }
@@ -275,6 +278,7 @@ func (f finished) closing() formats.Return {
 	return formats.Return{
 		Summary: cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
 		Issues:  f.ret.Issues, Artifacts: newest(f.artifacts), NextSteps: f.ret.NextSteps, Text: f.ret.Text,
+		Fields: f.ret.Fields,
 	}
 }
 

@@ -23,13 +23,15 @@ type box struct {
 const (
 	returnName   = "return.json"
 	promptSuffix = "-prompt.md"
+	outSuffix    = "-stdout"
+	errSuffix    = "-stderr"
 )
 
 func newBox(out string) (*box, error) {
 	for n := 1; ; n++ {
 		dir := filepath.Join(filepath.Dir(out), fmt.Sprintf("call-%d", n))
-		if _, err := os.Lstat(dir + promptSuffix); err == nil && n < 1000 {
-			continue // of an earlier round, whose folder is removed and whose prompt is kept
+		if usedBefore(dir) && n < 1000 {
+			continue
 		}
 		err := os.Mkdir(dir, 0o700)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
@@ -44,6 +46,16 @@ func newBox(out string) (*box, error) {
 		}
 		return &box{dir: dir, file: filepath.Join(dir, returnName), root: root}, nil
 	}
+}
+
+// usedBefore tells whether an earlier call had this folder. Its folder is removed, its prompt and its output are kept.
+func usedBefore(dir string) bool {
+	for _, kept := range []string{promptSuffix, outSuffix, errSuffix} {
+		if _, err := os.Lstat(dir + kept); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // createNew makes a file of the run's folder that is not there yet, for the eyes of this user.
@@ -104,7 +116,7 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 // close removes the folder, and the outputs beside it that are empty.
 func (b *box) close() error {
 	err := b.root.Close()
-	for _, out := range []string{b.dir + "-stdout", b.dir + "-stderr"} {
+	for _, out := range []string{b.dir + outSuffix, b.dir + errSuffix} {
 		if info, statErr := os.Lstat(out); statErr == nil && info.Size() == 0 {
 			err = errors.Join(err, os.Remove(out))
 		}

@@ -155,7 +155,7 @@ func (c *CLI) call(
 	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(p.Text))); err != nil {
 		return formats.Return{}, err
 	}
-	out, err := newTranscript(b.dir+"-stdout", c.Mask)
+	out, err := newTranscript(b.dir+outSuffix, c.Mask)
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -186,7 +186,7 @@ func (c *CLI) call(
 	}
 	res, runErr := c.Starter.Run(ctx, program)
 	lines.end()
-	if keepErr := keepErrors(b.dir+"-stderr", res.Stderr, c.Mask); keepErr != nil {
+	if keepErr := keepErrors(b.dir+errSuffix, res.Stderr, c.Mask); keepErr != nil {
 		runErr = errors.Join(runErr, keepErr)
 	}
 	heard.end(&res)

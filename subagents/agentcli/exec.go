@@ -89,7 +89,7 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 			"TERCET_ROOT=" + x.Root, "TERCET_RUN=" + r.Run, "TERCET_OUT=" + r.Out, "TERCET_RETURN=" + b.file,
 		},
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
-		OutFile: b.dir + "-stdout", ErrFile: b.dir + "-stderr",
+		OutFile: b.dir + outSuffix, ErrFile: b.dir + errSuffix,
 	}
 	if x.Wrap != nil {
 		if c, used.Sandbox, err = x.Wrap(ctx, r, c); err != nil {
