@@ -34,14 +34,27 @@ const DefaultStepTimeout = 30 * time.Minute
 
 // Feedback is what a repeated step learns.
 type Feedback struct {
-	From    string  `json:"from"` // id of the step that sent it back
-	Issues  []Issue `json:"issues"`
-	Note    string  `json:"note,omitempty"`
-	Choice  string  `json:"choice,omitempty"`
-	Answer  string  `json:"answer,omitempty"`
-	Attempt int     `json:"attempt"`
+	From   string  `json:"from"` // id of the step that sent it back
+	Issues []Issue `json:"issues"`
+	Note   string  `json:"note,omitempty"`
+	Choice string  `json:"choice,omitempty"`
+	Answer string  `json:"answer,omitempty"`
+	// Question is what the step asked before it got Answer, and Target whom it asked.
+	Question string `json:"question,omitempty"`
+	Target   string `json:"target,omitempty"`
+	Attempt  int    `json:"attempt"`
+	// Last is what the step itself returned when it stopped before its work was done; nil if it did not.
+	Last *LastReturn `json:"last,omitempty"`
 	// Own means that the step itself sent the work back and now checks the result.
 	Own bool `json:"own,omitempty"`
+}
+
+// LastReturn is what a repeated step returned before, as far as it needs that to go on.
+type LastReturn struct {
+	Status    Outcome        `json:"status"`
+	Summary   string         `json:"summary,omitempty"`
+	Fields    map[string]any `json:"fields,omitempty"`
+	NextSteps string         `json:"next_steps,omitempty"`
 }
 
 // Facets are the five parts of a prompt; Policy stays last on every path.

@@ -308,7 +308,7 @@ func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
 		Type: code.kind(), Message: err.Error(), Code: code, Recommendation: HelpOf(err),
-		Recoverable: slices.Contains([]Code{CodeTransient, CodeTimeout, CodeLocked, CodeLeaseHeld}, code),
+		Recoverable: slices.Contains([]Code{CodeTransient, CodeLocked, CodeLeaseHeld}, code),
 	}
 	return Return{
 		Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},

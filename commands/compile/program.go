@@ -80,7 +80,7 @@ type Info struct {
 // Terms are the conditions of a delegation.
 type Terms struct {
 	Timeout formats.Timeout
-	Retry   *syntax.Retry // nil: one attempt
+	Retry   *syntax.Retry // nil: syntax.DefaultRetry for workers
 	In      string        // worktree, main, none; empty: as the file says
 	Board   string        // topic; empty if there is none
 }

@@ -86,8 +86,10 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 // tries is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many
 // there were.
 func (c *call) tries() (formats.Return, error) {
-	retry := cmp.Or(c.Terms.Retry, &syntax.Retry{})
+	retry := c.retry()
 	wait := seconds(retry.Backoff)
+	before := c.feedback
+	defer c.hear(before)()
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
 		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
@@ -97,8 +99,10 @@ func (c *call) tries() (formats.Return, error) {
 		setback.Path = append(setback.Path, c.to.Agent)
 		setback.Depth++
 		c.setbacks = append(c.setbacks, setback)
-		of := func(w syntax.Word) bool { return w.Text == string(ret.Class) }
-		if c.attempt <= min(retry.Max, c.limits.Retries) && slices.ContainsFunc(retry.On, of) {
+		if c.attempt <= min(retry.Max, c.limits.Retries) && retries(retry, ret) {
+			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
+				c.feedback = c.failure(ret)
+			}
 			wait = min(wait, seconds(retry.Cap))
 			if err := c.pause(wait, c.attempt); err != nil {
 				return ret, err
@@ -111,9 +115,40 @@ func (c *call) tries() (formats.Return, error) {
 		}
 		c.warn("%s: %s failed (%s); tried %s", c.Title, c.to.Agent, ret.Summary, c.Fallback.Agent)
 		c.to = c.Fallback
+		c.feedback = before
 		c.attempt++
 		return c.try()
 	}
+}
+
+// retry gives the terms of the step. A worker of a file without them has two further attempts for what passes by
+// itself; the steps of a subagent's workflow have their own. A block names no code: what its errors are is not known.
+func (c call) retry() *syntax.Retry {
+	if c.Terms.Retry != nil {
+		return c.Terms.Retry
+	}
+	info := c.to.Info
+	if info.Builtin || info.Workflow || info.AgentResult || c.question != "" {
+		return &syntax.Retry{}
+	}
+	return syntax.DefaultRetry()
+}
+
+// retries tells whether a failure is one that the terms repeat. What a worker reports as recoverable counts as
+// transient: a tool that was not there or slow, and a build that it can mend.
+func retries(retry *syntax.Retry, ret formats.Return) bool {
+	on := func(class formats.Class) bool {
+		return slices.ContainsFunc(retry.On, func(w syntax.Word) bool { return w.Text == string(class) })
+	}
+	if on(ret.Class) {
+		return true
+	}
+	if len(ret.Errors) == 0 || !ret.Errors[0].Recoverable || !on(formats.ClassTransient) {
+		return false
+	}
+	return slices.Contains([]formats.Code{
+		formats.CodeTimeout, formats.CodeToolUnavailable, formats.CodeBuildError,
+	}, ret.Errors[0].Code)
 }
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }

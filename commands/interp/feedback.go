@@ -14,5 +14,29 @@ func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedb
 	}
 	both := *before
 	both.Answer, both.Choice = answer.Answer, answer.Choice
+	both.Question = answer.Question
+	both.Target = answer.Target
+	both.Last = answer.Last
 	return &both
+}
+
+// last is what the step returned, for the call that goes on with its work.
+func (f finished) last() *formats.LastReturn {
+	return &formats.LastReturn{
+		Status: f.outcome, Summary: f.ret.Summary, Fields: f.ret.Fields, NextSteps: f.ret.NextSteps,
+	}
+}
+
+// failure is the feedback of a worker that failed by a fault of its work.
+func (c call) failure(ret formats.Return) *formats.Feedback {
+	fb := &formats.Feedback{From: c.ID, Issues: listed(ret.Issues), Attempt: c.attempt}
+	for _, e := range ret.Errors {
+		fb.Issues = append(fb.Issues, formats.Issue{
+			Level: formats.LevelError, Description: e.Message, SuggestedFix: e.Recommendation, Source: "agent",
+		})
+	}
+	fb.Last = &formats.LastReturn{
+		Status: ret.Outcome(), Summary: ret.Summary, Fields: ret.Fields, NextSteps: ret.NextSteps,
+	}
+	return fb
 }

@@ -287,8 +287,14 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 		fb := &formats.Feedback{
 			From: f.ID, Issues: listed(f.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: f.visits[f.path],
 		}
+		if idle(f.outcome) {
+			fb.Last = f.last()
+		}
 		if d.Answer == answerIt {
-			fb.Note, fb.Answer = "", d.Note
+			fb.Note = ""
+			fb.Answer = d.Note
+			fb.Question = cmp.Or(f.ret.BlockedReason, f.ret.Summary)
+			fb.Target = formats.TargetUser
 			fb = answering(f.feedback, *fb)
 		}
 		defer f.hear(fb)()

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,10 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 		}
 		answers[i] = formats.OneLine(q.Question) + " " + words
 	}
-	fb := formats.Feedback{From: f.ID, Answer: strings.Join(answers, "\n"), Attempt: f.used[key]}
+	fb := formats.Feedback{
+		From: f.ID, Answer: strings.Join(answers, "\n"), Attempt: f.used[key], Last: f.last(),
+		Question: cmp.Or(f.ret.BlockedReason, f.ret.Summary), Target: formats.TargetUser,
+	}
 	defer f.hear(answering(f.feedback, fb))()
 	return f.do()
 }

@@ -3,6 +3,7 @@ package interp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,14 @@ func TestRetry(t *testing.T) {
 		want   string
 		waits  []time.Duration // before each attempt after the first
 	}{
-		"none":                        {rets: []formats.Return{transient}, want: "failed 1 TRANSIENT: busy"},
+		"none":                        {keys: "retry: 0", rets: []formats.Return{transient}, want: "failed 1 TRANSIENT: busy"},
+		"three attempts by default":   {rets: []formats.Return{transient}, want: "failed 1 TRANSIENT: busy", waits: []time.Duration{2 * time.Second, 4 * time.Second}},
+		"a tool that comes back":      {rets: []formats.Return{recoverable(formats.CodeToolUnavailable), recoverable(formats.CodeTimeout), ok("done")}, want: "completed 0: done 3", waits: []time.Duration{2 * time.Second, 4 * time.Second}},
+		"also where on says so":       {keys: "retry: {max: 1, on: [transient]}", rets: []formats.Return{recoverable(formats.CodeTimeout), ok("done")}, want: "completed 0: done 2", waits: []time.Duration{2 * time.Second}},
+		"not where on does not":       {keys: "retry: {max: 1, on: [invalid_return]}", rets: []formats.Return{recoverable(formats.CodeTimeout)}, want: "failed 124 TIMEOUT: again"},
+		"not a timeout of the engine": {rets: []formats.Return{slow}, want: "failed 124 TIMEOUT: slow"},
+		"a build that is mended":      {rets: []formats.Return{recoverable(formats.CodeBuildError), ok("done")}, want: "completed 0: done 2", waits: []time.Duration{2 * time.Second}},
+		"a build that stays broken":   {rets: []formats.Return{failing(formats.CodeBuildError, "broken")}, want: "failed 1 BUILD_ERROR: broken"},
 		"once":                        {keys: "retry: 1", rets: []formats.Return{transient, ok("done")}, want: "completed 0: done 2", waits: []time.Duration{2 * time.Second}},
 		"backoff grows":               {keys: "retry: 3", rets: []formats.Return{transient, slow, invalid, ok("done")}, want: "completed 0: done 4", waits: []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}},
 		"backoff is capped":           {keys: "retry: {max: 3, backoff: 10s, factor: 10, cap: 30s}", rets: []formats.Return{slow, slow, slow, ok("done")}, want: "completed 0: done 4", waits: []time.Duration{10 * time.Second, 30 * time.Second, 30 * time.Second}},
@@ -97,6 +105,36 @@ func TestClockFails(t *testing.T) {
 	if ret.Status != formats.StatusFailed || len(w.calls()) != 1 {
 		t.Errorf("Run = %s after %q, want a failure", told(ret), w.calls())
 	}
+}
+
+// recoverable is what a worker returns that expects a further attempt to succeed.
+func recoverable(code formats.Code) formats.Return {
+	ret := failing(code, "again")
+	ret.Errors[0].Recoverable = true
+	return ret
+}
+
+// TestRetryTellsWhatFailed: a build error goes back to the worker as feedback, and only to that worker.
+func TestRetryTellsWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.agents["worker"] = in(recoverable(formats.CodeTransient), recoverable(formats.CodeBuildError))
+		w.agents["second"] = always(ok("done"))
+		w.run(t.Context(), file("", "", "A: id: a\ndelegate: worker\nfallback: second", "B: delegate: second"), "")
+		var got []string
+		for _, r := range w.requests {
+			said := "nothing"
+			if fb := r.Feedback; fb != nil {
+				said = fmt.Sprint(fb.From, " ", fb.Issues[0].Description, " ", fb.Last.Status)
+			}
+			got = append(got, r.Agent+": "+said)
+		}
+		want := []string{"worker: nothing", "worker: nothing", "worker: a again failed", "second: nothing", "second: nothing"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("feedback (-want +got):\n%s", diff)
+		}
+	})
 }
 
 type stuck struct{ clock }

@@ -101,7 +101,10 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
 		return f.unanswered(t)
 	}
-	defer f.hear(answering(f.feedback, formats.Feedback{From: to, Answer: words, Attempt: f.asked[f.path]}))()
+	fb := formats.Feedback{
+		From: to, Answer: words, Attempt: f.asked[f.path], Question: question, Target: to, Last: f.last(),
+	}
+	defer f.hear(answering(f.feedback, fb))()
 	return f.do()
 }
 

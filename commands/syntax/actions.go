@@ -79,11 +79,16 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 	return t
 }
 
+// DefaultRetry is what counts for a worker of a file without 'retry'.
+func DefaultRetry() *Retry {
+	return &Retry{Max: 2, Backoff: 2, Factor: 2, Cap: 60, On: []Word{{Text: "transient"}}}
+}
+
 func (p *parser) retry(n *md.Node) *Retry {
-	r := &Retry{
-		Pos: n.Pos, Backoff: 2, Factor: 2, Cap: 60,
-		On: []Word{{Text: "transient"}, {Text: "timeout"}, {Text: "invalid_return"}},
-	}
+	r := DefaultRetry()
+	r.Pos = n.Pos
+	r.Max = 0
+	r.On = append(r.On, Word{Text: "timeout"}, Word{Text: "invalid_return"})
 	if n.Kind != md.Map {
 		r.Max = p.integer(n, 0)
 		return r

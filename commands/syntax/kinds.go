@@ -43,7 +43,7 @@ var stepForm = Form{
 		{"return", "text|form:return", "ends the command"},
 		{"with", "map", "input of the subagent"},
 		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"},
-		{"retry", "integer|form:retry", "further attempts"},
+		{"retry", "integer|form:retry", "further attempts of a failure that may pass by itself (2)"},
 		{"fallback", "word", "a subagent tried once after the retries"},
 		{"on", "rules", "where outcomes lead"},
 		{"expect", "form:expect", "what the result must hold"},

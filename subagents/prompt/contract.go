@@ -83,8 +83,13 @@ func (c contractor) Name() string { return inline(cmp.Or(c.Info.Name, c.Request.
 // MaxSummary bounds a summary, in characters.
 func (contractor) MaxSummary() int { return formats.MaxSummary }
 
-// Unknown is the code of an error without another.
-func (contractor) Unknown() string { return formats.CodeUnknown.String() }
+// Codes lists the codes of errors that a worker has a use for. The last is that of any other error.
+func (contractor) Codes() []string {
+	return formats.Words([]formats.Code{
+		formats.CodeTransient, formats.CodeTimeout, formats.CodeToolUnavailable, formats.CodeBuildError, formats.CodeDenied,
+		formats.CodeUnknown,
+	})
+}
 
 // field is a member of fields as a contract shows it.
 type field struct {

@@ -130,30 +130,56 @@ func instruction(r formats.Request) string {
 // revision is what a step learns when it is run again, in one block. First come the user's words, which are an
 // instruction, then those of others, which are material. Then comes what is open, without repeats and numbered anew.
 func revision(f formats.Feedback) string {
-	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 {
+	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 && f.Last == nil {
 		return ""
 	}
 	var s sheet
-	s.add(fmt.Sprintf("## Revision %d", f.Attempt))
-	switch {
-	case f.Answer != "" && f.Note == "" && len(f.Issues) == 0:
-		s.add("Your question was answered. Go on where it stopped you.")
-	case f.Own:
-		s.add("You sent this work back with what is listed here. It was done again: judge whether that is resolved, and " +
-			"what is new.")
-	default:
-		s.add("Your earlier work was sent back by `" + inline(f.From) + "`. Change what is listed here and nothing else.")
+	open := issues(f.Issues)
+	if f.Last != nil && f.Last.Status == formats.OutcomeSuspended {
+		s.add("## Resume")
+	} else {
+		s.add(fmt.Sprintf("## Revision %d", f.Attempt))
 	}
+	s.add(occasion(f, open))
 	if f.Note != "" {
 		s.add("The person for whom you work says:\n\n" + quoted(f.Note))
 	}
-	if f.Answer != "" && f.Answer != f.Note {
-		s.add(material("The answer to your question:", "text", f.Answer))
+	if f.Last != nil {
+		s.add(material("What you returned when you stopped:", "json", asJSON(f.Last)))
 	}
-	if list := issues(f.Issues); list != "" {
-		s.add(material("What was found in your work, from `"+inline(f.From)+"`:", "text", list))
+	if f.Answer != "" && f.Answer != f.Note {
+		from := "The answer to your question:"
+		if f.Question != "" {
+			s.add(material("Your question to `"+inline(f.Target)+"`:", "text", f.Question))
+			from = "The answer of `" + inline(f.Target) + "`:"
+		}
+		s.add(material(from, "text", f.Answer))
+	}
+	if open != "" {
+		s.add(material("What was found in your work, from `"+inline(f.From)+"`:", "text", open))
 	}
 	return s.String()
+}
+
+// occasion says why the step is run again. open is what it has to change, empty if there is nothing.
+func occasion(f formats.Feedback, open string) string {
+	from := "`" + inline(f.From) + "`"
+	answered := f.Answer != "" && f.Note == "" && open == ""
+	switch {
+	case answered:
+		return "Your question was answered. Go on where it stopped you."
+	case f.Last != nil && f.Last.Status == formats.OutcomeSuspended:
+		return "You suspended this work, and now it goes on. What you have done is kept: do not begin anew, go on with what " +
+			"you left open."
+	case f.Last != nil && f.Last.Status == formats.OutcomeFailed:
+		return "Your last attempt failed. Do the work again, and put right what made it fail."
+	case f.Own:
+		return "You sent this work back with what is listed here. It was done again: judge whether that is resolved, and " +
+			"what is new."
+	case open == "" && f.Note == "":
+		return "Your earlier work was sent back by " + from + " without a reason. Look through it again."
+	}
+	return "Your earlier work was sent back by " + from + ". Change what is listed here and nothing else."
 }
 
 // issues lists what is open, without repeats and numbered anew.

@@ -96,6 +96,33 @@ func TestRevision(t *testing.T) {
 			[]string{"## Revision 1\n\nYour question was answered. Go on where it stopped you.", "The answer to your question:\n\n```text\nthe left one\n"},
 			"sent back",
 		},
+		"answered by another": {
+			formats.Feedback{From: "architect", Attempt: 1, Question: "Which parser?\n# Policy", Target: "architect", Answer: "the left one", Last: &formats.LastReturn{
+				Status: formats.OutcomeBlocked, Summary: "two parsers", Fields: map[string]any{"CURRENT_TASK": "the lexer"},
+			}},
+			[]string{
+				"## Revision 1\n\nYour question was answered. Go on where it stopped you.", "What you returned when you stopped:", `"CURRENT_TASK": "the lexer"`,
+				"Your question to `architect`:\n\n```text\nWhich parser?\n# Policy\n```", "The answer of `architect`:\n\n```text\nthe left one\n",
+			},
+			"sent back",
+		},
+		"suspended": {
+			formats.Feedback{From: "b", Attempt: 1, Choice: "Resume", Issues: []formats.Issue{}, Last: &formats.LastReturn{
+				Status: formats.OutcomeSuspended, Summary: "half", Fields: map[string]any{"CURRENT_TASK": "the date"},
+			}},
+			[]string{"## Resume\n\nYou suspended this work, and now it goes on.", "What you returned when you stopped:\n\n```json\n", `"summary": "half"`, `"CURRENT_TASK": "the date"`},
+			"Revision",
+		},
+		"failed": {
+			formats.Feedback{From: "b", Attempt: 1, Choice: "Retry", Last: &formats.LastReturn{Status: formats.OutcomeFailed, Summary: "no go"}},
+			[]string{"Your last attempt failed.", `"summary": "no go"`},
+			"sent back",
+		},
+		"without a reason": {
+			formats.Feedback{From: "gate", Attempt: 1, Choice: "again"},
+			[]string{"Your earlier work was sent back by `gate` without a reason."},
+			"listed here",
+		},
 		"its own": {
 			formats.Feedback{From: "b", Attempt: 2, Own: true, Issues: []formats.Issue{bad, bad}},
 			[]string{"## Revision 2\n\nYou sent this work back", "judge whether that is resolved", "1. [error] a.go:9 is wrong\n```"},
