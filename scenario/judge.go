@@ -56,6 +56,21 @@ func (c *Cast) Judge(o Outcome) []string {
 	if e.Gates != nil && !slices.Equal(e.Gates, did.gates) {
 		differ("gates", listed(e.Gates), listed(did.gates))
 	}
+	for _, agent := range slices.Sorted(maps.Keys(e.Given)) {
+		for i, want := range e.Given[agent] {
+			what := fmt.Sprintf("given to %s, call %d", agent, i+1)
+			if i >= len(did.given[agent]) {
+				differ(what, "a call", "none")
+				continue
+			}
+			got := did.given[agent][i]
+			for _, name := range slices.Sorted(maps.Keys(want)) {
+				if wanted, found := shown(want[name]), shown(got[name]); wanted != found {
+					differ(what+", "+name, wanted, found)
+				}
+			}
+		}
+	}
 	for _, text := range e.Shown {
 		if !strings.Contains(o.Shown, text) {
 			differ("shown", fmt.Sprintf("%q in it", text), fmt.Sprintf("%q", o.Shown))
@@ -85,15 +100,26 @@ func (c *Cast) Judge(o Outcome) []string {
 	return out
 }
 
+// shown is a value as JSON with sorted keys, so that equal values read the same.
+func shown(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%v", v)
+	}
+	return string(text)
+}
+
 func listed(names []string) string { return "[" + strings.Join(names, ", ") + "]" }
 
 // told is what a journal tells of a run.
 type told struct {
 	rollbacks       int
 	sequence, gates []string
+	given           map[string][]map[string]any // inputs of each call, by subagent
 }
 
 func tell(records []journal.Record) (t told) {
+	t.given = map[string][]map[string]any{}
 	for _, r := range records {
 		switch r.Type { //nolint:exhaustive // the others are not compared
 		case formats.EntryRollback:
@@ -101,8 +127,15 @@ func tell(records []journal.Record) (t told) {
 		case formats.EntryGateOpened:
 			t.gates = append(t.gates, idOf(r.Step))
 		case formats.EntryDelegationStarted:
-			var data struct{ Agent string }
-			if json.Unmarshal(r.Raw(), &data) == nil && !Reserved(data.Agent) && data.Agent != "document-writer" {
+			var data struct {
+				Agent string
+				Input map[string]any
+			}
+			if json.Unmarshal(r.Raw(), &data) != nil {
+				continue
+			}
+			t.given[data.Agent] = append(t.given[data.Agent], data.Input)
+			if !Reserved(data.Agent) && data.Agent != "document-writer" {
 				t.sequence = append(t.sequence, data.Agent)
 			}
 		}

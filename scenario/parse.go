@@ -55,8 +55,11 @@ type Expect struct {
 	Rollbacks *int
 	Sequence  []string // the started workers
 	Gates     []string // steps of the opened gates
-	Files     map[string][]string
-	Shown     []string // texts in the output to the user
+	// Given are inputs by subagent, one map for each of its calls in order. Inputs that a map does not name may be
+	// anything; null also stands for one that was left out.
+	Given map[string][]map[string]any
+	Files map[string][]string
+	Shown []string // texts in the output to the user
 }
 
 // The keys of a test file, of an answer, and of an expectation.
@@ -66,7 +69,7 @@ var (
 	}}
 	answerForm = strict.Form{Unknown: "unknown key %q in an answer", Keys: []string{"gate", "choose", "note"}}
 	expectForm = strict.Form{Unknown: "unknown key %q in what is expected", Keys: []string{
-		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "files", "shown",
+		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "given", "files", "shown",
 	}}
 )
 
@@ -280,6 +283,8 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 			e.Gates = r.words(value)
 		case "shown":
 			e.Shown = r.words(value)
+		case "given":
+			e.Given = r.given(value)
 		case "files":
 			e.Files = map[string][]string{}
 			for key, parts := range r.Entries(value, "an object from paths to texts that stand in them") {
@@ -289,4 +294,19 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 			}
 		}
 	}
+}
+
+// given reads the inputs that are expected of each call, by subagent.
+func (r *reader) given(n *md.Node) map[string][]map[string]any {
+	out := map[string][]map[string]any{}
+	for agent, calls := range r.Entries(n, "an object from subagents to their inputs") {
+		for _, call := range r.items(calls) {
+			inputs := map[string]any{}
+			for name, value := range r.Entries(call, "an object from inputs to values") {
+				inputs[name.Value] = value.Any()
+			}
+			out[agent.Value] = append(out[agent.Value], inputs)
+		}
+	}
+	return out
 }

@@ -43,5 +43,7 @@ const (
 	CodeVariable    = "E301"
 	CodeArgument    = "E302"
 	CodeField       = "E303"
+	CodePlainVar    = "E304"
 	CodeOrElse      = "W310"
+	CodePlainText   = "W311"
 )

@@ -273,12 +273,71 @@ func (c *compiler) mayComeBack() bool {
 
 // exprs compiles all expressions of some parts of the tree in the present scope.
 func (c *compiler) exprs(parts ...any) {
+	ofValues := map[*syntax.Text]bool{}
 	syntax.Walk(parts, func(n any) bool {
-		if e, ok := n.(*syntax.Expr); ok {
-			c.expr(e)
+		switch n := n.(type) {
+		case *syntax.Expr:
+			c.expr(n)
+		case *syntax.Value:
+			ofValues[n.Text] = true
+		case *syntax.Text:
+			if name := c.plainVariable(n.Parts); name != "" && !ofValues[n] {
+				c.report(n.Pos, CodePlainText, "write ${{ "+name+" }}", "%s is text here: it stands outside of ${{ }}", name)
+			}
 		}
 		return true
 	})
+}
+
+// values compiles what a file hands on: the input of a call, or the parts of a return. It also reports variables in
+// their texts outside of ${{ }}: the receiver would get the name, not the value. That happens to jq which begins with
+// a bracket, since only a scalar that begins with $ is jq as a whole.
+func (c *compiler) values(parts ...any) {
+	c.exprs(parts...)
+	syntax.Walk(parts, func(n any) bool {
+		v, ok := n.(*syntax.Value)
+		if !ok {
+			return true
+		}
+		text := []syntax.Part{{Lit: literal(v)}}
+		if v.Kind == syntax.Template {
+			text = v.Text.Parts
+		}
+		if name := c.plainVariable(text); name != "" {
+			c.report(v.Pos, CodePlainVar, correction(v, name), "%s is text here: it stands outside of ${{ }}", name)
+		}
+		return true
+	})
+}
+
+// plainVariable is the first variable in the literal pieces of a text that has a value at this place.
+func (c *compiler) plainVariable(text []syntax.Part) string {
+	for _, part := range text {
+		for _, name := range variables(part.Lit) {
+			if slices.Contains(c.scope.vars, name) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// variables are the words with a dollar sign in a text.
+func variables(text string) []string {
+	if !strings.Contains(text, "$") {
+		return nil // as most
+	}
+	return regexp.MustCompile(`\$\w+`).FindAllString(text, -1)
+}
+
+// correction is the advice for a variable that is text: the whole value if that is jq, else the variable alone.
+func correction(v *syntax.Value, name string) string {
+	src := strings.Join(strings.Fields(literal(v)), " ")
+	_, err := query.Compile(src, query.Options{Vars: variables(src), Funcs: query.Workflow, Strict: true})
+	if v.Kind == syntax.Literal && err == nil {
+		return "write '${{ " + strings.ReplaceAll(src, "'", "''") + " }}'"
+	}
+	return "write ${{ " + name + " }}, or ${{ \"" + name + "\" }} for the word itself"
 }
 
 // field is one member of an input that the compiler writes.
@@ -296,7 +355,7 @@ func source(key string, pos syntax.Pos, src string) syntax.Field {
 // own makes a call of a subagent that steps come down to; a member without a value is left out.
 func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
 	with = slices.DeleteFunc(with, func(f syntax.Field) bool { return f.Value == nil })
-	c.exprs(with)
+	c.exprs(with) // that of a check is shell, whose variables may have the same names
 	info, ok := c.contract(agent)
 	if !ok {
 		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", agent)

@@ -20,7 +20,7 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 			}
 		}
 	}
-	c.exprs(out)
+	c.values(out)
 	d := c.file.Defaults
 	if d == nil || len(d.With) == 0 || agent.Builtin || agent.Name == "" {
 		return out
@@ -28,7 +28,7 @@ func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.
 	c.loosely(nil, func() {
 		for _, f := range d.With {
 			if takes(agent, f.Key.Text) && !given(out, f.Key.Text) {
-				c.exprs(f.Value)
+				c.values(f.Value)
 				out = append(out, f)
 			}
 		}

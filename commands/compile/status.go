@@ -71,6 +71,7 @@ func changesStatus(with []syntax.Field) bool {
 
 // changes makes the call of `status`.
 func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
+	c.values(a)
 	task := field("task_number", a.Task)
 	if a.Task == nil {
 		if !c.scope.task {
@@ -93,7 +94,6 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 
 // phase checks what stands beside the status of a phase.
 func (c *compiler) phase(a *syntax.Status) {
-	c.exprs(a.Reason)
 	c.stray(a.Artifacts, "link them in a step of their own", "'artifacts' belongs to a change of the task's status")
 	c.stray(a.Reason, "", "'reason' belongs to a change of the task's status")
 	v := a.To

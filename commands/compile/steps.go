@@ -369,6 +369,7 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
 		}
 	}
+	c.values(a)
 	return c.own(a.Pos, GitWorkflow, lit("action", "publish"), field("to", a.To), field("as", a.As),
 		field("push", a.Push), field("closes", a.Closes))
 }
@@ -389,7 +390,7 @@ func checkReturn(c *compiler, r *syntax.Return) {
 	if r == nil {
 		return
 	}
-	c.exprs(r)
+	c.values(r)
 	if r.Status != nil && r.Status.Kind == syntax.Literal {
 		if word := literal(r.Status); !slices.Contains(formats.Outcomes(), formats.Outcome(word)) {
 			help := meant(word, formats.Outcomes(), "the statuses are %s")
@@ -401,7 +402,8 @@ func checkReturn(c *compiler, r *syntax.Return) {
 // checkGate checks a question of a step or of a rule.
 func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 	c.mayAsk(a.Pos)
-	c.exprs(a.Question, a.Show, a.Evidence)
+	c.exprs(a.Question, a.Show)
+	c.values(a.Evidence)
 	c.evidence(a.Evidence)
 	var labels []string
 	for _, ch := range a.Choices {

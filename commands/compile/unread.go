@@ -103,7 +103,7 @@ func plainFact(d *formats.Diagnostic) bool {
 	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit,
 		CodeArtifact, CodeRetries,
 		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent,
-		CodeExpression, CodeVariable, CodeArgument, CodeField, CodeOrElse:
+		CodeExpression, CodeVariable, CodeArgument, CodeField, CodePlainVar, CodePlainText, CodeOrElse:
 		return true
 	}
 	return false
