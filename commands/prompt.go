@@ -124,7 +124,10 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 	if err := l.begin(ctx, inv); err != nil {
 		return formats.Return{}, err
 	}
-	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.variables(inv)})
+	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.Variables(inv)})
+	if err == nil {
+		err = c.Refusal(pieces)
+	}
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -144,8 +147,8 @@ func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dial
 	return l.run(ctx, inv, prog, argspec.Values{}, nil)
 }
 
-// variables are the values of the tools' own variables that are known here.
-func (l *Library) variables(inv formats.Invocation) map[string]string {
+// Variables are the values of the tools' own variables that are known here.
+func (l *Library) Variables(inv formats.Invocation) map[string]string {
 	out := map[string]string{"CLAUDE_SESSION_ID": inv.Session}
 	if l.Dir == "" {
 		return out

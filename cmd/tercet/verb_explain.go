@@ -122,7 +122,10 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	e := &explanation{Page: outline.PageOf(c.lowered(prog), c.facts), prompt: prompt}
 	switch bare := r.Raw == "" && len(r.Words) == 0; { // without arguments it is the command itself that is explained
 	case prompt != nil:
-		e.Prompt, err = prompt.Explain(dialect.Args{Raw: cmp.Or(r.Raw, rest(r.Words)), Words: r.Words}, bare)
+		inv := formats.Invocation{Source: r.Source, File: r.File, Session: "SESSION"}
+		e.Prompt, err = prompt.Explain(dialect.Args{
+			Raw: cmp.Or(r.Raw, rest(r.Words)), Words: r.Words, Vars: c.library.Variables(inv),
+		}, bare)
 	case !bare:
 		var v argspec.Values
 		if v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words); err == nil {

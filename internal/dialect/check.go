@@ -57,10 +57,7 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
 	if bare {
-		for _, m := range c.Marks() {
-			lines = append(lines, m.String())
-		}
-		return lines, nil
+		return append(lines, c.explainMarks(a)...), nil
 	}
 	pieces, err := c.Expand(a)
 	for _, o := range pieces {
@@ -79,6 +76,38 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 		}
 	}
 	return lines, err
+}
+
+// explainMarks lists the marks of a command without arguments, with those that do not run in any case.
+func (c *Command) explainMarks(a Args) (lines []string) {
+	refused := map[int]string{}
+	pieces, err := c.Expand(Args{Vars: a.Vars})
+	for _, o := range pieces {
+		if err == nil && o.Script != nil && o.Script.Refused != "" {
+			refused[o.Script.Pos.Line] = o.Script.Refused
+		}
+	}
+	for _, m := range c.Marks() {
+		line := m.String()
+		if reason := refused[m.Line]; reason != "" {
+			line = fmt.Sprintf("does not run line %d: %s: %s", m.Line, m.Text, reason)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Refusal is the error of a prompt with a command that may not run, where its tool would end too. Other tools go on
+// without the output.
+func (c *Command) Refusal(pieces []Output) error {
+	for _, o := range pieces {
+		if o.Script == nil || o.Script.Refused == "" || !toolFor(c.Dialect).fails {
+			continue
+		}
+		return formats.Fail(formats.CodeInvalidCommand, "give another argument, or change the command in that line",
+			"%s:%d: %s is not run: %s", c.File, o.Script.Pos.Line, oneLine(o.Script.Source), o.Script.Refused)
+	}
+	return nil
 }
 
 // Mark is a command to run or a file to read.

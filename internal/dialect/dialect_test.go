@@ -109,7 +109,7 @@ func TestExpand(t *testing.T) {
 		{"not a longer word", c, "$ARGUMENTS_X $ARGUMENTS", "a", "$ARGUMENTS_X a"},
 		{"in code too", c, "```\nrun $ARGUMENTS\n```", "a", "```\nrun a\n```"},
 		{"not filled in again", c, "$ARGUMENTS", "$1 $ARGUMENTS !`id` @a.md", "$1 $ARGUMENTS !`id` @a.md"},
-		{"escaped", c, `\$1 $ARGUMENTS`, "a", `\$1 a`},
+		{"escaped", c, `\$1 $ARGUMENTS`, "a", `$1 a`},
 		{"variables", c, "${CLAUDE_PROJECT_DIR} ${CLAUDE_EFFORT} ${HOME} $ARGUMENTS", "", "/p ${CLAUDE_EFFORT} ${HOME} "},
 		{"command", c, "a !`git log $1` b $ARGUMENTS", "x;y", "a !(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=x;y] b x;y"},
 		{"block of commands", c, "```!\ngit log\ngit diff $ARGUMENTS\n```\nend", "a b", "!(git log\ngit diff \"${TERCET_ARG_1}\" \"${TERCET_ARG_2}\"\n)[TERCET_ARG_1=a|TERCET_ARG_2=b]\nend"},

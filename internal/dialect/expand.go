@@ -135,6 +135,9 @@ func (e *expansion) assign() {
 	if len(names) == 0 {
 		return
 	}
+	if e.command.Dialect == Copilot {
+		e.colons(names)
+	}
 	var left []string
 	for _, w := range e.words {
 		name, value, ok := strings.Cut(w, "=")
@@ -157,6 +160,29 @@ func (e *expansion) assign() {
 			e.named[name] = strings.Join(left[i:], " ")
 		}
 	}
+}
+
+// colons takes values written as "name: value", each up to the next name.
+func (e *expansion) colons(names []string) {
+	var left []string
+	current := ""
+	for _, w := range e.words {
+		name, value, ok := strings.Cut(w, ":")
+		given, _, isGiven := strings.Cut(w, "=")
+		switch {
+		case ok && slices.Contains(names, name) && !strings.HasPrefix(value, "//"):
+			current = name
+			e.named[name] = strings.TrimSpace(value)
+		case isGiven && slices.Contains(names, given):
+			current = ""
+			left = append(left, w)
+		case current != "":
+			e.named[current] = strings.TrimSpace(e.named[current] + " " + w)
+		default:
+			left = append(left, w)
+		}
+	}
+	e.words = left
 }
 
 // value gives what a piece stands for; false when that was not given.

@@ -55,6 +55,8 @@ type scan struct {
 	inner []mark   // what may stand inside of commands and paths
 	names []string // of arguments that the head declares
 	notes *notes
+	// fenced tells that the tool reads marks in code blocks too; else they are examples.
+	fenced bool
 
 	line      int // of the file
 	lineStart int // offset of it in text
@@ -67,7 +69,9 @@ type scan struct {
 // cut reads a body whose first line is line of the file.
 func (t tool) cut(n *notes, body string, line int, names []string) []Part {
 	marks := slices.Concat(t.marks, t.inner)
-	s := &scan{text: body, marks: marks, inner: t.inner, names: names, notes: n, line: line, block: t.block}
+	s := &scan{
+		text: body, marks: marks, inner: t.inner, names: names, notes: n, line: line, block: t.block, fenced: t.fenced,
+	}
 	return s.run()
 }
 
@@ -84,7 +88,7 @@ func (s *scan) run() []Part {
 		case c == '\n':
 			s.i++
 			s.line, s.lineStart = s.line+1, s.i
-		case strings.IndexByte("$!@{", c) < 0 || !s.try():
+		case strings.IndexByte(`$!@{\`, c) < 0 || !s.try():
 			s.i++
 		}
 	}
@@ -202,10 +206,25 @@ var (
 		form: lazy.Regexp("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), not: "`\\@" + nameBytes,
 		read: func(s *scan, found []string) (Part, bool) {
 			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
+			if s.fence != "" && !s.fenced {
+				return Part{}, false
+			}
 			return Part{Kind: Include, Text: "@" + path, Parts: s.within(path)}, path != ""
 		},
 	}
 )
+
+// escapeMark is a backslash that takes the meaning from the mark behind it, and disappears.
+var escapeMark = mark{form: lazy.Regexp(`^\\\$`), read: func(s *scan, found []string) (Part, bool) {
+	rest := s.rest()[len(found[0]):]
+	name := escapedName().FindString(rest)
+	_, variable := claudeVariable(strings.Trim(rest[:strings.IndexByte(rest, '}')+1], "{}"))
+	numbered := rest != "" && rest[0] >= '0' && rest[0] <= '9'
+	return Part{Kind: Variable, Name: "$"},
+		numbered || name == "ARGUMENTS" || slices.Contains(s.names, name) || variable && rest[0] == '{'
+}}
+
+var escapedName = lazy.Regexp(`^\w+`)
 
 // numbered is an argument by its number; Index is what is written and is settled when the base is known.
 func numbered(_ *scan, found []string) (Part, bool) {
@@ -228,7 +247,7 @@ func commandMark(lines bool) mark {
 			!lines && strings.Contains(found[1], "\n") {
 			return Part{}, false
 		}
-		if s.fence != "" {
+		if s.fence != "" && !s.fenced {
 			s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
 				"shell mark inside a code block is an example and is not run")
 			return Part{}, false

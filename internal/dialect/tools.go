@@ -13,6 +13,8 @@ type tool struct {
 	marks     []mark // in a text, before those in inner
 	inner     []mark // also inside of commands and paths
 	block     bool   // fenced blocks of commands
+	fenced    bool   // marks count in code blocks too; else they are examples
+	fails     bool   // a prompt ends where a command of it is not run; else it goes on without the output
 	words     func(raw string) []string
 	empty     bool // a word that is missing is empty; else its mark stands as it is written
 	// instead are the marks without which the arguments are put behind the text; lead stands before them, with NAME for
@@ -34,8 +36,9 @@ var tools = map[Dialect]tool{
 		agentKeys: "disallowedTools permissionMode maxTurns skills mcpServers hooks memory background effort " +
 			"isolation color",
 		marks: []mark{commandMark(false), fileMark},
-		inner: []mark{indexMark, allMark, numberMark, nameMark, bracedMark(claudeVariable)},
-		block: true, words: shellWords, instead: []PartKind{All}, lead: "ARGUMENTS: ", settle: claudeSettle,
+		inner: []mark{escapeMark, indexMark, allMark, numberMark, nameMark, bracedMark(claudeVariable)},
+		block: true, fails: true, words: shellWords, instead: []PartKind{All}, lead: "ARGUMENTS: ",
+		settle: claudeSettle,
 		rules: "$ARGUMENTS is the text as typed; $BASE is the first word; a word that is missing stays as written; " +
 			"without $ARGUMENTS the text goes to the end",
 	},
@@ -45,7 +48,7 @@ var tools = map[Dialect]tool{
 		agentKeys: "mode variant temperature top_p steps maxSteps hidden disable disabled prompt permission " +
 			"color",
 		marks: []mark{commandMark(true), fileMark}, inner: []mark{allMark, numberMark},
-		words: opencodeWords, empty: true, instead: []PartKind{All, Nth}, settle: opencodeSettle,
+		fenced: true, words: opencodeWords, empty: true, instead: []PartKind{All, Nth}, settle: opencodeSettle,
 		rules: "$ARGUMENTS is the text as typed; $1 is the first word, the highest number takes the rest; " +
 			"a word that is missing is empty; without any mark the text goes to the end",
 	},
