@@ -201,7 +201,7 @@ func (w *world) builtin(name string) subagents.Agent {
 		return b
 	case formats.AgentDocumentWriter:
 		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
-		d := builtin.DocumentWriter{Clock: clock{}, Shipped: shipped}
+		d := builtin.DocumentWriter{Clock: clock{}, Shipped: shipped, Project: filepath.Base(w.dir)}
 		if w.root != nil {
 			d.Templates, _ = fs.Sub(w.root.FS(), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
 		}

@@ -244,7 +244,7 @@ func (c call) request() (formats.Request, string, error) {
 	}
 	ids, visit := c.cfg.IDs, max(1, c.visits[c.path])
 	req := formats.Request{
-		Agent: c.to.Agent, Pack: c.prog.Pack(), Task: c.run.task, Input: input, Feedback: c.feedback,
+		Agent: c.to.Agent, Pack: c.prog.Pack(), Task: c.run.present(), Input: input, Feedback: c.feedback,
 		Session: ids.Session, Run: ids.Run,
 		Command: ids.Command, Step: c.path, At: c.spot(), Visit: visit, Attempt: c.attempt, Depth: c.depth,
 		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
@@ -346,6 +346,16 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	c.hold(req, false)
 }
 
+// present is the run's task with the status that the run has given it. $task stays as the run found it.
+func (r *run) present() *formats.Task {
+	if r.task == nil || r.standing == "" {
+		return r.task
+	}
+	task := *r.task
+	task.Status = r.standing
+	return &task
+}
+
 // hold notes which tasks a call of the status-sync manager put in progress, and which it took out of it. Of a call that
 // ended without telling, only the first is assumed: the state is asked before a task is put back.
 func (r *run) hold(req formats.Request, unsure bool) {
@@ -364,6 +374,9 @@ func (r *run) hold(req formats.Request, unsure bool) {
 		}
 		if enters {
 			r.entering[n] = as[string](req.Input["status"])
+		}
+		if r.task != nil && n == r.task.Number && !unsure {
+			r.standing = formats.TaskStatus(as[string](req.Input["status"])) // without one it goes back to the first
 		}
 		switch has := slices.Contains(r.held, n); {
 		case enters && !has:

@@ -29,6 +29,8 @@ type run struct {
 	task    *formats.Task
 	started time.Time
 
+	standing formats.TaskStatus // that the run gave its task; empty: the task is as the run found it
+
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 

@@ -26,6 +26,8 @@ type DocumentWriter struct {
 	Clock subagents.Clock
 	// Templates are those of the workspace, Shipped those of the pack flows; each may be nil.
 	Templates, Shipped fs.FS
+	// Project is the name of the project, for documents whose sources give none.
+	Project string
 }
 
 // Run writes one handoff document, or fills in one template.
@@ -47,6 +49,7 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 	h := &handoff{
 		in: in, args: in.object("args"), tier: in.text("tier"), product: in.text("product_type"),
 		documents: in.object("documents"), day: d.Clock.Now().UTC().Format("2006-01-02"), language: in.text("language"),
+		project: d.Project,
 	}
 	phasesOf(in.object("results"), &h.phases)
 	if err := in.err(r.Agent); err != nil {
@@ -91,6 +94,7 @@ type handoff struct {
 	args, documents              map[string]any
 	only                         bool // no document but those of documents
 	tier, product, day, language string
+	project                      string
 	phases                       []map[string]any // results that have fields, in the order of their ids
 	tree                         *os.Root
 	out                          strings.Builder
@@ -159,8 +163,19 @@ func (h *handoff) head(title, name string, pairs ...string) {
 		}
 	}
 	for _, o := range h.in.objects("overrides") {
-		fmt.Fprintf(&h.out, "> Overrides: %s, %s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]))
+		fmt.Fprintf(&h.out, "> Overrides: %s, %s%s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]),
+			h.failing(o.text("step")))
 	}
+}
+
+// failing names the tests of a step that fail, which the user accepted with the step.
+func (h *handoff) failing(step string) string {
+	result, _ := h.in.object("results")[step].(map[string]any) //nolint:errcheck // nothing else has fields
+	fields, _ := result["fields"].(map[string]any)             //nolint:errcheck // the same
+	if tests := oneLine(fields["FAILED_TESTS"]); tests != "" {
+		return "; accepted as failing: " + tests
+	}
+	return ""
 }
 
 // section writes a section of a text; one without a text is missing.
@@ -248,21 +263,24 @@ func about(sections map[string]string, words ...string) string {
 	return ""
 }
 
-// named is the name of the product: what follows the colon of a title, else the title, else the slug.
+// kindOfDocument is a title that says what a document is, and not of which product.
+var kindOfDocument = lazy.Regexp(`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)[ _-]+)*` +
+	`(?:spec(?:ification)?s?|requirements?|architecture|design|interview(?:[ _-]results?)?)(?:[ _-]document)?(?:\.md)?$|` +
+	`^(?:仕様書?|要件定義書?|アーキテクチャ(?:設計書?)?|設計書|インタビュー結果)$`)
+
+// named is the name of the product: what follows the colon of a title, else a title that is more than the kind of its
+// document, else the slug, else the name of the project.
 func (h *handoff) named(titles ...string) string {
 	for _, title := range titles {
-		_, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
+		kind, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
 		if !ok {
-			name = title
+			name = kind
 		}
-		if name = strings.TrimSpace(name); name != "" {
+		if name = strings.TrimSpace(name); name != "" && !kindOfDocument().MatchString(name) {
 			return name
 		}
 	}
-	if slug := oneLine(h.args["slug"]); slug != "" {
-		return slug
-	}
-	return path.Base(filepath.ToSlash(h.tree.Name()))
+	return cmp.Or(oneLine(h.args["slug"]), h.project, path.Base(filepath.ToSlash(h.tree.Name())))
 }
 
 // productType is that of the flow, else that of the first phase which says one.

@@ -75,6 +75,13 @@ func TestDocumentWriter(t *testing.T) {
 			input: object{"document": "delivery", "tier": "Light", "product_type": "service", "results": tests, "args": object{}, "overrides": []any{object{"step": "security", "summary": "one warning"}}},
 			want:  []string{"# Delivery Result: Clock\n", "> Overrides: security, one warning", "- SPEC.md: present (resolved path: SPEC.md)", "- ARCHITECTURE.md: present (resolved path: docs/ARCHITECTURE.md)", "- UI_SPEC.md: absent", "## Tech Stack\n\nGo.", "- Total: 10\n- Pass: 9\n- Fail: 0", "- CRITICAL: 0\n- WARNING: 2", "## Handoff to Operations\n\nPort 8080."},
 		},
+		"delivery of documents without the name of the product": {
+			files: map[string]string{"docs/ARCHITECTURE.md": strings.Replace(design, "# ", "# Architecture Design\n\n## ", 1), "SPEC.md": "# SPEC\n"},
+			input: object{"document": "delivery", "product_type": "service", "args": object{}, "results": object{
+				"test": phase(object{"TOTAL": 10, "PASSED": 8, "FAILED": 2, "FAILED_TESTS": []any{"TC-003", "TC-007"}}), "security": tests["security"],
+			}, "overrides": []any{object{"step": "test", "summary": "2 of 10 fail"}}},
+			want: []string{"# Delivery Result: sundial\n", "> Overrides: test, 2 of 10 fail; accepted as failing: TC-003, TC-007\n"},
+		},
 		"delivery without tests": {
 			files: map[string]string{"docs/ARCHITECTURE.md": design},
 			input: object{"document": "delivery", "product_type": "service", "results": object{}, "args": object{}},
@@ -127,7 +134,7 @@ func TestDocumentWriter(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			ret, err := builtin.DocumentWriter{Clock: frozen{}}.Run(t.Context(), r)
+			ret, err := builtin.DocumentWriter{Clock: frozen{}, Project: "sundial"}.Run(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
