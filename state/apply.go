@@ -365,6 +365,6 @@ func (op UnarchiveTasks) apply(d *draft) error {
 		}
 		return nil
 	})
-	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.sortRestored()
 	return err
 }

@@ -23,15 +23,17 @@ func ReadyStatuses() *query.Statuses {
 
 // Ready lists the ready tasks, in list order and with effective statuses.
 func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
-	doc, err := r.Doc(ctx)
+	doc, err := r.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	work := r.cfg.work(doc.each, r.cfg.now())
 	out := []formats.Task{}
 	for t := range doc.each {
-		if t.Status = work[t.Number]; work.ready(t) {
-			out = append(out, *t)
+		one := *t
+		one.Status = work[t.Number]
+		if work.ready(&one) {
+			out = append(out, one)
 		}
 	}
 	return out, nil

@@ -81,7 +81,7 @@ func (d *document) value(n int) *jsonx.Value {
 		return nil
 	}
 	if i, ok := d.index[n]; ok {
-		return d.values[i]
+		return d.full(i)
 	}
 	return nil
 }

@@ -25,6 +25,7 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
+	numbered map[int]int    // number to index in restored, as sortRestored has left it
 	undone   bool           // what is removed was made by a run that is taken back, and goes nowhere
 	imported bool           // what is restored came from another file, not from the archive
 	renamed  map[int]int    // new number to index in base
@@ -76,12 +77,27 @@ func (d *draft) peek(number int) *formats.Task {
 	if i, ok := slices.BinarySearchFunc(d.created, number, func(t *formats.Task, n int) int { return t.Number - n }); ok {
 		return d.created[i]
 	}
+	if len(d.numbered) == len(d.restored) {
+		if i, ok := d.numbered[number]; ok {
+			return &d.restored[i].task
+		}
+		return nil
+	}
 	for i := range d.restored {
 		if d.restored[i].task.Number == number {
 			return &d.restored[i].task
 		}
 	}
 	return nil
+}
+
+// sortRestored puts the tasks that come back into the order of their numbers.
+func (d *draft) sortRestored() {
+	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.numbered = make(map[int]int, len(d.restored))
+	for i := range d.restored {
+		d.numbered[d.restored[i].task.Number] = i
+	}
 }
 
 // index gives the place of a task in the base, by the number that it has in the draft.

@@ -28,7 +28,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	moving := e.relocated(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] && !slices.Contains(moving, i) {
-			if err := e.change(d.base.values[i], &d.base.Tasks[i], d.changed[i]); err != nil {
+			if err := e.change(d.base.full(i), &d.base.Tasks[i], d.changed[i]); err != nil {
 				return nil, err
 			}
 		}

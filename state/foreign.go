@@ -474,7 +474,7 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 		}
 		d.verdict(&t.task, from, true)
 	}
-	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.sortRestored()
 	slices.Sort(d.numbers)
 	d.imported = true
 	if told := op.From.NextNumber; told > 0 && told != d.next && len(list) > 0 {

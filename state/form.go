@@ -405,7 +405,9 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, listArchived: {}, ofArchive: {}}
 	for _, doc := range []*document{d, archive} {
 		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
-			t, theirs := &doc.Tasks[i], doc.values[i].Get(formKey)
+			t := &doc.Tasks[i]
+			value := doc.full(i)
+			theirs := value.Get(formKey)
 			list := listActive
 			if doc == archive || t.Status == formats.Completed {
 				list = listCompleted
@@ -414,7 +416,7 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 				(doc == d || was != listActive) {
 				list = was
 			}
-			lists[list][t.Number] = asItWas(project(t, doc.values[i], doc.src), theirs)
+			lists[list][t.Number] = asItWas(project(t, value, doc.src), theirs)
 		}
 	}
 	file, given := new(jsonx.Object), map[string]any{}

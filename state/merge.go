@@ -153,7 +153,7 @@ func (m *merger) run() error {
 			continue
 		}
 		if was := m.o.value(n); was != nil {
-			if compact(was) == compact(m.b.values[i]) || m.how == ResolveOurs {
+			if compact(was) == compact(m.b.full(i)) || m.how == ResolveOurs {
 				continue // our side removed it
 			}
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
@@ -236,7 +236,7 @@ func (m *merger) raw(key string, v *jsonx.Value) jsonx.Change {
 // ours merges one task of our side.
 func (m *merger) ours(i int) error {
 	n := m.a.Tasks[i].Number
-	mine, theirs, was := m.a.values[i], m.b.value(n), m.o.value(n)
+	mine, theirs, was := m.a.full(i), m.b.value(n), m.o.value(n)
 	switch {
 	case theirs == nil && was == nil:
 		return nil

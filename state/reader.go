@@ -1,15 +1,19 @@
 package state
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"slices"
 	"sync"
 
 	"tercet/formats"
+	"tercet/internal/jsonx"
 )
 
 // Reader reads the state without a lock, because a write replaces the file in one step. It never creates a file.
@@ -70,9 +74,26 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plainOf != d {
-		r.plain, r.plainOf = d.tree.Any().(map[string]any), d //nolint:errcheck,forcetypeassert // the document was parsed
+		r.plain, r.plainOf = d.plain(), d
 	}
 	return r.shown(d), d.Serial, nil
+}
+
+// plain gives the document as plain JSON.
+func (d *document) plain() map[string]any {
+	out := make(map[string]any, len(d.tree.Members))
+	for _, m := range d.tree.Members {
+		if m.Value != d.tasks {
+			out[m.Key] = m.Value.Any()
+			continue
+		}
+		list := make([]any, len(d.values))
+		for i := range d.values {
+			list[i] = d.full(i).Any()
+		}
+		out[m.Key] = list
+	}
+	return out
 }
 
 // shown is plain with the effective statuses: a copy of what of it differs.
@@ -162,7 +183,7 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 // Notice is a line about a foreign change of the file since the engine's last write. It is empty if there is none, or
 // if a cheap check cannot tell.
 func (r *Reader) Notice(ctx context.Context) string {
-	src, err := r.Bytes(ctx)
+	sha, err := r.digest(ctx)
 	if err != nil {
 		return ""
 	}
@@ -170,12 +191,93 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	sha := formats.Sum(src)
 	last, _ := lastState(data)
 	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""
 	}
 	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
+}
+
+// digest is the SHA-256 of state.json, valid or not. It reads nothing if the file is the one that was read last.
+func (r *Reader) digest(ctx context.Context) (string, error) {
+	r.mu.Lock()
+	doc, read := r.doc, r.info
+	r.mu.Unlock()
+	if info, err := r.cfg.Root.Stat(stateFile); err == nil && doc != nil && sameFile(info, read) {
+		return doc.sha, nil
+	}
+	src, err := r.Bytes(ctx)
+	if err != nil {
+		return "", err
+	}
+	return formats.Sum(src), nil
+}
+
+// Current gives state.json with the effective statuses, if one of them is another than the file has; else nil. Only a
+// task with a lease can have another one. Where no task has one, nothing is parsed.
+func (r *Reader) Current(ctx context.Context) ([]byte, error) {
+	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
+	if err != nil {
+		return nil, ioFailure("reading", stateFile, err)
+	}
+	leased, err := hasLease(f)
+	if err = errors.Join(err, f.Close()); err != nil || !leased {
+		return nil, err
+	}
+	d, err := r.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var edits []jsonx.Edit
+	now := r.cfg.now()
+	for i := range d.Tasks {
+		if status, stale := r.cfg.effective(&d.Tasks[i], now); stale {
+			v := d.full(i).Get("status")
+			edits = append(edits, jsonx.Edit{Start: v.Start, End: v.End, Text: jsonx.AppendString(nil, status.String())})
+		}
+	}
+	if len(edits) == 0 {
+		return nil, nil
+	}
+	return jsonx.Splice(d.src, edits)
+}
+
+// hasLease tells whether a text has a member lease that is not null. It may say yes where there is none.
+func hasLease(in io.Reader) (bool, error) {
+	const key = `"lease"`
+	r := bufio.NewReaderSize(in, 256<<10)
+	for {
+		text, err := r.Peek(r.Size())
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return false, err
+		}
+		at := 0
+		for {
+			next := bytes.Index(text[at:], []byte(key))
+			if next < 0 {
+				at = max(at, len(text)-len(key))
+				break
+			}
+			value := bytes.TrimLeft(text[at+next+len(key):], ": \t\r\n")
+			if len(value) == 0 && !end { // it stands behind what was read
+				if at += next; at == 0 {
+					return true, nil
+				}
+				break
+			}
+			if len(value) > 0 && value[0] != 'n' {
+				return true, nil
+			}
+			at += next + len(key)
+		}
+		if end {
+			return false, nil
+		}
+		if _, err := r.Discard(at); err != nil {
+			return false, err
+		}
+	}
 }
 
 // Doc gives the state in types, with the stored statuses.

@@ -110,7 +110,7 @@ func (e *encoder) relocated(d *draft) []int {
 
 // moved gives the bytes of a task with its changes, on their own.
 func (e *encoder) moved(d *draft, i int) ([]byte, error) {
-	v := d.base.values[i]
+	v := d.base.full(i)
 	one := encoder{src: e.src, tasks: e.tasks}
 	if err := one.change(v, &d.base.Tasks[i], d.changed[i]); err != nil {
 		return nil, err

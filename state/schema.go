@@ -32,11 +32,20 @@ type document struct {
 	src    []byte
 	sha    string
 	tree   *jsonx.Value
-	tasks  *jsonx.Value   // the array
-	values []*jsonx.Value // of Tasks, index by index
+	tasks  *jsonx.Value   // the array; its elements are hollow, but the first and the last
+	values []*jsonx.Value // where each of Tasks stands; full gives what stands there
 	index  map[int]int    // number to index
 	bom    bool
 	info   fs.FileInfo // of the file that this manager made of it, nil if it made none
+}
+
+// full reads the JSON of a task. A state of many tasks is too large as one tree.
+func (d *document) full(i int) *jsonx.Value {
+	v, err := jsonx.ParseAt(d.src, d.values[i], jsonx.Limits{})
+	if err != nil {
+		return d.values[i] // it was parsed before, and src does not change
+	}
+	return v
 }
 
 // find gives the task of a number, nil if there is none, or no document.
@@ -60,21 +69,28 @@ func (d *document) highest() int {
 
 // parseDocument reads a state file strictly; the error is a *SyntaxError with every finding.
 func parseDocument(file string, src []byte) (*document, error) {
-	tree, err := jsonx.Parse(src, jsonx.Limits{})
+	d := &decoder{file: file, src: src}
+	tasks := make([]formats.Task, 0, len(src)/bytesPerTask)
+	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
+		tasks = append(tasks, formats.Task{})
+		d.task(&tasks[i], v, i)
+	})
 	if err != nil {
 		return nil, syntaxError(file, src, err)
 	}
 	if err := newer(file, src, tree, Version); err != nil {
 		return nil, err
 	}
-	d := &decoder{file: file, src: src}
-	doc := d.document(tree)
+	doc := d.document(tree, tasks)
 	if err := d.error(); err != nil {
 		return nil, err
 	}
 	doc.sha = formats.Sum(src)
 	return doc, nil
 }
+
+// bytesPerTask is about how many bytes a task takes in a file at least.
+const bytesPerTask = 400
 
 // newer is the failure of a file that a newer version of the program wrote, nil for any other.
 func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
@@ -169,7 +185,7 @@ func (d *decoder) unknown(m *jsonx.Member, known []string) {
 
 var topKeys = []string{"version", "lineage", "serial", "next_number", "tasks"}
 
-func (d *decoder) document(tree *jsonx.Value) *document {
+func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 	doc := &document{file: d.file, src: d.src, tree: tree, bom: bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf"))}
 	if !tree.Is(jsonx.Dict) {
 		d.fail(tree, "expected an object, got %s", tree.Kind)
@@ -199,6 +215,7 @@ func (d *decoder) document(tree *jsonx.Value) *document {
 			doc.NextNumber = int(d.natural(v, m.Key))
 		case "tasks":
 			doc.tasks = v
+			doc.Tasks = tasks
 			d.tasks(doc, v)
 		default:
 			d.unknown(m, topKeys)
@@ -223,10 +240,8 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 		return
 	}
 	doc.values = v.Elems
-	doc.Tasks = make([]formats.Task, len(v.Elems))
 	doc.index = make(map[int]int, len(v.Elems))
 	for i, e := range v.Elems {
-		d.task(&doc.Tasks[i], e, i)
 		n := doc.Tasks[i].Number
 		if n == 0 {
 			continue
@@ -238,6 +253,10 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 			continue
 		}
 		doc.index[n] = i
+	}
+	if last := len(v.Elems) - 1; last >= 0 { // by these edits see how the list is laid out
+		v.Elems[0] = doc.full(0)
+		v.Elems[last] = doc.full(last)
 	}
 }
 

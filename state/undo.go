@@ -94,7 +94,7 @@ func (op RestoreTasks) apply(d *draft) error {
 			}
 		}
 	}
-	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	d.sortRestored()
 	d.undone = true
 	return all
 }

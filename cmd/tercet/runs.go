@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -344,11 +345,21 @@ func lockHolders(path string) (out []state.LockHolder) {
 	return out
 }
 
+// Above largeState bytes of state.json, garbage is collected when it is a third of what is in use, so that a verb that reads
+// 64 MiB stays below 300 MB.
+const (
+	largeState     = 16 << 20
+	gcOfLargeState = 33
+)
+
 func (w *world) openState() error {
 	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
 	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.term.note("%s", line) })
 	cfg.Key = state.SealKey(w.stateHome(), rand.Text)
 	var errs [3]error
+	if info, err := w.root.Stat(formats.Workspace + "/state.json"); err == nil && info.Size() > largeState {
+		debug.SetGCPercent(gcOfLargeState)
+	}
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
 	w.problems, errs[2] = state.NewErrors(cfg)

@@ -80,13 +80,16 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	}
 	tx.Session, tx.Ops = c.sessionID(), ops
 	debug.SetGCPercent(-1) // the process ends with the write: a quarter of its time went into collecting
-	debug.SetMemoryLimit(1 << 30)
+	debug.SetMemoryLimit(writeMemory)
 	res, err := w.manager.Apply(c.ctx, *tx)
 	if err == nil {
 		c.term.warnings(res.Warnings)
 	}
 	return res, err
 }
+
+// writeMemory is how much memory a write takes before garbage is collected.
+const writeMemory = 192 << 20
 
 // try tells what a transaction would do.
 func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {

@@ -27,7 +27,12 @@ const (
 // Parse reads src as exactly one JSON value with optional white space around it. It skips a byte order mark; offsets
 // still count from the start of src. The error is a *SyntaxError. The tree does not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
-	p := newParser(src, lim)
+	return newParser(lim).whole(string(src))
+}
+
+// whole reads a text that is one value.
+func (p *parser) whole(text string) (*Value, error) {
+	p.start(text)
 	v := p.first()
 	if p.space(); p.err == nil && p.i < len(p.s) {
 		p.expected(p.i, "end of input")
@@ -38,11 +43,38 @@ func Parse(src []byte, lim Limits) (*Value, error) {
 	return v, nil
 }
 
+// ParseEach reads src as Parse does, for texts that are mostly one long list: the elements of the array that the top object
+// has under key are given to each, one by one, and are dropped then. In the tree they keep their kind and place only;
+// ParseAt reads one of them again. The function may keep texts of an element, but neither the element nor its members.
+// All texts are parts of src, which must not change.
+func ParseEach(src []byte, lim Limits, key string, each func(i int, v *Value)) (*Value, error) {
+	p := newParser(lim)
+	p.each = each
+	p.eachKey = key
+	return p.whole(unsafe.String(unsafe.SliceData(src), len(src)))
+}
+
+// ParseAt reads the value that ends where v does, from the text in which v was found. Its texts are parts of src.
+func ParseAt(src []byte, v *Value, lim Limits) (*Value, error) {
+	p := newParser(lim)
+	p.s = unsafe.String(unsafe.SliceData(src), v.End)
+	p.i = v.Start
+	out := p.first()
+	if p.err != nil {
+		return nil, p.err
+	}
+	return out, nil
+}
+
 // Stream reads a text with any number of JSON values.
 type Stream struct{ p *parser }
 
 // NewStream starts reading src.
-func NewStream(src []byte, lim Limits) *Stream { return &Stream{newParser(src, lim)} }
+func NewStream(src []byte, lim Limits) *Stream {
+	p := newParser(lim)
+	p.start(string(src))
+	return &Stream{p}
+}
 
 // Next gives the next value, io.EOF after the last. Any other error is a *SyntaxError and ends the stream.
 func (s *Stream) Next() (*Value, error) {
@@ -71,7 +103,7 @@ type Skimmer struct {
 
 // NewSkimmer makes a Skimmer. The limits apply to each value.
 func NewSkimmer(lim Limits) *Skimmer {
-	s := &Skimmer{p: *newParser(nil, lim)}
+	s := &Skimmer{p: *newParser(lim)}
 	s.p.skim.on = true
 	return s
 }
@@ -101,26 +133,35 @@ type parser struct {
 	keys    map[string]int
 	buf     []byte // of the last string with escapes
 	skim    skimming
+
+	each    func(i int, v *Value) // see ParseEach
+	eachKey string
+	scratch []Value // the nodes of the element that is given to each
+	brief   int     // the depth of objects that are such elements; 0: none is being read
+	shells  []Value // what is left of the chunk that hollow elements are taken from
 }
 
-func newParser(src []byte, lim Limits) *parser {
+func newParser(lim Limits) *parser {
 	if lim.Depth <= 0 {
 		lim.Depth = DefaultDepth
 	}
 	if lim.Bytes <= 0 {
 		lim.Bytes = DefaultBytes
 	}
-	p := &parser{lim: lim, chunk: 8}
-	if len(src) > lim.Bytes {
-		msg := fmt.Sprintf("size %d bytes exceeds the limit of %d", len(src), lim.Bytes)
+	return &parser{lim: lim, chunk: 8}
+}
+
+// start begins to read a text.
+func (p *parser) start(text string) {
+	if len(text) > p.lim.Bytes {
+		msg := fmt.Sprintf("size %d bytes exceeds the limit of %d", len(text), p.lim.Bytes)
 		p.err = &SyntaxError{Line: 1, Col: 1, Msg: msg}
-		return p
+		return
 	}
-	p.s = string(src)
+	p.s = text
 	if strings.HasPrefix(p.s, bom) {
 		p.i = len(bom)
 	}
-	return p
 }
 
 // first reads a value that no other holds; nil after an error.
@@ -231,6 +272,41 @@ func (p *parser) array(depth int) *Value {
 	return v
 }
 
+// apart reads an array whose elements are given to each.
+func (p *parser) apart(depth int) *Value {
+	v := p.alloc(Array, p.i)
+	base := len(p.elems)
+	if p.scratch == nil {
+		p.scratch = make([]Value, 256)
+	}
+	read := func(p *parser, depth int) bool {
+		nodes := p.values
+		p.values = p.scratch
+		p.brief = depth + 1
+		e := p.value(depth)
+		p.values = nodes
+		p.brief = 0
+		if e == nil {
+			return false
+		}
+		p.each(len(p.elems)-base, e)
+		if len(p.shells) == 0 {
+			p.shells = make([]Value, 2048)
+		}
+		p.shells[0] = Value{Kind: e.Kind, Start: e.Start, End: e.End}
+		p.elems = append(p.elems, &p.shells[0])
+		p.shells = p.shells[1:]
+		return true
+	}
+	if !p.list(depth, ']', "a value", read) {
+		return nil
+	}
+	v.Elems = slices.Clone(p.elems[base:])
+	p.elems = p.elems[:base]
+	v.End = p.i
+	return v
+}
+
 func (p *parser) elem(depth int) bool {
 	e := p.value(depth)
 	p.elems = append(p.elems, e)
@@ -243,10 +319,12 @@ func (p *parser) object(depth int) *Value {
 	if !p.list(depth, '}', "a key", (*parser).member) || !p.unique(base) {
 		return nil
 	}
-	if !p.skim.on {
+	switch {
+	case p.skim.on && depth > 1:
+	case p.skim.on, depth == p.brief:
+		v.Members = p.members[base:] // until the next value is read
+	default:
 		v.Members = slices.Clone(p.members[base:])
-	} else if depth == 1 {
-		v.Members = p.members[base:]
 	}
 	p.members, p.skim.hollow = p.members[:base], outer
 	v.End = p.i
@@ -271,7 +349,12 @@ func (p *parser) member(depth int) bool {
 	p.i++
 	p.space()
 	p.skim.hollow = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
-	v := p.value(depth)
+	var v *Value
+	if p.each != nil && depth == 1 && key == p.eachKey && p.is('[') {
+		v = p.apart(depth + 1)
+	} else {
+		v = p.value(depth)
+	}
 	p.members = append(p.members, Member{Key: key, KeyStart: start, Value: v})
 	return v != nil
 }
