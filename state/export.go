@@ -26,12 +26,23 @@ func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte,
 		if err != nil {
 			return nil, err
 		}
-		return exportProjects(d, archive, theirs)
+		return exportProjects(r.standing(d), archive, theirs)
 	}
 	if theirs && shape == ShapeTercet {
 		return nil, formats.Fail(formats.CodeUsage, "", "expected --shape %s with --archive", ShapeProjects)
 	}
 	return nil, formats.Fail(formats.CodeUsage, "", "expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
+}
+
+// standing is a document whose tasks have their effective statuses.
+func (r *Reader) standing(d *document) *document {
+	out := *d
+	out.Tasks = slices.Clone(d.Tasks)
+	now := r.cfg.now()
+	for i := range out.Tasks {
+		out.Tasks[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
+	}
+	return &out
 }
 
 // projectKeys are the words of the other shape that differ.

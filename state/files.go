@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"strings"
@@ -64,9 +63,9 @@ func readIf(root *os.Root, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens the state of a project for reading; every reader uses it.
+// Open opens the state of a project for reading. It refuses what every other reader refuses.
 func Open(root *os.Root) (*os.File, error) {
-	f, _, err := openFile(root, stateFile, math.MaxInt64)
+	f, _, err := openFile(root, stateFile, maxState)
 	return f, err
 }
 

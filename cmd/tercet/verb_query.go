@@ -232,8 +232,10 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 		if err == nil && !has {
 			err = noWorkspace()
 		}
-		name := filepath.Join(root, formats.Workspace, "state.json")
-		return []query.Input{{Name: name, State: true, Open: true}}, err
+		if err != nil {
+			return nil, err
+		}
+		return []query.Input{c.stateInput(root)}, nil
 	}
 	var out []query.Input
 	for _, name := range files {
@@ -248,6 +250,25 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 		out = append(out, query.Input{Name: name, Data: data})
 	}
 	return out, nil
+}
+
+// stateInput is the workspace's state with the effective statuses: a status whose worker is gone is not told. What is wrong
+// with the file is said by who reads it.
+func (c call) stateInput(dir string) query.Input {
+	in := query.Input{Name: filepath.Join(dir, formats.Workspace, "state.json"), State: true, Open: true}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return in
+	}
+	defer root.Close() //nolint:errcheck // only read through
+	reader, err := state.NewReader(stateConfig(root, dir, 0, nil))
+	if err != nil {
+		return in
+	}
+	if data, err := reader.Current(c.ctx); err == nil && data != nil {
+		in.Open, in.Data = false, data
+	}
+	return in
 }
 
 func readInput(in io.Reader, name string) ([]byte, error) {

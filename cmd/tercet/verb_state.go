@@ -182,11 +182,11 @@ func stateGraph(cmd *cobra.Command, _ *app) run {
 part of. Mermaid is drawn by GitHub, GitLab and editors where it stands in a fence. tercet lays out
 no picture itself; for one, graphviz takes dot: tercet state graph --format dot | dot -Tsvg >tasks.svg`
 	return func(c call) error {
-		doc, err := c.reader.Doc(c.ctx)
+		tasks, err := c.reader.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
-		text, err := state.Graph(doc.Tasks, *format)
+		text, err := state.Graph(tasks, *format)
 		if err == nil && !c.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
 			c.term.raw([]byte(plain.Passage(text)))
 		}
