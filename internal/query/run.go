@@ -20,13 +20,56 @@ const (
 	MaxOutput  = 8 << 20
 )
 
+// What each element of the input adds to these limits, so that work in proportion to a long list is done.
+const (
+	timePerElement   = 100 * time.Microsecond
+	outputPerElement = 1 << 10
+)
+
+// allowance is what one run may take.
+type allowance struct {
+	time   time.Duration
+	output int
+}
+
+// allowanceFor gives the limits for an input and the variables that the query uses.
+func (c *Code) allowanceFor(input any, vars map[string]any) allowance {
+	n := countElements(input)
+	for _, name := range c.vars {
+		if c.uses(name) {
+			n += countElements(vars[name])
+		}
+	}
+	return allowance{time: MaxTime + time.Duration(n)*timePerElement, output: MaxOutput + n*outputPerElement}
+}
+
+// countElements counts those of a value that is an array, or of the arrays that an object has.
+func countElements(v any) int {
+	switch v := v.(type) {
+	case Prepared:
+		return countElements(v.v)
+	case []any:
+		return len(v)
+	case map[string]any:
+		n := 0
+		for _, member := range v {
+			if list, ok := member.([]any); ok {
+				n += len(list)
+			}
+		}
+		return n
+	}
+	return 0
+}
+
 // Run gives all results for one input. vars are the values of Options.Vars by name with $; a missing one is null. Input
 // and vars pass Normalize, unless Prepared. The error is a *LimitError, the cause of a cancelled context, or the
 // query's error as text; then there are no results.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
-	budget := MaxOutput
-	for v, err := range c.bounded(ctx, input, vars) {
+	most := c.allowanceFor(input, vars)
+	budget := most.output
+	for v, err := range c.bounded(ctx, input, vars, most.time) {
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +77,7 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 			return nil, &LimitError{BoundResults, MaxResults}
 		}
 		if budget = measure(v, budget); budget < 0 {
-			return nil, &LimitError{BoundOutput, MaxOutput}
+			return nil, &LimitError{BoundOutput, int64(most.output)}
 		}
 		out = append(out, v)
 	}
@@ -59,9 +102,10 @@ func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 // One gives the first result, nil if there is none. It does not compute further results, because jq's truth of a
 // condition depends only on the first. The errors are those of Run.
 func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
-	for v, err := range c.bounded(ctx, input, vars) {
-		if err == nil && measure(v, MaxOutput) < 0 {
-			return nil, &LimitError{BoundOutput, MaxOutput}
+	most := c.allowanceFor(input, vars)
+	for v, err := range c.bounded(ctx, input, vars, most.time) {
+		if err == nil && measure(v, most.output) < 0 {
+			return nil, &LimitError{BoundOutput, int64(most.output)}
 		}
 		return v, err
 	}
@@ -85,14 +129,15 @@ func (c *Code) First(input any) (any, error) {
 	return v, nil
 }
 
-// bounded is Iter that ends after MaxTime.
-func (c *Code) bounded(parent context.Context, input any, vars map[string]any) iter.Seq2[any, error] {
+// bounded is Iter that ends after a time.
+func (c *Code) bounded(parent context.Context, input any, vars map[string]any, most time.Duration,
+) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		ctx, cancel := context.WithTimeout(parent, MaxTime)
+		ctx, cancel := context.WithTimeout(parent, most)
 		defer cancel()
 		for v, err := range c.Iter(ctx, input, vars) {
 			if errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil {
-				err = &LimitError{BoundTime, MaxTime.Milliseconds()}
+				err = &LimitError{BoundTime, most.Milliseconds()}
 			}
 			if !yield(v, err) {
 				return

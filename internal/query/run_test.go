@@ -407,3 +407,26 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// TestLongListsGetMore: what a run may take grows with the lists that it reads, so that work in proportion to them is done.
+func TestLongListsGetMore(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	list := make([]any, n)
+	for i := range list {
+		list[i] = strings.Repeat("x", 500)
+	}
+	code, err := query.Compile("$state.tasks", query.Options{Vars: []string{"$state"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := query.Prepare(map[string]any{"tasks": list})
+	if v, err := code.One(t.Context(), nil, map[string]any{"$state": state}); err != nil || len(v.([]any)) != n {
+		t.Errorf("One of %d elements = %v, want all of them", n, err)
+	}
+	few := query.Prepare(map[string]any{"tasks": []any{strings.Repeat("x", 500*n)}})
+	_, err = code.One(t.Context(), nil, map[string]any{"$state": few})
+	if limit, ok := errors.AsType[*query.LimitError](err); !ok || limit.What != query.BoundOutput {
+		t.Errorf("One of as much text in one element = %v, want %s", err, query.BoundOutput)
+	}
+}
