@@ -47,7 +47,7 @@ type LockHolder struct {
 }
 
 // DefaultLockTimeout is the default time that a write waits for the lock.
-const DefaultLockTimeout = 10 * time.Second
+const DefaultLockTimeout = 60 * time.Second
 
 // noticeAfter is how long a lock is waited for in silence.
 const noticeAfter = 5 * time.Second

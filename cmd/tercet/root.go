@@ -72,7 +72,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
 	f.CountVarP(&a.flags.verbose, "verbose", "v", "print what agents do; twice: log every event")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
-	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long to wait for a lock (default 10s)")
+	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long to wait for a lock (default 60s)")
 	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
 	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")

@@ -20,7 +20,7 @@ import (
 // The documented defaults.
 const (
 	DefaultRunner      = "offline"
-	DefaultLockTimeout = 10 * time.Second
+	DefaultLockTimeout = 60 * time.Second
 	DefaultNextNumber  = 1
 )
 

@@ -162,7 +162,7 @@ func TestLoadNothing(t *testing.T) {
 		if len(list) > 0 {
 			t.Errorf("Load(%q): findings %q, want none", data, found(list))
 		}
-		want := config.Config{Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1}
+		want := config.Config{Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 60 * time.Second, NextNumber: 1}
 		want.Retention = keep
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(config.Config{})); diff != "" {
 			t.Errorf("Load(%q) differs (-want +got):\n%s", data, diff)
@@ -209,7 +209,7 @@ func TestSandboxOfProjectAndPerson(t *testing.T) {
 		t.Fatalf("findings: %q, want none", found(list))
 	}
 	want := config.Config{
-		Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 10 * time.Second, NextNumber: 1,
+		Runner: "offline", Aliases: map[string]string{}, Prefer: map[string]string{}, LockTimeout: 60 * time.Second, NextNumber: 1,
 		Sandbox: []string{"container", "advisory_only"}, SandboxFloor: []string{"platform_permission"},
 	}
 	want.Retention = keep

@@ -25,7 +25,7 @@ var tables = []strict.Table{
 		{"env", "text|[text]", "names of variables that children may see; their values are masked"},
 		{"limits", "form:limits", "as in a command file; the lowest counts"},
 		{"daily", "form:daily", "ceiling of a day over all runs: reaching it suspends"},
-		{"lock_timeout", "duration", "how long to wait for a lock (10s)"},
+		{"lock_timeout", "duration", "how long to wait for a lock (60s)"},
 		{"next_number", "count", "the first task number of a new state"},
 		{"language", "'en'|'ja'", "of the fixed texts of flows: en (default) or ja; an answer may be given in both"},
 		{"specs_dir", "text", "folder of the project that holds the documents of tasks, used in place (.tercet/specs)"},
