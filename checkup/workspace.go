@@ -13,6 +13,7 @@ import (
 
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/dialect"
 	"tercet/router"
 	"tercet/subagents/past"
@@ -117,7 +118,7 @@ func (w *Workspace) foreign() (out []Finding) {
 	bases, hooks := [2][]string{{}, {}}, []string{}
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
 		var of struct{ Hooks map[string]any }
-		src, err := dialect.ReadFile(w.Root.FS(), name)
+		src, err := dialect.ReadFile(atomicfile.FS(w.Root), name)
 		if err == nil && json.Unmarshal(src, &of) == nil && len(of.Hooks) > 0 {
 			hooks = append(hooks, name)
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"tercet/formats"
@@ -61,10 +62,11 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 	if err != nil {
 		return formats.OnFile("write", PendingFile, err)
 	}
-	return begun.finish(root)
+	return begun.finishOrUndo(root)
 }
 
-// Finish completes a change whose process was killed. It gives the pack's name; empty if there was none.
+// Finish completes a change whose process was killed. It gives the pack's name; empty if there was none. A change that
+// cannot be completed is taken back, so that the error is told once.
 func Finish(root *os.Root, key []byte) (pack string, err error) {
 	data, err := atomicfile.ReadFile(root, PendingFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +82,58 @@ func Finish(root *os.Root, key []byte) (pack string, err error) {
 	if err != nil {
 		return "", formats.Broken(formats.CodeInvalidState, PendingFile, err, "remove it: rm "+PendingFile)
 	}
-	return p.Pack, p.finish(root)
+	return p.Pack, p.finishOrUndo(root)
+}
+
+// finishOrUndo takes the change back if it cannot be finished.
+func (p pending) finishOrUndo(root *os.Root) error {
+	err := p.finish(root)
+	if err == nil {
+		return nil
+	}
+	if undoing := p.undo(root); undoing != nil {
+		return errors.Join(err, undoing)
+	}
+	return &formats.Failure{
+		Code: formats.CodeOf(err), Message: "the change of pack " + p.Pack + " was taken back", Err: err,
+		Help: "look at what stands there, then run the command again",
+	}
+}
+
+// undo puts back what finish wrote. A file that was changed meanwhile stays.
+func (p pending) undo(root *os.Root) error {
+	for _, o := range slices.Backward(p.Ops) {
+		if now, err := sumOf(root, o.Path); err != nil || now == o.Before || now != o.after() {
+			continue // nothing of this change stands there
+		}
+		var err error
+		switch {
+		case o.Before == "":
+			err = atomicfile.Remove(root, o.Path)
+		case formats.Sum(o.Was) == o.Before:
+			err = atomicfile.WriteIn(root, o.Path, o.Was, atomicfile.Options{})
+		}
+		if err != nil {
+			return formats.OnFile("take back", o.Path, err)
+		}
+	}
+	if err := atomicfile.Remove(root, PendingFile); err != nil {
+		return formats.OnFile("remove", PendingFile, err)
+	}
+	for _, o := range p.Ops { // folders that were made for it
+		for dir := path.Dir(o.Path); o.Before == "" && strings.Count(dir, "/") > 1 && root.Remove(dir) == nil; {
+			dir = path.Dir(dir)
+		}
+	}
+	return nil
+}
+
+// after is the hash of what shall stand there, empty if nothing shall.
+func (o op) after() string {
+	if o.Delete {
+		return ""
+	}
+	return formats.Sum(o.After)
 }
 
 // finish writes what is not written yet. A file that is neither as it was nor as it shall be is a user's edit.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"tercet/formats"
 	"tercet/internal/lazy"
@@ -23,6 +25,7 @@ const CodePack = "E470"
 const (
 	MaxBytes = 16 << 20
 	MaxFiles = 500
+	maxName  = 200 // bytes of a file's name: what is being written, and .new, have longer ones, and 255 are possible
 )
 
 // Pack is a pack as its author published it.
@@ -73,6 +76,10 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		case !d.Type().IsRegular():
 			r.file(name, "expected a regular file, got a link or a device", "put the file itself into the pack")
 			return nil
+		case badName(name) != "":
+			r.file(name, "got "+badName(name), fmt.Sprintf(
+				"rename it: a name has at most %d bytes, and no control characters, backslashes or colons", maxName))
+			return nil
 		case !entries().MatchString(name):
 			r.file(name, "a pack has no such entry",
 				"it has pack.yaml, commands/*.md, subagents/*.md, facets/KIND/*.md, templates/*, tests/*.json")
@@ -94,7 +101,7 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		return p, formats.Broken(formats.CodeIO, "pack "+shown, err)
 	}
 	if most {
-		r.file("pack.yaml", fmt.Sprintf("expected at most %d files and %d bytes, got more", MaxFiles, MaxBytes), "")
+		r.list = append(r.list, tooLarge(shown))
 	}
 	r.manifest(&p)
 	for i, f := range p.Files {
@@ -108,6 +115,31 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		return p, d
 	}
 	return p, nil
+}
+
+// TooLarge is the error of a pack that passes the limits.
+func TooLarge(shown string) error {
+	return &formats.Diagnostics{List: []formats.Diagnostic{tooLarge(shown)}}
+}
+
+func tooLarge(shown string) formats.Diagnostic {
+	return formats.AboutFile(CodePack, shown+"/pack.yaml",
+		fmt.Sprintf("expected at most %d files and %d bytes, got more", MaxFiles, MaxBytes), "")
+}
+
+// badName says why no workspace can have a file of this name, empty if it can.
+func badName(name string) string {
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case !utf8.ValidString(part) || strings.ContainsFunc(part, unicode.IsControl):
+			return "a name with control characters, or that is no UTF-8"
+		case strings.ContainsAny(part, `\:`):
+			return "a name with a backslash or a colon"
+		case len(part) > maxName:
+			return fmt.Sprintf("a name of %d bytes", len(part))
+		}
+	}
+	return ""
 }
 
 type reader struct {

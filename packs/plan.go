@@ -67,6 +67,7 @@ type op struct {
 	Before string `json:"before"` // hash of what stands there; empty: nothing
 	Delete bool   `json:"delete,omitempty"`
 	After  []byte `json:"after,omitempty"`
+	Was    []byte `json:"was,omitempty"` // what stands there, to take the change back
 }
 
 // planner makes a Plan.
@@ -100,7 +101,7 @@ func (p *planner) put(name string, text []byte) error {
 	if err != nil || was == nil && text == nil {
 		return err
 	}
-	o := op{Path: name, After: text, Delete: text == nil}
+	o := op{Path: name, After: text, Delete: text == nil, Was: was}
 	if was != nil {
 		o.Before = formats.Sum(was)
 	}
@@ -188,7 +189,7 @@ func (p *Plan) Choose(name string, packs bool) {
 	s := &p.Steps[i]
 	if s.Action = Kept; packs {
 		s.Action = Replaced
-		p.ops[name] = op{Path: name, Before: formats.Sum(s.Yours), After: s.Packs}
+		p.ops[name] = op{Path: name, Before: formats.Sum(s.Yours), After: s.Packs, Was: s.Yours}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/query"
 	"tercet/internal/question"
+	"tercet/state"
 )
 
 // app is the process: its streams, flags and what it found out about itself.
@@ -220,11 +221,14 @@ func exists(path string) bool {
 // ancestors.
 func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" || proc.Supervised(childWord) }
 
-// mayCommand refuses slash commands and writes inside a subagent.
+// mayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot be relied on.
 func (a *app) mayCommand() error {
 	if a.insideRun() {
 		return formats.Fail(formats.CodeDenied, "reads such as 'tercet query' work; return what you want done instead",
 			"a subagent may not start commands")
+	}
+	if home := a.stateHome(); home != "" {
+		return state.CheckKeys(home)
 	}
 	return nil
 }

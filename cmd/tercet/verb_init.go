@@ -147,7 +147,7 @@ func (a *app) trustInit(dir string, written []string) {
 	var err error
 	files := map[string][]byte{}
 	if slices.Contains(written, configFile) {
-		files[configFile], err = os.ReadFile(filepath.Join(dir, configFile))
+		files[configFile], err = atomicfile.ReadPath(filepath.Join(dir, configFile))
 	}
 	if err == nil {
 		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
@@ -283,7 +283,7 @@ func editorFiles(dir string) (out [][2]string, err error) {
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	have := map[string][]byte{}
 	for _, name := range []string{editorSettings, settingsSchema} {
-		if have[name], err = root.ReadFile(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if have[name], err = atomicfile.ReadFile(root, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, ioFailure(err)
 		}
 	}

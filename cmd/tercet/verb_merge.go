@@ -120,7 +120,7 @@ const driverConfig = "git config merge.tercet.driver 'tercet state merge-driver 
 
 // missingAttributes gives the lines that .gitattributes lacks, and what is in it.
 func missingAttributes(dir string) (have []byte, missing []string, err error) {
-	have, err = os.ReadFile(filepath.Join(dir, ".gitattributes"))
+	have, err = atomicfile.ReadPath(filepath.Join(dir, ".gitattributes"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, broken(formats.CodeIO, ".gitattributes", err)
 	}

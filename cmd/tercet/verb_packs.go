@@ -123,7 +123,11 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 	}
 	defer func() { err = errors.Join(err, starter.Close()) }()
 	repo := &git.Repo{Starter: starter, Dir: dir, Online: w.online}
-	commit, data, err := repo.Archive(ctx, address, ref)
+	bounds := git.Bounds{Files: packs.MaxFiles, Bytes: packs.MaxBytes}
+	commit, data, err := repo.Archive(ctx, address, ref, bounds)
+	if errors.As(err, new(*git.TooLargeError)) {
+		return f, packs.TooLarge(address)
+	}
 	if one, ok := errors.AsType[*git.Error](err); ok {
 		return f, formats.Fail(formats.CodeIO, "look at it with: git ls-remote "+address, "%s@%s: %s", address, ref,
 			one.Stderr)

@@ -14,6 +14,7 @@ import (
 	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/control"
 	"tercet/internal/git"
 	"tercet/internal/journal"
@@ -203,7 +204,7 @@ func (w *world) builtin(name string) subagents.Agent {
 		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
 		d := builtin.DocumentWriter{Clock: clock{}, Shipped: shipped, Project: filepath.Base(w.dir)}
 		if w.root != nil {
-			d.Templates, _ = fs.Sub(w.root.FS(), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
+			d.Templates, _ = fs.Sub(atomicfile.FS(w.root), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
 		}
 		return d
 	case "error-diagnostics":

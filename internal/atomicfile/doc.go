@@ -6,7 +6,7 @@
 // removed and the old content stays. The exception is *NotDurableError: the name has the new content, but the sync of
 // the directory failed. It never syncs again after an error, because the kernel may have dropped the pages.
 //
-// Open, FS and ReadFile read, and never wait for a pipe without a writer.
+// Open, FS and ReadFile, and OpenPath and ReadPath for paths, read, and never wait for a pipe without a writer.
 //
 // It will not lock, merge, follow a symbolic link at the name itself (the link is replaced; resolve it before), or
 // leave the given root. Windows has no sync of a directory: there the rename is as durable as the system makes it.

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,20 @@ func Open(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return regular(f, name)
+}
+
+// OpenPath is Open for a path of the file system, whose links may lead anywhere.
+func OpenPath(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return regular(f, path)
+}
+
+// regular closes an opened file that is neither a regular file nor a folder.
+func regular(f *os.File, name string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
 		got := "a device"
@@ -48,4 +63,14 @@ func (t tree) Stat(name string) (fs.FileInfo, error) { return t.root.Stat(filepa
 // ReadFile reads what Open opens.
 func ReadFile(root *os.Root, name string) ([]byte, error) {
 	return fs.ReadFile(FS(root), filepath.ToSlash(name))
+}
+
+// ReadPath reads what OpenPath opens.
+func ReadPath(path string) (data []byte, err error) {
+	f, err := OpenPath(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(f)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 )
@@ -118,4 +119,47 @@ type NoIssueError struct {
 // Error implements error.
 func (e *NoIssueError) Error() string {
 	return fmt.Sprintf("%s has no issue %d that you may see", e.At, e.Number)
+}
+
+// IrregularError means that a pipe or a device stands where git expects a file. git was not started: it would wait.
+type IrregularError struct {
+	Path string
+	Mode fs.FileMode // its type
+}
+
+// Error implements error.
+func (e *IrregularError) Error() string {
+	what := "a device"
+	switch {
+	case e.Mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case e.Mode&fs.ModeSocket != 0:
+		what = "a socket"
+	}
+	return fmt.Sprintf("%s is not a regular file but %s", e.Path, what)
+}
+
+// AstrayError means that a .git leads to no repository.
+type AstrayError struct {
+	Path string // the .git
+	To   string // where it leads; Path itself if it is a folder
+}
+
+// Error implements error.
+func (e *AstrayError) Error() string {
+	if e.To == e.Path {
+		return e.Path + " is no repository"
+	}
+	return fmt.Sprintf("%s leads to no repository: %s", e.Path, e.To)
+}
+
+// Is makes it an ErrNoRepo.
+func (e *AstrayError) Is(target error) bool { return target == ErrNoRepo }
+
+// TooLargeError means that a commit holds more than it may.
+type TooLargeError struct{ Most Bounds }
+
+// Error implements error.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("expected at most %d files and %d bytes, got more", e.Most.Files, e.Most.Bytes)
 }

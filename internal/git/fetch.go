@@ -3,6 +3,8 @@ package git
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,8 +21,9 @@ func CutRef(text string) (address, ref string, ok bool) {
 
 // Archive fetches one commit of another repository by https, ssh or from a folder. It gives the files as a zip, and the
 // commit's hash for a branch, a tag or a hash. dir must be an empty folder. It follows no submodules and runs no
-// filters or hooks.
-func (r *Repo) Archive(ctx context.Context, address, ref string) (commit string, zip []byte, err error) {
+// filters or hooks. A commit with more files or bytes than the bounds is a *TooLargeError: a larger file is not fetched
+// if the server can leave it out, and nothing is written out.
+func (r *Repo) Archive(ctx context.Context, address, ref string, most Bounds) (commit string, zip []byte, err error) {
 	if err := cmp.Or(CheckBranch(ref), r.Init(ctx, "main")); err != nil {
 		return "", nil, err
 	}
@@ -31,9 +34,9 @@ func (r *Repo) Archive(ctx context.Context, address, ref string) (commit string,
 	_, _, err = r.run(ctx, call{
 		args: []string{
 			"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph",
-			"--upload-pack=git-upload-pack", "--", address, ref,
+			fmt.Sprintf("--filter=blob:limit=%d", most.Bytes+1), "--upload-pack=" + uploader(address), "--", address, ref,
 		},
-		pairs: append(pairs, "protocol.file.allow", "always", "protocol.https.allow", "always",
+		pairs: append(pairs, "fetch.unpackLimit", "1", "protocol.file.allow", "always", "protocol.https.allow", "always",
 			"protocol.ssh.allow", "always"),
 		online: true, makes: true,
 	})
@@ -43,6 +46,9 @@ func (r *Repo) Archive(ctx context.Context, address, ref string) (commit string,
 	if commit, err = r.Resolve(ctx, "FETCH_HEAD"); err != nil {
 		return "", nil, err
 	}
+	if err := r.within(ctx, commit, most); err != nil {
+		return "", nil, err
+	}
 	drivers, err := r.drivers(ctx)
 	if err != nil {
 		return "", nil, err
@@ -50,4 +56,54 @@ func (r *Repo) Archive(ctx context.Context, address, ref string) (commit string,
 	args := []string{"archive", "--format=zip", commit}
 	zip, _, err = r.run(ctx, call{args: args, revs: []string{commit}, pairs: drivers})
 	return commit, zip, err
+}
+
+// Bounds is how much a commit may hold.
+type Bounds struct {
+	Files int
+	Bytes int64
+}
+
+// uploader is what sends the objects. Only a repository on this machine can be told to leave out large files.
+func uploader(address string) string {
+	if strings.HasPrefix(address, "file://") {
+		return "git -c uploadpack.allowFilter=true upload-pack"
+	}
+	return "git-upload-pack"
+}
+
+// within refuses a commit whose files pass the bounds, by their sizes and without unpacking them.
+func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
+	out, _, err := r.run(ctx, call{
+		args: []string{"rev-list", "--objects", "--no-object-names", "--missing=print", commit, "--"}, revs: []string{commit},
+	})
+	if err != nil {
+		return err
+	}
+	for one := range strings.Lines(string(out)) {
+		if strings.HasPrefix(one, "?") { // it was not fetched
+			return &TooLargeError{Most: most}
+		}
+	}
+	out, _, err = r.run(ctx, call{
+		args: []string{"ls-tree", "-z", "-r", "-l", "--full-tree", commit}, revs: []string{commit},
+	})
+	if err != nil {
+		return err
+	}
+	files, size := 0, int64(0)
+	for _, rec := range records(out) {
+		about, _, _ := strings.Cut(rec, "\t") // "100644 blob HASH SIZE"
+		words := strings.Fields(about)
+		if len(words) != 4 {
+			return odd("ls-tree", "mode, type, hash, size and a path", rec)
+		}
+		n, _ := strconv.ParseInt(words[3], 10, 64) //nolint:errcheck // a submodule has none
+		files++
+		size += min(n, most.Bytes+1)
+		if files > most.Files || size > most.Bytes {
+			return &TooLargeError{Most: most}
+		}
+	}
+	return nil
 }

@@ -96,6 +96,9 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 		return nil, 0, err
 	}
 	dir := cmp.Or(c.dir, r.Dir)
+	if err := (&Repo{Dir: dir}).regular(); err != nil {
+		return nil, 0, err
+	}
 	argv := append([]string{"git", "--no-pager"}, c.args...)
 	if c.prog != "" {
 		argv = append([]string{c.prog}, c.args...)
@@ -222,8 +225,9 @@ func (r *Repo) HasIndex() bool {
 // git makes a worktree.
 func (r *Repo) Locked() (why string, ok bool) {
 	own, _ := home(r.Dir)
-	text, err := os.ReadFile(filepath.Join(own, "locked"))
-	why = strings.TrimSpace(string(text))
+	name := filepath.Join(own, "locked")
+	_, err := os.Lstat(name)
+	why = strings.TrimSpace(small(name))
 	return why, own != "" && err == nil && why != "initializing"
 }
 

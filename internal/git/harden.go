@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tercet/internal/atomicfile"
 )
 
 // fixed is the configuration of every call, key after value. Each entry switches off a way to run a program, or a
@@ -166,21 +168,11 @@ const shortestHash = 40
 // home finds the repository of a folder as git does: the part of its own, and the one that all its worktrees share.
 // Both are empty where there is none.
 func home(dir string) (own, common string) {
-	from := func(dir, name string) string {
-		if name = strings.TrimRight(name, "\r\n"); filepath.IsAbs(name) {
-			return name
-		}
-		return filepath.Join(dir, name)
-	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	for {
-		own = filepath.Join(dir, ".git")
-		if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
-			own = from(dir, to)
-		}
-		common = from(own, small(filepath.Join(own, "commondir")))
+		own, common = homeAt(dir)
 		head := small(filepath.Join(own, "HEAD"))
 		if _, err := os.Stat(filepath.Join(common, "objects")); err == nil &&
 			(strings.HasPrefix(head, "ref: ") || len(head) >= shortestHash) {
@@ -191,6 +183,21 @@ func home(dir string) (own, common string) {
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// homeAt gives the folders to which .git of a folder leads, whether there is a repository or not.
+func homeAt(dir string) (own, common string) {
+	from := func(dir, name string) string {
+		if name = strings.TrimRight(name, "\r\n"); filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	own = filepath.Join(dir, ".git")
+	if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
+		own = from(dir, to)
+	}
+	return own, from(own, small(filepath.Join(own, "commondir")))
 }
 
 func sum(text string) string {
@@ -214,9 +221,9 @@ func describe(name string) (string, error) {
 // small gives the content of a regular file, empty if there is none or it cannot be read.
 func small(name string) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return "" // a pipe would be waited for
+		return ""
 	}
-	text, err := os.ReadFile(name)
+	text, err := atomicfile.ReadPath(name) // a pipe may have been put there meanwhile
 	if err != nil {
 		return err.Error()
 	}

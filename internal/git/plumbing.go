@@ -31,6 +31,27 @@ func (r *Repo) LinkOf(top string) (file, text string) {
 	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
 }
 
+// Usable refuses a .git, in Dir or above, that leads to no repository, or to one in which a pipe or a device stands in
+// the place of a file. Without any .git it refuses nothing. It starts no git.
+func (r *Repo) Usable() error {
+	if err := r.regular(); err != nil {
+		return err
+	}
+	if own, _ := home(r.Dir); own != "" {
+		return nil
+	}
+	for dir := r.Dir; ; dir = filepath.Dir(dir) {
+		name := filepath.Join(dir, ".git")
+		if _, err := os.Lstat(name); err == nil {
+			to, _ := homeAt(dir)
+			return &AstrayError{Path: name, To: to}
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+}
+
 // underway are the files in a repository's own folder that tell what the user is in the middle of.
 var underway = []struct{ file, what string }{
 	{"MERGE_HEAD", "a merge is in progress"},

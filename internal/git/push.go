@@ -125,7 +125,10 @@ func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 		return false, &RemoteError{"there is no repository at " + dir, "change the address: git remote set-url"}
 	}
 	_, common := home(r.Dir)
-	for _, inside := range []string{top, filepath.Dir(common)} {
+	if filepath.Base(common) == ".git" { // the checkout to which a linked working tree belongs
+		common = filepath.Dir(common)
+	}
+	for _, inside := range []string{top, common} {
 		rel, err := filepath.Rel(inside, real)
 		if err != nil || filepath.IsLocal(rel) {
 			return false, err

@@ -526,7 +526,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error(err)
 	}
 	empty := &git.Repo{Starter: r.Starter, Dir: t.TempDir(), Online: r.Online}
-	if commit, zip, err := empty.Archive(cx, "file://"+there.Dir, "task/9"); err != nil || commit != head || len(zip) == 0 {
+	if commit, zip, err := empty.Archive(cx, "file://"+there.Dir, "task/9", git.Bounds{Files: 100, Bytes: 1 << 20}); err != nil || commit != head || len(zip) == 0 {
 		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
 	}
 	did("Remotes", "PushRemote", "DefaultBranch", "Push", "Asker", "Archive")

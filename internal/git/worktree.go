@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,15 +82,34 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 		return nil, err
 	}
 	list, err := parseWorktrees(out)
-	if len(list) > 0 && strings.Contains(list[0].Path, "/.git/modules/") {
-		// Of a submodule git names the folder of the repository.
-		tree, _, terr := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}})
-		list[0].Path, err = filepath.Join(list[0].Path, line(tree)), errors.Join(err, terr)
+	if err != nil || len(list) == 0 {
+		return list, err
 	}
-	if len(list) > 1 {
-		slices.SortFunc(list[1:], func(a, b Worktree) int { return strings.Compare(a.Path, b.Path) })
+	if !list[0].Bare {
+		if list[0].Path, err = r.mainTree(ctx, list[0].Path); err != nil {
+			return nil, err
+		}
 	}
-	return list, err
+	slices.SortFunc(list[1:], func(a, b Worktree) int { return strings.Compare(a.Path, b.Path) })
+	return list, nil
+}
+
+// mainTree gives the main working tree. git takes for it the folder in which the repository lies, which it is not if
+// .git is a link or a file that leads elsewhere. The path of a tree that only its own .git knows stays as git has it.
+func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
+	own, common := home(r.Dir)
+	if own == common {
+		return r.Toplevel(ctx)
+	}
+	if path != common {
+		return path, nil
+	}
+	set, _, err := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}}) // a submodule has it
+	tree := line(set)
+	if tree == "" || filepath.IsAbs(tree) {
+		return cmp.Or(tree, path), err
+	}
+	return filepath.Join(common, tree), err
 }
 
 // CheckedOut gives the working tree that has a branch checked out; empty: none.

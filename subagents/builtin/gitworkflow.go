@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"unicode"
 
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/git"
 	"tercet/state"
 	"tercet/subagents/worktree"
@@ -224,7 +224,7 @@ func (w GitWorkflow) commitHere(
 		if path.Base(name) != "TODO.md" || !worktree.Own(name) {
 			return false
 		}
-		text, err := os.ReadFile(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
+		text, err := atomicfile.ReadPath(filepath.Join(w.Trees.Root, filepath.FromSlash(name)))
 		return err == nil && state.EditedTodo(text)
 	})
 	done, err := w.Trees.CommitHere(ctx, r.Run, msg)

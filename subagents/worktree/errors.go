@@ -98,11 +98,15 @@ func code(at *error, other formats.Code) {
 	f := &formats.Failure{Code: other, Err: err}
 	var held *git.CheckedOutError
 	var unfit *git.RemoteError
+	var irregular *git.IrregularError
+	var astray *git.AstrayError
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = formats.CodeCancelled
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, git.ErrTimeout):
 		f.Code = formats.CodeTimeout
+	case errors.As(err, &astray):
+		f.Code, f.Help = formats.CodeConfig, "put the repository back, or remove "+astray.Path
 	case errors.Is(err, git.ErrNoRepo):
 		f.Code, f.Message = formats.CodeConfig, "worktrees need a git repository"
 		if f.Help = "run git init, then commit something"; errors.Is(err, git.ErrBare) {
@@ -112,6 +116,8 @@ func code(at *error, other formats.Code) {
 		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
 	case errors.As(err, &unfit):
 		f.Code, f.Help = formats.CodePrecondition, unfit.Next
+	case errors.As(err, &irregular):
+		f.Code, f.Help = formats.CodePrecondition, "remove it, or put the file back: rm "+Quoted(irregular.Path)
 	case errors.As(err, &held):
 		f.Code, f.Help = formats.CodePrecondition, "switch "+held.Path+" to another branch: git switch BRANCH"
 	case errors.Is(err, git.ErrNoCommit):

@@ -42,6 +42,8 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	switch {
 	case r.Dir == m.Root && r.Commits && repo.Exists():
 		return nil, m.noteForeign(ctx, repo, r.Run)
+	case r.Dir == m.Root && r.Commits:
+		return nil, repo.Usable() // else the work is done and paid before the commit fails
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}

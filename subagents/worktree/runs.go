@@ -56,7 +56,7 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := os.ReadFile(file)
+	data, err := atomicfile.ReadPath(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

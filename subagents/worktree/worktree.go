@@ -120,6 +120,9 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 		return t, &formats.Failure{Code: formats.CodeUsage, Err: err}
 	}
 	main := m.Git(m.Root)
+	if err := main.Usable(); err != nil {
+		return t, err
+	}
 	_, rel, err := main.Within(ctx)
 	if err != nil {
 		return t, err

@@ -10,6 +10,7 @@ import (
 
 	"tercet/commands"
 	"tercet/formats"
+	"tercet/internal/atomicfile"
 	"tercet/internal/dialect"
 	"tercet/internal/lazy"
 	"tercet/internal/md"
@@ -81,7 +82,7 @@ func (b *Builder) prompt(file string) (*dialect.Command, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, formats.Fail(formats.CodeValidationFailed, "", "expected a file as --from, got %s, which is none", file)
 	}
-	src, err := dialect.ReadFile(b.Root.FS(), file)
+	src, err := dialect.ReadFile(atomicfile.FS(b.Root), file)
 	if err != nil {
 		return nil, formats.OnFile("read", file, err)
 	}
