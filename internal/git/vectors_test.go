@@ -536,8 +536,11 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	t.Helper()
 	cx := t.Context()
-	if !r.Exists() || r.Underway() != "" {
-		t.Errorf("Exists, Underway = %v, %q, want true and nothing", r.Exists(), r.Underway())
+	if !r.Exists() || r.Underway() != "" || r.Usable() != nil {
+		t.Errorf("Exists, Underway, Usable = %v, %q, %v, want true and nothing", r.Exists(), r.Underway(), r.Usable())
+	}
+	if file, text := r.LinkOf(r.Dir); file != filepath.Join(r.Dir, ".git") || text == "" {
+		t.Errorf("LinkOf = %q, %q, want .git and what links a worktree", file, text)
 	}
 	own := &git.Repo{Starter: r.Starter, Dir: r.Dir, Index: filepath.Join(t.TempDir(), "index")}
 	head := must[string](t)(r.Head(cx))
@@ -582,7 +585,7 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if err != nil {
 		t.Error(err)
 	}
-	did("Exists", "Underway", "ReadTree", "Staged", "WriteTree", "CommitTree", "Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset")
+	did("Exists", "Underway", "Usable", "LinkOf", "ReadTree", "Staged", "WriteTree", "CommitTree", "Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset")
 }
 
 // looks calls what only reads, around one commit, and gives the commit before it.
