@@ -61,7 +61,7 @@ func TestExhausted(t *testing.T) {
 		"redo of a class": {
 			do: "- {id: a, delegate: worker}\n" +
 				"- {id: b, delegate: worker, retry: 0, on: {transient: {redo: [a], max: 1}}}" + end,
-			by: returns{"b": {failing(formats.CodeTransient, "busy")}},
+			by:   returns{"b": {failing(formats.CodeTransient, "busy")}},
 			want: "a b a b", end: "failed 7 LIMIT: busy",
 		},
 		"a later target that does not match": {
