@@ -285,7 +285,9 @@ func (m Repository) CheckMoved(recorded, run string) error {
 	for _, entry := range entries {
 		isRun := entry.Name() == run || strings.HasPrefix(entry.Name(), run+".")
 		top := filepath.Join(m.Base, entry.Name())
-		if !isRun || git.Linked(top, m.Root) {
+		_, err := os.Lstat(filepath.Join(top, ".git"))
+		removed := errors.Is(err, fs.ErrNotExist) // it is made again
+		if !isRun || removed || git.Linked(top, m.Root) {
 			continue
 		}
 		file, text := m.Git(m.Root).LinkOf(top)
