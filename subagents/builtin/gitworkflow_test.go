@@ -150,12 +150,12 @@ func TestGitWorkflowDoesNotPublish(t *testing.T) {
 		r.do("t2", map[string]any{"action": "commit", "message": "change"})
 		return r
 	}
-	t.Run("not clean", func(t *testing.T) {
+	t.Run("a file in the way", func(t *testing.T) {
 		t.Parallel()
 		r := prepare(t)
-		r.write(r.dir, "b.txt", "mine\n")
+		r.write(r.dir, "a.txt", "mine\n")
 		got := r.do("t3", map[string]any{"action": "publish"})
-		if got.Outcome() != formats.OutcomePartial || got.Fields["branch"] != "main" || !strings.Contains(got.NextSteps, "git merge task/7-fix_it") || !strings.Contains(got.Summary, "b.txt") {
+		if got.Outcome() != formats.OutcomePartial || got.Fields["branch"] != "main" || !strings.Contains(got.NextSteps, "git merge task/7-fix_it") || !strings.Contains(got.Summary, "a.txt") {
 			t.Errorf("publish = %+v, want partial with the merge command", got)
 		}
 	})

@@ -310,7 +310,9 @@ func (m Repository) CheckTree(dir string) error {
 	if dir == m.Root {
 		return nil
 	}
-	if _, err := os.Stat(dir); err == nil && m.owns(dir) && git.Linked(dir, m.Root) {
+	// Without a repository git says what is wrong.
+	linked := git.Linked(dir, m.Root) || !m.Git(m.Root).Exists()
+	if _, err := os.Stat(dir); err == nil && m.owns(dir) && linked {
 		return nil
 	}
 	return formats.Fail(formats.CodePrecondition,
