@@ -272,6 +272,7 @@ var handoffs = []handoff{
 			{name: "Tech Stack", ja: "技術スタック", required: true, says: true},
 			{name: secTests, ja: "テスト結果", required: true, says: true},
 			{name: secSecurity, ja: "セキュリティ監査結果", required: true, says: true},
+			{name: "Conditions", ja: "条件"},
 			{name: "Handoff to Operations", ja: "Operations への引き継ぎ"},
 			{name: "Overrides"},
 		},

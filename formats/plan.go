@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tercet/internal/lazy"
 )
 
 // PhaseStatus is the status word of a phase of a plan.
@@ -102,18 +104,21 @@ func (p *Plan) CommandDigest() string {
 	return Sum(h.Bytes())
 }
 
-// SetPhase changes only the status in the heading of one phase. NOT_FOUND means that no phase, or more than one, has
-// the number; other faults of the document do not matter.
+// SetPhase changes the status in the heading of one phase, and what follows from it: a completed phase has its boxes
+// ticked, one that is no longer completed and not started has them empty, and the status among the plan's metadata says
+// how far its phases are. NOT_FOUND means that no phase, or more than one, has the number; other faults of the document
+// do not matter.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
 	}
 	plan, _ := ParsePlan("", src) //nolint:errcheck // other faults do not matter here
-	found, line := 0, 0
-	for _, p := range plan.Phases {
-		if p.Number == number {
+	var phase *Phase
+	found := 0
+	for i := range plan.Phases {
+		if plan.Phases[i].Number == number {
 			found++
-			line = p.Line
+			phase = &plan.Phases[i]
 		}
 	}
 	switch {
@@ -122,19 +127,105 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	case found == 0:
 		return nil, Fail(CodeNotFound, "", "expected phase %d in the plan, got none", number)
 	}
-	start := offsetOf(src, Pos{Line: line, Col: 1})
-	end := len(src)
-	if i := slices.Index(src[start:], '\n'); i >= 0 {
-		end = start + i
-	}
-	heading := string(src[start:end])
-	out := slices.Concat(src[:start], []byte(remark(heading, to)), src[end:])
-	after, _ := ParsePlan("", out) //nolint:errcheck // other faults do not matter here
-	if p := after.Phase(number); p == nil || p.Status != to || p.Line != line || len(after.Phases) != len(plan.Phases) {
+	heading := lineAt(src, phase.Line)
+	marked := withLine(src, phase.Line, remark(heading, to))
+	after, _ := ParsePlan("", marked) //nolint:errcheck // other faults do not matter here
+	if p := after.Phase(number); p == nil || p.Status != to || !sameShape(plan, after) {
 		return nil, &ValueError{
 			What: fmt.Sprintf("heading of the form 'Phase %d: name [%s]'", number, to.Mark()),
 			Got:  strings.TrimSpace(heading),
 		}
 	}
+	out := marked
+	switch {
+	case to == PhaseCompleted:
+		out = withBoxes(out, phase, true)
+	case to == PhaseNotStarted && phase.Status == PhaseCompleted:
+		out = withBoxes(out, phase, false)
+	}
+	out = withStatus(out, after.progress())
+	if after, _ = ParsePlan("", out); !sameShape(plan, after) { //nolint:errcheck // as above
+		return marked, nil // the plan is written in a way that only its heading can be changed
+	}
 	return out, nil
+}
+
+// progress is the status of a plan as its phases make it.
+func (p *Plan) progress() PhaseStatus {
+	first := p.Phases[0].Status
+	same := !slices.ContainsFunc(p.Phases, func(one Phase) bool { return one.Status != first })
+	if same && (first == PhaseCompleted || first == PhaseNotStarted) {
+		return first
+	}
+	return PhaseInProgress
+}
+
+// sameShape tells whether two readings of a plan have the same phases at the same lines, with the same commands.
+func sameShape(a, b *Plan) bool {
+	same := func(p, q Phase) bool {
+		return p.Number == q.Number && p.Line == q.Line && len(p.Tasks) == len(q.Tasks) && len(p.Checks) == len(q.Checks)
+	}
+	return slices.EqualFunc(a.Phases, b.Phases, same) && a.CommandDigest() == b.CommandDigest()
+}
+
+// withBoxes ticks or empties the boxes of a phase's checklists.
+func withBoxes(src []byte, p *Phase, ticked bool) []byte {
+	for _, item := range slices.Concat(p.Tasks, p.Checks) {
+		if item.Done == ticked {
+			continue
+		}
+		line := lineAt(src, item.Line)
+		if ticked {
+			line = strings.Replace(line, "[ ]", "[x]", 1)
+		} else {
+			line = strings.NewReplacer("[x]", "[ ]", "[X]", "[ ]").Replace(line)
+		}
+		src = withLine(src, item.Line, line)
+	}
+	return src
+}
+
+// withStatus puts a status into the metadata of a plan, which stand before its first section. A plan without one, or
+// with a word that is no status of a phase, is left as it is.
+func withStatus(src []byte, to PhaseStatus) []byte {
+	for number := 1; ; number++ {
+		if offsetOf(src, Pos{Line: number, Col: 1}) < 0 {
+			return src
+		}
+		line := lineAt(src, number)
+		if strings.HasPrefix(line, "##") {
+			return src
+		}
+		m := statusLine().FindStringSubmatchIndex(line)
+		if m == nil {
+			continue
+		}
+		word := strings.ToLower(strings.ReplaceAll(line[m[2]:m[3]], " ", "_"))
+		if _, err := ParsePhaseStatus(word); err != nil {
+			return src
+		}
+		return withLine(src, number, line[:m[2]]+to.Mark()+line[m[3]:])
+	}
+}
+
+// statusLine is a line of metadata with the status; the group is the word, without the brackets around it.
+var statusLine = lazy.Regexp(`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`)
+
+// lineAt is a line of a text without its line feed.
+func lineAt(src []byte, number int) string {
+	start, end := lineBounds(src, number)
+	return string(src[start:end])
+}
+
+func withLine(src []byte, number int, line string) []byte {
+	start, end := lineBounds(src, number)
+	return slices.Concat(src[:start], []byte(line), src[end:])
+}
+
+func lineBounds(src []byte, number int) (start, end int) {
+	start = offsetOf(src, Pos{Line: number, Col: 1})
+	if i := bytes.IndexByte(src[start:], '\n'); i >= 0 {
+		return start, start + i
+	}
+	return start, len(src)
 }

@@ -1,6 +1,7 @@
 package formats_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +123,50 @@ func TestSetPhase(t *testing.T) {
 		if want := strings.Replace(in, h.in+"\n", h.want+"\n", 1); err != nil || string(out) != want {
 			t.Errorf("SetPhase(%q) = %q, %v, want %q", h.in, out, err, want)
 		}
+	}
+}
+
+// TestSetPhaseFollows: boxes and the status of the plan follow its phases, and nothing else changes.
+func TestSetPhaseFollows(t *testing.T) {
+	t.Parallel()
+	const text = "# Plan\r\n\n- **Task**: 1\n- **Status**: [%s]\n\n## Implementation Phases\n\n" +
+		"### Phase 1: a [%s]\n\n- **Tasks**:\n  - [%s] one [ ]\n  - [x] two\n\n```sh\necho '- [ ] no box'\n```\n\n" +
+		"- **Verification**:\n  - [%s] seen\n\n### Phase 2: b [%s]\n\n- **Tasks**:\n  - [ ] three\n"
+	plan := func(whole, first, one, seen, second string) string {
+		return fmt.Sprintf(text, whole, first, one, seen, second)
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		number        int
+		to            formats.PhaseStatus
+	}{
+		"the first of two": {
+			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"), plan("IN PROGRESS", "COMPLETED", "x", "x", "NOT STARTED"),
+			1, formats.PhaseCompleted,
+		},
+		"the last one": {
+			plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"), plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED"),
+			1, formats.PhaseCompleted,
+		},
+		"begun": {
+			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"), plan("IN PROGRESS", "IN PROGRESS", " ", " ", "NOT STARTED"),
+			1, formats.PhaseInProgress,
+		},
+		"a status of others": {
+			plan("given up", "NOT STARTED", " ", " ", "COMPLETED"), plan("given up", "COMPLETED", "x", "x", "COMPLETED"),
+			1, formats.PhaseCompleted,
+		},
+	} {
+		out, err := formats.SetPhase([]byte(c.before), c.number, c.to)
+		if diff := cmp.Diff(c.after, string(out)); diff != "" || err != nil {
+			t.Errorf("%s: SetPhase = %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+	done := plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED")
+	out, err := formats.SetPhase([]byte(done), 1, formats.PhaseNotStarted)
+	want := strings.Replace(plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"), "[x] two", "[ ] two", 1)
+	if diff := cmp.Diff(want, string(out)); diff != "" || err != nil {
+		t.Errorf("back: SetPhase = %v (-want +got):\n%s", err, diff)
 	}
 }
 

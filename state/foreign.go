@@ -71,7 +71,7 @@ type foreign struct {
 	n    int             // number, 0 while it is not known
 	ok   bool
 
-	linked []*jsonx.Value // what stands for the artifacts, one by one
+	linked []*jsonx.Value // what stands for the last artifacts, one by one; those of the folder come before them
 	strays []any          // artifacts that cannot be linked
 }
 
@@ -316,7 +316,8 @@ func (f *foreign) settle(t *formats.Task) {
 const straysKey = "artifacts_left_out"
 
 // artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
-// member of its own. The documents in the task's folder come along; of several tasks with one number it has the slug.
+// member of its own. The other documents in the task's folder come first, since the last document of a type counts as
+// the newest, and the file says which one that is. Of several tasks with one number the folder has the slug.
 func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
 	v := f.get("artifacts")
@@ -348,12 +349,14 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 		}
 	}
 	defer func() {
+		var found []formats.Artifact
 		for _, a := range f.m.opt.Folders.Documents[f.n] {
 			if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) &&
 				(!f.m.twice[f.n] || strings.Contains(a.Path, "_"+slug+"/")) {
-				out = append(out, a)
+				found = append(found, a)
 			}
 		}
+		out = append(found, out...)
 	}()
 	switch {
 	case v.Is(jsonx.Array):
@@ -374,10 +377,11 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 func (f *foreign) encode(t *formats.Task) []byte {
 	o := taskObject(t)
 	list := artifactObjects(t.Artifacts)
+	linked := list[len(list)-len(f.linked):]
 	for i, v := range f.linked {
 		for _, m := range v.Members {
 			if v.Is(jsonx.Dict) && !known(artifactKeys, m.Key) {
-				list[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
+				linked[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
 			}
 		}
 	}

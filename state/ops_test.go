@@ -16,6 +16,7 @@ import (
 const plan = `# Plan
 
 - **Task**: 1
+- **Status**: [IN PROGRESS]
 
 ## Implementation Phases
 
@@ -26,6 +27,11 @@ const plan = `# Plan
 ### Phase 2: second [NOT STARTED]
 
 **Goal**: b
+
+**Tasks**:
+
+- [ ] begin
+- [x] look
 `
 
 func TestCreate(t *testing.T) {

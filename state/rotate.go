@@ -142,6 +142,25 @@ func undoWhole(before, now []byte) []jsonx.Edit {
 	return []jsonx.Edit{{Start: head, End: len(now) - tail, Text: before[head : len(before)-tail]}}
 }
 
+// undoLines gives an edit for each line that differs, so that a mark at the top of a plan and one at its end do not
+// keep what is between them. Texts with another number of lines are one edit.
+func undoLines(before, now []byte) []jsonx.Edit {
+	old := slices.Collect(bytes.Lines(before))
+	lines := slices.Collect(bytes.Lines(now))
+	if len(old) != len(lines) {
+		return undoWhole(before, now)
+	}
+	var out []jsonx.Edit
+	start := 0
+	for i, line := range lines {
+		if !bytes.Equal(line, old[i]) {
+			out = append(out, jsonx.Edit{Start: start, End: start + len(line), Text: old[i]})
+		}
+		start += len(line)
+	}
+	return out
+}
+
 // maxUndo bounds the text that a line of the log keeps to go back by.
 const maxUndo = 512 << 10
 

@@ -355,6 +355,6 @@ func (s *session) replan(tx Tx, op planOp) (Result, error) {
 	}
 	line := s.line(tx)
 	line.Serial, line.File, line.Verdicts = s.serial, f.name, res.Verdicts
-	line.Pre, line.Post, line.Undo = f.pre, formats.Sum(f.data), boundedUndo(undoWhole(f.src, f.data))
+	line.Pre, line.Post, line.Undo = f.pre, formats.Sum(f.data), boundedUndo(undoLines(f.src, f.data))
 	return res, s.commit(change{name: f.name, real: f.real, data: f.data, line: line, read: f.info})
 }

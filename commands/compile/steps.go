@@ -333,6 +333,7 @@ func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, 
 // check makes the call of a check that runs commands; nil for one that the engine makes itself.
 func (c *compiler) check(a *syntax.Check) *Call {
 	c.exprs(a)
+	c.values(a.Path, a.File)
 	switch {
 	case a.Command != nil:
 		return c.own(a.Pos, Gatekeeper, field("command", &syntax.Value{Kind: syntax.List, Items: a.Command}))

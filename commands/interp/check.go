@@ -29,7 +29,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if found.Error != nil {
 		return returned(formats.Failed(found.Error.err()), 1), nil
 	}
-	ret.Issues = found.Issues
+	ret.Issues, ret.Fields = found.Issues, found.Fields
 	at := slices.IndexFunc(ret.Issues, func(i formats.Issue) bool { return i.Level == formats.LevelError })
 	if at < 0 {
 		return returned(ret, 1), nil
@@ -58,17 +58,19 @@ func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err
 // checked is what a look at documents and files came to.
 type checked struct {
 	Issues []formats.Issue `json:"issues,omitempty"`
+	Fields map[string]any  `json:"fields,omitempty"` // of the one handoff document that was checked
 	Error  *keptError      `json:"error,omitempty"`
 }
 
 // look makes the check. What it saw of files is in the journal.
 func look(s step, a *syntax.Check) (checked, error) {
 	now := func() (checked, error) {
-		issues, err := s.findings(a)
+		out, err := s.findings(a)
 		if err != nil && (s.ctx.Err() != nil || s.stuck != nil) {
 			return checked{}, cmp.Or(s.stuck, context.Cause(s.ctx))
 		}
-		return checked{issues, keep(err)}, nil
+		out.Error = keep(err)
+		return out, nil
 	}
 	if a.Document == nil && a.File == nil {
 		return now()
@@ -76,36 +78,41 @@ func look(s step, a *syntax.Check) (checked, error) {
 	return observe(s.run, s.spot(), "check", now)
 }
 
-// findings gives what is wrong, nothing if the check holds.
-func (s step) findings(a *syntax.Check) ([]formats.Issue, error) {
+// findings gives what is wrong, no issues if the check holds.
+func (s step) findings(a *syntax.Check) (out checked, err error) {
 	switch {
 	case a.Document != nil:
 		return s.checkDocument(a)
 	case a.File != nil:
-		return s.checkFile(a)
+		out.Issues, err = s.checkFile(a)
+		return out, err
 	}
 	if ok, err := s.holds(a.Expr, nil); err != nil || ok {
-		return nil, err
+		return out, err
 	}
-	return []formats.Issue{wrong("expected " + a.Expr.Src)}, nil
+	out.Issues = []formats.Issue{wrong("expected " + a.Expr.Src)}
+	return out, nil
 }
 
 func wrong(what string, files ...string) formats.Issue {
 	return formats.Issue{Level: formats.LevelError, Description: what, Files: files, Source: "check"}
 }
 
-// checkDocument parses documents by their profile; what it finds are the issues.
-func (s step) checkDocument(a *syntax.Check) ([]formats.Issue, error) {
+// checkDocument parses documents by their profile; what it finds are the issues. The fields of a single handoff
+// document are kept, so that later steps can read a document that the run wrote.
+func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 	profile := a.Document.Text
 	v, err := s.value(a.Path, nil)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if a.Path == nil {
 		v = s.newestOf(profile)
 	}
-	return s.each(v, "no "+profile+" was made", func(path string, src []byte) (issues []formats.Issue) {
-		for _, d := range found(s, profile, path, src) {
+	single := len(paths(v)) == 1
+	out.Issues, err = s.each(v, "no "+profile+" was made", func(path string, src []byte) (issues []formats.Issue) {
+		doc, list := s.parsed(profile, path, src)
+		for _, d := range list {
 			one := wrong(d.Error(), path)
 			one.Line, one.SuggestedFix = d.Pos.Line, d.Help
 			if d.Severity == formats.SeverityWarning {
@@ -113,27 +120,31 @@ func (s step) checkDocument(a *syntax.Check) ([]formats.Issue, error) {
 			}
 			issues = append(issues, one)
 		}
+		if single && doc != nil && formats.IsHandoff(profile) {
+			out.Fields = as[map[string]any](doc.Any()["fields"])
+		}
 		return issues
 	})
+	return out, err
 }
 
-// found gives the findings in a document.
-func found(s step, profile, path string, src []byte) []formats.Diagnostic {
+// parsed gives a document with the findings in it; a file of tercet itself is no document.
+func (s step) parsed(profile, path string, src []byte) (*formats.Document, []formats.Diagnostic) {
 	if slices.Contains(formats.FileProfiles(), profile) {
 		list := s.cfg.Lint(s.inTree(path), src, profile == formats.ProfileSubagent)
 		for i := range list {
 			list[i].File = path
 		}
-		return list
+		return nil, list
 	}
-	_, bad := formats.DocumentOptions{Exists: func(name string) bool {
+	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
 		_, err := s.cfg.Docs.Open(s.ctx, s.inTree(name))
 		return err == nil
 	}}.Parse(profile, path, src)
 	if bad == nil {
-		return nil
+		return doc, nil
 	}
-	return bad.List
+	return doc, bad.List
 }
 
 // checkFile looks whether files are there, and have something in them where that is asked.

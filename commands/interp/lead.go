@@ -191,6 +191,10 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	if why := f.ret.BlockedReason; f.outcome == formats.OutcomeBlocked && why != "" {
 		fb.Issues = append(fb.Issues, formats.Issue{Level: formats.LevelError, Description: why, Source: "agent"})
 	}
+	if f.outcome == formats.OutcomeConditional && f.ret.Summary != "" { // the summary names the conditions
+		condition := formats.Issue{Level: formats.LevelWarning, Description: f.ret.Summary, Source: "agent"}
+		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
+	}
 	if before := f.feedback; before != nil && before.From == f.ID {
 		fb.Attempt = before.Attempt + 1
 	}

@@ -262,7 +262,7 @@ var flowsSay = map[string][]string{
 var flowConsents = map[string]string{
 	"triage": "Approve and start", "existing": "Continue from here", "tasks": "Take it over", "entry_discovery": "Abort",
 	"phase": "Approve and continue", "built": "Approve and continue", "deficient": "Abort", "scope": "Roll back to interviewer",
-	"missing": "Run codebase-analyzer", "one": "Approve and continue", "which": "The first", "resume": "Resume from analyst-core",
+	"review": "Approve and continue", "missing": "Run codebase-analyzer", "one": "Approve and continue", "which": "The first", "resume": "Resume from analyst-core",
 	"inject": "Inject and branch", "two": "Confirm as complete", "handing": "Hand off to delivery-flow", "draft": "Back up",
 	"data": "It has a database", "publishing": "Publish", "an agent failed": "Retry", "a limit": "", "suspended": "",
 }

@@ -370,9 +370,33 @@ func (h *handoff) delivery() {
 	h.rows("Test Results", "Total", tests["TOTAL"], "Pass", tests["PASSED"], "Fail", tests["FAILED"])
 	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
 	h.rows("Security Audit Results", "CRITICAL", audit["CRITICAL_COUNT"], "WARNING", audit["WARNING_COUNT"])
+	if conditions := h.conditions(); len(conditions) > 0 {
+		h.section("Conditions", strings.Join(conditions, "\n"), "")
+	}
 	if environment := about(sections, "environment", "環境"); environment != "" {
 		h.section("Handoff to Operations", environment, "")
 	}
+}
+
+// conditions are those on which agents approved, one a line with the agent in front: its summary, then its issues.
+func (h *handoff) conditions() (lines []string) {
+	for _, p := range h.phases {
+		if p["status"] != string(formats.OutcomeConditional) {
+			continue
+		}
+		said := []string{cmp.Or(oneLine(p["summary"]), "approved on conditions that it does not name")}
+		issues, _ := p["issues"].([]any) //nolint:errcheck // nothing else is a list
+		for _, one := range issues {
+			issue, _ := one.(map[string]any) //nolint:errcheck // nothing else has a description
+			if text := oneLine(issue["description"]); text != "" {
+				said = append(said, text)
+			}
+		}
+		for _, text := range said {
+			lines = append(lines, "- "+cmp.Or(oneLine(p["agent"]), "an agent")+": "+text)
+		}
+	}
+	return lines
 }
 
 func (h *handoff) maintenance() {
