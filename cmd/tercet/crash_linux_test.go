@@ -185,12 +185,24 @@ func newCrash(t *testing.T) *crash {
 	return c
 }
 
+// copyHome copies a home. os.CopyFS gives files that others may read, and tercet refuses such keys.
+func copyHome(to, from string) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	keys, err := filepath.Glob(filepath.Join(to, ".local/state/tercet/keys/*"))
+	for _, key := range keys {
+		err = errors.Join(err, os.Chmod(key, 0o600))
+	}
+	return err
+}
+
 // again is the same project once more.
 func (c *crash) again(t *testing.T) *crash {
 	t.Helper()
 	out := newCrash(t)
 	out.line, out.answers, out.back, out.at, out.exit, out.kept, out.only = c.line, c.answers, c.back, c.at, c.exit, c.kept, c.only
-	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), os.CopyFS(out.home, os.DirFS(c.home))); err != nil {
+	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), copyHome(out.home, c.home)); err != nil {
 		t.Fatal(err)
 	}
 	return out

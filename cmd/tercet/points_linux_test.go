@@ -173,7 +173,7 @@ func (p pointRun) copy(t *testing.T) pointRun {
 		t.Fatal(err)
 	}
 	out := pointRun{t: t, dir: filepath.Join(real, "project"), home: filepath.Join(real, "home")}
-	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(p.dir)), os.CopyFS(out.home, os.DirFS(p.home))); err != nil {
+	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(p.dir)), copyHome(out.home, p.home)); err != nil {
 		t.Fatal(err)
 	}
 	return out

@@ -156,7 +156,7 @@ func TestLineAgain(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	if list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]"); !strings.Contains(list, `["completed","failed"]`) {
+	if list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]"); !strings.Contains(list, `["completed","cancelled"]`) {
 		t.Errorf("the runs are %s, want one that is completed and one that was given up", list)
 	}
 }

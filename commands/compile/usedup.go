@@ -82,9 +82,13 @@ func nextBehind(src []byte, t *syntax.Target) *formats.Fix {
 	}
 	line := string(lines[t.Pos.Line-1])
 	before := line[:t.Pos.Col-1]
+	newline := "\n"
+	if strings.HasSuffix(line, "\r") {
+		newline = "\r\n"
+	}
 	switch lead := strings.TrimSpace(before); {
 	case lead == "-":
-		return &formats.Fix{Start: t.End, End: t.End, Text: "\n" + before + "next"}
+		return &formats.Fix{Start: t.End, End: t.End, Text: newline + before + "next"}
 	case strings.HasSuffix(lead, "[") || strings.HasSuffix(lead, ","):
 		return &formats.Fix{Start: t.End, End: t.End, Text: ", next"}
 	case strings.HasSuffix(lead, ":"):
