@@ -150,7 +150,7 @@ func TestTestsAloneImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for pkg, list := range found {
-		for _, own := range []string{"tercet/internal/testkit/modelserver", "tercet/internal/testkit/faults", "tercet/internal/testkit/marked"} {
+		for _, own := range []string{"tercet/internal/testkit", "tercet/internal/testkit/modelserver", "tercet/internal/testkit/faults", "tercet/internal/testkit/marked"} {
 			if files := list[own]; len(files) > 0 && !strings.HasPrefix("tercet/"+pkg+"/", own+"/") {
 				t.Errorf("%s imports %s in %v, want it in test files alone", pkg, own, files)
 			}

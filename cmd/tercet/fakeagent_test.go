@@ -28,6 +28,7 @@ import (
 //	stderr TEXT         print on standard error
 //	flood MIB           print that many MiB on standard output
 //	sleep SECONDS       wait
+//	await FILE          wait until FILE is in the project root
 //	exit N              end
 //	count FILE          add a line to FILE (a path of the project root)
 //	repair WORDS...     do WORDS only in the repair round
@@ -131,6 +132,10 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		d, perr := time.ParseDuration(rest + "s")
 		time.Sleep(d)
 		err = perr
+	case "await":
+		for _, err := os.Stat(filepath.Join(root, rest)); err != nil; _, err = os.Stat(filepath.Join(root, rest)) {
+			time.Sleep(10 * time.Millisecond)
+		}
 	case "exit":
 		_, err = fmt.Sscan(rest, &code)
 		ended = true

@@ -369,14 +369,16 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-// cmdWaitFor: waitfor FILE waits until a process in the background has made FILE.
+// cmdWaitFor: waitfor FILE [TEXT] waits until a process in the background has made FILE, or has written TEXT to it.
 func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
+	text := strings.Join(args[1:], " ")
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && strings.Contains(string(data), text) {
 			return
 		}
 	}
-	ts.Fatalf("waitfor: %s did not come", args[0])
+	ts.Fatalf("waitfor: %s did not come", strings.Join(args, " "))
 }
 
 // cmdCapture: capture NAME FILE REGEXP sets the variable NAME to what the first group of REGEXP matches in FILE.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -74,6 +75,26 @@ func (s *screen) slowly(keys ...string) {
 		<-time.After(pace)
 		s.keys(k)
 	}
+}
+
+// press types a key until the text is shown: of keys that a slow machine reads at once, the later ones decide nothing.
+func (s *screen) press(key, want string) {
+	s.t.Helper()
+	over := make(chan struct{})
+	var typing sync.WaitGroup
+	typing.Go(func() {
+		for wait := pace; ; wait = 10 * time.Second {
+			select {
+			case <-over:
+				return
+			case <-time.After(wait):
+				_, _ = s.tty.WriteString(key) // it may have ended, which is seen below
+			}
+		}
+	})
+	s.until(want)
+	close(over)
+	typing.Wait()
 }
 
 // TestWatchAnswers: a run that waits goes on in a process of its own, its question is answered, and it comes to its end.
@@ -231,8 +252,8 @@ func TestWatchCancels(t *testing.T) {
 	s.wait("1 at work")
 	s.slowly("c")
 	s.wait("[y/N]")
-	s.slowly("y", "\r")
-	s.wait("is cancelled")
+	s.slowly("y")
+	s.press("\r", "is cancelled")
 	if code := works.ends(); code != 130 {
 		t.Errorf("exit code %d of what was cancelled, want 130", code)
 	}

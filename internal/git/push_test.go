@@ -191,15 +191,15 @@ func TestAsker(t *testing.T) {
 				}
 			}
 			r.Starter = starter(t, "PATH="+bin+":"+os.Getenv("PATH"))
+			a, _, err := r.Asker(t.Context(), git.Remote{Name: "up", Host: c.host, Path: "o/r"})
+			if err != nil || a == nil {
+				t.Fatal(a, err)
+			}
 			cx := t.Context()
 			if name == "it hangs" {
 				var stop func()
 				cx, stop = context.WithTimeout(cx, 300*time.Millisecond)
 				defer stop()
-			}
-			a, _, err := r.Asker(cx, git.Remote{Name: "up", Host: c.host, Path: "o/r"})
-			if err != nil || a == nil {
-				t.Fatal(a, err)
 			}
 			got, err := a.Find(cx, q)
 			if got != c.found {

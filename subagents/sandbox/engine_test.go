@@ -2,6 +2,8 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents/sandbox"
 )
 
@@ -148,48 +151,68 @@ func TestEngineProbe(t *testing.T) {
 
 func TestContainersGoWithTheRun(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		script string
-		c      proc.Command
-		exit   int
-		cancel bool
-	}{
+	for name, tt := range map[string]containerEnd{
 		"ended":    {script: "exit 3", exit: 3},
-		"timeout":  {script: "trap '' INT TERM; while :; do sleep 1; done", c: proc.Command{Timeout: proc.Timeout{Total: time.Second}}, exit: -1},
-		"flood":    {script: "exec yes", c: proc.Command{Limit: 1 << 16}, exit: -1},
+		"timeout":  {script: "trap '' INT TERM; while :; do sleep 1; done", times: true, exit: -1},
+		"flood":    {script: "exec yes", limit: 1 << 16, exit: -1},
 		"canceled": {script: "echo ready; sleep 60", cancel: true, exit: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, dir := fakeEngine(t, "tools:1")
-			tool, err := p.Starter.Look("docker")
-			if err != nil {
-				t.Fatal(err)
+			if !tt.times {
+				tt.comes(t, time.Minute)
+				return
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			c := tt.c
-			c.Argv, c.Purpose, c.Dir, c.Private = []string{"sh", "-c", tt.script}, proc.PurposeScript, t.TempDir(), true
-			c.Watch = func([]byte) bool {
-				if tt.cancel {
-					cancel()
-				}
-				return true
-			}
-			b := sandbox.Box{Tier: sandbox.Container, Means: sandbox.Docker, Tool: tool, Image: p.Image}
-			if c, err = b.Wrap(c, sandbox.Bounds{}); err != nil {
-				t.Fatal(err)
-			}
-			res, err := p.Starter.Run(ctx, c)
-			if (err != nil) != tt.cancel || res.Exit != tt.exit && tt.exit >= 0 {
-				t.Errorf("Run = %+v, %v, want exit %d", res, err, tt.exit)
-			}
-			left, err := os.ReadFile(filepath.Join(dir, "names"))
-			if err != nil || len(left) > 0 {
-				t.Errorf("containers left: %q, %v, want none", left, err)
-			}
+			testkit.Widen(t, time.Second/2, func(limit time.Duration) bool { return tt.comes(t, limit) })
 		})
 	}
+}
+
+// containerEnd is a way in which the program of a container ends.
+type containerEnd struct {
+	script string
+	limit  int64 // bytes of output; 0: the default
+	times  bool  // it ends at the limit of time
+	cancel bool
+	exit   int
+}
+
+// comes runs the program until it ends, and looks for containers that are left. It tells whether the engine was started.
+func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
+	t.Helper()
+	p, dir := fakeEngine(t, "tools:1")
+	tool, err := p.Starter.Look("docker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := proc.Command{
+		Argv: []string{"sh", "-c", e.script}, Purpose: proc.PurposeScript, Dir: t.TempDir(), Private: true,
+		Limit: e.limit, Timeout: proc.Timeout{Total: limit},
+	}
+	c.Watch = func([]byte) bool {
+		if e.cancel {
+			cancel()
+		}
+		return true
+	}
+	b := sandbox.Box{Tier: sandbox.Container, Means: sandbox.Docker, Tool: tool, Image: p.Image}
+	if c, err = b.Wrap(c, sandbox.Bounds{}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := p.Starter.Run(ctx, c)
+	if (err != nil) != e.cancel || res.Exit != e.exit && e.exit >= 0 {
+		t.Errorf("Run = %+v, %v, want exit %d", res, err, e.exit)
+	}
+	left, err := os.ReadFile(filepath.Join(dir, "names"))
+	if e.times && errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	if err != nil || len(left) > 0 {
+		t.Errorf("containers left: %q, %v, want none", left, err)
+	}
+	return true
 }
 
 func TestWordsOfAContainer(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 	"tercet/subagents/sandbox"
 )
 
@@ -194,17 +195,20 @@ func TestAskedPolitely(t *testing.T) {
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
-		dir, idle := t.TempDir(), 700*time.Millisecond
-		if engine(b) {
-			idle = 8 * time.Second // the start of a container counts too
-		}
-		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
-			Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
-			Timeout: proc.Timeout{Total: 20 * time.Second, Idle: idle},
+		testkit.Widen(t, 500*time.Millisecond, func(limit time.Duration) bool {
+			dir := t.TempDir()
+			res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
+				Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
+				Timeout: proc.Timeout{Total: time.Hour, Idle: limit},
+			})
+			if !strings.Contains(string(res.Stdout), "ready") {
+				return false
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, "done")); err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
+				t.Errorf("done is %q, %v, result %+v, want it cleaned up and exit 7", got, err, res)
+			}
+			return true
 		})
-		if got, err := os.ReadFile(filepath.Join(dir, "done")); err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
-			t.Errorf("done is %q, %v, result %+v, want it cleaned up and exit 7", got, err, res)
-		}
 	})
 }
 

@@ -289,8 +289,8 @@ func TestCloseEndsWhatHangs(t *testing.T) {
 	s.Close()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Error("the request still hangs 10 s after Close")
+	case <-time.After(2 * time.Minute):
+		t.Error("the request still hangs two minutes after Close")
 	}
 }
 
