@@ -28,7 +28,7 @@ var readers = []string{"internal/md", "internal/jsonx", "internal/query", "forma
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
 		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.literal", "internal/dialect.place",
-		"subagents/sandbox.unescape", "subagents/sandbox.word",
+		"internal/shell.unescape", "internal/shell.word",
 	},
 	"files of other tools that are not YAML or Markdown as the libraries read them": {
 		"internal/dialect.fenceLine", "internal/dialect.firstLine",

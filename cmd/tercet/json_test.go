@@ -24,6 +24,7 @@ import (
 	"tercet/internal/control"
 	"tercet/internal/dialect"
 	"tercet/internal/journal"
+	"tercet/internal/shell"
 	"tercet/packs"
 	"tercet/scenario"
 	"tercet/state"
@@ -389,7 +390,7 @@ var documents = map[string][]any{
 	"tercet.version/1": {struct{ Version, Commit, Go, OS, Arch string }{}},
 	"tercet.sandbox-classify/1": {struct {
 		Command string
-		sandbox.Report
+		shell.Report
 	}{}},
 	"tercet.sandbox-probe/1": {struct {
 		Order  []sandbox.Tier

@@ -8,6 +8,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/shell"
 	"tercet/subagents/sandbox"
 )
 
@@ -38,11 +39,11 @@ command needs a sandbox: required, recommended or optional.`
 		}
 		text := c.args[0]
 		if len(c.args) > 1 {
-			if text, err = sandbox.Quote(c.args); err != nil {
+			if text, err = shell.Quote(c.args); err != nil {
 				return err
 			}
 		}
-		report, err := sandbox.Classify(text, place)
+		report, err := shell.Classify(text, place)
 		if err != nil {
 			return err
 		}
@@ -50,12 +51,12 @@ command needs a sandbox: required, recommended or optional.`
 			c.term.json(struct {
 				Schema  string `json:"schema"`
 				Command string `json:"command"`
-				sandbox.Report
+				shell.Report
 			}{"tercet.sandbox-classify/1", text, report})
 			return nil
 		}
 		tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
-		row := func(level sandbox.Level, category string, at formats.Pos, what string) {
+		row := func(level shell.Level, category string, at formats.Pos, what string) {
 			tab.Rows = append(tab.Rows, []string{level.String(), category, sprintf("%d:%d", at.Line, at.Col), what})
 		}
 		for _, f := range report.Findings {
@@ -66,7 +67,7 @@ command needs a sandbox: required, recommended or optional.`
 			row(f.Level, f.Category.String(), f.Pos, what)
 		}
 		for _, u := range report.Unknown {
-			row(sandbox.Recommended, "unknown", u.Pos, u.Reason)
+			row(shell.Recommended, "unknown", u.Pos, u.Reason)
 		}
 		c.term.answer("sandbox %s", report.Level)
 		if len(tab.Rows) > 0 {
@@ -77,13 +78,13 @@ command needs a sandbox: required, recommended or optional.`
 }
 
 // place is where a command that the user types here would run.
-func (a *app) place() (sandbox.Place, error) {
+func (a *app) place() (shell.Place, error) {
 	root, _, err := a.project()
 	if err != nil {
-		return sandbox.Place{}, err
+		return shell.Place{}, err
 	}
 	dir, err := a.startDir()
-	return sandbox.Place{Root: root, Dir: dir, Home: a.env("HOME")}, err
+	return shell.Place{Root: root, Dir: dir, Home: a.env("HOME")}, err
 }
 
 // sandboxProbe tries what keeps programs within bounds here.

@@ -15,6 +15,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/atomicfile"
 	"tercet/internal/proc"
+	"tercet/internal/shell"
 	"tercet/subagents"
 	"tercet/subagents/sandbox"
 )
@@ -72,7 +73,7 @@ type boxed struct {
 	command, flow string
 	dir           string   // absolute, in which the command runs
 	write         []string // absolute; empty: the tree
-	report        sandbox.Report
+	report        shell.Report
 	fields        map[string]any
 	warnings      []string
 }
@@ -105,7 +106,7 @@ func (b *boxed) read() (err error) {
 		return err
 	}
 	home := b.s.Keeper.Getenv("HOME")
-	if b.report, err = sandbox.Classify(b.command, sandbox.Place{Root: b.r.Dir, Dir: b.dir, Home: home}); err != nil {
+	if b.report, err = shell.Classify(b.command, shell.Place{Root: b.r.Dir, Dir: b.dir, Home: home}); err != nil {
 		return err
 	}
 	b.fields["DETECTED_RISKS"] = b.report.Risks()
@@ -133,8 +134,8 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 		b.used.Sandbox = probe.Tier.String()
 	}
 	b.fields["SANDBOX_MODE"] = b.used.Sandbox
-	if !net && slices.ContainsFunc(b.report.Findings, func(f sandbox.Finding) bool {
-		return f.Category == sandbox.ExternalNet
+	if !net && slices.ContainsFunc(b.report.Findings, func(f shell.Finding) bool {
+		return f.Category == shell.ExternalNet
 	}) {
 		return b.denied("it asks for the network, and allow_network is not given",
 			"give allow_network, or run it yourself: "+b.command), nil
@@ -185,7 +186,7 @@ func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) 
 	}
 	if bare {
 		b.fields["FALLBACK_REASON"] = d.By + " let it run without a sandbox"
-	} else if b.report.Level == sandbox.Recommended {
+	} else if b.report.Level == shell.Recommended {
 		b.warnings = append(b.warnings, "a sandbox is recommended for this command: "+risks[0])
 	}
 	return formats.Return{}, nil

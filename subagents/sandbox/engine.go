@@ -171,7 +171,7 @@ func (b Box) contain(c proc.Command, bounds Bounds) (proc.Command, error) {
 	}
 	slices.Sort(names)
 	for _, key := range slices.Compact(names) {
-		if !listed(key, hostOnly) {
+		if !slices.Contains(strings.Fields(hostOnly), key) {
 			args = append(args, "--env", key) // the value is in no list of processes
 		}
 	}

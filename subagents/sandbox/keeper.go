@@ -10,6 +10,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/shell"
 )
 
 // Keeper sandboxes the programs of one project.
@@ -61,7 +62,7 @@ func (k *Keeper) Probes(ctx context.Context) (_ []Probe, err error) {
 }
 
 // wrap puts a program in the best tier that its risks allow, and names the tier.
-func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (proc.Command, string, error) {
+func (k *Keeper) wrap(ctx context.Context, c proc.Command, r shell.Report, b Bounds) (proc.Command, string, error) {
 	need, why := Needs(r)
 	p, err := k.Best(ctx, need, why)
 	if err != nil {
@@ -77,9 +78,9 @@ func (k *Keeper) wrap(ctx context.Context, c proc.Command, r Report, b Bounds) (
 func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string,
 	error,
 ) {
-	report, err := Classify(script, Place{Root: r.Dir, Dir: r.Dir, Home: k.Getenv("HOME")})
+	report, err := shell.Classify(script, shell.Place{Root: r.Dir, Dir: r.Dir, Home: k.Getenv("HOME")})
 	if err != nil {
-		report = Report{} // sh says better what is wrong with it, within the bounds
+		report = shell.Report{} // sh says better what is wrong with it, within the bounds
 	}
 	return k.wrap(ctx, c, report, k.bounds(r.Dir, filepath.Dir(r.Out)))
 }
@@ -91,13 +92,13 @@ func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.ask(net)
-	return k.wrap(ctx, c, Report{}, b)
+	return k.wrap(ctx, c, shell.Report{}, b)
 }
 
 // Check sandboxes a project's check. Its risk follows from the named program; the project's own tools do whatever the
 // checkout contains.
 func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error) {
-	report, err := ClassifyArgv(c.Argv, Place{Root: dir, Dir: dir, Home: k.Getenv("HOME")})
+	report, err := shell.ClassifyArgv(c.Argv, shell.Place{Root: dir, Dir: dir, Home: k.Getenv("HOME")})
 	if err != nil {
 		return c, Blocked.String(), err
 	}
@@ -105,8 +106,8 @@ func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Co
 }
 
 // Run sandboxes a program that the user names. Without network it sees no keys.
-func (k *Keeper) Run(ctx context.Context, at Place, c proc.Command, net bool) (proc.Command, string, error) {
-	report, err := ClassifyArgv(c.Argv, at)
+func (k *Keeper) Run(ctx context.Context, at shell.Place, c proc.Command, net bool) (proc.Command, string, error) {
+	report, err := shell.ClassifyArgv(c.Argv, at)
 	if err != nil {
 		return c, "", err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/proc"
+	"tercet/internal/shell"
 	"tercet/internal/testkit"
 	"tercet/subagents/sandbox"
 )
@@ -294,7 +295,7 @@ func TestNeeds(t *testing.T) {
 		"git push": sandbox.Platform, "git push --force": sandbox.Platform, "cat ~/.ssh/id_rsa": sandbox.Platform,
 		"psql -h db.example.com": sandbox.Platform, "curl https://example.com": sandbox.Advisory,
 	} {
-		r, err := sandbox.Classify(src, sandbox.Place{Root: "/work/app", Home: "/people/ann"})
+		r, err := shell.Classify(src, shell.Place{Root: "/work/app", Home: "/people/ann"})
 		if got, why := sandbox.Needs(r); err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
 			t.Errorf("Needs(%s) = %s, %q, %v, want %s", src, got, why, err, want)
 		}
@@ -326,7 +327,7 @@ func TestFallback(t *testing.T) {
 	} {
 		for _, flow := range []string{"Light", "Standard", "Minor", "Full", "Major"} {
 			check := func(src string, want sandbox.Tier) {
-				report, err := sandbox.Classify(src, sandbox.Place{Root: "/work/app", Home: "/people/ann"})
+				report, err := shell.Classify(src, shell.Place{Root: "/work/app", Home: "/people/ann"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -352,7 +353,7 @@ func TestFallback(t *testing.T) {
 // TestUnknownCode: from Standard on, what only execution would show needs a sandbox, unless a reason is given.
 func TestUnknownCode(t *testing.T) {
 	t.Parallel()
-	report, err := sandbox.Classify("${X:-true}", sandbox.Place{Root: "/work/app"})
+	report, err := shell.Classify("${X:-true}", shell.Place{Root: "/work/app"})
 	if err != nil || len(report.Unknown) == 0 {
 		t.Fatalf("Classify = %+v, %v, want unknown code", report, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tercet/formats"
+	"tercet/internal/shell"
 )
 
 // Tier is the strength of a sandbox.
@@ -82,10 +83,10 @@ func (m Means) String() string { return string(m) }
 
 // Needs gives the weakest tier that a command may run in: a required finding needs a system that rejects it, whatever
 // its category.
-func Needs(r Report) (need Tier, why []string) {
+func Needs(r shell.Report) (need Tier, why []string) {
 	need, why = Advisory, []string{}
 	for _, f := range r.Findings {
-		if f.Level == Required {
+		if f.Level == shell.Required {
 			need = Platform
 			why = append(why, f.Command+": "+f.Reason)
 		}
@@ -96,11 +97,11 @@ func Needs(r Report) (need Tier, why []string) {
 // ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare: the tier is small,
 // so the user may let a command without a sandbox run that needs one. From Standard on, code that only execution would
 // show needs a sandbox too, unless a reason is given.
-func ForFlow(flow, reason string, r Report) (need Tier, why []string, bare bool) {
+func ForFlow(flow, reason string, r shell.Report) (need Tier, why []string, bare bool) {
 	need, why = Needs(r)
 	switch {
 	case flow == "Minimal" || flow == "Patch":
-		return Advisory, why, r.Level == Required
+		return Advisory, why, r.Level == shell.Required
 	case len(r.Unknown) > 0 && flow != "Light" && reason == "":
 		need = Platform
 	}

@@ -1,4 +1,4 @@
-package sandbox_test
+package shell_test
 
 import (
 	"bufio"
@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
-	"tercet/subagents/sandbox"
+	"tercet/internal/shell"
 )
 
-func here() sandbox.Place {
-	return sandbox.Place{Root: "/work/app", Dir: "/work/app", Home: "/people/ann"}
+func here() shell.Place {
+	return shell.Place{Root: "/work/app", Dir: "/work/app", Home: "/people/ann"}
 }
 
 // table reads the commands with what is to be found in them.
@@ -35,16 +35,16 @@ func table(tb testing.TB) (out [][2]string) {
 }
 
 var (
-	short = map[sandbox.Category]string{
-		sandbox.DestructiveFS: "fs", sandbox.ProdDB: "db", sandbox.PrivilegeEscalation: "root",
-		sandbox.SecretAccess: "secret", sandbox.ExternalNet: "net",
+	short = map[shell.Category]string{
+		shell.DestructiveFS: "fs", shell.ProdDB: "db", shell.PrivilegeEscalation: "root",
+		shell.SecretAccess: "secret", shell.ExternalNet: "net",
 	}
-	signs = map[sandbox.Level]string{sandbox.Optional: "-", sandbox.Recommended: "+", sandbox.Required: "!"}
+	signs = map[shell.Level]string{shell.Optional: "-", shell.Recommended: "+", shell.Required: "!"}
 )
 
 // brief gives the highest tier of each category, in the signs of the table.
-func brief(r sandbox.Report) string {
-	top := map[string]sandbox.Level{}
+func brief(r shell.Report) string {
+	top := map[string]shell.Level{}
 	for _, f := range r.Findings {
 		top[short[f.Category]] = max(top[short[f.Category]], f.Level)
 	}
@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s stands twice in the table", tt[1])
 		}
 		seen[tt[1]] = true
-		r, err := sandbox.Classify(tt[1], here())
+		r, err := shell.Classify(tt[1], here())
 		if err != nil {
 			t.Errorf("Classify(%s): %v", tt[1], err)
 			continue
@@ -91,35 +91,35 @@ func TestPlacesAndTargets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		src  string
-		want []sandbox.Finding
+		want []shell.Finding
 	}{
-		{"ls; rm -rf ../x", []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 5}, Command: "rm", Target: "/work/x", Reason: "deletes outside the project",
+		{"ls; rm -rf ../x", []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 5}, Command: "rm", Target: "/work/x", Reason: "deletes outside the project",
 		}}},
-		{"set -e\n\tcd /\n  rm -rf etc", []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 3, Col: 3}, Command: "rm", Target: "/etc", Reason: "deletes outside the project",
+		{"set -e\n\tcd /\n  rm -rf etc", []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 3, Col: 3}, Command: "rm", Target: "/etc", Reason: "deletes outside the project",
 		}}},
-		{"sh -c 'ls\nrm ~/a'", []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+		{"sh -c 'ls\nrm ~/a'", []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
-		{`bash -c "ls; rm ~/a"`, []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+		{`bash -c "ls; rm ~/a"`, []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
-		{`bash -c r"m ~/a"`, []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+		{`bash -c r"m ~/a"`, []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
 		}}},
-		{"echo x >/etc/x$N", []sandbox.Finding{{
-			Category: sandbox.DestructiveFS, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 8}, Command: ">", Target: "/etc/x?", Reason: "writes a file of the system",
+		{"echo x >/etc/x$N", []shell.Finding{{
+			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 8}, Command: ">", Target: "/etc/x?", Reason: "writes a file of the system",
 		}}},
-		{"psql postgres://ann:geheim@db.example.com/app", []sandbox.Finding{
-			{Category: sandbox.ProdDB, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "psql", Target: "postgres://ann@db.example.com/app", Reason: "works on a database of another machine"},
+		{"psql postgres://ann:geheim@db.example.com/app", []shell.Finding{
+			{Category: shell.ProdDB, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "psql", Target: "postgres://ann@db.example.com/app", Reason: "works on a database of another machine"},
 		}},
-		{"sudo -u bob cat .env", []sandbox.Finding{
-			{Category: sandbox.PrivilegeEscalation, Level: sandbox.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "sudo", Reason: "runs with the rights of another"},
-			{Category: sandbox.SecretAccess, Level: sandbox.Recommended, Pos: formats.Pos{Line: 1, Col: 13}, Command: "cat", Target: "/work/app/.env", Reason: "reads keys, passwords or tokens"},
+		{"sudo -u bob cat .env", []shell.Finding{
+			{Category: shell.PrivilegeEscalation, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "sudo", Reason: "runs with the rights of another"},
+			{Category: shell.SecretAccess, Level: shell.Recommended, Pos: formats.Pos{Line: 1, Col: 13}, Command: "cat", Target: "/work/app/.env", Reason: "reads keys, passwords or tokens"},
 		}},
 	} {
-		r, err := sandbox.Classify(tt.src, here())
+		r, err := shell.Classify(tt.src, here())
 		if err != nil {
 			t.Errorf("Classify(%q): %v", tt.src, err)
 			continue
@@ -133,22 +133,22 @@ func TestPlacesAndTargets(t *testing.T) {
 func TestPlaceDecides(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		place sandbox.Place
+		place shell.Place
 		src   string
-		want  sandbox.Level
+		want  shell.Level
 	}{
-		{sandbox.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../build", sandbox.Optional},
-		{sandbox.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ..", sandbox.Required},
-		{sandbox.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../..", sandbox.Required},
-		{sandbox.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf build", sandbox.Optional},
-		{sandbox.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf ~/app/build", sandbox.Optional},
-		{sandbox.Place{Root: "/tmp/app"}, "rm -rf .", sandbox.Required},
-		{sandbox.Place{Root: "/tmp/app"}, "rm -rf /tmp/other", sandbox.Optional},
-		{sandbox.Place{}, "rm -rf build", sandbox.Recommended},
-		{sandbox.Place{}, "rm -rf /", sandbox.Required},
-		{sandbox.Place{}, "ls", sandbox.Optional},
+		{shell.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../build", shell.Optional},
+		{shell.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ..", shell.Required},
+		{shell.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../..", shell.Required},
+		{shell.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf build", shell.Optional},
+		{shell.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf ~/app/build", shell.Optional},
+		{shell.Place{Root: "/tmp/app"}, "rm -rf .", shell.Required},
+		{shell.Place{Root: "/tmp/app"}, "rm -rf /tmp/other", shell.Optional},
+		{shell.Place{}, "rm -rf build", shell.Recommended},
+		{shell.Place{}, "rm -rf /", shell.Required},
+		{shell.Place{}, "ls", shell.Optional},
 	} {
-		r, err := sandbox.Classify(tt.src, tt.place)
+		r, err := shell.Classify(tt.src, tt.place)
 		if err != nil || r.Level != tt.want {
 			t.Errorf("Classify(%q, %+v) = %s, %v, want %s", tt.src, tt.place, r.Level, err, tt.want)
 		}
@@ -157,9 +157,9 @@ func TestPlaceDecides(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	r, err := sandbox.Classify("ls\n  $X a", here())
-	want := []sandbox.Unknown{{Pos: formats.Pos{Line: 2, Col: 3}, Reason: "which program it is shows only when it runs"}}
-	if diff := cmp.Diff(want, r.Unknown); diff != "" || err != nil || r.Level != sandbox.Recommended {
+	r, err := shell.Classify("ls\n  $X a", here())
+	want := []shell.Unknown{{Pos: formats.Pos{Line: 2, Col: 3}, Reason: "which program it is shows only when it runs"}}
+	if diff := cmp.Diff(want, r.Unknown); diff != "" || err != nil || r.Level != shell.Recommended {
 		t.Errorf("unknown code differs (-want +got):\n%s%v, tier %s", diff, err, r.Level)
 	}
 }
@@ -171,12 +171,12 @@ func TestNotAClassify(t *testing.T) {
 		"ls\nif true; ls": "command:2:1: USAGE: `if <cond>` must be followed by `then`",
 		"a && && b":       "command:1:3: USAGE: `&&` must be followed by a statement",
 	} {
-		_, err := sandbox.Classify(src, here())
+		_, err := shell.Classify(src, here())
 		if err == nil || !strings.HasPrefix(err.Error(), want[:strings.LastIndex(want, ": ")]) || formats.HelpOf(err) == "" {
 			t.Errorf("Classify(%q) = %v, want %s", src, err, want)
 		}
 	}
-	if _, err := sandbox.Classify(strings.Repeat("a", sandbox.MaxSource+1), here()); formats.CodeOf(err) != formats.CodeLimit {
+	if _, err := shell.Classify(strings.Repeat("a", shell.MaxSource+1), here()); formats.CodeOf(err) != formats.CodeLimit {
 		t.Errorf("Classify(a text that is too long) = %v, want LIMIT", err)
 	}
 }
@@ -193,12 +193,12 @@ func TestArgv(t *testing.T) {
 		{[]string{"sh", "-c", "rm -rf /"}, "fs!"},
 		{nil, "."},
 	} {
-		r, err := sandbox.ClassifyArgv(tt.argv, here())
+		r, err := shell.ClassifyArgv(tt.argv, here())
 		if got := brief(r); err != nil || got != tt.want {
 			t.Errorf("Argv(%q) = %s, %v, want %s", tt.argv, got, err, tt.want)
 		}
 	}
-	if _, err := sandbox.ClassifyArgv([]string{"a\x00b"}, here()); err == nil {
+	if _, err := shell.ClassifyArgv([]string{"a\x00b"}, here()); err == nil {
 		t.Error("Argv(a NUL) = nil, want an error")
 	}
 }
@@ -219,12 +219,12 @@ func TestNothingHides(t *testing.T) {
 				continue // a program cannot start a word of the shell, and backquotes do not nest
 			}
 			src := strings.ReplaceAll(a, "%", strings.ReplaceAll(b, "%", inner))
-			r, err := sandbox.Classify(src, here())
+			r, err := shell.Classify(src, here())
 			if err != nil {
 				continue // not every pair is a command
 			}
-			deletes := func(f sandbox.Finding) bool {
-				return f.Category == sandbox.DestructiveFS && f.Level == sandbox.Required
+			deletes := func(f shell.Finding) bool {
+				return f.Category == shell.DestructiveFS && f.Level == shell.Required
 			}
 			if !slices.ContainsFunc(r.Findings, deletes) && len(r.Unknown) == 0 {
 				t.Errorf("Classify(%q) finds %+v, want the deletion", src, r.Findings)
@@ -242,14 +242,14 @@ func FuzzCommand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src string) {
 		lines := strings.Split(src, "\n")
-		r, err := sandbox.Classify(src, here())
+		r, err := shell.Classify(src, here())
 		if err != nil {
 			if formats.CodeOf(err) == formats.CodeUnknown {
 				t.Fatalf("Classify(%q): %v has no code", src, err)
 			}
 			return
 		}
-		tier := sandbox.Optional
+		tier := shell.Optional
 		for _, one := range r.Findings {
 			tier = max(tier, one.Level)
 			if one.Pos.Line < 1 || one.Pos.Col < 1 || one.Pos.Line > len(lines) || one.Reason == "" || one.Command == "" && one.Reason == "" || strings.Contains(one.Target, "\x00") {
@@ -257,7 +257,7 @@ func FuzzCommand(f *testing.F) {
 			}
 		}
 		if len(r.Unknown) > 0 {
-			tier = max(tier, sandbox.Recommended)
+			tier = max(tier, shell.Recommended)
 		}
 		if tier != r.Level {
 			t.Fatalf("Classify(%q): tier %s, want %s", src, r.Level, tier)
@@ -266,7 +266,7 @@ func FuzzCommand(f *testing.F) {
 }
 
 // classOf gives one sign for each finding of a report, as testdata/classes.txt has them.
-func classOf(r sandbox.Report) string {
+func classOf(r shell.Report) string {
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, short[f.Category]+signs[f.Level])
@@ -301,7 +301,7 @@ func TestClasses(t *testing.T) {
 			}
 		}
 		got := "refused"
-		if r, err := sandbox.Classify(command, here()); err == nil {
+		if r, err := shell.Classify(command, here()); err == nil {
 			got = classOf(r)
 		}
 		if got != want {

@@ -1,4 +1,4 @@
-package sandbox_test
+package shell_test
 
 import (
 	"go/ast"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"tercet/subagents/sandbox"
+	"tercet/internal/shell"
 )
 
 // TestRules holds the text of the rules to what reads it: each list, class, effect and condition that they name is one.
@@ -43,7 +43,7 @@ func TestRules(t *testing.T) {
 	lists := map[string]bool{}
 	condition := regexp.MustCompile(`^!?(-\S|(args|rest|options|near|far|image|looks|prod)$|(0|1|2|any|base|args|then|text|away): \S)`)
 	rows := 0
-	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(sandbox.Rules, "\n\t\t", " ")), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(shell.Rules, "\n\t\t", " ")), "\n") {
 		if strings.HasPrefix(line, "@") {
 			lists[strings.Fields(line)[0]] = true
 			continue

@@ -1,4 +1,4 @@
-package sandbox
+package shell
 
 // Rules are the rules of programs.
 var Rules = rules
