@@ -12,7 +12,7 @@ import (
 
 func (l *lab) start() {
 	dir := l.workspace("route", 0)
-	for _, argv := range [][]string{{"route", "/plan 196"}, {"version"}, {"__complete", "task", ""}} {
+	for _, argv := range [][]string{{"which", "--route", "/plan 196"}, {"version"}, {"__complete", "task", ""}} {
 		a, b := pairs(l.t, 4*l.n, subject{name: "tercet", argv: append([]string{l.tercet}, argv...), in: dir}, subject{name: "Go hello", argv: []string{l.hello}})
 		l.add(row{goal: "P6", what: strings.TrimSpace(strings.Join(argv, " ")), ours: a, theirs: b, peer: "Go hello", want: 6, cpuOnly: true})
 	}
@@ -68,7 +68,7 @@ func (l *lab) footprint() {
 		l.t.Fatal(err)
 	}
 	l.add(row{goal: "P12", what: "binary, stripped", figure: fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), limit: "<= 28 MB", met: info.Size() <= 28e6})
-	l.addPeak("route", subject{argv: []string{l.tercet, "route", "/plan 196"}, in: l.workspace("footprint", 0)}, 14)
+	l.addPeak("route", subject{argv: []string{l.tercet, "which", "--route", "/plan 196"}, in: l.workspace("footprint", 0)}, 14)
 	file := writeState(l.t, l.dir, pretty, 100_000)
 	for _, q := range []struct{ what, filter string }{
 		{"a lookup", fmt.Sprintf(byNumber, 70_000)},

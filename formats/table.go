@@ -52,7 +52,7 @@ var returnTables = sync.OnceValue(func() []strict.Table {
 		{Name: "error", Needs: []string{"message"}, Keys: []strict.Key{
 			{"message", "filled", "what happened"},
 			{"type", strict.Texts(Words(errorTypes)), "the kind of error (execution)"},
-			{"code", strict.Texts(Words(Codes())), "as 'tercet exit-codes' lists them (" + string(CodeUnknown) + ")"},
+			{"code", strict.Texts(Words(Codes())), "as 'tercet help exit-codes' lists them (" + string(CodeUnknown) + ")"},
 			{"recoverable", "boolean", "the same work may succeed later"},
 			{"recommendation", "text", "what to do about it"},
 		}},

@@ -150,21 +150,38 @@ func Subagent(src []byte) bool {
 
 var firstKey = lazy.Regexp(`(?m)^(?:---|command:|name:|role:)`)
 
-// Mend applies all fixes with a single candidate, and writes the file if there were any. It does not touch other files,
-// such as a schema.
-func Mend(lib *commands.Library, name string, src []byte, list []formats.Diagnostic, strict bool) (
-	text []byte, left, made []formats.Diagnostic, err error,
-) {
-	text, left, made = formats.Mend(src, ownFixes(name, list), func(next []byte) []formats.Diagnostic {
-		return ownFixes(name, File(lib, name, next, strict))
+// Mended is a file after 'tercet lint --fix'.
+type Mended struct {
+	Text []byte
+	Made []formats.Diagnostic // the corrections
+	Left []formats.Diagnostic // findings in Text
+}
+
+// Mend applies all fixes with a single candidate, and gives the text its standard form. It does not touch other files,
+// such as a schema. A file of another tool, or one that cannot be read, keeps its form.
+func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (Mended, error) {
+	check := func(text []byte) []formats.Diagnostic { return File(lib, name, text, strict) }
+	m := Mended{Text: src, Left: check(src)}
+	text, _, made := formats.Mend(src, ownFixes(name, m.Left), func(next []byte) []formats.Diagnostic {
+		return ownFixes(name, check(next))
 	})
-	if len(made) == 0 {
-		return src, list, nil, nil
+	if len(made) > 0 {
+		m.Text = text
+		m.Made = made
 	}
-	if err := Rewrite(name, src, text); err != nil {
-		return nil, nil, nil, err
+	if !Foreign(name) {
+		formatted, err := Format(lib, name, m.Text, expand)
+		if _, unreadable := errors.AsType[*formats.Diagnostics](err); err != nil && !unreadable {
+			return Mended{}, err
+		}
+		if err == nil {
+			m.Text = formatted
+		}
 	}
-	return text, left, made, nil
+	if !bytes.Equal(m.Text, src) {
+		m.Left = check(m.Text)
+	}
+	return m, nil
 }
 
 // Format gives the standard form of one file; the error holds the findings of an unreadable file.
@@ -174,7 +191,7 @@ func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte
 		return syntax.FormatText(src), err
 	}
 	if name == "-" {
-		name = nameOf(src) // a command says itself what its file is called
+		name = InputName(src)
 	}
 	f, err := syntax.Parse(name, src)
 	if err != nil {
@@ -190,8 +207,8 @@ func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte
 	return syntax.FormatText(compile.Expand(f, prog)), nil
 }
 
-// nameOf is the file name that goes with the command key of a text.
-func nameOf(src []byte) string {
+// InputName is the name of the file that standard input would be in: a command says itself what it is called.
+func InputName(src []byte) string {
 	for line := range bytes.Lines(src) {
 		if rest, ok := bytes.CutPrefix(line, []byte("command:")); ok {
 			return string(bytes.Trim(rest, " \t\r\n\"'")) + ".md"

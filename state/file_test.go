@@ -316,7 +316,7 @@ func TestTodo(t *testing.T) {
 	}
 	w.write("TODO.md", got+"- [ ] by hand\n")
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "third"}}})
-	if diff := cmp.Diff([]string{"TODO.md was not written: it was edited; run tercet sync"}, res.Warnings); diff != "" {
+	if diff := cmp.Diff([]string{"TODO.md was not written: it was edited; run tercet task sync"}, res.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if !strings.HasSuffix(w.read("TODO.md"), "by hand\n") {

@@ -97,7 +97,7 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 			base = then
 		case !force:
 			return nil, formats.Fail(formats.CodePrecondition,
-				"compare it with the state as it is now, with: tercet sync --force",
+				"compare it with the state as it is now, with: tercet task sync --force",
 				"tercet cannot find the state that TODO.md was written from, so it cannot tell edits from old text: %v", err)
 		default:
 			plan.edits.Warnings = append(plan.edits.Warnings, "TODO.md is compared with the state as it is now")

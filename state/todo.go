@@ -252,7 +252,7 @@ func (m *Manager) present() (*Doc, error) {
 }
 
 // errTodoEdited says that the user changed TODO.md.
-var errTodoEdited = errors.New("it was edited; run tercet sync")
+var errTodoEdited = errors.New("it was edited; run tercet task sync")
 
 func (m *Manager) writeTodo(synced string) error {
 	root := m.cfg.Root

@@ -129,9 +129,9 @@ func (v *verifier) todo() {
 	}
 	switch text := parseTodo(src); {
 	case !text.intact:
-		warn("see the edits with: tercet sync --check; take them over with: tercet sync", "it was edited by hand")
+		warn("see the edits with: tercet task sync --check; take them over with: tercet task sync", "it was edited by hand")
 	case text.serial < v.doc.Serial:
-		warn("the next write, or tercet sync, brings it up to date", "it shows serial %d, the state has serial %d",
+		warn("the next write, or tercet task sync, brings it up to date", "it shows serial %d, the state has serial %d",
 			text.serial, v.doc.Serial)
 	}
 }

@@ -231,7 +231,7 @@ func (p *person) flows(t *testing.T) {
 			t.Errorf("%s called %q, want %q", flow.name, did, want)
 		}
 		if flow.profile != "" {
-			p.run(t, "format", "check", flow.file, "--profile", flow.profile)
+			p.run(t, "check", flow.file, "--profile", flow.profile)
 		}
 		if text := readIn(t, os.DirFS(p.dir), flow.file); !strings.Contains(text, flow.want) {
 			t.Errorf("%s = %q, want %q in it", flow.file, text, flow.want)
@@ -280,7 +280,7 @@ func (p *person) discover(t *testing.T) {
 	}
 	p.run(t, "--yes", "/discovery-flow", "--scale", "script", "--ui", "cli", "--no-dependencies", "--no-integration",
 		"--complexity", "simple", "--product-type", "tool", "a clock")
-	p.run(t, "format", "check", "docs/DISCOVERY_RESULT.md", "--profile", "discovery")
+	p.run(t, "check", "docs/DISCOVERY_RESULT.md", "--profile", "discovery")
 	text, err := os.ReadFile(filepath.Join(p.dir, "docs/DISCOVERY_RESULT.md"))
 	if err != nil || !strings.Contains(string(text), "FR-001: it tells the time") {
 		t.Errorf("DISCOVERY_RESULT.md = %q, %v, want what the agent wrote down", text, err)

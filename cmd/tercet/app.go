@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"tercet/commands/argspec"
 	"tercet/commands/outline"
 	"tercet/formats"
@@ -95,12 +97,17 @@ func newApp(s stdio, env func(string) string) *app {
 
 // run executes one command line and gives the exit code.
 func (a *app) run(args []string) int {
+	err := a.commandLine(args).ExecuteContext(a.signals.context(context.Background()))
+	return a.exit(cmp.Or(err, a.forget()))
+}
+
+// commandLine is the tree of verbs, ready to execute these words.
+func (a *app) commandLine(args []string) *cobra.Command {
 	root := a.root(args...)
 	root.SetArgs(query.Words(args))
 	root.SetOut(a.io.out)
 	root.SetErr(a.io.err)
-	err := root.ExecuteContext(a.signals.context(context.Background()))
-	return a.exit(cmp.Or(err, a.forget()))
+	return root
 }
 
 // configure settles what the flags say about the terminal.

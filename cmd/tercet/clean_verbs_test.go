@@ -41,10 +41,10 @@ func TestVerbsShowNastyNames(t *testing.T) {
 		{"trust"},
 		{"lint", "."},
 		{"lint", ".tercet/commands/" + name + ".md"},
-		{"fmt", "--check", ".tercet"},
+		{"lint", "--fix=form", "--check", ".tercet"},
 		{"doctor"},
 		{"/help"},
-		{"route", "/" + name},
+		{"which", "--route", "/" + name},
 		{"state", "show", "1"},
 		{"state", "show"},
 		{"task", "show", name},
@@ -57,7 +57,7 @@ func TestVerbsShowNastyNames(t *testing.T) {
 		{name},
 		{"-C", dir, "--" + name},
 		{"import", name},
-		{"graph", name},
+		{"explain", "--graph", name},
 	} {
 		for _, mode := range []string{"tty", "pipe", "json"} {
 			var out bytes.Buffer

@@ -43,7 +43,7 @@ func TestGallery(t *testing.T) {
 		args = append(args, name)
 	}
 	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
-	w.must("tercet", "fmt", "--check", ".tercet/commands", ".tercet/subagents")
+	w.must("tercet", "lint", "--fix=form", "--check", ".tercet/commands", ".tercet/subagents")
 	code, out, bad := w.run("tercet", args...)
 	if code != 0 {
 		t.Fatalf("tercet test = %d\n%s%s", code, out, bad)

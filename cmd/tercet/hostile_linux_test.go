@@ -248,11 +248,11 @@ func record(h hostileRepo, store string) {
 const reading = `
 tercet query .tasks
 tercet query -r '.tasks[0].title'
-tercet route '/plan 1'
+tercet which --route '/plan 1'
 tercet which plan
 tercet lint .tercet
 tercet explain '/plan 1'
-tercet fmt --check .tercet
+tercet lint --fix=form --check .tercet
 tercet --dry-run /plan 1
 tercet --dry-run /evil
 tercet trust --show

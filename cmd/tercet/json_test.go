@@ -62,8 +62,8 @@ var answers = []answered{
 	{"task archive", "2", "tercet.task/1", 0, ""},
 	{"task unarchive", "2", "tercet.task/1", 0, ""},
 	{"task renumber", "2 9", "tercet.task/1", 0, ""},
-	{"sync --check", "", "tercet.sync/1", 0, ""},
-	{"sync", "", "tercet.task/1", 0, ""},
+	{"task sync --check", "", "tercet.sync/1", 0, ""},
+	{"task sync", "", "tercet.task/1", 0, ""},
 	{"state show TASK", "1", "tercet.task-show/1", 0, ""},
 	{"state verify", "", "tercet.state-verify/1", 0, ""},
 	{"state transitions", "", "tercet.transitions/1", 0, ""},
@@ -80,7 +80,7 @@ var answers = []answered{
 	{"status", "", "tercet.status/1", 0, ""},
 	{"status --cost", "", "tercet.cost/1", 0, ""},
 	{"show", "OPEN", "tercet.run/1", 0, ""},
-	{"logs", "OPEN", "tercet.logs/1", 0, ""},
+	{"show --log", "OPEN", "tercet.logs/1", 0, ""},
 	{"approve", "OPEN", "tercet.answer/1", 0, ""},
 	{"resume", "OPEN", returned, 0, ""},
 	{"run", "/ask --yes", returned, 0, "DONE=metadata.run"},
@@ -88,14 +88,14 @@ var answers = []answered{
 	{"export --for", "claude --dry-run", "tercet.export/1", 0, ""},
 	{"runs", "", "tercet.runs/1", 0, ""},
 	{"verify", "DONE", "tercet.verify/1", 0, ""},
-	{"diff", "OPEN DONE", "tercet.diff/1", 1, ""},
+	{"verify RUN RUN", "OPEN DONE", "tercet.diff/1", 1, ""},
 	{"/NAME ARGS", "/ask", returned, 75, "LEFT=resume.run"},
 	{"reject", "LEFT", "tercet.answer/1", 0, ""},
 	{"cancel", "LEFT", "tercet.control/1", 0, ""},
 	{"pause", "LEFT", returned, 1, ""}, // nothing to pause
 	{"undo", "--yes DONE", "tercet.undo/1", 0, ""},
 	{"gc", "--dry-run", "tercet.gc/1", 0, ""},
-	{"report", "DONE", "tercet.report-file/1", 0, ""},
+	{"show --bundle", "DONE", "tercet.report-file/1", 0, ""},
 	{"trust", "", "tercet.trust/1", 0, "HASH=manifest"},
 	{"trust --trust", "HASH", returned, 0, ""},
 	{"trust --revoke", "", returned, 0, ""},
@@ -109,24 +109,24 @@ var answers = []answered{
 	{"test", "@test.json", "tercet.test/1", 0, ""},
 	{"lint --adopt", "@.claude/commands/steps.md", "tercet.adopt/1", 0, ""},
 	{"lint --fix", "@wrong.md", "tercet.lint/1", 65, ""},
-	{"fmt", "@wrong.md", "tercet.fmt/1", 0, ""},
+	{"lint --fix=form", "@wrong.md", "tercet.fmt/1", 0, ""},
 	{"explain CODE", "E120", "tercet.code/1", 0, ""},
 	{"explain CODE", "LOCKED", "tercet.code/1", 0, ""},
 	{"explain LINE", "/plan 1", "tercet.explain/1", 0, ""},
 	{"explain LINE", "/other", "tercet.explain/1", 0, ""},
-	{"graph", "/ask", "tercet.graph/1", 0, ""},
+	{"explain --graph", "/ask", "tercet.graph/1", 0, ""},
 	{"which", "ask", "tercet.which/1", 0, ""},
 	{"which", "other", "tercet.which/1", 0, ""},
 	{"which", "nothing", "tercet.which/1", 2, ""},
 	{"which --agent", "planner", "tercet.which/1", 0, ""},
-	{"route", "/ask", "tercet.route/1", 0, ""},
-	{"route", "/nothing", "tercet.route/1", 2, ""},
+	{"which --route", "/ask", "tercet.route/1", 0, ""},
+	{"which --route", "/nothing", "tercet.route/1", 2, ""},
 	{"prompt", "planner", "tercet.prompt/1", 0, ""},
 	{"config list", "", "tercet.config/1", 0, ""},
-	{"format check", "--profile plan @wrong.md", "tercet.format-check/1", 65, ""},
-	{"format check --fix", "--dry-run --profile plan @wrong.md", "tercet.format-check/1", 65, ""},
+	{"check", "--profile plan @wrong.md", "tercet.format-check/1", 65, ""},
+	{"check --fix", "--dry-run --profile plan @wrong.md", "tercet.format-check/1", 65, ""},
 	{"result parse", "@return.json", "tercet.result/1", 0, ""},
-	{"exit-codes", "", "tercet.exit-codes/1", 0, ""},
+	{"help exit-codes", "", "tercet.exit-codes/1", 0, ""},
 	{"version", "", "tercet.version/1", 0, ""},
 	{"--version", "", "tercet.version/1", 0, ""},
 	{"help", "plan", returned, 0, ""},
@@ -142,7 +142,7 @@ var answers = []answered{
 var others = map[string]string{
 	"query": "what the filter gives, as jq prints it", "state show": "the state itself", "state export": "the state in that shape",
 	"state merge FILE": "the merged state", "state merge-driver": "nothing: the merge is in the file",
-	"schema": "a JSON schema", "fmt -": "the formatted text", "sandbox run": "what the program prints", "completion": "the script for that shell",
+	"schema": "a JSON schema", "lint --fix -": "the text", "sandbox run": "what the program prints", "completion": "the script for that shell",
 }
 
 // elsewhere are calls that take too long for this test, or another process.
@@ -299,7 +299,9 @@ var documents = map[string][]any{
 	"tercet.lint/1": {struct {
 		Diagnostics []diagnostic
 		Files       int
-		Fixed       int `json:",omitempty"`
+		Fixed       int      `json:",omitempty"`
+		Changed     []string `json:",omitempty"`
+		Written     bool     `json:",omitempty"`
 	}{}},
 	"tercet.fmt/1": {struct {
 		Changed     []string

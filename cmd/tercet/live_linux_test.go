@@ -60,7 +60,7 @@ func TestRunsAreDrawn(t *testing.T) {
 		s.wait(" · waiter") // who works, behind the time
 		s.keys("never shown\r\x04/task Never\r\x1b[A")
 		run := strings.Fields(string(output(t, dir, env, "runs")))[0]
-		follower := onTerminalOf(t, columns, dir, env, "logs", "-f", run)
+		follower := onTerminalOf(t, columns, dir, env, "show", "--log", "-f", run)
 		follower.wait("    ▶ word 1/2 one\r\n")
 		follower.wait(" · waiter")
 		let()

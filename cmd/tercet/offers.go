@@ -87,7 +87,7 @@ func (o *offers) list(ctx context.Context, kind completion.Kind) []completion.It
 	switch {
 	case kind == completion.Verbs:
 		for _, v := range verbs() {
-			if v.name() != "" && v.name()[0] != '_' {
+			if v.now == "" && v.name()[0] != '_' {
 				out = append(out, completion.Item{Value: v.name(), About: v.short})
 			}
 		}

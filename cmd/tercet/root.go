@@ -157,7 +157,9 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 	help := "run 'tercet --help'"
 	var verbs []string
 	for _, c := range cmd.Commands() {
-		verbs = append(verbs, c.Name())
+		if !c.Hidden {
+			verbs = append(verbs, c.Name())
+		}
 	}
 	if w, err := a.world(cmd.Context()); err == nil {
 		_, err := w.table.Route(router.Line{Words: []string{"/" + word}})
@@ -314,8 +316,15 @@ func (w *world) explainCommand(r router.Route) error {
 
 func (a *app) helpVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [NAME]", Short: "explain a slash command or a verb",
+		Use: "help [NAME]", Short: "explain a slash command, a verb, or the exit-codes",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "exit-codes" {
+				if err := none(cmd, args[1:]); err != nil {
+					return err
+				}
+				a.showExits()
+				return nil
+			}
 			if found, _, err := cmd.Root().Find(args); len(args) == 0 || err == nil && found != cmd.Root() {
 				a.verbHelp(found)
 				return nil
@@ -333,11 +342,27 @@ func (a *app) helpVerb() *cobra.Command {
 	}
 }
 
-// verbHelp prints the help of a verb.
+// verbHelp prints the help of a verb. That of the program only names the verbs that few need.
 func (a *app) verbHelp(verb *cobra.Command) {
 	about := strings.TrimSpace(cmp.Or(verb.Long, verb.Short))
-	a.answerText(verb.CommandPath(), about+"\n\n"+verb.UsageString())
+	var rare []string
+	for _, c := range verb.Commands() {
+		if c.Annotations[rareVerb] != "" {
+			rare = append(rare, c.Name())
+			c.Hidden = true
+			defer func() { c.Hidden = false }()
+		}
+	}
+	text := about + "\n\n" + verb.UsageString()
+	if len(rare) > 0 {
+		text += "\n'tercet help VERB' also explains " + strings.Join(rare, ", ") + ".\n" +
+			"'tercet help exit-codes' lists the exit codes.\n"
+	}
+	a.answerText(verb.CommandPath(), text)
 }
+
+// rareVerb is the annotation of a verb that the first page of help only names.
+const rareVerb = "rare"
 
 // answerText prints a text as an answer, with --json as the text of a return.
 func (a *app) answerText(title, text string) {

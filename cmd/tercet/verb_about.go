@@ -15,7 +15,7 @@ import (
 )
 
 // showExits prints the table of exit codes.
-func showExits(c call) error {
+func (a *app) showExits() {
 	tab := formats.Table{Columns: []string{"code", "name", "when"}}
 	exits := []fields{}
 	for _, e := range formats.Exits() {
@@ -30,11 +30,10 @@ func showExits(c call) error {
 		}
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(e.Number), e.Name, when})
 	}
-	if !c.document("tercet.exit-codes/1", fields{"exits": exits}) {
-		c.term.table(tab)
-		c.term.note("tercet query keeps jq's own codes")
+	if !a.document("tercet.exit-codes/1", fields{"exits": exits}) {
+		a.term.table(tab)
+		a.term.note("tercet query keeps jq's own codes")
 	}
-	return nil
 }
 
 const version = "0.1.0"

@@ -84,12 +84,8 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-var formatVerbs = []verb{
-	{use: "check FILE", short: "check a document against a profile", args: one, needs: aWorld, make: formatCheck},
-}
-
-// formatCheck checks a document against its profile.
-func formatCheck(cmd *cobra.Command, _ *app) run {
+// checkVerb checks a document against its profile.
+func checkVerb(cmd *cobra.Command, _ *app) run {
 	named := cmd.Flags().String("profile", "",
 		"plan, report, summary, review or a short one, discovery or another handoff, template, command, subagent or secrets "+
 			"(default: guessed from the path)")

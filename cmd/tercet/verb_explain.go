@@ -22,7 +22,17 @@ import (
 // explainVerb says what a command would do, or what a diagnostic means.
 func explainVerb(cmd *cobra.Command, _ *app) run {
 	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
+	graph := cmd.Flags().Bool("graph", false, "draw the steps instead")
+	format := cmd.Flags().String("format", "mermaid", "with --graph: dot, mermaid or svg")
 	return func(c call) (err error) {
+		switch {
+		case *graph && *tiers:
+			return usage("expected --graph or --tiers, got both")
+		case !*graph && cmd.Flags().Changed("format"):
+			return usage("expected --graph with --format")
+		case *graph:
+			return c.drawn(*format)
+		}
 		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode().MatchString(code) {
 			return c.explainCode(code)
 		} else if p, ok := pages.Explain(code); ok {
@@ -139,26 +149,26 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	return e, err
 }
 
-// graphVerb draws what a command file was compiled to.
-func graphVerb(cmd *cobra.Command, _ *app) run {
-	format := cmd.Flags().String("format", "mermaid", "dot, mermaid or svg")
-	return func(c call) error {
-		e, err := c.explained()
-		if err != nil {
-			return err
-		}
-		text, ok := e.Draw(*format)
-		if !ok {
-			_, err := formats.OneOf("--format dot, mermaid, svg", *format, []string{"dot", "mermaid", "svg"})
-			return err
-		}
-		if !c.document("tercet.graph/1", fields{
-			"command": e.Name, "file": e.File.Name, "format": *format, "text": text,
-		}) {
-			c.term.raw([]byte(text))
-		}
-		return nil
+// drawn draws what a command file was compiled to.
+func (c call) drawn(format string) (err error) {
+	if c.world, err = c.app.world(c.ctx); err != nil {
+		return err
 	}
+	e, err := c.explained()
+	if err != nil {
+		return err
+	}
+	text, ok := e.Draw(format)
+	if !ok {
+		_, err := formats.OneOf("--format dot, mermaid, svg", format, []string{"dot", "mermaid", "svg"})
+		return err
+	}
+	if !c.document("tercet.graph/1", fields{
+		"command": e.Name, "file": e.File.Name, "format": format, "text": text,
+	}) {
+		c.term.raw([]byte(text))
+	}
+	return nil
 }
 
 // explainFailure says what a code of failures means, which exit status it has and what to do.

@@ -14,14 +14,36 @@ import (
 	"tercet/templates/meta"
 )
 
+// What 'tercet lint --fix' takes as its value.
+const (
+	fixAll  = "all"
+	fixForm = "form"
+)
+
+// fixing says what 'tercet lint' writes.
+type fixing struct {
+	what   string // fixAll, fixForm; empty: nothing
+	check  bool   // only name what would change
+	expand bool   // write plain sentences out as blocks
+}
+
 // lintVerb checks command and subagent files, all errors of all files in one pass.
 func lintVerb(cmd *cobra.Command, a *app) run {
 	a.told[toldBroken] = true
+	var fix fixing
 	f := cmd.Flags()
 	strict := f.Bool("strict", false, "refuse warnings and plain sentences too")
-	fix := f.Bool("fix", false, "apply the corrections that have only one candidate")
+	f.StringVar(&fix.what, "fix", "",
+		"apply the corrections that have only one candidate, and format; --fix=form only formats")
+	f.Lookup("fix").NoOptDefVal = fixAll
+	f.BoolVar(&fix.check, "check", false,
+		"with --fix: write nothing; name the files that would change, exit 1 if there is one")
+	f.BoolVar(&fix.expand, "expand", false, "with --fix: write plain sentences out as blocks")
 	format := f.String("format", "text", "text or json")
 	adopt := f.Bool("adopt", false, "write the draft of a workflow beside each prompt of another tool that PATH names")
+	cmd.Long = `lint checks command and subagent files. With --fix it also corrects and formats them: the blocks and the
+frontmatter get their one form, and every byte of prose stays. With --fix and - it reads standard input
+and prints the text.`
 	return func(c call) error {
 		if _, err := formats.OneOf("--format text or json", *format, []string{"text", "json"}); err != nil {
 			return err
@@ -29,10 +51,24 @@ func lintVerb(cmd *cobra.Command, a *app) run {
 		if *format == "json" {
 			c.flags.json, c.term.silent = true, true
 		}
+		if fix.what == "" && (fix.check || fix.expand) {
+			return usage("expected --fix with --check and --expand")
+		}
 		if *adopt {
 			return adoptFiles(c)
 		}
-		return c.lintFiles(*strict, *fix)
+		if fix.what == "" {
+			return c.lintFiles(*strict, fix)
+		}
+		switch {
+		case fix.what != fixAll && fix.what != fixForm:
+			return usage("expected --fix or --fix=form, got --fix=%s", fix.what)
+		case slices.Contains(c.args, "-"):
+			return c.fixInput(*strict, fix)
+		case fix.what == fixForm:
+			return c.formatFiles(fix)
+		}
+		return c.lintFiles(*strict, fix)
 	}
 }
 
@@ -73,23 +109,36 @@ func adoptFiles(c call) error {
 	return errs
 }
 
-func (c call) lintFiles(strict, fix bool) error {
+func (c call) lintFiles(strict bool, fix fixing) error {
 	files, unread, err := lint.Files(c.args)
 	if err != nil {
 		return err
 	}
 	fixed := 0
-	all, err := lint.Each(files, func(name string, src []byte) (_ []byte, list []formats.Diagnostic, err error) {
-		list = lint.File(c.library, name, src, strict)
-		if fix {
-			var made []formats.Diagnostic
-			src, list, made, err = lint.Mend(c.library, name, src, list, strict)
-			for _, d := range made {
-				c.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
-			}
-			fixed += len(made)
+	changed := []string{}
+	all, err := lint.Each(files, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
+		if fix.what == "" {
+			return src, lint.File(c.library, name, src, strict), nil
 		}
-		return src, list, err
+		m, err := lint.Mend(c.library, name, src, strict, fix.expand)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !bytes.Equal(m.Text, src) {
+			changed = append(changed, name)
+		}
+		if fix.check {
+			return src, lint.File(c.library, name, src, strict), nil
+		}
+		if !bytes.Equal(m.Text, src) {
+			err = lint.Rewrite(name, src, m.Text)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		c.noteFixes(name, m.Made)
+		fixed += len(m.Made)
+		return m.Text, m.Left, nil
 	})
 	if err != nil {
 		return err
@@ -102,15 +151,35 @@ func (c call) lintFiles(strict, fix bool) error {
 		})})
 	}
 	doc := fields{"diagnostics": all.Records(), "files": len(files)}
-	if fix {
+	if fix.what != "" {
 		doc["fixed"] = fixed
+		doc["changed"] = changed
+		doc["written"] = !fix.check
 	}
 	if !c.document("tercet.lint/1", doc) {
 		c.term.diagnostics(all)
+		for _, name := range changed {
+			c.term.answer("%s", name)
+		}
 		c.term.note("%s, %s", formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
 	}
-	if all.HasErrors() {
+	return fix.ended(all, changed)
+}
+
+// noteFixes says which corrections were made in a file.
+func (c call) noteFixes(name string, made []formats.Diagnostic) {
+	for _, d := range made {
+		c.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
+	}
+}
+
+// ended fails if there are errors, or if a file would change that should not.
+func (f fixing) ended(found *formats.Diagnostics, changed []string) error {
+	switch {
+	case found.HasErrors():
 		return shownAs(formats.CodeInvalidCommand)
+	case f.check && len(changed) > 0:
+		return shownAs(formats.CodeUnknown)
 	}
 	return nil
 }
@@ -130,27 +199,37 @@ func taken(c *world, files []string) (out []formats.Diagnostic) {
 	return out
 }
 
-// fmtVerb gives command and subagent files the one form that their blocks have.
-func fmtVerb(cmd *cobra.Command, _ *app) run {
-	check := cmd.Flags().Bool("check", false, "write nothing; name the files that would change, exit 1 if there is one")
-	expand := cmd.Flags().Bool("expand", false, "write plain sentences out as blocks")
-	return func(c call) error {
-		if len(c.args) > 1 || c.args[0] != "-" {
-			return c.formatFiles(*check, *expand)
-		}
-		src, err := readInput(c.io.in, "-")
-		if err != nil {
-			return broken(formats.CodeIO, "standard input", err)
-		}
-		out, err := lint.Format(c.library, "-", src, *expand)
+// fixInput corrects and formats standard input, and prints the text.
+func (c call) fixInput(strict bool, fix fixing) error {
+	if len(c.args) > 1 || fix.check {
+		return usage("expected no other path and no --check with -")
+	}
+	src, err := readInput(c.io.in, "-")
+	if err != nil {
+		return broken(formats.CodeIO, "standard input", err)
+	}
+	if fix.what == fixForm {
+		out, err := lint.Format(c.library, "-", src, fix.expand)
 		if err == nil {
 			c.term.raw(out)
 		}
 		return err
 	}
+	name := lint.InputName(src)
+	m, err := lint.Mend(c.library, name, src, strict, fix.expand)
+	if err != nil {
+		return err
+	}
+	c.term.raw(m.Text)
+	c.noteFixes(name, m.Made)
+	left := &formats.Diagnostics{List: m.Left, Sources: map[string][]byte{name: m.Text}}
+	left.Sort()
+	c.term.diagnostics(left)
+	return fix.ended(left, nil)
 }
 
-func (c call) formatFiles(check, expand bool) error {
+// formatFiles gives command and subagent files the one form that their blocks have.
+func (c call) formatFiles(fix fixing) error {
 	files, unread, err := lint.Files(c.args)
 	if err != nil {
 		return err
@@ -164,10 +243,10 @@ func (c call) formatFiles(check, expand bool) error {
 		}
 	}
 	bad, err := lint.Each(own, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
-		out, err := lint.Format(c.library, name, src, expand)
+		out, err := lint.Format(c.library, name, src, fix.expand)
 		if err == nil && !bytes.Equal(src, out) {
 			changed = append(changed, name)
-			if !check {
+			if !fix.check {
 				err = lint.Rewrite(name, src, out)
 			}
 		}
@@ -178,20 +257,14 @@ func (c call) formatFiles(check, expand bool) error {
 	}
 	bad.Sort()
 	if !c.document("tercet.fmt/1", fields{
-		"changed": changed, "written": !check, "files": len(files), "diagnostics": bad.Records(),
+		"changed": changed, "written": !fix.check, "files": len(files), "diagnostics": bad.Records(),
 	}) {
 		c.term.diagnostics(bad)
 		for _, name := range changed {
 			c.term.answer("%s", name)
 		}
 	}
-	switch {
-	case bad.HasErrors():
-		return shownAs(formats.CodeInvalidCommand)
-	case check && len(changed) > 0:
-		return shownAs(formats.CodeUnknown)
-	}
-	return nil
+	return fix.ended(bad, changed)
 }
 
 // lintOwn checks a command or subagent file of the project for a run.

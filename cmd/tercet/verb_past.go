@@ -24,10 +24,6 @@ var pastVerbs = []verb{
 		use: "gc", short: "remove old runs, and worktrees and branches that they left", args: none, needs: userOnly,
 		make: gcVerb,
 	},
-	{
-		use: "report RUN", short: "write a bundle about a run for a bug report, without secrets", args: one,
-		needs: userOnly | aWorkspace, do: reportRun,
-	},
 }
 
 // over is a project for one who does something with runs that are over.
@@ -110,7 +106,11 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-func reportRun(c call) error {
+// bundleRun writes one file about a run for the report of a defect, without secrets.
+func (c call) bundleRun() error {
+	if err := c.mayCommand(); err != nil {
+		return err
+	}
 	r, err := c.desk.Named(c.args[0])
 	if err != nil {
 		return err

@@ -227,7 +227,29 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-func showRun(c call) error {
+func showVerb(cmd *cobra.Command, _ *app) run {
+	f := cmd.Flags()
+	log := f.Bool("log", false, "print the events of the run, one a line, and the output of its agents")
+	follow := f.BoolP("follow", "f", false, "with --log: keep printing until the run has ended")
+	step := f.String("step", "",
+		"with --log: only this `step` and the steps inside it: an id, a place or a step path")
+	bundle := f.Bool("bundle", false, "write one file about the run for a bug report, without secrets")
+	return func(c call) error {
+		switch {
+		case *bundle && *log:
+			return usage("expected --log or --bundle, got both")
+		case !*log && (*follow || *step != ""):
+			return usage("expected --log with --follow and --step")
+		case *bundle:
+			return c.bundleRun()
+		case *log:
+			return c.logs(*step, *follow)
+		}
+		return c.showRun()
+	}
+}
+
+func (c call) showRun() error {
 	r, err := c.desk.Named(c.args[0])
 	if err != nil {
 		return err

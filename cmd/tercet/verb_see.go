@@ -27,16 +27,9 @@ import (
 func seeVerbs() []verb {
 	return []verb{
 		{
-			use: "verify RUN", short: "make every decision and prompt of a run again, and compare them with its journal",
-			args: one, make: verifyVerb,
-		},
-		{
-			use: "diff RUN RUN", short: "show the first decision, prompt or return in which two runs differ",
-			args: words(2, 2), needs: aWorkspace, do: diffRuns,
-		},
-		{
-			use: "logs RUN", short: "print the events of a run, one a line, and the output of its agents", args: one,
-			needs: aWorkspace, make: logsVerb,
+			use:   "verify RUN [RUN]",
+			short: "replay a run and compare it with its journal; or compare two runs",
+			args:  words(1, 2), make: verifyVerb,
 		},
 		{
 			use: "watch", short: "show the runs on the whole screen; answer, pause, resume and cancel them", args: none,
@@ -148,7 +141,12 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 func verifyVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
 		"go on even if a command, subagent or configuration file has changed")
+	cmd.Long = `With one run, verify makes every decision and prompt of it again, and compares them with its journal.
+With two, it shows the first decision, prompt or return in which they differ, and ends with 1 then.`
 	return func(c call) error {
+		if len(c.args) == 2 {
+			return c.compareRuns()
+		}
 		world, err := c.inside(c.ctx)
 		if err != nil {
 			return err
@@ -170,12 +168,16 @@ func verifyVerb(cmd *cobra.Command, a *app) run {
 	}
 }
 
-// diffRuns tells the first place in which two runs differ, and ends with 1 then, as diff does.
-func diffRuns(c call) error {
+// compareRuns tells the first place in which two runs differ, and ends with 1 then, as diff does.
+func (c call) compareRuns() error {
+	w, err := c.workspace(c.ctx)
+	if err != nil {
+		return err
+	}
 	var ids [2]string
 	var both [2][]journal.Record
 	for i, word := range c.args {
-		r, records, err := c.desk.Seen(word)
+		r, records, err := w.desk.Seen(word)
 		if err != nil {
 			return err
 		}
@@ -193,12 +195,6 @@ func diffRuns(c call) error {
 		return shown{1}
 	}
 	return nil
-}
-
-func logsVerb(cmd *cobra.Command, _ *app) run {
-	follow := cmd.Flags().BoolP("follow", "f", false, "keep printing until the run has ended")
-	step := cmd.Flags().String("step", "", "only this `step` and the steps inside it: an id, a place or a step path")
-	return func(c call) error { return c.logs(*step, *follow) }
 }
 
 // logs prints the log of a run, or of a step of it, and follows it until the run has ended.

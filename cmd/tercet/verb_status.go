@@ -53,7 +53,7 @@ in total. Runs that gc has removed do not count.`
 			status, next := r.Status, "tercet resume "+r.ID
 			switch {
 			case c.desk.Live(r.ID):
-				status, next = "at work", "tercet logs -f "+r.ID
+				status, next = "at work", "tercet show --log -f "+r.ID
 			case status == journal.Open:
 				status = "its process is gone"
 			case r.Gate == "" && r.Why != "":

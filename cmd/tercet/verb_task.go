@@ -45,6 +45,7 @@ var taskVerbs = []verb{
 		args: words(1, 2), make: taskRenumber,
 	},
 	{use: "show TASK", short: "show one task", args: one, needs: aWorkspace, do: taskShow},
+	{use: "sync", short: "take over the hand edits of TODO.md", args: none, make: taskSync},
 }
 
 // taskFlags are those of every verb behind task.
@@ -346,8 +347,8 @@ func taskRenumber(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// syncVerb lists the hand edits of TODO.md, or applies them.
-func syncVerb(cmd *cobra.Command, _ *app) run {
+// taskSync lists the hand edits of TODO.md, or applies them.
+func taskSync(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
 	check := cmd.Flags().Bool("check", false, "list the edits; write nothing")
 	cmd.Flags().BoolVar(&tx.Force, "force", false,
@@ -399,6 +400,6 @@ func (c call) syncText(edits state.Edits) {
 		c.term.note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
 	}
 	if len(edits.Proposals) > 0 {
-		c.term.note("apply with: tercet sync")
+		c.term.note("apply with: tercet task sync")
 	}
 }

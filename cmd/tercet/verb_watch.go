@@ -21,7 +21,7 @@ func watchVerb(cmd *cobra.Command, _ *app) run {
 worktree, and its question. You can answer, pause, resume and cancel there; ? explains the keys. A run
 that you resume goes on in a process of its own, also after you leave.
 
-Without a full terminal it follows the log of the one run at work, as 'tercet logs -f' does.`
+Without a full terminal it follows the log of the one run at work, as 'tercet show --log -f' does.`
 	return func(c call) error {
 		if !c.term.inTTY || !c.term.outTTY || !style.Capable(c.env("TERM")) || c.term.silent {
 			return followOnly(c)
@@ -61,7 +61,7 @@ func followOnly(c call) error {
 	}
 	list = slices.DeleteFunc(list, func(r journal.Run) bool { return !c.desk.Live(r.ID) })
 	if len(list) != 1 {
-		return formats.Fail(formats.CodeUsage, "run 'tercet logs -f RUN'; 'tercet runs' lists the runs",
+		return formats.Fail(formats.CodeUsage, "run 'tercet show --log -f RUN'; 'tercet runs' lists the runs",
 			"expected a full terminal, or just one run at work")
 	}
 	c.args = []string{list[0].ID}

@@ -23,7 +23,23 @@ import (
 func whichVerb(cmd *cobra.Command, _ *app) run {
 	show := cmd.Flags().Bool("show", false, "also print the text, and the commands and files that it embeds")
 	agent := cmd.Flags().Bool("agent", false, "NAME is a subagent")
-	return func(c call) error {
+	route := cmd.Flags().Bool("route", false, "show the file that LINE is routed to, and what is left for it")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if *route {
+			return some(cmd, args)
+		}
+		return one(cmd, args)
+	}
+	return func(c call) (err error) {
+		if *route && (*show || *agent) {
+			return usage("expected no --show and no --agent with --route")
+		}
+		if *route {
+			return c.routeLine()
+		}
+		if c.world, err = c.app.world(c.ctx); err != nil {
+			return err
+		}
 		if *agent {
 			return c.whichAgent(c.args[0])
 		}
@@ -201,7 +217,7 @@ func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, p
 }
 
 // routeLine prints the routing decision and runs nothing.
-func routeLine(c call) error {
+func (c call) routeLine() error {
 	w, err := c.lookAround()
 	if err = errors.Join(err, w.close()); err != nil {
 		return err

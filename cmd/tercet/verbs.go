@@ -23,6 +23,8 @@ type verb struct {
 	do         run                                  // what it does, of a verb without flags
 	make       func(cmd *cobra.Command, a *app) run // adds the flags and gives what it does
 	verbs      []verb                               // of a verb that does nothing itself
+	rare       bool                                 // the first page of help only names it
+	now        string                               // the words that replace an earlier verb
 }
 
 func (v verb) name() string { return strings.Fields(v.use)[0] }
@@ -56,49 +58,54 @@ const (
 )
 
 func verbs() []verb {
-	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), []verb{
+	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), earlierVerbs, []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
 			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
 			needs: userOnly, make: demoVerb,
 		},
 		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
-		{use: "route LINE", short: "show which file a slash command is routed to", args: some, do: routeLine},
 		{use: "query [FLAGS] FILTER [FILE...]", short: "read state.json with a jq filter", make: queryVerb},
 		{use: "task", short: "change tasks, one transaction a call", make: taskFlags, verbs: taskVerbs},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
-		{use: "sync", short: "take over the hand edits of TODO.md", args: none, make: syncVerb},
-		{use: "lint PATH...", short: "check command and subagent files", args: some, needs: aWorld, make: lintVerb},
+		{
+			use: "lint PATH...", short: "check command and subagent files, mend and format them", args: some,
+			needs: aWorld, make: lintVerb,
+		},
 		{
 			use: "explain LINE|FILE|CODE", short: "say what a command would do, or what a diagnostic means",
 			args: some, make: explainVerb,
 		},
-		{use: "graph FILE|LINE", short: "draw the steps of a command", args: some, needs: aWorld, make: graphVerb},
-		{
-			use: "fmt PATH...", short: "format command and subagent files; - formats standard input", args: some,
-			needs: aWorld, make: fmtVerb,
-		},
 		{
 			use:   "schema NAME",
 			short: "print a JSON schema for editors: step, args, defaults, frontmatter, subagent, return, config",
-			args:  one, do: showSchema,
+			args:  one, do: showSchema, rare: true,
 		},
-		{use: "config", short: "look at the configuration", verbs: configVerbs},
-		{use: "format", short: "check documents", verbs: formatVerbs},
-		{use: "result", short: "read subagents' output", verbs: resultVerbs},
-		{use: "exit-codes", short: "print the table of exit codes", args: none, do: showExits},
+		{use: "config", short: "look at the configuration", verbs: configVerbs, rare: true},
+		{
+			use: "check FILE", short: "check a document against a profile", args: one, needs: aWorld,
+			make: checkVerb,
+		},
+		{use: "result", short: "read subagents' output", verbs: resultVerbs, rare: true},
 		{use: "version", short: "print the version", args: none, do: showVersion},
 		{
-			use: "which NAME", short: "show the file behind a slash command, its dialect and what it shadows",
-			args: one, needs: aWorld, make: whichVerb,
+			use:   "which NAME|LINE",
+			short: "show the file behind a slash command, its dialect and what it shadows",
+			make:  whichVerb,
 		},
-		{use: "sandbox", short: "name the risks of a command, and run one in a sandbox", verbs: sandboxVerbs},
+		{
+			use: "sandbox", short: "name the risks of a command, and run one in a sandbox",
+			verbs: sandboxVerbs, rare: true,
+		},
 		{
 			use: "status", short: "where the project stands: questions, runs, open tasks", args: none, needs: aWorkspace,
 			make: statusVerb,
 		},
 		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
-		{use: "show RUN", short: "show the steps of a run, and how to go on", args: one, needs: aWorkspace, do: showRun},
+		{
+			use: "show RUN", short: "show the steps of a run, and how to go on; or its log", args: one,
+			needs: aWorkspace, make: showVerb,
+		},
 		{
 			use: "resume [RUN]", short: "go on with a run where it stopped", args: words(0, 1), needs: userOnly,
 			make: resumeVerb,
@@ -119,7 +126,7 @@ func verbs() []verb {
 		},
 		{
 			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
-			needs: aWorld, make: promptVerb,
+			needs: aWorld, make: promptVerb, rare: true,
 		},
 		{
 			use: "doctor", short: "check the installation: programs, agent CLIs, the workspace and its lock",
@@ -164,7 +171,13 @@ func (a *app) addVerbs(root *cobra.Command, line []string) {
 
 // command makes the command of a verb.
 func (a *app) command(v verb) *cobra.Command {
+	if v.now != "" {
+		return a.earlierVerb(v)
+	}
 	cmd := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
+	if v.rare {
+		cmd.Annotations = map[string]string{rareVerb: "yes"}
+	}
 	do := v.do
 	if v.make != nil {
 		do = v.make(cmd, a)

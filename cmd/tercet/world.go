@@ -92,7 +92,7 @@ func (a *app) ground(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-// lookAround finds the project and the command files there are, which is all that `tercet route` needs: no state, no
+// lookAround finds the project and the command files there are, which is all that `tercet which --route` needs: no state, no
 // subagent and no process.
 func (a *app) lookAround() (_ *world, err error) {
 	w := &world{app: a, crew: crew{approver: &approver{

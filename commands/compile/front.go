@@ -241,7 +241,7 @@ func (c *compiler) code(w *syntax.Word) {
 	if _, ok := ExitCode(w); ok {
 		return
 	}
-	help := "run 'tercet exit-codes' for the list"
+	help := "run 'tercet help exit-codes' for the list"
 	if n, err := strconv.Atoi(w.Text); err == nil {
 		c.report(w.Pos, CodeExit, help, "expected an exit code that a failure can have, got %d", n)
 		return

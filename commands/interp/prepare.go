@@ -398,7 +398,7 @@ func (r *run) notHeld(profile, name string, d *formats.Diagnostics) {
 	if len(list) > 0 {
 		r.warn("%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to add what is missing: %s",
 			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col, list[0].Message,
-			"tercet format check --fix --profile "+profile+" "+name)
+			"tercet check --fix --profile "+profile+" "+name)
 	}
 }
 

@@ -143,7 +143,7 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		case s.kind == SayReturn:
 			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
-		p.strictly(CodeSugar, pos, "run 'tercet fmt --expand'", "plain sentence where a block could stand")
+		p.strictly(CodeSugar, pos, "run 'tercet lint --fix --expand'", "plain sentence where a block could stand")
 		return say
 	}
 	p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",

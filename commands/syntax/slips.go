@@ -128,7 +128,7 @@ func (p *parser) indentation(n *md.Node, column int) {
 		return
 	}
 	if by := n.Pos.Col - column; by%2 != 0 {
-		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet fmt'",
+		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet lint --fix=form'",
 			"expected an indentation of %d columns, got %d", (by+1)/2*2, by)
 		return
 	}

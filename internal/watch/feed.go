@@ -243,7 +243,7 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 	}
 }
 
-// logged gives what is new of the log: what 'tercet logs' prints, and what agents do, by their times.
+// logged gives what is new of the log: what 'tercet show --log' prints, and what agents do, by their times.
 func (f *feed) logged() (out []string, err error) {
 	events, _, err := f.log.More()
 	list := f.said

@@ -81,7 +81,7 @@ func Run(ctx context.Context, c Config) error {
 	case errors.Is(err, tea.ErrProgramKilled):
 		return formats.Fail(formats.CodeCancelled, "", "terminated")
 	case err != nil:
-		return formats.Fail(formats.CodeIO, "run 'tercet logs -f RUN' instead", "the terminal: %s", err)
+		return formats.Fail(formats.CodeIO, "run 'tercet show --log -f RUN' instead", "the terminal: %s", err)
 	}
 	return nil
 }
