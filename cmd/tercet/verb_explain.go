@@ -22,8 +22,8 @@ import (
 // explainVerb says what a command would do, or what a diagnostic means.
 func explainVerb(cmd *cobra.Command, _ *app) run {
 	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
-	graph := cmd.Flags().Bool("graph", false, "draw the steps instead")
-	format := cmd.Flags().String("format", "mermaid", "with --graph: dot, mermaid or svg")
+	graph := cmd.Flags().Bool("graph", false, "draw the steps instead, as text for Mermaid or Graphviz")
+	format := cmd.Flags().String("format", "mermaid", "with --graph: dot or mermaid")
 	return func(c call) (err error) {
 		switch {
 		case *graph && *tiers:
@@ -160,7 +160,7 @@ func (c call) drawn(format string) (err error) {
 	}
 	text, ok := e.Draw(format)
 	if !ok {
-		_, err := formats.OneOf("--format dot, mermaid, svg", format, []string{"dot", "mermaid", "svg"})
+		_, err := formats.OneOf("--format dot, mermaid", format, []string{"dot", "mermaid"})
 		return err
 	}
 	if !c.document("tercet.graph/1", fields{

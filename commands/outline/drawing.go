@@ -8,9 +8,9 @@ import (
 	"tercet/internal/style"
 )
 
-// Draw draws the outline as dot, mermaid or svg; ok is false for any other form.
+// Draw draws the outline as text for Graphviz (dot) or Mermaid; ok is false for any other form.
 func (o *Outline) Draw(format string) (string, bool) {
-	draw, ok := map[string]func() string{"dot": o.dot, "mermaid": o.mermaid, "svg": o.svg}[format]
+	draw, ok := map[string]func() string{"dot": o.dot, "mermaid": o.mermaid}[format]
 	if !ok {
 		return "", false
 	}
@@ -72,7 +72,7 @@ func cut(s string, width int) string {
 	return strings.TrimRight(out, " ") + "…"
 }
 
-// label is a text as short as the drawings for other programs have it.
+// label is a text as short as a drawing has it.
 func label(s string) string { return cut(s, 52) }
 
 // language is how a language of drawings writes a step, the beginning and the end of what is inside of one, and an
