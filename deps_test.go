@@ -4,13 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,46 +70,32 @@ func allows(list []string, imported string) bool {
 
 // imports gives the imports of every package of the tree that are not of the standard library, test files excepted; all
 // build tags count.
-func imports(root string) (map[string]map[string][]string, error) {
+func imports(t *testing.T) map[string]map[string][]string {
+	t.Helper()
 	out := map[string]map[string][]string{}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for _, s := range sources(t) {
+		if s.test {
+			continue
 		}
-		if d.IsDir() {
-			if base := d.Name(); base == "testdata" || (strings.HasPrefix(base, ".") && name != root) {
-				return filepath.SkipDir
-			}
-			return nil
+		if out[s.pkg] == nil {
+			out[s.pkg] = map[string][]string{}
 		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		pkg := path.Dir(filepath.ToSlash(rel))
-		if out[pkg] == nil {
-			out[pkg] = map[string][]string{}
-		}
-		for _, spec := range file.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				return err
-			}
+		for _, imported := range importsOf(s) {
 			first, _, _ := strings.Cut(imported, "/")
 			if first == "tercet" || strings.Contains(first, ".") {
-				out[pkg][imported] = append(out[pkg][imported], filepath.ToSlash(rel))
+				out[s.pkg][imported] = append(out[s.pkg][imported], s.name)
 			}
 		}
-		return nil
-	})
-	return out, err
+	}
+	return out
+}
+
+func importsOf(s source) []string {
+	var out []string
+	for _, spec := range s.file.Imports {
+		out = append(out, strings.Trim(spec.Path.Value, `"`))
+	}
+	return out
 }
 
 // breaches lists every import that the policy does not have, and every package and line without the other.
@@ -145,10 +127,7 @@ func breaches(p policy, found map[string]map[string][]string) []string {
 // TestTestsAloneImport proves that what only tests need is not linked into the program.
 func TestTestsAloneImport(t *testing.T) {
 	t.Parallel()
-	found, err := imports(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := imports(t)
 	for pkg, list := range found {
 		for _, own := range []string{"tercet/internal/testkit", "tercet/internal/testkit/modelserver", "tercet/internal/testkit/faults", "tercet/internal/testkit/marked"} {
 			if files := list[own]; len(files) > 0 && !strings.HasPrefix("tercet/"+pkg+"/", own+"/") {
@@ -168,10 +147,7 @@ func TestImportsFollowThePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := imports(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := imports(t)
 	for _, b := range breaches(p, found) {
 		t.Error(b)
 	}
@@ -217,10 +193,7 @@ func TestPolicyFindsBreaches(t *testing.T) {
 // TestOnlyTheManagerWrites: the one package with a way to the writer of the state is subagents/builtin.
 func TestOnlyTheManagerWrites(t *testing.T) {
 	t.Parallel()
-	found, err := imports(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := imports(t)
 	for pkg, list := range found {
 		if list["tercet/state"] != nil && pkg != "subagents/builtin" && pkg != "cmd/tercet" {
 			t.Errorf("%s imports tercet/state, want only subagents/builtin and cmd/tercet", pkg)
@@ -231,23 +204,10 @@ func TestOnlyTheManagerWrites(t *testing.T) {
 // TestProcessesHaveOneOwner: os/exec stands in internal/proc and nowhere else.
 func TestProcessesHaveOneOwner(t *testing.T) {
 	t.Parallel()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return err
+	for _, s := range sources(t) {
+		if !s.test && s.pkg != "internal/proc" && slices.Contains(importsOf(s), "os/exec") {
+			t.Errorf("%s imports os/exec, want only internal/proc", s.name)
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, spec := range file.Imports {
-			if spec.Path.Value == `"os/exec"` && path.Dir(filepath.ToSlash(name)) != "internal/proc" {
-				t.Errorf("%s imports os/exec, want only internal/proc", name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -262,50 +222,36 @@ var edgeKnows = map[string][]string{
 }
 
 // usedNames gives the names of a package that a file uses, each with its place.
-func usedNames(name string, src any, pkg string) (map[string]string, error) {
-	set := token.NewFileSet()
-	file, err := parser.ParseFile(set, name, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
+func usedNames(s source, pkg string) map[string]string {
 	word := ""
-	for _, spec := range file.Imports {
-		if spec.Path.Value == strconv.Quote("tercet/"+pkg) {
-			if word = path.Base(pkg); spec.Name != nil {
-				word = spec.Name.Name
-			}
+	for _, spec := range s.file.Imports {
+		if spec.Path.Value != strconv.Quote("tercet/"+pkg) {
+			continue
+		}
+		word = path.Base(pkg)
+		if spec.Name != nil {
+			word = spec.Name.Name
 		}
 	}
 	out := map[string]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && word != "" {
-			if id, ok := sel.X.(*ast.Ident); ok && id.Name == word {
-				out[sel.Sel.Name] = set.Position(sel.Pos()).String()
-			}
+	selectors(s, func(pos token.Pos, from, name string) {
+		if from == word {
+			out[name] = s.at(pos)
 		}
-		return true
 	})
-	return out, nil
+	return out
 }
 
 // TestPolicyLeftTheEdge: cmd/tercet uses of packages that decide what is listed, and nothing listed is unused.
 func TestPolicyLeftTheEdge(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("cmd/tercet/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal("cmd/tercet has no files", err)
-	}
 	for pkg, known := range edgeKnows {
 		seen := map[string]bool{}
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") {
+		for _, s := range sources(t) {
+			if s.test || s.pkg != "cmd/tercet" {
 				continue
 			}
-			used, err := usedNames(name, nil, pkg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for word, at := range used {
+			for word, at := range usedNames(s, pkg) {
 				seen[word] = true
 				if !slices.Contains(known, word) {
 					t.Errorf("%s uses %s of %s, which is not among what the edge may know", at, word, pkg)
@@ -318,8 +264,8 @@ func TestPolicyLeftTheEdge(t *testing.T) {
 			}
 		}
 	}
-	planted := "package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n"
-	if used, err := usedNames("planted.go", planted, "internal/trust"); err != nil || used["Open"] == "" {
-		t.Errorf("a planted use is %v, %v, want it found", used, err)
+	s := planted(t, "cmd/tercet/a.go", "package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n")
+	if used := usedNames(s, "internal/trust"); used["Open"] == "" {
+		t.Errorf("a planted use is %v, want it found", used)
 	}
 }

@@ -2,7 +2,6 @@ package tercet_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"maps"
 	"regexp"
@@ -116,12 +115,7 @@ func TestOneReaderFinds(t *testing.T) {
 		"func comment(c byte) bool { return c == '#' }\n" +
 		"func comment(c byte) bool { return c == '#' }\n" +
 		"func writes() string { return \"---\" + strings.Repeat(\"#\", 2) }\n"
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, "a/a.go", src, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := marksLookedFor(source{name: "a/a.go", pkg: "a", fset: fset, file: file})
+	found := marksLookedFor(planted(t, "a/a.go", src))
 	want := []string{"a.equal", "a.escape", "a.heading", "a.method", "a.prefix", "a.slice"}
 	if got := slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)

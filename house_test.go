@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 )
@@ -26,8 +27,8 @@ type source struct {
 	file *ast.File
 }
 
-func sources(t *testing.T) []source {
-	t.Helper()
+// tree parses the Go files of the house, once for all tests. What it gives is not changed.
+var tree = sync.OnceValues(func() ([]source, error) {
 	var out []source
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -43,19 +44,45 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, text, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		slash := filepath.ToSlash(name)
-		out = append(out, source{name: slash, pkg: path.Dir(slash), test: strings.HasSuffix(name, "_test.go"), text: text, fset: fset, file: file})
-		return nil
+		s, err := parsed(filepath.ToSlash(name), string(text))
+		out = append(out, s)
+		return err
 	})
+	return out, err
+})
+
+// sources gives every Go file of the house.
+func sources(t *testing.T) []source {
+	t.Helper()
+	all, err := tree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out
+	return all
+}
+
+// parsed is a file with a text.
+func parsed(name, text string) (source, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	return source{
+		name: name,
+		pkg:  path.Dir(name),
+		test: strings.HasSuffix(name, "_test.go"),
+		text: []byte(text),
+		fset: fset,
+		file: file,
+	}, err
+}
+
+// planted is a file that a test makes up.
+func planted(t *testing.T, name, text string) source {
+	t.Helper()
+	s, err := parsed(name, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func (s source) at(pos token.Pos) string {
@@ -113,12 +140,7 @@ func TestHouseFinds(t *testing.T) {
 		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
 		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
 	} {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, plant.file, plant.text, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := source{name: plant.file, pkg: path.Dir(plant.file), text: []byte(plant.text), fset: fset, file: file}
+		s := planted(t, plant.file, plant.text)
 		found := 0
 		for _, r := range rules() {
 			if about, _, _ := strings.Cut(name, ": "); r.name == about {
