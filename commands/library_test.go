@@ -120,6 +120,8 @@ func (s *shop) Resumable() bool                                           { retu
 func (s *shop) Now() time.Time                                            { return time.Time{} }
 func (s *shop) Sleep(context.Context, time.Duration) error                { return nil }
 
+func (*shop) Remember(string, string, formats.Decision) {}
+
 func (s *shop) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }

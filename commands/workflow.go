@@ -79,3 +79,8 @@ func (s steps) Approve(ctx context.Context, g formats.Gate) (formats.Decision, e
 	}
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
+
+// Remember hands the answer on: it was the user's.
+func (s steps) Remember(run, digest string, d formats.Decision) {
+	s.command.Remember(run, digest, d)
+}

@@ -65,7 +65,7 @@ func Values[T any](list []T) []any {
 }
 
 // GateOpenError reports a gate without an answer: no terminal, no --yes, no auto label. interp matches it and suspends
-// the run; the offline implementer and main's runners return blocked.
+// the run.
 type GateOpenError struct {
 	Gate Gate
 	Left bool   // the user saw the question and left it
@@ -96,8 +96,8 @@ func (e *GateOpenError) Help() string {
 		}
 		return "run it on a terminal and answer " + strings.Join(labels, " or ")
 	}
-	if e.Gate.NeedsPerson && e.Gate.Digest != "" {
-		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + e.Gate.Digest + " to approve just this"
+	if digest := e.Gate.Trusted(); e.Gate.NeedsPerson && digest != "" {
+		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + digest + " to approve just this"
 	}
 	return "run it on a terminal, or pass --yes to approve"
 }

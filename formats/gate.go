@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -57,6 +58,9 @@ type Gate struct {
 	NeedsPerson bool   `json:"needs_person,omitempty"`
 	Run         string `json:"run,omitempty"`
 	Step        string `json:"step,omitempty"`
+	// Subject is the digest of what a worker asks about, in a gate that the worker opened. The worker finds the answer
+	// by it. Empty: the run itself asks.
+	Subject string `json:"subject,omitempty"`
 }
 
 // Consent is what an auto-approve file grants a run: answers to its gates, and a tier.
@@ -70,6 +74,11 @@ type Consent struct {
 type GateTimeout struct {
 	After  float64 `json:"after_seconds"`
 	Choose string  `json:"choose"`
+}
+
+// Trusted is the digest by which a user can allow what the gate asks about in advance, with --trust.
+func (g Gate) Trusted() string {
+	return cmp.Or(g.Subject, g.Digest)
 }
 
 // Until is when the gate's timeout ends; zero: it has none.

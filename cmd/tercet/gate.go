@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"tercet/commands/interp"
 	"tercet/formats"
@@ -25,8 +26,8 @@ import (
 type approver struct {
 	*app
 
-	asking  chan struct{}               // holds who asks: one question at a time
-	kept    map[string]formats.Decision // by run and digest
+	asking  chan struct{} // holds who asks: one question at a time
+	answers sync.Map      // of formats.Decision by answerKey
 	desk    *control.Desk
 	consent formats.Consent // of a run that starts now
 }
@@ -40,15 +41,22 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 		return d, err
 	}
 	defer func() { <-p.asking }()
-	key := g.Run + "\x00" + g.Digest
-	if d, ok := p.kept[key]; ok && g.NeedsPerson {
-		return d, nil
+	if d, ok := p.answers.Load(answerKey{g.Run, g.Digest}); ok && g.NeedsPerson {
+		return d.(formats.Decision), nil //nolint:errcheck,forcetypeassert // Remember stores nothing else
 	}
 	d, err := p.decide(ctx, g)
 	if err == nil {
-		p.kept[key] = d
+		p.Remember(g.Run, g.Digest, d)
 	}
 	return d, err
+}
+
+// answerKey names what an answer is about: the same digest in another run is another question.
+type answerKey struct{ run, digest string }
+
+// Remember keeps an answer for the next time that the same is asked.
+func (p *approver) Remember(run, digest string, d formats.Decision) {
+	p.answers.Store(answerKey{run, digest}, d)
 }
 
 // queue waits until no other question is open here, or until the gate is answered elsewhere.
@@ -94,7 +102,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		consented = ""
 	case p.flags.yes:
 		return answer(consented, interp.ByYes, interp.ByYes)
-	case approve != "" && g.NeedsPerson && w != nil && w.gate.Named(g.Digest):
+	case approve != "" && g.NeedsPerson && w != nil && w.gate.Named(g.Trusted()):
 		return answer(approve, "trusted digest", "trusted digest")
 	case !g.NeedsPerson && g.Agreed != "":
 		return answer(consented, g.Agreed, g.Agreed)
@@ -237,13 +245,14 @@ func (a *app) untaken(lines []string) {
 var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}}
 
 // check runs one check of the gatekeeper. The first use of a program that a command file names needs the user's
-// approval, once a process. A project's own tools are known, and the user asked for the check.
-func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.Result, error) {
+// approval, once a run. A project's own tools are known, and the user asked for the check.
+func (w *world) check(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error) {
 	if c.Stack == "" {
 		sum := sha256.Sum256([]byte(strings.Join(c.Argv, "\x00")))
 		d, err := w.approver.Approve(ctx, formats.Gate{
 			Question: fmt.Sprintf("Run %q?", c.Argv), Show: []string{"the command file names this program as a check"},
 			NeedsPerson: true, Digest: hex.EncodeToString(sum[:]), Choices: approveOrReject,
+			Run: r.Run, Step: r.Step,
 		})
 		if err != nil {
 			return checks.Result{}, err
@@ -252,5 +261,5 @@ func (w *world) check(ctx context.Context, dir string, c checks.Check) (checks.R
 			return checks.Result{}, formats.Fail(formats.CodeDenied, "", "running %q was not approved", c.Argv)
 		}
 	}
-	return checks.Run(ctx, w.starter, dir, c, w.checkBounds())
+	return checks.Run(ctx, w.starter, r.Dir, c, w.checkBounds())
 }

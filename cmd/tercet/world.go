@@ -96,7 +96,7 @@ func (a *app) ground(ctx context.Context) (*world, error) {
 // subagent and no process.
 func (a *app) lookAround() (_ *world, err error) {
 	w := &world{app: a, crew: crew{approver: &approver{
-		app: a, asking: make(chan struct{}, 1), kept: map[string]formats.Decision{},
+		app: a, asking: make(chan struct{}, 1),
 	}}}
 	if w.dir, w.has, err = a.project(); err != nil {
 		return w, err

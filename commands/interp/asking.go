@@ -29,6 +29,10 @@ type static struct {
 	g        formats.Gate
 	fallback string // the answer where the run cannot ask; empty: the question stays open
 	later    bool   // another process asks it, not the one that opens it
+
+	// call is the key of its opening in the journal, if a worker asks; recalled means that g was taken from there.
+	call     string
+	recalled bool
 }
 
 func (q static) pose() (formats.Gate, error) { return q.g, nil }
@@ -47,7 +51,9 @@ type asking struct {
 // before any user sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
 // was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
-	s.going.Wait() // no worker changes what is shown while a user looks at it
+	s.going.Wait()            // no worker changes what is shown while a user looks at it
+	own, _ := by.(static)     //nolint:errcheck // a question of the file has none of it
+	workers := own.call != "" // only the worker can put its question anew
 	g, err = by.pose()
 	a := &asking{s, by, g}
 	for first := true; err == nil; first = false {
@@ -67,6 +73,9 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		old, bad := s.recall(refused, &struct{}{})
 		if old || bad != nil {
 			err = bad
+			if err == nil && workers {
+				err = errStale
+			}
 			continue
 		}
 		var changed []string
@@ -82,6 +91,9 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		s.emit(trace.Event{
 			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
+		if err == nil && workers {
+			err = errStale
+		}
 	}
 	s.agreed = s.agreed || err == nil && d.By == ByYes
 	return a.g, d, err
@@ -157,7 +169,11 @@ func (a *asking) lying() formats.Decision {
 
 // open writes a question down, or takes up how it was opened before; earlier tells that.
 func (a *asking) open(first bool) (earlier bool, err error) {
-	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step}
+	own, _ := a.by.(static) //nolint:errcheck // a question of the file has none of it
+	if first && own.recalled {
+		return true, nil
+	}
+	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step, Key: own.call}
 	was := formats.Gate{}
 	if earlier, err = a.recall(e, &was); err != nil || earlier {
 		was.Run, was.Step, was.NeedsPerson, was.Flow = a.g.Run, a.g.Step, a.g.NeedsPerson, a.g.Flow
@@ -391,6 +407,9 @@ func (r *run) hashed(name string) string {
 // digestOf is what an answer is bound to: everything that is shown, and the files.
 func digestOf(g formats.Gate) string {
 	parts := []string{words(g)}
+	if g.Subject != "" {
+		parts = append(parts, g.Subject)
+	}
 	for _, name := range slices.Sorted(maps.Keys(g.Evidence)) {
 		parts = append(parts, name, g.Evidence[name])
 	}

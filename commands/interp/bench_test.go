@@ -107,7 +107,7 @@ func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at wh
 	w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
 	w.cfg.Trace = trace.Discard{} // a test keeps its events, a run does not
 	var held []uint64
-	w.cfg.Approve = approver{func(formats.Gate) (formats.Decision, error) {
+	w.cfg.Approve = approver{approve: func(formats.Gate) (formats.Decision, error) {
 		var m runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&m)

@@ -35,6 +35,9 @@ type Problems interface {
 // Approver asks the user; a *formats.GateOpenError means that there is no answer now.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
+	// Remember takes the answer to a gate that a worker opened. Approve then gives it when the worker of the same run
+	// asks about the same digest again.
+	Remember(run, digest string, d formats.Decision)
 }
 
 // Lint checks a command file or a subagent file of the project.

@@ -197,7 +197,7 @@ func (c call) try() (formats.Return, error) {
 	req.Again = c.old && !c.shared
 	c.worked = c.worked || worker
 	entry.Type, entry.Data = formats.EntryDelegationResult, nil
-	got := c.perform(effect{req: &req, worker: worker, flow: c.to.Info.Workflow, entry: entry})
+	got := c.work(effect{req: &req, worker: worker, flow: c.to.Info.Workflow, entry: entry})
 	ret, sync := got.ret, c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {

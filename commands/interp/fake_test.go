@@ -41,6 +41,8 @@ type world struct {
 
 	inner *compile.Program // of the subagent flow
 
+	remembered sync.Map // answers to workers' questions, by digest
+
 	tasks     map[int]*formats.Task
 	snapshots int
 	txns      map[string]string // by transaction id, the place that used it
@@ -87,7 +89,7 @@ func newWorld(tb testing.TB) *world {
 	w.agents[compile.StatusSync] = w.sync
 	w.cfg = interp.Config{
 		Agents: delegator{w.delegate}, State: reader{w.snapshot}, Docs: docs{w}, Problems: recorder{w.record},
-		Approve: approver{w.approve}, Lint: w.lint, Journal: appender{append: w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
+		Approve: approver{approve: w.approve, remember: w.remember}, Lint: w.lint, Journal: appender{append: w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
 		IDs: interp.IDs{Run: runID, Session: session, Command: "/x 7", Path: []string{"router", "/x"}}, Dir: "/project", Discard: w.discard,
 	}
 	return w
@@ -111,7 +113,8 @@ type (
 	reader   struct{ snapshot func() any }
 	recorder struct{ record func(formats.Problem) }
 	approver struct {
-		approve func(formats.Gate) (formats.Decision, error)
+		approve  func(formats.Gate) (formats.Decision, error)
+		remember func(digest string, d formats.Decision) // nil: no worker asks
 	}
 	appender struct {
 		append func(formats.Entry) error
@@ -134,6 +137,12 @@ func (a approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision
 		return formats.Decision{}, ctx.Err()
 	}
 	return a.approve(g)
+}
+
+func (a approver) Remember(_, digest string, d formats.Decision) {
+	if a.remember != nil {
+		a.remember(digest, d)
+	}
 }
 
 func (a appender) Append(ctx context.Context, e formats.Entry, _ bool) (bool, error) {
@@ -255,6 +264,21 @@ func (w *world) approve(g formats.Gate) (formats.Decision, error) {
 		return formats.Decision{}, &formats.GateOpenError{Gate: g}
 	}
 	return w.answer(g)
+}
+
+func (w *world) remember(digest string, d formats.Decision) { w.remembered.Store(digest, d) }
+
+// asking is a worker that needs the user's consent to what it was given, and cannot ask.
+func (w *world) asking(_ context.Context, r formats.Request) (formats.Return, error) {
+	digest := fmt.Sprint(r.At, " ", w.docs["e.txt"])
+	d, found := w.remembered.Load(digest)
+	if !found {
+		return formats.Return{}, &formats.GateOpenError{Gate: formats.Gate{
+			Question: "Run " + digest + "?", Digest: digest, NeedsPerson: true, Run: r.Run, Step: r.Step,
+			Choices: []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}},
+		}}
+	}
+	return ok(fmt.Sprint(r.At, ": ", d.(formats.Decision).Answer)), nil //nolint:forcetypeassert // only remember stores
 }
 
 func (w *world) append(e formats.Entry) error {

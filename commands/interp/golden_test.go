@@ -52,7 +52,7 @@ func (m *machine) look(prog *compile.Program, shape func(w *world), records []jo
 		m.t.Errorf("%s of %s is called", r.Agent, r.At)
 		return formats.Return{}, errBroken
 	}}
-	w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
+	w.cfg.Approve = approver{approve: func(g formats.Gate) (formats.Decision, error) {
 		m.t.Errorf("%s is asked", g.Question)
 		return formats.Decision{}, errBroken
 	}}

@@ -342,7 +342,7 @@ func TestNextBeginsInTurn(t *testing.T) {
 				}
 				return ret, nil
 			}}
-			w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
+			w.cfg.Approve = approver{approve: func(g formats.Gate) (formats.Decision, error) {
 				asked.Add(1)
 				if n := running.Load(); n > 0 {
 					t.Errorf("%q was asked beside %d workers", g.Question, n)

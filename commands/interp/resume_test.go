@@ -170,7 +170,8 @@ func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (fo
 		}
 		return ret, err
 	}
-	p.starts[r.At+"."+fmt.Sprint(r.Attempt)+" "+r.Agent]++
+	start := r.At + "." + fmt.Sprint(r.Attempt) + " " + r.Agent
+	p.starts[start]++
 	p.budgets = append(p.budgets, fmt.Sprintf("%s %d %.4g", r.At, r.Budget.Tokens, r.Budget.Cost))
 	p.told[r.Txn] = prompt(r)
 	do := w.agents[r.Agent]
@@ -178,6 +179,9 @@ func (p *process) delegate(ctx context.Context, w *world, r formats.Request) (fo
 		do = byVisit(ok("done " + r.At))
 	}
 	ret, err := do(ctx, r)
+	if errors.As(err, new(*formats.GateOpenError)) {
+		p.starts[start]-- // it asked, and did nothing
+	}
 	ret.Metadata.Told = formats.Sum([]byte(prompt(r)))
 	return ret, err
 }
@@ -221,7 +225,7 @@ func (m *machine) play(prog *compile.Program, shape func(w *world), kill int, af
 	w.cfg.Clock, w.cfg.Journal = m.time(), p
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) { return p.delegate(ctx, w, r) }}
 	answer := w.answer
-	w.cfg.Approve = approver{func(g formats.Gate) (formats.Decision, error) {
+	w.cfg.Approve = approver{remember: w.remember, approve: func(g formats.Gate) (formats.Decision, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.dead {
@@ -360,6 +364,31 @@ func shapes() map[string]struct {
 					w.docs["e.txt"] = "two"
 				}
 				return formats.Decision{Answer: "approve", By: "ann", Person: true}, nil
+			}
+		}},
+		"question of a worker": {body("A: id: a\ndelegate: worker", "B: id: b\ndelegate: second\nwith: {was: $steps.a.summary}"), func(w *world) {
+			w.agents["worker"] = w.asking
+			people("a#1", "approve")(w)
+		}},
+		"question of a worker put anew": {body("A: id: a\ndelegate: maker", "B: id: b\ndelegate: worker", "C: id: c\ndelegate: second\nwith: {was: $steps.b.summary}"), func(w *world) {
+			w.agents["maker"] = byVisit(made(formats.ArtifactPlan, "e.txt"))
+			w.agents["worker"] = w.asking
+			w.docs["e.txt"] = "one"
+			w.answer = func(g formats.Gate) (formats.Decision, error) {
+				if g.ID == "g1" {
+					w.docs["e.txt"] = "two"
+				}
+				return formats.Decision{Answer: "approve", By: "ann", Person: true}, nil
+			}
+		}},
+		"questions of workers side by side": {body("A: id: a\nforeach: '[1, 2, 3]'\nas: n\nmax_parallel: 2", ">B: id: b\ndelegate: worker", "C: id: c\ndelegate: second"), func(w *world) {
+			w.agents["worker"] = w.asking
+			w.answer = func(g formats.Gate) (formats.Decision, error) {
+				answer := "approve"
+				if strings.Contains(g.Step, "[1]") {
+					answer = "reject"
+				}
+				return formats.Decision{Answer: answer, By: "ann", Person: true}, nil
 			}
 		}},
 		"own gate": {body("A: id: a\ndelegate: worker\non: {failed: gate}", "B: id: b\ndelegate: second"), func(w *world) {

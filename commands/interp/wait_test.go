@@ -21,6 +21,8 @@ type later struct {
 	log    *[]formats.Gate
 }
 
+func (later) Remember(string, string, formats.Decision) {}
+
 func (l later) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	*l.log = append(*l.log, g)
 	select {
@@ -100,6 +102,8 @@ type second struct {
 	first, rest later
 	seen        *[]formats.Gate
 }
+
+func (second) Remember(string, string, formats.Decision) {}
 
 func (s second) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if len(*s.seen) == 0 {

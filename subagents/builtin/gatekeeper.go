@@ -14,8 +14,8 @@ import (
 
 // Gatekeeper is gatekeeper: it runs a command, or the checks that a project has, and says whether they pass.
 type Gatekeeper struct {
-	// Check runs one check in a folder. An error means that the check could not run.
-	Check func(ctx context.Context, dir string, c checks.Check) (checks.Result, error)
+	// Check runs one check for a request, in its folder. An error means that the check could not run.
+	Check func(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error)
 }
 
 // Run does what RunMetered does.
@@ -71,7 +71,7 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Warnings: warnings}
 	var told []string
 	for _, c := range list {
-		res, err := g.Check(ctx, r.Dir, c)
+		res, err := g.Check(ctx, r, c)
 		if err != nil {
 			return notRun(ctx, c, err)
 		}
@@ -99,7 +99,7 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 // notRun tells that a check could not run, which is no verdict.
 func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, error) {
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, waits(err):
 		return formats.Return{}, err
 	case formats.CodeOf(err) != formats.CodeUnknown:
 		return formats.Failed(err), nil

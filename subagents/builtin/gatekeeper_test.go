@@ -40,9 +40,9 @@ func TestGatekeeper(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var ran []string
-			g := builtin.Gatekeeper{Check: func(_ context.Context, in string, c checks.Check) (checks.Result, error) {
-				if in != dir {
-					t.Errorf("ran in %s, want %s", in, dir)
+			g := builtin.Gatekeeper{Check: func(_ context.Context, r formats.Request, c checks.Check) (checks.Result, error) {
+				if r.Dir != dir {
+					t.Errorf("ran in %s, want %s", r.Dir, dir)
 				}
 				ran = append(ran, c.String())
 				if strings.Contains(c.String(), tt.red) {
@@ -83,7 +83,7 @@ func TestGatekeeperCannotRun(t *testing.T) {
 		{map[string]any{"command": []any{"make"}}, &formats.Failure{Code: formats.CodeToolUnavailable, Message: "no make"}, formats.CodeToolUnavailable},
 		{map[string]any{"command": []any{"make"}}, errors.New("not allowed"), formats.CodeToolUnavailable},
 	} {
-		g := builtin.Gatekeeper{Check: func(context.Context, string, checks.Check) (checks.Result, error) {
+		g := builtin.Gatekeeper{Check: func(context.Context, formats.Request, checks.Check) (checks.Result, error) {
 			if tt.err == nil {
 				t.Errorf("Run(%v) ran something", tt.input)
 			}

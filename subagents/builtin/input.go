@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,12 +52,18 @@ func settled(ctx context.Context, ret formats.Return, err error) (formats.Return
 	switch {
 	case err == nil:
 		return ret, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, waits(err):
 		return formats.Return{}, err
 	}
 	failed := formats.Failed(err)
 	failed.Warnings = ret.Warnings
 	return failed, nil
+}
+
+// waits tells whether an error is a question that the run has to ask.
+func waits(err error) bool {
+	_, open := errors.AsType[*formats.GateOpenError](err)
+	return open
 }
 
 // filled reports a list without elements, if nothing else is wrong.

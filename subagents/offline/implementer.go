@@ -182,15 +182,7 @@ func (w *phaseWork) label() string {
 func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, error) {
 	g := w.gate()
 	decision, err := by.Approve(ctx, g)
-	if open, ok := errors.AsType[*formats.GateOpenError](err); ok {
-		return formats.Return{
-			Status:        formats.StatusBlocked,
-			Summary:       "the commands of " + w.path + " wait for approval; nothing ran",
-			BlockedReason: "tercet could not ask: " + g.Question,
-			NextSteps:     "read " + w.path + ", then " + open.Help(),
-		}, nil
-	}
-	if err != nil {
+	if err != nil { // also a gate that is open: the run asks it then
 		return formats.Return{}, err
 	}
 	if decision.Answer != choiceApprove {

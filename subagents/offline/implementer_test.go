@@ -155,7 +155,6 @@ func TestImplementerAsksFirst(t *testing.T) {
 		status formats.ReturnStatus
 		code   formats.Code
 	}{
-		"nobody there": {approver{err: &formats.GateOpenError{Gate: want}}, formats.StatusBlocked, ""},
 		"rejected":     {approver{answer: "reject"}, formats.StatusFailed, formats.CodeRejected},
 		"empty answer": {approver{}, formats.StatusFailed, formats.CodeRejected},
 	} {

@@ -31,6 +31,8 @@ func (inert) Recall(formats.Entry) (json.RawMessage, bool)              { return
 func (inert) Resumable() bool                                           { return false }
 func (inert) Now() time.Time                                            { return time.Unix(0, 0) }
 func (inert) Sleep(context.Context, time.Duration) error                { return nil }
+func (inert) Remember(string, string, formats.Decision) {}
+
 func (inert) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
 	return formats.Decision{}, &formats.GateOpenError{Gate: g}
 }
