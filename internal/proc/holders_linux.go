@@ -77,9 +77,14 @@ func holdersByList(file os.FileInfo) (out []int) {
 	return out
 }
 
-// commandLine is how a process was started, with blanks between the words; empty if that cannot be read.
+// commandLine is how a process was started, with blanks between the words; empty if that cannot be read. A process that
+// is just starting a program shows no words yet: its name is taken then.
 func commandLine(pid int) string {
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	dir := "/proc/" + strconv.Itoa(pid)
+	line, err := os.ReadFile(dir + "/cmdline")
+	if err == nil && len(line) == 0 {
+		line, err = os.ReadFile(dir + "/comm")
+	}
 	if err != nil {
 		return ""
 	}
