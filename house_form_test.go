@@ -46,6 +46,7 @@ var packedInits = map[string]int{
 	"subagents/checks":        1,
 	"subagents/offline":       3,
 	"subagents/past":          1,
+	"internal/shell":          10,
 	"subagents/sandbox":       13,
 	"subagents/worktree":      5,
 	"templates":               4,
