@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -63,26 +62,15 @@ func (o *printed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// childWord makes this process the supervisor of a child. sandboxWord makes it enter its bounds and exec another
-// program. Only tercet itself passes these words.
-const (
-	childWord   = "__child"
-	sandboxWord = "__sandbox"
-)
+// childWord makes this process the supervisor of a child. Only tercet itself passes it.
+const childWord = "__child"
 
 // inner does what this program asks of itself. No flag is parsed and nothing is read for it.
 func inner(args []string) (code int, ok bool) {
-	if len(args) < 2 {
+	if len(args) < 2 || args[1] != childWord {
 		return 0, false
 	}
-	switch args[1] {
-	case childWord:
-		return proc.Supervise(os.Stdin, os.Stdout), true
-	case sandboxWord:
-		fmt.Fprintln(os.Stderr, "tercet:", sandbox.Enter(args[2:], os.Environ()))
-		return 126, true
-	}
-	return 0, false
+	return proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset), true
 }
 
 // supervisor is what stands before the words of a child; empty if this program cannot be found, and then it has none.

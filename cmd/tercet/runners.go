@@ -255,9 +255,6 @@ func (w *world) newKeeper() *sandbox.Keeper {
 	k.Hide = append(k.Hide, filepath.Join(w.dir, formats.Workspace, "state.lock"))
 	k.Own = w.stateHome()
 	k.Sockets = b.Sockets
-	if self, err := os.Executable(); err == nil {
-		k.Enter = []string{self, sandboxWord}
-	}
 	return k
 }
 

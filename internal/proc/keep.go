@@ -13,6 +13,7 @@ import (
 type order struct {
 	Path             string
 	Argv, Env, After []string
+	Rules            []byte // as in Launch
 	Dir              string
 	Streams          [3]string // what input, output and error output are opened from
 }

@@ -22,7 +22,7 @@ import (
 // TestMain makes the test binary its own child: with PROC_CHILD set it plays that part and ends.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == superviseWord {
-		os.Exit(proc.Supervise(os.Stdin, os.Stdout))
+		os.Exit(proc.Supervise(os.Stdin, os.Stdout, restrictForTest))
 	}
 	if part := os.Getenv("PROC_CHILD"); part != "" {
 		os.Exit(play(part))

@@ -30,6 +30,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 )
@@ -122,15 +123,28 @@ type Command struct {
 	// the child was stopped. When it returns, the child has Grace.Interrupt to end by itself. To stop a child, Talk's
 	// context ends first, with the same time before a signal; a flood is killed at once.
 	Talk Talk
-	// Within, if not nil, gives the words to start in place of Argv, such as a sandbox around it. temp is the private
-	// TMPDIR; empty if there is none.
-	Within func(temp string) []string
+	// Within, if not nil, gives what to start in place of Argv, such as a sandbox around it. temp is the private TMPDIR;
+	// empty if there is none.
+	Within func(temp string) Launch
 	// After, if not empty, is a program with arguments that runs when the child and its descendants have ended. It has 20
 	// s and no output. Use it to end what another process started for the child, such as a container. The supervisor runs
 	// it, so it runs even if the calling process was killed.
 	After   []string
 	Purpose Purpose // required
 }
+
+// Launch is a program that starts in place of Command.Argv.
+type Launch struct {
+	Path string // absolute; empty: Argv[0] is looked up
+	Argv []string
+	// Rules, if not empty, are what the Restrict of the supervisor reads. Without a supervisor such a program does not
+	// start.
+	Rules []byte
+}
+
+// Restrict makes a landlock ruleset out of Launch.Rules, which the child enforces on itself before it becomes the
+// program. nil: there is nothing that this kernel could refuse.
+type Restrict func(rules []byte) (ruleset *os.File, err error)
 
 // String is the command's words, for messages only: nothing is quoted.
 func (c Command) String() string { return strings.Join(c.Argv, " ") }

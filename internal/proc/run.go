@@ -201,6 +201,9 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 		if err := k.prepare(&o); err != nil {
 			return err
 		}
+		if len(o.Rules) > 0 {
+			return fmt.Errorf("a program with bounds starts under a supervisor only: %w", errors.ErrUnsupported)
+		}
 		k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
 		k.cmd.Args, k.cmd.Dir, k.cmd.Env = o.Argv, o.Dir, o.Env
 		if k.cmd.Stdout, k.cmd.Stderr = stdout, stderr; stdin != nil {
@@ -242,13 +245,19 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 }
 
 // prepare makes the private folder, which stands in the record by then, so that a process that is killed leaves none.
-// Then it asks for the words of bounds, which name what is there.
+// Then it asks for the program with its bounds, which name what is there.
 func (k *child) prepare(o *order) (err error) {
 	if k.temp != "" {
 		err = os.Mkdir(k.temp, 0o700)
 	}
-	if within := k.command.Within; within != nil && err == nil {
-		o.Argv = within(k.temp)
+	if k.command.Within == nil || err != nil {
+		return err
+	}
+	launch := k.command.Within(k.temp)
+	o.Path = launch.Path
+	o.Argv = launch.Argv
+	o.Rules = launch.Rules
+	if o.Path == "" {
 		o.Path, err = look(o.Env, o.Dir, o.Argv[0])
 	}
 	return err

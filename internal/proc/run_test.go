@@ -448,11 +448,11 @@ func TestWithinSeesTheFolder(t *testing.T) {
 	t.Parallel()
 	c := sh(`echo out`)
 	c.Private = true
-	c.Within = func(temp string) []string {
+	c.Within = func(temp string) proc.Launch {
 		if info, err := os.Stat(temp); err != nil || !info.IsDir() {
 			t.Errorf("the private folder when the bounds are made: %v, want it there", err)
 		}
-		return []string{"sh", "-c", "echo within"}
+		return proc.Launch{Argv: []string{"sh", "-c", "echo within"}}
 	}
 	got := run(t, starter(t, nil), c)
 	if string(got.Stdout) != "within\n" {

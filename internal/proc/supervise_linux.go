@@ -26,11 +26,12 @@ const supervisable = true
 // and group and cleared their environment. When its Starter's process is gone, even by SIGKILL, it kills them all and
 // ends.
 //
-// in and out are its standard input, with its orders, and its standard output.
-func Supervise(in io.Reader, out io.Writer) int {
+// in and out are its standard input, with its orders, and its standard output. restrict makes the bounds of children
+// that have some; it may be nil if none has.
+func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
 	adopt()
 	runtime.GOMAXPROCS(1) // it waits, and the runtime wakes threads for each processor that it may use
-	s := &supervisor{tell: gob.NewEncoder(out), ended: make(chan os.Signal, 1)}
+	s := &supervisor{tell: gob.NewEncoder(out), ended: make(chan os.Signal, 1), restrict: restrict}
 	signal.Notify(s.ended, unix.SIGCHLD)
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
@@ -57,6 +58,8 @@ type supervisor struct {
 	gone  bool // the owner
 
 	evicted bool // the child
+
+	restrict Restrict
 }
 
 // listen takes orders until the owner is gone, and then kills whom it left.
@@ -141,11 +144,30 @@ func (s *supervisor) start(o order) (int, error) {
 			return 0, err
 		}
 	}
-	pid, err := syscall.ForkExec(o.Path, o.Argv, attr)
+	pid, err := s.fork(o, attr)
 	if err == nil {
 		s.child = pid
 	}
 	return pid, err
+}
+
+// fork starts the program, within its bounds if it has some.
+func (s *supervisor) fork(o order, attr *syscall.ProcAttr) (int, error) {
+	if len(o.Rules) == 0 {
+		return syscall.ForkExec(o.Path, o.Argv, attr)
+	}
+	if s.restrict == nil {
+		return 0, errors.New("this supervisor knows no bounds")
+	}
+	ruleset, err := s.restrict(o.Rules)
+	if err != nil {
+		return 0, err
+	}
+	if ruleset == nil {
+		return syscall.ForkExec(o.Path, o.Argv, attr)
+	}
+	defer func() { ignore(ruleset.Close()) }() // nothing was written to it
+	return forkExecRuleset(o.Path, o.Argv, attr, int(ruleset.Fd()))
 }
 
 // runLast runs Command.After in a group of its own, and waits for it and for what it leaves behind.

@@ -8,7 +8,7 @@ import "io"
 const supervisable = false
 
 // Supervise works on Linux only.
-func Supervise(io.Reader, io.Writer) int { return 1 }
+func Supervise(io.Reader, io.Writer, Restrict) int { return 1 }
 
 // Sweep works on Linux only: other systems do not identify a process by session and environment.
 func Sweep(Started) int { return 0 }

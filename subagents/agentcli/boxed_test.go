@@ -32,7 +32,7 @@ func (d drive) confine(t *testing.T, s *proc.Starter, root string) agentcli.Conf
 	if *boxFlag == "" {
 		return nil
 	}
-	p := &sandbox.Prober{Starter: s, Enter: []string{supervisor(t)[0], "__sandbox"}}
+	p := &sandbox.Prober{Starter: s}
 	probes, err := p.Probe(t.Context())
 	if err != nil {
 		t.Fatal(err)

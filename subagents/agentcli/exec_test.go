@@ -33,16 +33,10 @@ func TestMain(m *testing.M) {
 		os.Exit(fake(mode))
 	}
 	if len(os.Args) > 1 && os.Args[1] == "__child" {
-		os.Exit(proc.Supervise(os.Stdin, os.Stdout))
+		os.Exit(proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset))
 	}
-	if len(os.Args) > 2 {
-		switch os.Args[1] {
-		case "__mcp":
-			os.Exit(fakeServer(os.Args[2]))
-		case "__sandbox":
-			fmt.Fprintln(os.Stderr, sandbox.Enter(os.Args[2:], os.Environ()))
-			os.Exit(126)
-		}
+	if len(os.Args) > 2 && os.Args[1] == "__mcp" {
+		os.Exit(fakeServer(os.Args[2]))
 	}
 	goleak.VerifyTestMain(m)
 }

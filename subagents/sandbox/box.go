@@ -98,8 +98,6 @@ func below(name, folder string) bool {
 type Box struct {
 	Tier  Tier
 	Means Means
-	// Enter is the command line of tercet that precedes the program's: it must call Enter.
-	Enter []string
 	// Tool is the path of the program that makes a container; empty for other kinds.
 	Tool string
 	// Look finds programs like the Starter.
@@ -148,22 +146,17 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 			return c, err
 		}
 	}
-	c.Within = func(temp string) []string {
+	c.Within = func(temp string) proc.Launch {
 		bounds := bounds
 		if temp != "" {
 			bounds.Write = append(slices.Clip(bounds.Write), temp)
 		}
 		bounds.settle()
-		if b.Means != Bubblewrap {
-			return b.enter(order{
-				Write: bounds.Write, Secret: bounds.Secret, Sockets: bounds.Sockets, Net: bounds.Net, Path: path,
-			}, argv)
+		if b.Means == Landlock {
+			return proc.Launch{Path: path, Argv: argv, Rules: landlockRules(bounds)}
 		}
-		words := append(b.bubblewrap(bounds), "--chdir", dir, "--")
-		if bounds.Net && len(b.Enter) > 0 { // without a network there are no abstract sockets either
-			return append(words, b.enter(order{Scope: true, Path: path}, argv)...)
-		}
-		return append(append(words, path), argv[1:]...)
+		words := append(b.bubblewrap(bounds), "--chdir", dir, "--", path)
+		return proc.Launch{Path: b.Tool, Argv: append(words, argv[1:]...), Rules: scopeRules()}
 	}
 	return c, nil
 }
@@ -181,27 +174,33 @@ func (b Bounds) apart() error {
 	return nil
 }
 
-// order is what Enter is told.
-type order struct {
+// restriction is what Ruleset is told, as JSON.
+type restriction struct {
 	Write, Secret, Sockets []string // of Bounds, as Net
 	Net                    bool
 	Scope                  bool // take only the right to use abstract sockets and signals outside
-	Path                   string
 }
 
-// enter gives the words by which this program enters the bounds and becomes another one.
-func (b Box) enter(o order, argv []string) []string {
-	text, err := json.Marshal(o)
+// landlockRules are those of a program that nothing but landlock restricts.
+func landlockRules(b Bounds) []byte {
+	return restriction{Write: b.Write, Secret: b.Secret, Sockets: b.Sockets, Net: b.Net}.encode()
+}
+
+// scopeRules are those of bubblewrap itself, which has no namespace for abstract sockets of a shared network.
+func scopeRules() []byte { return restriction{Scope: true}.encode() }
+
+func (r restriction) encode() []byte {
+	text, err := json.Marshal(r)
 	if err != nil {
-		text = nil // which strings never are; Enter would refuse it
+		return []byte("unreadable") // which strings never are; Ruleset refuses it
 	}
-	return slices.Concat(b.Enter, []string{string(text)}, argv)
+	return text
 }
 
 // bubblewrap gives the words of bwrap but for the program.
 func (b Box) bubblewrap(bounds Bounds) []string {
 	args := []string{
-		b.Tool, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		b.Tool, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
 	if os.Geteuid() == 0 { // it could change the kernel there; bubblewrap itself covers sysrq-trigger, irq and bus

@@ -9,5 +9,5 @@
 // It will not make or fetch images. Only containers limit reading. landlock limits only TCP ports of the network, and
 // cannot protect a folder inside a writable one. Off Linux there are only docker, podman and advisory_only.
 //
-// Everything is safe for concurrent use. Enter replaces the process, or returns the reason if it cannot.
+// Everything is safe for concurrent use. Ruleset belongs to the supervisor of proc, which starts every program of a Box.
 package sandbox

@@ -15,17 +15,14 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// TestMain makes the test binary what Box.Enter and Starter.Supervisor name.
+// TestMain makes the test binary what Starter.Supervisor names.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case "__connect":
 			os.Exit(connect(os.Args[2:]))
 		case "__child":
-			os.Exit(proc.Supervise(os.Stdin, os.Stdout))
-		case "__sandbox":
-			fmt.Fprintln(os.Stderr, sandbox.Enter(os.Args[2:], os.Environ()))
-			os.Exit(126)
+			os.Exit(proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset))
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -64,7 +61,7 @@ func prober(t *testing.T) *sandbox.Prober {
 	}
 	var made atomic.Int64
 	own := fmt.Sprintf("test%016x", time.Now().UnixNano())
-	return &sandbox.Prober{Starter: s, Enter: []string{exe, "__sandbox"}, Image: sandbox.Image{
+	return &sandbox.Prober{Starter: s, Image: sandbox.Image{
 		Name: *imageFlag, Client: client, NewName: func() string { return fmt.Sprintf("%s-%d", own, made.Add(1)) },
 	}}
 }

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,7 +29,6 @@ type Probe struct {
 // Prober tests what works here by running it.
 type Prober struct {
 	Starter *proc.Starter
-	Enter   []string // as in Box
 	Image   Image
 	All     bool // also asks the engines if no image is configured
 }
@@ -76,9 +76,9 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	}), nil
 }
 
-// own tries a means that this program puts itself into.
+// own tries a means for which this program restricts what it starts.
 func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
-	if len(p.Enter) == 0 {
+	if len(p.Starter.Supervisor) == 0 {
 		out.Why = "this program cannot start itself"
 		return out, nil
 	}
@@ -103,7 +103,7 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 // Box gives the Box for a working probe.
 func (p *Prober) Box(b Probe) Box {
 	return Box{
-		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Enter: p.Enter, Look: p.Starter.Look, Now: p.Starter.Now,
+		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Look: p.Starter.Look, Now: p.Starter.Now,
 		Image: p.Image, user: b.user, userNS: b.userNS,
 	}
 }
@@ -161,6 +161,9 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	switch {
 	case err != nil:
 		out.Why = err.Error()
+		if _, cause, ok := strings.Cut(out.Why, fmt.Sprintf("%q: ", c)); ok { // the script says nothing to the user
+			out.Why = cause
+		}
 	case exists(filepath.Join(not, "out")):
 		out.Why = "a write outside was not refused"
 	case !res.Success() || !exists(filepath.Join(may, "in")) || !exists(filepath.Join(may, "deep")):

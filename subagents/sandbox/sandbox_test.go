@@ -213,6 +213,49 @@ func TestAskedPolitely(t *testing.T) {
 	})
 }
 
+// TestSupervisorIsOutside: a program under landlock traces no thread of its supervisor, and sends it no signal. A thread
+// that can be traced is a way around every rule.
+func TestSupervisorIsOutside(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
+		if b.Means != sandbox.Landlock {
+			t.Skip("the supervisor is not to be seen in a container")
+		}
+		script := `for task in /proc/$PPID/task/*; do
+( : < $task/mem ) && echo traces
+kill -0 ${task##*/} && echo signals
+done 2>/dev/null
+echo end`
+		res := runIn(t, p, b, sandbox.Bounds{Net: true}, proc.Command{Argv: []string{"sh", "-c", script}, Dir: t.TempDir()})
+		got := string(res.Stdout)
+		if !sandbox.RefusesAbstract() { // nor signals
+			got = strings.ReplaceAll(got, "signals\n", "")
+		}
+		if got != "end\n" {
+			t.Errorf("stdout %q, stderr %q, want the end alone", res.Stdout, res.Stderr)
+		}
+	})
+}
+
+// TestSignalToTheGroup: a program that sends a signal to its process group reaches neither supervisor nor bubblewrap.
+func TestSignalToTheGroup(t *testing.T) {
+	t.Parallel()
+	p := prober(t)
+	boxes(t, p, func(t *testing.T, b sandbox.Box) {
+		t.Helper()
+		for _, network := range []bool{true, false} {
+			res := runIn(t, p, b, sandbox.Bounds{Net: network}, proc.Command{
+				Argv: []string{"sh", "-c", "trap '' TERM; kill -TERM 0; echo on; exit 5"}, Dir: t.TempDir(),
+			})
+			if string(res.Stdout) != "on\n" || res.Exit != 5 {
+				t.Errorf("network %v: %+v, stdout %q, stderr %q, want on and exit 5", network, res, res.Stdout, res.Stderr)
+			}
+		}
+	})
+}
+
 func TestEndsOfPrograms(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
