@@ -93,6 +93,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 		{"P10", (*lab).prompt},
 		{"P11", (*lab).quality},
 		{"P12", (*lab).footprint},
+		{"P13", (*lab).row},
 	} {
 		if *only == "" || slices.Contains(strings.Split(*only, ","), g.name) {
 			g.run(l)

@@ -26,10 +26,26 @@ type subject struct {
 	in   string       // folder
 	env  []string     // beside that of this process
 	call func() error // instead of argv
+
+	times int // how often argv runs in one measurement; 0: once
 }
 
-// run runs a subject once. Processes are started without pipes, so that nothing but their own work is measured.
+// run runs a subject once, or as often as it says.
 func (s subject) run() (cost, error) {
+	var sum cost
+	for range max(s.times, 1) {
+		one, err := s.once()
+		if err != nil {
+			return cost{}, err
+		}
+		sum.wall += one.wall
+		sum.cpu += one.cpu
+	}
+	return sum, nil
+}
+
+// once runs a subject. Processes are started without pipes, so that nothing but their own work is measured.
+func (s subject) once() (cost, error) {
 	begin := time.Now()
 	if s.call != nil {
 		err := s.call()
