@@ -26,7 +26,7 @@ var readers = []string{"internal/md", "internal/jsonx", "internal/query", "forma
 // looksItself names the functions elsewhere that compare text with a mark of a language, under their reason.
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
-		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.literal", "internal/dialect.place",
+		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.place",
 		"internal/shell.unescape", "internal/shell.word",
 	},
 	"files of other tools that are not YAML or Markdown as the libraries read them": {

@@ -3,18 +3,17 @@ package dialect
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"tercet/internal/lazy"
+	"tercet/internal/shell"
 )
 
 // script makes the text for sh of a shell mark. Arguments stand in it as references to variables, in quotes that fit
 // the place, so that a shell reads their text as text. A script in which a program could read an argument as a program,
-// as its name or as an option is refused; see judge.
+// as its name or as an option is refused; see shell.Refusal.
 func (e *expansion) script(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
@@ -45,9 +44,11 @@ type shellWriter struct {
 	out    strings.Builder
 	src    string // the script with a word in the place of each argument
 	file   *syntax.File
-	tokens tokens
+	tokens string        // begins the words that stand for arguments
 	spots  map[int]*spot // by the index of the piece
 	used   int           // references to arguments written
+
+	arguments []shell.Argument
 }
 
 // spot is where an argument stands in a script.
@@ -69,9 +70,6 @@ const (
 	maxRead = 64 << 10 // bytes
 )
 
-// variablePrefix begins the names of the variables that hold arguments.
-const variablePrefix = "TERCET_ARG_"
-
 // asWritten tells whether what looks like an argument is none there: $1 in single quotes is a column of awk's.
 func (s *spot) asWritten() bool {
 	column := s.quote == '\'' && s.part.Kind == Nth && s.part.Name == "" && strings.HasPrefix(s.part.Text, "$") &&
@@ -88,53 +86,24 @@ func (s *spot) literal() string {
 	return s.part.Text
 }
 
-// value is the argument as one text.
-func (s *spot) value() value { return s.valued(s.text) }
-
-func (s *spot) valued(text string) value {
-	switch {
-	case s.part.Name == "$":
-		return value{fixed, []string{"$"}}
-	case s.asWritten():
-		return value{fixed, []string{s.literal()}}
-	case s.quote == '#' || text == "":
-		return value{fixed, []string{""}}
-	case s.part.Kind == Variable && slices.Contains(folderVariables, s.part.Name):
-		return value{folder, []string{text}}
-	case isArgumentNumber().MatchString(text):
-		return value{number, []string{text}}
-	}
-	return value{given, []string{text}}
-}
-
-// isArgumentNumber is an argument that no program takes for anything else.
-var isArgumentNumber = lazy.Regexp(`^[0-9]{1,18}$`)
-
 // folderVariables are the variables that hold tercet's own folders.
 var folderVariables = []string{"CLAUDE_SKILL_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "workspaceFolder"}
 
-// values are the words that a shell gets of the argument. Outside of quotes a text of several words is as many words,
-// as it was for the tool, and an empty one is none.
-func (s *spot) values() []value {
-	if s.quote != 0 || s.asWritten() {
-		return []value{s.value()}
-	}
-	texts := []string{s.text}
+// words are the words that a shell gets of the argument. Outside of quotes a text of several words is as many words, as
+// it was for the tool, and an empty one is none.
+func (s *spot) words() []string {
 	switch {
+	case s.quote != 0, s.asWritten():
 	case s.text == "":
 		return nil
 	case s.part.Rest:
-		texts = s.words[s.part.Index:]
-	case s.part.Kind == All && !s.part.Whole && len(s.words) > 0:
-		texts = s.words
+		return s.expansion.words[s.part.Index:]
+	case s.part.Kind == All && !s.part.Whole && len(s.expansion.words) > 0:
+		return s.expansion.words
 	case s.part.Kind == All && !s.part.Whole:
-		texts = shellWords(s.text)
+		return shellWords(s.text)
 	}
-	var out []value
-	for _, text := range texts {
-		out = append(out, s.valued(text))
-	}
-	return out
+	return []string{s.text}
 }
 
 // fixed is the text of a piece that is no argument, or one that has no value and stays as it is written.
@@ -148,7 +117,7 @@ func (w *shellWriter) fixed(p Part) string {
 // read finds where the arguments of a script stand.
 func (w *shellWriter) read(parts []Part) {
 	w.tokens = "tercetArg"
-	for strings.Contains(w.script.Source, string(w.tokens)) {
+	for strings.Contains(w.script.Source, w.tokens) {
 		w.tokens += "X"
 	}
 	w.spots = map[int]*spot{}
@@ -242,27 +211,22 @@ func (s *spot) place(around []syntax.Node, src string) {
 
 // refused says why the script may not run with its arguments; empty if it may. A script without any is not judged.
 func (w *shellWriter) refused() string {
-	j := &judge{spots: map[string]*spot{}, tokens: w.tokens, vars: map[string]value{}}
 	if w.script.Refused != "" {
 		return ""
 	}
-	named := false
+	known, named := false, false
 	for _, s := range w.spots {
-		v := s.value()
-		if !v.known() {
+		if s.asWritten() || s.quote == '#' || s.text == "" {
 			continue
 		}
 		if strings.IndexByte(s.text, 0) >= 0 {
 			return "an argument holds a NUL byte"
 		}
-		j.given = j.given || v.origin == given
+		known = true
 		named = named || s.name
 	}
-	for _, s := range w.spots {
-		j.spots[s.token] = s
-	}
 	switch {
-	case !slices.ContainsFunc(slices.Collect(maps.Values(w.spots)), func(s *spot) bool { return s.value().known() }):
+	case !known:
 		return ""
 	case w.used > maxUsed:
 		return fmt.Sprintf("it holds more than %d arguments", maxUsed)
@@ -270,10 +234,10 @@ func (w *shellWriter) refused() string {
 		return "an argument would stand in a script that cannot be read"
 	case named:
 		return "an argument would be a part of a name"
-	case j.given && strings.Contains(w.script.Source, variablePrefix):
+	case strings.Contains(w.script.Source, shell.ArgumentPrefix):
 		return "it names the variables in which tercet hands arguments on"
 	}
-	return j.script(w.file)
+	return shell.Refusal(w.out.String(), w.arguments)
 }
 
 // insert writes the references for one argument.
@@ -282,13 +246,7 @@ func (w *shellWriter) insert(s *spot) {
 	if s.sum && s.quote == 0 {
 		form = "${%s}"
 	}
-	texts := []string{s.text}
-	if s.quote == 0 {
-		texts = nil
-		for _, v := range s.values() {
-			texts = append(texts, v.texts...)
-		}
-	}
+	texts := s.words()
 	if s.part.Kind != Variable {
 		w.used += len(texts)
 	}
@@ -299,18 +257,25 @@ func (w *shellWriter) insert(s *spot) {
 		if i > 0 {
 			w.out.WriteByte(' ')
 		}
-		fmt.Fprintf(&w.out, form, w.variable(one))
+		fmt.Fprintf(&w.out, form, w.variable(one, s.isFolder()))
 	}
 }
 
+// isFolder tells whether the argument is one of tercet's own folders.
+func (s *spot) isFolder() bool {
+	return s.part.Kind == Variable && slices.Contains(folderVariables, s.part.Name)
+}
+
 // variable gives the name of the variable with that value.
-func (w *shellWriter) variable(value string) string {
-	for _, kv := range w.script.Env {
-		if name, v, _ := strings.Cut(kv, "="); v == value {
-			return name
+func (w *shellWriter) variable(value string, folder bool) string {
+	for i, a := range w.arguments {
+		if a.Value == value {
+			w.arguments[i].Folder = a.Folder && folder
+			return a.Name
 		}
 	}
-	name := fmt.Sprintf("%s%d", variablePrefix, len(w.script.Env)+1)
+	name := fmt.Sprintf("%s%d", shell.ArgumentPrefix, len(w.arguments)+1)
+	w.arguments = append(w.arguments, shell.Argument{Name: name, Value: value, Folder: folder})
 	w.script.Env = append(w.script.Env, name+"="+value)
 	return name
 }

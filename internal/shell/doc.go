@@ -5,5 +5,9 @@
 // harmless. Classify runs and expands nothing and follows no link or script. It knows programs by name: the
 // classification is advice, and package sandbox enforces.
 //
+// Refusal says why a script may not run with arguments that came from outside: a program could take one for a program,
+// an option or the name of one of these. It knows where a listed program takes a value, and refuses what it cannot
+// follow.
+//
 // Everything is safe for concurrent use.
 package shell

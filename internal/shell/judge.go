@@ -19,7 +19,7 @@ import (
 // A row follows a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each with what
 // may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>, nothing
 // does. A class has a reason behind it; without one, it is the reason of the row before. A line with two tabs before it
-// goes on.
+// goes on. A line that begins with % says where programs take arguments of the user, see intake.
 //
 //go:embed rules.txt
 var rules string
@@ -92,6 +92,9 @@ func (j *judgement) obey(program string) {
 	plain, mine, why := strings.TrimRight(program, "0123456789."), false, ""
 	lists := map[string]string{}
 	for text := range strings.SplitSeq(strings.ReplaceAll(rules, "\n\t\t", " "), "\n") {
+		if strings.HasPrefix(text, "%") {
+			continue
+		}
 		if list, words, _ := strings.Cut(text, " "); strings.HasPrefix(list, "@") {
 			lists[list] = words
 			continue

@@ -42,8 +42,29 @@ func TestRules(t *testing.T) {
 	}
 	lists := map[string]bool{}
 	condition := regexp.MustCompile(`^!?(-\S|(args|rest|options|near|far|image|looks|prod)$|(0|1|2|any|base|args|then|text|away): \S)`)
+	intake := regexp.MustCompile(`^%(free|test|printf|cd|start|script|text|find|target|verb|operands|url|names|never) \S`)
+	list := regexp.MustCompile(`^(flags|valued|code|script|verbs|looks|letters|long|joined|starts|values|traits): \S`)
+	trait := regexp.MustCompile(`^(shell|lead|sets|digits|asks|deaf|again|target|local|no@|no:|forward)$`)
 	rows := 0
 	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(shell.Rules, "\n\t\t", " ")), "\n") {
+		if strings.HasPrefix(line, "%") {
+			names, keys, _ := strings.Cut(line, " | ")
+			if !intake.MatchString(names) {
+				t.Errorf("%s: it takes arguments in no known way", names)
+			}
+			for part := range strings.SplitSeq(keys, "; ") {
+				if keys != "" && !list.MatchString(part) {
+					t.Errorf("%s: %q is no list", names, part)
+				}
+				traits, ok := strings.CutPrefix(part, "traits: ")
+				for one := range strings.FieldsSeq(traits) {
+					if ok && !trait.MatchString(one) {
+						t.Errorf("%s: %q is no trait", names, one)
+					}
+				}
+			}
+			continue
+		}
 		if strings.HasPrefix(line, "@") {
 			lists[strings.Fields(line)[0]] = true
 			continue

@@ -11,6 +11,10 @@ func (s *scan) start(v invocation) {
 	if len(v.words) == 0 {
 		return
 	}
+	if s.args != nil {
+		s.args.program(s, s.args.fields(v.words), false)
+		return
+	}
 	if s.depth++; s.depth > mostDepth {
 		s.unknown(s.here, "it is nested too deeply to be looked at")
 		s.depth--

@@ -31,6 +31,8 @@ type scan struct {
 	base     origin          // where this text stands
 	here     formats.Pos     // place of the command at hand
 	cmd      string          // its name
+	args     *arguments      // nil: only risks are looked for
+	still    bool            // commands inside of words are not scanned
 }
 
 // origin is the place of a text inside another; zero for the text itself.
@@ -57,10 +59,18 @@ func (s *scan) child(f func(*scan)) {
 	c := *s
 	c.vars = maps.Clone(s.vars)
 	if c.depth++; c.depth > mostDepth {
-		s.unknown(s.here, "it is nested too deeply to be looked at")
+		s.unread("it is nested too deeply to be looked at")
 		return
 	}
 	f(&c)
+}
+
+// unread notes that a limit ended the scan here.
+func (s *scan) unread(reason string) {
+	s.unknown(s.here, reason)
+	if s.args != nil {
+		s.args.refuse(unreadScript)
+	}
 }
 
 // maybe scans statements that may not run, or more than once.
@@ -121,6 +131,13 @@ func (in *stage) known() bool { return in != nil && !strings.Contains(in.text, h
 
 // run scans a statement whose input is in; nil means that it has none.
 func (s *scan) run(st *syntax.Stmt, in *stage) {
+	if a := s.args; a != nil {
+		before := a.input
+		defer func() { a.input = before }()
+		for _, r := range st.Redirs {
+			a.redirect(s, st, r)
+		}
+	}
 	for _, r := range st.Redirs {
 		w := r.Hdoc
 		if r.Op == syntax.WordHdoc {
@@ -158,6 +175,9 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	case *syntax.CaseClause:
 		s.word(c.Word)
 		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				s.word(p)
+			}
 			s.maybe(item.Stmts, nil)
 		}
 	case *syntax.FuncDecl:
@@ -219,6 +239,11 @@ func (s *scan) binary(c *syntax.BinaryCmd, in *stage) {
 		n.run(c.X, in)
 		next.text = n.printed(c.X)
 	})
+	if a := s.args; a != nil {
+		before := a.input
+		defer func() { a.input = before }()
+		a.input = a.input || a.reaches(c.X) == given
+	}
 	next.fetched = next.fetched || fetches(s.out.list[from:])
 	s.child(func(n *scan) { n.run(c.Y, next) })
 }
@@ -293,11 +318,14 @@ func (s *scan) assign(a *syntax.Assign) {
 // call scans a simple command.
 func (s *scan) call(c *syntax.CallExpr, in *stage) {
 	if *s.calls++; *s.calls > mostCalls {
-		s.unknown(s.here, "it is too long to be looked at as a whole")
+		s.unread("it is too long to be looked at as a whole")
 		return
 	}
 	v := invocation{in: in}
 	for _, a := range c.Assigns {
+		if s.args != nil {
+			s.args.named(a)
+		}
 		if len(c.Args) == 0 {
 			s.assign(a)
 		} else if a.Name != nil {

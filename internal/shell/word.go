@@ -24,6 +24,8 @@ type word struct {
 	// fetched tells that a command or process substitution in it brings text in from elsewhere.
 	fetched bool
 	code    bool // has a command or process substitution
+	split   bool // an argument stands in it outside of quotes
+	braces  bool // it has braces, which are not expanded where arguments are followed
 }
 
 func (w word) known() bool { return !strings.Contains(w.text, hole) }
@@ -43,6 +45,13 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 		pos := s.here
 		if len(w.Parts) > 0 {
 			pos = s.at(w.Pos()) // asked before braces are split: a group whose first word is empty has no place
+		}
+		if s.args != nil {
+			whole := *w
+			one := s.word(w)
+			one.braces = syntax.SplitBraces(&whole)
+			out = append(out, one)
+			continue
 		}
 		if !syntax.SplitBraces(w) {
 			out = append(out, s.word(w))
@@ -116,52 +125,86 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 			s.part(out, b, q, true)
 		}
 	case *syntax.ParamExp:
-		s.param(out, b, p)
+		s.param(out, b, p, quoted)
 	case *syntax.CmdSubst:
 		out.code = true
-		s.nested(out, b, p.Stmts)
+		printed := value{}
+		if s.args != nil {
+			printed = s.args.output(p.Stmts)
+		}
+		s.nested(out, p.Stmts)
+		s.computed(out, b, printed, quoted)
 	case *syntax.ProcSubst:
 		out.code = true
-		s.nested(out, b, p.Stmts)
+		s.nested(out, p.Stmts)
+		s.other(out, b, p, quoted)
 	case *syntax.ExtGlob:
 		out.glob = true
 		b.WriteString("*")
 	default:
 		s.inside(out, part)
-		b.WriteString(hole)
+		s.other(out, b, part, quoted)
 	}
+}
+
+// other adds a part whose text only a run would show.
+func (s *scan) other(out *word, b *strings.Builder, part syntax.Node, quoted bool) {
+	from := fixed
+	if s.args != nil {
+		from = s.args.reaches(part)
+	}
+	s.computed(out, b, value{origin: from}, quoted)
+}
+
+// computed adds a part that is not known, or what an argument is in it.
+func (s *scan) computed(out *word, b *strings.Builder, v value, quoted bool) {
+	if !v.known() {
+		b.WriteString(hole)
+		return
+	}
+	b.WriteString(s.args.mark(v))
+	out.split = out.split || !quoted
 }
 
 // inside scans the commands within an arithmetic or other part.
 func (s *scan) inside(out *word, n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CmdSubst); ok {
-			s.nested(out, &strings.Builder{}, c.Stmts)
+			s.nested(out, c.Stmts)
 			return false
 		}
 		return true
 	})
 }
 
-// nested scans the statements of a substitution, which run in a shell of their own. What they print is not known.
-func (s *scan) nested(out *word, b *strings.Builder, list []*syntax.Stmt) {
+// nested scans the statements of a substitution, which run in a shell of their own.
+func (s *scan) nested(out *word, list []*syntax.Stmt) {
+	if s.still {
+		return
+	}
 	from := len(s.out.list)
 	s.child(func(c *scan) { c.stmts(list, nil) })
 	out.fetched = out.fetched || fetches(s.out.list[from:])
-	b.WriteString(hole)
 }
 
 // param adds the value of a variable, or a hole.
-func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp) {
+func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted bool) {
 	name := ""
 	if p.Param != nil {
 		name = p.Param.Value
 	}
-	if p.Exp != nil {
-		s.word(p.Exp.Word) // its substitutions are commands too
+	s.inside(&word{}, p) // its substitutions are commands too
+	if s.args != nil && p.Param != nil {
+		if v, ok := s.args.parameter(p); ok {
+			b.WriteString(s.args.mark(v))
+			out.split = out.split || !quoted
+			return
+		}
 	}
 	value, set := s.vars[name]
 	switch {
+	case s.args != nil: // another round of a loop may have assigned it
+		value = hole
 	case p.Length:
 		b.WriteString("0")
 		return

@@ -1,0 +1,688 @@
+package shell
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"tercet/internal/lazy"
+)
+
+// ArgumentPrefix begins the names of the variables that hold arguments.
+const ArgumentPrefix = "TERCET_ARG_"
+
+// Argument is a text from outside of a script, which the script finds in a variable.
+type Argument struct {
+	Name   string // of the variable, with ArgumentPrefix
+	Value  string
+	Folder bool // one of tercet's own folders: it may be a program or a script file
+}
+
+// Refusal says why a script may not run with arguments; empty if it may. It judges the values: the same script may run
+// with one argument and be refused with another. What it does not understand, it refuses.
+func Refusal(script string, args []Argument) string {
+	a := &arguments{vars: map[string]value{}}
+	for _, arg := range args {
+		v := value{given, []string{arg.Value}}
+		switch {
+		case arg.Value == "":
+			v.origin = fixed
+		case arg.Folder:
+			v.origin = folder
+		case isNumber().MatchString(arg.Value):
+			v.origin = number
+		}
+		a.vars[arg.Name] = v
+		a.given = a.given || v.origin == given
+		a.known = a.known || v.known()
+	}
+	if !a.known {
+		return ""
+	}
+	if strings.ContainsAny(script, markStart+markEnd) {
+		return unreadScript
+	}
+	file, err := parse(script)
+	if err != nil {
+		return unreadScript
+	}
+	s := &scan{out: &findings{}, vars: map[string]string{}, calls: new(int), fetched: map[string]bool{}, args: a}
+	a.script(s, file)
+	for _, wrote := range a.wrote {
+		for _, ran := range a.ran {
+			if wrote == "" || ran == "" || path.Clean(wrote) == path.Clean(ran) {
+				a.refuse("an argument could be written into a file that the script runs")
+			}
+		}
+	}
+	return a.reason
+}
+
+const unreadScript = "an argument would stand in a script that cannot be read"
+
+var (
+	// isNumber is an argument that no program takes for anything but a number.
+	isNumber = lazy.Regexp(`^[0-9]{1,18}$`)
+	// isIndex is an index or a part of a text that is not computed, as in ${x:0:7} and ${x[@]}.
+	isIndex = lazy.Regexp(`^(?:[0-9: -]*|[@*])$`)
+	// isPlain is a text in which no program and no shell sees a sign.
+	isPlain = lazy.Regexp(`^[A-Za-z0-9_./:@%,+-]*$`)
+	// startsPrograms are variables by which programs are found, started or given options.
+	startsPrograms = lazy.Regexp(`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS)?PATH|ENV|HOME|SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|` +
+		`CPP|LD|AR|MAKE|FC|LINKER|MAKEFILES|TEXINPUTS|CLASSPATH|KUBECONFIG|PHPRC|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|` +
+		`LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|TERMINFO.*|LUA_INIT.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|` +
+		`GZIP|XZ_.*|RUBYLIB|PERL5.*|PERLLIB|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
+		`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|PYTEST_.*|DOCKER_.*|` +
+		`BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
+		`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|_WRAPPER|_proxy|_PROXY))$`)
+)
+
+// trust says where a part of a word comes from, the least trusted last.
+type trust uint8
+
+const (
+	fixed  trust = iota // the text of the script
+	unsure              // what the script computes without arguments
+	number              // an argument that is a number
+	folder              // the path of one of tercet's own folders
+	given               // any other argument, and what is made of one
+)
+
+// value is what a variable or the output of a command can be.
+type value struct {
+	origin trust
+	texts  []string // nil: anything
+}
+
+func (v value) known() bool { return v.origin >= number }
+
+// mostTexts bounds how many texts of one value are told apart.
+const mostTexts = 64
+
+// join gives the value of something that is one or the other.
+func (v value) join(o value) value {
+	out := value{origin: max(v.origin, o.origin)}
+	if v.texts == nil || o.texts == nil || len(v.texts)+len(o.texts) > mostTexts {
+		return out
+	}
+	out.texts = slices.Clone(v.texts)
+	for _, text := range o.texts {
+		if !slices.Contains(out.texts, text) {
+			out.texts = append(out.texts, text)
+		}
+	}
+	return out
+}
+
+// arguments follows the arguments of a script while scan walks it.
+type arguments struct {
+	vars   map[string]value // variables that hold arguments, wherever they were assigned
+	values []value          // by the number in a mark
+	given  bool             // an argument is neither a number nor a folder
+	known  bool             // there is an argument at all
+	splits bool             // the script changes how a shell splits words
+	moved  bool             // the working folder comes from an argument
+	input  bool             // the command at hand reads what came from an argument
+	depth  int
+	wrote  []string // files that hold arguments; an empty name is not known
+	ran    []string // files that are run; an empty name is not known
+	reason string
+}
+
+func (a *arguments) refuse(format string, args ...any) {
+	if a.reason == "" {
+		a.reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// Marks stand in the text of a word for a value: its number in values.
+const (
+	markStart = "\x01"
+	markEnd   = "\x02"
+)
+
+// mark gives the text that stands for a value in a word.
+func (a *arguments) mark(v value) string {
+	if v.origin == fixed && len(v.texts) == 1 {
+		return v.texts[0]
+	}
+	a.values = append(a.values, v)
+	return markStart + strconv.Itoa(len(a.values)-1) + markEnd
+}
+
+// script judges a text and all that it starts.
+func (a *arguments) script(s *scan, file *syntax.File) {
+	a.collect(s, file)
+	a.constructs(file)
+	if a.reason == "" {
+		s.stmts(file.Stmts, nil)
+	}
+}
+
+// variable gives what stands in a variable; false if no argument can.
+func (a *arguments) variable(name string) (value, bool) {
+	v, ok := a.vars[name]
+	if !ok && a.given && (name == "_" || strings.HasPrefix(name, ArgumentPrefix)) {
+		return value{origin: given}, true
+	}
+	return v, ok
+}
+
+// reaches gives the least trusted origin of what stands in a node.
+func (a *arguments) reaches(nodes ...syntax.Node) trust {
+	most := fixed
+	for _, n := range nodes {
+		syntax.Walk(n, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.ParamExp:
+				if n.Param != nil {
+					v, _ := a.variable(n.Param.Value)
+					most = max(most, v.origin)
+				}
+			case *syntax.Lit: // in a here-document that only another shell expands
+				if _, name := a.vars[n.Value]; !name && strings.Contains(n.Value, ArgumentPrefix) {
+					most = given
+				}
+			}
+			return true
+		})
+	}
+	return most
+}
+
+// output is the value of the output of commands.
+func (a *arguments) output(list []*syntax.Stmt) value {
+	from := unsure
+	for _, st := range list {
+		from = max(from, a.reaches(st))
+	}
+	switch {
+	case a.input:
+		from = given
+	case from == number:
+		from = unsure
+	}
+	return value{origin: from}
+}
+
+// parameter is the value of a variable as it is expanded; false if it holds no argument.
+func (a *arguments) parameter(p *syntax.ParamExp) (value, bool) {
+	if p.Length {
+		return value{}, false
+	}
+	if p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.NestedParam != nil {
+		from := a.reaches(p)
+		return value{origin: from}, from >= number
+	}
+	v, ok := a.variable(p.Param.Value)
+	return v, ok
+}
+
+// collect follows arguments into variables. A variable that is ever assigned one can hold it anywhere.
+func (a *arguments) collect(s *scan, file *syntax.File) {
+	for round := range 8 {
+		before := maps.Clone(a.vars)
+		syntax.Walk(file, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Assign:
+				a.assigned(s, n)
+			case *syntax.ForClause:
+				if iter, ok := n.Loop.(*syntax.WordIter); ok {
+					for _, f := range a.quiet(s, iter.Items) {
+						a.set(iter.Name.Value, f.value())
+					}
+				}
+			case *syntax.CallExpr:
+				a.filled(n)
+			case *syntax.ParamExp: // ${x:=...} assigns
+				if n.Exp != nil && n.Param != nil && n.Exp.Word != nil {
+					a.set(n.Param.Value, value{origin: a.reaches(n.Exp.Word)})
+				}
+			}
+			return true
+		})
+		if maps.EqualFunc(before, a.vars, func(x, y value) bool {
+			return x.origin == y.origin && slices.Equal(x.texts, y.texts) && (x.texts == nil) == (y.texts == nil)
+		}) {
+			return
+		}
+		if round >= 6 { // a variable that grows from itself
+			for name, v := range a.vars {
+				a.vars[name] = value{origin: v.origin}
+			}
+		}
+	}
+}
+
+// quiet reads words without judging the commands in them.
+func (a *arguments) quiet(s *scan, ws []*syntax.Word) []field {
+	still := *s
+	still.still = true
+	return a.fields(still.fields(ws))
+}
+
+func (a *arguments) set(name string, v value) {
+	if !v.known() {
+		return
+	}
+	if old, ok := a.vars[name]; ok {
+		v = old.join(v)
+	}
+	a.vars[name] = v
+}
+
+func (a *arguments) assigned(s *scan, n *syntax.Assign) {
+	if n.Name == nil {
+		return
+	}
+	name := n.Name.Value
+	a.splits = a.splits || name == "IFS"
+	switch {
+	case n.Array != nil:
+		a.set(name, value{origin: a.reaches(n.Array)})
+	case n.Value != nil && n.Append:
+		a.set(name, value{origin: a.reaches(n.Value)})
+	case n.Value != nil:
+		still := *s
+		still.still = true
+		w := still.word(n.Value)
+		w.split = false
+		a.set(name, a.field(w).value())
+	}
+}
+
+// filled notes the variables that a command fills with what it reads.
+func (a *arguments) filled(call *syntax.CallExpr) {
+	if !a.given || len(call.Args) == 0 {
+		return
+	}
+	var names []string
+	from := given
+	switch call.Args[0].Lit() {
+	case "read", "mapfile", "readarray", "getopts":
+		names = []string{"REPLY", "MAPFILE", "OPTARG"}
+		for _, arg := range call.Args[1:] {
+			names = append(names, arg.Lit())
+		}
+	case "cd", "pushd":
+		names = []string{"PWD", "OLDPWD", "DIRSTACK"}
+		from = a.reaches(call)
+	case "printf":
+		if len(call.Args) > 2 && call.Args[1].Lit() == "-v" {
+			names = []string{call.Args[2].Lit()}
+			from = a.reaches(call)
+		}
+	}
+	for _, name := range names {
+		a.set(name, value{origin: from})
+	}
+}
+
+// constructs refuses what computes or expands arguments once more, anywhere in the script.
+func (a *arguments) constructs(file *syntax.File) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop:
+			a.computed("((", n)
+		case *syntax.LetClause:
+			a.computed("let", n)
+		case *syntax.TestClause:
+			a.tested(n)
+		case *syntax.ProcSubst:
+			if a.reaches(n) >= folder || n.Op == syntax.CmdOut && a.given {
+				a.refuse("an argument could be computed by %s", n.Op)
+			}
+		case *syntax.Assign:
+			if n.Index != nil && n.Name != nil {
+				a.computed(n.Name.Value+"[", n.Index)
+			}
+		case *syntax.ArrayElem:
+			if n.Index != nil {
+				a.computed("[", n.Index)
+			}
+		case *syntax.ParamExp:
+			a.expanded(n)
+		case *syntax.DeclClause:
+			a.declared(n)
+		case nil, *syntax.Comment, *syntax.File, *syntax.Stmt, *syntax.Word, *syntax.Redirect, *syntax.CallExpr,
+			*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause,
+			*syntax.WordIter, *syntax.CaseClause, *syntax.CaseItem, *syntax.TimeClause, *syntax.ArrayExpr, *syntax.Lit,
+			*syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.BinaryArithm, *syntax.UnaryArithm,
+			*syntax.ParenArithm, *syntax.BraceExp, *syntax.BinaryTest, *syntax.UnaryTest, *syntax.ParenTest:
+		case *syntax.FuncDecl:
+			a.other("a function")
+		case *syntax.CoprocClause:
+			a.other("coproc")
+		default:
+			a.other("what stands at line " + strconv.Itoa(int(n.Pos().Line())))
+		}
+		return true
+	})
+}
+
+func (a *arguments) other(what string) {
+	if a.given {
+		a.refuse("an argument could be computed by %s", what)
+	}
+}
+
+// computed refuses arithmetic that reaches an argument, also through the name of a variable.
+func (a *arguments) computed(sign string, n syntax.Node) {
+	if a.reaches(n) >= folder {
+		a.refuse("an argument could be computed by %s", sign)
+	}
+	if !a.given || !a.follows() {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if lit, ok := n.(*syntax.Lit); ok && !isIndex().MatchString(lit.Value) {
+			a.refuse("an argument could be computed by %s", sign)
+		}
+		return true
+	})
+}
+
+// follows tells whether a variable of the script itself holds an argument.
+func (a *arguments) follows() bool {
+	for name := range a.vars {
+		if !strings.HasPrefix(name, ArgumentPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *arguments) tested(n *syntax.TestClause) {
+	if a.reaches(n) == given {
+		a.refuse("an argument could be computed by [[")
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				a.computed("[[", n)
+			}
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				a.computed("[[", n)
+			}
+		}
+		return true
+	})
+}
+
+func (a *arguments) expanded(n *syntax.ParamExp) {
+	switch {
+	case n.Excl && a.given:
+		a.refuse("an argument could be computed by ${!")
+	case n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && a.given:
+		a.refuse("an argument could be computed by ${...@P}")
+	}
+	if n.Index != nil {
+		a.computed("${...[", n.Index)
+	}
+	if n.Slice != nil {
+		for _, part := range []syntax.ArithmExpr{n.Slice.Offset, n.Slice.Length} {
+			if part != nil {
+				a.computed("${...:", part)
+			}
+		}
+	}
+}
+
+// declared judges export and its like: names are no arguments, and no attribute may change how a value is read.
+func (a *arguments) declared(n *syntax.DeclClause) {
+	variant := n.Variant.Value
+	for _, arg := range n.Args {
+		if arg.Naked && arg.Value != nil && a.reaches(arg.Value) >= number {
+			a.refuse("an argument would be a name given to %s", variant)
+		}
+		option := arg.Naked && arg.Value != nil && strings.HasPrefix(arg.Value.Lit(), "-")
+		if a.given && (option && variant != "export" || variant == "nameref") {
+			a.refuse("an argument could be computed by %s", variant)
+		}
+		a.named(arg)
+	}
+}
+
+// named judges the variable that an argument is assigned to.
+func (a *arguments) named(n *syntax.Assign) {
+	switch {
+	case n.Name == nil:
+	case n.Array != nil:
+		a.surroundings(n.Name.Value, a.reaches(n.Array))
+	case n.Value != nil:
+		a.surroundings(n.Name.Value, a.reaches(n.Value))
+	}
+}
+
+// surroundings judges a variable that programs look at.
+func (a *arguments) surroundings(name string, from trust) {
+	if from < folder || !startsPrograms().MatchString(name) {
+		return
+	}
+	if from == folder && strings.HasSuffix(name, "PATH") && a.plainFolders() {
+		return
+	}
+	a.refuse("an argument would be the value of %s, which names programs", name)
+}
+
+// plainFolders tells whether tercet's own folders have names in which no shell sees a sign.
+func (a *arguments) plainFolders() bool {
+	for _, v := range a.vars {
+		if v.origin == folder && (v.texts == nil || slices.ContainsFunc(v.texts, isNotPlain)) {
+			return false
+		}
+	}
+	return true
+}
+
+func isNotPlain(text string) bool { return !isPlain().MatchString(text) }
+
+// redirect judges a redirection and notes the input that it brings.
+func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
+	from := fixed
+	if r.Word != nil {
+		from = a.reaches(r.Word)
+	}
+	body := fixed
+	if r.Hdoc != nil {
+		body = a.reaches(r.Hdoc)
+	}
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if ok && len(call.Args) == 1 && call.Args[0].Lit() == "exec" && max(from, body) == given {
+		a.refuse("an argument would be the input of everything that follows")
+	}
+	other := a.input && r.N != nil && r.N.Value != "0" // what is read stays as it is
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		a.input = other || body == given
+	case syntax.WordHdoc:
+		a.input = other || from == given
+	case syntax.RdrIn:
+		a.input = other || from == given || from == number
+	case syntax.DplIn:
+	default:
+		if from == given {
+			a.refuse("an argument would name a file that is written")
+		}
+		if r.Op != syntax.DplOut && (a.input || a.reaches(st) == given) {
+			still := *s
+			still.still = true
+			a.writes(a.field(still.word(r.Word)))
+		}
+	}
+}
+
+// writes notes a file that holds something of an argument.
+func (a *arguments) writes(f field) {
+	name := ""
+	if f.origin == fixed {
+		name = f.lead
+	}
+	if name != "/dev/null" && name != "/dev/stderr" && name != "/dev/stdout" {
+		a.wrote = append(a.wrote, name)
+	}
+}
+
+// field is a word as the program gets it.
+type field struct {
+	word
+	origin   trust
+	lead     string   // the text of the script at its beginning
+	texts    []string // what it can be; nil: anything
+	given    []string // the arguments in it
+	unknown  bool     // one of them is not known
+	option   bool     // an argument can begin it with - or +
+	loose    bool     // it can become several words
+	ownFirst bool     // it begins with one of tercet's own folders
+}
+
+func (a *arguments) fields(ws []word) []field {
+	var out []field
+	for _, w := range ws {
+		out = append(out, a.split(w)...)
+	}
+	return out
+}
+
+// field reads the marks in a word.
+func (a *arguments) field(w word) field {
+	f := field{word: w, texts: []string{""}}
+	begun := false
+	for text := w.text; text != ""; {
+		at := strings.IndexAny(text, hole+markStart)
+		if at < 0 {
+			at = len(text)
+		}
+		if at > 0 {
+			begun = f.literal(text[:at], begun)
+			text = text[at:]
+			continue
+		}
+		v := value{origin: unsure}
+		end := 1
+		if text[0] == markStart[0] {
+			end = strings.Index(text, markEnd) + 1
+			n, _ := strconv.Atoi(text[1 : end-1]) //nolint:errcheck // mark wrote it
+			v = a.values[n]
+		}
+		begun = f.add(v, begun)
+		text = text[end:]
+	}
+	if w.braces { // which a shell may take for several words, or for none
+		f.origin = max(f.origin, unsure)
+		f.loose = true
+		f.lead = ""
+		f.option = f.option || f.origin == given
+	}
+	return f
+}
+
+// literal puts text of the script at the end. A pattern may stand for anything.
+func (f *field) literal(text string, begun bool) bool {
+	at := -1
+	if f.glob {
+		at = strings.IndexAny(text, "*?")
+		if strings.Contains(text, "]") {
+			at = strings.IndexAny(text, "*?[")
+		}
+	}
+	if at < 0 {
+		return f.add(value{fixed, []string{text}}, begun)
+	}
+	begun = f.add(value{fixed, []string{text[:at]}}, begun)
+	return f.add(value{origin: unsure}, begun)
+}
+
+// add puts a piece at the end, and tells whether the word certainly has begun.
+func (f *field) add(v value, begun bool) bool {
+	if v.origin == fixed && f.origin == fixed && len(v.texts) == 1 {
+		f.lead += v.texts[0]
+	}
+	if v.origin == given {
+		f.given = append(f.given, v.texts...)
+		f.unknown = f.unknown || v.texts == nil
+		if !begun && (v.texts == nil || slices.ContainsFunc(v.texts, beginsOption)) {
+			f.option = true
+		}
+	}
+	f.ownFirst = f.ownFirst || v.origin == folder && !begun
+	f.texts = cross(f.texts, v.texts)
+	f.origin = max(f.origin, v.origin)
+	return begun || v.texts != nil && !slices.Contains(v.texts, "")
+}
+
+func beginsOption(text string) bool { return text != "" && (text[0] == '-' || text[0] == '+') }
+
+// cross gives every text of the first followed by every one of the second; nil if they are not known or too many.
+func cross(a, b []string) []string {
+	if a == nil || b == nil || len(a)*len(b) > mostTexts {
+		return nil
+	}
+	out := make([]string, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			if len(x)+len(y) > MaxSource {
+				return nil
+			}
+			out = append(out, x+y)
+		}
+	}
+	return out
+}
+
+// split gives the words that a shell makes of one in which an argument stands outside of quotes.
+func (a *arguments) split(w word) []field {
+	f := a.field(w)
+	if !w.split || !f.origin.fromOutside() {
+		return []field{f}
+	}
+	special := func(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") }
+	if len(f.texts) == 1 && !a.splits && !strings.ContainsAny(f.texts[0], "*?[\\") && f.lead == "" {
+		var out []field
+		for _, one := range strings.Fields(f.texts[0]) {
+			part := w
+			part.text = a.mark(value{f.origin, []string{one}})
+			part.split = false
+			p := a.field(part)
+			p.loose = f.origin == folder && special(f.texts[0])
+			out = append(out, p)
+		}
+		return out
+	}
+	if f.texts == nil || a.splits || slices.ContainsFunc(f.texts, special) {
+		f.loose = true
+		f.option = f.option || f.origin == given
+		f.unknown = f.origin == given
+		f.texts = nil
+		f.lead = ""
+	}
+	return []field{f}
+}
+
+func (t trust) fromOutside() bool { return t >= number }
+
+// value is the value of a variable that is assigned the word.
+func (f field) value() value {
+	if f.origin == unsure || f.loose {
+		return value{origin: f.origin}
+	}
+	return value{f.origin, f.texts}
+}
+
+// all tells whether every argument in the word is known and fits.
+func (f field) all(fits func(text string) bool) bool {
+	for _, text := range f.given {
+		if !fits(text) {
+			return false
+		}
+	}
+	return !f.unknown
+}

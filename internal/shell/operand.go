@@ -1,0 +1,879 @@
+package shell
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"tercet/internal/lazy"
+)
+
+// intake says where a program takes arguments: a row of the rules that begins with %. Lists are words with spaces
+// between them; an option stands without its hyphens.
+//
+//	free       no option starts a program, writes a file or takes a name
+//	operands   options and operands
+//	verb       a verb, then options and operands
+//	start      starts the program behind its options
+//	script     its first word is a script, or its code stands behind an option
+//	text       its first word is a program text, then come files
+//	target     its first words name what the project has, a shell reads the others
+//	find       its options start programs
+//	url        its operands are addresses
+//	names      takes names of variables
+//	never      has a language of its own, or starts what its words name
+//	test, printf, cd   what they are
+type intake struct {
+	name, kind string
+	lists      map[string]string
+}
+
+// The lists of an intake:
+//
+//	flags    options without a value, before the script or the program
+//	valued   options whose value is the next word
+//	code     options whose value is a program text
+//	script   options whose value is a script
+//	verbs    what may stand before operands; looks: verbs that start nothing
+//	letters  options of one letter behind which an argument may stand; long: of more letters
+//	joined   options, as written, that an argument may follow in the same word
+//	starts   words of find that start programs; values: words before a value
+//
+// and its traits:
+//
+//	shell    its text is that of a shell
+//	lead     one word stands before the program: a time, a host, a container
+//	sets     variables stand before the program
+//	digits   a number is an option
+//	asks     -v only asks about a name
+//	deaf     what it reads may name programs
+//	again    another shell reads the words once more
+//	target   a word may define a variable
+//	local    operands are code of the project
+//	no@      @file brings options, or sends a file; no: a name with : is a host
+//	forward  -- hands options on to another program
+func (p intake) has(trait string) bool { return oneWord(p.lists["traits"], trait) }
+
+// oneWord tells whether a word stands in a list, or the list has everything.
+func oneWord(list, word string) bool {
+	return list == "*" || slices.Contains(strings.Fields(list), word)
+}
+
+var intakes = sync.OnceValue(func() map[string]intake {
+	all := map[string]intake{}
+	for line := range strings.SplitSeq(strings.ReplaceAll(rules, "\n\t\t", " "), "\n") {
+		line, ok := strings.CutPrefix(line, "%")
+		if !ok {
+			continue
+		}
+		kind, rest, _ := strings.Cut(line, " ")
+		names, keys, _ := strings.Cut(rest, " | ")
+		lists := map[string]string{}
+		for part := range strings.SplitSeq(keys, "; ") {
+			key, words, _ := strings.Cut(part, ": ")
+			lists[key] = words
+		}
+		for name := range strings.FieldsSeq(names) {
+			all[name] = intake{name, kind, lists}
+		}
+	}
+	return all
+})
+
+// intakeOf finds a program by its name, with or without a folder and a version.
+func intakeOf(name string) intake {
+	base := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	for _, one := range []string{base, strings.TrimRight(base, ".0123456789"), strings.TrimRight(base, "-.0123456789")} {
+		if p, ok := intakes()[one]; ok && one != "*" {
+			return p
+		}
+	}
+	p := intakes()["*"]
+	p.name = base
+	return p
+}
+
+// optionUse is what an option of a program does with words.
+type optionUse uint8
+
+const (
+	useUnknown optionUse = iota
+	useFlag
+	useValue // takes the next word
+	useCode  // the next word is a program text
+	useScript
+)
+
+// option reads an option that stands before the script or the program.
+func (p intake) option(word string) optionUse {
+	name, _, attached := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	long := strings.HasPrefix(word, "--")
+	if use := p.use(name); use != useUnknown && (long || len(name) > 1) {
+		switch {
+		case !attached || use == useFlag:
+			return use
+		case use == useValue:
+			return useFlag
+		}
+		return useUnknown
+	}
+	if p.has("digits") && strings.Trim(word, "-0123456789") == "" {
+		return useFlag
+	}
+	if long {
+		return useUnknown
+	}
+	for i := range len(name) {
+		use := p.use(name[i : i+1])
+		last := i == len(name)-1
+		switch {
+		case use == useValue && (!last || attached):
+			return useFlag // the value is the rest of the word
+		case use != useFlag && !last, attached:
+			return useUnknown
+		case last:
+			return use
+		}
+	}
+	return useUnknown
+}
+
+func (p intake) use(name string) optionUse {
+	switch {
+	case name == "":
+		return useUnknown
+	case oneWord(p.lists["flags"], name):
+		return useFlag
+	case oneWord(p.lists["valued"], name):
+		return useValue
+	case oneWord(p.lists["code"], name):
+		return useCode
+	case oneWord(p.lists["script"], name):
+		return useScript
+	}
+	return useUnknown
+}
+
+// takes tells whether an argument may stand behind an option, which may or may not take it for its value.
+func (p intake) takes(option string) bool {
+	name, _, attached := strings.Cut(option, "=")
+	if attached {
+		return true // it has its value
+	}
+	bare := strings.TrimLeft(name, "-")
+	if oneWord(p.lists["long"], bare) {
+		return true
+	}
+	if strings.HasPrefix(name, "--") || len(bare) > 4 {
+		return false
+	}
+	for _, letter := range bare {
+		if !oneWord(p.lists["letters"], string(letter)) && (letter < '0' || letter > '9') {
+			return false
+		}
+	}
+	return bare != ""
+}
+
+// started is a program with its words, while its arguments are judged.
+type started struct {
+	*arguments
+	intake
+
+	scan    *scan
+	written string // the program's name in the script
+	args    []field
+	again   bool // another shell reads the words once more
+}
+
+// program judges a program with its words.
+func (a *arguments) program(s *scan, args []field, again bool) {
+	if len(args) == 0 || a.reason != "" {
+		return
+	}
+	if a.depth > mostDepth {
+		a.refuse(unreadScript)
+		return
+	}
+	a.depth++
+	defer func() { a.depth-- }()
+	name := args[0]
+	switch {
+	case name.origin == given, name.origin == number, name.origin == folder && (!name.ownFirst || name.loose):
+		a.refuse("an argument would be the name of the program")
+		return
+	case name.origin == unsure && a.given:
+		a.refuse("an argument could become the name of the program, " +
+			"which the script takes from a variable or from an output")
+		return
+	case name.origin == unsure:
+		return
+	}
+	p := intakeOf(name.lead)
+	if a.moved && !oneWord("free test cd", p.kind) {
+		a.refuse("an argument would name the folder in which %s looks for programs", p.name)
+		return
+	}
+	c := &started{a, p, s, name.lead, args[1:], again || p.has("again")}
+	if strings.Contains(name.lead, "/") || name.origin == folder {
+		a.ran = append(a.ran, name.lead)
+	}
+	c.judge()
+}
+
+// hasGiven tells whether one of the words holds an argument that is no number.
+func hasGiven(args []field) bool {
+	return slices.ContainsFunc(args, func(f field) bool { return f.origin == given })
+}
+
+// hasKnown tells whether one of the words holds an argument, a number or a folder.
+func hasKnown(args []field) bool {
+	return slices.ContainsFunc(args, func(f field) bool { return f.origin >= number })
+}
+
+func (c *started) judge() {
+	if c.has("deaf") && c.input {
+		c.reach()
+	}
+	switch c.kind {
+	case "free":
+		c.parameters(c.args, true)
+	case "operands":
+		c.operands(c.args)
+	case "verb":
+		c.verb()
+	case "start":
+		c.starts()
+	case "script":
+		c.script()
+	case "text":
+		c.text()
+	case "target":
+		c.targets()
+	case "find":
+		c.find()
+	case "url":
+		c.urls()
+	case "test":
+		c.test()
+	case "printf":
+		c.printf()
+	case "cd":
+		c.operands(c.args)
+		c.moved = c.moved || hasGiven(c.args)
+	case "names":
+		if hasGiven(c.args) {
+			c.refuse("an argument would be a name given to %s", c.written)
+		}
+	default:
+		c.never()
+	}
+}
+
+// reach refuses what a program would read as a program.
+func (c *started) reach() {
+	c.refuse("an argument could reach %s, which would read it as a program", c.written)
+}
+
+// partOf refuses what would be part of a program text.
+func (c *started) partOf() {
+	c.refuse("an argument would be part of a program for %s", c.written)
+}
+
+// never refuses every argument, and tercet's own folders inside of another text.
+func (c *started) never() {
+	inside := func(f field) bool { return f.origin == folder && !f.ownFirst }
+	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.input || c.has("shell") && c.arguments.given {
+		c.reach()
+	}
+	if !c.has("shell") || !hasKnown(c.args) || c.reason != "" {
+		return
+	}
+	var words []string
+	for _, f := range c.args {
+		if f.origin == unsure || f.origin > number {
+			c.reach()
+		}
+		words = append(words, f.text)
+	}
+	c.code(field{word: word{text: strings.Join(words, " ")}, origin: number}, nil)
+}
+
+// code judges a text that a shell reads as a program, with the words that it gets.
+func (c *started) code(text field, params []field) {
+	switch {
+	case text.origin == folder, text.origin == given:
+		c.partOf()
+		return
+	case text.origin == unsure:
+		if c.arguments.given && hasGiven(params) {
+			c.reach()
+		}
+		return
+	}
+	file, err := parse(strings.ReplaceAll(text.text, hole, "")) // the marks of numbers stay
+	if err != nil {
+		c.refuse(unreadScript)
+		return
+	}
+	vars := maps.Clone(c.vars)
+	defer func() { c.vars = vars }()
+	c.vars = maps.Clone(vars)
+	for i, f := range params {
+		c.set(strconv.Itoa(i), f.value())
+		c.set("@", f.value())
+		c.set("*", f.value())
+	}
+	c.scan.child(func(s *scan) { c.arguments.script(s, file) })
+}
+
+// parameters judges words that a script, or a program without options to fear, gets.
+func (c *started) parameters(args []field, free bool) {
+	ended := free
+	for _, f := range args {
+		ended = ended || f.origin == fixed && f.lead == "--"
+		if f.origin != given {
+			continue
+		}
+		c.reread(f)
+		if !ended && (f.option || f.loose || beginsOption(f.lead)) {
+			c.couldBeOption()
+		}
+	}
+}
+
+// reread refuses signs of a shell where another shell reads the words once more.
+func (c *started) reread(f field) {
+	if c.again && !f.all(isPlain().MatchString) {
+		c.refuse("an argument with signs of a shell would be read once more by %s", c.written)
+	}
+}
+
+func (c *started) couldBeOption() {
+	c.refuse("an argument that begins with - or + could be an option of %s; write -- in front of it", c.written)
+}
+
+// writers are programs that write the files that their words name.
+const writers = "tee cp mv ln dd install tar unzip sponge ed touch"
+
+// operands judges the words of a program by its options.
+func (c *started) operands(args []field) {
+	if oneWord(writers, c.name) && (hasGiven(args) || c.input) {
+		c.wrote = append(c.wrote, "")
+	}
+	if c.has("no:") {
+		c.archive(args)
+	}
+	ended := false
+	before := "" // the option in front
+	for _, f := range args {
+		if f.origin != given {
+			ended = ended || f.origin == fixed && f.lead == "--"
+			before = ""
+			if strings.HasPrefix(f.lead, "-") && !ended {
+				before = f.lead
+			}
+			continue
+		}
+		name, _, attached := strings.Cut(strings.TrimLeft(f.lead, "-"), "=")
+		switch {
+		case (f.loose || f.option) && (!ended || c.has("forward")):
+			if c.has("forward") || c.kind == "cd" {
+				c.refuse("an argument that begins with - or + could be an option of %s", c.written)
+			}
+			c.couldBeOption()
+		case ended:
+		case beginsOption(f.lead):
+			if (!attached || !oneWord(c.lists["long"], name)) && !oneWord(c.lists["joined"], f.lead) {
+				c.refuse("an argument would be part of the option %s of %s", f.lead, c.written)
+			}
+		case before != "" && !c.takes(before):
+			c.valueOf(before)
+		}
+		c.operand(f)
+		before = ""
+	}
+}
+
+func (c *started) valueOf(option string) {
+	c.refuse("an argument could be the value of the option %s of %s; write -- in front of it if it is none", option,
+		c.written)
+}
+
+// archive judges tar, which reads options from its input, and whose first word is options without a hyphen.
+func (c *started) archive(args []field) {
+	if c.input {
+		c.refuse("an argument could reach %s, which can read options from its input", c.written)
+	}
+	if hasGiven(args) && args[0].origin == fixed && strings.Trim(args[0].lead, "-cxtrufvzjJpka") != "" {
+		c.valueOf(args[0].lead)
+	}
+}
+
+// operand judges the value of a word.
+func (c *started) operand(f field) {
+	c.reread(f)
+	switch {
+	case c.has("no@") && !f.all(func(text string) bool { return !strings.HasPrefix(text, "@") }):
+		c.refuse("an argument that begins with @ would name a file for %s", c.written)
+	case c.has("no:") && !f.all(func(text string) bool { return !strings.Contains(text, ":") }):
+		c.refuse("an argument with : would name a host for %s", c.written)
+	case c.has("local") && !f.all(inProject):
+		c.refuse("an argument would name code outside of the project for %s", c.written)
+	}
+}
+
+// inProject tells whether a text leads to nothing outside of the project.
+func inProject(text string) bool {
+	return text == "" || filepath.IsLocal(filepath.FromSlash(strings.TrimPrefix(text, "./"))) &&
+		!strings.ContainsAny(text, "@")
+}
+
+var (
+	unaryTest  = lazy.Regexp(`^-[nzfdersxhLwSpbcgku]$`)
+	binaryTest = lazy.Regexp(`^(?:=|==|!=|-nt|-ot|-ef)$`)
+	anyFormat  = lazy.Regexp(`%[-+ #0-9.]*[A-Za-z(*]`)
+)
+
+// test judges test and [: a value is one only where the form has two or three words.
+func (c *started) test() {
+	args := c.args
+	if n := len(args); n > 0 && args[n-1].origin == fixed && args[n-1].lead == "]" {
+		args = args[:n-1]
+	}
+	if len(args) > 0 && args[0].origin == fixed && args[0].lead == "!" {
+		args = args[1:]
+	}
+	loose := slices.ContainsFunc(args, func(f field) bool { return f.loose })
+	switch {
+	case !hasGiven(args):
+		return
+	case loose:
+	case len(args) == 1:
+		return
+	case len(args) == 2 && args[0].origin == fixed && unaryTest().MatchString(args[0].lead):
+		return
+	case len(args) == 3 && args[1].origin == fixed && binaryTest().MatchString(args[1].lead):
+		return
+	}
+	for _, f := range args {
+		asks := f.origin == fixed && strings.HasPrefix(f.lead, "-") && !unaryTest().MatchString(f.lead)
+		name := func(text string) bool { return !strings.ContainsAny(text, "([") }
+		if asks || f.origin == given && (f.option || f.loose || !f.all(name)) {
+			c.refuse("an argument could be computed by %s", c.written)
+		}
+	}
+}
+
+// printf judges the format and what it prints: a conversion into a number can compute, and one can name a variable.
+func (c *started) printf() {
+	if !hasGiven(c.args) {
+		return
+	}
+	format := c.args[0]
+	if format.origin == fixed && format.lead == "--" && len(c.args) > 1 {
+		format = c.args[1]
+	}
+	if format.option || format.loose || strings.HasPrefix(format.lead, "-") {
+		c.couldBeOption()
+	}
+	for _, text := range format.texts {
+		for _, conversion := range anyFormat().FindAllString(strings.ReplaceAll(text, "%%", ""), -1) {
+			if !strings.ContainsAny(conversion[len(conversion)-1:], "sqbc") {
+				c.refuse("an argument could be computed by printf %s", conversion)
+			}
+		}
+	}
+	noFormat := func(text string) bool { return !strings.Contains(text, "%") }
+	if format.texts == nil || format.origin == given && !format.all(noFormat) {
+		c.refuse("an argument would be the format of printf")
+	}
+	c.parameters(c.args[1:], true)
+}
+
+// skip gives the words behind the options of a program; false if an option is not known.
+func (c *started) skip(args []field) (rest []field, ok bool) {
+	for i := 0; i < len(args); i++ {
+		f := args[i]
+		switch {
+		case f.origin == given && (f.option || f.loose):
+			return nil, false
+		case f.origin == fixed && f.lead == "--":
+			return args[i+1:], true
+		case !strings.HasPrefix(f.lead, "-") || f.lead == "-":
+			return args[i:], true
+		case f.origin == given:
+			return nil, false
+		}
+		switch c.option(f.lead) {
+		case useFlag:
+		case useValue:
+			i++
+			if i < len(args) && args[i].origin == given {
+				return nil, false
+			}
+		case useUnknown, useCode, useScript:
+			return nil, false
+		}
+	}
+	return nil, true
+}
+
+// starts judges the program that another one starts.
+func (c *started) starts() {
+	args := c.args
+	first := ""
+	if len(args) > 0 && args[0].origin == fixed {
+		first = args[0].lead
+	}
+	if c.has("asks") && (first == "-v" || first == "-V") {
+		if hasGiven(args) {
+			c.refuse("an argument would be a name given to %s -v", c.written)
+		}
+		return
+	}
+	if c.lists["verbs"] != "" {
+		if first == "compose" {
+			args = args[1:]
+			first = ""
+			if len(args) > 0 && args[0].origin == fixed {
+				first = args[0].lead
+			}
+		}
+		if oneWord(c.lists["looks"], first) {
+			c.looks(args[1:])
+			return
+		}
+		if !oneWord(c.lists["verbs"], first) {
+			if hasGiven(args) || c.input {
+				c.partOf()
+			}
+			return
+		}
+		args = args[1:]
+	}
+	rest, ok := c.skip(args)
+	if !ok {
+		if hasKnown(args) || c.input {
+			c.refuse("an argument could be an option of %s, or the program that it starts", c.written)
+		}
+		return
+	}
+	if c.lists["verbs"] != "" && len(rest) < 2 && (hasGiven(rest) || c.input) {
+		c.partOf()
+	}
+	for c.has("sets") && len(rest) > 0 {
+		name, _, found := strings.Cut(rest[0].lead, "=")
+		if !found || !isName(strings.TrimSuffix(name, "+")) {
+			break
+		}
+		c.surroundings(strings.TrimSuffix(name, "+"), rest[0].origin)
+		rest = rest[1:]
+	}
+	if c.has("lead") && len(rest) > 0 {
+		if rest[0].origin == given {
+			c.partOf()
+		}
+		rest = rest[1:]
+		if len(rest) > 0 && rest[0].origin == fixed && rest[0].lead == "--" {
+			rest = rest[1:]
+		}
+	}
+	c.program(c.scan, rest, c.again)
+}
+
+// looks judges a verb that only asks: behind what it asks about stand names, and no options.
+func (c *started) looks(args []field) {
+	if c.input && len(args) < 2 {
+		c.partOf()
+	}
+	for i, f := range args {
+		option := f.option || f.loose || beginsOption(f.lead)
+		if hasGiven(args) && (option || i == 0 && f.origin != fixed) {
+			c.partOf()
+		}
+	}
+}
+
+// behindScript judges the first word as a script, and the others as its parameters.
+func (c *started) behindScript(rest []field) {
+	script := rest[0]
+	input := script.origin == fixed && isInput(script.lead)
+	switch {
+	case script.origin == given, script.origin == number,
+		script.origin == folder && (!script.ownFirst || script.loose):
+		c.refuse("an argument would be the script of %s", c.written)
+		return
+	case script.origin == unsure && hasGiven(rest), input && (c.input || hasGiven(rest)):
+		c.reach()
+		return
+	}
+	if script.origin != folder {
+		name := ""
+		if script.origin == fixed {
+			name = script.lead
+		}
+		c.ran = append(c.ran, name)
+	}
+	c.parameters(rest[1:], false)
+}
+
+func isInput(name string) bool {
+	return name == "-" || strings.HasPrefix(name, "/dev/") || strings.HasPrefix(name, "/proc/")
+}
+
+// runningModules are modules of python whose words are programs.
+const runningModules = "timeit pdb bdb cProfile profile trace runpy code pip doctest unittest pytest zipapp idlelib " +
+	"ensurepip venv asyncio"
+
+// script judges a shell or another interpreter: everything before its script or its code is the file's.
+func (c *started) script() {
+	for i := 0; i < len(c.args); i++ {
+		f := c.args[i]
+		if f.lead == "--" && f.origin == fixed {
+			continue
+		}
+		if !strings.HasPrefix(f.lead, "-") && f.origin != given || f.lead == "-" {
+			c.behindScript(c.args[i:])
+			return
+		}
+		use := useUnknown
+		if f.origin == fixed {
+			use = c.option(f.lead)
+		}
+		switch use {
+		case useFlag:
+		case useValue:
+			i++
+			if i < len(c.args) && c.args[i].origin == given {
+				c.refuse("an argument could be an option of %s, or the program that it starts", c.written)
+			}
+		case useCode:
+			if i+1 < len(c.args) {
+				c.behindCode(c.args[i+1], c.args[i+2:])
+			}
+			return
+		case useScript:
+			if i+1 == len(c.args) {
+				return
+			}
+			module := c.args[i+1]
+			if module.origin == fixed && oneWord(runningModules, module.lead) && hasGiven(c.args[i+2:]) {
+				c.reach()
+			}
+			c.behindScript(c.args[i+1:])
+			return
+		case useUnknown:
+			if hasKnown(c.args) || c.input {
+				c.reach()
+			}
+			return
+		}
+	}
+	if c.input {
+		c.reach()
+	}
+}
+
+// behindCode judges a program text, and the parameters behind it.
+func (c *started) behindCode(text field, rest []field) {
+	if c.has("shell") {
+		c.code(text, rest)
+		return
+	}
+	switch {
+	case text.origin == given, text.origin == folder:
+		c.partOf()
+	case text.origin == unsure && hasGiven(rest):
+		c.reach()
+	}
+	c.parameters(rest, false)
+}
+
+// text judges awk and sed: the program text is the file's, and what is behind it are files.
+func (c *started) text() {
+	seen := false
+	for i := 0; i < len(c.args); i++ {
+		f := c.args[i]
+		if f.lead == "--" && f.origin == fixed {
+			continue
+		}
+		if !strings.HasPrefix(f.lead, "-") || f.lead == "-" {
+			if seen {
+				c.file(f)
+			} else {
+				c.textOf(f)
+			}
+			seen = true
+			continue
+		}
+		use := c.option(f.lead)
+		if f.origin == given || use == useUnknown && hasGiven(c.args) {
+			c.partOf()
+		}
+		if use == useFlag || use == useUnknown {
+			continue
+		}
+		seen = seen || use != useValue
+		i++
+		if i < len(c.args) {
+			c.textOf(c.args[i])
+		}
+	}
+}
+
+func (c *started) file(f field) {
+	named := func(text string) bool { return !strings.Contains(text, "=") }
+	if f.origin == given && (f.option || f.loose || !f.all(named)) {
+		c.refuse("an argument that begins with - or holds = could be part of a program for %s", c.written)
+	}
+}
+
+func (c *started) textOf(f field) {
+	if c.input && isInput(f.lead) {
+		c.reach()
+	}
+	if f.origin == given || f.origin == folder && !f.ownFirst || f.origin == unsure && hasGiven(c.args) {
+		c.partOf()
+	}
+}
+
+// find judges find: paths and conditions, and the programs that it starts.
+func (c *started) find() {
+	behind := false
+	before := ""
+	for i := 0; i < len(c.args); i++ {
+		f := c.args[i]
+		if f.origin == fixed && oneWord(c.lists["starts"], f.lead) {
+			end := i + 1
+			for end < len(c.args) && (c.args[end].origin != fixed || !oneWord("; +", c.args[end].lead)) {
+				end++
+			}
+			c.program(c.scan, c.args[i+1:end], c.again)
+			i = end
+			continue
+		}
+		word := func(text string) bool { return text == "" || !strings.Contains("(!),", text[:1]) }
+		switch {
+		case f.origin != given:
+			behind = behind || f.origin != unsure && !strings.HasPrefix(f.lead, "-")
+		case before != "" && oneWord(c.lists["values"], before) && !f.loose:
+		case !behind || f.option || f.loose || before != "" || beginsOption(f.lead) || !f.all(word):
+			c.partOf()
+		}
+		before = ""
+		if f.origin == fixed && strings.HasPrefix(f.lead, "-") {
+			before = f.lead
+		}
+	}
+}
+
+// targets judges make, npm and their like: arguments stand behind a target or a script of the project.
+func (c *started) targets() {
+	rest, ok := c.skip(c.args)
+	verbs := c.lists["verbs"]
+	need := 1
+	if verbs != "" && len(rest) > 0 && strings.HasPrefix(rest[0].lead, "run") {
+		need = 2
+	}
+	for i, f := range c.args {
+		if verbs != "" && f.origin == number && i < need && c.name != "deno" {
+			c.refuse("an argument would be the name of the program")
+		}
+	}
+	known := ok && len(rest) >= need && (verbs == "" || oneWord(verbs, rest[0].lead))
+	for _, f := range rest[:min(need, len(rest))] {
+		own := f.origin == folder && f.ownFirst
+		known = known && (f.origin < number || own || verbs == "" && f.origin != given) && !strings.HasPrefix(f.lead, "-")
+	}
+	if need == 2 && known {
+		known = rest[1].origin == fixed || rest[1].origin == folder
+	}
+	if !known {
+		if hasGiven(c.args) || c.input {
+			c.partOf()
+		}
+		return
+	}
+	plain := func(text string) bool { return isPlain().MatchString(text) && !strings.ContainsAny(text, "=:%@") }
+	for _, f := range rest[need:] {
+		if f.origin != given {
+			continue
+		}
+		switch {
+		case c.has("target") && (f.option || f.loose || f.lead != "" || !f.all(plain)):
+			c.partOf()
+		case f.option || f.loose || beginsOption(f.lead):
+			c.refuse("an argument that begins with - or + could be an option of what %s starts", c.written)
+		}
+	}
+	c.parameters(rest[need:], true)
+}
+
+// verbOptions are options before a verb that take the next word.
+const verbOptions = "-c -C --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"
+
+// verb judges programs whose first operand says what they do.
+func (c *started) verb() {
+	for i := 0; i < len(c.args); i++ {
+		f := c.args[i]
+		takes := f.origin == fixed && oneWord(verbOptions, f.lead)
+		if f.origin == given || takes && i+1 < len(c.args) && c.args[i+1].origin == given {
+			c.refuse("an argument could be an option of %s itself, which can name programs", c.written)
+			return
+		}
+		if takes {
+			i++
+			continue
+		}
+		if strings.HasPrefix(f.lead, "-") {
+			continue
+		}
+		rest := c.args[i+1:]
+		if !hasGiven(rest) && !c.input {
+			return
+		}
+		if f.origin != fixed || !oneWord(c.lists["verbs"], f.lead) {
+			c.host(f.lead)
+			return
+		}
+		for k, r := range rest {
+			bare := k == 0 || !strings.HasPrefix(rest[k-1].lead, "-")
+			if c.name == "gh" && f.lead == "api" && r.origin == given && r.lead == "" && bare {
+				c.host(f.lead)
+			}
+		}
+		inner := *c
+		inner.written = c.written + " " + f.lead
+		inner.operands(rest)
+		return
+	}
+}
+
+func (c *started) host(verb string) {
+	c.refuse("an argument could name a program or a host for %s %s", c.written, verb)
+}
+
+var (
+	hostPrefix = lazy.Regexp(`^["']?https?://[^/$@?#]+/`)
+	urlFlags   = lazy.Regexp(`^(?:-[sSfLIivk]|-sS|-fsSL|-sL|-sSL|-fsS|-q|-O-|--(?:silent|fail|location))$`)
+)
+
+// urls judges curl and its like: the host is the file's, and options are.
+func (c *started) urls() {
+	if c.input {
+		c.refuse("an argument could reach %s, which can read options from its input", c.written)
+	}
+	for i, f := range c.args {
+		if f.origin != given {
+			continue
+		}
+		option := i > 0 && strings.HasPrefix(c.args[i-1].lead, "-") && !urlFlags().MatchString(c.args[i-1].lead)
+		if option || !hostPrefix().MatchString(f.lead) || f.loose {
+			c.refuse("an argument could name a host, a file or an option for %s", c.written)
+		}
+	}
+}
