@@ -6,8 +6,9 @@
 # out what surrounds the work: homes, settings of a project, floods, budgets, rights, hosts.
 set -eu
 cd "$(dirname "$0")"
-short=
-[ "${1:-}" != -short ] || { short=-short; shift; }
+TEST_DEEP=1
+[ "${1:-}" != -short ] || { TEST_DEEP=; shift; }
+export TEST_DEEP
 [ $# -gt 0 ] || set -- claude codex opencode gemini copilot claude-acp codex-acp opencode-acp gemini-acp
 cache=${TERCET_AGENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/tercet/agents}
 
@@ -49,14 +50,14 @@ for name; do
 done
 for pid in $pids; do wait "$pid"; done
 
-whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 $short -timeout 20m -args -agents "$names" -agents-dir "$cache"; }
+whole() { go test ./cmd/tercet -run '^TestAgents' -count 1 -timeout 20m -args -agents "$names" -agents-dir "$cache"; }
 others=
-[ -z "$short" ] || { whole & others=$!; } # the programs wait more than they compute
+[ -n "$TEST_DEEP" ] || { whole & others=$!; } # the programs wait more than they compute
 
-scenes() { go test ./subagents/agentcli -run '^TestConformance$' -count 1 $short -timeout 40m -args -agents "$names" -agents-dir "$cache" "$@"; }
+scenes() { go test ./subagents/agentcli -run '^TestConformance$' -count 1 -timeout 40m -args -agents "$names" -agents-dir "$cache" "$@"; }
 # Within bounds, where bubblewrap makes a container here, one scene leaves its tree. -short leaves out those without bounds then.
 if bwrap --unshare-pid --ro-bind / / --dev /dev --proc /proc true 2>/dev/null; then
-	[ -n "$short" ] || scenes
+	[ -z "$TEST_DEEP" ] || scenes
 	scenes -box bubblewrap
 else
 	scenes

@@ -179,7 +179,7 @@ func selectors(s source, visit func(pos token.Pos, pkg, name string)) {
 }
 
 func edges(s source, tell func(at, what string)) {
-	if s.test || s.pkg == "cmd/tercet" {
+	if s.test || s.pkg == "cmd/tercet" || s.pkg == "internal/testkit" {
 		return
 	}
 	banned := map[string][]string{

@@ -3,6 +3,7 @@
 # to that, beside the time to compile. With the name of a test it tries that one of the state alone. To look at the script
 # itself, make it small: KEYS=10s STEP=40 STATE=TestPlanted CALLS=1.
 set -u
+export TEST_DEEP=1
 cd "$(dirname "$0")"
 left=
 part() { # bound, package, tests, flags

@@ -11,6 +11,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 // The most that a file may cost. On an idle machine a second; a loaded one is given five, and memory is counted exactly.
@@ -27,9 +28,7 @@ func filled(piece string) string { return strings.Repeat(piece, hostileSize/len(
 //
 // The race detector empties the pools of the libraries at random, so the figures are taken where it is not.
 func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and memory
-	if testing.Short() {
-		t.Skip("measures time and memory")
-	}
+	testkit.OnlyDeep(t, "measures time and memory")
 	head := "---\ncommand: page\ndescription: An example\n---\n\n## Workflow Execution\n\n"
 	step := func(body string) string { return head + "### Step 1: A\n\n```yaml step\n" + body + "\n```\n" }
 	front := func(body string) string {

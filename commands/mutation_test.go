@@ -17,6 +17,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/subagents"
 )
 
@@ -290,7 +291,7 @@ func TestMutations(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 1))
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		all = all[:min(sample, len(all))]
-		if testing.Short() {
+		if !testkit.Deep() {
 			all = all[:len(all)/4]
 		}
 	}

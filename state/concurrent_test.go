@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/state"
 )
 
@@ -87,9 +88,7 @@ func (w *workspace) holds(acked []int, writes int) {
 // TestProcesses has 32 processes write 50 times each.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("32 processes")
-	}
+	testkit.OnlyDeep(t, "32 processes")
 	w := quickWorkspace(t)
 	const processes, each = 32, 8
 	outs := make([]bytes.Buffer, processes)
@@ -131,7 +130,7 @@ func TestKill(t *testing.T) {
 	w := newWorkspace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	rounds := 12
-	if testing.Short() {
+	if !testkit.Deep() {
 		rounds = 3
 	}
 	last := map[int]bool{}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/state"
 )
 
@@ -460,7 +461,7 @@ func TestTooLarge(t *testing.T) {
 			t.Errorf("a file over the limit = %v, want an error with the limit and the size", err)
 		}
 	}
-	if testing.Short() {
+	if !testkit.Deep() {
 		return
 	}
 	w.write("state.json", before)

@@ -12,6 +12,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/state"
 )
 
@@ -149,9 +150,7 @@ func TestLockPathIsNoFile(t *testing.T) {
 // TestNotice waits longer than a lock is waited for in silence.
 func TestNotice(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("waits for more than 5 s")
-	}
+	testkit.OnlyDeep(t, "waits for more than 5 s")
 	w := newWorkspace(t)
 	w.add("a")
 	release, err := lockOf(w.path("state.lock"))

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tercet/internal/md"
+	"tercet/internal/testkit"
 )
 
 var installs = flag.Bool("install", false, "let the action build tercet from its own commit")
@@ -152,9 +153,7 @@ func outputs(prefix, text string) map[string]string {
 // text of an input is never run.
 func TestAction(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs the program several times")
-	}
+	testkit.OnlyDeep(t, "runs the program several times")
 	data, err := os.ReadFile("../../action.yml")
 	if err != nil {
 		t.Fatal(err)

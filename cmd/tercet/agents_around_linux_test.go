@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/modelserver"
 )
 
@@ -55,7 +56,7 @@ func TestAgentsAround(t *testing.T) {
 			}{
 				{"models", p.models}, {"flood", p.flood}, {"budget", p.budget}, {"ctrl-c", p.interrupted}, {"chain", func(t *testing.T) { t.Helper(); begin("401").passedOver(t) }},
 			} {
-				if testing.Short() && scene.name != "ctrl-c" {
+				if !testkit.Deep() && scene.name != "ctrl-c" {
 					continue
 				}
 				t.Run(scene.name, func(t *testing.T) {

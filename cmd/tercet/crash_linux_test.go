@@ -28,6 +28,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
 	"tercet/scenario"
 )
@@ -655,7 +656,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for number, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		flow := slices.Contains([]string{"delivery", "maintenance", "discovery", "implement"}, name) // large: with the flags alone
-		if name == "all" || flow && *crashCalls+*crashLines == 0 || testing.Short() && number%4 > 0 {
+		if name == "all" || flow && *crashCalls+*crashLines == 0 || !testkit.Deep() && number%12 > 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -690,7 +691,7 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 	points := n
 	if n == 0 && *crashLines == 0 && c.kept == "" {
 		points = 1
-		if number%3 == 0 && !testing.Short() { // twenty in all
+		if number%3 == 0 && testkit.Deep() { // twenty in all
 			points = 2
 		}
 	}
@@ -714,7 +715,7 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 func (c *crash) atLines(t *testing.T, want left, all int, random *rand.Rand) {
 	t.Helper()
 	step := *crashLines
-	if step == 0 && *crashCalls == 0 && !testing.Short() {
+	if step == 0 && *crashCalls == 0 && testkit.Deep() {
 		c.killedAt(t, want, cmp.Or(c.at, 1+random.IntN(all)))
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tercet/internal/testkit"
 )
 
 // block is one fence of a document.
@@ -78,9 +80,6 @@ func prints(got, want string) (missing string) {
 // "output" is what the block before it prints; every other block says by its word that it is not a command.
 func TestDocsRun(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("builds and runs the program")
-	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +88,9 @@ func TestDocsRun(t *testing.T) {
 	for _, file := range pagesOf(t, root) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
+			if filepath.Base(file) != "README.md" {
+				testkit.OnlyDeep(t, "runs the program for each block")
+			}
 			dir, home := t.TempDir(), t.TempDir()
 			printed := ""
 			for _, b := range blocks(t, file) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/subagents"
 )
 
@@ -117,6 +118,7 @@ func TestFlowAcceptance(t *testing.T) {
 // TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as it is.
 func TestFlows(t *testing.T) {
 	t.Parallel()
+	testkit.OnlyDeep(t, "whole runs of the largest flows")
 	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
 	w.must("git", "init", "-q", "-b", "main")
 	w.must("tercet", "init")

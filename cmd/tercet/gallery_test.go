@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/modelserver"
 )
 
@@ -16,9 +17,7 @@ import (
 // one of them, and the guide names each command.
 func TestGallery(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("runs the program in many processes")
-	}
+	testkit.OnlyDeep(t, "runs the program in many processes")
 	const pack = "../../templates/packs/gallery"
 	guide, err := os.ReadFile("../../docs/guide/9-gallery.md")
 	if err != nil {
@@ -62,9 +61,10 @@ func TestGallery(t *testing.T) {
 // TestAgentsGallery runs the commands of the gallery as they are with the real claude against a model server of ours; agents.sh calls it.
 func TestAgentsGallery(t *testing.T) {
 	t.Parallel()
-	if !slices.Contains(strings.Split(*agentsFlag, ","), "claude") || testing.Short() {
-		t.Skip("no -agents claude, or -short: agents.sh without -short runs this")
+	if !slices.Contains(strings.Split(*agentsFlag, ","), "claude") {
+		t.Skip("no -agents claude: agents.sh runs this")
 	}
+	testkit.OnlyDeep(t, "every command of the gallery, as agents.sh without -short runs it")
 	server := modelserver.New(map[string]modelserver.Script{"gallery": visitor})
 	listener := httptest.NewServer(server)
 	t.Cleanup(func() {

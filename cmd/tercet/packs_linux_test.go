@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
 )
 
@@ -22,6 +23,7 @@ import (
 // leaves the workspace as it was before, or as it is afterwards.
 func TestPacksAreWholeAfterKills(t *testing.T) {
 	t.Parallel()
+	testkit.OnlyDeep(t, "kills at every change of a file")
 	base := pointRun{t: t, dir: t.TempDir(), home: t.TempDir()}
 	pack := t.TempDir()
 	w := packWorld{t: t}
@@ -90,6 +92,7 @@ func (p pointRun) changes(n int) faults.Plan {
 // request names the issue of the planning document; main is as it was, here and there.
 func TestFlowsCloseTheirIssue(t *testing.T) {
 	t.Parallel()
+	testkit.OnlyDeep(t, "whole runs of the largest flows")
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

@@ -8,11 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"tercet/internal/testkit"
 )
 
 // TestPackReview runs the tests of the pack review, and holds its files to the strict linter where they are installed.
 func TestPackReview(t *testing.T) {
 	t.Parallel()
+	testkit.OnlyDeep(t, "runs every test of a pack")
 	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
 	w.must("tercet", "init")
 	w.must("tercet", "pack", "test", "review")

@@ -22,6 +22,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/testkit"
 	"tercet/internal/testkit/faults"
 )
 
@@ -186,9 +187,7 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
-	if testing.Short() {
-		t.Skip("many whole runs")
-	}
+	testkit.OnlyDeep(t, "many whole runs")
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}
@@ -321,9 +320,7 @@ func TestKilledOnTheWay(t *testing.T) {
 	if err := faults.Available(); err != nil {
 		t.Skip(err)
 	}
-	if testing.Short() {
-		t.Skip("many processes")
-	}
+	testkit.OnlyDeep(t, "many processes")
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/creack/pty"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 var (
@@ -54,6 +55,7 @@ var pieces = []string{
 // it was, and the terminal is as nobody had used it.
 func TestPromptSurvives(t *testing.T) {
 	t.Parallel()
+	testkit.OnlyDeep(t, "random keys at many terminals")
 	begin := time.Now()
 	for i := 0; i < *promptRounds || time.Since(begin) < *promptFor; i++ {
 		seed := *promptSeed + i

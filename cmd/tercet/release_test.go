@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tercet/internal/testkit"
 )
 
 // standIn stands for the binaries of a release, which 'make release-check' builds: it tells its arguments, and ends as they say.
@@ -24,7 +26,8 @@ const standIn = "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done\n[ \"$1\" != wa
 // are those of its files, and an npm package that is installed without a network and passes arguments, signals and exit codes on.
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.Command("tar", "--version").Output(); err != nil || !bytes.Contains(out, []byte("GNU tar")) || testing.Short() {
+	testkit.OnlyDeep(t, "packs a release twice")
+	if out, err := exec.Command("tar", "--version").Output(); err != nil || !bytes.Contains(out, []byte("GNU tar")) {
 		t.Skip("a release is packed by GNU tar")
 	}
 	certificates := filepath.Join(t.TempDir(), "certificates")

@@ -170,7 +170,7 @@ func (s *screen) looks(file string, want []string) {
 		}
 		lacking := slices.IndexFunc(want, func(w string) bool { return !regexp.MustCompile(w).MatchString(shown) })
 		switch {
-		case lacking < 0 && (file == "" || !*update && shown+"\n" == string(golden)):
+		case lacking < 0 && (file == "" || !*update && alike(shown+"\n", string(golden))):
 			return
 		case lacking < 0 && *update && time.Since(since) > time.Second/2: // nothing more comes
 			if err := os.WriteFile(file, []byte(shown+"\n"), 0o600); err != nil {
@@ -189,6 +189,17 @@ func (s *screen) looks(file string, want []string) {
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// alike tells whether a screen is that of a golden file. A row that is cut at the edge has less of its text where a slow
+// machine says how long the step took.
+func alike(shown, golden string) bool {
+	rows, want := strings.Split(shown, "\n"), strings.Split(golden, "\n")
+	return slices.EqualFunc(rows, want, func(row, want string) bool {
+		text, cut := strings.CutSuffix(row, "…")
+		whole, also := strings.CutSuffix(want, "…")
+		return row == want || cut && also && len(text) > len(whole)/2 && strings.HasPrefix(whole, text)
+	})
 }
 
 // unsteady is what differs from run to run: how long something took, signs that turn, names of runs, days and times.

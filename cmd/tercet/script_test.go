@@ -23,6 +23,8 @@ import (
 
 	"github.com/itchyny/gojq"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tercet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files and the expectations of scripts")
@@ -53,23 +55,23 @@ func heedSignals() {
 	}
 }
 
-// scripts gives the scripts to run: all of them, or under -short those that run most of the program at once, because the
-// race detector makes every process of a script slow.
+// scripts gives the scripts to run: all of them, or some of each kind.
 func scripts(t *testing.T) []string {
 	t.Helper()
-	patterns := []string{"*"}
-	if testing.Short() {
-		patterns = []string{"demo_main", "flow_parallel*", "implement_phases", "plan_offline", "state_parallel", "state_cancel", "repl_*"}
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("scripts %q, %v", all, err)
 	}
-	var out []string
-	for _, p := range patterns {
-		found, err := filepath.Glob(filepath.Join("testdata", "script", p+".txtar"))
-		if err != nil {
-			t.Fatal(err)
+	if testkit.Deep() {
+		return all
+	}
+	var some []string
+	for i, file := range all {
+		if i%6 == 0 {
+			some = append(some, file)
 		}
-		out = append(out, found...)
 	}
-	return out
+	return some
 }
 
 // TestScripts runs the manual: every script of testdata/script reads like a page of it.

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tercet/internal/testkit"
 )
 
 var signalCount = flag.Int("signals", 24, "how many writes TestSignalsAtRandom interrupts")
@@ -56,7 +58,7 @@ func TestSignalsAtRandom(t *testing.T) {
 	span := 3 * time.Since(start)
 	codes, done := map[int]int{}, []string{}
 	count := *signalCount
-	if testing.Short() {
+	if !testkit.Deep() {
 		count = min(count, 6)
 	}
 	for i := range count {

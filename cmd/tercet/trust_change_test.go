@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tercet/internal/testkit"
 )
 
 // listedProject is a project with files of every kind that the listing knows, and a command that works once they are agreed to.
@@ -131,7 +133,7 @@ func TestEveryListedFileIsAskedAbout(t *testing.T) {
 	}
 	asked, changes := 0, 0
 	for n, f := range files {
-		if testing.Short() && n%40 != 0 {
+		if !testkit.Deep() && n%40 != 0 {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(f.Path)))

@@ -14,6 +14,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/syntax"
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 // allBreaks makes TestNoFollowingErrors try every break instead of every fourth.
@@ -227,7 +228,7 @@ func TestNoFollowingErrors(t *testing.T) {
 		t.Fatalf("only %d right files", len(files))
 	}
 	made, every := 0, 4
-	if testing.Short() {
+	if !testkit.Deep() {
 		every = 24
 	}
 	for name, src := range files {

@@ -19,6 +19,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden journals anew")
@@ -85,7 +86,7 @@ func TestGoldenJournals(t *testing.T) {
 	ended, changed := 0, 0
 	progs := map[string]*compile.Program{}
 	for i, g := range list {
-		if testing.Short() && i%10 != 0 { // it is slow under the race detector
+		if !testkit.Deep() && i%10 != 0 { // it is slow under the race detector
 			continue
 		}
 		s, ok := all[g.Shape]
@@ -123,7 +124,7 @@ func TestGoldenJournals(t *testing.T) {
 			t.Errorf("journal %d (%s) with another outcome in line %d: %v, want a difference", i, g.Shape, at+1, err)
 		}
 	}
-	if !testing.Short() && (ended < goldens/3 || ended > goldens*9/10 || changed < goldens/10) {
+	if testkit.Deep() && (ended < goldens/3 || ended > goldens*9/10 || changed < goldens/10) {
 		t.Errorf("%d of %d runs have ended, %d were changed: both kinds are wanted", ended, len(list), changed)
 	}
 }

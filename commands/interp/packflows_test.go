@@ -22,6 +22,7 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/testkit"
 	"tercet/internal/trace"
 	"tercet/scenario"
 	"tercet/subagents"
@@ -409,7 +410,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 	}
 	kills := 0
 	for n := 1; n <= all.lines; n++ {
-		if testing.Short() && n%10 != 0 {
+		if !testkit.Deep() && n%10 != 0 {
 			continue
 		}
 		for _, after := range []bool{false, true} {

@@ -19,6 +19,7 @@ import (
 	"tercet/commands/compile"
 	"tercet/commands/interp"
 	"tercet/formats"
+	"tercet/internal/testkit"
 )
 
 func TestDecide(t *testing.T) {
@@ -147,7 +148,7 @@ func TestOrderOfArrival(t *testing.T) {
 	var want string
 	orders := map[string]bool{}
 	seeds := uint64(500)
-	if testing.Short() {
+	if !testkit.Deep() {
 		seeds = 100
 	}
 	for seed := range seeds {

@@ -21,6 +21,7 @@ import (
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/journal"
+	"tercet/internal/testkit"
 )
 
 // machine is what outlives a process that is killed: the state, what workers were told, and the journal.
@@ -536,7 +537,7 @@ func TestEveryLineOfEveryShape(t *testing.T) {
 			}
 			kills := 0
 			for n := 1; n <= all.lines; n++ {
-				if testing.Short() && n%10 != 0 { // it is slow under the race detector
+				if !testkit.Deep() && n%10 != 0 { // it is slow under the race detector
 					continue
 				}
 				for _, after := range []bool{false, true} {
@@ -730,7 +731,7 @@ func TestPausedAtEveryLine(t *testing.T) {
 			all, ret := whole.play(prog, s.play, 0, false)
 			want := whole.end(ret)
 			paused, step := 0, 1
-			if testing.Short() {
+			if !testkit.Deep() {
 				step = 7 // it is slow under the race detector
 			}
 			for n := 1; n <= all.lines; n += step {
@@ -772,7 +773,7 @@ func TestInterruptedAtEveryLine(t *testing.T) {
 			all, ret := whole.play(prog, s.play, 0, false)
 			want := whole.end(ret)
 			step := 1
-			if testing.Short() {
+			if !testkit.Deep() {
 				step = 7 // it is slow under the race detector
 			}
 			for n := 1; n <= all.lines; n += step {

@@ -11,6 +11,7 @@ import (
 
 	"tercet/formats"
 	"tercet/internal/dialect"
+	"tercet/internal/testkit"
 )
 
 // codes lists "CODE:line" of findings.
@@ -126,7 +127,7 @@ func TestFixIsYAML(t *testing.T) {
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	many := 40_000
-	if testing.Short() {
+	if !testkit.Deep() {
 		many = 4_000 // the race detector makes deep calls 30 times as slow
 	}
 	tests := []struct {

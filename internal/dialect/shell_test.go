@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/internal/dialect"
+	"tercet/internal/testkit"
 )
 
 // naughty are texts that a shell, a format or a careless program takes for something else. CANARY stands for a file that
@@ -580,7 +581,7 @@ func TestScripts(t *testing.T) {
 func TestHostileScripts(t *testing.T) {
 	t.Parallel()
 	sizes := []int{20_000, 100_000}
-	if testing.Short() {
+	if !testkit.Deep() {
 		sizes = []int{10_000} // the race detector makes deep calls 30 times as slow
 	}
 	for _, piece := range []string{"$(", "((", "{ ", "`", "\"$(", "${a:-", "if ", "<<a ", "a[", "case x in x) "} {

@@ -14,6 +14,7 @@ import (
 
 	"tercet/internal/git"
 	"tercet/internal/proc"
+	"tercet/internal/testkit"
 )
 
 // trap is a repository that is about to be armed.
@@ -330,7 +331,7 @@ func TestEveryVector(t *testing.T) {
 	t.Parallel()
 	list := vectors()
 	for n := range together {
-		if testing.Short() && n%4 != 0 {
+		if !testkit.Deep() && n%4 != 0 {
 			continue
 		}
 		t.Run(fmt.Sprint("together ", n), func(t *testing.T) {
@@ -351,7 +352,7 @@ func TestEveryVector(t *testing.T) {
 			continue
 		}
 		live++
-		if testing.Short() && i%6 != 0 {
+		if !testkit.Deep() && i%6 != 0 {
 			continue
 		}
 		t.Run(v.name, func(t *testing.T) {

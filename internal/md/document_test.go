@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/internal/md"
+	"tercet/internal/testkit"
 )
 
 // blocks prints the blocks of a document, one a line.
@@ -351,9 +352,7 @@ func checkPlaces(t *testing.T, d *md.Document, n *md.Node) {
 // quadratic takes 16 times as long there. The bound is a guard against minutes, far above what is measured.
 func TestBounded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	testkit.OnlyDeep(t, "takes seconds")
 	for _, unit := range hostile() {
 		for _, wrap := range []string{"%s", "{%s", strings.Repeat("- ", 99) + "a\n%s"} {
 			in := []byte(strings.Replace(wrap, "%s", strings.Repeat(unit, (md.DefaultBytes/4-300)/len(unit)), 1))

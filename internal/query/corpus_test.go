@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tercet/internal/query"
+	"tercet/internal/testkit"
 )
 
 // tasksState and projectsState are the two shapes of state, with what is found in them in the wild.
@@ -181,7 +182,7 @@ func TestCorpus(t *testing.T) {
 	big := large(t)
 	fast := 0
 	for i, f := range filters {
-		if testing.Short() && i%6 != 0 {
+		if !testkit.Deep() && i%6 != 0 {
 			continue
 		}
 		// Each filter meets a part of the inputs, and each of these every kind of filter.
@@ -202,7 +203,7 @@ func TestCorpus(t *testing.T) {
 			different(t, f.src, query.CLIRequest{Compact: true}, []string{big, big[:len(big)-9]})
 		}
 	}
-	if fast < len(filters)/2 && !testing.Short() {
+	if fast < len(filters)/2 && testkit.Deep() {
 		t.Errorf("%d of %d filters were answered the fast way, want at least half of them", fast, len(filters))
 	}
 	t.Logf("%d of %d filters, %d inputs", fast, len(filters), len(written)+len(odd)+len(broken))
@@ -214,7 +215,7 @@ func TestRandomFilters(t *testing.T) {
 	inputs := append([]string{tasksState, layouts(t, tasksState)[0]}, oddStates()...)
 	fast := 0
 	filters := 120
-	if testing.Short() {
+	if !testkit.Deep() {
 		filters = 60
 	}
 	for seed := range uint64(filters) {
@@ -297,9 +298,7 @@ func jqDifferences() map[string]string {
 // them if TERCET_CORPUS is all, since a start of jq takes longer than the rest.
 func TestCorpusLikeJQ(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts jq some hundred times")
-	}
+	testkit.OnlyDeep(t, "starts jq some hundred times")
 	jq, err := exec.LookPath("jq")
 	if err != nil {
 		t.Skip("jq is not installed")

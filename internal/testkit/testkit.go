@@ -3,6 +3,7 @@
 package testkit
 
 import (
+	"os"
 	"testing"
 	"time"
 )
@@ -19,5 +20,17 @@ func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (sta
 		if limit > enough {
 			t.Fatalf("the program had not come far enough within %s", limit)
 		}
+	}
+}
+
+// Deep tells whether the tests that take long are wanted too, by TEST_DEEP=1 in the environment: kills at every place,
+// corpora, every line of a journal, long random runs. .ci/run and make check set it.
+func Deep() bool { return os.Getenv("TEST_DEEP") != "" }
+
+// OnlyDeep skips a test unless those that take long are wanted; why says what takes long in it.
+func OnlyDeep(t testing.TB, why string) {
+	t.Helper()
+	if !Deep() {
+		t.Skipf("%s: TEST_DEEP=1 runs it", why)
 	}
 }

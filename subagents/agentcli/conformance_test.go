@@ -515,7 +515,7 @@ func (d drive) cases() []conformance {
 	if d.speaker.Name != "" {
 		return d.acpCases(all)
 	}
-	if *boxFlag == "" && !testing.Short() {
+	if *boxFlag == "" && testkit.Deep() {
 		all = append(all, d.more(code, completed)...)
 	}
 	if d.driver.Schema {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tercet/formats"
+	"tercet/internal/testkit"
 	"tercet/subagents/checks"
 )
 
@@ -96,7 +97,7 @@ func TestParseIsCapped(t *testing.T) {
 func TestParseIsLinear(t *testing.T) {
 	t.Parallel()
 	size := 1 << 16
-	if testing.Short() {
+	if !testkit.Deep() {
 		size = 1 << 14 // the race detector makes patterns 20 times as slow
 	}
 	for _, unit := range []string{
