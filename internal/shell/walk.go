@@ -59,14 +59,14 @@ func (s *scan) child(f func(*scan)) {
 	c := *s
 	c.vars = maps.Clone(s.vars)
 	if c.depth++; c.depth > mostDepth {
-		s.unread("it is nested too deeply to be looked at")
+		unread(s, "it is nested too deeply to be looked at")
 		return
 	}
 	f(&c)
 }
 
 // unread notes that a limit ended the scan here.
-func (s *scan) unread(reason string) {
+func unread(s *scan, reason string) {
 	s.unknown(s.here, reason)
 	if s.args != nil {
 		s.args.refuse(unreadScript)
@@ -318,7 +318,7 @@ func (s *scan) assign(a *syntax.Assign) {
 // call scans a simple command.
 func (s *scan) call(c *syntax.CallExpr, in *stage) {
 	if *s.calls++; *s.calls > mostCalls {
-		s.unread("it is too long to be looked at as a whole")
+		unread(s, "it is too long to be looked at as a whole")
 		return
 	}
 	v := invocation{in: in}

@@ -133,31 +133,31 @@ func (s *scan) part(out *word, b *strings.Builder, part syntax.WordPart, quoted 
 			printed = s.args.output(p.Stmts)
 		}
 		s.nested(out, p.Stmts)
-		s.computed(out, b, printed, quoted)
+		computed(s, out, b, printed, quoted)
 	case *syntax.ProcSubst:
 		out.code = true
 		s.nested(out, p.Stmts)
-		s.other(out, b, p, quoted)
+		other(s, out, b, p, quoted)
 	case *syntax.ExtGlob:
 		out.glob = true
 		b.WriteString("*")
 	default:
 		s.inside(out, part)
-		s.other(out, b, part, quoted)
+		other(s, out, b, part, quoted)
 	}
 }
 
 // other adds a part whose text only a run would show.
-func (s *scan) other(out *word, b *strings.Builder, part syntax.Node, quoted bool) {
+func other(s *scan, out *word, b *strings.Builder, part syntax.Node, quoted bool) {
 	from := fixed
 	if s.args != nil {
 		from = s.args.reaches(part)
 	}
-	s.computed(out, b, value{origin: from}, quoted)
+	computed(s, out, b, value{origin: from}, quoted)
 }
 
 // computed adds a part that is not known, or what an argument is in it.
-func (s *scan) computed(out *word, b *strings.Builder, v value, quoted bool) {
+func computed(s *scan, out *word, b *strings.Builder, v value, quoted bool) {
 	if !v.known() {
 		b.WriteString(hole)
 		return
