@@ -27,10 +27,13 @@ type searchCase struct {
 	Files   []string `json:"files"`          // source files changed
 }
 
-// The packages whose patches make the cases: programs and libraries in nine languages, none above 10 MB. Of a package at
-// most eachPackage cases are taken, evenly over the series.
+// The packages whose patches make the cases: programs and libraries in nine languages, none above
+// 10 MB. Of a package at most eachPackage cases are taken, evenly over the series.
 var (
-	packages    = strings.Fields("dovecot gnome-shell netty nginx openssh python-django rails redmine request-tracker5 roundcube runc symfony syncthing")
+	packages = strings.Fields(
+		"dovecot gnome-shell netty nginx openssh python-django rails redmine request-tracker5 " +
+			"roundcube runc symfony syncthing",
+	)
 	eachPackage = 7
 	eachOwn     = 12
 )
@@ -38,11 +41,12 @@ var (
 // ownPackage is this repository.
 const ownPackage = "tercet"
 
-// TestCollect makes the list of cases. The rule: every patch of a package that changes 1 to 5 source files (no tests, no
-// documents, no configuration), whose description has four words or more, tells more than that it is a merge, and names
-// none of these files; and every
-// commit of this repository that changes 1 to 5 of them and whose subject, behind one package, begins with "refuse" or
-// "let". The description is the task, the tree before the patch or the commit is what is searched.
+// TestCollect makes the list of cases. The rule: every patch of a package that changes 1 to 5
+// source files (no tests, no documents, no configuration), whose description has four words or
+// more, tells more than that it is a merge, and names none of these files; and every commit of this
+// repository that changes 1 to 5 of them and whose subject, behind one package, begins with
+// "refuse" or "let". The description is the task, the tree before the patch or the commit is what
+// is searched.
 func TestCollect(t *testing.T) { //nolint:paralleltest // only by hand
 	if !*collect {
 		t.Skip("only with -collect")
@@ -71,7 +75,13 @@ func TestCollect(t *testing.T) { //nolint:paralleltest // only by hand
 		var list []searchCase
 		for _, one := range p.series {
 			title, text := one.description()
-			c := searchCase{Package: pkg, Version: p.version, Change: one.name, Title: title, Text: text}
+			c := searchCase{
+				Package: pkg,
+				Version: p.version,
+				Change:  one.name,
+				Title:   title,
+				Text:    text,
+			}
 			if c.take(one.files()) {
 				list = append(list, c)
 			}
@@ -79,6 +89,7 @@ func TestCollect(t *testing.T) { //nolint:paralleltest // only by hand
 		t.Logf("%s: %d of %d patches", pkg, len(list), len(p.series))
 		write(list, eachPackage)
 	}
+
 	write(ownCases(t), eachOwn)
 	if err := os.WriteFile(casesFile, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
@@ -97,13 +108,17 @@ func (c *searchCase) take(changed []string) bool {
 		}
 		c.Files = append(c.Files, f)
 	}
-	return !strings.HasPrefix(c.Title, "Merge") && len(c.Files) >= 1 && len(c.Files) <= 5 && len(regexp.MustCompile(`\b[A-Za-z]{2,}\b`).FindAllString(said, -1)) >= 4
+	return !strings.HasPrefix(c.Title, "Merge") && len(c.Files) >= 1 && len(c.Files) <= 5 &&
+		len(regexp.MustCompile(`\b[A-Za-z]{2,}\b`).FindAllString(said, -1)) >= 4
 }
 
 // ownCases are commits of this repository.
 func ownCases(t *testing.T) []searchCase {
 	t.Helper()
-	out, err := exec.Command("git", "log", "--reverse", "--no-merges", "--diff-filter=M", "--name-only", "--format=commit %h %s").Output()
+	out, err := exec.Command(
+		"git", "log", "--reverse", "--no-merges", "--diff-filter=M", "--name-only",
+		"--format=commit %h %s",
+	).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +126,13 @@ func ownCases(t *testing.T) []searchCase {
 	for _, block := range strings.Split("\n"+string(out), "\ncommit ")[1:] {
 		head, names, _ := strings.Cut(block, "\n")
 		hash, subject, _ := strings.Cut(head, " ")
-		c := searchCase{Package: ownPackage, Change: hash, Title: subject}
-		if regexp.MustCompile(`^[\w/]+: (refuse|let) `).MatchString(subject) && c.take(strings.Fields(names)) {
+		c := searchCase{
+			Package: ownPackage,
+			Change:  hash,
+			Title:   subject,
+		}
+		if regexp.MustCompile(`^[\w/]+: (refuse|let) `).MatchString(subject) &&
+			c.take(strings.Fields(names)) {
 			list = append(list, c)
 		}
 	}

@@ -15,7 +15,12 @@ import (
 )
 
 var (
-	writer = flag.String("writer", "", "write the state in this `folder` until the time is over; for the processes of the contention")
+	writer = flag.String(
+		"writer",
+		"",
+		"write the state in this `folder` until the time is over; for the processes of the "+
+			"contention",
+	)
 	number = flag.Int("writer-task", 0, "the task that -writer changes")
 	first  = flag.Int("writer-first", 0, "the first value that -writer writes")
 	span   = flag.Duration("writer-time", time.Second, "how long -writer writes")
@@ -24,7 +29,8 @@ var (
 // outcome is what one writer did: how long each of its writes took.
 type outcome struct{ Writes []time.Duration }
 
-// TestWriter is the program of the processes that write at the same time. It begins when its standard input ends.
+// TestWriter is the program of the processes that write at the same time. It begins when its
+// standard input ends.
 func TestWriter(t *testing.T) { //nolint:paralleltest // it is alone in its process
 	if *writer == "" {
 		t.Skip("only with -writer")
@@ -58,7 +64,18 @@ type contenders struct {
 func (l *lab) contend(dir string, n, first int, d time.Duration) *contenders {
 	c := &contenders{}
 	for i := range n {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestWriter$", "-writer", dir, "-writer-task", fmt.Sprint(i+1), "-writer-first", fmt.Sprint(first), "-writer-time", d.String())
+		cmd := exec.Command(
+			os.Args[0],
+			"-test.run=^TestWriter$",
+			"-writer",
+			dir,
+			"-writer-task",
+			fmt.Sprint(i+1),
+			"-writer-first",
+			fmt.Sprint(first),
+			"-writer-time",
+			d.String(),
+		)
 		cmd.Stderr = os.Stderr
 		in, err := cmd.StdinPipe()
 		if err != nil {
@@ -71,8 +88,11 @@ func (l *lab) contend(dir string, n, first int, d time.Duration) *contenders {
 		if err := cmd.Start(); err != nil {
 			l.t.Fatal(err)
 		}
-		c.commands, c.outs, c.starts = append(c.commands, cmd), append(c.outs, bufio.NewReader(out)), append(c.starts, in)
+		c.commands = append(c.commands, cmd)
+		c.outs = append(c.outs, bufio.NewReader(out))
+		c.starts = append(c.starts, in)
 	}
+
 	for _, out := range c.outs {
 		for line := ""; line != "ready\n"; {
 			var err error
@@ -81,6 +101,7 @@ func (l *lab) contend(dir string, n, first int, d time.Duration) *contenders {
 			}
 		}
 	}
+
 	for _, in := range c.starts {
 		in.Close()
 	}
@@ -124,12 +145,14 @@ func (l *lab) efforts(dir string) map[int]string {
 	return efforts
 }
 
-// race lets n processes write for a while and gives what they did. It is an error if a write was lost.
+// race lets n processes write for a while and gives what they did. It is an error if a write was
+// lost.
 func (l *lab) race(dir string, n int, d time.Duration) (counts []int, all []time.Duration) {
 	before := l.efforts(dir)
 	l.values += 1_000_000
 	for i, o := range l.contend(dir, n, l.values, d).wait(l.t) {
-		counts, all = append(counts, len(o.Writes)), append(all, o.Writes...)
+		counts = append(counts, len(o.Writes))
+		all = append(all, o.Writes...)
 		if len(o.Writes) > 0 {
 			before[i+1] = fmt.Sprintf("%dh", l.values+len(o.Writes)-1)
 		}
@@ -137,13 +160,15 @@ func (l *lab) race(dir string, n int, d time.Duration) (counts []int, all []time
 	after := l.efforts(dir)
 	for k, want := range before {
 		if after[k] != want {
-			l.t.Errorf("task %d has effort %s after %d processes wrote, want %s: a write was lost", k, after[k], n, want)
+			l.t.Errorf("task %d has effort %s after %d processes wrote, want %s: a write was lost",
+				k, after[k], n, want)
 		}
 	}
 	return counts, all
 }
 
-// contention are rounds of 16 and 64 processes that write for five seconds, of which the median counts.
+// contention are rounds of 16 and 64 processes that write for five seconds, of which the median
+// counts.
 func (l *lab) contention() {
 	const span = 5 * time.Second
 	dir := l.workspace("contention", 1000)
@@ -154,18 +179,36 @@ func (l *lab) contention() {
 		var rate []float64
 		for range max(l.n/3, 1) {
 			counts, all := l.race(dir, n, span)
-			least, late, rate = append(least, slices.Min(counts)), append(late, percentile(all, 99)), append(rate, float64(len(all))/span.Seconds())
+			least = append(least, slices.Min(counts))
+			late = append(late, percentile(all, 99))
+			rate = append(rate, float64(len(all))/span.Seconds())
 		}
 		slices.Sort(rate)
 		slices.Sort(least)
-		what, p99 := fmt.Sprintf("%d processes write for 5 s, 1k: ", n), percentile(late, 50)
-		l.add(row{goal: "P5", what: what + "fewest writes of a process, none lost", figure: fmt.Sprint(least[len(least)/2]), limit: ">= 1", met: least[len(least)/2] >= 1})
+		what := fmt.Sprintf("%d processes write for 5 s, 1k: ", n)
+		p99 := percentile(late, 50)
 		l.add(row{
-			goal: "P5", what: what + "writes a second", figure: fmt.Sprintf("%.0f", rate[len(rate)/2]), peer: fmt.Sprintf("one process: %.0f", float64(counts[0])/span.Seconds()),
+			goal:   "P5",
+			what:   what + "fewest writes of a process, none lost",
+			figure: fmt.Sprint(least[len(least)/2]),
+			limit:  ">= 1",
+			met:    least[len(least)/2] >= 1,
 		})
-		w := row{goal: "P5", what: what + "99 % within", figure: show(p99), peer: "median of one process: " + show(percentile(solo, 50))}
+		l.add(row{
+			goal:   "P5",
+			what:   what + "writes a second",
+			figure: fmt.Sprintf("%.0f", rate[len(rate)/2]),
+			peer:   fmt.Sprintf("one process: %.0f", float64(counts[0])/span.Seconds()),
+		})
+		w := row{
+			goal:   "P5",
+			what:   what + "99 % within",
+			figure: show(p99),
+			peer:   "median of one process: " + show(percentile(solo, 50)),
+		}
 		if n == 16 {
-			w.limit, w.met = "<= 1 s", p99 <= time.Second
+			w.limit = "<= 1 s"
+			w.met = p99 <= time.Second
 		}
 		l.add(w)
 	}

@@ -62,21 +62,41 @@ func prose(list []string, seed uint32, n int) string {
 }
 
 func makeTask(i int) task {
-	list, seed := words(), uint32(i)*2654435761
-	statuses := []string{"not_started", "researched", "planned", "on_hold", "completed", "completed", "completed", "blocked"}
-	priorities, efforts, languages := []string{"medium", "high", "low"}, []string{"2h", "30m", "1d", "4h"}, []string{"go", "general", "markdown"}
+	list := words()
+	seed := uint32(i) * 2654435761
+	statuses := []string{
+		"not_started", "researched", "planned", "on_hold", "completed", "completed", "completed",
+		"blocked",
+	}
+	priorities := []string{"medium", "high", "low"}
+	efforts := []string{"2h", "30m", "1d", "4h"}
+	languages := []string{"go", "general", "markdown"}
 	day := fmt.Sprintf("2026-%02d-%02d", 1+i*12/1_000_001%12, 1+seed%28)
 	t := task{
-		Number: i, Title: prose(list, seed, 4+int(seed>>5)%5), Slug: fmt.Sprintf("task_number_%d", i), Status: statuses[i*7%8],
-		Language: languages[seed>>9%3], Priority: priorities[seed>>12%3], Effort: efforts[seed>>15%4],
-		Dependencies: []int{}, Created: fmt.Sprintf("%sT%02d:%02d:00Z", day, seed>>3%24, seed>>7%60), Updated: fmt.Sprintf("%sT%02d:%02d:30Z", day, seed>>4%24, seed>>8%60),
-		Artifacts: []artifact{}, Description: prose(list, seed+1, 20+int(seed>>11)%50), Session: fmt.Sprintf("sess_%d_%06x", 1767610000+i*37, seed>>8),
+		Number:       i,
+		Title:        prose(list, seed, 4+int(seed>>5)%5),
+		Slug:         fmt.Sprintf("task_number_%d", i),
+		Status:       statuses[i*7%8],
+		Language:     languages[seed>>9%3],
+		Priority:     priorities[seed>>12%3],
+		Effort:       efforts[seed>>15%4],
+		Dependencies: []int{},
+		Created:      fmt.Sprintf("%sT%02d:%02d:00Z", day, seed>>3%24, seed>>7%60),
+		Updated:      fmt.Sprintf("%sT%02d:%02d:30Z", day, seed>>4%24, seed>>8%60),
+		Artifacts:    []artifact{},
+		Description:  prose(list, seed+1, 20+int(seed>>11)%50),
+		Session:      fmt.Sprintf("sess_%d_%06x", 1767610000+i*37, seed>>8),
 	}
 	if i%3 == 0 && i > 1 {
 		t.Dependencies = []int{i - 1}
 	}
 	if i%2 == 0 {
-		t.Artifacts = []artifact{{"report", fmt.Sprintf(".tercet/specs/%d_task/reports/research-001.md", i), prose(list, seed+2, 6), t.Created}}
+		t.Artifacts = []artifact{{
+			"report",
+			fmt.Sprintf(".tercet/specs/%d_task/reports/research-001.md", i),
+			prose(list, seed+2, 6),
+			t.Created,
+		}}
 	}
 	return t
 }
@@ -91,7 +111,10 @@ const (
 func writeState(t *testing.T, dir, layout string, n int) string {
 	t.Helper()
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "{\n  \"version\": \"1\",\n  \"lineage\": \"4f0c2b0e-1111-4222-8333-444455556666\",\n  \"serial\": 412,\n  \"next_number\": %d,\n  \"tasks\": [\n", n+1)
+	fmt.Fprintf(&out, "{\n  \"version\": \"1\",\n  \"lineage\": "+
+		"\"4f0c2b0e-1111-4222-8333-444455556666\",\n  \"serial\": 412,\n  \"next_number\": %d,\n"+
+		"  \"tasks\": [\n",
+		n+1)
 	for i := 1; i <= n; i++ {
 		text, err := json.Marshal(makeTask(i))
 		if err != nil {
@@ -110,6 +133,7 @@ func writeState(t *testing.T, dir, layout string, n int) string {
 		}
 		out.WriteByte('\n')
 	}
+
 	out.WriteString("  ]\n}\n")
 	name := filepath.Join(dir, fmt.Sprintf("%s-%d.json", layout, n))
 	if err := os.WriteFile(name, out.Bytes(), 0o644); err != nil {

@@ -20,7 +20,10 @@ var (
 	count = flag.Int("pairs", 9, "how many pairs of runs for each figure")
 	peers = flag.String("peers", "", "the `folder` of the peers that peers.sh made")
 	only  = flag.String("only", "", "goals to measure, such as P1,P4; all if empty")
-	into  = flag.String("into", "", "write the table into this `file` as well, with the notes behind it")
+	into  = flag.String(
+		"into", "",
+		"write the table into this `file` as well, with the notes behind it",
+	)
 )
 
 // lab is what the measurements have in common.
@@ -36,7 +39,8 @@ type lab struct {
 	jq, sqlite3, make tool
 }
 
-// tool is a peer: its path, empty if it is not there, and what it says of itself, or that it is missing.
+// tool is a peer: its path, empty if it is not there, and what it says of itself, or that it is
+// missing.
 type tool struct{ path, name string }
 
 // find looks for a peer among those that peers.sh made, then among those that are installed.
@@ -51,8 +55,13 @@ func find(name, binary string, ask ...string) tool {
 			continue
 		}
 		says, _, _ := strings.Cut(string(out), "\n")
-		fields := strings.FieldsFunc(says, func(r rune) bool { return r == ' ' || r == '-' || r == 'v' })
-		if i := slices.IndexFunc(fields, func(w string) bool { return w[0] >= '0' && w[0] <= '9' }); i >= 0 {
+		fields := strings.FieldsFunc(says, func(r rune) bool {
+			return r == ' ' || r == '-' || r == 'v'
+		})
+		i := slices.IndexFunc(fields, func(w string) bool {
+			return w[0] >= '0' && w[0] <= '9'
+		})
+		if i >= 0 {
 			return tool{found, name + " " + fields[i]}
 		}
 	}
@@ -67,8 +76,15 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 	var table bytes.Buffer
 	dir := t.TempDir()
 	l := &lab{
-		report: &report{t: t, out: io.MultiWriter(os.Stdout, &table), n: max(*count, 1)}, dir: dir,
-		jq: find("jq", "jq", "--version"), sqlite3: find("sqlite3", "sqlite3", "--version"), make: find("make", "make", "--version"),
+		report: &report{
+			t:   t,
+			out: io.MultiWriter(os.Stdout, &table),
+			n:   max(*count, 1),
+		},
+		dir:     dir,
+		jq:      find("jq", "jq", "--version"),
+		sqlite3: find("sqlite3", "sqlite3", "--version"),
+		make:    find("make", "make", "--version"),
 	}
 	l.tercet = build(t, dir, "tercet", "./cmd/tercet")
 	l.hello = program(t, dir, "hello", "package main\n\nfunc main() { println() }\n")
@@ -99,6 +115,7 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 			g.run(l)
 		}
 	}
+
 	fmt.Fprintf(l.out, "\nLoad of the machine at the end: %s.\n", load())
 	if *into != "" {
 		l.write(*into, table.Bytes())
@@ -108,15 +125,23 @@ func TestGoals(t *testing.T) { //nolint:paralleltest // two measurements at once
 // head says of what the table is.
 func (l *lab) head() {
 	commit := strings.TrimSpace(version("git", "rev-parse", "--short", "HEAD"))
-	fmt.Fprintf(l.out, "Measured %s on %s, %s/%s, %d processors, %s; commit %s.\n", time.Now().UTC().Format("2006-01-02 15:04 MST"), processor(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), commit)
-	fmt.Fprintf(l.out, "Load of the machine at the start: %s. One append with fdatasync: %s (median of 200).\n", load(), show(l.floor(200)))
+	fmt.Fprintf(l.out, "Measured %s on %s, %s/%s, %d processors, %s; commit %s.\n",
+		time.Now().UTC().Format("2006-01-02 15:04 MST"), processor(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU(), runtime.Version(), commit)
+	fmt.Fprintf(l.out,
+		"Load of the machine at the start: %s. One append with fdatasync: %s (median of 200).\n",
+		load(), show(l.floor(200)))
 	var names []string
 	for _, p := range []tool{l.jq, l.sqlite3, l.make} {
 		names = append(names, p.name)
 	}
 	fmt.Fprintf(l.out, "Peers: %s.\n", strings.Join(names, ", "))
-	fmt.Fprintf(l.out, "\nMedians of %d interleaved pairs, wall / processor time; one time is wall time.\n\n", l.n)
-	fmt.Fprintln(l.out, "| goal | what | tercet | peer | ratio | asked for | |\n|---|---|---|---|---|---|---|")
+	fmt.Fprintf(l.out,
+		"\nMedians of %d interleaved pairs, wall / processor time; one time is wall time.\n\n", l.n)
+	fmt.Fprintln(
+		l.out,
+		"| goal | what | tercet | peer | ratio | asked for | |\n|---|---|---|---|---|---|---|",
+	)
 }
 
 // write makes the page: the table with what surrounds it.
@@ -125,7 +150,10 @@ func (l *lab) write(name string, table []byte) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	page := "# Performance\n\nAfter this page you know how fast tercet is beside jq, sqlite3 and make, and which goals it misses. `make bench` makes this page. Other processes used\nthe machine too, so trust the ratios of interleaved runs and not the times; we promise no time.\n\n" + string(table) + "\n" + string(notes)
+	page := "# Performance\n\nAfter this page you know how fast tercet is beside jq, sqlite3 and " +
+		"make, and which goals it misses. `make bench` makes this page. Other processes used\n" +
+		"the machine too, so trust the ratios of interleaved runs and not the times; we promise " +
+		"no time.\n\n" + string(table) + "\n" + string(notes)
 	if err := os.WriteFile(name, []byte(page), 0o644); err != nil {
 		l.t.Fatal(err)
 	}
@@ -153,8 +181,8 @@ func processor() string {
 	return "unknown processor"
 }
 
-// peakSource starts a program and prints its peak of resident memory in KiB. It is small, because a child begins with the
-// footprint of its parent.
+// peakSource starts a program and prints its peak of resident memory in KiB. It is small, because a
+// child begins with the footprint of its parent.
 const peakSource = `package main
 
 import (

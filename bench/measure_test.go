@@ -44,13 +44,15 @@ func (s subject) run() (cost, error) {
 	return sum, nil
 }
 
-// once runs a subject. Processes are started without pipes, so that nothing but their own work is measured.
+// once runs a subject. Processes are started without pipes, so that nothing but their own work is
+// measured.
 func (s subject) once() (cost, error) {
 	begin := time.Now()
 	if s.call != nil {
 		err := s.call()
 		return cost{wall: time.Since(begin)}, err
 	}
+
 	path, err := exec.LookPath(s.argv[0])
 	if err != nil {
 		return cost{}, err
@@ -61,10 +63,15 @@ func (s subject) once() (cost, error) {
 	}
 	defer null.Close()
 	begin = time.Now()
-	p, err := os.StartProcess(path, s.argv, &os.ProcAttr{Dir: s.in, Env: append(os.Environ(), s.env...), Files: []*os.File{null, null, null}})
+	p, err := os.StartProcess(path, s.argv, &os.ProcAttr{
+		Dir:   s.in,
+		Env:   append(os.Environ(), s.env...),
+		Files: []*os.File{null, null, null},
+	})
 	if err != nil {
 		return cost{}, err
 	}
+
 	st, err := p.Wait()
 	if err != nil {
 		return cost{}, err
@@ -79,7 +86,8 @@ func (s subject) once() (cost, error) {
 func (s subject) output(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(s.argv[0], s.argv[1:]...)
-	cmd.Dir, cmd.Env = s.in, append(os.Environ(), s.env...)
+	cmd.Dir = s.in
+	cmd.Env = append(os.Environ(), s.env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -115,7 +123,8 @@ func pairs(t *testing.T, n int, a, b subject) (cost, cost) {
 func median(list []cost) cost {
 	var wall, cpu []time.Duration
 	for _, c := range list {
-		wall, cpu = append(wall, c.wall), append(cpu, c.cpu)
+		wall = append(wall, c.wall)
+		cpu = append(cpu, c.cpu)
 	}
 	slices.Sort(wall)
 	slices.Sort(cpu)
@@ -142,11 +151,17 @@ type report struct {
 	n   int
 }
 
-func (r *report) add(w row) { fmt.Fprintln(r.out, w.line()) }
+func (r *report) add(w row) {
+	fmt.Fprintln(r.out, w.line())
+}
 
-// compareEach is compare of processes that are different ones each time; a goal of at most want, in processor time. It gives
-// the median of ours.
-func (r *report) compareEach(goal, what string, next func() (ours, theirs subject), want float64) cost {
+// compareEach is compare of processes that are different ones each time; a goal of at most want, in
+// processor time. It gives the median of ours.
+func (r *report) compareEach(
+	goal, what string,
+	next func() (ours, theirs subject),
+	want float64,
+) cost {
 	r.t.Helper()
 	var as, bs []cost
 	ours, theirs := next()
@@ -157,11 +172,20 @@ func (r *report) compareEach(goal, what string, next func() (ours, theirs subjec
 			r.t.Fatal(err)
 		}
 		if i > 0 {
-			as, bs = append(as, a), append(bs, b)
+			as = append(as, a)
+			bs = append(bs, b)
 		}
 		ours, theirs = next()
 	}
-	r.add(row{goal: goal, what: what, ours: median(as), theirs: median(bs), peer: theirs.name, want: want, cpuOnly: true})
+	r.add(row{
+		goal:    goal,
+		what:    what,
+		ours:    median(as),
+		theirs:  median(bs),
+		peer:    theirs.name,
+		want:    want,
+		cpuOnly: true,
+	})
 	return median(as)
 }
 
@@ -169,7 +193,16 @@ func (r *report) compareEach(goal, what string, next func() (ours, theirs subjec
 func (r *report) compare(goal, what string, ours, theirs subject, want float64, atLeast bool) {
 	r.t.Helper()
 	a, b := pairs(r.t, r.n, ours, theirs)
-	r.add(row{goal: goal, what: what, ours: a, theirs: b, peer: theirs.name, want: want, atLeast: atLeast, wallOnly: ours.call != nil || theirs.call != nil})
+	r.add(row{
+		goal:     goal,
+		what:     what,
+		ours:     a,
+		theirs:   b,
+		peer:     theirs.name,
+		want:     want,
+		atLeast:  atLeast,
+		wallOnly: ours.call != nil || theirs.call != nil,
+	})
 }
 
 func (r *report) missing(goal, what, why string) {
@@ -177,9 +210,11 @@ func (r *report) missing(goal, what, why string) {
 }
 
 func (w row) ratios() (wall, cpu float64) {
-	a, b := w.theirs, w.ours
+	a := w.theirs
+	b := w.ours
 	if !w.atLeast {
-		a, b = w.ours, w.theirs
+		a = w.ours
+		b = w.theirs
 	}
 	return float64(a.wall) / float64(max(b.wall, 1)), float64(a.cpu) / float64(max(b.cpu, 1))
 }
@@ -190,33 +225,51 @@ func (w row) line() string {
 		if w.limit != "" {
 			verdict = yes(w.met)
 		}
-		return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |", w.goal, w.what, w.figure, w.peer, w.ratio, w.limit, verdict)
+		return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |",
+			w.goal, w.what, w.figure, w.peer, w.ratio, w.limit, verdict)
 	}
+
 	wall, cpu := w.ratios()
-	sign, ok := "<=", func(v float64) bool { return v <= w.want }
+	sign := "<="
+	ok := func(v float64) bool { return v <= w.want }
 	if w.atLeast {
-		sign, ok = ">=", func(v float64) bool { return v >= w.want }
+		sign = ">="
+		ok = func(v float64) bool { return v >= w.want }
 	}
-	ours, theirs, ratio, verdict := show(w.ours.wall), show(w.theirs.wall), digits(wall), yes(ok(wall))
+	ours := show(w.ours.wall)
+	theirs := show(w.theirs.wall)
+	ratio := digits(wall)
+	verdict := yes(ok(wall))
 	if !w.wallOnly {
-		ours, theirs, ratio = ours+" / "+show(w.ours.cpu), theirs+" / "+show(w.theirs.cpu), ratio+" / "+digits(cpu)
+		ours += " / " + show(w.ours.cpu)
+		theirs += " / " + show(w.theirs.cpu)
+		ratio += " / " + digits(cpu)
 		switch {
 		case w.cpuOnly:
 			verdict = yes(ok(cpu))
 		case ok(wall) != ok(cpu):
-			verdict = map[bool]string{true: "met in wall time, not in processor time", false: "met in processor time, not in wall time"}[ok(wall)]
+			verdict = map[bool]string{
+				true:  "met in wall time, not in processor time",
+				false: "met in processor time, not in wall time",
+			}[ok(wall)]
 		}
 	}
 	limit := fmt.Sprintf("%s %.3g", sign, w.want)
 	if w.want == 0 {
-		limit, verdict = "", ""
+		limit = ""
+		verdict = ""
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s: %s | %s | %s | %s |", w.goal, w.what, ours, w.peer, theirs, ratio, limit, verdict)
+	return fmt.Sprintf("| %s | %s | %s | %s: %s | %s | %s | %s |",
+		w.goal, w.what, ours, w.peer, theirs, ratio, limit, verdict)
 }
 
 // digits shows a ratio with three digits that count.
 func digits(v float64) string {
-	return strconv.FormatFloat(v, 'f', max(0, 2-max(0, int(math.Floor(math.Log10(max(v, 1e-9)))))), 64)
+	return strconv.FormatFloat(
+		v, 'f',
+		max(0, 2-max(0, int(math.Floor(math.Log10(max(v, 1e-9)))))),
+		64,
+	)
 }
 
 func yes(ok bool) string {
@@ -241,7 +294,8 @@ func build(t *testing.T, dir, name, pkg string) string {
 	t.Helper()
 	out := filepath.Join(dir, name)
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s", "-o", out, pkg)
-	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, msg)
 	}

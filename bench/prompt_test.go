@@ -17,9 +17,19 @@ import (
 func (l *lab) crowded() string {
 	dir := l.workspace("crowded", 1000)
 	for i := range 200 {
-		text := fmt.Sprintf("---\ncommand: number%d\ndescription: Does the work of number %d\narguments:\n  - {name: task_number, type: task}\n---\n\n## Workflow Execution\n\n"+
-			"### Step 1: Look\n\n```yaml step\nid: look\ncheck: 1 == 1\n```\n", i, i)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(".tercet/commands/number%d.md", i)), []byte(text), 0o600); err != nil {
+		text := fmt.Sprintf(
+			"---\ncommand: number%d\ndescription: Does the work of number %d\narguments:\n"+
+				"  - {name: task_number, type: task}\n---\n\n## Workflow Execution\n\n"+
+				"### Step 1: Look\n\n```yaml step\nid: look\ncheck: 1 == 1\n```\n",
+			i,
+			i,
+		)
+		err := os.WriteFile(
+			filepath.Join(dir, fmt.Sprintf(".tercet/commands/number%d.md", i)),
+			[]byte(text),
+			0o600,
+		)
+		if err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -30,7 +40,14 @@ func (l *lab) crowded() string {
 func (l *lab) prompt() {
 	cmd := exec.Command(l.tercet)
 	cmd.Dir = l.crowded()
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TERCET_TRUST=1", "HOME="+l.t.TempDir(), "XDG_STATE_HOME=", "XDG_CONFIG_HOME=")
+	cmd.Env = append(
+		os.Environ(),
+		"TERM=xterm-256color",
+		"TERCET_TRUST=1",
+		"HOME="+l.t.TempDir(),
+		"XDG_STATE_HOME=",
+		"XDG_CONFIG_HOME=",
+	)
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
 	if err != nil {
 		l.missing("P10", "key to screen at the prompt", err.Error())
@@ -51,7 +68,8 @@ func (l *lab) prompt() {
 	}()
 	// drawn waits until nothing more comes, and gives the time of the last that came and all of it.
 	drawn := func(quiet, most time.Duration) (last time.Time, text []byte) {
-		for limit := time.After(most); ; {
+		limit := time.After(most)
+		for {
 			rest := most
 			if !last.IsZero() {
 				rest = quiet
@@ -61,7 +79,8 @@ func (l *lab) prompt() {
 				if !ok {
 					l.t.Fatalf("the prompt ended: %s", text)
 				}
-				last, text = time.Now(), append(text, part...)
+				last = time.Now()
+				text = append(text, part...)
 			case <-time.After(rest):
 				return last, text
 			case <-limit:
@@ -75,7 +94,10 @@ func (l *lab) prompt() {
 	var all []time.Duration
 	silent := 0
 	for i := range 12 {
-		line := fmt.Sprintf("/number%d %d\x1b[D\x1b[D\x7f\x05\x15/plan %d\t\x15/task some words %d\x15", i*17, i*83, i*7, i)
+		line := fmt.Sprintf(
+			"/number%d %d\x1b[D\x1b[D\x7f\x05\x15/plan %d\t\x15/task some words %d\x15",
+			i*17, i*83, i*7, i,
+		)
 		for len(line) > 0 {
 			n := 1
 			if strings.HasPrefix(line, "\x1b") {
@@ -93,6 +115,7 @@ func (l *lab) prompt() {
 			line = line[n:]
 		}
 	}
+
 	if _, err := tty.WriteString("\x15\x04"); err != nil {
 		l.t.Fatal(err)
 	}
@@ -104,8 +127,14 @@ func (l *lab) prompt() {
 	slices.Sort(all)
 	p95 := all[len(all)*95/100]
 	l.add(row{
-		goal: "P10", what: fmt.Sprintf("key to screen at the prompt, 1,000 tasks and 200 commands, %d keys (median %s, longest %s; %d changed nothing)",
-			len(all)+silent, show(all[len(all)/2]), show(all[len(all)-1]), silent),
-		figure: show(p95), limit: "95 % within 16 ms", met: p95 <= 16*time.Millisecond,
+		goal: "P10",
+		what: fmt.Sprintf(
+			"key to screen at the prompt, 1,000 tasks and 200 commands, %d keys (median %s, "+
+				"longest %s; %d changed nothing)",
+			len(all)+silent, show(all[len(all)/2]), show(all[len(all)-1]), silent,
+		),
+		figure: show(p95),
+		limit:  "95 % within 16 ms",
+		met:    p95 <= 16*time.Millisecond,
 	})
 }

@@ -43,14 +43,21 @@ func eachCase(t *testing.T, see func(c searchCase, tree string)) {
 }
 
 // eachPatch goes through the series of one package.
-func (s sources) eachPatch(t *testing.T, of []searchCase, see func(c searchCase, tree string)) error {
+func (s sources) eachPatch(
+	t *testing.T,
+	of []searchCase,
+	see func(c searchCase, tree string),
+) error {
 	t.Helper()
 	p, err := s.fetch(t, of[0].Package, of[0].Version)
 	if err != nil {
 		return err
 	}
 	for _, one := range p.series {
-		if i := slices.IndexFunc(of, func(c searchCase) bool { return c.Change == one.name }); i >= 0 {
+		i := slices.IndexFunc(of, func(c searchCase) bool {
+			return c.Change == one.name
+		})
+		if i >= 0 {
 			see(of[i], p.tree)
 		}
 		if err := p.apply(one); err != nil {
@@ -64,11 +71,13 @@ func (s sources) eachPatch(t *testing.T, of []searchCase, see func(c searchCase,
 func eachCommit(t *testing.T, of []searchCase, see func(c searchCase, tree string)) error {
 	t.Helper()
 	tree := filepath.Join(t.TempDir(), ownPackage)
-	if err := quiet(".", "git", "clone", "-q", "--shared", "--no-checkout", "..", tree); err != nil {
+	err := quiet(".", "git", "clone", "-q", "--shared", "--no-checkout", "..", tree)
+	if err != nil {
 		return err
 	}
 	for _, c := range of {
-		if err := quiet(tree, "git", "checkout", "-q", "--force", "--detach", c.Change+"^"); err != nil {
+		err := quiet(tree, "git", "checkout", "-q", "--force", "--detach", c.Change+"^")
+		if err != nil {
 			return err
 		}
 		see(c, tree)
@@ -95,13 +104,16 @@ func (y *tally) count(found, changed []string) {
 	}
 }
 
-func (y tally) String() string { return fmt.Sprintf("%d of %d, %d first", y.five, y.of, y.first) }
+func (y tally) String() string {
+	return fmt.Sprintf("%d of %d, %d first", y.five, y.of, y.first)
+}
 
 // quality compares the files that a report cites first with those that BM25 names.
 func (l *lab) quality() {
 	var ours, theirs, oursHeld, theirsHeld tally
 	eachCase(l.t, func(c searchCase, tree string) {
-		report, ranked := l.researched(c, tree), bm25(l.t, tree, c.Title+"\n"+c.Text)
+		report := l.researched(c, tree)
+		ranked := bm25(l.t, tree, c.Title+"\n"+c.Text)
 		ours.count(report, c.Files)
 		theirs.count(ranked, c.Files)
 		if slices.Contains(heldBack, c.Package) {
@@ -112,11 +124,18 @@ func (l *lab) quality() {
 	for _, r := range []struct {
 		what         string
 		ours, theirs tally
-	}{{"changed file among the first five cited", ours, theirs}, {"the same, packages held back", oursHeld, theirsHeld}} {
+	}{
+		{"changed file among the first five cited", ours, theirs},
+		{"the same, packages held back", oursHeld, theirsHeld},
+	} {
 		l.add(row{
-			goal: "P11", what: r.what, figure: r.ours.String(), peer: "BM25: " + r.theirs.String(),
-			ratio: digits(float64(r.ours.five) / float64(max(r.theirs.five, 1))), limit: ">= 2/3, >= BM25",
-			met: 3*r.ours.five >= 2*r.ours.of && r.ours.five >= r.theirs.five && r.ours.of > 0,
+			goal:   "P11",
+			what:   r.what,
+			figure: r.ours.String(),
+			peer:   "BM25: " + r.theirs.String(),
+			ratio:  digits(float64(r.ours.five) / float64(max(r.theirs.five, 1))),
+			limit:  ">= 2/3, >= BM25",
+			met:    3*r.ours.five >= 2*r.ours.of && r.ours.five >= r.theirs.five && r.ours.of > 0,
 		})
 	}
 }
@@ -126,14 +145,23 @@ func (l *lab) researched(c searchCase, tree string) []string {
 	l.t.Helper()
 	home := filepath.Join(l.dir, "home")
 	run := func(argv ...string) {
-		subject{name: "tercet " + argv[0], argv: append([]string{l.tercet}, argv...), in: tree, env: []string{"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home}}.output(l.t)
+		subject{
+			name: "tercet " + argv[0],
+			argv: append([]string{l.tercet}, argv...),
+			in:   tree,
+			env:  []string{"XDG_CONFIG_HOME=" + home, "XDG_STATE_HOME=" + home},
+		}.output(l.t)
 	}
 	if err := os.RemoveAll(filepath.Join(tree, ".tercet")); err != nil {
 		l.t.Fatal(err)
 	}
 	run("init", "-q")
 	const task = ".tercet/task.md"
-	if err := os.WriteFile(filepath.Join(tree, task), []byte("# "+c.Title+"\n\n"+c.Text+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(tree, task),
+		[]byte("# "+c.Title+"\n\n"+c.Text+"\n"),
+		0o644,
+	); err != nil {
 		l.t.Fatal(err)
 	}
 	run("/task", "--from", task)
@@ -152,13 +180,16 @@ func (l *lab) researched(c searchCase, tree string) []string {
 			out = append(out, string(m[1]))
 		}
 	}
+
 	return out
 }
 
-// bm25 ranks the text files of a tree by the words of a task: Okapi BM25 with its usual constants over contents and path.
+// bm25 ranks the text files of a tree by the words of a task: Okapi BM25 with its usual constants
+// over contents and path.
 func bm25(t *testing.T, tree, task string) []string {
 	t.Helper()
-	const k1, b = 1.2, 0.75
+	const k1 = 1.2
+	const b = 0.75
 	type document struct {
 		name  string
 		count map[string]int
@@ -168,8 +199,10 @@ func bm25(t *testing.T, tree, task string) []string {
 	for _, w := range terms(task) {
 		asked[w] = true
 	}
+
 	var all []document
-	in, total := map[string]int{}, 0
+	in := map[string]int{}
+	total := 0
 	err := filepath.WalkDir(tree, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			if err == nil && (d.Name() == ".git" || d.Name() == ".tercet") {
@@ -177,6 +210,7 @@ func bm25(t *testing.T, tree, task string) []string {
 			}
 			return err
 		}
+
 		info, err := d.Info()
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 			return err
@@ -185,17 +219,21 @@ func bm25(t *testing.T, tree, task string) []string {
 		if err != nil || bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
 			return err
 		}
+
 		name, err := filepath.Rel(tree, file)
 		doc := document{name: name, count: map[string]int{}}
 		for _, w := range terms(name + "\n" + string(text)) {
 			doc.long++
 			if asked[w] {
-				if doc.count[w]++; doc.count[w] == 1 {
+				doc.count[w]++
+				if doc.count[w] == 1 {
 					in[w]++
 				}
 			}
 		}
-		all, total = append(all, doc), total+doc.long
+
+		all = append(all, doc)
+		total += doc.long
 		return err
 	})
 	if err != nil {
@@ -207,17 +245,24 @@ func bm25(t *testing.T, tree, task string) []string {
 		for w, n := range doc.count {
 			f := float64(n)
 			idf := math.Log(1 + (float64(len(all)-in[w])+0.5)/(float64(in[w])+0.5))
-			scores[doc.name] += idf * f * (k1 + 1) / (f + k1*(1-b+b*float64(doc.long)*float64(len(all))/float64(max(total, 1))))
+			scores[doc.name] += idf * f * (k1 + 1) / (f + k1*(1-b+b*float64(doc.long)*float64(
+				len(all),
+			)/float64(max(total, 1))))
 		}
 		if scores[doc.name] > 0 {
 			names = append(names, doc.name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
+
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b))
+	})
 	return names
 }
 
 // terms are the words of a text: letters and digits, in small letters.
 func terms(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(
+		text,
+	), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

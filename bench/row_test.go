@@ -39,9 +39,14 @@ func awfRow(n int) string {
 		if i == n-1 {
 			next = "done"
 		}
-		fmt.Fprintf(&out, "  s%d:\n    type: step\n    command: ./work.sh\n    on_success: %s\n    on_failure: error\n", i+1, next)
+		fmt.Fprintf(&out, "  s%d:\n    type: step\n    command: ./work.sh\n    on_success: %s\n"+
+			"    on_failure: error\n",
+			i+1, next)
 	}
-	out.WriteString("  done:\n    type: terminal\n    status: success\n  error:\n    type: terminal\n    status: failure\n")
+	out.WriteString(
+		"  done:\n    type: terminal\n    status: success\n  error:\n    type: terminal\n" +
+			"    status: failure\n",
+	)
 	return out.String()
 }
 
@@ -58,8 +63,9 @@ func daguRow(n int) string {
 	return out.String()
 }
 
-// row measures steps in a row, where nothing that starts beside a worker is hidden by another worker. It is the default
-// tier, and tercet's own folder is outside of the tree, as it is for a user.
+// row measures steps in a row, where nothing that starts beside a worker is hidden by another
+// worker. It is the default tier, and tercet's own folder is outside of the tree, as it is for a
+// user.
 func (l *lab) row() {
 	dir := l.delegating(10)
 	l.t.Setenv("TMPDIR", filepath.Dir(dir)) // a subagent's own folder for what it keeps for a while
@@ -79,15 +85,36 @@ func (l *lab) row() {
 
 	home := l.t.TempDir()
 	env := []string{
-		"TERCET_TRUST=1", "XDG_CONFIG_HOME=" + filepath.Join(home, "config"), "XDG_STATE_HOME=" + filepath.Join(home, "state"),
-		"XDG_DATA_HOME=" + filepath.Join(home, "data"), "DAGU_HOME=" + filepath.Join(home, "dagu"),
+		"TERCET_TRUST=1",
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"XDG_DATA_HOME=" + filepath.Join(home, "data"),
+		"DAGU_HOME=" + filepath.Join(home, "dagu"),
 	}
-	ours := subject{name: "tercet", argv: []string{l.tercet, "/row", strconv.Itoa(rowLength)}, in: dir, env: env}
+	ours := subject{
+		name: "tercet",
+		argv: []string{l.tercet, "/row", strconv.Itoa(rowLength)},
+		in:   dir,
+		env:  env,
+	}
 	what := fmt.Sprintf("%d steps in a row, %s", rowLength, l.defaultTier(dir, env))
 
-	starts := subject{name: fmt.Sprintf("%d times tercet version", rowLength), argv: []string{l.tercet, "version"}, in: dir, times: rowLength}
+	starts := subject{
+		name:  fmt.Sprintf("%d times tercet version", rowLength),
+		argv:  []string{l.tercet, "version"},
+		in:    dir,
+		times: rowLength,
+	}
 	a, b := pairs(l.t, l.n, ours, starts)
-	l.add(row{goal: "P13", what: what, ours: a, theirs: b, peer: starts.name, want: 0.7, cpuOnly: true})
+	l.add(row{
+		goal:    "P13",
+		what:    what,
+		ours:    a,
+		theirs:  b,
+		peer:    starts.name,
+		want:    0.7,
+		cpuOnly: true,
+	})
 
 	for _, peer := range []struct {
 		tool
@@ -101,15 +128,33 @@ func (l *lab) row() {
 			l.missing("P13", what, peer.name)
 			continue
 		}
-		theirs := subject{name: peer.name, argv: append([]string{peer.path}, peer.argv...), in: dir, env: env}
+		theirs := subject{
+			name: peer.name,
+			argv: append([]string{peer.path}, peer.argv...),
+			in:   dir,
+			env:  env,
+		}
 		a, b := pairs(l.t, l.n, ours, theirs)
-		l.add(row{goal: "P13", what: what, ours: a, theirs: b, peer: peer.name, want: peer.want, cpuOnly: true})
+		l.add(row{
+			goal:    "P13",
+			what:    what,
+			ours:    a,
+			theirs:  b,
+			peer:    peer.name,
+			want:    peer.want,
+			cpuOnly: true,
+		})
 	}
 }
 
 // defaultTier names the first tier that works here.
 func (l *lab) defaultTier(dir string, env []string) string {
-	out := subject{name: "sandbox probe", argv: []string{l.tercet, "sandbox", "probe"}, in: dir, env: env}.output(l.t)
+	out := subject{
+		name: "sandbox probe",
+		argv: []string{l.tercet, "sandbox", "probe"},
+		in:   dir,
+		env:  env,
+	}.output(l.t)
 	for line := range strings.Lines(out) {
 		fields := strings.Fields(line)
 		if i := slices.Index(fields, "yes"); i > 0 {

@@ -9,16 +9,22 @@ import (
 	"strings"
 )
 
-// waitCommand runs n steps, two fifths of them delegations, and waits at a gate then, so that the run can be resumed again
-// and again.
+// waitCommand runs n steps, two fifths of them delegations, and waits at a gate then, so that the
+// run can be resumed again and again.
 func waitCommand() string {
-	text := "---\ncommand: wait\ndescription: Many steps and a gate\narguments:\n  - {name: n, type: integer}\nlimits: {steps: 2000, spawns: 2000}\n---\n\n## Workflow Execution\n"
+	text := "---\ncommand: wait\ndescription: Many steps and a gate\narguments:\n" +
+		"  - {name: n, type: integer}\nlimits: {steps: 2000, spawns: 2000}\n---\n\n" +
+		"## Workflow Execution\n"
 	for i := range 5 { // a loop has at most 1,000 elements
 		does := "delegate: worker\nmax_parallel: 2"
 		if i > 1 {
 			does = "do:\n  - {check: 1 == 1}"
 		}
-		text += fmt.Sprintf("\n### Step %d: Part\n\n```yaml step\nid: part%d\nforeach: \"[range($args.n / 5)]\"\n%s\n```\n", i+1, i, does)
+		text += fmt.Sprintf(
+			"\n### Step %d: Part\n\n```yaml step\nid: part%d\nforeach: \"[range($args.n / 5)]\"\n"+
+				"%s\n```\n",
+			i+1, i, does,
+		)
 	}
 	return text + "\n### Step 6: Ask\n\n```yaml step\ngate: Go on?\n```\n"
 }
@@ -34,7 +40,11 @@ func (l *lab) waits(dir string, args ...string) subject {
 func (l *lab) runs() {
 	for _, n := range []int{1000, 5000} {
 		dir := l.delegating(10)
-		if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/wait.md"), []byte(waitCommand()), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(dir, ".tercet/commands/wait.md"),
+			[]byte(waitCommand()),
+			0o600,
+		); err != nil {
 			l.t.Fatal(err)
 		}
 		begun := l.peakOnce(l.waits(dir, "/wait", strconv.Itoa(n)))
@@ -44,8 +54,17 @@ func (l *lab) runs() {
 		}
 		resume := l.waits(dir, "resume", filepath.Base(all[0]))
 		if n == 5000 {
-			for what, peak := range map[string]int{"of the run": begun, "of its resume": l.peakOf(resume)} {
-				l.add(row{goal: "P9", what: "5,000 finished steps: peak " + what, figure: mb(peak), limit: "<= 60 MB", met: peak <= 60<<20})
+			for what, peak := range map[string]int{
+				"of the run":    begun,
+				"of its resume": l.peakOf(resume),
+			} {
+				l.add(row{
+					goal:   "P9",
+					what:   "5,000 finished steps: peak " + what,
+					figure: mb(peak),
+					limit:  "<= 60 MB",
+					met:    peak <= 60<<20,
+				})
 			}
 			continue
 		}
@@ -58,16 +77,20 @@ func (l *lab) runs() {
 func (l *lab) listing(dir string, n int) subject {
 	l.waits(dir, "--new", "/wait", "5").output(l.t)
 	var small string
-	err := fs.WalkDir(os.DirFS(filepath.Join(dir, ".tercet/runs")), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || filepath.Base(name) != "journal.jsonl" {
+	err := fs.WalkDir(
+		os.DirFS(filepath.Join(dir, ".tercet/runs")),
+		".",
+		func(name string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Base(name) != "journal.jsonl" {
+				return err
+			}
+			info, err := d.Info()
+			if err == nil && info.Size() < 1<<16 {
+				small = filepath.Dir(name)
+			}
 			return err
-		}
-		info, err := d.Info()
-		if err == nil && info.Size() < 1<<16 {
-			small = filepath.Dir(name)
-		}
-		return err
-	})
+		},
+	)
 	if err != nil || small == "" {
 		l.t.Fatalf("no small run, %v", err)
 	}
@@ -85,6 +108,7 @@ func (l *lab) listing(dir string, n int) subject {
 			l.t.Fatal(err)
 		}
 	}
+
 	s := l.many(to, "none", 0)
 	s.argv = []string{l.tercet, "runs", "--all"}
 	if lines := strings.Count(s.output(l.t), "\n"); lines < n {
@@ -97,6 +121,10 @@ func (l *lab) listing(dir string, n int) subject {
 func (l *lab) within(goal, what string, s subject, limit int) {
 	took, _ := pairs(l.t, l.n, s, s)
 	l.add(row{
-		goal: goal, what: what, figure: show(took.wall) + " / " + show(took.cpu), limit: fmt.Sprintf("<= %d ms", limit), met: took.wall.Milliseconds() <= int64(limit),
+		goal:   goal,
+		what:   what,
+		figure: show(took.wall) + " / " + show(took.cpu),
+		limit:  fmt.Sprintf("<= %d ms", limit),
+		met:    took.wall.Milliseconds() <= int64(limit),
 	})
 }

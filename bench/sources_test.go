@@ -68,7 +68,8 @@ func quiet(dir, name string, argv ...string) error {
 	return nil
 }
 
-// patched is an unpacked source package: its tree without the folder debian, and the patches that Debian applies.
+// patched is an unpacked source package: its tree without the folder debian, and the patches that
+// Debian applies.
 type patched struct {
 	version string
 	tree    string
@@ -89,10 +90,12 @@ func (s sources) fetch(t *testing.T, pkg, version string) (patched, error) {
 	if err := os.MkdirAll(got, 0o755); err != nil {
 		return patched{}, err
 	}
+
 	ready := filepath.Join(got, "ready")
 	if _, err := os.Stat(ready); err != nil {
 		apt := aptOptions(filepath.Join(s.dir, "apt-"+suite))
-		if err := quiet(got, "apt-get", append(apt, "source", "--download-only", what)...); err != nil {
+		err := quiet(got, "apt-get", append(apt, "source", "--download-only", what)...)
+		if err != nil {
 			return patched{}, err
 		}
 		if err := os.WriteFile(ready, nil, 0o644); err != nil {
@@ -103,10 +106,20 @@ func (s sources) fetch(t *testing.T, pkg, version string) (patched, error) {
 	if err != nil || len(names) != 1 {
 		return patched{}, fmt.Errorf("%s: %d descriptions of the package, %v", pkg, len(names), err)
 	}
+
 	p := patched{tree: filepath.Join(t.TempDir(), pkg)}
-	if err := quiet(got, "dpkg-source", "--no-check", "--skip-patches", "-x", names[0], p.tree); err != nil {
+	if err := quiet(
+		got,
+		"dpkg-source",
+		"--no-check",
+		"--skip-patches",
+		"-x",
+		names[0],
+		p.tree,
+	); err != nil {
 		return patched{}, err
 	}
+
 	text, err := os.ReadFile(names[0])
 	if err != nil {
 		return patched{}, err
@@ -118,6 +131,7 @@ func (s sources) fetch(t *testing.T, pkg, version string) (patched, error) {
 	if err != nil {
 		return patched{}, err
 	}
+
 	for line := range strings.Lines(string(series)) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if name == "" || name[0] == '#' {
@@ -129,6 +143,7 @@ func (s sources) fetch(t *testing.T, pkg, version string) (patched, error) {
 		}
 		p.series = append(p.series, patch{name, string(text)})
 	}
+
 	return p, os.RemoveAll(filepath.Join(p.tree, "debian"))
 }
 
@@ -144,7 +159,9 @@ func (p patched) apply(one patch) error {
 // files are the names that a patch changes, without those that it adds.
 func (p patch) files() []string {
 	var out []string
-	for _, m := range regexp.MustCompile(`(?m)^--- [^/\s]+/(\S+).*\n\+\+\+ [^/\s]+/(\S+)`).FindAllStringSubmatch(p.text, -1) {
+	for _, m := range regexp.MustCompile(
+		`(?m)^--- [^/\s]+/(\S+).*\n\+\+\+ [^/\s]+/(\S+)`,
+	).FindAllStringSubmatch(p.text, -1) {
 		if !slices.Contains(out, m[1]) {
 			out = append(out, m[1])
 		}
@@ -153,11 +170,13 @@ func (p patch) files() []string {
 	return out
 }
 
-// description gives the first line of what a patch says of itself, and the rest; of mails that is the subject.
+// description gives the first line of what a patch says of itself, and the rest; of mails that is
+// the subject.
 func (p patch) description() (title, rest string) {
 	field := regexp.MustCompile(`^([A-Z][A-Za-z-]*):(?: (.*))?$`)
 	var lines []string
-	in, body := false, false
+	in := false
+	body := false
 	for line := range strings.Lines(p.text) {
 		line = strings.TrimRight(line, "\r\n ")
 		if regexp.MustCompile(`^(---( |$)|diff |Index: |===)`).MatchString(line) {
@@ -166,18 +185,23 @@ func (p patch) description() (title, rest string) {
 		m := field.FindStringSubmatch(line)
 		switch {
 		case m != nil && len(lines) == 0 && (m[1] == "Description" || m[1] == "Subject"):
-			in, lines = true, append(lines, m[2])
+			in = true
+			lines = append(lines, m[2])
 		case m != nil && !body:
 			in = false
 		case m != nil:
-			in = !regexp.MustCompile(`^(Origin|Bug|Forwarded|Author|From|Date|Last-Update|Reviewed-by|Signed-off-by|Co-authored-by|Conflicts)`).MatchString(m[1])
+			in = !regexp.MustCompile(
+				`^(Origin|Bug|Forwarded|Author|From|Date|Last-Update|Reviewed-by|Signed-off-by|Co-authored-by|Conflicts)`,
+			).MatchString(m[1])
 		case line == "" && len(lines) > 0:
-			in, body = true, true
+			in = true
+			body = true
 		}
 		if in && m == nil {
 			lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, " .")))
 		}
 	}
+
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	text = regexp.MustCompile(`^(\[[^\]]*\]\s*)+`).ReplaceAllString(text, "")
 	// A subject of several lines is one: the first paragraph without a full stop before its end.
@@ -197,7 +221,20 @@ func isSource(name string) bool {
 	if !slices.Contains(code, strings.TrimPrefix(path.Ext(name), ".")) {
 		return false
 	}
-	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '/' || r == '_' || r == '-' || r == '.' }), func(w string) bool {
-		return slices.Contains([]string{"test", "tests", "spec", "testdata", "doc", "docs", "debian", "examples", "config", "conf"}, w)
-	}) && !strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), "Test")
+	return !slices.ContainsFunc(
+		strings.FieldsFunc(strings.ToLower(
+			name,
+		), func(r rune) bool {
+			return r == '/' || r == '_' || r == '-' || r == '.'
+		}),
+		func(w string) bool {
+			return slices.Contains(
+				[]string{
+					"test", "tests", "spec", "testdata", "doc", "docs", "debian", "examples",
+					"config", "conf",
+				},
+				w,
+			)
+		},
+	) && !strings.HasSuffix(strings.TrimSuffix(name, path.Ext(name)), "Test")
 }

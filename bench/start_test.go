@@ -12,32 +12,62 @@ import (
 
 func (l *lab) start() {
 	dir := l.workspace("route", 0)
-	for _, argv := range [][]string{{"which", "--route", "/plan 196"}, {"version"}, {"__complete", "task", ""}} {
-		a, b := pairs(l.t, 4*l.n, subject{name: "tercet", argv: append([]string{l.tercet}, argv...), in: dir}, subject{name: "Go hello", argv: []string{l.hello}})
-		l.add(row{goal: "P6", what: strings.TrimSpace(strings.Join(argv, " ")), ours: a, theirs: b, peer: "Go hello", want: 6, cpuOnly: true})
+	for _, argv := range [][]string{
+		{"which", "--route", "/plan 196"},
+		{"version"},
+		{"__complete", "task", ""},
+	} {
+		a, b := pairs(l.t, 4*l.n, subject{
+			name: "tercet",
+			argv: append([]string{l.tercet}, argv...),
+			in:   dir,
+		}, subject{name: "Go hello", argv: []string{l.hello}})
+		l.add(row{
+			goal:    "P6",
+			what:    strings.TrimSpace(strings.Join(argv, " ")),
+			ours:    a,
+			theirs:  b,
+			peer:    "Go hello",
+			want:    6,
+			cpuOnly: true,
+		})
 	}
-	plan := subject{name: "tercet", argv: []string{l.tercet, "__complete", "/plan", ""}, in: l.crowded()}
+
+	plan := subject{
+		name: "tercet",
+		argv: []string{l.tercet, "__complete", "/plan", ""},
+		in:   l.crowded(),
+	}
 	if out := plan.output(l.t); strings.Count(out, "\n") < 200 {
 		l.t.Fatalf("completion of /plan gives %d lines, want 200", strings.Count(out, "\n"))
 	}
 	l.within("P6", "completion of `/plan <Tab>`, 1,000 tasks and 200 commands", plan, 50)
 	var totals []float64
-	most, whose := 0.0, ""
+	most := 0.0
+	whose := ""
 	for i := range 4*l.n + 1 {
 		total, longest, name := l.inits()
-		if totals = append(totals, total); i == 0 || longest < most {
-			most, whose = longest, name
+		totals = append(totals, total)
+		if i == 0 || longest < most {
+			most = longest
+			whose = name
 		}
 	}
+
 	slices.Sort(totals)
 	total := totals[len(totals)/2]
 	l.add(row{
-		goal: "P6", what: fmt.Sprintf("init of all packages (median of %d; longest: %s, %.2f ms)", len(totals), filepath.Base(whose), most), figure: fmt.Sprintf("%.2f ms", total),
-		limit: "<= 4 ms", met: total <= 4,
+		goal: "P6",
+		what: fmt.Sprintf("init of all packages (median of %d; longest: %s, %.2f ms)",
+			len(totals), filepath.Base(whose), most),
+		figure: fmt.Sprintf("%.2f ms", total),
+		limit:  "<= 4 ms",
+		met:    total <= 4,
 	})
 }
 
-// inits gives what the initialisation of all packages takes, and the longest of one package, in milliseconds.
+// inits gives what the initialisation of all packages takes, and the longest of one package, in
+// milliseconds.
 func (l *lab) inits() (total, most float64, whose string) {
 	cmd := exec.Command(l.tercet, "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
@@ -56,7 +86,8 @@ func (l *lab) inits() (total, most float64, whose string) {
 		}
 		total += ms
 		if ms > most {
-			most, whose = ms, words[1]
+			most = ms
+			whose = words[1]
 		}
 	}
 	return total, most, whose
@@ -67,8 +98,21 @@ func (l *lab) footprint() {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.add(row{goal: "P12", what: "binary, stripped", figure: fmt.Sprintf("%.1f MB", float64(info.Size())/1e6), limit: "<= 28 MB", met: info.Size() <= 28e6})
-	l.addPeak("route", subject{argv: []string{l.tercet, "which", "--route", "/plan 196"}, in: l.workspace("footprint", 0)}, 14)
+	l.add(row{
+		goal:   "P12",
+		what:   "binary, stripped",
+		figure: fmt.Sprintf("%.1f MB", float64(info.Size())/1e6),
+		limit:  "<= 28 MB",
+		met:    info.Size() <= 28e6,
+	})
+	l.addPeak(
+		"route",
+		subject{
+			argv: []string{l.tercet, "which", "--route", "/plan 196"},
+			in:   l.workspace("footprint", 0),
+		},
+		14,
+	)
 	file := writeState(l.t, l.dir, pretty, 100_000)
 	for _, q := range []struct{ what, filter string }{
 		{"a lookup", fmt.Sprintf(byNumber, 70_000)},
@@ -85,10 +129,18 @@ func (l *lab) footprint() {
 // addPeak is a row of what a run takes of memory at most.
 func (l *lab) addPeak(what string, s subject, limit int) {
 	peak := l.peakOf(s)
-	l.add(row{goal: "P12", what: "peak of " + what, figure: mb(peak), limit: fmt.Sprintf("<= %d MB", limit), met: peak <= limit<<20})
+	l.add(row{
+		goal:   "P12",
+		what:   "peak of " + what,
+		figure: mb(peak),
+		limit:  fmt.Sprintf("<= %d MB", limit),
+		met:    peak <= limit<<20,
+	})
 }
 
-func mb(bytes int) string { return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20)) }
+func mb(bytes int) string {
+	return fmt.Sprintf("%.1f MB", float64(bytes)/(1<<20))
+}
 
 // peakOf gives the peak of resident memory of a run, in bytes: the median of five.
 func (l *lab) peakOf(s subject) int {
@@ -113,10 +165,21 @@ func (l *lab) peakOnce(s subject) int {
 // commands runs the benchmarks of the package commands.
 func (l *lab) commands() {
 	binary := filepath.Join(l.dir, "commands.test")
-	subject{name: "commands.test", argv: []string{"go", "test", "-c", "-o", binary, "./commands"}, in: ".."}.output(l.t)
+	subject{
+		name: "commands.test",
+		argv: []string{"go", "test", "-c", "-o", binary, "./commands"},
+		in:   "..",
+	}.output(l.t)
 	times := map[string][]float64{}
 	for range l.n {
-		s := subject{name: "commands.test", argv: []string{binary, "-test.run=^$", "-test.bench=^Benchmark(Check|Listing)$", "-test.benchtime=200ms"}, in: "../commands"}
+		s := subject{
+			name: "commands.test",
+			argv: []string{
+				binary, "-test.run=^$", "-test.bench=^Benchmark(Check|Listing)$",
+				"-test.benchtime=200ms",
+			},
+			in: "../commands",
+		}
 		for line := range strings.Lines(s.output(l.t)) {
 			words := strings.Fields(line)
 			if len(words) < 4 || words[3] != "ns/op" {
@@ -130,15 +193,25 @@ func (l *lab) commands() {
 			times[name] = append(times[name], ns/1e6)
 		}
 	}
+
 	for _, g := range []struct {
 		name, what string
 		limit      float64
-	}{{"Check", "check of a command file of 10 KB, in process", 10}, {"Listing", "list of 200 commands, cold, in process", 150}} {
+	}{
+		{"Check", "check of a command file of 10 KB, in process", 10},
+		{"Listing", "list of 200 commands, cold, in process", 150},
+	} {
 		if len(times[g.name]) == 0 {
 			l.t.Fatalf("no benchmark %s in ./commands", g.name)
 		}
 		slices.Sort(times[g.name])
 		ms := times[g.name][len(times[g.name])/2]
-		l.add(row{goal: "P7", what: g.what, figure: fmt.Sprintf("%.1f ms", ms), limit: fmt.Sprintf("<= %.0f ms", g.limit), met: ms <= g.limit})
+		l.add(row{
+			goal:   "P7",
+			what:   g.what,
+			figure: fmt.Sprintf("%.1f ms", ms),
+			limit:  fmt.Sprintf("<= %.0f ms", g.limit),
+			met:    ms <= g.limit,
+		})
 	}
 }

@@ -5,4 +5,6 @@ import (
 	"syscall"
 )
 
-func datasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+func datasync(f *os.File) error {
+	return syscall.Fdatasync(int(f.Fd()))
+}

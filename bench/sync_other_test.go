@@ -4,4 +4,6 @@ package bench_test
 
 import "os"
 
-func datasync(f *os.File) error { return f.Sync() }
+func datasync(f *os.File) error {
+	return f.Sync()
+}

@@ -19,7 +19,9 @@ import (
 // clock is the time of the machine.
 type clock struct{}
 
-func (clock) Now() time.Time { return time.Now() }
+func (clock) Now() time.Time {
+	return time.Now()
+}
 
 const session = "sess_1767610000_k3x9qa"
 
@@ -29,15 +31,28 @@ func (l *lab) workspace(name string, n int) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		l.t.Fatal(err)
 	}
-	subject{name: "init", argv: []string{l.tercet, "init", "-q"}, in: dir}.output(l.t)
+	subject{
+		name: "init",
+		argv: []string{l.tercet, "init", "-q"},
+		in:   dir,
+	}.output(l.t)
 	if n > 0 {
 		m := open(l.t, dir)
 		list := make([]state.NewTask, n)
 		for i := range list {
 			k := makeTask(i + 1)
-			list[i] = state.NewTask{Title: k.Title, Description: k.Description, Language: k.Language, Effort: k.Effort}
+			list[i] = state.NewTask{
+				Title:       k.Title,
+				Description: k.Description,
+				Language:    k.Language,
+				Effort:      k.Effort,
+			}
 		}
-		if _, err := m.Apply(l.t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: list}}}); err != nil {
+		_, err := m.Apply(l.t.Context(), state.Tx{
+			Session: session,
+			Ops:     []state.Op{state.CreateTasks{Tasks: list}},
+		})
+		if err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -53,10 +68,19 @@ func open(t *testing.T, dir string) *state.Manager {
 	}
 	t.Cleanup(func() { root.Close() })
 	m, err := state.NewManager(state.Config{
-		Root: root, Dir: dir, Clock: clock{}, NewID: rand.Text, LockTimeout: time.Minute,
-		Alive: func(formats.Lease) bool { return true },
+		Root:        root,
+		Dir:         dir,
+		Clock:       clock{},
+		NewID:       rand.Text,
+		LockTimeout: time.Minute,
+		Alive:       func(formats.Lease) bool { return true },
 		Self: func(session, run string) formats.Lease {
-			return formats.Lease{Session: session, Run: run, Host: "bench", PID: os.Getpid()}
+			return formats.Lease{
+				Session: session,
+				Run:     run,
+				Host:    "bench",
+				PID:     os.Getpid(),
+			}
 		},
 	})
 	if err != nil {
@@ -67,7 +91,13 @@ func open(t *testing.T, dir string) *state.Manager {
 
 // setEffort changes one member of a task, durably. Every call writes another value.
 func setEffort(m *state.Manager, number, value int) error {
-	res, err := m.Apply(context.Background(), state.Tx{Session: session, Ops: []state.Op{state.UpdateMetadata{Task: number, Fields: map[string]any{"effort": fmt.Sprintf("%dh", value)}}}})
+	res, err := m.Apply(context.Background(), state.Tx{
+		Session: session,
+		Ops: []state.Op{state.UpdateMetadata{
+			Task:   number,
+			Fields: map[string]any{"effort": fmt.Sprintf("%dh", value)},
+		}},
+	})
 	if err == nil && !res.Changed {
 		return errors.New("a write changed nothing")
 	}
@@ -94,15 +124,20 @@ func (l *lab) appends() subject {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { f.Close() })
-	return subject{name: "one append with fdatasync", call: func() error {
-		if _, err := f.WriteString(`{"serial": 412, "op": "update_metadata", "task": 50}` + "\n"); err != nil {
-			return err
-		}
-		return datasync(f)
-	}}
+	return subject{
+		name: "one append with fdatasync",
+		call: func() error {
+			_, err := f.WriteString(`{"serial": 412, "op": "update_metadata", "task": 50}` + "\n")
+			if err != nil {
+				return err
+			}
+			return datasync(f)
+		},
+	}
 }
 
-// updates are whole processes: a change of one task, durable when the process ends, beside jq and a rename.
+// updates are whole processes: a change of one task, durable when the process ends, beside jq and a
+// rename.
 func (l *lab) updates() {
 	for _, g := range []struct{ n, limit int }{{1000, 15}, {10_000, 100}} {
 		dir := l.workspace(fmt.Sprintf("update-%d", g.n), g.n)
@@ -119,15 +154,25 @@ func (l *lab) updates() {
 		next := func() (subject, subject) {
 			value++
 			p := level[value%2]
-			jq := fmt.Sprintf(`%s '(.tasks[] | select(.number == %d) | .priority) = "%s"' %s >%[4]s.new && mv %[4]s.new %[4]s`, l.jq.path, g.n/2, p, plain)
-			return subject{name: "tercet", argv: []string{l.tercet, "task", "set", strconv.Itoa(g.n / 2), "priority=" + p}, in: dir},
+			jq := fmt.Sprintf(
+				`%s '(.tasks[] | select(.number == %d) | .priority) = "%s"' %s >%[4]s.new && mv %[4]s.new %[4]s`,
+				l.jq.path, g.n/2, p, plain,
+			)
+			return subject{
+					name: "tercet",
+					argv: []string{l.tercet, "task", "set", strconv.Itoa(g.n / 2), "priority=" + p},
+					in:   dir,
+				},
 				subject{name: l.jq.name + " > new && mv", argv: []string{"sh", "-c", jq}}
 		}
 		what := fmt.Sprintf("one durable update, whole process, %d tasks", g.n)
 		ours := l.compareEach("P4", what, next, 1.0/3)
 		l.add(row{
-			goal: "P4", what: "the same, processor time", figure: show(ours.cpu), limit: fmt.Sprintf("<= %d ms", g.limit),
-			met: ours.cpu <= time.Duration(g.limit)*time.Millisecond,
+			goal:   "P4",
+			what:   "the same, processor time",
+			figure: show(ours.cpu),
+			limit:  fmt.Sprintf("<= %d ms", g.limit),
+			met:    ours.cpu <= time.Duration(g.limit)*time.Millisecond,
 		})
 	}
 }
