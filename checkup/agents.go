@@ -7,8 +7,8 @@ import (
 	"tercet/formats"
 )
 
-// Unfollowed is one line for all agents of other tools: some of their settings are not followed. Of gives the settings
-// of one subagent that are not followed, one a line.
+// Unfollowed is one line for all agents of other tools: some of their settings are not followed. Of
+// gives the settings of one subagent that are not followed, one a line.
 func Unfollowed(names []string, of func(name string) []string) []Finding {
 	var found []string
 	hooks := ""
@@ -33,11 +33,13 @@ func Unfollowed(names []string, of func(name string) []string) []Finding {
 	return []Finding{f}
 }
 
-// FirstFew are the first of many names: a screen has no room for two hundred. The JSON document has them all.
+// FirstFew are the first of many names: a screen has no room for two hundred. The JSON document has
+// them all.
 func FirstFew(names []string, between string) string {
 	const most = 6
 	if len(names) <= most {
 		return strings.Join(names, between)
 	}
-	return fmt.Sprintf("%s%sand %d more", strings.Join(names[:most], between), between, len(names)-most)
+	return fmt.Sprintf("%s%sand %d more",
+		strings.Join(names[:most], between), between, len(names)-most)
 }

@@ -34,13 +34,16 @@ func root(t *testing.T) *os.Root {
 // has holds a finding against what is expected of it.
 func has(t *testing.T, list []checkup.Finding, name string, grade checkup.Grade, text string) {
 	t.Helper()
-	i := slices.IndexFunc(list, func(f checkup.Finding) bool { return f.Name == name })
+	i := slices.IndexFunc(list, func(f checkup.Finding) bool {
+		return f.Name == name
+	})
 	if i < 0 || list[i].Grade != grade || !strings.Contains(list[i].Text+"\n"+list[i].Fix, text) {
 		t.Errorf("findings = %+v, want %s of %s with %q", list, grade, name, text)
 	}
 }
 
-// TestProgramsBeforeTrust: nothing is started before somebody trusts the project, and that is said of each.
+// TestProgramsBeforeTrust: nothing is started before somebody trusts the project, and that is said
+// of each.
 func TestProgramsBeforeTrust(t *testing.T) {
 	t.Parallel()
 	r := root(t)
@@ -50,25 +53,36 @@ func TestProgramsBeforeTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	starter, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error {
 			t.Error("a program was started")
 			return errors.New("refused")
 		},
-		Env: []string{"PATH=" + bin}, Now: time.Now,
+		Env: []string{"PATH=" + bin},
+		Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg, _ := config.Load()
 	p := checkup.Programs{
-		Starter: starter, Config: &cfg, Dir: r.Name(),
+		Starter: starter,
+		Config:  &cfg,
+		Dir:     r.Name(),
 		Gate: trust.New(trust.Config{
-			Root: r, Dir: r.Name(), Home: t.TempDir(), Now: time.Now,
-			Others: func() ([]trust.Listed, []string, error) { return nil, nil, nil },
+			Root: r,
+			Dir:  r.Name(),
+			Home: t.TempDir(),
+			Now:  time.Now,
+			Others: func() ([]trust.Listed, []string, error) {
+				return nil, nil, nil
+			},
 		}),
-		Speaker: func(string) (agentcli.Speaker, bool, error) { return agentcli.Speaker{}, false, nil },
-		Model:   func(string) (string, string) { return "", "" },
+		Speaker: func(string) (agentcli.Speaker, bool, error) {
+			return agentcli.Speaker{}, false, nil
+		},
+		Model: func(string) (string, string) { return "", "" },
 	}
 	list := p.Look(t.Context())
 	if p.May {
@@ -79,9 +93,16 @@ func TestProgramsBeforeTrust(t *testing.T) {
 	has(t, list, "go", checkup.Warning, "not installed")
 	has(t, list, "claude", checkup.Skipped, "not asked")
 	has(t, list, "sandbox", checkup.Skipped, "not asked")
-	has(t, list, "runner", checkup.Fine, "offline, from default\nto let an agent CLI work: --runner claude")
+	has(
+		t, list,
+		"runner",
+		checkup.Fine,
+		"offline, from default\nto let an agent CLI work: --runner claude",
+	)
 	for runner, want := range map[string]string{
-		"codex": "not installed", "acp": "no agent is named", "nonsense": "change `runner` to offline, auto, acp, ",
+		"codex":    "not installed",
+		"acp":      "no agent is named",
+		"nonsense": "change `runner` to offline, auto, acp, ",
 	} {
 		p.Runner = runner
 		has(t, p.Look(t.Context()), "runner", checkup.Failure, want)
@@ -97,7 +118,10 @@ func TestWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := filepath.Join(r.Name(), formats.Workspace, "state.json")
-	if err := errors.Join(os.WriteFile(state, nil, 0o600), os.Chtimes(state, noon, noon)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(state, nil, 0o600),
+		os.Chtimes(state, noon, noon),
+	); err != nil {
 		t.Fatal(err)
 	}
 	table, err := router.Scan(router.Names{})
@@ -107,14 +131,24 @@ func TestWorkspace(t *testing.T) {
 	var found []formats.Diagnostic
 	locked := error(nil)
 	w := checkup.Workspace{
-		Root: r, Dir: r.Name(), Table: table, Library: &commands.Library{}, May: true,
-		Verify:   func(context.Context) ([]formats.Diagnostic, error) { return found, nil },
+		Root:    r,
+		Dir:     r.Name(),
+		Table:   table,
+		Library: &commands.Library{},
+		May:     true,
+		Verify: func(context.Context) ([]formats.Diagnostic, error) {
+			return found, nil
+		},
 		Lockable: func(context.Context) error { return locked },
 		Tasks: func(context.Context) ([]formats.Task, error) {
 			return []formats.Task{{Number: 7, Lease: &formats.Lease{Run: "gone"}}, {Number: 8}}, nil
 		},
 		Alive: func(l formats.Lease) bool { return l.Run != "gone" },
-		Keep:  past.Keep{Age: time.Hour, Size: 1 << 20, Now: noon},
+		Keep: past.Keep{
+			Age:  time.Hour,
+			Size: 1 << 20,
+			Now:  noon,
+		},
 	}
 	list := w.Look(t.Context())
 	has(t, list, "workspace", checkup.Fine, r.Name())

@@ -20,16 +20,38 @@ type Finding struct {
 	Detail any    `json:"detail,omitempty"`
 }
 
-func fine(name, text string) Finding { return Finding{Name: name, Grade: Fine, Text: text} }
+func fine(name, text string) Finding {
+	return Finding{
+		Name:  name,
+		Grade: Fine,
+		Text:  text,
+	}
+}
 func warned(name, text, fix string) Finding {
-	return Finding{Name: name, Grade: Warning, Text: text, Fix: fix}
+	return Finding{
+		Name:  name,
+		Grade: Warning,
+		Text:  text,
+		Fix:   fix,
+	}
 }
 
 func failed(name, text, fix string) Finding {
-	return Finding{Name: name, Grade: Failure, Text: text, Fix: fix}
+	return Finding{
+		Name:  name,
+		Grade: Failure,
+		Text:  text,
+		Fix:   fix,
+	}
 }
 
 // skipped is what was not looked at, because nothing may start here yet.
-func skipped(name, text string) Finding { return Finding{Name: name, Grade: Skipped, Text: text} }
+func skipped(name, text string) Finding {
+	return Finding{
+		Name:  name,
+		Grade: Skipped,
+		Text:  text,
+	}
+}
 
 const notAsked = "not asked: it would start a program"

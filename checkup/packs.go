@@ -11,13 +11,19 @@ import (
 	"tercet/packs"
 )
 
-// Packs reports the packs of a workspace. shipped maps the packs that come with tercet to their versions.
+// Packs reports the packs of a workspace. shipped maps the packs that come with tercet to their
+// versions.
 func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 	const name = "packs"
 	record, err := packs.Load(project)
 	if err != nil {
-		return []Finding{failed(name, err.Error(), "take "+packs.RecordFile+" and "+packs.Folder+" back from git")}
+		return []Finding{failed(
+			name,
+			err.Error(),
+			"take "+packs.RecordFile+" and "+packs.Folder+" back from git",
+		)}
 	}
+
 	what := map[packs.State]string{
 		packs.NoBase:     "the base of %s is not as the pack had it, so an update cannot merge",
 		packs.Missing:    "%s is gone; an update leaves it so",
@@ -29,9 +35,17 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 		packs.Conflicted: "merge it into your file, and remove it",
 	}
 	for _, p := range record.Packs {
-		if brought, ok := shipped[p.Name]; ok && p.Source == packs.Builtin && packs.Newer(p.Version, brought) {
-			out = append(out, warned(name, fmt.Sprintf("%s %s is newer than the one of this tercet, %s", p.Name, p.Version,
-				brought), "update tercet"))
+		brought, ok := shipped[p.Name]
+		if ok && p.Source == packs.Builtin && packs.Newer(p.Version, brought) {
+			out = append(
+				out,
+				warned(
+					name,
+					fmt.Sprintf("%s %s is newer than the one of this tercet, %s",
+						p.Name, p.Version, brought),
+					"update tercet",
+				),
+			)
 		}
 		files := packs.States(project, p)
 		for _, file := range slices.Sorted(maps.Keys(files)) {
@@ -44,8 +58,15 @@ func Packs(project fs.FS, shipped map[string]string) (out []Finding) {
 			}
 		}
 	}
+
 	if len(record.Packs) > 0 && len(out) == 0 {
-		out = append(out, fine(name, formats.Count(len(record.Packs), "pack")+", as installed or as you edited them"))
+		out = append(
+			out,
+			fine(
+				name,
+				formats.Count(len(record.Packs), "pack")+", as installed or as you edited them",
+			),
+		)
 	}
 	return out
 }

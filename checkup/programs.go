@@ -30,7 +30,8 @@ type Programs struct {
 	Runner  string // overrides the runner of the configuration; empty: no override
 	Dir     string // of the project, absolute
 	Speaker func(runner string) (agentcli.Speaker, bool, error)
-	// Model gives the model requested for a runner, and who requested it; empty: the runner's own choice.
+	// Model gives the model requested for a runner, and who requested it; empty: the runner's own
+	// choice.
 	Model func(runner string) (model, from string)
 	May   bool // whether processes may start here
 }
@@ -40,17 +41,28 @@ func (p *Programs) Look(ctx context.Context) []Finding {
 	trusted := p.trust()
 	asked := []func() Finding{
 		func() Finding {
-			return p.program(ctx, "git",
-				failed("git", "not installed", "install git: /implement works in a worktree"), "--version")
+			return p.program(
+				ctx, "git",
+				failed("git", "not installed", "install git: /implement works in a worktree"),
+				"--version",
+			)
 		},
 		func() Finding {
-			return p.program(ctx, "go", warned("go", "not installed",
-				"install Go if this is a Go project: its checks and 'tercet demo' need it"), "version")
+			return p.program(
+				ctx, "go",
+				warned(
+					"go",
+					"not installed",
+					"install Go if this is a Go project: its checks and 'tercet demo' need it",
+				),
+				"version",
+			)
 		},
 	}
 	for _, driver := range agentcli.Drivers() {
 		asked = append(asked, func() Finding { return p.agent(ctx, driver) })
 	}
+
 	first := len(asked)
 	for _, name := range slices.Sorted(maps.Keys(p.Config.ACP)) {
 		asked = append(asked, func() Finding { return p.speaks(ctx, name) })
@@ -60,6 +72,7 @@ func (p *Programs) Look(ctx context.Context) []Finding {
 	for i, ask := range asked {
 		wg.Go(func() { found[i] = ask() })
 	}
+
 	wg.Wait()
 	return slices.Concat([]Finding{trusted}, found,
 		[]Finding{p.runner(found[2:first], found[first:]), p.sandbox(ctx)})
@@ -79,7 +92,12 @@ func (p *Programs) trust() Finding {
 }
 
 // program asks a program for its version.
-func (p *Programs) program(ctx context.Context, name string, missing Finding, args ...string) Finding {
+func (p *Programs) program(
+	ctx context.Context,
+	name string,
+	missing Finding,
+	args ...string,
+) Finding {
 	at, err := p.Starter.Look(name)
 	switch {
 	case err != nil:
@@ -88,11 +106,14 @@ func (p *Programs) program(ctx context.Context, name string, missing Finding, ar
 		return skipped(name, at+", "+notAsked)
 	}
 	res, err := p.Starter.Run(ctx, proc.Command{
-		Argv: append([]string{name}, args...), Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: 10 * time.Second},
+		Argv:    append([]string{name}, args...),
+		Purpose: proc.PurposeProbe,
+		Timeout: proc.Timeout{Total: 10 * time.Second},
 	})
 	switch {
 	case err != nil:
-		missing.Text, missing.Fix = err.Error(), formats.HelpOf(err)
+		missing.Text = err.Error()
+		missing.Fix = formats.HelpOf(err)
 		if errors.Is(err, fs.ErrPermission) {
 			missing.Fix = "make that folder writable, or set XDG_STATE_HOME to a folder that is"
 		}
@@ -108,11 +129,12 @@ var versionNumber = lazy.Regexp(`\d+\.\d+(?:\.\d+)?\S*`)
 
 // agentDetail is what is known of one agent CLI.
 type agentDetail struct {
-	Path     string `json:"path,omitempty"`
-	Version  string `json:"version,omitempty"`
-	Tested   string `json:"tested"`
-	LoggedIn string `json:"logged_in_by,omitempty"` // a file or the name of a variable; empty: not known
-	Model    string `json:"model,omitempty"`        // that is asked for; empty: its own choice
+	Path    string `json:"path,omitempty"`
+	Version string `json:"version,omitempty"`
+	Tested  string `json:"tested"`
+	// a file or the name of a variable; empty: not known
+	LoggedIn string `json:"logged_in_by,omitempty"`
+	Model    string `json:"model,omitempty"` // that is asked for; empty: its own choice
 }
 
 // agent tells of one agent CLI. One that is missing is no fault: there are four.
@@ -121,28 +143,35 @@ func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
 	switch {
 	case err != nil:
 		f := skipped(driver.Name, "not installed")
-		f.Fix, f.Detail = installation(driver), agentDetail{Tested: driver.Tested}
+		f.Fix = installation(driver)
+		f.Detail = agentDetail{Tested: driver.Tested}
 		return f
 	case !p.May:
 		return skipped(driver.Name, at+", "+notAsked)
 	}
 	found, err := agentcli.Probe(ctx, p.Starter, driver)
 	f := fine(driver.Name, " ("+found.Path+")")
-	f.Fix = "start " + driver.Name + " once to log in, or name the variable of its key under `env` in config.yaml"
+	f.Fix = "start " + driver.Name +
+		" once to log in, or name the variable of its key under `env` in config.yaml"
 	return p.answered(f, driver, found, err)
 }
 
-// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started and asked who it
-// is.
+// speaks tells of an agent of the Agent Client Protocol that the configuration names: it is started
+// and asked who it is.
 func (p *Programs) speaks(ctx context.Context, runner string) Finding {
 	s, _, err := p.Speaker(runner)
 	if err != nil {
 		return failed(runner, err.Error(), formats.HelpOf(err))
 	}
+
 	at, err := p.Starter.Look(s.Program(p.Dir))
 	switch {
 	case err != nil:
-		f := warned(runner, s.Driver.Name+" is not installed", "install it, or change `acp` in config.yaml")
+		f := warned(
+			runner,
+			s.Driver.Name+" is not installed",
+			"install it, or change `acp` in config.yaml",
+		)
 		if s.Driver.Package != "" {
 			f.Fix = installation(s.Driver)
 		}
@@ -153,17 +182,34 @@ func (p *Programs) speaks(ctx context.Context, runner string) Finding {
 		f.Detail = agentDetail{Path: at, Tested: s.Driver.Tested}
 		return f
 	}
+
 	found, err := agentcli.ProbeACP(ctx, p.Starter, s, p.Dir)
 	found.Path = at
-	return p.answered(fine(runner, " speaks the Agent Client Protocol ("+at+")"), s.Driver, found, err)
+	return p.answered(
+		fine(runner, " speaks the Agent Client Protocol ("+at+")"),
+		s.Driver,
+		found,
+		err,
+	)
 }
 
-func installation(d agentcli.Driver) string { return "npm install -g " + d.Package + "@" + d.Tested }
+func installation(d agentcli.Driver) string {
+	return "npm install -g " + d.Package + "@" + d.Tested
+}
 
-// answered completes a finding with what an agent said of itself. Its fix is what to do where no login is seen, empty
-// where none has to be.
-func (p *Programs) answered(f Finding, driver agentcli.Driver, found agentcli.Found, err error) Finding {
-	detail := agentDetail{Path: found.Path, Version: found.Version, Tested: driver.Tested}
+// answered completes a finding with what an agent said of itself. Its fix is what to do where no
+// login is seen, empty where none has to be.
+func (p *Programs) answered(
+	f Finding,
+	driver agentcli.Driver,
+	found agentcli.Found,
+	err error,
+) Finding {
+	detail := agentDetail{
+		Path:    found.Path,
+		Version: found.Version,
+		Tested:  driver.Tested,
+	}
 	model, from := p.Model(f.Name)
 	detail.Model = model
 	if err != nil {
@@ -171,13 +217,16 @@ func (p *Programs) answered(f Finding, driver agentcli.Driver, found agentcli.Fo
 		f.Detail = detail
 		return f
 	}
+
 	f.Text = cmp.Or(found.Version, "unknown version") + f.Text
 	if driver.Tested != "" && found.Version != driver.Tested {
 		f.Grade = Warning
 		f.Text += ", not the version that tercet is tested with: " + driver.Tested
 	}
-	if detail.LoggedIn = driver.LoggedIn(p.childVariable); detail.LoggedIn != "" {
-		f.Text, f.Fix = f.Text+", logged in by "+detail.LoggedIn, ""
+	detail.LoggedIn = driver.LoggedIn(p.childVariable)
+	if detail.LoggedIn != "" {
+		f.Text = f.Text + ", logged in by " + detail.LoggedIn
+		f.Fix = ""
 	} else if f.Fix != "" {
 		f.Text += ", no login seen"
 	}
@@ -198,23 +247,27 @@ func (p *Programs) childVariable(name string) string {
 	return ""
 }
 
-// runner tells whether the configured runner can be used; agents and speakers are what was found of those that there
-// are.
+// runner tells whether the configured runner can be used; agents and speakers are what was found of
+// those that there are.
 func (p *Programs) runner(agents, speakers []Finding) Finding {
 	name := cmp.Or(p.Runner, p.Config.Runner, agentcli.RunnerOffline)
 	f := fine("runner", fmt.Sprintf("%s, from %s", name, p.Config.Origin("runner")))
-	fail := func(text, fix string) Finding { return failed(f.Name, f.Text+text, fix) }
+	fail := func(text, fix string) Finding {
+		return failed(f.Name, f.Text+text, fix)
+	}
 	named := func(f Finding) bool { return f.Name == name }
 	installed := agentcli.Installed(p.Starter)
 	names := strings.Join(agentcli.Names(), ", ")
-	speaker, agent := slices.IndexFunc(speakers, named), slices.IndexFunc(agents, named)
+	speaker := slices.IndexFunc(speakers, named)
+	agent := slices.IndexFunc(agents, named)
 	switch {
 	case name == agentcli.RunnerOffline:
 		if model, from := p.Model(name); model != "" {
 			f.Text += "; it has no choice of models, " + model + " from " + from + " is not used"
 		}
 		if len(installed) > 0 {
-			f.Fix = "to let an agent CLI work: --runner " + installed[0] + ", or `runner: auto` in config.yaml"
+			f.Fix = "to let an agent CLI work: --runner " + installed[0] +
+				", or `runner: auto` in config.yaml"
 		}
 	case name == agentcli.RunnerAuto && len(installed) == 0:
 		return fail("", "install one of "+names+", or write `runner: offline`")
@@ -225,13 +278,17 @@ func (p *Programs) runner(agents, speakers []Finding) Finding {
 			return fail(": "+s.Text, s.Fix)
 		}
 	case name == agentcli.RunnerACP:
-		return fail(": no agent is named", "add `acp: NAME` or `acp: [program, argument]` to config.yaml; the names are "+
-			strings.Join(agentcli.SpeakerNames(), ", "))
+		return fail(
+			": no agent is named",
+			"add `acp: NAME` or `acp: [program, argument]` to config.yaml; the names are "+
+				strings.Join(agentcli.SpeakerNames(), ", "),
+		)
 	case agent < 0:
 		return fail("", "change `runner` to offline, auto, acp, "+names)
 	case !slices.Contains(installed, name):
 		return fail(": not installed", agents[agent].Fix)
 	}
+
 	return f
 }
 
@@ -249,8 +306,12 @@ func (p *Programs) sandbox(ctx context.Context) Finding {
 	case err != nil:
 		return failed("sandbox", err.Error(), formats.HelpOf(err))
 	case best.Tier == sandbox.Advisory:
-		return warned("sandbox", best.Tier.String(),
-			"run 'tercet sandbox probe': nothing on this machine isolates the commands that run here")
+		return warned(
+			"sandbox",
+			best.Tier.String(),
+			"run 'tercet sandbox probe': nothing on this machine isolates the commands that "+
+				"run here",
+		)
 	}
 	return fine("sandbox", best.Tier.String())
 }

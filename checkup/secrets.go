@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Secrets warns of variables under `env` whose values are too short to be masked. least is the length in bytes from
-// which a value is masked, and value gives that of a variable, empty if it is not set.
+// Secrets warns of variables under `env` whose values are too short to be masked. least is the
+// length in bytes from which a value is masked, and value gives that of a variable, empty if it is
+// not set.
 func Secrets(names []string, least int, value func(name string) string) []Finding {
 	var short []string
 	for _, name := range names {
@@ -17,8 +18,16 @@ func Secrets(names []string, least int, value func(name string) string) []Findin
 	if short == nil {
 		return nil
 	}
-	f := warned("env", fmt.Sprintf("%s under `env`: a value of less than %d bytes is not masked in what tercet keeps and "+
-		"shows", strings.Join(short, ", "), least), "if it is a secret, choose a longer one")
+	f := warned(
+		"env",
+		fmt.Sprintf(
+			"%s under `env`: a value of less than %d bytes is not masked in what tercet keeps and "+
+				"shows",
+			strings.Join(short, ", "),
+			least,
+		),
+		"if it is a secret, choose a longer one",
+	)
 	f.Detail = map[string]any{"variables": short}
 	return []Finding{f}
 }

@@ -16,17 +16,23 @@ type Tool struct {
 	Commands []string `json:"commands"` // without those that another file hides
 	Behind   []string `json:"behind"`   // the hidden ones, by a name that still reaches them
 	Hides    []string `json:"hides"`    // files that a command of this tool hides: source/path
-	Advice   []string `json:"advice"`   // how to reach or prefer the shipped commands that this tool hides
+	// how to reach or prefer the shipped commands that this tool hides
+	Advice []string `json:"advice"`
 }
 
 // Tools lists the folders of other tools, sorted by name.
 func Tools(t *router.Table) []Tool {
-	out, prefer := []Tool{}, map[int][]string{} // of each, what the key prefer takes
+	// of each, what the key prefer takes
+	out := []Tool{}
+	prefer := map[int][]string{}
 	tool := func(e router.Entry) *Tool {
-		i := slices.IndexFunc(out, func(one Tool) bool { return one.Source == e.Source })
+		i := slices.IndexFunc(out, func(one Tool) bool {
+			return one.Source == e.Source
+		})
 		if i < 0 {
 			none := func() []string { return []string{} }
-			i, out = len(out), append(out, Tool{e.Source, e.Dialect, none(), none(), none(), none()})
+			i = len(out)
+			out = append(out, Tool{e.Source, e.Dialect, none(), none(), none(), none()})
 		}
 		return &out[i]
 	}
@@ -39,30 +45,47 @@ func Tools(t *router.Table) []Tool {
 			}
 		}
 	}
+
 	for _, h := range t.Hidden() {
 		if h.Dialect != "" {
 			one := tool(h.Entry)
 			one.Behind = append(one.Behind, "/"+h.Call)
 			continue
 		}
-		i := slices.IndexFunc(out, func(one Tool) bool { return strings.HasPrefix(h.By, one.Source+"/") })
+		i := slices.IndexFunc(out, func(one Tool) bool {
+			return strings.HasPrefix(h.By, one.Source+"/")
+		})
 		if scope, _, ok := strings.Cut(h.Call, ":"); ok && i >= 0 {
-			out[i].Advice = append(out[i].Advice, fmt.Sprintf("/%s is %s; call /%s for %s", h.Name, h.By, h.Call,
-				h.Source+"/"+h.File))
+			out[i].Advice = append(
+				out[i].Advice,
+				fmt.Sprintf("/%s is %s; call /%s for %s",
+					h.Name, h.By, h.Call, h.Source+"/"+h.File),
+			)
 			prefer[i] = append(prefer[i], h.Name+": "+scope)
 		}
 	}
+
 	for i, list := range prefer {
-		out[i].Advice = append(out[i].Advice, fmt.Sprintf("or write `prefer: {%s}` into %s/config.yaml",
-			strings.Join(list, ", "), formats.Workspace))
+		out[i].Advice = append(
+			out[i].Advice,
+			fmt.Sprintf("or write `prefer: {%s}` into %s/config.yaml",
+				strings.Join(list, ", "), formats.Workspace),
+		)
 	}
-	slices.SortFunc(out, func(a, b Tool) int { return strings.Compare(a.Source, b.Source) })
+
+	slices.SortFunc(out, func(a, b Tool) int {
+		return strings.Compare(a.Source, b.Source)
+	})
 	return out
 }
 
-// Agents reports the shipped workers that the project replaces, and the findings about the names of other tools'
-// agents.
-func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.Diagnostic) bool) (out []Finding) {
+// Agents reports the shipped workers that the project replaces, and the findings about the names of
+// other tools' agents.
+func Agents(
+	replaced []string,
+	notes []formats.Diagnostic,
+	ofNames func(formats.Diagnostic) bool,
+) (out []Finding) {
 	for _, text := range replaced {
 		out = append(out, fine("agents", text))
 	}
@@ -76,7 +99,8 @@ func Agents(replaced []string, notes []formats.Diagnostic, ofNames func(formats.
 
 // String is the tool in one line.
 func (t Tool) String() string {
-	text := fmt.Sprintf("%s (%s): %s", t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
+	text := fmt.Sprintf("%s (%s): %s",
+		t.Source, t.Dialect, formats.Count(len(t.Commands), "command"))
 	if len(t.Hides) > 0 {
 		text += ", which hide " + FirstFew(t.Hides, ", ")
 	}

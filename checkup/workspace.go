@@ -48,7 +48,11 @@ func (w *Workspace) runs(ctx context.Context) Finding {
 	}
 	text := fmt.Sprintf("they hold %d MiB", c.Size>>20)
 	if len(c.Runs) > 0 || c.Size/3 > w.Keep.Size/4 {
-		return warned("runs", text+", "+formats.Count(len(c.Runs), "old run")+" could go", "tercet gc --dry-run")
+		return warned(
+			"runs",
+			text+", "+formats.Count(len(c.Runs), "old run")+" could go",
+			"tercet gc --dry-run",
+		)
 	}
 	return fine("runs", text)
 }
@@ -61,9 +65,15 @@ func (w *Workspace) leases(ctx context.Context) (out []Finding) {
 	}
 	for _, t := range tasks {
 		if t.Lease != nil && !w.Alive(*t.Lease) {
-			out = append(out, warned("lease",
-				fmt.Sprintf("task %d is held by run %s, whose process is gone", t.Number, t.Lease.Run),
-				"run its command again: a lease of a process that is gone is taken over"))
+			out = append(
+				out,
+				warned(
+					"lease",
+					fmt.Sprintf("task %d is held by run %s, whose process is gone",
+						t.Number, t.Lease.Run),
+					"run its command again: a lease of a process that is gone is taken over",
+				),
+			)
 		}
 	}
 	return out
@@ -86,12 +96,15 @@ func (w *Workspace) state(ctx context.Context) Finding {
 	return fine("state", "state.json is valid")
 }
 
-// lock takes the lock once. It finds a file system without locks, or without the right to write, before work is lost on
-// it.
+// lock takes the lock once. It finds a file system without locks, or without the right to write,
+// before work is lost on it.
 func (w *Workspace) lock(ctx context.Context) Finding {
 	switch {
 	case !w.May:
-		return skipped("lock", "not tried: it would write into a project that you have not trusted yet")
+		return skipped(
+			"lock",
+			"not tried: it would write into a project that you have not trusted yet",
+		)
 	case w.Inside:
 		return fine("lock", "not tried inside a run")
 	}
@@ -107,15 +120,19 @@ func (w *Workspace) clock() Finding {
 	now := w.Keep.Now.UTC()
 	info, err := os.Stat(filepath.Join(w.Dir, formats.Workspace, "state.json"))
 	if err == nil && info.ModTime().After(now.Add(slack)) {
-		return warned("clock", "state.json was written in the future, at "+info.ModTime().UTC().Format(time.RFC3339),
-			"set the clock of this machine")
+		return warned(
+			"clock",
+			"state.json was written in the future, at "+info.ModTime().UTC().Format(time.RFC3339),
+			"set the clock of this machine",
+		)
 	}
 	return fine("clock", now.Format(time.RFC3339))
 }
 
 // foreign tells what the first argument is called in files of other tools: they do not agree.
 func (w *Workspace) foreign() (out []Finding) {
-	bases, hooks := [2][]string{{}, {}}, []string{}
+	bases := [2][]string{{}, {}}
+	hooks := []string{}
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json"} {
 		var of struct{ Hooks map[string]any }
 		src, err := dialect.ReadFile(atomicfile.FS(w.Root), name)
@@ -123,6 +140,7 @@ func (w *Workspace) foreign() (out []Finding) {
 			hooks = append(hooks, name)
 		}
 	}
+
 	for _, e := range w.Table.Commands() {
 		c, flow, err := w.Library.Prompt(e.Source, e.File)
 		if err == nil && c != nil && !flow && c.Dialect == dialect.Claude {
@@ -133,18 +151,31 @@ func (w *Workspace) foreign() (out []Finding) {
 			hooks = append(hooks, "/"+e.Name)
 		}
 	}
+
 	if len(hooks) > 0 {
-		out = append(out, warned("commands", "hooks of other tools are never run: "+FirstFew(hooks, " "),
-			"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow"))
+		out = append(
+			out,
+			warned(
+				"commands",
+				"hooks of other tools are never run: "+FirstFew(hooks, " "),
+				"what a hook does can be a step: 'tercet lint --adopt FILE' drafts a workflow",
+			),
+		)
 	}
 	for _, t := range Tools(w.Table) {
 		f := fine("tools", t.String())
-		f.Fix, f.Detail = strings.Join(t.Advice, "\n"), t
+		f.Fix = strings.Join(t.Advice, "\n")
+		f.Detail = t
 		out = append(out, f)
 	}
+
 	for _, l := range w.Table.LeftOut() {
-		out = append(out, warned("commands", l.String(), "make it a regular file in a folder that can be read"))
+		out = append(
+			out,
+			warned("commands", l.String(), "make it a regular file in a folder that can be read"),
+		)
 	}
+
 	if len(bases[0])+len(bases[1]) == 0 {
 		return out
 	}
