@@ -16,8 +16,8 @@ import (
 
 var installs = flag.Bool("install", false, "let the action build tercet from its own commit")
 
-// workflow is a job of a workflow as the service runs it: what the steps of the action have said so far, and the files by which they
-// say it.
+// workflow is a job of a workflow as the service runs it: what the steps of the action have said so
+// far, and the files by which they say it.
 type workflow struct {
 	t       *testing.T
 	context map[string]string // inputs.line, steps.run.outputs.run, ...
@@ -26,7 +26,9 @@ type workflow struct {
 	used    []string // actions that steps use, with their inputs
 }
 
-func (w *workflow) file(name string) string { return filepath.Join(w.home, name) }
+func (w *workflow) file(name string) string {
+	return filepath.Join(w.home, name)
+}
 
 func (w *workflow) read(name string) string {
 	w.t.Helper()
@@ -41,7 +43,9 @@ var expression = regexp.MustCompile(`\$\{\{ *(.*?) *\}\}`)
 
 // fill puts values in for expressions.
 func (w *workflow) fill(text string) string {
-	return expression.ReplaceAllStringFunc(text, func(m string) string { return w.context[expression.FindStringSubmatch(m)[1]] })
+	return expression.ReplaceAllStringFunc(text, func(m string) string {
+		return w.context[expression.FindStringSubmatch(m)[1]]
+	})
 }
 
 // holds tells whether a step is run.
@@ -64,14 +68,20 @@ func (w *workflow) holds(condition string, failed bool) bool {
 	return always || !failed
 }
 
-// run runs the steps of action.yml and gives the exit code of the first that failed, 0 if none did, and what they printed.
-func (w *workflow) run(action *md.Node, dir string, inputs map[string]string) (code int, printed string) {
+// run runs the steps of action.yml and gives the exit code of the first that failed, 0 if none did,
+// and what they printed.
+func (w *workflow) run(
+	action *md.Node,
+	dir string,
+	inputs map[string]string,
+) (code int, printed string) {
 	w.t.Helper()
 	for _, e := range action.Get("inputs").Entries {
 		if d := e.Value.Get("default"); d != nil {
 			w.context["inputs."+e.Key.Value] = d.Value
 		}
 	}
+
 	for name, value := range inputs {
 		w.context["inputs."+name] = value
 	}
@@ -93,7 +103,8 @@ func (w *workflow) run(action *md.Node, dir string, inputs map[string]string) (c
 			continue
 		}
 		if strings.Contains(text("run"), "${{") {
-			w.t.Errorf("the script of step %s holds an expression: what it stands for would be run", text("id"))
+			w.t.Errorf("the script of step %s holds an expression: what it stands for would be run",
+				text("id"))
 		}
 		got, out := w.script(step, dir, text("id"), text("run"))
 		printed += out
@@ -101,6 +112,7 @@ func (w *workflow) run(action *md.Node, dir string, inputs map[string]string) (c
 			code = got
 		}
 	}
+
 	return code, printed
 }
 
@@ -115,11 +127,27 @@ func (w *workflow) script(step *md.Node, dir, id, text string) (code int, printe
 	if in := step.Get("working-directory"); in != nil {
 		cmd.Dir = filepath.Join(dir, w.fill(in.Value))
 	}
-	cmd.Env = append(os.Environ(), "PATH="+w.path+os.Getenv("PATH"), "HOME="+w.home, "XDG_STATE_HOME=", "TERCET_ROOT=", "TERCET_RUN=", "TERCET_TRUST=", "CI=true", "GITHUB_ACTIONS=true",
-		"GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"), "RUNNER_TEMP="+w.home, "GITHUB_OUTPUT="+w.file("output"), "GITHUB_PATH="+w.file("path"), "GITHUB_STEP_SUMMARY="+w.file("summary"))
+	cmd.Env = append(
+		os.Environ(),
+		"PATH="+w.path+os.Getenv("PATH"),
+		"HOME="+w.home,
+		"XDG_STATE_HOME=",
+		"TERCET_ROOT=",
+		"TERCET_RUN=",
+		"TERCET_TRUST=",
+		"CI=true",
+		"GITHUB_ACTIONS=true",
+		"GOCACHE="+goEnv("GOCACHE"),
+		"GOMODCACHE="+goEnv("GOMODCACHE"),
+		"RUNNER_TEMP="+w.home,
+		"GITHUB_OUTPUT="+w.file("output"),
+		"GITHUB_PATH="+w.file("path"),
+		"GITHUB_STEP_SUMMARY="+w.file("summary"),
+	)
 	for _, e := range step.Get("env").Entries {
 		cmd.Env = append(cmd.Env, e.Key.Value+"="+w.fill(e.Value.Value))
 	}
+
 	out, err := cmd.CombinedOutput()
 	if _, exited := err.(*exec.ExitError); err != nil && !exited { //nolint:errorlint // Run gives it bare
 		w.t.Fatal(err)
@@ -149,8 +177,8 @@ func outputs(prefix, text string) map[string]string {
 	return out
 }
 
-// TestAction runs the steps of action.yml as the service does: it fails by the exit code, tells what was done, and keeps the run folder;
-// text of an input is never run.
+// TestAction runs the steps of action.yml as the service does: it fails by the exit code, tells
+// what was done, and keeps the run folder; text of an input is never run.
 func TestAction(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs the program several times")
@@ -180,21 +208,53 @@ func TestAction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(".tercet/commands/judge.md", "---\ncommand: judge\ndescription: Judge\narguments:\n  - {name: what, type: text}\n---\n\n## Workflow Execution\n\n### Step 1: Judge\n\n```yaml step\nid: judge\ndelegate: judge\n```\n\n### Step 2: Return\n\n```yaml step\nreturn: \"judged ${{ $args.what }}\"\n```\n")
-	write(".tercet/subagents/judge.md", "---\nname: judge\ndescription: Judges\nrole: reviewer\nrunner: exec\nargv: [./judge.sh]\nreturns: {statuses: [approved, rejected], artifacts: none}\n---\n\nJudge.\n")
+	write(
+		".tercet/commands/judge.md",
+		"---\ncommand: judge\ndescription: Judge\narguments:\n  - {name: what, type: text}\n---\n"+
+			"\n## Workflow Execution\n\n### Step 1: Judge\n\n```yaml step\nid: judge\n"+
+			"delegate: judge\n```\n\n### Step 2: Return\n\n```yaml step\n"+
+			"return: \"judged ${{ $args.what }}\"\n```\n",
+	)
+	write(
+		".tercet/subagents/judge.md",
+		"---\nname: judge\ndescription: Judges\nrole: reviewer\nrunner: exec\n"+
+			"argv: [./judge.sh]\nreturns: {statuses: [approved, rejected], artifacts: none}\n"+
+			"---\n\nJudge.\n",
+	)
 	write("judge.sh", "#!/bin/sh\ncat >/dev/null\ncat answer.json\n")
 	write("answer.json", `{"status": "completed", "verdict": "approved", "summary": "fine"}`)
-	made := exec.Command(filepath.Join(tercetIn(t), "tercet"), "-C", filepath.Join(project, "src"), "init")
-	made.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_STATE_HOME=", "TERCET_ROOT=", "TERCET_RUN=")
+	made := exec.Command(
+		filepath.Join(tercetIn(t), "tercet"),
+		"-C",
+		filepath.Join(project, "src"),
+		"init",
+	)
+	made.Env = append(
+		os.Environ(),
+		"HOME="+t.TempDir(),
+		"XDG_STATE_HOME=",
+		"TERCET_ROOT=",
+		"TERCET_RUN=",
+	)
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	fresh := func() *workflow {
-		return &workflow{t: t, home: t.TempDir(), context: map[string]string{"github.action_path": root}}
+		return &workflow{
+			t:       t,
+			home:    t.TempDir(),
+			context: map[string]string{"github.action_path": root},
+		}
 	}
 	trust := ""
 	run := func(line string, more ...string) (*workflow, int, string) {
-		w, inputs := fresh(), map[string]string{"line": line, "directory": "src", "binary": binary, "trust": trust}
+		w := fresh()
+		inputs := map[string]string{
+			"line":      line,
+			"directory": "src",
+			"binary":    binary,
+			"trust":     trust,
+		}
 		for _, m := range more {
 			name, value, _ := strings.Cut(m, "=")
 			inputs[name] = value
@@ -203,11 +263,15 @@ func TestAction(t *testing.T) {
 		return w, code, out
 	}
 
-	// Without a digest nothing of the project runs; the message names the one to put into the workflow file.
+	// Without a digest nothing of the project runs; the message names the one to put into the
+	// workflow file.
 	w, code, out := run("/judge it")
-	digest := regexp.MustCompile(`sha256:[0-9a-f]{64}`).FindString(out + w.read("tercet-return.json"))
+	digest := regexp.MustCompile(
+		`sha256:[0-9a-f]{64}`,
+	).FindString(out + w.read("tercet-return.json"))
 	if code != 77 || digest == "" {
-		t.Fatalf("an untrusted project: exit code %d, want 77 and a digest in\n%s%s", code, out, w.read("tercet-return.json"))
+		t.Fatalf("an untrusted project: exit code %d, want 77 and a digest in\n%s%s",
+			code, out, w.read("tercet-return.json"))
 	}
 	trust = digest
 
@@ -219,21 +283,30 @@ func TestAction(t *testing.T) {
 	if status := w.context["steps.run.outputs.status"]; status != "completed" || id == "" {
 		t.Errorf("outputs are %v, want a completed run", w.context)
 	}
-	for _, want := range []string{"## tercet: completed", "    /judge it", "    judged it", "ok judge", "tokens in", id} {
+	for _, want := range []string{
+		"## tercet: completed", "    /judge it", "    judged it", "ok judge", "tokens in", id,
+	} {
 		if !strings.Contains(w.read("summary"), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, w.read("summary"))
 		}
 	}
+
 	kept := w.used[len(w.used)-1]
-	if !strings.HasPrefix(kept, "actions/upload-artifact@") || !strings.Contains(kept, "path="+project+"/src/.tercet/runs/"+id) || !strings.Contains(kept, "include-hidden-files=true") {
+	if !strings.HasPrefix(kept, "actions/upload-artifact@") ||
+		!strings.Contains(kept, "path="+project+"/src/.tercet/runs/"+id) ||
+		!strings.Contains(kept, "include-hidden-files=true") {
 		t.Errorf("the last step is %s, want the upload of the run folder", kept)
 	}
 	if *installs {
 		return
 	}
 
-	// A reviewer's no is the exit code of the step; what was found stands in the summary, as text that ends no block.
-	write("answer.json", `{"status": "completed", "verdict": "rejected", "summary": "no", "issues": [{"level": "error", "description": "~~~ </details> <script>"}]}`)
+	// A reviewer's no is the exit code of the step; what was found stands in the summary, as text
+	// that ends no block.
+	write(
+		"answer.json",
+		`{"status": "completed", "verdict": "rejected", "summary": "no", "issues": [{"level": "error", "description": "~~~ </details> <script>"}]}`,
+	)
 	w, code, out = run("/judge it", "upload=false")
 	if code != 5 || w.context["steps.run.outputs.exit-code"] != "5" {
 		t.Errorf("a rejected review: exit code %d, want 5:\n%s", code, out)
@@ -247,7 +320,10 @@ func TestAction(t *testing.T) {
 
 	// An input is text, whatever stands in it.
 	write("answer.json", `{"status": "completed", "verdict": "approved", "summary": "fine"}`)
-	for _, line := range []string{"/judge $(touch evil) `touch evil` \"; touch evil; echo \"", "--version", "/judge x\nfolders=evil", "judge"} {
+	for _, line := range []string{
+		"/judge $(touch evil) `touch evil` \"; touch evil; echo \"", "--version",
+		"/judge x\nfolders=evil", "judge",
+	} {
 		_, code, out = run(line, "max-cost=; touch evil")
 		if _, err := os.Stat(filepath.Join(project, "src", "evil")); err == nil {
 			t.Fatalf("the line %q ran a command", line)
@@ -256,6 +332,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("the line %q with a bad max-cost: exit code %d, want 2:\n%s", line, code, out)
 		}
 	}
+
 	w, code, _ = run("/judge $(touch evil) `touch evil`")
 	if code != 0 || !strings.Contains(w.read("summary"), "judged $(touch evil) `touch evil`") {
 		t.Errorf("exit code %d, summary:\n%s", code, w.read("summary"))

@@ -21,8 +21,8 @@ import (
 	"tercet/internal/testkit/modelserver"
 )
 
-// TestAgentsAround runs real agent CLIs through what surrounds their work: a terminal and Ctrl-C, a model for each subagent, a
-// runner that is not logged in, a budget, output without an end.
+// TestAgentsAround runs real agent CLIs through what surrounds their work: a terminal and Ctrl-C, a
+// model for each subagent, a runner that is not logged in, a budget, output without an end.
 func TestAgentsAround(t *testing.T) {
 	t.Parallel()
 	if *agentsFlag == "" {
@@ -31,7 +31,8 @@ func TestAgentsAround(t *testing.T) {
 	bin := tercetIn(t)
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		if strings.HasSuffix(name, "-acp") {
-			continue // the same program, whose stopping and limits the scenes of the protocol look at
+			// the same program, whose stopping and limits the scenes of the protocol look at
+			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +44,13 @@ func TestAgentsAround(t *testing.T) {
 				listener.Close()
 			})
 			begin := func(scenario string) *person {
-				p := &person{name: name, dir: t.TempDir(), bin: bin, server: server, base: modelserver.Base(listener.URL, scenario, name)}
+				p := &person{
+					name:   name,
+					dir:    t.TempDir(),
+					bin:    bin,
+					server: server,
+					base:   modelserver.Base(listener.URL, scenario, name),
+				}
 				p.setUp(t)
 				p.env = append(p.env, "TMPDIR="+t.TempDir())
 				p.workers(t)
@@ -54,7 +61,14 @@ func TestAgentsAround(t *testing.T) {
 				name string
 				play func(*testing.T)
 			}{
-				{"models", p.models}, {"flood", p.flood}, {"budget", p.budget}, {"ctrl-c", p.interrupted}, {"chain", func(t *testing.T) { t.Helper(); begin("401").passedOver(t) }},
+				{"models", p.models},
+				{"flood", p.flood},
+				{"budget", p.budget},
+				{"ctrl-c", p.interrupted},
+				{"chain", func(t *testing.T) {
+					t.Helper()
+					begin("401").passedOver(t)
+				}},
 			} {
 				if !testkit.Deep() && scene.name != "ctrl-c" {
 					continue
@@ -74,17 +88,26 @@ func around(t modelserver.Turn) modelserver.Reply {
 	if ret == "" {
 		return modelserver.Reply{Text: "a title"}
 	}
-	steps := []modelserver.Reply{t.Write(ret, `{"status": "completed", "summary": "did it", "artifacts": []}`)}
+
+	steps := []modelserver.Reply{t.Write(
+		ret,
+		`{"status": "completed", "summary": "did it", "artifacts": []}`,
+	)}
 	switch {
 	case strings.Contains(t.Prompt, "Do: wait"):
 		return modelserver.Reply{Fault: modelserver.Hang}
 	case strings.Contains(t.Prompt, "Do: flood"):
-		steps = append([]modelserver.Reply{t.Shell(`head -c 104857600 /dev/zero | tr '\0' x | fold -w 100`)}, steps...)
+		steps = append(
+			[]modelserver.Reply{t.Shell(`head -c 104857600 /dev/zero | tr '\0' x | fold -w 100`)},
+			steps...,
+		)
 	case strings.Contains(t.Prompt, "Do: spend") && t.Results < 8:
-		return t.Shell(fmt.Sprintf("echo step %d", t.Results)) // gemini stops at the same call five times in a row
+		// gemini stops at the same call five times in a row
+		return t.Shell(fmt.Sprintf("echo step %d", t.Results))
 	case strings.Contains(t.Prompt, "Do: spend"):
 		return map[bool]modelserver.Reply{true: steps[0], false: {Text: "Done."}}[t.Results == 8]
 	}
+
 	if t.Results < len(steps) {
 		return steps[t.Results]
 	}
@@ -94,7 +117,11 @@ func around(t modelserver.Turn) modelserver.Reply {
 // aroundModels are two models of each CLI.
 func aroundModels(name string) [2]string {
 	return map[string][2]string{
-		"claude": {"m-one", "m-two"}, "codex": {"gpt-5-codex", "gpt-5"}, "opencode": {"local/m1", "local/m2"}, "gemini": {"gemini-2.5-flash", "gemini-2.5-pro"}, "copilot": {"m1", "m2"},
+		"claude":   {"m-one", "m-two"},
+		"codex":    {"gpt-5-codex", "gpt-5"},
+		"opencode": {"local/m1", "local/m2"},
+		"gemini":   {"gemini-2.5-flash", "gemini-2.5-pro"},
+		"copilot":  {"m1", "m2"},
 	}[name]
 }
 
@@ -103,12 +130,24 @@ func (p *person) workers(t *testing.T) {
 	t.Helper()
 	models := aroundModels(p.name)
 	worker := func(name, model, runner, text string) {
-		p.put(t, ".tercet/subagents/"+name+".md", fmt.Sprintf("---\nname: %s\ndescription: A worker\nrunner: %s\nmodel: {%s: %s}\ntools: [read, shell]\nreturns: {artifacts: none}\n---\n\n%s\n", name, runner, p.name, model, text))
+		p.put(
+			t,
+			".tercet/subagents/"+name+".md",
+			fmt.Sprintf(
+				"---\nname: %s\ndescription: A worker\nrunner: %s\nmodel: {%s: %s}\n"+
+					"tools: [read, shell]\nreturns: {artifacts: none}\n---\n\n%s\n",
+				name, runner, p.name, model, text,
+			),
+		)
 	}
 	command := func(name, front string, agents ...string) {
-		text := fmt.Sprintf("---\ncommand: %s\ndescription: Delegates\n%s---\n\n## Workflow Execution\n", name, front)
+		text := fmt.Sprintf(
+			"---\ncommand: %s\ndescription: Delegates\n%s---\n\n## Workflow Execution\n",
+			name, front,
+		)
 		for i, agent := range agents {
-			text += fmt.Sprintf("\n### Step %d: %s\n\n```yaml step\ndelegate: %s\n```\n", i+1, strings.ToUpper(agent[:1])+agent[1:], agent)
+			text += fmt.Sprintf("\n### Step %d: %s\n\n```yaml step\ndelegate: %s\n```\n",
+				i+1, strings.ToUpper(agent[:1])+agent[1:], agent)
 		}
 		p.put(t, ".tercet/commands/"+name+".md", text)
 	}
@@ -117,7 +156,16 @@ func (p *person) workers(t *testing.T) {
 	worker("waiter", models[0], p.name, "Do: wait")
 	worker("flooder", models[0], p.name, "Do: flood")
 	worker("spender", models[0], p.name, "Do: spend")
-	p.put(t, ".tercet/subagents/researcher.md", fmt.Sprintf("---\nname: researcher\ndescription: Looks\nrole: researcher\nrunner: [%s, offline]\ntools: [read, search]\nreturns:\n  artifacts: [{type: report, document: report}]\n---\n\nLook.\n", p.name))
+	p.put(
+		t,
+		".tercet/subagents/researcher.md",
+		fmt.Sprintf(
+			"---\nname: researcher\ndescription: Looks\nrole: researcher\nrunner: [%s, offline]\n"+
+				"tools: [read, search]\nreturns:\n"+
+				"  artifacts: [{type: report, document: report}]\n---\n\nLook.\n",
+			p.name,
+		),
+	)
 	command("both", "", "one", "two")
 	command("waits", "", "waiter")
 	command("floods", "", "flooder")
@@ -135,13 +183,16 @@ func (p *person) put(t *testing.T, name, text string) {
 	}
 }
 
-// try types a command with --json and gives its return, its exit code and the most memory that tercet itself had, in kB.
+// try types a command with --json and gives its return, its exit code and the most memory that
+// tercet itself had, in kB.
 func (p *person) try(t *testing.T, args ...string) (formats.Return, int, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), p.bin+"/tercet", append([]string{"--json"}, args...)...)
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdout = &stdout
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +207,9 @@ func (p *person) try(t *testing.T, args ...string) (formats.Return, int, int) {
 			most = max(most, memory(cmd.Process.Pid))
 		}
 	}
-	t.Logf("tercet %v: exit %d, at most %d kB\n%s%s", args, cmd.ProcessState.ExitCode(), most, stdout.String(), stderr.String())
+
+	t.Logf("tercet %v: exit %d, at most %d kB\n%s%s",
+		args, cmd.ProcessState.ExitCode(), most, stdout.String(), stderr.String())
 	var ret formats.Return
 	if err := json.Unmarshal([]byte(stdout.String()), &ret); err != nil {
 		p.transcripts(t)
@@ -215,14 +268,17 @@ func (p *person) flood(t *testing.T) {
 		t.Errorf("tercet used %d kB, want at most %d", used, most)
 	}
 	kept := int64(0)
-	err := filepath.WalkDir(filepath.Join(p.dir, ".tercet/runs"), func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
+	err := filepath.WalkDir(
+		filepath.Join(p.dir, ".tercet/runs"),
+		func(_ string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			info, err := d.Info()
+			kept += info.Size()
 			return err
-		}
-		info, err := d.Info()
-		kept += info.Size()
-		return err
-	})
+		},
+	)
 	if err != nil || kept > 65<<20 { // 64 MiB of output, and what tercet itself keeps
 		t.Errorf("the runs hold %d bytes, %v, want at most 65 MiB", kept, err)
 	}
@@ -258,13 +314,15 @@ func (p *person) interrupted(t *testing.T) {
 	s := onTerminalWith(t, p.dir, append(p.env, "TERM=xterm"))
 	s.prompted()
 	s.keys("/waits\r")
-	for limit := time.After(2 * time.Minute); len(p.server.Turns(p.name)) == before; {
+	limit := time.After(2 * time.Minute)
+	for len(p.server.Turns(p.name)) == before {
 		select {
 		case <-limit:
 			t.Fatal("the model was not asked within two minutes")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+
 	begin := time.Now()
 	s.keys("\x03")
 	s.wait("CANCELLED")
@@ -273,7 +331,9 @@ func (p *person) interrupted(t *testing.T) {
 	s.keys("\x04")
 	s.ends()
 	t.Logf("cancelled after %s", took)
-	if state, after := untouched(t), s.state(); !reflect.DeepEqual(state, after) {
+	state := untouched(t)
+	after := s.state()
+	if !reflect.DeepEqual(state, after) {
 		t.Errorf("terminal after the end: %+v, want %+v", after, state)
 	}
 }
@@ -296,14 +356,17 @@ func (p *person) passedOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found = found || regexp.MustCompile(`"attempts":\[\{"runner":"`+p.name+`".*"code":"AUTH".*"runner":"offline"`).Match(text)
+		found = found ||
+			regexp.MustCompile(`"attempts":\[\{"runner":"`+p.name+
+				`".*"code":"AUTH".*"runner":"offline"`).Match(text)
 	}
 	if !found {
 		t.Errorf("no attempts of %s and offline are traced", p.name)
 	}
 }
 
-// clean looks for what a command may not leave behind: processes, and files in the temporary folder.
+// clean looks for what a command may not leave behind: processes, and files in the temporary
+// folder.
 func (p *person) clean(t *testing.T) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")

@@ -17,26 +17,38 @@ import (
 	"tercet/internal/testkit/modelserver"
 )
 
-// called are the words by which a user of an agent CLI calls a command there, once tercet export has written its files.
+// called are the words by which a user of an agent CLI calls a command there, once tercet export
+// has written its files.
 var called = map[string][]string{
-	"claude":   {"claude", "--output-format", "json", "-p", "/"},
-	"codex":    {"codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "$"},
+	"claude": {"claude", "--output-format", "json", "-p", "/"},
+	"codex": {
+		"codex", "exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "$",
+	},
 	"opencode": {"opencode", "run", "--command", ""},
 	"gemini":   {"gemini", "--skip-trust", "-m", "gemini-2.5-pro", "--yolo", "-p", "/"},
 	"copilot":  {"copilot", "--allow-all-tools", "--trust-folder", "-p", "/"},
 }
 
 // calledThere are the names of commands where an agent CLI keeps those of tercet's for its own.
-var calledThere = map[string]string{"gemini plan": "tercet:plan", "copilot plan": "tercet-plan", "copilot research": "tercet-research"}
-
-// hostileTyped is what a user types behind the task: none of it is for a shell. opencode runs what stands between !` and ` in any command,
-// whoever typed it, and gemini starts no command that holds a $(.
-var hostileTyped = map[string]string{
-	"claude": " !`touch owned` $(touch owned); touch owned", "opencode": " $(touch owned); touch owned", "gemini": " !{touch owned} ; touch owned",
-	"codex": " $(touch owned); touch owned", "copilot": " $(touch owned); touch owned",
+var calledThere = map[string]string{
+	"gemini plan":      "tercet:plan",
+	"copilot plan":     "tercet-plan",
+	"copilot research": "tercet-research",
 }
 
-// TestAgentsCallTercet: a user types a command of tercet in an agent CLI; the agent runs it as the exported file says, and has the answer.
+// hostileTyped is what a user types behind the task: none of it is for a shell. opencode runs what
+// stands between !` and ` in any command, whoever typed it, and gemini starts no command that holds
+// a $(.
+var hostileTyped = map[string]string{
+	"claude":   " !`touch owned` $(touch owned); touch owned",
+	"opencode": " $(touch owned); touch owned",
+	"gemini":   " !{touch owned} ; touch owned",
+	"codex":    " $(touch owned); touch owned",
+	"copilot":  " $(touch owned); touch owned",
+}
+
+// TestAgentsCallTercet: a user types a command of tercet in an agent CLI; the agent runs it as the
+// exported file says, and has the answer.
 func TestAgentsCallTercet(t *testing.T) {
 	t.Parallel()
 	if *agentsFlag == "" {
@@ -56,30 +68,51 @@ func TestAgentsCallTercet(t *testing.T) {
 				listener.CloseClientConnections()
 				listener.Close()
 			})
-			p := &person{name: name, dir: t.TempDir(), bin: bin, server: server, base: modelserver.Base(listener.URL, "caller", name)}
+			p := &person{
+				name:   name,
+				dir:    t.TempDir(),
+				bin:    bin,
+				server: server,
+				base:   modelserver.Base(listener.URL, "caller", name),
+			}
 			p.setUp(t)
-			if err := os.WriteFile(filepath.Join(p.dir, ".tercet/config.yaml"), []byte("runner: offline\n"), 0o600); err != nil {
+			err := os.WriteFile(
+				filepath.Join(p.dir, ".tercet/config.yaml"),
+				[]byte("runner: offline\n"),
+				0o600,
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range p.env { // a login shell, which codex starts, sets PATH itself
 				if home, ok := strings.CutPrefix(v, "HOME="); ok {
-					if err := os.WriteFile(filepath.Join(home, ".bash_profile"), []byte("export PATH="+bin+":$PATH\n"), 0o600); err != nil {
+					err := os.WriteFile(
+						filepath.Join(home, ".bash_profile"),
+						[]byte("export PATH="+bin+":$PATH\n"),
+						0o600,
+					)
+					if err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
+
 			p.run(t, "/task", "--from", "task.md")
 			p.run(t, "export", "--for", name)
 			for _, line := range []struct{ name, typed, becomes string }{
 				{"research", "196" + hostileTyped[name], "researched"}, {"plan", "196", "planned"},
 			} {
-				if answer := p.types(t, line.name, line.typed); !strings.Contains(answer, "tercet came to [completed]") {
+				answer := p.types(t, line.name, line.typed)
+				if !strings.Contains(answer, "tercet came to [completed]") {
 					t.Errorf("/%s = %s\nwant the answer of tercet", line.name, answer)
 				}
-				if got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status")); got != line.becomes {
-					t.Errorf("/%s: the task is %q, want %s: tercet did the work", line.name, got, line.becomes)
+				got := strings.TrimSpace(p.run(t, "query", "-r", ".tasks[0].status"))
+				if got != line.becomes {
+					t.Errorf("/%s: the task is %q, want %s: tercet did the work",
+						line.name, got, line.becomes)
 				}
 			}
+
 			if exists(filepath.Join(p.dir, "owned")) {
 				t.Error("a part of what the user typed was run by a shell")
 			}
@@ -105,8 +138,10 @@ func (p *person) types(t *testing.T, name, typed string) string {
 	} else {
 		words[len(words)-1] += " " + typed
 	}
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, words...)...) // found by the PATH of the person
-	cmd.Dir, cmd.Env = p.dir, append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	// found by the PATH of the person
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$0" "$@"`}, words...)...)
+	cmd.Dir = p.dir
+	cmd.Env = append(p.env, "IS_SANDBOX=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -116,21 +151,27 @@ func (p *person) types(t *testing.T, name, typed string) string {
 	return string(out)
 }
 
-// caller is a model that does what the exported file says: it runs its command, and tells what came of it. A file that it only has the
-// name of is read first.
+// caller is a model that does what the exported file says: it runs its command, and tells what came
+// of it. A file that it only has the name of is read first.
 func caller(t modelserver.Turn) modelserver.Reply {
 	all := strings.Join(append(t.Outputs, t.Prompt), "\n")
 	if at := strings.Index(all, "tercet.return/1"); at >= 0 {
-		status := regexp.MustCompile(`\\?"status\\?": ?\\?"(\w+)`).FindStringSubmatch(all[at:]) // in a text of JSON for gemini
+		// in a text of JSON for gemini
+		status := regexp.MustCompile(`\\?"status\\?": ?\\?"(\w+)`).FindStringSubmatch(all[at:])
 		return modelserver.Reply{Text: fmt.Sprintf("tercet came to %v", status[1:])}
 	}
-	block := regexp.MustCompile("(?s)```sh\n(tercet --json run - .*?)\n```").FindStringSubmatch(t.Prompt)
+	block := regexp.MustCompile("(?s)```sh\n(tercet --json run - .*?)\n```").FindStringSubmatch(
+		t.Prompt,
+	)
 	skill := regexp.MustCompile(`(?m)^/(tercet-\w+) `).FindStringSubmatch(t.Prompt)
 	switch {
 	case block != nil && t.Results < 2:
 		return t.Shell(strings.Replace(block[1], "ARGUMENTS", "196", 1))
 	case skill != nil && slices.Contains(t.Tools, "skill") && t.Results == 0:
-		return modelserver.Reply{Calls: []modelserver.Call{{Tool: "skill", Args: map[string]any{"skill": skill[1]}}}}
+		return modelserver.Reply{Calls: []modelserver.Call{{
+			Tool: "skill",
+			Args: map[string]any{"skill": skill[1]},
+		}}}
 	}
 	return modelserver.Reply{Text: fmt.Sprintf("a title, or no answer of tercet in %q", t.Outputs)}
 }

@@ -23,8 +23,8 @@ import (
 	"tercet/scenario"
 )
 
-// TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a model server of ours. agents.sh
-// installs them and calls it with these flags.
+// TestAgents runs /plan and /implement of the demo's repository with real agent CLIs against a
+// model server of ours. agents.sh installs them and calls it with these flags.
 var (
 	agentsFlag    = flag.String("agents", "", "agent CLIs to drive, separated by commas")
 	agentsDirFlag = flag.String("agents-dir", "", "folder that they are installed in")
@@ -39,14 +39,22 @@ func TestAgents(t *testing.T) {
 	for name := range strings.SplitSeq(*agentsFlag, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := modelserver.New(map[string]modelserver.Script{"booklet": booklet(flowLines(t))})
+			server := modelserver.New(map[string]modelserver.Script{
+				"booklet": booklet(flowLines(t)),
+			})
 			listener := httptest.NewServer(server)
 			t.Cleanup(func() {
 				server.Close()
 				listener.CloseClientConnections()
 				listener.Close()
 			})
-			p := &person{name: name, dir: t.TempDir(), bin: bin, server: server, base: modelserver.Base(listener.URL, "booklet", name)}
+			p := &person{
+				name:   name,
+				dir:    t.TempDir(),
+				bin:    bin,
+				server: server,
+				base:   modelserver.Base(listener.URL, "booklet", name),
+			}
 			p.setUp(t)
 			p.work(t)
 		})
@@ -63,7 +71,9 @@ type person struct {
 func (p *person) setUp(t *testing.T) {
 	t.Helper()
 	starter, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Now: time.Now, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Allow: func(context.Context, proc.Command) error { return nil },
+		Now:   time.Now,
+		Env:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +95,8 @@ func (p *person) setUp(t *testing.T) {
 		}
 	}
 	plain, acp := strings.CutSuffix(p.name, "-acp") // an agent of the Agent Client Protocol
-	folder, runner := plain, "runner: "+p.name+"\n"
+	folder := plain
+	runner := "runner: " + p.name + "\n"
 	if acp {
 		runner = "runner: acp\nacp: " + plain + "\n"
 	}
@@ -94,17 +105,53 @@ func (p *person) setUp(t *testing.T) {
 	}
 	agents := filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin")
 	p.env = []string{
-		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
-		"GOCACHE=" + goEnv("GOCACHE"), "TERCET_TRUST=1", "AGENT_KEY=sk-test", "ANTHROPIC_API_KEY=sk-test", "ANTHROPIC_BASE_URL=" + p.base,
-		"GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL=" + p.base, "npm_config_registry=" + p.base + "/",
-		"COPILOT_PROVIDER_BASE_URL=" + p.base, "COPILOT_PROVIDER_API_KEY=sk-test", "COPILOT_MODEL=m1",
+		"PATH=" + p.bin + ":" + agents + ":" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"LANG=C.UTF-8",
+		"GOPROXY=off",
+		"GOTOOLCHAIN=local",
+		"GOFLAGS=-mod=mod",
+		"GOCACHE=" + goEnv("GOCACHE"),
+		"TERCET_TRUST=1",
+		"AGENT_KEY=sk-test",
+		"ANTHROPIC_API_KEY=sk-test",
+		"ANTHROPIC_BASE_URL=" + p.base,
+		"GEMINI_API_KEY=sk-test",
+		"GOOGLE_GEMINI_BASE_URL=" + p.base,
+		"npm_config_registry=" + p.base + "/",
+		"COPILOT_PROVIDER_BASE_URL=" + p.base,
+		"COPILOT_PROVIDER_API_KEY=sk-test",
+		"COPILOT_MODEL=m1",
 	}
 	write(home+"/.gitconfig", "[user]\nname = tester\nemail = tester@localhost\n")
-	write(home+"/.codex/config.toml", fmt.Sprintf("model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\nwire_api = \"responses\"\n", p.base))
-	write(home+"/.gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`)
-	write(home+"/.config/opencode/opencode.json", fmt.Sprintf(`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, p.base))
+	write(
+		home+"/.codex/config.toml",
+		fmt.Sprintf(
+			"model = \"gpt-5-codex\"\nmodel_provider = \"local\"\n[model_providers.local]\n"+
+				"name = \"local\"\nbase_url = %q\nenv_key = \"AGENT_KEY\"\n"+
+				"wire_api = \"responses\"\n",
+			p.base,
+		),
+	)
+	write(
+		home+"/.gemini/settings.json",
+		`{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1}}`,
+	)
+	write(
+		home+"/.config/opencode/opencode.json",
+		fmt.Sprintf(
+			`{"provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}, "m2": {"name": "m2"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
+			p.base,
+		),
+	)
 	p.run(t, "init", "--next-number", "196")
-	write(filepath.Join(p.dir, ".tercet/config.yaml"), runner+"env: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, GOOGLE_GEMINI_BASE_URL, npm_config_registry, COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY, COPILOT_MODEL]\n")
+	write(
+		filepath.Join(p.dir, ".tercet/config.yaml"),
+		runner+
+			"env: [AGENT_KEY, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, GEMINI_API_KEY, "+
+			"GOOGLE_GEMINI_BASE_URL, npm_config_registry, COPILOT_PROVIDER_BASE_URL, "+
+			"COPILOT_PROVIDER_API_KEY, COPILOT_MODEL]\n",
+	)
 }
 
 // runner is the word for the runner.
@@ -121,7 +168,8 @@ func (p *person) run(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.bin+"/tercet", args...)
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -136,13 +184,17 @@ func (p *person) run(t *testing.T, args ...string) string {
 // transcripts shows what the program printed, for a test that fails.
 func (p *person) transcripts(t *testing.T) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(p.dir, ".tercet/runs"), func(name string, d os.DirEntry, err error) error {
-		if err == nil && (strings.HasSuffix(name, "-stdout") || strings.HasSuffix(name, "-stderr")) {
-			text, _ := os.ReadFile(name)
-			t.Logf("%s\n%.4000s", name, text)
-		}
-		return nil
-	})
+	err := filepath.WalkDir(
+		filepath.Join(p.dir, ".tercet/runs"),
+		func(name string, d os.DirEntry, err error) error {
+			if err == nil &&
+				(strings.HasSuffix(name, "-stdout") || strings.HasSuffix(name, "-stderr")) {
+				text, _ := os.ReadFile(name)
+				t.Logf("%s\n%.4000s", name, text)
+			}
+			return nil
+		},
+	)
 	if err != nil {
 		t.Log(err)
 	}
@@ -160,7 +212,11 @@ func (p *person) work(t *testing.T) {
 		t.Fatalf("/plan = %+v, want a plan", plan)
 	}
 	text, err := os.ReadFile(filepath.Join(p.dir, plan.Artifacts[0].Path))
-	if err != nil || !strings.Contains(string(text), "### Phase 1: Let the loop reach the last page [NOT STARTED]") {
+	if err != nil ||
+		!strings.Contains(
+			string(text),
+			"### Phase 1: Let the loop reach the last page [NOT STARTED]",
+		) {
 		t.Errorf("plan = %q, %v, want that of the model", text, err)
 	}
 	if err := json.Unmarshal([]byte(p.run(t, "--json", "/implement", "196")), &done); err != nil {
@@ -170,7 +226,8 @@ func (p *person) work(t *testing.T) {
 		t.Errorf("/implement = %+v, want completed", done)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "./...")
-	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.Dir = p.dir
+	cmd.Env = p.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}
@@ -188,7 +245,8 @@ func (p *person) work(t *testing.T) {
 	}
 }
 
-// flowLines are tests of the pack flows whose workers are played by the model: it writes and returns what they script.
+// flowLines are tests of the pack flows whose workers are played by the model: it writes and
+// returns what they script.
 func flowLines(t *testing.T) map[string]scenario.Test {
 	t.Helper()
 	out := map[string]scenario.Test{}
@@ -202,32 +260,46 @@ func flowLines(t *testing.T) map[string]scenario.Test {
 	return out
 }
 
-// flows runs /delivery-flow as Light, /maintenance-flow as Patch and /doc-flow behind what discover left, one after the other.
-// The agent does the work of every worker, Go writes the handoff documents, and git has the commits.
+// flows runs /delivery-flow as Light, /maintenance-flow as Patch and /doc-flow behind what discover
+// left, one after the other. The agent does the work of every worker, Go writes the handoff
+// documents, and git has the commits.
 func (p *person) flows(t *testing.T) {
 	t.Helper()
-	if err := os.CopyFS(filepath.Join(p.dir, ".tercet/templates/flows"), os.DirFS(flows+"/templates")); err != nil {
+	err := os.CopyFS(filepath.Join(p.dir, ".tercet/templates/flows"), os.DirFS(flows+"/templates"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	lines := flowLines(t)
 	for _, flow := range []struct{ name, profile, file, want string }{
 		{"/delivery-flow", "delivery", "docs/DELIVERY_RESULT.md", "Delivery Plan: Light"},
 		{"/maintenance-flow", "", "docs/design-notes/date.md", "Tell the date"},
-		{"/doc-flow", "doc", "docs/DOC_FLOW_RESULT.md", "|---|\n| hld | docs/deliverables/clock/hld.en.md | created | 1.0 |\n\n"},
+		{
+			"/doc-flow", "doc", "docs/DOC_FLOW_RESULT.md",
+			"|---|\n| hld | docs/deliverables/clock/hld.en.md | created | 1.0 |\n\n",
+		},
 	} {
-		test, began := lines[flow.name], time.Now()
+		test := lines[flow.name]
+		began := time.Now()
 		var ret formats.Return
-		if err := json.Unmarshal([]byte(p.run(t, "--yes", "--json", "run", test.Line)), &ret); err != nil {
+		err := json.Unmarshal([]byte(p.run(t, "--yes", "--json", "run", test.Line)), &ret)
+		if err != nil {
 			t.Fatal(err)
 		}
 		started := regexp.MustCompile(`"agent":"(?:flows:)?([a-z0-9-]+)"`)
 		var did []string
-		for line := range strings.Lines(readIn(t, os.DirFS(p.dir), ".tercet/runs/"+ret.Metadata.Run+"/journal.jsonl")) {
-			if m := started.FindStringSubmatch(line); m != nil && strings.Contains(line, `"delegation_started"`) && !scenario.Reserved(m[1]) && m[1] != "document-writer" {
+		for line := range strings.Lines(readIn(
+			t,
+			os.DirFS(p.dir),
+			".tercet/runs/"+ret.Metadata.Run+"/journal.jsonl",
+		)) {
+			m := started.FindStringSubmatch(line)
+			if m != nil && strings.Contains(line, `"delegation_started"`) &&
+				!scenario.Reserved(m[1]) && m[1] != "document-writer" {
 				did = append(did, m[1])
 			}
 		}
-		if want := slices.Compact(slices.Clone(test.Expect.Sequence)); !slices.Equal(slices.Compact(did), want) {
+		want := slices.Compact(slices.Clone(test.Expect.Sequence))
+		if !slices.Equal(slices.Compact(did), want) {
 			t.Errorf("%s called %q, want %q", flow.name, did, want)
 		}
 		if flow.profile != "" {
@@ -238,18 +310,27 @@ func (p *person) flows(t *testing.T) {
 		}
 		t.Logf("%s took %s", flow.name, time.Since(began).Round(time.Second))
 	}
+
 	p.run(t, "state", "verify")
 }
 
-// scripted gives what a worker of a flow does, whose name the form of the return tells: its documents go into out, other files
-// into the tree.
-func scripted(t modelserver.Turn, lines map[string]scenario.Test, out, ret string) []modelserver.Reply {
-	for _, m := range regexp.MustCompile(`AGENT_RESULT: ([a-z0-9-]+)`).FindAllStringSubmatch(t.Prompt, -1) {
+// scripted gives what a worker of a flow does, whose name the form of the return tells: its
+// documents go into out, other files into the tree.
+func scripted(
+	t modelserver.Turn,
+	lines map[string]scenario.Test,
+	out, ret string,
+) []modelserver.Reply {
+	for _, m := range regexp.MustCompile(`AGENT_RESULT: ([a-z0-9-]+)`).FindAllStringSubmatch(
+		t.Prompt,
+		-1,
+	) {
 		for _, test := range lines {
 			if test.Returns[m[1]] == nil {
 				continue
 			}
-			said, steps := test.Returns[m[1]][0], []modelserver.Reply{}
+			said := test.Returns[m[1]][0]
+			steps := []modelserver.Reply{}
 			for _, name := range slices.Sorted(maps.Keys(said.Writes)) {
 				text := said.Writes[name]
 				plain, document := strings.CutPrefix(name, "docs/")
@@ -261,25 +342,34 @@ func scripted(t modelserver.Turn, lines map[string]scenario.Test, out, ret strin
 				case strings.HasPrefix(plain, "deliverables/"):
 					steps = append(steps, t.Write(out+"/"+name, text))
 				default:
-					steps = append(steps, t.Shell("mkdir -p '"+filepath.Dir(name)+"' && cat > '"+name+"' <<'END_OF_FILE'\n"+text+"END_OF_FILE"))
+					steps = append(
+						steps,
+						t.Shell("mkdir -p '"+filepath.Dir(name)+"' && cat > '"+name+
+							"' <<'END_OF_FILE'\n"+text+"END_OF_FILE"),
+					)
 				}
 			}
 			return append(steps, t.Write(ret, said.Text))
 		}
 	}
+
 	return nil
 }
 
-// discover runs /discovery-flow of the pack flows: the agent interviews and returns a block, document-writer hands on.
+// discover runs /discovery-flow of the pack flows: the agent interviews and returns a block,
+// document-writer hands on.
 func (p *person) discover(t *testing.T) {
 	t.Helper()
 	for _, folder := range []string{"commands", "subagents"} {
-		if err := os.CopyFS(filepath.Join(p.dir, ".tercet", folder), os.DirFS(flows+"/"+folder)); err != nil {
+		err := os.CopyFS(filepath.Join(p.dir, ".tercet", folder), os.DirFS(flows+"/"+folder))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.run(t, "--yes", "/discovery-flow", "--scale", "script", "--ui", "cli", "--no-dependencies", "--no-integration",
-		"--complexity", "simple", "--product-type", "tool", "a clock")
+	p.run(
+		t, "--yes", "/discovery-flow", "--scale", "script", "--ui", "cli", "--no-dependencies",
+		"--no-integration", "--complexity", "simple", "--product-type", "tool", "a clock",
+	)
 	p.run(t, "check", "docs/DISCOVERY_RESULT.md", "--profile", "discovery")
 	text, err := os.ReadFile(filepath.Join(p.dir, "docs/DISCOVERY_RESULT.md"))
 	if err != nil || !strings.Contains(string(text), "FR-001: it tells the time") {
@@ -344,6 +434,7 @@ func (p *person) traced(t *testing.T) {
 			}
 		}
 	}
+
 	if p.name == "codex-acp" { // tells no tokens
 		for name := range measured {
 			measured[name] += 100
@@ -354,7 +445,8 @@ func (p *person) traced(t *testing.T) {
 	}
 }
 
-// booklet is a model that mends the defect. Where to write it reads in the prompt, as a model has to.
+// booklet is a model that mends the defect. Where to write it reads in the prompt, as a model has
+// to.
 func booklet(lines map[string]scenario.Test) modelserver.Script {
 	return func(t modelserver.Turn) modelserver.Reply { return bookletTurn(t, lines) }
 }
@@ -364,22 +456,38 @@ func bookletTurn(t modelserver.Turn, lines map[string]scenario.Test) modelserver
 	if ret == "" {
 		return modelserver.Reply{Text: "a title"}
 	}
+
 	out := filepath.Join(filepath.Dir(filepath.Dir(ret)), "out")
 	steps := []modelserver.Reply{
 		t.Shell("sed -i 's/page < last/page <= last/' pages/pages.go && go test ./..."),
 		t.Write(out+"/summary.md", bookletSummary),
-		t.Write(ret, `{"status": "completed", "summary": "The loop reaches the last page.", "artifacts": [{"type": "implementation", "path": "pages/pages.go"}, {"type": "summary", "path": "summary.md"}]}`),
+		t.Write(
+			ret,
+			`{"status": "completed", "summary": "The loop reaches the last page.", "artifacts": [{"type": "implementation", "path": "pages/pages.go"}, {"type": "summary", "path": "summary.md"}]}`,
+		),
 	}
 	if strings.Contains(t.Prompt, "an artifact of type plan") {
 		steps = []modelserver.Reply{
 			t.Write(out+"/plan.md", bookletPlan),
-			t.Write(ret, `{"status": "completed", "summary": "One phase.", "artifacts": [{"type": "plan", "path": "plan.md"}]}`),
+			t.Write(
+				ret,
+				`{"status": "completed", "summary": "One phase.", "artifacts": [{"type": "plan", "path": "plan.md"}]}`,
+			),
 		}
 	}
 	if strings.Contains(t.Prompt, "AGENT_RESULT: interviewer") {
 		steps = []modelserver.Reply{
-			t.Write(out+"/INTERVIEW_RESULT.md", "# Interview: Clock\n\n## Project Overview\n\nA clock.\n\n## Functional Requirements\n\nFR-001: it tells the time.\n"),
-			t.Write(ret, "AGENT_RESULT: interviewer\nSTATUS: success\nSUMMARY: one requirement\nPRODUCT_TYPE: tool\nHAS_UI: false\nREQUIREMENTS_COUNT: 1\nIMPLICIT_REQUIREMENTS: 0\nARTIFACTS:\n  - INTERVIEW_RESULT.md\n"),
+			t.Write(
+				out+"/INTERVIEW_RESULT.md",
+				"# Interview: Clock\n\n## Project Overview\n\nA clock.\n\n"+
+					"## Functional Requirements\n\nFR-001: it tells the time.\n",
+			),
+			t.Write(
+				ret,
+				"AGENT_RESULT: interviewer\nSTATUS: success\nSUMMARY: one requirement\n"+
+					"PRODUCT_TYPE: tool\nHAS_UI: false\nREQUIREMENTS_COUNT: 1\n"+
+					"IMPLICIT_REQUIREMENTS: 0\nARTIFACTS:\n  - INTERVIEW_RESULT.md\n",
+			),
 		}
 	}
 	if worker := scripted(t, lines, out, ret); worker != nil {
@@ -388,7 +496,11 @@ func bookletTurn(t modelserver.Turn, lines map[string]scenario.Test) modelserver
 	if t.Results < len(steps) {
 		return steps[t.Results]
 	}
-	if i := slices.IndexFunc(t.Outputs, func(s string) bool { return strings.Contains(s, "FAIL") }); i >= 0 {
+
+	i := slices.IndexFunc(t.Outputs, func(s string) bool {
+		return strings.Contains(s, "FAIL")
+	})
+	if i >= 0 {
 		return modelserver.Reply{Text: "The test fails: " + t.Outputs[i]}
 	}
 	return modelserver.Reply{Text: "Done."}

@@ -74,13 +74,17 @@ type engineFlags struct {
 	acceptChanges bool
 	max           outline.Ceiling
 
-	read   func(flags []string) error // sets further flags
-	before *engineFlags               // what they were before those of one line; nil: no line had any
+	read func(flags []string) error // sets further flags
+	// what they were before those of one line; nil: no line had any
+	before *engineFlags
 }
 
 func newApp(s stdio, env func(string) string) *app {
 	a := &app{
-		env: env, signals: &signals{}, accepted: map[string]bool{}, told: map[string]bool{},
+		env:      env,
+		signals:  &signals{},
+		accepted: map[string]bool{},
+		told:     map[string]bool{},
 	}
 	a.term = newTerminal(s, env)
 	g := newStage(a, s)
@@ -124,7 +128,8 @@ func (a *app) configure() (err error) {
 	if a.term.filter, err = filterOf(a.flags); err != nil {
 		return err
 	}
-	a.term.unfit, a.flags.json = 0, a.flags.json || a.term.filter != nil
+	a.term.unfit = 0
+	a.flags.json = a.flags.json || a.term.filter != nil
 	return a.term.configure(a.flags)
 }
 
@@ -138,6 +143,7 @@ func filterOf(f engineFlags) (*query.Code, error) {
 			"leave --events out, or read its lines with: tercet query FILTER /dev/stdin",
 			"--jq is for one JSON document, not for --events")
 	}
+
 	code, err := query.Compile(f.jq, query.Options{})
 	if err == nil {
 		return code, nil
@@ -152,13 +158,16 @@ func filterOf(f engineFlags) (*query.Code, error) {
 		}
 	}
 	return nil, &formats.Diagnostics{
-		List: []formats.Diagnostic{d}, Sources: map[string][]byte{d.File: []byte(f.jq)}, Of: formats.CodeUsage,
+		List:    []formats.Diagnostic{d},
+		Sources: map[string][]byte{d.File: []byte(f.jq)},
+		Of:      formats.CodeUsage,
 	}
 }
 
 // interactive tells whether tercet can ask the user.
 func (a *app) interactive() bool {
-	return a.term.inTTY && a.term.errTTY && !a.flags.noInput && a.env("CI") != "true" && a.env("TERCET_NO_INPUT") == ""
+	return a.term.inTTY && a.term.errTTY && !a.flags.noInput && a.env("CI") != "true" &&
+		a.env("TERCET_NO_INPUT") == ""
 }
 
 // sessionID is made once a process.
@@ -175,16 +184,19 @@ func randomBytes() [6]byte {
 	return b
 }
 
-func newRunID() string { return formats.NewRunID(time.Now(), randomBytes()) }
+func newRunID() string {
+	return formats.NewRunID(time.Now(), randomBytes())
+}
 
-// project gives the project root, and tells whether it has a workspace. -C DIR (from there upwards) goes before
-// TERCET_ROOT, and that before the nearest ancestor with a workspace. The search ends at the git root, the home folder
-// or the top. Without a workspace the root is the current folder.
+// project gives the project root, and tells whether it has a workspace. -C DIR (from there upwards)
+// goes before TERCET_ROOT, and that before the nearest ancestor with a workspace. The search ends
+// at the git root, the home folder or the top. Without a workspace the root is the current folder.
 func (a *app) project() (dir string, has bool, err error) {
 	if dir = a.env("TERCET_ROOT"); dir != "" && a.flags.dir == "" {
 		if !isDir(filepath.Join(dir, formats.Workspace)) {
 			return "", false, formats.Fail(formats.CodeNoWorkspace,
-				"TERCET_ROOT names it; run 'tercet init' there, or unset the variable", "no workspace in %s", dir)
+				"TERCET_ROOT names it; run 'tercet init' there, or unset the variable",
+				"no workspace in %s", dir)
 		}
 		dir, err = filepath.Abs(dir)
 		return dir, true, err
@@ -224,15 +236,21 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// insideRun reports whether a subagent started this process. A worker can clear its environment, but it keeps its
-// ancestors.
-func (a *app) insideRun() bool { return a.env("TERCET_RUN") != "" || proc.Supervised(childWord) }
+// insideRun reports whether a subagent started this process. A worker can clear its environment,
+// but it keeps its ancestors.
+func (a *app) insideRun() bool {
+	return a.env("TERCET_RUN") != "" || proc.Supervised(childWord)
+}
 
-// mayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot be relied on.
+// mayCommand refuses slash commands and writes inside a subagent, and where the user's keys cannot
+// be relied on.
 func (a *app) mayCommand() error {
 	if a.insideRun() {
-		return formats.Fail(formats.CodeDenied, "reads such as 'tercet query' work; return what you want done instead",
-			"a subagent may not start commands")
+		return formats.Fail(
+			formats.CodeDenied,
+			"reads such as 'tercet query' work; return what you want done instead",
+			"a subagent may not start commands",
+		)
 	}
 	if home := a.stateHome(); home != "" {
 		return state.CheckKeys(home)
@@ -252,7 +270,9 @@ func (a *app) input(name string) ([]byte, error) {
 // clock is the process's clock.
 type clock struct{}
 
-func (clock) Now() time.Time { return time.Now() }
+func (clock) Now() time.Time {
+	return time.Now()
+}
 
 // Sleep waits, or ends with the context.
 func (clock) Sleep(ctx context.Context, d time.Duration) error {
@@ -266,8 +286,8 @@ func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// userName says who runs tercet, by number where no variable tells the name. It never asks the system, which may open a
-// connection to a server of accounts.
+// userName says who runs tercet, by number where no variable tells the name. It never asks the
+// system, which may open a connection to a server of accounts.
 func userName() string {
 	return cmp.Or(os.Getenv("USER"), os.Getenv("LOGNAME"), "uid "+strconv.Itoa(os.Getuid()))
 }
@@ -294,7 +314,8 @@ func (a *app) exit(err error) int {
 	}
 	switch {
 	case errors.As(err, new(formats.Coded)):
-	case errors.As(err, new(syscall.Errno)): // such as a folder that is gone, in which the process stands
+	case errors.As(err, new(syscall.Errno)):
+		// such as a folder that is gone, in which the process stands
 		err = formats.Fail(formats.CodeIO, "", "%s", err)
 	default: // the parser of flags gives its errors no code
 		err = usage("%s", err.Error())
@@ -307,7 +328,9 @@ func (a *app) exit(err error) int {
 
 // give prints a return as JSON if that was asked for.
 func (a *app) give(ret formats.Return) {
-	ret.Schema, ret.Artifacts, ret.Errors = "tercet.return/1", nonNil(ret.Artifacts), slices.Clone(nonNil(ret.Errors))
+	ret.Schema = "tercet.return/1"
+	ret.Artifacts = nonNil(ret.Artifacts)
+	ret.Errors = slices.Clone(nonNil(ret.Errors))
 	ret.Summary = a.term.masked(ret.Summary)
 	for i := range ret.Errors {
 		ret.Errors[i].Message = a.term.masked(ret.Errors[i].Message)
@@ -332,10 +355,14 @@ func (a *app) code(ret formats.Return) int {
 // shown marks an error that was already printed; only its code still counts. Exit looks for it.
 type shown struct{ code int }
 
-func (s shown) Error() string { return "already shown" }
+func (s shown) Error() string {
+	return "already shown"
+}
 
 // shownAs ends with the number of a code; what is wrong was printed.
-func shownAs(code formats.Code) error { return shown{formats.ExitFor(code)} }
+func shownAs(code formats.Code) error {
+	return shown{formats.ExitFor(code)}
+}
 
 // usage makes a USAGE failure.
 func usage(format string, args ...any) error {
@@ -350,10 +377,14 @@ func broken(code formats.Code, what string, err error, help ...string) error {
 	return formats.Broken(code, what, err, help...)
 }
 
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+func sprintf(format string, args ...any) string {
+	return fmt.Sprintf(format, args...)
+}
 
 // rest joins words as one line.
-func rest(args []string) string { return strings.Join(args, " ") }
+func rest(args []string) string {
+	return strings.Join(args, " ")
+}
 
 // nonNil makes JSON show a list without elements as one.
 func nonNil[T any](list []T) []T {

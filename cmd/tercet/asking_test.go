@@ -25,23 +25,56 @@ func (s *screen) answers(pairs ...string) {
 	}
 }
 
-// TestInterviewOnATerminal: /meta asks for what it lacks. A person goes back, is told in one line what is wrong with an answer,
-// changes one in the review, and sees the files before they are written.
+// TestInterviewOnATerminal: /meta asks for what it lacks. A person goes back, is told in one line
+// what is wrong with an answer, changes one in the review, and sees the files before they are
+// written.
 func TestInterviewOnATerminal(t *testing.T) {
 	t.Parallel()
 	const needed = "\r\nan answer is needed, or 'back'\r\n"
 	dir := workspaceIn(t)
 	file := filepath.Join(dir, formats.Workspace, "commands", "ship.md")
 	s := onTerminal(t, dir, "/meta")
-	s.answers("1 of 7  name of the new command\r\nname: ", "", needed+"name: ", "Ship", `got "Ship"`+"\r\nname: ", "shipp")
-	s.answers("domain [code]: ", "back", "name [shipp]: ", "ship", "5  o[t]her\r\ndomain [code]: ", "round",
-		`got "round"`+"\r\ndomain [code]: ", "rel", "purpose: ", "Ship it", "arguments [task]: ", "", "shape [single]: ", "")
+	s.answers(
+		"1 of 7  name of the new command\r\nname: ",
+		"",
+		needed+"name: ",
+		"Ship",
+		`got "Ship"`+"\r\nname: ",
+		"shipp",
+	)
+	s.answers(
+		"domain [code]: ",
+		"back",
+		"name [shipp]: ",
+		"ship",
+		"5  o[t]her\r\ndomain [code]: ",
+		"round",
+		`got "round"`+"\r\ndomain [code]: ",
+		"rel",
+		"purpose: ",
+		"Ship it",
+		"arguments [task]: ",
+		"",
+		"shape [single]: ",
+		"",
+	)
 	s.wait("there are: architect")
-	s.answers("agents: ", "", needed+"agents: ", "The Planner", `got "The Planner"`+"\r\nagents: ", "planner", "gate [none]: ", "")
+	s.answers(
+		"agents: ",
+		"",
+		needed+"agents: ",
+		"The Planner",
+		`got "The Planner"`+"\r\nagents: ",
+		"planner",
+		"gate [none]: ",
+		"",
+	)
 	s.wait("  3  purpose: Ship it\r\n")
 	s.wait(`  /meta ship --domain=release --shape=single --agents=planner "Ship it"` + "\r\n")
-	s.answers("Enter goes on, a number changes one, Ctrl-D leaves: ", "3", "purpose [Ship it]: ", "Ship all",
-		"Enter goes on, a number changes one, Ctrl-D leaves: ", "")
+	s.answers(
+		"Enter goes on, a number changes one, Ctrl-D leaves: ", "3", "purpose [Ship it]: ",
+		"Ship all", "Enter goes on, a number changes one, Ctrl-D leaves: ", "",
+	)
 	s.wait("| --- .tercet/commands/ship.md\r\n")
 	s.wait("Write these files?  [w]rite  d[i]scard")
 	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +82,8 @@ func TestInterviewOnATerminal(t *testing.T) {
 	}
 	s.keys("w\r")
 	s.wait("\r\n- .tercet/commands/ship.md: shape single, planner\r\n")
-	if code := s.ends(); code != 0 || !strings.Contains(readText(t, file), "description: Ship all\n") {
+	code := s.ends()
+	if code != 0 || !strings.Contains(readText(t, file), "description: Ship all\n") {
 		t.Errorf("exit code %d, and the file does not hold the purpose", code)
 	}
 	s = onTerminal(t, dir, "/meta")
@@ -84,7 +118,8 @@ func TestTodoOnATerminal(t *testing.T) {
 	}
 }
 
-// TestDemoOnATerminal: another defect with another task is fixed as well, and its runs are drawn while they go on.
+// TestDemoOnATerminal: another defect with another task is fixed as well, and its runs are drawn
+// while they go on.
 func TestDemoOnATerminal(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -94,20 +129,27 @@ func TestDemoOnATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, dir := untouched(t), t.TempDir()
+	before := untouched(t)
+	dir := t.TempDir()
 	s := onTerminalWith(t, dir, []string{
-		"HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(), "GOCACHE=" + goEnv("GOCACHE"), "GOPROXY=off", "GOTOOLCHAIN=local",
+		"HOME=" + t.TempDir(),
+		"TMPDIR=" + t.TempDir(),
+		"GOCACHE=" + goEnv("GOCACHE"),
+		"GOPROXY=off",
+		"GOTOOLCHAIN=local",
 	}, "demo", "--fixture", fixture, "work")
 	s.wait("Its own test before: red")
 	s.wait("/implement ")
 	drawn := s.until("Its own test after: green")
-	if !strings.Contains(drawn, "\x1b[?25l\r\x1b[") || !strings.Contains(drawn, "✓ Delegate to implementer subagent") {
+	if !strings.Contains(drawn, "\x1b[?25l\r\x1b[") ||
+		!strings.Contains(drawn, "✓ Delegate to implementer subagent") {
 		t.Errorf("no run is drawn: %q", drawn)
 	}
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	if state := readText(t, filepath.Join(dir, "work", formats.Workspace, "state.json")); !strings.Contains(state, `"status": "completed"`) {
+	state := readText(t, filepath.Join(dir, "work", formats.Workspace, "state.json"))
+	if !strings.Contains(state, `"status": "completed"`) {
 		t.Errorf("the task is not completed:\n%s", state)
 	}
 	if after := s.state(); !reflect.DeepEqual(before, after) {
@@ -120,21 +162,34 @@ func TestBlockedOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
 	for name, text := range map[string]string{
-		"commands/look.md": "---\ncommand: look\ndescription: Look\n---\n\n## Workflow Execution\n\n### Step 1: Look\n\n```yaml step\ndelegate: looker\n```\n",
-		"subagents/looker.md": "---\nname: looker\ndescription: Look\nrole: utility\nrunner: exec\nargv: [sh, -c, 'cat ret.json > \"$TERCET_RETURN\"']\n" +
+		"commands/look.md": "---\ncommand: look\ndescription: Look\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Look\n\n```yaml step\ndelegate: looker\n```\n",
+		"subagents/looker.md": "---\nname: looker\ndescription: Look\nrole: utility\n" +
+			"runner: exec\nargv: [sh, -c, 'cat ret.json > \"$TERCET_RETURN\"']\n" +
 			"returns: {statuses: [completed, blocked], artifacts: none}\n---\n\nLook.\n",
 		"../ret.json": `{"status":"blocked","summary":"no key","blocked_reason":"the key is not there","issues":[{"level":"error","description":"no key for the shop"}],` +
 			`"artifacts":[],"errors":[]}`,
 	} {
 		file := filepath.Join(dir, formats.Workspace, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte(text), 0o600),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "CI=true"}, "/look")
+
+	s := onTerminalWith(
+		t, dir,
+		[]string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "CI=true"},
+		"/look",
+	)
 	shown := s.shown("✗ Look: blocked", "tercet: the key is not there\n")
-	told := regexp.MustCompile(`✗ Look: blocked(  [0-9.]+m?s)?\n    error: no key for the shop\n`) // the time only where it took long
-	if code := s.ends(); code != 75 || !told.MatchString(shown) || strings.Count(shown, "no key for the shop") != 1 {
+	// the time only where it took long
+	told := regexp.MustCompile(`✗ Look: blocked(  [0-9.]+m?s)?\n    error: no key for the shop\n`)
+	code := s.ends()
+	if code != 75 || !told.MatchString(shown) || strings.Count(shown, "no key for the shop") != 1 {
 		t.Errorf("exit code %d, and the terminal shows\n%s", code, shown)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdPlantCanaries: plant-canaries FILE; puts 50 secrets into the environment of what the script starts, under names of every
-// kind that holds one, and their values into FILE, one a line.
+// cmdPlantCanaries: plant-canaries FILE; puts 50 secrets into the environment of what the script
+// starts, under names of every kind that holds one, and their values into FILE, one a line.
 func cmdPlantCanaries(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: plant-canaries FILE")
@@ -27,7 +27,8 @@ func cmdPlantCanaries(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(all.String()), 0o600))
 }
 
-// cmdNoCanaries: no-canaries FILE PATH...; no value of FILE stands in one of the files, or in a file below one of the folders.
+// cmdNoCanaries: no-canaries FILE PATH...; no value of FILE stands in one of the files, or in a
+// file below one of the folders.
 func cmdNoCanaries(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: no-canaries FILE PATH...")
@@ -55,6 +56,7 @@ func cmdNoCanaries(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		}))
 	}
+
 	if files < len(args)-1 {
 		ts.Fatalf("looked into %d files only", files)
 	}

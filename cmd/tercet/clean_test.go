@@ -14,9 +14,11 @@ import (
 )
 
 // nasty is what strangers write to get at a terminal.
-const nasty = "a\x1b]52;c;eA==\x07b\x9bc\u009b31m\u202ed\u2066\u200b\u00ad\U000e0041\ntercet: all is well\r\x00\x7f\xff"
+const nasty = "a\x1b]52;c;eA==\x07b\x9bc\u009b31m\u202ed\u2066\u200b\u00ad\U000e0041\n" +
+	"tercet: all is well\r\x00\x7f\xff"
 
-// badIn gives the first thing of an output that must not reach a terminal; line feeds and tabs are looked for by the caller.
+// badIn gives the first thing of an output that must not reach a terminal; line feeds and tabs are
+// looked for by the caller.
 func badIn(s string) string {
 	if !utf8.ValidString(s) {
 		return "no UTF-8"
@@ -24,66 +26,127 @@ func badIn(s string) string {
 	for _, r := range s {
 		switch {
 		case r == '\n', r == '\t':
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x61c, r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r == 0x2028, r == 0x2029:
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+			r == 0x61c, r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r == 0x2028,
+			r == 0x2029:
 			return "a character that the terminal obeys"
 		}
 	}
 	return ""
 }
 
-// TestEveryMouth sends nasty text through each way to the terminal: nothing of it is obeyed, and no line of it looks like
-// a line of tercet.
+// TestEveryMouth sends nasty text through each way to the terminal: nothing of it is obeyed, and no
+// line of it looks like a line of tercet.
 func TestEveryMouth(t *testing.T) {
 	t.Parallel()
 	failed := formats.Return{
-		Status: formats.StatusFailed, Text: "x", Summary: nasty, NextSteps: nasty, Warnings: []string{nasty}, BlockedReason: nasty,
-		Errors: []formats.ReturnError{{Code: formats.CodeUnknown, Message: nasty, Recommendation: nasty}, {Message: "a:1:2: E001: " + nasty, Code: formats.CodeInvalidCommand}},
-		Issues: []formats.Issue{{Level: "error", Description: nasty, Files: []string{nasty}, Line: 1}},
+		Status:        formats.StatusFailed,
+		Text:          "x",
+		Summary:       nasty,
+		NextSteps:     nasty,
+		Warnings:      []string{nasty},
+		BlockedReason: nasty,
+		Errors: []formats.ReturnError{
+			{Code: formats.CodeUnknown, Message: nasty, Recommendation: nasty},
+			{Message: "a:1:2: E001: " + nasty, Code: formats.CodeInvalidCommand},
+		},
+		Issues: []formats.Issue{{
+			Level:       "error",
+			Description: nasty,
+			Files:       []string{nasty},
+			Line:        1,
+		}},
 	}
 	blocked := failed
 	blocked.Status = formats.StatusBlocked
 	found := &formats.Diagnostics{
-		List:    []formats.Diagnostic{{Code: "E001", File: nasty, Pos: formats.Pos{Line: 1, Col: 3}, End: formats.Pos{Line: 1, Col: 9}, Message: nasty, Help: nasty}, {Code: "E002", File: nasty, Message: nasty, Help: nasty}},
+		List: []formats.Diagnostic{
+			{
+				Code:    "E001",
+				File:    nasty,
+				Pos:     formats.Pos{Line: 1, Col: 3},
+				End:     formats.Pos{Line: 1, Col: 9},
+				Message: nasty,
+				Help:    nasty,
+			},
+			{Code: "E002", File: nasty, Message: nasty, Help: nasty},
+		},
 		Sources: map[string][]byte{nasty: []byte(nasty)},
 	}
 	for name, speak := range map[string]func(*terminal){
-		"answer": func(t *terminal) { t.answer("one %s, %v and %q", nasty, errors.New(nasty), nasty) },
+		"answer": func(t *terminal) {
+			t.answer("one %s, %v and %q", nasty, errors.New(nasty), nasty)
+		},
 		"note":   func(t *terminal) { t.note("one %s", nasty) },
 		"say":    func(t *terminal) { t.say(nasty) },
 		"prompt": func(t *terminal) { t.prompt("Trust %s? ", nasty) },
 		"help":   func(t *terminal) { t.help(nasty) },
 		"failure": func(t *terminal) {
-			t.failure(&formats.Failure{Code: formats.CodeIO, Message: nasty, Err: errors.New(nasty), Help: nasty})
+			t.failure(&formats.Failure{
+				Code:    formats.CodeIO,
+				Message: nasty,
+				Err:     errors.New(nasty),
+				Help:    nasty,
+			})
 		},
-		"failures":       func(t *terminal) { t.failure(errors.Join(errors.New(nasty), errors.New(nasty))) },
-		"placed failure": func(t *terminal) { t.failure(errors.New("a:1:2: " + nasty)) },
-		"diagnostics":    func(t *terminal) { t.failure(found) },
-		"failed":         func(t *terminal) { t.returned(failed) },
-		"blocked":        func(t *terminal) { t.returned(blocked) },
+		"failures": func(t *terminal) {
+			t.failure(errors.Join(errors.New(nasty), errors.New(nasty)))
+		},
+		"placed failure": func(t *terminal) {
+			t.failure(errors.New("a:1:2: " + nasty))
+		},
+		"diagnostics": func(t *terminal) { t.failure(found) },
+		"failed":      func(t *terminal) { t.returned(failed) },
+		"blocked":     func(t *terminal) { t.returned(blocked) },
 		"table": func(t *terminal) {
-			t.table(formats.Table{Title: nasty, Columns: []string{"a", "b"}, Rows: [][]string{{nasty, nasty}}})
+			t.table(formats.Table{
+				Title:   nasty,
+				Columns: []string{"a", "b"},
+				Rows:    [][]string{{nasty, nasty}},
+			})
 		},
 		"step": func(t *terminal) {
-			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{Kind: trace.Step, Name: nasty, Outcome: nasty})
+			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{
+				Kind:    trace.Step,
+				Name:    nasty,
+				Outcome: nasty,
+			})
 		},
 		"gate in time": func(t *terminal) {
-			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{Kind: trace.Gate, Message: trace.InTime, Name: nasty, Outcome: nasty})
+			live.NewScreen(live.Config{Out: t.io.err}).Emit(trace.Event{
+				Kind:    trace.Gate,
+				Message: trace.InTime,
+				Name:    nasty,
+				Outcome: nasty,
+			})
 		},
-		"json":      func(t *terminal) { t.json(map[string]string{nasty: nasty}) },
-		"json line": func(t *terminal) { t.encode(map[string]string{nasty: nasty}, "") },
-		"raw":       func(t *terminal) { t.raw([]byte(nasty)) },
+		"json": func(t *terminal) {
+			t.json(map[string]string{nasty: nasty})
+		},
+		"json line": func(t *terminal) {
+			t.encode(map[string]string{nasty: nasty}, "")
+		},
+		"raw": func(t *terminal) { t.raw([]byte(nasty)) },
 		"raw errors": func(t *terminal) {
 			_, errs := t.screens()
 			_, _ = errs.Write([]byte(nasty))
 		},
-		"log": func(t *terminal) { _, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n")) },
+		"log": func(t *terminal) {
+			_, _ = cleaned{t.io.err}.Write([]byte(nasty + "\n"))
+		},
 	} {
 		for _, tty := range []bool{true, false} {
 			if !tty && strings.HasPrefix(name, "raw") {
 				continue // bytes for a file or a program stay what they are
 			}
 			var out bytes.Buffer
-			term := &terminal{io: stdio{out: &out, err: &out}, colour: "never", env: func(string) string { return "" }, outTTY: tty, errTTY: tty}
+			term := &terminal{
+				io:     stdio{out: &out, err: &out},
+				colour: "never",
+				env:    func(string) string { return "" },
+				outTTY: tty,
+				errTTY: tty,
+			}
 			speak(term)
 			got := out.String()
 			if bad := badIn(got); bad != "" || got == "" {
@@ -100,14 +163,25 @@ func TestEveryMouth(t *testing.T) {
 func TestGateShowsNastyText(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a := newApp(stdio{in: strings.NewReader(nasty + "\nn\n"), out: &out, err: &out}, func(string) string { return "" })
-	g := formats.Gate{Question: nasty, Show: []string{nasty}, Choices: []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}}}
+	a := newApp(stdio{
+		in:  strings.NewReader(nasty + "\nn\n"),
+		out: &out,
+		err: &out,
+	}, func(string) string { return "" })
+	g := formats.Gate{
+		Question: nasty,
+		Show:     []string{nasty},
+		Choices:  []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}},
+	}
 	d, err := (&approver{app: a}).ask(t.Context(), g)
 	if err != nil || d.Answer != "no" {
 		t.Errorf("ask = %+v, %v, want no", d, err)
 	}
 	got := out.String()
-	if bad := badIn(got); bad != "" || strings.Contains(got, "\ntercet: all") || !strings.Contains(got, "\n  | tercet: all is well") || !strings.Contains(got, "é[a]<U+001B>") {
+	bad := badIn(got)
+	if bad != "" || strings.Contains(got, "\ntercet: all") ||
+		!strings.Contains(got, "\n  | tercet: all is well") ||
+		!strings.Contains(got, "é[a]<U+001B>") {
 		t.Errorf("%q: %s", got, bad)
 	}
 }

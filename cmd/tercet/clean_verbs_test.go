@@ -12,21 +12,31 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// TestVerbsShowNastyNames gives files, titles and words of a command line names that strangers choose, and reads what the
-// verbs say, on a terminal and into a pipe, and as JSON.
+// TestVerbsShowNastyNames gives files, titles and words of a command line names that strangers
+// choose, and reads what the verbs say, on a terminal and into a pipe, and as JSON.
 func TestVerbsShowNastyNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false); err != nil {
+	_, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	name := strings.ToValidUTF8(strings.ReplaceAll(nasty, "\x00", ""), "") // what is no UTF-8 is refused before it is read
-	for _, file := range []string{".tercet/commands/" + name + ".md", ".claude/commands/" + name + ".md"} {
+	// what is no UTF-8 is refused before it is read
+	name := strings.ToValidUTF8(strings.ReplaceAll(nasty, "\x00", ""), "")
+	for _, file := range []string{
+		".tercet/commands/" + name + ".md",
+		".claude/commands/" + name + ".md",
+	} {
 		full := filepath.Join(dir, filepath.FromSlash(file))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte("---\nname: "+name+"\n---\n"+name), 0o600)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(full), 0o755),
+			os.WriteFile(full, []byte("---\nname: "+name+"\n---\n"+name), 0o600),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	seen := 0
 	for _, words := range [][]string{
 		{"task", "add", name},
@@ -61,9 +71,19 @@ func TestVerbsShowNastyNames(t *testing.T) {
 	} {
 		for _, mode := range []string{"tty", "pipe", "json"} {
 			var out bytes.Buffer
-			env := map[string]string{"HOME": t.TempDir(), "PATH": os.Getenv("PATH"), "TERCET_NO_INPUT": "1", "CI": "true"}
-			a := newApp(stdio{in: strings.NewReader(""), out: &out, err: &out}, func(key string) string { return env[key] })
-			a.term.outTTY, a.term.errTTY = mode == "tty", mode == "tty"
+			env := map[string]string{
+				"HOME":            t.TempDir(),
+				"PATH":            os.Getenv("PATH"),
+				"TERCET_NO_INPUT": "1",
+				"CI":              "true",
+			}
+			a := newApp(stdio{
+				in:  strings.NewReader(""),
+				out: &out,
+				err: &out,
+			}, func(key string) string { return env[key] })
+			a.term.outTTY = mode == "tty"
+			a.term.errTTY = mode == "tty"
 			line := append([]string{"-C", dir, "--color", "never"}, words...)
 			if mode == "json" {
 				line = append([]string{"-C", dir, "--json"}, words...)
@@ -79,10 +99,12 @@ func TestVerbsShowNastyNames(t *testing.T) {
 				t.Errorf("%s %q: %s: %.600q", mode, words, bad, got)
 			}
 			if strings.Contains(got, "\ntercet: all") {
-				t.Errorf("%s %q: a line of a stranger looks like one of tercet: %.600q", mode, words, got)
+				t.Errorf("%s %q: a line of a stranger looks like one of tercet: %.600q",
+					mode, words, got)
 			}
 		}
 	}
+
 	if seen < 30 {
 		t.Errorf("%d answers hold something to look at, want at least 30", seen)
 	}

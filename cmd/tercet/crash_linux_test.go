@@ -34,9 +34,18 @@ import (
 )
 
 var (
-	crashCalls = flag.Int("calls", 0, "at how many system calls TestKilledAnywhere kills each workflow, once and twice; 0: at a few")
-	crashLines = flag.Int("lines", 0, "kill each workflow at every n-th line of its journal, once and twice; 0: at one or two")
-	crashSeed  = flag.Uint64("seed", 1, "picks the calls and lines of TestKilledAnywhere; 0: any")
+	crashCalls = flag.Int(
+		"calls",
+		0,
+		"at how many system calls TestKilledAnywhere kills each workflow, once and twice; 0: "+
+			"at a few",
+	)
+	crashLines = flag.Int(
+		"lines",
+		0,
+		"kill each workflow at every n-th line of its journal, once and twice; 0: at one or two",
+	)
+	crashSeed = flag.Uint64("seed", 1, "picks the calls and lines of TestKilledAnywhere; 0: any")
 )
 
 // mostProcesses is how many processes a workflow may take to its end, beside those that are killed.
@@ -52,20 +61,23 @@ type crash struct {
 	back    string   // the step that a person goes back to at the first gate
 	at      int      // the line at which it is always killed; 0: at one of them
 	exit    int
-	flow    bool           // a flow of the pack
-	beside  bool           // it stands beside the fourteen shapes, and is killed at every fourth place
-	kept    string         // a text and the file of a branch that has it, which is not published
-	done    map[string]int // how often a delegation was started when its result stood in the journal, by its key
+	flow    bool // a flow of the pack
+	// it stands beside the fourteen shapes, and is killed at every fourth place
+	beside bool
+	kept   string // a text and the file of a branch that has it, which is not published
+	// how often a delegation was started when its result stood in the journal, by its key
+	done map[string]int
 
 	only func(faults.Call) bool // the calls that are counted
 }
 
-// readCrash makes the project of an archive, or of a test of the pack flows, as 'flow NAME'. The first line of an archive's comment is
-// what is typed.
+// readCrash makes the project of an archive, or of a test of the pack flows, as 'flow NAME'. The
+// first line of an archive's comment is what is typed.
 func readCrash(t *testing.T, name string) *crash {
 	t.Helper()
 	c := newCrash(t)
-	title, before := "Kill me", "true"
+	title := "Kill me"
+	before := "true"
 	var tasks [][]string
 	archives := []string{"all", name}
 	if test, ok := strings.CutPrefix(name, "flow "); ok {
@@ -79,8 +91,10 @@ func readCrash(t *testing.T, name string) *crash {
 		}
 		for _, f := range a.Files {
 			data := f.Data
-			if from, ok := bytes.CutPrefix(data, []byte("from ")); ok { // a file of another package's tests
-				if data, err = os.ReadFile(filepath.FromSlash(strings.TrimSpace(string(from)))); err != nil {
+			// a file of another package's tests
+			if from, ok := bytes.CutPrefix(data, []byte("from ")); ok {
+				data, err = os.ReadFile(filepath.FromSlash(strings.TrimSpace(string(from))))
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -88,7 +102,8 @@ func readCrash(t *testing.T, name string) *crash {
 			if in, ok := strings.CutPrefix(f.Name, "home/"); ok {
 				to = filepath.Join(c.home, in)
 			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755)); err != nil {
+			err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, data, 0o755))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -101,8 +116,19 @@ func readCrash(t *testing.T, name string) *crash {
 				role := map[string]string{"agents:": "utility", "reviewers:": "reviewer"}[word]
 				for name := range strings.FieldsSeq(rest) {
 					name, tools, _ := strings.Cut(name, "+")
-					text := fmt.Sprintf("---\nname: %s\ndescription: Is a script\nrole: %s\ntools: [write, %s]\nrunner: exec\nargv: [./work.sh]\nreturns: {artifacts: [{type: documentation, optional: true}, {type: summary, optional: true}]}\n---\n\nWork.\n", name, role, cmp.Or(tools, "read"))
-					if err := os.WriteFile(filepath.Join(c.dir, ".tercet/subagents", name+".md"), []byte(text), 0o600); err != nil {
+					text := fmt.Sprintf(
+						"---\nname: %s\ndescription: Is a script\nrole: %s\ntools: [write, %s]\n"+
+							"runner: exec\nargv: [./work.sh]\n"+
+							"returns: {artifacts: [{type: documentation, optional: true}, {type: "+
+							"summary, optional: true}]}\n---\n\nWork.\n",
+						name, role, cmp.Or(tools, "read"),
+					)
+					err := os.WriteFile(
+						filepath.Join(c.dir, ".tercet/subagents", name+".md"),
+						[]byte(text),
+						0o600,
+					)
+					if err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -128,11 +154,13 @@ func readCrash(t *testing.T, name string) *crash {
 			}
 		}
 	}
+
 	for _, args := range append([][]string{{"init", "-q"}, {"task", "add", title}}, tasks...) {
 		if code, out := c.run(args...); code != 0 {
 			t.Fatalf("%q = %d\n%s", args, code, out)
 		}
 	}
+
 	for _, args := range []string{"init -q --template= -b main", "add -A", "commit -q -m first"} {
 		c.git(strings.Fields(args)...)
 	}
@@ -140,8 +168,8 @@ func readCrash(t *testing.T, name string) *crash {
 	return c
 }
 
-// play takes a test of the pack flows: its line, the pack's files as they are, and as a script each subagent that the test has
-// returns for.
+// play takes a test of the pack flows: its line, the pack's files as they are, and as a script each
+// subagent that the test has returns for.
 func (c *crash) play(name string) {
 	c.t.Helper()
 	from := os.DirFS(flows)
@@ -149,25 +177,42 @@ func (c *crash) play(name string) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.flow, c.exit = true, test.Expect.Exit
+	c.flow = true
+	c.exit = test.Expect.Exit
 	c.line = append([]string{"--json", "--yes"}, strings.Fields(test.Line)...)
 	w := packWorld{t: c.t, dir: c.dir}
 	w.add(from)
 	for file, text := range test.Files {
 		w.put(filepath.Join(c.dir, file), text)
 	}
+
 	for agent, returns := range test.Returns {
 		file := filepath.Join(c.dir, ".tercet/subagents", agent+".md")
 		text := readIn(c.t, from, "subagents/"+agent+".md")
 		if strings.Contains(text, "\nrunner: builtin\n") { // Go does its work
 			continue
 		}
-		w.put(file, strings.Replace(text, "\ndescription:", "\nrunner: exec\nargv: [./work.sh]\ndescription:", 1))
+		w.put(
+			file,
+			strings.Replace(
+				text,
+				"\ndescription:",
+				"\nrunner: exec\nargv: [./work.sh]\ndescription:",
+				1,
+			),
+		)
 		for i, ret := range returns {
 			dir := filepath.Join(c.dir, "returns", agent, strconv.Itoa(i+1))
 			w.put(filepath.Join(dir, "return"), ret.Text)
 			for path, text := range ret.Writes {
-				w.put(filepath.Join(dir, map[bool]string{true: "out", false: "tree"}[strings.HasSuffix(path, ".md")], path), text)
+				w.put(
+					filepath.Join(
+						dir,
+						map[bool]string{true: "out", false: "tree"}[strings.HasSuffix(path, ".md")],
+						path,
+					),
+					text,
+				)
 			}
 		}
 	}
@@ -179,8 +224,21 @@ func newCrash(t *testing.T) *crash {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crash{root: root, only: faults.Call.Changes, pointRun: pointRun{t: t, dir: filepath.Join(root, "project"), home: filepath.Join(root, "home")}}
-	if err := errors.Join(os.Mkdir(c.dir, 0o755), os.Mkdir(c.home, 0o755), os.Mkdir(filepath.Join(root, "tmp"), 0o755)); err != nil {
+	c := &crash{
+		root: root,
+		only: faults.Call.Changes,
+		pointRun: pointRun{
+			t:    t,
+			dir:  filepath.Join(root, "project"),
+			home: filepath.Join(root, "home"),
+		},
+	}
+	err = errors.Join(
+		os.Mkdir(c.dir, 0o755),
+		os.Mkdir(c.home, 0o755),
+		os.Mkdir(filepath.Join(root, "tmp"), 0o755),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -202,8 +260,15 @@ func copyHome(to, from string) error {
 func (c *crash) again(t *testing.T) *crash {
 	t.Helper()
 	out := newCrash(t)
-	out.line, out.answers, out.back, out.at, out.exit, out.kept, out.only = c.line, c.answers, c.back, c.at, c.exit, c.kept, c.only
-	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), copyHome(out.home, c.home)); err != nil {
+	out.line = c.line
+	out.answers = c.answers
+	out.back = c.back
+	out.at = c.at
+	out.exit = c.exit
+	out.kept = c.kept
+	out.only = c.only
+	err := errors.Join(os.CopyFS(out.dir, os.DirFS(c.dir)), copyHome(out.home, c.home))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -219,8 +284,9 @@ type went struct {
 	said  strings.Builder
 }
 
-// drive types the line, and does what a person would do until the run is over. It kills the process before each of the
-// calls, counted over all processes; what a killed process leaves running, nobody waits for.
+// drive types the line, and does what a person would do until the run is over. It kills the process
+// before each of the calls, counted over all processes; what a killed process leaves running,
+// nobody waits for.
 func (c *crash) drive(kills ...int) *went {
 	w := &went{}
 	for range mostProcesses + len(kills) {
@@ -260,6 +326,7 @@ func (c *crash) next() []string {
 	if len(runs) == 0 {
 		return c.line
 	}
+
 	r := runs[0]
 	records, err := journal.Load(root, r.ID)
 	if err != nil {
@@ -269,15 +336,21 @@ func (c *crash) next() []string {
 	if journal.Over(records) {
 		return nil
 	}
+
 	decided := 0
-	if c.back != "" && r.Gate != "" && !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Type == formats.EntryWentBack }) {
+	if c.back != "" && r.Gate != "" &&
+		!slices.ContainsFunc(records, func(r journal.Record) bool {
+			return r.Type == formats.EntryWentBack
+		}) {
 		return []string{"--yes", "resume", "--json", "--from", c.back, r.ID}
 	}
+
 	for _, one := range records {
 		if one.Type == formats.EntryGateDecided {
 			decided++
 		}
 	}
+
 	given, err := filepath.Glob(filepath.Join(c.dir, journal.Folder, r.ID, "answers", "*.json"))
 	if err != nil {
 		c.t.Fatal(err)
@@ -285,6 +358,7 @@ func (c *crash) next() []string {
 	if r.Gate != "" && decided < len(c.answers) && len(given) <= decided {
 		return []string{"approve", r.ID, "--choice", c.answers[decided]}
 	}
+
 	line := []string{"resume", "--json", r.ID}
 	if slices.Contains(c.line, "--yes") { // it counts for one process
 		line = append([]string{"--yes"}, line...)
@@ -331,12 +405,15 @@ func (c *crash) process(w *went, at int, args ...string) {
 		defer f.Close()
 		streams[i] = f
 	}
-	cmd.Stdout, cmd.Stderr = streams[0], streams[1]
+
+	cmd.Stdout = streams[0]
+	cmd.Stderr = streams[1]
 	if at == unwatched {
 		cmd.Run() // how it ended is in its state
 		w.ended(c, cmd, 0)
 		return
 	}
+
 	test, program, err := faults.Pair()
 	if err != nil {
 		c.t.Fatal(err)
@@ -356,14 +433,22 @@ func (c *crash) process(w *went, at int, args ...string) {
 		c.t.Fatal(err)
 	}
 	came := make(chan served, 1)
-	plan := faults.Plan{Under: c.root, At: at, Only: c.only}
+	plan := faults.Plan{
+		Under: c.root,
+		At:    at,
+		Only:  c.only,
+	}
 	if at == 0 {
 		unsynced := false
 		plan.Bytes = true
 		plan.Record = func(call faults.Call) {
 			if ofJournal(call) {
-				if w.lines++; call.Name == "write" && unsynced {
-					c.t.Errorf("call %d writes a line of the journal, and the one before it is not synced", call.N)
+				w.lines++
+				if call.Name == "write" && unsynced {
+					c.t.Errorf(
+						"call %d writes a line of the journal, and the one before it is not synced",
+						call.N,
+					)
 				}
 				unsynced = call.Name == "write" && !decided.Match(call.Data)
 			}
@@ -384,6 +469,7 @@ func (c *crash) process(w *went, at int, args ...string) {
 		})
 		return
 	}
+
 	out := c.served(came)
 	if out.err != nil {
 		c.t.Fatal(out.err)
@@ -407,11 +493,12 @@ func (c *crash) served(came <-chan served) (out served) {
 	return out
 }
 
-// decided are the lines that a run decides again: they are on the disk with the next one that is not.
+// decided are the lines that a run decides again: they are on the disk with the next one that is
+// not.
 var decided = regexp.MustCompile(`"type":"(step_scheduled|step_finished|loop_entered)"`)
 
-// ofJournal are the calls that write a line of the journal: killed before its write it is not there, killed before its sync
-// it is there and nothing is done yet of what comes behind it.
+// ofJournal are the calls that write a line of the journal: killed before its write it is not
+// there, killed before its sync it is there and nothing is done yet of what comes behind it.
 func ofJournal(c faults.Call) bool {
 	return (c.Name == "write" || c.Name == "fsync") && filepath.Base(c.Path) == journal.Name
 }
@@ -429,10 +516,12 @@ func (w *went) ended(c *crash, cmd *exec.Cmd, calls int) {
 	}
 	w.calls += calls
 	code := cmd.ProcessState.ExitCode()
-	fmt.Fprintf(&w.said, "$ tercet %s\n%s%s[%d]\n", strings.Join(cmd.Args[1:], " "), text[0], text[1], code)
+	fmt.Fprintf(&w.said, "$ tercet %s\n%s%s[%d]\n",
+		strings.Join(cmd.Args[1:], " "), text[0], text[1], code)
 	w.out = nil
 	if code >= 0 {
-		w.code, w.out = code, []byte(text[0])
+		w.code = code
+		w.out = []byte(text[0])
 	}
 }
 
@@ -447,9 +536,12 @@ type left struct {
 	Branches []string
 }
 
-var changing = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)?|[0-9a-f]{12,64}|"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+var changing = regexp.MustCompile(
+	`[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)?|[0-9a-f]{12,64}|"?serial"?:? [0-9]+|sess_[0-9a-z_]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`,
+)
 
-// left looks at everything, and holds what must be so whatever happened: nothing twice, nothing that still runs.
+// left looks at everything, and holds what must be so whatever happened: nothing twice, nothing
+// that still runs.
 func (c *crash) left(w *went, kills int) (l left) {
 	t := c.t
 	t.Helper()
@@ -471,17 +563,30 @@ func (c *crash) left(w *went, kills int) (l left) {
 			t.Errorf("%q = %d\n%s", args, code, out)
 		}
 	}
-	plain := func(s string) string { return changing.ReplaceAllString(strings.ReplaceAll(s, id, "RUN"), "…") }
+
+	plain := func(s string) string {
+		return changing.ReplaceAllString(strings.ReplaceAll(s, id, "RUN"), "…")
+	}
 	l.Files = map[string]string{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && slices.Contains([]string{".git", ".tercet/runs", ".tercet/backups"}, name):
+		case d.IsDir() &&
+			slices.Contains([]string{".git", ".tercet/runs", ".tercet/backups"}, name):
 			return fs.SkipDir
-		case strings.HasPrefix(name, ".tercet/TASK.md"): // a kill behind the last entry leaves the view of the one before
+		case strings.HasPrefix(name, ".tercet/TASK.md"):
+			// a kill behind the last entry leaves the view of the one before
 			return nil
-		case d.IsDir(), slices.Contains([]string{".tercet/audit.jsonl", ".tercet/state.json.bak", ".tercet/state.lock.info"}, name):
+		case d.IsDir(),
+			slices.Contains(
+				[]string{
+					".tercet/audit.jsonl",
+					".tercet/state.json.bak",
+					".tercet/state.lock.info",
+				},
+				name,
+			):
 			return nil
 		}
 		data, err := fs.ReadFile(root.FS(), name)
@@ -494,38 +599,62 @@ func (c *crash) left(w *went, kills int) (l left) {
 	if w.out != nil {
 		l.Return = c.returned(w, plain)
 	}
-	l.Changes, l.Steps, l.Starts = c.changes(plain), c.steps(root, id, plain), c.starts(kills)
-	log := strings.Split(c.git("log", "--format=%s %(trailers:key=Tercet-Txn,separator=)", "--all"), "\n")
-	c.once("commit", slices.DeleteFunc(log, func(line string) bool { return !strings.Contains(line, "Tercet-Txn") }))
+	l.Changes = c.changes(plain)
+	l.Steps = c.steps(root, id, plain)
+	l.Starts = c.starts(kills)
+	log := strings.Split(
+		c.git("log", "--format=%s %(trailers:key=Tercet-Txn,separator=)", "--all"),
+		"\n",
+	)
+	c.once(
+		"commit",
+		slices.DeleteFunc(log, func(line string) bool {
+			return !strings.Contains(line, "Tercet-Txn")
+		}),
+	)
 	l.Commits = strings.Split(plain(c.git("log", "--format=%s", "main")), "\n")
 	slices.Sort(l.Commits) // of two of one second either may come first
 	var kept []string
 	text, file, _ := strings.Cut(c.kept, " ")
 	for ref := range strings.FieldsSeq(c.git("for-each-ref", "--format=%(refname)")) {
-		// What a killed attempt left; and where loose work is set aside, the branch of the task that has nothing (docs/rough-edges.md).
-		empty := c.kept != "" && ref != "refs/heads/main" && c.git("rev-parse", ref) == c.git("rev-parse", "main")
+		// What a killed attempt left; and where loose work is set aside, the branch of the task
+		// that has nothing (docs/rough-edges.md).
+		empty := c.kept != "" && ref != "refs/heads/main" &&
+			c.git("rev-parse", ref) == c.git("rev-parse", "main")
 		if !strings.Contains(ref, "/tercet/wip/") && !empty {
 			l.Branches = append(l.Branches, plain(ref))
 		}
-		if c.kept != "" && strings.Contains(c.git("log", "-p", "--format=", ref, "--", file), "\n+"+text) {
+		if c.kept != "" &&
+			strings.Contains(c.git("log", "-p", "--format=", ref, "--", file), "\n+"+text) {
 			kept = append(kept, ref)
 		}
 	}
-	if c.kept != "" && (len(kept) == 0 || slices.Contains(kept, "refs/heads/main") || strings.Contains(l.Files[".tercet/state.json"], `"completed"`)) {
-		t.Errorf("%s is on %q, want it on a branch and not on main; the state is\n%s", c.kept, kept, l.Files[".tercet/state.json"])
+
+	if c.kept != "" &&
+		(len(kept) == 0 || slices.Contains(kept, "refs/heads/main") ||
+			strings.Contains(l.Files[".tercet/state.json"], `"completed"`)) {
+		t.Errorf("%s is on %q, want it on a branch and not on main; the state is\n%s",
+			c.kept, kept, l.Files[".tercet/state.json"])
 	}
 	if trees := c.git("worktree", "list"); strings.Contains(trees, "\n") {
 		t.Errorf("worktrees are left:\n%s", trees)
 	}
-	for _, pattern := range []string{"tmp/tercet-*", "home/.local/state/tercet/children/*", "project/.tercet/worktrees/*"} {
+	for _, pattern := range []string{
+		"tmp/tercet-*",
+		"home/.local/state/tercet/children/*",
+		"project/.tercet/worktrees/*",
+	} {
 		names, err := filepath.Glob(filepath.Join(c.root, pattern))
-		for end := time.Now().Add(patience); len(names) > 0 && time.Now().Before(end); <-time.After(10 * time.Millisecond) {
-			names, err = filepath.Glob(filepath.Join(c.root, pattern)) // the supervisor of a killed process puts away after it
+		for end := time.Now().Add(patience); len(names) > 0 &&
+			time.Now().Before(end); <-time.After(10 * time.Millisecond) {
+			// the supervisor of a killed process puts away after it
+			names, err = filepath.Glob(filepath.Join(c.root, pattern))
 		}
 		if err != nil || len(names) > 0 {
 			t.Errorf("%q is left, %v", names, err)
 		}
 	}
+
 	return l
 }
 
@@ -560,7 +689,8 @@ func (c *crash) returned(w *went, plain func(string) string) []string {
 	return append(strings.Split(plain(string(out)), "\n"), fmt.Sprint(w.code))
 }
 
-// changes are the transactions of the state that were made, without those about leases; each was made once.
+// changes are the transactions of the state that were made, without those about leases; each was
+// made once.
 func (c *crash) changes(plain func(string) string) (out []string) {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.dir, ".tercet/audit.jsonl"))
@@ -576,23 +706,30 @@ func (c *crash) changes(plain func(string) string) (out []string) {
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			c.t.Fatal(err)
 		}
-		l.Ops = slices.DeleteFunc(l.Ops, func(op map[string]any) bool { return op["op"] == "set_lease" })
+		l.Ops = slices.DeleteFunc(l.Ops, func(op map[string]any) bool {
+			return op["op"] == "set_lease"
+		})
 		ops, err := json.Marshal(l.Ops)
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		switch at := slices.Index(txns, l.Txn); {
+		at := slices.Index(txns, l.Txn)
+		switch {
 		case l.Kind == "write":
-			txns, out = append(txns, l.Txn), append(out, plain(string(ops)))
+			txns = append(txns, l.Txn)
+			out = append(out, plain(string(ops)))
 		case l.Kind == "aborted" && at >= 0:
-			txns, out = slices.Delete(txns, at, at+1), slices.Delete(out, at, at+1)
+			txns = slices.Delete(txns, at, at+1)
+			out = slices.Delete(out, at, at+1)
 		}
 	}
+
 	c.once("change", txns)
 	return slices.DeleteFunc(out, func(ops string) bool { return ops == "[]" })
 }
 
-// steps is what the journal has, without what belongs to a process. What ran side by side may have ended in any order.
+// steps is what the journal has, without what belongs to a process. What ran side by side may have
+// ended in any order.
 func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out []string) {
 	c.t.Helper()
 	records, err := journal.Whole(root, id)
@@ -613,14 +750,16 @@ func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out 
 	return out
 }
 
-// starts are the delegations to workers that were started, none more often than it was killed and once.
+// starts are the delegations to workers that were started, none more often than it was killed and
+// once.
 func (c *crash) starts(kills int) []string {
 	c.t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.root, "starts"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	count, names := map[string]int{}, map[string]bool{}
+	count := map[string]int{}
+	names := map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		count[line]++
 		name, _, _ := strings.Cut(line, " ")
@@ -628,14 +767,16 @@ func (c *crash) starts(kills int) []string {
 	}
 	for line, n := range count {
 		if n > 1+kills {
-			c.t.Errorf("killed %d times: %s was started %d times", kills, strings.TrimSpace(line), n)
+			c.t.Errorf("killed %d times: %s was started %d times",
+				kills, strings.TrimSpace(line), n)
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
-// TestKilledAnywhere kills workflows of every shape before system calls of theirs and at lines of their journals, once and
-// twice, goes on as a person would, and finds what a run that nobody killed leaves.
+// TestKilledAnywhere kills workflows of every shape before system calls of theirs and at lines of
+// their journals, once and twice, goes on as a person would, and finds what a run that nobody
+// killed leaves.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -655,14 +796,21 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	for number, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		flow := slices.Contains([]string{"delivery", "maintenance", "discovery", "implement"}, name) // large: with the flags alone
-		if name == "all" || flow && *crashCalls+*crashLines == 0 || !testkit.Deep() && number%12 > 0 {
+		// large: with the flags alone
+		flow := slices.Contains([]string{"delivery", "maintenance", "discovery", "implement"}, name)
+		if name == "all" || flow && *crashCalls+*crashLines == 0 ||
+			!testkit.Deep() && number%12 > 0 {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first := readCrash(t, name)
-			first.beside = slices.Contains([]string{"abreast", "agent", "back", "conflict", "dirty", "implement", "loose", "named"}, name)
+			first.beside = slices.Contains(
+				[]string{
+					"abreast", "agent", "back", "conflict", "dirty", "implement", "loose", "named",
+				},
+				name,
+			)
 			whole := first.again(t)
 			w := whole.drive()
 			if w.code != first.exit {
@@ -698,7 +846,8 @@ func (c *crash) atCalls(t *testing.T, want left, all, number int, random *rand.R
 	for i := range points {
 		at := 1 + all*i/points + random.IntN(max(1, all/points))
 		again := at + 1 + random.IntN(all)
-		both, odd := n > 0 && !c.flow, number%2 == 1
+		both := n > 0 && !c.flow
+		odd := number%2 == 1
 		if c.flow { // a run is long
 			odd = i%2 == 1
 		}

@@ -68,10 +68,15 @@ func (d *demonstration) run(c call, name string) error {
 	if err != nil {
 		return err
 	}
+
 	if d.Dir, err = demo.Folder(rest(c.args)); err != nil {
 		return err
 	}
-	d.scene = demo.Scene{Sheet: d.term.sheet(d.term.outTTY), Columns: columns(d.io.out), Dir: d.Dir}
+	d.scene = demo.Scene{
+		Sheet:   d.term.sheet(d.term.outTTY),
+		Columns: columns(d.io.out),
+		Dir:     d.Dir,
+	}
 	if !d.flags.json {
 		d.scene.Out = d.io.out
 	}
@@ -80,15 +85,22 @@ func (d *demonstration) run(c call, name string) error {
 	if err := d.Unpack(c.ctx, fixture); err != nil {
 		return err
 	}
+
 	before, err := d.test(c.ctx, "before")
 	if err != nil {
 		return err
 	}
 	d.scene.Title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(c.ctx, d.Dir, agentcli.RunnerOffline, state.InitOptions{NextNumber: demoTask}, false)
+	files, err := initWorkspace(
+		c.ctx, d.Dir,
+		agentcli.RunnerOffline,
+		state.InitOptions{NextNumber: demoTask},
+		false,
+	)
 	if err != nil {
 		return err
 	}
+
 	d.trustInit(d.Dir, files)
 	d.scene.Lines(files...)
 	d.scene.State("before")
@@ -100,13 +112,19 @@ func (d *demonstration) run(c call, name string) error {
 	if err != nil {
 		return err
 	}
+
 	d.scene.Diff(diff)
 	after, err := d.test(c.ctx, "after")
 	if err != nil {
 		return err
 	}
+
 	d.document("tercet.demo/1", fields{
-		"dir": d.Dir, "commands": d.lines, "test_before": demo.Colour(before), "test_after": demo.Colour(after), "diff": diff,
+		"dir":         d.Dir,
+		"commands":    d.lines,
+		"test_before": demo.Colour(before),
+		"test_after":  demo.Colour(after),
+		"diff":        diff,
 	})
 	d.scene.End(agentcli.Installed(d.Starter))
 	if code != 0 || !after {
@@ -117,7 +135,11 @@ func (d *demonstration) run(c call, name string) error {
 
 // starters finds git and go before anything is written; the demo needs both and no network.
 func (d *demonstration) starters() error {
-	for name, value := range map[string]string{"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=mod"} {
+	for name, value := range map[string]string{
+		"GOPROXY":     "off",
+		"GOTOOLCHAIN": "local",
+		"GOFLAGS":     "-mod=mod",
+	} {
 		if err := os.Setenv(name, value); err != nil {
 			return err
 		}
@@ -128,7 +150,8 @@ func (d *demonstration) starters() error {
 	}
 	for _, tool := range []string{"git", "go"} {
 		if _, err := s.Look(tool); err != nil {
-			return formats.Fail(formats.CodeToolUnavailable, "the demo needs git and go", "%s is not installed", tool)
+			return formats.Fail(formats.CodeToolUnavailable, "the demo needs git and go",
+				"%s is not installed", tool)
 		}
 	}
 	d.Starter = s
@@ -138,7 +161,8 @@ func (d *demonstration) starters() error {
 func readFixture(name string) (demo.Fixture, error) {
 	read := os.ReadFile
 	if name == "" {
-		name, read = "demo/pages.txtar", demoFiles.ReadFile
+		name = "demo/pages.txtar"
+		read = demoFiles.ReadFile
 	}
 	data, err := read(name)
 	if err != nil {
@@ -161,13 +185,16 @@ func (d *demonstration) test(ctx context.Context, when string) (green bool, err 
 // commands runs the main job; the first command that does not pass ends it.
 func (d *demonstration) commands() int {
 	for _, line := range []string{
-		"/task --from task.md", "/research N", "/plan N", "/implement N", "/review N", "/todo --dry-run",
+		"/task --from task.md", "/research N", "/plan N", "/implement N", "/review N",
+		"/todo --dry-run",
 	} {
 		line = strings.Replace(line, "N", strconv.Itoa(demoTask), 1)
 		d.scene.Title("$ tercet --runner offline --yes %s", line)
 		switch name, _, _ := strings.Cut(line, " "); name {
 		case "/implement":
-			d.scene.Lines("each phase is verified in a worktree, which compiles the module once more")
+			d.scene.Lines(
+				"each phase is verified in a worktree, which compiles the module once more",
+			)
 		case "/review":
 			d.scene.Lines("the module's own checks run: go vet and go test")
 		}
@@ -185,10 +212,15 @@ func (d *demonstration) commands() int {
 // entry runs one line as a process of its own would: the same flags, parser and exit codes.
 func (d *demonstration) entry(line string) int {
 	var out bytes.Buffer
-	io := stdio{in: strings.NewReader(""), out: d.term.stage.full, err: d.term.stage.bare} // where runs are drawn
+	io := stdio{
+		in:  strings.NewReader(""),
+		out: d.term.stage.full,
+		err: d.term.stage.bare,
+	} // where runs are drawn
 	args := []string{"-C", d.Dir, "--runner", "offline", "--yes"}
 	if d.flags.json {
-		io.out, args = &out, append(args, "--json")
+		io.out = &out
+		args = append(args, "--json")
 	}
 	if d.flags.quiet {
 		args = append(args, "--quiet")
@@ -199,8 +231,13 @@ func (d *demonstration) entry(line string) int {
 		}
 		return d.env(name)
 	})
-	inner.signals, inner.play = d.signals, &play{dir: d.Dir}
+	inner.signals = d.signals
+	inner.play = &play{dir: d.Dir}
 	code := inner.run(append(args, strings.Fields(line)...))
-	d.lines = append(d.lines, demoLine{Line: line, Exit: code, Return: json.RawMessage(bytes.TrimSpace(out.Bytes()))})
+	d.lines = append(d.lines, demoLine{
+		Line:   line,
+		Exit:   code,
+		Return: json.RawMessage(bytes.TrimSpace(out.Bytes())),
+	})
 	return code
 }

@@ -16,7 +16,8 @@ import (
 	"tercet/internal/testkit/marked"
 )
 
-// TestDiagnosticFiles: each file of testdata/diagnostics, named CODE.KIND, has the findings that it announces and no others.
+// TestDiagnosticFiles: each file of testdata/diagnostics, named CODE.KIND, has the findings that it
+// announces and no others.
 func TestDiagnosticFiles(t *testing.T) {
 	t.Parallel()
 	env := pageAgents(t)
@@ -40,12 +41,17 @@ func TestDiagnosticFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			own := false
-			for _, d := range checkExample(t, env, strings.ReplaceAll(kind, ".", " "), expandTokens(t, text)) {
+			for _, d := range checkExample(
+				t, env,
+				strings.ReplaceAll(kind, ".", " "),
+				expandTokens(t, text),
+			) {
 				own = own || d.Code == code
 				if !all.Meets(d.Pos.Line, d.Code+": "+d.Message) {
 					t.Errorf("unexpected: %d:%d: %s: %s", d.Pos.Line, d.Pos.Col, d.Code, d.Message)
 				}
 			}
+
 			for _, m := range all.Unmet() {
 				t.Errorf("%s:%d: no finding matches %q", name, m.Line, m.Pattern)
 			}
@@ -56,17 +62,20 @@ func TestDiagnosticFiles(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsMarked: every diagnostic is announced in a test file on the line that fails, and has a page with an example
-// that brings it about and one that does not.
+// TestEveryCodeIsMarked: every diagnostic is announced in a test file on the line that fails, and
+// has a page with an example that brings it about and one that does not.
 func TestEveryCodeIsMarked(t *testing.T) {
 	t.Parallel()
 	marked := map[string]bool{}
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.Contains(name, "testdata") || strings.HasSuffix(name, ".txtar") {
+		if err != nil || d.IsDir() || !strings.Contains(name, "testdata") ||
+			strings.HasSuffix(name, ".txtar") {
 			return err
 		}
 		src, err := os.ReadFile(name)
-		for _, m := range regexp.MustCompile(`ERROR(?:[+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`).FindAllSubmatch(src, -1) {
+		for _, m := range regexp.MustCompile(
+			`ERROR(?:[+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`,
+		).FindAllSubmatch(src, -1) {
 			for _, code := range regexp.MustCompile(`["|]([EW]\d{3})`).FindAllSubmatch(m[1], -1) {
 				marked[string(code[1])] = true
 			}
@@ -84,12 +93,14 @@ func TestEveryCodeIsMarked(t *testing.T) {
 	for _, p := range all {
 		explained[p.Code] = len(p.Wrong.Lines) > 0 && len(p.Right.Lines) > 0
 	}
+
 	known, _ := codesOfSources(t)
 	for code, where := range known {
 		if meanings()[code] == "" {
 			t.Errorf("%s: no page says what %s means", where, code)
 		}
 	}
+
 	for code := range meanings() {
 		if known[code] == "" {
 			t.Errorf("no source names %s, which has a page", code)
@@ -116,7 +127,8 @@ func meanings() map[string]string {
 	return out
 }
 
-// TestEveryFailureIsExplained: `tercet explain CODE` knows every code that a failure of the program may have.
+// TestEveryFailureIsExplained: `tercet explain CODE` knows every code that a failure of the program
+// may have.
 func TestEveryFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	_, failures := codesOfSources(t)
@@ -132,20 +144,23 @@ func TestEveryFailureIsExplained(t *testing.T) {
 	}
 }
 
-// codesOfSources reads the sources of the program: the codes of diagnostics and those of failures that they name, each with
-// the place of one use.
+// codesOfSources reads the sources of the program: the codes of diagnostics and those of failures
+// that they name, each with the place of one use.
 func codesOfSources(t *testing.T) (diagnostics, failures map[string]string) {
 	t.Helper()
-	diagnostics, failures = map[string]string{}, map[string]string{}
+	diagnostics = map[string]string{}
+	failures = map[string]string{}
 	set := token.NewFileSet()
 	note := func(into map[string]string, e ast.Expr, form string) {
 		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if text, err := strconv.Unquote(lit.Value); err == nil && regexp.MustCompile(form).MatchString(text) {
+			text, err := strconv.Unquote(lit.Value)
+			if err == nil && regexp.MustCompile(form).MatchString(text) {
 				into[text] = set.Position(lit.Pos()).String()
 			}
 		}
 	}
-	const diagnostic, failure = `^[EW]\d{3}$`, `^[A-Z][A-Z_]+$`
+	const diagnostic = `^[EW]\d{3}$`
+	const failure = `^[A-Z][A-Z_]+$`
 	isCode := func(e ast.Expr) bool {
 		if s, ok := e.(*ast.SelectorExpr); ok {
 			e = s.Sel
@@ -154,9 +169,11 @@ func codesOfSources(t *testing.T) (diagnostics, failures map[string]string) {
 		return ok && name.Name == "Code"
 	}
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") ||
+			strings.HasSuffix(name, "_test.go") {
 			return err
 		}
+
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err

@@ -34,7 +34,11 @@ func blocks(t *testing.T, file string) []block {
 		switch {
 		case open == "" && len(run) >= 3:
 			open = run
-			out = append(out, block{file: filepath.Base(file), line: i + 1, info: strings.TrimSpace(line[len(run):])})
+			out = append(out, block{
+				file: filepath.Base(file),
+				line: i + 1,
+				info: strings.TrimSpace(line[len(run):]),
+			})
 		case open != "" && line == open:
 			open = ""
 		case open != "":
@@ -58,16 +62,21 @@ func pagesOf(t *testing.T, root string) []string {
 	return out
 }
 
-// prints tells whether the lines of want stand in got, in this order; "…" in a line stands for any text, and a line "..." for any lines.
+// prints tells whether the lines of want stand in got, in this order; "…" in a line stands for any
+// text, and a line "..." for any lines.
 func prints(got, want string) (missing string) {
-	words := func(line string) string { return strings.Join(strings.Fields(line), " ") }
+	words := func(line string) string {
+		return strings.Join(strings.Fields(line), " ")
+	}
 	lines := strings.Split(got, "\n")
 	for line := range strings.SplitSeq(want, "\n") {
 		if line = words(line); line == "..." || line == "" {
 			continue
 		}
 		re := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "$")
-		at := slices.IndexFunc(lines, func(l string) bool { return re.MatchString(words(l)) })
+		at := slices.IndexFunc(lines, func(l string) bool {
+			return re.MatchString(words(l))
+		})
 		if at < 0 {
 			return line
 		}
@@ -76,8 +85,9 @@ func prints(got, want string) (missing string) {
 	return ""
 }
 
-// TestDocsRun runs every sh block of the README, of docs and of the guide, in order, as one person would type them. A block
-// "output" is what the block before it prints; every other block says by its word that it is not a command.
+// TestDocsRun runs every sh block of the README, of docs and of the guide, in order, as one person
+// would type them. A block "output" is what the block before it prints; every other block says by
+// its word that it is not a command.
 func TestDocsRun(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -91,18 +101,32 @@ func TestDocsRun(t *testing.T) {
 			if filepath.Base(file) != "README.md" {
 				testkit.OnlyDeep(t, "runs the program for each block")
 			}
-			dir, home := t.TempDir(), t.TempDir()
+			dir := t.TempDir()
+			home := t.TempDir()
 			printed := ""
 			for _, b := range blocks(t, file) {
 				if b.info == "output" {
 					if line := prints(printed, b.text); line != "" {
-						t.Errorf("%s:%d: the block before does not print %q behind what stands above it:\n%s", b.file, b.line, line, printed)
+						t.Errorf(
+							"%s:%d: the block before does not print %q behind what stands above "+
+								"it:\n%s",
+							b.file, b.line, line, printed,
+						)
 					}
 					continue
 				}
 				if b.info != "sh" {
-					if !slices.Contains([]string{"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args", "yaml defaults", "go", "jq"}, b.info) {
-						t.Errorf("%s:%d: a fence says sh, text or the language of what it shows, got %q", b.file, b.line, b.info)
+					if !slices.Contains(
+						[]string{
+							"text", "markdown", "policy", "json", "yaml", "yaml step", "yaml args",
+							"yaml defaults", "go", "jq",
+						},
+						b.info,
+					) {
+						t.Errorf(
+							"%s:%d: a fence says sh, text or the language of what it shows, got %q",
+							b.file, b.line, b.info,
+						)
 					}
 					continue
 				}
@@ -112,8 +136,21 @@ func TestDocsRun(t *testing.T) {
 				}
 				cmd := exec.Command("sh", "-eu", "-c", b.text)
 				cmd.Dir = in
-				cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+home, "XDG_STATE_HOME=", "GOCACHE="+goEnv("GOCACHE"), "GOMODCACHE="+goEnv("GOMODCACHE"),
-					"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=you", "GIT_AUTHOR_EMAIL=you@localhost", "GIT_COMMITTER_NAME=you", "GIT_COMMITTER_EMAIL=you@localhost", "TERCET_ROOT=", "TERCET_RUN=")
+				cmd.Env = append(
+					os.Environ(),
+					"PATH="+bin+":"+os.Getenv("PATH"),
+					"HOME="+home,
+					"XDG_STATE_HOME=",
+					"GOCACHE="+goEnv("GOCACHE"),
+					"GOMODCACHE="+goEnv("GOMODCACHE"),
+					"GIT_CONFIG_NOSYSTEM=1",
+					"GIT_AUTHOR_NAME=you",
+					"GIT_AUTHOR_EMAIL=you@localhost",
+					"GIT_COMMITTER_NAME=you",
+					"GIT_COMMITTER_EMAIL=you@localhost",
+					"TERCET_ROOT=",
+					"TERCET_RUN=",
+				)
 				out, err := cmd.CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s:%d: %v\n%s\n%s", b.file, b.line, err, b.text, out)
@@ -161,7 +198,10 @@ func TestDocLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(data), ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(
+			fenced.ReplaceAllString(string(data), ""),
+			-1,
+		) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -173,7 +213,8 @@ func TestDocLinks(t *testing.T) {
 			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s: the link %s leads nowhere", filepath.Base(page), m[1])
 			} else if anchor != "" && !slices.Contains(anchors(t, to), anchor) {
-				t.Errorf("%s: %s has no heading for the link %s", filepath.Base(page), filepath.Base(to), m[1])
+				t.Errorf("%s: %s has no heading for the link %s",
+					filepath.Base(page), filepath.Base(to), m[1])
 			}
 		}
 	}
@@ -189,7 +230,14 @@ func anchors(t *testing.T, page string) (out []string) {
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for line := range strings.SplitSeq(string(data), "\n") {
 		if title := strings.TrimLeft(line, "#"); title != line && strings.HasPrefix(title, " ") {
-			out = append(out, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-"))
+			out = append(
+				out,
+				strings.ReplaceAll(
+					dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""),
+					" ",
+					"-",
+				),
+			)
 		}
 	}
 	return out

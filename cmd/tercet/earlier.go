@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// earlierVerbs are verbs whose work another verb does now. Scripts and guides of others still call them, so they run
-// the new form and name it. Help, completion and the reference leave them out.
+// earlierVerbs are verbs whose work another verb does now. Scripts and guides of others still call
+// them, so they run the new form and name it. Help, completion and the reference leave them out.
 var earlierVerbs = []verb{
 	{use: "route LINE", now: "which --route"},
 	{use: "exit-codes", now: "help exit-codes"},
@@ -21,10 +21,14 @@ var earlierVerbs = []verb{
 	{use: "diff RUN RUN", now: "verify"},
 }
 
-// earlierVerb makes the command of a verb that another one replaces. It hands its words on unread: the other verb has
-// the same flags.
+// earlierVerb makes the command of a verb that another one replaces. It hands its words on unread:
+// the other verb has the same flags.
 func (a *app) earlierVerb(v verb) *cobra.Command {
-	cmd := &cobra.Command{Use: v.use, Short: "the same as: tercet " + v.now, Hidden: true}
+	cmd := &cobra.Command{
+		Use:    v.use,
+		Short:  "the same as: tercet " + v.now,
+		Hidden: true,
+	}
 	if v.verbs != nil {
 		a.group(cmd, v.verbs)
 		return cmd

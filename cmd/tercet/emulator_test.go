@@ -11,8 +11,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// emulator is a terminal: a grid of cells that is written as a terminal writes it. A sequence that it does not know is kept in
-// odd, so that a test can tell that the grid is what a person sees. It may be written to and read side by side.
+// emulator is a terminal: a grid of cells that is written as a terminal writes it. A sequence that
+// it does not know is kept in odd, so that a test can tell that the grid is what a person sees. It
+// may be written to and read side by side.
 type emulator struct {
 	mu     sync.Mutex
 	parser *ansi.Parser
@@ -30,15 +31,23 @@ type emulator struct {
 }
 
 func newEmulator(columns, rows int) *emulator {
-	e := &emulator{parser: ansi.NewParser(), grid: uv.NewBuffer(columns, rows), end: rows, modes: map[int]bool{25: true}}
+	e := &emulator{
+		parser: ansi.NewParser(),
+		grid:   uv.NewBuffer(columns, rows),
+		end:    rows,
+		modes:  map[int]bool{25: true},
+	}
 	e.parser.SetHandler(ansi.Handler{
-		Print: e.print, Execute: e.control, HandleCsi: e.sequence,
+		Print:     e.print,
+		Execute:   e.control,
+		HandleCsi: e.sequence,
 		HandleEsc: func(cmd ansi.Cmd) {
 			switch cmd.Final() {
 			case '7':
 				e.kept = [2]int{e.x, e.y}
 			case '8':
-				e.x, e.y = e.kept[0], e.kept[1]
+				e.x = e.kept[0]
+				e.y = e.kept[1]
 			case 'M':
 				if e.y == e.top {
 					e.scroll(-1)
@@ -72,13 +81,20 @@ func (e *emulator) print(r rune) {
 		return
 	}
 	if columns := e.grid.Width(); e.wrap || e.x+wide > columns {
-		e.x, e.wrap = 0, false
+		e.x = 0
+		e.wrap = false
 		e.feed()
 	}
-	e.grid.SetCell(e.x, e.y, &uv.Cell{Content: text, Width: wide, Style: e.pen})
+	e.grid.SetCell(e.x, e.y, &uv.Cell{
+		Content: text,
+		Width:   wide,
+		Style:   e.pen,
+	})
 	e.last = text
-	if e.x += wide; e.x >= e.grid.Width() {
-		e.x, e.wrap = e.grid.Width()-1, true
+	e.x += wide
+	if e.x >= e.grid.Width() {
+		e.x = e.grid.Width() - 1
+		e.wrap = true
 	}
 }
 
@@ -103,7 +119,11 @@ func (e *emulator) scroll(n int) {
 
 // blank is the cell that is left where something is taken away.
 func (e *emulator) blank() *uv.Cell {
-	return &uv.Cell{Content: " ", Width: 1, Style: uv.Style{Bg: e.pen.Bg}}
+	return &uv.Cell{
+		Content: " ",
+		Width:   1,
+		Style:   uv.Style{Bg: e.pen.Bg},
+	}
 }
 
 func (e *emulator) control(b byte) {
@@ -126,11 +146,13 @@ func (e *emulator) sequence(cmd ansi.Cmd, params ansi.Params) {
 		return max(v, 1)
 	}
 	mode, _, _ := params.Param(0, 0)
-	columns, rows := e.grid.Width(), e.grid.Height()
+	columns := e.grid.Width()
+	rows := e.grid.Height()
 	if cmd.Prefix() != 0 || cmd.Intermediate() != 0 {
 		e.private(cmd, params)
 		return
 	}
+
 	e.wrap = e.wrap && cmd.Final() == 'm'
 	switch cmd.Final() {
 	case 'm':
@@ -144,16 +166,21 @@ func (e *emulator) sequence(cmd ansi.Cmd, params ansi.Params) {
 	case 'D':
 		e.x = max(0, e.x-n(0))
 	case 'E', 'F':
-		e.x, e.y = 0, min(max(0, e.y+n(0)*int(('E'-cmd.Final())*2+1)), rows-1)
+		e.x = 0
+		e.y = min(max(0, e.y+n(0)*int(('E'-cmd.Final())*2+1)), rows-1)
 	case 'G', '`':
 		e.x = min(columns, n(0)) - 1
 	case 'd':
 		e.y = min(rows, n(0)) - 1
 	case 'H', 'f':
-		e.x, e.y = min(columns, n(1))-1, min(rows, n(0))-1
+		e.x = min(columns, n(1)) - 1
+		e.y = min(rows, n(0)) - 1
 	case 'J':
 		e.grid.FillArea(e.blank(), [...]uv.Rectangle{
-			uv.Rect(0, e.y+1, columns, rows-e.y-1), uv.Rect(0, 0, columns, e.y), uv.Rect(0, 0, columns, rows), {},
+			uv.Rect(0, e.y+1, columns, rows-e.y-1),
+			uv.Rect(0, 0, columns, e.y),
+			uv.Rect(0, 0, columns, rows),
+			{},
 		}[min(mode, 3)])
 		if mode < 2 {
 			e.erase(mode)
@@ -185,7 +212,10 @@ func (e *emulator) sequence(cmd ansi.Cmd, params ansi.Params) {
 		}
 	case 'r':
 		last, _, _ := params.Param(1, rows)
-		e.top, e.end, e.x, e.y = n(0)-1, min(last, rows), 0, 0
+		e.top = n(0) - 1
+		e.end = min(last, rows)
+		e.x = 0
+		e.y = 0
 	case 'c', 'n', 't', 'h', 'l': // questions, which nobody answers, and modes that change no cell
 	default:
 		e.odd = append(e.odd, fmt.Sprintf("CSI %v %c", params, cmd.Final()))
@@ -210,10 +240,15 @@ func (e *emulator) private(cmd ansi.Cmd, params ansi.Params) {
 		mode := p.Param(0)
 		if mode == 1049 && on != e.modes[mode] {
 			if on {
-				e.other, e.grid = e.grid, uv.NewBuffer(e.grid.Width(), e.grid.Height())
-				e.kept, e.x, e.y = [2]int{e.x, e.y}, 0, 0
+				e.other = e.grid
+				e.grid = uv.NewBuffer(e.grid.Width(), e.grid.Height())
+				e.kept = [2]int{e.x, e.y}
+				e.x = 0
+				e.y = 0
 			} else {
-				e.grid, e.x, e.y = e.other, e.kept[0], e.kept[1]
+				e.grid = e.other
+				e.x = e.kept[0]
+				e.y = e.kept[1]
 			}
 		}
 		e.modes[mode] = on

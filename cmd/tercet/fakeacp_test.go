@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// fakeACP is an agent that speaks the Agent Client Protocol. In its turn it does what the file that is its first argument says:
-// the verbs of fakeagent, and
+// fakeACP is an agent that speaks the Agent Client Protocol. In its turn it does what the file that
+// is its first argument says: the verbs of fakeagent, and
 //
 //	prompt FILE         write the prompt to FILE of the project root
 //	say TEXT            a part of its message, with NONCE in it replaced by that of the prompt and \n by a line break
@@ -20,7 +20,11 @@ import (
 //	error CODE TEXT     answer the prompt with an error
 //	hang                wait for the end of its input
 func fakeACP() {
-	a := &acpPlayer{in: bufio.NewScanner(os.Stdin), root: os.Getenv("TERCET_ROOT"), usage: "null"}
+	a := &acpPlayer{
+		in:    bufio.NewScanner(os.Stdin),
+		root:  os.Getenv("TERCET_ROOT"),
+		usage: "null",
+	}
 	a.in.Buffer(nil, 8<<20)
 	code, err := a.play(os.Args[1])
 	if err != nil {
@@ -76,16 +80,24 @@ func (a *acpPlayer) play(script string) (int, error) {
 		}
 		switch c.Method {
 		case "initialize":
-			err = a.send("result", c.ID, `{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`)
+			err = a.send(
+				"result",
+				c.ID,
+				`{"protocolVersion":1,"agentCapabilities":{},"agentInfo":{"name":"fakeacp","version":"1.2.3"}}`,
+			)
 		case "session/new":
 			dir = c.Params.Cwd
 			models := `,"models":{"availableModels":[],"currentModelId":"m-acp"}`
-			if text, _ := os.ReadFile(filepath.Join(a.root, script)); strings.HasPrefix(string(text), "modelless\n") {
+			text, _ := os.ReadFile(filepath.Join(a.root, script))
+			if strings.HasPrefix(string(text), "modelless\n") {
 				models = ""
 			}
 			err = a.send("result", c.ID, `{"sessionId":"s1"`+models+`}`)
 		case "session/set_model":
-			err = errors.Join(os.WriteFile(filepath.Join(a.root, "model.txt"), a.in.Bytes(), 0o644), a.send("result", c.ID, `{}`))
+			err = errors.Join(
+				os.WriteFile(filepath.Join(a.root, "model.txt"), a.in.Bytes(), 0o644),
+				a.send("result", c.ID, `{}`),
+			)
 		case "session/prompt":
 			code, ended, perr := a.turn(script, dir, c)
 			if perr != nil || ended {
@@ -103,7 +115,12 @@ func (a *acpPlayer) play(script string) (int, error) {
 
 func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, err error) {
 	prompt := c.Params.Prompt[0].Text
-	req := fakeRequest{Dir: dir, Out: os.Getenv("TERCET_OUT"), ReturnPath: os.Getenv("TERCET_RETURN"), raw: []byte(prompt)}
+	req := fakeRequest{
+		Dir:        dir,
+		Out:        os.Getenv("TERCET_OUT"),
+		ReturnPath: os.Getenv("TERCET_RETURN"),
+		raw:        []byte(prompt),
+	}
 	if strings.Contains(prompt, "# Repair") || strings.Contains(prompt, "was not accepted") {
 		req.Repair = []string{"yes"}
 	}
@@ -113,6 +130,7 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 	if err != nil {
 		return 0, false, err
 	}
+
 	for line := range strings.SplitSeq(string(text), "\n") {
 		line = strings.TrimSpace(line)
 		if verb, rest, _ := strings.Cut(line, " "); verb == "first" || verb == "repair" {
@@ -132,8 +150,12 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 			var in, out int
 			var cost float64
 			if _, err = fmt.Sscan(rest, &in, &out, &cost); err == nil {
-				a.usage = fmt.Sprintf(`{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d}`, in, out, in+out)
-				err = a.update(fmt.Sprintf(`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":%g,"currency":"USD"}}`, cost))
+				a.usage = fmt.Sprintf(`{"inputTokens":%d,"outputTokens":%d,"totalTokens":%d}`,
+					in, out, in+out)
+				err = a.update(fmt.Sprintf(
+					`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":%g,"currency":"USD"}}`,
+					cost,
+				))
 			}
 		case "ask":
 			err = a.ask(dir, rest)
@@ -156,11 +178,15 @@ func (a *acpPlayer) turn(script, dir string, c acpCall) (code int, ended bool, e
 			return 0, false, err
 		}
 	}
+
 	return 0, false, nil
 }
 
 func (a *acpPlayer) update(update string) error {
-	_, err := fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":%s}}\n", update)
+	_, err := fmt.Printf(
+		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s1\",\"update\":%s}}\n",
+		update,
+	)
 	return err
 }
 
@@ -169,15 +195,20 @@ func (a *acpPlayer) say(text string) error {
 	if err != nil {
 		return err
 	}
-	return a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":` + string(quoted) + `}}`)
+	return a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":` +
+		string(quoted) + `}}`)
 }
 
 // ask asks for leave, and does what it asked for if it has it.
 func (a *acpPlayer) ask(dir, rest string) error {
 	words := strings.SplitN(rest, " ", 3)
 	name := filepath.Join(dir, words[1])
-	if _, err := fmt.Printf(`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t","kind":%q,"locations":[{"path":%q}]},`+
-		`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}`+"\n", words[0], name); err != nil {
+	if _, err := fmt.Printf(
+		`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t","kind":%q,"locations":[{"path":%q}]},`+
+			`"options":[{"optionId":"yes","name":"Yes","kind":"allow_once"},{"optionId":"no","name":"No","kind":"reject_once"}]}}`+"\n",
+		words[0],
+		name,
+	); err != nil {
 		return err
 	}
 	answer, _, err := a.hear()

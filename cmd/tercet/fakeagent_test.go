@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// fakeAgent is the program behind `runner: exec` in the scripts. It reads the request from standard input and does what the
-// file $FAKE_AGENT_SCRIPT, or its first argument, says, a line each:
+// fakeAgent is the program behind `runner: exec` in the scripts. It reads the request from standard
+// input and does what the file $FAKE_AGENT_SCRIPT, or its first argument, says, a line each:
 //
 //	file NAME TEXT...   write NAME into the folder for documents
 //	copy NAME FILE      copy FILE of the project root into the folder for documents
@@ -101,9 +101,16 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		}
 	case "file":
 		at := filepath.Join(req.Out, name)
-		err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644))
+		err = errors.Join(
+			os.MkdirAll(filepath.Dir(at), 0o755),
+			os.WriteFile(at, []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644),
+		)
 	case "tree":
-		err = os.WriteFile(filepath.Join(req.Dir, name), []byte(strings.ReplaceAll(text, `\n`, "\n")), 0o644)
+		err = os.WriteFile(
+			filepath.Join(req.Dir, name),
+			[]byte(strings.ReplaceAll(text, `\n`, "\n")),
+			0o644,
+		)
 	case "untree":
 		err = os.Remove(filepath.Join(req.Dir, name))
 	case "copy":
@@ -112,7 +119,8 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 			err = os.WriteFile(filepath.Join(req.Out, name), data, 0o644)
 		}
 	case "link":
-		if err = os.Remove(filepath.Join(req.Out, name)); err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = os.Remove(filepath.Join(req.Out, name))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			err = os.Symlink(text, filepath.Join(req.Out, name))
 		}
 	case "request":
@@ -133,7 +141,9 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 		time.Sleep(d)
 		err = perr
 	case "await":
-		for _, err := os.Stat(filepath.Join(root, rest)); err != nil; _, err = os.Stat(filepath.Join(root, rest)) {
+		for _, err := os.Stat(filepath.Join(root, rest)); err != nil; _, err = os.Stat(
+			filepath.Join(root, rest),
+		) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	case "exit":
@@ -146,6 +156,7 @@ func playLine(line, root string, req fakeRequest) (code int, ended bool, err err
 	default:
 		err = fmt.Errorf("unknown verb %q", verb)
 	}
+
 	return code, ended, err
 }
 
@@ -187,7 +198,13 @@ func failFirst(most, root string, req fakeRequest) (failed bool, err error) {
 	if err != nil || strings.Count(string(seen), "\n") > n {
 		return false, err
 	}
-	return true, os.WriteFile(req.ReturnPath, []byte(`{"status":"failed","summary":"busy","errors":[{"type":"execution","code":"TRANSIENT","message":"429 too many requests","recoverable":true}]}`), 0o600)
+	return true, os.WriteFile(
+		req.ReturnPath,
+		[]byte(
+			`{"status":"failed","summary":"busy","errors":[{"type":"execution","code":"TRANSIENT","message":"429 too many requests","recoverable":true}]}`,
+		),
+		0o600,
+	)
 }
 
 func appendLine(name string) error {

@@ -10,7 +10,9 @@ import (
 )
 
 // agentCLIs are the programs that a script must never start by accident.
-func agentCLIs() []string { return []string{"claude", "codex", "opencode", "gemini", "copilot"} }
+func agentCLIs() []string {
+	return []string{"claude", "codex", "opencode", "gemini", "copilot"}
+}
 
 // withoutAgents takes the folders with agent CLIs off a PATH.
 func withoutAgents(path string) string {
@@ -22,8 +24,8 @@ func withoutAgents(path string) string {
 	}), string(filepath.ListSeparator))
 }
 
-// fakeCLI is an agent CLI that does what the file NAME.cli of the project root says, where NAME is its first argument: the
-// verbs of fakeagent, and
+// fakeCLI is an agent CLI that does what the file NAME.cli of the project root says, where NAME is
+// its first argument: the verbs of fakeagent, and
 //
 //	argv FILE      write the arguments to FILE of the project root, one a line
 //	prompt FILE    write the prompt to FILE of the project root
@@ -43,6 +45,7 @@ func playCLI(name string, args []string) (int, error) {
 		_, err := fmt.Println("9.8.7 (fake " + name + ")")
 		return 0, err
 	}
+
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return 0, err
@@ -51,8 +54,15 @@ func playCLI(name string, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	req := fakeRequest{Dir: dir, Out: os.Getenv("TERCET_OUT"), ReturnPath: os.Getenv("TERCET_RETURN"), raw: prompt}
-	if strings.Contains(string(prompt), "# Repair") || strings.Contains(string(prompt), "was not accepted") {
+
+	req := fakeRequest{
+		Dir:        dir,
+		Out:        os.Getenv("TERCET_OUT"),
+		ReturnPath: os.Getenv("TERCET_RETURN"),
+		raw:        prompt,
+	}
+	if strings.Contains(string(prompt), "# Repair") ||
+		strings.Contains(string(prompt), "was not accepted") {
 		req.Repair = []string{"yes"}
 	}
 	root := os.Getenv("TERCET_ROOT")
@@ -60,6 +70,7 @@ func playCLI(name string, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+
 	nonce := ""
 	if _, rest, ok := strings.Cut(string(prompt), `"nonce": "`); ok {
 		nonce, _, _ = strings.Cut(rest, `"`)
@@ -89,5 +100,6 @@ func playCLI(name string, args []string) (int, error) {
 			return 0, err
 		}
 	}
+
 	return 0, nil
 }

@@ -15,8 +15,8 @@ import (
 
 const flows = "../../templates/packs/flows"
 
-// flowAgents is what the subagents of the pack promise: role and tools, STATUS, fields (i integer, b boolean, l list, m map, else
-// text), documents. The flows route by it.
+// flowAgents is what the subagents of the pack promise: role and tools, STATUS, fields (i integer,
+// b boolean, l list, m map, else text), documents. The flows route by it.
 const flowAgents = `
 interviewer | W rw | success, blocked | PRODUCT_TYPE, HAS_UI b, REQUIREMENTS_COUNT i, IMPLICIT_REQUIREMENTS i, REVISED_REQUIREMENTS? l, REMOVED_REQUIREMENTS? l | INTERVIEW_RESULT.md
 researcher | W rwn | success | RISKS_FOUND i, EXTERNAL_DEPS i, COMPETITORS_ANALYZED i, UBIQUITOUS_TERMS i | RESEARCH_RESULT.md
@@ -82,7 +82,9 @@ const flowAcceptance = `
 func TestFlowAcceptance(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}
-	for _, dir := range []string{"cmd/tercet", "commands/interp", "formats", "internal/*", "subagents/builtin"} {
+	for _, dir := range []string{
+		"cmd/tercet", "commands/interp", "formats", "internal/*", "subagents/builtin",
+	} {
 		files, err := filepath.Glob("../../" + dir + "/*_test.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q, %v", dir, files, err)
@@ -97,6 +99,7 @@ func TestFlowAcceptance(t *testing.T) {
 			}
 		}
 	}
+
 	rows := strings.Split(strings.TrimSpace(flowAcceptance), "\n")
 	if len(rows) != 18 {
 		t.Errorf("%d rows, want 18", len(rows))
@@ -115,33 +118,45 @@ func TestFlowAcceptance(t *testing.T) {
 	}
 }
 
-// TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as it is.
+// TestFlows lints the pack as a workspace has it, and runs one test of each flow with the engine as
+// it is.
 func TestFlows(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "whole runs of the largest flows")
-	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
+	w := packWorld{
+		t:    t,
+		dir:  t.TempDir(),
+		home: t.TempDir(),
+	}
 	w.must("git", "init", "-q", "-b", "main")
 	w.must("tercet", "init")
 	w.add(os.DirFS(flows))
 	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
 	args := []string{"test"}
-	for _, name := range []string{"analyst-push", "discovery-nobody", "operations-full", "written-delivery", "written-discovery", "written-doc", "written-maintenance"} {
+	for _, name := range []string{
+		"analyst-push", "discovery-nobody", "operations-full", "written-delivery",
+		"written-discovery", "written-doc", "written-maintenance",
+	} {
 		name += ".json"
 		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(flows+"/tests"), name))
 		args = append(args, name)
 	}
+
 	code, out, bad := w.run("tercet", args...)
 	if code != 0 || !strings.HasSuffix(bad, "tercet: 7 tests, 0 failed\n") {
 		t.Fatalf("tercet %q = %d\n%s%s", args, code, out, bad)
 	}
-	_, line, _ := strings.Cut(out, "coverage: /operations-flow ") // of it every inserted step ran but the gate of documents that are not committed
+	// of it every inserted step ran but the gate of documents that are not committed
+	_, line, _ := strings.Cut(out, "coverage: /operations-flow ")
 	line, _, _ = strings.Cut(line, "\n")
-	if !strings.HasPrefix(line, "started 17 of 21 steps ") || !strings.Contains(line, "; not started: data, taking, kept, fail;") {
+	if !strings.HasPrefix(line, "started 17 of 21 steps ") ||
+		!strings.Contains(line, "; not started: data, taking, kept, fail;") {
 		t.Errorf("coverage of /operations-flow: %s", line)
 	}
 }
 
-// TestFlowAgents holds each subagent of the pack against what the flows need of it, and its prompt against what it promises.
+// TestFlowAgents holds each subagent of the pack against what the flows need of it, and its prompt
+// against what it promises.
 func TestFlowAgents(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(flows + "/subagents/*.md")
@@ -173,58 +188,95 @@ func TestFlowAgents(t *testing.T) {
 func promises(t *testing.T, def subagents.Definition, cells []string) {
 	t.Helper()
 	role, letters, _ := strings.Cut(cells[1], " ")
-	want := map[string]formats.Role{"W": "writer", "U": formats.RoleUtility, "R": formats.RoleReviewer}[role]
+	want := map[string]formats.Role{
+		"W": "writer",
+		"U": formats.RoleUtility,
+		"R": formats.RoleReviewer,
+	}[role]
 	var tools []string
 	for _, letter := range letters {
-		tools = append(tools, map[rune][]string{'r': {"read", "search"}, 'w': {"write"}, 'x': {"shell"}, 'n': {"net"}}[letter]...)
+		tools = append(tools, map[rune][]string{
+			'r': {"read", "search"},
+			'w': {"write"},
+			'x': {"shell"},
+			'n': {"net"},
+		}[letter]...)
 	}
-	if def.Info.Role != want || !slices.Equal(def.Info.Tools, tools) || !def.Info.AgentResult || def.Info.Timeout.Total == 0 {
-		t.Errorf("role %s, tools %q, timeout %s, want %s, %q", def.Info.Role, def.Info.Tools, def.Info.Timeout.Total, want, tools)
+
+	if def.Info.Role != want || !slices.Equal(def.Info.Tools, tools) || !def.Info.AgentResult ||
+		def.Info.Timeout.Total == 0 {
+		t.Errorf("role %s, tools %q, timeout %s, want %s, %q",
+			def.Info.Role, def.Info.Tools, def.Info.Timeout.Total, want, tools)
 	}
 	for word := range strings.SplitSeq(cells[2]+", error", ", ") {
 		ret, err := formats.AgentResult{Agent: def.Info.Name, Status: word}.Return()
 		if outcome := ret.Outcome(); err != nil || !slices.Contains(def.Info.Statuses, outcome) {
-			t.Errorf("STATUS %s is %s (%v), and statuses are %s", word, outcome, err, def.Info.Statuses)
+			t.Errorf("STATUS %s is %s (%v), and statuses are %s",
+				word, outcome, err, def.Info.Statuses)
 		}
 	}
-	kinds := map[string]formats.InputType{"i": formats.TypeInteger, "b": formats.TypeBoolean, "l": formats.TypeList, "m": formats.TypeObject, "": formats.TypeString}
+
+	kinds := map[string]formats.InputType{
+		"i": formats.TypeInteger,
+		"b": formats.TypeBoolean,
+		"l": formats.TypeList,
+		"m": formats.TypeObject,
+		"":  formats.TypeString,
+	}
 	for field := range strings.FieldsFuncSeq(cells[3], func(r rune) bool { return r == ',' }) {
 		name, kind, _ := strings.Cut(strings.TrimSpace(field), " ")
 		name, optional := strings.CutSuffix(name, "?")
-		if got, ok := def.Info.Fields[name]; !ok || got != (formats.Field{Type: kinds[kind], Optional: optional}) {
+		got, ok := def.Info.Fields[name]
+		if !ok || got != (formats.Field{Type: kinds[kind], Optional: optional}) {
 			t.Errorf("field %s is %+v, want %s, optional %v", name, got, kinds[kind], optional)
 		}
 	}
-	for _, name := range []string{"ARTIFACT_PATHS", "NOTES", "ESCALATION_REQUIRED", "ESCALATION_REASON", "ERROR_REASON"} {
+
+	for _, name := range []string{
+		"ARTIFACT_PATHS", "NOTES", "ESCALATION_REQUIRED", "ESCALATION_REASON", "ERROR_REASON",
+	} {
 		if !def.Info.Fields[name].Optional {
 			t.Errorf("field %s is missing, or not optional", name)
 		}
 	}
-	if blocked := strings.Contains(cells[2], "blocked"); blocked != def.Info.Fields["BLOCKED_TARGET"].Optional {
+
+	blocked := strings.Contains(cells[2], "blocked")
+	if blocked != def.Info.Fields["BLOCKED_TARGET"].Optional {
 		t.Errorf("BLOCKED_TARGET, but blocked is %v", blocked)
 	}
-	for _, name := range []string{"request", "product_type", "ui", "tier", "documents", "artifacts", "language"} {
+	for _, name := range []string{
+		"request", "product_type", "ui", "tier", "documents", "artifacts", "language",
+	} {
 		if _, ok := def.Info.Inputs[name]; !ok {
 			t.Errorf("no input %s", name)
 		}
 	}
 }
 
-// TestFlowTemplates holds the twelve templates against their form: in both languages the same chapters with the same
-// placeholders, and none that is not filled in.
+// TestFlowTemplates holds the twelve templates against their form: in both languages the same
+// chapters with the same placeholders, and none that is not filled in.
 func TestFlowTemplates(t *testing.T) {
 	t.Parallel()
 	chapters := map[string]string{
-		"hld":           "System Overview, Architecture, Subsystems, External Integrations, Non-functional Requirements, Technology, Constraints",
-		"lld":           "Module Structure, Class and Function Specifications, Data Structures, API Signatures, Algorithms, Error Handling",
+		"hld": "System Overview, Architecture, Subsystems, External Integrations, " +
+			"Non-functional Requirements, Technology, Constraints",
+		"lld": "Module Structure, Class and Function Specifications, Data Structures, " +
+			"API Signatures, Algorithms, Error Handling",
 		"api-reference": "Authentication, Common Specifications, Endpoints, Samples, Rate Limits",
-		"ops-manual":    "Overview, Start and Stop, Monitoring, Backup and Restore, Incidents, Maintenance Windows, Contacts",
-		"user-manual":   "Introduction, Getting Started, Use Cases, FAQ, Glossary, Support",
-		"handover":      "Project Overview, Design Decisions, Known Issues and Open Tasks, Tests and Security, Operations Notes, Document Index",
+		"ops-manual": "Overview, Start and Stop, Monitoring, Backup and Restore, Incidents, " +
+			"Maintenance Windows, Contacts",
+		"user-manual": "Introduction, Getting Started, Use Cases, FAQ, Glossary, Support",
+		"handover": "Project Overview, Design Decisions, Known Issues and Open Tasks, Tests " +
+			"and Security, Operations Notes, Document Index",
 	}
-	known := strings.Fields("project.name project.slug doc.lang doc.generated_at doc.type doc.template_version spec.summary spec.use_cases " +
-		"architecture.overview architecture.modules architecture.tech_stack ops.runbook security.summary tests.summary ui_spec.screens")
-	heading, placeholder := regexp.MustCompile(`(?m)^## (.+)$`), regexp.MustCompile(`{{(.*?)}}`)
+	known := strings.Fields(
+		"project.name project.slug doc.lang doc.generated_at doc.type doc.template_version " +
+			"spec.summary spec.use_cases " +
+			"architecture.overview architecture.modules architecture.tech_stack ops.runbook " +
+			"security.summary tests.summary ui_spec.screens",
+	)
+	heading := regexp.MustCompile(`(?m)^## (.+)$`)
+	placeholder := regexp.MustCompile(`{{(.*?)}}`)
 	all := func(re *regexp.Regexp, text string) (out []string) {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			out = append(out, m[1])
@@ -235,10 +287,15 @@ func TestFlowTemplates(t *testing.T) {
 		var both [2]string
 		for i, lang := range []string{"en", "ja"} {
 			both[i] = readIn(t, os.DirFS(flows+"/templates"), kind+"."+lang+".md")
-			head := "---\ntemplate_version: 1.0\ndoc_type: " + kind + "\nlanguage: " + lang + "\n---\n\n# {{project.name}}"
+			head := "---\ntemplate_version: 1.0\ndoc_type: " + kind + "\nlanguage: " + lang +
+				"\n---\n\n# {{project.name}}"
 			_, rest, _ := strings.Cut(both[i], "\n# ")
 			_, rest, _ = strings.Cut(rest, "\n")
-			if !strings.HasPrefix(both[i], head) || !strings.HasPrefix(rest, "<!-- template_version: 1.0 -->\n<!-- generated_at: {{doc.generated_at}} -->\n") {
+			if !strings.HasPrefix(both[i], head) ||
+				!strings.HasPrefix(
+					rest,
+					"<!-- template_version: 1.0 -->\n<!-- generated_at: {{doc.generated_at}} -->\n",
+				) {
 				t.Errorf("%s.%s.md begins with\n%.200s", kind, lang, both[i])
 			}
 			for _, name := range all(placeholder, both[i]) {
@@ -250,8 +307,12 @@ func TestFlowTemplates(t *testing.T) {
 		if got := strings.Join(all(heading, both[0]), ", "); got != want {
 			t.Errorf("%s has the chapters %s, want %s", kind, got, want)
 		}
-		if en, ja := all(heading, both[0]), all(heading, both[1]); len(en) != len(ja) || !slices.Equal(all(placeholder, both[0]), all(placeholder, both[1])) {
-			t.Errorf("%s has %d chapters in English, %d in Japanese, or other placeholders", kind, len(en), len(ja))
+		en := all(heading, both[0])
+		ja := all(heading, both[1])
+		if len(en) != len(ja) ||
+			!slices.Equal(all(placeholder, both[0]), all(placeholder, both[1])) {
+			t.Errorf("%s has %d chapters in English, %d in Japanese, or other placeholders",
+				kind, len(en), len(ja))
 		}
 		author := readIn(t, os.DirFS(flows+"/subagents"), kind+"-author.md")
 		if !strings.Contains(strings.Join(strings.Fields(author), " "), want) {
@@ -260,7 +321,8 @@ func TestFlowTemplates(t *testing.T) {
 	}
 }
 
-// prompted holds the words of a subagent: all parts, each required field and document named, and what it may not do.
+// prompted holds the words of a subagent: all parts, each required field and document named, and
+// what it may not do.
 func prompted(t *testing.T, def subagents.Definition, cells []string) {
 	t.Helper()
 	if n := strings.Count(string(def.Src), "\n"); n > 120 {
@@ -275,10 +337,15 @@ func prompted(t *testing.T, def subagents.Definition, cells []string) {
 			t.Errorf("the policy lacks %q", want)
 		}
 	}
-	if !strings.Contains(policy, "TERCET_OUT") && !strings.Contains(policy, "Change nothing in the project") {
+
+	if !strings.Contains(policy, "TERCET_OUT") &&
+		!strings.Contains(policy, "Change nothing in the project") {
 		t.Error("the policy does not say where to write")
 	}
-	if !strings.Contains(def.Facets.Instruction, "\n2. ") || !regexp.MustCompile(`(?i)fix request|second (round|reading|call)`).MatchString(def.Facets.Instruction) {
+	if !strings.Contains(def.Facets.Instruction, "\n2. ") ||
+		!regexp.MustCompile(`(?i)fix request|second (round|reading|call)`).MatchString(
+			def.Facets.Instruction,
+		) {
 		t.Error("the instruction has no numbered work, or no second round")
 	}
 	for name, field := range def.Info.Fields {
@@ -286,11 +353,13 @@ func prompted(t *testing.T, def subagents.Definition, cells []string) {
 			t.Errorf("Output does not name the field %s", name)
 		}
 	}
+
 	for name := range strings.FieldsSeq(strings.ReplaceAll(cells[4], ",", " ")) {
 		if !strings.Contains(def.Facets.Output, name) {
 			t.Errorf("Output does not name %s", name)
 		}
 	}
+
 	for _, a := range def.Info.Artifacts {
 		if a.Name != "" && !strings.Contains(def.Facets.Output, "`"+a.Name+"`") {
 			t.Errorf("Output does not name %s", a.Name)

@@ -22,8 +22,11 @@ import (
 // finder looks for the files of other tools around the project.
 func (w *world) finder() *dialect.Finder {
 	return &dialect.Finder{
-		Dir: w.dir, Homes: dialect.HomesOf(w.env), Sub: w.gate.FS, Note: func(text string) { w.noteOnce(text, text) },
-		Skip: w.skip,
+		Dir:   w.dir,
+		Homes: dialect.HomesOf(w.env),
+		Sub:   w.gate.FS,
+		Note:  func(text string) { w.noteOnce(text, text) },
+		Skip:  w.skip,
 	}
 }
 
@@ -38,7 +41,12 @@ func (a *app) noteOnce(key, text string) {
 // sourceOf is a folder of another tool as the router scans it.
 func sourceOf(p dialect.Folder) router.Source {
 	s := router.Source{
-		Name: p.Label, FS: p.FS, Dialect: p.Dialect.String(), Scope: p.Scope.String(), Tool: p.Tool(), Prefix: p.Extension,
+		Name:    p.Label,
+		FS:      p.FS,
+		Dialect: p.Dialect.String(),
+		Scope:   p.Scope.String(),
+		Tool:    p.Tool(),
+		Prefix:  p.Extension,
 		Command: p.Name,
 	}
 	if p.Skills {
@@ -47,8 +55,8 @@ func sourceOf(p dialect.Folder) router.Source {
 	return s
 }
 
-// beside spells what a text of a source names so that it leads to what its author meant. A file of another tool that
-// runs as a workflow has its name on purpose.
+// beside spells what a text of a source names so that it leads to what its author meant. A file of
+// another tool that runs as a workflow has its name on purpose.
 func (w *world) beside(source, text string) string {
 	return w.table.CallsAsMeant(source, text, func(source, file string) bool {
 		p, flow, err := w.library.Prompt(source, file)
@@ -60,14 +68,22 @@ func (w *world) beside(source, text string) string {
 func replaced(set *subagents.Set) (out []string) {
 	for _, name := range set.Replaced() {
 		def, _, _ := set.Lookup(name, "")
-		out = append(out, sprintf("subagent %s is %s; the shipped one is %s%s", name, def.File, subagents.Shipped, name))
+		out = append(
+			out,
+			sprintf("subagent %s is %s; the shipped one is %s%s",
+				name, def.File, subagents.Shipped, name),
+		)
 	}
 	return out
 }
 
-// foreignAgents says what agents of other tools change here, before there is anything that they could work with.
+// foreignAgents says what agents of other tools change here, before there is anything that they
+// could work with.
 func foreignAgents(w *world) []string {
-	set, noRunner := subagents.NewSet(), func(subagents.Definition) subagents.Agent { return failing(nil) }
+	set := subagents.NewSet()
+	noRunner := func(subagents.Definition) subagents.Agent {
+		return failing(nil)
+	}
 	defs, err := subagents.Load(w.subagentSources()...)
 	for _, def := range defs {
 		err = errors.Join(err, set.Add(def, noRunner(def)))
@@ -85,8 +101,11 @@ func foreignAgents(w *world) []string {
 	return out
 }
 
-// ofProject tells whether a place of another tool came with the project: a plugin may lie in it as well.
-func ofProject(p dialect.Place) bool { return p.Scope != dialect.User && fs.ValidPath(p.Dir) }
+// ofProject tells whether a place of another tool came with the project: a plugin may lie in it as
+// well.
+func ofProject(p dialect.Place) bool {
+	return p.Scope != dialect.User && fs.ValidPath(p.Dir)
+}
 
 // Limits of a command that a prompt embeds.
 const (
@@ -101,13 +120,19 @@ type injection struct {
 	c   *dialect.Command
 }
 
-// inject runs the commands and reads the files of a prompt after the user agreed to exactly these, with these
-// arguments. References to files that are not there stay as they are written; commands that may not run leave a remark
-// in their place.
-func (w *world) inject(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (
+// inject runs the commands and reads the files of a prompt after the user agreed to exactly these,
+// with these arguments. References to files that are not there stay as they are written; commands
+// that may not run leave a remark in their place.
+func (w *world) inject(
+	ctx context.Context,
+	inv formats.Invocation,
+	c *dialect.Command,
+	pieces []dialect.Output,
+) (
 	string, error,
 ) {
-	filling, p := c.Fill(pieces, w.gate.Files(), w.term.note), injection{w, inv, c}
+	filling := c.Fill(pieces, w.gate.Files(), w.term.note)
+	p := injection{w, inv, c}
 	if err := p.approve(ctx, filling); err != nil {
 		return "", err
 	}
@@ -120,9 +145,14 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 	if len(show) == 0 {
 		return nil
 	}
+
 	d, err := p.approver.Approve(ctx, formats.Gate{
-		Question: "Run and read this for /" + p.c.Name + " (" + p.c.File + ")?", Show: append(show, "sha256:"+digest),
-		Choices: approveOrReject, Digest: digest, NeedsPerson: true, Run: p.inv.Run,
+		Question:    "Run and read this for /" + p.c.Name + " (" + p.c.File + ")?",
+		Show:        append(show, "sha256:"+digest),
+		Choices:     approveOrReject,
+		Digest:      digest,
+		NeedsPerson: true,
+		Run:         p.inv.Run,
 	})
 	if errors.As(err, new(*formats.GateOpenError)) {
 		for _, line := range show {
@@ -135,22 +165,30 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 	if err != nil {
 		return err
 	}
+
 	p.sink.Emit(trace.Event{
-		Run: p.inv.Run, Kind: trace.Gate, Name: "/" + p.c.Name, Outcome: d.Answer, Message: "answered by " + d.By,
-		Attrs: map[string]any{"file": p.c.File, "sha256": digest, "show": show},
+		Run:     p.inv.Run,
+		Kind:    trace.Gate,
+		Name:    "/" + p.c.Name,
+		Outcome: d.Answer,
+		Message: "answered by " + d.By,
+		Attrs:   map[string]any{"file": p.c.File, "sha256": digest, "show": show},
 	})
 	if d.Answer != approveOrReject[0].Label {
-		return formats.Fail(formats.CodeDenied, "", "the commands and files of /%s were refused", p.c.Name)
+		return formats.Fail(formats.CodeDenied, "",
+			"the commands and files of /%s were refused", p.c.Name)
 	}
 	return nil
 }
 
-// run gives the output of a script. Its text goes to sh as a file; the arguments are in the environment.
+// run gives the output of a script. Its text goes to sh as a file; the arguments are in the
+// environment.
 func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	if s.Refused != "" {
 		p.warn(s, "not run: "+s.Refused)
 		return fmt.Sprintf("[not run: %s; it was %s]", s.Refused, s.Source), nil
 	}
+
 	dir, err := os.MkdirTemp("", "tercet-prompt-")
 	if err != nil {
 		return "", broken(formats.CodeIO, "folder for the commands of a prompt", err)
@@ -160,19 +198,29 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	if err := os.WriteFile(file, []byte(s.Text+"\n"), 0o600); err != nil {
 		return "", broken(formats.CodeIO, "commands of a prompt", err)
 	}
+
 	shell := "sh"
 	if p.c.Shell == "bash" {
 		shell = "bash"
 	}
 	res, err := p.starter.Run(ctx, proc.Command{
-		Argv: []string{shell, file}, Dir: p.dir, Env: append(slices.Clone(s.Env), "TERCET_RUN="+p.inv.Run),
-		Private: true, Purpose: proc.PurposeScript, Timeout: proc.Timeout{Total: scriptTime},
-		StdoutCap: scriptOutput, StderrCap: scriptOutput, Limit: 8 << 20,
+		Argv:      []string{shell, file},
+		Dir:       p.dir,
+		Env:       append(slices.Clone(s.Env), "TERCET_RUN="+p.inv.Run),
+		Private:   true,
+		Purpose:   proc.PurposeScript,
+		Timeout:   proc.Timeout{Total: scriptTime},
+		StdoutCap: scriptOutput,
+		StderrCap: scriptOutput,
+		Limit:     8 << 20,
 	})
 	if err != nil {
 		return "", broken(formats.CodeToolUnavailable, "command of "+p.c.File, err)
 	}
-	text := func(b []byte) string { return strings.ToValidUTF8(string(b), "\ufffd") }
+
+	text := func(b []byte) string {
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
 	out := strings.TrimRight(text(res.Stdout), "\n")
 	if res.Truncated {
 		out += "\n[cut: the output is longer]"
@@ -188,6 +236,7 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	case res.Signal != "":
 		how = res.Signal
 	}
+
 	p.warn(s, how)
 	if last := strings.TrimSpace(text(res.Stderr)); last != "" {
 		out = strings.TrimLeft(out+"\n"+last, "\n")

@@ -13,8 +13,8 @@ import (
 	"tercet/internal/testkit/modelserver"
 )
 
-// TestGallery lints the commands of the gallery as a workspace has them, and runs their tests; each step of each command is started by
-// one of them, and the guide names each command.
+// TestGallery lints the commands of the gallery as a workspace has them, and runs their tests; each
+// step of each command is started by one of them, and the guide names each command.
 func TestGallery(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs the program in many processes")
@@ -31,7 +31,11 @@ func TestGallery(t *testing.T) {
 	if err != nil || len(commands) != 10 {
 		t.Fatalf("the gallery has %q, %v, want ten commands", commands, err)
 	}
-	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
+	w := packWorld{
+		t:    t,
+		dir:  t.TempDir(),
+		home: t.TempDir(),
+	}
 	w.must("git", "init", "-q", "-b", "main")
 	w.must("tercet", "init")
 	w.add(os.DirFS(pack))
@@ -41,6 +45,7 @@ func TestGallery(t *testing.T) {
 		w.put(filepath.Join(w.dir, name), readIn(t, os.DirFS(pack+"/tests"), name))
 		args = append(args, name)
 	}
+
 	w.must("tercet", "lint", "--strict", ".tercet/commands", ".tercet/subagents")
 	w.must("tercet", "lint", "--fix=form", "--check", ".tercet/commands", ".tercet/subagents")
 	code, out, bad := w.run("tercet", args...)
@@ -49,7 +54,9 @@ func TestGallery(t *testing.T) {
 	}
 	for _, file := range commands {
 		name := strings.TrimSuffix(filepath.Base(file), ".md")
-		if m := regexp.MustCompile(`(?m)^coverage: /` + name + ` started (\d+) of (\d+) steps`).FindStringSubmatch(out); m == nil || m[1] != m[2] {
+		m := regexp.MustCompile(`(?m)^coverage: /` + name +
+			` started (\d+) of (\d+) steps`).FindStringSubmatch(out)
+		if m == nil || m[1] != m[2] {
 			t.Errorf("the tests of /%s leave steps out:\n%s", name, out)
 		}
 		if !strings.Contains(string(guide), "`/"+name) {
@@ -58,7 +65,8 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-// TestAgentsGallery runs the commands of the gallery as they are with the real claude against a model server of ours; agents.sh calls it.
+// TestAgentsGallery runs the commands of the gallery as they are with the real claude against a
+// model server of ours; agents.sh calls it.
 func TestAgentsGallery(t *testing.T) {
 	t.Parallel()
 	if !slices.Contains(strings.Split(*agentsFlag, ","), "claude") {
@@ -72,29 +80,45 @@ func TestAgentsGallery(t *testing.T) {
 		listener.CloseClientConnections()
 		listener.Close()
 	})
-	p := &person{name: "claude", dir: t.TempDir(), bin: tercetIn(t), server: server, base: modelserver.Base(listener.URL, "gallery", "claude")}
+	p := &person{
+		name:   "claude",
+		dir:    t.TempDir(),
+		bin:    tercetIn(t),
+		server: server,
+		base:   modelserver.Base(listener.URL, "gallery", "claude"),
+	}
 	p.setUp(t)
 	packWorld{t: t, dir: p.dir}.add(os.DirFS("../../templates/packs/gallery"))
 	for _, line := range []string{
-		"/flaky go test ./pages", "/tour", "/bug The last page is missing", "/audit", "/refresh-docs README.md", "/changelog", "/bump",
-		"/incident 2026-03-pages The last page was missing", "/migrate from a loop to a range", "/release 1.2.0",
+		"/flaky go test ./pages", "/tour", "/bug The last page is missing", "/audit",
+		"/refresh-docs README.md", "/changelog", "/bump",
+		"/incident 2026-03-pages The last page was missing", "/migrate from a loop to a range",
+		"/release 1.2.0",
 	} {
 		p.run(t, "--yes", "run", line)
 	}
-	for file, want := range map[string]string{"CHANGELOG.md": "1.2.0", "docs/incidents/2026-03-pages.md": "Timeline", "done.txt": "Migration"} {
+
+	for file, want := range map[string]string{
+		"CHANGELOG.md":                    "1.2.0",
+		"docs/incidents/2026-03-pages.md": "Timeline",
+		"done.txt":                        "Migration",
+	} {
 		if text := read(t, filepath.Join(p.dir, file)); !strings.Contains(text, want) {
 			t.Errorf("%s = %q, want %q in it", file, text, want)
 		}
 	}
 }
 
-// visitor is a model that plays every subagent of the gallery; which one it is stands in the prompt.
+// visitor is a model that plays every subagent of the gallery; which one it is stands in the
+// prompt.
 func visitor(t modelserver.Turn) modelserver.Reply {
 	agent := regexp.MustCompile(`"agent": "([a-z-]+)"`).FindStringSubmatch(t.Prompt + t.System)
 	if agent == nil {
 		return modelserver.Reply{Text: "a title"}
 	}
-	ret, work := `"status": "completed", "summary": "looked around"`, "true"
+
+	ret := `"status": "completed", "summary": "looked around"`
+	work := "true"
 	switch agent[1] {
 	case "critic", "security-auditor":
 		ret += `, "verdict": "approved"`
@@ -103,7 +127,8 @@ func visitor(t modelserver.Turn) modelserver.Reply {
 	case "triager":
 		ret += `, "fields": {"reproduced": true, "severity": "high", "title": "The last page is missing"}`
 	case "general":
-		file, text := "done.txt", "anything"
+		file := "done.txt"
+		text := "anything"
 		for _, known := range [][3]string{
 			{"fails now and then", "pages/pages.go", ""},
 			{"Prepare release", "CHANGELOG.md", "1.2.0"},
@@ -112,15 +137,18 @@ func visitor(t modelserver.Turn) modelserver.Reply {
 			{"Migration:", "done.txt", "Migration"},
 		} {
 			if strings.Contains(t.Prompt, known[0]) {
-				file, text = known[1], known[2]
+				file = known[1]
+				text = known[2]
 				break
 			}
 		}
-		if work = "mkdir -p docs/incidents && echo '" + text + "' >> " + file; text == "" {
+		work = "mkdir -p docs/incidents && echo '" + text + "' >> " + file
+		if text == "" {
 			work = "sed -i 's/page < last/page <= last/' " + file
 		}
 		ret += `, "artifacts": [{"type": "implementation", "path": "` + file + `"}]`
 	}
+
 	if nonce := regexp.MustCompile(`"nonce": "[^"]+"`).FindString(t.Prompt); nonce != "" {
 		ret += ", " + nonce
 	}
@@ -129,6 +157,7 @@ func visitor(t modelserver.Turn) modelserver.Reply {
 	if len(shell.Calls) == 0 || file == "" { // one that may only read says its return
 		return modelserver.Reply{Text: "Done.\n\n```json\n{" + ret + "}\n```"}
 	}
+
 	if steps := []modelserver.Reply{shell, t.Write(file, "{"+ret+"}")}; t.Results < len(steps) {
 		return steps[t.Results]
 	}

@@ -21,8 +21,8 @@ import (
 	"tercet/subagents/checks"
 )
 
-// approver answers gates, once for each digest of a run: by --yes, by a digest that the user trusts, or by the user at
-// the terminal. Without a terminal the gate's own auto label answers.
+// approver answers gates, once for each digest of a run: by --yes, by a digest that the user
+// trusts, or by the user at the terminal. Without a terminal the gate's own auto label answers.
 type approver struct {
 	*app
 
@@ -82,7 +82,8 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		approve = g.Choices[i].Label
 	}
 	answer := func(label, by, shown string) (formats.Decision, error) {
-		p.term.note("%sgate: %s %s (%s)", p.term.parts[g.Run], g.Question, phrase.In(p.language(), label), shown)
+		p.term.note("%sgate: %s %s (%s)",
+			p.term.parts[g.Run], g.Question, phrase.In(p.language(), label), shown)
 		return formats.Decision{Answer: label, By: by}, nil
 	}
 	if d, ok, err := p.desk.Answered(g); ok || err != nil {
@@ -96,7 +97,8 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 			return d, nil
 		}
 	}
-	w, consented := p.built, cmp.Or(g.Auto, approve)
+	w := p.built
+	consented := cmp.Or(g.Auto, approve)
 	switch {
 	case consented == "", g.Quorum > 1: // a consent does not count for a quorum
 		consented = ""
@@ -107,6 +109,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case !g.NeedsPerson && g.Agreed != "":
 		return answer(consented, g.Agreed, g.Agreed)
 	}
+
 	if p.built != nil && (p.interactive() || g.Auto == "" || g.Consent || consented == "") {
 		p.built.bell.Gate(ctx, g)
 	}
@@ -122,6 +125,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	case (g.Waits || p.flags.await) && g.ID != "" && only == "":
 		return p.desk.Await(ctx, g)
 	}
+
 	return formats.Decision{}, &formats.GateOpenError{Gate: g, Only: only}
 }
 
@@ -133,7 +137,8 @@ func (a *app) language() string {
 	return a.built.cfg.Language
 }
 
-// others waits for the answers of other users that a gate needs. Who leaves by Ctrl-C leaves it open.
+// others waits for the answers of other users that a gate needs. Who leaves by Ctrl-C leaves it
+// open.
 func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decision, error) {
 	p.term.note("gate: %s waits for %s more; Ctrl-C leaves it open", g.Question,
 		formats.Count(max(1, g.Quorum-len(g.Votes)), "answer"))
@@ -150,16 +155,32 @@ func (p *approver) others(outer context.Context, g formats.Gate) (formats.Decisi
 // answerOf is an answer of the user at this terminal.
 func answerOf(a question.Answer) formats.Decision {
 	return formats.Decision{
-		Answer: a.Label, By: userName(), Person: true, Note: a.Note, Edited: a.Edited, At: clock{}.Now().UTC(),
+		Answer: a.Label,
+		By:     userName(),
+		Person: true,
+		Note:   a.Note,
+		Edited: a.Edited,
+		At:     clock{}.Now().UTC(),
 	}
 }
 
 // asked has the user answer a gate.
-func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (question.Answer, error) {
+func (p *approver) asked(
+	ctx context.Context,
+	g formats.Gate,
+	note string,
+) (question.Answer, error) {
 	who := question.Person{
-		Lines: p.lines, Out: p.io.err, Screen: func() (int, int) { return size(p.io.err) },
-		Sheet: p.term.sheet(p.term.errTTY), Line: p.question, Untaken: p.untaken, Env: os.Environ(), Suspend: suspended,
-		Lend: p.term.stage.lend, Language: p.language(),
+		Lines:    p.lines,
+		Out:      p.io.err,
+		Screen:   func() (int, int) { return size(p.io.err) },
+		Sheet:    p.term.sheet(p.term.errTTY),
+		Line:     p.question,
+		Untaken:  p.untaken,
+		Env:      os.Environ(),
+		Suspend:  suspended,
+		Lend:     p.term.stage.lend,
+		Language: p.language(),
 	}
 	resume := p.term.stage.Pause()
 	defer resume(true)
@@ -167,14 +188,16 @@ func (p *approver) asked(ctx context.Context, g formats.Gate, note string) (ques
 	if w := p.built; w != nil {
 		m.Root = w.root
 		if dir := filepath.FromSlash(g.Place); dir != "" && filepath.IsLocal(dir) {
-			m.Diff = func(ctx context.Context) (string, error) { return runs{w}.work(ctx, filepath.Join(w.dir, dir)) }
+			m.Diff = func(ctx context.Context) (string, error) {
+				return runs{w}.work(ctx, filepath.Join(w.dir, dir))
+			}
 		}
 	}
 	return who.Ask(ctx, g, m)
 }
 
-// ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D takes the choice for that. Ctrl-C leaves
-// the question open.
+// ask shows what the answer is bound to, and reads one. Who leaves by Ctrl-D takes the choice for
+// that. Ctrl-C leaves the question open.
 func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if _, ok := g.Voted(userName()); ok {
 		return p.others(ctx, g)
@@ -186,7 +209,9 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		return formats.Decision{}, formats.Interrupted("interrupted")
 	}
 	if errors.Is(err, question.ErrLeft) {
-		i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool { return c.Leaves })
+		i := slices.IndexFunc(g.Choices, func(c formats.Choice) bool {
+			return c.Leaves
+		})
 		if i < 0 {
 			return formats.Decision{}, &formats.GateOpenError{Gate: g, Left: true}
 		}
@@ -198,8 +223,8 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 	return p.desk.Give(g, answerOf(a))
 }
 
-// question asks one thing on the terminal and gives the line that is typed then. What was pasted is told and not taken.
-// Ctrl-C leaves the question alone, and not what asks it.
+// question asks one thing on the terminal and gives the line that is typed then. What was pasted is
+// told and not taken. Ctrl-C leaves the question alone, and not what asks it.
 func (a *app) question(ctx context.Context, text string) (line string, err error) {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -242,23 +267,36 @@ func (a *app) untaken(lines []string) {
 }
 
 // approveOrReject are the choices of a question about what would run.
-var approveOrReject = []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}}
+var approveOrReject = []formats.Choice{
+	{Label: "approve", Approves: true},
+	{Label: "reject", Leaves: true},
+}
 
-// check runs one check of the gatekeeper. The first use of a program that a command file names needs the user's
-// approval, once a run. A project's own tools are known, and the user asked for the check.
-func (w *world) check(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error) {
+// check runs one check of the gatekeeper. The first use of a program that a command file names
+// needs the user's approval, once a run. A project's own tools are known, and the user asked for
+// the check.
+func (w *world) check(
+	ctx context.Context,
+	r formats.Request,
+	c checks.Check,
+) (checks.Result, error) {
 	if c.Stack == "" {
 		sum := sha256.Sum256([]byte(strings.Join(c.Argv, "\x00")))
 		d, err := w.approver.Approve(ctx, formats.Gate{
-			Question: fmt.Sprintf("Run %q?", c.Argv), Show: []string{"the command file names this program as a check"},
-			NeedsPerson: true, Digest: hex.EncodeToString(sum[:]), Choices: approveOrReject,
-			Run: r.Run, Step: r.Step,
+			Question:    fmt.Sprintf("Run %q?", c.Argv),
+			Show:        []string{"the command file names this program as a check"},
+			NeedsPerson: true,
+			Digest:      hex.EncodeToString(sum[:]),
+			Choices:     approveOrReject,
+			Run:         r.Run,
+			Step:        r.Step,
 		})
 		if err != nil {
 			return checks.Result{}, err
 		}
 		if d.Answer != approveOrReject[0].Label {
-			return checks.Result{}, formats.Fail(formats.CodeDenied, "", "running %q was not approved", c.Argv)
+			return checks.Result{}, formats.Fail(formats.CodeDenied, "",
+				"running %q was not approved", c.Argv)
 		}
 	}
 	return checks.Run(ctx, w.starter, r.Dir, c, w.checkBounds())

@@ -18,7 +18,8 @@ import (
 // gated is a repository with a change and a command that asks about a document.
 func gated(t *testing.T) (dir, home string) {
 	t.Helper()
-	dir, home = workspaceIn(t), t.TempDir()
+	dir = workspaceIn(t)
+	home = t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
@@ -26,33 +27,52 @@ func gated(t *testing.T) (dir, home string) {
 			t.Fatal(err)
 		}
 	}
-	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\n" +
-		"gate: Go on?\nevidence: plan.md\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} (${{ $steps.ask.note }})\"\n```\n"
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\n" +
+		"gate: Go on?\nevidence: plan.md\n```\n\n### Step 2: Say\n\n```yaml step\n" +
+		"return: \"answered ${{ $steps.ask.choice }} (${{ $steps.ask.note }})\"\n```\n"
 	write(".tercet/commands/ask.md", src)
 	write("plan.md", "A plan.\n")
 	write("code.txt", "old\n")
 	write("pager", "#!/bin/sh\necho \"LESS=$LESS\"; cat; echo \"size $(stty size </dev/tty)\"\n")
 	write("editor", "#!/bin/sh\n"+
-		"case $1 in\n-a) shift; echo 'More of it.' >>\"$1\";;\n-n) sed -i '1s/^/because\\n# of this/' \"$2\";;\n"+
-		"-e) : >\"$2\";;\n-r) rm \"$2\";;\n-k) printf '\\033[?1049h\\033[?25l'; stty raw -echo; kill -9 $$;;\n-x) echo gone >\"$2\"; exit 3;;\n"+
-		"-s) kill -STOP $$; echo 'After a stop.' >>\"$2\";;\n-p) pwd; ls -a;;\n-o) echo other >\""+dir+"/plan.md\"; echo mine >\"$2\";;\nesac\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "code.txt", "plan.md"}, {"commit", "-qm", "one"}} {
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		"case $1 in\n-a) shift; echo 'More of it.' >>\"$1\";;\n"+
+		"-n) sed -i '1s/^/because\\n# of this/' \"$2\";;\n"+
+		"-e) : >\"$2\";;\n-r) rm \"$2\";;\n"+
+		"-k) printf '\\033[?1049h\\033[?25l'; stty raw -echo; kill -9 $$;;\n"+
+		"-x) echo gone >\"$2\"; exit 3;;\n"+
+		"-s) kill -STOP $$; echo 'After a stop.' >>\"$2\";;\n-p) pwd; ls -a;;\n-o) echo other >\""+
+		dir+"/plan.md\"; echo mine >\"$2\";;\nesac\n")
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "code.txt", "plan.md"},
+		{"commit", "-qm", "one"},
+	} {
+		cmd := exec.Command(
+			"git",
+			append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...,
+		)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v: %s", args, err, out)
 		}
 	}
+
 	write("code.txt", "new \x1b[31mred\n")
 	write("fresh.txt", "fresh\n")
 	return dir, home
 }
 
-// TestGateLooks: d shows the diff, by the pager or a screen at a time; e writes a note; ? tells the keys. The terminal is
-// as it was afterwards, whatever became of the program.
+// TestGateLooks: d shows the diff, by the pager or a screen at a time; e writes a note; ? tells the
+// keys. The terminal is as it was afterwards, whatever became of the program.
 func TestGateLooks(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
-	env := []string{"HOME=" + home, "TERCET_TRUST=1", "PAGER='" + dir + "/pager' ", "VISUAL=" + dir + "/editor -n"}
+	env := []string{
+		"HOME=" + home,
+		"TERCET_TRUST=1",
+		"PAGER='" + dir + "/pager' ",
+		"VISUAL=" + dir + "/editor -n",
+	}
 	s := onTerminalWith(t, dir, env, "/ask")
 	s.wait("Go on?  [a]pprove  [r]eject  [d]iff [e]dit [?] ")
 	s.keys("?\r")
@@ -69,6 +89,7 @@ func TestGateLooks(t *testing.T) {
 			t.Errorf("the diff has no %q:\n%s", want, seen)
 		}
 	}
+
 	s.wait("[?]")
 	s.keys("e\r")
 	s.wait("your note goes with the answer: because # of this")
@@ -89,12 +110,13 @@ func TestGateLooks(t *testing.T) {
 	}
 }
 
-// TestGateWithoutPrograms: without a pager, or with one that is not there, the diff is shown here; without an editor e
-// says what to set. What an editor leaves undone changes nothing.
+// TestGateWithoutPrograms: without a pager, or with one that is not there, the diff is shown here;
+// without an editor e says what to set. What an editor leaves undone changes nothing.
 func TestGateWithoutPrograms(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
-	if err := os.WriteFile(filepath.Join(dir, "code.txt"), []byte(strings.Repeat("line\n", 60)), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(dir, "code.txt"), []byte(strings.Repeat("line\n", 60)), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "TERCET_TRUST=1", "CLICOLOR_FORCE=1"}
@@ -122,8 +144,13 @@ func TestGateWithoutPrograms(t *testing.T) {
 	s.wait("'reject' was the answer")
 	s.ends()
 	for flag, want := range map[string]string{
-		"-e": "plan.md is as it was", "-r": "plan.md is as it was", "-x": "ended with 3", "-k": "was ended by SIGKILL",
-		"-o": "plan.md was not written: ", "none": "plan.md is as it was", "'": "EDITOR cannot be read: ",
+		"-e":                        "plan.md is as it was",
+		"-r":                        "plan.md is as it was",
+		"-x":                        "ended with 3",
+		"-k":                        "was ended by SIGKILL",
+		"-o":                        "plan.md was not written: ",
+		"none":                      "plan.md is as it was",
+		"'":                         "EDITOR cannot be read: ",
 		"$(touch " + dir + "/made)": "EDITOR cannot be read: ",
 	} {
 		s := onTerminalWith(t, dir, append(env, "EDITOR="+dir+"/editor "+flag), "/ask")
@@ -145,17 +172,24 @@ func TestGateWithoutPrograms(t *testing.T) {
 			t.Errorf("%s: exit code %d, want 0", flag, code)
 		}
 	}
+
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Error("the text of EDITOR was executed")
 	}
 }
 
-// TestGateEdits: a document is changed by the person's editor, in a folder of its own; the gate asks anew then, and the
-// journal says who changed it. It works from elsewhere too, while the run waits and when it has ended.
+// TestGateEdits: a document is changed by the person's editor, in a folder of its own; the gate
+// asks anew then, and the journal says who changed it. It works from elsewhere too, while the run
+// waits and when it has ended.
 func TestGateEdits(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
-	env := []string{"HOME=" + home, "TERCET_TRUST=1", "EDITOR=" + dir + "/editor -p; true", "VISUAL=" + dir + "/editor -a"}
+	env := []string{
+		"HOME=" + home,
+		"TERCET_TRUST=1",
+		"EDITOR=" + dir + "/editor -p; true",
+		"VISUAL=" + dir + "/editor -a",
+	}
 	s := onTerminalWith(t, dir, env, "/ask")
 	s.wait("[?]")
 	s.keys("e plan\r")
@@ -194,7 +228,9 @@ func TestGateEdits(t *testing.T) {
 	other.ends()
 	other = onTerminalWith(t, dir, append(env, "USER=bob"), "approve", run) // said before it asks
 	seen := other.until("which asks anew")
-	if code := other.ends(); code != 1 || !strings.Contains(seen, "not taken: cid changed plan.md at ") || strings.Contains(seen, "[a]pprove") {
+	code := other.ends()
+	if code != 1 || !strings.Contains(seen, "not taken: cid changed plan.md at ") ||
+		strings.Contains(seen, "[a]pprove") {
 		t.Errorf("approve after a change = %d, want 1 and no question:\n%s", code, seen)
 	}
 	s = onTerminalWith(t, dir, env, "resume", run)
@@ -214,24 +250,33 @@ func TestGateEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, who := range []string{"ann", "bob", "cid"} {
-		if !regexp.MustCompile(`"gate_refused".*"by":"` + who + `".*"edited":"plan.md"`).Match(text) {
+		if !regexp.MustCompile(`"gate_refused".*"by":"` + who + `".*"edited":"plan.md"`).Match(
+			text,
+		) {
 			t.Errorf("the journal does not say that %s changed the plan:\n%s", who, text)
 		}
 	}
+
 	other = onTerminalWith(t, dir, env, "verify", run)
 	if code := other.ends(); code != 0 {
 		t.Errorf("verify = %d, want 0", code)
 	}
 }
 
-// TestEditorIsStopped: an editor that was stopped goes on with tercet, and the document that it leaves is taken.
+// TestEditorIsStopped: an editor that was stopped goes on with tercet, and the document that it
+// leaves is taken.
 func TestEditorIsStopped(t *testing.T) {
 	t.Parallel()
 	dir, home := gated(t)
-	s := onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1", "EDITOR=" + dir + "/editor -s"}, "/ask")
+	s := onTerminalWith(
+		t, dir,
+		[]string{"HOME=" + home, "TERCET_TRUST=1", "EDITOR=" + dir + "/editor -s"},
+		"/ask",
+	)
 	s.wait("[?]")
 	s.keys("e 1\r")
-	s.wait("is asked again, changed: plan.md") // nobody could let tercet go on here, so it goes on by itself
+	// nobody could let tercet go on here, so it goes on by itself
+	s.wait("is asked again, changed: plan.md")
 	s.wait("[?]")
 	s.keys("e 1\r")
 	time.Sleep(50 * time.Millisecond)
@@ -243,17 +288,34 @@ func TestEditorIsStopped(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAsked: on a terminal too, a flag or a variable keeps an open gate from asking: the run waits. Without UTF-8 none of
-// tercet's marks reaches the terminal.
+// TestNobodyIsAsked: on a terminal too, a flag or a variable keeps an open gate from asking: the
+// run waits. Without UTF-8 none of tercet's marks reaches the terminal.
 func TestNobodyIsAsked(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\nchoices: {approve: next, again: {redo: [ask]}}\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n" +
+		"choices: {approve: next, again: {redo: [ask]}}\n```\n"
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(src),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ env, flag string }{{"CI=true", "-q"}, {"TERCET_NO_INPUT=1", "-q"}, {"LANG=C", "--no-input"}} {
-		s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", c.env}, c.flag, "/ask", "--new")
+	for _, c := range []struct{ env, flag string }{
+		{"CI=true", "-q"},
+		{"TERCET_NO_INPUT=1", "-q"},
+		{"LANG=C", "--no-input"},
+	} {
+		s := onTerminalWith(
+			t, dir,
+			[]string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", c.env},
+			c.flag,
+			"/ask",
+			"--new",
+		)
 		if said := s.until("Resume: tercet resume r"); strings.Contains(said, "[a]pprove") {
 			t.Errorf("%s %s: asked all the same: %q", c.env, c.flag, said)
 		}
@@ -261,8 +323,15 @@ func TestNobodyIsAsked(t *testing.T) {
 			t.Errorf("%s %s: exit code %d, want 75", c.env, c.flag, code)
 		}
 	}
-	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "LANG=C"}, "explain", "/ask")
-	if said := s.until("again -> redo ask"); strings.ContainsFunc(said, func(r rune) bool { return r > 0x7f }) {
+
+	s := onTerminalWith(
+		t, dir,
+		[]string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "LANG=C"},
+		"explain",
+		"/ask",
+	)
+	said := s.until("again -> redo ask")
+	if strings.ContainsFunc(said, func(r rune) bool { return r > 0x7f }) {
 		t.Errorf("LANG=C: %q holds more than ASCII", said)
 	}
 	if code := s.ends(); code != 0 {
@@ -270,12 +339,14 @@ func TestNobodyIsAsked(t *testing.T) {
 	}
 }
 
-// TestQuestionsOnATerminal: the questions of a subagent are put one after the other, with what the options mean; several
-// are taken by their numbers, and any other words count too.
+// TestQuestionsOnATerminal: the questions of a subagent are put one after the other, with what the
+// options mean; several are taken by their numbers, and any other words count too.
 func TestQuestionsOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ndelegate: asker\non: {blocked: gate}\n```\n\n### Step 2: Return\n\n```yaml step\nreturn: $steps.ask.summary\n```\n"
+	const src = "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ndelegate: asker\non: {blocked: gate}\n```\n\n" +
+		"### Step 2: Return\n\n```yaml step\nreturn: $steps.ask.summary\n```\n"
 	const asker = `---
 name: asker
 description: a program
@@ -293,11 +364,16 @@ case $in in
 *) printf '%s' '{"status":"blocked","summary":"two things","blocked_reason":"two things","blocked_target":"user","QUESTIONS":["{\"question\":\"Which ports?\",\"header\":\"Ports\",\"options\":[{\"label\":\"8080\",\"description\":\"as today\"},{\"label\":\"443\"}],\"multi\":true}","{\"question\":\"Who uses it?\",\"options\":[{\"label\":\"all\"},{\"label\":\"admins\"}]}"]}' ;;
 esac
 `
-	for name, text := range map[string]string{".tercet/commands/ask.md": src, ".tercet/subagents/asker.md": asker, "asker.sh": script} {
+	for name, text := range map[string]string{
+		".tercet/commands/ask.md":    src,
+		".tercet/subagents/asker.md": asker,
+		"asker.sh":                   script,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/ask")
 	s.wait("8080: as today")
 	s.wait("Ports: Which ports?")

@@ -9,12 +9,13 @@ import (
 	"testing"
 )
 
-// TestInitAsksForARunner: on a terminal, where an agent CLI is installed, init asks before it writes `runner: auto`. What it
-// does without a terminal is in the script doctor.
+// TestInitAsksForARunner: on a terminal, where an agent CLI is installed, init asks before it
+// writes `runner: auto`. What it does without a terminal is in the script doctor.
 func TestInitAsksForARunner(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+	err := os.WriteFile(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nexit 1\n"), 0o755)
+	if err != nil {
 		t.Fatal(err)
 	}
 	path := bin + string(filepath.ListSeparator) + withoutAgents(os.Getenv("PATH"))
@@ -28,7 +29,11 @@ func TestInitAsksForARunner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			s := onTerminalWith(t, dir, []string{"PATH=" + path, "HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "init")
+			s := onTerminalWith(
+				t, dir,
+				[]string{"PATH=" + path, "HOME=" + t.TempDir(), "TERCET_TRUST=1"},
+				"init",
+			)
 			s.wait("installed: codex")
 			s.wait("Let codex do the work of subagents?")
 			s.wait("[y/N] ")

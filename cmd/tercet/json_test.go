@@ -33,8 +33,8 @@ import (
 	"tercet/templates/shims"
 )
 
-// answered is one call with --json: the verb with the flags that change its document, what stands behind them, and what comes.
-// NAME in args is what an earlier call kept under that name.
+// answered is one call with --json: the verb with the flags that change its document, what stands
+// behind them, and what comes. NAME in args is what an earlier call kept under that name.
 type answered struct {
 	verb, args string
 	schema     string
@@ -44,8 +44,8 @@ type answered struct {
 
 const returned = "tercet.return/1"
 
-// answers are the verbs in the order in which they are called in one workspace. Each verb that --help lists has a row here or
-// is among the others.
+// answers are the verbs in the order in which they are called in one workspace. Each verb that
+// --help lists has a row here or is among the others.
 var answers = []answered{
 	{"init", "--dry-run", "tercet.init/1", 0, ""},
 	{"init", "--merge-driver", "tercet.init/1", 0, ""},
@@ -140,14 +140,22 @@ var answers = []answered{
 
 // others print no document of tercet's own.
 var others = map[string]string{
-	"query": "what the filter gives, as jq prints it", "state show": "the state itself", "state export": "the state in that shape",
-	"state merge FILE": "the merged state", "state merge-driver": "nothing: the merge is in the file",
-	"schema": "a JSON schema", "lint --fix -": "the text", "sandbox run": "what the program prints", "completion": "the script for that shell",
+	"query":              "what the filter gives, as jq prints it",
+	"state show":         "the state itself",
+	"state export":       "the state in that shape",
+	"state merge FILE":   "the merged state",
+	"state merge-driver": "nothing: the merge is in the file",
+	"schema":             "a JSON schema",
+	"lint --fix -":       "the text",
+	"sandbox run":        "what the program prints",
+	"completion":         "the script for that shell",
 }
 
 // elsewhere are calls that take too long for this test, or another process.
 var elsewhere = []answered{
-	{"demo", "", "tercet.demo/1", 0, ""}, {"demo --clean", "", "tercet.demo/1", 0, ""}, {"pause", "RUN", "tercet.control/1", 0, ""},
+	{"demo", "", "tercet.demo/1", 0, ""},
+	{"demo --clean", "", "tercet.demo/1", 0, ""},
+	{"pause", "RUN", "tercet.control/1", 0, ""},
 }
 
 type (
@@ -168,8 +176,8 @@ type (
 	tasksDoc struct{ Tasks []formats.Task }
 )
 
-// documents say what stands in the document of each schema, besides the schema; of several forms the one that fits. A member
-// without a name in its tag has that of its field in small letters.
+// documents say what stands in the document of each schema, besides the schema; of several forms
+// the one that fits. A member without a name in its tag has that of its field in small letters.
 var documents = map[string][]any{
 	returned: {formats.Return{}},
 	"tercet.pack/1": {
@@ -208,7 +216,8 @@ var documents = map[string][]any{
 		Numbers           []int
 		Changed, Replayed bool
 	}{}},
-	"tercet.task-list/1": {tasksDoc{}}, "tercet.ready/1": {tasksDoc{}},
+	"tercet.task-list/1": {tasksDoc{}},
+	"tercet.ready/1":     {tasksDoc{}},
 	"tercet.task-show/1": {struct{ Task *formats.Task }{}},
 	"tercet.claim/1": {struct {
 		Task         int
@@ -413,21 +422,25 @@ var documents = map[string][]any{
 	},
 }
 
-// TestEveryVerbGivesJSON calls every verb with --json: it prints exactly one document, of the schema that docs/reference/json.md
-// has for it and with the members that stand there.
+// TestEveryVerbGivesJSON calls every verb with --json: it prints exactly one document, of the
+// schema that docs/reference/json.md has for it and with the members that stand there.
 func TestEveryVerbGivesJSON(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	dir := filepath.Join(base, "project")
 	for name, text := range map[string]string{
-		".tercet/specs/note.md":     "# A note\n",
-		".tercet/commands/ask.md":   "---\ncommand: ask\ndescription: Ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: go\ngate: Go on?\n```\n",
-		".claude/commands/other.md": "---\ndescription: Of another tool\nargument-hint: WORD\n---\nSay $ARGUMENTS and look at @wrong.md\n",
+		".tercet/specs/note.md": "# A note\n",
+		".tercet/commands/ask.md": "---\ncommand: ask\ndescription: Ask\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: go\ngate: Go on?\n```\n",
+		".claude/commands/other.md": "---\ndescription: Of another tool\nargument-hint: WORD\n" +
+			"---\nSay $ARGUMENTS and look at @wrong.md\n",
 		".claude/commands/steps.md": "1. Read it\n2. Write it\n",
-		"wrong.md":                  "---\ncommand: wrong\ndescription: Wrong\n---\n\n## Workflow Execution\n\n### Step 1: Plan\n\n```yaml step\nid: plan\ndelegat: planner\n```\n",
-		"test.json":                 `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
-		"other.json":                `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,
-		"return.json":               `{"status": "completed", "summary": "Done", "artifacts": [], "metadata": {}, "errors": []}`,
+		"wrong.md": "---\ncommand: wrong\ndescription: Wrong\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Plan\n\n```yaml step\nid: plan\n" +
+			"delegat: planner\n```\n",
+		"test.json":   `{"line": "/ask", "yes": true, "expect": {"gates": ["go"]}}`,
+		"other.json":  `{"tasks": [{"number": 7, "title": "Seven", "status": "not_started"}],}`,
+		"return.json": `{"status": "completed", "summary": "Done", "artifacts": [], "metadata": {}, "errors": []}`,
 	} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -437,10 +450,15 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	env := map[string]string{
-		"HOME": base, "XDG_STATE_HOME": filepath.Join(base, "state"), "PATH": withoutAgents(os.Getenv("PATH")), "TERCET_TRUST": "1",
+		"HOME":           base,
+		"XDG_STATE_HOME": filepath.Join(base, "state"),
+		"PATH":           withoutAgents(os.Getenv("PATH")),
+		"TERCET_TRUST":   "1",
 	}
-	kept, seen := map[string]string{}, map[string]bool{}
+	kept := map[string]string{}
+	seen := map[string]bool{}
 	for _, c := range answers {
 		line := []string{"-C", dir, "--json", "--no-input", "--runner", "offline"}
 		for word := range strings.FieldsSeq(c.verb + " " + c.args) {
@@ -456,28 +474,37 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			}
 		}
 		var out, errs bytes.Buffer
-		a := newApp(stdio{in: strings.NewReader(""), out: &out, err: &errs}, func(name string) string { return env[name] })
+		a := newApp(stdio{
+			in:  strings.NewReader(""),
+			out: &out,
+			err: &errs,
+		}, func(name string) string { return env[name] })
 		got := a.run(line)
 		var doc map[string]any
 		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
-			t.Errorf("%q: %v: expected one document, got %.300q; %s", line[6:], err, out.String(), errs.String())
+			t.Errorf("%q: %v: expected one document, got %.300q; %s",
+				line[6:], err, out.String(), errs.String())
 			continue
 		}
 		if got != c.exit || doc["schema"] != c.schema {
-			t.Errorf("%q: exit %d, schema %v, want %d, %s\n%s%s", line[6:], got, doc["schema"], c.exit, c.schema, out.String(), errs.String())
+			t.Errorf("%q: exit %d, schema %v, want %d, %s\n%s%s",
+				line[6:], got, doc["schema"], c.exit, c.schema, out.String(), errs.String())
 			continue
 		}
 		delete(doc, "schema")
 		var misfits []string
 		for _, form := range documents[c.schema] {
 			bad := fits(reflect.TypeOf(form), doc, "")
-			if misfits = append(misfits, bad...); bad == nil {
-				misfits, seen[c.schema] = nil, true
+			misfits = append(misfits, bad...)
+			if bad == nil {
+				misfits = nil
+				seen[c.schema] = true
 				break
 			}
 		}
 		if len(misfits) > 0 {
-			t.Errorf("%q is not as documents says:\n%s\n%s", line[6:], strings.Join(misfits, "\n"), out.String())
+			t.Errorf("%q is not as documents says:\n%s\n%s",
+				line[6:], strings.Join(misfits, "\n"), out.String())
 		}
 		if name, path, ok := strings.Cut(c.keep, "="); ok {
 			var value any = doc
@@ -488,20 +515,31 @@ func TestEveryVerbGivesJSON(t *testing.T) {
 			kept[name] = fmt.Sprint(value)
 		}
 	}
+
 	for schema := range documents {
-		if !seen[schema] && !slices.ContainsFunc(elsewhere, func(c answered) bool { return c.schema == schema }) {
+		if !seen[schema] &&
+			!slices.ContainsFunc(elsewhere, func(c answered) bool {
+				return c.schema == schema
+			}) {
 			t.Errorf("no call gives %s", schema)
 		}
 	}
+
 	a := newApp(stdio{}, func(string) string { return "" })
 	var walk func(c *cobra.Command, path string)
 	walk = func(c *cobra.Command, path string) {
 		for _, sub := range c.Commands() {
-			if name := strings.TrimSpace(path + " " + sub.Name()); sub.HasSubCommands() && name != "completion" {
+			name := strings.TrimSpace(path + " " + sub.Name())
+			if sub.HasSubCommands() && name != "completion" {
 				walk(sub, name)
-			} else if of := regexp.MustCompile(`^` + name + `( (--?|[A-Z]).*)?$`).MatchString; !sub.Hidden &&
-				!slices.ContainsFunc(answers, func(c answered) bool { return of(c.verb) }) && others[name] == "" {
-				t.Errorf("%s has no row in answers, so that nobody knows what its --json gives", name)
+			} else if of := regexp.MustCompile(`^` + name +
+				`( (--?|[A-Z]).*)?$`).MatchString; !sub.Hidden &&
+				!slices.ContainsFunc(answers, func(c answered) bool {
+					return of(c.verb)
+				}) &&
+				others[name] == "" {
+				t.Errorf("%s has no row in answers, so that nobody knows what its --json gives",
+					name)
 			}
 		}
 	}
@@ -535,16 +573,21 @@ func membersOf(t reflect.Type) (list []memberOf) {
 
 var humps = regexp.MustCompile(`([a-z])([A-Z])`)
 
-func small(name string) string { return strings.ToLower(humps.ReplaceAllString(name, "${1}_$2")) }
+func small(name string) string {
+	return strings.ToLower(humps.ReplaceAllString(name, "${1}_$2"))
+}
 
 // texts tells whether values of a type are texts as JSON.
 func texts(t reflect.Type) bool {
-	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t == reflect.TypeFor[time.Time]() || t.Kind() == reflect.String
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) ||
+		t == reflect.TypeFor[time.Time]() || t.Kind() == reflect.String
 }
 
 // fits says where a value is not of a type.
 func fits(t reflect.Type, v any, path string) (bad []string) {
-	wrong := func() []string { return []string{fmt.Sprintf("%s: expected %s, got %.80v", path, kindOf(t, nil), v)} }
+	wrong := func() []string {
+		return []string{fmt.Sprintf("%s: expected %s, got %.80v", path, kindOf(t, nil), v)}
+	}
 	if t.Kind() == reflect.Pointer {
 		if v == nil {
 			return nil
@@ -552,7 +595,8 @@ func fits(t reflect.Type, v any, path string) (bad []string) {
 		t = t.Elem()
 	}
 	ok := true
-	switch kind := t.Kind(); {
+	kind := t.Kind()
+	switch {
 	case texts(t):
 		_, ok = v.(string)
 	case t == reflect.TypeFor[json.RawMessage](), kind == reflect.Interface:
@@ -590,15 +634,18 @@ func fits(t reflect.Type, v any, path string) (bad []string) {
 	default:
 		_, ok = v.(float64)
 	}
+
 	if !ok {
 		return wrong()
 	}
 	return bad
 }
 
-// kindOf says in words what values of a type are as JSON. Those in shared have a table of their own.
+// kindOf says in words what values of a type are as JSON. Those in shared have a table of their
+// own.
 func kindOf(t reflect.Type, shared map[reflect.Type]string) string {
-	switch kind := t.Kind(); {
+	kind := t.Kind()
+	switch {
 	case t.Kind() == reflect.Pointer:
 		return kindOf(t.Elem(), shared)
 	case t == reflect.TypeFor[time.Time]():
@@ -626,7 +673,8 @@ func kindOf(t reflect.Type, shared map[reflect.Type]string) string {
 
 // innerOf is the struct that values of a type hold, nil if they hold none.
 func innerOf(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Map {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array ||
+		t.Kind() == reflect.Map {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct || texts(t) {
@@ -643,7 +691,8 @@ func jsonPage(t *testing.T) string {
 	count = func(t reflect.Type) {
 		for _, m := range membersOf(t) {
 			if in := innerOf(m.of); in != nil {
-				if uses[in]++; uses[in] == 1 {
+				uses[in]++
+				if uses[in] == 1 {
 					count(in)
 				}
 			}
@@ -656,22 +705,28 @@ func jsonPage(t *testing.T) string {
 			count(reflect.TypeOf(form))
 		}
 	}
-	shared, titles := map[reflect.Type]string{}, map[string]reflect.Type{}
+
+	shared := map[reflect.Type]string{}
+	titles := map[string]reflect.Type{}
 	for of, n := range uses {
-		if n < 2 || of.Name() == "" || of == reflect.TypeFor[formats.Pos]() || of == reflect.TypeFor[tasksDoc]() || of == reflect.TypeFor[notRouted]() {
+		if n < 2 || of.Name() == "" || of == reflect.TypeFor[formats.Pos]() ||
+			of == reflect.TypeFor[tasksDoc]() || of == reflect.TypeFor[notRouted]() {
 			continue
 		}
 		title := small(of.Name())
 		if other := titles[title]; other != nil {
 			t.Errorf("%v and %v would have one title", of, other)
 		}
-		shared[of], titles[title] = title, of
+		shared[of] = title
+		titles[title] = of
 	}
+
 	var b strings.Builder
 	var rows func(t reflect.Type, path string)
 	rows = func(t reflect.Type, path string) {
 		for _, m := range membersOf(t) {
-			is, in := kindOf(m.of, shared), innerOf(m.of)
+			is := kindOf(m.of, shared)
+			in := innerOf(m.of)
 			switch {
 			case m.optional:
 				is += "; may be missing"
@@ -691,18 +746,27 @@ func jsonPage(t *testing.T) string {
 		}
 	}
 	const head = "\n| member | is |\n|---|---|\n"
-	b.WriteString("# JSON documents\n\n```text\ntercet --json task list\ntercet --jq '.tasks[].title' task list\n```\n\n" +
-		"With `--json` each call prints exactly one document, also when it fails: then it is a `tercet.return/1` with the errors in it.\n" +
-		"`schema` says which document it is; its number rises when a member goes or changes its meaning. New members may come without that: ignore what you do not know.\n" +
-		"In the tables `[]` stands for each element of a list, `*` for each name of a map; `schema` is in every document. `--events` prints an event a line, and the return last.\n\nThese verbs print something else:\n\n| verb | prints |\n|---|---|\n")
+	b.WriteString(
+		"# JSON documents\n\n```text\ntercet --json task list\n" +
+			"tercet --jq '.tasks[].title' task list\n```\n\n" +
+			"With `--json` each call prints exactly one document, also when it fails: then it is " +
+			"a `tercet.return/1` with the errors in it.\n" +
+			"`schema` says which document it is; its number rises when a member goes or changes " +
+			"its meaning. New members may come without that: ignore what you do not know.\n" +
+			"In the tables `[]` stands for each element of a list, `*` for each name of a map; " +
+			"`schema` is in every document. `--events` prints an event a line, and the return " +
+			"last.\n\nThese verbs print something else:\n\n| verb | prints |\n|---|---|\n",
+	)
 	for _, verb := range slices.Sorted(maps.Keys(others)) {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", verb, others[verb])
 	}
+
 	for _, name := range schemas {
 		var verbs []string
 		for _, c := range slices.Concat(answers, elsewhere) {
 			failed := name == returned && c.exit != 0 && c.keep == ""
-			if verb := "`" + c.verb + "`"; c.schema == name && !failed && !slices.Contains(verbs, verb) {
+			verb := "`" + c.verb + "`"
+			if c.schema == name && !failed && !slices.Contains(verbs, verb) {
 				verbs = append(verbs, verb)
 			}
 		}
@@ -715,6 +779,7 @@ func jsonPage(t *testing.T) string {
 			rows(reflect.TypeOf(form), "")
 		}
 	}
+
 	b.WriteString("\n# Parts of several documents\n")
 	for _, title := range slices.Sorted(maps.Keys(titles)) {
 		if titles[title] != reflect.TypeFor[formats.Return]() {
@@ -722,5 +787,6 @@ func jsonPage(t *testing.T) string {
 			rows(titles[title], "")
 		}
 	}
+
 	return strings.ReplaceAll(b.String(), "[return](#return)", "[return](#tercetreturn1)")
 }

@@ -20,32 +20,48 @@ import (
 
 var killCount = flag.Int("kills", 6, "how many runs TestKillsOfTheProgram kills")
 
-const workCommand = "---\ncommand: work\ndescription: Works\n---\n\n## Workflow Execution\n\n### Step 1: Work\n\n```yaml step\nid: work\ndelegate: worker\n```\n"
+const workCommand = "---\ncommand: work\ndescription: Works\n---\n\n## Workflow Execution\n\n" +
+	"### Step 1: Work\n\n```yaml step\nid: work\ndelegate: worker\n```\n"
 
-const workAgent = "---\nname: worker\ndescription: Works\nrole: utility\nrunner: exec\nargv: ARGV\nreturns: {artifacts: none}\n---\n\nWorks.\n"
+const workAgent = "---\nname: worker\ndescription: Works\nrole: utility\nrunner: exec\n" +
+	"argv: ARGV\nreturns: {artifacts: none}\n---\n\nWorks.\n"
 
 // workIn makes a workspace with the command /work, whose worker is a program, and wants no sandbox.
 func workIn(t *testing.T, argv string) (dir string, env []string) {
 	t.Helper()
-	dir, home := workspaceIn(t), t.TempDir()
+	dir = workspaceIn(t)
+	home := t.TempDir()
 	for name, text := range map[string]string{
-		filepath.Join(dir, ".tercet/commands/work.md"):    workCommand,
-		filepath.Join(dir, ".tercet/subagents/worker.md"): strings.ReplaceAll(strings.ReplaceAll(workAgent, "ARGV", argv), "FOLDER", dir),
+		filepath.Join(dir, ".tercet/commands/work.md"): workCommand,
+		filepath.Join(
+			dir,
+			".tercet/subagents/worker.md",
+		): strings.ReplaceAll(strings.ReplaceAll(workAgent, "ARGV", argv), "FOLDER", dir),
 		filepath.Join(home, ".config/tercet/config.yaml"): "sandbox: advisory_only\n",
 	} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(text), 0o600),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	return dir, []string{"HOME=" + home, "TERCET_TRUST=1"}
 }
 
-// TestKillsOfTheProgram ends the program at random moments while a worker runs that has left its group and its session: nobody
-// of it runs a moment later, none is left as a zombie, and the terminal is as it was unless the signal was SIGKILL.
+// TestKillsOfTheProgram ends the program at random moments while a worker runs that has left its
+// group and its session: nobody of it runs a moment later, none is left as a zombie, and the
+// terminal is as it was unless the signal was SIGKILL.
 func TestKillsOfTheProgram(t *testing.T) {
 	t.Parallel()
-	dir, env := workIn(t, `[sh, -c, 'echo $$ >> FOLDER/pids; setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & (trap : INT TERM; sleep 60) & wait']`)
-	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT}
+	dir, env := workIn(
+		t,
+		`[sh, -c, 'echo $$ >> FOLDER/pids; setsid sh -c "echo \$\$ >> FOLDER/pids; exec sleep 60" & (trap : INT TERM; sleep 60) & wait']`,
+	)
+	signals := []syscall.Signal{
+		syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+	}
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))
 	var longest time.Duration
@@ -54,7 +70,8 @@ func TestKillsOfTheProgram(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(dir, "pids")); err != nil {
 			t.Fatal(err)
 		}
-		s := onTerminalWith(t, dir, env, "--yes", "--new", "/work") // what was killed before is not gone on with
+		// what was killed before is not gone on with
+		s := onTerminalWith(t, dir, env, "--yes", "--new", "/work")
 		before := s.state()
 		// Half of them in the middle of the work, the others at any moment of the start.
 		if i%2 == 0 {
@@ -79,30 +96,36 @@ func TestKillsOfTheProgram(t *testing.T) {
 			met++
 			for ; ; <-time.After(5 * time.Millisecond) {
 				stat, err := os.ReadFile("/proc/" + pid + "/stat")
-				if err != nil || !bytes.Contains(stat, []byte(") Z ")) { // where it runs, the number is another's by now
+				// where it runs, the number is another's by now
+				if err != nil || !bytes.Contains(stat, []byte(") Z ")) {
 					break
 				}
 				if time.Since(begin) > patience {
-					t.Fatalf("kill %d (%s, seed %d): process %s is left as a zombie", i, sig, seed, pid)
+					t.Fatalf("kill %d (%s, seed %d): process %s is left as a zombie",
+						i, sig, seed, pid)
 				}
 			}
 		}
 		longest = max(longest, time.Since(begin))
-		// A run guards its keys after a second, and nothing restores the terminal of a process that ends by SIGKILL.
+		// A run guards its keys after a second, and nothing restores the terminal of a process that
+		// ends by SIGKILL.
 		if after := s.state(); sig != syscall.SIGKILL && !reflect.DeepEqual(before, after) {
 			t.Errorf("kill %d (%s): terminal %+v, want %+v", i, sig, after, before)
 		}
 	}
+
 	if met == 0 {
 		t.Error("no worker ever ran")
 	}
-	t.Logf("%d kills, %d processes met, all gone after at most %s", *killCount, met, longest.Round(time.Millisecond))
+	t.Logf("%d kills, %d processes met, all gone after at most %s",
+		*killCount, met, longest.Round(time.Millisecond))
 }
 
 // appears waits for a file.
 func (s *screen) appears(name string) {
 	s.t.Helper()
-	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for ; ; <-time.After(10 * time.Millisecond) {
 		if info, err := os.Stat(name); err == nil && info.Size() > 0 {
 			return
 		}
@@ -114,11 +137,12 @@ func (s *screen) appears(name string) {
 	}
 }
 
-// TestGateIsLeft ends the program while a gate is open: a signal leaves the question open, and Ctrl-D takes the choice that
-// fails. The terminal is as it was.
+// TestGateIsLeft ends the program while a gate is open: a signal leaves the question open, and
+// Ctrl-D takes the choice that fails. The terminal is as it was.
 func TestGateIsLeft(t *testing.T) {
 	t.Parallel()
-	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n"
+	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n"
 	for name, tt := range map[string]struct {
 		end  func(*screen)
 		code int
@@ -133,7 +157,8 @@ func TestGateIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := workspaceIn(t) // of its own: a run that did not end is asked about
-			if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600); err != nil {
+			err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(src), 0o600)
+			if err != nil {
 				t.Fatal(err)
 			}
 			env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
@@ -162,7 +187,8 @@ func TestGateIsLeft(t *testing.T) {
 	}
 }
 
-// TestFloodOfAWorker: a worker that prints 3 GB is ended at the limit, the error says so, and the program stays small.
+// TestFloodOfAWorker: a worker that prints 3 GB is ended at the limit, the error says so, and the
+// program stays small.
 func TestFloodOfAWorker(t *testing.T) {
 	t.Parallel()
 	dir, env := workIn(t, "[head, -c, '3000000000', /dev/zero]")
@@ -172,16 +198,22 @@ func TestFloodOfAWorker(t *testing.T) {
 	}
 	var said bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), self, "--yes", "/work")
-	cmd.Args[0], cmd.Dir, cmd.Stderr = "tercet", dir, &said // TestMain looks at the name
+	// TestMain looks at the name
+	cmd.Args[0] = "tercet"
+	cmd.Dir = dir
+	cmd.Stderr = &said
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LANG=C"}, env...)
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	peak, ended := 0, make(chan struct{})
+	peak := 0
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for status, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/status"); err == nil; status, err = os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/status") {
+		for status, err := os.ReadFile("/proc/" + strconv.Itoa(cmd.Process.Pid) +
+			"/status"); err == nil; status, err = os.ReadFile("/proc/" +
+			strconv.Itoa(cmd.Process.Pid) + "/status") {
 			_, rest, ok := strings.Cut(string(status), "\nVmHWM:")
 			if !ok {
 				return // it has ended, and nobody has asked for its code yet
@@ -192,22 +224,30 @@ func TestFloodOfAWorker(t *testing.T) {
 			<-time.After(5 * time.Millisecond)
 		}
 	}()
-	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 7 || !strings.Contains(said.String(), "worker printed more than 64 MiB and was stopped") {
+	err = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != 7 ||
+		!strings.Contains(said.String(), "worker printed more than 64 MiB and was stopped") {
 		t.Errorf("/work = %v, want 7 and the limit named\n%s", err, said.String())
 	}
-	if <-ended; peak == 0 || peak > 128<<10 {
+	<-ended
+	if peak == 0 || peak > 128<<10 {
 		t.Errorf("the program took %d KiB, want at most 128 MiB", peak)
 	}
-	t.Logf("ended after %s with a peak of %d MiB", time.Since(begin).Round(time.Millisecond), peak>>10)
+	t.Logf("ended after %s with a peak of %d MiB",
+		time.Since(begin).Round(time.Millisecond), peak>>10)
 }
 
-// TestAGateOfALoopIsKilled ends the process that asks about a loop, at its limit or before, by SIGKILL: the question is there, is answered
-// from elsewhere, and the run goes on with what the answer said, in the round where it was.
+// TestAGateOfALoopIsKilled ends the process that asks about a loop, at its limit or before, by
+// SIGKILL: the question is there, is answered from elsewhere, and the run goes on with what the
+// answer said, in the round where it was.
 func TestAGateOfALoopIsKilled(t *testing.T) {
 	t.Parallel()
-	const step = "---\ncommand: loop\ndescription: loop\n---\n\n## Workflow Execution\n\n### Step 1: Write\n\n```yaml step\nid: code\ndelegate: coder\n```\n\n" +
-		"### Step 2: Judge\n\n```yaml step\nid: judge\ndelegate: judge\non: {rejected: {rollback: [code]}}\n```\n"
-	const agent = "---\nname: %s\ndescription: a program\nrole: %s\nrunner: exec\nargv: [sh, -c, '%s']\nreturns: {artifacts: none}\n---\n\nDoes it.\n"
+	const step = "---\ncommand: loop\ndescription: loop\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Write\n\n```yaml step\nid: code\ndelegate: coder\n```\n\n" +
+		"### Step 2: Judge\n\n```yaml step\nid: judge\ndelegate: judge\n" +
+		"on: {rejected: {rollback: [code]}}\n```\n"
+	const agent = "---\nname: %s\ndescription: a program\nrole: %s\nrunner: exec\n" +
+		"argv: [sh, -c, '%s']\nreturns: {artifacts: none}\n---\n\nDoes it.\n"
 	const coder = `cat > "$TERCET_ROOT/told.txt"; echo call >> "$TERCET_ROOT/calls"; printf "{\"status\":\"completed\"}"`
 	const judge = `n=$(wc -l < "$TERCET_ROOT/calls"); v=rejected; if [ $n -ge %d ]; then v=approved; fi; printf "{\"status\":\"completed\",\"verdict\":\"$v\",\"summary\":\"$v\",\"issues\":[{\"level\":\"error\",\"description\":\"%s\"}]}"`
 	for name, tt := range map[string]struct {
@@ -215,20 +255,33 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 		issue, question string
 		choice          string
 	}{
-		"a loop that repeats itself": {4, "bad", "makes no progress: the open issues were the same in 3 rounds", "Go on"},
-		"a loop that is long":        {5, "bad $n", "the limit of 3 rollbacks is reached", "Continue rollback"},
+		"a loop that repeats itself": {
+			4, "bad", "makes no progress: the open issues were the same in 3 rounds", "Go on",
+		},
+		"a loop that is long": {
+			5, "bad $n", "the limit of 3 rollbacks is reached", "Continue rollback",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, env := workspaceIn(t), []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
+			dir := workspaceIn(t)
+			env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
 			for file, text := range map[string]string{
-				"commands/loop.md": step, "subagents/coder.md": fmt.Sprintf(agent, "coder", "utility", coder),
-				"subagents/judge.md": fmt.Sprintf(agent, "judge", "reviewer", fmt.Sprintf(judge, tt.until, tt.issue)),
+				"commands/loop.md":   step,
+				"subagents/coder.md": fmt.Sprintf(agent, "coder", "utility", coder),
+				"subagents/judge.md": fmt.Sprintf(
+					agent,
+					"judge",
+					"reviewer",
+					fmt.Sprintf(judge, tt.until, tt.issue),
+				),
 			} {
-				if err := os.WriteFile(filepath.Join(dir, ".tercet", file), []byte(text), 0o600); err != nil {
+				err := os.WriteFile(filepath.Join(dir, ".tercet", file), []byte(text), 0o600)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
+
 			s := onTerminalWith(t, dir, env, "/loop")
 			s.wait(tt.question)
 			s.signal(syscall.SIGKILL)
@@ -241,7 +294,9 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 			s = onTerminalWith(t, dir, env, "gates")
 			s.wait(run)
 			s.ends()
-			s = onTerminalWith(t, dir, env, "approve", run, "--choice", tt.choice, "--note", "try it otherwise")
+			s = onTerminalWith(
+				t, dir, env, "approve", run, "--choice", tt.choice, "--note", "try it otherwise",
+			)
 			s.wait(tt.choice + ": run")
 			s.wait("'tercet resume " + run + "'")
 			s.ends()
@@ -253,7 +308,8 @@ func TestAGateOfALoopIsKilled(t *testing.T) {
 			if n := bytes.Count(calls, []byte("\n")); err != nil || n != tt.until {
 				t.Errorf("%d calls, %v, want %d", n, err, tt.until)
 			}
-			if told, err := os.ReadFile(filepath.Join(dir, "told.txt")); err != nil || !bytes.Contains(told, []byte(`"note":"try it otherwise"`)) {
+			told, err := os.ReadFile(filepath.Join(dir, "told.txt"))
+			if err != nil || !bytes.Contains(told, []byte(`"note":"try it otherwise"`)) {
 				t.Errorf("the worker is told %s, %v", told, err)
 			}
 		})

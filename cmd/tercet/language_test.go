@@ -21,14 +21,15 @@ import (
 	"tercet/scenario"
 )
 
-// TestEveryLabelHasItsJapanese: each label of a gate in the flows has one, no two of a gate the same, but for the names
-// of tiers, which are not translated.
+// TestEveryLabelHasItsJapanese: each label of a gate in the flows has one, no two of a gate the
+// same, but for the names of tiers, which are not translated.
 func TestEveryLabelHasItsJapanese(t *testing.T) {
 	t.Parallel()
 	if word := phrase.In(phrase.Japanese, formats.OtherAnswer); word == formats.OtherAnswer {
 		t.Errorf("label %q has no Japanese", word)
 	}
-	tiers, seen := []string{"Minimal", "Light", "Standard", "Full"}, map[string]string{}
+	tiers := []string{"Minimal", "Light", "Standard", "Full"}
+	seen := map[string]string{}
 	files, err := filepath.Glob("../../templates/packs/flows/commands/*.md")
 	if err != nil || len(files) < 6 {
 		t.Fatalf("flows: %q, %v", files, err)
@@ -57,26 +58,43 @@ func TestEveryLabelHasItsJapanese(t *testing.T) {
 			return true
 		})
 	}
+
 	if len(seen) < 30 {
 		t.Errorf("only %d labels were looked at: %q", len(seen), seen)
 	}
 }
 
-// TestAnswersInBothLanguages: a number, a beginning, an English and a Japanese label answer, each with a note behind its colon; a
-// beginning of two labels does not. The journal has the English labels.
+// TestAnswersInBothLanguages: a number, a beginning, an English and a Japanese label answer, each
+// with a note behind its colon; a beginning of two labels does not. The journal has the English
+// labels.
 func TestAnswersInBothLanguages(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	src := "---\ncommand: ask\ndescription: ask\ntiers: [Light, Full]\n---\n\n## Argument Parsing\n\n```yaml args\nload: {tier: '\"Light\"', notes: '[]'}\n```\n\n" +
-		"## Workflow Execution\n\n### Step 1: Keep the note\n\n```yaml step\nid: draft\nset: {notes: '$notes + [$feedback.note // empty]'}\n```\n\n" +
-		"### Step 2: Ask\n\n```yaml step\nid: ask\ngate: Fine?\nchoices: {Approve and continue: next, Request modification: {redo: [draft], note: true}, Approve despite findings: next, Abort: fail}\nauto: Approve and continue\n```\n\n" +
-		"### Step 3: Say\n\n```yaml step\nreturn: \"${{ $steps.ask.choice }} after ${{ $notes | join(\\\", \\\") }}\"\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+	src := "---\ncommand: ask\ndescription: ask\ntiers: [Light, Full]\n---\n\n" +
+		"## Argument Parsing\n\n```yaml args\nload: {tier: '\"Light\"', notes: '[]'}\n```\n\n" +
+		"## Workflow Execution\n\n### Step 1: Keep the note\n\n```yaml step\nid: draft\n" +
+		"set: {notes: '$notes + [$feedback.note // empty]'}\n```\n\n" +
+		"### Step 2: Ask\n\n```yaml step\nid: ask\ngate: Fine?\n" +
+		"choices: {Approve and continue: next, Request modification: {redo: [draft], note: " +
+		"true}, Approve despite findings: next, Abort: fail}\nauto: Approve and continue\n```\n\n" +
+		"### Step 3: Say\n\n```yaml step\n" +
+		"return: \"${{ $steps.ask.choice }} after ${{ $notes | join(\\\", \\\") }}\"\n```\n"
+	if err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(src),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
-	s := onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_LANGUAGE=ja"}, "/ask")
+	s := onTerminalWith(
+		t, dir,
+		[]string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_LANGUAGE=ja"},
+		"/ask",
+	)
 	s.wait("確認事項があります")
-	for _, line := range []string{"approve", "2", "2: longer", "Request modification: shorter", "req: plainer", "修正を指示：短く"} {
+	for _, line := range []string{
+		"approve", "2", "2: longer", "Request modification: shorter", "req: plainer", "修正を指示：短く",
+	} {
 		s.wait("[1] 承認して続行 (推奨)  [2] 修正を指示  [3] 指摘を承知の上で承認  [4] 中断  [?] ")
 		s.keys(line + "\r")
 		switch line {
@@ -86,6 +104,7 @@ func TestAnswersInBothLanguages(t *testing.T) {
 			s.wait("'修正を指示' needs a note")
 		}
 	}
+
 	s.wait("[?] ")
 	s.keys("承認して続行\r")
 	s.wait("Approve and continue after longer, shorter, plainer, 短く")
@@ -97,30 +116,53 @@ func TestAnswersInBothLanguages(t *testing.T) {
 		t.Fatalf("journals: %q, %v", files, err)
 	}
 	data, err := os.ReadFile(files[0])
-	if n := strings.Count(string(data), `"choice":"Request modification"`); err != nil || n < 4 || strings.Contains(string(data), "修正") {
+	n := strings.Count(string(data), `"choice":"Request modification"`)
+	if err != nil || n < 4 || strings.Contains(string(data), "修正") {
 		t.Errorf("%d times Request modification, %v, in\n%s", n, err, data)
 	}
 }
 
-// TestLanguageChangesNoJournal: a run of a flow shows the fixed texts of its language and none of the other, and comes to the same
-// journal.
+// TestLanguageChangesNoJournal: a run of a flow shows the fixed texts of its language and none of
+// the other, and comes to the same journal.
 func TestLanguageChangesNoJournal(t *testing.T) {
 	t.Parallel()
-	src := strings.Replace(readIn(t, os.DirFS(flows+"/tests"), "discovery-standard.json"), `"yes": true,`, `"language": "en", "yes": true,`, 1)
-	shown, journals := map[string]string{}, map[string]string{}
-	volatile := regexp.MustCompile(`\b[0-9a-f]{12,}\b|\b[rg][0-9a-z]{9,}\b|\b[A-Z2-7]{26}\b|sess_\w+|"[^"]*[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|"[a-z_]*seconds":[0-9.]+|[^"]*tercet-test-[^"]*`)
+	src := strings.Replace(
+		readIn(t, os.DirFS(flows+"/tests"), "discovery-standard.json"),
+		`"yes": true,`,
+		`"language": "en", "yes": true,`,
+		1,
+	)
+	shown := map[string]string{}
+	journals := map[string]string{}
+	volatile := regexp.MustCompile(
+		`\b[0-9a-f]{12,}\b|\b[rg][0-9a-z]{9,}\b|\b[A-Z2-7]{26}\b|sess_\w+|"[^"]*[0-9]{4}-[0-9]{2}-[0-9]{2}T[^"]*"|"[a-z_]*seconds":[0-9.]+|[^"]*tercet-test-[^"]*`,
+	)
 	for _, language := range []string{phrase.English, phrase.Japanese} {
-		test, err := scenario.Parse("flow.json", []byte(strings.Replace(src, `"en"`, `"`+language+`"`, 1)))
+		test, err := scenario.Parse(
+			"flow.json",
+			[]byte(strings.Replace(src, `"en"`, `"`+language+`"`, 1)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := stagehand{covered: map[string]*scenario.Coverage{}, app: newApp(stdio{in: strings.NewReader(""), out: io.Discard, err: io.Discard}, func(name string) string {
-			return map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}[name]
-		})}
-		s.install = func(to *os.Root, _ string) error {
-			return os.CopyFS(filepath.Join(to.Name(), formats.Workspace), onlyFolders{os.DirFS(flows)})
+		s := stagehand{
+			covered: map[string]*scenario.Coverage{},
+			app: newApp(stdio{
+				in:  strings.NewReader(""),
+				out: io.Discard,
+				err: io.Discard,
+			}, func(name string) string {
+				return map[string]string{"PATH": os.Getenv("PATH"), "LANG": "C.UTF-8"}[name]
+			}),
 		}
-		cast, r := scenario.NewCast(&test, false), tested{}
+		s.install = func(to *os.Root, _ string) error {
+			return os.CopyFS(filepath.Join(
+				to.Name(),
+				formats.Workspace,
+			), onlyFolders{os.DirFS(flows)})
+		}
+		cast := scenario.NewCast(&test, false)
+		r := tested{}
 		o, err := s.play(t.Context(), &test, cast, t.TempDir(), &r)
 		if bad := cast.Judge(o); err != nil || bad != nil {
 			t.Fatalf("in %s: %q, %v", language, bad, err)
@@ -130,13 +172,22 @@ func TestLanguageChangesNoJournal(t *testing.T) {
 			journals[language] += volatile.ReplaceAllString(string(one.Raw()), "X") + "\n"
 		}
 	}
-	for _, want := range []string{"> Phase 1/5: interviewer", "Phase 5 完了: scope-planner", "生成された成果物: docs/INTERVIEW_RESULT.md", "内容サマリー: success by interviewer", "as Standard? 承認して開始 (--yes)"} {
+
+	for _, want := range []string{
+		"> Phase 1/5: interviewer", "Phase 5 完了: scope-planner",
+		"生成された成果物: docs/INTERVIEW_RESULT.md", "内容サマリー: success by interviewer",
+		"as Standard? 承認して開始 (--yes)",
+	} {
 		if !strings.Contains(shown["ja"], want) {
 			t.Errorf("in Japanese it shows no %q:\n%s", want, shown["ja"])
 		}
 	}
+
 	for en, ja := range phrase.All() {
-		begins := func(text string) string { text, _, _ = strings.Cut(text, "{"); return text }
+		begins := func(text string) string {
+			text, _, _ = strings.Cut(text, "{")
+			return text
+		}
 		if len(begins(en)) > len("Phase ") && strings.Contains(shown["ja"], begins(en)) {
 			t.Errorf("in Japanese it shows %q:\n%s", en, shown["ja"])
 		}
@@ -144,6 +195,7 @@ func TestLanguageChangesNoJournal(t *testing.T) {
 			t.Errorf("in English it shows %q:\n%s", ja, shown["en"])
 		}
 	}
+
 	if diff := cmp.Diff(journals["en"], journals["ja"]); diff != "" || journals["en"] == "" {
 		t.Errorf("the journals differ (-en +ja):\n%s", diff)
 	}
@@ -155,6 +207,7 @@ type onlyFolders struct{ fs.FS }
 func (f onlyFolders) ReadDir(name string) ([]fs.DirEntry, error) {
 	list, err := fs.ReadDir(f.FS, name)
 	return slices.DeleteFunc(list, func(d fs.DirEntry) bool {
-		return name == "." && !slices.Contains([]string{"commands", "subagents", "facets"}, d.Name())
+		return name == "." &&
+			!slices.Contains([]string{"commands", "subagents", "facets"}, d.Name())
 	}), err
 }

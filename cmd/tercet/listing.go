@@ -35,16 +35,18 @@ type listing struct {
 	catalog *commands.Catalog
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	deciding map[string]string
-	exported map[string][]string // files that tercet export wrote, which are no commands, by the name they would have
+	// files that tercet export wrote, which are no commands, by the name they would have
+	exported map[string][]string
 }
 
-// scan lists the command files: the project's own, the folders that the configuration adds, those of other tools,
-// then the library.
+// scan lists the command files: the project's own, the folders that the configuration adds, those
+// of other tools, then the library.
 func (w *world) scan() error {
 	embedded, err := commands.Embedded()
 	if err != nil {
 		return err
 	}
+
 	var order, last []router.Source
 	if w.has {
 		order = w.ownSources()
@@ -58,36 +60,51 @@ func (w *world) scan() error {
 			order = append(order, sourceOf(p))
 		}
 	}
+
 	order = append(append(order, router.Source{
-		Name: librarySource, FS: embedded, Scope: dialect.Tercet.String(),
+		Name:  librarySource,
+		FS:    embedded,
+		Scope: dialect.Tercet.String(),
 	}), last...)
 	w.sources = map[string]fs.FS{}
 	for _, s := range order {
 		w.sources[s.Name] = s.FS
 	}
+
 	w.table, err = router.Scan(router.Names{Aliases: w.cfg.Aliases, Prefer: w.cfg.Prefer}, order...)
 	if err != nil {
 		return err
 	}
 	for _, name := range w.table.Unmet() {
 		_, plain, _ := strings.Cut(name, ":")
-		w.noteOnce("prefer "+name, sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
-			w.cfg.Origin("prefer."+plain), name, strings.Join(w.table.Scopes(), ", ")))
+		w.noteOnce(
+			"prefer "+name,
+			sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
+				w.cfg.Origin("prefer."+plain), name, strings.Join(w.table.Scopes(), ", ")),
+		)
 	}
+
 	return nil
 }
 
-// ownSources are the project's own folders with command files. One that leads out of the project is left out,
-// whatever the configuration says: its files could not be told apart from a stranger's.
+// ownSources are the project's own folders with command files. One that leads out of the project is
+// left out, whatever the configuration says: its files could not be told apart from a stranger's.
 func (w *world) ownSources() []router.Source {
 	var out []router.Source
 	for _, name := range append([]string{formats.Workspace + "/commands"}, w.cfg.Commands...) {
 		inside := path.Clean(filepath.ToSlash(name))
 		_, err := w.root.Stat(filepath.FromSlash(inside))
 		if fs.ValidPath(inside) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
-			out = append(out, router.Source{Name: name, FS: w.gate.FS(inside), Scope: dialect.Project.String()})
+			out = append(out, router.Source{
+				Name:  name,
+				FS:    w.gate.FS(inside),
+				Scope: dialect.Project.String(),
+			})
 		} else {
-			w.noteOnce(name, "warning: commands: "+name+" is not a folder inside the project; it is left out")
+			w.noteOnce(
+				name,
+				"warning: commands: "+name+" is not a folder inside the project; it is left out",
+			)
 		}
 	}
 	return out
@@ -95,24 +112,43 @@ func (w *world) ownSources() []router.Source {
 
 // list makes what runs and describes the commands.
 func (w *world) list() {
-	w.library.Several, w.library.Config = lines{runs{w}}, runs{w}.runConfig
-	w.library.Inject, w.library.Admit, w.library.Begin = w.inject, w.admit, runs{w}.begin
-	w.library.Warn = func(list []formats.Diagnostic) { w.warn(formats.Diagnostics{List: list}) }
+	w.library.Several = lines{runs{w}}
+	w.library.Config = runs{w}.runConfig
+	w.library.Inject = w.inject
+	w.library.Admit = w.admit
+	w.library.Begin = runs{w}.begin
+	w.library.Warn = func(list []formats.Diagnostic) {
+		w.warn(formats.Diagnostics{List: list})
+	}
 	w.library.Dir = filepath.ToSlash(w.dir)
 	if w.has {
-		w.library.Tasks, w.library.Docs, w.library.Rules = w.reader, w.docs, w.rules
+		w.library.Tasks = w.reader
+		w.library.Docs = w.docs
+		w.library.Rules = w.rules
 	}
-	if w.library.Typed = w.flags.prompting; w.interactive() {
+	w.library.Typed = w.flags.prompting
+	if w.interactive() {
 		w.library.Ask = w.lacking
 	}
 	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	for _, e := range w.table.Commands() {
-		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{Name: e.Name, File: e.File, Source: e.Source})
+		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{
+			Name:   e.Name,
+			File:   e.File,
+			Source: e.Source,
+		})
 	}
+
 	for _, h := range w.table.Hidden() {
-		if h.Dialect == "" && h.Call != "" { // those of other tools are told by doctor: a team may have one for each
+		// those of other tools are told by doctor: a team may have one for each
+		if h.Dialect == "" && h.Call != "" {
 			w.catalog.Entries = append(w.catalog.Entries,
-				commands.Entry{Name: h.Call, File: h.File, Source: h.Source, Behind: h.By})
+				commands.Entry{
+					Name:   h.Call,
+					File:   h.File,
+					Source: h.Source,
+					Behind: h.By,
+				})
 		}
 	}
 }
@@ -125,8 +161,8 @@ func (l *listing) open(source, file string) ([]byte, error) {
 	}
 	data, err := commands.ReadAll(f, commands.MaxFile)
 	if err == nil && len(data) > commands.MaxFile {
-		err = formats.Fail(formats.CodeInvalidCommand, "", "expected at most %d bytes in a command file, got more",
-			commands.MaxFile)
+		err = formats.Fail(formats.CodeInvalidCommand, "",
+			"expected at most %d bytes in a command file, got more", commands.MaxFile)
 	}
 	return data, err
 }
@@ -149,7 +185,8 @@ func (w *world) admit(p *compile.Program, line argspec.Values) error {
 	return nil
 }
 
-// lowered is a program with the limits that it runs with here: those of the configuration lower its own.
+// lowered is a program with the limits that it runs with here: those of the configuration lower its
+// own.
 func (w *world) lowered(p *compile.Program) *compile.Program {
 	out := *p
 	out.Limits = interp.Lower(p.Limits, w.cfg.Limits)
@@ -162,6 +199,7 @@ func (w *world) facts(name string) outline.Facts {
 	if !ok {
 		return outline.Facts{}
 	}
+
 	f := outline.Facts{Free: def.Info.Builtin, Cost: def.Limits.Cost}
 	if flow, ok := agent.(countedFlow); ok {
 		if prog, err := flow.Program(); err == nil {
@@ -169,31 +207,47 @@ func (w *world) facts(name string) outline.Facts {
 		}
 		return f
 	}
+
 	wanted := workers{w}.wanted(def.Info)
-	offline := func(name string) bool { return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline }
+	offline := func(name string) bool {
+		return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline
+	}
 	for _, name := range wanted {
 		if found := agentcli.Installed(w.starter); name == agentcli.RunnerAuto && len(found) > 0 {
 			name = found[0]
 		}
-		if model, from := w.models.For(def, name); model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
-			f.Models = append(f.Models, outline.Model{Agent: def.Info.Name, Runner: name, Name: model, From: from})
+		model, from := w.models.For(def, name)
+		if model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
+			f.Models = append(f.Models, outline.Model{
+				Agent:  def.Info.Name,
+				Runner: name,
+				Name:   model,
+				From:   from,
+			})
 		}
 	}
+
 	f.Free = f.Free || len(def.Argv) == 0 && len(wanted) == 1 && offline(wanted[0])
-	if def.Info.Role == formats.RoleImplementer && len(def.Argv) == 0 && slices.ContainsFunc(wanted, offline) {
+	if def.Info.Role == formats.RoleImplementer && len(def.Argv) == 0 &&
+		slices.ContainsFunc(wanted, offline) {
 		f.Asks = "the commands of the plan, before the first one runs (runner: offline)"
 	}
 	return f
 }
 
-// readConfig reads the configuration: of the environment, of the workspace, of the user and of the machine. That of the
-// workspace cannot set the order of tiers. An unknown key is a warning without --strict.
+// readConfig reads the configuration: of the environment, of the workspace, of the user and of the
+// machine. That of the workspace cannot set the order of tiers. An unknown key is a warning without
+// --strict.
 func (w *world) readConfig() error {
 	layers := config.Environment(w.env)
 	add := func(layer, name string, data []byte, err error, help ...string) error {
 		switch {
 		case err == nil:
-			layers = append(layers, config.Layer{Name: layer, File: name, Data: data})
+			layers = append(layers, config.Layer{
+				Name: layer,
+				File: name,
+				Data: data,
+			})
 		case !errors.Is(err, fs.ErrNotExist):
 			return broken(formats.CodeConfig, name, err, help...)
 		}
@@ -201,7 +255,13 @@ func (w *world) readConfig() error {
 	}
 	if w.has {
 		data, err := fs.ReadFile(w.gate.FS("."), configFile)
-		if err := add(config.WorkspaceLayer, configFile, data, err, "make it a file, or remove it"); err != nil {
+		if err := add(
+			config.WorkspaceLayer,
+			configFile,
+			data,
+			err,
+			"make it a file, or remove it",
+		); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(data)
@@ -211,16 +271,24 @@ func (w *world) readConfig() error {
 	for _, dir := range filepath.SplitList(cmp.Or(w.env("XDG_CONFIG_DIRS"), "/etc/xdg")) {
 		dirs = append(dirs, filepath.Join(dir, "tercet"))
 	}
+
 	for i, dir := range dirs {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
 		name := filepath.Join(dir, "config.yaml")
 		data, err := os.ReadFile(name)
-		if err := add([]string{"user", "system"}[min(i, 1)], name, data, err, "make it readable, or remove it"); err != nil {
+		if err := add(
+			[]string{"user", "system"}[min(i, 1)],
+			name,
+			data,
+			err,
+			"make it readable, or remove it",
+		); err != nil {
 			return err
 		}
 	}
+
 	var d formats.Diagnostics
 	w.cfg, d.List = config.Load(layers...)
 	for i, one := range d.List {
@@ -228,10 +296,13 @@ func (w *world) readConfig() error {
 			d.List[i].Severity = formats.SeverityError
 		}
 	}
-	d.Of, d.Sources = formats.CodeConfig, map[string][]byte{}
+
+	d.Of = formats.CodeConfig
+	d.Sources = map[string][]byte{}
 	for _, l := range layers {
 		d.Sources[l.File] = l.Data
 	}
+
 	if d.HasErrors() {
 		return &d
 	}

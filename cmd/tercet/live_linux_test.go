@@ -22,12 +22,22 @@ func slowly(t *testing.T) (dir string, let func()) {
 	t.Helper()
 	dir = workspaceIn(t)
 	for name, text := range map[string]string{
-		"commands/slow.md": "---\ncommand: slow\ndescription: Wait\n---\n\n## Workflow Execution\n\n### Step 1: For each word\n\n```yaml step\nid: words\nforeach: '[\"one\", \"two\"]'\nas: word\n```\n\n" +
-			"#### Step 1.1: Delegate to waiter subagent\n\n```yaml step\nid: work\ndelegate: waiter\n```\n\n#### Step 1.2: Look\n\n```yaml step\nid: look\nset: {seen: $word}\n```\n",
-		"subagents/waiter.md": "---\nname: waiter\ndescription: Wait\nrole: utility\nrunner: exec\nargv: [sh, -c, 'until [ -e DIR/go ]; do sleep 0.05; done; echo \"$DONE\" > \"$TERCET_RETURN\"']\n" +
+		"commands/slow.md": "---\ncommand: slow\ndescription: Wait\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: For each word\n\n```yaml step\nid: words\n" +
+			"foreach: '[\"one\", \"two\"]'\nas: word\n```\n\n" +
+			"#### Step 1.1: Delegate to waiter subagent\n\n```yaml step\nid: work\n" +
+			"delegate: waiter\n```\n\n#### Step 1.2: Look\n\n```yaml step\nid: look\n" +
+			"set: {seen: $word}\n```\n",
+		"subagents/waiter.md": "---\nname: waiter\ndescription: Wait\nrole: utility\n" +
+			"runner: exec\nargv: [sh, -c, 'until [ -e DIR/go ]; do sleep 0.05; done; echo " +
+			"\"$DONE\" > \"$TERCET_RETURN\"']\n" +
 			"returns: {statuses: [completed, failed], artifacts: none}\n---\n\nWait.\n",
 	} {
-		text = strings.NewReplacer("DIR", dir, `"$DONE"`, `"{\"status\":\"completed\",\"summary\":\"waited\",\"artifacts\":[],\"errors\":[]}"`).Replace(text)
+		text = strings.NewReplacer(
+			"DIR", dir,
+			`"$DONE"`,
+			`"{\"status\":\"completed\",\"summary\":\"waited\",\"artifacts\":[],\"errors\":[]}"`,
+		).Replace(text)
 		file := filepath.Join(dir, formats.Workspace, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -36,6 +46,7 @@ func slowly(t *testing.T) (dir string, let func()) {
 			t.Fatal(err)
 		}
 	}
+
 	return dir, func() {
 		if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 			t.Error(err)
@@ -43,8 +54,9 @@ func slowly(t *testing.T) (dir string, let func()) {
 	}
 }
 
-// TestRunsAreDrawn: a run is drawn while it goes on, at any width, by the process that works and by one that follows it;
-// keys that are typed meanwhile are neither shown nor taken; in the end the terminal is as it was.
+// TestRunsAreDrawn: a run is drawn while it goes on, at any width, by the process that works and by
+// one that follows it; keys that are typed meanwhile are neither shown nor taken; in the end the
+// terminal is as it was.
 func TestRunsAreDrawn(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []uint16{40, 200} {
@@ -93,7 +105,8 @@ func output(t *testing.T, dir string, env []string, args ...string) []byte {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self, args...)
-	cmd.Args[0], cmd.Dir = "tercet", dir
+	cmd.Args[0] = "tercet"
+	cmd.Dir = dir
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	out, err := cmd.Output()
 	if err != nil {
@@ -136,26 +149,29 @@ func TestRunsLeaveTheTerminal(t *testing.T) {
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if text := s.text.String(); strings.LastIndex(text, "\x1b[?25l") > strings.LastIndex(text, "\x1b[?25h") {
+			text := s.text.String()
+			if strings.LastIndex(text, "\x1b[?25l") > strings.LastIndex(text, "\x1b[?25h") {
 				t.Errorf("the cursor is hidden: %q", text)
 			}
 		})
 	}
 }
 
-// TestRunsOfAShell: where the shell calls a run, Escape is a Ctrl-C and Ctrl-D nothing, but lines that were typed at once are
-// the shell's.
+// TestRunsOfAShell: where the shell calls a run, Escape is a Ctrl-C and Ctrl-D nothing, but lines
+// that were typed at once are the shell's.
 func TestRunsOfAShell(t *testing.T) {
 	t.Parallel()
 	before := untouched(t)
 	dir, let := slowly(t)
 	s := onTerminal(t, dir, "/slow")
 	s.wait(" · waiter")
-	for limit := time.Now().Add(patience); reflect.DeepEqual(before, s.state()); <-time.After(20 * time.Millisecond) {
+	limit := time.Now().Add(patience)
+	for ; reflect.DeepEqual(before, s.state()); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("the keys are not guarded")
 		}
 	}
+
 	s.keys("\x04\x1b[A\x1b")
 	s.wait("CANCELLED: ")
 	if code := s.ends(); code != 130 {
@@ -179,15 +195,25 @@ func TestRunsOfAShell(t *testing.T) {
 	}
 }
 
-// TestRunsStop: Ctrl-Z gives the terminal back as it was while something runs, and fg draws it again.
+// TestRunsStop: Ctrl-Z gives the terminal back as it was while something runs, and fg draws it
+// again.
 func TestRunsStop(t *testing.T) {
 	t.Parallel()
 	dir, let := slowly(t)
 	var err error
-	s := &screen{t: t, cmd: exec.Command("sh", "-im"), done: make(chan error, 1), news: make(chan struct{}, 1)}
+	s := &screen{
+		t:    t,
+		cmd:  exec.Command("sh", "-im"),
+		done: make(chan error, 1),
+		news: make(chan struct{}, 1),
+	}
 	s.cmd.Dir = dir
 	s.cmd.Env = []string{
-		"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"), "TERM=xterm", "HOME=" + t.TempDir(), "PS1=ready> ", "TERCET_TRUST=1",
+		"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"),
+		"TERM=xterm",
+		"HOME=" + t.TempDir(),
+		"PS1=ready> ",
+		"TERCET_TRUST=1",
 	}
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
@@ -202,7 +228,8 @@ func TestRunsStop(t *testing.T) {
 	s.wait("topped")
 	s.wait("ready> ")
 	s.keys("stty -a; fg\n")
-	if modes := s.until("tercet\r\n"); !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
+	modes := s.until("tercet\r\n")
+	if !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
 		t.Errorf("the terminal is not as it was: %s", modes)
 	}
 	s.wait("Delegate to waiter subagent")
@@ -228,8 +255,10 @@ func TestRunsStop(t *testing.T) {
 	s.wait("ready> ")
 
 	// a question is asked again behind fg
-	ask := "---\ncommand: ask\ndescription: Asks\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(ask), 0o600); err != nil {
+	ask := "---\ncommand: ask\ndescription: Asks\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
+	err = os.WriteFile(filepath.Join(dir, ".tercet/commands/ask.md"), []byte(ask), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.keys("tercet /ask\n")

@@ -5,7 +5,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdLocked: locked FILE takes the lock of a file, as another process that writes, until `! locked FILE` or the script's end.
+// cmdLocked: locked FILE takes the lock of a file, as another process that writes, until `! locked
+// FILE` or the script's end.
 func cmdLocked(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: [!] locked FILE")

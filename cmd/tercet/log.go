@@ -18,8 +18,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// switchboard hands events to the trace file of the run, to the terminal, and to the log. It is safe for concurrent
-// use.
+// switchboard hands events to the trace file of the run, to the terminal, and to the log. It is
+// safe for concurrent use.
 type switchboard struct {
 	term   *terminal
 	mask   *journal.Masker
@@ -31,10 +31,20 @@ type switchboard struct {
 }
 
 func newSwitchboard(a *app, mask *journal.Masker) *switchboard {
-	s := &switchboard{term: a.term, mask: mask, events: a.flags.events, files: map[string]*trace.File{}}
+	s := &switchboard{
+		term:   a.term,
+		mask:   mask,
+		events: a.flags.events,
+		files:  map[string]*trace.File{},
+	}
 	if a.flags.verbose > 1 {
-		now := func(any) string { return clock{}.Now().Format("15:04:05.000") } // an event's own is cut to seconds
-		to := zerolog.ConsoleWriter{Out: cleaned{a.io.err}, NoColor: true, FormatTimestamp: now}
+		// an event's own is cut to seconds
+		now := func(any) string { return clock{}.Now().Format("15:04:05.000") }
+		to := zerolog.ConsoleWriter{
+			Out:             cleaned{a.io.err},
+			NoColor:         true,
+			FormatTimestamp: now,
+		}
 		log := zerolog.New(to).With().Timestamp().Logger()
 		s.log = &log
 	}
@@ -71,15 +81,18 @@ func (s *switchboard) Emit(e trace.Event) {
 	if s.log == nil {
 		return
 	}
+
 	entry := s.log.Debug().Str("run", e.Run).Str("kind", e.Kind.String()).Int("depth", e.ToDepth)
 	if e.Duration > 0 {
-		entry = entry.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond)) // not 0s
+		// not 0s
+		entry = entry.Stringer("took", max(e.Duration.Round(time.Millisecond), time.Millisecond))
 	}
 	for _, f := range [][2]string{{"step", e.Step}, {"outcome", e.Outcome}} {
 		if f[1] != "" {
 			entry = entry.Str(f[0], f[1])
 		}
 	}
+
 	entry.Msg(s.mask.Text(strings.TrimSpace(e.Name + " " + e.Message)))
 	attempts, _ := e.Attrs["attempts"].([]formats.RunnerAttempt) //nolint:errcheck // any other value has no attempts
 	for _, a := range attempts {
@@ -105,7 +118,11 @@ func (s *switchboard) begin(run string) *trace.File {
 // open opens the trace file in the folder of a run.
 func (s *switchboard) open(root *os.Root, dir string) error {
 	return s.begin(path.Base(dir)).Open(func() (io.WriteCloser, error) {
-		return root.OpenFile(path.Join(dir, "trace.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		return root.OpenFile(
+			path.Join(dir, "trace.jsonl"),
+			os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+			0o600,
+		)
 	})
 }
 

@@ -1,9 +1,10 @@
 // Tercet runs slash commands that are written as markdown: `tercet /plan 196`.
 //
-// This package is the edge: the only one that reads arguments, variables, the clock and the terminal, and the only one
-// that prints. It promises that answers go to standard output and everything else to standard error. The exit code
-// comes from the one table in formats. A cancelled run puts its task back. It holds no workflow: what a command does
-// stands in its markdown file. One process serves one user; lines of the prompt run one after the other.
+// This package is the edge: the only one that reads arguments, variables, the clock and the
+// terminal, and the only one that prints. It promises that answers go to standard output and
+// everything else to standard error. The exit code comes from the one table in formats. A cancelled
+// run puts its task back. It holds no workflow: what a command does stands in its markdown file.
+// One process serves one user; lines of the prompt run one after the other.
 package main
 
 import (
@@ -21,7 +22,9 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-func main() { os.Exit(start()) }
+func main() {
+	os.Exit(start())
+}
 
 // start runs the program with the process's own arguments and streams.
 func start() int {
@@ -29,11 +32,16 @@ func start() int {
 		return code
 	}
 	out := &printed{File: os.Stdout}
-	a := newApp(stdio{in: os.Stdin, out: out, err: os.Stderr}, os.Getenv)
+	a := newApp(stdio{
+		in:  os.Stdin,
+		out: out,
+		err: os.Stderr,
+	}, os.Getenv)
 	ch := make(chan os.Signal, 4)
 	signal.Notify(ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT) // SIGQUIT: Ctrl-\
 	if !signal.Ignored(syscall.SIGHUP) {                              // as nohup wants it
-		signal.Notify(ch, syscall.SIGHUP) // the terminal is gone: what runs ends as it would by SIGTERM
+		// the terminal is gone: what runs ends as it would by SIGTERM
+		signal.Notify(ch, syscall.SIGHUP)
 	}
 	go func() {
 		for s := range ch {
@@ -47,7 +55,8 @@ func start() int {
 	return code
 }
 
-// printed is the standard output, and remembers that something could not be written: a full disk is no success.
+// printed is the standard output, and remembers that something could not be written: a full disk is
+// no success.
 type printed struct {
 	*os.File
 
@@ -73,7 +82,8 @@ func inner(args []string) (code int, ok bool) {
 	return proc.Supervise(os.Stdin, os.Stdout, sandbox.Ruleset), true
 }
 
-// supervisor is what stands before the words of a child; empty if this program cannot be found, and then it has none.
+// supervisor is what stands before the words of a child; empty if this program cannot be found, and
+// then it has none.
 func supervisor() []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -104,14 +114,18 @@ type signals struct {
 // lastWait is how long a program that was told twice to end may take for it.
 const lastWait = 5 * time.Second
 
-// context gives the context of what runs next. A signal cancels it, and a second one cuts its end short. What still
-// does not end waits for something that no context reaches: it ends with the process.
+// context gives the context of what runs next. A signal cancels it, and a second one cuts its end
+// short. What still does not end waits for something that no context reaches: it ends with the
+// process.
 func (s *signals) context(parent context.Context) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
 	hard, abort := context.WithCancel(parent)
-	s.cancel, s.abort, s.hard, s.came = cancel, abort, hard, 0
+	s.cancel = cancel
+	s.abort = abort
+	s.hard = hard
+	s.came = 0
 	return ctx
 }
 
@@ -136,11 +150,14 @@ func (s *signals) arrive(sig os.Signal) {
 		s.leave = nil
 		return
 	}
+
 	s.came++
-	word, code := "interrupted", 130
+	word := "interrupted"
+	code := 130
 	if sig != os.Interrupt {
 		s.term = s.term || s.came == 1
-		word, code = "terminated", 143
+		word = "terminated"
+		code = 143
 	}
 	switch s.came {
 	case 1:

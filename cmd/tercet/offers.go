@@ -20,7 +20,8 @@ import (
 	"tercet/router"
 )
 
-// offers says what may stand in a line, for the prompt and for shells. What it has read is kept for one world.
+// offers says what may stand in a line, for the prompt and for shells. What it has read is kept for
+// one world.
 type offers struct {
 	*app
 
@@ -35,7 +36,11 @@ func (o *offers) at(line string, at int) editor.Offer {
 	got := o.sources(context.Background()).At(line, at)
 	out := editor.Offer{From: got.From, To: got.To}
 	for _, i := range got.Items {
-		out.Items = append(out.Items, editor.Item{Value: i.Value, About: plain.Line(i.About), Open: i.Open})
+		out.Items = append(out.Items, editor.Item{
+			Value: i.Value,
+			About: plain.Line(i.About),
+			Open:  i.Open,
+		})
 	}
 	for _, p := range got.Hint {
 		out.Hint = append(out.Hint, editor.Word{Text: plain.Line(p.Text), Bold: p.Current})
@@ -46,7 +51,9 @@ func (o *offers) at(line string, at int) editor.Offer {
 // sources is what there is in the world as it stands. Without one there are only the verbs.
 func (o *offers) sources(ctx context.Context) completion.Sources {
 	if o.of != o.built || o.names == nil {
-		o.of, o.names, o.tasks = o.built, map[completion.Kind][]completion.Item{}, nil
+		o.of = o.built
+		o.names = map[completion.Kind][]completion.Item{}
+		o.tasks = nil
 	}
 	return completion.Sources{
 		Names: func(kind completion.Kind) []completion.Item {
@@ -136,7 +143,9 @@ func (o *offers) commands() []completion.Item {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 		last[name] = i + 1
 	}
-	slices.SortStableFunc(out, func(a, b completion.Item) int { return last[b.Value] - last[a.Value] })
+	slices.SortStableFunc(out, func(a, b completion.Item) int {
+		return last[b.Value] - last[a.Value]
+	})
 	return out
 }
 
@@ -165,7 +174,11 @@ func (o *offers) files(ctx context.Context) []string {
 }
 
 // completeLine completes the words of a shell: a slash command, its arguments and their values.
-func (o *offers) completeLine(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (o *offers) completeLine(
+	cmd *cobra.Command,
+	args []string,
+	typed string,
+) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 && !strings.HasPrefix(typed, "/") {
 		return nil, cobra.ShellCompDirectiveNoFileComp // the library offers the verbs
 	}
@@ -181,9 +194,13 @@ func (o *offers) offered(
 	ctx context.Context, head, typed string, word ...argspec.Spec,
 ) ([]string, cobra.ShellCompDirective) {
 	o.quietly(ctx)
-	s, verb := o.sources(ctx), len(word) > 0
-	if s.Raw = true; verb {
-		s.Command = func(string) ([]argspec.Spec, []formats.TaskStatus, bool) { return word, nil, true }
+	s := o.sources(ctx)
+	verb := len(word) > 0
+	s.Raw = true
+	if verb {
+		s.Command = func(string) ([]argspec.Spec, []formats.TaskStatus, bool) {
+			return word, nil, true
+		}
 	}
 	got := s.At(head+typed, len(head)+len(typed))
 	begin := (head + typed)[len(head):max(len(head), got.From)]
@@ -205,14 +222,22 @@ func (o *offers) offered(
 
 // kinds are the kinds of names behind the words of a verb's usage.
 var kinds = map[string]completion.Kind{
-	"RUN": completion.Runs, "TASK": completion.TaskKind, "TASKS": completion.TaskKind, "SUBAGENT": completion.Subagents,
-	"NAME": completion.Commands, "STATUS": completion.Statuses,
+	"RUN":      completion.Runs,
+	"TASK":     completion.TaskKind,
+	"TASKS":    completion.TaskKind,
+	"SUBAGENT": completion.Subagents,
+	"NAME":     completion.Commands,
+	"STATUS":   completion.Statuses,
 }
 
 // completeVerb completes what follows a verb, by the words of its usage.
 func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "|", " ").Replace(use))[1:]
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return func(
+		cmd *cobra.Command,
+		args []string,
+		typed string,
+	) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(words, "LINE") && (len(args) > 0 || strings.HasPrefix(typed, "/")) {
 			return o.completeLine(cmd, args, typed)
 		}
@@ -224,15 +249,25 @@ func (o *offers) completeVerb(use string) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		return o.offered(cmd.Context(), "/verb ", typed,
-			argspec.Spec{Name: "word", Type: argspec.String, Complete: string(kind)})
+			argspec.Spec{
+				Name:     "word",
+				Type:     argspec.String,
+				Complete: string(kind),
+			})
 	}
 }
 
 // quietly builds the world without telling what is wrong with it: what runs a line tells that.
 func (o *offers) quietly(ctx context.Context) {
 	a := o.app
-	told, flags, quiet := maps.Clone(a.told), a.flags, a.term.quiet
-	a.told[toldBroken], a.flags.quiet, a.term.quiet = true, true, true
+	told := maps.Clone(a.told)
+	flags := a.flags
+	quiet := a.term.quiet
+	a.told[toldBroken] = true
+	a.flags.quiet = true
+	a.term.quiet = true
 	_, _ = a.world(ctx) //nolint:errcheck // without one there is less to offer
-	a.told, a.flags, a.term.quiet = told, flags, quiet
+	a.told = told
+	a.flags = flags
+	a.term.quiet = quiet
 }

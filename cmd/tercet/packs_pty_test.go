@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestPackQuestion: where a file stands in the place of one of a pack, a terminal shows what differs and asks. stop writes nothing.
+// TestPackQuestion: where a file stands in the place of one of a pack, a terminal shows what
+// differs and asks. stop writes nothing.
 func TestPackQuestion(t *testing.T) {
 	t.Parallel()
 	const target = ".tercet/commands/consensus.md"
@@ -19,7 +20,10 @@ func TestPackQuestion(t *testing.T) {
 		code         int
 		added        bool
 	}{
-		{"s\r", "mine\n", 5, false}, {"\x04", "mine\n", 5, false}, {"k\r", "mine\n", 0, true}, {"t\r", "subagents: review\n", 0, true},
+		{"s\r", "mine\n", 5, false},
+		{"\x04", "mine\n", 5, false},
+		{"k\r", "mine\n", 0, true},
+		{"t\r", "subagents: review\n", 0, true},
 	} {
 		dir := workspaceIn(t)
 		if err := os.WriteFile(filepath.Join(dir, target), []byte("mine\n"), 0o600); err != nil {
@@ -28,7 +32,8 @@ func TestPackQuestion(t *testing.T) {
 		s := onTerminal(t, dir, "pack", "add", "review")
 		s.wait(target + " is there and differs:")
 		s.wait("mine")
-		if shown := s.until("Which one shall stand?  "); !strings.Contains(shown, "command: consensus") {
+		shown := s.until("Which one shall stand?  ")
+		if !strings.Contains(shown, "command: consensus") {
 			t.Errorf("the question shows\n%s\nwant what the pack has", shown)
 		}
 		s.wait("[k]eep mine  [t]ake the pack's  [s]top")
@@ -48,11 +53,12 @@ func TestPackQuestion(t *testing.T) {
 	}
 }
 
-// TestSandboxIsSkippedByAPerson: in a small tier a person lets a command run without the sandbox that it requires, and what is
-// returned says who did.
+// TestSandboxIsSkippedByAPerson: in a small tier a person lets a command run without the sandbox
+// that it requires, and what is returned says who did.
 func TestSandboxIsSkippedByAPerson(t *testing.T) {
 	t.Parallel()
-	dir, home := workspaceIn(t), t.TempDir()
+	dir := workspaceIn(t)
+	home := t.TempDir()
 	kept := filepath.Join(dir, "kept")
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -62,13 +68,25 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := exec.Command(self, "pack", "add", "flows")
-	add.Args[0], add.Dir, add.Env = "tercet", dir, []string{"HOME=" + home, "TERCET_TRUST=1"}
+	add.Args[0] = "tercet"
+	add.Dir = dir
+	add.Env = []string{"HOME=" + home, "TERCET_TRUST=1"}
 	if out, err := add.CombinedOutput(); err != nil {
 		t.Fatalf("pack add: %v\n%s", err, out)
 	}
 	ask := func(answer, last string) string {
-		s := onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1"}, "--yes", "--json", "/agent", "flows:sandbox-runner",
-			"--input", "command=rm -rf *", "--input", "tier=Patch")
+		s := onTerminalWith(
+			t, dir,
+			[]string{"HOME=" + home, "TERCET_TRUST=1"},
+			"--yes",
+			"--json",
+			"/agent",
+			"flows:sandbox-runner",
+			"--input",
+			"command=rm -rf *",
+			"--input",
+			"tier=Patch",
+		)
 		s.wait("required destructive_fs: rm: deletes the whole project")
 		s.wait("Run this command without a sandbox?")
 		s.keys(answer)
@@ -80,10 +98,12 @@ func TestSandboxIsSkippedByAPerson(t *testing.T) {
 		s.ends()
 		return s.shown(last)
 	}
-	if got := ask("reject: not that one\r", `"REJECTED"`); !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
+	got := ask("reject: not that one\r", `"REJECTED"`)
+	if !strings.Contains(got, `"REJECTED"`) || !exists(kept) {
 		t.Errorf("refused, it returns\n%s", got)
 	}
-	if got := ask("run\r", "ann let it run without a sandbox"); !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
+	got = ask("run\r", "ann let it run without a sandbox")
+	if !strings.Contains(got, `"bypassed"`) || !strings.Contains(got, `"asked_and_allowed"`) ||
 		!strings.Contains(got, "ann let it run without a sandbox") || exists(kept) {
 		t.Errorf("allowed, it returns\n%s", got)
 	}

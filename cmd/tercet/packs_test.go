@@ -12,11 +12,16 @@ import (
 	"tercet/internal/testkit"
 )
 
-// TestPackReview runs the tests of the pack review, and holds its files to the strict linter where they are installed.
+// TestPackReview runs the tests of the pack review, and holds its files to the strict linter where
+// they are installed.
 func TestPackReview(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "runs every test of a pack")
-	w := packWorld{t: t, dir: t.TempDir(), home: t.TempDir()}
+	w := packWorld{
+		t:    t,
+		dir:  t.TempDir(),
+		home: t.TempDir(),
+	}
 	w.must("tercet", "init")
 	w.must("tercet", "pack", "test", "review")
 	w.must("tercet", "pack", "add", "review")
@@ -73,10 +78,19 @@ func (w packWorld) run(name string, args ...string) (code int, stdout, stderr st
 		cmd = exec.CommandContext(w.t.Context(), self, args...)
 		cmd.Args[0] = name // TestMain looks at the name
 	}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = w.dir, &out, &bad
+	cmd.Dir = w.dir
+	cmd.Stdout = &out
+	cmd.Stderr = &bad
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "LANG=C", "TERCET_TRUST=1", "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@localhost", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@localhost",
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + w.home,
+		"LANG=C",
+		"TERCET_TRUST=1",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=t",
+		"GIT_AUTHOR_EMAIL=t@localhost",
+		"GIT_COMMITTER_NAME=t",
+		"GIT_COMMITTER_EMAIL=t@localhost",
 	}
 	err := cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {

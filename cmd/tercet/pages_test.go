@@ -25,7 +25,8 @@ import (
 	"tercet/subagents/builtin"
 )
 
-// TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and the right one does not.
+// TestPages: every diagnostic has a page, its wrong example brings it about on the marked line, and
+// the right one does not.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	all, err := pages.All()
@@ -49,7 +50,8 @@ func TestPages(t *testing.T) {
 			if !slices.ContainsFunc(found, func(d formats.Diagnostic) bool {
 				return d.Code == p.Code && (line == 0 || d.Pos.Line == line || d.Pos.IsZero())
 			}) {
-				t.Errorf("the wrong example gives %v, want %s on line %d of\n%.1500s", found, p.Code, line, wrong)
+				t.Errorf("the wrong example gives %v, want %s on line %d of\n%.1500s",
+					found, p.Code, line, wrong)
 			}
 			right, _ := framed(t, p.Right, p.Right)
 			for _, d := range checkExample(t, env, p.Right.Frame, right) {
@@ -59,6 +61,7 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
+
 	for code := range missing {
 		t.Errorf("no page about %s", code)
 	}
@@ -66,33 +69,43 @@ func TestPages(t *testing.T) {
 
 const (
 	pageFront = "command: page\ndescription: An example\n"
-	pageArgs  = "arguments:\n  - {name: task_number, type: task, required: true}\n  - {name: quick, type: boolean, flag: true}\n"
-	pageStep  = "### Step 1: Plan\n\n```yaml step\nid: plan\ndelegate: planner\nwith: {task: $task}\n```\n\n### Step 2: Example\n\n```yaml step\n"
-	pageFlow  = "## Workflow Execution\n\n"
-	pageEnd   = "### Step 1: Return\n\n```yaml step\nreturn: Done.\n```\n"
+	pageArgs  = "arguments:\n  - {name: task_number, type: task, required: true}\n" +
+		"  - {name: quick, type: boolean, flag: true}\n"
+	pageStep = "### Step 1: Plan\n\n```yaml step\nid: plan\ndelegate: planner\n" +
+		"with: {task: $task}\n```\n\n### Step 2: Example\n\n```yaml step\n"
+	pageFlow = "## Workflow Execution\n\n"
+	pageEnd  = "### Step 1: Return\n\n```yaml step\nreturn: Done.\n```\n"
 )
 
-// framed puts an example into its frame and gives the text with the line on which the finding is expected.
+// framed puts an example into its frame and gives the text with the line on which the finding is
+// expected.
 func framed(t *testing.T, e, right pages.Example) (text string, line int) {
 	t.Helper()
 	body := expandTokens(t, e.String())
-	before, after := "", ""
+	before := ""
+	after := ""
 	switch frame, _, _ := strings.Cut(e.Frame, " "); frame {
 	case "step":
-		before, after = "---\n"+pageFront+pageArgs+"---\n\n"+pageFlow+pageStep, "```\n"
+		before = "---\n" + pageFront + pageArgs + "---\n\n" + pageFlow + pageStep
+		after = "```\n"
 	case "args":
-		before, after = "---\n"+pageFront+pageArgs+"---\n\n## Argument Parsing\n\n```yaml args\n", "```\n\n"+pageFlow+pageEnd
+		before = "---\n" + pageFront + pageArgs + "---\n\n## Argument Parsing\n\n```yaml args\n"
+		after = "```\n\n" + pageFlow + pageEnd
 	case "front":
-		before, after = "---\n"+pageFront, "---\n\n"+pageFlow+pageEnd
+		before = "---\n" + pageFront
+		after = "---\n\n" + pageFlow + pageEnd
 		if strings.Contains(body, "command:") {
 			before = "---\n"
 		}
 	case "flow":
 		before = "---\n" + pageFront + pageArgs + "---\n\n" + pageFlow
 	case "worker":
-		before, after = "---\nname: page\ndescription: An example\n---\n\n"+pageFlow+"### Step 1: Example\n\n```yaml step\n", "```\n"
+		before = "---\nname: page\ndescription: An example\n---\n\n" + pageFlow +
+			"### Step 1: Example\n\n```yaml step\n"
+		after = "```\n"
 	case "agent":
-		before, after = "---\nname: page\ndescription: An example\n", "---\n\n## Instruction\n\nWork.\n"
+		before = "---\nname: page\ndescription: An example\n"
+		after = "---\n\n## Instruction\n\nWork.\n"
 	case "plan":
 		base, err := os.ReadFile("../../formats/testdata/documents/good/plan.full.md")
 		if err != nil {
@@ -102,8 +115,10 @@ func framed(t *testing.T, e, right pages.Example) (text string, line int) {
 		if !ok {
 			t.Fatalf("the right example is no part of the plan:\n%s", right)
 		}
-		before, after = head, tail
+		before = head
+		after = tail
 	}
+
 	if e.Line > 0 {
 		line = strings.Count(before, "\n") + e.Line
 	}
@@ -113,28 +128,38 @@ func framed(t *testing.T, e, right pages.Example) (text string, line int) {
 // expandTokens writes {{300000 x}} and {{byte ff}} out.
 func expandTokens(t *testing.T, s string) string {
 	t.Helper()
-	return regexp.MustCompile(`\{\{(byte|\d+) (.+?)\}\}`).ReplaceAllStringFunc(s, func(token string) string {
-		kind, what, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(token, "{{"), "}}"), " ")
-		if kind == "byte" {
-			b, err := hex.DecodeString(what)
+	return regexp.MustCompile(`\{\{(byte|\d+) (.+?)\}\}`).ReplaceAllStringFunc(
+		s,
+		func(token string) string {
+			kind, what, _ := strings.Cut(
+				strings.TrimSuffix(strings.TrimPrefix(token, "{{"), "}}"),
+				" ",
+			)
+			if kind == "byte" {
+				b, err := hex.DecodeString(what)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(b)
+			}
+			n, err := strconv.Atoi(kind)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return string(b)
-		}
-		n, err := strconv.Atoi(kind)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Repeat(what, n)
-	})
+			return strings.Repeat(what, n)
+		},
+	)
 }
 
 type agentSet struct{ *subagents.Set }
 
 func pageAgents(t *testing.T) agentSet {
 	t.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +182,13 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		return checkCommand("page.md", []byte(text), env)
 	case "worker":
 		_, err = compile.Workflow(syntax.ReadWorkflow("page.md", []byte(text)), formats.AgentInfo{
-			Name: "page", Workflow: true, CanDelegateTo: []string{"implementer"},
-			Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
+			Name:          "page",
+			Workflow:      true,
+			CanDelegateTo: []string{"implementer"},
+			Inputs: map[string]formats.Input{
+				"task": {Type: formats.TypeObject},
+				"plan": {Type: formats.TypeString},
+			},
 		}, env)
 	case "agent", "agentfile":
 		var def subagents.Definition
@@ -171,8 +201,16 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			name = "status-sync-manager.md"
 		}
 		_, err = subagents.Load(
-			subagents.Source{Name: "own", FS: fstest.MapFS{name: {Data: []byte(text)}}, Facets: fstest.MapFS{}},
-			subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+			subagents.Source{
+				Name:   "own",
+				FS:     fstest.MapFS{name: {Data: []byte(text)}},
+				Facets: fstest.MapFS{},
+			},
+			subagents.Source{
+				Name:    "subagents",
+				FS:      subagents.Library(),
+				Builtin: true,
+			})
 	case "plan", "document":
 		if profile == "" {
 			profile = "plan"
@@ -184,21 +222,40 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 			return secretsOf("page.md", text)
 		}
 		profile, file, _ := strings.Cut(profile, " ") // a name matters to few profiles
-		_, d := formats.ParseDocument(profile, cmp.Or(strings.ReplaceAll(file, " ", "."), "page.md"), []byte(text))
+		_, d := formats.ParseDocument(
+			profile,
+			cmp.Or(strings.ReplaceAll(file, " ", "."), "page.md"),
+			[]byte(text),
+		)
 		if d == nil {
 			return nil
 		}
 		return d.List
 	case "return", "strict":
-		opt := formats.ParseOptions{Strict: frame == "strict", Agent: "page", Contract: &formats.AgentInfo{NoArtifacts: true}}
+		opt := formats.ParseOptions{
+			Strict:   frame == "strict",
+			Agent:    "page",
+			Contract: &formats.AgentInfo{NoArtifacts: true},
+		}
 		_, err = formats.ParseReturn([]byte(text), opt)
 		if syntaxErr, ok := errors.AsType[*formats.Diagnostics](err); ok {
 			return syntaxErr.List
 		}
 	case "taken":
-		place := dialect.Place{Dialect: dialect.Claude, Scope: dialect.Project, Dir: "own", Label: "own", Agents: true}
+		place := dialect.Place{
+			Dialect: dialect.Claude,
+			Scope:   dialect.Project,
+			Dir:     "own",
+			Label:   "own",
+			Agents:  true,
+		}
 		folder := dialect.Folder{Place: place, FS: fstest.MapFS{"page.md": {Data: []byte(text)}}}
-		notes, err := pageAgents(t).AddForeign([]dialect.Folder{folder}, func(subagents.Definition) subagents.Agent { return subagents.Func(nil) })
+		notes, err := pageAgents(t).AddForeign(
+			[]dialect.Folder{folder},
+			func(subagents.Definition) subagents.Agent {
+				return subagents.Func(nil)
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +267,11 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 	case "scenario":
 		_, err = scenario.Parse("page.json", []byte(text))
 	case "config":
-		_, list := config.Load(config.Layer{Name: "workspace", File: "config.yaml", Data: []byte(text)})
+		_, list := config.Load(config.Layer{
+			Name: "workspace",
+			File: "config.yaml",
+			Data: []byte(text),
+		})
 		return list
 	case "result":
 		_, list := formats.ParseAgentResult([]byte(text))
@@ -218,6 +279,7 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 	default:
 		t.Fatalf("unknown frame %q", frame)
 	}
+
 	var d *formats.Diagnostics
 	if err != nil && !errors.As(err, &d) {
 		t.Fatalf("%T: %v", err, err)
@@ -239,7 +301,13 @@ func checkForeign(t *testing.T, env compile.Env, frame, text string) []formats.D
 	if tool == "worker" {
 		tool = "opencode"
 	}
-	place := dialect.Place{Dialect: dialect.Dialect(tool), Scope: dialect.Project, Dir: "own", Label: "own", Agents: kind == "agent"}
+	place := dialect.Place{
+		Dialect: dialect.Dialect(tool),
+		Scope:   dialect.Project,
+		Dir:     "own",
+		Label:   "own",
+		Agents:  kind == "agent",
+	}
 	var d *formats.Diagnostics
 	if kind == "agent" {
 		agent, err := dialect.ParseAgent(place, file, []byte(text))
@@ -248,13 +316,18 @@ func checkForeign(t *testing.T, env compile.Env, frame, text string) []formats.D
 		}
 		return agent.Warnings
 	}
+
 	c, err := dialect.Parse(place, file, []byte(text))
 	if errors.As(err, &d) {
 		return d.List
 	}
 	if kind == "of" {
 		lib := &commands.Library{
-			Open: func(string, string) ([]byte, error) { return []byte(text), nil }, Env: env, Foreign: map[string]dialect.Place{"own": place},
+			Open: func(string, string) ([]byte, error) {
+				return []byte(text), nil
+			},
+			Env:     env,
+			Foreign: map[string]dialect.Place{"own": place},
 		}
 		prog, _, err := lib.Load("own", file)
 		if err != nil {

@@ -26,19 +26,25 @@ import (
 	"tercet/internal/testkit/faults"
 )
 
-var pointStep = flag.Int("points", 0, "kill shipped commands at every n-th line of the journal; 0: at the first of each kind")
+var pointStep = flag.Int(
+	"points",
+	0,
+	"kill shipped commands at every n-th line of the journal; 0: at the first of each kind",
+)
 
 // underFaults puts the program under the filter of a test that asks for it.
 func underFaults() {
 	if os.Getenv("TEST_FAULTS") == "" || filepath.Base(os.Args[0]) != "tercet" {
 		return
 	}
-	if err := errors.Join(os.Unsetenv("TEST_FAULTS"), faults.Enter(os.NewFile(3, "faults"), true)); err != nil {
+	err := errors.Join(os.Unsetenv("TEST_FAULTS"), faults.Enter(os.NewFile(3, "faults"), true))
+	if err != nil {
 		panic(err)
 	}
 }
 
-const twoPhases = "# Two files\n\n## Write the first\n\n```sh\necho one > one.txt\n```\n\n## Write the second\n\n```sh\necho two > two.txt\n```\n\n" +
+const twoPhases = "# Two files\n\n## Write the first\n\n```sh\necho one > one.txt\n```\n\n" +
+	"## Write the second\n\n```sh\necho two > two.txt\n```\n\n" +
 	"## Verification\n\n```sh\ntest -f one.txt\n```\n"
 
 // pointRun is a project in which a command is killed, with a person's state folder.
@@ -57,14 +63,26 @@ func (p pointRun) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	p.t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, self, args...)
 	var out bytes.Buffer
-	cmd.Args[0], cmd.Dir, cmd.Stdout, cmd.Stderr = "tercet", p.dir, &out, &out // TestMain looks at the name
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C", "TERCET_TRUST=1", "GIT_CONFIG_NOSYSTEM=1", "GORACE=atexit_sleep_ms=0"}
+	// TestMain looks at the name
+	cmd.Args[0] = "tercet"
+	cmd.Dir = p.dir
+	cmd.Stdout = &out
+	cmd.Stderr = &out
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + p.home,
+		"LANG=C",
+		"TERCET_TRUST=1",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GORACE=atexit_sleep_ms=0",
+	}
 	return cmd, &out
 }
 
 func (p pointRun) run(args ...string) (int, string) {
 	cmd, out := p.command(args...)
-	if err := cmd.Run(); cmd.ProcessState == nil {
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
 		p.t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String()
@@ -72,9 +90,13 @@ func (p pointRun) run(args ...string) (int, string) {
 
 // entries are the writes of the journal, of which the n-th kills; with 0 they are counted.
 func (p pointRun) entries(n int) faults.Plan {
-	return faults.Plan{Under: filepath.Join(p.dir, ".tercet/runs"), At: n, Only: func(c faults.Call) bool {
-		return c.Name == "write" && filepath.Base(c.Path) == "journal.jsonl"
-	}}
+	return faults.Plan{
+		Under: filepath.Join(p.dir, ".tercet/runs"),
+		At:    n,
+		Only: func(c faults.Call) bool {
+			return c.Name == "write" && filepath.Base(c.Path) == "journal.jsonl"
+		},
+	}
 }
 
 // killed runs a command and kills it where the plan says.
@@ -108,7 +130,11 @@ func (p pointRun) killed(plan faults.Plan, args ...string) (faults.Outcome, stri
 
 func (p pointRun) git(args ...string) string {
 	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), "git", append([]string{"-c", "user.name=U", "-c", "user.email=u@localhost"}, args...)...)
+	cmd := exec.CommandContext(
+		p.t.Context(),
+		"git",
+		append([]string{"-c", "user.name=U", "-c", "user.email=u@localhost"}, args...)...,
+	)
 	cmd.Dir = p.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := cmd.CombinedOutput()
@@ -132,6 +158,7 @@ func (p pointRun) end() (e end) {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}
+
 		var state struct {
 			Tasks []struct {
 				Number    int
@@ -149,8 +176,12 @@ func (p pointRun) end() (e end) {
 				kinds = append(kinds, a.Type)
 			}
 			slices.Sort(kinds)
-			out = append(out, fmt.Sprint(task.Number, task.Status, task.Lease, slices.Compact(kinds)))
+			out = append(
+				out,
+				fmt.Sprint(task.Number, task.Status, task.Lease, slices.Compact(kinds)),
+			)
 		}
+
 		return out
 	}
 	e.Tasks = tasks("state.json")
@@ -173,15 +204,21 @@ func (p pointRun) copy(t *testing.T) pointRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := pointRun{t: t, dir: filepath.Join(real, "project"), home: filepath.Join(real, "home")}
-	if err := errors.Join(os.CopyFS(out.dir, os.DirFS(p.dir)), copyHome(out.home, p.home)); err != nil {
+	out := pointRun{
+		t:    t,
+		dir:  filepath.Join(real, "project"),
+		home: filepath.Join(real, "home"),
+	}
+	err = errors.Join(os.CopyFS(out.dir, os.DirFS(p.dir)), copyHome(out.home, p.home))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// TestEveryJournalLineCanBeGoneOnFrom kills each shipped command that changes something before a line of its journal is
-// written, types the same line once more, and looks for what an uninterrupted run leaves, and for nothing beside it.
+// TestEveryJournalLineCanBeGoneOnFrom kills each shipped command that changes something before a
+// line of its journal is written, types the same line once more, and looks for what an
+// uninterrupted run leaves, and for nothing beside it.
 func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -195,8 +232,17 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := pointRun{t: t, dir: filepath.Join(root, "project"), home: filepath.Join(root, "home")}
-	if err := errors.Join(os.MkdirAll(p.dir, 0o755), os.MkdirAll(p.home, 0o755), os.WriteFile(filepath.Join(p.dir, "task.md"), []byte(twoPhases), 0o600)); err != nil {
+	p := pointRun{
+		t:    t,
+		dir:  filepath.Join(root, "project"),
+		home: filepath.Join(root, "home"),
+	}
+	err = errors.Join(
+		os.MkdirAll(p.dir, 0o755),
+		os.MkdirAll(p.home, 0o755),
+		os.WriteFile(filepath.Join(p.dir, "task.md"), []byte(twoPhases), 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	p.git("init", "-q", "-b", "main")
@@ -222,14 +268,16 @@ func TestEveryJournalLineCanBeGoneOnFrom(t *testing.T) {
 	} {
 		args := strings.Fields(c.line)
 		p.points(c.exit, args)
-		if c.exit == 0 && args[0] != "/revise" { // its phase for a person would keep /implement from completing
+		// its phase for a person would keep /implement from completing
+		if c.exit == 0 && args[0] != "/revise" {
 			do(args...)
 		}
 	}
 }
 
-// lines picks the lines before which a command is killed: every so many, or with 0 the first of each kind of entry, and the one
-// behind the first change of the state, whose lease is that of a process which is gone.
+// lines picks the lines before which a command is killed: every so many, or with 0 the first of
+// each kind of entry, and the one behind the first change of the state, whose lease is that of a
+// process which is gone.
 func (p pointRun) lines(all, step int) (out []int) {
 	p.t.Helper()
 	if step > 0 {
@@ -238,6 +286,7 @@ func (p pointRun) lines(all, step int) (out []int) {
 		}
 		return out
 	}
+
 	names, err := filepath.Glob(filepath.Join(p.dir, journal.Folder, "*", journal.Name))
 	if err != nil || len(names) == 0 {
 		p.t.Fatalf("journals %q, %v", names, err)
@@ -255,12 +304,14 @@ func (p pointRun) lines(all, step int) (out []int) {
 	}
 	seen := map[formats.EntryType]bool{}
 	for i, r := range records {
-		if !seen[r.Type] || i > 0 && records[i-1].Type == formats.EntryStateCommitted && !seen["behind"] {
+		if !seen[r.Type] ||
+			i > 0 && records[i-1].Type == formats.EntryStateCommitted && !seen["behind"] {
 			out = append(out, i+1)
 		}
 		seen[r.Type] = true
 		seen["behind"] = seen["behind"] || i > 0 && records[i-1].Type == formats.EntryStateCommitted
 	}
+
 	return out
 }
 
@@ -281,7 +332,12 @@ func started(t *testing.T, name string) string {
 // points kills a command at its lines.
 func (p pointRun) points(exit int, args []string) {
 	t := p.t
-	name := strings.TrimPrefix(args[slices.IndexFunc(args, func(s string) bool { return s[0] == '/' })], "/")
+	name := strings.TrimPrefix(
+		args[slices.IndexFunc(args, func(s string) bool {
+			return s[0] == '/'
+		})],
+		"/",
+	)
 	whole := p.copy(t)
 	lines, said := whole.killed(whole.entries(0), args...)
 	if lines.Calls < 5 {
@@ -300,7 +356,11 @@ func (p pointRun) points(exit int, args []string) {
 			}
 			code, again := one.run(args...)
 			if d := cmp.Diff(want, one.end()); d != "" {
-				t.Errorf("killed before line %d and run again (exit %d), (-want +got)\n%s\nfirst:\n%s\nagain:\n%s", n, code, d, first, again)
+				t.Errorf(
+					"killed before line %d and run again (exit %d), (-want +got)\n%s\nfirst:\n"+
+						"%s\nagain:\n%s",
+					n, code, d, first, again,
+				)
 			}
 			if left := standingIn(one.dir); len(left) > 0 {
 				t.Errorf("killed before line %d: %q still run", n, left)
@@ -312,9 +372,11 @@ func (p pointRun) points(exit int, args []string) {
 	}
 }
 
-// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a hundred lines of its journal or more
-// that -seed picks, with -lines at three hundred, before the line is written or behind it: a run is killed again and again on its way to
-// the end. It leaves what a run that nobody killed leaves, by the same workers in the same order; no worker whose result was there is started again, no kill starts more than one.
+// TestKilledOnTheWay kills /delivery-flow at Standard, with screens, two tasks and a rollback, at a
+// hundred lines of its journal or more that -seed picks, with -lines at three hundred, before the
+// line is written or behind it: a run is killed again and again on its way to the end. It leaves
+// what a run that nobody killed leaves, by the same workers in the same order; no worker whose
+// result was there is started again, no kill starts more than one.
 func TestKilledOnTheWay(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -345,7 +407,8 @@ func TestKilledOnTheWay(t *testing.T) {
 	}
 	for all := 0; all < most; {
 		points := make([]int, 400)
-		for i, at := 0, 0; i < len(points); i++ {
+		at := 0
+		for i := range points {
 			at += 1 + random.IntN(farthest)
 			points[i] = at
 		}
@@ -359,14 +422,16 @@ func TestKilledOnTheWay(t *testing.T) {
 		if d := cmp.Diff(sequence, got); d != "" {
 			t.Errorf("workers in their order (-whole +killed)\n%s", d)
 		}
-		if all += len(w.kills); t.Failed() || len(w.kills) == 0 {
+		all += len(w.kills)
+		if t.Failed() || len(w.kills) == 0 {
 			t.Fatalf("%d kills in all", all)
 		}
 		t.Logf("killed %d times, %d workers started again", len(w.kills), again)
 	}
 }
 
-// sequence are the workers in the order in which they were first started, and how many of them were started again.
+// sequence are the workers in the order in which they were first started, and how many of them were
+// started again.
 func (c *crash) sequence() (first []string, again int) {
 	c.t.Helper()
 	for line := range strings.Lines(readIn(c.t, os.DirFS(c.root), "starts")) {
@@ -379,5 +444,6 @@ func (c *crash) sequence() (first []string, again int) {
 	return first, again
 }
 
-// farthest is how many lines of the journal behind the last kill the next one is at most, before a line and behind it counted apart.
+// farthest is how many lines of the journal behind the last kill the next one is at most, before a
+// line and behind it counted apart.
 const farthest = 9

@@ -18,7 +18,8 @@ import (
 	"tercet/internal/proc"
 )
 
-// TestTerminalIsRestored ends the prompt in every way that a program can answer to: the terminal is as it was before.
+// TestTerminalIsRestored ends the prompt in every way that a program can answer to: the terminal is
+// as it was before.
 func TestTerminalIsRestored(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *screen){
@@ -26,8 +27,13 @@ func TestTerminalIsRestored(t *testing.T) {
 		"SIGTERM":      func(s *screen) { s.signal(syscall.SIGTERM) },
 		"SIGHUP":       func(s *screen) { s.signal(syscall.SIGHUP) },
 		"SIGQUIT":      func(s *screen) { s.keys("\x1c") },
-		"abort":        func(s *screen) { s.signal(syscall.SIGABRT) }, // the runtime ends it as a panic would: nothing deferred runs
-		"suspended":    func(s *screen) { s.signal(syscall.SIGSTOP); s.signal(syscall.SIGCONT); s.keys("\x04") },
+		// the runtime ends it as a panic would: nothing deferred runs
+		"abort": func(s *screen) { s.signal(syscall.SIGABRT) },
+		"suspended": func(s *screen) {
+			s.signal(syscall.SIGSTOP)
+			s.signal(syscall.SIGCONT)
+			s.keys("\x04")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +52,8 @@ func TestTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// TestASecondSignalEnds: also what waits for a file that nobody writes ends, once it was told twice.
+// TestASecondSignalEnds: also what waits for a file that nobody writes ends, once it was told
+// twice.
 func TestASecondSignalEnds(t *testing.T) {
 	t.Parallel()
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
@@ -93,8 +100,9 @@ argv: [sh, -c, 'setsid env -i sh -c "echo $$ >> FOLDER/pids; exec sleep 60" & sh
 Plan.
 `
 
-// TestNothingOutlivesAKilledRun kills tercet while a subagent works that has left group and session and cleared its
-// environment; nothing of it is left a moment later, and the record of it is gone after the next start.
+// TestNothingOutlivesAKilledRun kills tercet while a subagent works that has left group and session
+// and cleared its environment; nothing of it is left a moment later, and the record of it is gone
+// after the next start.
 func TestNothingOutlivesAKilledRun(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
@@ -102,7 +110,11 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(strings.ReplaceAll(escapingAgent, "FOLDER", dir)), 0o600); err != nil {
+	if err := os.WriteFile(
+		file,
+		[]byte(strings.ReplaceAll(escapingAgent, "FOLDER", dir)),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}
@@ -111,7 +123,8 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	}
 	s := onTerminalWith(t, dir, env, "--yes", "/plan", "1")
 	var pids []int
-	for end := time.Now().Add(patience); len(pids) < 2; <-time.After(20 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for ; len(pids) < 2; <-time.After(20 * time.Millisecond) {
 		text, err := os.ReadFile(filepath.Join(dir, "pids"))
 		if err == nil {
 			pids = pids[:0]
@@ -125,6 +138,7 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 			t.Fatalf("the subagent never ran: %v", err)
 		}
 	}
+
 	s.signal(syscall.SIGKILL)
 	s.ends()
 	if left := standingIn(dir); len(left) > 0 {
@@ -140,8 +154,8 @@ func TestNothingOutlivesAKilledRun(t *testing.T) {
 	}
 }
 
-// TestPlantedRecordsEndNothing: a record in a project, true to the letter, names a process and a folder of somebody else's. The
-// next start leaves both alone.
+// TestPlantedRecordsEndNothing: a record in a project, true to the letter, names a process and a
+// folder of somebody else's. The next start leaves both alone.
 func TestPlantedRecordsEndNothing(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
@@ -162,12 +176,21 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	}
 	owner := facts // of this boot, and gone
 	owner.PID = 1 << 22
-	record, err := json.Marshal(proc.Started{Proc: facts, Owner: owner, Temp: temp, Name: "sleep"})
+	record, err := json.Marshal(proc.Started{
+		Proc:  facts,
+		Owner: owner,
+		Temp:  temp,
+		Name:  "sleep",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(dir, ".tercet/runs/children")
-	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "1-1.json"), record, 0o600)); err != nil {
+	err = errors.Join(
+		os.MkdirAll(folder, 0o700),
+		os.WriteFile(filepath.Join(folder, "1-1.json"), record, 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if s := onTerminal(t, dir, "task", "ready"); s.ends() != 0 {
@@ -187,13 +210,15 @@ func TestPlantedRecordsEndNothing(t *testing.T) {
 	}
 }
 
-// standingIn lists the processes whose working folder is dir or below it, once there is none or the time is over.
+// standingIn lists the processes whose working folder is dir or below it, once there is none or the
+// time is over.
 func standingIn(dir string) (out []string) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for end := time.Now().Add(patience); ; <-time.After(10 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for ; ; <-time.After(10 * time.Millisecond) {
 		out = nil
 		all, err := filepath.Glob("/proc/[0-9]*/cwd")
 		if err != nil {

@@ -45,14 +45,19 @@ func TestPromptEdits(t *testing.T) {
 	t.Parallel()
 	s, _, _ := prompting(t)
 	for keys, want := range map[string]string{
-		"task Oen\x1b[D\x1b[D\x1b[3~\x05e\x01/":            "One",            // left, delete, end, begin
-		"xx /task Two\x1b[H\x1b[3~\x1b[3~\x1b[3~\x1b[F!":   "Two!",           // Home, End
-		"/task Three words gone\x17\x17\x1bb\x1bd\x1bfs":   "s",              // Ctrl-W, Alt-B, Alt-D, Alt-F
-		"/task Four\x1b[1;5D\x1b[1;5Cx\x7f":                "Four",           // words by Ctrl and arrows, backspace
-		"dropped\x15/task Five\x01\x05, and\x06 more":      "Five, and more", // Ctrl-U, Ctrl-F
-		"/task S\x04ix\x02\x02\x04i\x05":                   "Sx",             // Ctrl-D takes the letter in front
-		"/task 日本語\x1b[D\x7f\x05x":                         "日語x",
-		"/task Seven\x1b[1;2R\x1b[15~\x1b]x\x1bPy\x00\x1f": "Seven", // keys that nothing is bound to
+		// left, delete, end, begin
+		"task Oen\x1b[D\x1b[D\x1b[3~\x05e\x01/":          "One",
+		"xx /task Two\x1b[H\x1b[3~\x1b[3~\x1b[3~\x1b[F!": "Two!", // Home, End
+		// Ctrl-W, Alt-B, Alt-D, Alt-F
+		"/task Three words gone\x17\x17\x1bb\x1bd\x1bfs": "s",
+		// words by Ctrl and arrows, backspace
+		"/task Four\x1b[1;5D\x1b[1;5Cx\x7f":           "Four",
+		"dropped\x15/task Five\x01\x05, and\x06 more": "Five, and more", // Ctrl-U, Ctrl-F
+		// Ctrl-D takes the letter in front
+		"/task S\x04ix\x02\x02\x04i\x05": "Sx",
+		"/task 日本語\x1b[D\x7f\x05x":       "日語x",
+		// keys that nothing is bound to
+		"/task Seven\x1b[1;2R\x1b[15~\x1b]x\x1bPy\x00\x1f": "Seven",
 	} {
 		s.keys(keys)
 		s.keys("\r")
@@ -63,20 +68,31 @@ func TestPromptEdits(t *testing.T) {
 		}
 		s.prompted()
 	}
+
 	s.leave()
 }
 
 func TestPromptMenu(t *testing.T) {
 	t.Parallel()
-	s, dir, _ := prompting(t, "Fix the parser", "Write the docs", "A title that is "+strings.Repeat("long ", 40))
+	s, dir, _ := prompting(
+		t,
+		"Fix the parser",
+		"Write the docs",
+		"A title that is "+strings.Repeat("long ", 40),
+	)
 	if out, err := exec.Command("git", "-C", dir, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v: %s", err, out)
 	}
-	for name, text := range map[string]string{".gitignore": "no-*\n", "notes one.md": "", "no-thing.md": ""} {
+	for name, text := range map[string]string{
+		".gitignore":   "no-*\n",
+		"notes one.md": "",
+		"no-thing.md":  "",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	s.keys("/")
 	s.wait("1 of ") // there are more than are shown
 	s.keys("pn")
@@ -172,7 +188,8 @@ func TestPromptHistory(t *testing.T) {
 	s.leave()
 	file := filepath.Join(strings.TrimPrefix(env[0], "HOME="), ".local/state/tercet", history.Name)
 	data, err := os.ReadFile(file)
-	if err != nil || strings.Contains(string(data), "Secret") || strings.Count(string(data), "\n") != 4 {
+	if err != nil || strings.Contains(string(data), "Secret") ||
+		strings.Count(string(data), "\n") != 4 {
 		t.Errorf("the history holds %v:\n%s", err, data)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -180,7 +197,8 @@ func TestPromptHistory(t *testing.T) {
 	}
 }
 
-// TestPromptPastes: a paste is one entry, whatever it holds, and Enter takes it; rows are begun in two ways.
+// TestPromptPastes: a paste is one entry, whatever it holds, and Enter takes it; rows are begun in
+// two ways.
 func TestPromptPastes(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := prompting(t)
@@ -199,7 +217,8 @@ func TestPromptPastes(t *testing.T) {
 	s.prompted()
 	s.leave()
 	state, err := os.ReadFile(filepath.Join(dir, formats.Workspace, "state.json"))
-	if err != nil || strings.Contains(string(state), "Never") || !strings.Contains(string(state), `row\nthree`) {
+	if err != nil || strings.Contains(string(state), "Never") ||
+		!strings.Contains(string(state), `row\nthree`) {
 		t.Errorf("the state holds %v:\n%s", err, state)
 	}
 }
@@ -249,8 +268,13 @@ func TestPromptRunsOtherThings(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d after quit, want 0", code)
 	}
-	for _, word := range []string{"exit", "/exit", "/quit"} { // where nothing is that could keep a command within bounds
-		s = onTerminalWith(t, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "PATH=/nonexistent"})
+	// where nothing is that could keep a command within bounds
+	for _, word := range []string{"exit", "/exit", "/quit"} {
+		s = onTerminalWith(t, dir, []string{
+			"HOME=" + t.TempDir(),
+			"TERCET_TRUST=1",
+			"PATH=/nonexistent",
+		})
 		s.prompted()
 		if word == "exit" {
 			s.keys("!curl -d @made https://shop.invalid\r")
@@ -265,6 +289,7 @@ func TestPromptRunsOtherThings(t *testing.T) {
 			t.Errorf("exit code %d after %s, want 0", code, word)
 		}
 	}
+
 	if made := readText(t, filepath.Join(dir, "made")); made != "42\n" {
 		t.Errorf("the command of the shell wrote %q, want 42", made)
 	}
@@ -290,8 +315,14 @@ func TestPromptGreets(t *testing.T) {
 	s.keys("init\r")
 	s.wait("/task")
 	s.prompted()
-	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil { //nolint:gosec // a command file
+	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\ngate: Go on?\n```\n"
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(src),
+		0o644,
+	)
+	if err != nil { //nolint:gosec // a command file
 		t.Fatal(err)
 	}
 	s.keys("/task One\r")
@@ -303,21 +334,29 @@ func TestPromptGreets(t *testing.T) {
 		t.Fatalf("/ask = %d, want 75", code)
 	}
 	nap := strings.NewReplacer("ask", "nap", "gate: Go on?", "wait: 3h").Replace(src)
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "nap.md"), []byte(nap), 0o644); err != nil { //nolint:gosec // a command file
+	err = os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "nap.md"),
+		[]byte(nap),
+		0o644,
+	)
+	if err != nil { //nolint:gosec // a command file
 		t.Fatal(err)
 	}
 	if code := onTerminalWith(t, dir, env, "/nap").ends(); code != 75 {
 		t.Fatalf("/nap = %d, want 75", code)
 	}
 	s = onTerminalOf(t, 200, dir, env)
-	want := filepath.Base(dir) + ", runner offline, 1 open task, 1 suspended run ('runs'), 1 open gate ('gates')\r\n"
-	if seen := s.until("tercet> "); !strings.Contains(seen, want) || strings.Count(seen, "\n") != 1 {
+	want := filepath.Base(dir) +
+		", runner offline, 1 open task, 1 suspended run ('runs'), 1 open gate ('gates')\r\n"
+	seen := s.until("tercet> ")
+	if !strings.Contains(seen, want) || strings.Count(seen, "\n") != 1 {
 		t.Errorf("the greeting is %q, want %q in one line", seen, want)
 	}
 	s.leave()
 }
 
-// TestPromptLeaves: Ctrl-C empties the line, and leaves the second time; Ctrl-D deletes forward in a line.
+// TestPromptLeaves: Ctrl-C empties the line, and leaves the second time; Ctrl-D deletes forward in
+// a line.
 func TestPromptLeaves(t *testing.T) {
 	t.Parallel()
 	s, _, _ := prompting(t)
@@ -331,14 +370,26 @@ func TestPromptLeaves(t *testing.T) {
 	}
 }
 
-// TestPromptStops: Ctrl-Z gives the terminal back as it was, and what was typed is there again behind fg.
+// TestPromptStops: Ctrl-Z gives the terminal back as it was, and what was typed is there again
+// behind fg.
 func TestPromptStops(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
 	var err error
-	s := &screen{t: t, cmd: exec.Command("sh", "-im"), done: make(chan error, 1), news: make(chan struct{}, 1)}
+	s := &screen{
+		t:    t,
+		cmd:  exec.Command("sh", "-im"),
+		done: make(chan error, 1),
+		news: make(chan struct{}, 1),
+	}
 	s.cmd.Dir = dir
-	s.cmd.Env = []string{"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"), "TERM=xterm", "HOME=" + t.TempDir(), "PS1=ready> ", "TERCET_TRUST=1"}
+	s.cmd.Env = []string{
+		"PATH=" + tercetIn(t) + ":" + os.Getenv("PATH"),
+		"TERM=xterm",
+		"HOME=" + t.TempDir(),
+		"PS1=ready> ",
+		"TERCET_TRUST=1",
+	}
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 30, Cols: 90}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
@@ -353,7 +404,8 @@ func TestPromptStops(t *testing.T) {
 	s.wait("topped")
 	s.wait("ready> ")
 	s.keys("stty -a; fg\n")
-	if modes := s.until("tercet"); !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
+	modes := s.until("tercet")
+	if !strings.Contains(modes, " echo ") || !strings.Contains(modes, " icanon") {
 		t.Errorf("the terminal is not as it was: %s", modes)
 	}
 	s.wait("tercet> /task Kept")
@@ -366,7 +418,8 @@ func TestPromptStops(t *testing.T) {
 	s.ends()
 }
 
-// TestPromptOnADumbTerminal is a plain reader, without a single escape; without colour there is none in the editor.
+// TestPromptOnADumbTerminal is a plain reader, without a single escape; without colour there is
+// none in the editor.
 func TestPromptOnADumbTerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
@@ -392,7 +445,8 @@ func TestPromptOnADumbTerminal(t *testing.T) {
 	s.leave()
 }
 
-// TestPromptFitsItsTerminal: no row is wider than the terminal, by the width of its letters, also after its size changed.
+// TestPromptFitsItsTerminal: no row is wider than the terminal, by the width of its letters, also
+// after its size changed.
 func TestPromptFitsItsTerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
@@ -403,7 +457,10 @@ func TestPromptFitsItsTerminal(t *testing.T) {
 		s.prompted()
 		fits := func(wide uint16, want string) {
 			t.Helper()
-			for row := range strings.SplitSeq(regexp.MustCompile(`\x1b\[[?0-9;]*[A-Za-z]`).ReplaceAllString(s.until(want), ""), "\n") {
+			for row := range strings.SplitSeq(
+				regexp.MustCompile(`\x1b\[[?0-9;]*[A-Za-z]`).ReplaceAllString(s.until(want), ""),
+				"\n",
+			) {
 				for part := range strings.SplitSeq(row, "\r") {
 					if n := style.Width(part); n >= int(wide) {
 						t.Errorf("row of %d columns on %d: %q", n, wide, part)

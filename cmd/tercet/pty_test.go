@@ -55,10 +55,24 @@ func onTerminalOf(t *testing.T, columns uint16, dir string, env []string, args .
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{t: t, cmd: exec.Command(self, args...), done: make(chan error, 1), news: make(chan struct{}, 1)}
+	s := &screen{
+		t:    t,
+		cmd:  exec.Command(self, args...),
+		done: make(chan error, 1),
+		news: make(chan struct{}, 1),
+	}
 	s.cmd.Args[0] = "tercet" // TestMain looks at the name it is called by
 	s.cmd.Dir = dir
-	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1", "USER=ann"}, env...)
+	s.cmd.Env = append(
+		[]string{
+			"PATH=" + os.Getenv("PATH"),
+			"TERM=xterm",
+			"LANG=C.UTF-8",
+			"NO_COLOR=1",
+			"USER=ann",
+		},
+		env...,
+	)
 	if s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 40, Cols: columns}); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
@@ -101,7 +115,8 @@ func (s *screen) follow() {
 	})
 }
 
-// patience is how long a test waits for what has to come: so long that a machine with much else to do is no failure.
+// patience is how long a test waits for what has to come: so long that a machine with much else to
+// do is no failure.
 const patience = 2 * time.Minute
 
 // wait waits until the text appears behind what was waited for before, and takes it off.
@@ -110,7 +125,8 @@ func (s *screen) wait(want string) {
 	s.until(want)
 }
 
-// prompted waits for the next prompt: the terminal gives each key at once, and what was typed is shown behind it.
+// prompted waits for the next prompt: the terminal gives each key at once, and what was typed is
+// shown behind it.
 func (s *screen) prompted() {
 	s.t.Helper()
 	s.until("\x1b[?2004h")
@@ -194,11 +210,16 @@ func TestPromptOnATerminal(t *testing.T) {
 	}
 }
 
-// TestLogOnATerminal: with -vv each event is a line with its time in milliseconds and how long it took, in plain text also
-// where there is colour; the words that leave the prompt do.
+// TestLogOnATerminal: with -vv each event is a line with its time in milliseconds and how long it
+// took, in plain text also where there is colour; the words that leave the prompt do.
 func TestLogOnATerminal(t *testing.T) {
 	t.Parallel()
-	env := []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "CLICOLOR_FORCE=1", "TERM=xterm-256color"}
+	env := []string{
+		"HOME=" + t.TempDir(),
+		"TERCET_TRUST=1",
+		"CLICOLOR_FORCE=1",
+		"TERM=xterm-256color",
+	}
 	s := onTerminalWith(t, workspaceIn(t), env, "-vv", "--color", "always")
 	s.prompted()
 	s.keys("/task Fix it\r")
@@ -221,6 +242,7 @@ func TestLogOnATerminal(t *testing.T) {
 			t.Errorf("took=%s has no unit", one)
 		}
 	}
+
 	if len(took) == 0 {
 		t.Errorf("nothing says how long it took:\n%s", text)
 	}
@@ -238,7 +260,17 @@ func column(matches [][]string, group int) []string {
 func TestGateOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte("---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"), 0o644); err != nil {
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(
+			"---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n"+
+				"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n```\n\n### Step 2: Say\n"+
+				"\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ "+
+				"$steps.ask.by }}\"\n```\n",
+		),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s := onTerminal(t, dir, "/ask")
@@ -276,13 +308,25 @@ func TestGateOnATerminal(t *testing.T) {
 		t.Errorf("exit code %d after APP, want 0", code)
 	}
 
-	// Ctrl-D takes the choice that fails, else the one that returns; with neither, and by Ctrl-C, the question stays open
-	for name, choices := range map[string]string{"either": "yes: next, no: {return: Left alone.}", "neither": "yes: next, yea: next"} {
-		src := "---\ncommand: " + name + "\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Go on?\nchoices: {" + choices + "}\n```\n"
-		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", name+".md"), []byte(src), 0o644); err != nil {
+	// Ctrl-D takes the choice that fails, else the one that returns; with neither, and by Ctrl-C,
+	// the question stays open
+	for name, choices := range map[string]string{
+		"either":  "yes: next, no: {return: Left alone.}",
+		"neither": "yes: next, yea: next",
+	} {
+		src := "---\ncommand: " + name +
+			"\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n" +
+			"```yaml step\ngate: Go on?\nchoices: {" + choices + "}\n```\n"
+		err := os.WriteFile(
+			filepath.Join(dir, formats.Workspace, "commands", name+".md"),
+			[]byte(src),
+			0o644,
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for name, end := range map[string]struct {
 		see  []string
 		code int
@@ -311,14 +355,21 @@ func TestGateOnATerminal(t *testing.T) {
 	}
 }
 
-// TestSeveralOnATerminal: tasks side by side ask one question after the other, each with its task; a no to one is none to
-// the other.
+// TestSeveralOnATerminal: tasks side by side ask one question after the other, each with its task;
+// a no to one is none to the other.
 func TestSeveralOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	const src = "---\ncommand: ask\ndescription: ask\narguments:\n  - {name: n, type: task, required: true}\n---\n\n## Workflow Execution\n\n" +
-		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Keep it?\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }}\"\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+	const src = "---\ncommand: ask\ndescription: ask\narguments:\n" +
+		"  - {name: n, type: task, required: true}\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Keep it?\n```\n\n### Step 2: Say\n\n" +
+		"```yaml step\nreturn: \"answered ${{ $steps.ask.choice }}\"\n```\n"
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(src),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -326,44 +377,67 @@ func TestSeveralOnATerminal(t *testing.T) {
 			t.Fatalf("task add = %d", code)
 		}
 	}
+
 	s := onTerminal(t, dir, "/ask", "1-2", "--parallel", "2")
 	first := s.until("Keep it?  [a]pprove  [r]eject")
 	s.keys("a\r")
 	second := s.until("Keep it?  [a]pprove  [r]eject")
 	s.keys("r\r")
-	kept, refused := "1", "2"
+	kept := "1"
+	refused := "2"
 	if strings.Contains(first, "task 2: Keep it?") {
-		kept, refused = "2", "1"
+		kept = "2"
+		refused = "1"
 	}
-	if !strings.Contains(first, "task "+kept+": Keep it?") || strings.Count(first, "Keep it?") != 1 || !strings.Contains(second, "task "+refused+": Keep it?") {
+	if !strings.Contains(first, "task "+kept+": Keep it?") ||
+		strings.Count(first, "Keep it?") != 1 ||
+		!strings.Contains(second, "task "+refused+": Keep it?") {
 		t.Errorf("asked %q, then %q, want one question of each task", first, second)
 	}
 	said := s.until("/ask done for 1 of 2 tasks")
-	for _, want := range []string{"task " + kept + ": answered approve", "task " + refused + ": failed: 'reject' was the answer"} {
+	for _, want := range []string{
+		"task " + kept + ": answered approve",
+		"task " + refused + ": failed: 'reject' was the answer",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("said %q, want %q", said, want)
 		}
 	}
+
 	if code := s.ends(); code != 5 {
 		t.Errorf("exit code %d, want 5", code)
 	}
 }
 
-// TestGateIsAnsweredElsewhere: a process whose terminal asks takes an answer from another one within a second, also while a line is
-// being typed; of two people who have to agree one is asked here. A pause leaves the question open.
+// TestGateIsAnsweredElsewhere: a process whose terminal asks takes an answer from another one
+// within a second, also while a line is being typed; of two people who have to agree one is asked
+// here. A pause leaves the question open.
 func TestGateIsAnsweredElsewhere(t *testing.T) {
 	t.Parallel()
-	dir, home := workspaceIn(t), t.TempDir()
-	const src = "---\ncommand: NAME\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\nquorum: NUMBER\n```\n\n" +
-		"### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
+	dir := workspaceIn(t)
+	home := t.TempDir()
+	const src = "---\ncommand: NAME\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\nquorum: NUMBER\n```\n\n" +
+		"### Step 2: Say\n\n```yaml step\n" +
+		"return: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
 	for name, number := range map[string]string{"ask": "1", "both": "2"} {
 		text := strings.NewReplacer("NAME", name, "NUMBER", number).Replace(src)
-		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", name+".md"), []byte(text), 0o644); err != nil {
+		err := os.WriteFile(
+			filepath.Join(dir, formats.Workspace, "commands", name+".md"),
+			[]byte(text),
+			0o644,
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	as := func(who string, args ...string) *screen {
-		return onTerminalWith(t, dir, []string{"HOME=" + home, "TERCET_TRUST=1", "USER=" + who}, args...)
+		return onTerminalWith(
+			t, dir,
+			[]string{"HOME=" + home, "TERCET_TRUST=1", "USER=" + who},
+			args...,
+		)
 	}
 	run := func() string {
 		s := as("bob", "--json", "gates")
@@ -380,7 +454,9 @@ func TestGateIsAnsweredElsewhere(t *testing.T) {
 	other := as("bob", "approve", run(), "--choice", "approve", "--note", "fine")
 	s.wait("answered approve by bob")
 	other.wait("the run goes on")
-	if a, b := s.ends(), other.ends(); a != 0 || b != 0 {
+	a := s.ends()
+	b := other.ends()
+	if a != 0 || b != 0 {
 		t.Errorf("exit codes %d, %d", a, b)
 	}
 
@@ -390,7 +466,9 @@ func TestGateIsAnsweredElsewhere(t *testing.T) {
 	s.wait("waits for 1 answer more")
 	other = as("bob", "approve", run(), "--choice", "1")
 	s.wait("answered approve by ann, bob")
-	if a, b := s.ends(), other.ends(); a != 0 || b != 0 {
+	a = s.ends()
+	b = other.ends()
+	if a != 0 || b != 0 {
 		t.Errorf("exit codes %d, %d", a, b)
 	}
 
@@ -399,7 +477,9 @@ func TestGateIsAnsweredElsewhere(t *testing.T) {
 	other = as("bob", "pause", run())
 	other.wait("is suspended: paused by bob")
 	s.wait("Resume: tercet resume")
-	if a, b := s.ends(), other.ends(); a != 75 || b != 0 {
+	a = s.ends()
+	b = other.ends()
+	if a != 75 || b != 0 {
 		t.Errorf("exit codes %d, %d", a, b)
 	}
 	other = as("bob", "cancel", run())
@@ -410,20 +490,29 @@ func TestGateIsAnsweredElsewhere(t *testing.T) {
 	s.wait("[a]pprove")
 	other = as("bob", "cancel", run())
 	other.wait("is cancelled")
-	if a, b := s.ends(), other.ends(); a != 130 || b != 0 {
+	a = s.ends()
+	b = other.ends()
+	if a != 130 || b != 0 {
 		t.Errorf("exit codes %d, %d", a, b)
 	}
 }
 
-// TestTypedAheadIsNoAnswer: what is typed before a question, and what is pasted with its answer, decides nothing.
+// TestTypedAheadIsNoAnswer: what is typed before a question, and what is pasted with its answer,
+// decides nothing.
 func TestTypedAheadIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	dir, env := t.TempDir(), []string{"HOME=" + t.TempDir()}
+	dir := t.TempDir()
+	env := []string{"HOME=" + t.TempDir()}
 	s := onTerminalWith(t, dir, env, "init")
 	if code := s.ends(); code != 0 {
 		t.Fatalf("init = %d", code)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\n"), 0o644); err != nil {
+	err := os.WriteFile(
+		filepath.Join(dir, ".tercet/subagents/mine.md"),
+		[]byte("not a subagent\n"),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s = onTerminalWith(t, dir, env)
@@ -456,8 +545,16 @@ func TestTypedAheadIsNoAnswer(t *testing.T) {
 func TestGateTimeoutOnATerminal(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
-	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\ntimeout: {after: 1s, choose: approve}\n```\n\n### Step 2: Say\n\n```yaml step\nreturn: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "ask.md"), []byte(src), 0o644); err != nil {
+	src := "---\ncommand: ask\ndescription: ask\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: Ask\n\n```yaml step\nid: ask\ngate: Go on?\n" +
+		"timeout: {after: 1s, choose: approve}\n```\n\n### Step 2: Say\n\n```yaml step\n" +
+		"return: \"answered ${{ $steps.ask.choice }} by ${{ $steps.ask.by }}\"\n```\n"
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "ask.md"),
+		[]byte(src),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s := onTerminal(t, dir, "/ask")
@@ -469,10 +566,12 @@ func TestGateTimeoutOnATerminal(t *testing.T) {
 	}
 }
 
-// TestTrustOnATerminal: what a person adds is asked about once, with no for an answer that is not yes.
+// TestTrustOnATerminal: what a person adds is asked about once, with no for an answer that is not
+// yes.
 func TestTrustOnATerminal(t *testing.T) {
 	t.Parallel()
-	dir, env := t.TempDir(), []string{"HOME=" + t.TempDir()}
+	dir := t.TempDir()
+	env := []string{"HOME=" + t.TempDir()}
 	once := func(code int, see, answer string, args ...string) {
 		t.Helper()
 		s := onTerminalWith(t, dir, env, args...)
@@ -489,14 +588,24 @@ func TestTrustOnATerminal(t *testing.T) {
 	}
 	once(0, "", "", "init")
 	once(0, "", "", "/task", "Something")
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("not a subagent\x1b[31m\n"), 0o644); err != nil {
+	err := os.WriteFile(
+		filepath.Join(dir, ".tercet/subagents/mine.md"),
+		[]byte("not a subagent\x1b[31m\n"),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	once(77, "Trust it? ('tercet trust --show' shows more) ", "\r", "/task", "Another thing")
 	once(77, "new      .tercet/subagents/mine.md", "n\r", "/task", "Another thing")
 	once(0, "Trust it?", "y\r", "/task", "Another thing")
 	once(0, "Task 3 created", "", "/task", "A third thing")
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/subagents/mine.md"), []byte("still not a subagent\n"), 0o644); err != nil {
+	err = os.WriteFile(
+		filepath.Join(dir, ".tercet/subagents/mine.md"),
+		[]byte("still not a subagent\n"),
+		0o644,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	once(77, "    +still not a subagent", "n\r", "trust")
@@ -504,25 +613,41 @@ func TestTrustOnATerminal(t *testing.T) {
 	once(0, "Task 4 created", "", "/task", "A fourth thing")
 }
 
-// TestNarrowTerminal: on 40 columns no word is broken, the caret stands below its word, and a table loses of its widest
-// columns.
+// TestNarrowTerminal: on 40 columns no word is broken, the caret stands below its word, and a table
+// loses of its widest columns.
 func TestNarrowTerminal(t *testing.T) {
 	t.Parallel()
 	const columns = 40
 	dir := workspaceIn(t)
 	onTerminal(t, dir, "/task", "a title of a task that is much wider than this terminal").ends()
-	bad := "## Workflow Execution\n\n### Step 1: ask\n\n```yaml step\ngate: Now?\nchoices: {yes please: next, no: fail, let me think about it: never}\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/bad.md"), []byte(bad), 0o600); err != nil {
+	bad := "## Workflow Execution\n\n### Step 1: ask\n\n```yaml step\ngate: Now?\n" +
+		"choices: {yes please: next, no: fail, let me think about it: never}\n```\n"
+	if err := os.WriteFile(
+		filepath.Join(dir, ".tercet/commands/bad.md"),
+		[]byte(bad),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	fails := "---\ncommand: fails\ndescription: It fails\n---\n\n## Workflow Execution\n\n### Step 1: look\n\n```yaml step\ncheck: \"false\"\n" +
+	fails := "---\ncommand: fails\ndescription: It fails\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: look\n\n```yaml step\ncheck: \"false\"\n" +
 		"else: the words are lost\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/fails.md"), []byte(fails), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, ".tercet/commands/fails.md"),
+		[]byte(fails),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
-	says := "---\ncommand: says\ndescription: It says\n---\n\n## Workflow Execution\n\n### Step 1: say\n\n```yaml step\nreturn:\n  message: said\n  text: |\n" +
-		"    A sentence that is wider than this terminal.\n\n    - an element that is wider than this terminal\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, ".tercet/commands/says.md"), []byte(says), 0o600); err != nil {
+	says := "---\ncommand: says\ndescription: It says\n---\n\n## Workflow Execution\n\n" +
+		"### Step 1: say\n\n```yaml step\nreturn:\n  message: said\n  text: |\n" +
+		"    A sentence that is wider than this terminal.\n\n" +
+		"    - an element that is wider than this terminal\n```\n"
+	if err := os.WriteFile(
+		filepath.Join(dir, ".tercet/commands/says.md"),
+		[]byte(says),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1"}, "/fails")
@@ -540,11 +665,15 @@ func TestNarrowTerminal(t *testing.T) {
 			failed = filepath.Base(filepath.Dir(name))
 		}
 	}
+
 	for _, tt := range []struct {
 		args []string
 		want []string
 	}{
-		{[]string{"lint", ".tercet/commands/bad.md"}, []string{"E114", "think about it: never", "^^^^^"}},
+		{
+			[]string{"lint", ".tercet/commands/bad.md"},
+			[]string{"E114", "think about it: never", "^^^^^"},
+		},
 		{[]string{"task", "list"}, []string{"TITLE", "a title of a", "…"}},
 		{[]string{"runs"}, []string{"/task", "completed"}},
 		{[]string{"show", failed}, []string{"/fails  failed", "✗ look: rejected", "the words"}},
@@ -557,7 +686,13 @@ func TestNarrowTerminal(t *testing.T) {
 		{[]string{"/plan", "two"}, []string{"\n[research_report]\n"}},
 		{[]string{"/says"}, []string{"wider than this\nterminal.\n", "\n  terminal\n"}},
 	} {
-		s := onTerminalOf(t, columns, dir, []string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_HYPERLINKS=0"}, tt.args...)
+		s := onTerminalOf(
+			t,
+			columns,
+			dir,
+			[]string{"HOME=" + t.TempDir(), "TERCET_TRUST=1", "TERCET_HYPERLINKS=0"},
+			tt.args...,
+		)
 		s.ends()
 		shown := s.shown(tt.want...)
 		at := -1
@@ -570,20 +705,23 @@ func TestNarrowTerminal(t *testing.T) {
 				at = style.Width(line[:i])
 			}
 			if i := strings.Index(line, "^^^^^"); i >= 0 && at >= 0 && i != at {
-				t.Errorf("%q: the caret stands in column %d, its word in %d:\n%s", tt.args, i, at, shown)
+				t.Errorf("%q: the caret stands in column %d, its word in %d:\n%s",
+					tt.args, i, at, shown)
 			}
 		}
 	}
 }
 
-// TestTaskShowsWhatThereIs: no head stands over a column that is empty, also where there is room for it.
+// TestTaskShowsWhatThereIs: no head stands over a column that is empty, also where there is room
+// for it.
 func TestTaskShowsWhatThereIs(t *testing.T) {
 	t.Parallel()
 	dir := workspaceIn(t)
 	onTerminal(t, dir, "/task", "a title").ends()
 	s := onTerminalOf(t, 200, dir, []string{"HOME=" + t.TempDir()}, "task", "show", "1")
 	s.ends()
-	if shown := s.shown("not_started"); !strings.Contains(shown, "NUMBER  TITLE    STATUS") || strings.Contains(shown, "WAITS FOR") {
+	shown := s.shown("not_started")
+	if !strings.Contains(shown, "NUMBER  TITLE    STATUS") || strings.Contains(shown, "WAITS FOR") {
 		t.Errorf("task show:\n%s", shown)
 	}
 }
@@ -600,7 +738,8 @@ func TestLinks(t *testing.T) {
 		seen += s.until(".md")
 		s.ends()
 		if strings.Contains(seen, "\x1b]8;;file://") != linked {
-			t.Errorf("TERCET_HYPERLINKS=%s: links are %t, want %t: %q", value, !linked, linked, seen)
+			t.Errorf("TERCET_HYPERLINKS=%s: links are %t, want %t: %q",
+				value, !linked, linked, seen)
 		}
 	}
 }
@@ -613,7 +752,9 @@ func (s *screen) shown(want ...string) string {
 		s.mu.Lock()
 		text := strings.ReplaceAll(s.text.String(), "\r\n", "\n")
 		s.mu.Unlock()
-		i := slices.IndexFunc(want, func(one string) bool { return !strings.Contains(text, one) })
+		i := slices.IndexFunc(want, func(one string) bool {
+			return !strings.Contains(text, one)
+		})
 		if i < 0 {
 			return text
 		}

@@ -19,11 +19,15 @@ import (
 	"tercet/internal/pages"
 )
 
-// TestReferenceIsFresh compares the generated pages of docs/reference with what the program says of itself; -update writes
-// them.
+// TestReferenceIsFresh compares the generated pages of docs/reference with what the program says of
+// itself; -update writes them.
 func TestReferenceIsFresh(t *testing.T) {
 	t.Parallel()
-	a := newApp(stdio{in: strings.NewReader(""), out: os.Stdout, err: os.Stderr}, func(string) string { return "" })
+	a := newApp(stdio{
+		in:  strings.NewReader(""),
+		out: os.Stdout,
+		err: os.Stderr,
+	}, func(string) string { return "" })
 	a.flags.dir = t.TempDir()
 	w, err := a.world(t.Context())
 	if err != nil {
@@ -38,6 +42,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	for _, p := range referencePages {
 		made[p.name+".md"] = generated + p.text(t)
 	}
+
 	for _, s := range schemas {
 		schema, err := s.make()
 		if err != nil {
@@ -49,6 +54,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		}
 		made["schema/"+s.name+".schema.json"] = string(text) + "\n"
 	}
+
 	for name, text := range map[string]string{
 		"commands.md":    commandsPage(t, w),
 		"cli.md":         cliPage(a.root()),
@@ -59,6 +65,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	} {
 		made[name] = generated + text
 	}
+
 	for name, text := range made {
 		file := filepath.Join("..", "..", "docs", "reference", filepath.FromSlash(name))
 		if *update {
@@ -114,7 +121,11 @@ func cliPage(root *cobra.Command) string {
 			if f.Shorthand != "" {
 				name = "-" + f.Shorthand + ", " + name
 			}
-			rows = append(rows, fmt.Sprintf("| `%s` | %s |\n", name, strings.ReplaceAll(strings.ReplaceAll(f.Usage, "`", ""), "|", "\\|")))
+			rows = append(
+				rows,
+				fmt.Sprintf("| `%s` | %s |\n",
+					name, strings.ReplaceAll(strings.ReplaceAll(f.Usage, "`", ""), "|", "\\|")),
+			)
 		})
 		if len(rows) > 0 {
 			b.WriteString("\n| flag | does |\n|---|---|\n" + strings.Join(rows, ""))
@@ -129,13 +140,17 @@ func cliPage(root *cobra.Command) string {
 
 func exitsPage() string {
 	var b strings.Builder
-	b.WriteString("# Exit codes\n\n`tercet query` keeps jq's own codes.\n\n| code | name | codes of failures | when |\n|---|---|---|---|\n")
+	b.WriteString(
+		"# Exit codes\n\n`tercet query` keeps jq's own codes.\n\n" +
+			"| code | name | codes of failures | when |\n|---|---|---|---|\n",
+	)
 	for _, e := range formats.Exits() {
 		words := make([]string, len(e.Codes))
 		for i, c := range e.Codes {
 			words[i] = c.String()
 		}
-		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", e.Number, e.Name, strings.Join(words, ", "), e.Meaning)
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n",
+			e.Number, e.Name, strings.Join(words, ", "), e.Meaning)
 	}
 	return b.String()
 }
@@ -143,14 +158,22 @@ func exitsPage() string {
 // grammarPage is the table that the checks are made of.
 func grammarPage() string {
 	var b strings.Builder
-	b.WriteString("# Grammar\n\nThe keys of each kind of map. `tercet schema step` gives the same for editors.\n")
+	b.WriteString(
+		"# Grammar\n\nThe keys of each kind of map. `tercet schema step` gives the same for " +
+			"editors.\n",
+	)
 	for _, f := range syntax.Grammar() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | is | does |\n|---|---|---|\n", f.Name, strings.ToUpper(f.What[:1])+f.What[1:]+" has these keys.")
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| key | is | does |\n|---|---|---|\n",
+			f.Name, strings.ToUpper(f.What[:1])+f.What[1:]+" has these keys.")
 		for _, k := range f.Keys {
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.Name, strings.ReplaceAll(strings.ReplaceAll(k.Is, "form:", "a map: "), "|", " or "), k.Does)
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n",
+				k.Name,
+				strings.ReplaceAll(strings.ReplaceAll(k.Is, "form:", "a map: "), "|", " or "),
+				k.Does)
 		}
 		if len(f.Foreign) > 0 {
-			fmt.Fprintf(&b, "\nKeys of other tools are left alone: %s.\n", strings.Join(f.Foreign, ", "))
+			fmt.Fprintf(&b, "\nKeys of other tools are left alone: %s.\n",
+				strings.Join(f.Foreign, ", "))
 		}
 	}
 	return b.String()
@@ -165,12 +188,16 @@ func diagnosticsPage(t *testing.T) string {
 	}
 	rows := meanings()
 	var b strings.Builder
-	b.WriteString("# Diagnostics\n\n`tercet explain CODE` prints the page of one. The marked line is the one that is reported.\n\n| code | meaning |\n|---|---|\n")
+	b.WriteString(
+		"# Diagnostics\n\n`tercet explain CODE` prints the page of one. The marked line is the " +
+			"one that is reported.\n\n| code | meaning |\n|---|---|\n",
+	)
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, strings.ReplaceAll(rows[name], "|", "\\|"))
 	}
 	for _, p := range all {
-		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n", p.Code, rows[p.Code], p.Text, p.Wrong.Shown(), p.Right.Shown())
+		fmt.Fprintf(&b, "\n## %s: %s\n\n%s\n\n````text\nwrong:\n\n%s\nright:\n\n%s````\n",
+			p.Code, rows[p.Code], p.Text, p.Wrong.Shown(), p.Right.Shown())
 	}
 	return b.String()
 }

@@ -19,15 +19,20 @@ import (
 	"tercet/internal/testkit"
 )
 
-// standIn stands for the binaries of a release, which 'make release-check' builds: it tells its arguments, and ends as they say.
-const standIn = "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done\n[ \"$1\" != wait ] || { trap 'echo ended; exit 143' TERM; echo; while :; do sleep 0.1; done; }\nexit \"$1\"\n"
+// standIn stands for the binaries of a release, which 'make release-check' builds: it tells its
+// arguments, and ends as they say.
+const standIn = "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done\n" +
+	"[ \"$1\" != wait ] || { trap 'echo ended; exit 143' TERM; echo; while :; do sleep 0.1; " +
+	"done; }\nexit \"$1\"\n"
 
-// TestRelease packs binaries that stand in for those of a release: twice the same bytes whatever the umask, an image whose digests
-// are those of its files, and an npm package that is installed without a network and passes arguments, signals and exit codes on.
+// TestRelease packs binaries that stand in for those of a release: twice the same bytes whatever
+// the umask, an image whose digests are those of its files, and an npm package that is installed
+// without a network and passes arguments, signals and exit codes on.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "packs a release twice")
-	if out, err := exec.Command("tar", "--version").Output(); err != nil || !bytes.Contains(out, []byte("GNU tar")) {
+	out, err := exec.Command("tar", "--version").Output()
+	if err != nil || !bytes.Contains(out, []byte("GNU tar")) {
 		t.Skip("a release is packed by GNU tar")
 	}
 	certificates := filepath.Join(t.TempDir(), "certificates")
@@ -35,11 +40,28 @@ func TestRelease(t *testing.T) {
 	release := func(umask string) (dist, sums string) {
 		dist = filepath.Join(t.TempDir(), "dist")
 		host := runtime.GOOS + "_" + runtime.GOARCH
-		for _, name := range []string{"bin/tercet_linux_amd64", "bin/tercet_linux_arm64", "bin/tercet_" + host, "words/LICENSE", "words/man/tercet.1"} {
+		for _, name := range []string{
+			"bin/tercet_linux_amd64",
+			"bin/tercet_linux_arm64",
+			"bin/tercet_" + host,
+			"words/LICENSE",
+			"words/man/tercet.1",
+		} {
 			put(t, filepath.Join(dist, filepath.FromSlash(name)), standIn)
 		}
-		cmd := exec.Command("sh", "-c", "umask "+umask+" && exec sh ../../release.sh archives image npm sums")
-		cmd.Env = append(os.Environ(), "DIST="+dist, "TARGETS=linux/amd64 linux/arm64 "+strings.ReplaceAll(host, "_", "/"), "COMMIT=c0ffee", "SOURCE_DATE_EPOCH=1700000000", "CERTIFICATES="+certificates)
+
+		cmd := exec.Command(
+			"sh", "-c",
+			"umask "+umask+" && exec sh ../../release.sh archives image npm sums",
+		)
+		cmd.Env = append(
+			os.Environ(),
+			"DIST="+dist,
+			"TARGETS=linux/amd64 linux/arm64 "+strings.ReplaceAll(host, "_", "/"),
+			"COMMIT=c0ffee",
+			"SOURCE_DATE_EPOCH=1700000000",
+			"CERTIFICATES="+certificates,
+		)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
@@ -51,8 +73,13 @@ func TestRelease(t *testing.T) {
 	}
 	archive := "tercet_" + version + "_linux_amd64"
 	files := unpacked(t, read(t, filepath.Join(dist, archive+".tar.gz")))
-	if h := files[archive+"/tercet"]; h == nil || h.Mode != 0o755 || h.ModTime.Unix() != 1700000000 || h.Uid != 0 || files[archive+"/man/tercet.1"] == nil {
-		t.Errorf("the archive has %v, want %s/tercet that everybody may run and the words beside it", files, archive)
+	h := files[archive+"/tercet"]
+	if h == nil || h.Mode != 0o755 || h.ModTime.Unix() != 1700000000 || h.Uid != 0 ||
+		files[archive+"/man/tercet.1"] == nil {
+		t.Errorf(
+			"the archive has %v, want %s/tercet that everybody may run and the words beside it",
+			files, archive,
+		)
 	}
 	t.Run("image", func(t *testing.T) {
 		t.Parallel()
@@ -103,7 +130,8 @@ func inflated(t *testing.T, data string) string {
 func unpacked(t *testing.T, data string) map[string]*tar.Header {
 	t.Helper()
 	out := map[string]*tar.Header{}
-	for r := tar.NewReader(strings.NewReader(inflated(t, data))); ; {
+	r := tar.NewReader(strings.NewReader(inflated(t, data)))
+	for {
 		h, err := r.Next()
 		if err == io.EOF {
 			return out
@@ -115,7 +143,8 @@ func unpacked(t *testing.T, data string) map[string]*tar.Header {
 	}
 }
 
-// checkImage follows an OCI image layout from its index down, and holds every digest and size against the bytes.
+// checkImage follows an OCI image layout from its index down, and holds every digest and size
+// against the bytes.
 func checkImage(t *testing.T, layout string) {
 	t.Helper()
 	type descriptor struct {
@@ -135,11 +164,14 @@ func checkImage(t *testing.T, layout string) {
 			DiffIDs []string `json:"diff_ids"`
 		}
 	}
-	sum := func(s string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s))) }
+	sum := func(s string) string {
+		return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(s)))
+	}
 	blob := func(d descriptor) string {
 		data := read(t, filepath.Join(layout, "blobs", strings.ReplaceAll(d.Digest, ":", "/")))
 		if len(data) != d.Size || sum(data) != d.Digest {
-			t.Errorf("%s has %d bytes and the digest %s, its descriptor says %+v", d.MediaType, len(data), sum(data), d)
+			t.Errorf("%s has %d bytes and the digest %s, its descriptor says %+v",
+				d.MediaType, len(data), sum(data), d)
 		}
 		return data
 	}
@@ -149,7 +181,8 @@ func checkImage(t *testing.T, layout string) {
 		}
 	}
 	parse(read(t, filepath.Join(layout, "index.json")), &doc)
-	if len(doc.Manifests) != 1 || doc.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version {
+	if len(doc.Manifests) != 1 ||
+		doc.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != version {
 		t.Fatalf("the index names %+v, want one image of version %s", doc.Manifests, version)
 	}
 	parse(blob(doc.Manifests[0]), &doc)
@@ -161,11 +194,19 @@ func checkImage(t *testing.T, layout string) {
 		parse(blob(p), &doc)
 		parse(blob(doc.Config), &config)
 		layer := blob(doc.Layers[0])
-		if got := sum(inflated(t, layer)); len(doc.Layers) != 1 || config.RootFS.DiffIDs[0] != got || config.Architecture != p.Platform.Architecture {
-			t.Errorf("the configuration is %+v, want that of %s with the layer %s", config, p.Platform.Architecture, got)
+		got := sum(inflated(t, layer))
+		if len(doc.Layers) != 1 || config.RootFS.DiffIDs[0] != got ||
+			config.Architecture != p.Platform.Architecture {
+			t.Errorf("the configuration is %+v, want that of %s with the layer %s",
+				config, p.Platform.Architecture, got)
 		}
 		files := unpacked(t, layer)
-		for name, mode := range map[string]int64{"usr/bin/tercet": 0o755, "etc/ssl/certs/ca-certificates.crt": 0o644, "tmp": 0o777, "work": 0o777} {
+		for name, mode := range map[string]int64{
+			"usr/bin/tercet":                    0o755,
+			"etc/ssl/certs/ca-certificates.crt": 0o644,
+			"tmp":                               0o777,
+			"work":                              0o777,
+		} {
 			if h := files[name]; h == nil || h.Mode&0o777 != mode {
 				t.Errorf("the image has %+v as %s, want it with mode %o", h, name, mode)
 			}
@@ -176,15 +217,27 @@ func checkImage(t *testing.T, layout string) {
 func checkNPM(t *testing.T, tarball string) {
 	t.Helper()
 	dir := t.TempDir()
-	cmd := exec.Command("npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--cache", t.TempDir(), tarball)
+	cmd := exec.Command(
+		"npm",
+		"install",
+		"--offline",
+		"--ignore-scripts",
+		"--no-audit",
+		"--no-fund",
+		"--cache",
+		t.TempDir(),
+		tarball,
+	)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	bin := filepath.Join(dir, "node_modules", ".bin", "tercet")
 	out, err := exec.Command(bin, "5", "/task a \"b\"", "", "--x").Output()
-	if e, _ := err.(*exec.ExitError); e == nil || e.ExitCode() != 5 || string(out) != "<5></task a \"b\"><><--x>" { //nolint:errorlint // Output gives it bare
-		t.Errorf("%s gives %q and %v, want its arguments as they are and exit status 5", bin, out, err)
+	if e, _ := err.(*exec.ExitError); e == nil || e.ExitCode() != 5 ||
+		string(out) != "<5></task a \"b\"><><--x>" { //nolint:errorlint // Output gives it bare
+		t.Errorf("%s gives %q and %v, want its arguments as they are and exit status 5",
+			bin, out, err)
 	}
 	cmd = exec.Command(bin, "wait")
 	pipe, err := cmd.StdoutPipe()
@@ -205,7 +258,9 @@ func checkNPM(t *testing.T, tarball string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); string(rest) != "ended\n" || cmd.ProcessState.ExitCode() != 143 {
-		t.Errorf("after SIGTERM: %q and %v, want the binary told of it, and its exit status 143", rest, err)
+	err = cmd.Wait()
+	if string(rest) != "ended\n" || cmd.ProcessState.ExitCode() != 143 {
+		t.Errorf("after SIGTERM: %q and %v, want the binary told of it, and its exit status 143",
+			rest, err)
 	}
 }

@@ -90,7 +90,8 @@ func (a repl) prompt() error {
 			return nil
 		}
 		err = a.entry(ctx, line)
-		if use, ok := errors.AsType[*argspec.UsageError](err); ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
+		use, ok := errors.AsType[*argspec.UsageError](err)
+		if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
 			a.term.say(use.Error())
 			begun = line + " "
 		} else {
@@ -115,9 +116,17 @@ func (a repl) reader(all *offers) lineReader {
 		}
 	}()
 	return editor.New(editor.Config{
-		Keyboard: a.keyboard, Out: a.io.err, Size: func() (int, int) { return size(a.io.err) }, Prompt: "tercet> ",
-		Colour: a.term.sheet(a.term.errTTY).Colour, UTF8: a.term.utf8, Keys: strings.Split(keys, "\n"), Lines: all.kept.Lines,
-		Offer: all.at, Now: time.Now, Suspend: suspended,
+		Keyboard: a.keyboard,
+		Out:      a.io.err,
+		Size:     func() (int, int) { return size(a.io.err) },
+		Prompt:   "tercet> ",
+		Colour:   a.term.sheet(a.term.errTTY).Colour,
+		UTF8:     a.term.utf8,
+		Keys:     strings.Split(keys, "\n"),
+		Lines:    all.kept.Lines,
+		Offer:    all.at,
+		Now:      time.Now,
+		Suspend:  suspended,
 	})
 }
 
@@ -137,20 +146,30 @@ func (a repl) greet() {
 		a.term.note("%s", err)
 		return
 	}
-	words := []string{"tercet " + version, filepath.Base(w.dir), "runner " + cmp.Or(a.flags.runner, w.cfg.Runner)}
+
+	words := []string{
+		"tercet " + version,
+		filepath.Base(w.dir),
+		"runner " + cmp.Or(a.flags.runner, w.cfg.Runner),
+	}
 	if !w.has {
 		a.term.tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
 		return
 	}
+
 	tasks, err := w.reader.Tasks(ctx)
 	if err != nil {
 		a.term.tell(strings.Join(words, ", ") + ": " + err.Error())
 		return
 	}
-	open := slices.DeleteFunc(tasks, func(t formats.Task) bool { return t.Status.Terminal() })
+
+	open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
+		return t.Status.Terminal()
+	})
 	words = append(words, formats.Count(len(open), "open task"))
 	list, err := journal.Runs(w.root, true)
-	waits, gates := 0, 0
+	waits := 0
+	gates := 0
 	for _, r := range list {
 		switch {
 		case r.Status != formats.OutcomeSuspended.String():
@@ -160,6 +179,7 @@ func (a repl) greet() {
 			waits++
 		}
 	}
+
 	if waits > 0 {
 		words = append(words, formats.Count(waits, "suspended run")+" ('runs')")
 	}
@@ -191,6 +211,7 @@ func (a repl) entry(ctx context.Context, line string) error {
 	case line[0] == '!':
 		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.forget())
 	}
+
 	if words, err := argspec.Split(line); err == nil && isVerb(words[0].Text) {
 		return a.verb(ctx, words)
 	}
@@ -203,27 +224,37 @@ func (a repl) entry(ctx context.Context, line string) error {
 		if _, err := w.table.Route(router.Line{Raw: "/" + line}); err == nil {
 			help = "did you mean /" + line + "?"
 		}
-		return errors.Join(formats.Fail(formats.CodeUsage, help, "commands start with '/'"), a.forget())
+		return errors.Join(
+			formats.Fail(formats.CodeUsage, help, "commands start with '/'"),
+			a.forget(),
+		)
 	}
+
 	parts, err := w.table.Chain(line)
 	for i, part := range parts {
 		if i > 0 && err != nil {
 			err = shown{a.exit(err)}
-			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing { // a pipe stops, as with lines of their own
+			// a pipe stops, as with lines of their own
+			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing {
 				continue
 			}
 		}
 		err = errors.Join(a.slash(ctx, router.Line{Raw: part.Line}), a.forget())
 	}
+
 	return err
 }
 
 // isVerb tells whether a word is a verb of the program.
 func isVerb(word string) bool {
-	return word == "help" || slices.ContainsFunc(verbs(), func(v verb) bool { return v.name() == word })
+	return word == "help" ||
+		slices.ContainsFunc(verbs(), func(v verb) bool {
+			return v.name() == word
+		})
 }
 
-// verb runs a line that begins with a verb of the program, with the flags that the program was called with.
+// verb runs a line that begins with a verb of the program, with the flags that the program was
+// called with.
 func (a repl) verb(ctx context.Context, line []argspec.Word) error {
 	words := make([]string, len(line))
 	for i, w := range line {
@@ -239,8 +270,8 @@ func (a repl) verb(ctx context.Context, line []argspec.Word) error {
 	return errors.Join(root.ExecuteContext(ctx), a.forget())
 }
 
-// shell runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it ended. No agent sees
-// it.
+// shell runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
+// ended. No agent sees it.
 func (a repl) shell(ctx context.Context, command string) error {
 	if err := a.mayCommand(); err != nil {
 		return err
@@ -253,7 +284,11 @@ func (a repl) shell(ctx context.Context, command string) error {
 	if err != nil {
 		return err
 	}
-	err = call{world: w, ctx: ctx, args: []string{"sh", "-c", command}}.boxed(true)
+	err = call{
+		world: w,
+		ctx:   ctx,
+		args:  []string{"sh", "-c", command},
+	}.boxed(true)
 	code := 0
 	if s, ok := errors.AsType[shown](err); ok {
 		code = s.code
@@ -281,7 +316,8 @@ func (a repl) menu(ctx context.Context) error {
 // forget lets the next line see the files as they are then: a command may have written a command.
 func (a *app) forget() error {
 	w := a.built
-	if a.built = nil; w == nil {
+	a.built = nil
+	if w == nil {
 		return nil
 	}
 	return w.close()
@@ -289,7 +325,8 @@ func (a *app) forget() error {
 
 // piped runs a line each; without any it prints the short help.
 func (a repl) piped(cmd *cobra.Command) error {
-	ran, ctx := false, cmd.Context()
+	ran := false
+	ctx := cmd.Context()
 	var first error
 	for {
 		line, err := a.lines.Next(ctx)

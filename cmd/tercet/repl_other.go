@@ -5,13 +5,19 @@ package main
 import "os"
 
 // resized is empty where no signal tells of the terminal.
-func resized() []os.Signal { return nil }
+func resized() []os.Signal {
+	return nil
+}
 
 // crashed does nothing here.
-func crashed(os.Signal, func()) bool { return false }
+func crashed(os.Signal, func()) bool {
+	return false
+}
 
 // suspended does nothing here.
 func suspended() {}
 
 // aborts does nothing here.
-func aborts(func(), func()) (done func()) { return func() {} }
+func aborts(func(), func()) (done func()) {
+	return func() {}
+}

@@ -10,7 +10,9 @@ import (
 )
 
 // resized are the signals at which what the terminal shows is painted anew, and the one of a crash.
-func resized() []os.Signal { return []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGABRT} }
+func resized() []os.Signal {
+	return []os.Signal{syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGABRT}
+}
 
 // crashed ends the process as a signal wants it that no deferred call survives, behind a last act.
 func crashed(s os.Signal, last func()) bool {
@@ -22,7 +24,8 @@ func crashed(s os.Signal, last func()) bool {
 	return syscall.Kill(os.Getpid(), syscall.SIGABRT) == nil
 }
 
-// aborts does a last act when a crash ends the process, and another when it goes on after a stop, until done is called.
+// aborts does a last act when a crash ends the process, and another when it goes on after a stop,
+// until done is called.
 func aborts(last, again func()) (done func()) {
 	came := make(chan os.Signal, 1)
 	signal.Notify(came, syscall.SIGABRT, syscall.SIGCONT)
@@ -39,8 +42,8 @@ func aborts(last, again func()) (done func()) {
 	}
 }
 
-// suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on. Where nothing could
-// let them go on, the system does not stop them.
+// suspended stops the process and those beside it, as a terminal does at Ctrl-Z, until they go on.
+// Where nothing could let them go on, the system does not stop them.
 func suspended() {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)

@@ -24,9 +24,9 @@ import (
 	"tercet/router"
 )
 
-// root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word that starts with a
-// slash, and from there everything is the command's. Of the verbs there are those that the line needs; without a line
-// all.
+// root builds the tree of verbs. Slash commands are not verbs: flag parsing stops at the first word
+// that starts with a slash, and from there everything is the command's. Of the verbs there are
+// those that the line needs; without a line all.
 func (a *app) root(line ...string) *cobra.Command {
 	about := false
 	cmd := &cobra.Command{
@@ -41,7 +41,8 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
   tercet /task Fix the parser  create a task
   tercet /plan 196             run a command
   tercet                       read commands line by line`,
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: (&offers{app: a}).completeLine,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,12 +69,27 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	f := cmd.PersistentFlags()
 	f.StringVarP(&a.flags.dir, "dir", "C", "", "start in this `folder`")
 	f.BoolVar(&a.flags.json, "json", false, "print exactly one JSON document")
-	f.StringVar(&a.flags.jq, "jq", "", "print this jq `filter` of the JSON document; strings without quotes")
+	f.StringVar(
+		&a.flags.jq,
+		"jq",
+		"",
+		"print this jq `filter` of the JSON document; strings without quotes",
+	)
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print nothing but results and errors")
 	f.CountVarP(&a.flags.verbose, "verbose", "v", "print what agents do; twice: log every event")
 	f.StringVar(&a.flags.color, "color", "auto", "auto, always or never")
-	f.DurationVar(&a.flags.lockTimeout, "lock-timeout", 0, "how long to wait for a lock (default 60s)")
-	f.StringVar(&a.flags.runner, "runner", "", "the `name` of the runner for every worker of this run")
+	f.DurationVar(
+		&a.flags.lockTimeout,
+		"lock-timeout",
+		0,
+		"how long to wait for a lock (default 60s)",
+	)
+	f.StringVar(
+		&a.flags.runner,
+		"runner",
+		"",
+		"the `name` of the runner for every worker of this run",
+	)
 	f.StringVar(&a.flags.model, "model", "", "the `name` of the model for every worker of this run")
 	f.BoolVar(&a.flags.noInput, "no-input", false, "never ask; an open gate ends with 75")
 	f.BoolVar(&a.flags.yes, "yes", false, "approve every gate")
@@ -90,13 +106,17 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		help := "run '" + c.CommandPath() + " --help'"
 		if m := misfit().FindStringSubmatch(err.Error()); m != nil {
 			want := cmp.Or(flagWords[c.Flag(m[2]).Value.Type()], "another value")
-			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %s", want, m[2], m[1])
+			return formats.Fail(formats.CodeUsage, help, "expected %s for --%s, got %s",
+				want, m[2], m[1])
 		}
-		if name, ok := strings.CutPrefix(err.Error(), "unknown flag: "); ok && cmd.Flags().Lookup(name[2:]) != nil {
+		name, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
+		if ok && cmd.Flags().Lookup(name[2:]) != nil {
 			help = name + " is for slash commands: tercet " + name + " /NAME"
 		} else if ok {
 			var flags []string
-			c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, "--"+f.Name) })
+			c.Flags().VisitAll(func(f *pflag.Flag) {
+				flags = append(flags, "--"+f.Name)
+			})
 			help = cmp.Or(nearest.Help(name, flags), help)
 		}
 		return formats.Fail(formats.CodeUsage, help, "%s", err.Error())
@@ -104,12 +124,16 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 	return cmd
 }
 
-// misfit is what the library of flags says of a value that a flag cannot take, in the words of another library.
+// misfit is what the library of flags says of a value that a flag cannot take, in the words of
+// another library.
 var misfit = lazy.Regexp(`^invalid argument (".*") for "(?:-\w, )?--([a-z-]+)" flag: `)
 
 // flagWords say what a flag takes, by the name of its type.
 var flagWords = map[string]string{
-	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number", "bool": "true or false",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"uint64":   "a whole number",
+	"bool":     "true or false",
 	"duration": "a duration such as 10s or 1h30m",
 }
 
@@ -121,8 +145,18 @@ func (e *engineFlags) line(cmd *cobra.Command) {
 	f.StringVar(&e.stubs, "stubs", "",
 		"with --dry-run: take the returns of steps or subagents from this JSON `file`")
 	f.BoolVar(&e.fresh, "new", false, "give up the unfinished run of this line, and begin anew")
-	f.BoolVar(&e.ifNeeded, "if-needed", false, "succeed without a run if the task is already past this command")
-	f.StringVar(&e.parallel, "parallel", "1", "the `number` of tasks of a line such as /plan 3,5-7 done at once")
+	f.BoolVar(
+		&e.ifNeeded,
+		"if-needed",
+		false,
+		"succeed without a run if the task is already past this command",
+	)
+	f.StringVar(
+		&e.parallel,
+		"parallel",
+		"1",
+		"the `number` of tasks of a line such as /plan 3,5-7 done at once",
+	)
 	f.BoolVar(&e.keepGoing, "keep-going", false, "with lines from a pipe: go on after a failure")
 }
 
@@ -131,18 +165,48 @@ func (e *engineFlags) run(cmd *cobra.Command) {
 	e.end(cmd)
 	f := cmd.Flags()
 	f.StringVar(&e.record, "record", "", "record the answers of every worker in this `folder`")
-	f.StringVar(&e.replay, "replay", "",
-		"replay the answers of workers from this `folder`; a prompt that differs from the recorded one ends the run")
+	f.StringVar(
+		&e.replay,
+		"replay",
+		"",
+		"replay the answers of workers from this `folder`; a prompt that differs from the "+
+			"recorded one ends the run",
+	)
 	most := &e.max
-	f.StringVar(&most.Agents, "max-agents", "", "refuse a command that may call more than this `number` of workers")
-	f.StringVar(&most.Depth, "max-depth", "", "refuse a command that may delegate deeper than this `number`")
-	f.StringVar(&most.Time, "max-time", "", "refuse a command that may take longer than this `duration`")
-	f.StringVar(&most.Cost, "max-cost", "", "refuse a command that may cost more than this many US `dollars`")
+	f.StringVar(
+		&most.Agents,
+		"max-agents",
+		"",
+		"refuse a command that may call more than this `number` of workers",
+	)
+	f.StringVar(
+		&most.Depth,
+		"max-depth",
+		"",
+		"refuse a command that may delegate deeper than this `number`",
+	)
+	f.StringVar(
+		&most.Time,
+		"max-time",
+		"",
+		"refuse a command that may take longer than this `duration`",
+	)
+	f.StringVar(
+		&most.Cost,
+		"max-cost",
+		"",
+		"refuse a command that may cost more than this many US `dollars`",
+	)
 }
 
 // end adds the flags that concern a run, also one that is only brought to its end.
 func (e *engineFlags) end(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&e.events, "events", false, "print one JSON event a line; the last line is the return")
+	cmd.Flags().BoolVar(
+		&e.events,
+		"events",
+		false,
+		"print one JSON event a line; the last line is the return",
+	)
 	e.agree(cmd)
 }
 
@@ -166,12 +230,14 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 		unknown, ok := errors.AsType[*router.UnknownCommandError](err)
 		switch {
 		case err == nil:
-			help, verbs = "did you mean '/"+word+"'?", nil
+			help = "did you mean '/" + word + "'?"
+			verbs = nil
 		case ok && len(unknown.DidYouMean) > 0:
 			help = "did you mean '/" + unknown.DidYouMean[0] + "'?"
 		}
 	}
-	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(word, verbs), help), "unknown verb %q", word)
+	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(word, verbs), help),
+		"unknown verb %q", word)
 }
 
 func runVerb(cmd *cobra.Command, a *app) run {
@@ -185,14 +251,16 @@ input, where a shell looks at no part of it.`
 			if err != nil {
 				return err
 			}
-			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(string(formats.WithoutBOM(line)))})
+			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(
+				string(formats.WithoutBOM(line)),
+			)})
 		}
 		return c.slash(c.ctx, shellLine(c.args))
 	}
 }
 
-// shellLine makes a line of the arguments of a shell. No command has a blank in its name, so a single argument is the line
-// as one text.
+// shellLine makes a line of the arguments of a shell. No command has a blank in its name, so a
+// single argument is the line as one text.
 func shellLine(args []string) router.Line {
 	if len(args) == 1 {
 		return router.Line{Raw: args[0]}
@@ -215,6 +283,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err != nil {
 		return err
 	}
+
 	route, err := w.table.Route(line)
 	if err == nil {
 		err = w.table.Alone(line)
@@ -226,18 +295,24 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	if err != nil {
 		return err
 	}
+
 	words := route.Words
 	if words == nil {
 		words = strings.Fields(route.Raw)
 	}
-	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") { // the engine's, not the command's
+	// the engine's, not the command's
+	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") {
 		return w.explainCommand(route)
 	}
 	if err := a.mayCommand(); err != nil {
 		return err
 	}
 	if a.flags.before == nil {
-		e := commands.Entry{Name: route.Name, File: route.File, Source: route.Source}
+		e := commands.Entry{
+			Name:   route.Name,
+			File:   route.File,
+			Source: route.Source,
+		}
 		if behind, err := w.library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
 			return a.anew(ctx, line, behind, err)
 		}
@@ -247,11 +322,12 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 		for i, name := range callsOf(w.table, shadows) {
 			shadows[i] += prefixed(", which is ", name)
 		}
-		w.term.note("/%s is %s/%s (%s); it shadows %s", route.Name, route.Source, route.File, route.Dialect,
-			strings.Join(shadows, "; "))
+		w.term.note("/%s is %s/%s (%s); it shadows %s",
+			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
 	begun, err := runs{w}.before(ctx, line, route, false)
-	switch open, waits := errors.AsType[*control.WaitingError](err); {
+	open, waits := errors.AsType[*control.WaitingError](err)
+	switch {
 	case waits:
 		return w.ended(open.Return())
 	case err != nil:
@@ -262,11 +338,17 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 			return err
 		}
 	}
+
 	return w.handled(ctx, line, route, begun)
 }
 
 // handled runs a command, or goes on with a run, and prints its return.
-func (w *world) handled(ctx context.Context, line router.Line, route router.Route, begun *journal.Run) error {
+func (w *world) handled(
+	ctx context.Context,
+	line router.Line,
+	route router.Route,
+	begun *journal.Run,
+) error {
 	ret, err := runs{w}.handle(ctx, line, route, begun)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
 		return w.explainCommand(route) // behind other words, where it is no part of a text
@@ -299,7 +381,8 @@ func (a *app) ended(ret formats.Return) error {
 func (a *app) anew(ctx context.Context, line router.Line, behind []string, err error) error {
 	before := a.flags
 	err = errors.Join(a.flags.read(behind), a.configure(), err, a.forget())
-	if a.flags.before = &before; err != nil {
+	a.flags.before = &before
+	if err != nil {
 		return err
 	}
 	return a.slash(ctx, line)
@@ -307,7 +390,11 @@ func (a *app) anew(ctx context.Context, line router.Line, behind []string, err e
 
 // explainCommand prints the help of a slash command.
 func (w *world) explainCommand(r router.Route) error {
-	text, err := w.catalog.TextOf(commands.Entry{Name: r.Name, File: r.File, Source: r.Source})
+	text, err := w.catalog.TextOf(commands.Entry{
+		Name:   r.Name,
+		File:   r.File,
+		Source: r.Source,
+	})
 	if err == nil {
 		w.answerText("/"+r.Name, text)
 	}
@@ -316,7 +403,8 @@ func (w *world) explainCommand(r router.Route) error {
 
 func (a *app) helpVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "help [NAME]", Short: "explain a slash command, a verb, or the exit-codes",
+		Use:   "help [NAME]",
+		Short: "explain a slash command, a verb, or the exit-codes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "exit-codes" {
 				if err := none(cmd, args[1:]); err != nil {
@@ -325,7 +413,8 @@ func (a *app) helpVerb() *cobra.Command {
 				a.showExits()
 				return nil
 			}
-			if found, _, err := cmd.Root().Find(args); len(args) == 0 || err == nil && found != cmd.Root() {
+			if found, _, err := cmd.Root().Find(args); len(args) == 0 ||
+				err == nil && found != cmd.Root() {
 				a.verbHelp(found)
 				return nil
 			}
@@ -367,7 +456,11 @@ const rareVerb = "rare"
 // answerText prints a text as an answer, with --json as the text of a return.
 func (a *app) answerText(title, text string) {
 	if a.flags.json {
-		a.give(formats.Return{Status: formats.StatusCompleted, Summary: title, Text: text})
+		a.give(formats.Return{
+			Status:  formats.StatusCompleted,
+			Summary: title,
+			Text:    text,
+		})
 		return
 	}
 	a.term.answer("%s", plain.Passage(a.term.wrapped(text)))

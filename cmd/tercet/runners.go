@@ -29,31 +29,56 @@ import (
 // workers makes what does the work of subagents without steps.
 type workers struct{ *world }
 
-// worker gives what does the work of a subagent file without steps: the program that it names, else its runners. It is
-// recorded, or replayed, where the flags ask for that.
+// worker gives what does the work of a subagent file without steps: the program that it names, else
+// its runners. It is recorded, or replayed, where the flags ask for that.
 func (w workers) worker(def subagents.Definition) subagents.Agent {
 	agent := w.runners(def)
 	switch {
 	case w.tape == nil:
 		return agent
 	case w.flags.replay != "":
-		return &cassette.Player{Info: def.Info, From: w.tape, Root: w.dir, Mask: w.mask.Values}
+		return &cassette.Player{
+			Info: def.Info,
+			From: w.tape,
+			Root: w.dir,
+			Mask: w.mask.Values,
+		}
 	}
-	return &cassette.Recorder{Info: def.Info, Agent: agent, To: w.tape, Root: w.dir, Mask: w.mask.Values}
+	return &cassette.Recorder{
+		Info:  def.Info,
+		Agent: agent,
+		To:    w.tape,
+		Root:  w.dir,
+		Mask:  w.mask.Values,
+	}
 }
 
 func (w workers) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
 		return w.modelless(agentcli.Runner, &agentcli.Exec{
-			Definition: def, Starter: w.starter, Root: w.dir, Nonce: newNonce,
-			Wrap: func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error) {
+			Definition: def,
+			Starter:    w.starter,
+			Root:       w.dir,
+			Nonce:      newNonce,
+			Wrap: func(
+				ctx context.Context,
+				r formats.Request,
+				c proc.Command,
+			) (proc.Command, string, error) {
 				return w.keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
 			},
 		})
 	}
-	if slices.Equal(def.Info.Runner, []string{"builtin"}) { // the file of sandbox-runner; no flag replaces Go
-		return builtin.SandboxRunner{Keeper: w.keeper, Starter: w.starter, Approver: w.approver, Clock: clock{}}
+	// the file of sandbox-runner; no flag replaces Go
+	if slices.Equal(def.Info.Runner, []string{"builtin"}) {
+		return builtin.SandboxRunner{
+			Keeper:   w.keeper,
+			Starter:  w.starter,
+			Approver: w.approver,
+			Clock:    clock{},
+		}
 	}
+
 	wanted := w.wanted(def.Info)
 	if len(wanted) == 1 {
 		return w.runner(def, wanted[0])
@@ -62,10 +87,12 @@ func (w workers) runners(def subagents.Definition) subagents.Agent {
 	for _, name := range wanted {
 		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: w.runner(def, name)})
 	}
+
 	return chain
 }
 
-// wanted are the runners of a subagent: that of the flag, else those of its file, else that of the configuration.
+// wanted are the runners of a subagent: that of the flag, else those of its file, else that of the
+// configuration.
 func (w workers) wanted(info formats.AgentInfo) []string {
 	switch {
 	case w.flags.runner != "":
@@ -78,18 +105,28 @@ func (w workers) wanted(info formats.AgentInfo) []string {
 
 // online tells whether a model does the work of subagents that name no runner.
 func (w workers) online() bool {
-	return cmp.Or(w.wanted(formats.AgentInfo{})[0], agentcli.RunnerOffline) != agentcli.RunnerOffline
+	return cmp.Or(
+		w.wanted(formats.AgentInfo{})[0],
+		agentcli.RunnerOffline,
+	) != agentcli.RunnerOffline
 }
 
 // known refuses a runner of --runner that there is not, before anything begins.
 func (w workers) known(name string) error {
-	all := append(slices.Sorted(maps.Keys(w.cfg.ACP)), agentcli.RunnerACP, agentcli.RunnerOffline, agentcli.RunnerAuto)
+	all := append(
+		slices.Sorted(maps.Keys(w.cfg.ACP)),
+		agentcli.RunnerACP,
+		agentcli.RunnerOffline,
+		agentcli.RunnerAuto,
+	)
 	all = append(agentcli.Names(), all...)
 	if name == "" || slices.Contains(all, name) {
 		return nil
 	}
-	return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(name, all), "'tercet doctor' shows which can work here"),
-		"expected a runner (%s), got %q", strings.Join(all, ", "), name)
+	return formats.Fail(formats.CodeUsage,
+		cmp.Or(nearest.Help(name, all), "'tercet doctor' shows which can work here"),
+		"expected a runner (%s), got %q",
+		strings.Join(all, ", "), name)
 }
 
 // runner gives the Agent of one runner.
@@ -97,16 +134,36 @@ func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case agentcli.RunnerOffline, "":
 		return w.modelless(agentcli.RunnerOffline, offline.Workers{
-			Docs: w.docs, Git: w.git, Starter: w.starter, Approver: w.approver, Clock: clock{}, Confine: w.keeper.Script,
+			Docs:         w.docs,
+			Git:          w.git,
+			Starter:      w.starter,
+			Approver:     w.approver,
+			Clock:        clock{},
+			Confine:      w.keeper.Script,
 			ConfineCheck: w.checkBounds(),
 		}.For(def.Info))
 	case agentcli.RunnerAuto:
-		return &agentcli.Chosen{Auto: w.auto, For: func(found string) subagents.Agent { return w.runner(def, found) }}
+		return &agentcli.Chosen{
+			Auto: w.auto,
+			For: func(found string) subagents.Agent {
+				return w.runner(def, found)
+			},
+		}
 	}
+
 	cli := &agentcli.CLI{
-		Runner: name, Definition: def, Models: w.models, Starter: w.starter, Root: w.dir, Nonce: newNonce,
-		IsolatedHome: w.cfg.IsolatedHome, Confine: w.keeper.Agent, Heard: agentcli.Heard{Mask: w.mask.Line, Trace: w.sink},
-		Allow: func() error { return control.Ceiling(w.desk, w.cfg.Daily) },
+		Runner:       name,
+		Definition:   def,
+		Models:       w.models,
+		Starter:      w.starter,
+		Root:         w.dir,
+		Nonce:        newNonce,
+		IsolatedHome: w.cfg.IsolatedHome,
+		Confine:      w.keeper.Agent,
+		Heard:        agentcli.Heard{Mask: w.mask.Line, Trace: w.sink},
+		Allow: func() error {
+			return control.Ceiling(w.desk, w.cfg.Daily)
+		},
 	}
 	var ok bool
 	if cli.Driver, ok = agentcli.ByName(name); !ok {
@@ -119,14 +176,19 @@ func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 func (w workers) asked() subagents.Models {
 	var once sync.Once
 	return subagents.Models{
-		Flag: w.flags.model, Config: w.cfg.Model, Origin: func(key string) string { return w.cfg.Origin(key).String() },
+		Flag:   w.flags.model,
+		Config: w.cfg.Model,
+		Origin: func(key string) string { return w.cfg.Origin(key).String() },
 		Unused: func(runner, model string) {
-			once.Do(func() { w.term.note("runner %s has no choice of models: %s is not used", runner, model) })
+			once.Do(func() {
+				w.term.note("runner %s has no choice of models: %s is not used", runner, model)
+			})
 		},
 	}
 }
 
-// modelless is an agent whose runner has no choice of models, which is told where this run asks for one.
+// modelless is an agent whose runner has no choice of models, which is told where this run asks for
+// one.
 func (w workers) modelless(runner string, agent subagents.Agent) subagents.Agent {
 	model := cmp.Or(w.flags.model, w.env("TERCET_MODEL"))
 	if model == "" {
@@ -137,10 +199,12 @@ func (w workers) modelless(runner string, agent subagents.Agent) subagents.Agent
 }
 
 // newNonce makes the word that a return echoes.
-func newNonce() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:16] }
+func newNonce() string {
+	return strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
+}
 
-// speaking gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the subagent's file, else
-// from the configuration.
+// speaking gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the
+// subagent's file, else from the configuration.
 func (w workers) speaking(cli *agentcli.CLI) subagents.Agent {
 	s, known, err := w.speaker(cli.Runner)
 	switch {
@@ -173,7 +237,12 @@ func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 	}
 	known, err := agentcli.SpeakerByName(s.Name)
 	if err != nil {
-		err = broken(formats.CodeConfig, w.cfg.Origin("acp."+runner).String(), err, formats.HelpOf(err))
+		err = broken(
+			formats.CodeConfig,
+			w.cfg.Origin("acp."+runner).String(),
+			err,
+			formats.HelpOf(err),
+		)
 	}
 	return known, true, err
 }
@@ -207,20 +276,29 @@ func (w runs) openTape() error {
 // newBell makes what tells the program of `notify` what waits for the user.
 func (w *world) newBell() *control.Bell {
 	return &control.Bell{
-		Dir: w.dir, Now: time.Now, Warn: func(err error) { w.term.note("warning: notify: %s", err) },
+		Dir:  w.dir,
+		Now:  time.Now,
+		Warn: func(err error) { w.term.note("warning: notify: %s", err) },
 		Start: func(ctx context.Context, line []byte, run string) error {
 			c := proc.Command{
-				Argv: w.cfg.Notify, Dir: w.dir, Env: []string{"TERCET_RUN=" + run}, Stdin: w.mask.Line(line),
-				Private: true, Purpose: proc.PurposeNotice, Timeout: proc.Timeout{Total: noticeTime},
+				Argv:    w.cfg.Notify,
+				Dir:     w.dir,
+				Env:     []string{"TERCET_RUN=" + run},
+				Stdin:   w.mask.Line(line),
+				Private: true,
+				Purpose: proc.PurposeNotice,
+				Timeout: proc.Timeout{Total: noticeTime},
 			}
 			res, err := w.starter.Run(ctx, c)
 			switch {
 			case err != nil:
 				return err
 			case res.TimedOut != "":
-				return formats.Fail(formats.CodeTimeout, "", "%s took longer than %s", w.cfg.Notify[0], noticeTime)
+				return formats.Fail(formats.CodeTimeout, "",
+					"%s took longer than %s", w.cfg.Notify[0], noticeTime)
 			case !res.Success():
-				return formats.Fail(formats.CodeUnknown, "", "%s ended with exit status %d", w.cfg.Notify[0], res.Exit)
+				return formats.Fail(formats.CodeUnknown, "",
+					"%s ended with exit status %d", w.cfg.Notify[0], res.Exit)
 			}
 			return nil
 		},
@@ -234,14 +312,26 @@ const noticeTime = 10 * time.Second
 func (w *world) newKeeper() *sandbox.Keeper {
 	b := w.cfg.Boxes
 	k := &sandbox.Keeper{
-		Prober: sandbox.Prober{Starter: w.starter, Image: sandbox.Image{
-			Name: b.Image, Engine: sandbox.Means(b.Engine), Net: b.Network, Client: sandbox.EngineEnv(w.env),
-			Env: append([]string{
-				"LANG", "LC_ALL", "TZ", "TERM", "TERCET_ROOT", "GOFLAGS", "GOPROXY", "GOSUMDB", "GOTOOLCHAIN",
-			}, w.cfg.Env...),
-			NewName: func() string { return strings.ReplaceAll(uuid.NewString(), "-", "") },
-		}},
-		Root: w.dir, Order: sandbox.Tighten(w.cfg.Sandbox, w.cfg.SandboxFloor), Agents: string(b.Agents), Getenv: w.env,
+		Prober: sandbox.Prober{
+			Starter: w.starter,
+			Image: sandbox.Image{
+				Name:   b.Image,
+				Engine: sandbox.Means(b.Engine),
+				Net:    b.Network,
+				Client: sandbox.EngineEnv(w.env),
+				Env: append([]string{
+					"LANG", "LC_ALL", "TZ", "TERM", "TERCET_ROOT", "GOFLAGS", "GOPROXY", "GOSUMDB",
+					"GOTOOLCHAIN",
+				}, w.cfg.Env...),
+				NewName: func() string {
+					return strings.ReplaceAll(uuid.NewString(), "-", "")
+				},
+			},
+		},
+		Root:   w.dir,
+		Order:  sandbox.Tighten(w.cfg.Sandbox, w.cfg.SandboxFloor),
+		Agents: string(b.Agents),
+		Getenv: w.env,
 		Allow: func() error {
 			v, err := w.gate.Verdict()
 			if err == nil && v.By == "" {
@@ -251,7 +341,8 @@ func (w *world) newKeeper() *sandbox.Keeper {
 		},
 		Note: func(text string) { w.term.note("%s", text) },
 	}
-	// Not state.lock.info: each write of the state replaces it, and bwrap fails where that happens while it starts.
+	// Not state.lock.info: each write of the state replaces it, and bwrap fails where that happens
+	// while it starts.
 	k.Hide = append(k.Hide, filepath.Join(w.dir, formats.Workspace, "state.lock"))
 	k.Own = w.stateHome()
 	k.Sockets = b.Sockets
@@ -266,14 +357,19 @@ func (w *world) checkBounds() checks.Confine {
 	return w.keeper.Check
 }
 
-// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A record that names
-// anything else than a container of ours does nothing.
+// sweepContainer removes the container of a child whose owner and supervisor were killed at once. A
+// record that names anything else than a container of ours does nothing.
 func (w *world) sweepContainer(ctx context.Context, after []string) {
 	argv, ok := sandbox.Removal(after)
 	if !ok {
 		return
 	}
-	c := proc.Command{Argv: argv, Env: sandbox.EngineEnv(w.env), Purpose: proc.PurposeProbe, Private: true}
+	c := proc.Command{
+		Argv:    argv,
+		Env:     sandbox.EngineEnv(w.env),
+		Purpose: proc.PurposeProbe,
+		Private: true,
+	}
 	if _, err := w.starter.Run(ctx, c); err != nil {
 		w.term.note("a container may be left, remove it by hand: %s", strings.Join(argv, " "))
 	}

@@ -32,18 +32,28 @@ import (
 // runs gives runs what they can reach.
 type runs struct{ *world }
 
-// handle runs the command that a line was routed to, or goes on with a run that its line began before.
-func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begun *journal.Run) (formats.Return,
+// handle runs the command that a line was routed to, or goes on with a run that its line began
+// before.
+func (w runs) handle(
+	ctx context.Context,
+	line router.Line,
+	r router.Route,
+	begun *journal.Run,
+) (formats.Return,
 	error,
 ) {
 	if w.reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}
 	o := router.Orchestrator{
-		Runner: w.library, Trace: w.sink, NewRun: func() (string, string) { return w.sessionID(), newRunID() },
+		Runner: w.library,
+		Trace:  w.sink,
+		NewRun: func() (string, string) { return w.sessionID(), newRunID() },
 	}
 	if begun != nil {
-		o.NewRun = func() (string, string) { return begun.Begun.Session, begun.ID }
+		o.NewRun = func() (string, string) {
+			return begun.Begun.Session, begun.ID
+		}
 	}
 	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
@@ -58,6 +68,7 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	for i := range ret.Errors {
 		ret.Errors[i].Recommendation = w.beside(r.Source, ret.Errors[i].Recommendation)
 	}
+
 	if cerr := w.sink.end(); cerr != nil {
 		w.term.note("warning: trace: %s", cerr)
 	}
@@ -68,9 +79,11 @@ func (w runs) handle(ctx context.Context, line router.Line, r router.Route, begu
 	return ret, err
 }
 
-// alone waits for gits that a killed process left at work in the project: they hold locks, and change what is read.
+// alone waits for gits that a killed process left at work in the project: they hold locks, and
+// change what is read.
 func (w runs) alone(ctx context.Context) error {
-	const often, quiet = 20 * time.Millisecond, time.Second
+	const often = 20 * time.Millisecond
+	const quiet = time.Second
 	most := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
 	for waited := time.Duration(0); ; waited += often {
 		left := proc.Orphans("TERCET_ROOT=" + w.dir)
@@ -78,8 +91,10 @@ func (w runs) alone(ctx context.Context) error {
 		case len(left) == 0:
 			return nil
 		case waited >= most:
-			return formats.Fail(formats.CodeLocked, sprintf("wait until it ends, or end it: kill %d", left[0]),
-				"git (process %d), which a killed tercet left here, is still at work", left[0])
+			return formats.Fail(formats.CodeLocked,
+				sprintf("wait until it ends, or end it: kill %d", left[0]),
+				"git (process %d), which a killed tercet left here, is still at work",
+				left[0])
 		case waited == quiet:
 			w.term.note("waiting for git (process %d), which a killed tercet left here", left[0])
 		}
@@ -91,14 +106,16 @@ func (w runs) alone(ctx context.Context) error {
 	}
 }
 
-// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead locks out of what
-// is there. If it held work that no commit has, that is an error, and the run stays as it is.
+// treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead
+// locks out of what is there. If it held work that no commit has, that is an error, and the run
+// stays as it is.
 func (w runs) treeAgain(ctx context.Context, run string) error {
 	if err := w.alone(ctx); err != nil {
 		return err
 	}
 	past := w.desk.Past(run)
-	t, repo := journal.TreeOf(past), worktree.Repository{Manager: w.trees}
+	t := journal.TreeOf(past)
+	repo := worktree.Repository{Manager: w.trees}
 	if !w.flags.giveUp {
 		if err := repo.CheckMoved(t.Dir, run); err != nil {
 			return err
@@ -112,14 +129,22 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 		}
 		return err
 	}
+
 	switch {
 	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):
 		return err
 	case t.Loose != "" && !w.flags.acceptChanges:
-		return formats.Fail(formats.CodeSuspended, sprintf("tercet resume %s --from '%s' does it again, with "+
-			"--accept-changes it goes on without it", run, t.Loose),
-			"the worktree of run %s was removed, and with it what step %s had done since the last commit", run, t.Loose)
+		return formats.Fail(
+			formats.CodeSuspended,
+			sprintf("tercet resume %s --from '%s' does it again, with "+
+				"--accept-changes it goes on without it", run, t.Loose),
+			"the worktree of run %s was removed, and with it what step %s had done since the "+
+				"last commit",
+			run,
+			t.Loose,
+		)
 	}
+
 	said, err := repo.Again(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)
 	if err == nil {
 		w.term.note("%s", said)
@@ -129,29 +154,51 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 
 // begin asks for trust and reads the auto-approve file, once the line is known to be whole.
 func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
-	w.term.still = inv.Name == "help" && inv.Source == librarySource // it has one step, and its answer is all
+	// it has one step, and its answer is all
+	w.term.still = inv.Name == "help" && inv.Source == librarySource
 	err := consent(w).first(ctx, inv)
 	if err != nil || !w.has {
 		return err
 	}
 	agreed, err := w.gate.Consent(inv.Name, clock{}.Now())
-	if w.approver.consent = agreed.Consent; agreed.Absent != "" {
+	w.approver.consent = agreed.Consent
+	if agreed.Absent != "" {
 		w.term.note("%s", agreed.Absent)
 	}
 	return err
 }
 
-// runConfig gives one run everything that it can reach. The run's folder is made with the first entry of its journal.
+// runConfig gives one run everything that it can reach. The run's folder is made with the first
+// entry of its journal.
 func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Config, error) {
 	flags := &w.flags
 	cfg := interp.Config{
-		Agents: w.dispatcher, State: noState{}, Docs: noDocs{}, Problems: w.problemStore(), Approve: w.approver,
-		Lint: w.lintOwn, Journal: noJournal{}, Clock: clock{}, Trace: w.sink, Show: w.term.table, Dir: w.dir,
-		Specs: w.cfg.Specs,
-		Env:   w.environment, Limits: w.cfg.Limits, Consent: w.approver.consent,
+		Agents:      w.dispatcher,
+		State:       noState{},
+		Docs:        noDocs{},
+		Problems:    w.problemStore(),
+		Approve:     w.approver,
+		Lint:        w.lintOwn,
+		Journal:     noJournal{},
+		Clock:       clock{},
+		Trace:       w.sink,
+		Show:        w.term.table,
+		Dir:         w.dir,
+		Specs:       w.cfg.Specs,
+		Env:         w.environment,
+		Limits:      w.cfg.Limits,
+		Consent:     w.approver.consent,
 		AutoApprove: flags.yes || w.approver.consent.File != "",
-		DryRun:      inv.DryRun, IfNeeded: flags.ifNeeded, Abort: w.signals.hardContext(), Diff: w.diff,
-		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path},
+		DryRun:      inv.DryRun,
+		IfNeeded:    flags.ifNeeded,
+		Abort:       w.signals.hardContext(),
+		Diff:        w.diff,
+		IDs: interp.IDs{
+			Run:     inv.Run,
+			Session: inv.Session,
+			Command: inv.Line,
+			Path:    inv.Path,
+		},
 	}
 	if w.play != nil && w.play.cast != nil {
 		cfg.Limits.Parallel = 1 // the order of the file
@@ -171,7 +218,10 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	if w.reader == nil || w.readOnly {
 		return cfg, nil
 	}
-	cfg.State, cfg.Docs, cfg.Discard = w.reader, w.docs, w.dispatcher.Discard
+
+	cfg.State = w.reader
+	cfg.Docs = w.docs
+	cfg.Discard = w.dispatcher.Discard
 	cfg.RepoState = worktree.Repository{Manager: w.trees}.State
 	if !inv.DryRun {
 		cfg.Spent = journal.Spent(w.desk.Past(inv.Run))
@@ -180,10 +230,16 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()
-		cfg.AcceptChanges, cfg.Accepted = flags.acceptChanges || flags.giveUp, ledger.Accepted
+		cfg.AcceptChanges = flags.acceptChanges || flags.giveUp
+		cfg.Accepted = ledger.Accepted
 		cfg.Accept = ledger.Accept
 		cfg.Start = formats.Started{
-			Version: version, User: userName(), Raw: inv.Raw, Words: inv.Words, Among: inv.Among, Files: w.deciding,
+			Version: version,
+			User:    userName(),
+			Raw:     inv.Raw,
+			Words:   inv.Words,
+			Among:   inv.Among,
+			Files:   w.deciding,
 		}
 		cfg.GateID = rand.Text
 		cfg.Pause, cfg.Stop = w.desk.Orders(ctx, inv.Run)
@@ -193,8 +249,8 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	return cfg, nil
 }
 
-// environment looks up a variable that a command file names under `env`. A dry run needs no trust, so that it sees none
-// in a project that you have not agreed to.
+// environment looks up a variable that a command file names under `env`. A dry run needs no trust,
+// so that it sees none in a project that you have not agreed to.
 func (w runs) environment(name string) (string, bool) {
 	if w.trusted() == "" {
 		return "", false
@@ -202,37 +258,57 @@ func (w runs) environment(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// countedFlow is the agent of a subagent file with steps. They are compiled at the first call or lint, because the set
-// of subagents is complete then. It tells the Dispatcher what the workers of the steps used.
+// countedFlow is the agent of a subagent file with steps. They are compiled at the first call or
+// lint, because the set of subagents is complete then. It tells the Dispatcher what the workers of
+// the steps used.
 type countedFlow struct{ *commands.Workflow }
 
 // RunMetered runs the steps.
-func (f countedFlow) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (f countedFlow) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	ret, used, err := f.RunCounted(ctx, r)
-	return ret, subagents.Measured{Runner: "workflow", Tokens: used.Tokens, Cost: used.Cost, Spawns: used.Spawns}, err
+	return ret, subagents.Measured{
+		Runner: "workflow",
+		Tokens: used.Tokens,
+		Cost:   used.Cost,
+		Spawns: used.Spawns,
+	}, err
 }
 
-// stepsConfig gives the steps of a subagent what a run reaches, except the user. Their entries are in its journal.
+// stepsConfig gives the steps of a subagent what a run reaches, except the user. Their entries are
+// in its journal.
 func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
 	if w.frozen != nil {
 		return *w.frozen, nil
 	}
-	inv := formats.Invocation{Run: r.Run, Session: r.Session, Line: r.Command, Path: r.Path, DryRun: true}
+	inv := formats.Invocation{
+		Run:     r.Run,
+		Session: r.Session,
+		Line:    r.Command,
+		Path:    r.Path,
+		DryRun:  true,
+	}
 	cfg, err := w.runConfig(ctx, inv)
 	if err != nil || w.reader == nil {
 		return cfg, err
 	}
-	cfg.DryRun, cfg.Stubs, cfg.Discard = false, nil, nil
+	cfg.DryRun = false
+	cfg.Stubs = nil
+	cfg.Discard = nil
 	ledger := w.desk.Ledger(r.Run)
-	cfg.Journal, cfg.GateID = ledger, rand.Text
+	cfg.Journal = ledger
+	cfg.GateID = rand.Text
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
-	cfg.AcceptChanges, cfg.Accepted = w.flags.acceptChanges || w.flags.giveUp, ledger.Accepted
+	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
+	cfg.Accepted = ledger.Accepted
 	cfg.Accept = ledger.Accept
 	return cfg, nil
 }
 
-// diff is what the work in a tree changed. A worktree is compared with the user's checkout, the checkout with its last
-// commit.
+// diff is what the work in a tree changed. A worktree is compared with the user's checkout, the
+// checkout with its last commit.
 func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
 	data, files, err := w.git(dir).Changes(ctx, w.checkout(dir), formats.Workspace)
 	return string(data), strings.Join(files, "\n"), err
@@ -271,17 +347,35 @@ func (noState) Snapshot(context.Context) (any, uint64, error) {
 	return map[string]any{"tasks": []any{}}, 0, nil
 }
 
-func (noDocs) Open(context.Context, string) ([]byte, error)     { return nil, noWorkspace() }
-func (noDocs) Glob(context.Context, []string) ([]string, error) { return nil, noWorkspace() }
-func (noDocs) Sum(context.Context, string) (string, error)      { return "", noWorkspace() }
+func (noDocs) Open(context.Context, string) ([]byte, error) {
+	return nil, noWorkspace()
+}
+func (noDocs) Glob(context.Context, []string) ([]string, error) {
+	return nil, noWorkspace()
+}
+func (noDocs) Sum(context.Context, string) (string, error) {
+	return "", noWorkspace()
+}
 
-func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
-func (noJournal) Live(bool) error                                           { return nil }
-func (noJournal) Resumable() bool                                           { return false }
-func (noJournal) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
+func (noJournal) Append(context.Context, formats.Entry, bool) (bool, error) {
+	return false, nil
+}
+func (noJournal) Live(bool) error {
+	return nil
+}
+func (noJournal) Resumable() bool {
+	return false
+}
+func (noJournal) Recall(formats.Entry) (json.RawMessage, bool) {
+	return nil, false
+}
 
-func (noProblems) Record(context.Context, formats.Problem) error  { return nil }
-func (noProblems) List(context.Context) ([]state.Recorded, error) { return nil, nil }
+func (noProblems) Record(context.Context, formats.Problem) error {
+	return nil
+}
+func (noProblems) List(context.Context) ([]state.Recorded, error) {
+	return nil, nil
+}
 
 // maskedProblems is errors.json without secrets.
 type maskedProblems struct {
@@ -290,7 +384,8 @@ type maskedProblems struct {
 }
 
 func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
-	one.Message, one.Action = p.mask.Text(one.Message), p.mask.Text(one.Action)
+	one.Message = p.mask.Text(one.Message)
+	one.Action = p.mask.Text(one.Action)
 	one.Context.Command = p.mask.Text(one.Context.Command)
 	return p.Errors.Record(ctx, one)
 }
@@ -307,11 +402,23 @@ type store struct {
 }
 
 // stateConfig is what manager, reader and store of errors are made from.
-func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(string)) state.Config {
+func stateConfig(
+	root *os.Root,
+	dir string,
+	timeout time.Duration,
+	notice func(string),
+) state.Config {
 	self, factsErr := proc.Facts(os.Getpid())
 	return state.Config{
-		Root: root, Dir: dir, Clock: clock{}, LockTimeout: timeout, Notice: notice, NewID: uuid.NewString,
-		User: userName(), CommandLine: strings.Join(os.Args, " "), Holders: lockHolders,
+		Root:        root,
+		Dir:         dir,
+		Clock:       clock{},
+		LockTimeout: timeout,
+		Notice:      notice,
+		NewID:       uuid.NewString,
+		User:        userName(),
+		CommandLine: strings.Join(os.Args, " "),
+		Holders:     lockHolders,
 		Alive: func(l formats.Lease) bool {
 			if factsErr != nil || l.Host != self.Host || !l.Suspended && l.BootID != self.BootID {
 				return true
@@ -320,11 +427,21 @@ func stateConfig(root *os.Root, dir string, timeout time.Duration, notice func(s
 				_, err := root.Lstat(journal.Folder + "/" + l.Run + "/" + journal.Name)
 				return !os.IsNotExist(err)
 			}
-			return proc.Alive(proc.Proc{PID: l.PID, Start: l.PIDStart, BootID: l.BootID, Host: l.Host})
+			return proc.Alive(proc.Proc{
+				PID:    l.PID,
+				Start:  l.PIDStart,
+				BootID: l.BootID,
+				Host:   l.Host,
+			})
 		},
 		Self: func(session, run string) formats.Lease {
 			return formats.Lease{
-				Session: session, Run: run, Host: self.Host, BootID: self.BootID, PID: self.PID, PIDStart: self.Start,
+				Session:  session,
+				Run:      run,
+				Host:     self.Host,
+				BootID:   self.BootID,
+				PID:      self.PID,
+				PIDStart: self.Start,
 			}
 		},
 	}
@@ -345,8 +462,8 @@ func lockHolders(path string) (out []state.LockHolder) {
 	return out
 }
 
-// Above largeState bytes of state.json, garbage is collected when it is a third of what is in use, so that a verb that reads
-// 64 MiB stays below 300 MB.
+// Above largeState bytes of state.json, garbage is collected when it is a third of what is in use,
+// so that a verb that reads 64 MiB stays below 300 MB.
 const (
 	largeState     = 16 << 20
 	gcOfLargeState = 33
@@ -354,17 +471,22 @@ const (
 
 func (w *world) openState() error {
 	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
-	cfg := stateConfig(w.root, w.dir, timeout, func(line string) { w.term.note("%s", line) })
+	cfg := stateConfig(w.root, w.dir, timeout, func(line string) {
+		w.term.note("%s", line)
+	})
 	cfg.Key = state.SealKey(w.stateHome(), rand.Text)
 	var errs [3]error
-	if info, err := w.root.Stat(formats.Workspace + "/state.json"); err == nil && info.Size() > largeState {
+	info, err := w.root.Stat(formats.Workspace + "/state.json")
+	if err == nil && info.Size() > largeState {
 		debug.SetGCPercent(gcOfLargeState)
 	}
 	w.reader, errs[0] = state.NewReader(cfg)
 	w.manager, errs[1] = state.NewManager(cfg)
 	w.problems, errs[2] = state.NewErrors(cfg)
 	w.docs = state.NewDocs(w.root)
-	w.desk.Claim = func(file string) (io.Closer, error) { return cfg.Claim(file, w.sessionID()) }
+	w.desk.Claim = func(file string) (io.Closer, error) {
+		return cfg.Claim(file, w.sessionID())
+	}
 	w.keep(w.desk)
 	return cmp.Or(errs[:]...)
 }
@@ -387,7 +509,8 @@ func (w *world) children() proc.Register {
 	return r
 }
 
-// sweep ends what processes of this program left behind that were killed. Nothing is ended or started before trust.
+// sweep ends what processes of this program left behind that were killed. Nothing is ended or
+// started before trust.
 func (w *world) sweep(ctx context.Context) {
 	children := w.children()
 	if w.insideRun() || children.Empty() {

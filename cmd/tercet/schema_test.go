@@ -87,26 +87,67 @@ func subagentOf(fragment string) string {
 }
 
 var referencePages = []page{
-	{"config", "yaml", "The keys of `.tercet/config.yaml`, and of `tercet/config.yaml` below `$XDG_CONFIG_HOME`. After this page you can set every one of them.\n\n```text\ntercet config list --origin\ntercet schema config > .tercet/config.schema.json\n```\n\nThe first line tells each value and where it comes from. The second is for editors: put `# yaml-language-server: $schema=config.schema.json` on the first line of config.yaml, or run `tercet init --editor vscode`.", config.Tables(), func(text string) error {
-		if _, found := config.Load(config.Layer{Name: "user", File: "config.yaml", Data: []byte(text)}); len(found) > 0 {
-			return found[0]
-		}
-		return nil
-	}},
-	{"subagent", "yaml", "The frontmatter of a subagent file, `.tercet/subagents/NAME.md`. After this page you can write its contract.\n\n```text\ntercet lint .tercet/subagents/auditor.md\ntercet prompt auditor --task 1\n```\n\nThe first line checks the file, the second shows what an agent is told. The text below the frontmatter is its instruction; `## Persona`, `## Knowledge`, `## Output` and `## Policy` are further parts of the prompt.", subagents.Tables(), func(text string) error {
-		def, err := subagents.ParseDefinition("example.md", []byte(subagentOf(text)))
-		if err == nil && len(def.Warnings) > 0 {
-			err = def.Warnings[0]
-		}
-		return err
-	}},
-	{"return", "json", "What a subagent returns: one JSON object. After this page your own program can answer as one.\n\n```text\ntercet result parse answer.json --agent auditor --strict\n```\n\nIt tells every member that is wrong, or that tercet would have to repair. Without `--strict` other words in use are read as these.", formats.ReturnTables(), func(text string) error {
-		r, err := formats.ParseReturn([]byte(text), formats.ParseOptions{Strict: true, Nonce: "k3v9", Agent: "example", Contract: &formats.AgentInfo{NoArtifacts: true}})
-		if err == nil && len(r.Warnings) > strings.Count(text, `"warnings"`) {
-			err = fmt.Errorf("repaired: %v", r.Warnings)
-		}
-		return err
-	}},
+	{
+		"config",
+		"yaml",
+		"The keys of `.tercet/config.yaml`, and of `tercet/config.yaml` below " +
+			"`$XDG_CONFIG_HOME`. After this page you can set every one of them.\n\n```text\n" +
+			"tercet config list --origin\ntercet schema config > .tercet/config.schema.json\n" +
+			"```\n\nThe first line tells each value and where it comes from. The second is for " +
+			"editors: put `# yaml-language-server: $schema=config.schema.json` on the first line " +
+			"of config.yaml, or run `tercet init --editor vscode`.",
+		config.Tables(),
+		func(text string) error {
+			_, found := config.Load(config.Layer{
+				Name: "user",
+				File: "config.yaml",
+				Data: []byte(text),
+			})
+			if len(found) > 0 {
+				return found[0]
+			}
+			return nil
+		},
+	},
+	{
+		"subagent",
+		"yaml",
+		"The frontmatter of a subagent file, `.tercet/subagents/NAME.md`. After this page you " +
+			"can write its contract.\n\n```text\ntercet lint .tercet/subagents/auditor.md\n" +
+			"tercet prompt auditor --task 1\n```\n\n" +
+			"The first line checks the file, the second shows what an agent is told. The text " +
+			"below the frontmatter is its instruction; `## Persona`, `## Knowledge`, `## Output` " +
+			"and `## Policy` are further parts of the prompt.",
+		subagents.Tables(),
+		func(text string) error {
+			def, err := subagents.ParseDefinition("example.md", []byte(subagentOf(text)))
+			if err == nil && len(def.Warnings) > 0 {
+				err = def.Warnings[0]
+			}
+			return err
+		},
+	},
+	{
+		"return",
+		"json",
+		"What a subagent returns: one JSON object. After this page your own program can answer " +
+			"as one.\n\n```text\ntercet result parse answer.json --agent auditor --strict\n```\n" +
+			"\nIt tells every member that is wrong, or that tercet would have to repair. Without " +
+			"`--strict` other words in use are read as these.",
+		formats.ReturnTables(),
+		func(text string) error {
+			r, err := formats.ParseReturn([]byte(text), formats.ParseOptions{
+				Strict:   true,
+				Nonce:    "k3v9",
+				Agent:    "example",
+				Contract: &formats.AgentInfo{NoArtifacts: true},
+			})
+			if err == nil && len(r.Warnings) > strings.Count(text, `"warnings"`) {
+				err = fmt.Errorf("repaired: %v", r.Warnings)
+			}
+			return err
+		},
+	},
 }
 
 // examples are those of a page, by key.
@@ -135,7 +176,10 @@ func (p page) text(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s%s\n\n%s\n", strings.ToUpper(p.name[:1]), p.name[1:], p.intro)
-	is := strings.NewReplacer("form:", "a map: ", "|", " or ", "'", "`", "[", "list of ", "]", "", "{", "map to ", "}", "")
+	is := strings.NewReplacer(
+		"form:", "a map: ", "|", " or ", "'", "`", "[", "list of ", "]", "", "{", "map to ", "}",
+		"",
+	)
 	all := p.examples(t)
 	for _, table := range p.tables {
 		fmt.Fprintf(&b, "\n## %s\n", table.Name)
@@ -153,12 +197,14 @@ func (p page) text(t *testing.T) string {
 	return b.String()
 }
 
-// TestReferenceExamples: each key of a reference page has an example that holds the key, in which tercet finds nothing wrong, and that
-// the schema for editors takes; with the key misspelt both refuse it. No example is left over.
+// TestReferenceExamples: each key of a reference page has an example that holds the key, in which
+// tercet finds nothing wrong, and that the schema for editors takes; with the key misspelt both
+// refuse it. No example is left over.
 func TestReferenceExamples(t *testing.T) {
 	t.Parallel()
 	for _, p := range referencePages {
-		schema, all := editorSchema(t, p.name), p.examples(t)
+		schema := editorSchema(t, p.name)
+		all := p.examples(t)
 		for _, table := range p.tables {
 			for _, k := range table.Keys {
 				at := p.at(table, k)
@@ -175,7 +221,10 @@ func TestReferenceExamples(t *testing.T) {
 				wrong := strings.Replace(text, k[0], k[0]+"x", 1)
 				check := func(text string) error {
 					if p.name == "subagent" {
-						text, _, _ = strings.Cut(strings.TrimPrefix(subagentOf(text), "---\n"), "---\n")
+						text, _, _ = strings.Cut(
+							strings.TrimPrefix(subagentOf(text), "---\n"),
+							"---\n",
+						)
 					}
 					return schema.Validate(plainOf(t, text))
 				}
@@ -193,8 +242,9 @@ func TestReferenceExamples(t *testing.T) {
 	}
 }
 
-// TestSchemasTakeWhatTercetTakes: what tercet finds nothing wrong in, the schemas for editors take too: the subagents of the library, the
-// returns of the conformance kit, and each config.yaml and subagent of the scripts.
+// TestSchemasTakeWhatTercetTakes: what tercet finds nothing wrong in, the schemas for editors take
+// too: the subagents of the library, the returns of the conformance kit, and each config.yaml and
+// subagent of the scripts.
 func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 	t.Parallel()
 	held := map[string]int{}
@@ -235,21 +285,25 @@ func TestSchemasTakeWhatTercetTakes(t *testing.T) {
 			subagent(file, data)
 		case ".json":
 			_, err := formats.ParseReturn(data, formats.ParseOptions{Strict: true})
-			if !strings.Contains(string(data), `"metadata"`) && !strings.Contains(string(data), `"class"`) {
+			if !strings.Contains(string(data), `"metadata"`) &&
+				!strings.Contains(string(data), `"class"`) {
 				hold("return", file, string(data), err)
 			}
 		default:
 			for _, f := range txtar.Parse(data).Files {
 				if strings.HasSuffix(f.Name, "config.yaml") {
-					if _, found := config.Load(config.Layer{Name: "user", Data: f.Data}); len(found) == 0 && len(f.Data) > 0 {
+					_, found := config.Load(config.Layer{Name: "user", Data: f.Data})
+					if len(found) == 0 && len(f.Data) > 0 {
 						hold("config", file, string(f.Data), nil)
 					}
-				} else if strings.Contains(f.Name, "subagents/") && strings.HasSuffix(f.Name, ".md") {
+				} else if strings.Contains(f.Name, "subagents/") &&
+					strings.HasSuffix(f.Name, ".md") {
 					subagent(f.Name, f.Data)
 				}
 			}
 		}
 	}
+
 	if held["config"] < 10 || held["subagent"] < 50 || held["return"] < 5 {
 		t.Errorf("held %v, want more files", held)
 	}

@@ -31,7 +31,11 @@ type act struct {
 var tour = []act{
 	{name: "menu", keys: "/", want: []string{"/errors", "of "}},
 	{name: "values", keys: "\x15/plan ", want: []string{"<task_number>", "2  Answer requests"}},
-	{name: "usage", keys: "\x15\x15/plna 2\r/plan two\r", want: []string{"did you mean /plan?", `got "two"`}},
+	{
+		name: "usage",
+		keys: "\x15\x15/plna 2\r/plan two\r",
+		want: []string{"did you mean /plan?", `got "two"`},
+	},
 	{name: "search", keys: "\x12pn2", want: []string{"history: pn2", "/plna 2"}},
 	{name: "lint", keys: "lint bad.md\r", want: []string{"E120", atPrompt}},
 	{name: "status", keys: "status\r", want: []string{atPrompt}},
@@ -41,11 +45,31 @@ var tour = []act{
 	{name: "commands", keys: "/implement 1\r", want: []string{"chmod", `\[r]eject`}},
 	{on: true, keys: "r\r", want: []string{"REJECTED", atPrompt}},
 	{name: "tree", keys: "/release 1.4.0\r", want: []string{"Write the notes", "· writer"}},
-	{name: "parallel", on: true, let: map[string]string{"writer": "go", "correctness": "approved"}, want: []string{"✓ correctness", "· guard"}},
-	{name: "rejected", on: true, let: map[string]string{"security": "rejected"}, want: []string{"round 2 of", "· writer"}},
-	{name: "gate", on: true, let: map[string]string{"writer": "", "correctness": "approved", "security": "approved"}, want: []string{`\[r]elease`}},
+	{
+		name: "parallel",
+		on:   true,
+		let:  map[string]string{"writer": "go", "correctness": "approved"},
+		want: []string{"✓ correctness", "· guard"},
+	},
+	{
+		name: "rejected",
+		on:   true,
+		let:  map[string]string{"security": "rejected"},
+		want: []string{"round 2 of", "· writer"},
+	},
+	{
+		name: "gate",
+		on:   true,
+		let:  map[string]string{"writer": "", "correctness": "approved", "security": "approved"},
+		want: []string{`\[r]elease`},
+	},
 	{name: "keys", on: true, keys: "?\r", want: []string{`(?s)these keys.*\[r]elease`}},
-	{name: "diff", on: true, keys: "d\r", want: []string{`\+- A request`, `\[r]elease  \[h]old  \[d]iff \[\?]$`}},
+	{
+		name: "diff",
+		on:   true,
+		keys: "d\r",
+		want: []string{`\+- A request`, `\[r]elease  \[h]old  \[d]iff \[\?]$`},
+	},
 	{on: true, keys: "r: tested\r", want: []string{"released 1.4.0", atPrompt}},
 	{name: "runs", keys: "runs\r", want: []string{"/rele", atPrompt}},
 	{name: "watch", keys: "watch\r", want: []string{"tercet watch", "✓ /release", "keys  Enter"}},
@@ -55,7 +79,11 @@ var tour = []act{
 // TestScreens: what a person sees at each moment of the tour, on terminals of three sizes.
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	for _, size := range []pty.Winsize{{Cols: 40, Rows: 36}, {Cols: 80, Rows: 24}, {Cols: 200, Rows: 50}} {
+	for _, size := range []pty.Winsize{
+		{Cols: 40, Rows: 36},
+		{Cols: 80, Rows: 24},
+		{Cols: 200, Rows: 50},
+	} {
 		t.Run(strconv.Itoa(int(size.Cols)), func(t *testing.T) {
 			t.Parallel()
 			s := tourist(t, &size)
@@ -63,7 +91,11 @@ func TestScreens(t *testing.T) {
 				s.act(a)
 				file := ""
 				if a.name != "" {
-					file = filepath.Join("testdata", "screens", fmt.Sprintf("%s-%d.golden", a.name, size.Cols))
+					file = filepath.Join(
+						"testdata",
+						"screens",
+						fmt.Sprintf("%s-%d.golden", a.name, size.Cols),
+					)
 				}
 				s.looks(file, a.want)
 				if size.Cols == 80 {
@@ -93,14 +125,25 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 		t.Fatal(err)
 	}
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "USER=ann", "HOME=" + t.TempDir(), "TERCET_TRUST=1",
-		"TERCET_HYPERLINKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=ann", "GIT_AUTHOR_EMAIL=ann@localhost", "GIT_COMMITTER_NAME=ann",
+		"PATH=" + os.Getenv("PATH"),
+		"TERM=xterm-256color",
+		"LANG=C.UTF-8",
+		"USER=ann",
+		"HOME=" + t.TempDir(),
+		"TERCET_TRUST=1",
+		"TERCET_HYPERLINKS=0",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=ann",
+		"GIT_AUTHOR_EMAIL=ann@localhost",
+		"GIT_COMMITTER_NAME=ann",
 		"GIT_COMMITTER_EMAIL=ann@localhost",
 	}
 	do := func(name, input string, args ...string) {
 		t.Helper()
 		cmd := exec.Command(name, args...)
-		cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(input)
+		cmd.Dir = dir
+		cmd.Env = env
+		cmd.Stdin = strings.NewReader(input)
 		if name == self {
 			cmd.Args[0] = "tercet"
 		}
@@ -109,13 +152,24 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 		}
 	}
 	do("git", "", "init", "-q", "-b", "main")
-	do(self, "init\n/task --from task.md\n/task \"Answer requests in the order in which they came, also where one of them is slow\"\n"+
-		"/research 1\n/plan 1\n/task \"Keep the hours of a holiday\"\n")
+	do(
+		self,
+		"init\n/task --from task.md\n/task \"Answer requests in the order in which they came, "+
+			"also where one of them is slow\"\n"+
+			"/research 1\n/plan 1\n/task \"Keep the hours of a holiday\"\n",
+	)
 	do("git", "", "add", "-A")
 	do("git", "", "commit", "-q", "-m", "the shop")
-	s := &screen{t: t, cmd: exec.Command(self), done: make(chan error, 1), news: make(chan struct{}, 1)}
+	s := &screen{
+		t:    t,
+		cmd:  exec.Command(self),
+		done: make(chan error, 1),
+		news: make(chan struct{}, 1),
+	}
 	s.grid = newEmulator(int(size.Cols), int(size.Rows))
-	s.cmd.Args[0], s.cmd.Dir, s.cmd.Env = "tercet", dir, env
+	s.cmd.Args[0] = "tercet"
+	s.cmd.Dir = dir
+	s.cmd.Env = env
 	if s.tty, err = pty.StartWithSize(s.cmd, size); err != nil {
 		t.Skipf("no pseudo-terminal here: %v", err)
 	}
@@ -125,11 +179,13 @@ func tourist(t *testing.T, size *pty.Winsize) *screen {
 		if err := syscall.Mkfifo(file, 0o600); err != nil {
 			t.Skipf("no pipes here: %v", err)
 		}
-		if s.pipes[name], err = os.OpenFile(file, os.O_RDWR, 0); err != nil { // both ends, so that nobody waits for the other one
+		// both ends, so that nobody waits for the other one
+		if s.pipes[name], err = os.OpenFile(file, os.O_RDWR, 0); err != nil {
 			t.Skipf("no pipes here: %v", err)
 		}
 		t.Cleanup(func() { s.pipes[name].Close() })
 	}
+
 	s.follow()
 	s.looks("", []string{atPrompt})
 	return s
@@ -155,20 +211,26 @@ func (s *screen) act(a act) {
 	}
 }
 
-// looks waits until the screen matches all of want, and is what the golden file says, where there is one.
+// looks waits until the screen matches all of want, and is what the golden file says, where there
+// is one.
 func (s *screen) looks(file string, want []string) {
 	s.t.Helper()
 	golden, err := os.ReadFile(file)
 	if file != "" && err != nil && !*update {
 		s.t.Fatal(err)
 	}
-	shown, since := "", time.Now()
-	for begin := since; ; {
+	shown := ""
+	since := time.Now()
+	begin := since
+	for {
 		now := steady(s.grid.rows())
 		if now != shown {
-			shown, since = now, time.Now()
+			shown = now
+			since = time.Now()
 		}
-		lacking := slices.IndexFunc(want, func(w string) bool { return !regexp.MustCompile(w).MatchString(shown) })
+		lacking := slices.IndexFunc(want, func(w string) bool {
+			return !regexp.MustCompile(w).MatchString(shown)
+		})
 		switch {
 		case lacking < 0 && (file == "" || !*update && alike(shown+"\n", string(golden))):
 			return
@@ -191,18 +253,21 @@ func (s *screen) looks(file string, want []string) {
 	}
 }
 
-// alike tells whether a screen is that of a golden file. A row that is cut at the edge has less of its text where a slow
-// machine says how long the step took.
+// alike tells whether a screen is that of a golden file. A row that is cut at the edge has less of
+// its text where a slow machine says how long the step took.
 func alike(shown, golden string) bool {
-	rows, want := strings.Split(shown, "\n"), strings.Split(golden, "\n")
+	rows := strings.Split(shown, "\n")
+	want := strings.Split(golden, "\n")
 	return slices.EqualFunc(rows, want, func(row, want string) bool {
 		text, cut := strings.CutSuffix(row, "…")
 		whole, also := strings.CutSuffix(want, "…")
-		return row == want || cut && also && len(text) > len(whole)/2 && strings.HasPrefix(whole, text)
+		return row == want ||
+			cut && also && len(text) > len(whole)/2 && strings.HasPrefix(whole, text)
 	})
 }
 
-// unsteady is what differs from run to run: how long something took, signs that turn, names of runs, days and times.
+// unsteady is what differs from run to run: how long something took, signs that turn, names of
+// runs, days and times.
 var unsteady = []struct{ find, put string }{
 	{`(  |, )[0-9.]+(m?s|m)\b`, ""},         // in minutes on a slow machine
 	{`\n  took [0-9.]+m?s[^\n]*`, ""},       // told of what took a second or more
@@ -217,8 +282,15 @@ var agedRow = regexp.MustCompile(`(?m)^[> ] [✓✗] /[^│\n]*? +[0-9]+[sm]( |$
 // steady takes away what differs from run to run.
 func steady(rows []string) string {
 	text := strings.Join(rows, "\n")
-	text = agedRow.ReplaceAllStringFunc(text, func(row string) string { // in columns: the rest of the row stays where it is
-		return fmt.Sprintf("%-*s", len([]rune(row)), regexp.MustCompile(` +("|completed|failed|[0-9]+[sm]( |$)).*`).ReplaceAllString(row, ""))
+	// in columns: the rest of the row stays where it is
+	text = agedRow.ReplaceAllStringFunc(text, func(row string) string {
+		return fmt.Sprintf(
+			"%-*s",
+			len([]rune(row)),
+			regexp.MustCompile(` +("|completed|failed|[0-9]+[sm]( |$)).*`).ReplaceAllString(
+				row, "",
+			),
+		)
 	})
 	for _, u := range unsteady {
 		text = regexp.MustCompile(u.find).ReplaceAllString(text, u.put)

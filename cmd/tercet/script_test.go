@@ -34,19 +34,25 @@ func TestMain(m *testing.M) {
 		os.Exit(code) // the program asks this of itself, by whatever name it goes
 	}
 	underFaults()
-	// Scripts wait for processes and for time more than they compute: two at a time would leave half of two cores idle. A -parallel
-	// of the command line is read later and wins.
+	// Scripts wait for processes and for time more than they compute: two at a time would leave
+	// half of two cores idle. A -parallel of the command line is read later and wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	if filepath.Ext(os.Args[0]) == ".test" {
 		heedSignals()
 	}
-	testscript.Main(m, map[string]func(){"tercet": main, "fakeagent": fakeAgent, "fakecli": fakeCLI, "fakeacp": fakeACP})
+	testscript.Main(m, map[string]func(){
+		"tercet":    main,
+		"fakeagent": fakeAgent,
+		"fakecli":   fakeCLI,
+		"fakeacp":   fakeACP,
+	})
 }
 
-// heedSignals lets the programs that the tests start take the signals that this process was told to ignore: SIGHUP under nohup,
-// SIGINT in the background of a script. A signal that is listened for is given back its default in a child.
+// heedSignals lets the programs that the tests start take the signals that this process was told to
+// ignore: SIGHUP under nohup, SIGINT in the background of a script. A signal that is listened for
+// is given back its default in a child.
 func heedSignals() {
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
 		if signal.Ignored(sig) {
@@ -78,11 +84,18 @@ func scripts(t *testing.T) []string {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Files: scripts(t), UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true, ContinueOnError: true,
+		Files:               scripts(t),
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		ContinueOnError:     true,
 		Setup: func(e *testscript.Env) error {
 			// A terminal's, a CI's and a person's own settings must not reach a script.
 			e.Setenv("HOME", e.WorkDir+"/home")
-			e.Setenv("PATH", e.WorkDir+"/bin"+string(filepath.ListSeparator)+withoutAgents(e.Getenv("PATH")))
+			e.Setenv(
+				"PATH",
+				e.WorkDir+"/bin"+string(filepath.ListSeparator)+withoutAgents(e.Getenv("PATH")),
+			)
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_AUTHOR_NAME", "tester")
 			e.Setenv("GIT_AUTHOR_EMAIL", "tester@localhost")
@@ -95,25 +108,43 @@ func TestScripts(t *testing.T) {
 			e.Setenv("LANG", "C")
 			// The scripts write the files that they run; those about trust take this away.
 			e.Setenv("TERCET_TRUST", "1")
-			e.Setenv("XDG_STATE_HOME", e.WorkDir+".state") // beside the folder that many scripts have for their project
+			// beside the folder that many scripts have for their project
+			e.Setenv("XDG_STATE_HOME", e.WorkDir+".state")
 			fixtures, err := filepath.Abs("testdata/fixtures")
 			if err != nil {
 				return err
 			}
+
 			e.Setenv("FIXTURES", fixtures)
 			demo, err := filepath.Abs("demo")
 			if err != nil {
 				return err
 			}
+
 			e.Setenv("DEMO", demo)
 			e.Values[lockKey(lockedFile)] = &heldLock{}
 			return os.MkdirAll(e.WorkDir+"/home", 0o755)
 		},
 		Condition: works,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"jq": cmdJQ, "normalize": cmdNormalize, "parallel": cmdParallel, "kill-during": cmdKillDuring, "exits": cmdExits, "meant": cmdMeant, "edit": cmdEdit, "cut": cmdCut,
-			"signal": cmdSignal, "listing": cmdListing, "collect": cmdCollect, "waitfor": cmdWaitFor, "capture": cmdCapture,
-			"locked": cmdLocked, "follow": cmdFollow, "plant-canaries": cmdPlantCanaries, "no-canaries": cmdNoCanaries, "private": cmdPrivate,
+			"jq":             cmdJQ,
+			"normalize":      cmdNormalize,
+			"parallel":       cmdParallel,
+			"kill-during":    cmdKillDuring,
+			"exits":          cmdExits,
+			"meant":          cmdMeant,
+			"edit":           cmdEdit,
+			"cut":            cmdCut,
+			"signal":         cmdSignal,
+			"listing":        cmdListing,
+			"collect":        cmdCollect,
+			"waitfor":        cmdWaitFor,
+			"capture":        cmdCapture,
+			"locked":         cmdLocked,
+			"follow":         cmdFollow,
+			"plant-canaries": cmdPlantCanaries,
+			"no-canaries":    cmdNoCanaries,
+			"private":        cmdPrivate,
 		},
 	})
 }
@@ -126,8 +157,8 @@ func goEnv(name string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// cmdJQ: jq FILTER FILE [WANT...]; the results, one a line, must be the wanted words. `! jq FILTER FILE` wants false or
-// null.
+// cmdJQ: jq FILTER FILE [WANT...]; the results, one a line, must be the wanted words. `! jq FILTER
+// FILE` wants false or null.
 func cmdJQ(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: [!] jq FILTER FILE [WANT...]")
@@ -158,6 +189,7 @@ func cmdJQ(ts *testscript.TestScript, neg bool, args []string) {
 			results = append(results, string(out))
 		}
 	}
+
 	if len(args) == 2 {
 		last := ""
 		if len(results) > 0 {
@@ -168,6 +200,7 @@ func cmdJQ(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return
 	}
+
 	if equal := strings.Join(results, " ") == strings.Join(args[2:], " "); equal == neg {
 		ts.Fatalf("jq %s %s = %q, want %q", args[0], args[1], results, args[2:])
 	}
@@ -196,8 +229,8 @@ func cmdNormalize(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdParallel: parallel N COMMAND ARGS... runs N processes at once; $I in an argument is the process's number. Every one must
-// end with 0, or with `!` at least one must not.
+// cmdParallel: parallel N COMMAND ARGS... runs N processes at once; $I in an argument is the
+// process's number. Every one must end with 0, or with `!` at least one must not.
 func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -209,7 +242,8 @@ func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 			words[j] = strings.ReplaceAll(w, "$I", strconv.Itoa(i))
 		}
 		cmd := exec.Command(lookPath(ts, words[0]), words[1:]...)
-		cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = environ(ts)
 		wg.Go(func() {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				fails[i] = fmt.Sprintf("%d: %v: %s", i, err, out)
@@ -223,21 +257,24 @@ func cmdParallel(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdKillDuring: kill-during MS COMMAND ARGS... kills the process group of the command with SIGKILL after MS milliseconds.
+// cmdKillDuring: kill-during MS COMMAND ARGS... kills the process group of the command with SIGKILL
+// after MS milliseconds.
 func cmdKillDuring(ts *testscript.TestScript, _ bool, args []string) {
 	ms, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(ms)*time.Millisecond)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, lookPath(ts, args[1]), args[2:]...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = environ(ts)
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	ts.Logf("kill-during: %v\n%s", err, out)
 }
 
-// cmdExits: exits CODE COMMAND ARGS... wants exactly that exit code; stdout and stderr are kept for the lines that follow in
-// the files stdout.txt and stderr.txt. `exits CODE <FILE COMMAND ARGS...` gives the command FILE as its standard input.
+// cmdExits: exits CODE COMMAND ARGS... wants exactly that exit code; stdout and stderr are kept for
+// the lines that follow in the files stdout.txt and stderr.txt. `exits CODE <FILE COMMAND ARGS...`
+// gives the command FILE as its standard input.
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -250,8 +287,10 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 		cmd.Stdin = strings.NewReader(ts.ReadFile(input))
 	}
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = environ(ts)
 	err = cmd.Run()
 	ts.Logf("%s%s", out.String(), errs.String())
 	ts.Check(os.WriteFile(ts.MkAbs("stdout.txt"), out.Bytes(), 0o644))
@@ -261,14 +300,19 @@ func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdSignal: signal INT|TERM|KILL FILE CODE COMMAND ARGS... starts the command, waits until FILE exists, sends the process the
-// signal and wants the exit code (-1 for a process that was killed). Of FILE,FILE each brings the signal once more. Output is kept like that of exits. A last argument
+// cmdSignal: signal INT|TERM|KILL FILE CODE COMMAND ARGS... starts the command, waits until FILE
+// exists, sends the process the signal and wants the exit code (-1 for a process that was killed).
+// Of FILE,FILE each brings the signal once more. Output is kept like that of exits. A last argument
 // <FILE is the command's standard input.
 func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: signal INT|TERM|KILL FILE CODE COMMAND ARGS...")
 	}
-	sig := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM, "KILL": os.Kill}[args[0]]
+	sig := map[string]os.Signal{
+		"INT":  os.Interrupt,
+		"TERM": syscall.SIGTERM,
+		"KILL": os.Kill,
+	}[args[0]]
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	cmd := exec.Command(lookPath(ts, args[3]), args[4:]...)
@@ -277,16 +321,21 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 		cmd.Stdin = strings.NewReader(ts.ReadFile(last[1:]))
 	}
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.Dir, cmd.Env, cmd.WaitDelay = ts.MkAbs("."), environ(ts), time.Second
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = environ(ts)
+	cmd.WaitDelay = time.Second
 	ts.Check(cmd.Start())
 	files := strings.Split(args[1], ",")
-	for deadline := time.Now().Add(2 * time.Minute); len(files) > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(files) > 0 &&
+		time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(files[0])); err == nil {
 			ts.Check(cmd.Process.Signal(sig))
 			files = files[1:]
 		}
 	}
+
 	sent := len(files) == 0
 	if !sent {
 		ts.Check(cmd.Process.Kill())
@@ -300,7 +349,8 @@ func cmdSignal(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// helpRow is a row of help that begins with a line for a shell; nextLine is such a line behind `next:`, or a slash command.
+// helpRow is a row of help that begins with a line for a shell; nextLine is such a line behind
+// `next:`, or a slash command.
 var (
 	helpRow  = regexp.MustCompile(`(?m)^  (tercet(?: \S+)*)  +\S`)
 	nextLine = regexp.MustCompile(`tercet (?:'[^']*'|/[a-z]+ [0-9]+)|/[a-z]+ [0-9]+(?: [A-Z]+)?`)
@@ -324,8 +374,9 @@ func printedLines(text string) []string {
 	return lines
 }
 
-// cmdFollow: follow CODES FILE runs every line that FILE tells its reader to type, and then those that they print as
-// `next:`, each once. Their exit codes must be among CODES; the lines are listed in followed.txt.
+// cmdFollow: follow CODES FILE runs every line that FILE tells its reader to type, and then those
+// that they print as `next:`, each once. Their exit codes must be among CODES; the lines are listed
+// in followed.txt.
 func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 	codes := strings.Split(args[0], ",")
 	lines := printedLines(ts.ReadFile(args[1]))
@@ -344,7 +395,8 @@ func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		_, next, _ := strings.Cut(string(out), "tercet: next: ")
 		for _, line := range printedLines("next: " + next) {
-			if !slices.Contains(lines, line) && !slices.Contains(lines, strings.ReplaceAll(line, "'", "")) {
+			if !slices.Contains(lines, line) &&
+				!slices.Contains(lines, strings.ReplaceAll(line, "'", "")) {
 				lines = append(lines, line)
 			}
 		}
@@ -352,8 +404,8 @@ func cmdFollow(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("followed.txt"), []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
-// cmdListing: listing FILE DIR writes every file below DIR with the hash of its content to FILE, so that two moments can be
-// compared by cmp.
+// cmdListing: listing FILE DIR writes every file below DIR with the hash of its content to FILE, so
+// that two moments can be compared by cmp.
 func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: listing FILE DIR")
@@ -371,10 +423,13 @@ func cmdListing(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(b.String()), 0o644))
 }
 
-// cmdWaitFor: waitfor FILE [TEXT] waits until a process in the background has made FILE, or has written TEXT to it.
+// cmdWaitFor: waitfor FILE [TEXT] waits until a process in the background has made FILE, or has
+// written TEXT to it.
 func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 	text := strings.Join(args[1:], " ")
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(
+		deadline,
+	); time.Sleep(10 * time.Millisecond) {
 		data, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && strings.Contains(string(data), text) {
 			return
@@ -383,7 +438,8 @@ func cmdWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Fatalf("waitfor: %s did not come", strings.Join(args, " "))
 }
 
-// cmdCapture: capture NAME FILE REGEXP sets the variable NAME to what the first group of REGEXP matches in FILE.
+// cmdCapture: capture NAME FILE REGEXP sets the variable NAME to what the first group of REGEXP
+// matches in FILE.
 func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
 	m := regexp.MustCompile(args[2]).FindStringSubmatch(ts.ReadFile(args[1]))
 	if len(m) < 2 {
@@ -392,7 +448,8 @@ func cmdCapture(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], m[1])
 }
 
-// cmdCollect: collect FILE GLOB... writes the files that match, one behind the other, to FILE; none is a failure.
+// cmdCollect: collect FILE GLOB... writes the files that match, one behind the other, to FILE; none
+// is a failure.
 func cmdCollect(ts *testscript.TestScript, _ bool, args []string) {
 	var all []byte
 	found := 0
@@ -417,7 +474,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
-	from, to := unescape(args[1]), unescape(args[2])
+	from := unescape(args[1])
+	to := unescape(args[2])
 	if n := strings.Count(string(data), from); n != 1 {
 		ts.Fatalf("edit: %q stands %d times in %s, want once", from, n, args[0])
 	}
@@ -429,7 +487,8 @@ func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
-	from, to := unescape(args[1]), unescape(args[2])
+	from := unescape(args[1])
+	to := unescape(args[2])
 	before, rest, ok := strings.Cut(string(data), from)
 	_, after, ok2 := strings.Cut(rest, to)
 	if !ok || !ok2 {
@@ -438,7 +497,9 @@ func cmdCut(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, []byte(before+after), 0o644))
 }
 
-func unescape(s string) string { return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(s) }
+func unescape(s string) string {
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(s)
+}
 
 func lookPath(ts *testscript.TestScript, name string) string {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
@@ -454,9 +515,11 @@ func lookPath(ts *testscript.TestScript, name string) string {
 func environ(ts *testscript.TestScript) []string {
 	var out []string
 	for _, name := range []string{
-		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG", "FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN",
-		"GIT_CONFIG_NOSYSTEM", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI", "NO_COLOR", "TERCET_NO_INPUT",
-		"TERCET_TRUST", "XDG_STATE_HOME", "TERCET_RUNNER", "TERCET_MODEL", "TERCET_LOCK_TIMEOUT", "TERCET_LANGUAGE",
+		"PATH", "HOME", "WORK", "TMPDIR", "GOCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS", "LANG",
+		"FAKE_AGENT", "FIXTURES", "DEMO", "TERCET_ROOT", "TERCET_RUN", "GIT_CONFIG_NOSYSTEM",
+		"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "CI",
+		"NO_COLOR", "TERCET_NO_INPUT", "TERCET_TRUST", "XDG_STATE_HOME", "TERCET_RUNNER",
+		"TERCET_MODEL", "TERCET_LOCK_TIMEOUT", "TERCET_LANGUAGE",
 	} {
 		if v := ts.Getenv(name); v != "" {
 			out = append(out, name+"="+v)
@@ -482,10 +545,12 @@ func tercetIn(t *testing.T) string {
 	return bin
 }
 
-// cmdMeant: meant CODE WORD COMMAND ARGS... runs as exits does, and wants standard error to ask whether WORD was meant.
+// cmdMeant: meant CODE WORD COMMAND ARGS... runs as exits does, and wants standard error to ask
+// whether WORD was meant.
 func cmdMeant(ts *testscript.TestScript, neg bool, args []string) {
 	cmdExits(ts, neg, append([]string{args[0]}, args[2:]...))
-	if said := ts.ReadFile("stderr.txt"); !regexp.MustCompile(`did you mean .*` + regexp.QuoteMeta(args[1])).MatchString(said) {
+	said := ts.ReadFile("stderr.txt")
+	if !regexp.MustCompile(`did you mean .*` + regexp.QuoteMeta(args[1])).MatchString(said) {
 		ts.Fatalf("nothing asks whether %s was meant:\n%s", args[1], said)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"tercet/templates/meta"
 )
 
-// The seams: that imports are absent does not prove that the sides fit; these lines do, when the package is compiled.
+// The seams: that imports are absent does not prove that the sides fit; these lines do, when the
+// package is compiled.
 var (
 	_ router.Runner    = (*commands.Library)(nil)
 	_ interp.Delegator = (*subagents.Dispatcher)(nil)

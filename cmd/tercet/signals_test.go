@@ -21,8 +21,8 @@ import (
 
 var signalCount = flag.Int("signals", 24, "how many writes TestSignalsAtRandom interrupts")
 
-// TestSignalsAtRandom interrupts writes at random moments: each is finished or was never begun, as its exit code says, and
-// nothing is left behind.
+// TestSignalsAtRandom interrupts writes at random moments: each is finished or was never begun, as
+// its exit code says, and nothing is left behind.
 func TestSignalsAtRandom(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -35,7 +35,12 @@ func TestSignalsAtRandom(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		cmd := exec.Command(self, args...)
-		cmd.Args[0], cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = "tercet", dir, env, &out, &out // TestMain looks at the name
+		// TestMain looks at the name
+		cmd.Args[0] = "tercet"
+		cmd.Dir = dir
+		cmd.Env = env
+		cmd.Stdout = &out
+		cmd.Stderr = &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +61,8 @@ func TestSignalsAtRandom(t *testing.T) {
 	start := time.Now()
 	run(nil, 0, "task", "add", "before")
 	span := 3 * time.Since(start)
-	codes, done := map[int]int{}, []string{}
+	codes := map[int]int{}
+	done := []string{}
 	count := *signalCount
 	if !testkit.Deep() {
 		count = min(count, 6)
@@ -64,7 +70,13 @@ func TestSignalsAtRandom(t *testing.T) {
 	for i := range count {
 		sig := []os.Signal{os.Interrupt, syscall.SIGTERM}[i%2]
 		title := fmt.Sprintf("task-%d.", i)
-		code, out := run(sig, rand.N(span+1)+time.Duration(rng.IntN(1000))*time.Microsecond, "task", "add", title)
+		code, out := run(
+			sig,
+			rand.N(span+1)+time.Duration(rng.IntN(1000))*time.Microsecond,
+			"task",
+			"add",
+			title,
+		)
 		codes[code]++
 		switch code {
 		case 0:
@@ -74,6 +86,7 @@ func TestSignalsAtRandom(t *testing.T) {
 			t.Errorf("task add, interrupted = %d\n%s", code, out)
 		}
 	}
+
 	if code, out := run(nil, 0, "task", "add", "after"); code != 0 {
 		t.Errorf("a write after all = %d\n%s", code, out)
 	}
@@ -89,6 +102,7 @@ func TestSignalsAtRandom(t *testing.T) {
 			t.Errorf("%s was acknowledged and is there %d times", title, n)
 		}
 	}
+
 	left, err := filepath.Glob(filepath.Join(dir, ".tercet/*.tmp-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left over: %q, %v", left, err)

@@ -30,11 +30,21 @@ type stage struct {
 	keys bool        // all keys are guarded: at the prompt, where no shell waits for a line
 }
 
-// newStage takes over standard error, and standard output where both are the terminal: what is printed comes above
-// what is drawn.
+// newStage takes over standard error, and standard output where both are the terminal: what is
+// printed comes above what is drawn.
 func newStage(a *app, s stdio) *stage {
-	g := &stage{app: a, bare: s.err, full: s.out}
-	g.Screen = live.NewScreen(live.Config{Out: s.err, Size: g.room, Now: time.Now, Style: g.look, Keys: g.guard()})
+	g := &stage{
+		app:  a,
+		bare: s.err,
+		full: s.out,
+	}
+	g.Screen = live.NewScreen(live.Config{
+		Out:   s.err,
+		Size:  g.room,
+		Now:   time.Now,
+		Style: g.look,
+		Keys:  g.guard(),
+	})
 	if a.term.errTTY {
 		s.err = g.Over(s.err)
 	}
@@ -42,14 +52,18 @@ func newStage(a *app, s stdio) *stage {
 	if a.term.outTTY {
 		s.out = veil{g.Over(s.out), a.term}
 	}
-	a.io, a.term.io, a.term.stage = s, s, g
+	a.io = s
+	a.term.io = s
+	a.term.stage = g
 	return g
 }
 
 // show shows what runs in a project until done is called. Past is what another process did of it.
 func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func()) {
 	t := g.app.term
-	if g.root, g.lang = root, g.app.language(); !t.tells() {
+	g.root = root
+	g.lang = g.app.language()
+	if !t.tells() {
 		return func() {}
 	}
 	g.Begin(t.parts, g.app.flags.verbose == 1, past)
@@ -70,7 +84,8 @@ func (g *stage) restore() {
 	}
 }
 
-// screen gives the terminal to a full screen until done is called; rest stops the process meanwhile.
+// screen gives the terminal to a full screen until done is called; rest stops the process
+// meanwhile.
 func (g *stage) screen() (rest, done func(), err error) {
 	k := g.app.keyboard
 	if k == nil {
@@ -96,15 +111,18 @@ func (g *stage) screen() (rest, done func(), err error) {
 // settled is how long a run of a shell goes on until its keys are guarded.
 const settled = time.Second
 
-// guard keeps keys that are typed while something runs from whatever reads the terminal next; Escape is one Ctrl-C. A
-// line that was typed at once behind the line of a shell is the shell's, and who reads the answer may read the keys.
+// guard keeps keys that are typed while something runs from whatever reads the terminal next;
+// Escape is one Ctrl-C. A line that was typed at once behind the line of a shell is the shell's,
+// and who reads the answer may read the keys.
 func (g *stage) guard() func(ours bool) {
 	stop := func() {}
 	return func(ours bool) {
 		stop()
-		if stop = func() {}; !ours || g.app.keyboard == nil || !g.keys && !g.app.term.outTTY {
+		stop = func() {}
+		if !ours || g.app.keyboard == nil || !g.keys && !g.app.term.outTTY {
 			return
 		}
+
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() {
@@ -157,7 +175,9 @@ func (g *stage) look() live.Style {
 	t := g.app.term
 	s := live.Style{Sheet: t.sheet(t.errTTY), Language: g.lang}
 	if t.errTTY && t.env("TERCET_HYPERLINKS") != "0" && g.root != "" {
-		s.Link = func(name string) string { return address(filepath.Join(g.root, name)) }
+		s.Link = func(name string) string {
+			return address(filepath.Join(g.root, name))
+		}
 	}
 	return s
 }
@@ -167,8 +187,8 @@ func address(path string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// linked is a text as a link to a file, which is named from here or from the project root. Without links in the
-// terminal, or without the file, it is the text alone.
+// linked is a text as a link to a file, which is named from here or from the project root. Without
+// links in the terminal, or without the file, it is the text alone.
 func (g *stage) linked(file, text string) string {
 	path, err := filepath.Abs(file)
 	if g != nil && g.app.built != nil && !exists(path) {

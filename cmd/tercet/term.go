@@ -46,7 +46,8 @@ type terminal struct {
 	filter *query.Code // of --jq, for what is printed as JSON; nil: it is printed as it is
 	unfit  int         // the exit code where the filter failed on it
 
-	parts map[string]string // what begins the lines of a run, by its id, where several tasks are done at once
+	// what begins the lines of a run, by its id, where several tasks are done at once
+	parts map[string]string
 }
 
 // volume is how much is told.
@@ -58,10 +59,18 @@ type volume struct {
 }
 
 // tells tells whether a run is shown while it goes on.
-func (v volume) tells() bool { return !v.quiet && (!v.silent || v.held) }
+func (v volume) tells() bool {
+	return !v.quiet && (!v.silent || v.held)
+}
 
 func newTerminal(s stdio, env func(string) string) *terminal {
-	t := &terminal{io: s, env: env, inTTY: isTTY(s.in), outTTY: isTTY(s.out), errTTY: isTTY(s.err)}
+	t := &terminal{
+		io:     s,
+		env:    env,
+		inTTY:  isTTY(s.in),
+		outTTY: isTTY(s.out),
+		errTTY: isTTY(s.err),
+	}
 	t.parts = map[string]string{}
 	locale := strings.ToUpper(cmp.Or(env("LC_ALL"), env("LC_CTYPE"), env("LANG")))
 	t.utf8 = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
@@ -76,7 +85,8 @@ func (t *terminal) masked(text string) string {
 	return t.mask(text)
 }
 
-// veil masks known secrets in what is written to a stream. A secret that is split over two writes is not found.
+// veil masks known secrets in what is written to a stream. A secret that is split over two writes
+// is not found.
 type veil struct {
 	io.Writer
 	t *terminal
@@ -105,9 +115,13 @@ func isTTY(v any) bool {
 
 // configure settles colour: the flag beats the environment.
 func (t *terminal) configure(f engineFlags) error {
-	t.quiet, t.silent = f.quiet, f.json || f.events
+	t.quiet = f.quiet
+	t.silent = f.json || f.events
 	t.colour = f.color
-	_, err := formats.OneOf("--color auto, always or never", cmp.Or(f.color, "auto"), []string{"auto", "always", "never"})
+	_, err := formats.OneOf("--color auto, always or never", cmp.Or(
+		f.color,
+		"auto",
+	), []string{"auto", "always", "never"})
 	return err
 }
 
@@ -145,11 +159,14 @@ func size(w any) (columns, rows int) {
 }
 
 // wrapped breaks the lines of a text between words, on a terminal.
-func (t *terminal) wrapped(text string) string { return style.Wrap(text, columns(t.io.out)) }
+func (t *terminal) wrapped(text string) string {
+	return style.Wrap(text, columns(t.io.out))
+}
 
 // tell prints lines to standard error, broken between words on a terminal.
 func (t *terminal) tell(text string) {
-	fmt.Fprintln(t.io.err, style.Wrap(t.masked(text), columns(t.io.err))) // masked before a break splits a secret
+	// masked before a break splits a secret
+	fmt.Fprintln(t.io.err, style.Wrap(t.masked(text), columns(t.io.err)))
 }
 
 // raw prints bytes as they are, and on a terminal through clean.
@@ -170,9 +187,11 @@ func (t *terminal) rawJSON(doc []byte) {
 	t.io.out.Write(plain.JSON(doc)) //nolint:errcheck // a closed pipe ends the process by SIGPIPE
 }
 
-// screens gives the streams to a part of the program that writes bytes of strangers itself: a terminal gets them plain.
+// screens gives the streams to a part of the program that writes bytes of strangers itself: a
+// terminal gets them plain.
 func (t *terminal) screens() (out, err io.Writer) {
-	out, err = t.io.out, t.io.err
+	out = t.io.out
+	err = t.io.err
 	if t.outTTY {
 		out = &plain.Writer{To: out}
 	}
@@ -201,7 +220,8 @@ func (t *terminal) say(line string) {
 	t.tell("tercet: " + plain.Message(line))
 }
 
-// prompt prints to standard error as it stands, without a line of its own: questions and what they are about.
+// prompt prints to standard error as it stands, without a line of its own: questions and what they
+// are about.
 func (t *terminal) prompt(format string, args ...any) {
 	fmt.Fprint(t.io.err, plain.Sprintf(format, args...))
 }
@@ -227,7 +247,9 @@ func (t *terminal) sheet(tty bool) style.Sheet {
 }
 
 // json prints one document.
-func (t *terminal) json(v any) { t.encode(v, "  ") }
+func (t *terminal) json(v any) {
+	t.encode(v, "  ")
+}
 
 func (t *terminal) encode(v any, indent string) {
 	var b bytes.Buffer
@@ -318,6 +340,7 @@ func (t *terminal) returned(ret formats.Return) {
 	for _, issue := range issues[:min(len(issues), mostShown)] {
 		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)
 	}
+
 	t.more(len(issues))
 	if ret.NextSteps != "" {
 		t.note("next: %s", ret.NextSteps)
@@ -357,7 +380,8 @@ func (t *terminal) stopped(ret formats.Return) {
 		switch {
 		case i > 0 && e.Message == ret.Errors[i-1].Message:
 			continue // the same failure under a wider code
-		case positioned().MatchString(e.Message) && formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
+		case positioned().MatchString(e.Message) &&
+			formats.ExitFor(e.Code) == formats.ExitFor(formats.CodeInvalidCommand):
 			t.tell(plain.Message(e.Message))
 		case e.Code == formats.CodeUsage:
 			t.say(e.Message)
@@ -392,9 +416,11 @@ func (t *terminal) diagnostics(d *formats.Diagnostics) {
 // excerpt prints one finding with the line it is about and a caret.
 func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 	sheet := t.sheet(t.errTTY)
-	word, look := "error", style.Error
+	word := "error"
+	look := style.Error
 	if d.Severity == formats.SeverityWarning {
-		word, look = "warning", style.Warning
+		word = "warning"
+		look = style.Warning
 	}
 	word = sprintf("%s[%s]", word, d.Code)
 	head := style.Wrap(word+": "+plain.Message(d.Message), columns(t.io.err))
@@ -412,14 +438,17 @@ func (t *terminal) excerpt(d formats.Diagnostic, src []byte) {
 		if d.End.Line == d.Pos.Line && d.End.Col > d.Pos.Col {
 			marks = max(1, style.Width(line[len(before):min(d.End.Col-1, len(line))]))
 		}
-		tabs := func(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
+		tabs := func(s string) string {
+			return strings.ReplaceAll(s, "\t", "    ")
+		}
 		wide := columns(t.io.err) - len(number) - len(" | ")
 		shown, at := style.Around(tabs(line), len(tabs(before)), wide)
 		if wide > at {
 			marks = min(marks, wide-at)
 		}
 		fmt.Fprintf(t.io.err, "%s |\n%s | %s\n", gap, number, plain.Text(shown))
-		fmt.Fprintf(t.io.err, "%s | %s%s\n", gap, strings.Repeat(" ", at), sheet.Paint(look, strings.Repeat("^", marks)))
+		fmt.Fprintf(t.io.err, "%s | %s%s\n",
+			gap, strings.Repeat(" ", at), sheet.Paint(look, strings.Repeat("^", marks)))
 	}
 	if d.Help != "" {
 		t.tell("  = help: " + plain.Message(d.Help))

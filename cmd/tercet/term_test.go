@@ -12,7 +12,8 @@ import (
 	"tercet/formats"
 )
 
-// TestColour: colour is for terminals; a flag beats the variables, and one that asks for colour beats one that refuses it.
+// TestColour: colour is for terminals; a flag beats the variables, and one that asks for colour
+// beats one that refuses it.
 func TestColour(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -34,12 +35,15 @@ func TestColour(t *testing.T) {
 		{"never", true, "", false},
 	} {
 		name, value, _ := strings.Cut(c.env, "=")
-		term := newTerminal(stdio{}, func(asked string) string { return map[string]string{name: value}[asked] })
+		term := newTerminal(stdio{}, func(asked string) string {
+			return map[string]string{name: value}[asked]
+		})
 		if err := term.configure(engineFlags{color: c.flag}); err != nil {
 			t.Fatal(err)
 		}
 		if got := term.sheet(c.tty).Colour; got != c.want {
-			t.Errorf("--color %s, terminal %t, %s: colour %t, want %t", c.flag, c.tty, c.env, got, c.want)
+			t.Errorf("--color %s, terminal %t, %s: colour %t, want %t",
+				c.flag, c.tty, c.env, got, c.want)
 		}
 	}
 }
@@ -48,13 +52,18 @@ func TestColour(t *testing.T) {
 func seated(t *testing.T, env map[string]string) (*app, *bytes.Buffer) {
 	t.Helper()
 	var errs bytes.Buffer
-	a := newApp(stdio{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &errs}, func(name string) string { return env[name] })
+	a := newApp(stdio{
+		in:  strings.NewReader(""),
+		out: &bytes.Buffer{},
+		err: &errs,
+	}, func(name string) string { return env[name] })
 	a.term.errTTY = true
 	return a, &errs
 }
 
-// TestErrorLayout: on a terminal a finding has its line and a caret below the place, in columns of which a tab takes four; the
-// place is a link where the terminal knows links. A filter of --jq is shown like a file.
+// TestErrorLayout: on a terminal a finding has its line and a caret below the place, in columns of
+// which a tab takes four; the place is a link where the terminal knows links. A filter of --jq is
+// shown like a file.
 func TestErrorLayout(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "flow.md")
@@ -64,10 +73,15 @@ func TestErrorLayout(t *testing.T) {
 	found := &formats.Diagnostics{Sources: map[string][]byte{file: []byte("a:\n\tkey:\tvalue\n")}}
 	for range mostShown + 2 {
 		found.List = append(found.List, formats.Diagnostic{
-			Code: "E001", Severity: formats.SeverityError, File: file, Message: "wrong",
-			Pos: formats.Pos{Line: 2, Col: 7}, End: formats.Pos{Line: 2, Col: 9},
+			Code:     "E001",
+			Severity: formats.SeverityError,
+			File:     file,
+			Message:  "wrong",
+			Pos:      formats.Pos{Line: 2, Col: 7},
+			End:      formats.Pos{Line: 2, Col: 9},
 		})
 	}
+
 	link := "  --> \x1b]8;;file://" + filepath.ToSlash(file) + "\a" + file + ":2:7\x1b]8;;\a\n"
 	const excerpt = "  |\n2 |     key:    value\n  |             ^^\n"
 	for _, c := range []struct {
@@ -92,15 +106,19 @@ func TestErrorLayout(t *testing.T) {
 			}
 		}
 	}
+
 	a, errs := seated(t, map[string]string{"NO_COLOR": "1", "TERM": "xterm"})
-	const want = "  --> --jq:1:10\n  |\n1 | .tasks | lengt\n  |          ^\n  = help: did you mean 'length'?\n"
-	if code := a.run([]string{"--jq", ".tasks | lengt", "version"}); code != 2 || !strings.Contains(errs.String(), want) {
+	const want = "  --> --jq:1:10\n  |\n1 | .tasks | lengt\n  |          ^\n" +
+		"  = help: did you mean 'length'?\n"
+	code := a.run([]string{"--jq", ".tasks | lengt", "version"})
+	if code != 2 || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit code %d, want 2; %q does not hold %q", code, errs, want)
 	}
 }
 
-// TestSecondSignal: a signal lets what runs come to its end in order; the next one ends that too, whenever it comes, and what
-// then still does not end within five seconds is ended with the process.
+// TestSecondSignal: a signal lets what runs come to its end in order; the next one ends that too,
+// whenever it comes, and what then still does not end within five seconds is ended with the
+// process.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	for _, later := range []time.Duration{time.Second, 10 * time.Second} {
@@ -111,7 +129,8 @@ func TestSecondSignal(t *testing.T) {
 			s.arrive(os.Interrupt)
 			time.Sleep(later)
 			if ctx.Err() == nil || s.hardContext().Err() != nil {
-				t.Errorf("after one signal: context %v, hard one %v, want the first one ended", ctx.Err(), s.hardContext().Err())
+				t.Errorf("after one signal: context %v, hard one %v, want the first one ended",
+					ctx.Err(), s.hardContext().Err())
 			}
 			s.arrive(os.Interrupt)
 			if s.hardContext().Err() == nil {
@@ -122,7 +141,8 @@ func TestSecondSignal(t *testing.T) {
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
 			if early != 0 || len(ends) != 1 || <-ends != 130 {
-				t.Errorf("ended %d times before %s, then %d times, want once with 130", early, lastWait, len(ends))
+				t.Errorf("ended %d times before %s, then %d times, want once with 130",
+					early, lastWait, len(ends))
 			}
 		})
 	}

@@ -23,7 +23,12 @@ func (a *app) showExits() {
 		for i, c := range e.Codes {
 			codes[i] = c.String()
 		}
-		exits = append(exits, fields{"code": e.Number, "name": e.Name, "codes": codes, "meaning": e.Meaning})
+		exits = append(exits, fields{
+			"code":    e.Number,
+			"name":    e.Name,
+			"codes":   codes,
+			"meaning": e.Meaning,
+		})
 		when := e.Meaning
 		if len(codes) > 0 {
 			when += " (" + strings.Join(codes, ", ") + ")"
@@ -41,8 +46,8 @@ const version = "0.1.0"
 // commit is what release.sh built from, set by the linker.
 var commit string
 
-// builtFrom is the commit of this binary, with -dirty behind it where files had changed; empty where the build did not
-// know one.
+// builtFrom is the commit of this binary, with -dirty behind it where files had changed; empty
+// where the build did not know one.
 func builtFrom() string {
 	info, ok := debug.ReadBuildInfo()
 	if commit != "" || !ok {
@@ -70,7 +75,11 @@ func aboutBinary() string {
 
 func showVersion(c call) error {
 	if !c.document("tercet.version/1", fields{
-		"version": version, "commit": builtFrom(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		"version": version,
+		"commit":  builtFrom(),
+		"go":      runtime.Version(),
+		"os":      runtime.GOOS,
+		"arch":    runtime.GOARCH,
 	}) {
 		c.term.answer("%s", aboutBinary())
 	}
@@ -124,12 +133,25 @@ func configList(cmd *cobra.Command, _ *app) run {
 		if c.flags.lockTimeout > 0 {
 			wait = c.flags.lockTimeout.String()
 		}
-		list := c.cfg.List(config.Setting{Key: "runner", Value: c.flags.runner, Origin: "--runner"},
-			config.Setting{Key: "model", Value: c.flags.model, Origin: "--model"},
-			config.Setting{Key: "lock_timeout", Value: wait, Origin: "--lock-timeout"})
+		list := c.cfg.List(config.Setting{
+			Key:    "runner",
+			Value:  c.flags.runner,
+			Origin: "--runner",
+		},
+			config.Setting{
+				Key:    "model",
+				Value:  c.flags.model,
+				Origin: "--model",
+			},
+			config.Setting{
+				Key:    "lock_timeout",
+				Value:  wait,
+				Origin: "--lock-timeout",
+			})
 		if c.document("tercet.config/1", fields{"settings": list}) {
 			return nil
 		}
+
 		columns := 2
 		if *origin {
 			columns++
@@ -138,6 +160,7 @@ func configList(cmd *cobra.Command, _ *app) run {
 		for _, s := range list {
 			tab.Rows = append(tab.Rows, []string{s.Key, s.Value, s.Origin}[:columns])
 		}
+
 		c.term.table(tab)
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// goBack drops what a run that was taken did from a step on, once its user agreed to that. A run that failed goes on
-// then: it is reopened.
+// goBack drops what a run that was taken did from a step on, once its user agreed to that. A run
+// that failed goes on then: it is reopened.
 func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	past := w.desk.Past(r.ID)
 	over := journal.Over(past)
@@ -25,6 +25,7 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	if err != nil {
 		return err
 	}
+
 	seen := past
 	if over {
 		seen = journal.BeforeEnd(past)
@@ -34,16 +35,23 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	case err != nil:
 		return err
 	case counted.Beside[to]:
-		return formats.Fail(formats.CodeUsage, "go back to the step around it", "step '%s' ran side by side with others", to)
+		return formats.Fail(formats.CodeUsage, "go back to the step around it",
+			"step '%s' ran side by side with others", to)
 	}
+
 	kept := w.tellBack(over, journal.Kept(past, to), dropped)
 	if err := w.agreeBack(ctx, to, over, dropped); err != nil {
 		return err
 	}
 	if over {
 		counted.Reopened++
-		data := fields{"by": userName(), "from": to, "kept": kept}
-		if err := w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data}); err != nil {
+		data := fields{
+			"by":   userName(),
+			"from": to,
+			"kept": kept,
+		}
+		err := w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data})
+		if err != nil {
 			return err
 		}
 	}
@@ -51,12 +59,20 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	for i, s := range dropped {
 		names[i] = s.Path
 	}
-	return w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryWentBack, Step: to, Data: journal.WentBack{
-		Counted: counted, By: userName(), Dropped: names,
-	}})
+
+	return w.desk.Add(ctx, r.ID, formats.Entry{
+		Type: formats.EntryWentBack,
+		Step: to,
+		Data: journal.WentBack{
+			Counted: counted,
+			By:      userName(),
+			Dropped: names,
+		},
+	})
 }
 
-// tellBack says which results go, and of a run that failed also which effects stay. It gives the steps of those.
+// tellBack says which results go, and of a run that failed also which effects stay. It gives the
+// steps of those.
 func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
 	names := []string{}
 	for _, s := range kept {
@@ -76,7 +92,8 @@ func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
 	return names
 }
 
-// agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure need not ask.
+// agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure
+// need not ask.
 func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
 	lost := 0
 	for _, s := range dropped {
@@ -98,7 +115,12 @@ func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []jou
 }
 
 // mayReopen checks that what the kept steps of a failed run did is still as they left it.
-func (w runs) mayReopen(ctx context.Context, r journal.Run, past []journal.Record, to string) error {
+func (w runs) mayReopen(
+	ctx context.Context,
+	r journal.Run,
+	past []journal.Record,
+	to string,
+) error {
 	if err := w.taskAsLeft(ctx, r, past); err != nil {
 		return err
 	}
@@ -130,12 +152,13 @@ func (w runs) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Reco
 		return err
 	}
 	if l := now.Lease; l != nil && now.Status.InProgress() && l.Run != r.ID {
-		return formats.Fail(formats.CodeLeaseHeld, "wait until it ends, or end it: tercet cancel "+l.Run,
+		return formats.Fail(formats.CodeLeaseHeld,
+			"wait until it ends, or end it: tercet cancel "+l.Run,
 			"run %s has task %d", l.Run, r.Task)
 	}
 	if left := journal.LeftAs(past, r.Task, begunAs(r)); left != "" && now.Status != left {
-		return formats.Fail(formats.CodeInvalidState, help, "task %d has moved on: run %s left it %s, and it is %s", r.Task,
-			r.ID, left, now.Status)
+		return formats.Fail(formats.CodeInvalidState, help,
+			"task %d has moved on: run %s left it %s, and it is %s", r.Task, r.ID, left, now.Status)
 	}
 	return nil
 }
@@ -157,7 +180,8 @@ func begunAs(r journal.Run) formats.TaskStatus {
 
 // offerBack says how a run that failed goes on without doing again what was paid for.
 func (w runs) offerBack(ret formats.Return) {
-	if ret.Status != formats.StatusFailed || w.root == nil || ret.Metadata.Run == "" || w.flags.dryRun {
+	if ret.Status != formats.StatusFailed || w.root == nil || ret.Metadata.Run == "" ||
+		w.flags.dryRun {
 		return
 	}
 	records, err := journal.Load(w.root, ret.Metadata.Run)
@@ -165,6 +189,7 @@ func (w runs) offerBack(ret formats.Return) {
 		return
 	}
 	if step := journal.Reopens(records); step != "" {
-		w.term.note("to go on from the step that failed: tercet resume %s --from %s", ret.Metadata.Run, worktree.Quoted(step))
+		w.term.note("to go on from the step that failed: tercet resume %s --from %s",
+			ret.Metadata.Run, worktree.Quoted(step))
 	}
 }

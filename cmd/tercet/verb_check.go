@@ -21,17 +21,29 @@ import (
 )
 
 var resultVerbs = []verb{
-	{use: "parse FILE", short: "read a return: JSON or AGENT_RESULT block", args: one, needs: aWorld, make: resultParse},
+	{
+		use:   "parse FILE",
+		short: "read a return: JSON or AGENT_RESULT block",
+		args:  one,
+		needs: aWorld,
+		make:  resultParse,
+	},
 }
 
-// resultParse reads a return and prints what it means. With --json what is refused has the same shape.
+// resultParse reads a return and prints what it means. With --json what is refused has the same
+// shape.
 func resultParse(cmd *cobra.Command, _ *app) run {
 	var opt formats.ParseOptions
 	f := cmd.Flags()
 	f.StringVar(&opt.Agent, "agent", "", "the subagent whose return it is")
 	f.StringVar(&opt.Nonce, "nonce", "",
 		"the `nonce` of the delegation; a return without it counts as unauthenticated")
-	f.BoolVar(&opt.Strict, "strict", false, "repair nothing, and check every rule of returns and of the contract")
+	f.BoolVar(
+		&opt.Strict,
+		"strict",
+		false,
+		"repair nothing, and check every rule of returns and of the contract",
+	)
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
 		opt.File = c.args[0]
@@ -77,6 +89,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		default:
 			c.term.diagnostics(bad)
 		}
+
 		if refused {
 			return shownAs(formats.CodeInvalidReturn)
 		}
@@ -87,16 +100,21 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 // checkVerb checks a document against its profile.
 func checkVerb(cmd *cobra.Command, _ *app) run {
 	named := cmd.Flags().String("profile", "",
-		"plan, report, summary, review or a short one, discovery or another handoff, template, command, subagent or secrets "+
+		"plan, report, summary, review or a short one, discovery or another handoff, template, "+
+			"command, subagent or secrets "+
 			"(default: guessed from the path)")
 	variant := cmd.Flags().String("variant", "", "seed: read a handoff document of an older form")
-	fix := cmd.Flags().Bool("fix", false, "add what is missing and write the file; nothing else in it is touched")
+	fix := cmd.Flags().Bool(
+		"fix", false,
+		"add what is missing and write the file; nothing else in it is touched",
+	)
 	dry := cmd.Flags().Bool("dry-run", false, "with --fix: show the difference; write nothing")
 	return func(c call) error {
 		src, err := c.input(c.args[0])
 		if err != nil {
 			return err
 		}
+
 		profile := cmp.Or(*named, string(formats.GuessArtifactType(c.args[0])))
 		bad := &formats.Diagnostics{}
 		doc := fields{"profile": profile}
@@ -110,18 +128,25 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 		}
 		switch {
 		case profile == profileSecrets:
-			bad.Of, bad.List = formats.CodeSecretFound, secretsOf(c.args[0], string(src))
+			bad.Of = formats.CodeSecretFound
+			bad.List = secretsOf(c.args[0], string(src))
 		case profile == profileTemplate:
-			bad.Of, bad.List = formats.CodeInvalidReturn, builtin.CheckTemplate(c.args[0], src)
+			bad.Of = formats.CodeInvalidReturn
+			bad.List = builtin.CheckTemplate(c.args[0], src)
 		case slices.Contains(formats.FileProfiles(), profile):
 			bad.List = lint.Check(c.library, c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
-			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{profileSecrets, profileTemplate})
+			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{
+				profileSecrets,
+				profileTemplate,
+			})
 			_, err := formats.OneOf("--profile "+strings.Join(all, "|"), *named, all)
 			return err
 		default:
-			if known := formats.Variants(profile); *variant != "" && !slices.Contains(known, *variant) {
-				return formats.Fail(formats.CodeUsage, "--variant seed reads older documents of discovery and maintenance",
+			known := formats.Variants(profile)
+			if *variant != "" && !slices.Contains(known, *variant) {
+				return formats.Fail(formats.CodeUsage,
+					"--variant seed reads older documents of discovery and maintenance",
 					"profile %s has no variant %q", profile, *variant)
 			}
 			opt := formats.DocumentOptions{Variant: *variant, Exists: fileIn(c.dir)}
@@ -130,6 +155,7 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 			}
 			bad.Of = formats.CodeInvalidReturn
 		}
+
 		bad.Sources = map[string][]byte{c.args[0]: src}
 		well := " is a valid " + profile
 		if profile == profileSecrets {
@@ -139,7 +165,8 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// fileIn tells whether a path leads to a file of a project, or of the folder one is in where there is none.
+// fileIn tells whether a path leads to a file of a project, or of the folder one is in where there
+// is none.
 func fileIn(dir string) func(name string) bool {
 	return func(name string) bool {
 		name = filepath.FromSlash(name)
@@ -155,14 +182,17 @@ func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte
 	case name == "-":
 		return nil, usage("expected a file to write for --fix, got standard input")
 	case slices.Contains(formats.FileProfiles(), profile):
-		return nil, formats.Fail(formats.CodeUsage, "tercet lint --fix "+name, "--fix adds nothing to a %s file", profile)
+		return nil, formats.Fail(formats.CodeUsage, "tercet lint --fix "+name,
+			"--fix adds nothing to a %s file", profile)
 	case !dry:
 		if err := c.mayCommand(); err != nil {
 			return nil, err
 		}
 	}
+
 	out, made := formats.Complete(profile, name, src)
-	doc["fixed"], doc["written"] = len(made), len(made) > 0 && !dry
+	doc["fixed"] = len(made)
+	doc["written"] = len(made) > 0 && !dry
 	if dry {
 		doc["diff"] = string(diff.Diff(name, src, name, out))
 		if !c.flags.json {
@@ -170,6 +200,7 @@ func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte
 		}
 		return out, nil
 	}
+
 	for _, d := range made {
 		c.term.note("%s: %s: added what was missing: %s", name, d.Code, d.Message)
 	}

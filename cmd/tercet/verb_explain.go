@@ -21,8 +21,16 @@ import (
 
 // explainVerb says what a command would do, or what a diagnostic means.
 func explainVerb(cmd *cobra.Command, _ *app) run {
-	tiers := cmd.Flags().Bool("tiers", false, "the steps of each tier in the order in which they run")
-	graph := cmd.Flags().Bool("graph", false, "draw the steps instead, as text for Mermaid or Graphviz")
+	tiers := cmd.Flags().Bool(
+		"tiers",
+		false,
+		"the steps of each tier in the order in which they run",
+	)
+	graph := cmd.Flags().Bool(
+		"graph",
+		false,
+		"draw the steps instead, as text for Mermaid or Graphviz",
+	)
 	format := cmd.Flags().String("format", "mermaid", "with --graph: dot or mermaid")
 	return func(c call) (err error) {
 		switch {
@@ -33,7 +41,9 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		case *graph:
 			return c.drawn(*format)
 		}
-		if code := strings.ToUpper(c.args[0]); len(c.args) == 1 && diagnosticCode().MatchString(code) {
+
+		code := strings.ToUpper(c.args[0])
+		if len(c.args) == 1 && diagnosticCode().MatchString(code) {
 			return c.explainCode(code)
 		} else if p, ok := pages.Explain(code); ok {
 			c.explainFailure(p)
@@ -41,6 +51,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		} else if len(c.args) == 1 && likeCode().MatchString(c.args[0]) {
 			return c.explainCode(code)
 		}
+
 		if c.world, err = c.app.world(c.ctx); err != nil {
 			return err
 		}
@@ -48,9 +59,12 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		doc := e.Record()
 		if e.prompt != nil {
-			doc["dialect"], doc["rules"], doc["marks"] = e.prompt.Dialect, e.prompt.Rules(), e.prompt.Marks()
+			doc["dialect"] = e.prompt.Dialect
+			doc["rules"] = e.prompt.Rules()
+			doc["marks"] = e.prompt.Marks()
 		}
 		switch {
 		case c.document("tercet.explain/1", doc):
@@ -59,6 +73,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 		default:
 			c.term.answer("%s", plain.Passage(c.term.wrapped(e.Text())))
 		}
+
 		return nil
 	}
 }
@@ -74,7 +89,8 @@ type explanation struct {
 	prompt *dialect.Command // of another tool, nil for tercet's own
 }
 
-// explained compiles the file that is named, or the one that the line is routed to, and binds the line's arguments.
+// explained compiles the file that is named, or the one that the line is routed to, and binds the
+// line's arguments.
 func (c call) explained() (*explanation, error) {
 	args := c.args
 	info, err := os.Stat(args[0])
@@ -83,7 +99,8 @@ func (c call) explained() (*explanation, error) {
 	case err == nil && len(args) == 1 && !info.IsDir():
 		e, err = c.ofFile(args[0])
 	case strings.ContainsAny(args[0], "./\\") && !strings.HasPrefix(args[0], "/"):
-		err = formats.Fail(formats.CodeUsage, "write the path of a file that exists, or a line such as \"/plan 196\"",
+		err = formats.Fail(formats.CodeUsage,
+			"write the path of a file that exists, or a line such as \"/plan 196\"",
 			"expected a slash command or a file, got %q, which is neither", args[0])
 	default:
 		e, err = c.ofLine(args)
@@ -104,7 +121,8 @@ func (c call) ofFile(name string) (*explanation, error) {
 		return nil, err
 	}
 	if lint.Subagent(src) && !lint.Foreign(name) {
-		return nil, formats.Fail(formats.CodeUsage, "'tercet lint' checks it, and 'tercet prompt' shows its prompt",
+		return nil, formats.Fail(formats.CodeUsage,
+			"'tercet lint' checks it, and 'tercet prompt' shows its prompt",
 			"expected a command file, got %q, which is a subagent", name)
 	}
 	prog, err := c.library.Compile(name, src)
@@ -114,8 +132,8 @@ func (c call) ofFile(name string) (*explanation, error) {
 	return &explanation{Page: outline.PageOf(c.lowered(prog), c.facts)}, nil
 }
 
-// ofLine compiles the command that a line is routed to. The slash of its name may be missing: nothing else can be meant
-// by a bare name.
+// ofLine compiles the command that a line is routed to. The slash of its name may be missing:
+// nothing else can be meant by a bare name.
 func (c call) ofLine(args []string) (*explanation, error) {
 	if !strings.HasPrefix(args[0], "/") {
 		args = append([]string{"/" + args[0]}, args[1:]...)
@@ -125,16 +143,24 @@ func (c call) ofLine(args []string) (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	prog, prompt, err := c.library.Load(r.Source, r.File)
 	if err != nil {
 		return nil, err
 	}
 	e := &explanation{Page: outline.PageOf(c.lowered(prog), c.facts), prompt: prompt}
-	switch bare := r.Raw == "" && len(r.Words) == 0; { // without arguments it is the command itself that is explained
+	bare := r.Raw == "" && len(r.Words) == 0
+	switch { // without arguments it is the command itself that is explained
 	case prompt != nil:
-		inv := formats.Invocation{Source: r.Source, File: r.File, Session: "SESSION"}
+		inv := formats.Invocation{
+			Source:  r.Source,
+			File:    r.File,
+			Session: "SESSION",
+		}
 		e.Prompt, err = prompt.Explain(dialect.Args{
-			Raw: cmp.Or(r.Raw, rest(r.Words)), Words: r.Words, Vars: c.library.Variables(inv),
+			Raw:   cmp.Or(r.Raw, rest(r.Words)),
+			Words: r.Words,
+			Vars:  c.library.Variables(inv),
 		}, bare)
 	case !bare:
 		var v argspec.Values
@@ -143,9 +169,11 @@ func (c call) ofLine(args []string) (*explanation, error) {
 		}
 		if err == nil {
 			e.Page = outline.PageOf(c.lowered(prog), c.facts)
-			err, e.Missing = e.For(rest(args), v, c.facts), c.library.Missing(c.ctx, prog, v)
+			err = e.For(rest(args), v, c.facts)
+			e.Missing = c.library.Missing(c.ctx, prog, v)
 		}
 	}
+
 	return e, err
 }
 
@@ -174,7 +202,12 @@ func (c call) drawn(format string) (err error) {
 // explainFailure says what a code of failures means, which exit status it has and what to do.
 func (c call) explainFailure(p pages.Code) {
 	exit := formats.ExitFor(formats.Code(p.Code))
-	if !c.document("tercet.code/1", fields{"code": p.Code, "meaning": p.Means, "exit": exit, "do": p.Do}) {
+	if !c.document("tercet.code/1", fields{
+		"code":    p.Code,
+		"meaning": p.Means,
+		"exit":    exit,
+		"do":      p.Do,
+	}) {
 		text := sprintf("%s: exit status %d\n\n%s\n\n%s", p.Code, exit, p.Means, p.Do)
 		c.term.answer("%s", plain.Passage(c.term.wrapped(text)))
 	}
@@ -186,6 +219,7 @@ func (c call) explainCode(code string) error {
 	if err != nil {
 		return err
 	}
+
 	names := make([]string, len(all))
 	for i, p := range all {
 		names[i] = p.Code
@@ -195,13 +229,18 @@ func (c call) explainCode(code string) error {
 		for _, p := range pages.Codes() {
 			names = append(names, p.Code)
 		}
-		return formats.Fail(formats.CodeUsage, nearest.Help(code, names), "no diagnostic has the code %s, and no failure",
-			code)
+		return formats.Fail(formats.CodeUsage, nearest.Help(code, names),
+			"no diagnostic has the code %s, and no failure", code)
 	}
+
 	p := all[i]
 	if !c.document("tercet.code/1", fields{
-		"code": code, "meaning": p.Means, "text": p.Text, "wrong": p.Wrong.String(), "line": p.Wrong.Line,
-		"right": p.Right.String(),
+		"code":    code,
+		"meaning": p.Means,
+		"text":    p.Text,
+		"wrong":   p.Wrong.String(),
+		"line":    p.Wrong.Line,
+		"right":   p.Right.String(),
 	}) {
 		text := c.term.wrapped(sprintf("%s: %s\n\n%s", code, p.Means, p.Text))
 		c.term.answer("%s\n\nwrong:\n\n%s\nright:\n\n%s", plain.Passage(text),

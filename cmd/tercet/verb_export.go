@@ -14,8 +14,18 @@ import (
 
 // agentVerbs are about single subagents, and about agent CLIs that call tercet.
 var agentVerbs = []verb{
-	{use: "agent [NAME [TEXT]]", short: "run one subagent alone, as /agent does, or list them", make: agentVerb},
-	{use: "export", short: "write the commands as files of an agent CLI", args: none, needs: userOnly, make: exportVerb},
+	{
+		use:   "agent [NAME [TEXT]]",
+		short: "run one subagent alone, as /agent does, or list them",
+		make:  agentVerb,
+	},
+	{
+		use:   "export",
+		short: "write the commands as files of an agent CLI",
+		args:  none,
+		needs: userOnly,
+		make:  exportVerb,
+	},
 }
 
 // exportVerb writes a file for each command into the folder of an agent CLI, or removes them.
@@ -35,6 +45,7 @@ names it and ends with 3. tercet does not read these files as commands.`
 		if c.world, err = c.inside(c.ctx); err != nil {
 			return err
 		}
+
 		var list []formats.CommandInfo
 		if !*remove {
 			list = exportable(c)
@@ -59,20 +70,24 @@ names it and ends with 3. tercet does not read these files as commands.`
 				c.term.note("nothing was written: --dry-run")
 			}
 		}
-		if slices.ContainsFunc(changes, func(one shims.Change) bool { return one.Did == shims.Kept }) {
+		if slices.ContainsFunc(changes, func(one shims.Change) bool {
+			return one.Did == shims.Kept
+		}) {
 			return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
 		}
 		return nil
 	}
 }
 
-// exportable are the commands of tercet's own that can be called, without /help: an agent has these files instead.
+// exportable are the commands of tercet's own that can be called, without /help: an agent has these
+// files instead.
 func exportable(c call) []formats.CommandInfo {
 	return slices.DeleteFunc(c.catalog.List(), func(one formats.CommandInfo) bool {
 		_, foreign := c.library.Foreign[one.Source]
 		_, _, err := c.library.Load(one.Source, one.File)
 		if err != nil {
-			c.term.note("warning: /%s is left out: run 'tercet lint %s/%s'", one.Name, one.Source, one.File)
+			c.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
+				one.Name, one.Source, one.File)
 		}
 		return foreign || err != nil || one.Source == librarySource && one.Name == "help"
 	})

@@ -27,7 +27,11 @@ func listGates(c call) error {
 			labels = append(labels, phrase.In(c.cfg.Language, ch.Label))
 		}
 		tab.Rows = append(tab.Rows, []string{
-			one.Run, g.Step, g.Question, strings.Join(labels, ", "), journal.Age(clock{}.Now().Sub(g.Opened)),
+			one.Run,
+			g.Step,
+			g.Question,
+			strings.Join(labels, ", "),
+			journal.Age(clock{}.Now().Sub(g.Opened)),
 			one.Command,
 		})
 	}
@@ -46,8 +50,10 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			if err != nil {
 				return err
 			}
+
 			a := question.Answer{Note: *note}
-			if _, before := g.Voted(userName()); approve && *choice == "" && !c.flags.yes && !c.flags.json &&
+			_, before := g.Voted(userName())
+			if approve && *choice == "" && !c.flags.yes && !c.flags.json &&
 				!before && c.interactive() {
 				if err = c.desk.Unanswered(r, g, userName()); err == nil {
 					a, err = c.approver.asked(c.ctx, g, *note)
@@ -61,14 +67,21 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			if err != nil {
 				return err
 			}
+
 			a.Note = c.mask.Text(a.Note)
 			d := answerOf(a)
 			told, err := c.desk.Answer(c.ctx, r, g, d)
 			if err != nil || c.document("tercet.answer/1", fields{
-				"run": r.ID, "gate": g.ID, "question": g.Question, "choice": d.Answer, "by": d.By, "status": told.Status,
+				"run":      r.ID,
+				"gate":     g.ID,
+				"question": g.Question,
+				"choice":   d.Answer,
+				"by":       d.By,
+				"status":   told.Status,
 			}) {
 				return err
 			}
+
 			shown := cmp.Or(phrase.In(c.cfg.Language, d.Answer), "changed "+d.Edited)
 			c.term.sentence("%s %s: %s", g.Question, shown, told.Text)
 			return nil

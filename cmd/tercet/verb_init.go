@@ -73,6 +73,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if *next < 1 {
 			return usage("expected --next-number of at least 1, got %d", *next)
 		}
+
 		if err := c.mayCommand(); err != nil {
 			return err
 		}
@@ -80,6 +81,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		runner := agentcli.RunnerOffline
 		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
 			if runner, err = c.offerRunner(); err != nil {
@@ -92,7 +94,11 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
-		files, err := initWorkspace(c.ctx, dir, runner, state.InitOptions{NextNumber: *next, Anew: *anew}, *dry)
+		files, err := initWorkspace(
+			c.ctx, dir, runner,
+			state.InitOptions{NextNumber: *next, Anew: *anew},
+			*dry,
+		)
 		if err != nil {
 			return err
 		}
@@ -110,6 +116,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
+
 		files = append(files, more...)
 		c.tellInit(dir, files, *dry)
 		c.offerDriver(dir, *driver)
@@ -128,8 +135,10 @@ func (c call) offerRunner() (string, error) {
 	if len(found) == 0 {
 		return agentcli.RunnerOffline, nil
 	}
-	c.term.prompt("  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
-		strings.Join(found, ", "), configFile)
+	c.term.prompt(
+		"  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
+		strings.Join(found, ", "), configFile,
+	)
 	yes, err := c.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money. Without it, the offline runner does mechanical work only.")
 	if yes {
@@ -138,8 +147,8 @@ func (c call) offerRunner() (string, error) {
 	return agentcli.RunnerOffline, err
 }
 
-// trustInit records trust in the files that init has written, and in no other: tercet asks about earlier files when
-// they are used.
+// trustInit records trust in the files that init has written, and in no other: tercet asks about
+// earlier files when they are used.
 func (a *app) trustInit(dir string, written []string) {
 	if len(written) == 0 {
 		return
@@ -166,17 +175,23 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 	w, err := c.lookAround()
 	if err == nil {
-		tools, next = checkup.Tools(w.table), w.beside(librarySource, next)
+		tools = checkup.Tools(w.table)
+		next = w.beside(librarySource, next)
 	}
 	agentLines := foreignAgents(w)
 	if err = errors.Join(err, w.close()); err != nil {
 		c.term.note("warning: %v", err)
 	}
 	if c.document("tercet.init/1", fields{
-		"dir": dir, "files": files, "dry_run": dry, "tools": nonNil(tools), "agents": nonNil(agents),
+		"dir":     dir,
+		"files":   files,
+		"dry_run": dry,
+		"tools":   nonNil(tools),
+		"agents":  nonNil(agents),
 	}) {
 		return
 	}
+
 	for _, f := range files {
 		c.term.answer("%s", f)
 	}
@@ -186,25 +201,30 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 			c.term.note("%s", line)
 		}
 	}
+
 	for _, line := range agentLines {
 		c.term.note("%s", line)
 	}
 	if len(agents) > 0 {
-		c.term.note("installed: %s; 'tercet doctor' shows their versions", strings.Join(agents, ", "))
+		c.term.note("installed: %s; 'tercet doctor' shows their versions",
+			strings.Join(agents, ", "))
 	}
 	switch {
 	case dry:
 		c.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
 	case len(files) == 0:
 		c.term.note("%s has a workspace already; nothing was changed", dir)
-	case !slices.ContainsFunc(files, func(f string) bool { return strings.HasPrefix(f, formats.Workspace) }):
+	case !slices.ContainsFunc(files, func(f string) bool {
+		return strings.HasPrefix(f, formats.Workspace)
+	}):
 		c.term.note("%s has a workspace already; nothing else was changed", dir)
 	default:
 		c.term.note("workspace made%s", prefixed("; next: ", next))
 	}
 }
 
-// firstLines are what a user types first in a new workspace, with the number that the first task will get.
+// firstLines are what a user types first in a new workspace, with the number that the first task
+// will get.
 func firstLines(ctx context.Context, dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -219,30 +239,44 @@ func firstLines(ctx context.Context, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sprintf(`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
-		doc.NextNumber), nil
+	return sprintf(
+		`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
+		doc.NextNumber,
+	), nil
 }
 
 // initWorkspace writes what is missing and lists it, relative to the project root.
-func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOptions, dry bool) ([]string, error) {
+func initWorkspace(
+	ctx context.Context,
+	dir, runner string,
+	opt state.InitOptions,
+	dry bool,
+) ([]string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
-		return nil, formats.Fail(formats.CodeConfig, "move it away", "expected a folder at %s, got a file", formats.Workspace)
+		return nil, formats.Fail(formats.CodeConfig, "move it away",
+			"expected a folder at %s, got a file", formats.Workspace)
 	}
+
 	for _, d := range []string{"commands", "subagents", "specs", "archive"} {
 		if !dry {
-			if err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755); err != nil {
+			err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755)
+			if err != nil {
 				return nil, ioFailure(err)
 			}
 		}
 	}
+
 	written := []string{}
 	config := configYAML + runner + "\n"
-	for _, f := range [][2]string{{formats.Workspace + "/.gitignore", gitignore}, {configFile, config}} {
+	for _, f := range [][2]string{
+		{formats.Workspace + "/.gitignore", gitignore},
+		{configFile, config},
+	} {
 		if _, err := root.Lstat(f[0]); err == nil {
 			continue
 		}
@@ -253,6 +287,7 @@ func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOption
 			}
 		}
 	}
+
 	name := path.Join(formats.Workspace, "state.json")
 	if _, err := root.Lstat(name); err == nil {
 		return written, nil
@@ -261,6 +296,7 @@ func initWorkspace(ctx context.Context, dir, runner string, opt state.InitOption
 	if dry {
 		return written, nil
 	}
+
 	m, err := state.NewManager(stateConfig(root, dir, 0, nil))
 	if err != nil {
 		return nil, err
@@ -283,15 +319,23 @@ func editorFiles(dir string) (out [][2]string, err error) {
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
 	have := map[string][]byte{}
 	for _, name := range []string{editorSettings, settingsSchema} {
-		if have[name], err = atomicfile.ReadFile(root, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		have[name], err = atomicfile.ReadFile(root, name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, ioFailure(err)
 		}
 	}
-	settings, err := dialect.AddSetting(editorSettings, have[editorSettings], "yaml.schemas", "./"+settingsSchema,
-		configFile)
+
+	settings, err := dialect.AddSetting(
+		editorSettings,
+		have[editorSettings],
+		"yaml.schemas",
+		"./"+settingsSchema,
+		configFile,
+	)
 	if err != nil {
 		return nil, err
 	}
+
 	doc, err := config.Schema()
 	if err != nil {
 		return nil, err
@@ -332,5 +376,10 @@ func ioFailure(err error) error {
 	if err == nil {
 		return nil
 	}
-	return broken(formats.CodeIO, "workspace", err, "check the folder's permissions and the space on the disk")
+	return broken(
+		formats.CodeIO,
+		"workspace",
+		err,
+		"check the folder's permissions and the space on the disk",
+	)
 }

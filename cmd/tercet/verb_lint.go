@@ -40,16 +40,22 @@ func lintVerb(cmd *cobra.Command, a *app) run {
 		"with --fix: write nothing; name the files that would change, exit 1 if there is one")
 	f.BoolVar(&fix.expand, "expand", false, "with --fix: write plain sentences out as blocks")
 	format := f.String("format", "text", "text or json")
-	adopt := f.Bool("adopt", false, "write the draft of a workflow beside each prompt of another tool that PATH names")
+	adopt := f.Bool(
+		"adopt",
+		false,
+		"write the draft of a workflow beside each prompt of another tool that PATH names",
+	)
 	cmd.Long = `lint checks command and subagent files. With --fix it also corrects and formats them: the blocks and the
 frontmatter get their one form, and every byte of prose stays. With --fix and - it reads standard input
 and prints the text.`
 	return func(c call) error {
-		if _, err := formats.OneOf("--format text or json", *format, []string{"text", "json"}); err != nil {
+		_, err := formats.OneOf("--format text or json", *format, []string{"text", "json"})
+		if err != nil {
 			return err
 		}
 		if *format == "json" {
-			c.flags.json, c.term.silent = true, true
+			c.flags.json = true
+			c.term.silent = true
 		}
 		if fix.what == "" && (fix.check || fix.expand) {
 			return usage("expected --fix with --check and --expand")
@@ -60,6 +66,7 @@ and prints the text.`
 		if fix.what == "" {
 			return c.lintFiles(*strict, fix)
 		}
+
 		switch {
 		case fix.what != fixAll && fix.what != fixForm:
 			return usage("expected --fix or --fix=form, got --fix=%s", fix.what)
@@ -68,6 +75,7 @@ and prints the text.`
 		case fix.what == fixForm:
 			return c.formatFiles(fix)
 		}
+
 		return c.lintFiles(*strict, fix)
 	}
 }
@@ -80,8 +88,10 @@ func adoptFiles(c call) error {
 	if !c.has {
 		return noWorkspace()
 	}
+
 	files, _, errs := lint.Files(c.args)
-	builder, out := meta.New(c.root, c.set, c.catalog), []fields{}
+	builder := meta.New(c.root, c.set, c.catalog)
+	out := []fields{}
 	for _, name := range files {
 		file := filepath.ToSlash(name)
 		if full, err := filepath.Abs(name); err == nil {
@@ -94,7 +104,11 @@ func adoptFiles(c call) error {
 			errs = errors.Join(errs, err)
 			continue
 		}
-		out = append(out, fields{"from": file, "file": written, "notes": nonNil(notes)})
+		out = append(out, fields{
+			"from":  file,
+			"file":  written,
+			"notes": nonNil(notes),
+		})
 		if c.flags.json {
 			continue
 		}
@@ -114,41 +128,50 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 	if err != nil {
 		return err
 	}
+
 	fixed := 0
 	changed := []string{}
-	all, err := lint.Each(files, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
-		if fix.what == "" {
-			return src, lint.File(c.library, name, src, strict), nil
-		}
-		m, err := lint.Mend(c.library, name, src, strict, fix.expand)
-		if err != nil {
-			return nil, nil, err
-		}
-		if !bytes.Equal(m.Text, src) {
-			changed = append(changed, name)
-		}
-		if fix.check {
-			return src, lint.File(c.library, name, src, strict), nil
-		}
-		if !bytes.Equal(m.Text, src) {
-			err = lint.Rewrite(name, src, m.Text)
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		c.noteFixes(name, m.Made)
-		fixed += len(m.Made)
-		return m.Text, m.Left, nil
-	})
+	all, err := lint.Each(
+		files,
+		func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
+			if fix.what == "" {
+				return src, lint.File(c.library, name, src, strict), nil
+			}
+			m, err := lint.Mend(c.library, name, src, strict, fix.expand)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !bytes.Equal(m.Text, src) {
+				changed = append(changed, name)
+			}
+			if fix.check {
+				return src, lint.File(c.library, name, src, strict), nil
+			}
+			if !bytes.Equal(m.Text, src) {
+				err = lint.Rewrite(name, src, m.Text)
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			c.noteFixes(name, m.Made)
+			fixed += len(m.Made)
+			return m.Text, m.Left, nil
+		},
+	)
 	if err != nil {
 		return err
 	}
+
 	all.List = append(append(all.List, unread...), taken(c.world, files)...)
 	all.Sort()
 	if c.broken != nil { // why a command does not find a subagent whose file is not checked
-		c.term.diagnostics(&formats.Diagnostics{List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
-			return slices.ContainsFunc(files, func(name string) bool { return filepath.Base(name) == filepath.Base(d.File) })
-		})})
+		c.term.diagnostics(&formats.Diagnostics{
+			List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
+				return slices.ContainsFunc(files, func(name string) bool {
+					return filepath.Base(name) == filepath.Base(d.File)
+				})
+			}),
+		})
 	}
 	doc := fields{"diagnostics": all.Records(), "files": len(files)}
 	if fix.what != "" {
@@ -161,7 +184,8 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 		for _, name := range changed {
 			c.term.answer("%s", name)
 		}
-		c.term.note("%s, %s", formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
+		c.term.note("%s, %s",
+			formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
 	}
 	return fix.ended(all, changed)
 }
@@ -184,7 +208,8 @@ func (f fixing) ended(found *formats.Diagnostics, changed []string) error {
 	return nil
 }
 
-// taken are the findings about the names of agent files of other tools, which only all of them together have.
+// taken are the findings about the names of agent files of other tools, which only all of them
+// together have.
 func taken(c *world, files []string) (out []formats.Diagnostic) {
 	for _, d := range c.agentNotes {
 		i := slices.IndexFunc(files, func(name string) bool {
@@ -234,6 +259,7 @@ func (c call) formatFiles(fix fixing) error {
 	if err != nil {
 		return err
 	}
+
 	c.term.diagnostics(&formats.Diagnostics{List: unread})
 	changed := []string{}
 	own := slices.DeleteFunc(slices.Clone(files), lint.Foreign)
@@ -242,6 +268,7 @@ func (c call) formatFiles(fix fixing) error {
 			c.term.note("%s is a file of another tool and stays as it is", name)
 		}
 	}
+
 	bad, err := lint.Each(own, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
 		out, err := lint.Format(c.library, name, src, fix.expand)
 		if err == nil && !bytes.Equal(src, out) {
@@ -255,9 +282,13 @@ func (c call) formatFiles(fix fixing) error {
 	if err != nil {
 		return err
 	}
+
 	bad.Sort()
 	if !c.document("tercet.fmt/1", fields{
-		"changed": changed, "written": !fix.check, "files": len(files), "diagnostics": bad.Records(),
+		"changed":     changed,
+		"written":     !fix.check,
+		"files":       len(files),
+		"diagnostics": bad.Records(),
 	}) {
 		c.term.diagnostics(bad)
 		for _, name := range changed {

@@ -18,8 +18,8 @@ import (
 	"tercet/state"
 )
 
-// stateMerge takes one side, or both, of a file with conflict markers: of state.json itself, or of another file, whose
-// merge is printed.
+// stateMerge takes one side, or both, of a file with conflict markers: of state.json itself, or of
+// another file, whose merge is printed.
 func stateMerge(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	sides := map[state.Resolution]*bool{
@@ -29,10 +29,14 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			"merge both by task and field; where both changed one field, the later update counts"),
 	}
 	return func(c call) error {
-		maps.DeleteFunc(sides, func(_ state.Resolution, on *bool) bool { return !*on })
+		maps.DeleteFunc(sides, func(_ state.Resolution, on *bool) bool {
+			return !*on
+		})
 		if len(sides) != 1 {
-			return usage("expected one of --ours, --theirs and --union, got %s", []string{"none", "", "two", "two"}[len(sides)])
+			return usage("expected one of --ours, --theirs and --union, got %s",
+				[]string{"none", "", "two", "two"}[len(sides)])
 		}
+
 		how := slices.Collect(maps.Keys(sides))[0]
 		if len(c.args) == 1 {
 			src, err := c.input(c.args[0])
@@ -45,6 +49,7 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 			}
 			return err
 		}
+
 		w, err := c.writable()
 		if err != nil {
 			return err
@@ -58,8 +63,8 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 	}
 }
 
-// stateMergeDriver is what git calls for a file that both branches changed. Like every driver it leaves its result in
-// OURS and ends with 1 if the user has to look.
+// stateMergeDriver is what git calls for a file that both branches changed. Like every driver it
+// leaves its result in OURS and ends with 1 if the user has to look.
 func stateMergeDriver(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `git calls merge-driver with the three versions of state.json, archive/state.json or TODO.md. It merges
 by task number and by field, and leaves the result in OURS. A new task of the other branch gets a new
@@ -74,30 +79,40 @@ number if its own is taken. Install it with:
 				return broken(formats.CodeUsage, c.args[i], err)
 			}
 		}
-		name, ours := formats.Workspace+"/state.json", c.args[1]
+
+		name := formats.Workspace + "/state.json"
+		ours := c.args[1]
 		if len(c.args) == 4 {
 			name = filepath.ToSlash(c.args[3])
 		}
 		if filepath.Base(name) == "TODO.md" {
 			out, ok := state.MergeTodo(text[0], text[1], text[2])
 			if !ok {
-				c.term.say(name + ": both sides were edited by hand; ours is kept, look at theirs with git")
+				c.term.say(name +
+					": both sides were edited by hand; ours is kept, look at theirs with git")
 				return shown{1}
 			}
 			return lint.Rewrite(ours, text[1], out)
 		}
+
 		m, err := state.Merge(state.Sources{
-			Name: name, Base: text[0], Ours: text[1], Theirs: text[2], Keep: strings.Contains(name, "archive/"),
+			Name:   name,
+			Base:   text[0],
+			Ours:   text[1],
+			Theirs: text[2],
+			Keep:   strings.Contains(name, "archive/"),
 		}, state.ResolveNone)
 		if err != nil {
 			return err
 		}
+
 		for old, now := range m.Renumbered {
 			c.term.note("%s: task %d of their side is task %d now", name, old, now)
 		}
 		if err := lint.Rewrite(ours, text[1], m.Data); err != nil {
 			return err
 		}
+
 		for _, one := range m.Conflicts {
 			c.term.say(name + ": " + one.String())
 		}
@@ -111,11 +126,13 @@ number if its own is taken. Install it with:
 
 // gitattributes are the lines that have git call the merge driver.
 var gitattributes = []string{
-	formats.Workspace + "/state.json merge=tercet", formats.Workspace + "/archive/state.json merge=tercet",
+	formats.Workspace + "/state.json merge=tercet",
+	formats.Workspace + "/archive/state.json merge=tercet",
 	formats.Workspace + "/TODO.md merge=tercet",
 }
 
-// driverConfig is what the user runs once in each clone: git takes no configuration out of a repository.
+// driverConfig is what the user runs once in each clone: git takes no configuration out of a
+// repository.
 const driverConfig = "git config merge.tercet.driver 'tercet state merge-driver %O %A %B %P'"
 
 // missingAttributes gives the lines that .gitattributes lacks, and what is in it.
@@ -127,7 +144,9 @@ func missingAttributes(dir string) (have []byte, missing []string, err error) {
 	missing = slices.Clone(gitattributes)
 	for line := range strings.Lines(string(have)) {
 		line = strings.Join(strings.Fields(line), " ")
-		missing = slices.DeleteFunc(missing, func(want string) bool { return want == line })
+		missing = slices.DeleteFunc(missing, func(want string) bool {
+			return want == line
+		})
 	}
 	return have, missing, nil
 }
@@ -145,14 +164,17 @@ func installDriver(dir string, dry bool) ([]string, error) {
 		var root *os.Root
 		if root, err = os.OpenRoot(dir); err == nil { // no link leads out of it
 			have = append(have, strings.Join(missing, "\n")+"\n"...)
-			err = errors.Join(atomicfile.WriteIn(root, ".gitattributes", have, atomicfile.Options{}), root.Close())
+			err = errors.Join(
+				atomicfile.WriteIn(root, ".gitattributes", have, atomicfile.Options{}),
+				root.Close(),
+			)
 		}
 	}
 	return []string{".gitattributes"}, ioFailure(err)
 }
 
-// offerDriver says what is left to do for the merge driver, or, on a terminal and in a git repository, that there is
-// one.
+// offerDriver says what is left to do for the merge driver, or, on a terminal and in a git
+// repository, that there is one.
 func (c call) offerDriver(dir string, asked bool) {
 	if asked {
 		c.term.note("run once in each clone: %s", driverConfig)
@@ -162,6 +184,8 @@ func (c call) offerDriver(dir string, asked bool) {
 		return
 	}
 	if _, missing, err := missingAttributes(dir); err == nil && len(missing) > 0 {
-		c.term.note("git can merge state.json by task; install that with: tercet init --merge-driver")
+		c.term.note(
+			"git can merge state.json by task; install that with: tercet init --merge-driver",
+		)
 	}
 }

@@ -30,39 +30,63 @@ func packVerbs() []verb {
 	inside := userOnly | aWorkspace
 	return []verb{
 		{
-			use: "test [FILE...]", short: "test workflows with scripted workers", args: words(0, -1), needs: userOnly,
-			make: testVerb,
+			use:   "test [FILE...]",
+			short: "test workflows with scripted workers",
+			args:  words(0, -1),
+			needs: userOnly,
+			make:  testVerb,
 		},
-		{use: "pack", short: "commands and subagents that come together: install, update, remove, test", verbs: []verb{
-			{
-				use: "list", short: "list the packs in tercet and in the workspace", args: none, needs: aWorld,
-				do: shelved(listPacks),
-			},
-			{
-				use: "show PACK", short: "show what a pack has, and what of it can start a program", args: one, needs: aWorld,
-				do: shelved(showPack),
-			},
-			{
-				use: "add PACK", short: "install a pack: a name, a folder, or GIT-URL@REF", args: one, needs: inside,
-				make: addPack,
-			},
-			{
-				use: "update [PACK]", short: "update a pack and keep your edits; one of an address by NAME@REF",
-				args: words(0, 1), needs: inside,
-				make: updatePacks,
-			},
-			{
-				use: "remove PACK", short: "remove a pack, and keep the files that you edited", args: one, needs: inside,
-				do: shelved(removePack),
-			},
-			{
-				use: "test [PACK]", short: "run the tests of a pack in temporary workspaces", args: words(0, 1), needs: userOnly,
-				make: func(cmd *cobra.Command, a *app) run {
-					a.flags.agree(cmd)
-					return shelved(testPack)
+		{
+			use:   "pack",
+			short: "commands and subagents that come together: install, update, remove, test",
+			verbs: []verb{
+				{
+					use:   "list",
+					short: "list the packs in tercet and in the workspace",
+					args:  none,
+					needs: aWorld,
+					do:    shelved(listPacks),
+				},
+				{
+					use:   "show PACK",
+					short: "show what a pack has, and what of it can start a program",
+					args:  one,
+					needs: aWorld,
+					do:    shelved(showPack),
+				},
+				{
+					use:   "add PACK",
+					short: "install a pack: a name, a folder, or GIT-URL@REF",
+					args:  one,
+					needs: inside,
+					make:  addPack,
+				},
+				{
+					use:   "update [PACK]",
+					short: "update a pack and keep your edits; one of an address by NAME@REF",
+					args:  words(0, 1),
+					needs: inside,
+					make:  updatePacks,
+				},
+				{
+					use:   "remove PACK",
+					short: "remove a pack, and keep the files that you edited",
+					args:  one,
+					needs: inside,
+					do:    shelved(removePack),
+				},
+				{
+					use:   "test [PACK]",
+					short: "run the tests of a pack in temporary workspaces",
+					args:  words(0, 1),
+					needs: userOnly,
+					make: func(cmd *cobra.Command, a *app) run {
+						a.flags.agree(cmd)
+						return shelved(testPack)
+					},
 				},
 			},
-		}},
+		},
 	}
 }
 
@@ -70,7 +94,9 @@ func packVerbs() []verb {
 type shelf struct{ call }
 
 // shelved is what a verb does with the packs.
-func shelved(do func(s shelf) error) run { return func(c call) error { return do(shelf{c}) } }
+func shelved(do func(s shelf) error) run {
+	return func(c call) error { return do(shelf{c}) }
+}
 
 // found is a pack with where it comes from.
 type found struct {
@@ -100,17 +126,21 @@ func (w shelf) findPack(ctx context.Context, name string) (found, error) {
 		}
 		return found{p, filepath.ToSlash(at), ""}, err
 	}
+
 	address, ref, ok := git.CutRef(name)
 	if !ok {
 		return found{}, formats.Fail(formats.CodeNotFound,
-			cmp.Or(nearest.Help(name, slices.Collect(maps.Keys(w.shippedPacks()))),
-				"name one of 'tercet pack list', a folder, or GIT-URL@REF with https, ssh or file"), "no pack %q", name)
+			cmp.Or(
+				nearest.Help(name, slices.Collect(maps.Keys(w.shippedPacks()))),
+				"name one of 'tercet pack list', a folder, or GIT-URL@REF with https, ssh or file",
+			),
+			"no pack %q", name)
 	}
 	return w.fetchPack(ctx, address, ref)
 }
 
-// fetchPack fetches a pack out of another repository. What the user asks for by its address needs no trust in the
-// project.
+// fetchPack fetches a pack out of another repository. What the user asks for by its address needs
+// no trust in the project.
 func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
 	dir, err := os.MkdirTemp("", "tercet-pack-")
 	if err != nil {
@@ -122,18 +152,24 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 		return f, err
 	}
 	defer func() { err = errors.Join(err, starter.Close()) }()
-	repo := &git.Repo{Starter: starter, Dir: dir, Online: w.online}
+	repo := &git.Repo{
+		Starter: starter,
+		Dir:     dir,
+		Online:  w.online,
+	}
 	bounds := git.Bounds{Files: packs.MaxFiles, Bytes: packs.MaxBytes}
 	commit, data, err := repo.Archive(ctx, address, ref, bounds)
 	if errors.As(err, new(*git.TooLargeError)) {
 		return f, packs.TooLarge(address)
 	}
+
 	if one, ok := errors.AsType[*git.Error](err); ok {
-		return f, formats.Fail(formats.CodeIO, "look at it with: git ls-remote "+address, "%s@%s: %s", address, ref,
-			one.Stderr)
+		return f, formats.Fail(formats.CodeIO, "look at it with: git ls-remote "+address,
+			"%s@%s: %s", address, ref, one.Stderr)
 	} else if err != nil {
 		return f, err
 	}
+
 	tree, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return f, broken(formats.CodeIO, address, err)
@@ -156,13 +192,14 @@ func (w shelf) shippedPacks() map[string]string {
 
 // packRow is a pack in the list, of the workspace or of tercet.
 type packRow struct {
-	Name      string                 `json:"name"`
-	Version   string                 `json:"version"`
-	Source    string                 `json:"source"`
-	Commit    string                 `json:"commit,omitempty"`
-	Installed bool                   `json:"installed"`
-	Update    string                 `json:"update,omitempty"`  // the version that is available
-	Changed   map[string]packs.State `json:"changed,omitempty"` // files that are not as the pack has them
+	Name      string `json:"name"`
+	Version   string `json:"version"`
+	Source    string `json:"source"`
+	Commit    string `json:"commit,omitempty"`
+	Installed bool   `json:"installed"`
+	Update    string `json:"update,omitempty"` // the version that is available
+	// files that are not as the pack has them
+	Changed map[string]packs.State `json:"changed,omitempty"`
 }
 
 // packRows are the packs of tercet and of the workspace.
@@ -171,19 +208,35 @@ func (w shelf) packRows() ([]packRow, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rows := map[string]packRow{}
 	for name, version := range w.shippedPacks() {
-		rows[name] = packRow{Name: name, Version: version, Source: packs.Builtin}
+		rows[name] = packRow{
+			Name:    name,
+			Version: version,
+			Source:  packs.Builtin,
+		}
 	}
+
 	for _, i := range record.Packs {
-		row := packRow{Name: i.Name, Version: i.Version, Source: i.Source, Commit: i.Commit, Installed: true}
-		if shipped := rows[i.Name].Version; i.Source == packs.Builtin && packs.Newer(shipped, i.Version) {
+		row := packRow{
+			Name:      i.Name,
+			Version:   i.Version,
+			Source:    i.Source,
+			Commit:    i.Commit,
+			Installed: true,
+		}
+		shipped := rows[i.Name].Version
+		if i.Source == packs.Builtin && packs.Newer(shipped, i.Version) {
 			row.Update = shipped
 		}
 		row.Changed = packs.States(atomicfile.FS(w.root), i)
 		rows[i.Name] = row
 	}
-	return slices.SortedFunc(maps.Values(rows), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), nil
+
+	return slices.SortedFunc(maps.Values(
+		rows,
+	), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
 func listPacks(c shelf) error {
@@ -212,7 +265,9 @@ func showPack(c shelf) error {
 	if err != nil {
 		return err
 	}
-	files, agents := []string{}, []packAgent{}
+
+	files := []string{}
+	agents := []packAgent{}
 	for _, f := range p.Files {
 		files = append(files, f.Path)
 		if !strings.HasPrefix(f.Path, "subagents/") {
@@ -223,24 +278,32 @@ func showPack(c shelf) error {
 			return err
 		}
 		agents = append(agents, packAgent{
-			p.Name + ":" + def.Info.Name, def.Info.Description, nonNil(def.Info.Tools), nonNil(def.Info.Runner),
+			p.Name + ":" + def.Info.Name,
+			def.Info.Description,
+			nonNil(def.Info.Tools),
+			nonNil(def.Info.Runner),
 			nonNil(def.Argv),
 		})
 	}
+
 	if c.document("tercet.pack/1", fields{
 		"pack": p.Pack, "source": p.Source, "commit": p.Commit, "files": files, "subagents": agents,
 	}) {
 		return nil
 	}
-	c.term.answer("%s %s: %s (%s%s)", p.Name, p.Version, p.Description, p.Source, prefixed("@", p.Commit))
+
+	c.term.answer("%s %s: %s (%s%s)",
+		p.Name, p.Version, p.Description, p.Source, prefixed("@", p.Commit))
 	for _, name := range files {
 		c.term.answer("  %s", name)
 	}
+
 	for _, a := range agents {
 		c.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
 			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"),
 			prefixed(", starts ", strings.Join(a.Argv, " ")))
 	}
+
 	return nil
 }
 
@@ -271,9 +334,12 @@ func (w shelf) changePack(do func(record packs.Record) error) error {
 	return errors.Join(err, lock.Close())
 }
 
-func (w shelf) packKey() []byte { return state.SealKey(w.stateHome(), rand.Text)("packs") }
+func (w shelf) packKey() []byte {
+	return state.SealKey(w.stateHome(), rand.Text)("packs")
+}
 
-// finishPack brings a change of the packs to its end that was killed, unless another process is at it.
+// finishPack brings a change of the packs to its end that was killed, unless another process is at
+// it.
 func (w shelf) finishPack() {
 	if !exists(filepath.Join(w.dir, packs.PendingFile)) || w.insideRun() {
 		return
@@ -296,9 +362,15 @@ type packChange struct {
 	Steps []packs.Step    `json:"steps"`
 }
 
-// makeChanges makes what is planned, one after the other, shows it, and ends with what is to be agreed to.
-func (w shelf) makeChanges(dry bool, names []string, plan func(packs.Record, string) (packs.Plan, error)) error {
-	conflicts, changes := false, []packChange{}
+// makeChanges makes what is planned, one after the other, shows it, and ends with what is to be
+// agreed to.
+func (w shelf) makeChanges(
+	dry bool,
+	names []string,
+	plan func(packs.Record, string) (packs.Plan, error),
+) error {
+	conflicts := false
+	changes := []packChange{}
 	err := w.changePack(func(record packs.Record) error {
 		for _, name := range names {
 			p, err := plan(record, name)
@@ -325,11 +397,13 @@ func (w shelf) makeChanges(dry bool, names []string, plan func(packs.Record, str
 	if err != nil {
 		return err
 	}
+
 	w.document("tercet.pack/1", fields{"changes": changes, "dry_run": dry})
 	if dry {
 		w.term.note("nothing was written")
 		return nil
 	}
+
 	if err := w.agreeToPack(); err != nil || !conflicts {
 		return err
 	}
@@ -343,7 +417,8 @@ func (w shelf) agreeToPack() error {
 		return err
 	}
 	if !w.interactive() {
-		w.term.note("%s can start programs; agree to them with: tercet trust", formats.Count(len(v.Changes), "file"))
+		w.term.note("%s can start programs; agree to them with: tercet trust",
+			formats.Count(len(v.Changes), "file"))
 		return nil
 	}
 	if err := w.forget(); err != nil { // the subagents are read anew
@@ -359,19 +434,29 @@ func (w shelf) agreeToPack() error {
 func addPack(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
 	return shelved(func(c shelf) error {
-		return c.makeChanges(*dry, c.args, func(record packs.Record, name string) (p packs.Plan, err error) {
-			from, err := c.findPack(c.ctx, name)
-			if err == nil {
-				err = packs.MayAdd(record, from.Pack, version)
-			}
-			if err == nil {
-				p, err = packs.Add(atomicfile.FS(c.root), record, from.Pack, from.Source, from.Commit)
-			}
-			if err == nil && !*dry {
-				err = c.settle(&p)
-			}
-			return p, err
-		})
+		return c.makeChanges(
+			*dry,
+			c.args,
+			func(record packs.Record, name string) (p packs.Plan, err error) {
+				from, err := c.findPack(c.ctx, name)
+				if err == nil {
+					err = packs.MayAdd(record, from.Pack, version)
+				}
+				if err == nil {
+					p, err = packs.Add(
+						atomicfile.FS(c.root),
+						record,
+						from.Pack,
+						from.Source,
+						from.Commit,
+					)
+				}
+				if err == nil && !*dry {
+					err = c.settle(&p)
+				}
+				return p, err
+			},
+		)
 	})
 }
 
@@ -385,11 +470,18 @@ func (w shelf) settle(p *packs.Plan) error {
 		for _, line := range one.Diff(shownDiff) {
 			w.term.say(line)
 		}
-		g := formats.Gate{Question: "Which one shall stand?", NeedsPerson: true, Choices: []formats.Choice{
-			{Label: "keep mine"}, {Label: "take the pack's"}, {Label: "stop", Leaves: true, Ends: true},
-		}}
+		g := formats.Gate{
+			Question:    "Which one shall stand?",
+			NeedsPerson: true,
+			Choices: []formats.Choice{
+				{Label: "keep mine"},
+				{Label: "take the pack's"},
+				{Label: "stop", Leaves: true, Ends: true},
+			},
+		}
 		if !w.interactive() {
-			return formats.Fail(formats.CodeSuspended, "run it on a terminal, or move the file away",
+			return formats.Fail(formats.CodeSuspended,
+				"run it on a terminal, or move the file away",
 				"%s is there and differs; nothing was written", one.Path)
 		}
 		a, err := w.approver.asked(w.ctx, g, "")
@@ -398,11 +490,16 @@ func (w shelf) settle(p *packs.Plan) error {
 		}
 		p.Choose(one.Path, a.Label == "take the pack's")
 	}
+
 	return nil
 }
 
 func updatePacks(cmd *cobra.Command, _ *app) run {
-	prune := cmd.Flags().Bool("prune", false, "delete files that the pack dropped and you did not edit")
+	prune := cmd.Flags().Bool(
+		"prune",
+		false,
+		"delete files that the pack dropped and you did not edit",
+	)
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
 	return shelved(func(c shelf) error {
 		names := c.args
@@ -417,9 +514,13 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 				}
 			}
 		}
-		return c.makeChanges(*dry, names, func(record packs.Record, name string) (packs.Plan, error) {
-			return c.updatePack(record, name, *prune)
-		})
+		return c.makeChanges(
+			*dry,
+			names,
+			func(record packs.Record, name string) (packs.Plan, error) {
+				return c.updatePack(record, name, *prune)
+			},
+		)
 	})
 }
 
@@ -429,19 +530,22 @@ func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.P
 	if !ok {
 		return packs.Plan{}, notInstalled(name)
 	}
+
 	source := filepath.Join(w.dir, filepath.FromSlash(old.Source))
 	switch {
 	case old.Source == packs.Builtin:
 		source = old.Name
 	case old.Commit != "" && ref == "":
-		return packs.Plan{}, usage("expected %s@REF, got no ref: it is pinned to %s", old.Name, old.Commit)
+		return packs.Plan{}, usage("expected %s@REF, got no ref: it is pinned to %s",
+			old.Name, old.Commit)
 	case old.Commit != "":
 		source = old.Source + "@" + ref
 	}
+
 	from, err := w.findPack(w.ctx, source)
 	if err == nil && from.Name != old.Name {
-		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other", "%s has pack %s, not %s",
-			source, from.Name, old.Name)
+		err = formats.Fail(formats.CodePrecondition, "remove the one and add the other",
+			"%s has pack %s, not %s", source, from.Name, old.Name)
 	}
 	if err == nil {
 		err = packs.MayUse(from.Pack, version)
@@ -453,7 +557,8 @@ func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.P
 }
 
 func notInstalled(name string) error {
-	return formats.Fail(formats.CodeNotFound, "'tercet pack list' shows the packs", "pack %s is not installed", name)
+	return formats.Fail(formats.CodeNotFound, "'tercet pack list' shows the packs",
+		"pack %s is not installed", name)
 }
 
 func removePack(c shelf) error {
@@ -466,13 +571,14 @@ func removePack(c shelf) error {
 	})
 }
 
-// testPack runs the tests of packs: as they stand in the workspace where they are installed, else as their source has
-// them.
+// testPack runs the tests of packs: as they stand in the workspace where they are installed, else
+// as their source has them.
 func testPack(c shelf) error {
 	ground, err := c.ground(c.ctx)
 	if err != nil {
 		return err
 	}
+
 	w := shelf{call{world: ground, ctx: c.ctx}}
 	var record packs.Record
 	if w.has {
@@ -486,25 +592,32 @@ func testPack(c shelf) error {
 			names = append(names, p.Name)
 		}
 	}
-	texts, placed, files := map[string][]byte{}, map[string][]packs.File{}, []string{}
+	texts := map[string][]byte{}
+	placed := map[string][]packs.File{}
+	files := []string{}
 	for _, name := range names {
 		has, tests, err := w.tested(record, name)
 		if err != nil {
 			return err
 		}
 		for _, t := range tests {
-			texts[t.Path], placed[t.Path] = t.Data, has
+			texts[t.Path] = t.Data
+			placed[t.Path] = has
 			files = append(files, t.Path)
 		}
 	}
-	s := stagehand{app: w.app, install: func(to *os.Root, file string) error {
-		for _, f := range placed[file] {
-			if err := lay(to, f.Path, f.Data); err != nil {
-				return err
+
+	s := stagehand{
+		app: w.app,
+		install: func(to *os.Root, file string) error {
+			for _, f := range placed[file] {
+				if err := lay(to, f.Path, f.Data); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	}}
+			return nil
+		},
+	}
 	return s.run(c.ctx, files, func(name string) ([]byte, error) { return texts[name], nil })
 }
 
@@ -518,7 +631,8 @@ func (w shelf) tested(record packs.Record, name string) (placed, tests []packs.F
 	}
 	p, err := w.findPack(w.ctx, name)
 	if err == nil && p.Source != packs.Builtin && w.env("TERCET_TRUST") != "1" {
-		err = formats.Fail(formats.CodeUntrusted, "add it and agree to its files, or set TERCET_TRUST=1",
+		err = formats.Fail(formats.CodeUntrusted,
+			"add it and agree to its files, or set TERCET_TRUST=1",
 			"tests can start programs, and you have not agreed to those of %s", name)
 	}
 	tests = p.Tests()

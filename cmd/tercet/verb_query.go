@@ -26,7 +26,8 @@ type variable struct {
 }
 
 var variables = []variable{
-	{"arg", "NAME VALUE: $NAME is a string", query.ArgText, false}, // query.Words knows the same names
+	// query.Words knows the same names
+	{"arg", "NAME VALUE: $NAME is a string", query.ArgText, false},
 	{"argjson", "NAME JSON: $NAME is a value", query.ArgJSON, false},
 	{"slurpfile", "NAME FILE: $NAME is the array of the file's values", query.ArgSlurp, true},
 	{"rawfile", "NAME FILE: $NAME is the file's text", query.ArgText, true},
@@ -44,7 +45,11 @@ func (v variable) read(pair string) (_ query.Arg, err error) {
 			return query.Arg{}, broken(formats.CodeUsage, "--"+v.flag+" "+name, err)
 		}
 	}
-	return query.Arg{Name: name, Kind: v.kind, Data: data}, nil
+	return query.Arg{
+		Name: name,
+		Kind: v.kind,
+		Data: data,
+	}, nil
 }
 
 const queryLong = `query reads state.json, or the files you name, with a jq filter, and takes jq's flags. After 'query',
@@ -57,26 +62,54 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
 	f.BoolVarP(&q.Raw, "raw-output", "r", false, "print strings without quotes")
 	f.BoolVarP(&q.Compact, "compact-output", "c", false, "one line a result")
-	f.BoolVarP(&q.ExitStatus, "exit-status", "e", false, "exit 1 if the last result is false or null, 4 if there is none")
+	f.BoolVarP(
+		&q.ExitStatus,
+		"exit-status",
+		"e",
+		false,
+		"exit 1 if the last result is false or null, 4 if there is none",
+	)
 	f.BoolVarP(&q.NullInput, "null-input", "n", false, "use null as the input")
 	f.BoolVarP(&q.Slurp, "slurp", "s", false, "read all inputs into one array")
-	f.BoolVarP(&q.RawInput, "raw-input", "R", false, "read lines as strings, with --slurp all of it as one string")
+	f.BoolVarP(
+		&q.RawInput,
+		"raw-input",
+		"R",
+		false,
+		"read lines as strings, with --slurp all of it as one string",
+	)
 	f.BoolVarP(&q.Join, "join-output", "j", false, "print without line feeds")
-	f.BoolVar(&q.Zero, "raw-output0", false, "print strings without quotes, with NUL after each result")
+	f.BoolVar(
+		&q.Zero,
+		"raw-output0",
+		false,
+		"print strings without quotes, with NUL after each result",
+	)
 	f.BoolVarP(&q.ASCII, "ascii-output", "a", false, "print escapes for what is not ASCII")
 	f.BoolVarP(&q.Sort, "sort-keys", "S", false, "print every object sorted by key")
 	f.BoolVar(&q.Tab, "tab", false, "indent with tabs")
 	f.IntVar(&q.Indent, "indent", 2, "indent with `n` spaces, 0 to 7")
 	from := f.StringP("from-file", "f", "", "read the filter from this `file`")
-	at := f.String("at", "",
-		"read the state as it was with this `serial`, or at RUN:STEP; 'tercet state history' says which can be read")
-	ofRuns := f.Bool("runs", false, "read all runs as one document: {runs: [{run, command, status, steps, ...}]}")
+	at := f.String(
+		"at", "",
+		"read the state as it was with this `serial`, or at RUN:STEP; 'tercet state history' "+
+			"says which can be read",
+	)
+	ofRuns := f.Bool(
+		"runs", false,
+		"read all runs as one document: {runs: [{run, command, status, steps, ...}]}",
+	)
 	f.DurationVar(&q.Timeout, "timeout", 30*time.Second, "how long the query may take")
 	pairs := make([]*[]string, len(variables))
 	for i, v := range variables {
 		pairs[i] = f.StringArray(v.flag, nil, v.usage)
 	}
-	positional := f.StringArray(query.PositionalFlag, nil, "--args WORD... and --jsonargs JSON...: $ARGS.positional")
+
+	positional := f.StringArray(
+		query.PositionalFlag,
+		nil,
+		"--args WORD... and --jsonargs JSON...: $ARGS.positional",
+	)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *from != "" {
 			return nil
@@ -91,7 +124,8 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 		case q.Timeout <= 0:
 			return usage("expected a positive --timeout, got %s", q.Timeout)
 		case *from == "":
-			q.Filter, files = files[0], files[1:]
+			q.Filter = files[0]
+			files = files[1:]
 		default:
 			text, err := os.ReadFile(*from)
 			if err != nil {
@@ -99,12 +133,14 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 			}
 			q.Filter = string(formats.WithoutBOM(text))
 		}
+
 		q.Compact = q.Compact || q.Indent == 0
 		for _, word := range *positional { // a:TEXT or j:JSON
 			how, text, _ := strings.Cut(word, ":")
 			kinds := map[string]query.ArgKind{"a": query.ArgText, "j": query.ArgJSON}
 			q.Positional = append(q.Positional, query.Arg{Kind: kinds[how], Data: []byte(text)})
 		}
+
 		for i, v := range variables {
 			for _, pair := range *pairs[i] {
 				arg, err := v.read(pair)
@@ -114,6 +150,7 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 				q.Args = append(q.Args, arg)
 			}
 		}
+
 		var err error
 		switch {
 		case !*ofRuns:
@@ -132,14 +169,17 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 
 // runQuery runs a query and gives the exit code.
 func (c call) runQuery(r query.CLIRequest) error {
-	r.Statuses, r.Strict = state.ReadyStatuses(), len(r.Inputs) == 1 && r.Inputs[0].State
+	r.Statuses = state.ReadyStatuses()
+	r.Strict = len(r.Inputs) == 1 && r.Inputs[0].State
 	r.Out, r.Err = c.term.screens()
 	if c.term.sheet(c.term.outTTY).Colour {
 		p, ok := jsonx.PaletteOf(c.env("JQ_COLORS"))
 		if !ok {
 			c.term.note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
 		}
-		r.Out, r.Palette, r.Plain = c.io.out, &p, c.term.outTTY
+		r.Out = c.io.out
+		r.Palette = &p
+		r.Plain = c.term.outTTY
 	}
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
@@ -147,19 +187,27 @@ func (c call) runQuery(r query.CLIRequest) error {
 			env = append(env, name+"="+v)
 		}
 	}
+
 	starter, err := proc.NewStarter(proc.Starter{
 		// The child is this very program, and the user named the query.
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now,
+		Allow: func(context.Context, proc.Command) error { return nil },
+		Env:   env,
+		Now:   time.Now,
 		Grace: proc.Grace{Interrupt: 50 * time.Millisecond, Terminate: 50 * time.Millisecond},
 	})
 	if err != nil {
 		return broken(formats.CodeBug, "query for a child", err)
 	}
+
 	self, err := os.Executable()
 	if err != nil {
 		self = "" // without a child the query still runs, held to its time
 	}
-	exit, err := query.Host{Open: openSource, Starter: starter, Self: self}.Run(c.ctx, r)
+	exit, err := query.Host{
+		Open:    openSource,
+		Starter: starter,
+		Self:    self,
+	}.Run(c.ctx, r)
 	if exit == query.ExitInput && r.Strict {
 		// What the writers refuse is refused with their words and their code.
 		w, werr := c.workspace(c.ctx)
@@ -219,8 +267,8 @@ func openSource(s query.Input) (query.File, error) {
 	return f, nil
 }
 
-// inputs names the files, or the state of a serial; without any it is the workspace's state. What cannot be read twice
-// is read here.
+// inputs names the files, or the state of a serial; without any it is the workspace's state. What
+// cannot be read twice is read here.
 func (c call) inputs(files []string, at string, null bool) ([]query.Input, error) {
 	switch {
 	case at != "":
@@ -237,6 +285,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 		}
 		return []query.Input{c.stateInput(root)}, nil
 	}
+
 	var out []query.Input
 	for _, name := range files {
 		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
@@ -249,13 +298,18 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 		}
 		out = append(out, query.Input{Name: name, Data: data})
 	}
+
 	return out, nil
 }
 
-// stateInput is the workspace's state with the effective statuses: a status whose worker is gone is not told. What is wrong
-// with the file is said by who reads it.
+// stateInput is the workspace's state with the effective statuses: a status whose worker is gone is
+// not told. What is wrong with the file is said by who reads it.
 func (c call) stateInput(dir string) query.Input {
-	in := query.Input{Name: filepath.Join(dir, formats.Workspace, "state.json"), State: true, Open: true}
+	in := query.Input{
+		Name:  filepath.Join(dir, formats.Workspace, "state.json"),
+		State: true,
+		Open:  true,
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return in
@@ -266,7 +320,8 @@ func (c call) stateInput(dir string) query.Input {
 		return in
 	}
 	if data, err := reader.Current(c.ctx); err == nil && data != nil {
-		in.Open, in.Data = false, data
+		in.Open = false
+		in.Data = data
 	}
 	return in
 }

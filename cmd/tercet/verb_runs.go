@@ -26,11 +26,12 @@ func typed(r journal.Run) router.Line {
 	return router.Line{Raw: strings.TrimSpace(name + " " + r.Begun.Raw)}
 }
 
-// before looks for an earlier run that the same line began and that did not end; nil: begin a new one. On a terminal it
-// asks whether to go on with it, and gives it up after a no. Without a terminal it goes on; a run that waits, or of a
-// flow, is an error. Among lines that run together it goes on without the question. A run of the same flow with other
-// words may be about something else, so a no keeps it. Without a terminal tercet only names that run, but for a line
-// without words it is an error.
+// before looks for an earlier run that the same line began and that did not end; nil: begin a new
+// one. On a terminal it asks whether to go on with it, and gives it up after a no. Without a
+// terminal it goes on; a run that waits, or of a flow, is an error. Among lines that run together
+// it goes on without the question. A run of the same flow with other words may be about something
+// else, so a no keeps it. Without a terminal tercet only names that run, but for a line without
+// words it is an error.
 func (w runs) before(
 	ctx context.Context, line router.Line, route router.Route, together bool,
 ) (*journal.Run, error) {
@@ -38,8 +39,13 @@ func (w runs) before(
 		return nil, nil
 	}
 	may := func() error { return consent(w).first(ctx, invocationOf(route)) }
-	text, of := argspec.Bare(line.Text()), "this line"
-	r, err := w.desk.Again(ctx, func(r journal.Run) bool { return argspec.Bare(r.Line) == text }, may)
+	text := argspec.Bare(line.Text())
+	of := "this line"
+	r, err := w.desk.Again(
+		ctx,
+		func(r journal.Run) bool { return argspec.Bare(r.Line) == text },
+		may,
+	)
 	other := r == nil && err == nil && !together && !w.flags.fresh
 	if other {
 		r, err = w.desk.Again(ctx, func(r journal.Run) bool {
@@ -51,9 +57,12 @@ func (w runs) before(
 	if r == nil || err != nil {
 		return nil, err
 	}
+
 	var ask func(formats.Gate) (formats.Decision, error)
 	if w.interactive() {
-		ask = func(g formats.Gate) (formats.Decision, error) { return w.approver.ask(ctx, g) }
+		ask = func(g formats.Gate) (formats.Decision, error) {
+			return w.approver.ask(ctx, g)
+		}
 	}
 	goesOn := false
 	switch {
@@ -67,14 +76,19 @@ func (w runs) before(
 		}
 		goesOn, err = w.desk.GoesOn(*r, of, w.isFlow(route), ask, w.show)
 	}
+
 	switch {
 	case err != nil || goesOn:
 		return r, err
 	case other:
-		w.term.note("run %s of %s did not end: go on by 'tercet resume %[1]s', or give it up by 'tercet cancel %[1]s'", r.ID,
-			r.Line)
+		w.term.note(
+			"run %s of %s did not end: go on by 'tercet resume %[1]s', or give it up by 'tercet "+
+				"cancel %[1]s'",
+			r.ID, r.Line,
+		)
 		return nil, w.desk.GiveBack(r.ID)
 	}
+
 	return nil, w.giveUp(ctx, *r)
 }
 
@@ -85,7 +99,11 @@ func (w runs) isFlow(r router.Route) bool {
 }
 
 func invocationOf(r router.Route) formats.Invocation {
-	return formats.Invocation{Name: r.Name, File: r.File, Source: r.Source}
+	return formats.Invocation{
+		Name:   r.Name,
+		File:   r.File,
+		Source: r.Source,
+	}
 }
 
 // giveUp ends a run that was taken: Error Handling runs, and what it holds goes back.
@@ -114,26 +132,39 @@ func resumeVerb(cmd *cobra.Command, a *app) run {
 	a.flags.run(cmd)
 	cmd.Flags().BoolVar(&a.flags.acceptChanges, "accept-changes", false,
 		"go on even if a command, subagent or configuration file has changed")
-	from := cmd.Flags().String("from", "", "go back to this `step`, also of a run that failed; tercet shows what that keeps and drops")
-	cmd.Flags().BoolVar(&a.flags.await, "await-answers", false,
-		"without a terminal: wait at a question until 'tercet approve' or 'tercet watch' answers it")
-	wait := cmd.Flags().Bool("wait", false, "sleep until the time that the run waits for, then go on")
+	from := cmd.Flags().String(
+		"from", "",
+		"go back to this `step`, also of a run that failed; tercet shows what that keeps and drops",
+	)
+	cmd.Flags().BoolVar(
+		&a.flags.await,
+		"await-answers",
+		false,
+		"without a terminal: wait at a question until 'tercet approve' or 'tercet watch' "+
+			"answers it",
+	)
+	wait := cmd.Flags().Bool(
+		"wait", false,
+		"sleep until the time that the run waits for, then go on",
+	)
 	return func(c call) error {
-		for word := strings.Join(c.args, ""); ; { // one word, or none
+		word := strings.Join(c.args, "")
+		for { // one word, or none
 
 			r, err := c.resumed(word, *from, *wait)
 			if r == nil || !*wait || r.Until.IsZero() {
 				return err
 			}
-			if word, *from, err = r.Run, "", c.forget(); err != nil {
+			word, *from, err = r.Run, "", c.forget()
+			if err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// resumed goes on with a run, and tells how it goes on then where it waits again. It sleeps before it takes the run, so
-// that others may have it meanwhile.
+// resumed goes on with a run, and tells how it goes on then where it waits again. It sleeps before
+// it takes the run, so that others may have it meanwhile.
 func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 	w, err := c.inside(c.ctx)
 	if err != nil {
@@ -148,6 +179,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	line := typed(r)
 	route, err := w.table.Route(line)
 	if err == nil {
@@ -159,6 +191,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	ret, err := runs{w}.handle(c.ctx, line, route, &r)
 	if err != nil {
 		return nil, err
@@ -183,13 +216,18 @@ func cancelVerb(cmd *cobra.Command, a *app) run {
 		if err != nil {
 			return err
 		}
-		switch r, taken, err := w.desk.End(c.ctx, c.args[0]); {
+		r, taken, err := w.desk.End(c.ctx, c.args[0])
+		switch {
 		case err != nil:
 			return err
 		case taken:
 			if err = (runs{w}).giveUp(c.ctx, r); err == nil {
 				r, err = w.desk.Named(r.ID)
-				c.document("tercet.control/1", fields{"run": r.ID, "do": letters.Cancel, "status": r.Status})
+				c.document("tercet.control/1", fields{
+					"run":    r.ID,
+					"do":     letters.Cancel,
+					"status": r.Status,
+				})
 			}
 			return err
 		default:
@@ -211,16 +249,29 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 		if c.document("tercet.runs/1", fields{"runs": nonNil(list)}) {
 			return nil
 		}
-		tab := formats.Table{Columns: []string{"run", "command", "task", "status", "step", "age", "cost"}}
+
+		tab := formats.Table{Columns: []string{
+			"run", "command", "task", "status", "step", "age", "cost",
+		}}
 		for _, r := range list {
-			task, cost := sprintf("%.0d", r.Task), "" // nothing for 0
+			// nothing for 0
+			task := sprintf("%.0d", r.Task)
+			cost := ""
 			if r.Cost > 0 {
 				cost = sprintf("%.2f", r.Cost)
 			}
 			since := journal.Age(clock{}.Now().Sub(r.Started))
-			tab.Rows = append(tab.Rows, []string{r.ID, r.Line, task, r.Status, r.String(), since, cost})
+			tab.Rows = append(tab.Rows, []string{
+				r.ID, r.Line, task,
+				r.Status,
+				r.String(),
+				since,
+				cost,
+			})
 		}
-		if c.term.table(tab); len(list) == 0 {
+
+		c.term.table(tab)
+		if len(list) == 0 {
 			c.term.note("no run; a slash command begins one")
 		}
 		return nil
@@ -229,11 +280,18 @@ func runsVerb(cmd *cobra.Command, _ *app) run {
 
 func showVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
-	log := f.Bool("log", false, "print the events of the run, one a line, and the output of its agents")
+	log := f.Bool(
+		"log", false,
+		"print the events of the run, one a line, and the output of its agents",
+	)
 	follow := f.BoolP("follow", "f", false, "with --log: keep printing until the run has ended")
 	step := f.String("step", "",
 		"with --log: only this `step` and the steps inside it: an id, a place or a step path")
-	bundle := f.Bool("bundle", false, "write one file about the run for a bug report, without secrets")
+	bundle := f.Bool(
+		"bundle",
+		false,
+		"write one file about the run for a bug report, without secrets",
+	)
 	return func(c call) error {
 		switch {
 		case *bundle && *log:
@@ -263,6 +321,7 @@ func (w runs) show(r journal.Run) error {
 	if err != nil {
 		return err
 	}
+
 	steps := journal.Steps(records)
 	next := ""
 	if !journal.Over(records) {
@@ -270,22 +329,31 @@ func (w runs) show(r journal.Run) error {
 	}
 	boards := journal.Topics(records)
 	then := journal.Next(records)
-	all := fields{"run": r, "steps": nonNil(steps), "boards": nonNil(boards), "resume": next, "next_steps": then}
+	all := fields{
+		"run":        r,
+		"steps":      nonNil(steps),
+		"boards":     nonNil(boards),
+		"resume":     next,
+		"next_steps": then,
+	}
 	if w.document("tercet.run/1", all) {
 		return nil
 	}
+
 	head := sprintf("%s  %s  %s", r.ID, r.Line, r.Status)
 	if r.Number > 0 {
 		head += "  step " + r.String()
 	}
 	w.term.answer("%s", plain.Line(head))
 	look := live.Style{Sheet: w.term.sheet(w.term.outTTY)}
-	if w.term.stage.root = w.dir; w.term.outTTY {
+	w.term.stage.root = w.dir
+	if w.term.outTTY {
 		look.Link = w.term.stage.look().Link
 	}
 	for _, line := range live.Steps(steps, columns(w.term.io.out), look) {
 		fmt.Fprintln(w.term.io.out, line)
 	}
+
 	for _, topic := range boards {
 		w.term.sentence("%s", topic)
 	}

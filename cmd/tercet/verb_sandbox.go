@@ -15,15 +15,24 @@ import (
 // sandboxVerbs tell and use what keeps a program within bounds here.
 var sandboxVerbs = []verb{
 	{
-		use: "classify -- COMMAND", short: "name the risks of a shell command, without running it", args: some,
-		make: sandboxClassify,
+		use:   "classify -- COMMAND",
+		short: "name the risks of a shell command, without running it",
+		args:  some,
+		make:  sandboxClassify,
 	},
 	{
-		use: "probe", short: "try which isolation works here", args: none, needs: aWorld, do: sandboxProbe,
+		use:   "probe",
+		short: "try which isolation works here",
+		args:  none,
+		needs: aWorld,
+		do:    sandboxProbe,
 	},
 	{
-		use: "run -- COMMAND", short: "run a command in the strongest sandbox that works here",
-		args: some, needs: userOnly | aWorld, make: sandboxRun,
+		use:   "run -- COMMAND",
+		short: "run a command in the strongest sandbox that works here",
+		args:  some,
+		needs: userOnly | aWorld,
+		make:  sandboxRun,
 	},
 }
 
@@ -37,6 +46,7 @@ command needs a sandbox: required, recommended or optional.`
 		if err != nil {
 			return err
 		}
+
 		text := c.args[0]
 		if len(c.args) > 1 {
 			if text, err = shell.Quote(c.args); err != nil {
@@ -55,9 +65,15 @@ command needs a sandbox: required, recommended or optional.`
 			}{"tercet.sandbox-classify/1", text, report})
 			return nil
 		}
+
 		tab := formats.Table{Columns: []string{"tier", "category", "place", "what"}}
 		row := func(level shell.Level, category string, at formats.Pos, what string) {
-			tab.Rows = append(tab.Rows, []string{level.String(), category, sprintf("%d:%d", at.Line, at.Col), what})
+			tab.Rows = append(tab.Rows, []string{
+				level.String(),
+				category,
+				sprintf("%d:%d", at.Line, at.Col),
+				what,
+			})
 		}
 		for _, f := range report.Findings {
 			what := f.Command + ": " + f.Reason
@@ -66,6 +82,7 @@ command needs a sandbox: required, recommended or optional.`
 			}
 			row(f.Level, f.Category.String(), f.Pos, what)
 		}
+
 		for _, u := range report.Unknown {
 			row(shell.Recommended, "unknown", u.Pos, u.Reason)
 		}
@@ -84,7 +101,11 @@ func (a *app) place() (shell.Place, error) {
 		return shell.Place{}, err
 	}
 	dir, err := a.startDir()
-	return shell.Place{Root: root, Dir: dir, Home: a.env("HOME")}, err
+	return shell.Place{
+		Root: root,
+		Dir:  dir,
+		Home: a.env("HOME"),
+	}, err
 }
 
 // sandboxProbe tries what keeps programs within bounds here.
@@ -95,13 +116,19 @@ func sandboxProbe(c call) error {
 	if err != nil {
 		return err
 	}
+
 	best := sandbox.Blocked
 	if p, err := sandbox.Choose(sandbox.Blocked, nil, keeper.Order, probes); err == nil {
 		best = p.Tier
 	}
-	if c.document("tercet.sandbox-probe/1", fields{"order": keeper.Order, "best": best, "probes": probes}) {
+	if c.document("tercet.sandbox-probe/1", fields{
+		"order":  keeper.Order,
+		"best":   best,
+		"probes": probes,
+	}) {
 		return nil
 	}
+
 	tab := formats.Table{Columns: []string{"tier", "means", "works", "detail"}}
 	for _, p := range probes {
 		works := "no"
@@ -110,6 +137,7 @@ func sandboxProbe(c call) error {
 		}
 		tab.Rows = append(tab.Rows, []string{p.Tier.String(), p.Means.String(), works, p.Why})
 	}
+
 	c.term.table(tab)
 	c.term.note("programs are started in %s", best)
 	return nil
@@ -132,15 +160,25 @@ func (c call) boxed(net bool) error {
 	if err != nil {
 		return err
 	}
+
 	boxed, tier, err := c.keeper.Run(c.ctx, place, proc.Command{
-		Argv: c.args, Dir: place.Dir, Private: true, Purpose: proc.PurposeScript,
+		Argv:    c.args,
+		Dir:     place.Dir,
+		Private: true,
+		Purpose: proc.PurposeScript,
 	}, net)
 	if errors.As(err, new(*proc.NotFoundError)) {
-		return broken(formats.CodeToolUnavailable, "sandbox run", err, "install it, or give its path")
+		return broken(
+			formats.CodeToolUnavailable,
+			"sandbox run",
+			err,
+			"install it, or give its path",
+		)
 	}
 	if err != nil {
 		return err
 	}
+
 	c.term.note("sandbox: %s", tier)
 	res, err := c.starter.Run(c.ctx, boxed)
 	out, errs := c.term.screens()
@@ -151,16 +189,17 @@ func (c call) boxed(net bool) error {
 	case err != nil:
 		return err
 	case res.TimedOut != proc.TimeoutNone:
-		return formats.Fail(formats.CodeTimeout, "run it in smaller parts", "%s did not end within %s", program,
-			proc.DefaultTotal)
+		return formats.Fail(formats.CodeTimeout, "run it in smaller parts",
+			"%s did not end within %s", program, proc.DefaultTotal)
 	case res.Flooded:
-		return formats.Fail(formats.CodeLimit, "send its output to a file", "%s printed more than %d MiB and was stopped",
-			program, proc.DefaultLimit>>20)
+		return formats.Fail(formats.CodeLimit, "send its output to a file",
+			"%s printed more than %d MiB and was stopped", program, proc.DefaultLimit>>20)
 	case res.Signal != "":
-		return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare", "%s was ended by %s", program,
-			res.Signal)
+		return formats.Fail(formats.CodeUnknown, "run it without a sandbox to compare",
+			"%s was ended by %s", program, res.Signal)
 	case res.Exit != 0:
 		return shown{res.Exit}
 	}
+
 	return nil
 }

@@ -29,11 +29,15 @@ func seeVerbs() []verb {
 		{
 			use:   "verify RUN [RUN]",
 			short: "replay a run and compare it with its journal; or compare two runs",
-			args:  words(1, 2), make: verifyVerb,
+			args:  words(1, 2),
+			make:  verifyVerb,
 		},
 		{
-			use: "watch", short: "show the runs on the whole screen; answer, pause, resume and cancel them", args: none,
-			needs: userOnly | aWorkspace, make: watchVerb,
+			use:   "watch",
+			short: "show the runs on the whole screen; answer, pause, resume and cancel them",
+			args:  none,
+			needs: userOnly | aWorkspace,
+			make:  watchVerb,
 		},
 	}
 }
@@ -41,9 +45,15 @@ func seeVerbs() []verb {
 // anything says that every task and file is there: it was when the run began.
 type anything struct{}
 
-func (anything) HasTask(context.Context, int) (bool, error)      { return true, nil }
-func (anything) ArchivedTask(context.Context, int) (bool, error) { return false, nil }
-func (anything) Exists(context.Context, string) (bool, error)    { return true, nil }
+func (anything) HasTask(context.Context, int) (bool, error) {
+	return true, nil
+}
+func (anything) ArchivedTask(context.Context, int) (bool, error) {
+	return false, nil
+}
+func (anything) Exists(context.Context, string) (bool, error) {
+	return true, nil
+}
 
 // frozen does nothing. The steps of a subagent are gone through, as those of the run.
 type frozen struct{ runs }
@@ -58,31 +68,68 @@ func (f frozen) Delegate(ctx context.Context, r formats.Request) (formats.Return
 	return agent.Run(ctx, req)
 }
 
-// look goes through a run again without any effect, and holds it against its records. It gives what the run has
-// counted, nothing of one that has ended.
-func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record) (formats.Counted, error) {
+// look goes through a run again without any effect, and holds it against its records. It gives what
+// the run has counted, nothing of one that has ended.
+func (w runs) look(
+	ctx context.Context,
+	r journal.Run,
+	records []journal.Record,
+) (formats.Counted, error) {
 	led := journal.NewLedger(journal.New(nil, journal.Options{Mask: w.mask}), records, nil, false)
-	cfg, err := w.runConfig(ctx, formats.Invocation{Run: r.ID, Session: r.Begun.Session, DryRun: true})
+	cfg, err := w.runConfig(ctx, formats.Invocation{
+		Run:     r.ID,
+		Session: r.Begun.Session,
+		DryRun:  true,
+	})
 	if err != nil {
 		return formats.Counted{}, err
 	}
-	cfg.DryRun, cfg.Journal, cfg.Agents, cfg.Discard, cfg.Diff = false, led, frozen{w}, nil, nil
-	cfg.State, cfg.Docs, cfg.Problems, cfg.Trace = noState{}, noDocs{}, noProblems{}, trace.Discard{}
+
+	cfg.DryRun = false
+	cfg.Journal = led
+	cfg.Agents = frozen{w}
+	cfg.Discard = nil
+	cfg.Diff = nil
+	cfg.State = noState{}
+	cfg.Docs = noDocs{}
+	cfg.Problems = noProblems{}
+	cfg.Trace = trace.Discard{}
 	cfg.Show = func(formats.Table) {}
-	cfg.Look = func(r formats.Request, ret formats.Return) error { return w.retold(records, r, ret) }
+	cfg.Look = func(r formats.Request, ret formats.Return) error {
+		return w.retold(records, r, ret)
+	}
 	_, cfg.Killed = led.Resumed()
-	cfg.Start.Files, cfg.AcceptChanges = w.deciding, w.flags.acceptChanges
+	cfg.Start.Files = w.deciding
+	cfg.AcceptChanges = w.flags.acceptChanges
 	cfg.Accepted = led.Accepted
 	w.frozen = &cfg
 	defer func() { w.frozen = nil }()
 	lib := *w.library
-	lib.Tasks, lib.Docs, lib.Begin, lib.Admit, lib.Warn = anything{}, anything{}, nil, nil, nil
-	lib.Inject = func(context.Context, formats.Invocation, *dialect.Command, []dialect.Output) (string, error) {
-		return "", formats.Fail(formats.CodePrecondition, "", "what commands and files gave to this prompt is not kept")
+	lib.Tasks = anything{}
+	lib.Docs = anything{}
+	lib.Begin = nil
+	lib.Admit = nil
+	lib.Warn = nil
+	lib.Inject = func(
+		context.Context,
+		formats.Invocation,
+		*dialect.Command,
+		[]dialect.Output,
+	) (string, error) {
+		return "", formats.Fail(
+			formats.CodePrecondition,
+			"",
+			"what commands and files gave to this prompt is not kept",
+		)
 	}
 	lib.Config = func(_ context.Context, inv formats.Invocation) (interp.Config, error) {
 		own := cfg
-		own.IDs = interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}
+		own.IDs = interp.IDs{
+			Run:     inv.Run,
+			Session: inv.Session,
+			Command: inv.Line,
+			Path:    inv.Path,
+		}
 		return own, nil
 	}
 	line := typed(r)
@@ -90,17 +137,24 @@ func (w runs) look(ctx context.Context, r journal.Run, records []journal.Record)
 	if err != nil {
 		return formats.Counted{}, err
 	}
+
 	ids := func() (string, string) { return r.Begun.Session, r.ID }
-	o := router.Orchestrator{Runner: &lib, Trace: trace.Discard{}, NewRun: ids}
+	o := router.Orchestrator{
+		Runner: &lib,
+		Trace:  trace.Discard{},
+		NewRun: ids,
+	}
 	_, err = o.Handle(ctx, line, route, false)
 	end, ends := errors.AsType[*formats.EndError](err)
-	if _, differs := errors.AsType[*formats.DivergedError](err); !ends && err != nil {
+	_, differs := errors.AsType[*formats.DivergedError](err)
+	if !ends && err != nil {
 		if !differs && formats.CodeOf(err) == formats.CodeSuspended {
 			err = formats.Fail(formats.CodePrecondition,
 				"look at it with the files as they were, or pass --accept-changes", "%s", err)
 		}
 		return formats.Counted{}, err
 	}
+
 	if err := led.Rest(); err != nil || !ends {
 		return formats.Counted{}, err
 	}
@@ -113,6 +167,7 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 	if was == "" {
 		return nil
 	}
+
 	req, info, err := w.dispatcher.Preview(r)
 	if err != nil {
 		return err
@@ -126,8 +181,10 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 		w.noteOnce("masked", "prompts in which the journal masked a secret are not compared")
 		return nil
 	}
+
 	line := slices.IndexFunc(records, func(one journal.Record) bool {
-		return one.Type == formats.EntryDelegationResult && one.Step == r.At && one.Attempt == r.Attempt
+		return one.Type == formats.EntryDelegationResult && one.Step == r.At &&
+			one.Attempt == r.Attempt
 	}) + 1
 	if _, before := journal.Accepted(records); line <= before {
 		w.noteOnce("told", "what was told before files that changed were accepted is not compared")
@@ -135,7 +192,8 @@ func (w runs) retold(records []journal.Record, r formats.Request, ret formats.Re
 	}
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
 		"compare it with the prompt that is kept in "+path.Join(journal.Folder, r.Run),
-		"%s:%d:1: the prompt of step '%s' was %s and comes out as %s", journal.Name, line, r.At, was, now)}
+		"%s:%d:1: the prompt of step '%s' was %s and comes out as %s", journal.Name, line, r.At,
+		was, now)}
 }
 
 func verifyVerb(cmd *cobra.Command, a *app) run {
@@ -161,7 +219,11 @@ With two, it shows the first decision, prompt or return in which they differ, an
 				return err
 			}
 		}
-		if !c.document("tercet.verify/1", fields{"run": r.ID, "identical": true, "lines": len(records)}) {
+		if !c.document("tercet.verify/1", fields{
+			"run":       r.ID,
+			"identical": true,
+			"lines":     len(records),
+		}) {
 			c.term.answer("%s: identical, %s", r.ID, formats.Count(len(records), "line"))
 		}
 		return nil
@@ -174,6 +236,7 @@ func (c call) compareRuns() error {
 	if err != nil {
 		return err
 	}
+
 	var ids [2]string
 	var both [2][]journal.Record
 	for i, word := range c.args {
@@ -181,8 +244,10 @@ func (c call) compareRuns() error {
 		if err != nil {
 			return err
 		}
-		ids[i], both[i] = r.ID, records
+		ids[i] = r.ID
+		both[i] = records
 	}
+
 	d := journal.Differ(both[0], both[1])
 	if !c.document("tercet.diff/1", fields{"runs": ids, "identical": d == nil, "difference": d}) {
 		if d == nil {
@@ -203,10 +268,13 @@ func (c call) logs(step string, follow bool) error {
 	if err != nil {
 		return err
 	}
-	log, all := journal.NewLog(c.root, r.ID, step), []journal.Event{}
+
+	log := journal.NewLog(c.root, r.ID, step)
+	all := []journal.Event{}
 	if wide, _ := c.term.stage.room(); wide > 0 && follow && step == "" && !c.flags.json {
 		return c.follow(log)
 	}
+
 	for {
 		events, over, err := log.More()
 		if err != nil {
@@ -217,13 +285,15 @@ func (c call) logs(step string, follow bool) error {
 				c.term.answer("%s", plain.Line(e.String()))
 			}
 		}
-		if all = append(all, events...); over || !follow {
+		all = append(all, events...)
+		if over || !follow {
 			break
 		}
 		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
 			return context.Cause(c.ctx)
 		}
 	}
+
 	if len(all) == 0 && step != "" {
 		records, err := journal.Load(c.root, r.ID)
 		if err == nil {
@@ -231,6 +301,7 @@ func (c call) logs(step string, follow bool) error {
 		}
 		return err
 	}
+
 	c.document("tercet.logs/1", fields{"run": r.ID, "events": all})
 	return nil
 }
@@ -238,7 +309,8 @@ func (c call) logs(step string, follow bool) error {
 // follow draws a run of another process until it has ended.
 func (c call) follow(log *journal.Log) (err error) {
 	defer c.term.stage.show(c.dir, nil)()
-	for over := false; ; {
+	over := false
+	for {
 		was := over
 		if _, over, err = log.More(); err != nil {
 			return err
@@ -251,7 +323,8 @@ func (c call) follow(log *journal.Log) (err error) {
 			c.term.stage.Emit(e)
 			news = true
 		}
-		if over = over || was; was && !news { // the last event comes behind the end of the journal
+		over = over || was
+		if was && !news { // the last event comes behind the end of the journal
 			return nil
 		}
 		if err := (clock{}).Sleep(c.ctx, pollEvery); err != nil {
@@ -330,7 +403,8 @@ func (w *world) serialAt(ctx context.Context, run, step string) (uint64, error) 
 		}
 	}
 	if err == nil && serial == 0 {
-		err = formats.Fail(formats.CodeNotFound, "'tercet state history' says which states can be read",
+		err = formats.Fail(formats.CodeNotFound,
+			"'tercet state history' says which states can be read",
 			"the state at step '%s' of run %s is not kept", step, run)
 	}
 	return serial, err

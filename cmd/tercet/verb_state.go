@@ -22,49 +22,90 @@ import (
 
 var stateVerbs = []verb{
 	{
-		use: "show [TASK]", short: "print the state, or one task", args: words(0, 1), needs: aWorkspace,
-		do: stateShow,
+		use:   "show [TASK]",
+		short: "print the state, or one task",
+		args:  words(0, 1),
+		needs: aWorkspace,
+		do:    stateShow,
 	},
 	{
-		use: "verify", short: "check the state, its log and the documents it names", args: none,
-		needs: aWorkspace, do: stateVerify,
-	},
-	{use: "transitions", short: "print which status may follow which", args: none, do: stateTransitions},
-	{
-		use: "adopt", short: "accept a state file that was changed from outside", args: none,
-		needs: userOnly | aWorkspace, do: stateAdopt,
+		use:   "verify",
+		short: "check the state, its log and the documents it names",
+		args:  none,
+		needs: aWorkspace,
+		do:    stateVerify,
 	},
 	{
-		use: "restore [SERIAL]", short: "write a backup back as the state, the newest one if none is named",
-		args: words(0, 1), needs: userOnly | aWorkspace, do: stateRestore,
-	},
-	{use: "import FILE|FOLDER", short: "take over the tasks of another file", args: one, make: stateImport},
-	{
-		use: "export", short: "print the state in the shape of another system", args: none, needs: aWorkspace,
-		make: stateExport,
+		use:   "transitions",
+		short: "print which status may follow which",
+		args:  none,
+		do:    stateTransitions,
 	},
 	{
-		use: "graph", short: "draw the tasks and what they depend on", args: none, needs: aWorkspace, make: stateGraph,
+		use:   "adopt",
+		short: "accept a state file that was changed from outside",
+		args:  none,
+		needs: userOnly | aWorkspace,
+		do:    stateAdopt,
 	},
 	{
-		use: "layout lines|pretty", short: "write state.json with one task a line, or one member a line",
-		args: one, make: stateLayout,
+		use:   "restore [SERIAL]",
+		short: "write a backup back as the state, the newest one if none is named",
+		args:  words(0, 1),
+		needs: userOnly | aWorkspace,
+		do:    stateRestore,
 	},
 	{
-		use: "history [TASK]", short: "list what was written, by whom, and which serials can still be read",
-		args: words(0, 1), needs: aWorkspace, make: stateHistory,
+		use:   "import FILE|FOLDER",
+		short: "take over the tasks of another file",
+		args:  one,
+		make:  stateImport,
 	},
 	{
-		use: "diff A [B]", args: words(1, 2), do: stateDiff,
-		short: "compare two states by task and field; each is a file or a serial (default B: the state)",
+		use:   "export",
+		short: "print the state in the shape of another system",
+		args:  none,
+		needs: aWorkspace,
+		make:  stateExport,
 	},
 	{
-		use: "merge --ours|--theirs|--union [FILE]", short: "take one side, or both, of a state with conflict markers",
-		args: words(0, 1), make: stateMerge,
+		use:   "graph",
+		short: "draw the tasks and what they depend on",
+		args:  none,
+		needs: aWorkspace,
+		make:  stateGraph,
 	},
 	{
-		use: "merge-driver BASE OURS THEIRS [PATH]", short: "merge two versions for git, by task and field",
-		args: words(3, 4), make: stateMergeDriver,
+		use:   "layout lines|pretty",
+		short: "write state.json with one task a line, or one member a line",
+		args:  one,
+		make:  stateLayout,
+	},
+	{
+		use:   "history [TASK]",
+		short: "list what was written, by whom, and which serials can still be read",
+		args:  words(0, 1),
+		needs: aWorkspace,
+		make:  stateHistory,
+	},
+	{
+		use:  "diff A [B]",
+		args: words(1, 2),
+		do:   stateDiff,
+		short: "compare two states by task and field; each is a file or a serial (default B: the " +
+			"state)",
+	},
+	{
+		use:   "merge --ours|--theirs|--union [FILE]",
+		short: "take one side, or both, of a state with conflict markers",
+		args:  words(0, 1),
+		make:  stateMerge,
+	},
+	{
+		use:   "merge-driver BASE OURS THEIRS [PATH]",
+		short: "merge two versions for git, by task and field",
+		args:  words(3, 4),
+		make:  stateMergeDriver,
 	},
 }
 
@@ -125,7 +166,10 @@ func stateTransitions(c call) error {
 		table[s.String()] = []fields{}
 		for _, m := range formats.Moves(s) {
 			table[s.String()] = append(table[s.String()], fields{
-				"to": m.To, "reason": m.NeedsReason, "children_terminal": m.ChildrenTerminal, "recover": m.Recover,
+				"to":                m.To,
+				"reason":            m.NeedsReason,
+				"children_terminal": m.ChildrenTerminal,
+				"recover":           m.Recover,
 			})
 		}
 	}
@@ -165,7 +209,11 @@ func stateRestore(c call) (err error) {
 // stateExport prints the state in a shape.
 func stateExport(cmd *cobra.Command, _ *app) run {
 	shape := cmd.Flags().String("shape", state.ShapeTercet, "tercet or active_projects")
-	theirs := cmd.Flags().Bool("archive", false, "the archive of the other system that was imported, instead of its state")
+	theirs := cmd.Flags().Bool(
+		"archive",
+		false,
+		"the archive of the other system that was imported, instead of its state",
+	)
 	return func(c call) error {
 		out, err := c.reader.Export(c.ctx, *shape, *theirs)
 		if err == nil {
@@ -187,7 +235,8 @@ no picture itself; for one, graphviz takes dot: tercet state graph --format dot 
 			return err
 		}
 		text, err := state.Graph(tasks, *format)
-		if err == nil && !c.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
+		if err == nil &&
+			!c.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
 			c.term.raw([]byte(plain.Passage(text)))
 		}
 		return err
@@ -219,7 +268,9 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(e state.Entry) bool { return !e.About(n) })
+			list = slices.DeleteFunc(list, func(e state.Entry) bool {
+				return !e.About(n)
+			})
 		}
 		if *limit > 0 {
 			list = list[max(0, len(list)-*limit):]
@@ -227,11 +278,19 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 		if c.document("tercet.state-history/1", fields{"entries": list}) {
 			return nil
 		}
+
 		tab := formats.Table{Columns: []string{"serial", "time", "kind", "what", "session"}}
 		for i := range list {
 			e := &list[i]
-			tab.Rows = append(tab.Rows, []string{strconv.FormatUint(e.Serial, 10), e.Time, e.Kind, e.What(), e.Session})
+			tab.Rows = append(tab.Rows, []string{
+				strconv.FormatUint(e.Serial, 10),
+				e.Time,
+				e.Kind,
+				e.What(),
+				e.Session,
+			})
 		}
+
 		c.term.table(tab)
 		c.changedOutside()
 		return nil
@@ -261,7 +320,8 @@ func stateDiff(c call) (err error) {
 	return nil
 }
 
-// stateNamed gives the bytes of a state: of a file, of a serial, or the present one for the empty word.
+// stateNamed gives the bytes of a state: of a file, of a serial, or the present one for the empty
+// word.
 func (c call) stateNamed(word string) ([]byte, error) {
 	serial, err := strconv.ParseUint(word, 10, 64)
 	if word != "" && (err != nil || exists(word)) {
@@ -330,11 +390,16 @@ config.yaml names that folder. It links each report, plan, summary and review to
 	repair := f.Bool("repair", false, "fix what tercet can fix without a guess")
 	fresh := f.Bool("fresh-numbers", false, "give tasks whose number is taken a new one")
 	return func(c call) error {
-		opt := state.ImportOptions{Repair: *repair, Fresh: *fresh, Strict: c.flags.strict}
+		opt := state.ImportOptions{
+			Repair: *repair,
+			Fresh:  *fresh,
+			Strict: c.flags.strict,
+		}
 		folder, err := importFolders(&c, &opt)
 		if err != nil {
 			return err
 		}
+
 		src, err := c.input(c.args[0])
 		if err != nil {
 			return err
@@ -350,6 +415,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 		if opt.Archive != nil && opt.Archive.Err() != nil {
 			return c.importReport(opt.Archive, state.Result{}, *dry)
 		}
+
 		m := state.ReadImport(c.args[0], src, opt)
 		if m.Err() != nil {
 			return c.importReport(m, state.Result{}, *dry)
@@ -379,7 +445,8 @@ config.yaml names that folder. It links each report, plan, summary and review to
 	}
 }
 
-// archiveBeside reads the archive that lies beside the file of an import as its system keeps it; nil if there is none.
+// archiveBeside reads the archive that lies beside the file of an import as its system keeps it;
+// nil if there is none.
 func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.Beside))
 	if c.args[0] == "-" || !exists(name) {
@@ -389,10 +456,12 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.Todo, opt.Folders = nil, state.Folders{}
+	opt.Todo = nil
+	opt.Folders = state.Folders{}
 	m := state.ReadImport(name, src, opt)
 	if m.Err() == nil {
-		c.term.note("%s lies beside it and comes along: %s for the archive", name, formats.Count(len(m.Tasks()), "task"))
+		c.term.note("%s lies beside it and comes along: %s for the archive",
+			name, formats.Count(len(m.Tasks()), "task"))
 		if !c.flags.json {
 			c.importFindings(m)
 		}
@@ -400,8 +469,8 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	return m, nil
 }
 
-// importFolders finds the folders of tasks that come along where a folder is named instead of a file, whose state.json
-// is the file then.
+// importFolders finds the folders of tasks that come along where a folder is named instead of a
+// file, whose state.json is the file then.
 func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
 	name := c.args[0]
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {
@@ -422,12 +491,17 @@ func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
 		return true, usage("expected a folder inside the project %s, got %q", w.dir, name)
 	}
 	c.args = []string{filepath.Join(name, "state.json")}
-	opt.Folders, err = state.FindFolders(w.root, filepath.ToSlash(full), cmp.Or(w.cfg.Specs, formats.Specs))
+	opt.Folders, err = state.FindFolders(
+		w.root,
+		filepath.ToSlash(full),
+		cmp.Or(w.cfg.Specs, formats.Specs),
+	)
 	return true, err
 }
 
-// putAway moves those into the archive that the file has among its completed projects. It is a transaction of its own:
-// what was imported stays if it does not come through, and the same import again goes on here.
+// putAway moves those into the archive that the file has among its completed projects. It is a
+// transaction of its own: what was imported stays if it does not come through, and the same import
+// again goes on here.
 func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	list := res.PutAway()
 	if len(list) == 0 {
@@ -438,7 +512,8 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	}
 	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
 	if err != nil {
-		c.term.help("the import is done; archive its tasks with: tercet task archive " + numerals(list))
+		c.term.help("the import is done; archive its tasks with: tercet task archive " +
+			numerals(list))
 		return err
 	}
 	res.Serial = moved.Serial
@@ -450,23 +525,36 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	failed := m.Err()
 	left := m.LeftOut()
 	if !c.document("tercet.state-import/1", fields{
-		"file": m.File, "shape": m.Shape, "tasks": len(m.Tasks()), "findings": m.Findings, "ok": failed == nil,
-		"dry_run": dry, "serial": res.Serial, "numbers": nonNil(res.Numbers), "changed": res.Changed,
-		"left_out": left, "warnings": nonNil(res.Warnings),
+		"file":     m.File,
+		"shape":    m.Shape,
+		"tasks":    len(m.Tasks()),
+		"findings": m.Findings,
+		"ok":       failed == nil,
+		"dry_run":  dry,
+		"serial":   res.Serial,
+		"numbers":  nonNil(res.Numbers),
+		"changed":  res.Changed,
+		"left_out": left,
+		"warnings": nonNil(res.Warnings),
 	}) {
 		c.importFindings(m)
 		switch {
 		case failed != nil:
 			c.term.say(m.File + " was not imported")
 		case dry:
-			c.term.note("%s would be imported from the shape %s", formats.Count(len(res.Numbers), "task"), m.Shape)
+			c.term.note("%s would be imported from the shape %s",
+				formats.Count(len(res.Numbers), "task"), m.Shape)
 		default:
 			c.term.answer("%s", numerals(res.Numbers))
-			c.term.note("%s imported, serial %d", formats.Count(len(res.Numbers), "task"), res.Serial)
+			c.term.note("%s imported, serial %d",
+				formats.Count(len(res.Numbers), "task"), res.Serial)
 		}
 		if failed == nil && left > 0 {
 			c.term.note("%s left out", formats.Count(left, "record"))
-			c.term.help("mend what is named above and import again; --strict refuses such a file as a whole")
+			c.term.help(
+				"mend what is named above and import again; --strict refuses such a file as " +
+					"a whole",
+			)
 		}
 	}
 	switch {
@@ -475,19 +563,24 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	case left > 0:
 		return shown{formats.ExitCode(formats.Return{Status: formats.StatusPartial})}
 	}
+
 	return nil
 }
 
-// importFindings prints what is wrong with a file, and how often each class occurs. One note of many tasks is a line.
+// importFindings prints what is wrong with a file, and how often each class occurs. One note of
+// many tasks is a line.
 func (c call) importFindings(m *state.Import) {
-	counts, same := map[state.Damage]int{}, map[string][]string{}
+	counts := map[state.Damage]int{}
+	same := map[string][]string{}
 	for _, f := range m.Findings {
 		task, text, _ := strings.Cut(f.Message, ": ")
 		same[text] = append(same[text], task)
 	}
+
 	for _, f := range m.Findings {
 		word := string(f.Class)
-		if task, text, of := strings.Cut(f.Message, ": "); f.Class != state.DamageNote {
+		task, text, of := strings.Cut(f.Message, ": ")
+		if f.Class != state.DamageNote {
 			counts[f.Class]++
 			switch {
 			case f.Mended:
@@ -510,6 +603,7 @@ func (c call) importFindings(m *state.Import) {
 			c.term.help(f.Help)
 		}
 	}
+
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
 		c.term.note("%s: %d", class, counts[class])
 	}

@@ -21,7 +21,10 @@ or are at work, then open tasks. The last column says what to type.
 
 With --cost it lists the tokens and the money that the agents reported: by task, by agent, by day and
 in total. Runs that gc has removed do not count.`
-	cost := cmd.Flags().Bool("cost", false, "show the tokens and money that the runs used, by task, agent and day")
+	cost := cmd.Flags().Bool(
+		"cost", false,
+		"show the tokens and money that the runs used, by task, agent and day",
+	)
 	return func(c call) error {
 		if *cost {
 			return c.costs()
@@ -30,30 +33,46 @@ in total. Runs that gc has removed do not count.`
 		if err != nil {
 			return err
 		}
+
 		c.changedOutside()
 		gates, err := c.desk.Gates()
 		unfinished, rerr := journal.Runs(c.root, true)
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
 			c.term.note("warning: %s", err)
 		}
-		open := slices.DeleteFunc(tasks, func(t formats.Task) bool { return t.Status.Terminal() })
+		open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
+			return t.Status.Terminal()
+		})
 		if c.document("tercet.status/1", fields{
-			"runner": c.cfg.Runner, "gates": nonNil(gates), "runs": nonNil(unfinished), "tasks": nonNil(open),
+			"runner": c.cfg.Runner,
+			"gates":  nonNil(gates),
+			"runs":   nonNil(unfinished),
+			"tasks":  nonNil(open),
 		}) {
 			return nil
 		}
+
 		tab := formats.Table{Columns: []string{"what", "id", "about", "status", "next"}}
 		for _, g := range gates {
 			tab.Rows = append(tab.Rows, []string{
-				"gate", g.Run, g.Command + ": " + g.Gate.Question, "waits for an answer", "tercet approve " + g.Run,
+				"gate",
+				g.Run,
+				g.Command + ": " + g.Gate.Question,
+				"waits for an answer",
+				"tercet approve " + g.Run,
 			})
-			unfinished = slices.DeleteFunc(unfinished, func(r journal.Run) bool { return r.ID == g.Run })
+			unfinished = slices.DeleteFunc(unfinished, func(r journal.Run) bool {
+				return r.ID == g.Run
+			})
 		}
+
 		for _, r := range unfinished {
-			status, next := r.Status, "tercet resume "+r.ID
+			status := r.Status
+			next := "tercet resume " + r.ID
 			switch {
 			case c.desk.Live(r.ID):
-				status, next = "at work", "tercet show --log -f "+r.ID
+				status = "at work"
+				next = "tercet show --log -f " + r.ID
 			case status == journal.Open:
 				status = "its process is gone"
 			case r.Gate == "" && r.Why != "":
@@ -61,9 +80,17 @@ in total. Runs that gc has removed do not count.`
 			}
 			tab.Rows = append(tab.Rows, []string{"run", r.ID, r.Line, status, next})
 		}
+
 		for _, t := range open {
-			tab.Rows = append(tab.Rows, []string{"task", strconv.Itoa(t.Number), t.Title, t.Status.String(), ""})
+			tab.Rows = append(tab.Rows, []string{
+				"task",
+				strconv.Itoa(t.Number),
+				t.Title,
+				t.Status.String(),
+				"",
+			})
 		}
+
 		c.term.note("runner %s, open tasks: %d", c.cfg.Runner, len(open))
 		c.term.table(tab)
 		return nil
@@ -79,10 +106,15 @@ func (c call) costs() error {
 	tab := formats.Table{Columns: []string{"by", "name", "calls", "tokens", "cost"}}
 	for _, s := range spent {
 		tab.Rows = append(tab.Rows, []string{
-			s.By, s.Name, strconv.Itoa(s.Calls), strconv.FormatInt(s.Tokens, 10), fmt.Sprintf("%.2f", s.Cost),
+			s.By,
+			s.Name,
+			strconv.Itoa(s.Calls),
+			strconv.FormatInt(s.Tokens, 10),
+			fmt.Sprintf("%.2f", s.Cost),
 		})
 	}
-	if c.term.table(tab); len(spent) == 0 {
+	c.term.table(tab)
+	if len(spent) == 0 {
 		c.term.note("no agent has reported tokens or cost")
 	}
 	return nil

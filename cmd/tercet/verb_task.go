@@ -19,30 +19,47 @@ import (
 var taskVerbs = []verb{
 	{use: "add TITLE", short: "create a task and print its number", args: some, make: taskAdd},
 	{
-		use: "set TASKS STATUS | set TASKS KEY=VALUE...", short: "change the status or the data of tasks",
-		args: some, make: taskSet,
+		use:   "set TASKS STATUS | set TASKS KEY=VALUE...",
+		short: "change the status or the data of tasks",
+		args:  some,
+		make:  taskSet,
 	},
 	{use: "link TASK PATH", short: "link a document to a task", args: words(2, 2), make: taskLink},
 	{
-		use: "archive TASKS", short: "move completed and abandoned tasks to the archive", args: one,
-		make: taskMove(func(list []int) state.Op { return state.ArchiveTasks{Tasks: list} }),
+		use:   "archive TASKS",
+		short: "move completed and abandoned tasks to the archive",
+		args:  one,
+		make: taskMove(func(list []int) state.Op {
+			return state.ArchiveTasks{Tasks: list}
+		}),
 	},
 	{
-		use: "unarchive TASKS", short: "move tasks back from the archive", args: one,
-		make: taskMove(func(list []int) state.Op { return state.UnarchiveTasks{Tasks: list} }),
+		use:   "unarchive TASKS",
+		short: "move tasks back from the archive",
+		args:  one,
+		make: taskMove(func(list []int) state.Op {
+			return state.UnarchiveTasks{Tasks: list}
+		}),
 	},
 	{use: "list", short: "list the tasks", args: none, needs: aWorkspace, make: taskList},
 	{
-		use: "ready", short: "list the tasks that can be taken up now", args: none, needs: aWorkspace,
-		do: taskReady,
+		use:   "ready",
+		short: "list the tasks that can be taken up now",
+		args:  none,
+		needs: aWorkspace,
+		do:    taskReady,
 	},
 	{
-		use: "claim [TASK]", short: "take the first task that is ready, or the named one, for a session",
-		args: words(0, 1), make: taskClaim,
+		use:   "claim [TASK]",
+		short: "take the first task that is ready, or the named one, for a session",
+		args:  words(0, 1),
+		make:  taskClaim,
 	},
 	{
-		use: "renumber TASK [NUMBER]", short: "give a task another number; references follow, documents stay where they are",
-		args: words(1, 2), make: taskRenumber,
+		use:   "renumber TASK [NUMBER]",
+		short: "give a task another number; references follow, documents stay where they are",
+		args:  words(1, 2),
+		make:  taskRenumber,
 	},
 	{use: "show TASK", short: "show one task", args: one, needs: aWorkspace, do: taskShow},
 	{use: "sync", short: "take over the hand edits of TODO.md", args: none, make: taskSync},
@@ -61,7 +78,10 @@ func taskFlags(cmd *cobra.Command, a *app) run {
 // txFlags makes the transaction that a verb writes.
 func txFlags(cmd *cobra.Command) *state.Tx {
 	tx := &state.Tx{}
-	cmd.Flags().StringVar(&tx.ID, "txn", "", "the `id` of the transaction; one that was applied is not applied again")
+	cmd.Flags().StringVar(
+		&tx.ID, "txn", "",
+		"the `id` of the transaction; one that was applied is not applied again",
+	)
 	return tx
 }
 
@@ -79,8 +99,10 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	if err != nil {
 		return state.Result{}, err
 	}
-	tx.Session, tx.Ops = c.sessionID(), ops
-	debug.SetGCPercent(-1) // the process ends with the write: a quarter of its time went into collecting
+	tx.Session = c.sessionID()
+	tx.Ops = ops
+	// the process ends with the write: a quarter of its time went into collecting
+	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(writeMemory)
 	res, err := w.manager.Apply(c.ctx, *tx)
 	if err == nil {
@@ -98,7 +120,8 @@ func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	if err != nil {
 		return state.Result{}, err
 	}
-	tx.Session, tx.Ops = c.sessionID(), ops
+	tx.Session = c.sessionID()
+	tx.Ops = ops
 	return w.manager.Try(c.ctx, *tx)
 }
 
@@ -106,7 +129,10 @@ func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 func (c call) write(tx *state.Tx, ops ...state.Op) error {
 	res, err := c.apply(tx, ops...)
 	if err != nil || c.document("tercet.task/1", fields{
-		"serial": res.Serial, "txn": res.Txn, "numbers": nonNil(res.Numbers), "changed": res.Changed,
+		"serial":   res.Serial,
+		"txn":      res.Txn,
+		"numbers":  nonNil(res.Numbers),
+		"changed":  res.Changed,
 		"replayed": res.Replayed,
 	}) {
 		return err
@@ -116,7 +142,8 @@ func (c call) write(tx *state.Tx, ops ...state.Op) error {
 	}
 	switch {
 	case res.Replayed:
-		c.term.note("transaction %s was applied before; nothing was written (serial %d)", res.Txn, res.Serial)
+		c.term.note("transaction %s was applied before; nothing was written (serial %d)",
+			res.Txn, res.Serial)
 	case !res.Changed:
 		c.term.note("nothing to change (serial %d)", res.Serial)
 	default:
@@ -133,9 +160,15 @@ func taskAdd(cmd *cobra.Command, _ *app) run {
 	f.StringVar(&t.Language, "language", "", "such as go")
 	f.StringVar(&t.Priority, "priority", "", "low, medium, high or critical")
 	f.StringVar(&t.Effort, "effort", "", "such as 2h")
-	f.IntSliceVar(&t.Dependencies, "depends-on", nil, "numbers of tasks that must be completed first")
+	f.IntSliceVar(
+		&t.Dependencies,
+		"depends-on",
+		nil,
+		"numbers of tasks that must be completed first",
+	)
 	return func(c call) error {
-		if t.Title = strings.TrimSpace(rest(c.args)); t.Title == "" {
+		t.Title = strings.TrimSpace(rest(c.args))
+		if t.Title == "" {
 			return usage("expected a title, got an empty one")
 		}
 		return c.write(tx, state.CreateTasks{Tasks: []state.NewTask{t}})
@@ -166,12 +199,17 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 			if op.To, err = formats.LooseTaskStatus(c.args[1]); err != nil {
 				return err
 			}
-			if op.Back = false; op.To.InProgress() {
-				c.term.note("warning: no session holds the task, so the next command sets it back; "+
-					"to keep it: tercet task claim %s", c.args[0])
+			op.Back = false
+			if op.To.InProgress() {
+				c.term.note(
+					"warning: no session holds the task, so the next command sets it back; "+
+						"to keep it: tercet task claim %s",
+					c.args[0],
+				)
 			}
 			return c.write(tx, op)
 		}
+
 		changed, err := argspec.Assignments(c.args[1:])
 		if err != nil {
 			return err
@@ -180,6 +218,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 		for _, n := range op.Tasks {
 			ops = append(ops, state.UpdateMetadata{Task: n, Fields: changed})
 		}
+
 		return c.write(tx, ops...)
 	}
 }
@@ -194,14 +233,21 @@ func taskNumbers(word string) ([]int, error) {
 
 func taskLink(cmd *cobra.Command, _ *app) run {
 	tx := txFlags(cmd)
-	kind := cmd.Flags().String("type", "", "report, plan, summary, review, ... (default: guessed from the path)")
+	kind := cmd.Flags().String(
+		"type", "",
+		"report, plan, summary, review, ... (default: guessed from the path)",
+	)
 	summary := cmd.Flags().String("summary", "", "one line")
 	return func(c call) error {
 		n, err := taskNumber(c.args[0])
 		if err != nil {
 			return err
 		}
-		a := formats.Artifact{Type: formats.ArtifactType(*kind), Path: c.args[1], Summary: *summary}
+		a := formats.Artifact{
+			Type:    formats.ArtifactType(*kind),
+			Path:    c.args[1],
+			Summary: *summary,
+		}
 		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
 		return c.write(tx, state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{a}})
 	}
@@ -221,7 +267,8 @@ func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
 	}
 }
 
-// taskReady lists the tasks that can be taken up: no run works on them, and their dependencies are completed.
+// taskReady lists the tasks that can be taken up: no run works on them, and their dependencies are
+// completed.
 func taskReady(c call) error {
 	list, err := c.reader.Ready(c.ctx)
 	if err != nil {
@@ -244,8 +291,15 @@ func taskList(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		list = slices.DeleteFunc(list, func(t formats.Task) bool { return status != "" && t.Status != status })
-		return listTasks(c, "tercet.task-list/1", list, "no task; make one with tercet '/task \"what is to be done\"'")
+		list = slices.DeleteFunc(list, func(t formats.Task) bool {
+			return status != "" && t.Status != status
+		})
+		return listTasks(
+			c,
+			"tercet.task-list/1",
+			list,
+			"no task; make one with tercet '/task \"what is to be done\"'",
+		)
 	}
 }
 
@@ -261,10 +315,12 @@ func taskShow(c call) error {
 	}
 	about, documents := t.Rows()
 	if c.term.outTTY { // a pipe gets every column, a terminal those with content
-		about, documents = about.Filled(), documents.Filled()
+		about = about.Filled()
+		documents = documents.Filled()
 	}
 	c.term.table(about)
-	if c.term.table(documents); t.Description != "" && c.term.outTTY {
+	c.term.table(documents)
+	if t.Description != "" && c.term.outTTY {
 		c.term.answer("\n%s", plain.Passage(c.term.wrapped(t.Description)))
 	}
 	return nil
@@ -293,8 +349,16 @@ The task gets its next in-progress status and a lease of the session. Sessions t
 time get different tasks. Go on with the same session: tercet task --session ID set TASK STATUS.`
 	tx := txFlags(cmd)
 	op := state.ClaimTask{Loose: true}
-	as := cmd.Flags().String("as", "", "the in-progress `status` to enter (default: what comes next)")
-	cmd.Flags().DurationVar(&op.Timeout, "timeout", formats.DefaultLeaseTimeout, "how long the claim holds")
+	as := cmd.Flags().String(
+		"as", "",
+		"the in-progress `status` to enter (default: what comes next)",
+	)
+	cmd.Flags().DurationVar(
+		&op.Timeout,
+		"timeout",
+		formats.DefaultLeaseTimeout,
+		"how long the claim holds",
+	)
 	return func(c call) (err error) {
 		if len(c.args) == 1 {
 			op.Task, err = taskNumber(c.args[0])
@@ -315,17 +379,25 @@ func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
 		return err
 	}
 	if len(res.Verdicts) != 1 {
-		return formats.Fail(formats.CodeBug, "", "expected one verdict of a claim, got %d", len(res.Verdicts))
+		return formats.Fail(formats.CodeBug, "",
+			"expected one verdict of a claim, got %d", len(res.Verdicts))
 	}
-	v, session := res.Verdicts[0], c.sessionID()
+
+	v := res.Verdicts[0]
+	session := c.sessionID()
 	if res.Replayed { // the session of then holds the lease
 		if t, err := c.built.reader.Task(c.ctx, v.Task); err == nil && t.Lease != nil {
 			session = t.Lease.Session
 		}
 	}
 	if !c.document("tercet.claim/1", fields{
-		"task": v.Task, "from": v.From, "status": v.To, "session_id": session, "serial": res.Serial, "txn": res.Txn,
-		"replayed": res.Replayed,
+		"task":       v.Task,
+		"from":       v.From,
+		"status":     v.To,
+		"session_id": session,
+		"serial":     res.Serial,
+		"txn":        res.Txn,
+		"replayed":   res.Replayed,
 	}) {
 		c.term.answer("%d", v.Task)
 		c.term.note("task %d is %s for session %s", v.Task, v.To, session)
@@ -373,7 +445,9 @@ func (c call) syncCheck() error {
 	if !c.document("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
-	if slices.ContainsFunc(edits.Proposals, func(p state.Proposal) bool { return p.Problem != "" }) {
+	if slices.ContainsFunc(edits.Proposals, func(p state.Proposal) bool {
+		return p.Problem != ""
+	}) {
 		return shownAs(formats.CodeValidationFailed)
 	}
 	return nil

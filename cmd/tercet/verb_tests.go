@@ -27,7 +27,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// play is a project that this process made for itself: no trust in it is asked for, and a test scripts its workers.
+// play is a project that this process made for itself: no trust in it is asked for, and a test
+// scripts its workers.
 type play struct {
 	dir  string
 	cast *scenario.Cast
@@ -51,15 +52,19 @@ subagents and configuration of this one. The engine is the real one; no agent is
 		if err != nil {
 			return err
 		}
+
 		if err := (consent{w}).first(c.ctx, formats.Invocation{}); err != nil {
 			return err
 		}
-		files, read := c.args, w.input
+		files := c.args
+		read := w.input
 		if len(files) == 0 {
 			if files, err = fs.Glob(w.gate.FS("."), testsFolder+"/*.json"); err != nil {
 				return err
 			}
-			read = func(name string) ([]byte, error) { return fs.ReadFile(w.gate.FS("."), name) }
+			read = func(name string) ([]byte, error) {
+				return fs.ReadFile(w.gate.FS("."), name)
+			}
 		}
 		if len(files) == 0 {
 			w.term.note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
@@ -67,6 +72,7 @@ subagents and configuration of this one. The engine is the real one; no agent is
 		if *record && len(c.args) != 1 {
 			return usage("expected one test file for --record, got %d", len(c.args))
 		}
+
 		s := stagehand{app: w.app, record: *record}
 		s.install = func(to *os.Root, _ string) error { return copyOwn(w, to) }
 		return s.run(c.ctx, files, read)
@@ -79,6 +85,7 @@ func copyOwn(w *world, to *os.Root) error {
 	if err != nil {
 		return err
 	}
+
 	for _, name := range []string{"subagents", "facets", "templates"} {
 		folders = append(folders, formats.Workspace+"/"+name)
 	}
@@ -100,6 +107,7 @@ func copyOwn(w *world, to *os.Root) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -131,7 +139,11 @@ type tested struct {
 }
 
 // run runs tests one after the other, once all of them can be read, and tells how they ended.
-func (s *stagehand) run(ctx context.Context, files []string, read func(string) ([]byte, error)) error {
+func (s *stagehand) run(
+	ctx context.Context,
+	files []string,
+	read func(string) ([]byte, error),
+) error {
 	bad := &formats.Diagnostics{Sources: map[string][]byte{}}
 	var tests []scenario.Test
 	for _, file := range files {
@@ -146,17 +158,20 @@ func (s *stagehand) run(ctx context.Context, files []string, read func(string) (
 		}
 		tests = append(tests, t)
 	}
+
 	if bad.HasErrors() {
 		return bad
 	}
 	s.covered = map[string]*scenario.Coverage{}
-	results, failed := []tested{}, 0
+	results := []tested{}
+	failed := 0
 	for i, t := range tests {
 		r, err := s.test(ctx, &t, files[i])
 		if err != nil {
 			return err
 		}
-		if results = append(results, r); !r.OK {
+		results = append(results, r)
+		if !r.OK {
 			failed++
 		}
 		if ctx.Err() != nil {
@@ -164,13 +179,19 @@ func (s *stagehand) run(ctx context.Context, files []string, read func(string) (
 		}
 		s.tell(r)
 	}
+
 	var coverage []*scenario.Coverage
 	for _, c := range s.covered {
 		coverage = append(coverage, c)
 	}
-	slices.SortFunc(coverage, func(a, b *scenario.Coverage) int { return strings.Compare(a.Command, b.Command) })
+	slices.SortFunc(coverage, func(a, b *scenario.Coverage) int {
+		return strings.Compare(a.Command, b.Command)
+	})
 	if !s.document("tercet.test/1", fields{
-		"tests": results, "coverage": nonNil(coverage), "passed": len(results) - failed, "failed": failed,
+		"tests":    results,
+		"coverage": nonNil(coverage),
+		"passed":   len(results) - failed,
+		"failed":   failed,
 	}) {
 		for _, c := range coverage {
 			s.term.answer("%s", c)
@@ -200,7 +221,11 @@ func (s *stagehand) tell(r tested) {
 // test runs one test in a workspace of its own, which is removed again.
 func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r tested, err error) {
 	began := time.Now()
-	r = tested{File: t.File, Line: t.Line, Failures: []string{}}
+	r = tested{
+		File:     t.File,
+		Line:     t.Line,
+		Failures: []string{},
+	}
 	dir, err := os.MkdirTemp("", "tercet-test-")
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -214,37 +239,56 @@ func (s *stagehand) test(ctx context.Context, t *scenario.Test, file string) (r 
 	if err != nil {
 		return r, err
 	}
-	if r.Failures = append(r.Failures, cast.Judge(o)...); len(r.Failures) == 0 {
+
+	r.Failures = append(r.Failures, cast.Judge(o)...)
+	if len(r.Failures) == 0 {
 		r.OK = true
 	}
-	r.Exit, r.Seconds = o.Exit, time.Since(began).Seconds()
+	r.Exit = o.Exit
+	r.Seconds = time.Since(began).Seconds()
 	if s.record && r.OK || s.record && !t.Expects {
 		data, err := cast.Recorded(o)
 		if err != nil {
 			return r, err
 		}
 		mask := journal.NewMasker(journal.Secrets(os.Environ())...)
-		r.OK, r.Failures = true, []string{}
-		return r, ioFailure(atomicfile.Write(file, []byte(mask.Values(string(data))), atomicfile.Options{}))
+		r.OK = true
+		r.Failures = []string{}
+		return r, ioFailure(atomicfile.Write(
+			file,
+			[]byte(mask.Values(string(data))),
+			atomicfile.Options{},
+		))
 	}
 	return r, nil
 }
 
 // play makes the workspace, runs the lines, and reads what came of the last one.
-func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.Cast, dir string, r *tested) (
+func (s *stagehand) play(
+	ctx context.Context,
+	t *scenario.Test,
+	cast *scenario.Cast,
+	dir string,
+	r *tested,
+) (
 	o scenario.Outcome, err error,
 ) {
 	project := filepath.Join(dir, "project")
 	if err := s.set(ctx, t, project); err != nil {
 		return o, err
 	}
+
 	p := &play{dir: project, cast: cast}
 	for _, line := range t.Before {
 		if code, _, said := s.line(p, t, dir, line); code != 0 {
-			r.Failures = append(r.Failures, sprintf("before: %s ended with %d: %s", line, code, said))
+			r.Failures = append(
+				r.Failures,
+				sprintf("before: %s ended with %d: %s", line, code, said),
+			)
 			return o, nil
 		}
 	}
+
 	root, err := os.OpenRoot(project)
 	if err != nil {
 		return o, ioFailure(err)
@@ -254,20 +298,26 @@ func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.C
 	if err != nil {
 		return o, err
 	}
+
 	cast.Performs(nil)
 	var out []byte
 	o.Exit, out, o.Shown = s.line(p, t, dir, t.Line)
 	if err := json.Unmarshal(out, &o.Return); err != nil {
 		return o, broken(formats.CodeBug, "return of "+t.Line, err)
 	}
+
 	runs, err := journal.Runs(root, false)
 	for _, one := range runs {
-		if err == nil && !slices.ContainsFunc(before, func(b journal.Run) bool { return b.ID == one.ID }) {
+		if err == nil &&
+			!slices.ContainsFunc(before, func(b journal.Run) bool {
+				return b.ID == one.ID
+			}) {
 			var records []journal.Record
 			records, err = journal.Load(root, one.ID)
 			o.Records = append(o.Records, records...)
 		}
 	}
+
 	if prog := cast.Program(); prog != nil {
 		if s.covered[prog.Name] == nil {
 			s.covered[prog.Name] = scenario.NewCoverage(prog)
@@ -279,14 +329,22 @@ func (s *stagehand) play(ctx context.Context, t *scenario.Test, cast *scenario.C
 	return o, err
 }
 
-// set makes a workspace with what is tested and the files of a test, in a repository where there is git.
+// set makes a workspace with what is tested and the files of a test, in a repository where there is
+// git.
 func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (err error) {
 	if err := os.MkdirAll(project, 0o755); err != nil {
 		return ioFailure(err)
 	}
-	if _, err := initWorkspace(ctx, project, agentcli.RunnerOffline, state.InitOptions{NextNumber: 1}, false); err != nil {
+	if _, err := initWorkspace(
+		ctx,
+		project,
+		agentcli.RunnerOffline,
+		state.InitOptions{NextNumber: 1},
+		false,
+	); err != nil {
 		return err
 	}
+
 	root, err := os.OpenRoot(project)
 	if err != nil {
 		return ioFailure(err)
@@ -295,11 +353,13 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 	if err := s.install(root, t.File); err != nil {
 		return broken(formats.CodeOf(err), "workspace of a test", err)
 	}
+
 	for name, text := range t.Files {
 		if err := lay(root, name, []byte(text)); err != nil {
 			return ioFailure(err)
 		}
 	}
+
 	starter, err := free()
 	if err != nil {
 		return err
@@ -320,15 +380,21 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 // free starts processes that no project asks for.
 func free() (*proc.Starter, error) {
 	return proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: os.Environ(), Now: time.Now,
+		Allow:      func(context.Context, proc.Command) error { return nil },
+		Env:        os.Environ(),
+		Now:        time.Now,
 		Supervisor: supervisor(),
 	})
 }
 
-// inside is this process in the workspace of a test. Nothing of the user except installed programs reaches it, unless
-// real workers are recorded.
+// inside is this process in the workspace of a test. Nothing of the user except installed programs
+// reaches it, unless real workers are recorded.
 func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *bytes.Buffer) *app {
-	inner := newApp(stdio{in: strings.NewReader(""), out: out, err: bad}, func(name string) string {
+	inner := newApp(stdio{
+		in:  strings.NewReader(""),
+		out: out,
+		err: bad,
+	}, func(name string) string {
 		switch name {
 		case "TERCET_ROOT", "TERCET_RUN", "TERCET_TRUST", "TERCET_MODEL", "TERCET_RUNNER":
 			return ""
@@ -345,13 +411,19 @@ func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *byte
 		}
 		return s.env(name)
 	})
-	inner.signals, inner.play, inner.term.held = s.signals, p, true
+	inner.signals = s.signals
+	inner.play = p
+	inner.term.held = true
 	inner.flags.dir = p.dir
 	return inner
 }
 
 // line runs one line as a process of its own would.
-func (s *stagehand) line(p *play, t *scenario.Test, dir, line string) (code int, stdout []byte, said string) {
+func (s *stagehand) line(
+	p *play,
+	t *scenario.Test,
+	dir, line string,
+) (code int, stdout []byte, said string) {
 	var out, bad bytes.Buffer
 	args := []string{"-C", p.dir, "--json"}
 	if s.record && s.flags.runner != "" {

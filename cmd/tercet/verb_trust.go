@@ -27,7 +27,8 @@ import (
 // shownDiff bounds the lines of a change that are shown.
 const shownDiff = 60
 
-// trustVerb shows the files of a project that can start a program, and keeps the answer of the user.
+// trustVerb shows the files of a project that can start a program, and keeps the answer of the
+// user.
 func trustVerb(cmd *cobra.Command, a *app) run {
 	cmd.Long = `trust shows the files of this project that can start programs, and asks whether you agree to them.
 These are commands, subagents, facets, the configuration, the auto-approve file, and the scripts that
@@ -39,8 +40,17 @@ alone.
 Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files with this hash, which
 --json and the refusal print.`
 	show := cmd.Flags().Bool("show", false, "show the files and ask nothing")
-	revoke := cmd.Flags().Bool("revoke", false, "withdraw your agreement to the files of this project")
-	cmd.Flags().StringVar(&a.flags.trust, "trust", "", "agree to exactly the files with this `sha256:digest`")
+	revoke := cmd.Flags().Bool(
+		"revoke",
+		false,
+		"withdraw your agreement to the files of this project",
+	)
+	cmd.Flags().StringVar(
+		&a.flags.trust,
+		"trust",
+		"",
+		"agree to exactly the files with this `sha256:digest`",
+	)
 	return func(c call) error {
 		if *show && *revoke {
 			return usage("expected one of --show and --revoke, got both")
@@ -55,6 +65,7 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 		if err != nil {
 			return err
 		}
+
 		w := consent{world}
 		v, err := w.gate.Verdict()
 		switch {
@@ -69,6 +80,7 @@ Without a terminal, pass --trust=sha256:HASH. It agrees to exactly the files wit
 			w.show(v, v.All())
 			return nil
 		}
+
 		return w.agree(c.ctx, v)
 	}
 }
@@ -91,16 +103,25 @@ func (w consent) agree(ctx context.Context, v *trust.Verdict) error {
 			return v.Refused()
 		}
 		w.show(v, v.Changes)
-		switch ok, err := a.yes(ctx, "Trust this project as it is now?"); {
+		ok, err := a.yes(ctx, "Trust this project as it is now?")
+		switch {
 		case err != nil:
 			return err
 		case !ok:
-			return formats.Fail(formats.CodeUntrusted, "nothing was kept; the next command asks again", "not trusted: %s", w.dir)
+			return formats.Fail(formats.CodeUntrusted,
+				"nothing was kept; the next command asks again", "not trusted: %s", w.dir)
 		}
 	}
+
 	if err := w.gate.Agree(v); err != nil {
-		return broken(formats.CodeIO, "trust record", err, "check the folder that XDG_STATE_HOME names")
+		return broken(
+			formats.CodeIO,
+			"trust record",
+			err,
+			"check the folder that XDG_STATE_HOME names",
+		)
 	}
+
 	w.done("trusted: %s", w.sum(v))
 	return nil
 }
@@ -111,7 +132,8 @@ func (consent) sum(v *trust.Verdict) string {
 }
 
 func (w consent) revoke(v *trust.Verdict) error {
-	had, err := false, v.Note
+	had := false
+	err := v.Note
 	if v.Store != nil {
 		had, err = v.Store.Revoke()
 	}
@@ -143,14 +165,23 @@ func (w consent) show(v *trust.Verdict, list []trust.Change) {
 func (w consent) record(v *trust.Verdict) fields {
 	files := []fields{}
 	for _, c := range v.All() {
-		one := fields{"path": c.Path, "sha256": c.SHA256, "state": c.Kind, "names": w.leadsTo(v, c)}
+		one := fields{
+			"path":   c.Path,
+			"sha256": c.SHA256,
+			"state":  c.Kind,
+			"names":  w.leadsTo(v, c),
+		}
 		if c.Before != "" {
 			one["before"] = c.Before
 		}
 		files = append(files, one)
 	}
 	out := fields{
-		"dir": w.dir, "trusted": v.By != "", "by": v.By, "manifest": "sha256:" + v.Manifest.Hash(), "files": files,
+		"dir":      w.dir,
+		"trusted":  v.By != "",
+		"by":       v.By,
+		"manifest": "sha256:" + v.Manifest.Hash(),
+		"files":    files,
 	}
 	if v.Note != nil {
 		out["note"] = v.Note.Error()
@@ -169,8 +200,14 @@ func (w *world) newGate() *trust.Gate {
 		instead = trust.ByDemo
 	}
 	return trust.New(trust.Config{
-		Root: w.root, Dir: w.dir, Home: a.stateHome(), Digests: a.flags.trust, Instead: instead, Agreed: a.accepted,
-		Others: w.listed, Now: clock{}.Now,
+		Root:    w.root,
+		Dir:     w.dir,
+		Home:    a.stateHome(),
+		Digests: a.flags.trust,
+		Instead: instead,
+		Agreed:  a.accepted,
+		Others:  w.listed,
+		Now:     clock{}.Now,
 		Argv: func(name string, src []byte) []string {
 			def, err := subagents.ParseDefinition(name, src)
 			if err != nil {
@@ -181,12 +218,14 @@ func (w *world) newGate() *trust.Gate {
 	})
 }
 
-// listed gives the commands of the project, the agents of other tools in it, and the folders of both.
+// listed gives the commands of the project, the agents of other tools in it, and the folders of
+// both.
 func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 	sources := w.ownSources()
 	for _, s := range sources {
 		folders = append(folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
+
 	finder := w.finder()
 	for _, p := range finder.Commands() {
 		if ofProject(p.Place) {
@@ -196,6 +235,7 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 			}
 		}
 	}
+
 	for _, s := range sources {
 		table, err := router.Scan(router.Names{}, s)
 		if err != nil {
@@ -203,22 +243,32 @@ func (w *world) listed() (files []trust.Listed, folders []string, err error) {
 		}
 		for _, e := range table.Commands() {
 			files = append(files,
-				trust.Listed{Path: path.Join(s.Name, e.File), Kind: trust.KindCommand, Source: e.Source, File: e.File})
+				trust.Listed{
+					Path:   path.Join(s.Name, e.File),
+					Kind:   trust.KindCommand,
+					Source: e.Source,
+					File:   e.File,
+				})
 		}
 	}
+
 	for _, p := range finder.Agents() {
 		if ofProject(p.Place) {
 			folders = append(folders, p.Dir)
 			for _, name := range p.AgentFiles() {
-				files = append(files, trust.Listed{Path: path.Join(p.Dir, name), Kind: trust.KindAgent})
+				files = append(files, trust.Listed{
+					Path: path.Join(p.Dir, name),
+					Kind: trust.KindAgent,
+				})
 			}
 		}
 	}
+
 	return files, folders, nil
 }
 
-// folderOf is the program's folder in one of the user's base folders. A variable names the base, or it lies below the
-// home folder. Empty: there is no place for it.
+// folderOf is the program's folder in one of the user's base folders. A variable names the base, or
+// it lies below the home folder. Empty: there is no place for it.
 func (a *app) folderOf(variable string, below ...string) string {
 	base := a.env(variable)
 	if !filepath.IsAbs(base) {
@@ -231,13 +281,18 @@ func (a *app) folderOf(variable string, below ...string) string {
 	return filepath.Join(base, "tercet")
 }
 
-// stateHome is the program's folder for what outlives a project; empty where there is no place for it.
-func (a *app) stateHome() string { return a.folderOf("XDG_STATE_HOME", ".local", "state") }
+// stateHome is the program's folder for what outlives a project; empty where there is no place for
+// it.
+func (a *app) stateHome() string {
+	return a.folderOf("XDG_STATE_HOME", ".local", "state")
+}
 
 // allow is asked before any process is started.
 func (w *world) allow(_ context.Context, c proc.Command) error {
 	return w.gate.Allow(trust.Start{
-		Argv: c.Argv, Dir: c.Dir, Git: c.Purpose == proc.PurposeGit,
+		Argv:  c.Argv,
+		Dir:   c.Dir,
+		Git:   c.Purpose == proc.PurposeGit,
 		Agent: c.Purpose == proc.PurposeAgent || c.Purpose == proc.PurposeNotice,
 	})
 }
@@ -254,8 +309,8 @@ func (w *world) trusted() string {
 // consent asks the user for trust in a project, and shows what the question is about.
 type consent struct{ *world }
 
-// first lets a slash command run in a trusted project, and asks for the trust on a terminal. The help of the program
-// itself needs none, and keeps no run then.
+// first lets a slash command run in a trusted project, and asks for the trust on a terminal. The
+// help of the program itself needs none, and keeps no run then.
 func (w consent) first(ctx context.Context, r formats.Invocation) error {
 	if !w.has || r.DryRun {
 		return nil
@@ -264,32 +319,39 @@ func (w consent) first(ctx context.Context, r formats.Invocation) error {
 	if err != nil {
 		return err
 	}
-	switch p, foreign := w.library.Foreign[r.Source]; {
+
+	p, foreign := w.library.Foreign[r.Source]
+	switch {
 	case v.By == trust.ByEnvironment: // doctor and trust --show tell it
 		return nil
 	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
 		return formats.Fail(formats.CodeUntrusted,
 			"copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
-			"%s lies above the project, and trust in the project does not cover it", path.Join(r.Source, r.File))
+			"%s lies above the project, and trust in the project does not cover it",
+			path.Join(r.Source, r.File))
 	case v.By != "":
 		return nil
 	case r.Name == "help" && r.Source == librarySource:
 		w.readOnly = true
 		return nil
 	}
+
 	if v.Note != nil {
 		w.term.note("warning: %v", v.Note)
 	}
 	if !w.interactive() {
 		return v.Refused()
 	}
-	switch ok, err := w.ask(ctx, v); {
+
+	ok, err := w.ask(ctx, v)
+	switch {
 	case err != nil:
 		return err
 	case !ok:
-		return formats.Fail(formats.CodeUntrusted, "'tercet trust --show' shows what these files do", "not trusted: %s",
-			w.dir)
+		return formats.Fail(formats.CodeUntrusted,
+			"'tercet trust --show' shows what these files do", "not trusted: %s", w.dir)
 	}
+
 	if err := w.gate.Agree(v); err != nil {
 		w.term.note("warning: the answer holds for this process only: %v", err)
 	}
@@ -314,12 +376,16 @@ func (w consent) question(file string) string {
 // ask shows what is new and what changed, a line each, and asks once for all of it.
 func (w consent) ask(ctx context.Context, v *trust.Verdict) (bool, error) {
 	const most = 20
-	t, them := w.term, "them"
+	t := w.term
+	them := "them"
 	if len(v.Changes) <= 1 {
 		them = "it"
 	}
 	if len(v.Changes) == 0 {
-		t.say("git and this project's own checks would run here, and you have not agreed to that yet: " + w.dir)
+		t.say(
+			"git and this project's own checks would run here, and you have not agreed to " +
+				"that yet: " + w.dir,
+		)
 	} else {
 		t.say(sprintf("%s of %s can start programs, and you have not agreed to %s:",
 			formats.Count(len(v.Changes), "file"), w.dir,
@@ -358,9 +424,12 @@ func prefixed(prefix, text string) string {
 	return text
 }
 
-// leadsTo says what a listed file leads to: the command and the subagents it names, the program it starts.
+// leadsTo says what a listed file leads to: the command and the subagents it names, the program it
+// starts.
 func (w consent) leadsTo(v *trust.Verdict, f trust.Change) string {
-	i := slices.IndexFunc(v.Files, func(one trust.Listed) bool { return one.Path == f.Path })
+	i := slices.IndexFunc(v.Files, func(one trust.Listed) bool {
+		return one.Path == f.Path
+	})
 	if i < 0 {
 		return ""
 	}
@@ -403,9 +472,12 @@ func (w consent) ofSubagent(f trust.Listed) string {
 	return f.Kind + " that is not used"
 }
 
-// guard looks, before and after a subagent works, at what it must leave alone. That is what git runs, and the files of
-// the workspace that start programs. A change ends the run.
-func (w *world) guard(ctx context.Context, r formats.Request) (func() ([]formats.Moved, error), error) {
+// guard looks, before and after a subagent works, at what it must leave alone. That is what git
+// runs, and the files of the workspace that start programs. A change ends the run.
+func (w *world) guard(
+	ctx context.Context,
+	r formats.Request,
+) (func() ([]formats.Moved, error), error) {
 	tamper := func(what string) error { return w.gate.Tamper(r.Agent, what) }
 	refs, err := w.trees.Watch(r.Dir)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"tercet/internal/watch"
 )
 
-// watchVerb shows the runs on the whole screen; where there is none it follows the log of the only run at work.
+// watchVerb shows the runs on the whole screen; where there is none it follows the log of the only
+// run at work.
 func watchVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Long = `watch lists the runs on the left. Beside them it shows one run: its steps, its log, the diff of its
 worktree, and its question. You can answer, pause, resume and cancel there; ? explains the keys. A run
@@ -32,8 +33,14 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 		}
 		defer done()
 		return watch.Run(c.ctx, watch.Config{
-			In: c.io.in, Out: c.term.stage.full, Env: os.Environ(), Name: filepath.Base(c.dir), Desk: c.desk,
-			Sheet: c.term.sheet(true), Language: c.cfg.Language, Suspend: rest,
+			In:       c.io.in,
+			Out:      c.term.stage.full,
+			Env:      os.Environ(),
+			Name:     filepath.Base(c.dir),
+			Desk:     c.desk,
+			Sheet:    c.term.sheet(true),
+			Language: c.cfg.Language,
+			Suspend:  rest,
 			Diff: func(ctx context.Context, run string) (string, error) {
 				dir := filepath.Join(c.dir, formats.Workspace, formats.WorktreeFolder, run)
 				if !isDir(dir) {
@@ -47,7 +54,11 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 				if verb == "resume" {
 					argv = append(argv, "--await-answers")
 				}
-				return proc.Detach(proc.Command{Argv: argv, Dir: c.dir, Env: os.Environ()}, out)
+				return proc.Detach(proc.Command{
+					Argv: argv,
+					Dir:  c.dir,
+					Env:  os.Environ(),
+				}, out)
 			},
 		})
 	}
@@ -59,10 +70,15 @@ func followOnly(c call) error {
 	if err != nil {
 		return err
 	}
-	list = slices.DeleteFunc(list, func(r journal.Run) bool { return !c.desk.Live(r.ID) })
+	list = slices.DeleteFunc(list, func(r journal.Run) bool {
+		return !c.desk.Live(r.ID)
+	})
 	if len(list) != 1 {
-		return formats.Fail(formats.CodeUsage, "run 'tercet show --log -f RUN'; 'tercet runs' lists the runs",
-			"expected a full terminal, or just one run at work")
+		return formats.Fail(
+			formats.CodeUsage,
+			"run 'tercet show --log -f RUN'; 'tercet runs' lists the runs",
+			"expected a full terminal, or just one run at work",
+		)
 	}
 	c.args = []string{list[0].ID}
 	return c.logs("", true)

@@ -19,11 +19,19 @@ import (
 	"tercet/subagents/prompt"
 )
 
-// whichVerb says which file a name leads to, whose rules it follows, what it hides and what it would run.
+// whichVerb says which file a name leads to, whose rules it follows, what it hides and what it
+// would run.
 func whichVerb(cmd *cobra.Command, _ *app) run {
-	show := cmd.Flags().Bool("show", false, "also print the text, and the commands and files that it embeds")
+	show := cmd.Flags().Bool(
+		"show", false,
+		"also print the text, and the commands and files that it embeds",
+	)
 	agent := cmd.Flags().Bool("agent", false, "NAME is a subagent")
-	route := cmd.Flags().Bool("route", false, "show the file that LINE is routed to, and what is left for it")
+	route := cmd.Flags().Bool(
+		"route",
+		false,
+		"show the file that LINE is routed to, and what is left for it",
+	)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if *route {
 			return some(cmd, args)
@@ -52,6 +60,7 @@ func (c call) which(show bool) error {
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
+
 	p, flow, err := c.library.Prompt(r.Source, r.File)
 	if err != nil {
 		return err
@@ -60,18 +69,33 @@ func (c call) which(show bool) error {
 	if flow {
 		p = nil
 	}
-	names, by := c.table.Spellings(r), c.table.Hides(r)
+	names := c.table.Spellings(r)
+	by := c.table.Hides(r)
 	out := fields{
-		"command": r.Name, "file": r.Source + "/" + r.File, "dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
-		"names": names, "shadowed_by": by, "calls": callsOf(c.table, r.Shadows), "kind": "workflow",
-		"exported": nonNil(c.exported[r.Name]), "hooks": hooks,
+		"command":     r.Name,
+		"file":        r.Source + "/" + r.File,
+		"dialect":     dialectOf(r.Dialect),
+		"shadows":     nonNil(r.Shadows),
+		"names":       names,
+		"shadowed_by": by,
+		"calls":       callsOf(c.table, r.Shadows),
+		"kind":        "workflow",
+		"exported":    nonNil(c.exported[r.Name]),
+		"hooks":       hooks,
 	}
 	if p != nil {
 		out["kind"] = "prompt"
 		out["scope"] = c.library.Foreign[r.Source].Scope
-		out["description"], out["usage"], out["rules"], out["lenient"] = p.Description, p.Usage(), p.Rules(), p.Lenient
-		out["agent"], out["model"], out["tools"], out["extra"] = p.Agent, p.Model, nonNil(p.Tools), p.Extra
-		out["marks"], out["diagnostics"] = p.Marks(), (&formats.Diagnostics{List: p.Warnings}).Records()
+		out["description"] = p.Description
+		out["usage"] = p.Usage()
+		out["rules"] = p.Rules()
+		out["lenient"] = p.Lenient
+		out["agent"] = p.Agent
+		out["model"] = p.Model
+		out["tools"] = nonNil(p.Tools)
+		out["extra"] = p.Extra
+		out["marks"] = p.Marks()
+		out["diagnostics"] = (&formats.Diagnostics{List: p.Warnings}).Records()
 		if p.Dialect == dialect.Claude {
 			out["positional_base"] = p.Base
 		}
@@ -82,6 +106,7 @@ func (c call) which(show bool) error {
 	if c.document("tercet.which/1", out) {
 		return nil
 	}
+
 	c.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
 	for i, call := range callsOf(c.table, r.Shadows) {
 		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
@@ -89,15 +114,18 @@ func (c call) which(show bool) error {
 	for _, file := range c.exported[r.Name] {
 		c.term.answer("exported as %s, which is no command here", file)
 	}
+
 	if by != "" {
 		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
 	if flow {
-		c.term.answer("a workflow: tercet runs its steps%s", map[bool]string{true: "; its hooks are never run"}[hooks])
+		c.term.answer("a workflow: tercet runs its steps%s",
+			map[bool]string{true: "; its hooks are never run"}[hooks])
 	}
 	if p == nil {
 		return nil
 	}
+
 	c.term.answer("arguments: %s", p.Rules())
 	for _, line := range p.Unused() {
 		c.term.answer("%s", line)
@@ -124,27 +152,40 @@ func callsOf(t *router.Table, files []string) []string {
 // findCommand gives the command that a name without its slash leads to.
 func (w *world) findCommand(name string) (commands.Entry, error) {
 	r, err := w.table.Route(router.Line{Words: []string{"/" + name}})
-	return commands.Entry{Name: r.Name, File: r.File, Source: r.Source}, err
+	return commands.Entry{
+		Name:   r.Name,
+		File:   r.File,
+		Source: r.Source,
+	}, err
 }
 
-func dialectOf(name string) string { return cmp.Or(name, dialect.Tercet.String()) }
+func dialectOf(name string) string {
+	return cmp.Or(name, dialect.Tercet.String())
+}
 
-// whichAgent says which file a subagent comes from, and what was found about the agent files of other tools.
+// whichAgent says which file a subagent comes from, and what was found about the agent files of
+// other tools.
 func (c call) whichAgent(name string) error {
 	def, _, ok := c.set.Lookup(name, "")
 	if !ok {
-		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.set.Names()), "unknown subagent %s", name)
+		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.set.Names()),
+			"unknown subagent %s", name)
 	}
+
 	of := dialect.Tercet
 	if p, _, ok := dialect.PlaceOf(def.File); ok && p.Agents {
 		of = p.Dialect
 	}
-	notes, hides, name, in := &formats.Diagnostics{}, "", def.Info.Name, map[string]string{}
+	notes := &formats.Diagnostics{}
+	hides := ""
+	name = def.Info.Name
+	in := map[string]string{}
 	for _, d := range c.agentNotes {
 		if d.File == def.File || d.Subject == name {
 			notes.List = append(notes.List, d)
 		}
 	}
+
 	if slices.Contains(c.set.Replaced(), name) {
 		hides = subagents.Shipped + name
 	}
@@ -152,17 +193,29 @@ func (c call) whichAgent(name string) error {
 		name = def.Info.Pack + ":" + name
 	}
 	for _, other := range c.set.Names() {
-		if one, _, _ := c.set.Lookup(other, ""); one.Info.Pack != "" && other == one.Info.Pack+":"+name {
+		one, _, _ := c.set.Lookup(other, "")
+		if one.Info.Pack != "" && other == one.Info.Pack+":"+name {
 			in[one.Info.Pack] = one.File
 		}
 	}
+
 	order := lookups(c.set, def, of, in)
 	if !c.document("tercet.which/1", fields{
-		"agent": name, "file": def.File, "packs": in, "dialect": of, "role": def.Info.Role, "tools": nonNil(def.Info.Tools),
-		"description": def.Info.Description, "diagnostics": notes.Records(), "hides": hides, "order": order,
-		"commands": nonNil(def.Info.Commands), "unfollowed": nonNil(def.Unfollowed),
+		"agent":       name,
+		"file":        def.File,
+		"packs":       in,
+		"dialect":     of,
+		"role":        def.Info.Role,
+		"tools":       nonNil(def.Info.Tools),
+		"description": def.Info.Description,
+		"diagnostics": notes.Records(),
+		"hides":       hides,
+		"order":       order,
+		"commands":    nonNil(def.Info.Commands),
+		"unfollowed":  nonNil(def.Unfollowed),
 	}) {
-		c.term.answer("%s -> %s (%s), tools %s", name, def.File, of, strings.Join(def.Info.Tools, ", "))
+		c.term.answer("%s -> %s (%s), tools %s",
+			name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		if hides != "" {
 			c.term.answer("in the place of the shipped one, which is %s", hides)
 		}
@@ -190,7 +243,12 @@ type lookup struct {
 }
 
 // lookups are the places in which a name is looked up, the first ones first, and what they have.
-func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, packed map[string]string) []lookup {
+func lookups(
+	set *subagents.Set,
+	def subagents.Definition,
+	of dialect.Dialect,
+	packed map[string]string,
+) []lookup {
 	var out []lookup
 	for _, pack := range slices.Sorted(maps.Keys(packed)) {
 		out = append(out, lookup{In: "commands of pack " + pack, File: packed[pack]})
@@ -201,7 +259,8 @@ func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, p
 	if strings.HasPrefix(def.Info.Name, subagents.Shipped) {
 		return append(out, lookup{"the library", def.File, true})
 	}
-	own, others := lookup{In: formats.Workspace + "/subagents"}, lookup{In: "folders of other tools"}
+	own := lookup{In: formats.Workspace + "/subagents"}
+	others := lookup{In: "folders of other tools"}
 	library := lookup{In: "the library"}
 	place := &own
 	if def.Shipped {
@@ -209,7 +268,8 @@ func lookups(set *subagents.Set, def subagents.Definition, of dialect.Dialect, p
 	} else if of != dialect.Tercet {
 		place = &others
 	}
-	place.File, place.Called = def.File, true
+	place.File = def.File
+	place.Called = true
 	if shipped, _, ok := set.Lookup(subagents.Shipped+def.Info.Name, ""); ok {
 		library.File = shipped.File
 	}
@@ -227,8 +287,12 @@ func (c call) routeLine() error {
 		return c.notRouted("tercet.route/1", err)
 	}
 	if c.document("tercet.route/1", fields{
-		"command": r.Name, "file": r.Source + "/" + r.File, "rest": r.Raw, "depth": formats.CommandDepth().Int(),
-		"dialect": dialectOf(r.Dialect), "shadows": nonNil(r.Shadows),
+		"command": r.Name,
+		"file":    r.Source + "/" + r.File,
+		"rest":    r.Raw,
+		"depth":   formats.CommandDepth().Int(),
+		"dialect": dialectOf(r.Dialect),
+		"shadows": nonNil(r.Shadows),
 	}) {
 		return nil
 	}
@@ -239,8 +303,8 @@ func (c call) routeLine() error {
 	return nil
 }
 
-// notRouted reports a line that leads nowhere, as JSON if that is requested. It gives the names that were probably
-// meant, or those that a last part stands for.
+// notRouted reports a line that leads nowhere, as JSON if that is requested. It gives the names
+// that were probably meant, or those that a last part stands for.
 func (c call) notRouted(schema string, err error) error {
 	out := fields{"error": err.Error()}
 	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
@@ -280,21 +344,34 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		if err != nil {
 			return err
 		}
+
 		kind := "built in"
 		if info.Workflow {
 			kind = "a workflow of steps"
 		}
 		if info.Builtin || info.Workflow {
-			return formats.Fail(formats.CodeUsage, "see its file with 'tercet which --agent "+r.Agent+"'",
+			return formats.Fail(formats.CodeUsage,
+				"see its file with 'tercet which --agent "+r.Agent+"'",
 				"expected a subagent with a prompt, got %s, which is %s", r.Agent, kind)
 		}
+
 		p := prompt.Stable(prompt.Input{Request: r, Info: info})
 		facets := []fields{}
 		for _, f := range p.Facets {
-			facets = append(facets, fields{"name": f.Name, "bytes": len(f.Text), "text": f.Text})
+			facets = append(facets, fields{
+				"name":  f.Name,
+				"bytes": len(f.Text),
+				"text":  f.Text,
+			})
 		}
+
 		if c.document("tercet.prompt/1", fields{
-			"agent": info.Name, "task": *task, "sha256": p.SHA256, "bytes": len(p.Text), "facets": facets, "text": p.Text,
+			"agent":  info.Name,
+			"task":   *task,
+			"sha256": p.SHA256,
+			"bytes":  len(p.Text),
+			"facets": facets,
+			"text":   p.Text,
 		}) {
 			return nil
 		}
@@ -303,6 +380,7 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		} else {
 			c.term.raw([]byte(p.Text))
 		}
+
 		c.term.note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
 		return nil
 	}

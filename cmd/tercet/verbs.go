@@ -14,8 +14,8 @@ import (
 	"tercet/internal/query"
 )
 
-// verb is a row of the table of verbs. A command is made of it where the line asks for it: the flags of all of them
-// take as long as routing a line.
+// verb is a row of the table of verbs. A command is made of it where the line asks for it: the
+// flags of all of them take as long as routing a line.
 type verb struct {
 	use, short string
 	args       cobra.PositionalArgs
@@ -27,7 +27,9 @@ type verb struct {
 	now        string                               // the words that replace an earlier verb
 }
 
-func (v verb) name() string { return strings.Fields(v.use)[0] }
+func (v verb) name() string {
+	return strings.Fields(v.use)[0]
+}
 
 // run is what a verb does.
 type run func(c call) error
@@ -61,30 +63,53 @@ func verbs() []verb {
 	return slices.Concat(seeVerbs(), pastVerbs, agentVerbs, packVerbs(), earlierVerbs, []verb{
 		{use: "run LINE", short: "run one slash command", args: some, make: runVerb},
 		{
-			use: "demo [DIR]", short: "a worked example: a defect found, planned, fixed and reviewed", args: words(0, 1),
-			needs: userOnly, make: demoVerb,
+			use:   "demo [DIR]",
+			short: "a worked example: a defect found, planned, fixed and reviewed",
+			args:  words(0, 1),
+			needs: userOnly,
+			make:  demoVerb,
 		},
 		{use: "init", short: "make a workspace in this folder", args: none, make: initVerb},
-		{use: "query [FLAGS] FILTER [FILE...]", short: "read state.json with a jq filter", make: queryVerb},
-		{use: "task", short: "change tasks, one transaction a call", make: taskFlags, verbs: taskVerbs},
+		{
+			use:   "query [FLAGS] FILTER [FILE...]",
+			short: "read state.json with a jq filter",
+			make:  queryVerb,
+		},
+		{
+			use:   "task",
+			short: "change tasks, one transaction a call",
+			make:  taskFlags,
+			verbs: taskVerbs,
+		},
 		{use: "state", short: "look at the state file, and bring it in order", verbs: stateVerbs},
 		{
-			use: "lint PATH...", short: "check command and subagent files, mend and format them", args: some,
-			needs: aWorld, make: lintVerb,
+			use:   "lint PATH...",
+			short: "check command and subagent files, mend and format them",
+			args:  some,
+			needs: aWorld,
+			make:  lintVerb,
 		},
 		{
-			use: "explain LINE|FILE|CODE", short: "say what a command would do, or what a diagnostic means",
-			args: some, make: explainVerb,
+			use:   "explain LINE|FILE|CODE",
+			short: "say what a command would do, or what a diagnostic means",
+			args:  some,
+			make:  explainVerb,
 		},
 		{
-			use:   "schema NAME",
-			short: "print a JSON schema for editors: step, args, defaults, frontmatter, subagent, return, config",
-			args:  one, do: showSchema, rare: true,
+			use: "schema NAME",
+			short: "print a JSON schema for editors: step, args, defaults, frontmatter, " +
+				"subagent, return, config",
+			args: one,
+			do:   showSchema,
+			rare: true,
 		},
 		{use: "config", short: "look at the configuration", verbs: configVerbs, rare: true},
 		{
-			use: "check FILE", short: "check a document against a profile", args: one, needs: aWorld,
-			make: checkVerb,
+			use:   "check FILE",
+			short: "check a document against a profile",
+			args:  one,
+			needs: aWorld,
+			make:  checkVerb,
 		},
 		{use: "result", short: "read subagents' output", verbs: resultVerbs, rare: true},
 		{use: "version", short: "print the version", args: none, do: showVersion},
@@ -94,60 +119,106 @@ func verbs() []verb {
 			make:  whichVerb,
 		},
 		{
-			use: "sandbox", short: "name the risks of a command, and run one in a sandbox",
-			verbs: sandboxVerbs, rare: true,
+			use:   "sandbox",
+			short: "name the risks of a command, and run one in a sandbox",
+			verbs: sandboxVerbs,
+			rare:  true,
 		},
 		{
-			use: "status", short: "where the project stands: questions, runs, open tasks", args: none, needs: aWorkspace,
-			make: statusVerb,
+			use:   "status",
+			short: "where the project stands: questions, runs, open tasks",
+			args:  none,
+			needs: aWorkspace,
+			make:  statusVerb,
 		},
 		{use: "runs", short: "list the runs", args: none, needs: aWorkspace, make: runsVerb},
 		{
-			use: "show RUN", short: "show the steps of a run, and how to go on; or its log", args: one,
-			needs: aWorkspace, make: showVerb,
+			use:   "show RUN",
+			short: "show the steps of a run, and how to go on; or its log",
+			args:  one,
+			needs: aWorkspace,
+			make:  showVerb,
 		},
 		{
-			use: "resume [RUN]", short: "go on with a run where it stopped", args: words(0, 1), needs: userOnly,
-			make: resumeVerb,
+			use:   "resume [RUN]",
+			short: "go on with a run where it stopped",
+			args:  words(0, 1),
+			needs: userOnly,
+			make:  resumeVerb,
 		},
 		{
-			use: "cancel RUN", short: "end a run; also one that waits, or whose process died",
-			args: one, needs: userOnly, make: cancelVerb,
-		},
-		{use: "pause RUN", short: "stop a run after its current step", args: one, needs: userOnly | aWorkspace, do: pauseRun},
-		{use: "gates", short: "list the questions that wait for an answer", args: none, needs: aWorkspace, do: listGates},
-		{
-			use: "approve RUN", short: "answer yes to the gate that a run waits at", args: one, needs: userOnly | aWorkspace,
-			make: answerVerb(true),
+			use:   "cancel RUN",
+			short: "end a run; also one that waits, or whose process died",
+			args:  one,
+			needs: userOnly,
+			make:  cancelVerb,
 		},
 		{
-			use: "reject RUN", short: "answer no to the gate that a run waits at", args: one, needs: userOnly | aWorkspace,
-			make: answerVerb(false),
+			use:   "pause RUN",
+			short: "stop a run after its current step",
+			args:  one,
+			needs: userOnly | aWorkspace,
+			do:    pauseRun,
 		},
 		{
-			use: "prompt SUBAGENT", short: "show the composed prompt of a subagent and its SHA-256", args: one,
-			needs: aWorld, make: promptVerb, rare: true,
+			use:   "gates",
+			short: "list the questions that wait for an answer",
+			args:  none,
+			needs: aWorkspace,
+			do:    listGates,
 		},
 		{
-			use: "doctor", short: "check the installation: programs, agent CLIs, the workspace and its lock",
-			args: none, needs: aWorld, do: doctor,
+			use:   "approve RUN",
+			short: "answer yes to the gate that a run waits at",
+			args:  one,
+			needs: userOnly | aWorkspace,
+			make:  answerVerb(true),
 		},
 		{
-			use: "trust", short: "agree to the files of this project that can start programs", args: none, make: trustVerb,
+			use:   "reject RUN",
+			short: "answer no to the gate that a run waits at",
+			args:  one,
+			needs: userOnly | aWorkspace,
+			make:  answerVerb(false),
 		},
 		{
-			use: query.BoundedVerb, short: "run a query that its parent hands over, within its bounds", args: none,
-			make: boundedQueryVerb,
+			use:   "prompt SUBAGENT",
+			short: "show the composed prompt of a subagent and its SHA-256",
+			args:  one,
+			needs: aWorld,
+			make:  promptVerb,
+			rare:  true,
+		},
+		{
+			use:   "doctor",
+			short: "check the installation: programs, agent CLIs, the workspace and its lock",
+			args:  none,
+			needs: aWorld,
+			do:    doctor,
+		},
+		{
+			use:   "trust",
+			short: "agree to the files of this project that can start programs",
+			args:  none,
+			make:  trustVerb,
+		},
+		{
+			use:   query.BoundedVerb,
+			short: "run a query that its parent hands over, within its bounds",
+			args:  none,
+			make:  boundedQueryVerb,
 		},
 	})
 }
 
-// addVerbs gives the root the one verb that the line begins with, or none if it is a slash command. Help, completion,
-// suggestions and a line that begins with a flag need all of them.
+// addVerbs gives the root the one verb that the line begins with, or none if it is a slash command.
+// Help, completion, suggestions and a line that begins with a flag need all of them.
 func (a *app) addVerbs(root *cobra.Command, line []string) {
 	verbs := verbs()
 	if len(line) > 0 {
-		i := slices.IndexFunc(verbs, func(v verb) bool { return v.name() == line[0] })
+		i := slices.IndexFunc(verbs, func(v verb) bool {
+			return v.name() == line[0]
+		})
 		switch {
 		case i >= 0:
 			verbs = verbs[i : i+1]
@@ -174,7 +245,11 @@ func (a *app) command(v verb) *cobra.Command {
 	if v.now != "" {
 		return a.earlierVerb(v)
 	}
-	cmd := &cobra.Command{Use: v.use, Short: v.short, Args: v.args}
+	cmd := &cobra.Command{
+		Use:   v.use,
+		Short: v.short,
+		Args:  v.args,
+	}
 	if v.rare {
 		cmd.Annotations = map[string]string{rareVerb: "yes"}
 	}
@@ -186,9 +261,14 @@ func (a *app) command(v verb) *cobra.Command {
 		a.group(cmd, v.verbs)
 		return cmd
 	}
+
 	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		c := call{world: &world{app: a}, ctx: cmd.Context(), args: args}
+		c := call{
+			world: &world{app: a},
+			ctx:   cmd.Context(),
+			args:  args,
+		}
 		if v.needs&userOnly != 0 {
 			err = a.mayCommand()
 		}
@@ -230,17 +310,24 @@ func apart(cmd *cobra.Command, names []string) {
 		if len(args) == 0 {
 			return formats.Fail(formats.CodeUsage, help, "missing verb after %q", cmd.CommandPath())
 		}
-		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help), "unknown verb %q after %q",
-			args[0], cmd.CommandPath())
+		return formats.Fail(formats.CodeUsage, cmp.Or(nearest.Help(args[0], names), help),
+			"unknown verb %q after %q", args[0], cmd.CommandPath())
 	}
 }
 
 // How many words follow most verbs.
-func none(cmd *cobra.Command, args []string) error { return words(0, 0)(cmd, args) }
-func one(cmd *cobra.Command, args []string) error  { return words(1, 1)(cmd, args) }
-func some(cmd *cobra.Command, args []string) error { return words(1, -1)(cmd, args) }
+func none(cmd *cobra.Command, args []string) error {
+	return words(0, 0)(cmd, args)
+}
+func one(cmd *cobra.Command, args []string) error {
+	return words(1, 1)(cmd, args)
+}
+func some(cmd *cobra.Command, args []string) error {
+	return words(1, -1)(cmd, args)
+}
 
-// words refuses a verb with too few or too many words behind it, and shows its usage; a negative most means any number.
+// words refuses a verb with too few or too many words behind it, and shows its usage; a negative
+// most means any number.
 func words(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		n := len(args)
@@ -249,12 +336,14 @@ func words(least, most int) cobra.PositionalArgs {
 		case n >= least && (most < 0 || n <= most):
 			return nil
 		case n > least:
-			return formats.Fail(formats.CodeUsage, help, "unexpected argument %q", args[max(most, 0)])
+			return formats.Fail(formats.CodeUsage, help, "unexpected argument %q",
+				args[max(most, 0)])
 		}
 		expected := formats.Count(least, "argument")
 		if most != least {
 			expected = "at least " + expected
 		}
-		return formats.Fail(formats.CodeUsage, help, "expected %s after %q, got %d", expected, cmd.CommandPath(), n)
+		return formats.Fail(formats.CodeUsage, help, "expected %s after %q, got %d",
+			expected, cmd.CommandPath(), n)
 	}
 }

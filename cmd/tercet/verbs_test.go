@@ -41,7 +41,13 @@ func TestVerbsOfALine(t *testing.T) {
 	for _, c := range []struct {
 		line []string
 		want int
-	}{{[]string{"query", "."}, 1}, {[]string{"/plan", "196"}, 0}, {[]string{"-C", "."}, every}, {[]string{"help", "query"}, every}, {nil, every}} {
+	}{
+		{[]string{"query", "."}, 1},
+		{[]string{"/plan", "196"}, 0},
+		{[]string{"-C", "."}, every},
+		{[]string{"help", "query"}, every},
+		{nil, every},
+	} {
 		a := newApp(stdio{}, func(string) string { return "" })
 		if c.want == every {
 			c.want = len(verbs()) + 1 // completion, which cobra makes

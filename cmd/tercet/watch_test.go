@@ -24,15 +24,21 @@ func watching(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	dir = workspaceIn(t)
 	for name, text := range map[string]string{
-		"commands/ship.md": "---\ncommand: ship\ndescription: Ship it\n---\n\n## Workflow Execution\n\n### Step 1: Ask\n\n" +
+		"commands/ship.md": "---\ncommand: ship\ndescription: Ship it\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Ask\n\n" +
 			"```yaml step\nid: go\ngate: Ship it?\nauto: approve\n```\n\n### Step 2: Say so\n\n" +
-			"```yaml step\nreturn: \"shipped: ${{ $steps.go.choice }} by ${{ $steps.go.by }}\"\n```\n",
-		"commands/work.md": "---\ncommand: work\ndescription: Works\n---\n\n## Workflow Execution\n\n### Step 1: Work\n\n" +
+			"```yaml step\nreturn: \"shipped: ${{ $steps.go.choice }} by ${{ $steps.go.by }}\"\n" +
+			"```\n",
+		"commands/work.md": "---\ncommand: work\ndescription: Works\n---\n\n" +
+			"## Workflow Execution\n\n### Step 1: Work\n\n" +
 			"```yaml step\nid: long\ndelegate: long\n```\n",
-		"subagents/long.md": "---\nname: long\ndescription: Works for long\nrole: utility\nrunner: exec\n" +
-			"argv: [sh, -c, 'echo begun >&2; sleep 60']\nreturns: {artifacts: none}\n---\n\nWorks.\n",
+		"subagents/long.md": "---\nname: long\ndescription: Works for long\nrole: utility\n" +
+			"runner: exec\n" +
+			"argv: [sh, -c, 'echo begun >&2; sleep 60']\nreturns: {artifacts: none}\n---\n\n" +
+			"Works.\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, formats.Workspace, name), []byte(text), 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(dir, formats.Workspace, name), []byte(text), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,14 +59,17 @@ func (s *screen) restored(want int) {
 	code := s.ends()
 	rest := s.shown("\x1b[?1049l")
 	if code != want || !reflect.DeepEqual(untouched(s.t), s.state()) {
-		s.t.Errorf("exit code %d, want %d, terminal %+v, want it as it was; it shows %q", code, want, s.state(), rest)
+		s.t.Errorf("exit code %d, want %d, terminal %+v, want it as it was; it shows %q",
+			code, want, s.state(), rest)
 	}
-	for _, mode := range []string{"1049", "2004"} { // the screen of before, and no marks around a paste
+	// the screen of before, and no marks around a paste
+	for _, mode := range []string{"1049", "2004"} {
 		if strings.LastIndex(rest, "\x1b[?"+mode+"l") < strings.LastIndex(rest, "\x1b[?"+mode+"h") {
 			s.t.Errorf("mode %s is still on: %q", mode, rest)
 		}
 	}
-	if i := strings.LastIndex(rest, "\x1b[?25"); i < 0 || !strings.HasPrefix(rest[i:], "\x1b[?25h") {
+	i := strings.LastIndex(rest, "\x1b[?25")
+	if i < 0 || !strings.HasPrefix(rest[i:], "\x1b[?25h") {
 		s.t.Errorf("the cursor is not shown: %q", rest)
 	}
 }
@@ -77,7 +86,8 @@ func (s *screen) slowly(keys ...string) {
 	}
 }
 
-// press types a key until the text is shown: of keys that a slow machine reads at once, the later ones decide nothing.
+// press types a key until the text is shown: of keys that a slow machine reads at once, the later
+// ones decide nothing.
 func (s *screen) press(key, want string) {
 	s.t.Helper()
 	over := make(chan struct{})
@@ -97,7 +107,8 @@ func (s *screen) press(key, want string) {
 	typing.Wait()
 }
 
-// TestWatchAnswers: a run that waits goes on in a process of its own, its question is answered, and it comes to its end.
+// TestWatchAnswers: a run that waits goes on in a process of its own, its question is answered, and
+// it comes to its end.
 func TestWatchAnswers(t *testing.T) {
 	t.Parallel()
 	dir, env := watching(t)
@@ -121,7 +132,10 @@ func TestWatchAnswers(t *testing.T) {
 	s.wait("\x1b[?1049h")
 	s.slowly("q")
 	s.restored(0)
-	if out := onTerminalWith(t, dir, env, "query", "--runs", "-r", ".runs[0].status").until("completed"); out == "" {
+	out := onTerminalWith(t, dir, env, "query", "--runs", "-r", ".runs[0].status").until(
+		"completed",
+	)
+	if out == "" {
 		t.Error("the run has not come to its end")
 	}
 }
@@ -149,7 +163,8 @@ func TestWatchPauses(t *testing.T) {
 	s.restored(0)
 }
 
-// TestLineAgain: the line of a run that did not end asks whether to show it, to go on with it, or to begin anew.
+// TestLineAgain: the line of a run that did not end asks whether to show it, to go on with it, or
+// to begin anew.
 func TestLineAgain(t *testing.T) {
 	t.Parallel()
 	dir, env := watching(t)
@@ -177,25 +192,44 @@ func TestLineAgain(t *testing.T) {
 	if code := s.ends(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	if list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]"); !strings.Contains(list, `["completed","cancelled"]`) {
+	list := onTerminalWith(t, dir, env, "query", "--runs", "-c", "[.runs[].status]").until("]")
+	if !strings.Contains(list, `["completed","cancelled"]`) {
 		t.Errorf("the runs are %s, want one that is completed and one that was given up", list)
 	}
 }
 
-// TestFlowIsOffered: a flow that did not end is offered to a line with other words, and to one without; who begins anew leaves it
-// as it is. Who goes on although its rules changed is asked again only when they are others once more.
+// TestFlowIsOffered: a flow that did not end is offered to a line with other words, and to one
+// without; who begins anew leaves it as it is. Who goes on although its rules changed is asked
+// again only when they are others once more.
 func TestFlowIsOffered(t *testing.T) {
 	t.Parallel()
 	dir, env := watching(t)
-	src := "---\ncommand: build\ndescription: Build\narguments:\n  - {name: what, type: text, required: true, description: what}\ntiers: [Light]\n---\n\n" +
-		"## Argument Parsing\n\n```yaml args\nload:\n  rules?: {document: rules, path: [docs/project-rules.md]}\n  tier: '\"Light\"'\n```\n\n" +
-		"## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\ngate: Build ${{ $args.what }}?\n```\n\n### Step 2: Say so\n\n```yaml step\nreturn: built ${{ $args.what }}\n```\n"
-	if err := os.WriteFile(filepath.Join(dir, formats.Workspace, "commands", "build.md"), []byte(src), 0o600); err != nil {
+	src := "---\ncommand: build\ndescription: Build\narguments:\n" +
+		"  - {name: what, type: text, required: true, description: what}\ntiers: [Light]\n---\n\n" +
+		"## Argument Parsing\n\n```yaml args\nload:\n" +
+		"  rules?: {document: rules, path: [docs/project-rules.md]}\n  tier: '\"Light\"'\n```\n\n" +
+		"## Workflow Execution\n\n### Step 1: Ask\n\n```yaml step\n" +
+		"gate: Build ${{ $args.what }}?\n```\n\n### Step 2: Say so\n\n```yaml step\n" +
+		"return: built ${{ $args.what }}\n```\n"
+	err := os.WriteFile(
+		filepath.Join(dir, formats.Workspace, "commands", "build.md"),
+		[]byte(src),
+		0o600,
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	rules := func(slug string) {
 		err := os.MkdirAll(filepath.Join(dir, "docs"), 0o700)
-		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, "docs", "project-rules.md"), []byte("# Rules\n\n- Slug: "+slug+"\n"), 0o600)); err != nil {
+		err = errors.Join(
+			err,
+			os.WriteFile(
+				filepath.Join(dir, "docs", "project-rules.md"),
+				[]byte("# Rules\n\n- Slug: "+slug+"\n"),
+				0o600,
+			),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -261,7 +295,8 @@ func TestWatchCancels(t *testing.T) {
 	s.restored(143)
 }
 
-// TestWatchSurvives: random bytes and sizes end in a terminal as it was, and answer nothing without Enter.
+// TestWatchSurvives: random bytes and sizes end in a terminal as it was, and answer nothing without
+// Enter.
 func TestWatchSurvives(t *testing.T) {
 	t.Parallel()
 	dir, env := watching(t)
@@ -271,8 +306,9 @@ func TestWatchSurvives(t *testing.T) {
 	asks.ends()
 	s := onWatch(t, dir, env)
 	pieces := []string{
-		"a", "j", "k", "t", "l", "d", "g", "?", "/", "x", "日本語", " ", "\t", "\x1b", "\x1b[A", "\x1b[B", "\x1b[Z", "\x1b[5~", "\x1b[1;2R",
-		"\x1b[200~a\ry\r\x1b[201~", "\x1b[200~x", "\x1b[201~", "\x1b]0;x", "\x1bP", "\x1b[", "\xff\xfe", "\x00", "\x12", "\x7f", "a\r",
+		"a", "j", "k", "t", "l", "d", "g", "?", "/", "x", "日本語", " ", "\t", "\x1b", "\x1b[A",
+		"\x1b[B", "\x1b[Z", "\x1b[5~", "\x1b[1;2R", "\x1b[200~a\ry\r\x1b[201~", "\x1b[200~x",
+		"\x1b[201~", "\x1b]0;x", "\x1bP", "\x1b[", "\xff\xfe", "\x00", "\x12", "\x7f", "a\r",
 		"\x1b[<0;1;1M", "\x1b[I", "\x1b[?2026;2$y",
 	}
 	r := rand.New(rand.NewPCG(7, 1)) //nolint:gosec // keys of a test
@@ -286,15 +322,18 @@ func TestWatchSurvives(t *testing.T) {
 		}
 		<-time.After(time.Duration(r.IntN(4)) * time.Millisecond)
 	}
+
 	s.keys("\x1b[201~\x07")
 	s.slowly("\x03")
 	s.restored(0)
-	if list, err := filepath.Glob(filepath.Join(dir, formats.Workspace, "runs", "*", "answers", "*")); err != nil || len(list) > 0 {
+	list, err := filepath.Glob(filepath.Join(dir, formats.Workspace, "runs", "*", "answers", "*"))
+	if err != nil || len(list) > 0 {
 		t.Errorf("answers %v, %v, want none", list, err)
 	}
 }
 
-// TestWatchLeavesAtSignals: whatever signal ends the screen, and whenever, the terminal is as it was.
+// TestWatchLeavesAtSignals: whatever signal ends the screen, and whenever, the terminal is as it
+// was.
 func TestWatchLeavesAtSignals(t *testing.T) {
 	t.Parallel()
 	type step struct {
@@ -305,12 +344,22 @@ func TestWatchLeavesAtSignals(t *testing.T) {
 		want    int
 		signals []step
 	}{
-		"INT INT":          {130, []step{{syscall.SIGINT, 0}, {syscall.SIGINT, 0}}},
-		"INT, then INT":    {130, []step{{syscall.SIGINT, pace}, {syscall.SIGINT, 5 * time.Millisecond}}},
-		"TERM at once":     {143, []step{{syscall.SIGTERM, 0}}},
-		"HUP":              {143, []step{{syscall.SIGHUP, pace}}},
-		"TSTP, CONT, TERM": {143, []step{{syscall.SIGTSTP, pace}, {syscall.SIGCONT, 50 * time.Millisecond}, {syscall.SIGTERM, 50 * time.Millisecond}}},
-		"ABRT":             {2, []step{{syscall.SIGABRT, pace}}},
+		"INT INT": {130, []step{{syscall.SIGINT, 0}, {syscall.SIGINT, 0}}},
+		"INT, then INT": {
+			130,
+			[]step{{syscall.SIGINT, pace}, {syscall.SIGINT, 5 * time.Millisecond}},
+		},
+		"TERM at once": {143, []step{{syscall.SIGTERM, 0}}},
+		"HUP":          {143, []step{{syscall.SIGHUP, pace}}},
+		"TSTP, CONT, TERM": {
+			143,
+			[]step{
+				{syscall.SIGTSTP, pace},
+				{syscall.SIGCONT, 50 * time.Millisecond},
+				{syscall.SIGTERM, 50 * time.Millisecond},
+			},
+		},
+		"ABRT": {2, []step{{syscall.SIGABRT, pace}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

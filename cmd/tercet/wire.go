@@ -37,17 +37,25 @@ func (w *world) build(ctx context.Context) error {
 	for _, s := range w.cfg.ACP {
 		w.gate.Words = append(w.gate.Words, s.Argv...)
 	}
+
 	w.mask = journal.NewMasker(journal.Secrets(os.Environ(), secretSettings(w.cfg.Env)...)...)
 	w.term.mask = w.mask.Values
 	w.sink = newSwitchboard(w.app, w.mask)
 	w.desk = &control.Desk{
-		Root: w.root, Clock: clock{}, User: userName(), Mask: w.mask, Tell: w.term.note,
-		Secret: func() []byte { return state.SealKey(w.stateHome(), rand.Text)("runs") },
+		Root:  w.root,
+		Clock: clock{},
+		User:  userName(),
+		Mask:  w.mask,
+		Tell:  w.term.note,
+		Secret: func() []byte {
+			return state.SealKey(w.stateHome(), rand.Text)("runs")
+		},
 	}
 	w.approver.desk = w.desk
 	if err := w.startProcesses(); err != nil {
 		return err
 	}
+
 	w.desk.Holds = sandbox.Holds
 	w.desk.Tier = func() (string, error) { return w.keeper.Tier(ctx) }
 	w.keep(w.starter)
@@ -65,20 +73,29 @@ func (w *world) build(ctx context.Context) error {
 	return nil
 }
 
-// secretSettings gives the variables of the configuration's `env` that children would not see without it.
+// secretSettings gives the variables of the configuration's `env` that children would not see
+// without it.
 func secretSettings(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return slices.Contains(proc.Inherited(), name)
 	})
 }
 
-// startProcesses builds the one place that starts children, and its gate: before the project is trusted it starts none.
+// startProcesses builds the one place that starts children, and its gate: before the project is
+// trusted it starts none.
 func (w *world) startProcesses() (err error) {
-	env := append(proc.Set(os.LookupEnv, slices.Concat(proc.Inherited(), w.cfg.Env)...), "TERCET_ROOT="+w.dir)
+	env := append(
+		proc.Set(os.LookupEnv, slices.Concat(proc.Inherited(), w.cfg.Env)...),
+		"TERCET_ROOT="+w.dir,
+	)
 	w.online = proc.Set(os.LookupEnv, proc.ForPush()...)
 	w.starter, err = proc.NewStarter(proc.Starter{
-		Allow: w.allow, Env: env, Now: time.Now, Supervisor: supervisor(), Record: w.children().Record,
-		Grace: proc.Grace{Over: w.signals.hardContext().Done()},
+		Allow:      w.allow,
+		Env:        env,
+		Now:        time.Now,
+		Supervisor: supervisor(),
+		Record:     w.children().Record,
+		Grace:      proc.Grace{Over: w.signals.hardContext().Done()},
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
 	w.keeper = w.newKeeper()
@@ -86,7 +103,11 @@ func (w *world) startProcesses() (err error) {
 }
 
 func (w *world) git(dir string) *git.Repo {
-	return &git.Repo{Starter: w.starter, Dir: dir, Online: w.online}
+	return &git.Repo{
+		Starter: w.starter,
+		Dir:     dir,
+		Online:  w.online,
+	}
 }
 
 // subagentSources are the folders of tercet's own subagent files, the project's first.
@@ -96,23 +117,37 @@ func (w *world) subagentSources() []subagents.Source {
 		return sources
 	}
 	const folder = formats.Workspace + "/subagents"
-	own := subagents.Source{Name: folder, FS: w.gate.FS(folder), Facets: w.gate.FS(formats.Workspace + "/facets")}
-	return append(append([]subagents.Source{own}, packSources(w.gate, folder, own.Facets)...), sources...)
+	own := subagents.Source{
+		Name:   folder,
+		FS:     w.gate.FS(folder),
+		Facets: w.gate.FS(formats.Workspace + "/facets"),
+	}
+	return append(
+		append([]subagents.Source{own}, packSources(w.gate, folder, own.Facets)...),
+		sources...,
+	)
 }
 
 // agents builds the set of subagents and the dispatcher.
 func (w *world) agents() error {
 	defs, err := subagents.Load(w.subagentSources()...)
 	if d, ok := asDiagnostics(err); ok {
-		if w.broken = d; !w.told[toldBroken] {
+		w.broken = d
+		if !w.told[toldBroken] {
 			w.term.diagnostics(d) // a broken file costs only the commands that name it
 		}
 	} else if err != nil {
 		return err
 	}
+
 	base := filepath.Join(w.dir, formats.Workspace, formats.WorktreeFolder)
 	w.trees, err = worktree.New(worktree.Manager{
-		Git: w.git, Root: w.dir, Base: base, Specs: w.cfg.Specs, Allow: w.cfg.Secrets, RemoteType: w.remoteType,
+		Git:        w.git,
+		Root:       w.dir,
+		Base:       base,
+		Specs:      w.cfg.Specs,
+		Allow:      w.cfg.Secrets,
+		RemoteType: w.remoteType,
 		Made: func() func(txn string) bool {
 			since := clock{}.Now()
 			return func(txn string) bool {
@@ -123,19 +158,31 @@ func (w *world) agents() error {
 	if err = errors.Join(err, runs{w}.openTape(), workers{w}.known(w.flags.runner)); err != nil {
 		return err
 	}
-	w.set, w.models = subagents.NewSet(), workers{w}.asked()
+
+	w.set = subagents.NewSet()
+	w.models = workers{w}.asked()
 	for _, def := range defs {
 		if err := w.set.Add(def, w.agent(def)); err != nil {
 			return err
 		}
 	}
+
 	if w.agentNotes, err = w.set.AddForeign(w.finder().Agents(), w.agent); err != nil {
 		return err
 	}
 	w.library.Env = commands.Contracts{Env: w.set, Root: w.root}
 	w.dispatcher = &subagents.Dispatcher{
-		Set: w.set, Root: w.root, Dir: w.dir, Specs: w.cfg.Specs, Clock: clock{},
-		Trace: w.sink, Derive: interp.Derive, Mask: w.mask, Guard: w.guard, Ready: w.trees.Ready, Allow: w.cfg.Secrets,
+		Set:    w.set,
+		Root:   w.root,
+		Dir:    w.dir,
+		Specs:  w.cfg.Specs,
+		Clock:  clock{},
+		Trace:  w.sink,
+		Derive: interp.Derive,
+		Mask:   w.mask,
+		Guard:  w.guard,
+		Ready:  w.trees.Ready,
+		Allow:  w.cfg.Secrets,
 	}
 	if w.manager != nil {
 		w.dispatcher.Watch = w.watchState
@@ -161,14 +208,19 @@ func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents
 	for _, e := range entries {
 		if name := e.Name(); err == nil && e.IsDir() && packs.IsName(name) {
 			at := folder + "/" + name
-			out = append(out, subagents.Source{Name: at, FS: gate.FS(at), Facets: facets, Pack: name})
+			out = append(out, subagents.Source{
+				Name:   at,
+				FS:     gate.FS(at),
+				Facets: facets,
+				Pack:   name,
+			})
 		}
 	}
 	return out
 }
 
-// agent chooses what does the work of a subagent file. A built-in one is Go, an exec file its program. For others it is
-// the first known runner of the flag, the file, the configuration.
+// agent chooses what does the work of a subagent file. A built-in one is Go, an exec file its
+// program. For others it is the first known runner of the flag, the file, the configuration.
 func (w *world) agent(def subagents.Definition) subagents.Agent {
 	if w.play != nil && w.play.cast != nil && w.play.cast.Plays(def.Info) {
 		return w.play.cast.Agent(def, workers{w}.worker(def))
@@ -178,7 +230,10 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 	}
 	if def.Info.Workflow {
 		return countedFlow{&commands.Workflow{
-			File: def.File, Src: def.Src, Info: def.Info, Env: commands.Contracts{Env: w.set, Root: w.root},
+			File:   def.File,
+			Src:    def.Src,
+			Info:   def.Info,
+			Env:    commands.Contracts{Env: w.set, Root: w.root},
 			Config: runs{w}.stepsConfig,
 		}}
 	}
@@ -187,7 +242,8 @@ func (w *world) agent(def subagents.Definition) subagents.Agent {
 
 // builtin gives the Go implementation of a shipped subagent.
 func (w *world) builtin(name string) subagents.Agent {
-	switch name = name[strings.LastIndex(name, ":")+1:]; name { // that of a pack has the pack before it
+	// that of a pack has the pack before it
+	switch name = name[strings.LastIndex(name, ":")+1:]; name {
 	case formats.AgentStatusSync:
 		return builtin.StatusSync{Manager: w.manager, Committed: w.trees.Committed}
 	case "task-creator":
@@ -202,7 +258,11 @@ func (w *world) builtin(name string) subagents.Agent {
 		return b
 	case formats.AgentDocumentWriter:
 		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
-		d := builtin.DocumentWriter{Clock: clock{}, Shipped: shipped, Project: filepath.Base(w.dir)}
+		d := builtin.DocumentWriter{
+			Clock:   clock{},
+			Shipped: shipped,
+			Project: filepath.Base(w.dir),
+		}
 		if w.root != nil {
 			d.Templates, _ = fs.Sub(atomicfile.FS(w.root), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
 		}
@@ -212,5 +272,6 @@ func (w *world) builtin(name string) subagents.Agent {
 	case "reference":
 		return builtin.Reference{Catalog: w.catalog, Set: w.set}
 	}
+
 	return failing(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
 }

@@ -3,4 +3,6 @@
 package main
 
 // landlocked is false: landlock is a part of Linux.
-func landlocked() bool { return false }
+func landlocked() bool {
+	return false
+}

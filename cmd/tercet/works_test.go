@@ -5,12 +5,15 @@ import (
 	"os/exec"
 )
 
-// works is what a script asks of the machine: [bubblewrap] holds where it makes a container for us, [landlock] where the
-// kernel has it.
+// works is what a script asks of the machine: [bubblewrap] holds where it makes a container for us,
+// [landlock] where the kernel has it.
 func works(name string) (bool, error) {
 	switch name {
 	case "bubblewrap":
-		err := exec.Command("bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true").Run()
+		err := exec.Command(
+			"bwrap", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+			"true",
+		).Run()
 		return err == nil, nil
 	case "landlock":
 		return landlocked(), nil

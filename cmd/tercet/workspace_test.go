@@ -11,7 +11,8 @@ import (
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false); err != nil {
+	_, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -76,7 +76,8 @@ func (a *app) world(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-// ground builds what of the world every verb of a project stands on: all but the commands and the subagents.
+// ground builds what of the world every verb of a project stands on: all but the commands and the
+// subagents.
 func (a *app) ground(ctx context.Context) (*world, error) {
 	if a.built != nil {
 		return a.built, nil
@@ -92,12 +93,16 @@ func (a *app) ground(ctx context.Context) (*world, error) {
 	return w, nil
 }
 
-// lookAround finds the project and the command files there are, which is all that `tercet which --route` needs: no state, no
-// subagent and no process.
+// lookAround finds the project and the command files there are, which is all that `tercet which
+// --route` needs: no state, no subagent and no process.
 func (a *app) lookAround() (_ *world, err error) {
-	w := &world{app: a, crew: crew{approver: &approver{
-		app: a, asking: make(chan struct{}, 1),
-	}}}
+	w := &world{
+		app: a,
+		crew: crew{approver: &approver{
+			app:    a,
+			asking: make(chan struct{}, 1),
+		}},
+	}
 	if w.dir, w.has, err = a.project(); err != nil {
 		return w, err
 	}
