@@ -32,7 +32,11 @@ func command10K(tb testing.TB) []byte {
 	for n := 0; out.Len()+len(src)-end+len(loop) <= 10<<10; n++ {
 		copied := bytes.ReplaceAll(loop, []byte("Step 2"), []byte("Step "+strconv.Itoa(20+n)))
 		mark := string(rune('a' + n))
-		copied = bytes.ReplaceAll(copied, []byte("rollback: [code]"), []byte("rollback: [code"+mark+"]"))
+		copied = bytes.ReplaceAll(
+			copied,
+			[]byte("rollback: [code]"),
+			[]byte("rollback: [code"+mark+"]"),
+		)
 		for _, child := range []string{"correctness", "security", "tests", "project"} {
 			copied = bytes.ReplaceAll(copied, []byte("  "+child+": "), []byte("  "+child+mark+": "))
 		}
@@ -42,11 +46,13 @@ func command10K(tb testing.TB) []byte {
 		}
 		out.Write(copied)
 	}
+
 	out.Write(src[end:])
 	return out.Bytes()
 }
 
-// checkFile parses and checks a file, with everything reported, as the program does with one file after the other.
+// checkFile parses and checks a file, with everything reported, as the program does with one file
+// after the other.
 func checkFile(tb testing.TB, name string, src []byte, lib *commands.Library) {
 	tb.Helper()
 	if _, err := lib.Compile(name, src); err != nil {
@@ -99,7 +105,11 @@ func BenchmarkListing(b *testing.B) {
 	c := &commands.Catalog{Library: lib}
 	for i := range 200 {
 		file := files[i%len(files)]
-		c.Entries = append(c.Entries, commands.Entry{Name: fmt.Sprint("c", i), File: file, Source: "library"})
+		c.Entries = append(c.Entries, commands.Entry{
+			Name:   fmt.Sprint("c", i),
+			File:   file,
+			Source: "library",
+		})
 	}
 	for b.Loop() {
 		if list := c.List(); len(list) == 0 {

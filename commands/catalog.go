@@ -12,8 +12,8 @@ import (
 	"tercet/internal/dialect"
 )
 
-// Entry is one command that a line can name. Behind is set if another file hides this command's plain name: that file,
-// with its source in front.
+// Entry is one command that a line can name. Behind is set if another file hides this command's
+// plain name: that file, with its source in front.
 type Entry struct{ Name, File, Source, Behind string }
 
 // Catalog gives menus, descriptions and help texts, all made from the files' frontmatter.
@@ -24,12 +24,17 @@ type Catalog struct {
 	Find func(name string) (Entry, error)
 }
 
-// List describes every command that is not hidden, sorted by name. An entry whose file does not compile carries the
-// error.
+// List describes every command that is not hidden, sorted by name. An entry whose file does not
+// compile carries the error.
 func (c *Catalog) List() []formats.CommandInfo {
 	out := make([]formats.CommandInfo, 0, len(c.Entries))
 	for _, e := range c.Entries {
-		info := formats.CommandInfo{Name: e.Name, File: e.File, Source: e.Source, Usage: "/" + e.Name}
+		info := formats.CommandInfo{
+			Name:   e.Name,
+			File:   e.File,
+			Source: e.Source,
+			Usage:  "/" + e.Name,
+		}
 		src, err := c.Library.Open(e.Source, e.File)
 		if err != nil {
 			info.Description = "cannot be read: " + err.Error()
@@ -39,11 +44,14 @@ func (c *Catalog) List() []formats.CommandInfo {
 		front, usage, err := c.Library.describe(e, src)
 		switch {
 		case err != nil:
-			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) + "'"
+			info.Description = "does not compile: run 'tercet lint " + display(e.Source, e.File) +
+				"'"
 		case front.Hidden:
 			continue
 		default:
-			info.Description, info.Examples, info.Usage = front.Description.Text, front.Examples, usage
+			info.Description = front.Description.Text
+			info.Examples = front.Examples
+			info.Usage = usage
 			info.Pack = front.Subagents.Text
 		}
 		if e.Behind != "" {
@@ -51,7 +59,10 @@ func (c *Catalog) List() []formats.CommandInfo {
 		}
 		out = append(out, info)
 	}
-	slices.SortFunc(out, func(a, b formats.CommandInfo) int { return strings.Compare(a.Name, b.Name) })
+
+	slices.SortFunc(out, func(a, b formats.CommandInfo) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return out
 }
 
@@ -65,7 +76,10 @@ func (l *Library) describe(e Entry, src []byte) (_ *syntax.Front, _ string, err 
 		}
 		f := Flow(c)
 		if f == nil {
-			return &syntax.Front{Hidden: c.Hidden, Description: syntax.Word{Text: c.Description}}, c.Usage(), nil
+			return &syntax.Front{
+				Hidden:      c.Hidden,
+				Description: syntax.Word{Text: c.Description},
+			}, c.Usage(), nil
 		}
 		prog, err = compile.Compile(f, l.Env)
 	} else {
@@ -100,13 +114,14 @@ func (c *Catalog) TextOf(e Entry) (string, error) {
 
 // promptHelp is the help of a command of another tool.
 func promptHelp(e Entry, c *dialect.Command) string {
-	return fmt.Sprintf("%s\n\nusage: %s\n\narguments: %s\n\nfile: %s (%s)\n", c.Description, c.Usage(), c.Rules(),
-		display(e.Source, e.File), c.Dialect)
+	return fmt.Sprintf("%s\n\nusage: %s\n\narguments: %s\n\nfile: %s (%s)\n",
+		c.Description, c.Usage(), c.Rules(), display(e.Source, e.File), c.Dialect)
 }
 
 func help(e Entry, p *compile.Program) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nusage: %s\n", p.File.Front.Description.Text, argspec.Usage(e.Name, p.Args))
+	fmt.Fprintf(&b, "%s\n\nusage: %s\n",
+		p.File.Front.Description.Text, argspec.Usage(e.Name, p.Args))
 	if len(p.Args) > 0 {
 		b.WriteString("\narguments:\n")
 		wide := 0

@@ -29,15 +29,16 @@ type choice struct {
 	lacking []lack
 }
 
-// lack is an input that a subagent needs and a line does not give: an argument of the command, or NAME=VALUE.
+// lack is an input that a subagent needs and a line does not give: an argument of the command, or
+// NAME=VALUE.
 type lack struct {
 	spec  argspec.Spec // of the argument that gives it
 	input string       // its name; empty: the argument is the input
 	what  formats.Input
 }
 
-// choose compiles a program for the subagents that its line names, so that their contracts are held as if the file
-// named them. What they need and the line lacks is asked for.
+// choose compiles a program for the subagents that its line names, so that their contracts are held
+// as if the file named them. What they need and the line lacks is asked for.
 func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **compile.Program,
 	values *argspec.Values,
 ) error {
@@ -47,7 +48,14 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 		if spec.Type != argspec.Subagent || !ok {
 			continue
 		}
-		c := choice{Library: l, inv: *inv, prog: *prog, values: *values, arg: spec.Name, input: map[string]any{}}
+		c := choice{
+			Library: l,
+			inv:     *inv,
+			prog:    *prog,
+			values:  *values,
+			arg:     spec.Name,
+			input:   map[string]any{},
+		}
 		if err := c.take(ctx, name); err != nil {
 			return err
 		}
@@ -67,6 +75,7 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 		}
 		c.settle(tree)
 	}
+
 	if tree == nil {
 		return nil
 	}
@@ -77,11 +86,18 @@ func (l *Library) choose(ctx context.Context, inv *formats.Invocation, prog **co
 	return err
 }
 
-// Settled is the program of a line as it would run, with the subagents that the line names. It never asks the user.
-func (l *Library) Settled(ctx context.Context, name string, prog *compile.Program, values argspec.Values) (
+// Settled is the program of a line as it would run, with the subagents that the line names. It
+// never asks the user.
+func (l *Library) Settled(
+	ctx context.Context,
+	name string,
+	prog *compile.Program,
+	values argspec.Values,
+) (
 	*compile.Program, error,
 ) {
-	quiet, inv := *l, formats.Invocation{Name: name}
+	quiet := *l
+	inv := formats.Invocation{Name: name}
 	quiet.Ask = nil
 	err := quiet.choose(ctx, &inv, &prog, &values)
 	return prog, err
@@ -131,6 +147,7 @@ func (c *choice) read(ctx context.Context, v any) error {
 		}
 		return c.misuse(text, c.inputs(), "subagent %s takes no text", c.info.Name)
 	}
+
 	list, _ := v.([]any) //nolint:errcheck // the compiler takes a text or a repeated string here, nothing else
 	for _, one := range list {
 		pair, _ := one.(string) //nolint:errcheck // the same
@@ -153,11 +170,13 @@ func (c *choice) read(ctx context.Context, v any) error {
 			if ok, err := c.exists(ctx, text); err != nil {
 				return err
 			} else if !ok {
-				return c.misuse(pair, "", "expected a file of the project for input %s, got %.60q", name, text)
+				return c.misuse(pair, "",
+					"expected a file of the project for input %s, got %.60q", name, text)
 			}
 		}
 		c.input[name] = value
 	}
+
 	return nil
 }
 
@@ -168,7 +187,8 @@ func (c *choice) exists(ctx context.Context, file string) (bool, error) {
 	return c.Docs.Exists(ctx, file)
 }
 
-// inputValue reads an input: a text as it is, everything else as JSON. What was wanted is told where it is none.
+// inputValue reads an input: a text as it is, everything else as JSON. What was wanted is told
+// where it is none.
 func inputValue(in formats.Input, text string) (value any, want string) {
 	if in.Type == "" || in.Type == formats.TypeAny || in.Type == formats.TypeString {
 		return text, ""
@@ -192,13 +212,15 @@ func (c *choice) inputs() string {
 	return "its inputs are " + strings.Join(slices.Sorted(maps.Keys(c.info.Inputs)), ", ")
 }
 
-// needs finds the inputs that are required and not given: by the line, by an argument of the same name, or by the file.
+// needs finds the inputs that are required and not given: by the line, by an argument of the same
+// name, or by the file.
 func (c *choice) needs() {
 	var pairs *argspec.Spec
 	args := map[string]*argspec.Spec{}
 	for i := range c.prog.Args {
 		spec := &c.prog.Args[i]
-		if args[spec.Name] = spec; spec.Of == c.arg && spec.Repeat {
+		args[spec.Name] = spec
+		if spec.Of == c.arg && spec.Repeat {
 			pairs = spec
 		}
 	}
@@ -210,7 +232,8 @@ func (c *choice) needs() {
 		if _, given := c.input[name]; given || !in.Required {
 			continue
 		}
-		switch arg := args[name]; {
+		arg := args[name]
+		switch {
 		case arg != nil && get(&c.values, arg.Name) == nil:
 			c.lacking = append(c.lacking, lack{spec: *arg})
 		case arg == nil && pairs != nil && !c.inFile(name):
@@ -239,7 +262,8 @@ func has(list []syntax.Field, name string) bool {
 func (c *choice) delegate(s *syntax.Step) *syntax.Delegate {
 	d, ok := s.Action.(*syntax.Delegate)
 	if loop, is := s.Action.(*syntax.Foreach); is {
-		d, ok = loop.Delegate, loop.Delegate != nil
+		d = loop.Delegate
+		ok = loop.Delegate != nil
 	}
 	if ok && d.Pick != nil && len(d.Among) == 0 && c.prog.File.Front.Chosen(d.Pick) == c.arg {
 		return d
@@ -259,11 +283,15 @@ func (c *choice) settle(tree *syntax.File) {
 			if d == nil {
 				return true
 			}
-			d.Agent, d.Pick = syntax.Word{Pos: d.Pos, Text: c.info.Name}, nil
+			d.Agent = syntax.Word{Pos: d.Pos, Text: c.info.Name}
+			d.Pick = nil
 			for _, name := range slices.Sorted(maps.Keys(c.input)) {
 				if !has(s.With, name) {
 					value := &syntax.Value{Pos: d.Pos, Lit: c.input[name]}
-					s.With = append(s.With, syntax.Field{Key: syntax.Word{Pos: d.Pos, Text: name}, Value: value})
+					s.With = append(s.With, syntax.Field{
+						Key:   syntax.Word{Pos: d.Pos, Text: name},
+						Value: value,
+					})
 				}
 			}
 			return true
@@ -278,7 +306,8 @@ func (c *choice) misuse(word, help, format string, args ...any) error {
 	return e
 }
 
-// ask asks for what is lacking and gives the whole line; if it may not ask, the error says what is missing.
+// ask asks for what is lacking and gives the whole line; if it may not ask, the error says what is
+// missing.
 func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	var missing, examples []string
 	var items []question.Item
@@ -287,25 +316,35 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 			item := c.items(&argspec.UsageError{Open: []argspec.Spec{one.spec}}, []string{""})[0]
 			item.Optional = false
 			items = append(items, item)
-			missing, examples = append(missing, one.spec.Label()), append(examples, strings.Trim(one.spec.Shape(), "[]"))
+			missing = append(missing, one.spec.Label())
+			examples = append(examples, strings.Trim(one.spec.Shape(), "[]"))
 			continue
 		}
 		label := one.spec.Label() + " " + one.input + "="
-		missing, examples = append(missing, label+string(one.what.Type)), append(examples, label+"...")
+		missing = append(missing, label+string(one.what.Type))
+		examples = append(examples, label+"...")
 		items = append(items, question.Item{
-			Name: one.input, Text: "input of " + c.info.Name, Check: func(answer string) string {
+			Name: one.input,
+			Text: "input of " + c.info.Name,
+			Check: func(answer string) string {
 				if _, want := inputValue(one.what, answer); want != "" {
-					return fmt.Sprintf("expected %s for input %s, got %.60q", want, one.input, answer)
+					return fmt.Sprintf("expected %s for input %s, got %.60q",
+						want, one.input, answer)
 				}
 				return ""
 			},
 		})
 	}
+
 	use := &argspec.UsageError{
-		Command: c.inv.Name, Message: "subagent " + c.info.Name + " needs " + strings.Join(missing, ", "),
-		Advice: "add " + strings.Join(examples, " "), Specs: c.prog.Args, Line: "/" + c.inv.Name + " " + c.values.Raw,
+		Command: c.inv.Name,
+		Message: "subagent " + c.info.Name + " needs " + strings.Join(missing, ", "),
+		Advice:  "add " + strings.Join(examples, " "),
+		Specs:   c.prog.Args,
+		Line:    "/" + c.inv.Name + " " + c.values.Raw,
 	}
-	use.Pos, use.End = len(use.Line)+1, len(use.Line)+1
+	use.Pos = len(use.Line) + 1
+	use.End = len(use.Line) + 1
 	if c.Ask == nil {
 		return formats.Invocation{}, use
 	}
@@ -313,7 +352,8 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 		var open []argspec.Spec
 		texts := slices.Clone(answers)
 		for i, one := range c.lacking[:len(answers)] {
-			if open = append(open, one.spec); one.input != "" && texts[i] != "" {
+			open = append(open, one.spec)
+			if one.input != "" && texts[i] != "" {
 				texts[i] = one.input + "=" + texts[i]
 			}
 		}

@@ -13,7 +13,8 @@ import (
 	"tercet/subagents"
 )
 
-// TestChosenIsAsked: what the subagent of a line needs and the line lacks is asked for, and checked as it is typed.
+// TestChosenIsAsked: what the subagent of a line needs and the line lacks is asked for, and checked
+// as it is typed.
 func TestChosenIsAsked(t *testing.T) {
 	t.Parallel()
 	library, err := commands.Embedded()
@@ -25,7 +26,14 @@ func TestChosenIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	set := shippedSet(t)
-	counter := formats.AgentInfo{Name: "counter", Inputs: map[string]formats.Input{"depth": {Type: formats.TypeInteger, Required: true}, "list": {Type: formats.TypeList}, "plan": {Type: formats.TypeString, Document: "plan"}}}
+	counter := formats.AgentInfo{
+		Name: "counter",
+		Inputs: map[string]formats.Input{
+			"depth": {Type: formats.TypeInteger, Required: true},
+			"list":  {Type: formats.TypeList},
+			"plan":  {Type: formats.TypeString, Document: "plan"},
+		},
+	}
 	if err := set.Add(subagents.Definition{Info: counter}, subagents.Func(nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -35,19 +43,34 @@ func TestChosenIsAsked(t *testing.T) {
 		{"counter", "deep\n3\n\n", `map[depth:3]`},
 		{"general", "", "EOF"},
 		{`general "Say it"`, "", "map[prompt:Say it]"},
-		{`counter --input depth=2 --input 'list=["a"]' --input plan=docs/a.md`, "", "map[depth:2 list:[a] plan:docs/a.md]"},
-		{`counter --input depth=2 --input 'list=[1]'`, "", `/agent: expected list as JSON for input list, got "[1]"`},
-		{`counter --input depth=2 --input plan=docs/b.md`, "", `expected a file of the project for input plan, got "docs/b.md"`},
+		{
+			`counter --input depth=2 --input 'list=["a"]' --input plan=docs/a.md`,
+			"",
+			"map[depth:2 list:[a] plan:docs/a.md]",
+		},
+		{
+			`counter --input depth=2 --input 'list=[1]'`,
+			"",
+			`/agent: expected list as JSON for input list, got "[1]"`,
+		},
+		{
+			`counter --input depth=2 --input plan=docs/b.md`,
+			"",
+			`expected a file of the project for input plan, got "docs/b.md"`,
+		},
 		{`counter --input depth=2 --input plan=/etc/passwd`, "", `outside`},
 		{`Counter`, "", `expected name of a subagent for [name], got "Counter"`},
 	} {
 		t.Run(tt.raw, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t)
-			s.files["project/agent.md"], s.Env = string(src), set
-			asked, answers := 0, strings.Split(tt.lines, "\n")
+			s.files["project/agent.md"] = string(src)
+			s.Env = set
+			asked := 0
+			answers := strings.Split(tt.lines, "\n")
 			s.Ask = func(_ context.Context, lines []string, _ string) (string, error) {
-				if asked++; asked >= len(answers) {
+				asked++
+				if asked >= len(answers) {
 					return "", io.EOF
 				}
 				if asked == 1 && !strings.Contains(lines[0], " needs --") {

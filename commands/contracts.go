@@ -11,7 +11,8 @@ import (
 	"tercet/formats"
 )
 
-// Contracts is what compile checks command files against: the subagents, and the JSON Schemas of the project.
+// Contracts is what compile checks command files against: the subagents, and the JSON Schemas of
+// the project.
 type Contracts struct {
 	compile.Env
 	Root *os.Root
@@ -22,7 +23,8 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	name = filepath.FromSlash(name)
 	info, err := c.Root.Stat(name)
 	if of, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
-		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project", "%v", of.Err)
+		return nil, formats.Fail(formats.CodeInvalidCommand, "put the file itself into the project",
+			"%v", of.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -36,12 +38,14 @@ func (c Contracts) Schema(name string) (data []byte, err error) {
 	}
 	data, err = ReadAll(f, formats.MaxSchema)
 	if err == nil && len(data) > formats.MaxSchema {
-		return nil, formats.Fail(formats.CodeInvalidCommand, "", "it is larger than %d bytes", formats.MaxSchema)
+		return nil, formats.Fail(formats.CodeInvalidCommand, "",
+			"it is larger than %d bytes", formats.MaxSchema)
 	}
 	return data, err
 }
 
-// ReadAll reads a whole file and closes it. For a file above the limit it returns one byte more than the limit.
+// ReadAll reads a whole file and closes it. For a file above the limit it returns one byte more
+// than the limit.
 func ReadAll(f io.ReadCloser, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	return data, errors.Join(err, f.Close())

@@ -12,27 +12,37 @@ import (
 	"tercet/internal/dialect"
 )
 
-// FuzzFlow: a file of another tool is a prompt or a workflow, and whatever is wrong with its steps stands at a place in it.
+// FuzzFlow: a file of another tool is a prompt or a workflow, and whatever is wrong with its steps
+// stands at a place in it.
 func FuzzFlow(f *testing.F) {
 	for _, seed := range []string{
-		"", "---\na: b: c\narguments: [x, y]\n---\n## Workflow Execution\n\n### Step 1: Return\n\n```yaml step\nreturn: x\n```\n",
-		"\n<!-- c -->\n---\nteam: x\nteam: y\ncommand: z\n...\n## Workflow Execution\nStep 1: Delegate to planner\nStep 2: Return it\n",
-		"## Argument Parsing\nExtract a from args[0]\nValidate a is positive integer\n\n## Workflow Execution\nStep 1: Return a\n",
-		"prompt = '''\n## Workflow Execution\n\nStep 1: Return {{args}}\n'''\n", "---\n\xff\r\nx: [\r\n---\r\n## workflow execution\r\nStep 1: Return\r\n",
+		"",
+		"---\na: b: c\narguments: [x, y]\n---\n## Workflow Execution\n\n### Step 1: Return\n\n" +
+			"```yaml step\nreturn: x\n```\n",
+		"\n<!-- c -->\n---\nteam: x\nteam: y\ncommand: z\n...\n## Workflow Execution\n" +
+			"Step 1: Delegate to planner\nStep 2: Return it\n",
+		"## Argument Parsing\nExtract a from args[0]\nValidate a is positive integer\n\n" +
+			"## Workflow Execution\nStep 1: Return a\n",
+		"prompt = '''\n## Workflow Execution\n\nStep 1: Return {{args}}\n'''\n",
+		"---\n\xff\r\nx: [\r\n---\r\n## workflow execution\r\nStep 1: Return\r\n",
 		"---\n# Title\n## Workflow Execution\n```yaml step\nreturn: x\n```\n",
 	} {
 		f.Add(seed, strings.HasPrefix(seed, "prompt"))
 	}
+
 	env := shippedSet(f)
 	f.Fuzz(func(t *testing.T, src string, toml bool) {
-		place, file := dialect.Place{Dialect: dialect.Claude, Label: "own"}, "a/page.md"
+		place := dialect.Place{Dialect: dialect.Claude, Label: "own"}
+		file := "a/page.md"
 		if toml {
-			place.Dialect, file = dialect.Gemini, "a/page.toml"
+			place.Dialect = dialect.Gemini
+			file = "a/page.toml"
 		}
 		c, err := dialect.Parse(place, file, []byte(src))
 		if err != nil {
 			return
 		}
+
 		flow := commands.Flow(c)
 		if flow == nil {
 			return
@@ -47,10 +57,12 @@ func FuzzFlow(f *testing.F) {
 		case err == nil:
 			return
 		}
+
 		lines := strings.Count(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(src), "\n") + 1
 		for _, one := range d.List {
 			if one.File != c.File || one.Pos.Line > max(lines, c.Line) {
-				t.Errorf("finding at %s:%d of %d lines: %s", one.File, one.Pos.Line, lines, one.Message)
+				t.Errorf("finding at %s:%d of %d lines: %s",
+					one.File, one.Pos.Line, lines, one.Message)
 			}
 		}
 	})
@@ -66,29 +78,57 @@ func TestFlow(t *testing.T) {
 		{"## workflow execution\n" + step, "workflow"},
 		{"Text.\n" + step, "prompt"}, // no section
 		{"## Workflow Execution\n\n### Step 1: Look\n\nDo it.\n", "prompt W042:3"},
-		{"## Workflow Execution\n\nStep 1: Delegate to general with it\nStep 2: Return it\n", "E160:3"},
-		{"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Look\nStep 3: Think\n", "prompt W042:4"},
-		{"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Return\nStep 3: Return it\n", "E210:4"},
+		{
+			"## Workflow Execution\n\nStep 1: Delegate to general with it\nStep 2: Return it\n",
+			"E160:3",
+		},
+		{
+			"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Look\nStep 3: Think\n",
+			"prompt W042:4",
+		},
+		{
+			"## Workflow Execution\n\nStep 1: Delegate to planner\nStep 2: Return\n" +
+				"Step 3: Return it\n",
+			"E210:4",
+		},
 		{"## Workflow Execution\n\n1. Read\n2. Write\n", "prompt"},
-		{"## Workflow Execution\n\n````markdown\n```yaml step\nreturn: x\n```\n````\n", "prompt"}, // an example of one
-		{"---\ncommand: page\nmodel: opus\ntools: [a]\n---\n## Workflow Execution\n" + step, "workflow"},
+		// an example of one
+		{"## Workflow Execution\n\n````markdown\n```yaml step\nreturn: x\n```\n````\n", "prompt"},
+		{
+			"---\ncommand: page\nmodel: opus\ntools: [a]\n---\n## Workflow Execution\n" + step,
+			"workflow",
+		},
 		{"---\ncommand: other\nduring: planing\n---\n## Workflow Execution\n" + step, "E132:3"},
-		{"---\ncommand: other\nteem: x\n---\n## Workflow Execution\n" + step, "workflow W036:2 W031:3"},
+		{
+			"---\ncommand: other\nteem: x\n---\n## Workflow Execution\n" + step,
+			"workflow W036:2 W031:3",
+		},
 		{"---\ndescription: a: b\nhidden: x\n---\n## Workflow Execution\n" + step, "E012:3"},
-		{"---\ndescription: a: b\narguments: [issue]\n...\n## Workflow Execution\n" + strings.Replace(step, ": x", ": ${{ $args.isue }}", 1), "E302:10"},
+		{
+			"---\ndescription: a: b\narguments: [issue]\n...\n## Workflow Execution\n" +
+				strings.Replace(step, ": x", ": ${{ $args.isue }}", 1),
+			"E302:10",
+		},
 	} {
-		c, err := dialect.Parse(dialect.Place{Dialect: dialect.Claude, Label: "own"}, "page.md", []byte(tt.src))
+		c, err := dialect.Parse(
+			dialect.Place{Dialect: dialect.Claude, Label: "own"},
+			"page.md",
+			[]byte(tt.src),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		flow := commands.Flow(c)
-		got, list := "prompt", c.Warnings
+		got := "prompt"
+		list := c.Warnings
 		if flow != nil {
 			prog, err := compile.Compile(flow, env)
-			if got = "workflow"; err != nil {
+			got = "workflow"
+			if err != nil {
 				var d *formats.Diagnostics
 				errors.As(err, &d)
-				got, list = "", d.List
+				got = ""
+				list = d.List
 			} else {
 				list = prog.Warnings
 			}

@@ -14,23 +14,31 @@ import (
 	"tercet/internal/testkit"
 )
 
-// The most that a file may cost. On an idle machine a second; a loaded one is given five, and memory is counted exactly.
+// The most that a file may cost. On an idle machine a second; a loaded one is given five, and
+// memory is counted exactly.
 const (
-	hostileTime   = time.Minute // what grows with the square of its input takes longer, a slow machine does not
+	// what grows with the square of its input takes longer, a slow machine does not
+	hostileTime   = time.Minute
 	hostileMemory = 256 << 20
 	hostileSize   = 250 << 10
 )
 
 // filled repeats a piece up to the size of a file that is still read.
-func filled(piece string) string { return strings.Repeat(piece, hostileSize/len(piece)) }
+func filled(piece string) string {
+	return strings.Repeat(piece, hostileSize/len(piece))
+}
 
-// TestHostile: any file is read or refused in bounded time and memory, and a refused one says why and where.
+// TestHostile: any file is read or refused in bounded time and memory, and a refused one says why
+// and where.
 //
-// The race detector empties the pools of the libraries at random, so the figures are taken where it is not.
+// The race detector empties the pools of the libraries at random, so the figures are taken where it
+// is not.
 func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and memory
 	testkit.OnlyDeep(t, "measures time and memory")
 	head := "---\ncommand: page\ndescription: An example\n---\n\n## Workflow Execution\n\n"
-	step := func(body string) string { return head + "### Step 1: A\n\n```yaml step\n" + body + "\n```\n" }
+	step := func(body string) string {
+		return head + "### Step 1: A\n\n```yaml step\n" + body + "\n```\n"
+	}
 	front := func(body string) string {
 		return "---\ncommand: page\ndescription: An example\n" + body + "\n---\n" + head[45:]
 	}
@@ -46,15 +54,28 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 		{"quotes", head + strings.Repeat("> ", 50_000) + filled("a\n")[:100_000], "E201"},
 		{"lists", head + strings.Repeat("- ", 50_000) + "a", "E201"},
 		{"staircase of lists", head + staircase(300), "E201"},
-		{"table of many columns", head + strings.Repeat("|a", 20_000) + "\n" + strings.Repeat("|-", 20_000) + "\n" + filled("|b\n")[:100_000], ""},
+		{
+			"table of many columns",
+			head + strings.Repeat("|a", 20_000) + "\n" + strings.Repeat("|-", 20_000) + "\n" +
+				filled("|b\n")[:100_000],
+			"",
+		},
 		{"fences", head + filled("```yaml step\n"), "E202"},
 		{"steps", head + filled("### Step 1: A\n\n```yaml step\nset: {a: 1}\n```\n"), "E116"},
-		{"steps of one title", head + numbered("### Step %d: A\n\n```yaml step\nset: {a: 1}\n```\n"), ""},
+		{
+			"steps of one title",
+			head + numbered("### Step %d: A\n\n```yaml step\nset: {a: 1}\n```\n"),
+			"",
+		},
 		{"sentences of one kind", head + numbered("Step %d: Delegate to nobody\n"), "E164"},
 		{"sentences", head + filled("Step 1: x\n"), "E210"},
 		{"tags", head + filled("<a>\n"), "W210"},
 		{"backticks", head + filled("` `` "), ""},
-		{"deep flow", step("set: {a: " + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + "}"), "E229"},
+		{
+			"deep flow",
+			step("set: {a: " + strings.Repeat("[", 50_000) + strings.Repeat("]", 50_000) + "}"),
+			"E229",
+		},
 		{"deep blocks", front(stairs(500)), "E229"},
 		{"open brackets", step("set: " + filled("[")), ""},
 		{"aliases", front("a: &a [x, x]\nb: &b [*a, *a, *a]\nc: [*b, *b, *b]"), "E222"},
@@ -64,11 +85,24 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 		{"one long text", step("return: \"" + filled("${{ $args.x }}") + "\""), "E006"},
 		{"open expressions", step("return: \"" + filled("${{") + "\""), "E207"},
 		{"long expression", step("when: '" + filled("1 + ") + "1'\nreturn: x"), ""},
-		{"deep expression", step("when: '" + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000) + "'\nreturn: x"), ""},
+		{
+			"deep expression",
+			step("when: '" + strings.Repeat("(", 60_000) + "1" + strings.Repeat(")", 60_000) +
+				"'\nreturn: x"),
+			"",
+		},
 		{"many expressions", step("set:\n" + exprs(8_000)), "E006"},
 		{"as many expressions as may be", step("set:\n" + exprs(1_999)), ""},
-		{"misspelt steps, as many as may be", step("set:\n" + strings.ReplaceAll(exprs(1_999), "1 + 1", "$steps.nobody.status")), "E120"},
-		{"misspelt steps", step("set:\n" + strings.ReplaceAll(exprs(8_000), "1 + 1", "$steps.nobody.status")), "E006"},
+		{
+			"misspelt steps, as many as may be",
+			step("set:\n" + strings.ReplaceAll(exprs(1_999), "1 + 1", "$steps.nobody.status")),
+			"E120",
+		},
+		{
+			"misspelt steps",
+			step("set:\n" + strings.ReplaceAll(exprs(8_000), "1 + 1", "$steps.nobody.status")),
+			"E006",
+		},
 		{"carriage returns", head + filled("\r\n\t"), ""},
 		{"not UTF-8", head + filled("\xff"), "E003"},
 		{"zeros", filled("\x00"), "E003"},
@@ -83,7 +117,8 @@ func TestHostile(t *testing.T) { //nolint:paralleltest // it measures time and m
 			runtime.ReadMemStats(&after)
 			memory := after.TotalAlloc - before.TotalAlloc
 			if took > hostileTime || memory > hostileMemory {
-				t.Errorf("%d bytes took %v and %d MB, want at most %v and %d MB", len(tc.src), took, memory>>20, hostileTime, hostileMemory>>20)
+				t.Errorf("%d bytes took %v and %d MB, want at most %v and %d MB",
+					len(tc.src), took, memory>>20, hostileTime, hostileMemory>>20)
 			}
 			t.Logf("%v, %d MB, %d findings", took.Round(time.Millisecond), memory>>20, len(list))
 			if tc.code == "" {

@@ -21,7 +21,9 @@ import (
 var library embed.FS
 
 // Embedded holds the command files inside the binary; its root holds the files.
-func Embedded() (fs.FS, error) { return fs.Sub(library, "library") }
+func Embedded() (fs.FS, error) {
+	return fs.Sub(library, "library")
+}
 
 // MaxFile bounds a command file, in bytes.
 const MaxFile = 256 << 10
@@ -39,18 +41,25 @@ type Docs interface {
 
 // Person is how commands talk to the user who typed a line.
 type Person struct {
-	// Begin is called after binding, before anything runs; its error ends the line. Nil lets every line begin.
+	// Begin is called after binding, before anything runs; its error ends the line. Nil lets every
+	// line begin.
 	Begin func(ctx context.Context, inv formats.Invocation) error
-	// Ask shows lines to the user and gives the text typed at a prompt; its error ends the line. Nil never asks.
+	// Ask shows lines to the user and gives the text typed at a prompt; its error ends the line.
+	// Nil never asks.
 	Ask func(ctx context.Context, lines []string, prompt string) (string, error)
-	// Typed means that an incomplete line goes back to the user for editing, unless its command asks for the missing
-	// arguments.
+	// Typed means that an incomplete line goes back to the user for editing, unless its command
+	// asks for the missing arguments.
 	Typed bool
 	// Warn shows findings that do not refuse the file.
 	Warn func([]formats.Diagnostic)
-	// Inject runs the commands and reads the files that another tool's prompt embeds, after the user approved them, and
-	// gives the whole text. Nil leaves the marks as they are.
-	Inject func(ctx context.Context, inv formats.Invocation, c *dialect.Command, pieces []dialect.Output) (string, error)
+	// Inject runs the commands and reads the files that another tool's prompt embeds, after the
+	// user approved them, and gives the whole text. Nil leaves the marks as they are.
+	Inject func(
+		ctx context.Context,
+		inv formats.Invocation,
+		c *dialect.Command,
+		pieces []dialect.Output,
+	) (string, error)
 }
 
 // Library runs commands. Open, Env, Tasks, Docs and Config are required.
@@ -69,7 +78,8 @@ type Library struct {
 	Config func(ctx context.Context, inv formats.Invocation) (interp.Config, error)
 	// Several is needed only for lines that name several tasks.
 	Several Several
-	// Admit refuses a program that may exceed its ceiling, before anything is written; nil admits all.
+	// Admit refuses a program that may exceed its ceiling, before anything is written; nil admits
+	// all.
 	Admit func(*compile.Program, argspec.Values) error
 	// Foreign holds the sources that are folders of other tools, by name.
 	Foreign map[string]dialect.Place
@@ -77,8 +87,8 @@ type Library struct {
 	Dir string
 }
 
-// Load reads and compiles a command file. For the prompt of another tool it also gives the Prompt; for a workflow that
-// is nil.
+// Load reads and compiles a command file. For the prompt of another tool it also gives the Prompt;
+// for a workflow that is nil.
 func (l *Library) Load(source, file string) (*compile.Program, *dialect.Command, error) {
 	src, err := l.read(source, file)
 	if err != nil {
@@ -102,11 +112,15 @@ func (l *Library) read(source, file string) ([]byte, error) {
 		code = formats.CodeIO
 	}
 	return nil, &formats.Failure{
-		Code: code, Message: "command file " + display(source, file), Err: err, Help: formats.HelpOf(err),
+		Code:    code,
+		Message: "command file " + display(source, file),
+		Err:     err,
+		Help:    formats.HelpOf(err),
 	}
 }
 
-// Compile parses and compiles the text of a command file. A file in another tool's folder is read by that tool's rules.
+// Compile parses and compiles the text of a command file. A file in another tool's folder is read
+// by that tool's rules.
 func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 	if place, inside, ok := dialect.PlaceOf(name); ok && !place.Agents {
 		prog, _, err := l.loadForeign(place, inside, src)
@@ -115,17 +129,21 @@ func (l *Library) Compile(name string, src []byte) (*compile.Program, error) {
 	return compile.Compile(syntax.Read(name, src), l.Env)
 }
 
-// display names a file in messages: project files by their path, those of the library with its name before them.
-func display(source, file string) string { return source + "/" + file }
+// display names a file in messages: project files by their path, those of the library with its name
+// before them.
+func display(source, file string) string {
+	return source + "/" + file
+}
 
-// RunCommand implements router.Runner: it loads the file, binds the arguments and runs the program. The error is the
-// engine's; the result of the command is the return.
+// RunCommand implements router.Runner: it loads the file, binds the arguments and runs the program.
+// The error is the engine's; the result of the command is the return.
 func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (formats.Return, error) {
 	if c, flow, err := l.Prompt(inv.Source, inv.File); err != nil {
 		return formats.Return{}, err
 	} else if c != nil && !flow {
 		return l.runPrompt(ctx, inv, c)
 	}
+
 	prog, _, err := l.Load(inv.Source, inv.File)
 	if err != nil {
 		return formats.Return{}, err
@@ -143,6 +161,7 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	err = l.exist(ctx, inv.Name, prog, values)
 	if err == nil {
 		err = l.begin(ctx, inv)
@@ -156,8 +175,8 @@ func (l *Library) RunCommand(ctx context.Context, inv formats.Invocation) (forma
 	return l.run(ctx, inv, prog, values, nil)
 }
 
-// EngineFlags gives the engine's flags in a line, if the command does not declare them; the error is the line's. An
-// unusable file has none.
+// EngineFlags gives the engine's flags in a line, if the command does not declare them; the error
+// is the line's. An unusable file has none.
 func (l *Library) EngineFlags(e Entry, raw string, words []string) ([]string, error) {
 	all := words
 	if all == nil {
@@ -197,7 +216,8 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 		return formats.Return{}, err
 	}
 	if mine != nil {
-		mine.Delegator, cfg.Agents = cfg.Agents, mine
+		mine.Delegator = cfg.Agents
+		cfg.Agents = mine
 	}
 	runner, err := interp.New(cfg)
 	if err != nil {
@@ -206,7 +226,8 @@ func (l *Library) run(ctx context.Context, inv formats.Invocation, prog *compile
 	return runner.Run(ctx, prog, values, inv.Depth)
 }
 
-// Missing names a task or a file that the arguments name and that does not exist; nil without a workspace.
+// Missing names a task or a file that the arguments name and that does not exist; nil without a
+// workspace.
 func (l *Library) Missing(ctx context.Context, prog *compile.Program, values argspec.Values) error {
 	if l.Tasks == nil {
 		return nil
@@ -215,7 +236,12 @@ func (l *Library) Missing(ctx context.Context, prog *compile.Program, values arg
 }
 
 // exist asks for every task and path that the arguments name.
-func (l *Library) exist(ctx context.Context, name string, prog *compile.Program, values argspec.Values) error {
+func (l *Library) exist(
+	ctx context.Context,
+	name string,
+	prog *compile.Program,
+	values argspec.Values,
+) error {
 	for _, spec := range prog.Args {
 		v, ok := values.Get(spec.Name)
 		if !ok || v == nil {
@@ -243,7 +269,8 @@ func (l *Library) exist(ctx context.Context, name string, prog *compile.Program,
 
 // noWorkspace refuses an argument that only a workspace can answer for.
 func noWorkspace(command string) error {
-	return formats.Fail(formats.CodeNoWorkspace, "run tercet init", "/%s needs a workspace", command)
+	return formats.Fail(formats.CodeNoWorkspace, "run tercet init",
+		"/%s needs a workspace", command)
 }
 
 func (l *Library) path(ctx context.Context, name string, prog *compile.Program, spec argspec.Spec,
@@ -255,6 +282,7 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 	if l.Docs == nil {
 		return noWorkspace(name)
 	}
+
 	v, _ := values.Get(spec.Name)
 	list, repeated := v.([]any)
 	if !repeated {
@@ -267,23 +295,39 @@ func (l *Library) path(ctx context.Context, name string, prog *compile.Program, 
 			return err
 		}
 		if !ok {
-			return noFile(name, prog.Args, spec.Expected("an existing file of the project", p), p, values.Raw)
+			return noFile(
+				name,
+				prog.Args,
+				spec.Expected("an existing file of the project", p),
+				p,
+				values.Raw,
+			)
 		}
 	}
+
 	return nil
 }
 
-// noFile is the usage error about a path at which there is no file, with the place where it was named.
+// noFile is the usage error about a path at which there is no file, with the place where it was
+// named.
 func noFile(command string, specs []argspec.Spec, message, file, raw string) *argspec.UsageError {
-	e := &argspec.UsageError{Command: command, Message: message, Specs: specs, Line: "/" + command + " " + raw}
-	e.Pos, e.End = len(e.Line), len(e.Line)
+	e := &argspec.UsageError{
+		Command: command,
+		Message: message,
+		Specs:   specs,
+		Line:    "/" + command + " " + raw,
+	}
+	e.Pos = len(e.Line)
+	e.End = len(e.Line)
 	if at := strings.LastIndex(e.Line, file); at >= 0 {
-		e.Pos, e.End = at, at+len(file)
+		e.Pos = at
+		e.End = at + len(file)
 	}
 	return e
 }
 
-// tasks asks for each number of a list. With old an archived task counts too: the state says what may be done with it.
+// tasks asks for each number of a list. With old an archived task counts too: the state says what
+// may be done with it.
 func (l *Library) tasks(ctx context.Context, command string, old bool, list ...int) error {
 	if l.Tasks == nil && len(list) > 0 {
 		return noWorkspace(command)
@@ -299,15 +343,19 @@ func (l *Library) tasks(ctx context.Context, command string, old bool, list ...i
 		case archived && old:
 			continue
 		case archived:
-			return formats.Fail(formats.CodeNotFound, fmt.Sprintf("run 'tercet task unarchive %d' to work on it again", n),
-				"task %d is archived", n)
+			return formats.Fail(formats.CodeNotFound,
+				fmt.Sprintf("run 'tercet task unarchive %d' to work on it again", n),
+				"task %d is archived",
+				n)
 		}
-		fail := formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks", "task %d does not exist", n)
+		fail := formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks",
+			"task %d does not exist", n)
 		if err != nil {
 			return errors.Join(fail, err)
 		}
 		return fail
 	}
+
 	return nil
 }
 

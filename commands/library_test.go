@@ -48,8 +48,14 @@ type shop struct {
 func newShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{
-		files: map[string]string{}, tasks: map[int]formats.TaskStatus{5: formats.NotStarted, 6: formats.NotStarted, 7: formats.NotStarted},
-		archived: []int{3}, paths: []string{"docs/a.md"},
+		files: map[string]string{},
+		tasks: map[int]formats.TaskStatus{
+			5: formats.NotStarted,
+			6: formats.NotStarted,
+			7: formats.NotStarted,
+		},
+		archived: []int{3},
+		paths:    []string{"docs/a.md"},
 	}
 	s.worker = func(formats.Request) formats.Return {
 		return formats.Return{Status: formats.StatusCompleted, Summary: "done"}
@@ -62,13 +68,21 @@ func newShop(t *testing.T) *shop {
 			}
 			return []byte(text), nil
 		},
-		Env: shippedSet(t), Tasks: s, Docs: s, Config: s.config, Person: commands.Person{Warn: func(list []formats.Diagnostic) { s.warned = append(s.warned, list...) }},
+		Env:    shippedSet(t),
+		Tasks:  s,
+		Docs:   s,
+		Config: s.config,
+		Person: commands.Person{Warn: func(list []formats.Diagnostic) {
+			s.warned = append(s.warned, list...)
+		}},
 		Several: s,
 	}
 	return s
 }
 
-func (s *shop) HasTask(_ context.Context, n int) (bool, error) { return s.tasks[n] != "", nil }
+func (s *shop) HasTask(_ context.Context, n int) (bool, error) {
+	return s.tasks[n] != "", nil
+}
 
 func (s *shop) ArchivedTask(_ context.Context, n int) (bool, error) {
 	return slices.Contains(s.archived, n), nil
@@ -86,8 +100,23 @@ func (s *shop) config(_ context.Context, inv formats.Invocation) (interp.Config,
 	defer s.mu.Unlock()
 	s.runs = append(s.runs, inv.Run)
 	return interp.Config{
-		Agents: s, State: s, Docs: s, Problems: s, Approve: s, Lint: s.Lint, Journal: s, Clock: s, Trace: trace.Discard{}, Show: func(formats.Table) {},
-		IDs: interp.IDs{Run: inv.Run, Session: inv.Session, Command: inv.Line, Path: inv.Path}, DryRun: inv.DryRun,
+		Agents:   s,
+		State:    s,
+		Docs:     s,
+		Problems: s,
+		Approve:  s,
+		Lint:     s.Lint,
+		Journal:  s,
+		Clock:    s,
+		Trace:    trace.Discard{},
+		Show:     func(formats.Table) {},
+		IDs: interp.IDs{
+			Run:     inv.Run,
+			Session: inv.Session,
+			Command: inv.Line,
+			Path:    inv.Path,
+		},
+		DryRun: inv.DryRun,
 	}, nil
 }
 
@@ -98,27 +127,54 @@ func (s *shop) Delegate(_ context.Context, r formats.Request) (formats.Return, e
 	return s.worker(r), nil
 }
 
-func (s *shop) Lint(string, []byte, bool) []formats.Diagnostic { return nil }
+func (s *shop) Lint(string, []byte, bool) []formats.Diagnostic {
+	return nil
+}
 
 func (s *shop) Snapshot(context.Context) (any, uint64, error) {
 	list := []any{}
 	for n, status := range s.tasks {
-		list = append(list, map[string]any{"number": n, "title": "T", "status": status.String(), "artifacts": []any{}})
+		list = append(list, map[string]any{
+			"number":    n,
+			"title":     "T",
+			"status":    status.String(),
+			"artifacts": []any{},
+		})
 	}
 	return map[string]any{"tasks": list}, 1, nil
 }
 
-func (s *shop) Open(context.Context, string) ([]byte, error) { return nil, fs.ErrNotExist }
+func (s *shop) Open(context.Context, string) ([]byte, error) {
+	return nil, fs.ErrNotExist
+}
 
-func (*shop) Sum(context.Context, string) (string, error)                 { return "", fs.ErrNotExist }
-func (s *shop) Glob(context.Context, []string) ([]string, error)          { return nil, nil }
-func (s *shop) Record(context.Context, formats.Problem) error             { return nil }
-func (s *shop) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
-func (s *shop) Live(bool) error                                           { return nil }
-func (s *shop) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
-func (s *shop) Resumable() bool                                           { return false }
-func (s *shop) Now() time.Time                                            { return time.Time{} }
-func (s *shop) Sleep(context.Context, time.Duration) error                { return nil }
+func (*shop) Sum(context.Context, string) (string, error) {
+	return "", fs.ErrNotExist
+}
+func (s *shop) Glob(context.Context, []string) ([]string, error) {
+	return nil, nil
+}
+func (s *shop) Record(context.Context, formats.Problem) error {
+	return nil
+}
+func (s *shop) Append(context.Context, formats.Entry, bool) (bool, error) {
+	return false, nil
+}
+func (s *shop) Live(bool) error {
+	return nil
+}
+func (s *shop) Recall(formats.Entry) (json.RawMessage, bool) {
+	return nil, false
+}
+func (s *shop) Resumable() bool {
+	return false
+}
+func (s *shop) Now() time.Time {
+	return time.Time{}
+}
+func (s *shop) Sleep(context.Context, time.Duration) error {
+	return nil
+}
 
 func (*shop) Remember(string, string, formats.Decision) {}
 
@@ -130,14 +186,24 @@ func (s *shop) Approve(_ context.Context, g formats.Gate) (formats.Decision, err
 func (s *shop) call(t *testing.T, name, raw string) (formats.Return, error) {
 	t.Helper()
 	return s.RunCommand(t.Context(), formats.Invocation{
-		Name: name, Source: "project", File: name + ".md", Raw: raw, Session: "sess_1_abcdef", Run: "r1", Depth: formats.CommandDepth(),
-		Path: []string{"router", "/" + name}, Line: "/" + name + " " + raw,
+		Name:    name,
+		Source:  "project",
+		File:    name + ".md",
+		Raw:     raw,
+		Session: "sess_1_abcdef",
+		Run:     "r1",
+		Depth:   formats.CommandDepth(),
+		Path:    []string{"router", "/" + name},
+		Line:    "/" + name + " " + raw,
 	})
 }
 
-const head = "---\ncommand: do\ndescription: Do it\narguments:\n%s---\n\n## Workflow Execution\n\n### Step 1: Do\n\n```yaml step\n%s\n```\n"
+const head = "---\ncommand: do\ndescription: Do it\narguments:\n%s---\n\n## Workflow Execution\n" +
+	"\n### Step 1: Do\n\n```yaml step\n%s\n```\n"
 
-func file(args, step string) string { return fmt.Sprintf(head, args, step) }
+func file(args, step string) string {
+	return fmt.Sprintf(head, args, step)
+}
 
 const (
 	aTask  = "  - {name: n, type: task, required: true}\n"
@@ -161,27 +227,78 @@ func TestRunCommand(t *testing.T) {
 		want      string // the error, empty for none
 		help      string
 	}{
-		"a task":           {file(aTask, worker), "7", "", ""},
-		"no such task":     {file(aTask, worker), "8", "NOT_FOUND task 8 does not exist", "tercet task list"},
-		"an archived task": {file(aTask, worker), "3", "NOT_FOUND task 3 is archived", "tercet task unarchive 3"},
-		"one of a range":   {file(aTask, worker), "6-8", "NOT_FOUND task 8 does not exist", "tercet task list"},
-		"tasks":            {file("  - {name: list, type: tasks, required: true}\n", "return: done"), "5, 8", "NOT_FOUND task 8 does not exist", "tercet task list"},
+		"a task": {file(aTask, worker), "7", "", ""},
+		"no such task": {
+			file(aTask, worker),
+			"8",
+			"NOT_FOUND task 8 does not exist",
+			"tercet task list",
+		},
+		"an archived task": {
+			file(aTask, worker),
+			"3",
+			"NOT_FOUND task 3 is archived",
+			"tercet task unarchive 3",
+		},
+		"one of a range": {
+			file(aTask, worker),
+			"6-8",
+			"NOT_FOUND task 8 does not exist",
+			"tercet task list",
+		},
+		"tasks": {
+			file("  - {name: list, type: tasks, required: true}\n", "return: done"),
+			"5, 8",
+			"NOT_FOUND task 8 does not exist",
+			"tercet task list",
+		},
 		"an integer that binds": {
-			file("  - {name: task_number, type: integer, required: true}\n", worker), "9", "NOT_FOUND task 9 does not exist", "tercet task list",
+			file("  - {name: task_number, type: integer, required: true}\n", worker),
+			"9",
+			"NOT_FOUND task 9 does not exist",
+			"tercet task list",
 		},
-		"a path":                {file(aPath, "return: done"), "docs/a.md", "", ""},
-		"no path":               {file(aPath, "return: done"), "", "", ""},
-		"no such file":          {file(aPath, "return: done"), "docs/b.md", `USAGE /do: expected an existing file of the project for [p], got "docs/b.md"`, "/do --help"},
-		"a path elsewhere":      {file(aPath, "return: done"), "/etc/passwd", "USAGE *", ""},
-		"paths":                 {file("  - {name: p, type: path, flag: true, repeat: true}\n", "return: done"), "--p docs/a.md --p docs/c.md", `USAGE /do: expected an existing file of the project for --p, got "docs/c.md"`, "/do --help"},
-		"a path with a pattern": {file("  - {name: p, type: path, pattern: '.*'}\n", "return: done"), "new/file.md", "", ""},
-		"no word for it":        {file(aTask, worker), "seven", "USAGE /do: expected *", ""},
-		"missing":               {file(aTask, worker), "", "USAGE /do: missing <n>", ""},
-		"a file with errors":    {file(aTask, "delegat: x"), "7", "INVALID_COMMAND project/do.md:13:1: E108: *", ""},
+		"a path":  {file(aPath, "return: done"), "docs/a.md", "", ""},
+		"no path": {file(aPath, "return: done"), "", "", ""},
+		"no such file": {
+			file(aPath, "return: done"),
+			"docs/b.md",
+			`USAGE /do: expected an existing file of the project for [p], got "docs/b.md"`,
+			"/do --help",
+		},
+		"a path elsewhere": {file(aPath, "return: done"), "/etc/passwd", "USAGE *", ""},
+		"paths": {
+			file("  - {name: p, type: path, flag: true, repeat: true}\n", "return: done"),
+			"--p docs/a.md --p docs/c.md",
+			`USAGE /do: expected an existing file of the project for --p, got "docs/c.md"`,
+			"/do --help",
+		},
+		"a path with a pattern": {
+			file("  - {name: p, type: path, pattern: '.*'}\n", "return: done"),
+			"new/file.md",
+			"",
+			"",
+		},
+		"no word for it": {file(aTask, worker), "seven", "USAGE /do: expected *", ""},
+		"missing":        {file(aTask, worker), "", "USAGE /do: missing <n>", ""},
+		"a file with errors": {
+			file(aTask, "delegat: x"),
+			"7",
+			"INVALID_COMMAND project/do.md:13:1: E108: *",
+			"",
+		},
 		"what only shows when it is compiled": {
-			file(aTask, "delegate: reseacher"), "7", "INVALID_COMMAND project/do.md:13:11: E164: unknown subagent 'reseacher'", "did you mean 'researcher'?",
+			file(aTask, "delegate: reseacher"),
+			"7",
+			"INVALID_COMMAND project/do.md:13:11: E164: unknown subagent 'reseacher'",
+			"did you mean 'researcher'?",
 		},
-		"too large": {file(aTask, worker) + strings.Repeat("x", commands.MaxFile), "7", "INVALID_COMMAND project/do.md:1:1: E002: *", ""},
+		"too large": {
+			file(aTask, worker) + strings.Repeat("x", commands.MaxFile),
+			"7",
+			"INVALID_COMMAND project/do.md:1:1: E002: *",
+			"",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,7 +306,8 @@ func TestRunCommand(t *testing.T) {
 			s.files["project/do.md"] = c.text
 			ret, err := s.call(t, "do", c.raw)
 			got := failed(err)
-			if head, open := strings.CutSuffix(c.want, "*"); open { // the rest is for other packages to say
+			// the rest is for other packages to say
+			if head, open := strings.CutSuffix(c.want, "*"); open {
 				c.want = head
 				got = got[:min(len(got), len(head))]
 			}
@@ -213,7 +331,8 @@ func TestUsagePoints(t *testing.T) {
 	s.files["project/do.md"] = file(aPath, "return: done")
 	_, err := s.call(t, "do", "docs/b.md")
 	usage, ok := errors.AsType[*argspec.UsageError](err)
-	if !ok || usage.Shown() != "/do docs/b.md" || usage.Caret() != "    ^^^^^^^^^" || usage.Usage() != "usage: /do [p]" {
+	if !ok || usage.Shown() != "/do docs/b.md" || usage.Caret() != "    ^^^^^^^^^" ||
+		usage.Usage() != "usage: /do [p]" {
 		t.Errorf("RunCommand = %#v", err)
 	}
 }
@@ -224,26 +343,49 @@ func TestReadOnce(t *testing.T) {
 	s := newShop(t)
 	s.files["project/do.md"] = file(aPath, "return: done")
 	s.files[".claude/commands/ask.md"] = "---\ndescription: asks\n---\n\nSay what $1 is.\n"
-	s.Foreign = map[string]dialect.Place{".claude/commands": {Dialect: dialect.Claude, Dir: ".claude/commands"}}
-	reads, open := 0, s.Library.Open
+	s.Foreign = map[string]dialect.Place{".claude/commands": {
+		Dialect: dialect.Claude,
+		Dir:     ".claude/commands",
+	}}
+	reads := 0
+	open := s.Library.Open
 	s.Library.Open = func(source, file string) ([]byte, error) {
 		reads++
 		return open(source, file)
 	}
-	for _, e := range []commands.Entry{{Name: "do", File: "do.md", Source: "project"}, {Name: "ask", File: "ask.md", Source: ".claude/commands"}} {
+	for _, e := range []commands.Entry{
+		{Name: "do", File: "do.md", Source: "project"},
+		{Name: "ask", File: "ask.md", Source: ".claude/commands"},
+	} {
 		catalog := commands.Catalog{Library: &s.Library, Entries: []commands.Entry{e}}
 		for what, act := range map[string]func() error{
 			"RunCommand": func() error {
-				_, err := s.RunCommand(t.Context(), formats.Invocation{Name: e.Name, File: e.File, Source: e.Source, Run: "r1", Depth: formats.CommandDepth()})
+				_, err := s.RunCommand(t.Context(), formats.Invocation{
+					Name:   e.Name,
+					File:   e.File,
+					Source: e.Source,
+					Run:    "r1",
+					Depth:  formats.CommandDepth(),
+				})
 				return err
 			},
-			"Load":   func() error { _, _, err := s.Load(e.Source, e.File); return err },
-			"TextOf": func() error { _, err := catalog.TextOf(e); return err },
-			"List":   func() error { catalog.List(); return nil },
+			"Load": func() error {
+				_, _, err := s.Load(e.Source, e.File)
+				return err
+			},
+			"TextOf": func() error {
+				_, err := catalog.TextOf(e)
+				return err
+			},
+			"List": func() error {
+				catalog.List()
+				return nil
+			},
 		} {
 			reads = 0
 			if err := act(); err != nil || reads != 1 {
-				t.Errorf("%s of /%s read the file %d times, want once: %v", what, e.Name, reads, err)
+				t.Errorf("%s of /%s read the file %d times, want once: %v",
+					what, e.Name, reads, err)
 			}
 		}
 	}
@@ -253,13 +395,22 @@ func TestReadOnce(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	if _, err := s.call(t, "gone", ""); failed(err) != "IO command file project/gone.md: file does not exist" || !errors.Is(err, fs.ErrNotExist) {
+	_, err := s.call(t, "gone", "")
+	if failed(err) != "IO command file project/gone.md: file does not exist" ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("RunCommand = %v", err)
 	}
 	s.Library.Open = func(string, string) ([]byte, error) {
-		return nil, &formats.Failure{Code: formats.CodeInvalidCommand, Message: "expected at most 262144 bytes, got more", Help: "split it"}
+		return nil, &formats.Failure{
+			Code:    formats.CodeInvalidCommand,
+			Message: "expected at most 262144 bytes, got more",
+			Help:    "split it",
+		}
 	}
-	if _, err := s.call(t, "big", ""); failed(err) != "INVALID_COMMAND command file project/big.md: expected at most 262144 bytes, got more" || formats.HelpOf(err) != "split it" {
+	_, err = s.call(t, "big", "")
+	if failed(err) !=
+		"INVALID_COMMAND command file project/big.md: expected at most 262144 bytes, got more" ||
+		formats.HelpOf(err) != "split it" {
 		t.Errorf("RunCommand = %q, help %q", failed(err), formats.HelpOf(err))
 	}
 }
@@ -268,10 +419,13 @@ func TestFileErrors(t *testing.T) {
 func TestWithoutWorkspace(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		aTask: "NO_WORKSPACE /do needs a workspace", aPath: "NO_WORKSPACE /do needs a workspace", "  - {name: s, type: string}\n": "",
+		aTask:                           "NO_WORKSPACE /do needs a workspace",
+		aPath:                           "NO_WORKSPACE /do needs a workspace",
+		"  - {name: s, type: string}\n": "",
 	} {
 		s := newShop(t)
-		s.Tasks, s.Docs = nil, nil
+		s.Tasks = nil
+		s.Docs = nil
 		s.files["project/do.md"] = file(args, "return: done")
 		if _, err := s.call(t, "do", "7"); failed(err) != want {
 			t.Errorf("RunCommand with %s = %q, want %q", args, failed(err), want)
@@ -280,10 +434,15 @@ func TestWithoutWorkspace(t *testing.T) {
 }
 
 // Split gives each task a run, and lets two of them run side by side where the shop says so.
-func (s *shop) Split(_ context.Context, inv formats.Invocation, parts []commands.Part) (int, error) {
+func (s *shop) Split(
+	_ context.Context,
+	inv formats.Invocation,
+	parts []commands.Part,
+) (int, error) {
 	for i := range parts {
 		p := &parts[i]
-		p.Inv.Run, p.Inv.Line = fmt.Sprintf("r%d", i+1), "/"+inv.Name+" "+p.Inv.Raw
+		p.Inv.Run = fmt.Sprintf("r%d", i+1)
+		p.Inv.Line = "/" + inv.Name + " " + p.Inv.Raw
 		p.Was = s.was[p.Task]
 	}
 	return max(1, s.most), nil
@@ -292,16 +451,20 @@ func (s *shop) Split(_ context.Context, inv formats.Invocation, parts []commands
 // Ended implements commands.Several.
 func (s *shop) Ended(string) {}
 
-// TestSeveral: a run a task, in order, each with a line and an id of its own. What one comes to stops no other, and the
-// gravest counts.
+// TestSeveral: a run a task, in order, each with a line and an id of its own. What one comes to
+// stops no other, and the gravest counts.
 func TestSeveral(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.files["project/do.md"] = file(aTask, worker)
 	s.worker = func(r formats.Request) formats.Return {
 		return formats.Return{
-			Status: formats.StatusCompleted, Warnings: []string{fmt.Sprintf("careful with %s", r.Command)},
-			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: fmt.Sprintf("%d.md", r.Task.Number)}},
+			Status:   formats.StatusCompleted,
+			Warnings: []string{fmt.Sprintf("careful with %s", r.Command)},
+			Artifacts: []formats.Artifact{{
+				Type: formats.ArtifactReport,
+				Path: fmt.Sprintf("%d.md", r.Task.Number),
+			}},
 		}
 	}
 	ret, err := s.call(t, "do", "7, 5-6")
@@ -312,10 +475,15 @@ func TestSeveral(t *testing.T) {
 	for _, a := range ret.Artifacts {
 		files = append(files, a.Path)
 	}
+
 	want := []any{
 		[]string{"r1", "r2", "r3"},
 		[]string{"7.md", "5.md", "6.md"},
-		[]string{"task 7: careful with /do 7", "task 5: careful with /do 5", "task 6: careful with /do 6"},
+		[]string{
+			"task 7: careful with /do 7",
+			"task 5: careful with /do 5",
+			"task 6: careful with /do 6",
+		},
 	}
 	if diff := cmp.Diff(want, []any{s.runs, files, ret.Warnings}); diff != "" {
 		t.Errorf("runs, artifacts and warnings (-want +got):\n%s", diff)
@@ -328,14 +496,18 @@ func TestSeveral(t *testing.T) {
 		code int
 		text string
 	}{
-		"partial": {half, nil, 3, "task 5: /do done\ntask 6: partial: half\ntask 7: /do done\n/do done for 2 of 3 tasks"},
+		"partial": {
+			half, nil, 3,
+			"task 5: /do done\ntask 6: partial: half\ntask 7: /do done\n/do done for 2 of 3 tasks",
+		},
 		"failed before": {
 			half, &formats.Return{Status: formats.StatusCompleted, Summary: "done by run r0"}, 0,
 			"task 5: /do done\ntask 6: done by run r0\ntask 7: /do done\n/do done for 3 tasks",
 		},
 		"failed": {
 			formats.Failed(formats.Fail(formats.CodeTimeout, "", "too slow")), nil, 124,
-			"task 5: /do done\ntask 6: failed: too slow\ntask 7: /do done\n/do done for 2 of 3 tasks",
+			"task 5: /do done\ntask 6: failed: too slow\ntask 7: /do done\n" +
+				"/do done for 2 of 3 tasks",
 		},
 	} {
 		s := newShop(t)
@@ -348,23 +520,30 @@ func TestSeveral(t *testing.T) {
 			return formats.Return{Status: formats.StatusCompleted}
 		}
 		ret, err := s.call(t, "do", "5-7")
-		if err != nil || ret.Text != tt.text || formats.ExitCode(ret) != tt.code || len(ret.Tasks) != 3 || ret.Tasks[1].Task != 6 {
+		if err != nil || ret.Text != tt.text || formats.ExitCode(ret) != tt.code ||
+			len(ret.Tasks) != 3 || ret.Tasks[1].Task != 6 {
 			t.Errorf("%s: RunCommand = %+v, %v, exit %d", name, ret, err, formats.ExitCode(ret))
 		}
 	}
 }
 
-// TestSeveralPublish: however long each takes, they publish in the order of the line; one that ends without waits for
-// nobody, and no more run side by side than may.
+// TestSeveralPublish: however long each takes, they publish in the order of the line; one that ends
+// without waits for nobody, and no more run side by side than may.
 func TestSeveralPublish(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newShop(t)
 		s.most = 2
-		s.files["project/do.md"] = file(aTask, worker+"\n```\n\n### Step 2: Publish\n\n```yaml step\ndelegate: git-workflow-manager\nwith: {action: publish}")
+		s.files["project/do.md"] = file(
+			aTask,
+			worker+
+				"\n```\n\n### Step 2: Publish\n\n```yaml step\ndelegate: git-workflow-manager\n"+
+				"with: {action: publish}",
+		)
 		var mu sync.Mutex
 		var published []int
-		now, most := 0, 0
+		now := 0
+		most := 0
 		s.worker = func(r formats.Request) formats.Return {
 			mu.Lock()
 			if r.Agent == "git-workflow-manager" {
@@ -375,10 +554,15 @@ func TestSeveralPublish(t *testing.T) {
 			now++
 			most = max(most, now)
 			mu.Unlock()
-			time.Sleep(map[int]time.Duration{5: time.Hour, 6: time.Minute, 7: time.Second}[r.Task.Number])
+			time.Sleep(map[int]time.Duration{
+				5: time.Hour,
+				6: time.Minute,
+				7: time.Second,
+			}[r.Task.Number])
 			mu.Lock()
 			defer mu.Unlock()
-			if now--; r.Task.Number == 6 {
+			now--
+			if r.Task.Number == 6 {
 				return formats.Return{Status: formats.StatusPartial, Summary: "half"}
 			}
 			return formats.Return{Status: formats.StatusCompleted}
@@ -397,7 +581,10 @@ func TestSeveralPublish(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.files["project/do.md"] = file("  - {name: quick, type: boolean, flag: true}\n", "return: ${{ $args.quick // 1 }}")
+	s.files["project/do.md"] = file(
+		"  - {name: quick, type: boolean, flag: true}\n",
+		"return: ${{ $args.quick // 1 }}",
+	)
 	if ret, err := s.call(t, "do", ""); err != nil || ret.Summary != "1" {
 		t.Errorf("RunCommand = %v, %v", ret, err)
 	}
@@ -421,17 +608,34 @@ func TestCatalog(t *testing.T) {
 		return fs.ReadFile(embedded, file)
 	}
 	s.files["broken.md"] = "---\ncommand: broken\n---\n"
-	s.files["secret.md"] = strings.Replace(strings.Replace(file(aTask, "return: done"), "command: do", "command: secret", 1), "arguments:", "hidden: true\narguments:", 1)
+	s.files["secret.md"] = strings.Replace(
+		strings.Replace(file(aTask, "return: done"), "command: do", "command: secret", 1),
+		"arguments:",
+		"hidden: true\narguments:",
+		1,
+	)
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := commands.Catalog{Library: &s.Library, Find: func(name string) (commands.Entry, error) {
-		return commands.Entry{Name: name, File: name + ".md", Source: "library"}, nil
-	}}
-	for _, file := range append(names, "secret.md", "broken.md") {
-		c.Entries = append(c.Entries, commands.Entry{Name: strings.TrimSuffix(file, ".md"), File: file, Source: "library"})
+	c := commands.Catalog{
+		Library: &s.Library,
+		Find: func(name string) (commands.Entry, error) {
+			return commands.Entry{
+				Name:   name,
+				File:   name + ".md",
+				Source: "library",
+			}, nil
+		},
 	}
+	for _, file := range append(names, "secret.md", "broken.md") {
+		c.Entries = append(c.Entries, commands.Entry{
+			Name:   strings.TrimSuffix(file, ".md"),
+			File:   file,
+			Source: "library",
+		})
+	}
+
 	var b strings.Builder
 	for _, info := range c.List() {
 		fmt.Fprintf(&b, "%-40s %s\n", info.Usage, info.Description)
@@ -444,6 +648,7 @@ func TestCatalog(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n== %s\n\n%s", name, text)
 	}
+
 	const golden = "testdata/catalog.golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {

@@ -21,10 +21,15 @@ import (
 	"tercet/subagents"
 )
 
-// allMutations makes TestMutations try every mutation instead of a sample; -missed lists those that pass unseen.
+// allMutations makes TestMutations try every mutation instead of a sample; -missed lists those that
+// pass unseen.
 var (
 	allMutations = flag.Bool("all-mutations", false, "try every mutation of the shipped commands")
-	showMissed   = flag.Bool("missed", false, "list the mutations that nothing reports, and those reported elsewhere")
+	showMissed   = flag.Bool(
+		"missed",
+		false,
+		"list the mutations that nothing reports, and those reported elsewhere",
+	)
 )
 
 // mutant is a command file with one slip of the pen.
@@ -36,8 +41,8 @@ type mutant struct {
 	src  []byte
 }
 
-// mutator makes the slips of one kind that a line offers, each as the line with the slip. Lines of blocks and of the
-// frontmatter are told apart from prose by in.
+// mutator makes the slips of one kind that a line offers, each as the line with the slip. Lines of
+// blocks and of the frontmatter are told apart from prose by in.
 type mutator struct {
 	kind   string
 	mutate func(in lineOf, line string) []string
@@ -62,12 +67,19 @@ func slip(word string) string {
 	return word[:len(word)-1]
 }
 
-// each gives the line once for every match of the pattern, with the match changed; nothing for a change that changes nothing.
-func each(re, line string, change func(match []string) string, where ...func(before string) bool) []string {
+// each gives the line once for every match of the pattern, with the match changed; nothing for a
+// change that changes nothing.
+func each(
+	re, line string,
+	change func(match []string) string,
+	where ...func(before string) bool,
+) []string {
 	var out []string
 	pattern := regexp.MustCompile(re)
 	for _, at := range pattern.FindAllStringSubmatchIndex(line, -1) {
-		if slices.ContainsFunc(where, func(ok func(string) bool) bool { return !ok(line[:at[0]]) }) {
+		if slices.ContainsFunc(where, func(ok func(string) bool) bool {
+			return !ok(line[:at[0]])
+		}) {
 			continue
 		}
 		var groups []string
@@ -110,9 +122,12 @@ func named(prefix string, list func(lineOf) []string) func(lineOf, string) []str
 		}
 		var out []string
 		for _, name := range list(in) {
-			out = append(out, each(prefix+`(`+regexp.QuoteMeta(name)+`)\b`, line, func(m []string) string {
-				return strings.TrimSuffix(m[0], m[1]) + slip(m[1])
-			})...)
+			out = append(
+				out,
+				each(prefix+`(`+regexp.QuoteMeta(name)+`)\b`, line, func(m []string) string {
+					return strings.TrimSuffix(m[0], m[1]) + slip(m[1])
+				})...,
+			)
 		}
 		return out
 	}
@@ -124,13 +139,23 @@ func mutators() []mutator {
 			if !in.yaml {
 				return nil
 			}
-			return each(`(^|[ {-])([a-z_]{3,})(\??: )`, line, func(m []string) string { return m[1] + slip(m[2]) + m[3] }, unquoted)
+			return each(
+				`(^|[ {-])([a-z_]{3,})(\??: )`,
+				line,
+				func(m []string) string { return m[1] + slip(m[2]) + m[3] },
+				unquoted,
+			)
 		}},
 		{"lost colon", func(in lineOf, line string) []string {
 			if !in.yaml {
 				return nil
 			}
-			return each(`([a-z_?]): `, line, func(m []string) string { return m[1] + " " }, unquoted)
+			return each(
+				`([a-z_?]): `,
+				line,
+				func(m []string) string { return m[1] + " " },
+				unquoted,
+			)
 		}},
 		{"lost quote", drop(`"'`)},
 		{"lost brace", drop("{}")},
@@ -167,21 +192,40 @@ func mutators() []mutator {
 			case !in.fence:
 				return nil
 			}
-			return []string{line[1:], strings.Replace(line, "yaml ", "yaml", 1), strings.Replace(line, "yaml ", "yml ", 1), "  " + line, "```" + slip(line[3:7]) + line[7:], line[:len(line)-1], "```yaml"}
+			return []string{
+				line[1:],
+				strings.Replace(line, "yaml ", "yaml", 1),
+				strings.Replace(line, "yaml ", "yml ", 1),
+				"  " + line,
+				"```" + slip(line[3:7]) + line[7:],
+				line[:len(line)-1],
+				"```yaml",
+			}
 		}},
 		{"misspelt variable", func(in lineOf, line string) []string {
 			if !in.yaml {
 				return nil
 			}
-			return each(`\$([a-zA-Z_]{3,})`, line, func(m []string) string { return "$" + slip(m[1]) })
+			return each(`\$([a-zA-Z_]{3,})`, line, func(m []string) string {
+				return "$" + slip(m[1])
+			})
 		}},
-		{"misspelt step", named(`(?:\$steps\.|redo: \[|rollback: \[)`, func(in lineOf) []string { return in.ids })},
-		{"misspelt argument", named(`\$args\.`, func(in lineOf) []string { return in.args })},
+		{
+			"misspelt step",
+			named(`(?:\$steps\.|redo: \[|rollback: \[)`, func(in lineOf) []string {
+				return in.ids
+			}),
+		},
+		{"misspelt argument", named(`\$args\.`, func(in lineOf) []string {
+			return in.args
+		})},
 		{"misspelt agent", func(in lineOf, line string) []string {
 			if !in.yaml {
 				return nil
 			}
-			return each(`((?:delegate|fallback): )([a-z-]{3,})`, line, func(m []string) string { return m[1] + slip(m[2]) })
+			return each(`((?:delegate|fallback): )([a-z-]{3,})`, line, func(m []string) string {
+				return m[1] + slip(m[2])
+			})
 		}},
 	}
 }
@@ -197,6 +241,7 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 	for _, a := range file.Front.Arguments {
 		in.args = append(in.args, a.Name.Text)
 	}
+
 	syntax.Walk(file, func(n any) bool {
 		if s, ok := n.(*syntax.Step); ok && s.ID.Text != "" {
 			in.ids = append(in.ids, s.ID.Text)
@@ -210,30 +255,43 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 		switch {
 		case front < 2 && line == "---":
 			front++
-			in.yaml, in.ends = front == 1, true
+			in.yaml = front == 1
+			in.ends = true
 		case strings.HasPrefix(line, "```yaml "):
 			in.fence = true
 		case strings.HasPrefix(line, "```"):
-			in.yaml, in.ends = false, true
+			in.yaml = false
+			in.ends = true
 		}
 		for _, m := range mutators() {
 			for _, next := range m.mutate(in, line) {
 				changed := slices.Clone(lines)
 				changed[i] = next
-				out = append(out, mutant{m.kind, name, i + 1, next, []byte(strings.Join(changed, "\n"))})
+				out = append(out, mutant{
+					m.kind, name,
+					i + 1,
+					next,
+					[]byte(strings.Join(changed, "\n")),
+				})
 			}
 		}
 		if in.fence {
-			in.fence, in.yaml = false, true
+			in.fence = false
+			in.yaml = true
 		}
 		in.ends = false
 	}
+
 	return out
 }
 
 func shippedSet(tb testing.TB) *subagents.Set {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -260,14 +318,16 @@ func findings(t *testing.T, env compile.Env, name string, src []byte) []formats.
 	return list.List
 }
 
-// The part of all mutations that must be reported, and of those the part that must be reported within a line of the slip.
+// The part of all mutations that must be reported, and of those the part that must be reported
+// within a line of the slip.
 const (
 	wantReported = 0.95
 	wantLine     = 0.95
 	sample       = 700
 )
 
-// TestMutations makes single slips in the shipped commands and counts which are reported, and where.
+// TestMutations makes single slips in the shipped commands and counts which are reported, and
+// where.
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	library, err := commands.Embedded()
@@ -286,10 +346,13 @@ func TestMutations(t *testing.T) {
 		}
 		all = append(all, mutants(t, name, src)...)
 	}
+
 	total := len(all)
 	if !*allMutations {
 		random := rand.New(rand.NewPCG(3, 1))
-		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		random.Shuffle(len(all), func(i, j int) {
+			all[i], all[j] = all[j], all[i]
+		})
 		all = all[:min(sample, len(all))]
 		if !testkit.Deep() {
 			all = all[:len(all)/4]
@@ -314,21 +377,35 @@ func TestMutations(t *testing.T) {
 			continue
 		}
 		k.reported++
-		if slices.ContainsFunc(list, func(d formats.Diagnostic) bool { return max(d.Pos.Line-m.line, m.line-d.Pos.Line) <= 1 }) {
+		if slices.ContainsFunc(list, func(d formats.Diagnostic) bool {
+			return max(d.Pos.Line-m.line, m.line-d.Pos.Line) <= 1
+		}) {
 			k.near++
 		} else if *showMissed {
 			t.Logf("elsewhere: %s: %s:%d: %s -> %v", m.kind, m.file, m.line, m.what, list[0])
 		}
 	}
+
 	var table bytes.Buffer
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		k := kinds[kind]
-		fmt.Fprintf(&table, "%-18s %5d made %5d reported %5d within a line\n", kind, k.made, k.reported, k.near)
-		sum.made, sum.reported, sum.near = sum.made+k.made, sum.reported+k.reported, sum.near+k.near
+		fmt.Fprintf(&table, "%-18s %5d made %5d reported %5d within a line\n",
+			kind, k.made, k.reported, k.near)
+		sum.made = sum.made + k.made
+		sum.reported = sum.reported + k.reported
+		sum.near = sum.near + k.near
 	}
-	reported, near := float64(sum.reported)/float64(sum.made), float64(sum.near)/float64(sum.reported)
-	t.Logf("%d of %d mutations of %d commands: %.1f %% reported, of those %.1f %% within a line\n%s", sum.made, total, len(files), 100*reported, 100*near, &table)
+
+	reported := float64(sum.reported) / float64(sum.made)
+	near := float64(sum.near) / float64(sum.reported)
+	t.Logf("%d of %d mutations of %d commands: %.1f %% reported, of those %.1f %% within a line\n"+
+		"%s",
+		sum.made, total, len(files), 100*reported, 100*near, &table)
 	if reported < wantReported || near < wantLine {
-		t.Errorf("%.1f %% of mutations reported, %.1f %% of those within a line; want at least %.0f %% and %.0f %%", 100*reported, 100*near, 100*wantReported, 100*wantLine)
+		t.Errorf(
+			"%.1f %% of mutations reported, %.1f %% of those within a line; want at least %.0f "+
+				"%% and %.0f %%",
+			100*reported, 100*near, 100*wantReported, 100*wantLine,
+		)
 	}
 }

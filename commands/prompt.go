@@ -14,14 +14,15 @@ import (
 	"tercet/internal/dialect"
 )
 
-// The subagents that run another tool's command file; the second one for files that ask for a read-only agent.
+// The subagents that run another tool's command file; the second one for files that ask for a
+// read-only agent.
 const (
 	Worker = "general"
 	Reader = "reader"
 )
 
-// Prompt reads another tool's command file and tells whether it runs as a workflow; nil for a source in tercet's own
-// format.
+// Prompt reads another tool's command file and tells whether it runs as a workflow; nil for a
+// source in tercet's own format.
 func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, err error) {
 	place, ok := l.Foreign[source]
 	if !ok {
@@ -34,7 +35,8 @@ func (l *Library) Prompt(source, file string) (c *dialect.Command, flow bool, er
 	return c, err == nil && Flow(c) != nil, err
 }
 
-// flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is compiled.
+// flow is the command that a prompt becomes: one delegated step. Its text is filled in once it is
+// compiled.
 const flow = `---
 command: prompt
 description: One delegated step
@@ -60,7 +62,10 @@ return: {message: $steps.prompt.summary, text: $steps.prompt.text}
 // program makes the program of a prompt: text goes to the worker as it is.
 func (l *Library) program(c *dialect.Command, text string) (*compile.Program, error) {
 	worker, warnings := l.worker(c)
-	f, err := syntax.Parse("prompt.md", []byte(strings.ReplaceAll(fmt.Sprintf(flow, worker), "~~~", "```")))
+	f, err := syntax.Parse(
+		"prompt.md",
+		[]byte(strings.ReplaceAll(fmt.Sprintf(flow, worker), "~~~", "```")),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +75,17 @@ func (l *Library) program(c *dialect.Command, text string) (*compile.Program, er
 		return nil, err
 	}
 	tree := prog.File // of this program alone
-	tree.Name, tree.Src, prog.Name = c.File, []byte(text), c.Name
-	tree.Front.Description.Text, tree.Front.Hidden = c.Description, c.Hidden
+	tree.Name = c.File
+	tree.Src = []byte(text)
+	prog.Name = c.Name
+	tree.Front.Description.Text = c.Description
+	tree.Front.Hidden = c.Hidden
 	prog.Warnings = append(slices.Clone(c.Warnings), warnings...)
 	return prog, nil
 }
 
-// worker chooses who does it: the subagent that the file names, if it takes a prompt, else the default one.
+// worker chooses who does it: the subagent that the file names, if it takes a prompt, else the
+// default one.
 func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 	switch strings.ToLower(c.Agent) {
 	case "", "agent", "edit", "build", "general", "general-purpose":
@@ -108,29 +117,41 @@ func (l *Library) worker(c *dialect.Command) (string, []formats.Diagnostic) {
 const CodeWorker = "W040"
 
 // runPrompt fills the arguments in, has the marks dealt with, and runs the one step.
-func (l *Library) runPrompt(ctx context.Context, inv formats.Invocation, c *dialect.Command) (formats.Return, error) {
+func (l *Library) runPrompt(
+	ctx context.Context,
+	inv formats.Invocation,
+	c *dialect.Command,
+) (formats.Return, error) {
 	if c.Hidden {
 		return formats.Return{}, formats.Fail(formats.CodeUsage, "/help lists the commands",
 			"/%s is not for people to call: user-invocable is false in %s", c.Name, c.File)
 	}
+
 	raw := inv.Raw
 	if inv.Words != nil {
 		raw = strings.Join(inv.Words, " ") // the quotes were the shell's, not the text's
 	}
 	if len(raw) > argspec.MaxRaw {
-		return formats.Return{}, formats.Fail(formats.CodeUsage, "put the text into a file and name that",
+		return formats.Return{}, formats.Fail(formats.CodeUsage,
+			"put the text into a file and name that",
 			"/%s: expected at most %d bytes of arguments, got %d", c.Name, argspec.MaxRaw, len(raw))
 	}
+
 	if err := l.begin(ctx, inv); err != nil {
 		return formats.Return{}, err
 	}
-	pieces, err := c.Expand(dialect.Args{Raw: raw, Words: inv.Words, Vars: l.Variables(inv)})
+	pieces, err := c.Expand(dialect.Args{
+		Raw:   raw,
+		Words: inv.Words,
+		Vars:  l.Variables(inv),
+	})
 	if err == nil {
 		err = c.Refusal(pieces)
 	}
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	text := written(pieces)
 	if marked(pieces) && !inv.DryRun && l.Inject != nil {
 		if text, err = l.Inject(ctx, inv, c, pieces); err != nil {
@@ -153,7 +174,9 @@ func (l *Library) Variables(inv formats.Invocation) map[string]string {
 	if l.Dir == "" {
 		return out
 	}
-	out["CLAUDE_PROJECT_DIR"], out["workspaceFolder"], out["workspaceFolderBasename"] = l.Dir, l.Dir, path.Base(l.Dir)
+	out["CLAUDE_PROJECT_DIR"] = l.Dir
+	out["workspaceFolder"] = l.Dir
+	out["workspaceFolderBasename"] = path.Base(l.Dir)
 	place := l.Foreign[inv.Source]
 	dir := place.Dir
 	if !path.IsAbs(dir) {
@@ -168,7 +191,9 @@ func (l *Library) Variables(inv formats.Invocation) map[string]string {
 
 // marked tells whether there is anything to run or to read.
 func marked(pieces []dialect.Output) bool {
-	return slices.ContainsFunc(pieces, func(o dialect.Output) bool { return o.Script != nil || o.Include != nil })
+	return slices.ContainsFunc(pieces, func(o dialect.Output) bool {
+		return o.Script != nil || o.Include != nil
+	})
 }
 
 // written is an expansion with its marks as they stand in the file.

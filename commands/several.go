@@ -16,7 +16,8 @@ import (
 	"tercet/formats"
 )
 
-// Part is one task of a line that names several. It has a run of its own, whose line names this task alone.
+// Part is one task of a line that names several. It has a run of its own, whose line names this
+// task alone.
 type Part struct {
 	Task int
 	Inv  formats.Invocation
@@ -25,35 +26,47 @@ type Part struct {
 
 // Several manages the runs of a line that names several tasks.
 type Several interface {
-	// Split gives each part its line and its run, or its earlier result, and says how many may run at once. inv.Among
-	// identifies the line, however it is typed.
+	// Split gives each part its line and its run, or its earlier result, and says how many may run
+	// at once. inv.Among identifies the line, however it is typed.
 	Split(ctx context.Context, inv formats.Invocation, parts []Part) (most int, err error)
 	// Ended says that this process is done with a run, while other runs of the line may go on.
 	Ended(run string)
 }
 
-// runEach does each task of a line in a run of its own, as many side by side as may be. What one comes to stops no
-// other. They begin in the order of the line, and publish in it.
-func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *compile.Program, values argspec.Values,
+// runEach does each task of a line in a run of its own, as many side by side as may be. What one
+// comes to stops no other. They begin in the order of the line, and publish in it.
+func (l *Library) runEach(
+	ctx context.Context,
+	inv formats.Invocation,
+	prog *compile.Program,
+	values argspec.Values,
 ) (formats.Return, error) {
 	var parts []Part
 	var list []string
 	for _, n := range values.Tasks() {
 		p := Part{Task: n, Inv: inv}
 		p.Inv.Raw, p.Inv.Words = values.Line(strconv.Itoa(n))
-		parts, list = append(parts, p), append(list, strconv.Itoa(n))
+		parts = append(parts, p)
+		list = append(list, strconv.Itoa(n))
 	}
+
 	raw, words := values.Line(strings.Join(list, ","))
-	inv.Among = &formats.Among{Line: argspec.Bare("/" + inv.Name + " " + raw + argspec.Join(words)), Round: inv.Run}
+	inv.Among = &formats.Among{
+		Line:  argspec.Bare("/" + inv.Name + " " + raw + argspec.Join(words)),
+		Round: inv.Run,
+	}
 	most, err := l.Several.Split(ctx, inv, parts)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	came := make([]formats.TaskReturn, len(parts))
-	slots, over := make(chan struct{}, most), make([]chan struct{}, len(parts))
+	slots := make(chan struct{}, most)
+	over := make([]chan struct{}, len(parts))
 	var going sync.WaitGroup
 	for i, p := range parts {
-		came[i], over[i] = formats.TaskReturn{Task: p.Task}, make(chan struct{})
+		came[i] = formats.TaskReturn{Task: p.Task}
+		over[i] = make(chan struct{})
 		if p.Was == nil {
 			select {
 			case slots <- struct{}{}:
@@ -71,7 +84,12 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 			continue
 		}
 		came[i].Run = p.Inv.Run
-		mine := &turn{before: over[:i], leave: sync.OnceFunc(func() { close(over[i]) })}
+		mine := &turn{
+			before: over[:i],
+			leave: sync.OnceFunc(func() {
+				close(over[i])
+			}),
+		}
 		going.Go(func() {
 			defer func() { <-slots }()
 			defer mine.leave()
@@ -87,6 +105,7 @@ func (l *Library) runEach(ctx context.Context, inv formats.Invocation, prog *com
 			l.Several.Ended(p.Inv.Run)
 		})
 	}
+
 	going.Wait()
 	return together(inv, most, came)
 }
@@ -99,7 +118,8 @@ func notBegun(ctx context.Context) formats.Return {
 	return ret
 }
 
-// turn is the place of a run among those of a line. The run publishes when those before it have, or have ended.
+// turn is the place of a run among those of a line. The run publishes when those before it have, or
+// have ended.
 type turn struct {
 	interp.Delegator
 
@@ -126,7 +146,8 @@ func (t *turn) Delegate(ctx context.Context, r formats.Request) (formats.Return,
 	return ret, err
 }
 
-// together is the return of a line: the gravest of what its tasks came to, with a line of text for each.
+// together is the return of a line: the gravest of what its tasks came to, with a line of text for
+// each.
 func together(inv formats.Invocation, most int, came []formats.TaskReturn) (formats.Return, error) {
 	out := formats.Return{Status: formats.StatusCompleted, Tasks: came}
 	out.Metadata.Session = inv.Session
@@ -155,6 +176,7 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 		}
 		add(&out.Metadata, ret.Metadata, most > 1)
 	}
+
 	outcome, err := interp.Decide(nil, votes)
 	if err != nil {
 		return formats.Return{}, err
@@ -168,9 +190,15 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	if outcome.Passes() {
 		return out, nil
 	}
-	worst := came[slices.IndexFunc(came, func(c formats.TaskReturn) bool { return c.Return.Outcome() == outcome })]
-	out.Status, out.Said, out.Verdict = worst.Return.Status, worst.Return.Said, worst.Return.Verdict
-	if out.BlockedReason = worst.Return.BlockedReason; out.BlockedReason != "" {
+
+	worst := came[slices.IndexFunc(came, func(c formats.TaskReturn) bool {
+		return c.Return.Outcome() == outcome
+	})]
+	out.Status = worst.Return.Status
+	out.Said = worst.Return.Said
+	out.Verdict = worst.Return.Verdict
+	out.BlockedReason = worst.Return.BlockedReason
+	if out.BlockedReason != "" {
 		out.BlockedReason = ofTask(worst.Task, out.BlockedReason)
 	}
 	// A line that was cancelled says so, whatever failed in it before.
@@ -180,7 +208,8 @@ func together(inv formats.Invocation, most int, came []formats.TaskReturn) (form
 	return out, nil
 }
 
-// nextOf says what to run next, once for all tasks in whose advice nothing but their number differs.
+// nextOf says what to run next, once for all tasks in whose advice nothing but their number
+// differs.
 func nextOf(came []formats.TaskReturn) string {
 	const number = "\x00" // in no text of a return
 	var order []string
@@ -205,7 +234,8 @@ func nextOf(came []formats.TaskReturn) string {
 // interrupted tells whether a signal suspended the run of a task.
 func interrupted(one formats.TaskReturn) bool {
 	ret := one.Return
-	return ret.Status == formats.StatusSuspended && len(ret.Errors) > 0 && cancelled(ret.Errors[0]) == 0
+	return ret.Status == formats.StatusSuspended && len(ret.Errors) > 0 &&
+		cancelled(ret.Errors[0]) == 0
 }
 
 func cancelled(e formats.ReturnError) int {
@@ -217,11 +247,13 @@ func cancelled(e formats.ReturnError) int {
 
 // add sums up what was used; the time of runs side by side is that of the longest.
 func add(all *formats.Metadata, one formats.Metadata, beside bool) {
-	all.Spawns, all.Cost = all.Spawns+one.Spawns, all.Cost+one.Cost
+	all.Spawns = all.Spawns + one.Spawns
+	all.Cost = all.Cost + one.Cost
 	all.Tokens.Input += one.Tokens.Input
 	all.Tokens.Cached += one.Tokens.Cached
 	all.Tokens.Output += one.Tokens.Output
-	if all.Duration += one.Duration; beside {
+	all.Duration += one.Duration
+	if beside {
 		all.Duration = max(all.Duration-one.Duration, one.Duration)
 	}
 }
@@ -230,7 +262,8 @@ func add(all *formats.Metadata, one formats.Metadata, beside bool) {
 func summary(inv formats.Invocation, most, passed, all int) string {
 	switch {
 	case inv.DryRun && most > 1:
-		return fmt.Sprintf("/%s would run for %d tasks, at most %d side by side", inv.Name, all, most)
+		return fmt.Sprintf("/%s would run for %d tasks, at most %d side by side",
+			inv.Name, all, most)
 	case inv.DryRun:
 		return fmt.Sprintf("/%s would run for %d tasks, one after the other", inv.Name, all)
 	case passed == all:

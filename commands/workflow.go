@@ -12,14 +12,15 @@ import (
 	"tercet/formats"
 )
 
-// Workflow is a subagent whose file has steps; the engine runs them one level deeper. It is safe for concurrent use.
+// Workflow is a subagent whose file has steps; the engine runs them one level deeper. It is safe
+// for concurrent use.
 type Workflow struct {
 	File string
 	Src  []byte
 	Info formats.AgentInfo
 	Env  compile.Env
-	// Config gives one delegation everything that its steps can reach. Its approver gets no question of the steps, because
-	// only a command talks to the user.
+	// Config gives one delegation everything that its steps can reach. Its approver gets no
+	// question of the steps, because only a command talks to the user.
 	Config func(ctx context.Context, r formats.Request) (interp.Config, error)
 
 	once sync.Once
@@ -41,36 +42,62 @@ func (w *Workflow) Run(ctx context.Context, r formats.Request) (formats.Return, 
 	return ret, err
 }
 
-// RunCounted is Run, and gives what the workers of the steps used. They draw on the caller's share of the budget.
-func (w *Workflow) RunCounted(ctx context.Context, r formats.Request) (ret formats.Return, used formats.Metadata,
+// RunCounted is Run, and gives what the workers of the steps used. They draw on the caller's share
+// of the budget.
+func (w *Workflow) RunCounted(
+	ctx context.Context,
+	r formats.Request,
+) (ret formats.Return, used formats.Metadata,
 	err error,
 ) {
 	prog, err := w.Program()
 	if err != nil {
 		return formats.Return{}, used, err
 	}
+
 	cfg, err := w.Config(ctx, r)
 	if err != nil {
 		return formats.Return{}, used, err
 	}
 	b := r.Budget
 	cfg.Limits = interp.Lower(cfg.Limits, formats.Limits{
-		Tokens: b.Tokens, Cost: b.Cost, Spawns: b.Spawns, Duration: time.Duration(b.Seconds * float64(time.Second)),
+		Tokens:   b.Tokens,
+		Cost:     b.Cost,
+		Spawns:   b.Spawns,
+		Duration: time.Duration(b.Seconds * float64(time.Second)),
 	})
-	cfg.Approve, cfg.Input, cfg.Task, cfg.Feedback, cfg.Dir = steps{cfg.Approve}, r.Input, r.Task, r.Feedback, r.Dir
+	cfg.Approve = steps{cfg.Approve}
+	cfg.Input = r.Input
+	cfg.Task = r.Task
+	cfg.Feedback = r.Feedback
+	cfg.Dir = r.Dir
 	cfg.Prefix = interp.Within(r)
-	cfg.IDs = interp.IDs{Run: r.Run, Session: r.Session, Command: r.Command, Path: r.Path}
+	cfg.IDs = interp.IDs{
+		Run:     r.Run,
+		Session: r.Session,
+		Command: r.Command,
+		Path:    r.Path,
+	}
 	runner, err := interp.New(cfg)
 	if err != nil {
 		return formats.Return{}, used, err
 	}
+
 	ret, err = runner.Run(ctx, prog, argspec.Values{}, r.Depth)
-	used = formats.Metadata{Tokens: ret.Metadata.Tokens, Cost: ret.Metadata.Cost, Spawns: ret.Metadata.Spawns}
-	ret.Metadata, ret.Class, ret.Tables = formats.Metadata{Runner: "workflow"}, "", nil // the Dispatcher measures
+	used = formats.Metadata{
+		Tokens: ret.Metadata.Tokens,
+		Cost:   ret.Metadata.Cost,
+		Spawns: ret.Metadata.Spawns,
+	}
+	// the Dispatcher measures
+	ret.Metadata = formats.Metadata{Runner: "workflow"}
+	ret.Class = ""
+	ret.Tables = nil
 	return ret, used, err
 }
 
-// steps leaves the questions of a subagent's steps open, but for those that are the user's wherever they arise.
+// steps leaves the questions of a subagent's steps open, but for those that are the user's wherever
+// they arise.
 type steps struct{ command interp.Approver }
 
 func (s steps) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
