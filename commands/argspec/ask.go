@@ -31,23 +31,28 @@ func (s *Spec) Text(value any) string {
 	return fmt.Sprint(value)
 }
 
-// Fill gives the text to append to a line that lacks arguments, from the answers in order: once as typed, once as shell
-// words. An empty answer adds nothing. Positional arguments come first, a text last.
+// Fill gives the text to append to a line that lacks arguments, from the answers in order: once as
+// typed, once as shell words. An empty answer adds nothing. Positional arguments come first, a text
+// last.
 func Fill(open []Spec, answers []string) (raw string, words []string) {
 	var raws [3][]string
 	var parts [3][]string
 	for i := range open {
-		s, text := &open[i], answers[i]
-		at, flag := 0, ""
+		s := &open[i]
+		text := answers[i]
+		at := 0
+		flag := ""
 		switch {
 		case text == "" || text == s.Text(s.Default):
 			continue
 		case s.Flag || isFlag(text):
-			at, flag = 1, "--"+dashed(s.Name)+"="
+			at = 1
+			flag = "--" + dashed(s.Name) + "="
 		case s.Type == Text:
 			at = 2
 		}
-		raws[at], parts[at] = append(raws[at], flag+quote(text)), append(parts[at], flag+text)
+		raws[at] = append(raws[at], flag+quote(text))
+		parts[at] = append(parts[at], flag+text)
 	}
 	return strings.Join(slices.Concat(raws[:]...), " "), slices.Concat(parts[:]...)
 }

@@ -7,7 +7,8 @@ import (
 	"tercet/formats"
 )
 
-// Assignments reads KEY=VALUE words. Values of dependencies and parent become numbers or lists of numbers.
+// Assignments reads KEY=VALUE words. Values of dependencies and parent become numbers or lists of
+// numbers.
 func Assignments(words []string) (_ map[string]any, err error) {
 	out := map[string]any{}
 	for _, w := range words {
@@ -27,10 +28,18 @@ func Assignments(words []string) (_ map[string]any, err error) {
 			out[key], err = strconv.Atoi(value)
 		}
 		if err != nil {
-			return nil, formats.Fail(formats.CodeUsage, "", "expected %s for %s, got %q", map[string]string{
-				"dependencies": "task numbers", "parent": "a task number",
-			}[key], key, value)
+			return nil, formats.Fail(
+				formats.CodeUsage,
+				"",
+				"expected %s for %s, got %q",
+				map[string]string{
+					"dependencies": "task numbers", "parent": "a task number",
+				}[key],
+				key,
+				value,
+			)
 		}
 	}
+
 	return out, nil
 }

@@ -14,20 +14,25 @@ import (
 // MaxRaw bounds the rest of a line, in bytes.
 const MaxRaw = 128 << 10
 
-// Bind gives the rest of a command's line to its arguments. words holds the line if a shell has split it; else words is
-// nil and Bind splits raw. The error is a *UsageError at the first word that does not fit.
+// Bind gives the rest of a command's line to its arguments. words holds the line if a shell has
+// split it; else words is nil and Bind splits raw. The error is a *UsageError at the first word
+// that does not fit.
 func Bind(command string, specs []Spec, raw string, words []string) (Values, error) {
 	if words != nil {
 		raw = Join(words)
 	}
 	command = strings.TrimPrefix(command, "/")
 	b := &binder{
-		command: command, specs: specs, raw: raw, values: make(map[string]any, len(specs)),
-		given: map[string]bool{},
+		command: command,
+		specs:   specs,
+		raw:     raw,
+		values:  make(map[string]any, len(specs)),
+		given:   map[string]bool{},
 	}
 	if len(raw) > MaxRaw {
 		return Values{}, b.fault(UsageError{
-			Message: fmt.Sprintf("expected at most %d bytes of arguments, got %d", MaxRaw, len(raw)),
+			Message: fmt.Sprintf("expected at most %d bytes of arguments, got %d",
+				MaxRaw, len(raw)),
 		}, 0, 0)
 	}
 	if !utf8.ValidString(raw) {
@@ -41,7 +46,8 @@ func Bind(command string, specs []Spec, raw string, words []string) (Values, err
 		for i := range split {
 			split[i].Quoted = false
 		}
-		b.words, b.all = split, append([]Word{}, split...)
+		b.words = split
+		b.all = append([]Word{}, split...)
 	}
 	if err := b.run(); err != nil {
 		return Values{Engine: b.engine}, err
@@ -67,13 +73,15 @@ type binder struct {
 
 // fault completes an error about a byte range of raw.
 func (b *binder) fault(e UsageError, start, end int) error {
-	e.Command, e.Specs = b.command, b.specs
+	e.Command = b.command
+	e.Specs = b.specs
 	e.Line = "/" + b.command
 	base := len(e.Line) + 1
 	if b.raw != "" && len(b.raw) <= MaxRaw && utf8.ValidString(b.raw) {
 		e.Line += " " + b.raw
 	}
-	e.Pos, e.End = base+start, base+end
+	e.Pos = base + start
+	e.End = base + end
 	return &e
 }
 
@@ -83,7 +91,8 @@ func (b *binder) next() (w Word, ok bool, err error) {
 		if len(b.words) == 0 {
 			return Word{}, false, nil
 		}
-		w, b.words = b.words[0], b.words[1:]
+		w = b.words[0]
+		b.words = b.words[1:]
 		return w, true, nil
 	}
 	b.at = skipSpace(b.raw, b.at)
@@ -98,11 +107,14 @@ func (b *binder) next() (w Word, ok bool, err error) {
 	return w, true, nil
 }
 
-// peek looks at the next word without reading it. A broken one is no word here and an error when it is read.
+// peek looks at the next word without reading it. A broken one is no word here and an error when it
+// is read.
 func (b *binder) peek() (Word, bool) {
-	words, at := b.words, b.at
+	words := b.words
+	at := b.at
 	w, ok, err := b.next()
-	b.words, b.at = words, at
+	b.words = words
+	b.at = at
 	return w, ok && err == nil
 }
 
@@ -133,10 +145,11 @@ func (b *binder) run() error {
 	}
 }
 
-// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone, a negative number and prose that
-// a shell handed over as one word, such as a list item, are values.
+// isFlag tells whether an unquoted word is meant as a flag or ends them. A dash alone, a negative
+// number and prose that a shell handed over as one word, such as a list item, are values.
 func isFlag(word string) bool {
-	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.' && word[1] != ' '
+	return len(word) > 1 && word[0] == '-' && (word[1] < '0' || word[1] > '9') && word[1] != '.' &&
+		word[1] != ' '
 }
 
 // turn is the positional argument that takes the next word, nil if none is left.
@@ -149,8 +162,8 @@ func (b *binder) turn() *Spec {
 	return nil
 }
 
-// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins with a quote is a word
-// like others; one that begins with a flag is not a text yet.
+// prose takes the raw rest of the line for a text argument whose turn it is. A text that begins
+// with a quote is a word like others; one that begins with a flag is not a text yet.
 func (b *binder) prose() (done bool, err error) {
 	s := b.turn()
 	if s == nil || s.Type != Text {
@@ -159,12 +172,15 @@ func (b *binder) prose() (done bool, err error) {
 	if b.all != nil {
 		return b.shellProse(s)
 	}
+
 	start := skipSpace(b.raw, b.at)
 	rest := b.raw[start:]
 	if rest == "" {
 		return false, nil
 	}
-	if r, _ := utf8.DecodeRuneInString(rest); closing(r) != 0 || !b.ended && isFlag(firstField(rest)) {
+
+	r, _ := utf8.DecodeRuneInString(rest)
+	if closing(r) != 0 || !b.ended && isFlag(firstField(rest)) {
 		return false, nil
 	}
 	end := len(b.raw)
@@ -173,7 +189,11 @@ func (b *binder) prose() (done bool, err error) {
 	}
 	b.at = end
 	text := strings.TrimSpace(b.raw[start:end])
-	return true, b.set(s, Word{Text: text, Start: start, End: start + len(text)})
+	return true, b.set(s, Word{
+		Text:  text,
+		Start: start,
+		End:   start + len(text),
+	})
 }
 
 func (b *binder) shellProse(s *Spec) (bool, error) {
@@ -234,7 +254,8 @@ func (b *binder) lookup(flag string) (s *Spec, negated bool) {
 	name, long := strings.CutPrefix(flag, "--")
 	name = strings.ReplaceAll(name, "-", "_")
 	for i := range b.specs {
-		switch s := &b.specs[i]; {
+		s := &b.specs[i]
+		switch {
 		case !long && s.Short != "" && flag == "-"+s.Short, long && s.Name == name:
 			return s, false
 		case long && s.Type == Boolean && "no_"+s.Name == name:
@@ -251,10 +272,14 @@ func (b *binder) flag(w Word) (err error) {
 		if ok, err := b.engineFlag(w, name, has); ok || err != nil {
 			return err
 		}
-		near := meant(strings.ReplaceAll(name, "_", "-"), slices.Concat(b.flagNames(), engineFlags[0], engineFlags[1]))
+		near := meant(
+			strings.ReplaceAll(name, "_", "-"),
+			slices.Concat(b.flagNames(), engineFlags[0], engineFlags[1]),
+		)
 		e := UsageError{
-			Message: "unknown flag " + plain(name), Flag: name,
-			Advice: cmp.Or(near, "write -- before words that begin with a dash"),
+			Message: "unknown flag " + plain(name),
+			Flag:    name,
+			Advice:  cmp.Or(near, "write -- before words that begin with a dash"),
 		}
 		return b.fault(e, w.Start, min(w.Start+len(name), w.End))
 	}
@@ -285,9 +310,12 @@ func (b *binder) flag(w Word) (err error) {
 	return b.set(s, b.list(s, w))
 }
 
-// engineFlags are the flags of the engine that may follow a command: those that take no value, then with one.
+// engineFlags are the flags of the engine that may follow a command: those that take no value, then
+// with one.
 var engineFlags = [2][]string{
-	strings.Fields("--json --events --dry-run --yes --no-input --new --if-needed --quiet -q --verbose -v -vv"),
+	strings.Fields(
+		"--json --events --dry-run --yes --no-input --new --if-needed --quiet -q --verbose -v -vv",
+	),
 	{"--jq", "--runner", "--model", parallel},
 }
 
@@ -301,8 +329,10 @@ var early = []string{"-C", "--dir", "--trust", "--color", "--lock-timeout", "--s
 func Parallel(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > formats.MaxParallel {
-		return 0, formats.Fail(formats.CodeUsage, "write it as in: tercet /plan 105-107 --parallel 2",
-			"expected a whole number from 1 to %d for %s, got %q", formats.MaxParallel, parallel, text)
+		return 0, formats.Fail(formats.CodeUsage,
+			"write it as in: tercet /plan 105-107 --parallel 2",
+			"expected a whole number from 1 to %d for %s, got %q", formats.MaxParallel, parallel,
+			text)
 	}
 	return n, nil
 }
@@ -313,15 +343,16 @@ func IsEngineFlag(word string) bool {
 	return slices.Contains(engineFlags[0], name) || slices.Contains(engineFlags[1], name)
 }
 
-// Bare is the line without the engine's valueless flags and without --parallel. Two lines with the same Bare mean the
-// same work.
+// Bare is the line without the engine's valueless flags and without --parallel. Two lines with the
+// same Bare mean the same work.
 func Bare(line string) string {
 	words := strings.Fields(line)
 	value := false
 	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool {
 		was := value
 		value = w == parallel
-		return was || value || strings.HasPrefix(w, parallel+"=") || slices.Contains(engineFlags[0], w)
+		return was || value || strings.HasPrefix(w, parallel+"=") ||
+			slices.Contains(engineFlags[0], w)
 	})
 	if len(rest) == len(words) {
 		return line
@@ -339,20 +370,28 @@ func (b *binder) engineFlag(w Word, name string, has bool) (bool, error) {
 		}
 		value, ok, err := b.next()
 		if err != nil || !ok {
-			return true, cmp.Or(err, b.fault(UsageError{Message: "missing value for " + name}, w.End+1, w.End+1))
+			return true, cmp.Or(
+				err,
+				b.fault(UsageError{Message: "missing value for " + name}, w.End+1, w.End+1),
+			)
 		}
-		w.Text, w.End = w.Text+"="+value.Text, value.End
+		w.Text = w.Text + "=" + value.Text
+		w.End = value.End
 	case slices.Contains(early, name):
 		return true, b.fault(UsageError{
-			Message: name + " stands before the command", Flag: name,
-			Advice: "write tercet " + name + " ... /" + b.command,
+			Message: name + " stands before the command",
+			Flag:    name,
+			Advice:  "write tercet " + name + " ... /" + b.command,
 		}, w.Start, w.End)
 	default:
 		return false, nil
 	}
+
 	if name == parallel && TaskName(b.specs) == "" {
 		return true, b.fault(UsageError{
-			Message: name + " is for a command that takes a task", Flag: name, Advice: "leave it out",
+			Message: name + " is for a command that takes a task",
+			Flag:    name,
+			Advice:  "leave it out",
 		}, w.Start, w.End)
 	}
 	if name == parallel {
@@ -412,10 +451,16 @@ func (b *binder) list(s *Spec, w Word) Word {
 // set gives a word to an argument.
 func (b *binder) set(s *Spec, w Word) error {
 	if b.given[s.Name] && !s.Repeat {
-		return b.fault(UsageError{Message: "expected " + s.Label() + " once, got it again"}, w.Start, w.End)
+		return b.fault(
+			UsageError{Message: "expected " + s.Label() + " once, got it again"},
+			w.Start,
+			w.End,
+		)
 	}
+
 	b.given[s.Name] = true
-	if s.Repeat && s.Type == Enum && strings.Contains(w.Text, ",") && !slices.Contains(s.Values, w.Text) {
+	if s.Repeat && s.Type == Enum && strings.Contains(w.Text, ",") &&
+		!slices.Contains(s.Values, w.Text) {
 		for part := range strings.SplitSeq(w.Text, ",") {
 			w.Text = part
 			if err := b.set(s, w); err != nil {
@@ -424,13 +469,16 @@ func (b *binder) set(s *Spec, w Word) error {
 		}
 		return nil
 	}
+
 	v, want := s.value(w.Text)
 	if want != "" && (s.Type == Task || s.Name == TaskName(b.specs)) {
 		want = strings.Replace(want, "integer", "task number", 1)
 	}
 	if want != "" && s.Type == Task && s.Name == TaskName(b.specs) {
 		if list, err := ParseTasks(w.Text); err == nil {
-			v, want, b.span = list[0], "", list
+			v = list[0]
+			want = ""
+			b.span = list
 			b.cuts = append(b.cuts, cut{w.Start, w.End, true})
 		}
 	}
@@ -441,11 +489,13 @@ func (b *binder) set(s *Spec, w Word) error {
 		}
 		return b.fault(e, w.Start, w.End)
 	}
+
 	if list, ok := b.values[s.Name].([]any); s.Repeat && ok {
 		v = append(list, v)
 	} else if s.Repeat {
 		v = []any{v}
 	}
+
 	b.values[s.Name] = v
 	return nil
 }
@@ -467,8 +517,15 @@ func TaskName(specs []Spec) string {
 // finish asks for all that is missing and fills in defaults.
 func (b *binder) finish() (Values, error) {
 	v := Values{
-		Raw: strings.TrimSpace(b.raw), Engine: b.engine, vals: b.values, given: b.given, task: TaskName(b.specs),
-		span: b.span, raw: b.raw, words: b.all, cuts: b.cuts,
+		Raw:    strings.TrimSpace(b.raw),
+		Engine: b.engine,
+		vals:   b.values,
+		given:  b.given,
+		task:   TaskName(b.specs),
+		span:   b.span,
+		raw:    b.raw,
+		words:  b.all,
+		cuts:   b.cuts,
 	}
 	var missing, flags []string
 	var open []Spec
@@ -477,7 +534,9 @@ func (b *binder) finish() (Values, error) {
 		if b.given[s.Name] {
 			continue
 		}
-		excused := slices.ContainsFunc(s.Unless, func(name string) bool { return b.given[name] })
+		excused := slices.ContainsFunc(s.Unless, func(name string) bool {
+			return b.given[name]
+		})
 		if !excused && (s.Required || s.Ask) {
 			open = append(open, *s)
 		}
@@ -498,6 +557,7 @@ func (b *binder) finish() (Values, error) {
 			v.vals[s.Name] = nil
 		}
 	}
+
 	if missing = append(missing, flags...); len(missing) > 0 {
 		end := len(strings.TrimRight(b.raw, " \t\r\n"))
 		if end > 0 {

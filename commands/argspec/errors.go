@@ -25,7 +25,9 @@ type UsageError struct {
 }
 
 // Error is the whole error in one line: /plan: expected integer for <task_number>, got "abc".
-func (e *UsageError) Error() string { return "/" + e.Command + ": " + e.Message }
+func (e *UsageError) Error() string {
+	return "/" + e.Command + ": " + e.Message
+}
 
 // Expected is the message about a value of the wrong form.
 func (s *Spec) Expected(want, got string) string {
@@ -41,16 +43,22 @@ func meant(word string, of []string) string {
 }
 
 // ErrorCode is USAGE.
-func (e *UsageError) ErrorCode() formats.Code { return formats.CodeUsage }
+func (e *UsageError) ErrorCode() formats.Code {
+	return formats.CodeUsage
+}
 
 // Help suggests a correction, or names the help of the command.
-func (e *UsageError) Help() string { return cmp.Or(e.Advice, "see /"+e.Command+" --help") }
+func (e *UsageError) Help() string {
+	return cmp.Or(e.Advice, "see /"+e.Command+" --help")
+}
 
 // Usage is the usage line: usage: /plan <task_number> [research_report].
-func (e *UsageError) Usage() string { return "usage: " + Usage(e.Command, e.Specs) }
+func (e *UsageError) Usage() string {
+	return "usage: " + Usage(e.Command, e.Specs)
+}
 
-// Shown is the part of the line around the error as one line for a terminal. A tab becomes four spaces, any other
-// control character U+FFFD.
+// Shown is the part of the line around the error as one line for a terminal. A tab becomes four
+// spaces, any other control character U+FFFD.
 func (e *UsageError) Shown() string {
 	start, end := e.physical()
 	return display(e.Line[start:end])
@@ -59,12 +67,15 @@ func (e *UsageError) Shown() string {
 // Caret is a line of spaces and carets that marks the word below Shown.
 func (e *UsageError) Caret() string {
 	start, end := e.physical()
-	from, to := min(max(e.Pos, start), end), min(max(e.End, start), end)
+	from := min(max(e.Pos, start), end)
+	to := min(max(e.End, start), end)
 	before := style.Width(display(e.Line[start:from]))
 	if e.Pos > end {
 		before++
 	}
-	return strings.Repeat(" ", before) + strings.Repeat("^", max(1, style.Width(display(e.Line[from:max(from, to)]))))
+	return strings.Repeat(
+		" ", before,
+	) + strings.Repeat("^", max(1, style.Width(display(e.Line[from:max(from, to)]))))
 }
 
 // physical is the byte range of the line of Line that holds Pos.
@@ -89,7 +100,9 @@ func display(s string) string {
 // maxGot is the most characters of a word that a message repeats.
 const maxGot = 60
 
-func clip(s string) string { return strconv.Quote(formats.Clip(s, maxGot)) }
+func clip(s string) string {
+	return strconv.Quote(formats.Clip(s, maxGot))
+}
 
 // plain repeats a word as it is, in quotes only where it would not be readable.
 func plain(s string) string {

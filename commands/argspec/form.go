@@ -18,7 +18,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// value reads one word, or the text, as the argument's type says. A non-empty want tells what should have stood there.
+// value reads one word, or the text, as the argument's type says. A non-empty want tells what
+// should have stood there.
 func (s *Spec) value(text string) (v any, want string) {
 	switch s.Type {
 	case Text:
@@ -64,7 +65,8 @@ func (s *Spec) value(text string) (v any, want string) {
 		n, ok := parseInt(text)
 		if !ok {
 			if taskList().MatchString(text) {
-				return nil, "integer, or a list of at most " + strconv.Itoa(MaxTasks) + " tasks such as 3, 5-7,"
+				return nil, "integer, or a list of at most " + strconv.Itoa(MaxTasks) +
+					" tasks such as 3, 5-7,"
 			}
 			return nil, "integer"
 		}
@@ -74,10 +76,12 @@ func (s *Spec) value(text string) (v any, want string) {
 	case JSON:
 		return parseJSON(text)
 	}
+
 	return nil, "argument of a known type"
 }
 
-// subagentForm is the form of a subagent's name, with the language or the folder that may stand with it.
+// subagentForm is the form of a subagent's name, with the language or the folder that may stand
+// with it.
 var subagentForm = lazy.Regexp(`^[a-z][a-z0-9-]*([:@][a-z][a-z0-9-]*)*$`)
 
 var taskList = lazy.Regexp(`^[0-9]+[-,]`)
@@ -116,11 +120,13 @@ func (s *Spec) tasks(text string) (any, string) {
 	return formats.Values(numbers), ""
 }
 
-// path takes a slash-separated path that stays inside the project by its form. Links are the opener's matter.
+// path takes a slash-separated path that stays inside the project by its form. Links are the
+// opener's matter.
 func (s *Spec) path(text string) (any, string) {
 	const want = "path inside the project"
 	clean := path.Clean(text)
-	if text == "" || text[0] == '-' || path.IsAbs(text) || clean == ".." || strings.HasPrefix(clean, "../") ||
+	if text == "" || text[0] == '-' || path.IsAbs(text) || clean == ".." ||
+		strings.HasPrefix(clean, "../") ||
 		strings.ContainsFunc(text, unicode.IsControl) {
 		return nil, want
 	}
@@ -139,7 +145,9 @@ func (s *Spec) outside(n float64, noun string) string {
 }
 
 func (s *Spec) bounds(noun string, told bool) string {
-	number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+	number := func(f *float64) string {
+		return strconv.FormatFloat(*f, 'f', -1, 64)
+	}
 	switch {
 	case !told || s.Min == nil && s.Max == nil:
 		return noun
@@ -158,7 +166,8 @@ func parseInt(text string) (int, bool) {
 
 func parseNumber(text string) (float64, bool) {
 	n, err := strconv.ParseFloat(text, 64)
-	return n, err == nil && !math.IsInf(n, 0) && text[0] != '+' && strings.Trim(text, "0123456789+-.eE") == ""
+	return n, err == nil && !math.IsInf(n, 0) && text[0] != '+' &&
+		strings.Trim(text, "0123456789+-.eE") == ""
 }
 
 func parseJSON(text string) (any, string) {
@@ -176,8 +185,8 @@ func parseJSON(text string) (any, string) {
 
 var durationForm = lazy.Regexp(`^([0-9]+h)?([0-9]+m)?([0-9]+s)?$`)
 
-// ParseDuration parses a duration: whole hours, minutes and seconds in this order, each at most once, such as 2h, 30m,
-// 1h30m or 90s. The error is a *formats.ValueError.
+// ParseDuration parses a duration: whole hours, minutes and seconds in this order, each at most
+// once, such as 2h, 30m, 1h30m or 90s. The error is a *formats.ValueError.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || !durationForm().MatchString(text) {
@@ -189,8 +198,9 @@ func ParseDuration(text string) (time.Duration, error) {
 // MaxTasks bounds the numbers in a list of tasks: as many as one loop may have elements.
 const MaxTasks = formats.DefaultElements
 
-// ParseTasks parses task numbers and ascending ranges, such as "3, 5-7". It gives 1 to MaxTasks numbers of at least 1,
-// in the order of the text, without repeats. The error is a *formats.ValueError.
+// ParseTasks parses task numbers and ascending ranges, such as "3, 5-7". It gives 1 to MaxTasks
+// numbers of at least 1, in the order of the text, without repeats. The error is a
+// *formats.ValueError.
 func ParseTasks(s string) ([]int, error) {
 	many := &formats.ValueError{What: fmt.Sprintf("at most %d task numbers", MaxTasks)}
 	var out []int
@@ -227,7 +237,8 @@ func Ranges(list []int) string {
 		for last+1 < len(list) && list[last+1] == list[last]+1 {
 			last++
 		}
-		if out = append(out, strconv.Itoa(list[i])); last > i {
+		out = append(out, strconv.Itoa(list[i]))
+		if last > i {
 			out[len(out)-1] += "-" + strconv.Itoa(list[last])
 		}
 		i = last + 1

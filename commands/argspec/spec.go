@@ -34,12 +34,14 @@ const (
 
 // types are the words of all types.
 var types = []string{
-	"string", "path", "enum", "text", "integer", "number", "boolean", "duration", "task", "tasks", "json",
-	syntax.Subagent,
+	"string", "path", "enum", "text", "integer", "number", "boolean", "duration", "task", "tasks",
+	"json", syntax.Subagent,
 }
 
 // String is the word as it stands in a command file.
-func (t Type) String() string { return string(t) }
+func (t Type) String() string {
+	return string(t)
+}
 
 // Spec is one argument of a command; Specs makes it.
 type Spec struct {
@@ -54,12 +56,14 @@ type Spec struct {
 	Min, Max    *float64       // bound of an integer, a number, or a duration in seconds
 	Pattern     *regexp.Regexp // of a string, a path or a text; nil for any
 	Repeat      bool
-	Complete    string   // how the prompt completes it
-	Ask         bool     // the prompt asks for it together with missing arguments, though it is optional
-	Rules       string   // key of the project's rules whose value is offered where the line has none
-	Unless      []string // if one of these is given, tercet neither requires nor asks for this one
-	Of          string   // the argument of type subagent whose input this one gives
-	Pos         formats.Pos
+	Complete    string // how the prompt completes it
+	// the prompt asks for it together with missing arguments, though it is optional
+	Ask bool
+	// key of the project's rules whose value is offered where the line has none
+	Rules  string
+	Unless []string // if one of these is given, tercet neither requires nor asks for this one
+	Of     string   // the argument of type subagent whose input this one gives
+	Pos    formats.Pos
 }
 
 // AtLeast raises the lower bound of an integer or a number to n; other types stay as they are.
@@ -80,8 +84,8 @@ const (
 	CodeLast     = "E055"
 )
 
-// Specs checks the arguments of a command file. The findings name no file, because an argument knows only its position.
-// Bind the specs only if no finding is an error.
+// Specs checks the arguments of a command file. The findings name no file, because an argument
+// knows only its position. Bind the specs only if no finding is an error.
 func Specs(args []syntax.Argument) ([]Spec, []formats.Diagnostic) {
 	c := checker{}
 	for i := range args {
@@ -102,20 +106,35 @@ type checker struct {
 
 func (c *checker) report(code string, pos formats.Pos, help, format string, args ...any) {
 	c.found = append(c.found, formats.Diagnostic{
-		Code: code, Severity: formats.SeverityError, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help,
+		Code:     code,
+		Severity: formats.SeverityError,
+		Pos:      pos,
+		Message:  fmt.Sprintf(format, args...),
+		Help:     help,
 	})
 }
 
 func (c *checker) argument(a *syntax.Argument) {
 	s := Spec{
-		Name: a.Name.Text, Type: Type(a.Type.Text), Required: a.Required, Flag: a.Flag, Description: a.Description,
-		Short: a.Short, Values: a.Values, Min: a.Min, Max: a.Max, Repeat: a.Repeat, Complete: a.Complete,
-		Ask: a.Ask, Pos: a.Pos,
+		Name:        a.Name.Text,
+		Type:        Type(a.Type.Text),
+		Required:    a.Required,
+		Flag:        a.Flag,
+		Description: a.Description,
+		Short:       a.Short,
+		Values:      a.Values,
+		Min:         a.Min,
+		Max:         a.Max,
+		Repeat:      a.Repeat,
+		Complete:    a.Complete,
+		Ask:         a.Ask,
+		Pos:         a.Pos,
 	}
 	c.name(a)
 	switch {
 	case a.Type.Text == "":
-		c.report(CodeType, a.Pos, "give it a type such as string or task", "argument '%s' has no type", s.Name)
+		c.report(CodeType, a.Pos, "give it a type such as string or task",
+			"argument '%s' has no type", s.Name)
 		return
 	case !slices.Contains(types, a.Type.Text):
 		help := cmp.Or(nearest.Help(a.Type.Text, types), "the types are "+strings.Join(types, ", "))
@@ -124,6 +143,7 @@ func (c *checker) argument(a *syntax.Argument) {
 		c.specs = append(c.specs, s)
 		return
 	}
+
 	if s.Type == Subagent {
 		s.Complete = cmp.Or(s.Complete, "subagents")
 	}
@@ -141,21 +161,26 @@ func (c *checker) name(a *syntax.Argument) {
 	}
 	switch {
 	case !nameForm().MatchString(name):
-		c.report(CodeName, pos, "", "expected name of lower case letters, digits and '_', got %q", name)
+		c.report(CodeName, pos, "",
+			"expected name of lower case letters, digits and '_', got %q", name)
 	case name == "help":
 		c.report(CodeName, pos, "choose another name", "name 'help' is taken by --help")
 	}
+
 	if s := a.Short; s != "" && !shortForm().MatchString(s) {
 		c.report(CodeName, a.Pos, "", "expected one letter for short, got %q", s)
 	}
 	for i := range c.specs {
 		other := &c.specs[i]
-		if other.Name == name || other.Type == Boolean && name == "no_"+other.Name || a.Type.Text == string(Boolean) &&
-			other.Name == "no_"+name {
-			c.report(CodeRepeated, pos, "", "arguments '%s' and '%s' cannot be told apart", other.Name, name)
+		if other.Name == name || other.Type == Boolean && name == "no_"+other.Name ||
+			a.Type.Text == string(Boolean) &&
+				other.Name == "no_"+name {
+			c.report(CodeRepeated, pos, "",
+				"arguments '%s' and '%s' cannot be told apart", other.Name, name)
 		}
 		if a.Short != "" && other.Short == a.Short {
-			c.report(CodeRepeated, a.Pos, "", "arguments '%s' and '%s' have the same letter '%s'", other.Name, name, a.Short)
+			c.report(CodeRepeated, a.Pos, "",
+				"arguments '%s' and '%s' have the same letter '%s'", other.Name, name, a.Short)
 		}
 	}
 }
@@ -165,7 +190,8 @@ var (
 	shortForm = lazy.Regexp(`^[a-zA-Z]$`)
 )
 
-// keys checks the keys that only some types have, and tells whether values may be held against the spec.
+// keys checks the keys that only some types have, and tells whether values may be held against the
+// spec.
 func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	before := len(c.found)
 	only := func(key string, present bool, types ...Type) {
@@ -184,13 +210,19 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	}
 	for i, v := range s.Values {
 		if v == "" || slices.Contains(s.Values[:i], v) {
-			c.report(CodeKey, a.Pos, "", "expected different words as values, got %q twice or empty", v)
+			c.report(CodeKey, a.Pos, "",
+				"expected different words as values, got %q twice or empty", v)
 		}
 	}
-	if keys := []string{"output_language", "product_type", "slug"}; a.Rules != nil {
-		if s.Rules = a.Rules.Text; !s.Required || !slices.Contains(keys, s.Rules) {
-			c.report(CodeKey, a.Rules.Pos, cmp.Or(nearest.Help(s.Rules, keys), "write required: true"),
-				"expected one of %s for rules of a required argument, got %q", strings.Join(keys, ", "), s.Rules)
+
+	keys := []string{"output_language", "product_type", "slug"}
+	if a.Rules != nil {
+		s.Rules = a.Rules.Text
+		if !s.Required || !slices.Contains(keys, s.Rules) {
+			c.report(CodeKey, a.Rules.Pos,
+				cmp.Or(nearest.Help(s.Rules, keys), "write required: true"),
+				"expected one of %s for rules of a required argument, got %q",
+				strings.Join(keys, ", "), s.Rules)
 		}
 	}
 	if s.Min != nil && s.Max != nil && *s.Min > *s.Max {
@@ -199,9 +231,11 @@ func (c *checker) keys(a *syntax.Argument, s *Spec) bool {
 	if a.Pattern != nil {
 		re, err := regexp.Compile(a.Pattern.Text)
 		if err != nil {
-			c.report(CodeKey, a.Pattern.Pos, "the syntax is RE2", "expected pattern, got %q: %v", a.Pattern.Text, err)
+			c.report(CodeKey, a.Pattern.Pos, "the syntax is RE2",
+				"expected pattern, got %q: %v", a.Pattern.Text, err)
 		}
-		if s.Pattern = re; err == nil {
+		s.Pattern = re
+		if err == nil {
 			re.Longest() // what matches the whole is found as such
 		}
 	}
@@ -222,7 +256,8 @@ func (c *checker) byDefault(a *syntax.Argument, s *Spec) {
 	}
 	v, want := s.literal(a.Default)
 	if want != "" {
-		c.report(CodeDefault, a.Default.Pos, "", "expected %s as default of '%s', got %s", want, s.Name, a.Default)
+		c.report(CodeDefault, a.Default.Pos, "",
+			"expected %s as default of '%s', got %s", want, s.Name, a.Default)
 		return
 	}
 	s.Default = v
@@ -256,6 +291,7 @@ func (s *Spec) literal(v *syntax.Value) (out any, want string) {
 	if v.Kind != syntax.Literal {
 		return nil, s.Type.String() + " without an expression"
 	}
+
 	fits := false
 	switch v.Lit.(type) {
 	case string:
@@ -267,6 +303,7 @@ func (s *Spec) literal(v *syntax.Value) (out any, want string) {
 	case bool:
 		fits = s.Type == Boolean
 	}
+
 	if !fits {
 		return nil, s.Type.String()
 	}
@@ -304,11 +341,16 @@ func plainValue(v *syntax.Value) (out any, want string) {
 // unless takes over the arguments beside which one is not needed; they must be declared.
 func (c *checker) unless(a *syntax.Argument) {
 	for _, w := range a.Unless {
-		known := func(s Spec) bool { return s.Name == w.Text && s.Name != a.Name.Text }
-		if !slices.ContainsFunc(c.specs, known) {
-			c.report(CodeKey, w.Pos, "name another argument of the command", "no other argument is named '%s'", w.Text)
+		known := func(s Spec) bool {
+			return s.Name == w.Text && s.Name != a.Name.Text
 		}
-		at := slices.IndexFunc(c.specs, func(s Spec) bool { return s.Name == a.Name.Text })
+		if !slices.ContainsFunc(c.specs, known) {
+			c.report(CodeKey, w.Pos, "name another argument of the command",
+				"no other argument is named '%s'", w.Text)
+		}
+		at := slices.IndexFunc(c.specs, func(s Spec) bool {
+			return s.Name == a.Name.Text
+		})
 		if at >= 0 {
 			c.specs[at].Unless = append(c.specs[at].Unless, w.Text)
 		}
@@ -320,7 +362,9 @@ func (c *checker) of(a *syntax.Argument) {
 	if a.Of == nil {
 		return
 	}
-	at := slices.IndexFunc(c.specs, func(s Spec) bool { return s.Name == a.Name.Text })
+	at := slices.IndexFunc(c.specs, func(s Spec) bool {
+		return s.Name == a.Name.Text
+	})
 	if at < 0 {
 		return
 	}
@@ -329,7 +373,9 @@ func (c *checker) of(a *syntax.Argument) {
 		c.report(CodeKey, a.Of.Pos, "make it a text, or a string with repeat: true",
 			"'of' belongs to a text, or to a string that may be repeated")
 	}
-	if !slices.ContainsFunc(c.specs, func(s Spec) bool { return s.Name == a.Of.Text && s.Type == Subagent }) {
+	if !slices.ContainsFunc(c.specs, func(s Spec) bool {
+		return s.Name == a.Of.Text && s.Type == Subagent
+	}) {
 		c.report(CodeKey, a.Of.Pos, "declare one: {name: "+a.Of.Text+", type: subagent}",
 			"no argument of type subagent is named '%s'", a.Of.Text)
 	}
@@ -346,8 +392,8 @@ func (c *checker) order() {
 			continue
 		}
 		if s.Required && optional != "" {
-			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'", "required argument '%s' stands after optional '%s'",
-				s.Name, optional)
+			c.report(CodeOrder, s.Pos, "move it before '"+optional+"'",
+				"required argument '%s' stands after optional '%s'", s.Name, optional)
 		}
 		if rest != "" {
 			c.report(CodeLast, s.Pos, "move it before '"+rest+"'",

@@ -13,10 +13,10 @@ type Word struct {
 	Quoted     bool   // it began with a quote, so it is not a flag
 }
 
-// Split splits a line into words at white space. A quote opens at the start of a word or after '=': " and ' alike, and
-// the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside quotes, and a " or ' outside of them;
-// elsewhere it is a plain character. Split expands nothing and knows no comments. The error is a *UsageError with
-// places in raw.
+// Split splits a line into words at white space. A quote opens at the start of a word or after '=':
+// " and ' alike, and the curly pairs “” and ‘’. A backslash escapes ", ', \ and space inside
+// quotes, and a " or ' outside of them; elsewhere it is a plain character. Split expands nothing
+// and knows no comments. The error is a *UsageError with places in raw.
 func Split(raw string) ([]Word, error) {
 	var words []Word
 	for at := skipSpace(raw, 0); at < len(raw); {
@@ -41,7 +41,8 @@ func Join(words []string) string {
 
 func quote(word string) string {
 	if word != "" {
-		if w, err := lex(word, skipSpace(word, 0)); err == nil && w.End == len(word) && w.Text == word {
+		w, err := lex(word, skipSpace(word, 0))
+		if err == nil && w.End == len(word) && w.Text == word {
 			return word
 		}
 	}
@@ -72,7 +73,11 @@ func lex(raw string, start int) (Word, *UsageError) {
 		if end := closing(r); end != 0 && (at == start || raw[at-1] == '=') {
 			inside, after, ok := quoted(raw, at+size, end)
 			if !ok {
-				return w, &UsageError{Message: "missing closing quote for " + plain(string(r)), Pos: at, End: at + size}
+				return w, &UsageError{
+					Message: "missing closing quote for " + plain(string(r)),
+					Pos:     at,
+					End:     at + size,
+				}
 			}
 			w.Quoted = w.Quoted || at == start
 			text = append(text, inside...)
@@ -87,7 +92,9 @@ func lex(raw string, start int) (Word, *UsageError) {
 		text = append(text, raw[at:at+size]...)
 		at += size
 	}
-	w.Text, w.End = string(text), at
+
+	w.Text = string(text)
+	w.End = at
 	return w, nil
 }
 

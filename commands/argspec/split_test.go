@@ -111,7 +111,10 @@ func TestJoin(t *testing.T) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, seed := range []string{`a "b c" 'd' “e” ‘f’ g\"h --i="j k"`, `\`, `"\`, "a\tb\u00a0c", "\xff=\"\xfe\"", `=“`, "Fix the user's parser", `""""`} {
+	for _, seed := range []string{
+		`a "b c" 'd' “e” ‘f’ g\"h --i="j k"`, `\`, `"\`, "a\tb\u00a0c", "\xff=\"\xfe\"", `=“`,
+		"Fix the user's parser", `""""`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

@@ -2,11 +2,15 @@ package argspec
 
 import "strings"
 
-// Turn reports which argument the next word belongs to (nil: none). before is the part of the line between the command
-// and that word. given holds the arguments that before sets; nil: before is not a line. Turn skips words that do not
-// fit.
+// Turn reports which argument the next word belongs to (nil: none). before is the part of the line
+// between the command and that word. given holds the arguments that before sets; nil: before is not
+// a line. Turn skips words that do not fit.
 func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
-	b := &binder{specs: specs, raw: before, given: map[string]bool{}}
+	b := &binder{
+		specs: specs,
+		raw:   before,
+		given: map[string]bool{},
+	}
 	var waits *Spec // the flag whose value comes next
 	for {
 		w, ok, err := b.next()
@@ -40,6 +44,7 @@ func Turn(specs []Spec, before string) (turn *Spec, given map[string]bool) {
 			b.given[s.Name] = true
 		}
 	}
+
 	if waits != nil {
 		return waits, b.given
 	}

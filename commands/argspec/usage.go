@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Usage is the usage of a command: /plan <task_number> [research_report], positional arguments first.
+// Usage is the usage of a command: /plan <task_number> [research_report], positional arguments
+// first.
 func Usage(command string, specs []Spec) string {
 	parts := []string{"/" + strings.TrimPrefix(command, "/")}
 	for _, flags := range []bool{false, true} {
@@ -50,7 +51,12 @@ func (s *Spec) Label() string {
 
 // placeholders stand for values in a usage line, but for text and where the words are listed.
 var placeholders = map[Type]string{
-	Integer: "N", Number: "N", Task: "N", Path: "PATH", Duration: "DURATION", JSON: "JSON",
+	Integer:  "N",
+	Number:   "N",
+	Task:     "N",
+	Path:     "PATH",
+	Duration: "DURATION",
+	JSON:     "JSON",
 }
 
 func (s *Spec) placeholder() string {
@@ -64,4 +70,6 @@ func (s *Spec) placeholder() string {
 	return cmp.Or(strings.Join(words, "|"), placeholders[s.Type], "TEXT")
 }
 
-func dashed(name string) string { return strings.ReplaceAll(name, "_", "-") }
+func dashed(name string) string {
+	return strings.ReplaceAll(name, "_", "-")
+}
