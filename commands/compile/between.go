@@ -9,20 +9,26 @@ import (
 	"tercet/formats"
 )
 
-// around checks what runs before and after a step, for each such step, so that $it has its contract.
+// around checks what runs before and after a step, for each such step, so that $it has its
+// contract.
 func (c *compiler) around(host *Info) {
 	if c.inErrors || c.child || c.aside || c.host != nil {
 		return
 	}
 	for _, b := range c.file.Between {
-		list, into := b.After, &host.After
+		list := b.After
+		into := &host.After
 		if b.Before != nil {
-			list, into = b.Before, &host.Before
+			list = b.Before
+			into = &host.Before
 		}
 		switch {
 		case list == nil,
 			list.Each && (!host.works() || host.Call.Agent == GitWorkflow),
-			!list.Each && !slices.ContainsFunc(list.IDs, func(w syntax.Word) bool { return w.Text == host.ID }):
+			!list.Each &&
+				!slices.ContainsFunc(list.IDs, func(w syntax.Word) bool {
+					return w.Text == host.ID
+				}):
 			continue
 		}
 		c.hosts[b] = append(c.hosts[b], host)
@@ -37,8 +43,14 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 	outer := c.place
 	id := host.ID + "." + b.ID.Text
 	c.loosely([]string{"$it"}, func() {
-		c.scope = &scope{vars: c.scope.vars, task: outer.scope.task, self: host.ID, outer: outer.scope}
-		c.host, c.unsure = host, true
+		c.scope = &scope{
+			vars:  c.scope.vars,
+			task:  outer.scope.task,
+			self:  host.ID,
+			outer: outer.scope,
+		}
+		c.host = host
+		c.unsure = true
 		one = c.step(b, id)
 	})
 	c.place = outer
@@ -48,7 +60,8 @@ func (c *compiler) hosted(b *syntax.Step, host *Info) (one *Info) {
 	return one
 }
 
-// checkBetween: steps between others name steps that there are, and read fields that one of them emits.
+// checkBetween: steps between others name steps that there are, and read fields that one of them
+// emits.
 func checkBetween(c *compiler) {
 	for _, b := range c.file.Between {
 		a := cmp.Or(b.After, b.Before)
@@ -56,12 +69,21 @@ func checkBetween(c *compiler) {
 			continue
 		}
 		for _, w := range a.IDs {
-			if c.exists(w) && !slices.ContainsFunc(c.hosts[b], func(host *Info) bool { return host.ID == w.Text }) {
-				c.report(w.Pos, CodeAroundStep, "name the parallel step", "step '%s' is a child of parallel", w.Text)
+			if c.exists(w) &&
+				!slices.ContainsFunc(c.hosts[b], func(host *Info) bool {
+					return host.ID == w.Text
+				}) {
+				c.report(w.Pos, CodeAroundStep, "name the parallel step",
+					"step '%s' is a child of parallel", w.Text)
 			}
 		}
 		if a.Each && c.hosts[b] == nil {
-			c.report(a.Pos, CodeAroundStep, "name the steps by their ids", "no step delegates to a worker")
+			c.report(
+				a.Pos,
+				CodeAroundStep,
+				"name the steps by their ids",
+				"no step delegates to a worker",
+			)
 		}
 		c.hostFields(b)
 	}
@@ -88,13 +110,14 @@ func (c *compiler) hostFields(b *syntax.Step) {
 	})
 }
 
-// checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is said of one that
-// there is.
+// checkDefaults: what the defaults give is taken by some worker, and what they say of an outcome is
+// said of one that there is.
 func checkDefaults(c *compiler) {
 	d := c.file.Defaults
 	if d == nil {
 		return
 	}
+
 	c.treed(d.In)
 	var workers []*formats.AgentInfo
 	var names []string
@@ -103,7 +126,8 @@ func checkDefaults(c *compiler) {
 			return // it is not there, which was reported
 		}
 		if !a.Builtin {
-			workers, names = append(workers, a), append(names, sorted(a.Inputs)...)
+			workers = append(workers, a)
+			names = append(names, sorted(a.Inputs)...)
 		}
 	}
 	// Which subagent an argument names, and so what it takes, is known when a line is.
@@ -114,13 +138,24 @@ func checkDefaults(c *compiler) {
 	slices.Sort(names)
 	for _, f := range d.With {
 		name := f.Key.Text
-		if workers != nil && !slices.ContainsFunc(workers, func(a *formats.AgentInfo) bool { return takes(a, name) }) {
-			c.unknown(f.Key, CodeInput, slices.Compact(names), "", "no worker of the file takes an input '%s'")
+		if workers != nil &&
+			!slices.ContainsFunc(workers, func(a *formats.AgentInfo) bool {
+				return takes(a, name)
+			}) {
+			c.unknown(
+				f.Key,
+				CodeInput,
+				slices.Compact(names),
+				"",
+				"no worker of the file takes an input '%s'",
+			)
 		}
 	}
+
 	for _, r := range d.On {
 		outcome := formats.Outcome(r.Status.Text)
-		if c.ends != nil && slices.Contains(formats.Outcomes(), outcome) && !slices.Contains(c.ends, outcome) {
+		if c.ends != nil && slices.Contains(formats.Outcomes(), outcome) &&
+			!slices.Contains(c.ends, outcome) {
 			what := "no worker that takes the rules of the defaults can end %s"
 			c.report(r.Status.Pos, CodeOutcome, "remove it", what, outcome)
 		}

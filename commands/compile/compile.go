@@ -19,9 +19,10 @@ type Env interface {
 	Names() []string
 }
 
-// Compile checks a parsed file against the known subagents and gives its Program. The error is a *formats.Diagnostics
-// with all findings, those of the syntax included, sorted. A file with an error gives no Program. If part of a file
-// could not be read, Compile reports nothing that may only follow from that.
+// Compile checks a parsed file against the known subagents and gives its Program. The error is a
+// *formats.Diagnostics with all findings, those of the syntax included, sorted. A file with an
+// error gives no Program. If part of a file could not be read, Compile reports nothing that may
+// only follow from that.
 func Compile(f *syntax.File, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.prog.Name = f.Front.Command.Text
@@ -42,18 +43,25 @@ func Compile(f *syntax.File, env Env) (*Program, error) {
 		c.begin()
 		c.sequences()
 		if c.file.Front.During != nil || movesInside(slices.Concat(f.Steps, f.Errors, f.Between)) {
-			c.prog.Own.Back = c.own(f.Front.Pos, StatusSync, lit("operation", OpUpdateStatus), lit("back", true))
+			c.prog.Own.Back = c.own(
+				f.Front.Pos,
+				StatusSync,
+				lit("operation", OpUpdateStatus),
+				lit("back", true),
+			)
 		}
 	})
 }
 
-// Workflow compiles the steps of a subagent file. They read $input instead of $args, may call only what the contract
-// names, and never talk to the user.
+// Workflow compiles the steps of a subagent file. They read $input instead of $args, may call only
+// what the contract names, and never talk to the user.
 func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error) {
 	c := newCompiler(f, env)
 	c.workflow = &info
 	c.file.Front.Subagents.Text = info.Pack
-	c.prog.Name, c.prog.Workflow, c.file.Front.Description.Text = info.Name, true, info.Description
+	c.prog.Name = info.Name
+	c.prog.Workflow = true
+	c.file.Front.Description.Text = info.Description
 	return c.program(func() {
 		c.scope = &scope{vars: append(baseVars(), "$input"), task: true}
 		c.ids()
@@ -64,26 +72,37 @@ func Workflow(f *syntax.File, info formats.AgentInfo, env Env) (*Program, error)
 
 func newCompiler(f *syntax.File, env Env) *compiler {
 	tree := *f
-	tree.Steps, tree.Between, tree.Errors = copied(f.Steps), copied(f.Between), copied(f.Errors)
+	tree.Steps = copied(f.Steps)
+	tree.Between = copied(f.Between)
+	tree.Errors = copied(f.Errors)
 	return &compiler{
 		findings: findings{
-			name: f.Name, unread: unreadOf(f),
-			list: &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
+			name:   f.Name,
+			unread: unreadOf(f),
+			list:   &formats.Diagnostics{Sources: map[string][]byte{f.Name: f.Src}},
 		},
-		file: &tree, env: env, index: index{
-			byID: map[string]*known{}, comesBack: map[string]bool{},
-			gotos: map[string]bool{},
+		file: &tree,
+		env:  env,
+		index: index{
+			byID:      map[string]*known{},
+			comesBack: map[string]bool{},
+			gotos:     map[string]bool{},
 		},
 		hosts: map[*syntax.Step][]*Info{},
-		prog: &Program{File: &tree, facts: facts{
-			steps: map[*syntax.Step]*Info{}, code: map[*syntax.Expr]*query.Code{}, schemas: map[*syntax.Shape]*formats.Schema{},
-			agents: map[string]*formats.AgentInfo{},
-		}},
+		prog: &Program{
+			File: &tree,
+			facts: facts{
+				steps:   map[*syntax.Step]*Info{},
+				code:    map[*syntax.Expr]*query.Code{},
+				schemas: map[*syntax.Shape]*formats.Schema{},
+				agents:  map[string]*formats.AgentInfo{},
+			},
+		},
 	}
 }
 
-// copied gives steps that may be changed: ids are filled in, and sentences written out. What hangs on a step is shared
-// with the parsed file, and is not changed.
+// copied gives steps that may be changed: ids are filled in, and sentences written out. What hangs
+// on a step is shared with the parsed file, and is not changed.
 func copied(list []*syntax.Step) []*syntax.Step {
 	out := make([]*syntax.Step, len(list))
 	for i, s := range list {
@@ -137,14 +156,20 @@ func (c *compiler) sequences() {
 	}
 	c.steps(c.file.Steps)
 	outer := c.scope
-	c.scope, c.inErrors, c.status = &scope{vars: slices.Clone(outer.vars), task: outer.task, outer: outer}, true,
-		statuses{}
+	c.scope = &scope{
+		vars:  slices.Clone(outer.vars),
+		task:  outer.task,
+		outer: outer,
+	}
+	c.inErrors = true
+	c.status = statuses{}
 	c.steps(c.file.Errors)
-	c.scope, c.inErrors = outer, false
+	c.scope = outer
+	c.inErrors = false
 }
 
-// program compiles the parts of a file, makes the checks over the whole of it, and gives the program if nothing was
-// found.
+// program compiles the parts of a file, makes the checks over the whole of it, and gives the
+// program if nothing was found.
 func (c *compiler) program(parts func()) (*Program, error) {
 	if c.file.Hopeless {
 		c.list.List = c.file.Found
@@ -152,13 +177,15 @@ func (c *compiler) program(parts func()) (*Program, error) {
 	}
 	parts()
 	for _, check := range []func(*compiler){
-		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow, checkMade,
+		checkReachable, checkErrors, checkTier, checkBetween, checkDefaults, checkWorkflow,
+		checkMade,
 	} {
 		check(c)
 	}
 	c.list.List = append(c.list.List, c.file.Found...)
 	c.list.Sort()
-	// A step of Between Steps is checked around each of its hosts, and what is wrong with it reported once.
+	// A step of Between Steps is checked around each of its hosts, and what is wrong with it
+	// reported once.
 	c.list.List = slices.CompactFunc(c.list.List, func(a, b formats.Diagnostic) bool {
 		return a.Code == b.Code && a.Pos == b.Pos && a.Message == b.Message
 	})
@@ -175,7 +202,8 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 	if info := agents[name]; info != nil {
 		return info, info.Name != ""
 	}
-	info, ok := formats.AgentInfo{}, false
+	info := formats.AgentInfo{}
+	ok := false
 	if pack := c.prog.Pack(); pack != "" {
 		info, ok = c.env.Agent(pack + ":" + name)
 	}
@@ -196,29 +224,42 @@ func (c *compiler) contract(name string) (*formats.AgentInfo, bool) {
 func (c *compiler) agent(w syntax.Word) (*formats.AgentInfo, bool) {
 	info, ok := c.contract(w.Text)
 	if !ok {
-		c.unknown(w, CodeAgent, c.env.Names(), "add or mend subagents/"+w.Text+".md", "unknown subagent '%s'")
+		c.unknown(
+			w,
+			CodeAgent,
+			c.env.Names(),
+			"add or mend subagents/"+w.Text+".md",
+			"unknown subagent '%s'",
+		)
 		return info, false
 	}
 	c.mayCall(w.Pos, info, w.Text)
 	return info, true
 }
 
-// mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps itself.
+// mayCall: the steps of a subagent call what can_delegate_to names, and nothing that has steps
+// itself.
 func (c *compiler) mayCall(pos syntax.Pos, info *formats.AgentInfo, name string) {
 	switch {
 	case c.workflow == nil:
 	case !slices.Contains(c.workflow.CanDelegateTo, name):
-		c.report(pos, CodeMayNot, "add it to can_delegate_to", "subagent %s may not call '%s'", c.workflow.Name, name)
+		c.report(pos, CodeMayNot, "add it to can_delegate_to",
+			"subagent %s may not call '%s'", c.workflow.Name, name)
 	case info.Workflow:
-		c.report(pos, CodeMayNot, "call it from a command", "subagent '%s' has steps itself, and the depth ends at %d", name,
-			formats.MaxDepth)
+		c.report(pos, CodeMayNot, "call it from a command",
+			"subagent '%s' has steps itself, and the depth ends at %d", name, formats.MaxDepth)
 	}
 }
 
 // mayAsk: only a command talks to the user.
 func (c *compiler) mayAsk(pos syntax.Pos) {
 	if c.workflow != nil {
-		c.report(pos, CodeTalks, "return blocked with a reason, and let the command ask", "a subagent cannot ask you")
+		c.report(
+			pos,
+			CodeTalks,
+			"return blocked with a reason, and let the command ask",
+			"a subagent cannot ask you",
+		)
 	}
 }
 
@@ -233,14 +274,24 @@ func checkWorkflow(c *compiler) {
 		}
 	}
 	for _, w := range c.file.Args.Allow[:min(1, len(c.file.Args.Allow))] {
-		c.report(w.Pos, CodeTalks, "check the status in the command", "'allow' belongs to a command")
+		c.report(
+			w.Pos,
+			CodeTalks,
+			"check the status in the command",
+			"'allow' belongs to a command",
+		)
 	}
 }
 
 func checkReachable(c *compiler) {
 	for _, s := range c.ended {
 		if !c.gotos[s.ID.Text] {
-			c.report(s.Pos, CodeUnreachable, "give the step before it a when, or remove this one", "no path leads to this step")
+			c.report(
+				s.Pos,
+				CodeUnreachable,
+				"give the step before it a when, or remove this one",
+				"no path leads to this step",
+			)
 		}
 	}
 	for _, one := range c.spent {
@@ -250,18 +301,29 @@ func checkReachable(c *compiler) {
 	}
 }
 
-// checkErrors: a step of Error Handling says when it runs, and cannot change what the command ends with.
+// checkErrors: a step of Error Handling says when it runs, and cannot change what the command ends
+// with.
 func checkErrors(c *compiler) {
 	for _, s := range c.file.Errors {
 		if s.Always == nil {
-			c.report(s.Block, CodeErrors, "add always: failed, completed or any", "a step of Error Handling needs 'always'")
+			c.report(
+				s.Block,
+				CodeErrors,
+				"add always: failed, completed or any",
+				"a step of Error Handling needs 'always'",
+			)
 		}
 		switch s.Action.(type) {
 		case *syntax.Gate:
 			c.report(s.Block, CodeErrors, "ask before the end of the workflow",
 				"a step of Error Handling cannot ask: it has five seconds")
 		case *syntax.Fail:
-			c.report(s.Block, CodeErrors, noEffect, "a step of Error Handling cannot fail the command")
+			c.report(
+				s.Block,
+				CodeErrors,
+				noEffect,
+				"a step of Error Handling cannot fail the command",
+			)
 		default:
 		}
 		if s.Return != nil {
@@ -276,11 +338,18 @@ const noEffect = "what goes wrong here is a warning; the command ends as it woul
 // hasTask tells whether an argument or a load binds $task.
 func (c *compiler) hasTask() bool {
 	return argspec.TaskName(c.prog.Args) != "" ||
-		slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool { return IsTask(&l) })
+		slices.ContainsFunc(c.file.Args.Load, func(l syntax.Load) bool {
+			return IsTask(&l)
+		})
 }
 
 // known reports a word that is none of some names, with what else is to be said of them; see meant.
-func (c *compiler) known(w syntax.Word, code string, names []string, otherwise, format string) bool {
+func (c *compiler) known(
+	w syntax.Word,
+	code string,
+	names []string,
+	otherwise, format string,
+) bool {
 	ok := slices.Contains(names, w.Text)
 	if !ok {
 		c.unknown(w, code, names, otherwise, format)
@@ -293,18 +362,28 @@ func (c *compiler) unknown(w syntax.Word, code string, names []string, otherwise
 	c.report(w.Pos, code, meant(w.Text, names, otherwise), format, w.Text)
 }
 
-// meant is the advice for a word that is none of some: the nearest one, else other words, in which %s stands for all.
+// meant is the advice for a word that is none of some: the nearest one, else other words, in which
+// %s stands for all.
 func meant[T ~string](word string, list []T, otherwise string) string {
-	return cmp.Or(nearest.Help(word, formats.Words(list)), strings.ReplaceAll(otherwise, "%s", joined(list)))
+	return cmp.Or(
+		nearest.Help(word, formats.Words(list)),
+		strings.ReplaceAll(otherwise, "%s", joined(list)),
+	)
 }
 
-func joined[T ~string](list []T) string { return strings.Join(formats.Words(list), ", ") }
+func joined[T ~string](list []T) string {
+	return strings.Join(formats.Words(list), ", ")
+}
 
 // sorted gives the names of a map in order.
-func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[T any](m map[string]T) []string {
+	return slices.Sorted(maps.Keys(m))
+}
 
 // literal is a word that is written, empty for anything else.
-func literal(v *syntax.Value) string { return as[string](v.Lit) }
+func literal(v *syntax.Value) string {
+	return as[string](v.Lit)
+}
 
 // as is a value of a type, zero for anything else.
 func as[T any](v any) T {

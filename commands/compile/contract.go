@@ -39,6 +39,7 @@ func Contract(info *formats.AgentInfo) []formats.Diagnostic {
 			}
 		}
 	}
+
 	return c.list.List
 }
 
@@ -53,11 +54,12 @@ func faults(err error) query.Errors {
 	return nil
 }
 
-// checkMade: a command that puts a task in progress and ends its work has a subagent that may return what the last
-// status asks for. Else it is refused when all the work is done.
+// checkMade: a command that puts a task in progress and ends its work has a subagent that may
+// return what the last status asks for. Else it is refused when all the work is done.
 func checkMade(c *compiler) {
 	during, _ := c.prog.During()
-	begins, links := during != "", false
+	begins := during != ""
+	links := false
 	var workers []*formats.AgentInfo
 	var ends []*syntax.Value
 	for info := range c.prog.Infos() {
@@ -71,7 +73,9 @@ func checkMade(c *compiler) {
 			}
 		}
 		links = links || info.Call != nil && info.Call.Agent == StatusSync &&
-			slices.ContainsFunc(info.Call.With, func(f syntax.Field) bool { return f.Key.Text == "artifacts" })
+			slices.ContainsFunc(info.Call.With, func(f syntax.Field) bool {
+				return f.Key.Text == "artifacts"
+			})
 		a, ok := info.Action.(*syntax.Status)
 		if !ok || a.Phase != nil || a.To == nil || a.To.Kind != syntax.Literal {
 			continue
@@ -81,6 +85,7 @@ func checkMade(c *compiler) {
 			ends = append(ends, a.To)
 		}
 	}
+
 	if c.workflow != nil || !begins || links {
 		return
 	}
@@ -90,8 +95,9 @@ func checkMade(c *compiler) {
 		if kinds == nil || workers == nil || slices.ContainsFunc(workers, made) {
 			continue
 		}
-		c.report(to.Pos, CodeUnmade, "add {type: "+string(kinds[0])+"} to returns.artifacts of the subagent that makes it",
-			"a task becomes %s only with a %s, and no subagent of this file returns one", literal(to),
-			strings.Join(formats.Words(kinds), " or "))
+		c.report(to.Pos, CodeUnmade,
+			"add {type: "+string(kinds[0])+"} to returns.artifacts of the subagent that makes it",
+			"a task becomes %s only with a %s, and no subagent of this file returns one",
+			literal(to), strings.Join(formats.Words(kinds), " or "))
 	}
 }

@@ -19,6 +19,7 @@ func dump(p *compile.Program) string {
 		}
 		fmt.Fprintf(&b, "arg %s %s%s\n", a.Name, a.Type, low)
 	}
+
 	if status, _ := p.During(); status != "" {
 		fmt.Fprintf(&b, "during %s: %s\n", status, call(p.Own.Begin))
 		if when := p.File.Front.During.When; when != nil {
@@ -41,6 +42,7 @@ func dump(p *compile.Program) string {
 	for _, l := range p.File.Args.Load {
 		fmt.Fprintf(&b, "load %s\n", l.Name.Text)
 	}
+
 	for _, r := range p.File.Args.Require {
 		code, _ := compile.ExitCode(r.Exit)
 		fmt.Fprintf(&b, "require %s else %s %s\n", r.When.Src, text(r.Else), code)
@@ -51,6 +53,7 @@ func dump(p *compile.Program) string {
 		fmt.Fprintf(&b, "always %s\n", s.Always.Text)
 		d.steps("  ", []*syntax.Step{s})
 	}
+
 	return b.String()
 }
 
@@ -108,6 +111,7 @@ func (d dumper) action(info *compile.Info) {
 		fmt.Fprintf(d, " %s", call(info.Call))
 		return
 	}
+
 	switch a := info.Action.(type) {
 	case *syntax.Foreach:
 		fmt.Fprintf(d, " foreach %s in %s", a.As.Text, a.In.Src)
@@ -138,7 +142,13 @@ func (d dumper) action(info *compile.Info) {
 }
 
 func (d dumper) target(info *compile.Info, t *syntax.Target) {
-	names := map[syntax.TargetKind]string{syntax.ToNext: "next", syntax.ToFail: "fail", syntax.ToRedo: "redo", syntax.ToReturn: "return", syntax.ToGate: "gate"}
+	names := map[syntax.TargetKind]string{
+		syntax.ToNext:   "next",
+		syntax.ToFail:   "fail",
+		syntax.ToRedo:   "redo",
+		syntax.ToReturn: "return",
+		syntax.ToGate:   "gate",
+	}
 	fmt.Fprintf(d, " -> %s", names[t.Kind])
 	if t.Kind == syntax.ToRedo {
 		fmt.Fprintf(d, " %v max %d", info.Again(t), t.Max)

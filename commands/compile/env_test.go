@@ -39,7 +39,11 @@ func (k known) Names() []string {
 // shipped is the set of subagents that come with the program, for the checker only.
 func shipped(tb testing.TB) known {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,11 +53,18 @@ func shipped(tb testing.TB) known {
 			tb.Fatal(err)
 		}
 	}
+
 	return known{set, map[string]formats.AgentInfo{
-		"any": {Name: "any"}, "nested": {Name: "nested", Workflow: true},
-		"auditor": {Name: "auditor", Role: formats.RoleReviewer, Fields: map[string]formats.Field{
-			"count": {Type: formats.TypeInteger}, "clean": {Type: formats.TypeBoolean},
-		}},
+		"any":    {Name: "any"},
+		"nested": {Name: "nested", Workflow: true},
+		"auditor": {
+			Name: "auditor",
+			Role: formats.RoleReviewer,
+			Fields: map[string]formats.Field{
+				"count": {Type: formats.TypeInteger},
+				"clean": {Type: formats.TypeBoolean},
+			},
+		},
 	}}
 }
 
@@ -71,19 +82,33 @@ func compiled(tb testing.TB, env compile.Env, src string) *compile.Program {
 }
 
 // try gives the program, or the findings; warnings are findings too.
-func try(tb testing.TB, env compile.Env, name string, src []byte) (*compile.Program, []formats.Diagnostic) {
+func try(
+	tb testing.TB,
+	env compile.Env,
+	name string,
+	src []byte,
+) (*compile.Program, []formats.Diagnostic) {
 	tb.Helper()
 	if name == "" {
 		_, rest, _ := strings.Cut(string(src), "command: ")
 		word, _, _ := strings.Cut(rest, "\n")
 		name = word + ".md"
 	}
-	readFile, build := syntax.Read, compile.Compile
+	readFile := syntax.Read
+	build := compile.Compile
 	if strings.HasPrefix(filepath.Base(name), "worker-") {
-		readFile, build = syntax.ReadWorkflow, func(f *syntax.File, env compile.Env) (*compile.Program, error) {
+		readFile = syntax.ReadWorkflow
+		build = func(f *syntax.File, env compile.Env) (*compile.Program, error) {
 			return compile.Workflow(f, formats.AgentInfo{
-				Name: "worker", Workflow: true, Inputs: map[string]formats.Input{"task": {Type: formats.TypeObject}, "plan": {Type: formats.TypeString}},
-				CanDelegateTo: []string{"implementer", "status-sync-manager", "git-workflow-manager", "nested"},
+				Name:     "worker",
+				Workflow: true,
+				Inputs: map[string]formats.Input{
+					"task": {Type: formats.TypeObject},
+					"plan": {Type: formats.TypeString},
+				},
+				CanDelegateTo: []string{
+					"implementer", "status-sync-manager", "git-workflow-manager", "nested",
+				},
 			}, env)
 		}
 	}

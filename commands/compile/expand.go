@@ -11,13 +11,18 @@ import (
 	"tercet/formats"
 )
 
-// Expand rewrites every plain sentence of a file as the block that it means, and returns the new text. Without plain
-// steps the text stays as it is. What a sentence adds to a declaration (the preflight, allowed statuses, a lower bound)
-// goes into that declaration. A sentence that only repeats a declaration stays as prose.
+// Expand rewrites every plain sentence of a file as the block that it means, and returns the new
+// text. Without plain steps the text stays as it is. What a sentence adds to a declaration (the
+// preflight, allowed statuses, a lower bound) goes into that declaration. A sentence that only
+// repeats a declaration stays as prose.
 func Expand(f *syntax.File, p *Program) []byte {
 	e := &expansion{
-		file: f, prog: p, steps: map[syntax.Pos]*syntax.Step{}, lines: strings.Split(string(f.Src), "\n"),
-		insert: map[int][]string{}, replace: map[int][]string{},
+		file:    f,
+		prog:    p,
+		steps:   map[syntax.Pos]*syntax.Step{},
+		lines:   strings.Split(string(f.Src), "\n"),
+		insert:  map[int][]string{},
+		replace: map[int][]string{},
 	}
 	e.collect(p.File.Steps)
 	e.collect(p.File.Errors)
@@ -57,7 +62,8 @@ func (e *expansion) collect(list []*syntax.Step) {
 	}
 }
 
-// step writes one sentence as a heading with its block; nothing for one that has no step of its own.
+// step writes one sentence as a heading with its block; nothing for one that has no step of its
+// own.
 func (e *expansion) step(s *syntax.Step) {
 	if s == nil {
 		return
@@ -68,7 +74,10 @@ func (e *expansion) step(s *syntax.Step) {
 		return
 	}
 	level := "###" + strings.Repeat("#", min(strings.Count(s.Number, "."), 3))
-	e.replace[s.Pos.Line] = append([]string{"", level + " Step " + s.Number + ": " + s.Title, ""}, append(block, "")...)
+	e.replace[s.Pos.Line] = append(
+		[]string{"", level + " Step " + s.Number + ": " + s.Title, ""},
+		append(block, "")...,
+	)
 }
 
 // keys are the lines of the block of a step.
@@ -83,7 +92,8 @@ func (e *expansion) keys(s *syntax.Step) []string {
 		for _, f := range s.With {
 			with = append(with, f.Key.Text+": "+f.Value.Expr.Src)
 		}
-		if out = append(out, "delegate: "+a.Agent.Text); with != nil {
+		out = append(out, "delegate: "+a.Agent.Text)
+		if with != nil {
 			out = append(out, "with: {"+strings.Join(with, ", ")+"}")
 		}
 	case *syntax.Status:
@@ -93,11 +103,17 @@ func (e *expansion) keys(s *syntax.Step) []string {
 	case *syntax.Foreach:
 		out = append(out, "foreach: "+scalar(a.In.Src, true), "as: "+a.As.Text)
 	}
+
 	for _, r := range s.On {
 		for _, t := range r.Targets {
-			out = append(out, fmt.Sprintf("on: {%s: {redo: [%s], max: %d}}", r.Status.Text, t.Steps[0].Text, t.Max))
+			out = append(
+				out,
+				fmt.Sprintf("on: {%s: {redo: [%s], max: %d}}",
+					r.Status.Text, t.Steps[0].Text, t.Max),
+			)
 		}
 	}
+
 	if s.Return != nil {
 		out = append(out, "return: "+scalar(s.Return.Message.String(), false))
 	}
@@ -111,7 +127,10 @@ func (e *expansion) named(id string) bool {
 		syntax.Walk([]any{s.On, s.Return}, func(n any) bool {
 			switch n := n.(type) {
 			case *syntax.Target:
-				found = found || slices.ContainsFunc(n.Steps, func(w syntax.Word) bool { return w.Text == id })
+				found = found ||
+					slices.ContainsFunc(n.Steps, func(w syntax.Word) bool {
+						return w.Text == id
+					})
 			case *syntax.Expr:
 				found = found || slices.Contains(e.prog.Reads(n).Steps, id)
 			}
@@ -121,16 +140,19 @@ func (e *expansion) named(id string) bool {
 	return found
 }
 
-// scalar writes a text so that YAML reads it as one; jq may stand bare when it begins with $ and means nothing to YAML.
+// scalar writes a text so that YAML reads it as one; jq may stand bare when it begins with $ and
+// means nothing to YAML.
 func scalar(s string, jq bool) string {
 	plain := s != "" && !strings.ContainsAny(s, ":#{}[],&*!|>'\"%@`") && strings.TrimSpace(s) == s
-	if first := s[:min(1, len(s))]; plain && (jq || first >= "A" && first <= "Z" || first >= "a" && first <= "z") {
+	first := s[:min(1, len(s))]
+	if plain && (jq || first >= "A" && first <= "Z" || first >= "a" && first <= "z") {
 		return s
 	}
 	return strconv.Quote(s)
 }
 
-// declarations writes what the sentences of the plain form add to the frontmatter and to the block `yaml args`.
+// declarations writes what the sentences of the plain form add to the frontmatter and to the block
+// `yaml args`.
 func (e *expansion) declarations() {
 	front := &e.file.Front
 	if during, _ := e.prog.During(); during != "" && front.During == nil {
@@ -144,14 +166,16 @@ func (e *expansion) declarations() {
 	e.allows()
 }
 
-// allows writes the statuses from which the command starts into the block `yaml args`, where `during` does not say the
-// same.
+// allows writes the statuses from which the command starts into the block `yaml args`, where
+// `during` does not say the same.
 func (e *expansion) allows() {
 	args := &e.file.Args
 	if e.prog.Allow == nil || args.Allow != nil {
 		return
 	}
-	if during, _ := e.prog.During(); during != "" && slices.Equal(e.prog.Allow, formats.MovesInto(during)) {
+
+	during, _ := e.prog.During()
+	if during != "" && slices.Equal(e.prog.Allow, formats.MovesInto(during)) {
 		return
 	}
 	allow := "allow: [" + joined(e.prog.Allow) + "]"
@@ -160,18 +184,25 @@ func (e *expansion) allows() {
 	for _, s := range e.file.Sentences { // those of Argument Parsing
 		at = max(at, s.Pos.Line)
 	}
-	switch at = cmp.Or(at, e.heading("argument parsing")); {
+
+	at = cmp.Or(at, e.heading("argument parsing"))
+	switch {
 	case !args.Pos.IsZero():
 		e.behind(args.Pos.Line, allow)
 	case at > 0:
 		e.behind(at, block...)
 	default:
-		e.behind(e.heading("workflow execution")-1, append([]string{"", "## Argument Parsing"}, block...)...)
+		e.behind(
+			e.heading("workflow execution")-1,
+			append([]string{"", "## Argument Parsing"}, block...)...,
+		)
 	}
 }
 
 // behind writes lines behind one.
-func (e *expansion) behind(n int, lines ...string) { e.insert[n] = append(e.insert[n], lines...) }
+func (e *expansion) behind(n int, lines ...string) {
+	e.insert[n] = append(e.insert[n], lines...)
+}
 
 // heading is the line of the section of this name, 0 without one.
 func (e *expansion) heading(name string) int {
@@ -198,7 +229,8 @@ func (e *expansion) text() []byte {
 	var out []string
 	add := func(merge bool, lines ...string) {
 		for _, line := range lines {
-			if !merge || strings.TrimSpace(line) != "" || len(out) == 0 || strings.TrimSpace(out[len(out)-1]) != "" {
+			if !merge || strings.TrimSpace(line) != "" || len(out) == 0 ||
+				strings.TrimSpace(out[len(out)-1]) != "" {
 				out = append(out, line)
 			}
 		}

@@ -11,16 +11,24 @@ import (
 	"tercet/internal/query"
 )
 
-// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An expression that stands
-// at many places is compiled once, unless it reads a variable that this place does not have.
+// expr compiles jq in the present scope; nil stays nil. What it refers to is checked at once. An
+// expression that stands at many places is compiled once, unless it reads a variable that this
+// place does not have.
 func (c *compiler) expr(e *syntax.Expr) *query.Code {
 	if e == nil {
 		return nil
 	}
 	code := c.prog.Code(e)
-	if code == nil || slices.ContainsFunc(code.Vars(), func(v string) bool { return !slices.Contains(c.scope.vars, v) }) {
+	if code == nil ||
+		slices.ContainsFunc(code.Vars(), func(v string) bool {
+			return !slices.Contains(c.scope.vars, v)
+		}) {
 		var err error
-		code, err = query.Compile(e.Src, query.Options{Vars: slices.Clip(c.scope.vars), Funcs: query.Workflow, Strict: true})
+		code, err = query.Compile(e.Src, query.Options{
+			Vars:   slices.Clip(c.scope.vars),
+			Funcs:  query.Workflow,
+			Strict: true,
+		})
 		if err != nil {
 			c.exprError(e, err)
 			return nil
@@ -32,25 +40,30 @@ func (c *compiler) expr(e *syntax.Expr) *query.Code {
 			c.reference(e, ref)
 		}
 	}
+
 	for _, m := range code.Members() {
 		if m.Var == "$steps" && !m.Bound && m.From == 2 {
 			c.elementReference(e, m.Ref)
 		}
 	}
+
 	return code
 }
 
-// exprError reports what the jq compiler found; an unknown variable gets the advice that its name suggests.
+// exprError reports what the jq compiler found; an unknown variable gets the advice that its name
+// suggests.
 func (c *compiler) exprError(e *syntax.Expr, err error) {
 	for _, bad := range faults(err) {
-		code, help := CodeExpression, bad.DidYouMean
+		code := CodeExpression
+		help := bad.DidYouMean
 		if help != "" {
 			help = "did you mean '" + help + "'?"
 		}
 		if strings.HasPrefix(bad.Msg, "unknown variable") && bad.Offset >= 0 {
 			code = CodeVariable
 			name := regexp.MustCompile(`^\$\w*`).FindString(e.Src[bad.Offset:])
-			switch bare := strings.TrimPrefix(name, "$"); {
+			bare := strings.TrimPrefix(name, "$")
+			switch {
 			case placeVars[name] != "":
 				help = placeVars[name]
 			case slices.Contains(c.argNames(), bare):
@@ -75,7 +88,8 @@ func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Word {
 		if found < 0 {
 			return out
 		}
-		if at += found; n < i {
+		at += found
+		if n < i {
 			at += len(key)
 		}
 	}
@@ -86,11 +100,17 @@ func memberAt(e *syntax.Expr, ref query.Ref, i int) syntax.Word {
 // reference checks one use of a variable.
 func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	if ref.Var == "$task" && !c.scope.task {
-		c.report(e.At(ref.Offset), CodeNoTask, "declare an argument of type task", "$task needs a task")
+		c.report(
+			e.At(ref.Offset),
+			CodeNoTask,
+			"declare an argument of type task",
+			"$task needs a task",
+		)
 	}
 	if len(ref.Path) == 0 {
 		return
 	}
+
 	member := memberAt(e, ref, 0)
 	first := member.Text
 	if names := varMembers[ref.Var]; names != nil {
@@ -100,8 +120,11 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 	case "$args":
 		c.argument(e, ref, member)
 	case "$env":
-		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool { return w.Text == first }) {
-			c.report(member.Pos, CodeMember, "list the name under env: in the frontmatter", "$env has no '%s'", first)
+		if !slices.ContainsFunc(c.file.Front.Env, func(w syntax.Word) bool {
+			return w.Text == first
+		}) {
+			c.report(member.Pos, CodeMember, "list the name under env: in the frontmatter",
+				"$env has no '%s'", first)
 		}
 	case "$steps":
 		c.stepReference(e, ref)
@@ -116,7 +139,8 @@ func (c *compiler) reference(e *syntax.Expr, ref query.Ref) {
 
 func (c *compiler) argument(e *syntax.Expr, ref query.Ref, member syntax.Word) {
 	names := append(c.argNames(), argspec.RawName)
-	switch at := slices.Index(names, member.Text); {
+	at := slices.Index(names, member.Text)
+	switch {
 	case at < 0:
 		c.unknown(member, CodeArgument, names, "", "no argument is named '%s'")
 	case at < len(c.prog.Args) && c.prog.Args[at].Type == argspec.Boolean:
@@ -132,7 +156,12 @@ func (c *compiler) orElse(e *syntax.Expr, ref query.Ref) {
 	path := strings.TrimSuffix(ref.Var, ".") + "." + strings.Join(ref.Path, ".")
 	rest, ok := strings.CutPrefix(e.Src[ref.Offset:], path)
 	if ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\n"), "//") {
-		c.report(e.At(ref.Offset), CodeOrElse, "write default(...) after a |", "'//' replaces false as well as null")
+		c.report(
+			e.At(ref.Offset),
+			CodeOrElse,
+			"write default(...) after a |",
+			"'//' replaces false as well as null",
+		)
 	}
 }
 
@@ -165,7 +194,8 @@ func (c *compiler) stepReference(e *syntax.Expr, ref query.Ref) {
 	}
 }
 
-// elementReference checks $steps.ID.LIST[].MEMBER, and what is read of the steps and fields of a child.
+// elementReference checks $steps.ID.LIST[].MEMBER, and what is read of the steps and fields of a
+// child.
 func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
 	info := c.scope.find(ref.Path[0])
 	if info == nil {
@@ -175,18 +205,22 @@ func (c *compiler) elementReference(e *syntax.Expr, ref query.Ref) {
 	if names == nil {
 		return
 	}
-	switch c.member(memberAt(e, ref, 2), names); {
+	c.member(memberAt(e, ref, 2), names)
+	switch {
 	case len(ref.Path) < 4:
 	case ref.Path[2] == "steps" && one != nil:
-		c.known(memberAt(e, ref, 3), CodeStep, []string{one.ID}, "it is %s", "no step of this loop has id '%s'")
-	case ref.Path[2] == "steps" && !strings.Contains(ref.Path[3], "."): // what runs around a step has a name of its own
+		c.known(memberAt(e, ref, 3), CodeStep, []string{one.ID}, "it is %s",
+			"no step of this loop has id '%s'")
+	case ref.Path[2] == "steps" && !strings.Contains(ref.Path[3], "."):
+		// what runs around a step has a name of its own
 		c.exists(memberAt(e, ref, 3))
 	case ref.Path[2] == "fields" && one != nil && one.contract() != nil:
 		c.contractField(e, ref, 3, one.contract())
 	}
 }
 
-// emitted checks a field that one of several subagents has to return; nothing is known where one does not say.
+// emitted checks a field that one of several subagents has to return; nothing is known where one
+// does not say.
 func (c *compiler) emitted(field syntax.Word, by []*formats.AgentInfo, otherwise, format string) {
 	var names []string
 	for _, agent := range by {
@@ -199,7 +233,8 @@ func (c *compiler) emitted(field syntax.Word, by []*formats.AgentInfo, otherwise
 	c.known(field, CodeField, slices.Compact(names), otherwise, format)
 }
 
-// contractField checks a field, the i-th member of a path, against the contract of the subagent that returns it.
+// contractField checks a field, the i-th member of a path, against the contract of the subagent
+// that returns it.
 func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *formats.AgentInfo) {
 	name := memberAt(e, ref, i)
 	field, ok := agent.Fields[name.Text]
@@ -213,8 +248,8 @@ func (c *compiler) contractField(e *syntax.Expr, ref query.Ref, i int, agent *fo
 	}
 }
 
-// verdict compiles a condition over the result of the present step, which is its input. What it reads of the fields has
-// to be in the contract.
+// verdict compiles a condition over the result of the present step, which is its input. What it
+// reads of the fields has to be in the contract.
 func (c *compiler) verdict(e *syntax.Expr) {
 	code := c.expr(e)
 	if code == nil || c.judged == nil {
@@ -237,17 +272,21 @@ func (c *compiler) verdict(e *syntax.Expr) {
 	}
 }
 
-// noStep says why the result of a step cannot be read here. A step that is sent back to may read what follows it.
+// noStep says why the result of a step cannot be read here. A step that is sent back to may read
+// what follows it.
 func (c *compiler) noStep(w syntax.Word) {
-	pos, id := w.Pos, w.Text
+	pos := w.Pos
+	id := w.Text
 	loops := c.outsideLoop(id)
 	switch {
 	case !c.exists(w):
 	case len(loops) > 0:
-		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") + ".children[0].steps." + id
+		help := "outside the loop write $steps." + strings.Join(loops, ".children[0].steps.") +
+			".children[0].steps." + id
 		c.report(pos, CodeStep, help, "step '%s' is inside the loop '%s'", id, loops[0])
 	case c.scope.inside(id):
-		c.report(pos, CodeNotYetRun, "its result is there once it has ended", "step '%s' is the loop around this place", id)
+		c.report(pos, CodeNotYetRun, "its result is there once it has ended",
+			"step '%s' is the loop around this place", id)
 	case !c.lenient && !c.mayComeBack():
 		c.report(pos, CodeNotYetRun, "", "step '%s' cannot have run yet", id)
 	}
@@ -282,16 +321,18 @@ func (c *compiler) exprs(parts ...any) {
 			ofValues[n.Text] = true
 		case *syntax.Text:
 			if name := c.plainVariable(n.Parts); name != "" && !ofValues[n] {
-				c.report(n.Pos, CodePlainText, "write ${{ "+name+" }}", "%s is text here: it stands outside of ${{ }}", name)
+				c.report(n.Pos, CodePlainText, "write ${{ "+name+" }}",
+					"%s is text here: it stands outside of ${{ }}", name)
 			}
 		}
 		return true
 	})
 }
 
-// values compiles what a file hands on: the input of a call, or the parts of a return. It also reports variables in
-// their texts outside of ${{ }}: the receiver would get the name, not the value. That happens to jq which begins with
-// a bracket, since only a scalar that begins with $ is jq as a whole.
+// values compiles what a file hands on: the input of a call, or the parts of a return. It also
+// reports variables in their texts outside of ${{ }}: the receiver would get the name, not the
+// value. That happens to jq which begins with a bracket, since only a scalar that begins with $ is
+// jq as a whole.
 func (c *compiler) values(parts ...any) {
 	c.exprs(parts...)
 	syntax.Walk(parts, func(n any) bool {
@@ -304,13 +345,15 @@ func (c *compiler) values(parts ...any) {
 			text = v.Text.Parts
 		}
 		if name := c.plainVariable(text); name != "" {
-			c.report(v.Pos, CodePlainVar, correction(v, name), "%s is text here: it stands outside of ${{ }}", name)
+			c.report(v.Pos, CodePlainVar, correction(v, name),
+				"%s is text here: it stands outside of ${{ }}", name)
 		}
 		return true
 	})
 }
 
-// plainVariable is the first variable in the literal pieces of a text that has a value at this place.
+// plainVariable is the first variable in the literal pieces of a text that has a value at this
+// place.
 func (c *compiler) plainVariable(text []syntax.Part) string {
 	for _, part := range text {
 		for _, name := range variables(part.Lit) {
@@ -330,10 +373,15 @@ func variables(text string) []string {
 	return regexp.MustCompile(`\$\w+`).FindAllString(text, -1)
 }
 
-// correction is the advice for a variable that is text: the whole value if that is jq, else the variable alone.
+// correction is the advice for a variable that is text: the whole value if that is jq, else the
+// variable alone.
 func correction(v *syntax.Value, name string) string {
 	src := strings.Join(strings.Fields(literal(v)), " ")
-	_, err := query.Compile(src, query.Options{Vars: variables(src), Funcs: query.Workflow, Strict: true})
+	_, err := query.Compile(src, query.Options{
+		Vars:   variables(src),
+		Funcs:  query.Workflow,
+		Strict: true,
+	})
 	if v.Kind == syntax.Literal && err == nil {
 		return "write '${{ " + strings.ReplaceAll(src, "'", "''") + " }}'"
 	}
@@ -345,21 +393,34 @@ func field(key string, v *syntax.Value) syntax.Field {
 	return syntax.Field{Key: syntax.Word{Text: key}, Value: v}
 }
 
-func lit(key string, v any) syntax.Field { return field(key, &syntax.Value{Lit: v}) }
+func lit(key string, v any) syntax.Field {
+	return field(key, &syntax.Value{Lit: v})
+}
 
 // source is a member with jq that the compiler writes itself for a step at pos.
 func source(key string, pos syntax.Pos, src string) syntax.Field {
-	return field(key, &syntax.Value{Pos: pos, Kind: syntax.Jq, Expr: &syntax.Expr{Pos: pos, Src: src}})
+	return field(key, &syntax.Value{
+		Pos:  pos,
+		Kind: syntax.Jq,
+		Expr: &syntax.Expr{Pos: pos, Src: src},
+	})
 }
 
 // own makes a call of a subagent that steps come down to; a member without a value is left out.
 func (c *compiler) own(pos syntax.Pos, agent string, with ...syntax.Field) *Call {
-	with = slices.DeleteFunc(with, func(f syntax.Field) bool { return f.Value == nil })
+	with = slices.DeleteFunc(with, func(f syntax.Field) bool {
+		return f.Value == nil
+	})
 	c.exprs(with) // that of a check is shell, whose variables may have the same names
 	info, ok := c.contract(agent)
 	if !ok {
-		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?", "unknown subagent '%s'", agent)
+		c.report(pos, CodeAgent, "it comes with tercet; is the set of subagents complete?",
+			"unknown subagent '%s'", agent)
 	}
 	c.mayCall(pos, info, agent)
-	return &Call{Agent: agent, Info: info, With: with}
+	return &Call{
+		Agent: agent,
+		Info:  info,
+		With:  with,
+	}
 }

@@ -19,16 +19,21 @@ func flowAgents() []string {
 		ops-planner sandbox-runner`)
 }
 
-// stubbed knows the subagents of the larger flows: those that do not ship are stubs with an open contract.
+// stubbed knows the subagents of the larger flows: those that do not ship are stubs with an open
+// contract.
 func stubbed(tb testing.TB) known {
 	tb.Helper()
 	env := shipped(tb)
 	for _, name := range flowAgents() {
 		env.extra[name] = formats.AgentInfo{Name: name, Tools: []string{"read"}}
 	}
-	for _, name := range []string{"reviewer", "security-auditor", "tester", "architect", "test-designer", "researcher"} {
+	for _, name := range []string{
+		"reviewer", "security-auditor", "tester", "architect", "test-designer", "researcher",
+	} {
 		info, _ := env.Agent(name)
-		info.Inputs, info.Fields, info.Statuses = nil, nil, nil
+		info.Inputs = nil
+		info.Fields = nil
+		info.Statuses = nil
 		env.extra[name] = info
 	}
 	return env
@@ -55,7 +60,8 @@ func TestFlows(t *testing.T) {
 	}
 }
 
-// TestWorkflow compiles the steps of a subagent of the specification against the subagents that ship.
+// TestWorkflow compiles the steps of a subagent of the specification against the subagents that
+// ship.
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
 	const file = "../syntax/testdata/flows/subagents/task-executor.md"

@@ -34,15 +34,23 @@ func (c *compiler) tiers() []syntax.Argument {
 	for _, w := range c.file.Front.Tiers {
 		c.prog.Tiers = append(c.prog.Tiers, w.Text)
 	}
-	if c.prog.Tiers == nil || slices.ContainsFunc(args, func(a syntax.Argument) bool { return a.Name.Text == tierName }) {
+	if c.prog.Tiers == nil ||
+		slices.ContainsFunc(args, func(a syntax.Argument) bool {
+			return a.Name.Text == tierName
+		}) {
 		return args
 	}
 	pos := c.file.Front.Tiers[0].Pos
 	flag := syntax.Argument{
-		Pos: pos, Name: syntax.Word{Pos: pos, Text: tierName}, Type: syntax.Word{Pos: pos, Text: "enum"}, Flag: true,
-		Values: c.prog.Tiers, Description: "how much of the work to do",
+		Pos:         pos,
+		Name:        syntax.Word{Pos: pos, Text: tierName},
+		Type:        syntax.Word{Pos: pos, Text: "enum"},
+		Flag:        true,
+		Values:      c.prog.Tiers,
+		Description: "how much of the work to do",
 	}
-	// A flag has no place among the positional arguments: before them it changes nothing of their order.
+	// A flag has no place among the positional arguments: before them it changes nothing of their
+	// order.
 	return append([]syntax.Argument{flag}, args...)
 }
 
@@ -55,7 +63,12 @@ func (c *compiler) tier(t *syntax.Tier) []string {
 		return nil
 	}
 	if c.prog.Tiers == nil {
-		c.report(t.Pos, CodeTier, "declare tiers: [...] in the frontmatter", "the file has no tiers")
+		c.report(
+			t.Pos,
+			CodeTier,
+			"declare tiers: [...] in the frontmatter",
+			"the file has no tiers",
+		)
 		return nil
 	}
 	out := []string{}
@@ -82,7 +95,8 @@ func (c *compiler) tierValue(name string, e *syntax.Expr) {
 	if name != tierName || c.prog.Tiers == nil || e == nil {
 		return
 	}
-	if word, err := strconv.Unquote(strings.TrimSpace(e.Src)); err == nil && !slices.Contains(c.prog.Tiers, word) {
+	word, err := strconv.Unquote(strings.TrimSpace(e.Src))
+	if err == nil && !slices.Contains(c.prog.Tiers, word) {
 		c.noTier(syntax.Word{Pos: e.At(1), Text: word})
 	}
 }
@@ -118,22 +132,26 @@ func checkDuring(c *compiler, d *syntax.During) {
 	if d == nil {
 		return
 	}
+
 	status, ok := c.taskWord(d.Status)
 	switch {
 	case !ok:
 		return
 	case !status.InProgress():
-		c.report(d.Status.Pos, CodeStatus, inProgressHelp(), "during needs a status that is in progress, got '%s'", status)
+		c.report(d.Status.Pos, CodeStatus, inProgressHelp(),
+			"during needs a status that is in progress, got '%s'", status)
 		return
 	case !c.scope.task:
 		c.report(d.Pos, CodeNoTask, "declare an argument of type task", "during needs a task")
 		return
 	}
+
 	c.file.Front.During = d
 	c.prog.Own.Begin = c.moveTo(d.Pos, status)
 	if d.Failed == nil {
 		return
 	}
+
 	failed, ok := c.taskWord(*d.Failed)
 	switch {
 	case !ok:
@@ -145,13 +163,15 @@ func checkDuring(c *compiler, d *syntax.During) {
 			}
 		}
 		help := "from " + status.String() + " it can go to " + joined(can)
-		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status, failed)
+		c.report(d.Failed.Pos, CodeTransition, help, "a task cannot go from %s to %s", status,
+			failed)
 	default:
 		c.prog.Own.Failed = c.moveTo(d.Failed.Pos, failed)
 	}
 }
 
-// During gives the status of the task while the command runs, and whether each run sets it; empty if there is none.
+// During gives the status of the task while the command runs, and whether each run sets it; empty
+// if there is none.
 func (p *Program) During() (status formats.TaskStatus, always bool) {
 	d := p.File.Front.During
 	if d == nil {
@@ -160,11 +180,17 @@ func (p *Program) During() (status formats.TaskStatus, always bool) {
 	return formats.TaskStatus(d.Status.Text), d.When == nil
 }
 
-// moveTo changes the bound task's status; the reason, where the table asks one, is the command line.
+// moveTo changes the bound task's status; the reason, where the table asks one, is the command
+// line.
 func (c *compiler) moveTo(pos syntax.Pos, to formats.TaskStatus) *Call {
-	return c.own(pos, StatusSync, lit("operation", OpUpdateStatus), source("task_number", pos, "$task.number"),
+	return c.own(
+		pos,
+		StatusSync,
+		lit("operation", OpUpdateStatus),
+		source("task_number", pos, "$task.number"),
 		lit("status", to.String()),
-		source("reason", pos, "$run.command"))
+		source("reason", pos, "$run.command"),
+	)
 }
 
 // argsBlock checks allow, load and require.
@@ -179,7 +205,8 @@ func (c *compiler) argsBlock() {
 	}
 }
 
-// allow reads the statuses from which the command may start; without the key they are those from which during is legal.
+// allow reads the statuses from which the command may start; without the key they are those from
+// which during is legal.
 func (c *compiler) allow() {
 	during, always := c.prog.During()
 	list := c.file.Args.Allow
@@ -194,9 +221,15 @@ func (c *compiler) allow() {
 		}
 		c.prog.Allow = append(c.prog.Allow, status)
 	}
+
 	switch {
 	case list != nil && len(list) == 0:
-		c.report(c.file.Args.Pos, CodeStatus, "name the statuses, or remove the key", "allow names no status")
+		c.report(
+			c.file.Args.Pos,
+			CodeStatus,
+			"name the statuses, or remove the key",
+			"allow names no status",
+		)
 	case list != nil && !c.scope.task:
 		c.report(list[0].Pos, CodeNoTask, "declare an argument of type task", "allow needs a task")
 	case c.prog.Allow == nil && always:
@@ -207,8 +240,8 @@ func (c *compiler) allow() {
 func (c *compiler) load(l *syntax.Load) {
 	c.exprs(l)
 	if l.Task != nil && l.Name.Text != "task" {
-		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src, "a task is loaded under the name 'task', got '%s'",
-			l.Name.Text)
+		c.report(l.Name.Pos, CodeName, "write task: "+l.Task.Src,
+			"a task is loaded under the name 'task', got '%s'", l.Name.Text)
 	}
 	if l.Document != nil {
 		c.profile(l.Document.Profile)

@@ -31,8 +31,9 @@ type known struct {
 	beside bool // the delegate beside a loop: its id is that of the subagent
 }
 
-// ids gives every step of the file its id before anything is checked: the written one, else the slug of the title, made
-// unique. It writes the delegate beside a loop out as the body of the loop, and notes which steps are run again.
+// ids gives every step of the file its id before anything is checked: the written one, else the
+// slug of the title, made unique. It writes the delegate beside a loop out as the body of the loop,
+// and notes which steps are run again.
 func (c *compiler) ids() {
 	c.gather(c.file.Steps, nil, false)
 	c.gather(c.file.Between, nil, true)
@@ -40,19 +41,22 @@ func (c *compiler) ids() {
 	first := map[string]*syntax.Step{}
 	for _, k := range c.all {
 		id := &k.step.ID
-		switch before := first[id.Text]; {
+		before := first[id.Text]
+		switch {
 		case id.Text == "" || k.beside:
 		case id.Text == itself:
-			c.report(id.Pos, CodeName, "choose another id", "'%s' stands for the step itself", itself)
+			c.report(id.Pos, CodeName, "choose another id",
+				"'%s' stands for the step itself", itself)
 			id.Text = ""
 		case before != nil:
-			c.report(id.Pos, CodeStepTwice, "give one of them another id", "two steps have the id '%s', the first is on line %d",
-				id.Text, before.ID.Pos.Line)
+			c.report(id.Pos, CodeStepTwice, "give one of them another id",
+				"two steps have the id '%s', the first is on line %d", id.Text, before.ID.Pos.Line)
 			id.Text = ""
 		default:
 			first[id.Text] = k.step
 		}
 	}
+
 	tries := map[string]int{}
 	for _, k := range c.all {
 		if k.step.ID.Text != "" {
@@ -61,15 +65,19 @@ func (c *compiler) ids() {
 		base := cmp.Or(slug(k.step.Title), "step")
 		id := base
 		for n := max(tries[base], 1) + 1; first[id] != nil || id == itself; n++ {
-			id, tries[base] = base+"_"+strconv.Itoa(n), n
+			id = base + "_" + strconv.Itoa(n)
+			tries[base] = n
 		}
-		k.step.ID.Text, first[id] = id, k.step
+		k.step.ID.Text = id
+		first[id] = k.step
 	}
+
 	for _, k := range c.all {
 		if id := k.step.ID.Text; !k.apart && (!k.beside || first[id] == nil && c.byID[id] == nil) {
 			c.byID[id] = k
 		}
 	}
+
 	syntax.Walk(c.file, func(n any) bool {
 		switch n := n.(type) {
 		case *syntax.Target:
@@ -103,10 +111,15 @@ func (c *compiler) ids() {
 	}
 }
 
-// gather lists steps, bodies behind their loop, and gives a loop with a delegate beside it that delegate as its body.
+// gather lists steps, bodies behind their loop, and gives a loop with a delegate beside it that
+// delegate as its body.
 func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 	for _, s := range list {
-		c.all = append(c.all, &known{step: s, around: around, apart: apart})
+		c.all = append(c.all, &known{
+			step:   s,
+			around: around,
+			apart:  apart,
+		})
 		f, loop := s.Action.(*syntax.Foreach)
 		inner := around
 		if _, group := s.Action.(*syntax.Group); !group && (len(s.Body) > 0 || loop) {
@@ -120,24 +133,35 @@ func (c *compiler) gather(list, around []*syntax.Step, apart bool) {
 	}
 }
 
-// beside is the step that the delegate in the block of a loop is. What is expected of fields is expected of each
-// element's; everything else that is asked of a result is asked of the loop's.
+// beside is the step that the delegate in the block of a loop is. What is expected of fields is
+// expected of each element's; everything else that is asked of a result is asked of the loop's.
 func beside(s *syntax.Step, f *syntax.Foreach) *syntax.Step {
 	body := *s
-	body.Action, body.When, body.On, body.Table, body.Return, body.Tier, body.Compensate = f.Delegate, nil, nil, nil, nil,
-		nil, nil
+	body.Action = f.Delegate
+	body.When = nil
+	body.On = nil
+	body.Table = nil
+	body.Return = nil
+	body.Tier = nil
+	body.Compensate = nil
 	body.ID = syntax.Word{Text: "delegate"} // which subagent it is may differ by element
 	if f.Delegate.Pick == nil {
 		body.ID.Text = slug(f.Delegate.Agent.Text)
 	}
 	if e := s.Expect; e != nil {
 		body.Expect = &syntax.Expect{Pos: e.Pos, Schema: e.Schema}
-		s.Expect = &syntax.Expect{Pos: e.Pos, Artifact: e.Artifact, If: e.If, Else: e.Else}
+		s.Expect = &syntax.Expect{
+			Pos:      e.Pos,
+			Artifact: e.Artifact,
+			If:       e.If,
+			Else:     e.Else,
+		}
 	}
 	return &body
 }
 
-// outsideLoop gives the loops in which a step stands but the present place does not, outermost first.
+// outsideLoop gives the loops in which a step stands but the present place does not, outermost
+// first.
 func (c *compiler) outsideLoop(id string) []string {
 	var out []string
 	if k := c.byID[id]; k != nil {

@@ -8,9 +8,9 @@ import (
 	"tercet/internal/nearest"
 )
 
-// input is the whole input of a call: the step's own, that of the loops around, and what the file's defaults give. What
-// the subagent does not list is left out of the last two. What the defaults give may read what is set later: it is null
-// before.
+// input is the whole input of a call: the step's own, that of the loops around, and what the file's
+// defaults give. What the subagent does not list is left out of the last two. What the defaults
+// give may read what is set later: it is null before.
 func (c *compiler) input(own []syntax.Field, agent *formats.AgentInfo) []syntax.Field {
 	out := slices.Clip(own) // what is added is added to a copy
 	for _, loop := range slices.Backward(c.under) {
@@ -52,6 +52,7 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 	if agent.Inputs == nil {
 		return
 	}
+
 	names := sorted(agent.Inputs)
 	for _, f := range call.With {
 		in, ok := agent.Inputs[f.Key.Text]
@@ -62,22 +63,28 @@ func checkInputs(c *compiler, call *Call, pos syntax.Pos) {
 				list = ", nor any other"
 			}
 			help := nearest.Help(f.Key.Text, names)
-			c.report(f.Key.Pos, CodeInput, help, "subagent %s takes no input '%s'%s", agent.Name, f.Key.Text, list)
+			c.report(f.Key.Pos, CodeInput, help, "subagent %s takes no input '%s'%s", agent.Name,
+				f.Key.Text, list)
 		case !fits(in.Type, f.Value):
-			c.report(f.Value.Pos, CodeInput, "", "expected %s for input '%s', got %s", in.Type, f.Key.Text, f.Value)
+			c.report(f.Value.Pos, CodeInput, "",
+				"expected %s for input '%s', got %s", in.Type, f.Key.Text, f.Value)
 		}
 	}
+
 	for _, name := range names {
 		if agent.Inputs[name].Required && !given(call.With, name) {
-			c.report(pos, CodeInput, "add it: with: {"+name+": ...}", "subagent %s needs the input '%s'", agent.Name, name)
+			c.report(pos, CodeInput, "add it: with: {"+name+": ...}",
+				"subagent %s needs the input '%s'", agent.Name, name)
 		}
 	}
 }
 
-// fits tells whether what is written can be of the type; null fits all, and what an expression gives is known at run
-// time.
+// fits tells whether what is written can be of the type; null fits all, and what an expression
+// gives is known at run time.
 func fits(t formats.InputType, v *syntax.Value) bool {
-	can := func(types ...formats.InputType) bool { return t == formats.TypeAny || slices.Contains(types, t) }
+	can := func(types ...formats.InputType) bool {
+		return t == formats.TypeAny || slices.Contains(types, t)
+	}
 	switch v.Kind {
 	case syntax.Jq:
 		return true

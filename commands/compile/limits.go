@@ -21,10 +21,11 @@ var limitNames = []string{
 	"auto_resume",
 }
 
-// checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps and time may be
-// raised.
+// checkLimits reads the frontmatter's limits. Counters of second tries may only be lowered, steps
+// and time may be raised.
 func checkLimits(c *compiler) {
-	l, tokens := &c.prog.Limits, 0
+	l := &c.prog.Limits
+	tokens := 0
 	counters := map[string]struct {
 		into *int
 		most int
@@ -39,7 +40,8 @@ func checkLimits(c *compiler) {
 	}
 	durations := map[string]*time.Duration{"duration": &l.Duration, "auto_resume": &l.AutoResume}
 	for _, f := range c.file.Front.Limits {
-		v, name := f.Value, f.Key.Text
+		v := f.Value
+		name := f.Key.Text
 		counter, counts := counters[name]
 		switch {
 		case counts:
@@ -47,21 +49,26 @@ func checkLimits(c *compiler) {
 			if ok && n >= 1 && n <= counter.most {
 				*counter.into = n
 			} else {
-				c.report(v.Pos, CodeLimitValue, "", "expected %s from 1 to %d, got %s", name, counter.most, v)
+				c.report(v.Pos, CodeLimitValue, "",
+					"expected %s from 1 to %d, got %s", name, counter.most, v)
 			}
 		case durations[name] != nil:
 			var err error
-			if *durations[name], err = argspec.ParseDuration(literal(v)); err != nil || *durations[name] <= 0 {
-				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h", "expected a duration, got %s", v)
+			*durations[name], err = argspec.ParseDuration(literal(v))
+			if err != nil || *durations[name] <= 0 {
+				c.report(v.Pos, CodeLimitValue, "write it like 30m or 2h",
+					"expected a duration, got %s", v)
 			}
 		case name == "cost":
 			c.cost(v)
 		case name == "depth":
-			c.report(f.Key.Pos, CodeUnknownKey, "remove it", "the depth is %d and no limit to set", formats.MaxDepth)
+			c.report(f.Key.Pos, CodeUnknownKey, "remove it",
+				"the depth is %d and no limit to set", formats.MaxDepth)
 		default:
 			c.unknown(f.Key, CodeUnknownKey, limitNames, "the limits are %s", "unknown limit '%s'")
 		}
 	}
+
 	l.Tokens = int64(tokens)
 }
 
@@ -70,8 +77,10 @@ func (c *compiler) cost(v *syntax.Value) {
 	if n, whole := v.Lit.(int); whole {
 		usd = float64(n)
 	}
-	if c.prog.Limits.Cost = usd; !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
+	c.prog.Limits.Cost = usd
+	if !(usd > 0 && usd <= mostCost) { // so that .nan is refused too
 		help := "write it like 2.50, in US dollars"
-		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s", mostCost, v)
+		c.report(v.Pos, CodeLimitValue, help, "expected a cost above 0 and up to %d, got %s",
+			mostCost, v)
 	}
 }

@@ -16,11 +16,16 @@ type inherited struct {
 	terms Terms
 }
 
-// inside checks a body in a scope of its own; as is the name of its variable, empty without one. The steps of the body
-// are known to it alone, and what it is in the loops around stays as it was.
+// inside checks a body in a scope of its own; as is the name of its variable, empty without one.
+// The steps of the body are known to it alone, and what it is in the loops around stays as it was.
 func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	outer := c.place
-	in := &scope{vars: slices.Clone(outer.scope.vars), task: outer.scope.task, loop: info.ID, outer: outer.scope}
+	in := &scope{
+		vars:  slices.Clone(outer.scope.vars),
+		task:  outer.scope.task,
+		loop:  info.ID,
+		outer: outer.scope,
+	}
 	in.add("$index")
 	if as != "" {
 		in.add("$" + as)
@@ -41,20 +46,25 @@ func (c *compiler) inside(info *Info, as string, check func()) *scope {
 	return in
 }
 
-// parallel checks the children of a step that run side by side. Afterwards each is known by its name.
+// parallel checks the children of a step that run side by side. Afterwards each is known by its
+// name.
 func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 	// those were reported
-	children := slices.DeleteFunc(slices.Clone(info.Body), func(s *syntax.Step) bool { return s.Number != "" })
+	children := slices.DeleteFunc(slices.Clone(
+		info.Body,
+	), func(s *syntax.Step) bool { return s.Number != "" })
 	ids := make([]string, len(children))
 	for i, child := range children {
 		ids[i] = child.ID.Text
 	}
+
 	c.merge(a.Merge, ids, len(ids))
 	var all []*Info
 	c.inside(info, "", func() {
 		for _, child := range children {
 			c.scope.steps = nil // a child does not see the others
-			c.scope.self, c.child = child.ID.Text, true
+			c.scope.self = child.ID.Text
+			c.child = true
 			if one := c.step(child, child.ID.Text); one != nil {
 				all = append(all, one)
 			}
@@ -62,11 +72,17 @@ func (c *compiler) parallel(a *syntax.Parallel, info *Info) {
 	})
 	c.scope.steps = append(c.scope.steps, all...)
 	if len(children) == 0 {
-		c.report(a.Pos, CodeNoChildren, "write {name: {delegate: subagent}}", "parallel has no children")
+		c.report(
+			a.Pos,
+			CodeNoChildren,
+			"write {name: {delegate: subagent}}",
+			"parallel has no children",
+		)
 	}
 }
 
-// until checks a body that is repeated. Its steps are known afterwards: what they show is the last pass.
+// until checks a body that is repeated. Its steps are known afterwards: what they show is the last
+// pass.
 func (c *compiler) until(a *syntax.Until, info *Info) {
 	in := c.inside(info, "", func() {
 		c.steps(info.Body)
@@ -77,7 +93,12 @@ func (c *compiler) until(a *syntax.Until, info *Info) {
 		c.report(a.Pos, CodeLimitValue, "", "expected max from 1 to %d, got %d", most, a.Max)
 	}
 	if len(in.steps) == 0 {
-		c.report(a.Pos, CodeAction, "put deeper step headings below it, or do: with a list of steps", "until has no body")
+		c.report(
+			a.Pos,
+			CodeAction,
+			"put deeper step headings below it, or do: with a list of steps",
+			"until has no body",
+		)
 	}
 }
 
@@ -88,7 +109,8 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 		c.report(a.As.Pos, CodeName, "choose another name", "'$%s' is the engine's", a.As.Text)
 	}
 	if a.Parallel > formats.MaxParallel {
-		c.report(a.Pos, CodeLimitValue, "", "expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
+		c.report(a.Pos, CodeLimitValue, "",
+			"expected max_parallel from 1 to %d, got %d", formats.MaxParallel, a.Parallel)
 	}
 	in := c.inside(info, a.As.Text, func() {
 		if a.Delegate == nil {
@@ -96,56 +118,97 @@ func (c *compiler) foreach(a *syntax.Foreach, info *Info) {
 			return
 		}
 		c.scope.self = info.Body[0].ID.Text
-		if one := c.step(info.Body[0], c.scope.self); one != nil { // of the defaults, what the loop itself has no rule for
-			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool { return ruled(info.Step.On, r.Status.Text) })
+		// of the defaults, what the loop itself has no rule for
+		if one := c.step(info.Body[0], c.scope.self); one != nil {
+			one.On = slices.DeleteFunc(one.On, func(r syntax.Rule) bool {
+				return ruled(info.Step.On, r.Status.Text)
+			})
 		}
 	})
 	if len(in.steps) == 0 {
-		c.report(a.Pos, CodeAction, "put deeper step headings below it, or a delegate beside it", "foreach has no body")
+		c.report(
+			a.Pos,
+			CodeAction,
+			"put deeper step headings below it, or a delegate beside it",
+			"foreach has no body",
+		)
 	}
 }
 
 // group checks steps under one condition; they belong to the sequence around it.
 func (c *compiler) group(a *syntax.Group, info *Info) {
-	c.stray(info.With, "write it beside each delegate, or in 'yaml defaults'", "'with' belongs to 'delegate'")
-	c.stray(info.Step.On, "write it beside the steps of the group", "'on' belongs to a step with an action")
-	self, unsure, before := c.scope.self, c.unsure, len(c.scope.steps)
+	c.stray(
+		info.With,
+		"write it beside each delegate, or in 'yaml defaults'",
+		"'with' belongs to 'delegate'",
+	)
+	c.stray(
+		info.Step.On,
+		"write it beside the steps of the group",
+		"'on' belongs to a step with an action",
+	)
+	self := c.scope.self
+	unsure := c.unsure
+	before := len(c.scope.steps)
 	c.unsure = unsure || info.When != nil || info.Tier != nil
 	c.steps(info.Body)
-	c.scope.self, c.unsure = self, unsure
+	c.scope.self = self
+	c.unsure = unsure
 	if len(c.scope.steps) == before {
-		c.report(a.Pos, CodeAction, "put deeper step headings below it, or steps into do", "group has no body")
+		c.report(
+			a.Pos,
+			CodeAction,
+			"put deeper step headings below it, or steps into do",
+			"group has no body",
+		)
 	}
 }
 
-// merge checks the predicate over the children with some ids, or with nil over at most so many elements. A bare all or
-// any holds for any objects in jq.
+// merge checks the predicate over the children with some ids, or with nil over at most so many
+// elements. A bare all or any holds for any objects in jq.
 func (c *compiler) merge(e *syntax.Expr, ids []string, most int) {
 	if e == nil {
 		return
 	}
 	if word := strings.TrimSpace(e.Src); word == "all" || word == "any" {
 		end := e.At(strings.Index(e.Src, word) + len(word))
-		d := formats.Found(CodeBareMerge, e.Pos, "write "+word+"(approved)", "'%s' alone is true for any children", word)
-		d.File, d.Fix = c.file.Name, &formats.Fix{Start: end, End: end, Text: "(approved)"}
+		d := formats.Found(CodeBareMerge, e.Pos, "write "+word+"(approved)",
+			"'%s' alone is true for any children", word)
+		d.File = c.file.Name
+		d.Fix = &formats.Fix{
+			Start: end,
+			End:   end,
+			Text:  "(approved)",
+		}
 		c.add(d)
 		return
 	}
-	bare := func(f query.Call) bool { return f.Args == 0 && (f.Name == "all" || f.Name == "any") }
+
+	bare := func(f query.Call) bool {
+		return f.Args == 0 && (f.Name == "all" || f.Name == "any")
+	}
 	code := c.expr(e)
 	if code != nil && slices.ContainsFunc(code.Calls(), bare) {
 		help := "write all(approved) or any(approved)"
-		c.report(e.Pos, CodeBareMerge, help, "'all' or 'any' without a condition is true for any children")
+		c.report(
+			e.Pos,
+			CodeBareMerge,
+			help,
+			"'all' or 'any' without a condition is true for any children",
+		)
 		return
 	}
-	// A quorum that is written down must be one that the children can reach, and for which one of them is needed.
+	// A quorum that is written down must be one that the children can reach, and for which one of
+	// them is needed.
 	before, rest, ok := strings.Cut(e.Src, "quorum(")
 	number, _, _ := strings.Cut(rest, ")")
-	if n, err := strconv.Atoi(strings.TrimSpace(number)); ok && err == nil && (n < 1 || most > 0 && n > most) {
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if ok && err == nil && (n < 1 || most > 0 && n > most) {
 		help := "it is how many of the children must pass"
-		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help, "expected quorum from 1 to %d, got %d", max(1, most),
-			n)
+		c.report(e.At(len(before)+len("quorum(")), CodeBareMerge, help,
+			"expected quorum from 1 to %d, got %d", max(1, most), n)
 		return
 	}
+
 	c.turned(e, code, ids)
 }

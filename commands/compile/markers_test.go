@@ -45,12 +45,15 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// worded holds a message against what people can read: lower case, no period, no failure to do something.
+// worded holds a message against what people can read: lower case, no period, no failure to do
+// something.
 func worded(t *testing.T, d formats.Diagnostic) {
 	t.Helper()
 	for _, text := range []string{d.Message, d.Help} {
 		first, _ := utf8First(text)
-		if unicode.IsUpper(first) && !strings.HasPrefix(text, "$ENV") || strings.HasSuffix(strings.TrimSuffix(text, "..."), ".") || strings.Contains(text, "failed to") || strings.HasPrefix(text, "error") {
+		if unicode.IsUpper(first) && !strings.HasPrefix(text, "$ENV") ||
+			strings.HasSuffix(strings.TrimSuffix(text, "..."), ".") ||
+			strings.Contains(text, "failed to") || strings.HasPrefix(text, "error") {
 			t.Errorf("wording of %v (help: %s)", d, d.Help)
 		}
 	}
@@ -77,24 +80,34 @@ func TestCodes(t *testing.T) {
 			seen[d.Code] = true
 		}
 	}
+
 	known := map[string]bool{}
-	for _, file := range []string{"codes.go", "../syntax/codes.go", "../argspec/spec.go", "../../internal/md/errors.go"} {
+	for _, file := range []string{
+		"codes.go", "../syntax/codes.go", "../argspec/spec.go", "../../internal/md/errors.go",
+	} {
 		src, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range regexp.MustCompile(`= "([EW]\d{3})"`).FindAllSubmatch(src, -1) {
 			code := string(m[1])
-			if known[code] = true; file == "codes.go" && !seen[code] {
+			known[code] = true
+			if file == "codes.go" && !seen[code] {
 				t.Errorf("no test file brings about %s", code)
 			}
 		}
 	}
-	for _, code := range []string{compile.CodeUnknownKey, compile.CodeCompanion, compile.CodeAction} {
+
+	for _, code := range []string{
+		compile.CodeUnknownKey,
+		compile.CodeCompanion,
+		compile.CodeAction,
+	} {
 		if !seen[code] || !known[code] {
 			t.Errorf("no test file brings about %s, which package syntax has too", code)
 		}
 	}
+
 	for code := range seen {
 		if !known[code] {
 			t.Errorf("code %s is not in the table", code)

@@ -10,33 +10,42 @@ import (
 	"tercet/internal/query"
 )
 
-// decidedBy are the functions with which a predicate that reads only statuses can be judged before it runs.
+// decidedBy are the functions with which a predicate that reads only statuses can be judged before
+// it runs.
 var decidedBy = []string{
-	"add", "all", "any", "approved", "failed", "first", "floor", "IN", "isempty", "last", "length", "map", "max", "min",
-	"not", "passed", "quorum", "rejected", "select",
+	"add", "all", "any", "approved", "failed", "first", "floor", "IN", "isempty", "last", "length",
+	"map", "max", "min", "not", "passed", "quorum", "rejected", "select",
 }
 
 // elementCounts are the numbers of elements that a predicate over a loop is tried with.
 var elementCounts = []int{1, 2, 3, 9}
 
-// undecided is what a predicate that is judged before it runs may not have: functions of its own, which may not end,
-// and numbers above those that it is tried with.
+// undecided is what a predicate that is judged before it runs may not have: functions of its own,
+// which may not end, and numbers above those that it is tried with.
 var undecided = lazy.Regexp(`\bdef\b|[0-9][0-9]`)
 
-// turned reports a predicate of merge that passes children which all reject, or fails children which all approve. The
-// constant true is no predicate: it says that the step passes whatever the children return. What reads more of the
-// children than their status is known only when they have run.
+// turned reports a predicate of merge that passes children which all reject, or fails children
+// which all approve. The constant true is no predicate: it says that the step passes whatever the
+// children return. What reads more of the children than their status is known only when they have
+// run.
 func (c *compiler) turned(e *syntax.Expr, code *query.Code, ids []string) {
-	if code == nil || strings.TrimSpace(e.Src) == "true" || len(code.Refs()) > 0 || undecided().MatchString(e.Src) {
+	if code == nil || strings.TrimSpace(e.Src) == "true" || len(code.Refs()) > 0 ||
+		undecided().MatchString(e.Src) {
 		return
 	}
-	ofStatus := func(key string) bool { return key == "status" || key == "id" && ids != nil }
-	known := func(f query.Call) bool { return slices.Contains(decidedBy, f.Name) }
+
+	ofStatus := func(key string) bool {
+		return key == "status" || key == "id" && ids != nil
+	}
+	known := func(f query.Call) bool {
+		return slices.Contains(decidedBy, f.Name)
+	}
 	unread := func(key string) bool { return !ofStatus(key) }
 	unknown := func(f query.Call) bool { return !known(f) }
 	if slices.ContainsFunc(code.Keys(), unread) || slices.ContainsFunc(code.Calls(), unknown) {
 		return
 	}
+
 	const help = "write all(approved), any(approved) or quorum(n)"
 	always := func(o formats.Outcome, want bool) bool {
 		counts := elementCounts

@@ -21,11 +21,11 @@ const (
 	GitWorkflow = formats.AgentGitWorkflow
 )
 
-// Program is a compiled command: the tree of its file, and what compile proved about it. It is immutable and safe for
-// concurrent runs.
+// Program is a compiled command: the tree of its file, and what compile proved about it. It is
+// immutable and safe for concurrent runs.
 type Program struct {
-	// File is the tree as it runs. Every step has an id; sentences, and delegates beside a loop, are expanded into steps.
-	// Do not change its Src.
+	// File is the tree as it runs. Every step has an id; sentences, and delegates beside a loop,
+	// are expanded into steps. Do not change its Src.
 	File     *syntax.File
 	Name     string // of the command, or of the workflow subagent
 	Workflow bool   // steps of a subagent file, which read $input instead of $args
@@ -36,18 +36,21 @@ type Program struct {
 	Output   *formats.Schema // schema of the fields of a passing return; nil: anything
 	Own      Own
 	Warnings []formats.Diagnostic
-	files    []byte // the files of the project that are a part of it, one after the other; nil without any
-	facts    facts
+	// the files of the project that are a part of it, one after the other; nil without any
+	files []byte
+	facts facts
 }
 
 // Own holds the calls that the engine makes beside the steps; nil where it makes none.
 type Own struct {
 	Begin  *Call // writes the status of `during` and takes the lease
 	Failed *Call // sets the status that `during` names for failures; nil: the prior status
-	Back   *Call // puts a task that the run left in progress back to its prior status; interp adds the number
-	Open   *Call // opens the worktree before the first step that works in it
-	Close  *Call // closes the worktree when the run is over
-	// Join brings a child's work into the run's worktree; nil if children work in that one. interp adds which child.
+	// puts a task that the run left in progress back to its prior status; interp adds the number
+	Back  *Call
+	Open  *Call // opens the worktree before the first step that works in it
+	Close *Call // closes the worktree when the run is over
+	// Join brings a child's work into the run's worktree; nil if children work in that one. interp
+	// adds which child.
 	Join *Call
 }
 
@@ -59,8 +62,8 @@ type facts struct {
 	agents  map[string]*formats.AgentInfo // those that the file names; not to be changed
 }
 
-// Info is what compile knows about one step beyond the tree. Where a name also exists in Step, Info has the value that
-// counts at run time, after loops and `yaml defaults`.
+// Info is what compile knows about one step beyond the tree. Where a name also exists in Step, Info
+// has the value that counts at run time, after loops and `yaml defaults`.
 type Info struct {
 	*syntax.Step
 	ID       string   // in Between Steps: appended to the host's
@@ -85,7 +88,8 @@ type Terms struct {
 	Board   string        // topic; empty if there is none
 }
 
-// Call is one delegation: a `delegate`, or what `status`, `publish` and a check of commands compile to.
+// Call is one delegation: a `delegate`, or what `status`, `publish` and a check of commands compile
+// to.
 type Call struct {
 	Agent string             // empty if Pick chooses one of Among
 	Info  *formats.AgentInfo // never nil; shared, do not change it
@@ -94,8 +98,8 @@ type Call struct {
 	Among []*Call            // candidates; Pick chooses one at run time
 }
 
-// Hash gives the SHA-256 of the source and of the files that belong to it, in hex. It is computed on each call: only
-// the start of a run needs it.
+// Hash gives the SHA-256 of the source and of the files that belong to it, in hex. It is computed
+// on each call: only the start of a run needs it.
 func (p *Program) Hash() string {
 	sum := sha256.Sum256(p.File.Src)
 	if p.files != nil {
@@ -118,19 +122,29 @@ func (p *Program) Files() map[string]string {
 }
 
 // Info gives the Info of a step of the workflow or of Error Handling.
-func (p *Program) Info(s *syntax.Step) *Info { return p.facts.steps[s] }
+func (p *Program) Info(s *syntax.Step) *Info {
+	return p.facts.steps[s]
+}
 
 // Code gives the compiled form of an expression of the tree.
-func (p *Program) Code(e *syntax.Expr) *query.Code { return p.facts.code[e] }
+func (p *Program) Code(e *syntax.Expr) *query.Code {
+	return p.facts.code[e]
+}
 
 // Schema gives the compiled form of a JSON Schema of the tree.
-func (p *Program) Schema(s *syntax.Shape) *formats.Schema { return p.facts.schemas[s] }
+func (p *Program) Schema(s *syntax.Shape) *formats.Schema {
+	return p.facts.schemas[s]
+}
 
 // Agent gives the contract of a subagent that the file names.
-func (p *Program) Agent(name string) *formats.AgentInfo { return p.facts.agents[name] }
+func (p *Program) Agent(name string) *formats.AgentInfo {
+	return p.facts.agents[name]
+}
 
 // Pack is the pack whose subagents are looked up first; empty: none.
-func (p *Program) Pack() string { return p.File.Front.Subagents.Text }
+func (p *Program) Pack() string {
+	return p.File.Front.Subagents.Text
+}
 
 // Called is the full name of a subagent of the file; one of a pack has the pack's name in front.
 func (p *Program) Called(name string) string {
@@ -141,7 +155,9 @@ func (p *Program) Called(name string) string {
 }
 
 // Codes yields every expression of the program, in no order.
-func (p *Program) Codes() iter.Seq[*query.Code] { return maps.Values(p.facts.code) }
+func (p *Program) Codes() iter.Seq[*query.Code] {
+	return maps.Values(p.facts.code)
+}
 
 // Infos yields every step, with the steps around it and its compensation, in no order.
 func (p *Program) Infos() iter.Seq[*Info] {
@@ -159,23 +175,27 @@ func (p *Program) Infos() iter.Seq[*Info] {
 // Commits reports whether a step asks for a commit.
 func (p *Program) Commits() bool {
 	for info := range p.Infos() {
-		if c := info.Call; c != nil && c.Agent == GitWorkflow && slices.ContainsFunc(c.With, func(f syntax.Field) bool {
-			return f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit"
-		}) {
+		c := info.Call
+		if c != nil && c.Agent == GitWorkflow &&
+			slices.ContainsFunc(c.With, func(f syntax.Field) bool {
+				return f.Key.Text == "action" && f.Value != nil && literal(f.Value) == "commit"
+			}) {
 			return true
 		}
 	}
 	return false
 }
 
-// Again lists the steps that a target reruns, in order. `it` is the step, or in Between Steps its host.
+// Again lists the steps that a target reruns, in order. `it` is the step, or in Between Steps its
+// host.
 func (i *Info) Again(t *syntax.Target) []string {
 	if t.Kind != syntax.ToRedo && t.Kind != syntax.ToRollback {
 		return nil
 	}
 	out := make([]string, len(t.Steps))
 	for n, w := range t.Steps {
-		switch out[n] = w.Text; w.Text {
+		out[n] = w.Text
+		switch w.Text {
 		case itself:
 			out[n] = cmp.Or(i.Host, i.ID)
 		case i.Step.ID.Text:
@@ -186,15 +206,20 @@ func (i *Info) Again(t *syntax.Target) []string {
 }
 
 // GoesBack reports whether a goto of this step leads to itself or to an earlier step.
-func (i *Info) GoesBack(t *syntax.Target) bool { return slices.Contains(i.back, t) }
+func (i *Info) GoesBack(t *syntax.Target) bool {
+	return slices.Contains(i.back, t)
+}
 
 // IsTask reports whether a load binds the task: its value is the task or its number.
-func IsTask(l *syntax.Load) bool { return l.Task != nil || l.Name.Text == "task" && l.Expr != nil }
+func IsTask(l *syntax.Load) bool {
+	return l.Task != nil || l.Name.Text == "task" && l.Expr != nil
+}
 
 // Reads is what an expression reads.
 type Reads struct {
 	Vars []string // the variables, with their $
-	// Steps are the ids read from $steps; AllSteps means that the expression reads $steps as a whole.
+	// Steps are the ids read from $steps; AllSteps means that the expression reads $steps as a
+	// whole.
 	Steps    []string
 	AllSteps bool
 	Run      []string // the members read of $run

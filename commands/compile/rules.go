@@ -12,7 +12,9 @@ import (
 var classes = []string{"timeout", "transient", "invalid_return", "permission"}
 
 // IsClass reports whether the word of a rule is a class of failure rather than an outcome.
-func IsClass(word string) bool { return slices.Contains(classes, word) }
+func IsClass(word string) bool {
+	return slices.Contains(classes, word)
+}
 
 // rules checks where the outcomes of a step lead: its own rules, then those of the defaults.
 func (c *compiler) rules(info *Info) {
@@ -20,18 +22,22 @@ func (c *compiler) rules(info *Info) {
 	case *syntax.Group, *syntax.Fail:
 		return
 	}
+
 	possible := info.Outcomes()
 	for _, r := range info.Step.On {
 		if c.rule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
 	}
+
 	if d := c.file.Defaults; d == nil || c.child || c.inErrors || !info.works() {
 		return
 	}
 	c.ends = append(c.ends, possible...)
 	lenient := c.lenient
-	c.lenient, c.judged = true, nil // what one worker returns another need not
+	// what one worker returns another need not
+	c.lenient = true
+	c.judged = nil
 	for _, r := range c.file.Defaults.On {
 		word := r.Status.Text
 		outcome := formats.Outcome(word)
@@ -39,11 +45,14 @@ func (c *compiler) rules(info *Info) {
 			outcome = formats.OutcomeFailed
 		}
 		can := slices.Contains(possible, outcome)
-		if !ruled(info.Step.On, word) && (can || !slices.Contains(formats.Outcomes(), outcome)) && c.rule(r, info, possible) {
+		if !ruled(info.Step.On, word) && (can || !slices.Contains(formats.Outcomes(), outcome)) &&
+			c.rule(r, info, possible) {
 			info.On = append(info.On, r)
 		}
 	}
-	c.lenient, c.judged = lenient, info
+
+	c.lenient = lenient
+	c.judged = info
 }
 
 // ruled tells whether rules have one for a word.
@@ -51,7 +60,8 @@ func ruled(list []syntax.Rule, word string) bool {
 	return slices.ContainsFunc(list, func(r syntax.Rule) bool { return r.Status.Text == word })
 }
 
-// rule checks `on: {status: targets}` of a step that can have certain outcomes; false for one that says nothing.
+// rule checks `on: {status: targets}` of a step that can have certain outcomes; false for one that
+// says nothing.
 func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) bool {
 	word := r.Status.Text
 	switch {
@@ -61,15 +71,18 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 		}
 	case !slices.Contains(formats.Outcomes(), formats.Outcome(word)):
 		names := slices.Concat(classes, formats.Words(formats.Outcomes()))
-		c.unknown(r.Status, CodeOutcome, names, "the outcomes are %s", "expected an outcome, got %q")
+		c.unknown(r.Status, CodeOutcome, names, "the outcomes are %s",
+			"expected an outcome, got %q")
 		return false
 	case !slices.Contains(possible, formats.Outcome(word)):
-		c.report(r.Status.Pos, CodeOutcome, "", "step '%s' cannot end %s; it can be %s", info.ID, word, joined(possible))
+		c.report(r.Status.Pos, CodeOutcome, "",
+			"step '%s' cannot end %s; it can be %s", info.ID, word, joined(possible))
 	}
 	for _, t := range r.Targets {
 		if t.Kind == syntax.ToAsk && word != formats.OutcomeBlocked.String() {
 			help := "write blocked: {ask: ...}; for " + word + " there is redo"
-			c.report(t.Pos, CodeOutcome, help, "'ask' sends the question of a blocked step, got %s", word)
+			c.report(t.Pos, CodeOutcome, help, "'ask' sends the question of a blocked step, got %s",
+				word)
 		}
 		c.target(t, info)
 	}
@@ -79,8 +92,12 @@ func (c *compiler) rule(r syntax.Rule, info *Info, possible []formats.Outcome) b
 // Outcomes lists the outcomes that a step can have, the engine's own included.
 func (i *Info) Outcomes() []formats.Outcome {
 	const (
-		completed, partial, failed   = formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed
-		rejected, blocked, suspended = formats.OutcomeRejected, formats.OutcomeBlocked, formats.OutcomeSuspended
+		completed = formats.OutcomeCompleted
+		partial   = formats.OutcomePartial
+		failed    = formats.OutcomeFailed
+		rejected  = formats.OutcomeRejected
+		blocked   = formats.OutcomeBlocked
+		suspended = formats.OutcomeSuspended
 	)
 	looped := []formats.Outcome{completed, partial, rejected, blocked, suspended, failed}
 	switch i.Action.(type) {
@@ -99,16 +116,21 @@ func (i *Info) Outcomes() []formats.Outcome {
 		}
 		return slices.DeleteFunc(formats.Outcomes(), func(o formats.Outcome) bool {
 			checked := o == rejected && i.Expect != nil
-			return o != failed && !checked && !slices.ContainsFunc(list, func(call *Call) bool { return mayEnd(call.Info, o) })
+			return o != failed && !checked &&
+				!slices.ContainsFunc(list, func(call *Call) bool {
+					return mayEnd(call.Info, o)
+				})
 		})
 	}
+
 	return []formats.Outcome{completed}
 }
 
 // mayEnd tells whether a subagent with a contract may have an outcome.
 func mayEnd(info *formats.AgentInfo, o formats.Outcome) bool {
 	rejected := o == formats.OutcomeRejected
-	bridged := rejected || o == formats.OutcomeSkipped || o == formats.OutcomeSuspended // by form: agent_result
+	// by form: agent_result
+	bridged := rejected || o == formats.OutcomeSkipped || o == formats.OutcomeSuspended
 	return rejected && info.Role == formats.RoleReviewer || bridged && info.AgentResult ||
 		slices.Contains(info.Statuses, o)
 }
@@ -118,7 +140,8 @@ func (c *compiler) target(t *syntax.Target, info *Info) {
 	c.verdict(t.If)
 	checkReturn(c, t.Return)
 	ends := t.Kind == syntax.ToGate || t.Kind == syntax.ToReturn || t.Kind == syntax.ToFail
-	if c.inErrors && ends && !t.Pos.IsZero() { // choices that are not written have no place, and the gate is reported
+	// choices that are not written have no place, and the gate is reported
+	if c.inErrors && ends && !t.Pos.IsZero() {
 		c.report(t.Pos, CodeErrors, noEffect, "a step of Error Handling cannot ask, return or fail")
 	}
 	switch t.Kind {
@@ -157,34 +180,43 @@ func (c *compiler) jump(t *syntax.Target, info *Info) {
 	}
 }
 
-// redo checks one id that a target sends back to: the step stands before this one, in this sequence or one around it.
+// redo checks one id that a target sends back to: the step stands before this one, in this sequence
+// or one around it.
 func (c *compiler) redo(w syntax.Word) {
 	switch {
-	case w.Text == c.scope.self || w.Text == itself || c.judged != nil && w.Text == c.judged.Step.ID.Text || !c.exists(w):
-	case c.inErrors && !slices.ContainsFunc(c.scope.steps, func(i *Info) bool { return i.ID == w.Text }):
+	case w.Text == c.scope.self || w.Text == itself ||
+		c.judged != nil && w.Text == c.judged.Step.ID.Text || !c.exists(w):
+	case c.inErrors &&
+		!slices.ContainsFunc(c.scope.steps, func(i *Info) bool {
+			return i.ID == w.Text
+		}):
 		help := "name steps of Error Handling"
-		c.report(w.Pos, CodeRedo, help, "the workflow is over here, so step '%s' cannot be run again", w.Text)
+		c.report(w.Pos, CodeRedo, help,
+			"the workflow is over here, so step '%s' cannot be run again", w.Text)
 	case c.reaches(w) && c.scope.find(w.Text) == nil:
 		help := "redo and rollback name steps that stand before this one"
 		c.report(w.Pos, CodeRedo, help, "step '%s' does not stand before this step", w.Text)
 	}
 }
 
-// reaches tells whether a target can lead to a step. It reports a target in a loop, or among the children of a step,
-// that this step is not in. It also reports a loop around this step.
+// reaches tells whether a target can lead to a step. It reports a target in a loop, or among the
+// children of a step, that this step is not in. It also reports a loop around this step.
 func (c *compiler) reaches(w syntax.Word) bool {
 	loops := c.outsideLoop(w.Text)
 	switch {
 	case loops != nil:
-		help, what := "name the loop '"+loops[0]+"'", "step '%s' lies in a loop that this step is not in"
+		help := "name the loop '" + loops[0] + "'"
+		what := "step '%s' lies in a loop that this step is not in"
 		if k := c.byID[loops[0]]; k != nil {
 			if _, side := k.step.Action.(*syntax.Parallel); side {
-				help, what = "name the parallel step '"+loops[0]+"'", "step '%s' is a child of parallel"
+				help = "name the parallel step '" + loops[0] + "'"
+				what = "step '%s' is a child of parallel"
 			}
 		}
 		c.report(w.Pos, CodeRedo, help, what, w.Text)
 	case c.scope.inside(w.Text):
-		c.report(w.Pos, CodeRedo, "name steps of its body", "step '%s' is the loop around this step", w.Text)
+		c.report(w.Pos, CodeRedo, "name steps of its body",
+			"step '%s' is the loop around this step", w.Text)
 	default:
 		return true
 	}

@@ -49,8 +49,8 @@ var placeVars = map[string]string{
 // varMembers are the members of variables whose members are the same everywhere.
 var varMembers = map[string][]string{
 	"$run": {
-		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks", "auto_approve", "artifacts",
-		"approval", "diff", "diffstat", "overrides", "repo_state",
+		"id", "session_id", "command", "depth", "started_at", "worktree", "rollbacks",
+		"auto_approve", "artifacts", "approval", "diff", "diffstat", "overrides", "repo_state",
 	},
 	"$feedback": {"from", "issues", "note", "choice", "answer", "attempt"},
 	"$it":       {"id", "agent", "tools", "status", "summary", "artifacts", "fields", "issues"},
@@ -58,8 +58,8 @@ var varMembers = map[string][]string{
 
 // reserved are names that the engine gives.
 var reserved = []string{
-	"state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args", "index", "ENV",
-	"__loc__",
+	"state", "task", "env", "steps", "feedback", "run", "board", "it", tierName, "input", "args",
+	"index", "ENV", "__loc__",
 }
 
 func (s *scope) add(name string) {
@@ -90,21 +90,26 @@ func (s *scope) inside(loop string) bool {
 	return false
 }
 
-// loosely compiles in a scope that has the names of every set of the file, whether it stands before this place or not.
-// The text may read what has not run, and gets null then. It is for what is written once and holds at many places.
+// loosely compiles in a scope that has the names of every set of the file, whether it stands before
+// this place or not. The text may read what has not run, and gets null then. It is for what is
+// written once and holds at many places.
 func (c *compiler) loosely(more []string, compile func()) {
-	outer, lenient := c.scope, c.lenient
+	outer := c.scope
+	lenient := c.lenient
 	loose := *outer
 	loose.vars = slices.Clone(outer.vars)
 	for _, name := range slices.Concat(more, c.sets) {
 		loose.add(name)
 	}
-	c.scope, c.lenient = &loose, true
+	c.scope = &loose
+	c.lenient = true
 	compile()
-	c.scope, c.lenient = outer, lenient
+	c.scope = outer
+	c.lenient = lenient
 }
 
-// contract is that of the subagent that a step calls; nil for a step that calls none, or one of several.
+// contract is that of the subagent that a step calls; nil for a step that calls none, or one of
+// several.
 func (i *Info) contract() *formats.AgentInfo {
 	if d, ok := i.Action.(*syntax.Delegate); ok && d.Pick == nil {
 		return i.Call.Info
@@ -117,8 +122,8 @@ func (i *Info) members() []string {
 	switch a := i.Action.(type) {
 	case *syntax.Delegate, *syntax.Status, *syntax.Publish, *syntax.Check:
 		return []string{
-			"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts", "class", "next_steps",
-			"blocked_reason",
+			"status", "summary", "text", "artifacts", "issues", "fields", "errors", "attempts",
+			"class", "next_steps", "blocked_reason",
 		}
 	case *syntax.Set:
 		var names []string
@@ -131,13 +136,16 @@ func (i *Info) members() []string {
 	case *syntax.Parallel, *syntax.Until:
 		return []string{"status", "summary", "artifacts", "issues", "children"}
 	case *syntax.Foreach:
-		return []string{"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues", "children"}
+		return []string{
+			"status", "summary", "completed", "partial", "failed", "blocked", "artifacts", "issues",
+			"children",
+		}
 	}
 	return []string{"status"}
 }
 
-// elements lists the members of each element of a list in a step's result; nil: not known. For the children of a loop
-// with one step it also gives that step, whose result they show.
+// elements lists the members of each element of a list in a step's result; nil: not known. For the
+// children of a loop with one step it also gives that step, whose result they show.
 func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 	switch list {
 	case "artifacts":
@@ -148,6 +156,7 @@ func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 	default:
 		return nil, nil
 	}
+
 	switch a := i.Action.(type) {
 	case *syntax.Parallel:
 		names = []string{"id", "status"}
@@ -164,5 +173,6 @@ func (c *compiler) elements(i *Info, list string) (names []string, one *Info) {
 			}
 		}
 	}
+
 	return names, one
 }

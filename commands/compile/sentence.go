@@ -9,8 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// preflight is the file's during, or what the plain form implies: the first worker's in-progress status is written
-// before it is called.
+// preflight is the file's during, or what the plain form implies: the first worker's in-progress
+// status is written before it is called.
 func (c *compiler) preflight() *syntax.During {
 	d := c.file.Front.During
 	if c.file.Literate {
@@ -29,21 +29,25 @@ func (c *compiler) preflight() *syntax.During {
 		}
 		info, _ := c.contract(say.Name.Text) // an unknown one has no role
 		if during, _ := info.Role.Statuses(); during != "" {
-			return &syntax.During{Pos: say.Pos, Status: syntax.Word{Pos: say.Pos, Text: during.String()}}
+			return &syntax.During{
+				Pos:    say.Pos,
+				Status: syntax.Word{Pos: say.Pos, Text: during.String()},
+			}
 		}
 	}
 	return nil
 }
 
-// speech writes the plain sentences of a file out as the steps that they mean, before anything is checked.
+// speech writes the plain sentences of a file out as the steps that they mean, before anything is
+// checked.
 type speech struct {
 	*compiler
 	last *worker            // nil before the first one
 	said []*syntax.Sentence // those that only repeat what is declared
 }
 
-// worker is the one that the sentence before delegated to: "update task status" and "validate plan format" speak of its
-// role and its artifact.
+// worker is the one that the sentence before delegated to: "update task status" and "validate plan
+// format" speak of its role and its artifact.
 type worker struct {
 	*formats.AgentInfo
 	step string
@@ -79,8 +83,8 @@ func (s *speech) sequence(list []*syntax.Step) []*syntax.Step {
 	})
 }
 
-// sentence writes a plain sentence out; false for one that the declarations already say. What cannot be written out is
-// reported, and the step then does nothing.
+// sentence writes a plain sentence out; false for one that the declarations already say. What
+// cannot be written out is reported, and the step then does nothing.
 func (s *speech) sentence(step *syntax.Step) bool {
 	say := step.Sentence
 	switch say.Kind {
@@ -92,17 +96,29 @@ func (s *speech) sentence(step *syntax.Step) bool {
 	case syntax.SayValidateFormat:
 		s.format(say, step)
 	case syntax.SayForEach:
-		step.Action = &syntax.Foreach{Pos: say.Pos, In: say.Expr, As: say.Name}
+		step.Action = &syntax.Foreach{
+			Pos: say.Pos,
+			In:  say.Expr,
+			As:  say.Name,
+		}
 	case syntax.SayReturn:
 		message := syntax.Part{Lit: say.Rest}
 		if s.last != nil {
-			message = syntax.Part{Expr: &syntax.Expr{Pos: say.Pos, Src: "$steps." + s.last.step + ".summary"}}
+			message = syntax.Part{Expr: &syntax.Expr{
+				Pos: say.Pos,
+				Src: "$steps." + s.last.step + ".summary",
+			}}
 		}
-		step.Return = &syntax.Return{Message: &syntax.Text{Pos: say.Pos, Parts: []syntax.Part{message}}}
-	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayTaskExists, syntax.SayTaskReady,
+		step.Return = &syntax.Return{Message: &syntax.Text{
+			Pos:   say.Pos,
+			Parts: []syntax.Part{message},
+		}}
+	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument, syntax.SayTaskExists,
+		syntax.SayTaskReady,
 		syntax.SayLoadTask:
 		return false
 	}
+
 	return true
 }
 
@@ -131,7 +147,8 @@ func (s *speech) inputs(say *syntax.Sentence) []syntax.Field {
 }
 
 func (s *speech) status(say *syntax.Sentence) syntax.Action {
-	to, pos := say.To.Text, say.To.Pos
+	to := say.To.Text
+	pos := say.To.Pos
 	if pos.IsZero() {
 		pos = say.Pos
 	}
@@ -142,7 +159,8 @@ func (s *speech) status(say *syntax.Sentence) syntax.Action {
 			if during, _ := s.prog.During(); during == formats.Revising {
 				after = formats.Revised
 			}
-			to, why = after.String(), "the role of subagent "+s.last.Name+" implies no status"
+			to = after.String()
+			why = "the role of subagent " + s.last.Name + " implies no status"
 		}
 		if to == "" {
 			s.report(say.Pos, CodeSentence, `say which: to "planned"`, "%s", why)
@@ -159,26 +177,42 @@ func (s *speech) format(say *syntax.Sentence, step *syntax.Step) {
 	if !s.profile(syntax.Word{Pos: say.Name.Pos, Text: noun}) {
 		return
 	}
+
 	kind := documentType(noun)
 	makes := func(a formats.ArtifactSpec) bool { return a.Type == kind }
 	switch {
 	case kind == "":
 		help := "write a block with check: {document: " + noun + ", path: ...}"
-		s.report(say.Pos, CodeSentence, help, "'%s' is no type of artifact, so its file must be named", noun)
+		s.report(say.Pos, CodeSentence, help,
+			"'%s' is no type of artifact, so its file must be named", noun)
 	case s.last == nil:
-		s.report(say.Pos, CodeSentence, "delegate to a subagent first", "no delegation before this step makes a %s", noun)
-	case s.last.NoArtifacts, s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, makes):
+		s.report(say.Pos, CodeSentence, "delegate to a subagent first",
+			"no delegation before this step makes a %s", noun)
+	case s.last.NoArtifacts,
+		s.last.Artifacts != nil && !slices.ContainsFunc(s.last.Artifacts, makes):
 		s.report(say.Pos, CodeSentence, "", "subagent %s makes no %s", s.last.Name, noun)
 	default:
-		word := func(text string) syntax.Word { return syntax.Word{Pos: say.Pos, Text: text} }
-		step.Action = &syntax.Check{Pos: say.Pos, Document: &syntax.Word{Pos: say.Name.Pos, Text: noun}}
-		step.On = []syntax.Rule{{Status: word(formats.OutcomeRejected.String()), Targets: []*syntax.Target{{
-			Pos: say.Pos, Kind: syntax.ToRedo, Max: 1, Steps: []syntax.Word{word(s.last.step)},
-		}}}}
+		word := func(text string) syntax.Word {
+			return syntax.Word{Pos: say.Pos, Text: text}
+		}
+		step.Action = &syntax.Check{
+			Pos:      say.Pos,
+			Document: &syntax.Word{Pos: say.Name.Pos, Text: noun},
+		}
+		step.On = []syntax.Rule{{
+			Status: word(formats.OutcomeRejected.String()),
+			Targets: []*syntax.Target{{
+				Pos:   say.Pos,
+				Kind:  syntax.ToRedo,
+				Max:   1,
+				Steps: []syntax.Word{word(s.last.step)},
+			}},
+		}}
 	}
 }
 
-// argSentence checks what a sentence says of the arguments against the declarations, and takes what it adds.
+// argSentence checks what a sentence says of the arguments against the declarations, and takes what
+// it adds.
 func (c *compiler) argSentence(say *syntax.Sentence) {
 	names := c.argNames()
 	at := slices.Index(names, say.Name.Text)
@@ -186,25 +220,42 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 	case syntax.SayExtract, syntax.SayPositive, syntax.SayValidateArgument:
 		switch {
 		case at < 0:
-			c.unknown(say.Name, CodeArgument, names, "declare it under arguments:", "no argument is named '%s'")
+			c.unknown(
+				say.Name,
+				CodeArgument,
+				names,
+				"declare it under arguments:",
+				"no argument is named '%s'",
+			)
 		case say.Kind == syntax.SayExtract && at != say.Index:
-			c.report(say.Pos, CodeArgument, "", "expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
+			c.report(say.Pos, CodeArgument, "",
+				"expected args[%d] for '%s', got args[%d]", at, say.Name.Text, say.Index)
 		case say.Kind == syntax.SayPositive:
 			kind := c.prog.Args[at].Type // an unknown one was reported
 			c.prog.Args[at].AtLeast(1)
-			if !slices.Contains([]argspec.Type{argspec.Integer, argspec.Number, argspec.Task, ""}, kind) {
+			if !slices.Contains(
+				[]argspec.Type{argspec.Integer, argspec.Number, argspec.Task, ""},
+				kind,
+			) {
 				help := "give it the type integer, or leave the sentence out"
-				c.report(say.Name.Pos, CodeArgument, help, "argument '%s' is a %s and no integer", say.Name.Text, kind)
+				c.report(say.Name.Pos, CodeArgument, help, "argument '%s' is a %s and no integer",
+					say.Name.Text, kind)
 			}
 		}
 	case syntax.SayTaskExists, syntax.SayLoadTask, syntax.SayTaskReady:
 		if !c.scope.task {
-			c.report(say.Pos, CodeNoTask, "declare an argument of type task", "no argument binds a task")
+			c.report(
+				say.Pos,
+				CodeNoTask,
+				"declare an argument of type task",
+				"no argument binds a task",
+			)
 		}
 		if say.Kind == syntax.SayTaskReady {
 			c.ready(say)
 		}
-	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach, syntax.SayReturn:
+	case syntax.SayDelegate, syntax.SayUpdateStatus, syntax.SayValidateFormat, syntax.SayForEach,
+		syntax.SayReturn:
 		c.report(say.Pos, CodeSentence, "move it below '## Workflow Execution'",
 			"a sentence of the workflow stands in Argument Parsing")
 	}
@@ -214,7 +265,8 @@ func (c *compiler) argSentence(say *syntax.Sentence) {
 func (c *compiler) ready(say *syntax.Sentence) {
 	status, err := formats.ParseTaskStatus(strings.ToLower(say.Verb.Text))
 	if err != nil || !status.InProgress() {
-		c.report(say.Verb.Pos, CodeStatus, inProgressHelp(), "expected a status that is in progress, got %q", say.Verb.Text)
+		c.report(say.Verb.Pos, CodeStatus, inProgressHelp(),
+			"expected a status that is in progress, got %q", say.Verb.Text)
 		return
 	}
 	if c.prog.Allow == nil {

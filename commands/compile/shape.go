@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// Schemas is optional for an Env: it reads a project file that holds a JSON Schema. The path is relative to the project
-// root and stays inside it.
+// Schemas is optional for an Env: it reads a project file that holds a JSON Schema. The path is
+// relative to the project root and stays inside it.
 type Schemas interface {
 	Schema(path string) ([]byte, error)
 }
@@ -24,13 +24,15 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	if out, done := c.prog.facts.schemas[s]; done {
 		return out
 	}
+
 	c.prog.facts.schemas[s] = nil
 	root := s.Root
 	if src := c.schemaFile(s); src != nil {
 		var err error
 		root, err = formats.ReadSchema(src)
 		if broken, ok := errors.AsType[*formats.Failure](err); ok {
-			d := formats.Found(CodeSchema, broken.Pos, "a schema is one JSON object", "%s", broken.Message)
+			d := formats.Found(CodeSchema, broken.Pos, "a schema is one JSON object",
+				"%s", broken.Message)
 			d.File = s.File
 			c.add(d)
 		}
@@ -38,39 +40,49 @@ func (c *compiler) schema(s *syntax.Shape) *formats.Schema {
 	if root == nil {
 		return nil
 	}
+
 	out, faults := formats.CompileSchema(root)
 	c.prog.facts.schemas[s] = out
 	for _, f := range faults {
-		f.Code, f.File = CodeSchema, cmp.Or(s.File, c.file.Name)
+		f.Code = CodeSchema
+		f.File = cmp.Or(s.File, c.file.Name)
 		c.add(f)
 	}
+
 	return out
 }
 
-// schemaFile reads the file that a schema stands in, if it does. What it holds is a part of the program.
+// schemaFile reads the file that a schema stands in, if it does. What it holds is a part of the
+// program.
 func (c *compiler) schemaFile(s *syntax.Shape) []byte {
 	if s.File == "" {
 		return nil
 	}
 	if !fs.ValidPath(s.File) || s.File == "." || path.Ext(s.File) != ".json" {
-		c.report(s.Pos, CodeSchemaFile, "write it relative to the project root, such as schemas/review.json",
+		c.report(s.Pos, CodeSchemaFile,
+			"write it relative to the project root, such as schemas/review.json",
 			"expected the path of a .json file inside the project, got %.100q", s.File)
 		return nil
 	}
+
 	from, ok := c.env.(Schemas)
 	if !ok {
 		c.report(s.Pos, CodeSchemaFile, "write the schema in its place", "no file can be read here")
 		return nil
 	}
+
 	src, err := from.Schema(s.File)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.report(s.Pos, CodeSchemaFile, "the path is relative to the project root", "no file stands at %.100q", s.File)
+		c.report(s.Pos, CodeSchemaFile, "the path is relative to the project root",
+			"no file stands at %.100q", s.File)
 		return nil
 	case err != nil:
-		c.report(s.Pos, CodeSchemaFile, formats.HelpOf(err), "%.100q cannot be read: %v", s.File, err)
+		c.report(s.Pos, CodeSchemaFile, formats.HelpOf(err), "%.100q cannot be read: %v", s.File,
+			err)
 		return nil
 	}
+
 	c.prog.files = append(append(c.prog.files, s.File+"\x00"...), src...)
 	c.list.Sources[s.File] = src
 	return src

@@ -23,7 +23,8 @@ type statuses struct {
 
 // begin is what the task may be when the first step runs.
 func (c *compiler) begin() {
-	switch during, always := c.prog.During(); {
+	during, always := c.prog.During()
+	switch {
 	case always:
 		c.status = statuses{true, []formats.TaskStatus{during}}
 	case c.prog.Allow != nil:
@@ -46,7 +47,8 @@ func (c *compiler) moved(to formats.TaskStatus, sure bool) {
 	}
 }
 
-// movesInside tells whether a body changes statuses: what the task is in it and behind it is then not known.
+// movesInside tells whether a body changes statuses: what the task is in it and behind it is then
+// not known.
 func movesInside(list []*syntax.Step) bool {
 	return slices.ContainsFunc(list, func(s *syntax.Step) bool {
 		switch a := s.Action.(type) {
@@ -59,7 +61,8 @@ func movesInside(list []*syntax.Step) bool {
 	})
 }
 
-// changesStatus tells whether the input of the status-sync manager may be one that changes the status of a task.
+// changesStatus tells whether the input of the status-sync manager may be one that changes the
+// status of a task.
 func changesStatus(with []syntax.Field) bool {
 	for _, f := range with {
 		if f.Key.Text == "operation" && f.Value.Kind == syntax.Literal {
@@ -83,8 +86,16 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 	}
 	if a.Phase != nil {
 		c.phase(a)
-		return c.own(a.Pos, StatusSync, lit("operation", OpSetPhase), task, field("status", a.To), field("phase", a.Phase))
+		return c.own(
+			a.Pos,
+			StatusSync,
+			lit("operation", OpSetPhase),
+			task,
+			field("status", a.To),
+			field("phase", a.Phase),
+		)
 	}
+
 	call := c.own(a.Pos, StatusSync, lit("operation", OpUpdateStatus), task, field("status", a.To),
 		field("reason", a.Reason), field("artifacts", a.Artifacts))
 	call.Link = a.Artifacts == nil
@@ -94,7 +105,11 @@ func (c *compiler) changes(a *syntax.Status, sure bool) *Call {
 
 // phase checks what stands beside the status of a phase.
 func (c *compiler) phase(a *syntax.Status) {
-	c.stray(a.Artifacts, "link them in a step of their own", "'artifacts' belongs to a change of the task's status")
+	c.stray(
+		a.Artifacts,
+		"link them in a step of their own",
+		"'artifacts' belongs to a change of the task's status",
+	)
 	c.stray(a.Reason, "", "'reason' belongs to a change of the task's status")
 	v := a.To
 	if v == nil || v.Kind != syntax.Literal {
@@ -141,27 +156,35 @@ func (c *compiler) taskWord(w syntax.Word) (formats.TaskStatus, bool) {
 
 // transition holds one change against the table, as far as it is known what the task is.
 func (c *compiler) transition(pos syntax.Pos, to formats.TaskStatus, reasoned bool) bool {
-	needs, can := true, !c.status.known
+	needs := true
+	can := !c.status.known
 	if can {
 		needs = to == formats.Blocked || to == formats.Abandoned
 	}
 	for _, from := range c.status.list {
 		if from == to {
-			can, needs = true, false
+			can = true
+			needs = false
 		}
 		for _, m := range formats.Moves(from) {
 			if m.To == to && !m.Recover {
-				can, needs = true, needs && m.NeedsReason
+				can = true
+				needs = needs && m.NeedsReason
 			}
 		}
 	}
+
 	switch {
 	case !can:
-		c.report(pos, CodeTransition, "run 'tercet state transitions' for the table", "a task cannot go from %s to %s",
-			strings.Join(formats.Words(c.status.list), " or "), to)
+		c.report(pos, CodeTransition,
+			"run 'tercet state transitions' for the table",
+			"a task cannot go from %s to %s", strings.Join(formats.Words(c.status.list), " or "),
+			to)
 	case needs && !reasoned:
-		c.report(pos, CodeTransition, "write {to: "+to.String()+", reason: ...}", "a change to %s needs a reason", to)
+		c.report(pos, CodeTransition, "write {to: "+to.String()+", reason: ...}",
+			"a change to %s needs a reason", to)
 	}
+
 	return can
 }
 

@@ -26,7 +26,8 @@ func (c *compiler) steps(list []*syntax.Step) {
 		c.scope.self = s.ID.Text
 		info := c.step(s, s.ID.Text)
 		c.scope.self = ""
-		ended, last = false, nil
+		ended = false
+		last = nil
 		if info != nil && !c.inErrors {
 			ended = endsAlways(info)
 			last = countedLast(info)
@@ -36,18 +37,25 @@ func (c *compiler) steps(list []*syntax.Step) {
 
 // step checks one step, and keeps what is known of it; nil for one that does nothing.
 func (c *compiler) step(s *syntax.Step, id string) *Info {
-	info := &Info{Step: s, ID: id, Tiers: c.tier(s.Tier)}
+	info := &Info{
+		Step:  s,
+		ID:    id,
+		Tiers: c.tier(s.Tier),
+	}
 	if c.host != nil {
 		info.Host = c.host.ID
 	} else if !c.aside {
 		c.prog.facts.steps[s] = info
 	}
+
 	c.exprs(s.When, s.Table)
 	if s.Action == nil && s.Table == nil && s.Return == nil {
-		help := "add delegate, parallel, status, check, gate, set, wait, foreach, until, publish, table, return or fail"
+		help := "add delegate, parallel, status, check, gate, set, wait, foreach, until, " +
+			"publish, table, return or fail"
 		c.report(s.Pos, CodeAction, help, "step '%s' has no action", id)
 		return nil
 	}
+
 	checkCompanions(c, s)
 	c.action(info)
 	c.terms(info)
@@ -57,7 +65,8 @@ func (c *compiler) step(s *syntax.Step, id string) *Info {
 		info.Expect = s.Expect
 		checkExpect(c, s.Expect)
 	}
-	c.scope.steps = append(c.scope.steps, info) // its own result is `.` and may be read in its targets
+	// its own result is `.` and may be read in its targets
+	c.scope.steps = append(c.scope.steps, info)
 	c.rules(info)
 	c.judged = judged
 	checkReturn(c, s.Return)
@@ -75,22 +84,30 @@ func endsAlways(info *Info) bool {
 	case *syntax.Fail:
 		return true
 	case *syntax.Gate:
-		return info.Return != nil || len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch syntax.GateChoice) bool {
-			k := ch.Target.Kind
-			return ch.Target.If != nil || k == syntax.ToNext || k == syntax.ToRedo || k == syntax.ToRollback
-		})
+		return info.Return != nil ||
+			len(a.Choices) > 0 && !slices.ContainsFunc(a.Choices, func(ch syntax.GateChoice) bool {
+				k := ch.Target.Kind
+				return ch.Target.If != nil || k == syntax.ToNext || k == syntax.ToRedo ||
+					k == syntax.ToRollback
+			})
 	}
 	return info.Return != nil && len(info.On) == 0 || leadsAway(info)
 }
 
-// leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others goes on.
+// leadsAway tells whether a rule takes every passing outcome somewhere else, and none of the others
+// goes on.
 func leadsAway(info *Info) bool {
 	if len(info.On) == 0 || info.Action == nil ||
-		slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
+		slices.ContainsFunc(info.On, func(r syntax.Rule) bool {
+			return IsClass(r.Status.Text)
+		}) {
 		return false
 	}
+
 	for _, o := range info.Outcomes() {
-		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool { return r.Status.Text == o.String() })
+		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool {
+			return r.Status.Text == o.String()
+		})
 		if at < 0 {
 			if o.Passes() {
 				return false
@@ -101,24 +118,33 @@ func leadsAway(info *Info) bool {
 			return false // of a rule that could not be read
 		}
 		first := info.On[at].Targets[0]
-		away := first.Kind == syntax.ToFail || first.Kind == syntax.ToReturn || first.Kind == syntax.ToGoto
+		away := first.Kind == syntax.ToFail || first.Kind == syntax.ToReturn ||
+			first.Kind == syntax.ToGoto
 		if first.If != nil || first.Max > 0 || !away || info.GoesBack(first) {
 			return false
 		}
 	}
+
 	return true
 }
 
 // checkCompanions reports keys that mean nothing beside the step's action: a key is never ignored.
 func checkCompanions(c *compiler, s *syntax.Step) {
-	delegates, body, runs, fails := false, false, false, false
+	delegates := false
+	body := false
+	runs := false
+	fails := false
 	switch a := s.Action.(type) {
 	case *syntax.Delegate:
-		delegates, runs = true, true
+		delegates = true
+		runs = true
 	case *syntax.Foreach:
-		delegates, body, runs = a.Delegate != nil, a.Delegate == nil, true
+		delegates = a.Delegate != nil
+		body = a.Delegate == nil
+		runs = true
 	case *syntax.Parallel, *syntax.Until:
-		body, runs = true, true
+		body = true
+		runs = true
 	case *syntax.Publish, *syntax.Status:
 		runs = true
 	case *syntax.Check:
@@ -128,21 +154,42 @@ func checkCompanions(c *compiler, s *syntax.Step) {
 	case *syntax.Fail:
 		fails = true
 	}
+
 	expect := cmp.Or(s.Expect, &syntax.Expect{})
 	if body {
-		c.stray(s.Fallback, "write it beside the delegate of the body", "'fallback' belongs to 'delegate'")
-		c.stray(s.Prompt, "write it beside the delegate of the body", "'prompt' belongs to 'delegate'")
-		c.stray(expect.Artifact, "write it beside the delegates inside", "'artifact' belongs to a delegate")
+		c.stray(
+			s.Fallback,
+			"write it beside the delegate of the body",
+			"'fallback' belongs to 'delegate'",
+		)
+		c.stray(
+			s.Prompt,
+			"write it beside the delegate of the body",
+			"'prompt' belongs to 'delegate'",
+		)
+		c.stray(
+			expect.Artifact,
+			"write it beside the delegates inside",
+			"'artifact' belongs to a delegate",
+		)
 	}
 	if fails {
-		c.stray(s.Return, "remove it: 'fail' ends the command", "'return' belongs to a step that can pass")
+		c.stray(
+			s.Return,
+			"remove it: 'fail' ends the command",
+			"'return' belongs to a step that can pass",
+		)
 		c.stray(s.On, "remove it: 'fail' ends the command", "'on' belongs to a step that can go on")
 	}
 	if !runs {
 		c.stray(s.Timeout, "remove it", "'timeout' belongs to 'delegate'")
 	}
 	if !delegates {
-		c.stray(expect.Schema, "write it beside the delegates inside", "'schema' belongs to a delegate")
+		c.stray(
+			expect.Schema,
+			"write it beside the delegates inside",
+			"'schema' belongs to a delegate",
+		)
 	}
 }
 
@@ -180,7 +227,12 @@ func (c *compiler) action(info *Info) {
 		info.Call = c.changes(a, s.When == nil && s.Tier == nil && len(s.On) == 0 && !c.unsure)
 	case *syntax.Gate:
 		if len(s.On) > 0 {
-			c.report(s.On[0].Status.Pos, CodeGate, "name the targets in choices", "a gate has 'choices' instead of 'on'")
+			c.report(
+				s.On[0].Status.Pos,
+				CodeGate,
+				"name the targets in choices",
+				"a gate has 'choices' instead of 'on'",
+			)
 		}
 		checkGate(c, a, info)
 	case *syntax.Check:
@@ -197,7 +249,8 @@ func (c *compiler) action(info *Info) {
 	}
 }
 
-// terms takes how the work of a step is done: as the step says, else as the loops around it, else as the defaults.
+// terms takes how the work of a step is done: as the step says, else as the loops around it, else
+// as the defaults.
 func (c *compiler) terms(info *Info) {
 	s := info.Step
 	info.Terms = c.termsOf(s)
@@ -211,16 +264,22 @@ func (c *compiler) terms(info *Info) {
 			info.Terms.Board = cmp.Or(info.Terms.Board, around.terms.Board)
 		}
 	}
-	if info.Call != nil && s.Fallback != nil { // its input is its own: what is given to all goes to those that list it
+	// its input is its own: what is given to all goes to those that list it
+	if info.Call != nil && s.Fallback != nil {
 		if call, ok := c.call(*s.Fallback, info, s.Fallback.Pos); ok {
 			info.Fallback = call
 		}
 	}
 	if d := c.file.Defaults; d != nil && info.works() {
-		info.Terms.fill(c.termsOf(&syntax.Step{Timeout: d.Timeout, Retry: d.Retry, In: d.In}))
+		info.Terms.fill(c.termsOf(&syntax.Step{
+			Timeout: d.Timeout,
+			Retry:   d.Retry,
+			In:      d.In,
+		}))
 		if s.Expect == nil {
 			info.Expect = d.Expect
-			checkExpect(c, d.Expect) // of no result in particular: what one worker returns another need not
+			// of no result in particular: what one worker returns another need not
+			checkExpect(c, d.Expect)
 		}
 	}
 }
@@ -231,8 +290,9 @@ func (i *Info) works() bool {
 	return ok && !i.Call.Info.Builtin
 }
 
-// Works reports whether the steps, nested ones included, call a worker, so that running them again should change
-// something. Steps that contain a wait do not count: they poll until something changes.
+// Works reports whether the steps, nested ones included, call a worker, so that running them again
+// should change something. Steps that contain a wait do not count: they poll until something
+// changes.
 func (p *Program) Works(list ...*syntax.Step) bool {
 	works, waits := p.does(list)
 	return works && !waits
@@ -243,18 +303,26 @@ func (p *Program) does(list []*syntax.Step) (works, waits bool) {
 		_, wait := s.Action.(*syntax.Wait)
 		inWorks, inWaits := p.does(s.Body)
 		info := p.Info(s)
-		works, waits = works || inWorks || info != nil && info.works(), waits || inWaits || wait
+		works = works || inWorks || info != nil && info.works()
+		waits = waits || inWaits || wait
 	}
 	return works, waits
 }
 
 func (c *compiler) termsOf(s *syntax.Step) Terms {
 	if most := c.prog.Limits.WithDefaults().Retries; s.Retry != nil && s.Retry.Max > most {
-		c.report(s.Retry.Pos, CodeRetries, "", "expected at most %d retries, got %d", most, s.Retry.Max)
+		c.report(s.Retry.Pos, CodeRetries, "",
+			"expected at most %d retries, got %d", most, s.Retry.Max)
 	}
-	out := Terms{Retry: s.Retry, In: s.In.String(), Board: s.Board.String()}
+	out := Terms{
+		Retry: s.Retry,
+		In:    s.In.String(),
+		Board: s.Board.String(),
+	}
 	if t := s.Timeout; t != nil {
-		seconds := func(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+		seconds := func(n float64) time.Duration {
+			return time.Duration(n * float64(time.Second))
+		}
 		out.Timeout = formats.Timeout{Total: seconds(t.Total), Idle: seconds(t.Idle)}
 	}
 	return out
@@ -262,18 +330,21 @@ func (c *compiler) termsOf(s *syntax.Step) Terms {
 
 // fill takes what is not said from somewhere else.
 func (t *Terms) fill(from Terms) {
-	t.Timeout, t.Retry = cmp.Or(t.Timeout, from.Timeout), cmp.Or(t.Retry, from.Retry)
-	t.In, t.Board = cmp.Or(t.In, from.In), cmp.Or(t.Board, from.Board)
+	t.Timeout = cmp.Or(t.Timeout, from.Timeout)
+	t.Retry = cmp.Or(t.Retry, from.Retry)
+	t.In = cmp.Or(t.In, from.In)
+	t.Board = cmp.Or(t.Board, from.Board)
 }
 
-// treed reports work in the run's worktree where nothing opens one: it would be done in the project itself. A workflow
-// of a subagent works where its caller does.
+// treed reports work in the run's worktree where nothing opens one: it would be done in the project
+// itself. A workflow of a subagent works where its caller does.
 func (c *compiler) treed(in *syntax.Word) {
 	if in.String() != "worktree" || c.prog.Workflow || c.file.Front.Worktree != nil {
 		return
 	}
 	for _, k := range c.all {
-		if d, ok := k.step.Action.(*syntax.Delegate); ok && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
+		d, ok := k.step.Action.(*syntax.Delegate)
+		if ok && (d.Agent.Text == GitWorkflow || d.Pick != nil) {
 			return
 		}
 	}
@@ -281,8 +352,8 @@ func (c *compiler) treed(in *syntax.Word) {
 		"'in: worktree' needs a worktree, and the file opens none")
 }
 
-// treeless reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker. Those act for the
-// run, wherever it works.
+// treeless reports `in` at a step that works in no tree, and `in: none` at a delegate to no worker.
+// Those act for the run, wherever it works.
 func (c *compiler) treeless(info *Info) {
 	in := info.In
 	c.treed(in)
@@ -304,7 +375,8 @@ func (c *compiler) treeless(info *Info) {
 func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 	c.exprs(info.Prompt)
 	if a.Pick == nil {
-		info.Call, _ = c.call(a.Agent, info, a.Pos) // one of a subagent that there is not was reported
+		// one of a subagent that there is not was reported
+		info.Call, _ = c.call(a.Agent, info, a.Pos)
 		if a.Agent.Text == StatusSync && changesStatus(info.With) {
 			c.moved("", false)
 		}
@@ -323,7 +395,11 @@ func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 
 func (c *compiler) call(w syntax.Word, info *Info, pos syntax.Pos) (call *Call, ok bool) {
 	agent, ok := c.agent(w)
-	call = &Call{Agent: w.Text, Info: agent, With: c.input(info.With, agent)}
+	call = &Call{
+		Agent: w.Text,
+		Info:  agent,
+		With:  c.input(info.With, agent),
+	}
 	if ok {
 		checkInputs(c, call, pos)
 	}
@@ -336,18 +412,30 @@ func (c *compiler) check(a *syntax.Check) *Call {
 	c.values(a.Path, a.File)
 	switch {
 	case a.Command != nil:
-		return c.own(a.Pos, Gatekeeper, field("command", &syntax.Value{Kind: syntax.List, Items: a.Command}))
+		return c.own(
+			a.Pos,
+			Gatekeeper,
+			field("command", &syntax.Value{Kind: syntax.List, Items: a.Command}),
+		)
 	case a.Project != nil:
 		kinds := &syntax.Value{Kind: syntax.List}
 		for _, w := range a.Project {
-			c.known(w, CodeMember, []string{"build", "lint", "test"}, "", "expected build, lint or test, got %q")
+			c.known(
+				w,
+				CodeMember,
+				[]string{"build", "lint", "test"},
+				"",
+				"expected build, lint or test, got %q",
+			)
 			kinds.Items = append(kinds.Items, &syntax.Value{Lit: w.Text})
 		}
 		return c.own(a.Pos, Gatekeeper, field("project", kinds))
 	}
+
 	if d := a.Document; d != nil && c.profile(*d, formats.FileProfiles()...) && a.Path == nil &&
 		documentType(d.Text) == "" && formats.HandoffFiles(d.Text) == nil {
-		c.report(d.Pos, CodeProfile, "add path: ...", "'%s' is no type of artifact, so its file must be named", d.Text)
+		c.report(d.Pos, CodeProfile, "add path: ...",
+			"'%s' is no type of artifact, so its file must be named", d.Text)
 	}
 	return nil
 }
@@ -367,7 +455,8 @@ func (c *compiler) publish(a *syntax.Publish) *Call {
 		word := literal(a.As)
 		ways := []string{"merge", "squash", "patch", "pr"}
 		if a.As.Kind != syntax.Literal || !slices.Contains(ways, word) {
-			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s", joined(ways), a.As)
+			c.report(a.As.Pos, CodeMember, nearest.Help(word, ways), "expected one of %s, got %s",
+				joined(ways), a.As)
 		}
 	}
 	c.values(a)
@@ -382,7 +471,9 @@ func checkExpect(c *compiler, e *syntax.Expect) {
 	c.verdict(e.If)
 	c.exprs(e.Else)
 	c.schema(e.Schema)
-	if w, types := e.Artifact, formats.Words(formats.ArtifactTypes()); w != nil {
+	w := e.Artifact
+	types := formats.Words(formats.ArtifactTypes())
+	if w != nil {
 		c.known(*w, CodeArtifact, types, "", "expected one of "+joined(types)+", got %q")
 	}
 }
@@ -411,8 +502,14 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 		labels = append(labels, ch.Label.Text)
 		c.target(ch.Target, info)
 	}
+
 	if len(labels) == 0 {
-		c.report(a.Pos, CodeGate, "write {approve: next, reject: fail}, or leave the key out", "a gate has no choices")
+		c.report(
+			a.Pos,
+			CodeGate,
+			"write {approve: next, reject: fail}, or leave the key out",
+			"a gate has no choices",
+		)
 	}
 	chosen := []*syntax.Word{a.Auto}
 	if a.Timeout != nil {
@@ -422,21 +519,23 @@ func checkGate(c *compiler, a *syntax.Gate, info *Info) {
 		if w != nil {
 			c.known(*w, CodeMember, labels, "the choices are %s", "no choice is named '%s'")
 			if at := slices.Index(labels, w.Text); at >= 0 && a.Choices[at].Target.Note {
-				c.report(w.Pos, CodeGate, "name another choice", "'%s' needs a note, which nobody gives here", w.Text)
+				c.report(w.Pos, CodeGate, "name another choice",
+					"'%s' needs a note, which nobody gives here", w.Text)
 			}
 		}
 	}
 }
 
-// evidence refuses a bare word that is neither a step nor can be a file: a misspelt step would bind the answer to
-// nothing.
+// evidence refuses a bare word that is neither a step nor can be a file: a misspelt step would bind
+// the answer to nothing.
 func (c *compiler) evidence(v *syntax.Value) {
 	if v == nil {
 		return
 	}
 	for _, one := range append([]*syntax.Value{v}, v.Items...) {
 		word, ok := one.Lit.(string)
-		if !ok || one.Kind != syntax.Literal || strings.ContainsAny(word, "./*?[") || c.scope.find(word) != nil {
+		if !ok || one.Kind != syntax.Literal || strings.ContainsAny(word, "./*?[") ||
+			c.scope.find(word) != nil {
 			continue
 		}
 		if c.exists(syntax.Word{Pos: one.Pos, Text: word}) {
@@ -450,11 +549,15 @@ func (c *compiler) compensate(s *syntax.Step, id string) *Info {
 	if s == nil {
 		return nil
 	}
-	outer, before := c.place, len(c.scope.steps)
+	outer := c.place
+	before := len(c.scope.steps)
 	self := c.scope.self
-	c.aside, c.unsure = true, true
+	c.aside = true
+	c.unsure = true
 	info := c.step(s, id+".compensate")
-	c.scope.steps, c.scope.self = c.scope.steps[:before], self // nothing reads its result
+	// nothing reads its result
+	c.scope.steps = c.scope.steps[:before]
+	c.scope.self = self
 	c.place = outer
 	return info
 }

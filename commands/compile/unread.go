@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// unread is what is known of the parts of a file that could not be read. A finding elsewhere that such a part may be
-// the cause of would be noise: it goes when the part is mended.
+// unread is what is known of the parts of a file that could not be read. A finding elsewhere that
+// such a part may be the cause of would be noise: it goes when the part is mended.
 type unread struct {
 	lines   []syntax.Lines
 	errors  []syntax.Pos
@@ -30,8 +30,11 @@ func unreadOf(f *syntax.File) *unread {
 		return nil
 	}
 	u := &unread{
-		lines: f.Unread, lost: map[string]bool{}, front: f.NoFront, noFront: f.NoFront && f.Front.Pos.IsZero(),
-		quoted: regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
+		lines:   f.Unread,
+		lost:    map[string]bool{},
+		front:   f.NoFront,
+		noFront: f.NoFront && f.Front.Pos.IsZero(),
+		quoted:  regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\$\w+)`),
 	}
 	lines := strings.Split(string(f.Src), "\n")
 	for _, d := range f.Found {
@@ -43,6 +46,7 @@ func unreadOf(f *syntax.File) *unread {
 			u.lost[strings.Trim(key, " \t-{")] = true
 		}
 	}
+
 	for _, l := range f.Unread {
 		if l.From <= f.Front.Pos.Line {
 			u.front = true
@@ -51,14 +55,16 @@ func unreadOf(f *syntax.File) *unread {
 		}
 		u.text += strings.Join(lines[min(l.From-1, len(lines)):min(l.To, len(lines))], "\n") + "\n"
 	}
+
 	u.names = regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(strings.ToLower(u.text), "_")
 	return u
 }
 
 // says tells whether a word stands in what could not be read.
 func (u *unread) says(words ...string) bool {
-	return slices.ContainsFunc(words,
-		func(w string) bool { return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w) })
+	return slices.ContainsFunc(words, func(w string) bool {
+		return w == "" || strings.Contains(u.text, w) || strings.Contains(u.names, w)
+	})
 }
 
 // explains tells whether a finding may come of what could not be read.
@@ -66,10 +72,13 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 	if d.Pos.IsZero() || strings.Contains(d.Message, "''") || strings.Contains(d.Message, `""`) {
 		return true // about a word that could not be read
 	}
-	unread := slices.ContainsFunc(u.lines, func(l syntax.Lines) bool { return l.Has(d.Pos.Line) })
+	unread := slices.ContainsFunc(u.lines, func(l syntax.Lines) bool {
+		return l.Has(d.Pos.Line)
+	})
 	if unread && (u.beside(d) || !plainFact(d)) {
 		return true
 	}
+
 	switch d.Code {
 	case CodeStep, CodeVariable, CodeArgument, CodeField, CodeMember:
 		return u.named(d)
@@ -88,6 +97,7 @@ func (u *unread) explains(d *formats.Diagnostic) bool {
 	case CodeUnreachable, CodeAction, CodeAroundStep, CodeSentence, CodeUnmade:
 		return u.steps
 	}
+
 	return false
 }
 
@@ -100,16 +110,19 @@ func plainFact(d *formats.Diagnostic) bool {
 		return strings.HasPrefix(d.Message, "expected ")
 	case CodeStatus:
 		return !strings.HasPrefix(d.Message, "allow names ")
-	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName, CodeExit,
+	case CodeUnknownKey, CodeLimitValue, CodeStep, CodeStepTwice, CodeMember, CodeProfile, CodeName,
+		CodeExit,
 		CodeArtifact, CodeRetries,
 		CodeBareMerge, CodeTalks, CodeMayNot, CodeAgent,
-		CodeExpression, CodeVariable, CodeArgument, CodeField, CodePlainVar, CodePlainText, CodeOrElse:
+		CodeExpression, CodeVariable, CodeArgument, CodeField, CodePlainVar, CodePlainText,
+		CodeOrElse:
 		return true
 	}
 	return false
 }
 
-// beside tells whether an error of the syntax stands at the place of a finding, for expressions on its line.
+// beside tells whether an error of the syntax stands at the place of a finding, for expressions on
+// its line.
 func (u *unread) beside(d *formats.Diagnostic) bool {
 	expression := d.Code == CodeExpression || d.Code == CodeVariable || d.Code == CodeArgument
 	return slices.ContainsFunc(u.errors, func(p syntax.Pos) bool {
@@ -117,8 +130,8 @@ func (u *unread) beside(d *formats.Diagnostic) bool {
 	})
 }
 
-// named tells whether a name that a finding is about stands in what could not be read, or is given by it without a
-// word.
+// named tells whether a name that a finding is about stands in what could not be read, or is given
+// by it without a word.
 func (u *unread) named(d *formats.Diagnostic) bool {
 	for _, m := range u.quoted.FindAllStringSubmatch(d.Message, -1) {
 		name := strings.TrimPrefix(m[1]+m[2]+m[3], "$")

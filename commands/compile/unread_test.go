@@ -52,7 +52,8 @@ func linesOf(list []formats.Diagnostic) []string {
 	return out
 }
 
-// TestAllErrorsInOnePass: what is wrong in form and what is wrong in meaning is reported together, in the order of the file.
+// TestAllErrorsInOnePass: what is wrong in form and what is wrong in meaning is reported together,
+// in the order of the file.
 func TestAllErrorsInOnePass(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -60,11 +61,21 @@ func TestAllErrorsInOnePass(t *testing.T) {
 		want []string
 	}{
 		"a key in one step, a name in another": {
-			file("", "", "A: delegate: plannr", "B: {id: b, status: planned, timout: 3m}", "C: return: $args.nobody"),
+			file(
+				"", "",
+				"A: delegate: plannr",
+				"B: {id: b, status: planned, timout: 3m}",
+				"C: return: $args.nobody",
+			),
 			[]string{"E164", "E108", "E302"},
 		},
 		"a block that is no YAML": {
-			file("", "", "A: {delegate: planner", "B: delegate: plannr\nwith: {args: $args}", "C: return: $steps.nowhere.summary"),
+			file(
+				"", "",
+				"A: {delegate: planner",
+				"B: delegate: plannr\nwith: {args: $args}",
+				"C: return: $steps.nowhere.summary",
+			),
 			[]string{"E2", "E164", "E120"},
 		},
 		"a broken block hides nothing of the frontmatter": {
@@ -95,12 +106,15 @@ func TestAllErrorsInOnePass(t *testing.T) {
 	}
 }
 
-// breaks are ways to make a part of a file unreadable; each gives the lines anew, nil where it does not apply.
+// breaks are ways to make a part of a file unreadable; each gives the lines anew, nil where it does
+// not apply.
 func breaks() map[string]func(lines []string, i int) []string {
 	put := func(lines []string, i int, text ...string) []string {
 		return slices.Concat(lines[:i], text, lines[i:])
 	}
-	opens := func(line string) bool { return strings.HasPrefix(line, "```yaml ") }
+	opens := func(line string) bool {
+		return strings.HasPrefix(line, "```yaml ")
+	}
 	return map[string]func(lines []string, i int) []string{
 		"an unknown key": func(lines []string, i int) []string {
 			if !opens(lines[i]) {
@@ -124,7 +138,11 @@ func breaks() map[string]func(lines []string, i int) []string {
 			if !opens(lines[i]) {
 				return nil
 			}
-			return put(slices.Delete(slices.Clone(lines), i, i+1), i, strings.Replace(lines[i], "yaml ", "yml ", 1))
+			return put(
+				slices.Delete(slices.Clone(lines), i, i+1),
+				i,
+				strings.Replace(lines[i], "yaml ", "yml ", 1),
+			)
 		},
 		"no second word": func(lines []string, i int) []string {
 			if !opens(lines[i]) {
@@ -148,13 +166,21 @@ func breaks() map[string]func(lines []string, i int) []string {
 			if !strings.HasPrefix(lines[i], "### Step") {
 				return nil
 			}
-			return put(slices.Delete(slices.Clone(lines), i, i+1), i, strings.Replace(lines[i], "Step ", "Stp ", 1))
+			return put(
+				slices.Delete(slices.Clone(lines), i, i+1),
+				i,
+				strings.Replace(lines[i], "Step ", "Stp ", 1),
+			)
 		},
 		"a sentence that is none": func(lines []string, i int) []string {
 			if !strings.HasPrefix(lines[i], "  Step ") {
 				return nil
 			}
-			return put(slices.Delete(slices.Clone(lines), i, i+1), i, strings.Replace(lines[i], ": ", ": Please ", 1))
+			return put(
+				slices.Delete(slices.Clone(lines), i, i+1),
+				i,
+				strings.Replace(lines[i], ": ", ": Please ", 1),
+			)
 		},
 		"a key without a value": func(lines []string, i int) []string {
 			key, _, ok := strings.Cut(lines[i], ": ")
@@ -194,7 +220,10 @@ func breaks() map[string]func(lines []string, i int) []string {
 			if lines[i] != "## Workflow Execution" {
 				return nil
 			}
-			return put(lines, i, "## Workflow Execution", "", "### Step 1: End", "", "```yaml step", "fail: no", "```", "")
+			return put(
+				lines, i, "## Workflow Execution", "", "### Step 1: End", "", "```yaml step",
+				"fail: no", "```", "",
+			)
 		},
 		"no workflow": func(lines []string, i int) []string {
 			if lines[i] != "## Workflow Execution" {
@@ -205,12 +234,16 @@ func breaks() map[string]func(lines []string, i int) []string {
 	}
 }
 
-// TestNoFollowingErrors: a part of a right file that cannot be read is reported, and nothing that follows from it.
+// TestNoFollowingErrors: a part of a right file that cannot be read is reported, and nothing that
+// follows from it.
 func TestNoFollowingErrors(t *testing.T) {
 	t.Parallel()
 	env := shipped(t)
 	files := map[string][]byte{}
-	for _, pattern := range []string{"../library/*.md", "../syntax/testdata/ok/*.md", "../syntax/testdata/flows/*.md", "../syntax/testdata/plain/*.md", "testdata/plain/*.md", "testdata/spec/*.md"} {
+	for _, pattern := range []string{
+		"../library/*.md", "../syntax/testdata/ok/*.md", "../syntax/testdata/flows/*.md",
+		"../syntax/testdata/plain/*.md", "testdata/plain/*.md", "testdata/spec/*.md",
+	} {
 		more, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -224,10 +257,12 @@ func TestNoFollowingErrors(t *testing.T) {
 			}
 		}
 	}
+
 	if len(files) < 15 {
 		t.Fatalf("only %d right files", len(files))
 	}
-	made, every := 0, 4
+	made := 0
+	every := 4
 	if !testkit.Deep() {
 		every = 24
 	}
@@ -246,15 +281,21 @@ func TestNoFollowingErrors(t *testing.T) {
 					continue
 				}
 				made++
-				want, got := linesOf(form.Found), judged(t, env, name, broken)
+				want := linesOf(form.Found)
+				got := judged(t, env, name, broken)
 				extra := slices.DeleteFunc(slices.Clone(got), func(s string) bool {
-					return slices.Contains(want, s) || slices.ContainsFunc(before, func(b string) bool { return strings.Contains(b, s[strings.Index(s, " "):]) })
+					return slices.Contains(want, s) ||
+						slices.ContainsFunc(before, func(b string) bool {
+							return strings.Contains(b, s[strings.Index(s, " "):])
+						})
 				})
 				if len(extra) > 0 {
-					t.Errorf("%s:%d: %s: findings that follow (-form +all):\n%s", name, i+1, what, cmp.Diff(want, got))
+					t.Errorf("%s:%d: %s: findings that follow (-form +all):\n%s",
+						name, i+1, what, cmp.Diff(want, got))
 				}
 			}
 		}
 	}
+
 	t.Logf("%d breaks of %d files", made, len(files))
 }

@@ -9,15 +9,15 @@ import (
 	"tercet/formats"
 )
 
-// spent is a counted target of a step that passed, and the step behind that one. When the target is used up, the run
-// ends with LIMIT, so no path leads to the next step.
+// spent is a counted target of a step that passed, and the step behind that one. When the target is
+// used up, the run ends with LIMIT, so no path leads to the next step.
 type spent struct {
 	target *syntax.Target
 	next   *syntax.Step
 }
 
-// countedLast gives the last target of a step whose passing outcomes all lead to counted targets, and nowhere else once
-// these are used up. It is nil if a path leads from the step to the next one.
+// countedLast gives the last target of a step whose passing outcomes all lead to counted targets,
+// and nowhere else once these are used up. It is nil if a path leads from the step to the next one.
 func countedLast(info *Info) *syntax.Target {
 	if info.When != nil || info.Tiers != nil || info.Action == nil || len(info.On) == 0 {
 		return nil
@@ -25,9 +25,12 @@ func countedLast(info *Info) *syntax.Target {
 	if slices.ContainsFunc(info.On, func(r syntax.Rule) bool { return IsClass(r.Status.Text) }) {
 		return nil
 	}
+
 	var last *syntax.Target
 	for _, o := range info.Outcomes() {
-		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool { return r.Status.Text == o.String() })
+		at := slices.IndexFunc(info.On, func(r syntax.Rule) bool {
+			return r.Status.Text == o.String()
+		})
 		if at < 0 {
 			if o.Passes() {
 				return nil
@@ -42,15 +45,17 @@ func countedLast(info *Info) *syntax.Target {
 			last = counted
 		}
 	}
+
 	return last
 }
 
-// counted gives the last of the targets if it is counted and takes everything that comes to it. goesOn tells that the
-// run may also go on to the next step.
+// counted gives the last of the targets if it is counted and takes everything that comes to it.
+// goesOn tells that the run may also go on to the next step.
 func (i *Info) counted(targets []*syntax.Target, passes bool) (last *syntax.Target, goesOn bool) {
 	for _, t := range targets {
 		switch t.Kind {
-		case syntax.ToNext, syntax.ToGate, syntax.ToAsk, syntax.ToRollback: // the user may accept what is rolled back
+		case syntax.ToNext, syntax.ToGate, syntax.ToAsk, syntax.ToRollback:
+			// the user may accept what is rolled back
 			return nil, true
 		case syntax.ToFail, syntax.ToReturn, syntax.ToRedo, syntax.ToGoto:
 		}
@@ -67,32 +72,51 @@ func (i *Info) counted(targets []*syntax.Target, passes bool) (last *syntax.Targ
 
 // usedUp warns of a counted target behind which nothing says what comes when it is used up.
 func (c *compiler) usedUp(one spent) {
-	d := formats.Found(CodeUsedUp, one.target.Pos, "write [{...}, next] to go on with the next step then",
-		"once '%s' is used up the run ends with LIMIT, and no path leads to step '%s'", one.target.Kind, one.next.ID.Text)
+	d := formats.Found(CodeUsedUp, one.target.Pos,
+		"write [{...}, next] to go on with the next step then",
+		"once '%s' is used up the run ends with LIMIT, and no path leads to step '%s'",
+		one.target.Kind, one.next.ID.Text)
 	d.File = c.file.Name
 	d.Fix = nextBehind(c.file.Src, one.target)
 	c.add(d)
 }
 
-// nextBehind is the change that writes next behind a target on one line; nil for one in another form.
+// nextBehind is the change that writes next behind a target on one line; nil for one in another
+// form.
 func nextBehind(src []byte, t *syntax.Target) *formats.Fix {
 	lines := bytes.Split(src, []byte{'\n'})
-	if t.Pos.IsZero() || t.End.Line != t.Pos.Line || t.Pos.Line > len(lines) || t.End.Col-1 > len(lines[t.Pos.Line-1]) {
+	if t.Pos.IsZero() || t.End.Line != t.Pos.Line || t.Pos.Line > len(lines) ||
+		t.End.Col-1 > len(lines[t.Pos.Line-1]) {
 		return nil
 	}
+
 	line := string(lines[t.Pos.Line-1])
 	before := line[:t.Pos.Col-1]
 	newline := "\n"
 	if strings.HasSuffix(line, "\r") {
 		newline = "\r\n"
 	}
-	switch lead := strings.TrimSpace(before); {
+	lead := strings.TrimSpace(before)
+	switch {
 	case lead == "-":
-		return &formats.Fix{Start: t.End, End: t.End, Text: newline + before + "next"}
+		return &formats.Fix{
+			Start: t.End,
+			End:   t.End,
+			Text:  newline + before + "next",
+		}
 	case strings.HasSuffix(lead, "[") || strings.HasSuffix(lead, ","):
-		return &formats.Fix{Start: t.End, End: t.End, Text: ", next"}
+		return &formats.Fix{
+			Start: t.End,
+			End:   t.End,
+			Text:  ", next",
+		}
 	case strings.HasSuffix(lead, ":"):
-		return &formats.Fix{Start: t.Pos, End: t.End, Text: "[" + line[t.Pos.Col-1:t.End.Col-1] + ", next]"}
+		return &formats.Fix{
+			Start: t.Pos,
+			End:   t.End,
+			Text:  "[" + line[t.Pos.Col-1:t.End.Col-1] + ", next]",
+		}
 	}
+
 	return nil
 }

@@ -10,7 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// TestUsedUpFix: next is written behind a counted rule in each form that it may have. Then nothing is found.
+// TestUsedUpFix: next is written behind a counted rule in each form that it may have. Then nothing
+// is found.
 func TestUsedUpFix(t *testing.T) {
 	t.Parallel()
 	const name = "testdata/used-up.md"
