@@ -1,7 +1,7 @@
 // Package completion offers completions for a place in a line, both to the prompt and to shells.
 //
-// Promise: every offer fits. It offers a task only if the task's status lets the command begin, and a file only if git
-// does not ignore it. It is deterministic and reads only its Sources.
+// Promise: every offer fits. It offers a task only if the task's status lets the command begin, and
+// a file only if git does not ignore it. It is deterministic and reads only its Sources.
 //
 // It will not run anything, and changes no line.
 //
@@ -58,7 +58,8 @@ const (
 type Sources struct {
 	// Names gives the names of a kind, best first.
 	Names func(Kind) []Item
-	// Command gives the arguments of a command, and the task statuses from which it may begin; nil: from any.
+	// Command gives the arguments of a command, and the task statuses from which it may begin; nil:
+	// from any.
 	Command func(name string) (specs []argspec.Spec, from []formats.TaskStatus, ok bool)
 	Tasks   func() []formats.Task
 	// Raw leaves values as they are: a shell quotes them itself.
@@ -95,6 +96,7 @@ func (s Sources) At(line string, at int) Offer {
 			s.argument(&o, specs, allow, argument{name, rest, typed})
 		}
 	}
+
 	o.Items = o.Items[:min(len(o.Items), Most)]
 	return o
 }
@@ -108,7 +110,10 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 	flag := strings.HasPrefix(a.typed, "-")
 	if name, value, has := strings.Cut(a.typed, "="); flag && has {
 		if of, _ := argspec.Turn(specs, name); of != nil && of.Flag {
-			o.From, a.typed, turn, flag = o.To-len(value), value, of, false
+			o.From = o.To - len(value)
+			a.typed = value
+			turn = of
+			flag = false
 		}
 	}
 	o.Hint = append(o.Hint, Part{Text: a.name})
@@ -119,6 +124,7 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 			}
 		}
 	}
+
 	if !flag && turn != nil {
 		isTask := turn.Name == argspec.TaskName(specs)
 		if !isTask {
@@ -146,7 +152,12 @@ func (s Sources) argument(o *Offer, specs []argspec.Spec, allow []formats.TaskSt
 }
 
 // values offers what an argument may be.
-func (s Sources) values(sp *argspec.Spec, isTask bool, allow []formats.TaskStatus, typed string) []Item {
+func (s Sources) values(
+	sp *argspec.Spec,
+	isTask bool,
+	allow []formats.TaskStatus,
+	typed string,
+) []Item {
 	var out []Item
 	for _, v := range sp.Values {
 		out = append(out, Item{Value: v})
@@ -166,7 +177,8 @@ func (s Sources) values(sp *argspec.Spec, isTask bool, allow []formats.TaskStatu
 	return fit(typed, out)
 }
 
-// tasks offers the tasks in one of some statuses whose number begins with what was typed, or whose title holds it.
+// tasks offers the tasks in one of some statuses whose number begins with what was typed, or whose
+// title holds it.
 func tasks(all []formats.Task, allow []formats.TaskStatus, typed string) []Item {
 	var out []Item
 	for _, t := range all {
@@ -174,7 +186,8 @@ func tasks(all []formats.Task, allow []formats.TaskStatus, typed string) []Item 
 			continue
 		}
 		number := strconv.Itoa(t.Number)
-		if _, ok := nearest.Within(typed, t.Title); strings.HasPrefix(number, typed) || ok && len(typed) > 1 {
+		_, ok := nearest.Within(typed, t.Title)
+		if strings.HasPrefix(number, typed) || ok && len(typed) > 1 {
 			out = append(out, Item{Value: number, About: t.Title + " (" + t.Status.String() + ")"})
 		}
 	}
@@ -189,11 +202,14 @@ func fit(word string, items []Item) []Item {
 	}
 	var found []ranked
 	for _, i := range items {
-		if rank, ok := nearest.Within(strings.TrimPrefix(word, "/"), strings.TrimPrefix(i.Value, "/")); ok {
+		rank, ok := nearest.Within(strings.TrimPrefix(word, "/"), strings.TrimPrefix(i.Value, "/"))
+		if ok {
 			found = append(found, ranked{i, rank})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(found, func(a, b ranked) int {
+		return cmp.Compare(a.rank, b.rank)
+	})
 	out := make([]Item, len(found))
 	for i, f := range found {
 		out[i] = f.Item
@@ -224,7 +240,8 @@ func command(head string) int {
 
 // word is what a text ends with behind its last space outside of double quotes.
 func word(head string) string {
-	from, inside := 0, false
+	from := 0
+	inside := false
 	for i, r := range head {
 		switch {
 		case r == '"':

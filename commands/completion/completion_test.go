@@ -101,16 +101,18 @@ func TestHint(t *testing.T) {
 	}
 	const flags = " [--only go|rust] [--of TEXT] [--dry-run]"
 	for line, want := range map[string]string{
-		"/plan":           "",
-		"/plan ":          "/plan *<task_number>* [report]" + flags,
-		"/plan 19 ":       "/plan <task_number> *[report]*" + flags,
-		"/plan --only ":   "/plan <task_number> [report] *[--only go|rust]* [--of TEXT] [--dry-run]",
+		"/plan":     "",
+		"/plan ":    "/plan *<task_number>* [report]" + flags,
+		"/plan 19 ": "/plan <task_number> *[report]*" + flags,
+		"/plan --only ": "/plan <task_number> [report] *[--only go|rust]* [--of TEXT] " +
+			"[--dry-run]",
 		"/plan 19 a.md x": "/plan <task_number> [report]" + flags,
 	} {
 		if got := hint(sources(), line); got != want {
 			t.Errorf("%q: %s, want %s", line, got, want)
 		}
 	}
+
 	none := sources()
 	none.Tasks = func() []formats.Task { return nil }
 	if got := hint(none, "/plan "); !strings.HasSuffix(got, "(no task is not_started)") {
