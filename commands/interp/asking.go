@@ -18,7 +18,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// posing makes a question from what stands there now, and names the files that its answer is bound to.
+// posing makes a question from what stands there now, and names the files that its answer is bound
+// to.
 type posing interface {
 	pose() (formats.Gate, error)
 	named() ([]string, error)
@@ -30,14 +31,19 @@ type static struct {
 	fallback string // the answer where the run cannot ask; empty: the question stays open
 	later    bool   // another process asks it, not the one that opens it
 
-	// call is the key of its opening in the journal, if a worker asks; recalled means that g was taken from there.
+	// call is the key of its opening in the journal, if a worker asks; recalled means that g was
+	// taken from there.
 	call     string
 	recalled bool
 }
 
-func (q static) pose() (formats.Gate, error) { return q.g, nil }
+func (q static) pose() (formats.Gate, error) {
+	return q.g, nil
+}
 
-func (static) named() ([]string, error) { return nil, nil }
+func (static) named() ([]string, error) {
+	return nil, nil
+}
 
 // asking is a gate that is put to users.
 type asking struct {
@@ -47,9 +53,9 @@ type asking struct {
 	g  formats.Gate
 }
 
-// ask puts a gate to the approver until it has an answer to what stands there then. The question is in the journal
-// before any user sees it, and so are votes, refused answers and the answer. The gate that comes back is the one that
-// was answered.
+// ask puts a gate to the approver until it has an answer to what stands there then. The question is
+// in the journal before any user sees it, and so are votes, refused answers and the answer. The
+// gate that comes back is the one that was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 	s.going.Wait()            // no worker changes what is shown while a user looks at it
 	own, _ := by.(static)     //nolint:errcheck // a question of the file has none of it
@@ -64,12 +70,18 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		}
 		if d, done, err = a.remember(); done || err != nil {
 			if err == nil && first && now != words(a.g) {
-				err = s.unwritten(&formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
-					"the answer to %q was given to something else", a.g.Question)})
+				err = s.unwritten(&formats.DivergedError{
+					Failure: formats.Fail(formats.CodeInvalidState, "",
+						"the answer to %q was given to something else", a.g.Question),
+				})
 			}
 			break
 		}
-		refused := formats.Entry{Type: formats.EntryGateRefused, Step: a.g.Step, Key: a.g.ID}
+		refused := formats.Entry{
+			Type: formats.EntryGateRefused,
+			Step: a.g.Step,
+			Key:  a.g.ID,
+		}
 		old, bad := s.recall(refused, &struct{}{})
 		if old || bad != nil {
 			err = bad
@@ -89,18 +101,22 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		refused.Data = data
 		err = s.journal(refused)
 		s.emit(trace.Event{
-			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: trace.AskedAnew + strings.Join(changed, ", "),
+			Kind:    trace.Gate,
+			Name:    a.g.Question,
+			Step:    a.g.Step,
+			Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
 		if err == nil && workers {
 			err = errStale
 		}
 	}
+
 	s.agreed = s.agreed || err == nil && d.By == ByYes
 	return a.g, d, err
 }
 
-// consult gets the answer to an open gate. What changed since it was opened comes back instead, because no user has
-// seen it.
+// consult gets the answer to an open gate. What changed since it was opened comes back instead,
+// because no user has seen it.
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
 	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
 		if changed, err = a.changed(); changed != nil {
@@ -110,11 +126,17 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	if err != nil || changed != nil {
 		return d, changed, err
 	}
+
 	own, _ := a.by.(static) //nolint:errcheck // a question of the file has none of it
 	if own.later && !earlier {
 		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
 	}
-	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Message: "asked"})
+	a.emit(trace.Event{
+		Kind:    trace.Gate,
+		Name:    a.g.Question,
+		Step:    a.g.Step,
+		Message: "asked",
+	})
 	for {
 		d, err = a.wait()
 		if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
@@ -122,7 +144,8 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 			err = &formats.GateOpenError{Gate: a.g, Left: true}
 		}
 		if open := isOpen(err); open != nil && !open.Left && own.fallback != "" {
-			d, err = formats.Decision{Answer: own.fallback, By: byDefault}, nil
+			d = formats.Decision{Answer: own.fallback, By: byDefault}
+			err = nil
 		}
 		if interrupt(err) != nil {
 			a.left = &a.g
@@ -137,8 +160,8 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 			return d, changed, err
 		}
 		if d.Person && a.g.Lacks(d.Answer, d.Note) { // who asks sees to it
-			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note", "the choice '%s' of the gate needs a note",
-				d.Answer)
+			return d, nil, formats.Fail(formats.CodeUsage, "answer it with a note",
+				"the choice '%s' of the gate needs a note", d.Answer)
 		}
 		if d.At.IsZero() {
 			d.At = a.cfg.Clock.Now().UTC()
@@ -147,12 +170,24 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		if decides {
 			return last, nil, a.decided(last)
 		}
-		if err := a.journal(formats.Entry{Type: formats.EntryGateVoted, Step: a.g.Step, Key: a.g.ID, Data: d}); err != nil {
+		err := a.journal(formats.Entry{
+			Type: formats.EntryGateVoted,
+			Step: a.g.Step,
+			Key:  a.g.ID,
+			Data: d,
+		})
+		if err != nil {
 			return d, nil, err
 		}
 		a.g.Votes = append(a.g.Votes, d)
 		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.g.Votes), a.g.Quorum)
-		a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: d.Answer, Message: message})
+		a.emit(trace.Event{
+			Kind:    trace.Gate,
+			Name:    a.g.Question,
+			Step:    a.g.Step,
+			Outcome: d.Answer,
+			Message: message,
+		})
 	}
 }
 
@@ -173,10 +208,18 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 	if first && own.recalled {
 		return true, nil
 	}
-	e := formats.Entry{Type: formats.EntryGateOpened, Step: a.g.Step, Key: own.call}
+
+	e := formats.Entry{
+		Type: formats.EntryGateOpened,
+		Step: a.g.Step,
+		Key:  own.call,
+	}
 	was := formats.Gate{}
 	if earlier, err = a.recall(e, &was); err != nil || earlier {
-		was.Run, was.Step, was.NeedsPerson, was.Flow = a.g.Run, a.g.Step, a.g.NeedsPerson, a.g.Flow
+		was.Run = a.g.Run
+		was.Step = a.g.Step
+		was.NeedsPerson = a.g.NeedsPerson
+		was.Flow = a.g.Flow
 		a.g = was
 		return true, err
 	}
@@ -185,7 +228,9 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 			return false, err
 		}
 	}
-	a.g.ID, a.g.Opened, a.g.Votes = a.cfg.GateID(), a.cfg.Clock.Now().UTC(), nil
+	a.g.ID = a.cfg.GateID()
+	a.g.Opened = a.cfg.Clock.Now().UTC()
+	a.g.Votes = nil
 	if a.g.Evidence, err = a.evidence(nil); err == nil {
 		a.g.Documents, err = a.documents()
 	}
@@ -202,7 +247,11 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 func (a *asking) remember() (d formats.Decision, done bool, err error) {
 	for {
 		var vote formats.Decision
-		old, err := a.recall(formats.Entry{Type: formats.EntryGateVoted, Step: a.g.Step, Key: a.g.ID}, &vote)
+		old, err := a.recall(formats.Entry{
+			Type: formats.EntryGateVoted,
+			Step: a.g.Step,
+			Key:  a.g.ID,
+		}, &vote)
 		if err != nil {
 			return d, false, err
 		}
@@ -211,18 +260,38 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 		}
 		a.g.Votes = append(a.g.Votes, vote)
 	}
-	done, err = a.recall(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID}, &d)
+	done, err = a.recall(formats.Entry{
+		Type: formats.EntryGateDecided,
+		Step: a.g.Step,
+		Key:  a.g.ID,
+	}, &d)
 	return d, done, err
 }
 
 // decided journals and shows an answer.
 func (a *asking) decided(d formats.Decision) error {
-	err := a.journal(formats.Entry{Type: formats.EntryGateDecided, Step: a.g.Step, Key: a.g.ID, Data: map[string]any{
-		"question": a.g.Question, "digest": a.g.Digest, "choice": d.Answer, "by": d.By, "person": d.Person, "note": d.Note,
-		"at": d.At,
-	}})
+	err := a.journal(formats.Entry{
+		Type: formats.EntryGateDecided,
+		Step: a.g.Step,
+		Key:  a.g.ID,
+		Data: map[string]any{
+			"question": a.g.Question,
+			"digest":   a.g.Digest,
+			"choice":   d.Answer,
+			"by":       d.By,
+			"person":   d.Person,
+			"note":     d.Note,
+			"at":       d.At,
+		},
+	})
 	by := "answered by " + d.By
-	a.emit(trace.Event{Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: d.Answer, Message: by})
+	a.emit(trace.Event{
+		Kind:    trace.Gate,
+		Name:    a.g.Question,
+		Step:    a.g.Step,
+		Outcome: d.Answer,
+		Message: by,
+	})
 	return err
 }
 
@@ -242,15 +311,17 @@ func (a *asking) wait() (formats.Decision, error) {
 	return d, err
 }
 
-// inTime takes the file's choice when the time since the opening of the gate is over without an answer. It does so too
-// where no answer is possible at all, unless the run would end before that.
+// inTime takes the file's choice when the time since the opening of the gate is over without an
+// answer. It does so too where no answer is possible at all, unless the run would end before that.
 func (a *asking) inTime() (formats.Decision, error) {
-	if asked, _ := a.args.Get("approval"); asked != formats.Interactive { // the line goes before the file
+	// the line goes before the file
+	if asked, _ := a.args.Get("approval"); asked != formats.Interactive {
 		a.g.Agreed = a.cfg.Consent.File
 	}
 	if a.g.Timeout == nil {
 		return a.cfg.Approve.Approve(a.ctx, a.g)
 	}
+
 	left := max(0, a.g.Until().Sub(a.cfg.Clock.Now()))
 	within, cancel := context.WithTimeout(a.ctx, left)
 	defer cancel()
@@ -261,11 +332,16 @@ func (a *asking) inTime() (formats.Decision, error) {
 			shown = after // it was opened just now
 		}
 		a.emit(trace.Event{
-			Kind: trace.Gate, Name: a.g.Question, Step: a.g.Step, Outcome: a.g.Timeout.Choose, Message: trace.CannotAsk,
+			Kind:     trace.Gate,
+			Name:     a.g.Question,
+			Step:     a.g.Step,
+			Outcome:  a.g.Timeout.Choose,
+			Message:  trace.CannotAsk,
 			Duration: shown,
 		})
 		a.g.Waits = true
-		if d, err = a.cfg.Approve.Approve(within, a.g); isOpen(err) != nil { // no answer can come from anywhere
+		// no answer can come from anywhere
+		if d, err = a.cfg.Approve.Approve(within, a.g); isOpen(err) != nil {
 			err = cmp.Or(a.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
 		}
 	}
@@ -289,7 +365,8 @@ func until(ctx, other context.Context) (_ context.Context, stop func()) {
 	}
 }
 
-// paused is the reason for which nothing new may begin. The steps of a subagent are a part of what runs.
+// paused is the reason for which nothing new may begin. The steps of a subagent are a part of what
+// runs.
 func (r *run) paused() error {
 	if r.cfg.Pause == nil || r.cfg.Prefix != "" || r.after || r.cfg.Pause.Err() == nil {
 		return nil
@@ -318,8 +395,12 @@ func (a *asking) changed() (what []string, err error) {
 // afresh makes the question from what stands there now, not from what the run saw before.
 func (a *asking) afresh() (formats.Gate, error) {
 	state := a.state
-	a.looks, a.state = true, nil
-	defer func() { a.looks, a.state = false, state }()
+	a.looks = true
+	a.state = nil
+	defer func() {
+		a.looks = false
+		a.state = state
+	}()
 	return a.by.pose()
 }
 
@@ -332,34 +413,42 @@ const (
 // absent stands for the hash of a file that is not there.
 const absent = "absent"
 
-// evidence gives the hashes of files: of those that the gate names, of what the run has loaded and made, of its command
-// file, and of those before. What is no file of the project has no hash.
+// evidence gives the hashes of files: of those that the gate names, of what the run has loaded and
+// made, of its command file, and of those before. What is no file of the project has no hash.
 func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 	named, err := a.by.named()
 	if err != nil {
 		return nil, err
 	}
+
 	for _, made := range newest(a.artifacts) {
 		named = append(named, made.Path)
 	}
 	out := map[string]string{}
-	for _, name := range slices.Concat(named, a.loads, []string{a.prog.File.Name}, slices.Collect(maps.Keys(before))) {
+	for _, name := range slices.Concat(
+		named,
+		a.loads,
+		[]string{a.prog.File.Name},
+		slices.Collect(maps.Keys(before)),
+	) {
 		if _, done := out[name]; done {
 			continue
 		}
 		out[name] = a.hashed(name)
-		if tree := a.inTree(name); tree != name { // documents lie in the checkout, work in the worktree
+		// documents lie in the checkout, work in the worktree
+		if tree := a.inTree(name); tree != name {
 			out[name] += " " + a.hashed(tree)
 		}
 	}
+
 	if a.ctx.Err() != nil {
 		return nil, context.Cause(a.ctx)
 	}
 	return out, nil
 }
 
-// documents are the files among the evidence that the user may change before the answer. They are what the gate names
-// or shows, and what the run has made, each where the work on it is done.
+// documents are the files among the evidence that the user may change before the answer. They are
+// what the gate names or shows, and what the run has made, each where the work on it is done.
 func (a *asking) documents() (list []string, err error) {
 	named, err := a.by.named()
 	for _, shown := range a.g.Show {
@@ -373,7 +462,8 @@ func (a *asking) documents() (list []string, err error) {
 		if len(sums) > 1 {
 			name = a.inTree(name)
 		}
-		if len(sums) > 0 && len(sums[len(sums)-1]) == 2*sha256.Size && !slices.Contains(list, name) {
+		if len(sums) > 0 && len(sums[len(sums)-1]) == 2*sha256.Size &&
+			!slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

@@ -26,31 +26,63 @@ func valuesOf(tb testing.TB, p *compile.Program, line string) argspec.Values {
 func (w *world) bigState(tasks int) {
 	list := make([]any, tasks)
 	for i := range list {
-		list[i] = map[string]any{"number": i + 1, "title": fmt.Sprintf("Task %d", i+1), "status": "not_started", "artifacts": []any{map[string]any{"type": "plan", "path": "p.md"}}}
+		list[i] = map[string]any{
+			"number":    i + 1,
+			"title":     fmt.Sprintf("Task %d", i+1),
+			"status":    "not_started",
+			"artifacts": []any{map[string]any{"type": "plan", "path": "p.md"}},
+		}
 	}
 	doc := map[string]any{"tasks": list}
-	w.cfg.State = reader{func() any { w.snapshots++; return doc }}
+	w.cfg.State = reader{func() any {
+		w.snapshots++
+		return doc
+	}}
 }
 
-// TestStateIsReadOnDemand: expressions that do not read $state do not load it, and one step loads it once.
+// TestStateIsReadOnDemand: expressions that do not read $state do not load it, and one step loads
+// it once.
 func TestStateIsReadOnDemand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.run(t.Context(), file("arguments: [{name: k, type: integer}]\n", "load: {v: $args.k}", "A: set: {x: $args.k, y: $run.id}", "B: when: $steps.a.x == null\nreturn: \"${{ $y }}\""), "")
+	w.run(
+		t.Context(),
+		file(
+			"arguments: [{name: k, type: integer}]\n",
+			"load: {v: $args.k}",
+			"A: set: {x: $args.k, y: $run.id}",
+			"B: when: $steps.a.x == null\nreturn: \"${{ $y }}\"",
+		),
+		"",
+	)
 	if w.snapshots != 0 {
 		t.Errorf("%d snapshots, want none", w.snapshots)
 	}
-	w.run(t.Context(), file("", "", "A: set: {x: $state.tasks | length, y: $state.tasks | length}", "B: set: {z: $state.tasks | length}", "C: set: {z: 1}"), "")
+	w.run(
+		t.Context(),
+		file(
+			"", "",
+			"A: set: {x: $state.tasks | length, y: $state.tasks | length}",
+			"B: set: {z: $state.tasks | length}",
+			"C: set: {z: 1}",
+		),
+		"",
+	)
 	if w.snapshots != 2 {
 		t.Errorf("%d snapshots, want one for each step that reads the state", w.snapshots)
 	}
 }
 
-// TestBigStateIsNotCopied: a step that reads one member of a big state costs no memory in the order of its size.
+// TestBigStateIsNotCopied: a step that reads one member of a big state costs no memory in the order
+// of its size.
 func TestBigStateIsNotCopied(t *testing.T) { //nolint:paralleltest // it counts what the whole process allocates
 	w := newWorld(t)
 	w.bigState(20_000)
-	p := w.program(file("", "", "A: foreach: '[range(100)]'", ">B: set: {x: '$state.tasks[3].title'}"))
+	p := w.program(file(
+		"", "",
+		"A: foreach: '[range(100)]'",
+		">B: set: {x: '$state.tasks[3].title'}",
+	))
 	w.runProgram(t.Context(), p, "")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -59,7 +91,11 @@ func TestBigStateIsNotCopied(t *testing.T) { //nolint:paralleltest // it counts 
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 20<<20 {
-		t.Errorf("100 steps allocated %d bytes over a state of 20,000 tasks, want far less than a copy each", used)
+		t.Errorf(
+			"100 steps allocated %d bytes over a state of 20,000 tasks, want far less than a "+
+				"copy each",
+			used,
+		)
 	}
 }
 
@@ -74,7 +110,9 @@ func BenchmarkSteps(b *testing.B) {
 			w := newWorld(b)
 			w.bigState(10_000)
 			w.cfg.Agents = delegator{answers}
-			w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
+			w.cfg.Journal = appender{append: func(formats.Entry) error {
+				return nil
+			}}
 			w.cfg.Limits = formats.Limits{}
 			p := w.program(file("", "", "A: foreach: '[range(100)]'", block))
 			v := valuesOf(b, p, "")
@@ -85,7 +123,8 @@ func BenchmarkSteps(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if ret, err := runner.Run(b.Context(), p, v, formats.CommandDepth()); err != nil || ret.Status != formats.StatusCompleted {
+				ret, err := runner.Run(b.Context(), p, v, formats.CommandDepth())
+				if err != nil || ret.Status != formats.StatusCompleted {
 					b.Fatal(ret, err)
 				}
 			}
@@ -100,8 +139,8 @@ func answers(_ context.Context, r formats.Request) (formats.Return, error) {
 	return ok("done"), nil
 }
 
-// TestALoopIsHeldOnce: what a loop shows of its elements is one value in all lists that have them, so that a run of some thousand
-// steps stays small.
+// TestALoopIsHeldOnce: what a loop shows of its elements is one value in all lists that have them,
+// so that a run of some thousand steps stays small.
 func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at what the whole process holds
 	w := newWorld(t)
 	w.cfg.Journal = appender{append: func(formats.Entry) error { return nil }}
@@ -115,8 +154,16 @@ func TestALoopIsHeldOnce(t *testing.T) { //nolint:paralleltest // it looks at wh
 		return formats.Decision{Answer: "approve"}, nil
 	}}
 	const n = 1000
-	p := w.program(file("limits: {steps: 2000}\n", "", "A: gate: Begin?", fmt.Sprintf("B: foreach: '[range(%d)]'", n), ">C: check: 1 == 1", "D: gate: Go on?"))
-	if ret := w.runProgram(t.Context(), p, ""); ret.Status != formats.StatusCompleted || len(held) != 2 {
+	p := w.program(file(
+		"limits: {steps: 2000}\n",
+		"",
+		"A: gate: Begin?",
+		fmt.Sprintf("B: foreach: '[range(%d)]'", n),
+		">C: check: 1 == 1",
+		"D: gate: Go on?",
+	))
+	ret := w.runProgram(t.Context(), p, "")
+	if ret.Status != formats.StatusCompleted || len(held) != 2 {
 		t.Fatalf("Run = %s with %d gates", told(ret), len(held))
 	}
 	if each := (int64(held[1]) - int64(held[0])) / n; each > 2500 {

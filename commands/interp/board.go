@@ -9,12 +9,12 @@ import (
 	"tercet/formats"
 )
 
-// Board stores what the steps of a run post, topic by topic. The version of a topic is the number of its postings;
-// postings never change. A run's board is its journal, so that postings are durable, sealed, and there again after a
-// resume.
+// Board stores what the steps of a run post, topic by topic. The version of a topic is the number
+// of its postings; postings never change. A run's board is its journal, so that postings are
+// durable, sealed, and there again after a resume.
 type Board interface {
-	// Publish adds a posting of the step to a topic and gives the new version. It fails unless the topic still has the
-	// version after; AnyVersion always fits.
+	// Publish adds a posting of the step to a topic and gives the new version. It fails unless the
+	// topic still has the version after; AnyVersion always fits.
 	Publish(step, topic string, after int, p formats.Posting) (version int, err error)
 	// Since gives the postings of a topic after a version, oldest first.
 	Since(topic string, version int) []formats.Posting
@@ -38,11 +38,18 @@ type board struct {
 func (b *board) Publish(step, topic string, after int, p formats.Posting) (int, error) {
 	now := len(b.topics[topic])
 	if after != AnyVersion && after != now {
-		return now, formats.Fail(formats.CodePrecondition, "read what came since, and publish again",
+		return now, formats.Fail(formats.CodePrecondition,
+			"read what came since, and publish again",
 			"expected topic '%s' at version %d, got %d", topic, after, now)
 	}
 	posted := formats.Posted{Version: now + 1, Posting: p}
-	if err := b.write(formats.Entry{Type: formats.EntryPosted, Step: step, Key: topic, Data: posted}); err != nil {
+	err := b.write(formats.Entry{
+		Type: formats.EntryPosted,
+		Step: step,
+		Key:  topic,
+		Data: posted,
+	})
+	if err != nil {
 		return now, err
 	}
 	b.topics[topic] = append(b.topics[topic], p)
@@ -54,10 +61,12 @@ func (b *board) Since(topic string, version int) []formats.Posting {
 	return slices.Clone(all[min(max(0, version), len(all)):])
 }
 
-func (b *board) Topics() []string { return slices.Sorted(maps.Keys(b.topics)) }
+func (b *board) Topics() []string {
+	return slices.Sorted(maps.Keys(b.topics))
+}
 
-// post puts the result of a step on its board. It is called in the order of the file, so that what stands there does
-// not depend on who was first.
+// post puts the result of a step on its board. It is called in the order of the file, so that what
+// stands there does not depend on who was first.
 func (f finished) post() error {
 	topic := f.Terms.Board
 	if f.Call == nil && !f.checks() { // what stands inside posts
@@ -73,7 +82,11 @@ func (f finished) post() error {
 		}
 	}
 	_, err := f.board.Publish(f.spot(), topic, AnyVersion, formats.Posting{
-		By: f.ID, Round: round, Summary: f.ret.Summary, Issues: listed(f.ret.Issues), Artifacts: listed(f.ret.Artifacts),
+		By:        f.ID,
+		Round:     round,
+		Summary:   f.ret.Summary,
+		Issues:    listed(f.ret.Issues),
+		Artifacts: listed(f.ret.Artifacts),
 	})
 	return err
 }
@@ -96,7 +109,10 @@ func (r *run) knowledge(topic string) []string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Board '%s', oldest first:\n", topic)
 	for _, p := range list {
-		in := func(text string) string { return strings.ReplaceAll(text, "\n", "\n    ") } // no line may pass as a posting
+		// no line may pass as a posting
+		in := func(text string) string {
+			return strings.ReplaceAll(text, "\n", "\n    ")
+		}
 		fmt.Fprintf(&b, "\n- %s, round %d: %s\n", p.By, p.Round, in(p.Summary))
 		for _, issue := range p.Issues {
 			fmt.Fprintf(&b, "  - [%s] %s\n", issue.Level, in(issue.Description))

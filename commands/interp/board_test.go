@@ -10,8 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// TestBoardStore: each posting gives its topic a version, one that knows another version is refused, what came since a
-// version can be read, and nothing is there that was not written down.
+// TestBoardStore: each posting gives its topic a version, one that knows another version is
+// refused, what came since a version can be read, and nothing is there that was not written down.
 func TestBoardStore(t *testing.T) {
 	t.Parallel()
 	var written []formats.Entry
@@ -23,7 +23,9 @@ func TestBoardStore(t *testing.T) {
 		written = append(written, e)
 		return nil
 	})
-	say := func(words string) formats.Posting { return formats.Posting{By: "a", Summary: words} }
+	say := func(words string) formats.Posting {
+		return formats.Posting{By: "a", Summary: words}
+	}
 	for i, c := range []struct {
 		topic, words  string
 		after, want   int
@@ -41,10 +43,13 @@ func TestBoardStore(t *testing.T) {
 		if got != c.want || (err != nil) != c.refused {
 			t.Errorf("%d: Publish(%s, %d) = %d, %v, want %d", i, c.topic, c.after, got, err, c.want)
 		}
-		if c.words == "late" && (formats.CodeOf(err) != formats.CodePrecondition || err.Error() != "expected topic 'x' at version 1, got 2") {
+		if c.words == "late" &&
+			(formats.CodeOf(err) != formats.CodePrecondition ||
+				err.Error() != "expected topic 'x' at version 1, got 2") {
 			t.Errorf("a late posting: %v", err)
 		}
 	}
+
 	if diff := cmp.Diff([]string{"x", "y"}, b.Topics()); diff != "" {
 		t.Errorf("Topics (-want +got):\n%s", diff)
 	}
@@ -54,16 +59,22 @@ func TestBoardStore(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([][]string{{"one", "two"}, {"two"}, nil, nil, {"first"}}, [][]string{
+	diff := cmp.Diff([][]string{{"one", "two"}, {"two"}, nil, nil, {"first"}}, [][]string{
 		since("x", 0), since("x", 1), since("x", 2), since("x", 9), since("y", -1),
-	}); diff != "" {
+	})
+	if diff != "" {
 		t.Errorf("Since (-want +got):\n%s", diff)
 	}
 	b.Since("x", 0)[0].Summary = "changed"
 	if diff := cmp.Diff([]string{"one", "two"}, since("x", 0)); diff != "" {
 		t.Errorf("what was read can be changed:\n%s", diff)
 	}
-	want := formats.Entry{Type: formats.EntryPosted, Step: "s#1", Key: "x", Data: formats.Posted{Version: 2, Posting: say("two")}}
+	want := formats.Entry{
+		Type: formats.EntryPosted,
+		Step: "s#1",
+		Key:  "x",
+		Data: formats.Posted{Version: 2, Posting: say("two")},
+	}
 	if diff := cmp.Diff(want, written[1]); len(written) != 3 || diff != "" {
 		t.Errorf("%d entries, the second (-want +got):\n%s", len(written), diff)
 	}

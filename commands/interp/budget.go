@@ -11,7 +11,8 @@ import (
 // leastCost is a share that still counts as a bound: zero would be none.
 const leastCost = 0.0001
 
-// spawn reserves the place of one worker, or refuses it because something is used up. Nothing is started then.
+// spawn reserves the place of one worker, or refuses it because something is used up. Nothing is
+// started then.
 func (r *run) spawn() error {
 	if l := r.limits.Spawns; l != 0 && r.spent.Spawns >= l {
 		return errLimit("spawns", max(0, l))
@@ -23,9 +24,12 @@ func (r *run) spawn() error {
 	return nil
 }
 
-// over refuses a worker where tokens or money are used up. Where that is so only by what was lost, the run waits.
+// over refuses a worker where tokens or money are used up. Where that is so only by what was lost,
+// the run waits.
 func (r *run) over() (err error) {
-	l, used, lost := r.limits, r.spent, false
+	l := r.limits
+	used := r.spent
+	lost := false
 	if total := used.Tokens.Total(); l.Tokens > 0 && total >= l.Tokens {
 		err = errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(total))
 		lost = total-r.lost.Tokens.Total() < l.Tokens
@@ -34,8 +38,10 @@ func (r *run) over() (err error) {
 		lost = used.Cost-r.lost.Cost < l.Cost
 	}
 	if lost {
-		err = &formats.LaterError{Why: err.Error() + ", if all that was reserved for a killed worker counts as used; " +
-			"raise limits and resume with --accept-changes"}
+		err = &formats.LaterError{
+			Why: err.Error() + ", if all that was reserved for a killed worker counts as used; " +
+				"raise limits and resume with --accept-changes",
+		}
 	}
 	return err
 }
@@ -49,12 +55,13 @@ func add(s *formats.Metadata, m formats.Metadata) {
 	s.Spawns += m.Spawns
 }
 
-// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at once.
+// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at
+// once.
 const leastSeconds = 0.001
 
-// share divides what is left among the workers that start together, in equal parts in the order of the file. The
-// remainder goes to the first ones, so the shares do not depend on who ends first. Time is not divided, because they
-// spend the same seconds.
+// share divides what is left among the workers that start together, in equal parts in the order of
+// the file. The remainder goes to the first ones, so the shares do not depend on who ends first.
+// Time is not divided, because they spend the same seconds.
 func (r *run) share(list []*formats.Request) {
 	left := r.limits.Duration - r.took()
 	if r.after {
@@ -80,19 +87,30 @@ func (r *run) share(list []*formats.Request) {
 type reserved struct {
 	formats.Budget
 
-	Lost formats.Budget `json:"lost,omitzero"` // what the same worker had in a process that was killed
+	// what the same worker had in a process that was killed
+	Lost formats.Budget `json:"lost,omitzero"`
 }
 
 func reservation(req *formats.Request) formats.Entry {
-	return formats.Entry{Type: formats.EntryBudgetReserved, Step: req.At, Attempt: req.Attempt, Key: req.Txn}
+	return formats.Entry{
+		Type:    formats.EntryBudgetReserved,
+		Step:    req.At,
+		Attempt: req.Attempt,
+		Key:     req.Txn,
+	}
 }
 
 func cutEntry(req *formats.Request) formats.Entry {
-	return formats.Entry{Type: formats.EntryDelegationCut, Step: req.At, Attempt: req.Attempt, Key: req.Txn}
+	return formats.Entry{
+		Type:    formats.EntryDelegationCut,
+		Step:    req.At,
+		Attempt: req.Attempt,
+		Key:     req.Txn,
+	}
 }
 
-// had gives a worker what other processes reserved for it last, and counts what was lost of it, and what it used where
-// a signal ended it.
+// had gives a worker what other processes reserved for it last, and counts what was lost of it, and
+// what it used where a signal ended it.
 func (r *run) had(req *formats.Request) (old bool, err error) {
 	for {
 		var was formats.Cut
@@ -112,30 +130,36 @@ func (r *run) had(req *formats.Request) (old bool, err error) {
 		if err = read(data, &was); !more || err != nil {
 			return old, err
 		}
-		old, req.Budget = true, was.Budget
+		old = true
+		req.Budget = was.Budget
 		r.lose(was.Lost)
 	}
 }
 
-// reserve gives workers their shares of what is left, and records them where there is a bound. A run that is killed
-// meanwhile never learns what they used, and counts all of it. The workers of a flow have their own reservations.
+// reserve gives workers their shares of what is left, and records them where there is a bound. A
+// run that is killed meanwhile never learns what they used, and counts all of it. The workers of a
+// flow have their own reservations.
 func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
 	err := r.cfg.Journal.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
 		return r.unwritten(err)
 	}
+
 	var anew []*formats.Request
 	var lost []formats.Budget
 	spent := formats.Metadata{} // by the others, or theirs
 	for i, e := range list {
-		switch had := e.req; {
+		had := e.req
+		switch {
 		case !e.worker:
 		case done[i]:
 			add(&spent, out[i].ret.Metadata)
-		case old[i] && e.flow && !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0: // else limits may be others now
+		case old[i] && e.flow && !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0:
+			// else limits may be others now
 			add(&spent, used(had.Budget))
 		default:
-			anew, lost = append(anew, had), append(lost, formats.Budget{})
+			anew = append(anew, had)
+			lost = append(lost, formats.Budget{})
 			if old[i] && !e.flow && r.cfg.Killed {
 				lost[len(lost)-1] = formats.Budget{Tokens: had.Budget.Tokens, Cost: had.Budget.Cost}
 				r.lose(lost[len(lost)-1])
@@ -145,7 +169,9 @@ func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
 	if err != nil || len(anew) == 0 {
 		return nil //nolint:nilerr // the journal ends here, which is no failure
 	}
-	was, l := r.spent, r.limits
+
+	was := r.spent
+	l := r.limits
 	add(&r.spent, spent)
 	r.share(anew)
 	over := r.over()
@@ -157,6 +183,7 @@ func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
 			err = cmp.Or(err, r.journal(e))
 		}
 	}
+
 	return cmp.Or(err, over)
 }
 
@@ -167,7 +194,11 @@ func (r *run) lose(b formats.Budget) {
 }
 
 func used(b formats.Budget) formats.Metadata {
-	return formats.Metadata{Tokens: formats.Tokens{Input: b.Tokens}, Cost: b.Cost, Spawns: max(0, b.Spawns)}
+	return formats.Metadata{
+		Tokens: formats.Tokens{Input: b.Tokens},
+		Cost:   b.Cost,
+		Spawns: max(0, b.Spawns),
+	}
 }
 
 // part is the i-th of n parts of a whole.

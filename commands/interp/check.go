@@ -15,13 +15,14 @@ import (
 	"tercet/formats"
 )
 
-// check tells whether something holds, without running anything. What does not hold is a rejection; a check that cannot
-// be made has failed.
+// check tells whether something holds, without running anything. What does not hold is a rejection;
+// a check that cannot be made has failed.
 func (s step) check(a *syntax.Check) (result, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
 	if s.dry.on && s.assume(a) {
 		return returned(ret, 1), nil
 	}
+
 	found, err := look(s, a)
 	if err != nil {
 		return result{}, err
@@ -29,12 +30,18 @@ func (s step) check(a *syntax.Check) (result, error) {
 	if found.Error != nil {
 		return returned(formats.Failed(found.Error.err()), 1), nil
 	}
-	ret.Issues, ret.Fields = found.Issues, found.Fields
-	at := slices.IndexFunc(ret.Issues, func(i formats.Issue) bool { return i.Level == formats.LevelError })
+
+	ret.Issues = found.Issues
+	ret.Fields = found.Fields
+	at := slices.IndexFunc(ret.Issues, func(i formats.Issue) bool {
+		return i.Level == formats.LevelError
+	})
 	if at < 0 {
 		return returned(ret, 1), nil
 	}
-	ret.Verdict, ret.Summary = formats.VerdictRejected, ret.Issues[at].Description
+
+	ret.Verdict = formats.VerdictRejected
+	ret.Summary = ret.Issues[at].Description
 	if len(ret.Issues) > 1 {
 		ret.Summary += fmt.Sprintf(" … and %d more", len(ret.Issues)-1)
 	}
@@ -95,11 +102,16 @@ func (s step) findings(a *syntax.Check) (out checked, err error) {
 }
 
 func wrong(what string, files ...string) formats.Issue {
-	return formats.Issue{Level: formats.LevelError, Description: what, Files: files, Source: "check"}
+	return formats.Issue{
+		Level:       formats.LevelError,
+		Description: what,
+		Files:       files,
+		Source:      "check",
+	}
 }
 
-// checkDocument parses documents by their profile; what it finds are the issues. The fields of a single handoff
-// document are kept, so that later steps can read a document that the run wrote.
+// checkDocument parses documents by their profile; what it finds are the issues. The fields of a
+// single handoff document are kept, so that later steps can read a document that the run wrote.
 func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 	profile := a.Document.Text
 	v, err := s.value(a.Path, nil)
@@ -110,21 +122,26 @@ func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 		v = s.newestOf(profile)
 	}
 	single := len(paths(v)) == 1
-	out.Issues, err = s.each(v, "no "+profile+" was made", func(path string, src []byte) (issues []formats.Issue) {
-		doc, list := s.parsed(profile, path, src)
-		for _, d := range list {
-			one := wrong(d.Error(), path)
-			one.Line, one.SuggestedFix = d.Pos.Line, d.Help
-			if d.Severity == formats.SeverityWarning {
-				one.Level = formats.LevelWarning
+	out.Issues, err = s.each(
+		v,
+		"no "+profile+" was made",
+		func(path string, src []byte) (issues []formats.Issue) {
+			doc, list := s.parsed(profile, path, src)
+			for _, d := range list {
+				one := wrong(d.Error(), path)
+				one.Line = d.Pos.Line
+				one.SuggestedFix = d.Help
+				if d.Severity == formats.SeverityWarning {
+					one.Level = formats.LevelWarning
+				}
+				issues = append(issues, one)
 			}
-			issues = append(issues, one)
-		}
-		if single && doc != nil && formats.IsHandoff(profile) {
-			out.Fields = as[map[string]any](doc.Any()["fields"])
-		}
-		return issues
-	})
+			if single && doc != nil && formats.IsHandoff(profile) {
+				out.Fields = as[map[string]any](doc.Any()["fields"])
+			}
+			return issues
+		},
+	)
 	return out, err
 }
 
@@ -162,7 +179,11 @@ func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
 }
 
 // each looks at the files of a path or a list of paths.
-func (s step) each(v any, none string, look func(path string, src []byte) []formats.Issue) ([]formats.Issue, error) {
+func (s step) each(
+	v any,
+	none string,
+	look func(path string, src []byte) []formats.Issue,
+) ([]formats.Issue, error) {
 	list := paths(v)
 	if len(list) == 0 {
 		return []formats.Issue{wrong(none)}, nil
@@ -182,13 +203,16 @@ func (s step) each(v any, none string, look func(path string, src []byte) []form
 	return issues, nil
 }
 
-// newestOf is the path of the run's newest document of a profile. Of a handoff document that the run did not write it
-// is the place where one stands in a project. Empty: there is none.
+// newestOf is the path of the run's newest document of a profile. Of a handoff document that the
+// run did not write it is the place where one stands in a project. Empty: there is none.
 func (s step) newestOf(profile string) string {
-	kind, names := formats.ArtifactType(strings.TrimSuffix(profile, "-short")), formats.HandoffFiles(profile)
+	kind := formats.ArtifactType(strings.TrimSuffix(profile, "-short"))
+	names := formats.HandoffFiles(profile)
 	for _, is := range []func(formats.Artifact) bool{
 		func(a formats.Artifact) bool { return a.Type == kind },
-		func(a formats.Artifact) bool { return slices.Contains(names, path.Base(a.Path)) },
+		func(a formats.Artifact) bool {
+			return slices.Contains(names, path.Base(a.Path))
+		},
 	} {
 		for _, a := range slices.Backward(s.artifacts) {
 			if is(a) {
@@ -206,11 +230,13 @@ func (s step) newestOf(profile string) string {
 	return ""
 }
 
-// inTree is where a step finds a file of the project: in the worktree of the run while one is open, as its workers do.
-// What is tercet's own is in no worktree.
+// inTree is where a step finds a file of the project: in the worktree of the run while one is open,
+// as its workers do. What is tercet's own is in no worktree.
 func (s step) inTree(name string) string {
-	if s.place() == "" || s.Terms.In == inMain || strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
-		s.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), s.cfg.Specs+"/") || !filepath.IsLocal(name) {
+	if s.place() == "" || s.Terms.In == inMain ||
+		strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
+		s.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), s.cfg.Specs+"/") ||
+		!filepath.IsLocal(name) {
 		return name
 	}
 	tree, err := filepath.Rel(s.cfg.Dir, s.place())

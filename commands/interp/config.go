@@ -10,12 +10,14 @@ import (
 	"tercet/internal/trace"
 )
 
-// Delegator runs one delegation. A failed agent is a Return; an error means that the engine could not do its job.
+// Delegator runs one delegation. A failed agent is a Return; an error means that the engine could
+// not do its job.
 type Delegator interface {
 	Delegate(ctx context.Context, r formats.Request) (formats.Return, error)
 }
 
-// Reader gives the current state with effective statuses, and its serial. The document is shared; do not change it.
+// Reader gives the current state with effective statuses, and its serial. The document is shared;
+// do not change it.
 type Reader interface {
 	Snapshot(ctx context.Context) (doc any, serial uint64, err error)
 }
@@ -35,8 +37,8 @@ type Problems interface {
 // Approver asks the user; a *formats.GateOpenError means that there is no answer now.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
-	// Remember takes the answer to a gate that a worker opened. Approve then gives it when the worker of the same run
-	// asks about the same digest again.
+	// Remember takes the answer to a gate that a worker opened. Approve then gives it when the
+	// worker of the same run asks about the same digest again.
 	Remember(run, digest string, d formats.Decision)
 }
 
@@ -45,15 +47,17 @@ type Lint func(name string, src []byte, subagent bool) []formats.Diagnostic
 
 // Journal stores the decisions of the run. It is safe for concurrent use.
 type Journal interface {
-	// Append makes an entry durable before it returns. If an earlier process of the run made the entry, Append does not
-	// write it again, and old is true. Alone means that nothing runs in parallel. A *formats.StoppedError means that the
-	// run was stopped here, a *formats.DivergedError that the entry differs from the journal's.
+	// Append makes an entry durable before it returns. If an earlier process of the run made the
+	// entry, Append does not write it again, and old is true. Alone means that nothing runs in
+	// parallel. A *formats.StoppedError means that the run was stopped here, a
+	// *formats.DivergedError that the entry differs from the journal's.
 	Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error)
 	// Recall gives the data of an entry that an earlier process of the run made, and consumes it.
 	Recall(e formats.Entry) (data json.RawMessage, ok bool)
 	// Live declares that the run now does something new. Its errors are those of Append.
 	Live(alone bool) error
-	// Resumable reports whether there is something to go on with: a step has finished, or a question was asked.
+	// Resumable reports whether there is something to go on with: a step has finished, or a
+	// question was asked.
 	Resumable() bool
 }
 
@@ -69,8 +73,8 @@ type IDs struct {
 	Path                  []string
 }
 
-// Config holds everything that a run can reach. Agents, State, Docs, Problems, Approve, Lint, Journal, Clock, Trace and
-// Show are required; every other field may be empty.
+// Config holds everything that a run can reach. Agents, State, Docs, Problems, Approve, Lint,
+// Journal, Clock, Trace and Show are required; every other field may be empty.
 type Config struct {
 	Agents   Delegator
 	State    Reader
@@ -85,7 +89,8 @@ type Config struct {
 	Show   func(formats.Table)
 	IDs    IDs
 	Limits formats.Limits // can only lower those of the file
-	// Specs is the project folder for the documents of tasks, relative to Dir; empty: .tercet/specs.
+	// Specs is the project folder for the documents of tasks, relative to Dir; empty:
+	// .tercet/specs.
 	Specs string
 	// Dir is the project root, absolute: steps work there until a worktree is open.
 	Dir string
@@ -95,7 +100,8 @@ type Config struct {
 	Discard func(ctx context.Context, run string, list []formats.Artifact) error
 	// Abort, when cancelled, cuts Error Handling short, as the second Ctrl-C does. Nil never does.
 	Abort context.Context //nolint:containedctx // it is a second signal beside the run's own context, not a replacement
-	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run. Nil never does.
+	// Pause, when cancelled with a *formats.LaterError, starts nothing new and suspends the run.
+	// Nil never does.
 	Pause context.Context //nolint:containedctx // it is a further signal beside the run's own context
 	// Stop, when cancelled, ends this run, as the end of its context does. Nil never does.
 	Stop context.Context //nolint:containedctx // a run among others is ended by its own id
@@ -103,37 +109,42 @@ type Config struct {
 	GateID func() string
 	// AutoApprove is $run.auto_approve.
 	AutoApprove bool
-	// Consent is the auto-approve file that answers this run's gates, as it was when the run started.
+	// Consent is the auto-approve file that answers this run's gates, as it was when the run
+	// started.
 	Consent formats.Consent
 	// DryRun replaces every delegation by a stub; the run writes nothing.
 	DryRun bool
-	// IfNeeded completes the run at once if the task is past every status from which the command starts.
+	// IfNeeded completes the run at once if the task is past every status from which the command
+	// starts.
 	IfNeeded bool
-	// Stubs are the returns of a dry run by step id or subagent, taken in order; the last one repeats. The run treats them
-	// like real returns.
+	// Stubs are the returns of a dry run by step id or subagent, taken in order; the last one
+	// repeats. The run treats them like real returns.
 	Stubs map[string][]formats.Return
-	// Diff gives the changes of a tree since the run began, as a patch and as a list of files; nil gives none.
+	// Diff gives the changes of a tree since the run began, as a patch and as a list of files; nil
+	// gives none.
 	Diff func(ctx context.Context, dir string) (diff, stat string, err error)
-	// RepoState gives what tercet does with the repository beyond commits; nil: there is no repository.
+	// RepoState gives what tercet does with the repository beyond commits; nil: there is no
+	// repository.
 	RepoState func(ctx context.Context) (formats.RepoState, error)
-	// For a workflow subagent: its input, the command's task, the feedback, and the prefix of its step paths.
+	// For a workflow subagent: its input, the command's task, the feedback, and the prefix of its
+	// step paths.
 	Input    map[string]any
 	Task     *formats.Task
 	Feedback *formats.Feedback
 	Prefix   string
 	// Start is what run_started records: version, user, line, and the files that decide.
 	Start formats.Started
-	// For a resumed run: whether its last process was killed, and its working time so far. AcceptChanges is the user's yes
-	// to changed files; Accept then gets their hashes, unless it is nil. Accepted are the files accepted before, by their
-	// hashes.
+	// For a resumed run: whether its last process was killed, and its working time so far.
+	// AcceptChanges is the user's yes to changed files; Accept then gets their hashes, unless it is
+	// nil. Accepted are the files accepted before, by their hashes.
 	Resumed       bool
 	Killed        bool
 	Spent         time.Duration
 	AcceptChanges bool
 	Accepted      map[string]string
 	Accept        func(changed map[string]string)
-	// Look replays a run without effects to verify its journal. Run calls it for each recorded answer of a worker; at the
-	// end of the journal Run gives a *formats.EndError.
+	// Look replays a run without effects to verify its journal. Run calls it for each recorded
+	// answer of a worker; at the end of the journal Run gives a *formats.EndError.
 	Look func(r formats.Request, ret formats.Return) error
 }
 
@@ -144,7 +155,8 @@ type Runner struct{ cfg Config }
 func New(cfg Config) (*Runner, error) {
 	v := reflect.ValueOf(cfg)
 	for _, what := range []string{
-		"Agents", "State", "Docs", "Problems", "Approve", "Lint", "Journal", "Clock", "Trace", "Show",
+		"Agents", "State", "Docs", "Problems", "Approve", "Lint", "Journal", "Clock", "Trace",
+		"Show",
 	} {
 		if v.FieldByName(what).IsNil() {
 			return nil, formats.Fail(formats.CodeBug, "", "a run needs %s, got nil", what)

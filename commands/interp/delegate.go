@@ -27,8 +27,8 @@ type call struct {
 	question string         // all that is asked, empty for work
 }
 
-// unless gives an error of the journal. A call that is made anyway does not need it: a task that cannot be recorded
-// as put back is put back all the same.
+// unless gives an error of the journal. A call that is made anyway does not need it: a task that
+// cannot be recorded as put back is put back all the same.
 func (c call) unless(err error) error {
 	if err != nil && c.anyway && c.stuck == nil {
 		c.warn("%s", err)
@@ -63,7 +63,8 @@ func (s step) delegate() (result, error) {
 	return out, nil
 }
 
-// pick gives the delegation to the subagent that the expression names, which must be one of those that the file lists.
+// pick gives the delegation to the subagent that the expression names, which must be one of those
+// that the file lists.
 func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 	name, err := s.dryText(by, nil)
 	if err != nil {
@@ -83,8 +84,8 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 		"expected one of %s to delegate to, got %q", strings.Join(names, ", "), name)
 }
 
-// tries is the attempt, its retries by class, and the fallback once. The call then tells who did it, and how many
-// there were.
+// tries is the attempt, its retries by class, and the fallback once. The call then tells who did
+// it, and how many there were.
 func (c *call) tries() (formats.Return, error) {
 	retry := c.retry()
 	wait := seconds(retry.Backoff)
@@ -92,7 +93,8 @@ func (c *call) tries() (formats.Return, error) {
 	defer c.hear(before)()
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
-		if err != nil || ret.Outcome() != formats.OutcomeFailed || ret.Class == formats.ClassCancelled {
+		if err != nil || ret.Outcome() != formats.OutcomeFailed ||
+			ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
 		setback := c.problem(ret, stepError{Step: c.path, Pos: c.Pos})
@@ -121,8 +123,9 @@ func (c *call) tries() (formats.Return, error) {
 	}
 }
 
-// retry gives the terms of the step. A worker of a file without them has two further attempts for what passes by
-// itself; the steps of a subagent's workflow have their own. A block names no code: what its errors are is not known.
+// retry gives the terms of the step. A worker of a file without them has two further attempts for
+// what passes by itself; the steps of a subagent's workflow have their own. A block names no code:
+// what its errors are is not known.
 func (c call) retry() *syntax.Retry {
 	if c.Terms.Retry != nil {
 		return c.Terms.Retry
@@ -134,11 +137,13 @@ func (c call) retry() *syntax.Retry {
 	return syntax.DefaultRetry()
 }
 
-// retries tells whether a failure is one that the terms repeat. What a worker reports as recoverable counts as
-// transient: a tool that was not there or slow, and a build that it can mend.
+// retries tells whether a failure is one that the terms repeat. What a worker reports as
+// recoverable counts as transient: a tool that was not there or slow, and a build that it can mend.
 func retries(retry *syntax.Retry, ret formats.Return) bool {
 	on := func(class formats.Class) bool {
-		return slices.ContainsFunc(retry.On, func(w syntax.Word) bool { return w.Text == string(class) })
+		return slices.ContainsFunc(retry.On, func(w syntax.Word) bool {
+			return w.Text == string(class)
+		})
 	}
 	if on(ret.Class) {
 		return true
@@ -151,10 +156,12 @@ func retries(retry *syntax.Retry, ret formats.Return) bool {
 	}, ret.Errors[0].Code)
 }
 
-func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+func seconds(n float64) time.Duration {
+	return time.Duration(n * float64(time.Second))
+}
 
-// try makes one delegation and takes in what it changed. What was done is kept even when the run was stopped
-// meanwhile; the reason of the stop then comes back as the error.
+// try makes one delegation and takes in what it changed. What was done is kept even when the run
+// was stopped meanwhile; the reason of the stop then comes back as the error.
 func (c call) try() (formats.Return, error) {
 	if c.ctx.Err() != nil {
 		return formats.Return{}, context.Cause(c.ctx)
@@ -162,6 +169,7 @@ func (c call) try() (formats.Return, error) {
 	if err := c.tree(); err != nil {
 		return formats.Return{}, err
 	}
+
 	req, missing, err := c.request()
 	if err != nil {
 		return formats.Return{}, err
@@ -174,6 +182,7 @@ func (c call) try() (formats.Return, error) {
 			fmt.Sprintf("see 'with' of the step at %s:%d", c.prog.File.Name, c.Pos.Line),
 			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
+
 	worker := !c.to.Info.Builtin
 	if worker {
 		if err := c.spawn(); err != nil {
@@ -184,9 +193,14 @@ func (c call) try() (formats.Return, error) {
 		}
 	}
 	entry := formats.Entry{
-		Type: formats.EntryDelegationStarted, Step: req.At, Attempt: c.attempt, Key: req.Txn,
+		Type:    formats.EntryDelegationStarted,
+		Step:    req.At,
+		Attempt: c.attempt,
+		Key:     req.Txn,
 		Data: map[string]any{
-			"agent": c.to.Agent, "input": req.Input, "timeout_seconds": req.Timeout.Total.Seconds(),
+			"agent":           c.to.Agent,
+			"input":           req.Input,
+			"timeout_seconds": req.Timeout.Total.Seconds(),
 		},
 	}
 	if err := c.unless(c.journal(entry)); err != nil {
@@ -196,9 +210,16 @@ func (c call) try() (formats.Return, error) {
 	again := c.old && !c.taken
 	req.Again = c.old && !c.shared
 	c.worked = c.worked || worker
-	entry.Type, entry.Data = formats.EntryDelegationResult, nil
-	got := c.work(effect{req: &req, worker: worker, flow: c.to.Info.Workflow, entry: entry})
-	ret, sync := got.ret, c.to.Agent == compile.StatusSync
+	entry.Type = formats.EntryDelegationResult
+	entry.Data = nil
+	got := c.work(effect{
+		req:    &req,
+		worker: worker,
+		flow:   c.to.Info.Workflow,
+		entry:  entry,
+	})
+	ret := got.ret
+	sync := c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {
 			c.uncertain = true
@@ -214,7 +235,8 @@ func (c call) try() (formats.Return, error) {
 		c.expects(ret)
 	}
 	c.take(req, ret)
-	if sync && again && c.taken && ret.Outcome().Passes() { // the change of a killed process, which left its lease
+	// the change of a killed process, which left its lease
+	if sync && again && c.taken && ret.Outcome().Passes() {
 		if err := c.lease(false); err != nil {
 			return ret, err
 		}
@@ -225,7 +247,12 @@ func (c call) try() (formats.Return, error) {
 		}
 	}
 	if sync && ret.Outcome().Passes() {
-		done := formats.Entry{Type: formats.EntryStateCommitted, Step: req.At, Key: req.Txn, Data: ret.Fields}
+		done := formats.Entry{
+			Type: formats.EntryStateCommitted,
+			Step: req.At,
+			Key:  req.Txn,
+			Data: ret.Fields,
+		}
 		if err := c.unless(c.journal(done)); err != nil {
 			return ret, err
 		}
@@ -242,20 +269,39 @@ func (c call) request() (formats.Request, string, error) {
 	if err != nil {
 		return formats.Request{}, "", err
 	}
-	ids, visit := c.cfg.IDs, max(1, c.visits[c.path])
+
+	ids := c.cfg.IDs
+	visit := max(1, c.visits[c.path])
 	req := formats.Request{
-		Agent: c.to.Agent, Pack: c.prog.Pack(), Task: c.run.present(), Input: input, Feedback: c.feedback,
-		Session: ids.Session, Run: ids.Run,
-		Command: ids.Command, Step: c.path, At: c.spot(), Visit: visit, Attempt: c.attempt, Depth: c.depth,
-		Path: slices.Clone(ids.Path), Timeout: c.timeout(), Dir: c.cfg.Dir, Question: c.question,
-		Txn: txn(ids.Run, c.spot(), visit, c.attempt), Commits: c.commits,
+		Agent:    c.to.Agent,
+		Pack:     c.prog.Pack(),
+		Task:     c.run.present(),
+		Input:    input,
+		Feedback: c.feedback,
+		Session:  ids.Session,
+		Run:      ids.Run,
+		Command:  ids.Command,
+		Step:     c.path,
+		At:       c.spot(),
+		Visit:    visit,
+		Attempt:  c.attempt,
+		Depth:    c.depth,
+		Path:     slices.Clone(ids.Path),
+		Timeout:  c.timeout(),
+		Dir:      c.cfg.Dir,
+		Question: c.question,
+		Txn:      txn(ids.Run, c.spot(), visit, c.attempt),
+		Commits:  c.commits,
 	}
 	switch {
-	case c.Terms.In == inNone && !c.to.Info.Builtin: // the others act for the run, not in a tree of their own choice
-		req.Dir, req.NoTree = "", true
+	case c.Terms.In == inNone && !c.to.Info.Builtin:
+		// the others act for the run, not in a tree of their own choice
+		req.Dir = ""
+		req.NoTree = true
 	case c.place() != "" && c.Terms.In != inMain:
 		req.Dir = c.place()
 	}
+
 	req.Facets.Knowledge = c.knowledge(c.Terms.Board)
 	if e := c.Expect; e != nil && e.Schema != nil && c.question == "" {
 		req.Schema = c.prog.Schema(e.Schema).JSON()
@@ -300,17 +346,20 @@ func (c call) input() (map[string]any, string, error) {
 }
 
 func (c call) timeout() formats.Timeout {
-	own, agent := c.Terms.Timeout, c.to.Info.Timeout
+	own := c.Terms.Timeout
+	agent := c.to.Info.Timeout
 	return formats.Timeout{
-		Total: cmp.Or(own.Total, agent.Total, formats.DefaultStepTimeout), Idle: cmp.Or(own.Idle, agent.Idle),
+		Total: cmp.Or(own.Total, agent.Total, formats.DefaultStepTimeout),
+		Idle:  cmp.Or(own.Idle, agent.Idle),
 	}
 }
 
-// txn is the id of the one change that a delegation may make. The same place in the same run gives the same id, so
-// nothing is applied twice.
+// txn is the id of the one change that a delegation may make. The same place in the same run gives
+// the same id, so nothing is applied twice.
 func txn(run, path string, visit, attempt int) string {
 	const index = 0 // of the operation
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%d", run, path, visit, attempt, index))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d\x00%d",
+		run, path, visit, attempt, index))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -327,6 +376,7 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	default:
 		*tree = c.here(dir)
 	}
+
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
 			c.brought(a)
@@ -338,15 +388,20 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	if c.to.Agent != compile.StatusSync || !ret.Outcome().Passes() {
 		return
 	}
+
 	for _, one := range as[[]any](req.Input["artifacts"]) {
 		path := as[string](as[map[string]any](one)["path"])
 		c.linked[path] = true // what is made anew in its place stays the task's
-		c.unlinked = slices.DeleteFunc(c.unlinked, func(a formats.Artifact) bool { return a.Path == path })
+		c.unlinked = slices.DeleteFunc(c.unlinked, func(a formats.Artifact) bool {
+			return a.Path == path
+		})
 	}
+
 	c.hold(req, false)
 }
 
-// present is the run's task with the status that the run has given it. $task stays as the run found it.
+// present is the run's task with the status that the run has given it. $task stays as the run found
+// it.
 func (r *run) present() *formats.Task {
 	if r.task == nil || r.standing == "" {
 		return r.task
@@ -356,8 +411,9 @@ func (r *run) present() *formats.Task {
 	return &task
 }
 
-// hold notes which tasks a call of the status-sync manager put in progress, and which it took out of it. Of a call that
-// ended without telling, only the first is assumed: the state is asked before a task is put back.
+// hold notes which tasks a call of the status-sync manager put in progress, and which it took out
+// of it. Of a call that ended without telling, only the first is assumed: the state is asked before
+// a task is put back.
 func (r *run) hold(req formats.Request, unsure bool) {
 	enters := false
 	switch as[string](req.Input["operation"]) {
@@ -367,7 +423,11 @@ func (r *run) hold(req formats.Request, unsure bool) {
 	default:
 		return
 	}
-	for _, one := range append([]any{req.Input["task_number"]}, as[[]any](req.Input["task_numbers"])...) {
+
+	for _, one := range append(
+		[]any{req.Input["task_number"]},
+		as[[]any](req.Input["task_numbers"])...,
+	) {
 		n, ok := number(one)
 		if !ok {
 			continue
@@ -376,13 +436,17 @@ func (r *run) hold(req formats.Request, unsure bool) {
 			r.entering[n] = as[string](req.Input["status"])
 		}
 		if r.task != nil && n == r.task.Number && !unsure {
-			r.standing = formats.TaskStatus(as[string](req.Input["status"])) // without one it goes back to the first
+			// without one it goes back to the first
+			r.standing = formats.TaskStatus(as[string](req.Input["status"]))
 		}
-		switch has := slices.Contains(r.held, n); {
+		has := slices.Contains(r.held, n)
+		switch {
 		case enters && !has:
 			r.held = append(r.held, n)
 		case !enters && has && !unsure:
-			r.held = slices.DeleteFunc(r.held, func(h int) bool { return h == n })
+			r.held = slices.DeleteFunc(r.held, func(h int) bool {
+				return h == n
+			})
 		}
 	}
 }

@@ -10,20 +10,33 @@ import (
 	"tercet/internal/query"
 )
 
-// Derive applies the jq of a subagent's contract to finished work. It sets the verdict, or the status blocked, and the
-// issues. The outcome is the verdict if there is one, else the subagent's status.
-func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error) {
+// Derive applies the jq of a subagent's contract to finished work. It sets the verdict, or the
+// status blocked, and the issues. The outcome is the verdict if there is one, else the subagent's
+// status.
+func Derive(
+	ctx context.Context,
+	info formats.AgentInfo,
+	ret formats.Return,
+) (formats.Return, error) {
 	in := query.Normalize(map[string]any{"status": ret.Outcome(), "fields": fieldsOf(ret)})
-	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted { // else the answer is no already
+	// else the answer is no already
+	if info.StatusQuery != "" && ret.Status == formats.StatusCompleted {
 		v, err := derived(ctx, "status", info.StatusQuery, in)
 		if err != nil {
 			return ret, err
 		}
 		ret.Verdict = formats.Verdict(query.Text(v))
-		if text := query.Text(v); text == string(formats.StatusBlocked) { // its own counts say that it cannot go on
-			ret.Verdict, ret.Status = "", formats.StatusBlocked
-			ret.BlockedReason = cmp.Or(ret.BlockedReason, as[string](ret.Fields["BLOCKED_REASON"]), ret.Summary)
-		} else if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) && info.Role != formats.RoleReviewer {
+		// its own counts say that it cannot go on
+		if text := query.Text(v); text == string(formats.StatusBlocked) {
+			ret.Verdict = ""
+			ret.Status = formats.StatusBlocked
+			ret.BlockedReason = cmp.Or(
+				ret.BlockedReason,
+				as[string](ret.Fields["BLOCKED_REASON"]),
+				ret.Summary,
+			)
+		} else if ret.Verdict == formats.Verdict(formats.OutcomeCompleted) &&
+			info.Role != formats.RoleReviewer {
 			ret.Verdict = "" // done, without a judgement
 		} else if !slices.Contains(verdicts, ret.Verdict) {
 			const what = "approved, conditional, rejected or blocked from returns.status"
@@ -37,17 +50,24 @@ func Derive(ctx context.Context, info formats.AgentInfo, ret formats.Return) (fo
 		}
 		var issues []formats.Issue
 		if err := decode(v, &issues); err != nil {
-			return ret, &formats.ValueError{What: "a list of issues from returns.issues", Got: query.Text(v)}
+			return ret, &formats.ValueError{
+				What: "a list of issues from returns.issues",
+				Got:  query.Text(v),
+			}
 		}
 		ret.Issues = append(ret.Issues, issues...)
 	}
 	return ret, nil
 }
 
-var verdicts = []formats.Verdict{formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected}
+var verdicts = []formats.Verdict{
+	formats.VerdictApproved,
+	formats.VerdictConditional,
+	formats.VerdictRejected,
+}
 
-// derived evaluates the jq of a member of the contract. What is wrong with it is said of the subagent's file: its
-// worker has no part in it.
+// derived evaluates the jq of a member of the contract. What is wrong with it is said of the
+// subagent's file: its worker has no part in it.
 func derived(ctx context.Context, member, src string, in any) (any, error) {
 	code, err := query.Compile(src, query.Options{Strict: true})
 	var v any

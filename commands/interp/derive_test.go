@@ -19,7 +19,13 @@ func TestDerive(t *testing.T) {
 		r.Fields = map[string]any{"CRITICAL_COUNT": count}
 		return r
 	}
-	info := formats.AgentInfo{Name: "reviewer", Role: formats.RoleReviewer, StatusQuery: query, NoArtifacts: true, AgentResult: true}
+	info := formats.AgentInfo{
+		Name:        "reviewer",
+		Role:        formats.RoleReviewer,
+		StatusQuery: query,
+		NoArtifacts: true,
+		AgentResult: true,
+	}
 	for _, tt := range []struct {
 		ret  formats.Return
 		want formats.Outcome
@@ -33,15 +39,24 @@ func TestDerive(t *testing.T) {
 	} {
 		got, err := interp.Derive(t.Context(), info, tt.ret)
 		if bad := got.Validate(info); err != nil || got.Outcome() != tt.want || bad != nil {
-			t.Errorf("Derive(%s, %v) = %s, %v, %q, want %s", tt.ret.Outcome(), tt.ret.Fields, got.Outcome(), err, bad, tt.want)
+			t.Errorf("Derive(%s, %v) = %s, %v, %q, want %s",
+				tt.ret.Outcome(), tt.ret.Fields, got.Outcome(), err, bad, tt.want)
 		}
 	}
+
 	if got, err := interp.Derive(t.Context(), info, block("success", 0)); err == nil {
 		t.Errorf("Derive of a review without a verdict = %s, want an error", got.Outcome())
 	}
-	info = formats.AgentInfo{Name: "poc-engineer", StatusQuery: `if .fields.CRITICAL_COUNT > 0 then "blocked" else "completed" end`, NoArtifacts: true}
+	info = formats.AgentInfo{
+		Name:        "poc-engineer",
+		StatusQuery: `if .fields.CRITICAL_COUNT > 0 then "blocked" else "completed" end`,
+		NoArtifacts: true,
+	}
 	stuck, err := interp.Derive(t.Context(), info, block("success", 1))
-	if bad := stuck.Validate(info); err != nil || stuck.Outcome() != formats.OutcomeBlocked || stuck.BlockedReason == "" || bad != nil {
-		t.Errorf("Derive of work whose count blocks it = %+v, %v, %q, want blocked with a reason", stuck, err, bad)
+	bad := stuck.Validate(info)
+	if err != nil || stuck.Outcome() != formats.OutcomeBlocked || stuck.BlockedReason == "" ||
+		bad != nil {
+		t.Errorf("Derive of work whose count blocks it = %+v, %v, %q, want blocked with a reason",
+			stuck, err, bad)
 	}
 }

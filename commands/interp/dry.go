@@ -12,8 +12,8 @@ import (
 	"tercet/internal/query"
 )
 
-// dryRun tells what a run would do. Delegations are stubbed with a return that their contract allows; what hangs on
-// such a return is marked as known only at run time.
+// dryRun tells what a run would do. Delegations are stubbed with a return that their contract
+// allows; what hangs on such a return is marked as known only at run time.
 type dryRun struct {
 	on      bool
 	returns map[string][]formats.Return // given for steps and subagents, taken in order
@@ -31,12 +31,16 @@ func (r *run) unknown(e *syntax.Expr) bool {
 	}
 	reads := r.prog.Reads(e)
 	return reads.AllSteps && len(d.stubbed) > 0 ||
-		slices.ContainsFunc(reads.Steps, func(id string) bool { return slices.Contains(d.stubbed, id) }) ||
-		slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(d.tainted, name) })
+		slices.ContainsFunc(reads.Steps, func(id string) bool {
+			return slices.Contains(d.stubbed, id)
+		}) ||
+		slices.ContainsFunc(reads.Vars, func(name string) bool {
+			return slices.Contains(d.tainted, name)
+		})
 }
 
-// certain drops the ending of a step of a dry run that may not run at all. Whether the command ends there is known at
-// run time; the dry run shows what follows if it does not.
+// certain drops the ending of a step of a dry run that may not run at all. Whether the command ends
+// there is known at run time; the dry run shows what follows if it does not.
 func (s step) certain(end *ending) *ending {
 	if !s.dry.on || end == nil || !end.told {
 		return end
@@ -50,16 +54,19 @@ func (s step) certain(end *ending) *ending {
 	return end
 }
 
-func (d *dryRun) taint(name string) { d.tainted = append(d.tainted, name) }
+func (d *dryRun) taint(name string) {
+	d.tainted = append(d.tainted, name)
+}
 
-// plan adds a line to the tree of a dry run: the title of the step, its id where the file names one, and what it would
-// do. --stubs knows the step by that id.
+// plan adds a line to the tree of a dry run: the title of the step, its id where the file names
+// one, and what it would do. --stubs knows the step by that id.
 func (s step) plan(format string, args ...any) {
 	if !s.dry.on {
 		return
 	}
 	name := cmp.Or(s.Title, s.ID)
-	if own := s.Step.ID; s.ID != name && (s.ID != own.Text || !own.Pos.IsZero()) { // not one that was made of the title
+	// not one that was made of the title
+	if own := s.Step.ID; s.ID != name && (s.ID != own.Text || !own.Pos.IsZero()) {
 		name += " (" + s.ID + ")"
 	}
 	indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
@@ -67,21 +74,30 @@ func (s step) plan(format string, args ...any) {
 }
 
 // written is jq as the tree of a dry run shows it, where each step has one line.
-func written(e *syntax.Expr) string { return strings.Join(strings.Fields(e.Src), " ") }
+func written(e *syntax.Expr) string {
+	return strings.Join(strings.Fields(e.Src), " ")
+}
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
 	what := []string{"delegate to " + c.to.Agent}
-	for _, key := range []string{"operation", "action", "task_number", "task_numbers", "phase", "status"} {
+	for _, key := range []string{
+		"operation", "action", "task_number", "task_numbers", "phase", "status",
+	} {
 		if v, ok := req.Input[key]; ok && v != nil {
 			what = append(what, key+" "+query.Text(v))
 		}
 	}
+
 	c.plan("%s", strings.Join(what, ", "))
 	ret, ok := c.given()
 	if !ok {
 		c.dry.stubbed = append(c.dry.stubbed, c.ID)
-		ret = formats.Return{Status: formats.StatusCompleted, Summary: "(known at run time)", Fields: map[string]any{}}
+		ret = formats.Return{
+			Status:  formats.StatusCompleted,
+			Summary: "(known at run time)",
+			Fields:  map[string]any{},
+		}
 		if c.checks() || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
@@ -89,12 +105,16 @@ func (c call) stub(req formats.Request) formats.Return {
 			ret.Fields[name] = zero(f.Type)
 		}
 		for _, a := range c.to.Info.Artifacts {
-			ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: "(" + string(a.Type) + ")"})
+			ret.Artifacts = append(ret.Artifacts, formats.Artifact{
+				Type: a.Type,
+				Path: "(" + string(a.Type) + ")",
+			})
 		}
 	}
 	for _, a := range ret.Artifacts {
 		c.brought(a)
 	}
+
 	return ret
 }
 
@@ -137,7 +157,8 @@ func zero(t formats.InputType) any {
 	return nil
 }
 
-// assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is then taken to hold.
+// assume tells whether a check hangs on a stubbed result, or on a file that is not there yet; it is
+// then taken to hold.
 func (s step) assume(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
@@ -159,7 +180,8 @@ func (r *run) tell(ret formats.Return) formats.Return {
 	d := &r.dry
 	for _, key := range slices.Sorted(maps.Keys(d.returns)) {
 		if !slices.Contains(d.taken, key) {
-			r.warn("nothing took the return given for '%s': no such step or subagent was reached", key)
+			r.warn("nothing took the return given for '%s': no such step or subagent was reached",
+				key)
 		}
 	}
 	ret.Artifacts = nil

@@ -9,8 +9,9 @@ import (
 	"tercet/formats"
 )
 
-// stepError is a failure of the engine inside a step. Err is the cause and is inspected for its code. The run matches
-// it: what names its step is not wrapped again, and the place goes into errors.json.
+// stepError is a failure of the engine inside a step. Err is the cause and is inspected for its
+// code. The run matches it: what names its step is not wrapped again, and the place goes into
+// errors.json.
 type stepError struct {
 	File string
 	Pos  formats.Pos
@@ -27,7 +28,9 @@ func (e *stepError) Error() string {
 }
 
 // Unwrap gives the cause.
-func (e *stepError) Unwrap() error { return e.Err }
+func (e *stepError) Unwrap() error {
+	return e.Err
+}
 
 // placed names the step in an error that names none yet.
 func (s step) placed(err error) error {
@@ -46,13 +49,15 @@ func later(err error) *formats.LaterError {
 	return e
 }
 
-// undone tells whether what ended with an error is begun again when the run goes on: it waits, or nothing may be done.
+// undone tells whether what ended with an error is begun again when the run goes on: it waits, or
+// nothing may be done.
 func undone(err error) bool {
-	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || ioError(err) || isStuck(err)
+	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || ioError(err) ||
+		isStuck(err)
 }
 
-// ioError tells whether the engine could not read or write something, such as on a full disk. What a worker could not
-// do is in its return, and no error.
+// ioError tells whether the engine could not read or write something, such as on a full disk. What
+// a worker could not do is in its return, and no error.
 func ioError(err error) bool {
 	code := formats.CodeOf(err)
 	return err != nil && (code == formats.CodeIO || code == formats.CodeNotDurable)
@@ -64,12 +69,14 @@ func interrupt(err error) *formats.InterruptedError {
 	return e
 }
 
-// interrupted gives the signal that ended the run's context; nil if it goes on, or something else ended it.
+// interrupted gives the signal that ended the run's context; nil if it goes on, or something else
+// ended it.
 func (r *run) interrupted() *formats.InterruptedError {
 	return interrupt(context.Cause(r.ctx))
 }
 
-// isStuck tells whether an error says that journal and run do not agree, or that there is no more to look at.
+// isStuck tells whether an error says that journal and run do not agree, or that there is no more
+// to look at.
 func isStuck(err error) bool {
 	_, diverged := errors.AsType[*formats.DivergedError](err)
 	_, end := errors.AsType[*formats.EndError](err)
@@ -84,15 +91,18 @@ func isOpen(err error) *formats.GateOpenError {
 
 // errLimit is the failure of a run that reached one of its limits.
 func errLimit(what string, limit int) error {
-	help := "finished work is kept; look at the run with a dry run, or raise limits in the command file if it is meant " +
+	help := "finished work is kept; look at the run with a dry run, or raise limits in the " +
+		"command file if it is meant " +
 		"to be this long"
 	return formats.Fail(formats.CodeLimit, help, "the run reached its limit of %d %s", limit, what)
 }
 
 // errBudget refuses a worker because the run has used what it may use of something.
 func errBudget(what, limit, used string) error {
-	help := "finished work is kept; raise limits in the command file or in config.yaml, and run the command again"
-	return formats.Fail(formats.CodeLimit, help, "the run may use %s %s and has used %s", limit, what, used)
+	help := "finished work is kept; raise limits in the command file or in config.yaml, and run " +
+		"the command again"
+	return formats.Fail(formats.CodeLimit, help, "the run may use %s %s and has used %s",
+		limit, what, used)
 }
 
 // errStatus refuses a task whose status does not let the command start.
@@ -101,11 +111,17 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 	if len(allowed) > 0 {
 		starts = "starts from " + list(allowed)
 	}
-	help := fmt.Sprintf("run 'tercet state show %d' to see the task, 'tercet state transitions' for what may follow "+
-		"its status", r.task.Number)
-	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s", r.task.Number, r.task.Status,
-		r.prog.Name, starts)
+	help := fmt.Sprintf(
+		"run 'tercet state show %d' to see the task, 'tercet state transitions' for what may "+
+			"follow "+
+			"its status",
+		r.task.Number,
+	)
+	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s",
+		r.task.Number, r.task.Status, r.prog.Name, starts)
 }
 
 // list writes words one behind the other.
-func list[T ~string](words []T) string { return strings.Join(formats.Words(words), ", ") }
+func list[T ~string](words []T) string {
+	return strings.Join(formats.Words(words), ", ")
+}

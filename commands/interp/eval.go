@@ -15,8 +15,8 @@ import (
 	"tercet/internal/query"
 )
 
-// environment gives the variables that an expression reads, and no other: what it does not read is neither loaded nor
-// built.
+// environment gives the variables that an expression reads, and no other: what it does not read is
+// neither loaded nor built.
 func (sc *scope) environment(e *syntax.Expr) (_ map[string]any, err error) {
 	reads := sc.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
@@ -60,17 +60,20 @@ func (sc *scope) read(reads compile.Reads) map[string]any {
 	return out
 }
 
-// snapshot is the state at the start of the present step, read when it is first used. A document that was seen before
-// is not looked through again.
+// snapshot is the state at the start of the present step, read when it is first used. A document
+// that was seen before is not looked through again.
 func (r *run) snapshot() (any, error) {
 	if r.state == nil {
 		doc, _, err := r.cfg.State.Snapshot(r.ctx)
 		if err != nil {
 			return nil, err
 		}
-		seen, now := reflect.ValueOf(r.stateDoc), reflect.ValueOf(doc)
-		if now.Kind() != reflect.Map || seen.Kind() != reflect.Map || now.Pointer() != seen.Pointer() {
-			r.stateDoc, r.statePrepared = doc, query.Prepare(doc)
+		seen := reflect.ValueOf(r.stateDoc)
+		now := reflect.ValueOf(doc)
+		if now.Kind() != reflect.Map || seen.Kind() != reflect.Map ||
+			now.Pointer() != seen.Pointer() {
+			r.stateDoc = doc
+			r.statePrepared = query.Prepare(doc)
 		}
 		r.state = r.statePrepared
 	}
@@ -79,7 +82,8 @@ func (r *run) snapshot() (any, error) {
 
 // about is $run.
 func (sc *scope) about(reads compile.Reads) (any, error) {
-	r, approval := sc.run, sc.variable("$approval")
+	r := sc.run
+	approval := sc.variable("$approval")
 	switch {
 	case r.prog.Tiers != nil && approval != nil: // a flow settles it by its tier
 	case r.cfg.AutoApprove:
@@ -87,19 +91,32 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 	default:
 		approval = formats.Interactive
 	}
+
 	if r.listed == nil {
 		r.listed = query.Prepare(listOf(newest(r.artifacts)))
 	}
 	out := map[string]any{
-		"id": r.cfg.IDs.Run, "session_id": r.cfg.IDs.Session, "command": r.cfg.IDs.Command, "depth": r.depth.Int(),
-		"started_at": r.started.UTC().Format("2006-01-02T15:04:05Z"), "worktree": nil, "rollbacks": r.rollbacks,
-		"auto_approve": r.cfg.AutoApprove, "approval": approval, "artifacts": r.listed,
-		"overrides": listOf(r.overrides), "diff": "", "diffstat": "",
+		"id":           r.cfg.IDs.Run,
+		"session_id":   r.cfg.IDs.Session,
+		"command":      r.cfg.IDs.Command,
+		"depth":        r.depth.Int(),
+		"started_at":   r.started.UTC().Format("2006-01-02T15:04:05Z"),
+		"worktree":     nil,
+		"rollbacks":    r.rollbacks,
+		"auto_approve": r.cfg.AutoApprove,
+		"approval":     approval,
+		"artifacts":    r.listed,
+		"overrides":    listOf(r.overrides),
+		"diff":         "",
+		"diffstat":     "",
 	}
 	if slices.Contains(reads.Run, "repo_state") {
 		if r.repoState == "" {
-			look := func() (formats.RepoState, error) { return r.cfg.RepoState(r.ctx) }
-			if r.repoState = formats.RepoNone; r.cfg.RepoState != nil {
+			look := func() (formats.RepoState, error) {
+				return r.cfg.RepoState(r.ctx)
+			}
+			r.repoState = formats.RepoNone
+			if r.cfg.RepoState != nil {
 				state, err := observe(r, "", "repo_state", look)
 				if err != nil {
 					return nil, err
@@ -112,9 +129,11 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 	if r.place() != "" {
 		out["worktree"] = r.place()
 	}
-	if r.cfg.Diff == nil || r.dry.on || !slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
+	if r.cfg.Diff == nil || r.dry.on ||
+		!slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
 		return out, nil
 	}
+
 	var err error
 	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(r.place(), r.cfg.Dir))
 	return out, err
@@ -122,14 +141,18 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 
 // brought keeps an artifact of the run.
 func (r *run) brought(a formats.Artifact) {
-	r.artifacts, r.made, r.listed = append(r.artifacts, a), append(r.made, a), nil
+	r.artifacts = append(r.artifacts, a)
+	r.made = append(r.made, a)
+	r.listed = nil
 }
 
 // newest keeps the last artifact of each type and path, in order.
 func newest(list []formats.Artifact) []formats.Artifact {
 	var out []formats.Artifact
 	for i, a := range list {
-		same := func(b formats.Artifact) bool { return b.Type == a.Type && b.Path == a.Path }
+		same := func(b formats.Artifact) bool {
+			return b.Type == a.Type && b.Path == a.Path
+		}
 		if !slices.ContainsFunc(list[i+1:], same) {
 			out = append(out, a)
 		}
@@ -142,12 +165,18 @@ func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
-	reads := sc.prog.Reads(e) // what may be another the next time: the state, or what changed in a tree
+	// what may be another the next time: the state, or what changed in a tree
+	reads := sc.prog.Reads(e)
 	if slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
 		slices.Contains(reads.Run, "diffstat") {
-		v, err := observe(sc.run, sc.trail, fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col), func() (any, error) {
-			return sc.compute(e, input)
-		})
+		v, err := observe(
+			sc.run,
+			sc.trail,
+			fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col),
+			func() (any, error) {
+				return sc.compute(e, input)
+			},
+		)
 		return normal(v), err
 	}
 	return sc.compute(e, input)
@@ -164,8 +193,10 @@ func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {
 			return nil, context.Cause(sc.ctx)
 		}
 		return nil, &formats.Failure{
-			Code: formats.CodeValidationFailed, Message: sc.placeOf(e.Pos) + ": " + e.Src, Err: err,
-			Help: "the expression compiled but does not fit the values it met",
+			Code:    formats.CodeValidationFailed,
+			Message: sc.placeOf(e.Pos) + ": " + e.Src,
+			Err:     err,
+			Help:    "the expression compiled but does not fit the values it met",
 		}
 	}
 	return v, nil
@@ -220,6 +251,7 @@ func (sc *scope) value(v *syntax.Value, input any) (any, error) {
 		return out, nil
 	case syntax.Literal:
 	}
+
 	return normal(v.Lit), nil
 }
 
@@ -248,7 +280,9 @@ func (sc *scope) holds(e *syntax.Expr, input any) (bool, error) {
 	return query.Truth(v), err
 }
 
-func normal(v any) any { return query.Normalize(v) }
+func normal(v any) any {
+	return query.Normalize(v)
+}
 
 // listOf is a list as expressions see it, also one without members.
 func listOf[T any](list []T) any {

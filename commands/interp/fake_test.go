@@ -23,7 +23,9 @@ import (
 	"tercet/internal/trace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
 
 // agent answers one delegation.
 type agent func(ctx context.Context, r formats.Request) (formats.Return, error)
@@ -64,33 +66,72 @@ const (
 	runID   = "r1"
 )
 
-// newWorld has one task, number 7, not started, and the subagents that most tests use: worker may return anything, maker
-// makes a plan, judge judges.
+// newWorld has one task, number 7, not started, and the subagents that most tests use: worker may
+// return anything, maker makes a plan, judge judges.
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
 	w := &world{
-		tb: tb, agents: map[string]agent{}, docs: map[string]string{}, txns: map[string]string{},
-		tasks: map[int]*formats.Task{7: {Number: 7, Title: "Fix it", Slug: "fix_it", Status: formats.NotStarted, Artifacts: []formats.Artifact{}}},
+		tb:     tb,
+		agents: map[string]agent{},
+		docs:   map[string]string{},
+		txns:   map[string]string{},
+		tasks: map[int]*formats.Task{7: {
+			Number:    7,
+			Title:     "Fix it",
+			Slug:      "fix_it",
+			Status:    formats.NotStarted,
+			Artifacts: []formats.Artifact{},
+		}},
 		infos: map[string]formats.AgentInfo{
 			"worker": {Name: "worker"},
 			"second": {Name: "second"},
 			"flow":   {Name: "flow", Workflow: true},
-			"maker":  {Name: "maker", Role: formats.RolePlanner, Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactPlan}}},
-			"judge":  {Name: "judge", Role: formats.RoleReviewer},
+			"maker": {
+				Name:      "maker",
+				Role:      formats.RolePlanner,
+				Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactPlan}},
+			},
+			"judge": {Name: "judge", Role: formats.RoleReviewer},
 			"typed": {
-				Name: "typed", Inputs: map[string]formats.Input{"n": {Type: formats.TypeInteger, Required: true}, "more": {Type: formats.TypeAny}},
-				Fields: map[string]formats.Field{"count": {Type: formats.TypeInteger}, "list": {Type: formats.TypeList}},
+				Name: "typed",
+				Inputs: map[string]formats.Input{
+					"n":    {Type: formats.TypeInteger, Required: true},
+					"more": {Type: formats.TypeAny},
+				},
+				Fields: map[string]formats.Field{
+					"count": {Type: formats.TypeInteger},
+					"list":  {Type: formats.TypeList},
+				},
 			},
 			compile.StatusSync:  {Name: compile.StatusSync, Builtin: true, NoArtifacts: true},
 			compile.GitWorkflow: {Name: compile.GitWorkflow, Builtin: true, NoArtifacts: true},
-			compile.Gatekeeper:  {Name: compile.Gatekeeper, Builtin: true, Role: formats.RoleReviewer},
+			compile.Gatekeeper: {
+				Name:    compile.Gatekeeper,
+				Builtin: true,
+				Role:    formats.RoleReviewer,
+			},
 		},
 	}
 	w.agents[compile.StatusSync] = w.sync
 	w.cfg = interp.Config{
-		Agents: delegator{w.delegate}, State: reader{w.snapshot}, Docs: docs{w}, Problems: recorder{w.record},
-		Approve: approver{approve: w.approve, remember: w.remember}, Lint: w.lint, Journal: appender{append: w.append}, Clock: clock{}, Trace: trace.Func(w.emit), Show: w.show,
-		IDs: interp.IDs{Run: runID, Session: session, Command: "/x 7", Path: []string{"router", "/x"}}, Dir: "/project", Discard: w.discard,
+		Agents:   delegator{w.delegate},
+		State:    reader{w.snapshot},
+		Docs:     docs{w},
+		Problems: recorder{w.record},
+		Approve:  approver{approve: w.approve, remember: w.remember},
+		Lint:     w.lint,
+		Journal:  appender{append: w.append},
+		Clock:    clock{},
+		Trace:    trace.Func(w.emit),
+		Show:     w.show,
+		IDs: interp.IDs{
+			Run:     runID,
+			Session: session,
+			Command: "/x 7",
+			Path:    []string{"router", "/x"},
+		},
+		Dir:     "/project",
+		Discard: w.discard,
 	}
 	return w
 }
@@ -128,9 +169,14 @@ func (d delegator) Delegate(ctx context.Context, r formats.Request) (formats.Ret
 	return d.delegate(ctx, r)
 }
 
-func (r reader) Snapshot(context.Context) (any, uint64, error) { return r.snapshot(), 1, nil }
+func (r reader) Snapshot(context.Context) (any, uint64, error) {
+	return r.snapshot(), 1, nil
+}
 
-func (r recorder) Record(_ context.Context, p formats.Problem) error { r.record(p); return nil }
+func (r recorder) Record(_ context.Context, p formats.Problem) error {
+	r.record(p)
+	return nil
+}
 
 func (a approver) Approve(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	if ctx.Err() != nil {
@@ -152,16 +198,26 @@ func (a appender) Append(ctx context.Context, e formats.Entry, _ bool) (bool, er
 	return false, a.append(e)
 }
 
-func (appender) Live(bool) error { return nil }
+func (appender) Live(bool) error {
+	return nil
+}
 
-func (a appender) Resumable() bool { return a.begun != nil && a.begun() }
+func (a appender) Resumable() bool {
+	return a.begun != nil && a.begun()
+}
 
-func (a appender) Recall(formats.Entry) (json.RawMessage, bool) { return nil, false }
+func (a appender) Recall(formats.Entry) (json.RawMessage, bool) {
+	return nil, false
+}
 
 func (d docs) Open(_ context.Context, path string) ([]byte, error) {
 	text, ok := d.w.docs[path]
 	if !ok {
-		return nil, &formats.Failure{Code: formats.CodeFileNotFound, Message: path, Err: fs.ErrNotExist}
+		return nil, &formats.Failure{
+			Code:    formats.CodeFileNotFound,
+			Message: path,
+			Err:     fs.ErrNotExist,
+		}
 	}
 	return []byte(text), nil
 }
@@ -183,7 +239,9 @@ func (d docs) Glob(_ context.Context, patterns []string) ([]string, error) {
 	return out, nil
 }
 
-func (clock) Now() time.Time { return time.Now() }
+func (clock) Now() time.Time {
+	return time.Now()
+}
 
 func (clock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -266,7 +324,9 @@ func (w *world) approve(g formats.Gate) (formats.Decision, error) {
 	return w.answer(g)
 }
 
-func (w *world) remember(digest string, d formats.Decision) { w.remembered.Store(digest, d) }
+func (w *world) remember(digest string, d formats.Decision) {
+	w.remembered.Store(digest, d)
+}
 
 // asking is a worker that needs the user's consent to what it was given, and cannot ask.
 func (w *world) asking(_ context.Context, r formats.Request) (formats.Return, error) {
@@ -274,8 +334,15 @@ func (w *world) asking(_ context.Context, r formats.Request) (formats.Return, er
 	d, found := w.remembered.Load(digest)
 	if !found {
 		return formats.Return{}, &formats.GateOpenError{Gate: formats.Gate{
-			Question: "Run " + digest + "?", Digest: digest, NeedsPerson: true, Run: r.Run, Step: r.Step,
-			Choices: []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}},
+			Question:    "Run " + digest + "?",
+			Digest:      digest,
+			NeedsPerson: true,
+			Run:         r.Run,
+			Step:        r.Step,
+			Choices: []formats.Choice{
+				{Label: "approve", Approves: true},
+				{Label: "reject", Leaves: true},
+			},
 		}}
 	}
 	return ok(fmt.Sprint(r.At, ": ", d.(formats.Decision).Answer)), nil //nolint:forcetypeassert // only remember stores
@@ -314,7 +381,8 @@ func (w *world) discard(_ context.Context, _ string, list []formats.Artifact) er
 	return nil
 }
 
-// sync is the status-sync manager with its rules: the table of changes, the prior status, the lease.
+// sync is the status-sync manager with its rules: the table of changes, the prior status, the
+// lease.
 func (w *world) sync(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if ctx.Err() != nil {
 		return formats.Return{}, ctx.Err()
@@ -322,27 +390,42 @@ func (w *world) sync(ctx context.Context, r formats.Request) (formats.Return, er
 	if r.Input["operation"] == compile.OpSetPhase {
 		return ok("phase"), nil
 	}
+
 	n, _ := r.Input["task_number"].(int)
 	t := w.tasks[n]
 	if t == nil {
-		return formats.Failed(&formats.Failure{Code: formats.CodeNotFound, Message: fmt.Sprintf("task %d does not exist", n)}), nil
+		return formats.Failed(&formats.Failure{
+			Code:    formats.CodeNotFound,
+			Message: fmt.Sprintf("task %d does not exist", n),
+		}), nil
 	}
 	if t.Lease != nil && t.Lease.Session != r.Session {
-		return formats.Failed(&formats.Failure{Code: formats.CodeLeaseHeld, Message: "another session works on it"}), nil
+		return formats.Failed(&formats.Failure{
+			Code:    formats.CodeLeaseHeld,
+			Message: "another session works on it",
+		}), nil
 	}
+
 	list, _ := r.Input["artifacts"].([]any)
 	for _, one := range list {
 		m, _ := one.(map[string]any)
 		path, _ := m["path"].(string)
 		kind, _ := m["type"].(string)
-		t.Artifacts = append(t.Artifacts, formats.Artifact{Type: formats.ArtifactType(kind), Path: path})
+		t.Artifacts = append(t.Artifacts, formats.Artifact{
+			Type: formats.ArtifactType(kind),
+			Path: path,
+		})
 	}
+
 	if r.Input["operation"] == "set_lease" {
 		if !t.Status.InProgress() {
 			return ok("nobody holds it"), nil
 		}
 		if t.Lease == nil || t.Lease.Run != r.Run {
-			return formats.Failed(&formats.Failure{Code: formats.CodeLeaseHeld, Message: "another run works on it"}), nil
+			return formats.Failed(&formats.Failure{
+				Code:    formats.CodeLeaseHeld,
+				Message: "another run works on it",
+			}), nil
 		}
 		t.Lease.Suspended, _ = r.Input["suspended"].(bool)
 		return ok("lease"), nil
@@ -350,23 +433,33 @@ func (w *world) sync(ctx context.Context, r formats.Request) (formats.Return, er
 	if r.Input["operation"] == "link_artifacts" {
 		return ok("linked"), nil
 	}
+
 	word, _ := r.Input["status"].(string)
 	to := formats.TaskStatus(word)
 	if r.Input["back"] == true {
 		if t.Prior == "" {
-			return formats.Failed(&formats.Failure{Code: formats.CodeIllegalTransition, Message: "no way back"}), nil
+			return formats.Failed(&formats.Failure{
+				Code:    formats.CodeIllegalTransition,
+				Message: "no way back",
+			}), nil
 		}
 		to = t.Prior
 	} else if to != t.Status && !formats.CanMove(t.Status, to) {
-		return formats.Failed(&formats.Failure{Code: formats.CodeIllegalTransition, Message: fmt.Sprintf("task %d cannot go from %s to %s", n, t.Status, to)}), nil
+		return formats.Failed(&formats.Failure{
+			Code:    formats.CodeIllegalTransition,
+			Message: fmt.Sprintf("task %d cannot go from %s to %s", n, t.Status, to),
+		}), nil
 	}
+
 	switch {
 	case !to.KeepsPrior():
 		t.Prior = ""
 	case !t.Status.KeepsPrior():
 		t.Prior = t.Status
 	}
-	t.Status, t.Lease = to, nil
+
+	t.Status = to
+	t.Lease = nil
 	if to.InProgress() {
 		t.Lease = &formats.Lease{Session: r.Session, Run: r.Run}
 	}
@@ -379,7 +472,9 @@ func (w *world) Agent(name string) (formats.AgentInfo, bool) {
 	return info, ok
 }
 
-func (w *world) Names() []string { return slices.Sorted(maps.Keys(w.infos)) }
+func (w *world) Names() []string {
+	return slices.Sorted(maps.Keys(w.infos))
+}
 
 // program compiles a command named x.
 func (w *world) program(src string) *compile.Program {
@@ -435,8 +530,9 @@ func (w *world) calls() []string {
 	return out
 }
 
-// file makes a command file: frontmatter lines, the args block, and the steps, each "title: block". A title that begins
-// with > is a step of the body of step 1, one that begins with ! stands under Error Handling.
+// file makes a command file: frontmatter lines, the args block, and the steps, each "title: block".
+// A title that begins with > is a step of the body of step 1, one that begins with ! stands under
+// Error Handling.
 func file(front, args string, steps ...string) string {
 	var b strings.Builder
 	b.WriteString("---\ncommand: x\ndescription: A test\n" + front + "---\n\n")
@@ -485,7 +581,11 @@ func failing(code formats.Code, message string) formats.Return {
 }
 
 func verdict(v formats.Verdict, issues ...string) formats.Return {
-	ret := formats.Return{Status: formats.StatusCompleted, Verdict: v, Summary: string(v)}
+	ret := formats.Return{
+		Status:  formats.StatusCompleted,
+		Verdict: v,
+		Summary: string(v),
+	}
 	for _, i := range issues {
 		ret.Issues = append(ret.Issues, formats.Issue{Level: formats.LevelError, Description: i})
 	}
@@ -493,7 +593,11 @@ func verdict(v formats.Verdict, issues ...string) formats.Return {
 }
 
 func blocked(why string) formats.Return {
-	return formats.Return{Status: formats.StatusBlocked, Summary: why, BlockedReason: why}
+	return formats.Return{
+		Status:        formats.StatusBlocked,
+		Summary:       why,
+		BlockedReason: why,
+	}
 }
 
 func partial(summary string) formats.Return {
@@ -501,7 +605,9 @@ func partial(summary string) formats.Return {
 }
 
 // always answers the same; in answers one after the other, the last one from then on.
-func always(ret formats.Return) agent { return in(ret) }
+func always(ret formats.Return) agent {
+	return in(ret)
+}
 
 func in(list ...formats.Return) agent {
 	n := 0
@@ -520,11 +626,17 @@ func choose(labels ...string) func(formats.Gate) (formats.Decision, error) {
 		label, note, _ := strings.Cut(said, " ")
 		for _, c := range g.Choices { // of several that begin so the longest, which comes last
 			if rest, ok := strings.CutPrefix(said, c.Label); ok {
-				label, note = c.Label, strings.TrimSpace(rest)
+				label = c.Label
+				note = strings.TrimSpace(rest)
 			}
 		}
 		n++
-		return formats.Decision{Answer: label, Note: note, By: "person", Person: true}, nil
+		return formats.Decision{
+			Answer: label,
+			Note:   note,
+			By:     "person",
+			Person: true,
+		}, nil
 	}
 }
 

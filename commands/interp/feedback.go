@@ -3,17 +3,20 @@ package interp
 import "tercet/formats"
 
 // listed is a list that an expression can go through, also where there are none.
-func listed[T any](list []T) []T { return append([]T{}, list...) }
+func listed[T any](list []T) []T {
+	return append([]T{}, list...)
+}
 
-// answering is the feedback of a step whose question was answered. Work that was sent back stays sent back: what it was
-// sent back for is as open as before the question.
+// answering is the feedback of a step whose question was answered. Work that was sent back stays
+// sent back: what it was sent back for is as open as before the question.
 func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedback {
 	if before == nil || before.Note == "" && len(before.Issues) == 0 {
 		answer.Issues = listed(answer.Issues)
 		return &answer
 	}
 	both := *before
-	both.Answer, both.Choice = answer.Answer, answer.Choice
+	both.Answer = answer.Answer
+	both.Choice = answer.Choice
 	both.Question = answer.Question
 	both.Target = answer.Target
 	both.Last = answer.Last
@@ -23,20 +26,33 @@ func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedb
 // last is what the step returned, for the call that goes on with its work.
 func (f finished) last() *formats.LastReturn {
 	return &formats.LastReturn{
-		Status: f.outcome, Summary: f.ret.Summary, Fields: f.ret.Fields, NextSteps: f.ret.NextSteps,
+		Status:    f.outcome,
+		Summary:   f.ret.Summary,
+		Fields:    f.ret.Fields,
+		NextSteps: f.ret.NextSteps,
 	}
 }
 
 // failure is the feedback of a worker that failed by a fault of its work.
 func (c call) failure(ret formats.Return) *formats.Feedback {
-	fb := &formats.Feedback{From: c.ID, Issues: listed(ret.Issues), Attempt: c.attempt}
+	fb := &formats.Feedback{
+		From:    c.ID,
+		Issues:  listed(ret.Issues),
+		Attempt: c.attempt,
+	}
 	for _, e := range ret.Errors {
 		fb.Issues = append(fb.Issues, formats.Issue{
-			Level: formats.LevelError, Description: e.Message, SuggestedFix: e.Recommendation, Source: "agent",
+			Level:        formats.LevelError,
+			Description:  e.Message,
+			SuggestedFix: e.Recommendation,
+			Source:       "agent",
 		})
 	}
 	fb.Last = &formats.LastReturn{
-		Status: ret.Outcome(), Summary: ret.Summary, Fields: ret.Fields, NextSteps: ret.NextSteps,
+		Status:    ret.Outcome(),
+		Summary:   ret.Summary,
+		Fields:    ret.Fields,
+		NextSteps: ret.NextSteps,
 	}
 	return fb
 }

@@ -13,28 +13,34 @@ import (
 	"tercet/internal/trace"
 )
 
-// A stopped run has five seconds for its clean-up; the last of them are reserved for putting the task back.
+// A stopped run has five seconds for its clean-up; the last of them are reserved for putting the
+// task back.
 const (
 	afterLimit    = 5 * time.Second
 	handlingLimit = 4 * time.Second
 )
 
-// finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the return.
+// finish runs Error Handling, puts tasks back where the run did not finish its work, and stamps the
+// return.
 func (r *run) finish(ret formats.Return) formats.Return {
-	r.after, r.feedback = true, nil
+	r.after = true
+	r.feedback = nil
 	switch {
 	case r.dry.on:
 		return r.tell(ret)
 	case r.stuck != nil:
 		r.stamp(&ret)
 		return ret
-	case r.waits != nil && r.recorded && r.cfg.Prefix == "" && ret.Outcome() == formats.OutcomeSuspended:
+	case r.waits != nil && r.recorded && r.cfg.Prefix == "" &&
+		ret.Outcome() == formats.OutcomeSuspended:
 		return r.suspend(ret)
 	}
+
 	keep := context.WithoutCancel(r.ctx)
 	handling, all, stop := r.afterwards()
 	defer stop()
-	if r.ctx = handling; r.began {
+	r.ctx = handling
+	if r.began {
 		if ret.Status == formats.StatusFailed {
 			if err := r.compensate(func(step) bool { return true }); err != nil {
 				r.warn("not everything was taken back: %s", err)
@@ -48,12 +54,14 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	for _, n := range slices.Clone(r.held) {
 		r.back(n, ret.Outcome())
 	}
+
 	r.ctx = keep
 	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.recorded && r.cfg.Prefix == "" {
 		ret.Resume = r.resume() // not everything was done that follows a stop
 		r.stamp(&ret)
 		return ret
 	}
+
 	r.discard(&ret)
 	r.record(ret)
 	r.close(&ret)
@@ -61,15 +69,23 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	return ret
 }
 
-// close writes the last entry of the journal. A run that was refused before its first one leaves none.
+// close writes the last entry of the journal. A run that was refused before its first one leaves
+// none.
 func (r *run) close(ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{
-		"status": ret.RunState(), "summary": ret.Summary, "cost_usd": r.spent.Cost, "next_steps": ret.NextSteps,
-	}})
-	switch artifacts := ret.Artifacts; {
+	err := r.journal(formats.Entry{
+		Type: formats.EntryRunFinished,
+		Data: map[string]any{
+			"status":     ret.RunState(),
+			"summary":    ret.Summary,
+			"cost_usd":   r.spent.Cost,
+			"next_steps": ret.NextSteps,
+		},
+	})
+	artifacts := ret.Artifacts
+	switch {
 	case err == nil:
 	case ret.Outcome().Passes() && ioError(err) && r.cfg.Prefix == "":
 		*ret = r.waiting(r.cut(err, formats.Failed(err).Summary))
@@ -81,8 +97,8 @@ func (r *run) close(ret *formats.Return) {
 	}
 }
 
-// afterwards gives the contexts of Error Handling and of everything after the workflow. Neither ends with the run;
-// where the run is stopped, or is stopped now, their time is short.
+// afterwards gives the contexts of Error Handling and of everything after the workflow. Neither
+// ends with the run; where the run is stopped, or is stopped now, their time is short.
 func (r *run) afterwards() (handling, all context.Context, stop func()) {
 	all, endAll := context.WithCancel(context.WithoutCancel(r.ctx))
 	handling, endHandling := context.WithCancel(all)
@@ -105,15 +121,19 @@ func (r *run) afterwards() (handling, all context.Context, stop func()) {
 	}
 }
 
-// errorHandling runs the steps with always; their failures are warnings, they never change what the command ends with.
+// errorHandling runs the steps with always; their failures are warnings, they never change what the
+// command ends with.
 func (r *run) errorHandling(outcome formats.Outcome) {
 	kind := "failed"
 	if outcome.Passes() {
 		kind = "completed"
 	}
-	sc := r.root.inner(slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
-		return s.Always.Text != "any" && s.Always.Text != kind
-	}), "error_handling/")
+	sc := r.root.inner(
+		slices.DeleteFunc(slices.Clone(r.prog.File.Errors), func(s *syntax.Step) bool {
+			return s.Always.Text != "any" && s.Always.Text != kind
+		}),
+		"error_handling/",
+	)
 	for _, s := range sc.list {
 		if r.ctx.Err() != nil {
 			r.warn("error handling was cut short before '%s'", s.Title)
@@ -131,8 +151,8 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 	}
 }
 
-// settle asks the state what a call did that ended without telling: the tasks that this run holds, and the documents
-// that are linked already.
+// settle asks the state what a call did that ended without telling: the tasks that this run holds,
+// and the documents that are linked already.
 func (r *run) settle() {
 	if !r.uncertain {
 		return
@@ -147,6 +167,7 @@ func (r *run) settle() {
 		r.warn("the state could not be read: %s", err)
 		return
 	}
+
 	var held []int
 	linked := map[string]bool{}
 	for _, task := range tasks {
@@ -158,8 +179,11 @@ func (r *run) settle() {
 			linked[a.Path] = true
 		}
 	}
+
 	r.held = held
-	r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool { return linked[a.Path] })
+	r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool {
+		return linked[a.Path]
+	})
 }
 
 // decode reads a value of an expression, or of the state, as a wire type.
@@ -171,17 +195,20 @@ func decode(v, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// back puts a task to its prior status. If a worker was called and the command did not get through, it puts it to the
-// status that the file names for failures. Documents of a run that ended well or partial are linked on the way.
+// back puts a task to its prior status. If a worker was called and the command did not get through,
+// it puts it to the status that the file names for failures. Documents of a run that ended well or
+// partial are linked on the way.
 func (r *run) back(n int, outcome formats.Outcome) {
 	c := r.own("during/back", r.prog.Own.Back)
-	c.task, c.anyway = n, true
+	c.task = n
+	c.anyway = true
 	own := r.task != nil && r.task.Number == n
 	if !own {
 		c.path += "_" + strconv.Itoa(n)
 		c.afresh()
 	}
-	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected
+	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||
+		outcome == formats.OutcomeRejected
 	if failed := r.prog.Own.Failed; own && failed != nil && r.worked && fell {
 		c.to = failed
 	}
@@ -198,10 +225,12 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	r.may(c, stays)
 }
 
-// discard takes back the documents of a run that came to nothing. A review that rejects is what the user has to read.
+// discard takes back the documents of a run that came to nothing. A review that rejects is what the
+// user has to read.
 func (r *run) discard(ret *formats.Return) {
 	outcome := ret.Outcome()
-	if outcome.Passes() || outcome == formats.OutcomePartial || outcome == formats.OutcomeRejected ||
+	if outcome.Passes() || outcome == formats.OutcomePartial ||
+		outcome == formats.OutcomeRejected ||
 		r.cfg.Discard == nil || r.endless {
 		return
 	}
@@ -223,8 +252,8 @@ func (r *run) discard(ret *formats.Return) {
 	})
 }
 
-// record keeps a failure that prevented completion in errors.json, and survived ones as warnings. It leaves out what
-// the user decided or mistyped.
+// record keeps a failure that prevented completion in errors.json, and survived ones as warnings.
+// It leaves out what the user decided or mistyped.
 func (r *run) record(ret formats.Return) {
 	if !r.began {
 		return
@@ -233,7 +262,9 @@ func (r *run) record(ret formats.Return) {
 	if ret.Outcome() == formats.OutcomeFailed {
 		last := r.problem(ret, r.last)
 		last.Severity = "critical"
-		same := func(p formats.Problem) bool { return p.Message == last.Message }
+		same := func(p formats.Problem) bool {
+			return p.Message == last.Message
+		}
 		if at := slices.IndexFunc(r.setbacks, same); at >= 0 { // a worker's failure ends the run
 			last.Path = r.setbacks[at].Path
 			last.Depth = r.setbacks[at].Depth
@@ -253,22 +284,32 @@ func (r *run) record(ret formats.Return) {
 	}
 }
 
-// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be kept.
+// problem is a failed return as errors.json keeps it. Its message is empty where nothing is to be
+// kept.
 func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 	if len(ret.Errors) == 0 || slices.Contains([]formats.Code{
 		formats.CodeCancelled, formats.CodeRejected, formats.CodeUsage,
 	}, ret.Errors[0].Code) {
 		return formats.Problem{}
 	}
+
 	e := ret.Errors[0]
 	p := formats.Problem{
-		Type: string(e.Type), Severity: "warning", Message: string(e.Code) + ": " + e.Message, Action: e.Recommendation,
-		Auto: e.Recoverable,
+		Type:     string(e.Type),
+		Severity: "warning",
+		Message:  string(e.Code) + ": " + e.Message,
+		Action:   e.Recommendation,
+		Auto:     e.Recoverable,
 		Context: formats.ProblemContext{
-			Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Command: r.cfg.IDs.Command, File: r.prog.File.Name,
-			Step: at.Step, Line: at.Pos.Line,
+			Session: r.cfg.IDs.Session,
+			Run:     r.cfg.IDs.Run,
+			Command: r.cfg.IDs.Command,
+			File:    r.prog.File.Name,
+			Step:    at.Step,
+			Line:    at.Pos.Line,
 		},
-		Path: slices.Clone(r.cfg.IDs.Path), Depth: r.depth.Int(),
+		Path:  slices.Clone(r.cfg.IDs.Path),
+		Depth: r.depth.Int(),
 	}
 	if r.task != nil {
 		p.Context.Task = r.task.Number
@@ -287,18 +328,31 @@ func (r *run) stamp(ret *formats.Return) {
 			ret.Warnings = append(ret.Warnings, line)
 		}
 	}
-	ret.Artifacts, ret.Errors, ret.Class = listed(ret.Artifacts), listed(ret.Errors), ""
+
+	ret.Artifacts = listed(ret.Artifacts)
+	ret.Errors = listed(ret.Errors)
+	ret.Class = ""
 	if len(ret.Errors) > 0 {
 		ret.Class = formats.ClassOf(ret.Errors[0])
 	}
 	took := r.took()
 	ret.Metadata = formats.Metadata{
-		Session: r.cfg.IDs.Session, Run: r.cfg.IDs.Run, Duration: took.Seconds(), Agent: "/" + r.prog.Name,
-		Depth: r.depth.Int(), Path: slices.Clone(r.cfg.IDs.Path), Worktree: r.worktree,
-		Tokens: r.spent.Tokens, Cost: r.spent.Cost, Spawns: r.spent.Spawns,
+		Session:  r.cfg.IDs.Session,
+		Run:      r.cfg.IDs.Run,
+		Duration: took.Seconds(),
+		Agent:    "/" + r.prog.Name,
+		Depth:    r.depth.Int(),
+		Path:     slices.Clone(r.cfg.IDs.Path),
+		Worktree: r.worktree,
+		Tokens:   r.spent.Tokens,
+		Cost:     r.spent.Cost,
+		Spawns:   r.spent.Spawns,
 	}
 	r.emit(trace.Event{
-		Kind: trace.Run, Name: "/" + r.prog.Name, Duration: took, Outcome: ret.RunState(),
-		Attrs: map[string]any{"artifacts": newest(ret.Artifacts)},
+		Kind:     trace.Run,
+		Name:     "/" + r.prog.Name,
+		Duration: took,
+		Outcome:  ret.RunState(),
+		Attrs:    map[string]any{"artifacts": newest(ret.Artifacts)},
 	})
 }

@@ -11,8 +11,9 @@ import (
 	"tercet/internal/query"
 )
 
-// walk runs steps of the scope in order, from the one with the id on (empty: from the first). A jump to one of them
-// goes on there; any other is the caller's. No ending means that it came to the last.
+// walk runs steps of the scope in order, from the one with the id on (empty: from the first). A
+// jump to one of them goes on there; any other is the caller's. No ending means that it came to the
+// last.
 func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, holder(list, from)); i < len(list); i++ {
 		var end *ending
@@ -32,12 +33,14 @@ func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
 		if at < 0 {
 			return end, nil
 		}
-		i, from = at-1, end.jump
+		i = at - 1
+		from = end.jump
 	}
 	return nil, nil
 }
 
-// again runs a step that a rule named. In a group that was skipped it stays skipped: one route serves every tier.
+// again runs a step that a rule named. In a group that was skipped it stays skipped: one route
+// serves every tier.
 func (sc *scope) again(s *syntax.Step) (*ending, error) {
 	list := sc.list
 	for {
@@ -67,29 +70,40 @@ func (s step) inTier() (bool, error) {
 		s.dry.stubbed = append(s.dry.stubbed, s.ID) // whether it has a result is unknown too
 		return true, nil
 	}
-	return false, formats.Fail(formats.CodePrecondition,
-		"give it in load: {tier: ...} or in a set step before this one", "the tier is not known yet")
+	return false, formats.Fail(
+		formats.CodePrecondition,
+		"give it in load: {tier: ...} or in a set step before this one",
+		"the tier is not known yet",
+	)
 }
 
 // tier is the run's present tier, empty before something gives it.
-func (s step) tier() string { return as[string](query.Normalize(s.variable("$tier"))) }
+func (s step) tier() string {
+	return as[string](query.Normalize(s.variable("$tier")))
+}
 
 // tierUnknown tells whether the step has tiers and $tier has no value yet.
-func (s step) tierUnknown() bool { return s.Tiers != nil && s.tier() == "" }
+func (s step) tierUnknown() bool {
+	return s.Tiers != nil && s.tier() == ""
+}
 
-// tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether the tier asks.
+// tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether
+// the tier asks.
 func (r *run) tiered(name string, v any) error {
 	if name == "approval" && r.prog.Tiers != nil {
 		asked, _ := r.args.Get(name)
 		switch {
 		case v != formats.Interactive && v != formats.Autonomous:
-			return formats.Fail(formats.CodeValidationFailed, "what gives $approval stands in set of "+r.prog.File.Name,
-				"expected %s or %s as the approval, got %s", formats.Interactive, formats.Autonomous, query.Text(v))
+			return formats.Fail(formats.CodeValidationFailed,
+				"what gives $approval stands in set of "+r.prog.File.Name,
+				"expected %s or %s as the approval, got %s", formats.Interactive,
+				formats.Autonomous, query.Text(v))
 		case v == formats.Interactive && asked == formats.Autonomous:
 			r.warn("W467: this tier asks after every phase; --approval %s is not followed", asked)
 		}
 	}
-	if name != "tier" || r.prog.Tiers == nil || v == nil || slices.Contains(r.prog.Tiers, as[string](v)) {
+	if name != "tier" || r.prog.Tiers == nil || v == nil ||
+		slices.Contains(r.prog.Tiers, as[string](v)) {
 		return nil
 	}
 	return formats.Fail(formats.CodeValidationFailed,
@@ -97,8 +111,8 @@ func (r *run) tiered(name string, v any) error {
 		"expected one of %s as the tier, got %s", strings.Join(r.prog.Tiers, ", "), query.Text(v))
 }
 
-// around runs the steps of Between Steps at one side of their host. They see no feedback, which is the host's, but for
-// the one that sent the host back.
+// around runs the steps of Between Steps at one side of their host. They see no feedback, which is
+// the host's, but for the one that sent the host back.
 func (s step) around(list []*compile.Info) (*ending, error) {
 	before := s.feedback
 	defer s.hear(nil)()
@@ -121,7 +135,11 @@ func (s step) around(list []*compile.Info) (*ending, error) {
 
 // it is what a step of Between Steps sees of its host.
 func (s step) it() any {
-	out := map[string]any{"id": s.ID, "agent": nil, "tools": []any{}}
+	out := map[string]any{
+		"id":    s.ID,
+		"agent": nil,
+		"tools": []any{},
+	}
 	agent := ""
 	if s.Call != nil {
 		agent = s.Call.Agent // empty: not chosen yet
@@ -136,13 +154,14 @@ func (s step) it() any {
 		}
 	}
 	if agent != "" {
-		out["agent"], out["tools"] = agent, normal(s.toolsOf(agent))
+		out["agent"] = agent
+		out["tools"] = normal(s.toolsOf(agent))
 	}
 	return query.Prepare(out)
 }
 
-// toolsOf lists the tools of the subagent that did the step. That is the named one, one of several possible ones, or
-// the fallback.
+// toolsOf lists the tools of the subagent that did the step. That is the named one, one of several
+// possible ones, or the fallback.
 func (s step) toolsOf(agent string) []string {
 	for _, one := range append([]*compile.Call{s.Call, s.Fallback}, s.Call.Among...) {
 		if one != nil && one.Agent == agent {
@@ -161,14 +180,15 @@ func (sc *scope) takeBack(ids []string) error {
 				return false
 			}
 			at := home.prefix + id
-			return u.path == at || strings.HasPrefix(u.path, at+"[") || strings.HasPrefix(u.path, at+"/") ||
+			return u.path == at || strings.HasPrefix(u.path, at+"[") ||
+				strings.HasPrefix(u.path, at+"/") ||
 				u.scope == home && within(step, u.ID) != nil
 		})
 	})
 }
 
-// compensate takes back the effects of those steps that are wanted, newest first. One that does not work is a warning:
-// the others are taken back all the same.
+// compensate takes back the effects of those steps that are wanted, newest first. One that does not
+// work is a warning: the others are taken back all the same.
 func (r *run) compensate(wanted func(step) bool) error {
 	defer r.hear(nil)()
 	list := r.undo
@@ -191,8 +211,8 @@ func (r *run) compensate(wanted func(step) bool) error {
 	return nil
 }
 
-// Within is the prefix of a workflow subagent's step paths: the calling step with its visit. A repeated step thus gets
-// transaction ids of its own.
+// Within is the prefix of a workflow subagent's step paths: the calling step with its visit. A
+// repeated step thus gets transaction ids of its own.
 func Within(r formats.Request) string {
 	return fmt.Sprintf("%s.%d/", r.At, r.Attempt)
 }

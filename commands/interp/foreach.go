@@ -11,19 +11,23 @@ import (
 	"tercet/internal/trace"
 )
 
-// foreach runs the body once an element, and stops at the first that does not pass unless the file has a merge.
-// Elements side by side are joined in their order, whichever ended first.
+// foreach runs the body once an element, and stops at the first that does not pass unless the file
+// has a merge. Elements side by side are joined in their order, whichever ended first.
 func (s step) foreach(f *syntax.Foreach) (result, error) {
 	items, err := s.elements(f)
 	if err != nil {
 		return result{}, err
 	}
+
 	passes := make([]pass, len(items))
 	stubs := len(s.dry.stubbed)
 	stopped := false
-	outer, among := s.made, &siblings{}
+	outer := s.made
+	among := &siblings{}
 	err = s.side(branches{
-		n: len(items), most: min(max(1, f.Parallel), s.limits.Parallel), more: func() bool { return !stopped },
+		n:    len(items),
+		most: min(max(1, f.Parallel), s.limits.Parallel),
+		more: func() bool { return !stopped },
 		body: func(i int) (err error) {
 			tree := among.part(s, fmt.Sprintf("%s-%d", s.ID, i))
 			s.tellPass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
@@ -37,6 +41,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+
 	if err := joinAll(s, f, items, passes); err != nil {
 		return result{}, err
 	}
@@ -55,6 +60,7 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		}
 		out.add(i, items[i], p)
 	}
+
 	if s.dry.on && len(s.dry.stubbed) > stubs {
 		s.dry.stubbed = append(s.dry.stubbed, s.ID)
 	}
@@ -69,8 +75,8 @@ type pass struct {
 	tree  *subtree // that it has to itself
 }
 
-// pass runs the body in a scope of its own, which has some values beside its number. What it brought is the only thing
-// that stands in made then.
+// pass runs the body in a scope of its own, which has some values beside its number. What it
+// brought is the only thing that stands in made then.
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	s.entered++
 	s.made = nil
@@ -81,14 +87,21 @@ func (s step) pass(i int, values map[string]any) (pass, error) {
 	}
 	end, err := in.walk(in.list, "")
 	s.passed(fmt.Sprintf("%s[%d]", s.path, i))
-	return pass{in: in, end: end, files: s.made}, err
+	return pass{
+		in:    in,
+		end:   end,
+		files: s.made,
+	}, err
 }
 
 // merged is the result of a loop that came to its end.
 func (s step) merged(f *syntax.Foreach, out loop, items int) (_ result, err error) {
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
-			items), Issues: out.issues, Artifacts: out.files,
+		Status: formats.StatusCompleted,
+		Summary: fmt.Sprintf("%d of %d done", len(out.lists[formats.OutcomeCompleted]),
+			items),
+		Issues:    out.issues,
+		Artifacts: out.files,
 	}
 	outcome := formats.OutcomeCompleted
 	switch {
@@ -108,8 +121,10 @@ func (s step) merged(f *syntax.Foreach, out loop, items int) (_ result, err erro
 			ret.Issues = issues
 		}
 	case out.last != nil:
-		ret, outcome = *out.last, out.outcome
+		ret = *out.last
+		outcome = out.outcome
 	}
+
 	return summed(outcome, ret, out.value()), nil
 }
 
@@ -173,7 +188,9 @@ func kindOf(v any) string {
 
 // loop collects the passes of a loop.
 type loop struct {
-	shows    string // id of the one step of the body, whose result each child shows; empty: the body has headings or do
+	// id of the one step of the body, whose result each child shows; empty: the body has headings
+	// or do
+	shows    string
 	children []any
 	lists    map[formats.Outcome][]any // completed, partial, failed, blocked
 	issues   []formats.Issue
@@ -184,15 +201,20 @@ type loop struct {
 }
 
 func (l *loop) add(index int, item any, p pass) {
-	outcome, summary, issues := formats.OutcomeCompleted, "", []formats.Issue(nil)
+	outcome := formats.OutcomeCompleted
+	summary := ""
+	issues := []formats.Issue(nil)
 	if p.end != nil {
 		ret := &p.end.ret
-		outcome, summary, issues = ret.Outcome(), ret.Summary, ret.Issues
+		outcome = ret.Outcome()
+		summary = ret.Summary
+		issues = ret.Issues
 		if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected {
 			outcome = formats.OutcomeRejected
 		}
 		if l.last == nil {
-			l.last, l.outcome = ret, outcome
+			l.last = ret
+			l.outcome = outcome
 		}
 		l.issues = append(l.issues, issues...)
 	}
@@ -201,8 +223,11 @@ func (l *loop) add(index int, item any, p pass) {
 	all := map[string]any{"artifacts": listOf(made), "issues": listOf(issues)}
 	maps.Copy(all, p.in.shown(l.shows))
 	maps.Copy(all, map[string]any{
-		"index": index, "item": item, "status": outcome.String(), "summary": cmp.Or(summary, p.in.lastWords()),
-		"steps": p.in.results,
+		"index":   index,
+		"item":    item,
+		"status":  outcome.String(),
+		"summary": cmp.Or(summary, p.in.lastWords()),
+		"steps":   p.in.results,
 	})
 	child := query.Prepare(all)
 	l.children = append(l.children, child)
@@ -214,6 +239,7 @@ func (l *loop) add(index int, item any, p pass) {
 	case outcome == formats.OutcomeSuspended:
 		outcome = formats.OutcomeBlocked
 	}
+
 	if l.lists == nil {
 		l.lists = map[formats.Outcome][]any{}
 	}
@@ -221,13 +247,17 @@ func (l *loop) add(index int, item any, p pass) {
 	l.files = append(l.files, made...)
 }
 
-// value is what the loop shows. A child stands in several lists; prepared, it is one value in all of them.
+// value is what the loop shows. A child stands in several lists; prepared, it is one value in all
+// of them.
 func (l *loop) value() map[string]any {
 	out := map[string]any{
-		"children": query.Prepare(listed(l.children)), "artifacts": listOf(l.files), "issues": listOf(l.issues),
+		"children":  query.Prepare(listed(l.children)),
+		"artifacts": listOf(l.files),
+		"issues":    listOf(l.issues),
 	}
 	for _, key := range []formats.Outcome{
-		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed, formats.OutcomeBlocked,
+		formats.OutcomeCompleted, formats.OutcomePartial, formats.OutcomeFailed,
+		formats.OutcomeBlocked,
 	} {
 		out[key.String()] = query.Prepare(listed(l.lists[key]))
 	}

@@ -22,8 +22,8 @@ type asked struct {
 	input any // what a rule asks about; nil: a step asks
 }
 
-// gate asks a question of the file, of a step or of a rule, which asks about a result. The answer's target is where the
-// step leads. Choices whose `if` does not hold are not offered.
+// gate asks a question of the file, of a step or of a rule, which asks about a result. The answer's
+// target is where the step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	q := asked{s, path, a, input}
 	if s.dry.on {
@@ -33,7 +33,9 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	at := slices.IndexFunc(a.Choices, func(ch syntax.GateChoice) bool { return ch.Label.Text == d.Answer })
+	at := slices.IndexFunc(a.Choices, func(ch syntax.GateChoice) bool {
+		return ch.Label.Text == d.Answer
+	})
 	if _, offered := g.Choice(d.Answer); at < 0 || !offered {
 		return result{}, unknownAnswer(g, d)
 	}
@@ -51,7 +53,10 @@ func (q asked) dry() (result, error) {
 		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
 	}
 	q.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
-	return chosen(g, q.gate.Choices[0], formats.Decision{Answer: g.Choices[0].Label, By: "dry run"}), nil
+	return chosen(g, q.gate.Choices[0], formats.Decision{
+		Answer: g.Choices[0].Label,
+		By:     "dry run",
+	}), nil
 }
 
 // pose makes the question.
@@ -61,8 +66,13 @@ func (q asked) pose() (g formats.Gate, err error) {
 		return g, err
 	}
 	g = q.question(q.path, question)
-	if g.Quorum, g.Consent = q.gate.Quorum, q.gate.Consent; q.gate.Timeout != nil {
-		g.Timeout = &formats.GateTimeout{After: q.gate.Timeout.After, Choose: q.gate.Timeout.Choose.Text}
+	g.Quorum = q.gate.Quorum
+	g.Consent = q.gate.Consent
+	if q.gate.Timeout != nil {
+		g.Timeout = &formats.GateTimeout{
+			After:  q.gate.Timeout.After,
+			Choose: q.gate.Timeout.Choose.Text,
+		}
 	}
 	if err := q.offer(&g); err != nil {
 		return g, err
@@ -88,19 +98,29 @@ func (q asked) offer(g *formats.Gate) error {
 		}
 		open = append(open, ch)
 		ends := ch.Target.Kind == syntax.ToFail || ch.Target.Kind == syntax.ToReturn
-		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text, Ends: ends, NeedsNote: ch.Target.Note})
+		g.Choices = append(g.Choices, formats.Choice{
+			Label:     ch.Label.Text,
+			Ends:      ends,
+			NeedsNote: ch.Target.Note,
+		})
 		if auto := q.gate.Auto; auto != nil && ch.Label.Text == auto.Text {
 			g.Auto = auto.Text
 		}
 	}
+
 	if len(open) == 0 {
-		return formats.Fail(formats.CodePrecondition, "", "no choice of the gate can be taken: %s", g.Question)
+		return formats.Fail(formats.CodePrecondition, "",
+			"no choice of the gate can be taken: %s", g.Question)
 	}
 	for _, at := range consented(open) {
 		g.Choices[at].Approves = true
 	}
-	goesOn := func(c syntax.GateChoice) bool { return c.Target.Kind == syntax.ToNext }
-	if first := slices.IndexFunc(open, goesOn); g.Flow && first >= 0 && open[first].Label.Text == g.Auto {
+
+	goesOn := func(c syntax.GateChoice) bool {
+		return c.Target.Kind == syntax.ToNext
+	}
+	first := slices.IndexFunc(open, goesOn)
+	if g.Flow && first >= 0 && open[first].Label.Text == g.Auto {
 		g.Choices[first].Recommended = slices.ContainsFunc(open[first+1:], goesOn)
 	}
 	if at := left(open); at >= 0 {
@@ -109,7 +129,8 @@ func (q asked) offer(g *formats.Gate) error {
 	return nil
 }
 
-// named gives the files that a gate names as evidence: by path, by pattern, or by the step that made them.
+// named gives the files that a gate names as evidence: by path, by pattern, or by the step that
+// made them.
 func (q asked) named() (files []string, err error) {
 	names, err := q.value(q.gate.Evidence, q.input)
 	for _, name := range paths(names) {
@@ -138,10 +159,16 @@ func (q asked) named() (files []string, err error) {
 
 // question is a gate with choices of which none approves; one that stops is for who leaves it.
 func (r *run) question(path, words string, choices ...string) formats.Gate {
-	g := formats.Gate{Question: words, Run: r.cfg.IDs.Run, Step: path, Flow: r.prog.Tiers != nil}
+	g := formats.Gate{
+		Question: words,
+		Run:      r.cfg.IDs.Run,
+		Step:     path,
+		Flow:     r.prog.Tiers != nil,
+	}
 	for _, label := range choices {
 		g.Choices = append(g.Choices, formats.Choice{
-			Label: label, Leaves: label == abortIt || label == exitIt || label == stopIt,
+			Label:     label,
+			Leaves:    label == abortIt || label == exitIt || label == stopIt,
 			NeedsNote: label == notedIt || label == answerIt,
 		})
 	}
@@ -161,17 +188,27 @@ func labelsOf(g formats.Gate) []string {
 	return out
 }
 
-// chosen is the result of an answered gate. A refusal that ends the command is a rejection (code 5).
+// chosen is the result of an answered gate. A refusal that ends the command is a rejection (code
+// 5).
 func chosen(g formats.Gate, ch syntax.GateChoice, d formats.Decision) result {
-	outcome, ret := formats.OutcomeCompleted, formats.Return{}
-	switch kind := ch.Target.Kind; {
+	outcome := formats.OutcomeCompleted
+	ret := formats.Return{}
+	kind := ch.Target.Kind
+	switch {
 	case kind == syntax.ToFail:
-		outcome, ret = formats.OutcomeRejected, refusal(g, d)
+		outcome = formats.OutcomeRejected
+		ret = refusal(g, d)
 	case (kind == syntax.ToRedo || kind == syntax.ToRollback) && d.Note != "":
-		ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: d.Note, Source: "user"}}
+		ret.Issues = []formats.Issue{{
+			Level:       formats.LevelError,
+			Description: d.Note,
+			Source:      "user",
+		}}
 	}
 	out := showing(outcome, map[string]any{"choice": d.Answer, "note": d.Note, "by": d.By})
-	out.answer, out.ret, out.target = d, ret, ch.Target
+	out.answer = d
+	out.ret = ret
+	out.target = ch.Target
 	return out
 }
 
@@ -185,8 +222,8 @@ func refusal(g formats.Gate, d formats.Decision) formats.Return {
 	return ret
 }
 
-// consented are the choices that an earlier consent may take where no `auto` says so: those that simply go on, else
-// those that do not end the command. It takes the first.
+// consented are the choices that an earlier consent may take where no `auto` says so: those that
+// simply go on, else those that do not end the command. It takes the first.
 func consented(open []syntax.GateChoice) []int {
 	var next, stay []int
 	for i, c := range open {
@@ -204,8 +241,8 @@ func consented(open []syntax.GateChoice) []int {
 	return stay
 }
 
-// left is the choice of a user who leaves without an answer: the first that fails, else the first that ends the
-// command; -1: none.
+// left is the choice of a user who leaves without an answer: the first that fails, else the first
+// that ends the command; -1: none.
 func left(open []syntax.GateChoice) int {
 	kind := func(k syntax.TargetKind) int {
 		return slices.IndexFunc(open, func(c syntax.GateChoice) bool { return c.Target.Kind == k })
@@ -228,15 +265,17 @@ const (
 	abortIt  = "Abort"
 )
 
-// ownChoices are those of the engine's own gate, where they are not to do it again, to accept it and to stop.
+// ownChoices are those of the engine's own gate, where they are not to do it again, to accept it
+// and to stop.
 var ownChoices = map[formats.Outcome][]string{
 	formats.OutcomeFailed:    {retryIt, notedIt, skipIt, abortIt},
 	formats.OutcomeSuspended: {resumeIt, exitIt},
 	formats.OutcomeBlocked:   {answerIt, abortIt},
 }
 
-// ownGate is the engine's gate for an outcome that the user may settle. Approval without the user takes the first
-// choice, at most as often as the run may retry. Only the user answers a question and resumes suspended work.
+// ownGate is the engine's gate for an outcome that the user may settle. Approval without the user
+// takes the first choice, at most as often as the run may retry. Only the user answers a question
+// and resumes suspended work.
 func (f finished) ownGate() formats.Gate {
 	words, ok := ownChoices[f.outcome]
 	if !ok {
@@ -253,22 +292,27 @@ func (f finished) waits() bool {
 	return f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended
 }
 
-// engineGate asks what to do with an outcome. Without a possible answer the run waits if the file asks for the user.
-// Else the command ends with the outcome.
+// engineGate asks what to do with an outcome. Without a possible answer the run waits if the file
+// asks for the user. Else the command ends with the outcome.
 func (f finished) engineGate(wanted bool) (*ending, error) {
 	ret := f.ended()
 	if f.after || f.dry.on {
 		return &ending{ret: ret}, nil
 	}
+
 	asks := f.outcome == formats.OutcomeBlocked && f.ret.BlockedTarget == formats.TargetUser
-	if list, faults := formats.Questions(f.ret.Fields[formats.FieldQuestions]); asks && faults == nil {
+	list, faults := formats.Questions(f.ret.Fields[formats.FieldQuestions])
+	if asks && faults == nil {
 		return f.interview(list, wanted && f.cfg.Prefix == "")
 	}
+
 	q := static{g: f.ownGate()}
 	g, d, err := ask(f.step, q)
-	for q.later = true; err == nil && d.Answer == exitIt; { // the process that resumes the run asks anew
+	q.later = true
+	for err == nil && d.Answer == exitIt { // the process that resumes the run asks anew
 		g, d, err = ask(f.step, q)
 	}
+
 	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
@@ -285,7 +329,11 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	switch d.Answer {
 	case retryIt, notedIt, answerIt, resumeIt:
 		fb := &formats.Feedback{
-			From: f.ID, Issues: listed(f.ret.Issues), Note: d.Note, Choice: d.Answer, Attempt: f.visits[f.path],
+			From:    f.ID,
+			Issues:  listed(f.ret.Issues),
+			Note:    d.Note,
+			Choice:  d.Answer,
+			Attempt: f.visits[f.path],
 		}
 		if idle(f.outcome) {
 			fb.Last = f.last()
@@ -307,11 +355,13 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 	case abortIt:
 		return f.refused(g, d), nil
 	}
+
 	return nil, unknownAnswer(g, d)
 }
 
 // refused ends the command because the user refused to go on.
 func (f finished) refused(g formats.Gate, d formats.Decision) *ending {
-	f.ret, f.outcome = refusal(g, d), formats.OutcomeRejected
+	f.ret = refusal(g, d)
+	f.outcome = formats.OutcomeRejected
 	return told(f.broken())
 }

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden journals anew")
 
-// goldenFile holds journals of runs of every shape, as whole runs and as runs that were killed and taken up again. Their
-// hashes are left out: they are made of the rest.
+// goldenFile holds journals of runs of every shape, as whole runs and as runs that were killed and
+// taken up again. Their hashes are left out: they are made of the rest.
 const goldenFile = "testdata/journals.gz"
 
 type golden struct{ Shape, Journal string }
@@ -33,16 +33,23 @@ type golden struct{ Shape, Journal string }
 const goldens = 200
 
 // look holds the records of a run against what comes out now. Nothing is done.
-func (m *machine) look(prog *compile.Program, shape func(w *world), records []journal.Record) error {
+func (m *machine) look(
+	prog *compile.Program,
+	shape func(w *world),
+	records []journal.Record,
+) error {
 	m.t.Helper()
 	w := newWorld(m.t)
 	shape(w)
 	led := journal.NewLedger(journal.New(nil, journal.Options{}), records, nil, false)
 	p := &process{machine: m, led: led}
-	w.cfg.Clock, w.cfg.Journal, w.cfg.Discard = m.time(), p, nil
+	w.cfg.Clock = m.time()
+	w.cfg.Journal = p
+	w.cfg.Discard = nil
 	w.cfg.Look = func(r formats.Request, ret formats.Return) error {
 		if now := formats.Sum([]byte(prompt(r))); r.Agent != "flow" && now != ret.Metadata.Told {
-			return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "", "journal.jsonl:1:1: %s was told another thing, now %q", r.At, prompt(r))}
+			return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState, "",
+				"journal.jsonl:1:1: %s was told another thing, now %q", r.At, prompt(r))}
 		}
 		return nil
 	}
@@ -57,14 +64,15 @@ func (m *machine) look(prog *compile.Program, shape func(w *world), records []jo
 		m.t.Errorf("%s is asked", g.Question)
 		return formats.Decision{}, errBroken
 	}}
-	if _, err := w.goOn(m.t.Context(), prog, "7"); err != nil && !errors.As(err, new(*formats.EndError)) {
+	_, err := w.goOn(m.t.Context(), prog, "7")
+	if err != nil && !errors.As(err, new(*formats.EndError)) {
 		return err
 	}
 	return led.Rest()
 }
 
-// TestGoldenJournals: the journals of an earlier build come out as they stand there: every decision is made as it was, and every
-// worker is told what it was told.
+// TestGoldenJournals: the journals of an earlier build come out as they stand there: every decision
+// is made as it was, and every worker is told what it was told.
 func TestGoldenJournals(t *testing.T) {
 	t.Parallel()
 	all := shapes()
@@ -83,7 +91,8 @@ func TestGoldenJournals(t *testing.T) {
 	if err := json.NewDecoder(z).Decode(&list); err != nil || len(list) != goldens {
 		t.Fatalf("%d journals, %v, want %d", len(list), err, goldens)
 	}
-	ended, changed := 0, 0
+	ended := 0
+	changed := 0
 	progs := map[string]*compile.Program{}
 	for i, g := range list {
 		if !testkit.Deep() && i%10 != 0 { // it is slow under the race detector
@@ -110,7 +119,9 @@ func TestGoldenJournals(t *testing.T) {
 			ended++
 		}
 		// And one in which an answer was another is told apart, with its line.
-		at := slices.IndexFunc(records, func(r journal.Record) bool { return r.Type == formats.EntryStepFinished })
+		at := slices.IndexFunc(records, func(r journal.Record) bool {
+			return r.Type == formats.EntryStepFinished
+		})
 		if at < 0 || i%5 > 0 {
 			continue
 		}
@@ -118,25 +129,37 @@ func TestGoldenJournals(t *testing.T) {
 		if !ok {
 			t.Fatal("no data")
 		}
-		records[at].Data = json.RawMessage(bytes.Replace(raw, []byte(`"status":"`), []byte(`"status":"x`), 1))
+		records[at].Data = json.RawMessage(bytes.Replace(
+			raw,
+			[]byte(`"status":"`),
+			[]byte(`"status":"x`),
+			1,
+		))
 		changed++
-		if err := m.look(prog, s.play, records); !errors.As(err, new(*formats.DivergedError)) || !strings.Contains(err.Error(), "journal.jsonl:") {
-			t.Errorf("journal %d (%s) with another outcome in line %d: %v, want a difference", i, g.Shape, at+1, err)
+		err = m.look(prog, s.play, records)
+		if !errors.As(err, new(*formats.DivergedError)) ||
+			!strings.Contains(err.Error(), "journal.jsonl:") {
+			t.Errorf("journal %d (%s) with another outcome in line %d: %v, want a difference",
+				i, g.Shape, at+1, err)
 		}
 	}
+
 	if testkit.Deep() && (ended < goldens/3 || ended > goldens*9/10 || changed < goldens/10) {
-		t.Errorf("%d of %d runs have ended, %d were changed: both kinds are wanted", ended, len(list), changed)
+		t.Errorf("%d of %d runs have ended, %d were changed: both kinds are wanted",
+			ended, len(list), changed)
 	}
 }
 
-// writeGoldens makes the journals: of each shape whole runs, and such as were killed once or again and again.
+// writeGoldens makes the journals: of each shape whole runs, and such as were killed once or again
+// and again.
 func writeGoldens(t *testing.T) {
 	t.Helper()
 	all := shapes()
 	names := slices.Sorted(maps.Keys(all))
 	var list []golden
 	for i := range goldens {
-		name, seed := names[i%len(names)], i/len(names)
+		name := names[i%len(names)]
+		seed := i / len(names)
 		s := all[name]
 		prog := newWorld(t).program(s.src)
 		m := newMachine(t)
@@ -145,11 +168,13 @@ func writeGoldens(t *testing.T) {
 				break
 			}
 		}
-		if records, err := journal.Read([]byte(m.text())); (seed%3 != 2 || seed%4 == 0) && (err != nil || !journal.Over(records)) {
+		records, err := journal.Read([]byte(m.text()))
+		if (seed%3 != 2 || seed%4 == 0) && (err != nil || !journal.Over(records)) {
 			m.play(prog, s.play, 0, false)
 		}
 		list = append(list, golden{name, hashes.ReplaceAllString(m.text(), "$1")})
 	}
+
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err == nil {
@@ -170,7 +195,12 @@ func chained(text string) string {
 	var out strings.Builder
 	prev := ""
 	for line := range strings.Lines(text) {
-		line = strings.Replace(strings.TrimRight(line, "\n"), `"prev_sha":"`, `"prev_sha":"`+prev, 1)
+		line = strings.Replace(
+			strings.TrimRight(line, "\n"),
+			`"prev_sha":"`,
+			`"prev_sha":"`+prev,
+			1,
+		)
 		sum := sha256.Sum256([]byte(line))
 		prev = hex.EncodeToString(sum[:])
 		out.WriteString(line + `,"sha":"` + prev + "\"}\n")

@@ -13,13 +13,16 @@ func (s step) group() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	outcome, ret := formats.OutcomeCompleted, formats.Return{}
+	outcome := formats.OutcomeCompleted
+	ret := formats.Return{}
 	if end != nil && end.jump == "" && !end.over {
-		outcome, ret = end.ret.Outcome(), end.ret
+		outcome = end.ret.Outcome()
+		ret = end.ret
 	}
 	s.plan("run these steps")
 	out := showing(outcome, map[string]any{})
-	out.ret, out.end = ret, end
+	out.ret = ret
+	out.end = end
 	return out, nil
 }
 
@@ -45,5 +48,7 @@ func within(s *syntax.Step, id string) *syntax.Step {
 
 // holder is the place of the step with the id, or of the group that holds it; -1 if there is none.
 func holder(list []*syntax.Step, id string) int {
-	return slices.IndexFunc(list, func(s *syntax.Step) bool { return id != "" && within(s, id) != nil })
+	return slices.IndexFunc(list, func(s *syntax.Step) bool {
+		return id != "" && within(s, id) != nil
+	})
 }

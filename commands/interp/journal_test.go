@@ -17,13 +17,20 @@ import (
 
 // everything is a command with each kind of decision in it.
 func everything() string {
-	return file(during, "", "A: id: a\ndelegate: maker", "B: id: b\ndelegate: judge\non: {rejected: {redo: [a]}}", "C: id: c\ngate: Well?",
-		"D: id: d\nforeach: '[1]'\ndelegate: worker", "E: id: e\nwhen: 1 == 2\ndelegate: worker", "F: id: f\nstatus: planned", "G: id: g\nreturn: done")
+	return file(
+		during, "", "A: id: a\ndelegate: maker",
+		"B: id: b\ndelegate: judge\non: {rejected: {redo: [a]}}", "C: id: c\ngate: Well?",
+		"D: id: d\nforeach: '[1]'\ndelegate: worker", "E: id: e\nwhen: 1 == 2\ndelegate: worker",
+		"F: id: f\nstatus: planned", "G: id: g\nreturn: done",
+	)
 }
 
 func everyone(w *world) {
 	w.agents["maker"] = always(made(formats.ArtifactPlan, "p.md"))
-	w.agents["judge"] = in(verdict(formats.VerdictRejected, "bad"), verdict(formats.VerdictApproved))
+	w.agents["judge"] = in(
+		verdict(formats.VerdictRejected, "bad"),
+		verdict(formats.VerdictApproved),
+	)
 	w.answer = choose("approve yes")
 }
 
@@ -44,26 +51,49 @@ func TestJournalOrder(t *testing.T) {
 		words := strings.Fields(line)
 		got = append(got, strings.Join(words[:min(3, len(words))], " "))
 	}
+
 	step := func(id string, inner ...string) []string {
-		return slices.Concat([]string{"journal step_scheduled " + id}, inner, []string{"journal step_finished " + id})
+		return slices.Concat(
+			[]string{"journal step_scheduled " + id},
+			inner,
+			[]string{"journal step_finished " + id},
+		)
 	}
 	call := func(agent, id string) []string {
-		return []string{"journal delegation_started " + id, "call " + agent + " " + id, "journal delegation_result " + id}
+		return []string{
+			"journal delegation_started " + id,
+			"call " + agent + " " + id,
+			"journal delegation_result " + id,
+		}
 	}
 	sync := func(id string) []string {
 		return append(call("status-sync-manager", id), "journal state_committed "+id)
 	}
 	want := slices.Concat(
-		[]string{"journal run_started"}, sync("during"),
-		step("a", call("maker", "a")...), step("b", call("judge", "b")...),
-		[]string{"journal observed b", "journal redo b"}, step("a", call("maker", "a")...), step("b", call("judge", "b")...),
+		[]string{"journal run_started"},
+		sync("during"),
+		step("a", call("maker", "a")...),
+		step("b", call("judge", "b")...),
+		[]string{"journal observed b", "journal redo b"},
+		step("a", call("maker", "a")...),
+		step("b", call("judge", "b")...),
 		step("c", "journal gate_opened c", "approve Well?", "journal gate_decided c"),
-		step("d", slices.Concat([]string{"journal loop_entered d"}, step("d[0]/worker", call("worker", "d[0]/worker")...))...),
-		[]string{"journal step_finished e"}, step("f", sync("f")...), step("g"), []string{"journal run_finished"},
+		step(
+			"d",
+			slices.Concat(
+				[]string{"journal loop_entered d"},
+				step("d[0]/worker", call("worker", "d[0]/worker")...),
+			)...,
+		),
+		[]string{"journal step_finished e"},
+		step("f", sync("f")...),
+		step("g"),
+		[]string{"journal run_finished"},
 	)
 	for i := range got {
 		got[i] = visit.ReplaceAllString(got[i], "")
 	}
+
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -71,9 +101,12 @@ func TestJournalOrder(t *testing.T) {
 	for _, r := range w.requests {
 		keys[r.Txn] = true
 	}
+
 	for _, e := range w.entries {
-		if (e.Type == formats.EntryDelegationStarted || e.Type == formats.EntryDelegationResult || e.Type == formats.EntryStateCommitted) && !keys[e.Key] {
-			t.Errorf("%s of %s has key %q, which is no transaction id of the run", e.Type, e.Step, e.Key)
+		if (e.Type == formats.EntryDelegationStarted || e.Type == formats.EntryDelegationResult ||
+			e.Type == formats.EntryStateCommitted) && !keys[e.Key] {
+			t.Errorf("%s of %s has key %q, which is no transaction id of the run",
+				e.Type, e.Step, e.Key)
 		}
 	}
 }
@@ -100,8 +133,8 @@ func TestJournalIsTheSame(t *testing.T) {
 	}
 }
 
-// TestTransactionIDs: the same place of the same run has the same id, so that nothing is applied twice; every other place,
-// visit, attempt and run has another.
+// TestTransactionIDs: the same place of the same run has the same id, so that nothing is applied
+// twice; every other place, visit, attempt and run has another.
 func TestTransactionIDs(t *testing.T) {
 	t.Parallel()
 	ids := func(run string) []string {
@@ -116,7 +149,9 @@ func TestTransactionIDs(t *testing.T) {
 		}
 		return out
 	}
-	one, two, other := ids("r1"), ids("r1"), ids("r2")
+	one := ids("r1")
+	two := ids("r1")
+	other := ids("r2")
 	if diff := cmp.Diff(one, two); diff != "" {
 		t.Errorf("ids of the same run (-first +second):\n%s", diff)
 	}
@@ -129,8 +164,8 @@ func TestTransactionIDs(t *testing.T) {
 	}
 }
 
-// TestJournalError: an entry that cannot be written suspends the run before its effect; what was done already is kept, and the
-// task stays the run's own.
+// TestJournalError: an entry that cannot be written suspends the run before its effect; what was
+// done already is kept, and the task stays the run's own.
 func TestJournalError(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]struct {
@@ -157,8 +192,12 @@ func TestJournalError(t *testing.T) {
 			w := newWorld(t)
 			everyone(w)
 			w.refuse = func(e formats.Entry) error {
-				if strings.TrimSpace(fmt.Sprintf("%s %s", e.Type, visit.ReplaceAllString(e.Step, ""))) == kind {
-					return &formats.Failure{Code: formats.CodeIO, Message: "no space left on device"}
+				if strings.TrimSpace(fmt.Sprintf("%s %s",
+					e.Type, visit.ReplaceAllString(e.Step, ""))) == kind {
+					return &formats.Failure{
+						Code:    formats.CodeIO,
+						Message: "no space left on device",
+					}
 				}
 				return nil
 			}
@@ -167,15 +206,19 @@ func TestJournalError(t *testing.T) {
 			if kind == "run_started" { // there is no run yet
 				ends = formats.StatusFailed
 			}
-			if ret.Status != ends || formats.ExitCode(ret) != 74 || (ret.Resume != nil) != (ends == formats.StatusSuspended) || !strings.Contains(ret.Summary, "journal: no space left") {
+			if ret.Status != ends || formats.ExitCode(ret) != 74 ||
+				(ret.Resume != nil) != (ends == formats.StatusSuspended) ||
+				!strings.Contains(ret.Summary, "journal: no space left") {
 				t.Errorf("Run = %s", told(ret))
 			}
 			var steps []string
 			for _, r := range w.requests {
 				steps = append(steps, r.Step)
 			}
+
 			if got := strings.Join(steps, " "); got != want.calls || w.status() != want.status {
-				t.Errorf("calls = %s, task %s; want %s, %s", got, w.status(), want.calls, want.status)
+				t.Errorf("calls = %s, task %s; want %s, %s",
+					got, w.status(), want.calls, want.status)
 			}
 			if strings.Contains(want.status, "+p.md") && len(w.discarded) > 0 {
 				t.Errorf("discarded %v, which is linked", w.discarded)
@@ -184,8 +227,8 @@ func TestJournalError(t *testing.T) {
 	}
 }
 
-// TestFullDiskKeepsWork: while the journal cannot be written the run has no end, so worktree and documents stay for when it
-// goes on.
+// TestFullDiskKeepsWork: while the journal cannot be written the run has no end, so worktree and
+// documents stay for when it goes on.
 func TestFullDiskKeepsWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -196,8 +239,14 @@ func TestFullDiskKeepsWork(t *testing.T) {
 		}
 		return nil
 	}
-	w.agents[formats.AgentGitWorkflow] = func(context.Context, formats.Request) (formats.Return, error) {
-		return formats.Return{Status: formats.StatusCompleted, Metadata: formats.Metadata{Worktree: "/tree"}}, nil
+	w.agents[formats.AgentGitWorkflow] = func(
+		context.Context,
+		formats.Request,
+	) (formats.Return, error) {
+		return formats.Return{
+			Status:   formats.StatusCompleted,
+			Metadata: formats.Metadata{Worktree: "/tree"},
+		}, nil
 	}
 	w.agents["worker"] = func(context.Context, formats.Request) (formats.Return, error) {
 		return made(formats.ArtifactReport, ".tercet/specs/1/reports/research-001.md"), nil
@@ -206,17 +255,29 @@ func TestFullDiskKeepsWork(t *testing.T) {
 		t.Errorf("discarded %v", list)
 		return nil
 	}
-	ret := w.run(t.Context(), file("worktree: {per: run}\n", "", "A: id: a\ndelegate: worker", "B: id: b\ndelegate: worker"), "")
+	ret := w.run(
+		t.Context(),
+		file(
+			"worktree: {per: run}\n",
+			"",
+			"A: id: a\ndelegate: worker",
+			"B: id: b\ndelegate: worker",
+		),
+		"",
+	)
 	var steps []string
 	for _, r := range w.requests {
 		steps = append(steps, r.Step)
 	}
-	if got := strings.Join(steps, " "); got != "worktree a" || ret.Status != formats.StatusSuspended {
+
+	got := strings.Join(steps, " ")
+	if got != "worktree a" || ret.Status != formats.StatusSuspended {
 		t.Errorf("calls = %s, %s; want worktree a", got, told(ret))
 	}
 }
 
-// TestTrace: each step that begins and ends, each question, and the run are events with depth and path.
+// TestTrace: each step that begins and ends, each question, and the run are events with depth and
+// path.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,20 +290,27 @@ func TestTrace(t *testing.T) {
 		if len(e.Attrs) > 0 {
 			facts[e.Kind] += strings.TrimSpace(e.Name+" "+e.Message) + fmt.Sprint(e.Attrs)
 		}
-		if e.Run != runID || e.FromDepth != 1 || !slices.Equal(e.Path, []string{"router", "/x"}) || e.Time.IsZero() {
+		if e.Run != runID || e.FromDepth != 1 || !slices.Equal(e.Path, []string{"router", "/x"}) ||
+			e.Time.IsZero() {
 			t.Errorf("event = %+v", e)
 		}
 	}
+
 	want := []string{
-		"run", "step a", "step a completed", "step b", "step b rejected", "round b", "step a", "step a completed", "step b", "step b approved", "step c", "gate c#1", "gate c#1 approve",
-		"step c completed", "step d", "pass d[0]", "step d[0]/worker", "step d[0]/worker completed", "step d completed", "step e skipped", "step f", "step f completed",
-		"step g", "step g completed", "run  completed",
+		"run", "step a", "step a completed", "step b", "step b rejected", "round b", "step a",
+		"step a completed", "step b", "step b approved", "step c", "gate c#1", "gate c#1 approve",
+		"step c completed", "step d", "pass d[0]", "step d[0]/worker", "step d[0]/worker completed",
+		"step d completed", "step e skipped", "step f", "step f completed", "step g",
+		"step g completed", "run  completed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 	for kind, want := range map[trace.Kind]string{
-		trace.Run: "/x /x 7map[limits:{", trace.Round: "amap[number:2 of:4]", trace.Step: "issues:[", trace.Pass: "abreast:false number:1 of:1 steps:1",
+		trace.Run:   "/x /x 7map[limits:{",
+		trace.Round: "amap[number:2 of:4]",
+		trace.Step:  "issues:[",
+		trace.Pass:  "abreast:false number:1 of:1 steps:1",
 	} {
 		if !strings.Contains(facts[kind], want) {
 			t.Errorf("facts of %s are %q, want %q among them", kind, facts[kind], want)
@@ -259,20 +327,40 @@ func TestProblems(t *testing.T) {
 		want  string
 		path  string
 	}{
-		"a failure":        {[]string{"A: set: {x: 1}", "B: id: b\ndelegate: worker"}, always(failing(formats.CodeIO, "full")), "IO: full b 16 7", "router /x worker"},
-		"an engine error":  {[]string{"A: id: b\ndelegate: worker"}, func(context.Context, formats.Request) (formats.Return, error) { return formats.Return{}, errBroken }, "UNKNOWN_ERROR: x.md:10:1: step b: broken b 10 7", "router /x"},
-		"a rejection":      {[]string{"A: check: 1 == 2"}, nil, "", ""},
-		"partial":          {[]string{"A: delegate: worker"}, always(partial("half")), "", ""},
-		"an invalid reply": {[]string{"A: delegate: worker"}, always(failing(formats.CodeInvalidReturn, "no json")), "INVALID_RETURN: no json a 10 7", "router /x worker"},
-		"a success":        {[]string{"A: delegate: worker"}, always(ok("done")), "", ""},
+		"a failure": {
+			[]string{"A: set: {x: 1}", "B: id: b\ndelegate: worker"},
+			always(failing(formats.CodeIO, "full")),
+			"IO: full b 16 7",
+			"router /x worker",
+		},
+		"an engine error": {
+			[]string{"A: id: b\ndelegate: worker"},
+			func(context.Context, formats.Request) (formats.Return, error) {
+				return formats.Return{}, errBroken
+			},
+			"UNKNOWN_ERROR: x.md:10:1: step b: broken b 10 7",
+			"router /x",
+		},
+		"a rejection": {[]string{"A: check: 1 == 2"}, nil, "", ""},
+		"partial":     {[]string{"A: delegate: worker"}, always(partial("half")), "", ""},
+		"an invalid reply": {
+			[]string{"A: delegate: worker"},
+			always(failing(formats.CodeInvalidReturn, "no json")),
+			"INVALID_RETURN: no json a 10 7",
+			"router /x worker",
+		},
+		"a success": {[]string{"A: delegate: worker"}, always(ok("done")), "", ""},
 	} {
 		w := newWorld(t)
 		w.agents["worker"] = c.agent
 		w.run(t.Context(), file(task, "", c.steps...), "7")
 		got := ""
 		for _, p := range w.problems {
-			got += fmt.Sprintf("%s %s %d %d", p.Message, p.Context.Step, p.Context.Line, p.Context.Task)
-			if p.Severity != "critical" || p.Context.File != "x.md" || p.Context.Run != runID || p.Context.Session != session || p.Context.Command != "/x 7" || strings.Join(p.Path, " ") != c.path || p.Depth != len(p.Path)-1 {
+			got += fmt.Sprintf("%s %s %d %d",
+				p.Message, p.Context.Step, p.Context.Line, p.Context.Task)
+			if p.Severity != "critical" || p.Context.File != "x.md" || p.Context.Run != runID ||
+				p.Context.Session != session || p.Context.Command != "/x 7" ||
+				strings.Join(p.Path, " ") != c.path || p.Depth != len(p.Path)-1 {
 				t.Errorf("%s: problem = %+v", name, p)
 			}
 		}

@@ -16,8 +16,8 @@ type finished struct {
 	result
 }
 
-// lead decides where a step's result leads: the answer of a gate, else the first rule that matches, else the default of
-// the outcome.
+// lead decides where a step's result leads: the answer of a gate, else the first rule that matches,
+// else the default of the outcome.
 func (f finished) lead() (*ending, error) {
 	if t := f.target; t != nil {
 		choice := as[string](f.value["choice"])
@@ -31,6 +31,7 @@ func (f finished) lead() (*ending, error) {
 		}
 		return f.follow(t)
 	}
+
 	target, exhausted, err := f.match(nil)
 	switch {
 	case err != nil:
@@ -45,13 +46,15 @@ func (f finished) lead() (*ending, error) {
 		f.conditions()
 		return f.goOn()
 	}
+
 	return &ending{ret: f.ended()}, nil
 }
 
-// match finds the first target of `on` for the outcome or the class of failure, except the given one. exhausted is the
-// last target that would have matched but for its max; nil: there is none.
+// match finds the first target of `on` for the outcome or the class of failure, except the given
+// one. exhausted is the last target that would have matched but for its max; nil: there is none.
 func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
-	for _, byClass := range []bool{true, false} { // classes are narrower than failed, so they are asked first
+	// classes are narrower than failed, so they are asked first
+	for _, byClass := range []bool{true, false} {
 		for i, rule := range f.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
 				continue
@@ -64,7 +67,8 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 				case !ok:
 				case t == but:
 					exhausted = t
-				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)), t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
+				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)),
+					t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
 					exhausted = t
 				default:
 					return t, nil, nil
@@ -82,7 +86,8 @@ func (f finished) fits(rule syntax.Rule) bool {
 	return rule.Status.Text == f.outcome.String()
 }
 
-// most is how often a target may be taken, 0 without a bound of its own. A question is counted where it is asked.
+// most is how often a target may be taken, 0 without a bound of its own. A question is counted
+// where it is asked.
 func (f finished) most(t *syntax.Target) int {
 	switch {
 	case t.Max == 0 && (t.Kind == syntax.ToRedo || f.GoesBack(t)):
@@ -115,7 +120,8 @@ func (f finished) conditions() {
 func (f finished) follow(t *syntax.Target) (*ending, error) {
 	switch t.Kind {
 	case syntax.ToNext:
-		if f.target != nil && idle(f.outcome) { // the user skipped it: there is nothing to review or to commit
+		// the user skipped it: there is nothing to review or to commit
+		if f.target != nil && idle(f.outcome) {
 			return nil, nil
 		}
 		if !f.outcome.Passes() { // a return beside the action is done after it passed
@@ -145,12 +151,14 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 	case syntax.ToGoto:
 		return f.jump(t)
 	}
+
 	return nil, nil
 }
 
 // idle tells an outcome that leaves no work.
 func idle(o formats.Outcome) bool {
-	return o == formats.OutcomeFailed || o == formats.OutcomeBlocked || o == formats.OutcomeSuspended
+	return o == formats.OutcomeFailed || o == formats.OutcomeBlocked ||
+		o == formats.OutcomeSuspended
 }
 
 // goOn is where a step that is done with leads on: what runs after it, then the return beside it.
@@ -161,7 +169,8 @@ func (f finished) goOn() (*ending, error) {
 	return f.beside()
 }
 
-// behind runs what stands after the step; again tells that the step was run again, with everything after it.
+// behind runs what stands after the step; again tells that the step was run again, with everything
+// after it.
 func (f finished) behind() (again bool, end *ending, err error) {
 	end, err = f.around(f.After)
 	if end != nil && end.over {
@@ -185,27 +194,42 @@ func (f finished) beside() (*ending, error) {
 // redo runs the named steps again with feedback, then this one.
 func (f finished) redo(t *syntax.Target) (*ending, error) {
 	fb := &formats.Feedback{
-		From: f.ID, Issues: listed(f.ret.Issues), Choice: as[string](f.value["choice"]),
-		Note: as[string](f.value["note"]), Attempt: 1,
+		From:    f.ID,
+		Issues:  listed(f.ret.Issues),
+		Choice:  as[string](f.value["choice"]),
+		Note:    as[string](f.value["note"]),
+		Attempt: 1,
 	}
 	if why := f.ret.BlockedReason; f.outcome == formats.OutcomeBlocked && why != "" {
-		fb.Issues = append(fb.Issues, formats.Issue{Level: formats.LevelError, Description: why, Source: "agent"})
+		fb.Issues = append(fb.Issues, formats.Issue{
+			Level:       formats.LevelError,
+			Description: why,
+			Source:      "agent",
+		})
 	}
-	if f.outcome == formats.OutcomeConditional && f.ret.Summary != "" { // the summary names the conditions
-		condition := formats.Issue{Level: formats.LevelWarning, Description: f.ret.Summary, Source: "agent"}
+	// the summary names the conditions
+	if f.outcome == formats.OutcomeConditional && f.ret.Summary != "" {
+		condition := formats.Issue{
+			Level:       formats.LevelWarning,
+			Description: f.ret.Summary,
+			Source:      "agent",
+		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
 	}
 	if before := f.feedback; before != nil && before.From == f.ID {
 		fb.Attempt = before.Attempt + 1
 	}
 	ids := f.Again(t)
-	what, data := formats.EntryRedo, map[string]any{"steps": ids, "feedback": fb}
+	what := formats.EntryRedo
+	data := map[string]any{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
-		what, data["rollbacks"] = formats.EntryRollback, f.rollbacks
+		what = formats.EntryRollback
+		data["rollbacks"] = f.rollbacks
 	}
 	if err := f.note(what, data); err != nil {
 		return nil, err
 	}
+
 	f.tellRound(t, fb.Attempt, ids)
 	if err := f.takeBack(ids); err != nil {
 		return nil, err
@@ -227,6 +251,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		}
 		over = over || id == f.Host
 	}
+
 	if over {
 		return &ending{over: true}, nil
 	}
@@ -253,7 +278,9 @@ func (f finished) ended() formats.Return {
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
-		ret.Status, ret.Said, ret.BlockedTarget = formats.StatusBlocked, f.outcome, f.ret.BlockedTarget
+		ret.Status = formats.StatusBlocked
+		ret.Said = f.outcome
+		ret.BlockedTarget = f.ret.BlockedTarget
 		ret.BlockedReason = cmp.Or(f.ret.BlockedReason, ret.Summary)
 	default:
 		return f.broken()
@@ -264,12 +291,19 @@ func (f finished) ended() formats.Return {
 // broken is the command's return when a step's outcome, whatever it is, ends it as failed.
 func (f finished) broken() formats.Return {
 	ret := f.closing()
-	ret.Status, ret.Errors, ret.Class = formats.StatusFailed, f.ret.Errors, f.ret.Class
+	ret.Status = formats.StatusFailed
+	ret.Errors = f.ret.Errors
+	ret.Class = f.ret.Class
 	why := formats.ReturnError{
-		Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps,
+		Type:           formats.ErrorExecution,
+		Code:           formats.CodeUnknown,
+		Message:        ret.Summary,
+		Recommendation: ret.NextSteps,
 	}
 	if f.outcome == formats.OutcomeRejected {
-		why.Type, why.Code, ret.Errors = formats.ErrorValidation, formats.CodeRejected, nil
+		why.Type = formats.ErrorValidation
+		why.Code = formats.CodeRejected
+		ret.Errors = nil
 	}
 	if len(ret.Errors) == 0 {
 		ret.Errors = []formats.ReturnError{why}
@@ -280,29 +314,39 @@ func (f finished) broken() formats.Return {
 // closing is what every return that a step's outcome ends with has.
 func (f finished) closing() formats.Return {
 	return formats.Return{
-		Summary: cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
-		Issues:  f.ret.Issues, Artifacts: newest(f.artifacts), NextSteps: f.ret.NextSteps, Text: f.ret.Text,
-		Fields: f.ret.Fields,
+		Summary:   cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
+		Issues:    f.ret.Issues,
+		Artifacts: newest(f.artifacts),
+		NextSteps: f.ret.NextSteps,
+		Text:      f.ret.Text,
+		Fields:    f.ret.Fields,
 	}
 }
 
-// exhausted is the return of a step whose rules matched but may not be taken again. A step that passed did not fail
-// itself, so the return says which rule was used up and how the file can go on after it.
+// exhausted is the return of a step whose rules matched but may not be taken again. A step that
+// passed did not fail itself, so the return says which rule was used up and how the file can go on
+// after it.
 func (f finished) exhausted(t *syntax.Target) formats.Return {
 	switch {
 	case f.outcome.Passes():
-		f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "do what the last round asks for and run it again, raise `max` in the "+
-			"file, or write next behind the rule if the run is to go on then")
-		return f.limited(fmt.Sprintf("step '%s' is %s, and its '%s' was taken %s, which is its max: %s", f.Title, f.outcome,
-			t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary))
+		f.ret.NextSteps = cmp.Or(
+			f.ret.NextSteps,
+			"do what the last round asks for and run it again, raise `max` in the "+
+				"file, or write next behind the rule if the run is to go on then",
+		)
+		return f.limited(fmt.Sprintf(
+			"step '%s' is %s, and its '%s' was taken %s, which is its max: %s",
+			f.Title, f.outcome, t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary,
+		))
 	case f.outcome == formats.OutcomePartial:
-		f.warn("%s: its '%s' was taken %s, which is its max", f.Title, t.Kind, formats.Count(f.most(t), "time"))
+		f.warn("%s: its '%s' was taken %s, which is its max",
+			f.Title, t.Kind, formats.Count(f.most(t), "time"))
 	}
 	return f.limited("")
 }
 
-// limited is the return of a step whose rules are used up: its own default outcome with code LIMIT, the last failure's
-// message first.
+// limited is the return of a step whose rules are used up: its own default outcome with code LIMIT,
+// the last failure's message first.
 func (f finished) limited(why string) formats.Return {
 	ret := f.ended()
 	if ret.Status != formats.StatusFailed {
@@ -311,9 +355,14 @@ func (f finished) limited(why string) formats.Return {
 	ret.Summary = cmp.Or(why, ret.Summary)
 	first := ret.Errors[0]
 	first = formats.ReturnError{
-		Type: first.Type, Code: formats.CodeLimit, Message: cmp.Or(why, first.Message),
-		Recommendation: cmp.Or(first.Recommendation, "the file allows no further round: fix what the last round found and "+
-			"run it again, or raise `max` in the file"),
+		Type:    first.Type,
+		Code:    formats.CodeLimit,
+		Message: cmp.Or(why, first.Message),
+		Recommendation: cmp.Or(
+			first.Recommendation,
+			"the file allows no further round: fix what the last round found and "+
+				"run it again, or raise `max` in the file",
+		),
 	}
 	if f.outcome.Passes() {
 		ret.Errors = nil // nothing failed but the limit

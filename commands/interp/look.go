@@ -6,7 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// known is the answer that the journal has. Who only looks has the steps of a subagent gone through as well.
+// known is the answer that the journal has. Who only looks has the steps of a subagent gone through
+// as well.
 func (r *run) known(e effect) (answer, bool) {
 	look := r.cfg.Look
 	if look != nil && e.flow {
@@ -20,7 +21,8 @@ func (r *run) known(e effect) (answer, bool) {
 	}
 	out := recalled(data)
 	if look != nil && e.worker && out.err == nil {
-		if out.err = look(*e.req, out.ret); out.err != nil {
+		out.err = look(*e.req, out.ret)
+		if out.err != nil {
 			out.err = r.unwritten(out.err)
 		}
 	}
@@ -30,13 +32,23 @@ func (r *run) known(e effect) (answer, bool) {
 // counted is what the run has counted so far.
 func (r *run) counted() formats.Counted {
 	return formats.Counted{
-		Visits: r.visits, Used: r.used, Answered: r.answered, Asked: r.asked, Questions: r.questions, Jumps: r.jumps,
-		Rollbacks: r.rollbacks, Reopened: r.reopened, Steps: r.steps, Entered: r.entered, Spent: r.spent,
-		Beside: r.besides,
+		Visits:    r.visits,
+		Used:      r.used,
+		Answered:  r.answered,
+		Asked:     r.asked,
+		Questions: r.questions,
+		Jumps:     r.jumps,
+		Rollbacks: r.rollbacks,
+		Reopened:  r.reopened,
+		Steps:     r.steps,
+		Entered:   r.entered,
+		Spent:     r.spent,
+		Beside:    r.besides,
 	}
 }
 
-// wentBack goes on with the numbers of the run where the user went back to this step: they only grow.
+// wentBack goes on with the numbers of the run where the user went back to this step: they only
+// grow.
 func wentBack(s step) error {
 	for {
 		var was formats.Counted
@@ -47,12 +59,19 @@ func wentBack(s step) error {
 			return err
 		}
 		for _, one := range []struct{ to, from map[string]int }{
-			{s.visits, was.Visits}, {s.used, was.Used}, {s.answered, was.Answered}, {s.asked, was.Asked}, {s.jumps, was.Jumps},
+			{s.visits, was.Visits},
+			{s.used, was.Used},
+			{s.answered, was.Answered},
+			{s.asked, was.Asked},
+			{s.jumps, was.Jumps},
 		} {
 			maps.Copy(one.to, one.from)
 		}
 		maps.Copy(s.questions, was.Questions)
-		s.rollbacks, s.steps, s.entered, s.spent = was.Rollbacks, was.Steps, was.Entered, was.Spent
+		s.rollbacks = was.Rollbacks
+		s.steps = was.Steps
+		s.entered = was.Entered
+		s.spent = was.Spent
 		s.reopened = was.Reopened
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// Vote is the result of one child. Check marks a check: a check that rejects is a veto under every predicate.
+// Vote is the result of one child. Check marks a check: a check that rejects is a veto under every
+// predicate.
 type Vote struct {
 	Return formats.Return
 	Check  bool
@@ -15,8 +16,8 @@ type Vote struct {
 // Predicate reports whether the children that ran pass together; nil means all(approved).
 type Predicate func(ran []formats.Return) (bool, error)
 
-// Decide gives the outcome of several children from their results alone. A child without a verdict, or one that failed
-// or is blocked, has not approved.
+// Decide gives the outcome of several children from their results alone. A child without a verdict,
+// or one that failed or is blocked, has not approved.
 func Decide(holds Predicate, votes []Vote) (_ formats.Outcome, err error) {
 	var ran []formats.Return
 	veto := false
@@ -28,10 +29,13 @@ func Decide(holds Predicate, votes []Vote) (_ formats.Outcome, err error) {
 		ran = append(ran, v.Return)
 		veto = veto || v.Check && outcome == formats.OutcomeRejected
 	}
+
 	if len(ran) == 0 {
 		return formats.OutcomeSkipped, nil
 	}
-	passed := !slices.ContainsFunc(ran, func(ret formats.Return) bool { return !ret.Outcome().Passes() })
+	passed := !slices.ContainsFunc(ran, func(ret formats.Return) bool {
+		return !ret.Outcome().Passes()
+	})
 	if holds != nil {
 		if passed, err = holds(ran); err != nil {
 			return "", err
@@ -43,13 +47,17 @@ func Decide(holds Predicate, votes []Vote) (_ formats.Outcome, err error) {
 	case passed:
 		return formats.OutcomeCompleted, nil
 	}
+
 	for _, worst := range []formats.Outcome{
-		formats.OutcomeRejected, formats.OutcomeFailed, formats.OutcomeBlocked, formats.OutcomeSuspended,
-		formats.OutcomePartial,
+		formats.OutcomeRejected, formats.OutcomeFailed, formats.OutcomeBlocked,
+		formats.OutcomeSuspended, formats.OutcomePartial,
 	} {
-		if slices.ContainsFunc(ran, func(ret formats.Return) bool { return ret.Outcome() == worst }) {
+		if slices.ContainsFunc(ran, func(ret formats.Return) bool {
+			return ret.Outcome() == worst
+		}) {
 			return worst, nil
 		}
 	}
+
 	return formats.OutcomeRejected, nil // all passed, and the predicate asks for more
 }

@@ -33,8 +33,9 @@ const (
 	flowTree  = ".tercet/worktrees/r1"
 )
 
-// TestPackFlows runs every test of the pack flows without a process: scripted returns, held to the contracts of their
-// subagents, in a world without git. 'tercet test' runs the same files with the engine as it is.
+// TestPackFlows runs every test of the pack flows without a process: scripted returns, held to the
+// contracts of their subagents, in a world without git. 'tercet test' runs the same files with the
+// engine as it is.
 func TestPackFlows(t *testing.T) {
 	t.Parallel()
 	tests, err := filepath.Glob(packFlows + "/tests/*.json")
@@ -77,7 +78,11 @@ func flowTest(t *testing.T, file string) *scenario.Test {
 
 func flowInfos(t *testing.T) map[string]formats.AgentInfo {
 	t.Helper()
-	infos := map[string]formats.AgentInfo{compile.GitWorkflow: {Name: compile.GitWorkflow, Builtin: true, NoArtifacts: true}}
+	infos := map[string]formats.AgentInfo{compile.GitWorkflow: {
+		Name:        compile.GitWorkflow,
+		Builtin:     true,
+		NoArtifacts: true,
+	}}
 	files, err := filepath.Glob(packFlows + "/subagents/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -112,13 +117,24 @@ type flowRun struct {
 
 func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.AgentInfo) *flowRun {
 	t.Helper()
-	w := &flowRun{world: newWorld(t), t: t, test: test, cast: scenario.NewCast(test, false), calls: map[string]int{}, read: map[string]bool{}}
+	w := &flowRun{
+		world: newWorld(t),
+		t:     t,
+		test:  test,
+		cast:  scenario.NewCast(test, false),
+		calls: map[string]int{},
+		read:  map[string]bool{},
+	}
 	w.infos = infos
 	maps.Copy(w.docs, test.Files)
 	for name := range infos {
 		w.agents[name] = w.work
 	}
-	w.agents[compile.GitWorkflow] = func(_ context.Context, r formats.Request) (formats.Return, error) {
+
+	w.agents[compile.GitWorkflow] = func(
+		_ context.Context,
+		r formats.Request,
+	) (formats.Return, error) {
 		ret := ok(r.Step)
 		if r.Input["action"] == "open" {
 			ret.Metadata.Worktree = "/project/" + flowTree
@@ -126,7 +142,8 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 		return ret, nil
 	}
 	w.answer = func(g formats.Gate) (formats.Decision, error) {
-		w.asked, w.shown = append(w.asked, flowStep(g.Step)), append(w.shown, g.Question)
+		w.asked = append(w.asked, flowStep(g.Step))
+		w.shown = append(w.shown, g.Question)
 		w.consents(g)
 		if d, ok := w.cast.Answer(g); ok {
 			return d, nil
@@ -139,8 +156,11 @@ func newFlowRun(t *testing.T, test *scenario.Test, infos map[string]formats.Agen
 	if _, ok := test.Files[consentFile]; ok {
 		w.cfg.Consent.File = consentFile
 	}
-	w.cfg.Docs, w.cfg.AutoApprove = flowDocs{docs{w.world}}, test.Yes || w.cfg.Consent.File != ""
-	w.cfg.RepoState = func(context.Context) (formats.RepoState, error) { return formats.RepoLocal, nil }
+	w.cfg.Docs = flowDocs{docs{w.world}}
+	w.cfg.AutoApprove = test.Yes || w.cfg.Consent.File != ""
+	w.cfg.RepoState = func(context.Context) (formats.RepoState, error) {
+		return formats.RepoLocal, nil
+	}
 	return w
 }
 
@@ -151,6 +171,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		w.t.Errorf("%s was called and has no return", r.Agent)
 		return ok("nothing"), nil
 	}
+
 	said := list[min(w.calls[r.Agent], len(list)-1)]
 	w.calls[r.Agent]++
 	info := w.infos[r.Agent]
@@ -158,7 +179,9 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 	if err != nil || r.Question != "" {
 		return ret, err
 	}
-	if host, _ := r.Input["triggered_by"].(string); r.Agent != "doc-reviewer" {
+
+	host, _ := r.Input["triggered_by"].(string)
+	if r.Agent != "doc-reviewer" {
 		w.read[r.Agent] = false
 	} else {
 		if w.read[host] {
@@ -166,6 +189,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 		}
 		w.read[host] = ret.Status != formats.StatusFailed // then Retry runs it alone
 	}
+
 	if ret, err = interp.Derive(ctx, info, ret.Typed(info.Fields)); err != nil {
 		return ret, err
 	}
@@ -174,6 +198,7 @@ func (w *flowRun) work(ctx context.Context, r formats.Request) (formats.Return, 
 			ret.Artifacts[i].Type = formats.ArtifactDocumentation
 		}
 	}
+
 	if bad := ret.Validate(info); bad != nil {
 		w.t.Errorf("the return of %s: %s", r.Agent, strings.Join(bad, "; "))
 	}
@@ -217,6 +242,7 @@ func (w *flowRun) play() {
 	} else {
 		exit = strconv.Itoa(formats.ExitFor(formats.CodeOf(err)))
 	}
+
 	want := &w.test.Expect
 	if exit != strconv.Itoa(want.Exit) {
 		t.Errorf("exit %s, %s, %v, want %d", exit, told(ret), err, want.Exit)
@@ -227,6 +253,7 @@ func (w *flowRun) play() {
 			sequence = append(sequence, r.Agent)
 		}
 	}
+
 	if !slices.Equal(sequence, want.Sequence) {
 		t.Errorf("sequence\n%q, want\n%q", sequence, want.Sequence)
 	}
@@ -239,6 +266,7 @@ func (w *flowRun) play() {
 			rollbacks++
 		}
 	}
+
 	if want.Rollbacks != nil && rollbacks != *want.Rollbacks {
 		t.Errorf("%d rollbacks, want %d", rollbacks, *want.Rollbacks)
 	}
@@ -252,27 +280,52 @@ func (w *flowRun) play() {
 
 // flowsSay has words of questions and returns.
 var flowsSay = map[string][]string{
-	"discovery-light.json":            {"Discovered as Light."},
-	"discovery-light-researcher.json": {"Discovered as Light, with a tier exception: researcher ran once."},
-	"maintenance-resume.json":         {"docs/design-notes/date.md was handed on already. Resume?"},
-	"maintenance-resume-state.json":   {"was handed on already, with repo_state github; here it is local-only. Resume?"},
-	"maintenance-state-wrong.json":    {"another repo_state than the repository, which is local-only"},
+	"discovery-light.json": {"Discovered as Light."},
+	"discovery-light-researcher.json": {
+		"Discovered as Light, with a tier exception: researcher ran once.",
+	},
+	"maintenance-resume.json": {"docs/design-notes/date.md was handed on already. Resume?"},
+	"maintenance-resume-state.json": {
+		"was handed on already, with repo_state github; here it is local-only. Resume?",
+	},
+	"maintenance-state-wrong.json": {
+		"another repo_state than the repository, which is local-only",
+	},
 }
 
 // flowConsents has what --yes and an auto-approve file choose at each gate of the flows, by its id.
 var flowConsents = map[string]string{
-	"triage": "Approve and start", "existing": "Continue from here", "tasks": "Take it over", "entry_discovery": "Abort",
-	"phase": "Approve and continue", "built": "Approve and continue", "deficient": "Abort", "scope": "Roll back to interviewer",
-	"review": "Approve and continue", "missing": "Run codebase-analyzer", "one": "Approve and continue", "which": "The first", "resume": "Resume from analyst-core",
-	"inject": "Inject and branch", "two": "Confirm as complete", "handing": "Hand off to delivery-flow", "draft": "Back up",
-	"data": "It has a database", "publishing": "Publish", "an agent failed": "Retry", "a limit": "", "suspended": "",
+	"triage":          "Approve and start",
+	"existing":        "Continue from here",
+	"tasks":           "Take it over",
+	"entry_discovery": "Abort",
+	"phase":           "Approve and continue",
+	"built":           "Approve and continue",
+	"deficient":       "Abort",
+	"scope":           "Roll back to interviewer",
+	"review":          "Approve and continue",
+	"missing":         "Run codebase-analyzer",
+	"one":             "Approve and continue",
+	"which":           "The first",
+	"resume":          "Resume from analyst-core",
+	"inject":          "Inject and branch",
+	"two":             "Confirm as complete",
+	"handing":         "Hand off to delivery-flow",
+	"draft":           "Back up",
+	"data":            "It has a database",
+	"publishing":      "Publish",
+	"an agent failed": "Retry",
+	"a limit":         "",
+	"suspended":       "",
 }
 
 // consents holds what a consent chooses at a gate.
 func (w *flowRun) consents(g formats.Gate) {
 	id := flowStep(g.Step)
 	id = id[strings.LastIndex(id, ".")+1:]
-	switch first, last := g.Choices[0].Label, g.Choices[len(g.Choices)-1].Label; {
+	first := g.Choices[0].Label
+	last := g.Choices[len(g.Choices)-1].Label
+	switch {
 	case last == "Other": // a question of an agent, with its own options
 		return
 	case first == "Continue without documents": // the analyzer ran
@@ -294,31 +347,42 @@ func (w *flowRun) consents(g formats.Gate) {
 // flowGates are the gates that were asked in some test.
 var flowGates sync.Map
 
-// phasesOf has the phases that are told in some of the tests; an escalation adds some, and a condition that comes to be
-// known takes one away.
+// phasesOf has the phases that are told in some of the tests; an escalation adds some, and a
+// condition that comes to be known takes one away.
 var phasesOf = map[string]string{
-	"discovery-minimal.json":          "1/1 interviewer",
-	"discovery-light.json":            "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner",
-	"discovery-full-no-ui.json":       "1/5 interviewer, 2/5 researcher, 3/5 poc-engineer, 4/5 rules-designer, 5/5 scope-planner",
-	"discovery-light-escalate.json":   "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, 2/5 researcher, 3/5 poc-engineer, 5/5 scope-planner",
-	"discovery-light-researcher.json": "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, 2/4 researcher, 4/4 scope-planner",
-	"delivery-minimal.json":           "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 tester, 5/5 security-auditor",
-	"delivery-light.json":             "1/9 spec-designer, 2/7 architect, 3/7 developer, 4/7 test-designer, 5/7 tester, 6/7 reviewer, 7/7 security-auditor",
-	"delivery-tests-minimal.json":     "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 tester, 3/5 developer, 4/5 tester, 5/5 security-auditor",
-	"operations-full.json":            "1/4 infra-builder, 2/4 db-ops, 3/4 observability, 4/4 ops-planner",
-	"maintenance-patch.json":          "1/8 change-classifier, 2/5 analyst-intake, 3/5 analyst-core, 4/5 developer, 5/5 tester",
-	"doc-three.json":                  "1/3 hld-author, 2/3 lld-author, 3/3 api-reference-author",
+	"discovery-minimal.json": "1/1 interviewer",
+	"discovery-light.json":   "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner",
+	"discovery-full-no-ui.json": "1/5 interviewer, 2/5 researcher, 3/5 poc-engineer, 4/5 " +
+		"rules-designer, 5/5 scope-planner",
+	"discovery-light-escalate.json": "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, " +
+		"2/5 researcher, 3/5 poc-engineer, 5/5 scope-planner",
+	"discovery-light-researcher.json": "1/3 interviewer, 2/3 rules-designer, 3/3 scope-planner, " +
+		"2/4 researcher, 4/4 scope-planner",
+	"delivery-minimal.json": "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 " +
+		"tester, 5/5 security-auditor",
+	"delivery-light.json": "1/9 spec-designer, 2/7 architect, 3/7 developer, 4/7 " +
+		"test-designer, 5/7 tester, 6/7 reviewer, 7/7 security-auditor",
+	"delivery-tests-minimal.json": "1/5 spec-designer, 2/5 architect, 3/5 developer, 4/5 " +
+		"tester, 3/5 developer, 4/5 tester, 5/5 security-auditor",
+	"operations-full.json": "1/4 infra-builder, 2/4 db-ops, 3/4 observability, 4/4 " +
+		"ops-planner",
+	"maintenance-patch.json": "1/8 change-classifier, 2/5 analyst-intake, 3/5 " +
+		"analyst-core, 4/5 developer, 5/5 tester",
+	"doc-three.json": "1/3 hld-author, 2/3 lld-author, 3/3 api-reference-author",
 }
 
-// phases holds what is told of phases: each has a number up to how many there are, and the last that runs, where nothing
-// was sent back, is the last of all.
+// phases holds what is told of phases: each has a number up to how many there are, and the last
+// that runs, where nothing was sent back, is the last of all.
 func (w *flowRun) phases(ret formats.Return, rollbacks int) {
 	var told []string
-	n, of := 0, 0
+	n := 0
+	of := 0
 	for _, e := range w.events {
 		if agent, ok := e.Attrs["agent"]; ok && e.Kind == trace.Step {
-			n, of = e.Attrs["phase"].(int), e.Attrs["phases"].(int)
-			if told = append(told, fmt.Sprintf("%d/%d %s", n, of, agent)); n < 1 || n > of {
+			n = e.Attrs["phase"].(int)
+			of = e.Attrs["phases"].(int)
+			told = append(told, fmt.Sprintf("%d/%d %s", n, of, agent))
+			if n < 1 || n > of {
 				w.t.Errorf("phase %s", told[len(told)-1])
 			}
 		}
@@ -326,7 +390,8 @@ func (w *flowRun) phases(ret formats.Return, rollbacks int) {
 	if n < of && rollbacks == 0 && ret.Outcome().Passes() {
 		w.t.Errorf("the last phase of all is not the last of %q", told)
 	}
-	if want := phasesOf[filepath.Base(w.test.File)]; want != "" && strings.Join(told, ", ") != want {
+	want := phasesOf[filepath.Base(w.test.File)]
+	if want != "" && strings.Join(told, ", ") != want {
 		w.t.Errorf("phases\n%s, want\n%s", strings.Join(told, ", "), want)
 	}
 }
@@ -353,33 +418,48 @@ func (d flowDocs) Glob(_ context.Context, patterns []string) ([]string, error) {
 			return deep && strings.HasPrefix(name, folder) || err == nil && ok
 		})
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.w.docs)), func(name string) bool { return !fits(name) }), nil
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.w.docs)), func(name string) bool {
+		return !fits(name)
+	}), nil
 }
 
-// TestEveryLineOfDelivery kills /delivery-flow at Standard, with screens, two tasks and a rollback, at every line of its journal, before
-// the line is written or behind it, and resumes it: the return, the documents, and what subagents were told are those of a run that
-// nobody killed, no call is made that it does not make, one subagent at most is started again, and none whose result was there.
+// TestEveryLineOfDelivery kills /delivery-flow at Standard, with screens, two tasks and a rollback,
+// at every line of its journal, before the line is written or behind it, and resumes it: the
+// return, the documents, and what subagents were told are those of a run that nobody killed, no
+// call is made that it does not make, one subagent at most is started again, and none whose result
+// was there.
 func TestEveryLineOfDelivery(t *testing.T) {
 	t.Parallel()
 	test := flowTest(t, packFlows+"/tests/written-delivery.json")
-	test.Returns["document-writer"] = flowTest(t, packFlows+"/tests/delivery-standard-ui.json").Returns["document-writer"]
+	test.Returns["document-writer"] = flowTest(
+		t,
+		packFlows+"/tests/delivery-standard-ui.json",
+	).Returns["document-writer"]
 	infos := flowInfos(t)
 	prog, line := newFlowRun(t, test, infos).program()
 	kill := func(n int, after bool) (m *machine, first *process, had []string, left string) {
 		m = newMachine(t)
 		m.line = line
-		made, documents := map[string][]string{}, map[string]string{}
+		made := map[string][]string{}
+		documents := map[string]string{}
 		shape := func(w *world) {
 			r := newFlowRun(t, test, infos)
 			r.docs = documents
-			w.cfg.Docs, w.cfg.AutoApprove, w.answer, w.cfg.RepoState = r.cfg.Docs, true, r.answer, r.cfg.RepoState
+			w.cfg.Docs = r.cfg.Docs
+			w.cfg.AutoApprove = true
+			w.answer = r.answer
+			w.cfg.RepoState = r.cfg.RepoState
 			w.agents[compile.GitWorkflow] = r.agents[compile.GitWorkflow]
 			for name := range test.Returns {
-				w.agents[name] = func(ctx context.Context, req formats.Request) (formats.Return, error) {
+				w.agents[name] = func(
+					ctx context.Context,
+					req formats.Request,
+				) (formats.Return, error) {
 					call := req.At + "." + strconv.Itoa(req.Attempt)
 					at := slices.Index(made[name], call)
 					if at < 0 {
-						at, made[name] = len(made[name]), append(made[name], call)
+						at = len(made[name])
+						made[name] = append(made[name], call)
 					}
 					r.calls[name] = at
 					return r.work(ctx, req)
@@ -405,7 +485,8 @@ func TestEveryLineOfDelivery(t *testing.T) {
 		return m, first, had, m.end(ret) + flat(documents) + flat(made)
 	}
 	whole, all, _, want := kill(0, false)
-	if !strings.HasPrefix(want, "completed 0") || strings.Count(whole.text(), `"type":"rollback"`) != 1 {
+	if !strings.HasPrefix(want, "completed 0") ||
+		strings.Count(whole.text(), `"type":"rollback"`) != 1 {
 		t.Fatalf("it ends %s\n%s", want, whole.text())
 	}
 	kills := 0
@@ -421,18 +502,22 @@ func TestEveryLineOfDelivery(t *testing.T) {
 			if !first.dead {
 				t.Fatalf("line %d was not reached", n)
 			}
-			if kills++; got == "" && after && n == all.lines {
+			kills++
+			if got == "" && after && n == all.lines {
 				continue // the run is over
 			}
 			m.askedOnce(whole, "killed at line "+strconv.Itoa(n))
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s", n, after, diff, m.text())
+				t.Fatalf("killed at line %d (behind it: %v), (-whole +resumed)\n%s\n%s",
+					n, after, diff, m.text())
 			}
 			again := 0
 			for at, starts := range m.starts {
 				call, _, _ := strings.Cut(at, " ")
-				if again += starts - 1; starts > 1 && slices.Contains(had, call) || whole.starts[at] != 1 {
-					t.Errorf("killed at line %d: %s was started %d times; its result was there: %v", n, at, starts, slices.Contains(had, call))
+				again += starts - 1
+				if starts > 1 && slices.Contains(had, call) || whole.starts[at] != 1 {
+					t.Errorf("killed at line %d: %s was started %d times; its result was there: %v",
+						n, at, starts, slices.Contains(had, call))
 				}
 			}
 			if again > 1 {
@@ -440,5 +525,6 @@ func TestEveryLineOfDelivery(t *testing.T) {
 			}
 		}
 	}
+
 	t.Logf("%d lines, %d kills", all.lines, kills)
 }

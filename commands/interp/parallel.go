@@ -18,13 +18,16 @@ type child struct {
 	tree  *subtree // that it has to itself
 }
 
-// parallel runs the children side by side. Their results stand in the order of the file, whichever came first.
+// parallel runs the children side by side. Their results stand in the order of the file, whichever
+// came first.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
 	in := inside(s, s.Body, "/")
 	children := make([]child, len(s.Body))
 	among := &siblings{}
 	err := s.side(branches{
-		n: len(children), most: s.limits.Parallel, more: func() bool { return true },
+		n:    len(children),
+		most: s.limits.Parallel,
+		more: func() bool { return true },
 		body: func(i int) error {
 			one := in.at(s.prog.Info(s.Body[i]))
 			var tree *subtree
@@ -35,10 +38,17 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			if !ran {
 				res = result{
 					outcome: formats.OutcomeSkipped,
-					ret:     formats.Return{Said: formats.OutcomeSkipped, Status: formats.StatusCompleted},
+					ret: formats.Return{
+						Said:   formats.OutcomeSkipped,
+						Status: formats.StatusCompleted,
+					},
 				}
 			}
-			children[i] = child{finished: finished{one, res}, files: s.made, tree: tree}
+			children[i] = child{
+				finished: finished{one, res},
+				files:    s.made,
+				tree:     tree,
+			}
 			return err
 		},
 	})
@@ -48,12 +58,14 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+
 	var votes []Vote
 	var ran []any
 	for i, c := range children {
 		vote := c.ret
 		if vote.Outcome() != c.outcome {
-			vote.Verdict, vote.Said = "", c.outcome
+			vote.Verdict = ""
+			vote.Said = c.outcome
 		}
 		votes = append(votes, Vote{Return: vote, Check: c.checks()})
 		value := map[string]any{"id": c.ID, "status": c.outcome.String()}
@@ -72,6 +84,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			s.dry.stubbed = append(s.dry.stubbed, s.ID)
 		}
 	}
+
 	outcome, err := Decide(s.predicate(p.Merge, ran), votes)
 	if err != nil {
 		return result{}, err
@@ -85,11 +98,12 @@ func (s step) checks() bool {
 	return ok
 }
 
-// joined is the result of several children: their issues and artifacts in order, and one child's words. These are of
-// the first child with the same outcome, else of the first that did not pass.
+// joined is the result of several children: their issues and artifacts in order, and one child's
+// words. These are of the first child with the same outcome, else of the first that did not pass.
 func joined(outcome formats.Outcome, children []child) result {
 	ret := formats.Return{Status: formats.StatusCompleted}
-	passed, ran := 0, 0
+	passed := 0
+	ran := 0
 	decided := false
 	values := make([]any, len(children))
 	for i, c := range children {
@@ -107,22 +121,28 @@ func joined(outcome formats.Outcome, children []child) result {
 		}
 		if ret.Summary == "" || c.outcome == outcome && !decided {
 			decided = c.outcome == outcome
-			ret.Summary, ret.Errors, ret.Class = c.ID+": "+its.Summary, its.Errors, its.Class
-			ret.BlockedReason, ret.BlockedTarget = its.BlockedReason, its.BlockedTarget
+			ret.Summary = c.ID + ": " + its.Summary
+			ret.Errors = its.Errors
+			ret.Class = its.Class
+			ret.BlockedReason = its.BlockedReason
+			ret.BlockedTarget = its.BlockedTarget
 		}
 		if len(its.Issues) == 0 {
 			ret.Issues = append(ret.Issues, formats.Issue{
-				Level: formats.LevelError, Description: fmt.Sprintf("%s is %s: %s", c.ID, c.outcome, its.Summary),
-				Source: "agent",
+				Level:       formats.LevelError,
+				Description: fmt.Sprintf("%s is %s: %s", c.ID, c.outcome, its.Summary),
+				Source:      "agent",
 			})
 		}
 	}
+
 	switch {
 	case outcome.Passes():
 		ret.Summary = fmt.Sprintf("%d of %d passed", passed, ran)
 	case ret.Summary == "":
 		ret.Summary = fmt.Sprintf("%d of %d passed, and 'merge' asks for more", passed, ran)
 	}
+
 	out := summed(outcome, ret, returned(ret, 1).value)
 	out.value["children"] = values
 	return out

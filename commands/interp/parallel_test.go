@@ -74,13 +74,18 @@ func TestDecide(t *testing.T) {
 			t.Errorf("Decide(%s) = %s, %v, want %s", c.votes, got, err, c.want)
 		}
 	}
-	if _, err := interp.Decide(func([]formats.Return) (bool, error) { return false, errBroken }, votes("approved")); !errors.Is(err, errBroken) {
+
+	_, err := interp.Decide(
+		func([]formats.Return) (bool, error) { return false, errBroken },
+		votes("approved"),
+	)
+	if !errors.Is(err, errBroken) {
 		t.Errorf("Decide = %v, want the predicate's error", err)
 	}
 }
 
-// scattered answers delegations in an order that a seed gives: it collects all calls that wait at once, as many as the run
-// makes side by side, and answers them one by one.
+// scattered answers delegations in an order that a seed gives: it collects all calls that wait at
+// once, as many as the run makes side by side, and answers them one by one.
 type scattered struct {
 	mu    sync.Mutex
 	rnd   *rand.Rand
@@ -111,7 +116,8 @@ func (s *scattered) delegate(_ context.Context, r formats.Request) (formats.Retu
 	s.calls[key]++
 	s.order = append(s.order, key)
 	id := key[strings.LastIndexByte(key, '/')+1:]
-	switch n := s.calls[key]; {
+	n := s.calls[key]
+	switch {
 	case id == "flaky" && n == 1:
 		return failing(formats.CodeTransient, "busy"), nil
 	case id == "sec" && n == 1, id == "item" && strings.Contains(key, "[1]") && n == 1:
@@ -119,11 +125,16 @@ func (s *scattered) delegate(_ context.Context, r formats.Request) (formats.Retu
 	case r.Agent == "judge":
 		return yes(), nil
 	}
-	ret := made(formats.ArtifactImplementation, strings.NewReplacer("/", "_", "[", "", "]", "").Replace(key)+".go")
+
+	ret := made(
+		formats.ArtifactImplementation,
+		strings.NewReplacer("/", "_", "[", "", "]", "").Replace(key)+".go",
+	)
 	return ret, nil
 }
 
-// TestOrderOfArrival: whichever child is first, the result, the journal and the order of what was made are the same.
+// TestOrderOfArrival: whichever child is first, the result, the journal and the order of what was
+// made are the same.
 func TestOrderOfArrival(t *testing.T) {
 	t.Parallel()
 	src := flow("limits: {parallel: 3}\n", "", `- {id: code, delegate: worker}
@@ -161,7 +172,9 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Fatalf("seed %d: Run = %s %v", seed, told(ret), ret.Issues)
 		}
 		ret.Metadata.Duration = 0
-		slices.SortStableFunc(w.entries, func(a, b formats.Entry) int { return strings.Compare(a.Step, b.Step) })
+		slices.SortStableFunc(w.entries, func(a, b formats.Entry) int {
+			return strings.Compare(a.Step, b.Step)
+		})
 		got, err := json.MarshalIndent(map[string]any{"return": ret, "journal": w.entries}, "", " ")
 		if err != nil {
 			t.Fatal(err)
@@ -174,6 +187,7 @@ func TestOrderOfArrival(t *testing.T) {
 			t.Fatalf("seed %d (-first +now):\n%s", seed, diff)
 		}
 	}
+
 	if len(orders) < 20 {
 		t.Errorf("only %d orders of completion in 500 runs", len(orders))
 	}
@@ -187,18 +201,50 @@ func TestParallelEnds(t *testing.T) {
 		by    returns
 		end   string
 	}{
-		"all approve":              {"", nil, "completed 0: completed 3"},
-		"one rejects":              {"", returns{"b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
-		"a quorum":                 {"quorum(2)", returns{"b": {no("x")}}, "completed 0: completed 3"},
-		"any":                      {"any(approved)", returns{"a": {no("x")}, "b": {no("x")}}, "completed 0: completed 3"},
-		"nothing was said against": {"any(rejected) | not", returns{"b": {failing(formats.CodeTimeout, "slow")}}, "completed 0: completed 3"},
-		"one fails":                {"", returns{"b": {failing(formats.CodeTimeout, "slow")}}, "failed 124 TIMEOUT: b: slow"},
-		"true takes everything":    {"'true'", returns{"a": {no("x")}, "b": {no("y")}, "c": {no("z")}}, "completed 0: completed 3"},
-		"a predicate that breaks":  {"'.[0].status | error'", nil, "failed 1 VALIDATION_FAILED"},
-		"one is blocked":           {"", returns{"b": {blocked("which?")}}, "blocked 75: b: which?"},
-		"a rejection decides":      {"", returns{"a": {blocked("which?")}, "b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
-		"a failure decides":        {"", returns{"a": {blocked("which?")}, "b": {failing(formats.CodeTimeout, "slow")}}, "failed 124 TIMEOUT: b: slow"},
-		"more is asked for":        {"'any(.text == \"nobody says this\")'", nil, "failed 5 REJECTED: 3 of 3 passed, and 'merge' asks for more"},
+		"all approve": {"", nil, "completed 0: completed 3"},
+		"one rejects": {"", returns{"b": {no("x")}}, "failed 5 REJECTED: b: rejected"},
+		"a quorum": {
+			"quorum(2)",
+			returns{"b": {no("x")}},
+			"completed 0: completed 3",
+		},
+		"any": {
+			"any(approved)",
+			returns{"a": {no("x")}, "b": {no("x")}},
+			"completed 0: completed 3",
+		},
+		"nothing was said against": {
+			"any(rejected) | not",
+			returns{"b": {failing(formats.CodeTimeout, "slow")}},
+			"completed 0: completed 3",
+		},
+		"one fails": {
+			"",
+			returns{"b": {failing(formats.CodeTimeout, "slow")}},
+			"failed 124 TIMEOUT: b: slow",
+		},
+		"true takes everything": {"'true'", returns{
+			"a": {no("x")},
+			"b": {no("y")},
+			"c": {no("z")},
+		}, "completed 0: completed 3"},
+		"a predicate that breaks": {"'.[0].status | error'", nil, "failed 1 VALIDATION_FAILED"},
+		"one is blocked":          {"", returns{"b": {blocked("which?")}}, "blocked 75: b: which?"},
+		"a rejection decides": {
+			"",
+			returns{"a": {blocked("which?")}, "b": {no("x")}},
+			"failed 5 REJECTED: b: rejected",
+		},
+		"a failure decides": {
+			"",
+			returns{"a": {blocked("which?")}, "b": {failing(formats.CodeTimeout, "slow")}},
+			"failed 124 TIMEOUT: b: slow",
+		},
+		"more is asked for": {
+			"'any(.text == \"nobody says this\")'",
+			nil,
+			"failed 5 REJECTED: 3 of 3 passed, and 'merge' asks for more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +254,12 @@ func TestParallelEnds(t *testing.T) {
 			if c.merge != "" {
 				merge = ", merge: " + c.merge
 			}
-			src := flow("", "", "- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: worker}}"+merge+"}\n- return: \"${{ $steps.p.status }} ${{ $steps.p.children | length }}\"")
+			src := flow(
+				"", "",
+				"- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: "+
+					"worker}}"+merge+
+					"}\n- return: \"${{ $steps.p.status }} ${{ $steps.p.children | length }}\"",
+			)
 			for _, id := range []string{"a", "b"} {
 				if c.by == nil {
 					c.by = returns{}
@@ -225,7 +276,8 @@ func TestParallelEnds(t *testing.T) {
 	}
 }
 
-// TestParallelStops: an error of the engine in one child ends the run when the others have ended; nothing is left running.
+// TestParallelStops: an error of the engine in one child ends the run when the others have ended;
+// nothing is left running.
 func TestParallelStops(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -242,7 +294,11 @@ func TestParallelStops(t *testing.T) {
 		}
 		return yes(), nil
 	}}
-	src := flow("", "", "- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: judge}}}\n- {id: q, delegate: worker}")
+	src := flow(
+		"", "",
+		"- {id: p, parallel: {a: {delegate: judge}, b: {delegate: judge}, c: {delegate: "+
+			"judge}}}\n- {id: q, delegate: worker}",
+	)
 	ret := w.run(ctx, src, "")
 	if ret.Outcome() != formats.OutcomeFailed || len(seen) != 3 {
 		t.Errorf("Run = %s after %v", told(ret), seen)
@@ -253,8 +309,10 @@ func TestParallelStops(t *testing.T) {
 			finished++
 		}
 	}
+
 	if finished != 3 {
-		t.Errorf("%d results in the journal, want the error beside those of the two that ended", finished)
+		t.Errorf("%d results in the journal, want the error beside those of the two that ended",
+			finished)
 	}
 	w = newWorld(t)
 	w.cfg.Agents = delegator{func(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -262,7 +320,8 @@ func TestParallelStops(t *testing.T) {
 		<-ctx.Done()
 		return formats.Return{}, ctx.Err()
 	}}
-	if ret := w.run(ctx, src, ""); ret.Outcome() != formats.OutcomeFailed || ret.Errors[0].Code != formats.CodeCancelled {
+	ret = w.run(ctx, src, "")
+	if ret.Outcome() != formats.OutcomeFailed || ret.Errors[0].Code != formats.CodeCancelled {
 		t.Errorf("Run = %s", told(ret))
 	}
 }
@@ -270,7 +329,8 @@ func TestParallelStops(t *testing.T) {
 func TestSideBySide(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	most, now := 0, 0
+	most := 0
+	now := 0
 	var mu sync.Mutex
 	cond := sync.NewCond(&mu)
 	w.cfg.Agents = delegator{func(_ context.Context, r formats.Request) (formats.Return, error) {
@@ -286,7 +346,11 @@ func TestSideBySide(t *testing.T) {
 		return ok(r.Agent), nil
 	}}
 	w.infos[compile.GitWorkflow] = formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true}
-	src := flow("", "", "- {id: l, foreach: '[1, 2, 3, 4, 5, 6]', max_parallel: 3, delegate: worker}\n- return: ${{ $steps.l.children | map(.item) | tostring }}")
+	src := flow(
+		"", "",
+		"- {id: l, foreach: '[1, 2, 3, 4, 5, 6]', max_parallel: 3, delegate: worker}\n"+
+			"- return: ${{ $steps.l.children | map(.item) | tostring }}",
+	)
 	if got := told(w.run(t.Context(), src, "")); got != "completed 0: [1,2,3,4,5,6]" {
 		t.Errorf("Run = %s", got)
 	}
@@ -300,16 +364,24 @@ func TestSideBySide(t *testing.T) {
 		if merge != "" {
 			line = ", merge: " + merge
 		}
-		ret := w.run(t.Context(), flow("", "", "- {id: l, foreach: '[1, 2, 3, 4]', delegate: worker"+line+"}"), "")
-		want := map[string]string{"": "2 failed", "quorum(2)": "4 completed", "all(approved)": "4 failed"}[merge]
+		ret := w.run(
+			t.Context(),
+			flow("", "", "- {id: l, foreach: '[1, 2, 3, 4]', delegate: worker"+line+"}"),
+			"",
+		)
+		want := map[string]string{
+			"":              "2 failed",
+			"quorum(2)":     "4 completed",
+			"all(approved)": "4 failed",
+		}[merge]
 		if got := fmt.Sprintf("%d %s", len(p.steps), ret.Outcome()); got != want {
 			t.Errorf("merge %q: %s, want %s", merge, got, want)
 		}
 	}
 }
 
-// TestNextBeginsInTurn: an element begins while a later one still works, unless what that one leaves counts for it. Nobody is
-// asked while a worker changes what is shown.
+// TestNextBeginsInTurn: an element begins while a later one still works, unless what that one
+// leaves counts for it. Nobody is asked while a worker changes what is shown.
 func TestNextBeginsInTurn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ limits, more, asks, want string }{
@@ -323,26 +395,28 @@ func TestNextBeginsInTurn(t *testing.T) {
 			w := newWorld(t)
 			third := make(chan struct{})
 			var running, asked atomic.Int32
-			w.cfg.Agents = delegator{func(_ context.Context, r formats.Request) (formats.Return, error) {
-				running.Add(1)
-				defer running.Add(-1)
-				ret := ok("late")
-				switch {
-				case strings.Contains(r.Step, "[2]"):
-					close(third)
-				case strings.Contains(r.Step, "[1]"):
-					wait := time.Minute
-					if c.want == "late" {
-						wait = 100 * time.Millisecond
+			w.cfg.Agents = delegator{
+				func(_ context.Context, r formats.Request) (formats.Return, error) {
+					running.Add(1)
+					defer running.Add(-1)
+					ret := ok("late")
+					switch {
+					case strings.Contains(r.Step, "[2]"):
+						close(third)
+					case strings.Contains(r.Step, "[1]"):
+						wait := time.Minute
+						if c.want == "late" {
+							wait = 100 * time.Millisecond
+						}
+						select {
+						case <-third:
+							ret = ok("early")
+						case <-time.After(wait):
+						}
 					}
-					select {
-					case <-third:
-						ret = ok("early")
-					case <-time.After(wait):
-					}
-				}
-				return ret, nil
-			}}
+					return ret, nil
+				},
+			}
 			w.cfg.Approve = approver{approve: func(g formats.Gate) (formats.Decision, error) {
 				asked.Add(1)
 				if n := running.Load(); n > 0 {
@@ -350,9 +424,16 @@ func TestNextBeginsInTurn(t *testing.T) {
 				}
 				return formats.Decision{Answer: g.Choices[0].Label}, nil
 			}}
-			src := flow(c.limits, "", "- id: l\n  foreach: '[0, 1, 2]'\n  max_parallel: 2\n  do:\n    - {id: w, "+c.more+"delegate: worker}\n"+
-				"    - {gate: \"Is ${{ $item }} right?\", when: $item == "+c.asks+"}\n- return: ${{ $steps.l.children[1].steps.w.summary }}")
-			if got := told(w.run(t.Context(), src, "")); got != "completed 0: "+c.want || asked.Load() != 1 {
+			src := flow(
+				c.limits,
+				"",
+				"- id: l\n  foreach: '[0, 1, 2]'\n  max_parallel: 2\n  do:\n    - {id: w, "+c.more+
+					"delegate: worker}\n"+
+					"    - {gate: \"Is ${{ $item }} right?\", when: $item == "+c.asks+
+					"}\n- return: ${{ $steps.l.children[1].steps.w.summary }}",
+			)
+			got := told(w.run(t.Context(), src, ""))
+			if got != "completed 0: "+c.want || asked.Load() != 1 {
 				t.Errorf("Run = %s with %d questions, want %s with 1", got, asked.Load(), c.want)
 			}
 		})

@@ -11,18 +11,22 @@ import (
 	"tercet/internal/trace"
 )
 
-// A command with tiers has phases: each step of its sequence that has a worker do something, itself or in a loop or in
-// parallel. A loop that picks its worker for each element is as many phases as it has elements.
+// A command with tiers has phases: each step of its sequence that has a worker do something, itself
+// or in a loop or in parallel. A loop that picks its worker for each element is as many phases as
+// it has elements.
 
 // tellPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
 func tellPhase(s step, e *trace.Event) {
 	if s.prog.Tiers == nil || s.cfg.Prefix != "" || s.Host != "" || s.after || s.dry.on || s.old {
 		return
 	}
-	unsure := []string{"$state", "$run", "$board"} // what asks the journal, or may be another at each step
+	// what asks the journal, or may be another at each step
+	unsure := []string{"$state", "$run", "$board"}
 	names, picks := s.workers(s.Step)
 	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
-		vague := func(p syntax.Part) bool { return p.Expr != nil && !s.sure(p.Expr, unsure) }
+		vague := func(p syntax.Part) bool {
+			return p.Expr != nil && !s.sure(p.Expr, unsure)
+		}
 		if slices.ContainsFunc(a.Pick.Parts, vague) {
 			return
 		}
@@ -30,17 +34,21 @@ func tellPhase(s step, e *trace.Event) {
 		if err != nil {
 			return // the step says so itself
 		}
-		names, picks = []string{one.Agent}, false
+		names = []string{one.Agent}
+		picks = false
 	}
 	if len(names) == 0 || picks {
 		return
 	}
-	top, inside := s.root, s.scope != s.root
+
+	top := s.root
+	inside := s.scope != s.root
 	id, _, _ := strings.Cut(s.path, "[")
 	at := holder(top.list, id)
 	if at < 0 {
 		return
 	}
+
 	if _, picks := s.workers(top.list[at]); inside && !picks {
 		return // it is part of a phase
 	}
@@ -50,16 +58,23 @@ func tellPhase(s step, e *trace.Event) {
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.prog.Tiers
 	}
-	nth, of := 0, 0
+	nth := 0
+	of := 0
 	for _, tier := range tiers {
 		if n, all := top.phases(top.list, id, tier, unsure); all > of {
-			nth, of = n, all
+			nth = n
+			of = all
 		}
 	}
+
 	if i, ok := number(query.Normalize(s.variable("$index"))); ok && inside {
 		nth += i
 	}
-	e.Attrs = map[string]any{"phase": nth, "phases": of, "agent": strings.Join(names, ", ")}
+	e.Attrs = map[string]any{
+		"phase":  nth,
+		"phases": of,
+		"agent":  strings.Join(names, ", "),
+	}
 }
 
 // phases counts those that were, are or may yet be, and tells which one is the step's.
@@ -91,7 +106,8 @@ func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (
 	return number, of
 }
 
-// ahead tells whether a step was done or may yet be: only a condition that is known by now rules it out.
+// ahead tells whether a step was done or may yet be: only a condition that is known by now rules it
+// out.
 func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
 	was := sc.shown(s.ID.Text) // of one that was left out it has nothing but the status
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
@@ -110,8 +126,13 @@ func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
 // sure tells whether an expression gives by now what it will give when its step is reached.
 func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
 	reads := sc.prog.Reads(e)
-	return !reads.AllSteps && !slices.ContainsFunc(reads.Steps, func(id string) bool { return sc.results[id] == nil }) &&
-		!slices.ContainsFunc(reads.Vars, func(name string) bool { return slices.Contains(unsure, name) })
+	return !reads.AllSteps &&
+		!slices.ContainsFunc(reads.Steps, func(id string) bool {
+			return sc.results[id] == nil
+		}) &&
+		!slices.ContainsFunc(reads.Vars, func(name string) bool {
+			return slices.Contains(unsure, name)
+		})
 }
 
 // unsure adds the variables that a step gives another value which is still to be done.
@@ -128,8 +149,8 @@ func (sc *scope) unsure(list []*syntax.Step, names []string) []string {
 	return names
 }
 
-// workers are the subagents that a step calls or that stand in it, without built-in ones. picks tells that an
-// expression names one of them at the call.
+// workers are the subagents that a step calls or that stand in it, without built-in ones. picks
+// tells that an expression names one of them at the call.
 func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
 	if call := r.prog.Info(s).Call; call != nil {
 		for _, one := range append([]*compile.Call{call}, call.Among...) {
@@ -141,7 +162,8 @@ func (r *run) workers(s *syntax.Step) (names []string, picks bool) {
 	}
 	for _, inner := range s.Body {
 		more, also := r.workers(inner)
-		names, picks = append(names, more...), picks || also
+		names = append(names, more...)
+		picks = picks || also
 	}
 	return names, picks
 }

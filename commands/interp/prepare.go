@@ -16,13 +16,16 @@ import (
 	"tercet/internal/query"
 )
 
-// prepare binds the task, checks that the command may start, and reads what the block `yaml args` loads. It writes
-// nothing.
+// prepare binds the task, checks that the command may start, and reads what the block `yaml args`
+// loads. It writes nothing.
 func (r *run) prepare() error {
-	front, args := &r.prog.File.Front, &r.prog.File.Args
-	if plan := r.cfg.Consent.Plan; plan != "" && r.prog.Tiers != nil && !slices.Contains(r.prog.Tiers, plan) {
+	front := &r.prog.File.Front
+	args := &r.prog.File.Args
+	plan := r.cfg.Consent.Plan
+	if plan != "" && r.prog.Tiers != nil && !slices.Contains(r.prog.Tiers, plan) {
 		return r.noSuchTier(plan)
 	}
+
 	r.root.let("env", r.environ(front.Env))
 	if r.prog.Workflow { // the steps of a subagent read its input, and the task of the command
 		input := map[string]any{}
@@ -38,30 +41,35 @@ func (r *run) prepare() error {
 			}
 		}
 	}
+
 	for i := range args.Load {
 		if err := r.load(&args.Load[i]); err != nil {
 			return err
 		}
 	}
+
 	for i := range args.Require {
 		if err := r.require(&args.Require[i]); err != nil {
 			return err
 		}
 	}
+
 	return r.mayWork()
 }
 
-// noSuchTier refuses a tier of the auto-approve file that the command does not have; it is never rounded.
+// noSuchTier refuses a tier of the auto-approve file that the command does not have; it is never
+// rounded.
 func (r *run) noSuchTier(plan string) error {
-	d := formats.Found(formats.FindingConsent, r.cfg.Consent.At, "name a tier of /"+r.prog.Name+", or take the line out",
-		"expected one of %s for PLAN, which are the tiers of /%s; got '%s'", strings.Join(r.prog.Tiers, ", "),
-		r.prog.Name, plan)
+	d := formats.Found(formats.FindingConsent, r.cfg.Consent.At,
+		"name a tier of /"+r.prog.Name+", or take the line out",
+		"expected one of %s for PLAN, which are the tiers of /%s; got '%s'",
+		strings.Join(r.prog.Tiers, ", "), r.prog.Name, plan)
 	d.File = r.cfg.Consent.File
 	return &formats.Diagnostics{List: []formats.Diagnostic{d}, Of: formats.CodeConfig}
 }
 
-// environ gives the variables that the file names. They may be secrets, so that no journal has them: a run that is
-// resumed sees those of its process.
+// environ gives the variables that the file names. They may be secrets, so that no journal has
+// them: a run that is resumed sees those of its process.
 func (r *run) environ(names []syntax.Word) map[string]any {
 	env := map[string]any{}
 	for _, name := range names {
@@ -75,18 +83,22 @@ func (r *run) environ(names []syntax.Word) map[string]any {
 	return env
 }
 
-// bind finds the task in the present state; it stays as it was at the start for the whole run. A task from whose status
-// the command may not start is refused before anything else is read.
+// bind finds the task in the present state; it stays as it was at the start for the whole run. A
+// task from whose status the command may not start is refused before anything else is read.
 func (r *run) bind(wanted int) error {
-	one, err := observe(r, "", fmt.Sprintf("task %d", wanted), func() (any, error) { return r.numbered(wanted) })
+	one, err := observe(r, "", fmt.Sprintf("task %d",
+		wanted), func() (any, error) { return r.numbered(wanted) })
 	if err != nil {
 		return err
 	}
-	one, r.task = normal(one), &formats.Task{}
+	one = normal(one)
+	r.task = &formats.Task{}
 	if err := decode(one, r.task); err != nil {
 		return &formats.Failure{
-			Code: formats.CodeInvalidState, Message: fmt.Sprintf("task %d", wanted), Err: err,
-			Help: "run 'tercet state verify'",
+			Code:    formats.CodeInvalidState,
+			Message: fmt.Sprintf("task %d", wanted),
+			Err:     err,
+			Help:    "run 'tercet state verify'",
 		}
 	}
 	r.root.let("task", one)
@@ -103,7 +115,8 @@ func (r *run) numbered(wanted int) (any, error) {
 			return one, nil
 		}
 	}
-	return nil, formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks", "task %d does not exist", wanted)
+	return nil, formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks",
+		"task %d does not exist", wanted)
 }
 
 // mayStart checks the task's effective status against allow.
@@ -124,7 +137,9 @@ func (r *run) mayStart() error {
 
 // past tells whether the task is further in its life than where the command starts.
 func (r *run) past() bool {
-	notBefore := func(s formats.TaskStatus) bool { return !s.Before(r.task.Status) }
+	notBefore := func(s formats.TaskStatus) bool {
+		return !s.Before(r.task.Status)
+	}
 	return r.task != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
 }
 
@@ -135,21 +150,31 @@ func (r *run) free() error {
 		return nil
 	}
 	if l.Suspended {
-		return formats.Fail(formats.CodeLeaseHeld, fmt.Sprintf("run 'tercet resume %s' to go on with it, or 'tercet cancel "+
-			"%s' to give it up", l.Run, l.Run), "task %d waits for run %s, which is suspended", r.task.Number, l.Run)
+		return formats.Fail(
+			formats.CodeLeaseHeld,
+			fmt.Sprintf("run 'tercet resume %s' to go on with it, or 'tercet cancel "+
+				"%s' to give it up", l.Run, l.Run),
+			"task %d waits for run %s, which is suspended",
+			r.task.Number,
+			l.Run,
+		)
 	}
-	return formats.Fail(formats.CodeLeaseHeld, "wait until it has ended, then run the command again",
-		"task %d is %s: session %s (pid %d on %s) works on it since %s",
-		r.task.Number, r.task.Status, l.Session, l.PID, l.Host, l.Taken)
+	return formats.Fail(formats.CodeLeaseHeld,
+		"wait until it has ended, then run the command again",
+		"task %d is %s: session %s (pid %d on %s) works on it since %s", r.task.Number,
+		r.task.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
-// ours tells that an earlier run of this session left the task in the status that this one would give it.
+// ours tells that an earlier run of this session left the task in the status that this one would
+// give it.
 func (r *run) ours() bool {
 	during, _ := r.prog.During()
-	return r.task.Status == during && r.task.Lease != nil && r.task.Lease.Session == r.cfg.IDs.Session
+	return r.task.Status == during && r.task.Lease != nil &&
+		r.task.Lease.Session == r.cfg.IDs.Session
 }
 
-// mayWork decides whether the preflight takes place; with a condition, the status is held against it here.
+// mayWork decides whether the preflight takes place; with a condition, the status is held against
+// it here.
 func (r *run) mayWork() (err error) {
 	d := r.prog.File.Front.During
 	if d == nil || r.task == nil {
@@ -182,7 +207,8 @@ func (r *run) require(q *syntax.Require) error {
 	return formats.Fail(code, "see /"+r.prog.Name+" --help", "%s", message)
 }
 
-// load gives one name its value. A missing one is null when the name ends with ?, NOT_FOUND otherwise. A task is bound.
+// load gives one name its value. A missing one is null when the name ends with ?, NOT_FOUND
+// otherwise. A task is bound.
 func (r *run) load(l *syntax.Load) error {
 	v, err := r.loaded(l)
 	if err != nil {
@@ -209,7 +235,9 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 	key := "load " + l.Name.Text
 	switch {
 	case l.Document != nil:
-		v, err := observe(r, "", key, func() (any, error) { return r.loadDocument(l) })
+		v, err := observe(r, "", key, func() (any, error) {
+			return r.loadDocument(l)
+		})
 		list, several := normal(v).([]any)
 		if !several {
 			list = []any{normal(v)}
@@ -223,13 +251,16 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		}
 		return normal(v), err
 	case l.Files != nil:
-		found, err := observe(r, "", key, func() ([]string, error) { return r.files(l) })
+		found, err := observe(r, "", key, func() ([]string, error) {
+			return r.files(l)
+		})
 		if err != nil || len(found) == 0 && l.Optional {
 			return nil, err
 		}
 		r.doubles(l, found)
 		return listOf(found), nil
 	}
+
 	e := cmp.Or(l.Task, l.Expr)
 	v, err := r.root.eval(e, nil)
 	if err == nil && v == nil && !l.Optional {
@@ -263,7 +294,8 @@ func (r *run) doubles(l *syntax.Load, found []string) {
 }
 
 func (r *run) double(first, second string) {
-	if text := "W465: both " + first + " and " + second + " exist; the first is used"; !slices.Contains(r.warnings, text) {
+	text := "W465: both " + first + " and " + second + " exist; the first is used"
+	if !slices.Contains(r.warnings, text) {
 		r.warn("%s", text)
 	}
 }
@@ -299,7 +331,8 @@ func (r *run) notFound(l *syntax.Load, what string) error {
 	return formats.Fail(formats.CodeNotFound, help, "%s: %s", r.placeOf(l.Name.Pos), what)
 }
 
-// loadDocument parses the first candidate that exists; a second one is a warning. With files it parses them all.
+// loadDocument parses the first candidate that exists; a second one is a warning. With files it
+// parses them all.
 func (r *run) loadDocument(l *syntax.Load) (any, error) {
 	profile := l.Document.Profile.Text
 	if l.Files != nil {
@@ -316,6 +349,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		}
 		return list, err
 	}
+
 	candidates, err := r.texts(l.Document.Path)
 	if err != nil {
 		return nil, err
@@ -328,7 +362,9 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		candidates = paths(v)
 	}
 	if profile == formats.ProfileAutoApprove { // only the file that answers for this run counts
-		candidates = slices.DeleteFunc(candidates, func(name string) bool { return name != r.cfg.Consent.File })
+		candidates = slices.DeleteFunc(candidates, func(name string) bool {
+			return name != r.cfg.Consent.File
+		})
 	}
 	var found string
 	var src []byte
@@ -344,8 +380,10 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 			r.double(found, path)
 			break
 		}
-		found, src = path, data
+		found = path
+		src = data
 	}
+
 	switch {
 	case found != "":
 	case l.Optional:
@@ -358,16 +396,20 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		}
 		return nil, r.notFound(l, "no "+profile+" found at "+strings.Join(candidates, ", "))
 	}
+
 	return r.document(profile, found, src)
 }
 
-// document is a document as jq sees it. That of a flow has the hash of its text: a run that is resumed asks about one
-// that is another then.
+// document is a document as jq sees it. That of a flow has the hash of its text: a run that is
+// resumed asks about one that is another then.
 func (r *run) document(profile, found string, src []byte) (any, error) {
-	doc, bad := formats.DocumentOptions{Needed: true, Exists: func(name string) bool {
-		_, err := r.cfg.Docs.Open(r.ctx, name)
-		return err == nil
-	}}.Parse(profile, found, src)
+	doc, bad := formats.DocumentOptions{
+		Needed: true,
+		Exists: func(name string) bool {
+			_, err := r.cfg.Docs.Open(r.ctx, name)
+			return err == nil
+		},
+	}.Parse(profile, found, src)
 	if bad.HasErrors() && !formats.IsHandoff(profile) {
 		bad.Of = formats.CodeValidationFailed
 		return nil, bad
@@ -396,9 +438,12 @@ func (r *run) notHeld(profile, name string, d *formats.Diagnostics) {
 		return strings.HasPrefix(one.Code, "W") // of every document
 	})
 	if len(list) > 0 {
-		r.warn("%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to add what is missing: %s",
-			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col, list[0].Message,
-			"tercet check --fix --profile "+profile+" "+name)
+		r.warn(
+			"%s breaks its format in %s, which does not matter here; the first is %d:%d: %s; to "+
+				"add what is missing: %s",
+			name, formats.Count(len(list), "place"), list[0].Pos.Line, list[0].Pos.Col,
+			list[0].Message, "tercet check --fix --profile "+profile+" "+name,
+		)
 	}
 }
 

@@ -9,10 +9,10 @@ import (
 // errStale ends a worker's question whose evidence changed before the answer came.
 var errStale = errors.New("what the question is about has changed")
 
-// A worker that needs the user's consent asks the approver first. Where no one can be asked, the worker gives the
-// question back as a *formats.GateOpenError without an id, having done nothing. The run then asks it as a gate of its
-// own: it is in the journal, `tercet gates` lists it, and `tercet approve` answers it. With the answer the worker is
-// called again.
+// A worker that needs the user's consent asks the approver first. Where no one can be asked, the
+// worker gives the question back as a *formats.GateOpenError without an id, having done nothing.
+// The run then asks it as a gate of its own: it is in the journal, `tercet gates` lists it, and
+// `tercet approve` answers it. With the answer the worker is called again.
 
 // work has the worker do its task, and puts the questions that it gives back to the user.
 func (c call) work(e effect) answer {
@@ -37,12 +37,17 @@ func (c call) work(e effect) answer {
 	}
 }
 
-// replayQuestions repeats what the journal has of the questions of a worker, before the worker is called.
+// replayQuestions repeats what the journal has of the questions of a worker, before the worker is
+// called.
 func (c call) replayQuestions(req *formats.Request) error {
 	for {
 		old := c.old
 		var g formats.Gate
-		opened := formats.Entry{Type: formats.EntryGateOpened, Step: c.spot(), Key: req.Txn}
+		opened := formats.Entry{
+			Type: formats.EntryGateOpened,
+			Step: c.spot(),
+			Key:  req.Txn,
+		}
 		found, err := c.recall(opened, &g)
 		if err != nil {
 			return err
@@ -52,13 +57,19 @@ func (c call) replayQuestions(req *formats.Request) error {
 			return nil
 		}
 		g.Step = opened.Step
-		if err := c.askFor(req, static{g: g, call: req.Txn, recalled: true}); err != nil {
+		err = c.askFor(req, static{
+			g:        g,
+			call:     req.Txn,
+			recalled: true,
+		})
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// askFor asks the question of a worker and tells the approver the answer, from where the worker takes it.
+// askFor asks the question of a worker and tells the approver the answer, from where the worker
+// takes it.
 func (c call) askFor(req *formats.Request, q static) error {
 	g, d, err := ask(c.step, q)
 	if errors.Is(err, errStale) { // called again, the worker asks about what is there now
@@ -68,8 +79,8 @@ func (c call) askFor(req *formats.Request, q static) error {
 	if err != nil {
 		return err
 	}
-	// The worker did nothing before its question was answered. An answer that an earlier process wrote down may have
-	// been followed by work.
+	// The worker did nothing before its question was answered. An answer that an earlier process
+	// wrote down may have been followed by work.
 	req.Again = c.old && !c.shared
 	c.cfg.Approve.Remember(g.Run, g.Subject, d)
 	return nil

@@ -17,18 +17,25 @@ import (
 	"tercet/internal/query"
 )
 
-// A run that is resumed is the same run from its beginning: it decides everything anew, by the same code and in the
-// same order. It takes from its journal what it cannot decide: the answers of workers, users, files, trees and the
-// state. Where the journal ends, effects begin. A new run is one whose journal is empty.
+// A run that is resumed is the same run from its beginning: it decides everything anew, by the same
+// code and in the same order. It takes from its journal what it cannot decide: the answers of
+// workers, users, files, trees and the state. Where the journal ends, effects begin. A new run is
+// one whose journal is empty.
 
-// journal makes an entry. It does not end with the run: what was done is recorded even when a signal came meanwhile.
+// journal makes an entry. It does not end with the run: what was done is recorded even when a
+// signal came meanwhile.
 func (r *run) journal(e formats.Entry) error {
 	if r.dry.on {
 		return nil
 	}
 	e.Step = cmp.Or(e.Step, strings.TrimSuffix(r.cfg.Prefix, "/"))
-	old, err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e, r.beside == 0 && r.cfg.Prefix == "")
-	if r.old = old; err != nil {
+	old, err := r.cfg.Journal.Append(
+		context.WithoutCancel(r.ctx),
+		e,
+		r.beside == 0 && r.cfg.Prefix == "",
+	)
+	r.old = old
+	if err != nil {
 		return r.unwritten(err)
 	}
 	if old {
@@ -59,7 +66,8 @@ func (r *run) recall(e formats.Entry, into any) (bool, error) {
 		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
 	}
 	data, ok := r.cfg.Journal.Recall(e)
-	if r.old = ok; !ok {
+	r.old = ok
+	if !ok {
 		return false, nil
 	}
 	return true, read(data, into)
@@ -75,14 +83,17 @@ func read(data []byte, into any) error {
 	return d.Decode(into)
 }
 
-// observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees before its first
-// entry is a part of that.
+// observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees
+// before its first entry is a part of that.
 func observe[T any](r *run, step, key string, look func() (T, error)) (out T, err error) {
 	if r.dry.on || r.looks {
 		return look()
 	}
 	if !r.recorded {
-		if at := slices.IndexFunc(r.before, func(s formats.Seen) bool { return s.Key == key }); at >= 0 {
+		at := slices.IndexFunc(r.before, func(s formats.Seen) bool {
+			return s.Key == key
+		})
+		if at >= 0 {
 			value := r.before[at].Value
 			r.before = slices.Delete(r.before, at, at+1)
 			data, err := json.Marshal(value)
@@ -96,16 +107,23 @@ func observe[T any](r *run, step, key string, look func() (T, error)) (out T, er
 		}
 		return out, err
 	}
-	e := formats.Entry{Type: formats.EntryObserved, Step: step, Key: key}
+
+	e := formats.Entry{
+		Type: formats.EntryObserved,
+		Step: step,
+		Key:  key,
+	}
 	if old, err := r.recall(e, &out); old || err != nil {
 		return out, err
 	}
+
 	if err := r.retake(); err != nil { // else a task would be seen as one whose run is gone
 		return out, err
 	}
 	if out, err = look(); err != nil {
 		return out, err
 	}
+
 	e.Data = out
 	return out, r.journal(e)
 }
@@ -113,13 +131,20 @@ func observe[T any](r *run, step, key string, look func() (T, error)) (out T, er
 // begin writes the first entry, or takes from it what the run began with.
 func (r *run) begin() error {
 	s := r.cfg.Start
-	s.Format, s.At, s.Session, s.Line = formats.JournalFormat, r.started.UTC(), r.cfg.IDs.Session, r.cfg.IDs.Command
+	s.Format = formats.JournalFormat
+	s.At = r.started.UTC()
+	s.Session = r.cfg.IDs.Session
+	s.Line = r.cfg.IDs.Command
 	s.Files = r.prog.Files()
 	maps.Copy(s.Files, r.cfg.Start.Files)
 	for _, step := range r.prog.File.Steps {
 		s.Steps = append(s.Steps, r.prog.Info(step).ID)
 	}
-	s.Depth, s.Definition, s.Args, s.Consent = r.depth.Int(), r.prog.Hash(), r.args.Map(), r.cfg.AutoApprove
+
+	s.Depth = r.depth.Int()
+	s.Definition = r.prog.Hash()
+	s.Args = r.args.Map()
+	s.Consent = r.cfg.AutoApprove
 	s.Agreed = r.cfg.Consent
 	var was formats.Started
 	e := formats.Entry{Type: formats.EntryRunStarted}
@@ -128,7 +153,10 @@ func (r *run) begin() error {
 		return err
 	}
 	if old {
-		r.started, r.cfg.AutoApprove, r.cfg.Consent, r.before = was.At, was.Consent, was.Agreed, was.Seen
+		r.started = was.At
+		r.cfg.AutoApprove = was.Consent
+		r.cfg.Consent = was.Agreed
+		r.before = was.Seen
 		if err := r.unchanged(was, s); err != nil {
 			return err
 		}
@@ -137,7 +165,9 @@ func (r *run) begin() error {
 		r.recorded = old
 		return err
 	}
-	if s.Seen = r.seen; r.task != nil {
+
+	s.Seen = r.seen
+	if r.task != nil {
 		s.Task = r.task.Number
 	}
 	e.Data = s
@@ -149,7 +179,8 @@ func (r *run) begin() error {
 	return nil
 }
 
-// unchanged refuses to go on where a file that decides is another than it was, unless the user accepts that.
+// unchanged refuses to go on where a file that decides is another than it was, unless the user
+// accepts that.
 func (r *run) unchanged(was, now formats.Started) error {
 	changed := map[string]string{}
 	compare := func(name, was, now string) {
@@ -168,15 +199,20 @@ func (r *run) unchanged(was, now formats.Started) error {
 		return nil
 	}
 	r.stuck = formats.Fail(formats.CodeSuspended,
-		fmt.Sprintf("run 'tercet resume %s --accept-changes' to go on with what stands there now, or type the line with "+
-			"--new to begin afresh", r.cfg.IDs.Run),
+		fmt.Sprintf(
+			"run 'tercet resume %s --accept-changes' to go on with what stands there now, or "+
+				"type the line with "+
+				"--new to begin afresh",
+			r.cfg.IDs.Run,
+		),
 		"%s changed since the run began", strings.Join(slices.Sorted(maps.Keys(changed)), ", "))
 	return r.stuck
 }
 
 // live is called before something is done that the journal does not have.
 func (r *run) live(alone bool) error {
-	if r.old = false; r.dry.on {
+	r.old = false
+	if r.dry.on {
 		return nil
 	}
 	if err := r.cfg.Journal.Live(alone); err != nil {
@@ -194,7 +230,8 @@ func (r *run) retake() error {
 		return nil
 	}
 	r.taken = true
-	if r.stuck = r.sameDocuments(); r.stuck == nil {
+	r.stuck = r.sameDocuments()
+	if r.stuck == nil {
 		r.stuck = r.reenter()
 	}
 	if r.stuck == nil {
@@ -203,25 +240,31 @@ func (r *run) retake() error {
 	return r.stuck
 }
 
-// sameDocuments asks whether to go on with a run although documents that it began with, rules among them, changed. What
-// the run made itself is no such change, nor what the user accepted before.
+// sameDocuments asks whether to go on with a run although documents that it began with, rules among
+// them, changed. What the run made itself is no such change, nor what the user accepted before.
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
 	for name, sum := range r.entries {
-		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool { return a.Path == name })
+		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool {
+			return a.Path == name
+		})
 		now := r.hashed(name)
 		if agreed, ok := r.cfg.Accepted[name]; !own && now != sum && (!ok || now != agreed) {
 			changed[name] = now
 		}
 	}
+
 	if len(changed) == 0 || r.cfg.AcceptChanges {
 		return nil
 	}
 	what := strings.Join(slices.Sorted(maps.Keys(changed)), ", ") + " changed since the run began"
-	const on, stop = "Go on", "Stop"
+	const on = "Go on"
+	const stop = "Stop"
 	d, err := r.cfg.Approve.Approve(r.ctx, formats.Gate{
-		Run: r.cfg.IDs.Run, Question: what + ". Go on with what the run read then?", Auto: stop,
-		Choices: []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
+		Run:      r.cfg.IDs.Run,
+		Question: what + ". Go on with what the run read then?",
+		Auto:     stop,
+		Choices:  []formats.Choice{{Label: on}, {Label: stop, Leaves: true, Ends: true}},
 	})
 	if err == nil && d.Answer == on {
 		if r.cfg.Accept != nil {
@@ -232,13 +275,18 @@ func (r *run) sameDocuments() error {
 	if err != nil && isOpen(err) == nil {
 		return err
 	}
-	help := fmt.Sprintf("run 'tercet resume %s --accept-changes' to go on with what the run read then, or type the line "+
-		"with --new to begin afresh", r.cfg.IDs.Run)
+
+	help := fmt.Sprintf(
+		"run 'tercet resume %s --accept-changes' to go on with what the run read then, or type "+
+			"the line "+
+			"with --new to begin afresh",
+		r.cfg.IDs.Run,
+	)
 	return formats.Fail(formats.CodeSuspended, help, "%s", what)
 }
 
-// reenter puts the tasks of a run that was reopened in progress again: they went back when it failed. One that an
-// earlier process of it took up again is in progress already.
+// reenter puts the tasks of a run that was reopened in progress again: they went back when it
+// failed. One that an earlier process of it took up again is in progress already.
 func (r *run) reenter() error {
 	if r.reopened == 0 || len(r.held) == 0 {
 		return nil
@@ -251,24 +299,29 @@ func (r *run) reenter() error {
 	if err != nil {
 		return err
 	}
+
 	for _, task := range tasks {
 		ours := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run && task.Status.InProgress()
 		if ours || !slices.Contains(r.held, task.Number) {
 			continue
 		}
 		err := r.unrecorded("reenter", map[string]any{
-			"operation": compile.OpUpdateStatus, "task_number": task.Number, "status": r.entering[task.Number],
-			"reason": r.cfg.IDs.Command,
+			"operation":   compile.OpUpdateStatus,
+			"task_number": task.Number,
+			"status":      r.entering[task.Number],
+			"reason":      r.cfg.IDs.Command,
 		})
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// lease renews the leases of the tasks that the run put in progress, or marks them as those of a run that waits. Each
-// process does it for itself: one that was killed behind it may have left no trace in the journal.
+// lease renews the leases of the tasks that the run put in progress, or marks them as those of a
+// run that waits. Each process does it for itself: one that was killed behind it may have left no
+// trace in the journal.
 func (r *run) lease(suspended bool) error {
 	for _, n := range r.held {
 		err := r.unrecorded("lease", map[string]any{
@@ -281,15 +334,27 @@ func (r *run) lease(suspended bool) error {
 	return nil
 }
 
-// unrecorded has the status-sync manager do something that each process does for itself, so that the journal has
-// nothing of it.
+// unrecorded has the status-sync manager do something that each process does for itself, so that
+// the journal has nothing of it.
 func (r *run) unrecorded(step string, input map[string]any) error {
 	ids := r.cfg.IDs
-	key := fmt.Sprintf("%s %v %v %d", step, input["task_number"], input["suspended"], r.since.UnixNano())
+	key := fmt.Sprintf("%s %v %v %d",
+		step, input["task_number"], input["suspended"], r.since.UnixNano())
 	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
-		Agent: compile.StatusSync, Task: r.task, Session: ids.Session, Run: ids.Run, Command: ids.Command, Step: step,
-		Input: input, Visit: 1, Attempt: 1, Depth: r.depth, Path: slices.Clone(ids.Path), Dir: r.cfg.Dir,
-		Timeout: formats.Timeout{Total: formats.DefaultStepTimeout}, Txn: txn(ids.Run, key, 1, 1),
+		Agent:   compile.StatusSync,
+		Task:    r.task,
+		Session: ids.Session,
+		Run:     ids.Run,
+		Command: ids.Command,
+		Step:    step,
+		Input:   input,
+		Visit:   1,
+		Attempt: 1,
+		Depth:   r.depth,
+		Path:    slices.Clone(ids.Path),
+		Dir:     r.cfg.Dir,
+		Timeout: formats.Timeout{Total: formats.DefaultStepTimeout},
+		Txn:     txn(ids.Run, key, 1, 1),
 	})
 	if err == nil && ret.Outcome() == formats.OutcomeFailed && len(ret.Errors) > 0 {
 		e := ret.Errors[0]
@@ -298,8 +363,8 @@ func (r *run) unrecorded(step string, input map[string]any) error {
 	return err
 }
 
-// kept is what the journal has of the answer to a delegation. It is the return with the outcome that the engine gave
-// it, or the engine's error.
+// kept is what the journal has of the answer to a delegation. It is the return with the outcome
+// that the engine gave it, or the engine's error.
 type kept struct {
 	formats.Return
 
@@ -339,7 +404,10 @@ func recalled(data []byte) answer {
 
 // postponed is the command's return when the run cannot go on before a time.
 func (r *run) postponed(e *formats.LaterError) formats.Return {
-	r.waits = &formats.Suspended{Step: r.last.Step, Postponed: formats.Postponed{Why: e.Why, Until: e.Until}}
+	r.waits = &formats.Suspended{
+		Step:      r.last.Step,
+		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
+	}
 	next := "run it to go on"
 	if !e.Until.IsZero() {
 		if r.limits.AutoResume > 0 {
@@ -348,28 +416,41 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 		next = "run it with --wait to sleep until it can go on"
 	}
 	return formats.Return{
-		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: e.Error(), BlockedReason: e.Error(),
-		NextSteps: next, Artifacts: newest(r.artifacts),
+		Status:        formats.StatusBlocked,
+		Said:          formats.OutcomeSuspended,
+		Summary:       e.Error(),
+		BlockedReason: e.Error(),
+		NextSteps:     next,
+		Artifacts:     newest(r.artifacts),
 	}
 }
 
-// cut is the command's return when a signal, or an I/O error of the engine, breaks the run off: it can be resumed.
+// cut is the command's return when a signal, or an I/O error of the engine, breaks the run off: it
+// can be resumed.
 func (r *run) cut(err error, why string) formats.Return {
 	r.waits = &formats.Suspended{Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)}}
 	if g := r.left; g != nil {
-		r.waits.Question, r.waits.Gate, r.waits.Step = g.Question, g.ID, g.Step
+		r.waits.Question = g.Question
+		r.waits.Gate = g.ID
+		r.waits.Step = g.Step
 	}
 	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", r.cfg.IDs.Run)
 	return formats.Return{
-		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: why, BlockedReason: why,
-		Errors: formats.Failed(err).Errors, NextSteps: next, Artifacts: newest(r.artifacts),
+		Status:        formats.StatusBlocked,
+		Said:          formats.OutcomeSuspended,
+		Summary:       why,
+		BlockedReason: why,
+		Errors:        formats.Failed(err).Errors,
+		NextSteps:     next,
+		Artifacts:     newest(r.artifacts),
 	}
 }
 
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)
-	if err := r.journal(formats.Entry{Type: formats.EntrySuspended, Data: r.waits}); r.stuck != nil {
+	err := r.journal(formats.Entry{Type: formats.EntrySuspended, Data: r.waits})
+	if r.stuck != nil {
 		return ret
 	} else if err != nil {
 		r.warn("%s", err)
@@ -385,12 +466,19 @@ func (r *run) suspend(ret formats.Return) formats.Return {
 // waiting says in the return of a suspended run how it goes on.
 func (r *run) waiting(ret formats.Return) formats.Return {
 	ret.Status = formats.StatusSuspended
-	ret.NextSteps = strings.Replace(ret.NextSteps, "run it", "run 'tercet resume "+r.cfg.IDs.Run+"'", 1)
+	ret.NextSteps = strings.Replace(
+		ret.NextSteps,
+		"run it",
+		"run 'tercet resume "+r.cfg.IDs.Run+"'",
+		1,
+	)
 	ret.Resume = r.resume()
 	if r.waits.Gate != "" && !r.waitsHere {
-		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'", r.cfg.IDs.Run)
+		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'",
+			r.cfg.IDs.Run)
 	}
-	ret.Resume.Gate, ret.Resume.Until = r.waits.Question, r.waits.Until
+	ret.Resume.Gate = r.waits.Question
+	ret.Resume.Until = r.waits.Until
 	return ret
 }
 
@@ -399,4 +487,6 @@ func (r *run) resume() *formats.Resume {
 }
 
 // took is how long processes have worked on the run.
-func (r *run) took() time.Duration { return r.cfg.Spent + r.cfg.Clock.Now().Sub(r.since) }
+func (r *run) took() time.Duration {
+	return r.cfg.Spent + r.cfg.Clock.Now().Sub(r.since)
+}

@@ -17,6 +17,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	if ret.Summary, err = f.dryText(t.Message, f.value); err != nil {
 		return nil, err
 	}
+
 	ret.Summary = cmp.Or(ret.Summary, f.done())
 	if ret.NextSteps, err = f.dryText(t.NextSteps, f.value); err != nil {
 		return nil, err
@@ -44,6 +45,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	if t.Status == nil {
 		return told(ret), nil
 	}
+
 	v, err := f.scope.value(t.Status, f.value)
 	if err == nil {
 		err = outcome(&ret, v)
@@ -57,7 +59,8 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	return told(ret), nil
 }
 
-// dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then says so.
+// dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then
+// says so.
 func (sc *scope) dryText(t *syntax.Text, input any) (string, error) {
 	s, err := sc.text(t, input)
 	if err != nil && sc.dry.on {
@@ -73,23 +76,31 @@ func outcome(ret *formats.Return, v any) error {
 		return nil
 	}
 	if !slices.Contains(formats.Outcomes(), outcome) {
-		return formats.Fail(formats.CodeValidationFailed, "the statuses are "+list(formats.Outcomes()),
+		return formats.Fail(formats.CodeValidationFailed,
+			"the statuses are "+list(formats.Outcomes()),
 			"expected a status to return, got %s", query.Text(v))
 	}
+
 	switch outcome {
 	case formats.OutcomeApproved, formats.OutcomeConditional, formats.OutcomeRejected:
 		ret.Verdict = formats.Verdict(outcome)
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
-		ret.Status, ret.Said, ret.BlockedReason = formats.StatusBlocked, outcome, ret.Summary
+		ret.Status = formats.StatusBlocked
+		ret.Said = outcome
+		ret.BlockedReason = ret.Summary
 	case formats.OutcomeFailed:
 		ret.Status = formats.StatusFailed
 		ret.Errors = []formats.ReturnError{{
-			Type: formats.ErrorExecution, Code: formats.CodeUnknown, Message: ret.Summary, Recommendation: ret.NextSteps,
+			Type:           formats.ErrorExecution,
+			Code:           formats.CodeUnknown,
+			Message:        ret.Summary,
+			Recommendation: ret.NextSteps,
 		}}
 	case formats.OutcomeCompleted, formats.OutcomeSkipped:
 	}
+
 	return nil
 }
 
@@ -98,6 +109,7 @@ func (sc *scope) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, er
 	if err != nil || got == nil {
 		return nil, err
 	}
+
 	all, ok := got.([]any)
 	if !ok {
 		all = []any{got}
@@ -106,7 +118,9 @@ func (sc *scope) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, er
 	for _, one := range all {
 		m := as[map[string]any](one)
 		a := formats.Artifact{
-			Type: formats.ArtifactType(as[string](m["type"])), Path: as[string](m["path"]), Summary: as[string](m["summary"]),
+			Type:    formats.ArtifactType(as[string](m["type"])),
+			Path:    as[string](m["path"]),
+			Summary: as[string](m["summary"]),
 		}
 		const code = formats.CodeValidationFailed
 		switch {
@@ -122,6 +136,7 @@ func (sc *scope) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, er
 		}
 		out = append(out, a)
 	}
+
 	return out, nil
 }
 
@@ -133,8 +148,8 @@ func fieldsOf(ret formats.Return) map[string]any {
 	return ret.Fields
 }
 
-// shaped holds the command's own return to the file's output_schema. One that breaks it is no answer for those who read
-// it by the schema: the command has failed, and every violation is told.
+// shaped holds the command's own return to the file's output_schema. One that breaks it is no
+// answer for those who read it by the schema: the command has failed, and every violation is told.
 func (r *run) shaped(ret formats.Return) formats.Return {
 	if r.prog.Output == nil || r.dry.on || !ret.Outcome().Passes() {
 		return ret
@@ -149,7 +164,8 @@ func (r *run) shaped(ret formats.Return) formats.Return {
 	}
 	out := formats.Failed(formats.Fail(formats.CodeInvalidReturn,
 		"give the fields in 'return', or change output_schema of "+r.prog.File.Name, "%s", message))
-	out.Artifacts, out.Text = ret.Artifacts, ret.Text
+	out.Artifacts = ret.Artifacts
+	out.Text = ret.Text
 	for _, v := range found {
 		out.Issues = append(out.Issues, wrong(v.String()))
 	}

@@ -17,27 +17,51 @@ func TestReturn(t *testing.T) {
 		ret  string
 		want string
 	}{
-		"a text":              {"return: Fine.", "completed 0: Fine."},
-		"a template":          {"return: \"${{ 1 + 1 }} of ${{ [1] }} ${{ null }}.\"", "completed 0: 2 of [1] ."},
-		"completed":           {"return: {status: completed, message: m}", "completed 0: m"},
-		"approved":            {"return: {status: approved, message: m}", "approved 0: m"},
-		"conditional":         {"return: {status: conditional, message: m}", "conditional 0: m"},
-		"skipped":             {"return: {status: skipped, message: m}", "completed 0: m"},
-		"partial":             {"return: {status: partial, message: m}", "partial 3: m"},
-		"rejected":            {"return: {status: rejected, message: m}", "rejected 5: m"},
-		"blocked":             {"return: {status: blocked, message: m}", "blocked 75: m"},
-		"suspended":           {"return: {status: suspended, message: m}", "suspended 75: m"},
-		"failed":              {"return: {status: failed, message: m, next_steps: try again}", "failed 1 UNKNOWN_ERROR: m"},
-		"computed":            {"return: {status: \"${{ if 1 == 1 then \\\"partial\\\" else \\\"completed\\\" end }}\", message: m}", "partial 3: m"},
-		"null is completed":   {"return: {status: $env.HOME, message: m}", "completed 0: m"},
-		"no status":           {"return: {status: $args._raw, message: m}", `failed 1 VALIDATION_FAILED: x.md:10:1: step a: expected a status to return, got word`},
-		"no artifacts":        {"return: {message: m, artifacts: '$run.id'}", "failed 1 VALIDATION_FAILED: x.md:10:1: step a: expected artifacts with type and path to return, got r1"},
-		"an expression fails": {"return: {message: m, fields: {x: $run.id | keys}}", `failed 1 VALIDATION_FAILED: x.md:13:34: $run.id | keys: keys cannot be applied to: string ("r1")`},
+		"a text": {"return: Fine.", "completed 0: Fine."},
+		"a template": {
+			"return: \"${{ 1 + 1 }} of ${{ [1] }} ${{ null }}.\"",
+			"completed 0: 2 of [1] .",
+		},
+		"completed":   {"return: {status: completed, message: m}", "completed 0: m"},
+		"approved":    {"return: {status: approved, message: m}", "approved 0: m"},
+		"conditional": {"return: {status: conditional, message: m}", "conditional 0: m"},
+		"skipped":     {"return: {status: skipped, message: m}", "completed 0: m"},
+		"partial":     {"return: {status: partial, message: m}", "partial 3: m"},
+		"rejected":    {"return: {status: rejected, message: m}", "rejected 5: m"},
+		"blocked":     {"return: {status: blocked, message: m}", "blocked 75: m"},
+		"suspended":   {"return: {status: suspended, message: m}", "suspended 75: m"},
+		"failed": {
+			"return: {status: failed, message: m, next_steps: try again}",
+			"failed 1 UNKNOWN_ERROR: m",
+		},
+		"computed": {
+			"return: {status: \"${{ if 1 == 1 then \\\"partial\\\" else \\\"completed\\\" end " +
+				"}}\", message: m}",
+			"partial 3: m",
+		},
+		"null is completed": {"return: {status: $env.HOME, message: m}", "completed 0: m"},
+		"no status": {
+			"return: {status: $args._raw, message: m}",
+			`failed 1 VALIDATION_FAILED: x.md:10:1: step a: expected a status to return, got word`,
+		},
+		"no artifacts": {
+			"return: {message: m, artifacts: '$run.id'}",
+			"failed 1 VALIDATION_FAILED: x.md:10:1: step a: expected artifacts with type and " +
+				"path to return, got r1",
+		},
+		"an expression fails": {
+			"return: {message: m, fields: {x: $run.id | keys}}",
+			`failed 1 VALIDATION_FAILED: x.md:13:34: $run.id | keys: keys cannot be applied to: string ("r1")`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			ret := w.run(t.Context(), file("arguments: [{name: w, type: string}]\nenv: [HOME]\n", "", "A: "+c.ret), "word")
+			ret := w.run(
+				t.Context(),
+				file("arguments: [{name: w, type: string}]\nenv: [HOME]\n", "", "A: "+c.ret),
+				"word",
+			)
 			if got := told(ret); got != c.want {
 				t.Errorf("Run = %s, want %s", got, c.want)
 			}
@@ -50,17 +74,46 @@ func TestReturnWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.agents["worker"] = always(formats.Return{
-		Status: formats.StatusCompleted, Summary: "s", Text: "# Text", Warnings: []string{"not verified", "not verified"},
-		Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "r.md", Summary: "one"}, {Type: formats.ArtifactReport, Path: "r.md", Summary: "two"}, {Type: formats.ArtifactPlan, Path: "p.md"}},
-		Metadata:  formats.Metadata{Worktree: "/tree"},
+		Status:   formats.StatusCompleted,
+		Summary:  "s",
+		Text:     "# Text",
+		Warnings: []string{"not verified", "not verified"},
+		Artifacts: []formats.Artifact{
+			{Type: formats.ArtifactReport, Path: "r.md", Summary: "one"},
+			{Type: formats.ArtifactReport, Path: "r.md", Summary: "two"},
+			{Type: formats.ArtifactPlan, Path: "p.md"},
+		},
+		Metadata: formats.Metadata{Worktree: "/tree"},
 	})
-	ret := w.run(t.Context(), file("", "", "A: id: a\ndelegate: worker",
-		"B: return: {message: m, text: $steps.a.text, artifacts: '$steps.a.artifacts[2]', fields: {n: 1, list: [$run.id]}, next_steps: \"/next ${{ $run.worktree }}\"}"), "")
+	ret := w.run(
+		t.Context(),
+		file(
+			"", "",
+			"A: id: a\ndelegate: worker",
+			"B: return: {message: m, text: $steps.a.text, artifacts: '$steps.a.artifacts[2]', "+
+				"fields: {n: 1, list: [$run.id]}, next_steps: \"/next ${{ $run.worktree }}\"}",
+		),
+		"",
+	)
 	ret.Metadata.Duration = 0
 	want := formats.Return{
-		Status: formats.StatusCompleted, Summary: "m", Text: "# Text", Fields: map[string]any{"n": 1, "list": []any{"r1"}}, NextSteps: "/next /tree",
-		Artifacts: []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}}, Errors: []formats.ReturnError{}, Warnings: []string{"not verified"},
-		Metadata: formats.Metadata{Session: session, Run: runID, Agent: "/x", Depth: 1, Path: []string{"router", "/x"}, Worktree: "/tree", Spawns: 1},
+		Status:    formats.StatusCompleted,
+		Summary:   "m",
+		Text:      "# Text",
+		Fields:    map[string]any{"n": 1, "list": []any{"r1"}},
+		NextSteps: "/next /tree",
+		Artifacts: []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}},
+		Errors:    []formats.ReturnError{},
+		Warnings:  []string{"not verified"},
+		Metadata: formats.Metadata{
+			Session:  session,
+			Run:      runID,
+			Agent:    "/x",
+			Depth:    1,
+			Path:     []string{"router", "/x"},
+			Worktree: "/tree",
+			Spawns:   1,
+		},
 	}
 	if diff := cmp.Diff(want, ret); diff != "" {
 		t.Errorf("return (-want +got):\n%s", diff)
@@ -70,18 +123,42 @@ func TestReturnWhole(t *testing.T) {
 	}
 }
 
-// TestArtifacts: without a word of the file the return has those of the run, the newest of each type and path.
+// TestArtifacts: without a word of the file the return has those of the run, the newest of each
+// type and path.
 func TestArtifacts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.agents["worker"] = in(made(formats.ArtifactReport, "r.md"), made(formats.ArtifactPlan, "p.md"), formats.Return{
-		Status: formats.StatusCompleted, Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "r.md", Summary: "new"}},
-	}, formats.Return{Status: formats.StatusCompleted, Metadata: formats.Metadata{Worktree: "/tree"}}, ok("done"), formats.Return{
-		Status: formats.StatusCompleted, Metadata: formats.Metadata{Worktree: formats.WorktreeClosed},
-	})
-	src := file("", "", "A: foreach: '[range(7)]'\ndelegate: worker\nwith: {n: $run.artifacts | length, tree: $run.worktree}")
+	w.agents["worker"] = in(
+		made(formats.ArtifactReport, "r.md"),
+		made(formats.ArtifactPlan, "p.md"),
+		formats.Return{
+			Status: formats.StatusCompleted,
+			Artifacts: []formats.Artifact{{
+				Type:    formats.ArtifactReport,
+				Path:    "r.md",
+				Summary: "new",
+			}},
+		},
+		formats.Return{
+			Status:   formats.StatusCompleted,
+			Metadata: formats.Metadata{Worktree: "/tree"},
+		},
+		ok("done"),
+		formats.Return{
+			Status:   formats.StatusCompleted,
+			Metadata: formats.Metadata{Worktree: formats.WorktreeClosed},
+		},
+	)
+	src := file(
+		"", "",
+		"A: foreach: '[range(7)]'\ndelegate: worker\n"+
+			"with: {n: $run.artifacts | length, tree: $run.worktree}",
+	)
 	ret := w.run(t.Context(), src, "")
-	want := []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}, {Type: formats.ArtifactReport, Path: "r.md", Summary: "new"}}
+	want := []formats.Artifact{
+		{Type: formats.ArtifactPlan, Path: "p.md"},
+		{Type: formats.ArtifactReport, Path: "r.md", Summary: "new"},
+	}
 	if diff := cmp.Diff(want, ret.Artifacts); diff != "" {
 		t.Errorf("artifacts (-want +got):\n%s", diff)
 	}
@@ -89,7 +166,11 @@ func TestArtifacts(t *testing.T) {
 	for _, r := range w.requests {
 		got = append(got, flat(r.Input)+" "+r.Dir)
 	}
-	seen := []string{"{n:0} /project", "{n:1} /project", "{n:2} /project", "{n:2} /project", "{n:2,tree:/tree} /tree", "{n:2,tree:/tree} /tree", "{n:2} /project"}
+
+	seen := []string{
+		"{n:0} /project", "{n:1} /project", "{n:2} /project", "{n:2} /project",
+		"{n:2,tree:/tree} /tree", "{n:2,tree:/tree} /tree", "{n:2} /project",
+	}
 	if diff := cmp.Diff(seen, got); diff != "" {
 		t.Errorf("inputs and trees (-want +got):\n%s", diff)
 	}
@@ -100,8 +181,18 @@ func TestIssuesOfANo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.agents["judge"] = always(verdict(formats.VerdictRejected, "too short"))
-	ret := w.run(t.Context(), file("", "", "A: id: a\ndelegate: judge\non: {rejected: next}", "B: return: {status: $steps.a.status, message: $steps.a.summary}"), "")
-	if got := told(ret); got != "rejected 5: rejected" || len(ret.Issues) != 1 || ret.Issues[0].Description != "too short" {
+	ret := w.run(
+		t.Context(),
+		file(
+			"", "",
+			"A: id: a\ndelegate: judge\non: {rejected: next}",
+			"B: return: {status: $steps.a.status, message: $steps.a.summary}",
+		),
+		"",
+	)
+	got := told(ret)
+	if got != "rejected 5: rejected" || len(ret.Issues) != 1 ||
+		ret.Issues[0].Description != "too short" {
 		t.Errorf("Run = %s, issues %v", got, ret.Issues)
 	}
 }
@@ -114,12 +205,44 @@ func TestTable(t *testing.T) {
 		want  formats.Table
 		err   string
 	}{
-		"columns":    {"table: " + rows + "\ncolumns: [t, n]\ntitle: \"${{ 1 + 1 }} rows\"", formats.Table{Title: "2 rows", Columns: []string{"t", "n"}, Rows: [][]string{{"a b", "1"}, {"", "2"}, {"plain", ""}}}, ""},
-		"no columns": {"table: " + rows, formats.Table{Columns: []string{"n", "o", "t"}, Rows: [][]string{{"1", `{"x":1}`, "a b"}, {"2", "", ""}, {"plain", "", ""}}}, ""},
-		"values":     {"table: '[1, \"x\"]'", formats.Table{Columns: []string{"value"}, Rows: [][]string{{"1"}, {"x"}}}, ""},
-		"none":       {"table: '[]'\ncolumns: [a]", formats.Table{Columns: []string{"a"}, Rows: [][]string{}}, ""},
-		"null":       {"table: 'null'\ncolumns: [a]", formats.Table{Columns: []string{"a"}, Rows: [][]string{}}, ""},
-		"no array":   {"table: '{a: 1}'", formats.Table{}, "failed 1 VALIDATION_FAILED: x.md:11:9: expected an array of rows for table, got an object"},
+		"columns": {
+			"table: " + rows + "\ncolumns: [t, n]\ntitle: \"${{ 1 + 1 }} rows\"",
+			formats.Table{
+				Title:   "2 rows",
+				Columns: []string{"t", "n"},
+				Rows:    [][]string{{"a b", "1"}, {"", "2"}, {"plain", ""}},
+			},
+			"",
+		},
+		"no columns": {
+			"table: " + rows,
+			formats.Table{
+				Columns: []string{"n", "o", "t"},
+				Rows:    [][]string{{"1", `{"x":1}`, "a b"}, {"2", "", ""}, {"plain", "", ""}},
+			},
+			"",
+		},
+		"values": {
+			"table: '[1, \"x\"]'",
+			formats.Table{Columns: []string{"value"}, Rows: [][]string{{"1"}, {"x"}}},
+			"",
+		},
+		"none": {
+			"table: '[]'\ncolumns: [a]",
+			formats.Table{Columns: []string{"a"}, Rows: [][]string{}},
+			"",
+		},
+		"null": {
+			"table: 'null'\ncolumns: [a]",
+			formats.Table{Columns: []string{"a"}, Rows: [][]string{}},
+			"",
+		},
+		"no array": {
+			"table: '{a: 1}'",
+			formats.Table{},
+			"failed 1 VALIDATION_FAILED: x.md:11:9: expected an array of rows for table, got an " +
+				"object",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -160,7 +283,9 @@ func TestTableBeside(t *testing.T) {
 // TestVariables: what an expression sees of the line, the run, the environment and the state.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	front := "arguments:\n  - {name: n, type: task, required: true}\n  - {name: d, type: duration, flag: true}\n  - {name: list, type: tasks, flag: true}\n  - {name: on, type: boolean, flag: true}\n" +
+	front := "arguments:\n  - {name: n, type: task, required: true}\n" +
+		"  - {name: d, type: duration, flag: true}\n  - {name: list, type: tasks, flag: true}\n" +
+		"  - {name: on, type: boolean, flag: true}\n" +
 		"  - {name: j, type: json, flag: true}\nenv: [HOME]\n"
 	for expr, want := range map[string]string{
 		"$args.n + $args.d":                "1807",
@@ -194,10 +319,20 @@ func TestVariables(t *testing.T) {
 				return v, ok
 			}
 			w.cfg.AutoApprove = true
-			w.docs["notes/a.md"], w.docs["notes/b.md"] = "a", "b"
-			args := "load:\n  found: '$state.tasks | map(select(.number == $args.n)) | first'\n  twice: $found.number * 2\n" +
+			w.docs["notes/a.md"] = "a"
+			w.docs["notes/b.md"] = "b"
+			args := "load:\n  found: '$state.tasks | map(select(.number == $args.n)) | first'\n" +
+				"  twice: $found.number * 2\n" +
 				"  files: {files: [\"notes/*\"]}\n  none?: 'null'\n  empty: '[]'"
-			ret := w.run(t.Context(), file(front, args, "A: set: {x: '"+strings.ReplaceAll(expr, "'", "''")+"'}", "B: return: ${{ $x }}"), `7 --d 30m --list 7,8 --on --j '{"a":[1.50]}'`)
+			ret := w.run(
+				t.Context(),
+				file(
+					front, args,
+					"A: set: {x: '"+strings.ReplaceAll(expr, "'", "''")+"'}",
+					"B: return: ${{ $x }}",
+				),
+				`7 --d 30m --list 7,8 --on --j '{"a":[1.50]}'`,
+			)
 			if want == "" {
 				want = "/x done"
 			}
@@ -210,4 +345,6 @@ func TestVariables(t *testing.T) {
 
 type fixed struct{ clock }
 
-func (fixed) Now() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
+func (fixed) Now() time.Time {
+	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+}

@@ -24,16 +24,26 @@ func (f finished) rollback(t *syntax.Target) (*ending, error) {
 // onceMore is the answer of the limit gate that goes back all the same.
 const onceMore = "Continue rollback"
 
-// limitGate asks what to do when the rollbacks of the run are used up. Approval without the user stops.
+// limitGate asks what to do when the rollbacks of the run are used up. Approval without the user
+// stops.
 func (f finished) limitGate(t *syntax.Target) (*ending, error) {
-	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s", f.limits.Rollbacks, f.closing().Summary)
+	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s",
+		f.limits.Rollbacks, f.closing().Summary)
 	if f.after || f.dry.on || f.cfg.AutoApprove {
 		return told(f.limited(why)), nil
 	}
-	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why), onceMore, acceptIt, abortIt)
+
+	g := f.question(
+		f.spot(),
+		fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why),
+		onceMore,
+		acceptIt,
+		abortIt,
+	)
 	for _, i := range f.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
+
 	g, d, err := ask(f.step, static{g: g})
 	if err != nil {
 		return nil, err
@@ -52,46 +62,66 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	case abortIt:
 		return f.refused(g, d), nil
 	}
+
 	return nil, unknownAnswer(g, d)
 }
 
 // override keeps what was accepted against a rule, for $run.overrides.
 func (f finished) override(d formats.Decision) {
 	f.overrides = append(f.overrides, map[string]any{
-		"step": f.ID, "status": f.outcome.String(), "summary": f.ret.Summary, "by": d.By, "note": d.Note,
+		"step":    f.ID,
+		"status":  f.outcome.String(),
+		"summary": f.ret.Summary,
+		"by":      d.By,
+		"note":    d.Note,
 	})
 }
 
 // suspended is the command's return when a gate waits for an answer.
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
-	r.waits = &formats.Suspended{Question: open.Gate.Question, Gate: open.Gate.ID, Step: open.Gate.Step}
+	r.waits = &formats.Suspended{
+		Question: open.Gate.Question,
+		Gate:     open.Gate.ID,
+		Step:     open.Gate.Step,
+	}
 	r.waitsHere = open.Only != ""
 	return formats.Return{
-		Status: formats.StatusBlocked, Said: formats.OutcomeSuspended, Summary: open.Error(), BlockedReason: open.Error(),
-		NextSteps: open.Help(), Artifacts: newest(r.artifacts),
+		Status:        formats.StatusBlocked,
+		Said:          formats.OutcomeSuspended,
+		Summary:       open.Error(),
+		BlockedReason: open.Error(),
+		NextSteps:     open.Help(),
+		Artifacts:     newest(r.artifacts),
 	}
 }
 
-// consult sends the question of a blocked step to a subagent, and runs the step again with the answer. Three questions
-// go to the next rule, else to the user: the same one to the same target twice, one without an answer, and the step's
-// fourth.
+// consult sends the question of a blocked step to a subagent, and runs the step again with the
+// answer. Three questions go to the next rule, else to the user: the same one to the same target
+// twice, one without an answer, and the step's fourth.
 func (f finished) consult(t *syntax.Target) (*ending, error) {
 	question := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
 	to := t.Agents[0].Text
-	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool { return a.Text == f.ret.BlockedTarget }) {
+	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
+		return a.Text == f.ret.BlockedTarget
+	}) {
 		to = f.ret.BlockedTarget
 	}
 	key := strings.Join([]string{f.path, to, question}, "\x00")
-	if f.asked[f.path] >= mostAsked(t) || f.questions[key] || f.dry.on && len(f.dry.returns[to]) == 0 {
+	if f.asked[f.path] >= mostAsked(t) || f.questions[key] ||
+		f.dry.on && len(f.dry.returns[to]) == 0 {
 		return f.unanswered(t)
 	}
+
 	f.asked[f.path]++
 	f.questions[key] = true
 	if err := f.note(formats.EntryAsked, map[string]any{
-		"target": to, "question": question, "asked": f.asked[f.path],
+		"target":   to,
+		"question": question,
+		"asked":    f.asked[f.path],
 	}); err != nil {
 		return nil, err
 	}
+
 	got, err := f.inquire(to, question)
 	if err != nil {
 		return nil, err
@@ -101,14 +131,21 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
 		return f.unanswered(t)
 	}
+
 	fb := formats.Feedback{
-		From: to, Answer: words, Attempt: f.asked[f.path], Question: question, Target: to, Last: f.last(),
+		From:     to,
+		Answer:   words,
+		Attempt:  f.asked[f.path],
+		Question: question,
+		Target:   to,
+		Last:     f.last(),
 	}
 	defer f.hear(answering(f.feedback, fb))()
 	return f.do()
 }
 
-// unanswered is where a question without an answer leads: what the file says for then comes before the engine's gate.
+// unanswered is where a question without an answer leads: what the file says for then comes before
+// the engine's gate.
 func (f finished) unanswered(t *syntax.Target) (*ending, error) {
 	next, _, err := f.match(t)
 	switch {
@@ -121,16 +158,25 @@ func (f finished) unanswered(t *syntax.Target) (*ending, error) {
 }
 
 // mostAsked is how many questions of one step a rule may send.
-func mostAsked(t *syntax.Target) int { return cmp.Or(t.Max, formats.DefaultAsk) }
+func mostAsked(t *syntax.Target) int {
+	return cmp.Or(t.Max, formats.DefaultAsk)
+}
 
 // inquire is the one delegation of consult: only the question.
 func (f finished) inquire(to, question string) (formats.Return, error) {
-	c := call{step: f.bare(f.Pos, f.ID+".ask", f.Title, f.Terms.In), attempt: 1, question: question}
+	c := call{
+		step:     f.bare(f.Pos, f.ID+".ask", f.Title, f.Terms.In),
+		attempt:  1,
+		question: question,
+	}
 	f.visits[c.path]++
 	info := *f.prog.Agent(to)
 	c.to = &compile.Call{Agent: to, Info: &info}
 	if _, listed := info.Inputs["question"]; listed || info.Inputs == nil {
-		c.to.With = []syntax.Field{{Key: syntax.Word{Text: "question"}, Value: &syntax.Value{Lit: question}}}
+		c.to.With = []syntax.Field{{
+			Key:   syntax.Word{Text: "question"},
+			Value: &syntax.Value{Lit: question},
+		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
 	defer f.hear(nil)()
@@ -149,15 +195,19 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 	}
 	at := home.prefix + id
 	if f.jumps[at] >= f.limits.Visits {
-		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times", to.Title, f.limits.Visits)
+		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
+			to.Title, f.limits.Visits)
 		return told(f.limited(why)), nil
 	}
 	f.jumps[at]++
-	return &ending{jump: id}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
+	return &ending{
+		jump: id,
+	}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
 }
 
-// hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what failed because a tool
-// is missing or not logged in. The run asks the user all the same, who can mend it meanwhile.
+// hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what
+// failed because a tool is missing or not logged in. The run asks the user all the same, who can
+// mend it meanwhile.
 func (f finished) hopeless(g *syntax.Gate) bool {
 	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove && !f.agreed {
 		return false
@@ -166,7 +216,9 @@ func (f finished) hopeless(g *syntax.Gate) bool {
 		return true
 	}
 	if g.Auto != nil {
-		at := slices.IndexFunc(g.Choices, func(c syntax.GateChoice) bool { return c.Label.Text == g.Auto.Text })
+		at := slices.IndexFunc(g.Choices, func(c syntax.GateChoice) bool {
+			return c.Label.Text == g.Auto.Text
+		})
 		return at >= 0 && g.Choices[at].Target.Kind == syntax.ToRedo
 	}
 	at := consented(g.Choices)
@@ -190,7 +242,8 @@ func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
 	f.target = got.target
 	switch {
 	case got.target.Kind == syntax.ToFail:
-		f.ret, f.outcome = got.ret, formats.OutcomeRejected
+		f.ret = got.ret
+		f.outcome = formats.OutcomeRejected
 	case got.target.Kind == syntax.ToNext && !f.outcome.Passes():
 		f.override(got.answer)
 	}

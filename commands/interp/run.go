@@ -29,13 +29,15 @@ type run struct {
 	task    *formats.Task
 	started time.Time
 
-	standing formats.TaskStatus // that the run gave its task; empty: the task is as the run found it
+	// that the run gave its task; empty: the task is as the run found it
+	standing formats.TaskStatus
 
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 
-	steps     int            // counted against limits.Steps
-	entered   int            // elements and rounds of loops, each of which raises that limit by formats.ElementSteps
+	steps int // counted against limits.Steps
+	// elements and rounds of loops, each of which raises that limit by formats.ElementSteps
+	entered   int
 	used      map[string]int // how often a target with a max was taken, by step path and rule
 	answered  map[string]int // how often the engine's gate of a step was answered without the user
 	agreed    bool           // --yes answered a gate, also where the run began without it
@@ -48,14 +50,15 @@ type run struct {
 	warnings  []string
 	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
 
-	held      []int           // numbers of the tasks that this run put in progress
-	entering  map[int]string  // by number, the status in progress that the run gave a task last
-	reopened  int             // how often the run was reopened after a failure
-	uncertain bool            // a call of the status-sync manager ended without telling what it did
-	during    bool            // the preflight's condition holds
-	recorded  bool            // the journal has the beginning of the run
-	since     time.Time       // when this process took it up
-	before    []formats.Seen  // what it saw before its first entry, of a run that is resumed; what is left of it
+	held      []int          // numbers of the tasks that this run put in progress
+	entering  map[int]string // by number, the status in progress that the run gave a task last
+	reopened  int            // how often the run was reopened after a failure
+	uncertain bool           // a call of the status-sync manager ended without telling what it did
+	during    bool           // the preflight's condition holds
+	recorded  bool           // the journal has the beginning of the run
+	since     time.Time      // when this process took it up
+	// what it saw before its first entry, of a run that is resumed; what is left of it
+	before    []formats.Seen
 	seen      []formats.Seen  // the same, of a new one
 	beside    int             // sequences that run side by side
 	abreast   int             // of these, groups of more than one at a time
@@ -67,29 +70,33 @@ type run struct {
 	stuck     error           // the journal and the run do not agree: nothing may be done
 	endless   bool            // an entry could not be written: the run goes on once there is room
 	waits     *formats.Suspended
-	left      *formats.Gate     // the question that was open when the run was interrupted
-	waitsHere bool              // only an answer at the own terminal counts
-	heads     []trace.Event     // passes of loops that are told with the first step that is done in them
-	looks     bool              // what stands in the journal is not taken: a question is made anew
-	loads     []string          // paths of the documents that it loaded
-	entries   map[string]string // of these, the hashes of those of a flow, by path
-	began     bool              // a step had run
-	worked    bool              // a worker was called: the task may have changed
-	after     bool              // in Error Handling
-	last      stepError         // where the last step that did not pass is
-	open      []formats.Issue   // of the same
-	dry       dryRun
+	left      *formats.Gate // the question that was open when the run was interrupted
+	waitsHere bool          // only an answer at the own terminal counts
+	// passes of loops that are told with the first step that is done in them
+	heads   []trace.Event
+	looks   bool              // what stands in the journal is not taken: a question is made anew
+	loads   []string          // paths of the documents that it loaded
+	entries map[string]string // of these, the hashes of those of a flow, by path
+	began   bool              // a step had run
+	worked  bool              // a worker was called: the task may have changed
+	after   bool              // in Error Handling
+	last    stepError         // where the last step that did not pass is
+	open    []formats.Issue   // of the same
+	dry     dryRun
 
 	// The routes that it took. Counters only grow.
-	rollbacks int                          // of the run, shared by all routes
-	asked     map[string]int               // questions by the path of the step that asked
-	questions map[string]bool              // asked before, by path, target and text
-	jumps     map[string]int               // entries by goto, by step path
-	hinted    struct{ agent, next string } // by the last worker of the sequence: which agent comes next
-	// spent is what the workers of the run have used, by what their runners measured; those of a workflow are its own.
-	spent     formats.Metadata
-	lost      formats.Metadata // of that, what was reserved for workers of processes that were killed
-	overrides []any            // what the user accepted against a rule
+	rollbacks int             // of the run, shared by all routes
+	asked     map[string]int  // questions by the path of the step that asked
+	questions map[string]bool // asked before, by path, target and text
+	jumps     map[string]int  // entries by goto, by step path
+	// by the last worker of the sequence: which agent comes next
+	hinted struct{ agent, next string }
+	// spent is what the workers of the run have used, by what their runners measured; those of a
+	// workflow are its own.
+	spent formats.Metadata
+	// of that, what was reserved for workers of processes that were killed
+	lost      formats.Metadata
+	overrides []any // what the user accepted against a rule
 	board     Board
 	rounds    map[string]rounds // of loops, by step path
 	undo      []step            // whose effect can be taken back, oldest first
@@ -102,8 +109,9 @@ type run struct {
 	turn
 }
 
-// Run executes the program. Failures of agents and of the engine come as a Return with their code. The error is nil
-// except for an unusable program, a replay that ends, and a workflow subagent whose command has to wait or stop.
+// Run executes the program. Failures of agents and of the engine come as a Return with their code.
+// The error is nil except for an unusable program, a replay that ends, and a workflow subagent
+// whose command has to wait or stop.
 func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	d formats.Depth,
 ) (formats.Return, error) {
@@ -111,11 +119,26 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg: rn.cfg, prog: p, args: v, depth: d, turn: turn{feedback: rn.cfg.Feedback},
-		limits: Lower(p.Limits.WithDefaults(), rn.cfg.Limits), started: rn.cfg.Clock.Now(), since: rn.cfg.Clock.Now(),
-		used: map[string]int{}, entries: map[string]string{}, answered: map[string]int{}, visits: map[string]int{},
-		asked: map[string]int{}, questions: map[string]bool{}, jumps: map[string]int{}, rounds: map[string]rounds{},
-		linked: map[string]bool{}, besides: map[string]bool{}, entering: map[int]string{}, commits: p.Commits(),
+		cfg:       rn.cfg,
+		prog:      p,
+		args:      v,
+		depth:     d,
+		turn:      turn{feedback: rn.cfg.Feedback},
+		limits:    Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
+		started:   rn.cfg.Clock.Now(),
+		since:     rn.cfg.Clock.Now(),
+		used:      map[string]int{},
+		entries:   map[string]string{},
+		answered:  map[string]int{},
+		visits:    map[string]int{},
+		asked:     map[string]int{},
+		questions: map[string]bool{},
+		jumps:     map[string]int{},
+		rounds:    map[string]rounds{},
+		linked:    map[string]bool{},
+		besides:   map[string]bool{},
+		entering:  map[int]string{},
+		commits:   p.Commits(),
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
@@ -124,38 +147,54 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
 	r.board = NewBoard(r.journal)
-	r.dry.on, r.dry.returns = rn.cfg.DryRun, maps.Clone(rn.cfg.Stubs)
-	r.root = (&scope{run: r, prefix: rn.cfg.Prefix, trail: rn.cfg.Prefix}).inner(p.File.Steps, "")
+	r.dry.on = rn.cfg.DryRun
+	r.dry.returns = maps.Clone(rn.cfg.Stubs)
+	r.root = (&scope{
+		run:    r,
+		prefix: rn.cfg.Prefix,
+		trail:  rn.cfg.Prefix,
+	}).inner(p.File.Steps, "")
 	var cancel func()
-	r.ctx, cancel = context.WithTimeoutCause(ctx, max(1, r.limits.Duration-rn.cfg.Spent), formats.Fail(formats.CodeTimeout,
-		"finished work is kept; raise limits.duration in the command file, or run the command again",
-		"the run took longer than %s", r.limits.Duration))
+	r.ctx, cancel = context.WithTimeoutCause(
+		ctx,
+		max(1, r.limits.Duration-rn.cfg.Spent),
+		formats.Fail(formats.CodeTimeout,
+			"finished work is kept; raise limits.duration in the command file, or run the "+
+				"command again",
+			"the run took longer than %s", r.limits.Duration),
+	)
 	defer cancel()
 	var leave func()
 	r.ctx, leave = until(r.ctx, rn.cfg.Stop)
 	defer leave()
 	ret, err := r.execute()
-	if rn.cfg.Prefix != "" && (interrupt(err) != nil || ioError(err) || err != nil && r.interrupted() != nil) {
-		return formats.Return{}, err // the command suspends the run; these steps go on when it is resumed
+	if rn.cfg.Prefix != "" &&
+		(interrupt(err) != nil || ioError(err) || err != nil && r.interrupted() != nil) {
+		// the command suspends the run; these steps go on when it is resumed
+		return formats.Return{}, err
 	}
 	if err != nil {
-		open := isOpen(err) // a question that is the user's stops the command; any other one blocks its step
+		// a question that is the user's stops the command; any other one blocks its step
+		open := isOpen(err)
 		users := open != nil && open.Gate.NeedsPerson
-		if ret = r.failed(err); rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil || users) {
+		ret = r.failed(err)
+		if rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil || users) {
 			return formats.Return{}, err // the whole run stops here
 		}
 	}
-	if ret = r.finish(ret); rn.cfg.Look == nil || r.stuck == nil {
+	ret = r.finish(ret)
+	if rn.cfg.Look == nil || r.stuck == nil {
 		return ret, nil
 	}
+
 	if end, ok := errors.AsType[*formats.EndError](r.stuck); ok {
 		end.Counted = r.counted()
 	}
 	return ret, r.stuck
 }
 
-// Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no work: there the second
-// wins.
+// Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no
+// work: there the second wins.
 func Lower(a, b formats.Limits) formats.Limits {
 	least(&a.Rollbacks, b.Rollbacks)
 	least(&a.Retries, b.Retries)
@@ -202,13 +241,16 @@ func (r *run) execute() (formats.Return, error) {
 		return r.shaped(end.ret), nil
 	}
 	return r.shaped(formats.Return{
-		Status: formats.StatusCompleted, Summary: r.done(),
+		Status:    formats.StatusCompleted,
+		Summary:   r.done(),
 		Artifacts: newest(r.artifacts),
 	}), nil
 }
 
 // done is the summary of a command that says nothing of its own.
-func (r *run) done() string { return "/" + r.prog.Name + " done" }
+func (r *run) done() string {
+	return "/" + r.prog.Name + " done"
+}
 
 // own is a call of the engine itself, outside of the steps.
 func (r *run) own(id string, to *compile.Call) call {
@@ -216,13 +258,18 @@ func (r *run) own(id string, to *compile.Call) call {
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
 	}
-	c := call{step: r.root.bare(pos, id, id, ""), to: to, attempt: 1}
+	c := call{
+		step:    r.root.bare(pos, id, id, ""),
+		to:      to,
+		attempt: 1,
+	}
 	c.afresh()
 	return c
 }
 
-// afresh gives a call of the engine a visit of its own in a run that was reopened: the calls at its earlier end had the
-// same places, and what has the transaction id of one of them would not be done.
+// afresh gives a call of the engine a visit of its own in a run that was reopened: the calls at its
+// earlier end had the same places, and what has the transaction id of one of them would not be
+// done.
 func (c call) afresh() {
 	if c.reopened > 0 {
 		c.visits[c.path] = max(c.visits[c.path], c.reopened+1)
@@ -231,7 +278,11 @@ func (c call) afresh() {
 
 // bare is a step that does not stand in the file.
 func (sc *scope) bare(pos formats.Pos, id, title, in string) step {
-	return sc.at(&compile.Info{Step: &syntax.Step{Pos: pos, Title: title}, ID: id, Terms: compile.Terms{In: in}})
+	return sc.at(&compile.Info{
+		Step:  &syntax.Step{Pos: pos, Title: title},
+		ID:    id,
+		Terms: compile.Terms{In: in},
+	})
 }
 
 // single makes a call that is tried once, and keeps its warnings.
@@ -247,7 +298,8 @@ func (r *run) must(c call) error {
 	return cause(r.single(c))
 }
 
-// may makes a call of the engine; one that does not work is a warning, which begins with what follows from it.
+// may makes a call of the engine; one that does not work is a warning, which begins with what
+// follows from it.
 func (r *run) may(c call, otherwise string) {
 	ret, err := r.single(c)
 	switch {
@@ -258,17 +310,21 @@ func (r *run) may(c call, otherwise string) {
 	}
 }
 
-// failed turns an engine error into the return that the command ends with. Where the run was stopped, that is the
-// reason, whatever broke off because of it.
+// failed turns an engine error into the return that the command ends with. Where the run was
+// stopped, that is the reason, whatever broke off because of it.
 func (r *run) failed(err error) formats.Return {
 	if r.ctx.Err() != nil && r.stuck == nil {
 		err = stopped(r.ctx)
 	}
 	if signal := interrupt(err); signal != nil && r.stuck == nil {
 		if r.recorded && r.cfg.Journal.Resumable() {
-			return r.cut(formats.Fail(formats.CodeCancelled, "", "%s", signal), formats.ReasonInterrupted)
+			return r.cut(
+				formats.Fail(formats.CodeCancelled, "", "%s", signal),
+				formats.ReasonInterrupted,
+			)
 		}
-		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again", "%s", signal)
+		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
+			"%s", signal)
 		r.halt(err)
 	} else if r.ctx.Err() != nil && r.stuck == nil {
 		r.halt(err)
@@ -276,11 +332,13 @@ func (r *run) failed(err error) formats.Return {
 		err = before.Failure
 		r.halt(err)
 	}
+
 	if open := isOpen(err); open != nil {
 		ret := r.suspended(open)
 		ret.Artifacts = nil
 		return ret
 	}
+
 	if at, ok := errors.AsType[*stepError](err); ok {
 		r.last = *at
 	}
@@ -293,6 +351,7 @@ func (r *run) failed(err error) formats.Return {
 	if ioError(err) && r.recorded && r.stuck == nil {
 		return r.cut(err, formats.Failed(err).Summary)
 	}
+
 	ret := formats.Failed(err)
 	ret.Artifacts = newest(r.artifacts)
 	return ret
@@ -315,8 +374,8 @@ func (r *run) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// halt writes down that the run was stopped: the process that goes on with it handles that, and does no more of the
-// work.
+// halt writes down that the run was stopped: the process that goes on with it handles that, and
+// does no more of the work.
 func (r *run) halt(err error) {
 	if !r.recorded || r.cfg.Prefix != "" {
 		return

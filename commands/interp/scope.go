@@ -11,8 +11,8 @@ import (
 	"tercet/internal/query"
 )
 
-// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body. The values in it are
-// prepared once, so that an expression does not look through them again.
+// scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body.
+// The values in it are prepared once, so that an expression does not look through them again.
 type scope struct {
 	*run
 	outer   *scope
@@ -21,14 +21,20 @@ type scope struct {
 	trail   string // the same with visits, as the journal has it, "phases#1[2]/"
 	vars    map[string]any
 	results map[string]any // by id
-	// through marks the scope of a step between others: what it leaves belongs to the scope around it.
+	// through marks the scope of a step between others: what it leaves belongs to the scope around
+	// it.
 	through bool
 }
 
 // inner opens a scope inside of this one, whose steps stand below a place in it.
 func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 	return &scope{
-		run: sc.run, outer: sc, list: list, prefix: sc.prefix + below, trail: sc.trail + below, vars: map[string]any{},
+		run:     sc.run,
+		outer:   sc,
+		list:    list,
+		prefix:  sc.prefix + below,
+		trail:   sc.trail + below,
+		vars:    map[string]any{},
 		results: map[string]any{},
 	}
 }
@@ -36,17 +42,22 @@ func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 // inside opens a scope for the steps of a step.
 func inside(s step, list []*syntax.Step, below string) *scope {
 	in := s.inner(list, "")
-	in.prefix, in.trail = s.path+below, s.spot()+below
+	in.prefix = s.path + below
+	in.trail = s.spot() + below
 	return in
 }
 
-// spot is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit of each step on the way.
+// spot is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit of each
+// step on the way.
 func (s step) spot() string {
-	return fmt.Sprintf("%s%s#%d", s.trail, strings.TrimPrefix(s.path, s.prefix), max(1, s.visits[s.path]))
+	return fmt.Sprintf("%s%s#%d",
+		s.trail, strings.TrimPrefix(s.path, s.prefix), max(1, s.visits[s.path]))
 }
 
 // at is a step in this scope.
-func (sc *scope) at(info *compile.Info) step { return step{sc, info, sc.prefix + info.ID} }
+func (sc *scope) at(info *compile.Info) step {
+	return step{sc, info, sc.prefix + info.ID}
+}
 
 // find gives the scope in which a step stands, from the inside out.
 func (sc *scope) find(id string) (*scope, *syntax.Step) {
@@ -61,10 +72,14 @@ func (sc *scope) find(id string) (*scope, *syntax.Step) {
 }
 
 // let gives a variable its value.
-func (sc *scope) let(name string, v any) { sc.lasting().vars["$"+name] = query.Prepare(v) }
+func (sc *scope) let(name string, v any) {
+	sc.lasting().vars["$"+name] = query.Prepare(v)
+}
 
 // keep keeps the result of a step.
-func (sc *scope) keep(id string, v any) { sc.lasting().results[id] = query.Prepare(v) }
+func (sc *scope) keep(id string, v any) {
+	sc.lasting().results[id] = query.Prepare(v)
+}
 
 // lasting is the scope in which what a step leaves is kept.
 func (sc *scope) lasting() *scope {

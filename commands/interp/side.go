@@ -28,9 +28,10 @@ type answer struct {
 	unkept error // it could not be written to the journal
 }
 
-// branch is one of several sequences that run side by side. It is a coroutine: only one branch runs at a time, in the
-// goroutine that owns the run, until it needs an effect. Branches get their answers in turn, in the order of the file,
-// whichever came first. So decisions and journal do not depend on speed.
+// branch is one of several sequences that run side by side. It is a coroutine: only one branch runs
+// at a time, in the goroutine that owns the run, until it needs an effect. Branches get their
+// answers in turn, in the order of the file, whichever came first. So decisions and journal do not
+// depend on speed.
 type branch struct {
 	next    func() ([]effect, bool)
 	stop    func()
@@ -48,7 +49,8 @@ type turn struct {
 	made     []formats.Artifact // what the present element, child or run brought
 	old      bool               // what was decided last stood in the journal
 	shared   bool               // other branches work in the same tree at the same time
-	subtree  *subtree           // the worktree of the present child, nil where it works in the run's
+	// the worktree of the present child, nil where it works in the run's
+	subtree *subtree
 }
 
 // advance lets a branch run up to its next effect, or to its end.
@@ -56,21 +58,26 @@ func (r *run) advance(b *branch) (open bool) {
 	outer := r.turn
 	r.turn = b.own
 	b.pending, open = b.next()
-	b.own, r.turn = r.turn, outer
+	b.own = r.turn
+	r.turn = outer
 	return open
 }
 
-// branches are n sequences of which at most so many run at a time; a new one is started only while more holds.
+// branches are n sequences of which at most so many run at a time; a new one is started only while
+// more holds.
 type branches struct {
 	n, most int
 	more    func() bool
 	body    func(i int) error
 }
 
-// side runs the branches. The first error by their order comes back when all that were started have ended.
+// side runs the branches. The first error by their order comes back when all that were started have
+// ended.
 func (r *run) side(w branches) error {
-	var all, active, ready []*branch // active ones wait for answers; ready ones have effects to be started
-	several, group := w.n > 1 && w.most > 1, 0
+	// active ones wait for answers; ready ones have effects to be started
+	var all, active, ready []*branch
+	several := w.n > 1 && w.most > 1
+	group := 0
 	if several {
 		group = 1
 	}
@@ -90,7 +97,8 @@ func (r *run) side(w branches) error {
 		return err
 	}
 	for {
-		for len(active)+len(ready) < max(1, w.most) && len(all) < w.n && failed() == nil && w.more() {
+		for len(active)+len(ready) < max(1, w.most) && len(all) < w.n && failed() == nil &&
+			w.more() {
 			b := r.branch(len(all), w.body, several)
 			all = append(all, b)
 			if r.advance(b) {
@@ -111,7 +119,8 @@ func (r *run) side(w branches) error {
 		if r.co != nil || r.lockstep {
 			answered = active
 		}
-		active, ready = active[len(answered):], nil
+		active = active[len(answered):]
+		ready = nil
 		for _, b := range answered {
 			if r.advance(b) {
 				ready = append(ready, b)
@@ -122,7 +131,12 @@ func (r *run) side(w branches) error {
 
 func (r *run) branch(i int, body func(int) error, several bool) *branch {
 	b := &branch{}
-	b.own = turn{feedback: r.feedback, co: b, shared: r.shared || several, subtree: r.subtree}
+	b.own = turn{
+		feedback: r.feedback,
+		co:       b,
+		shared:   r.shared || several,
+		subtree:  r.subtree,
+	}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
 		b.err = body(i)
@@ -139,13 +153,15 @@ func (r *run) perform(e effect) answer {
 	return <-e.to
 }
 
-// start starts effects; inside a branch, together with those of the branches beside it. Answers that the journal has
-// are taken from there.
+// start starts effects; inside a branch, together with those of the branches beside it. Answers
+// that the journal has are taken from there.
 func (r *run) start(list []effect) bool {
 	if r.co != nil {
 		return r.co.yield(list)
 	}
-	out, old, done := make([]answer, len(list)), make([]bool, len(list)), make([]bool, len(list))
+	out := make([]answer, len(list))
+	old := make([]bool, len(list))
+	done := make([]bool, len(list))
 	var err error
 	for i, e := range list {
 		if e.worker && err == nil {
@@ -170,15 +186,18 @@ func (r *run) start(list []effect) bool {
 			<-r.slots
 		})
 	}
+
 	return true
 }
 
-// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads nothing of the
-// run but its configuration and its context: it may run in a worker.
+// effect does one effect. Its answer is written when it comes, whatever goes on beside it. It reads
+// nothing of the run but its configuration and its context: it may run in a worker.
 func (r *run) effect(e effect) (out answer) {
-	if out.err = r.paused(); out.err != nil {
+	out.err = r.paused()
+	if out.err != nil {
 		return out
 	}
+
 	if signal := r.interrupted(); signal != nil {
 		out.err = signal
 		return out
@@ -186,7 +205,8 @@ func (r *run) effect(e effect) (out answer) {
 	if e.req == nil {
 		ctx, stop := until(r.ctx, r.cfg.Pause)
 		defer stop()
-		if out.err = r.cfg.Clock.Sleep(ctx, e.wait); out.err != nil {
+		out.err = r.cfg.Clock.Sleep(ctx, e.wait)
+		if out.err != nil {
 			if r.ctx.Err() == nil {
 				out.err = cmp.Or(r.paused(), out.err)
 			}
@@ -202,17 +222,20 @@ func (r *run) effect(e effect) (out answer) {
 	} else {
 		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
 	}
+
 	_, out.unkept = r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e.entry, false)
 	return out
 }
 
-// cutShort writes down what a worker used that a signal ended. The workers of a flow have told that themselves.
+// cutShort writes down what a worker used that a signal ended. The workers of a flow have told that
+// themselves.
 func (r *run) cutShort(e effect, used formats.Metadata) error {
 	if !e.worker || e.flow {
 		return nil
 	}
 	cut := formats.Cut{Metadata: used}
-	if had := e.req.Budget; used.Metered == "" { // it may have used all of it
+	had := e.req.Budget
+	if used.Metered == "" { // it may have used all of it
 		cut.Lost.Tokens = max(0, had.Tokens-used.Tokens.Total())
 		cut.Lost.Cost = max(0, had.Cost-used.Cost)
 	}
@@ -228,7 +251,12 @@ func (s step) pause(d time.Duration, attempt int) error {
 		return nil
 	}
 	got := s.perform(effect{
-		wait: d, entry: formats.Entry{Type: formats.EntryWaited, Step: s.spot(), Attempt: attempt},
+		wait: d,
+		entry: formats.Entry{
+			Type:    formats.EntryWaited,
+			Step:    s.spot(),
+			Attempt: attempt,
+		},
 	})
 	return errors.Join(got.err, got.unkept)
 }

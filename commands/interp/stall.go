@@ -13,16 +13,18 @@ import (
 	"tercet/internal/query"
 )
 
-// rounds is what the last round of a loop came to, and how many rounds in a row came to the same. An empty text is
-// unknown, and like no other.
+// rounds is what the last round of a loop came to, and how many rounds in a row came to the same.
+// An empty text is unknown, and like no other.
 type rounds struct {
 	issues, work         string
 	sameIssues, sameWork int
 }
 
-// repeats counts a round of the loop at a path, and tells what was the same in formats.StallRounds of them.
+// repeats counts a round of the loop at a path, and tells what was the same in formats.StallRounds
+// of them.
 func (r *run) repeats(path string, first bool, issues, work string) string {
-	was, now := r.rounds[path], rounds{issues, work, 1, 1}
+	was := r.rounds[path]
+	now := rounds{issues, work, 1, 1}
 	if !first && issues != "" && issues == was.issues {
 		now.sameIssues += was.sameIssues
 	}
@@ -49,8 +51,8 @@ const (
 // byDefault is the author of an answer that the run takes where it cannot ask.
 const byDefault = "nobody"
 
-// stalled asks about a loop that came to the same again and again. Without the user it stops. A process that does not
-// ask leaves the question open, and the run waits.
+// stalled asks about a loop that came to the same again and again. Without the user it stops. A
+// process that does not ask leaves the question open, and the run waits.
 func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
 	if s.cfg.AutoApprove {
 		return formats.Decision{Answer: stopIt, By: "consent"}, nil
@@ -64,7 +66,9 @@ func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, er
 		q.g.Choices = slices.Delete(q.g.Choices, 1, 2)
 	}
 	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
-		q.g.Choices, q.fallback, q.later = slices.Delete(slices.Clone(q.g.Choices), 1, 2), "", true
+		q.g.Choices = slices.Delete(slices.Clone(q.g.Choices), 1, 2)
+		q.fallback = ""
+		q.later = true
 		_, d, err = ask(s, q)
 	}
 	return d, err
@@ -72,11 +76,15 @@ func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, er
 
 // again is a redo or a rollback, unless the step has sent work back for the same several times.
 func (f finished) again(t *syntax.Target) (*ending, error) {
-	most, used := f.most(t), 0
+	most := f.most(t)
+	used := 0
 	if t.Kind == syntax.ToRollback {
-		most, used = f.limits.Rollbacks, f.rollbacks // where they are used up, that is a question of its own
+		// where they are used up, that is a question of its own
+		most = f.limits.Rollbacks
+		used = f.rollbacks
 	}
-	if most >= formats.StallRounds && used < most && !idle(f.outcome) && !f.after && !f.answer.Person {
+	if most >= formats.StallRounds && used < most && !idle(f.outcome) && !f.after &&
+		!f.answer.Person {
 		why, err := f.sentBack(t)
 		if err != nil {
 			return nil, err
@@ -93,8 +101,8 @@ func (f finished) again(t *syntax.Target) (*ending, error) {
 	return f.redo(t)
 }
 
-// stall asks about a loop that makes no progress. It is settled unless the user lets it go on. Without a decision the
-// rule counts as used up: what the file says for that comes before the end.
+// stall asks about a loop that makes no progress. It is settled unless the user lets it go on.
+// Without a decision the rule counts as used up: what the file says for that comes before the end.
 func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *ending, err error) {
 	d, err := stalled(f.step, why, f.ret.Issues)
 	switch {
@@ -120,8 +128,11 @@ func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *endin
 
 // noProgress is the return of a loop that is stopped because it makes none.
 func (f finished) noProgress(why string) formats.Return {
-	f.ret.NextSteps = cmp.Or(f.ret.NextSteps, "another round would end the same way. Change the task or the "+
-		"subagent's prompt and run it again, or run it on a terminal to give a hint")
+	f.ret.NextSteps = cmp.Or(
+		f.ret.NextSteps,
+		"another round would end the same way. Change the task or the "+
+			"subagent's prompt and run it again, or run it on a terminal to give a hint",
+	)
 	return f.limited(why)
 }
 
@@ -151,11 +162,13 @@ func (f finished) sentBack(t *syntax.Target) (string, error) {
 	return why, err
 }
 
-// said is what the workers among some steps, and inside of them, told of their work. What reviewers say of it is none.
+// said is what the workers among some steps, and inside of them, told of their work. What reviewers
+// say of it is none.
 func (sc *scope) said(steps []*syntax.Step) (out []any) {
 	for _, s := range steps {
 		info := sc.prog.Info(s)
-		if v, ok := sc.result(info.ID); ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
+		v, ok := sc.result(info.ID)
+		if ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
 			shown := as[map[string]any](query.Normalize(v))
 			out = append(out, shown["text"], shown["fields"])
 		}
@@ -165,13 +178,22 @@ func (sc *scope) said(steps []*syntax.Step) (out []any) {
 }
 
 // progress counts a round of the step's loop and says what of it was the same too often.
-func progress(s step, first bool, issues []formats.Issue, said []any, files []formats.Artifact) (string, error) {
+func progress(
+	s step,
+	first bool,
+	issues []formats.Issue,
+	said []any,
+	files []formats.Artifact,
+) (string, error) {
 	list := make([]string, len(issues))
 	for i, one := range issues { // a line moves with what stands above it
 		list[i] = strings.Join(one.Files, "\x00") + "\x00" + one.Description
 	}
+
 	slices.Sort(list)
-	seen, err := observe(s.run, s.spot(), "round", func() (string, error) { return work(s, files), nil })
+	seen, err := observe(s.run, s.spot(), "round", func() (string, error) {
+		return work(s, files), nil
+	})
 	if err != nil {
 		return "", err
 	}
@@ -190,11 +212,13 @@ func progress(s step, first bool, issues []formats.Issue, said []any, files []fo
 	if same == "" {
 		return "", nil
 	}
+
 	delete(s.rounds, s.path) // after a hint it begins to count anew
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 
-// work is a hash of the content of documents and of the tree, empty where nothing is known of either.
+// work is a hash of the content of documents and of the tree, empty where nothing is known of
+// either.
 func work(s step, files []formats.Artifact) string {
 	var parts []string
 	for _, a := range files {
@@ -202,6 +226,7 @@ func work(s step, files []formats.Artifact) string {
 			parts = append(parts, s.hashed(a.Path), s.hashed(s.inTree(a.Path)))
 		}
 	}
+
 	known := s.place() != "" || parts != nil
 	if s.cfg.Diff != nil {
 		patch, stat, err := s.cfg.Diff(s.ctx, cmp.Or(s.place(), s.cfg.Dir))

@@ -17,20 +17,25 @@ type step struct {
 	path string
 }
 
-// ending is how a sequence stopped before its end. Told is an ending that the file asks for (return, fail). A step that
-// did not pass ends only the loop's iteration it stands in.
+// ending is how a sequence stopped before its end. Told is an ending that the file asks for
+// (return, fail). A step that did not pass ends only the loop's iteration it stands in.
 type ending struct {
 	ret  formats.Return
 	told bool
-	over bool   // a step of Between Steps sent its host back: the host was run again, with everything around it
+	// a step of Between Steps sent its host back: the host was run again, with everything around it
+	over bool
 	jump string // id of the step at which to go on
 }
 
 // told is the ending that the file asks for.
-func told(ret formats.Return) *ending { return &ending{ret: ret, told: true} }
+func told(ret formats.Return) *ending {
+	return &ending{ret: ret, told: true}
+}
 
 // leaves tells whether the ending leaves the loop it stands in.
-func (e *ending) leaves() bool { return e != nil && (e.told || e.jump != "") }
+func (e *ending) leaves() bool {
+	return e != nil && (e.told || e.jump != "")
+}
 
 // result is what a step did.
 type result struct {
@@ -51,15 +56,22 @@ func showing(outcome formats.Outcome, value map[string]any) result {
 // summed is the result of a step that ran others: it shows a summary of them.
 func summed(outcome formats.Outcome, ret formats.Return, value map[string]any) result {
 	out := showing(outcome, value)
-	out.ret, out.value["summary"] = ret, ret.Summary
+	out.ret = ret
+	out.value["summary"] = ret.Summary
 	return out
 }
 
 // returned is the result of a step whose outcome is that of a return.
 func returned(ret formats.Return, attempts int) result {
 	return summed(ret.Outcome(), ret, map[string]any{
-		"text": ret.Text, "artifacts": listOf(ret.Artifacts), "issues": listOf(ret.Issues), "fields": normal(fieldsOf(ret)),
-		"errors": listOf(ret.Errors), "attempts": attempts, "class": string(ret.Class), "next_steps": ret.NextSteps,
+		"text":           ret.Text,
+		"artifacts":      listOf(ret.Artifacts),
+		"issues":         listOf(ret.Issues),
+		"fields":         normal(fieldsOf(ret)),
+		"errors":         listOf(ret.Errors),
+		"attempts":       attempts,
+		"class":          string(ret.Class),
+		"next_steps":     ret.NextSteps,
 		"blocked_reason": ret.BlockedReason,
 	})
 }
@@ -72,7 +84,8 @@ func (s step) do() (end *ending, err error) {
 	case err != nil:
 		return nil, err
 	case !ran && res.end != nil && res.end.over:
-		return nil, nil // a step before this one sent it back, and it was run with everything around it
+		// a step before this one sent it back, and it was run with everything around it
+		return nil, nil
 	case res.end != nil || !ran:
 		return s.certain(res.end), nil
 	}
@@ -93,6 +106,7 @@ func (s step) once() (res result, ran bool, err error) {
 	if s.ctx.Err() != nil {
 		return res, false, context.Cause(s.ctx)
 	}
+
 	s.state = nil
 	wanted, err := s.wanted()
 	if err != nil {
@@ -104,12 +118,14 @@ func (s step) once() (res result, ran bool, err error) {
 		s.tell(formats.OutcomeSkipped, formats.Return{})
 		return res, false, err
 	}
+
 	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
 		return res, false, err
 	}
 	if err := wentBack(s); err != nil {
 		return res, false, err
 	}
+
 	if err := s.count(); err != nil {
 		return res, false, err
 	}
@@ -121,24 +137,29 @@ func (s step) once() (res result, ran bool, err error) {
 	if err := s.journal(visited); err != nil {
 		return res, false, err
 	}
+
 	s.began = s.began || !s.after
 	s.tell("", formats.Return{Summary: "started"})
 	if res, err = s.act(); err != nil {
 		return res, false, err
 	}
+
 	if err := s.expect(&res); err != nil {
 		return res, false, err
 	}
 	s.keep(s.ID, res.value)
-	visited.Type, visited.Data = formats.EntryStepFinished, map[string]any{
+	visited.Type = formats.EntryStepFinished
+	visited.Data = map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}
 	if err := s.journal(visited); err != nil {
 		return res, false, err
 	}
+
 	s.tell(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		s.last, s.open = stepError{Step: s.path, Pos: s.Pos}, res.ret.Issues
+		s.last = stepError{Step: s.path, Pos: s.Pos}
+		s.open = res.ret.Issues
 	}
 	return res, true, nil
 }
@@ -153,6 +174,7 @@ func (s step) act() (result, error) {
 	if s.Call != nil {
 		return s.delegate()
 	}
+
 	switch a := s.Action.(type) {
 	case *syntax.Parallel:
 		return s.parallel(a)
@@ -173,10 +195,12 @@ func (s step) act() (result, error) {
 	case *syntax.Fail:
 		return s.fail(a)
 	}
+
 	return showing(formats.OutcomeCompleted, map[string]any{}), nil
 }
 
-// count adds to the steps of the run; each element or round of a loop that was entered allows further ones.
+// count adds to the steps of the run; each element or round of a loop that was entered allows
+// further ones.
 func (r *run) count() error {
 	if r.after {
 		return nil
@@ -191,7 +215,11 @@ func (r *run) count() error {
 
 // note puts something that the step does into the journal.
 func (s step) note(what formats.EntryType, data map[string]any) error {
-	return s.journal(formats.Entry{Type: what, Step: s.spot(), Data: data})
+	return s.journal(formats.Entry{
+		Type: what,
+		Step: s.spot(),
+		Data: data,
+	})
 }
 
 // wanted evaluates `when`; in a dry run a condition that hangs on a stubbed result counts as true.
@@ -207,16 +235,23 @@ func (s step) wanted() (bool, error) {
 	return s.holds(s.When, nil)
 }
 
-// expect turns a breach of the step's own conditions into a rejection whose issues are the breaches.
+// expect turns a breach of the step's own conditions into a rejection whose issues are the
+// breaches.
 func (s step) expect(res *result) error {
 	e := s.Expect
 	if e == nil || s.dry.on || res.end != nil || !res.outcome.Passes() {
 		return nil
 	}
+
 	var breaches []formats.Issue
 	if w := e.Artifact; w != nil &&
-		!slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool { return string(a.Type) == w.Text }) {
-		breaches = append(breaches, wrong(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)))
+		!slices.ContainsFunc(res.ret.Artifacts, func(a formats.Artifact) bool {
+			return string(a.Type) == w.Text
+		}) {
+		breaches = append(
+			breaches,
+			wrong(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
+		)
 	}
 	ok, err := s.holds(e.If, res.value)
 	if err != nil {
@@ -239,10 +274,14 @@ func (s step) expect(res *result) error {
 	if breaches == nil {
 		return nil
 	}
-	res.ret.Verdict, res.ret.Said, res.outcome = "", formats.OutcomeRejected, formats.OutcomeRejected
+
+	res.ret.Verdict = ""
+	res.ret.Said = formats.OutcomeRejected
+	res.outcome = formats.OutcomeRejected
 	res.ret.Issues = append(breaches, res.ret.Issues...)
 	res.ret.Summary = breaches[0].Description
-	res.value["status"], res.value["summary"], res.value["issues"] = res.outcome.String(), res.ret.Summary,
-		listOf(res.ret.Issues)
+	res.value["status"] = res.outcome.String()
+	res.value["summary"] = res.ret.Summary
+	res.value["issues"] = listOf(res.ret.Issues)
 	return nil
 }

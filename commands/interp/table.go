@@ -16,6 +16,7 @@ func (s step) show() error {
 		s.plan("show a table")
 		return nil
 	}
+
 	rows, err := s.array(t.Rows, "an array of rows for table")
 	if err != nil {
 		return err
@@ -24,6 +25,7 @@ func (s step) show() error {
 	for _, w := range t.Columns {
 		out.Columns = append(out.Columns, w.Text)
 	}
+
 	if out.Title, err = s.dryText(t.Title, nil); err != nil {
 		return err
 	}
@@ -43,6 +45,7 @@ func (s step) show() error {
 		}
 		out.Rows = append(out.Rows, cells)
 	}
+
 	s.tables = append(s.tables, out)
 	s.plan("show a table of %d", len(out.Rows))
 	if !s.dry.on {
@@ -63,4 +66,6 @@ func columnsOf(rows []any) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-func oneLine(v any) string { return strings.Join(strings.Fields(query.Text(v)), " ") }
+func oneLine(v any) string {
+	return strings.Join(strings.Fields(query.Text(v)), " ")
+}

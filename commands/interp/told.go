@@ -30,22 +30,32 @@ func (r *run) send(e trace.Event) {
 	if r.dry.on {
 		return // nothing was done
 	}
-	e.Time, e.Run = r.cfg.Clock.Now(), r.cfg.IDs.Run
-	e.FromDepth, e.ToDepth = r.depth.Int(), r.depth.Int()
+	e.Time = r.cfg.Clock.Now()
+	e.Run = r.cfg.IDs.Run
+	e.FromDepth = r.depth.Int()
+	e.ToDepth = r.depth.Int()
 	e.Path = slices.Clone(r.cfg.IDs.Path)
 	r.cfg.Trace.Emit(e)
 }
 
-// tellBegin tells that the run begins, or goes on, and what it may use. Steps of a subagent are inside of one.
+// tellBegin tells that the run begins, or goes on, and what it may use. Steps of a subagent are
+// inside of one.
 func (r *run) tellBegin() {
 	if r.cfg.Prefix != "" {
 		return
 	}
-	r.send(trace.Event{Kind: trace.Run, Name: "/" + r.prog.Name, Message: r.cfg.IDs.Command, Attrs: map[string]any{
-		"limits": formats.Budget{
-			Tokens: r.limits.Tokens, Cost: r.limits.Cost, Seconds: r.limits.Duration.Seconds(),
+	r.send(trace.Event{
+		Kind:    trace.Run,
+		Name:    "/" + r.prog.Name,
+		Message: r.cfg.IDs.Command,
+		Attrs: map[string]any{
+			"limits": formats.Budget{
+				Tokens:  r.limits.Tokens,
+				Cost:    r.limits.Cost,
+				Seconds: r.limits.Duration.Seconds(),
+			},
 		},
-	}})
+	})
 }
 
 // mostTold is how many issues of a step are told.
@@ -53,8 +63,15 @@ const mostTold = 20
 
 // tell tells that a step began (without an outcome) or ended.
 func (s step) tell(outcome formats.Outcome, ret formats.Return) {
-	e := trace.Event{Kind: trace.Step, Name: s.Title, Step: s.path, Outcome: outcome.String(), Message: ret.Summary}
-	switch n := min(len(ret.Issues), mostTold); {
+	e := trace.Event{
+		Kind:    trace.Step,
+		Name:    s.Title,
+		Step:    s.path,
+		Outcome: outcome.String(),
+		Message: ret.Summary,
+	}
+	n := min(len(ret.Issues), mostTold)
+	switch {
 	case outcome == "":
 		tellPhase(s, &e)
 	case outcome.Passes() && s.prog.Tiers != nil && len(ret.Artifacts) > 0:
@@ -65,27 +82,41 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	s.emit(e)
 }
 
-// tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user may want to stop it
-// before the next worker costs something. The run's return has them too.
+// tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user
+// may want to stop it before the next worker costs something. The run's return has them too.
 func (c call) tellWarnings(ret formats.Return) {
 	if !c.to.Info.Builtin {
 		return
 	}
 	for _, text := range ret.Warnings {
-		c.emit(trace.Event{Kind: trace.Warning, Name: c.to.Agent, Step: c.path, Message: text})
+		c.emit(trace.Event{
+			Kind:    trace.Warning,
+			Name:    c.to.Agent,
+			Step:    c.path,
+			Message: text,
+		})
 	}
 }
 
-// tellPass tells that a loop begins with an element or a round, with the first step that is done there now.
+// tellPass tells that a loop begins with an element or a round, with the first step that is done
+// there now.
 func (s step) tellPass(e trace.Event, i, of int) {
-	e.Kind, e.Step = trace.Pass, fmt.Sprintf("%s[%d]", s.path, i)
-	e.Attrs = map[string]any{"number": i + 1, "of": of, "steps": len(s.Body), "abreast": s.abreast > 0}
+	e.Kind = trace.Pass
+	e.Step = fmt.Sprintf("%s[%d]", s.path, i)
+	e.Attrs = map[string]any{
+		"number":  i + 1,
+		"of":      of,
+		"steps":   len(s.Body),
+		"abreast": s.abreast > 0,
+	}
 	s.heads = append(s.heads, e)
 }
 
 // passed forgets a pass that is over and that nothing was done in now: what it was is told no more.
 func (r *run) passed(path string) {
-	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool { return head.Step == path })
+	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
+		return head.Step == path
+	})
 }
 
 // labelOf is what an element of a loop is called, empty where it says nothing short.
@@ -109,7 +140,11 @@ func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
 	if t.Kind != syntax.ToRollback {
 		more = f.most(t) - attempt
 	}
-	e := trace.Event{Kind: trace.Round, Step: f.path, Message: strings.Join(ids, ", ")}
+	e := trace.Event{
+		Kind:    trace.Round,
+		Step:    f.path,
+		Message: strings.Join(ids, ", "),
+	}
 	e.Attrs = map[string]any{"number": attempt + 1}
 	if f.most(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)

@@ -12,14 +12,16 @@ import (
 	"tercet/internal/trace"
 )
 
-// treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no tree.
+// treePath names the engine's own worktree calls. inMain means the project's own tree, inNone no
+// tree.
 const (
 	treePath = "worktree"
 	inMain   = "main"
 	inNone   = "none"
 )
 
-// subtree is the worktree of one of several children, with a branch of its own that parts from that of the run.
+// subtree is the worktree of one of several children, with a branch of its own that parts from that
+// of the run.
 type subtree struct {
 	child   string
 	among   *siblings
@@ -40,8 +42,8 @@ func (r *run) place() string {
 	return r.worktree
 }
 
-// here gives the folder of a worktree in this project. A journal has the folder where the worktree was opened, and the
-// project may have been moved since.
+// here gives the folder of a worktree in this project. A journal has the folder where the worktree
+// was opened, and the project may have been moved since.
 func (r *run) here(dir string) string {
 	parent := filepath.Join(formats.Workspace, formats.WorktreeFolder)
 	marker := string(filepath.Separator) + parent + string(filepath.Separator)
@@ -52,16 +54,19 @@ func (r *run) here(dir string) string {
 	return filepath.Join(r.cfg.Dir, parent, dir[at+len(marker):])
 }
 
-// part gives each of several children a worktree, if the file says so and they are not in one already.
+// part gives each of several children a worktree, if the file says so and they are not in one
+// already.
 func (g *siblings) part(s step, child string) *subtree {
 	if s.prog.Own.Join == nil || s.dry.on || s.subtree != nil {
 		return nil
 	}
-	s.shared, s.subtree = false, &subtree{child: child, among: g}
+	s.shared = false
+	s.subtree = &subtree{child: child, among: g}
 	return s.subtree
 }
 
-// tree opens the run's worktree before the first step that works in it, and that of the present child.
+// tree opens the run's worktree before the first step that works in it, and that of the present
+// child.
 func (c call) tree() error {
 	open := c.prog.Own.Open
 	elsewhere := c.Terms.In == inMain || c.Terms.In == inNone && !c.to.Info.Builtin
@@ -71,7 +76,10 @@ func (c call) tree() error {
 	}
 	if !c.opened && c.worktree == "" {
 		c.opened = true
-		if err := c.workIn(nil, func() error { return c.must(c.engine(treePath, open, map[string]any{})) }); err != nil {
+		err := c.workIn(nil, func() error {
+			return c.must(c.engine(treePath, open, map[string]any{}))
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -89,12 +97,17 @@ func (r *run) engine(id string, to *compile.Call, more map[string]any) call {
 	return c
 }
 
-// workIn does something of the engine's own in the worktree of a child, or with nil in that of the run. It does not
-// wait for the branches beside the present one.
+// workIn does something of the engine's own in the worktree of a child, or with nil in that of the
+// run. It does not wait for the branches beside the present one.
 func (r *run) workIn(t *subtree, do func() error) error {
-	co, sub := r.co, r.subtree
-	r.co, r.subtree = nil, t
-	defer func() { r.co, r.subtree = co, sub }()
+	co := r.co
+	sub := r.subtree
+	r.co = nil
+	r.subtree = t
+	defer func() {
+		r.co = co
+		r.subtree = sub
+	}()
 	return do()
 }
 
@@ -135,10 +148,15 @@ const (
 	conflictDiscard = "discard"
 )
 
-// join brings the work of a child that passed to the run's worktree, and removes the child's own. What comes back is
-// the outcome of a child whose work conflicts, nil where it is in. A conflict asks the user. again does the child's
-// work once more, from where the run is now; it gives a return only if that does not pass.
-func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error)) (*formats.Return, error) {
+// join brings the work of a child that passed to the run's worktree, and removes the child's own.
+// What comes back is the outcome of a child whose work conflicts, nil where it is in. A conflict
+// asks the user. again does the child's work once more, from where the run is now; it gives a
+// return only if that does not pass.
+func (t *subtree) join(
+	s step,
+	passed bool,
+	again func() (*formats.Return, error),
+) (*formats.Return, error) {
 	if t == nil || t.dir == "" {
 		return nil, nil
 	}
@@ -149,7 +167,8 @@ func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error
 		}
 		var got formats.Return
 		err := s.workIn(t, func() (err error) {
-			got, err = s.single(s.engine(id+"/join", s.prog.Own.Join, map[string]any{"child": t.child}))
+			got, err = s.single(s.engine(id+
+				"/join", s.prog.Own.Join, map[string]any{"child": t.child}))
 			return err
 		})
 		if err != nil {
@@ -162,10 +181,17 @@ func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error
 		if got.Outcome() != formats.OutcomeRejected {
 			return &got, nil
 		}
-		g := s.question(s.trail+id+"/join", "the work of '"+t.child+"' conflicts: "+got.Summary, conflictRetry, conflictKeep,
-			conflictDiscard)
+		g := s.question(
+			s.trail+id+"/join",
+			"the work of '"+t.child+"' conflicts: "+got.Summary,
+			conflictRetry,
+			conflictKeep,
+			conflictDiscard,
+		)
 		first := s.answered[id] < s.limits.Retries
-		g.Choices[0].Approves, g.Choices[1].Approves, g.Choices[1].Leaves = first, !first, true
+		g.Choices[0].Approves = first
+		g.Choices[1].Approves = !first
+		g.Choices[1].Leaves = true
 		_, d, err := ask(s, static{g: g})
 		if err != nil {
 			return nil, err
@@ -180,7 +206,11 @@ func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error
 			return &got, err
 		}
 		fb := &formats.Feedback{
-			From: s.ID, Issues: listed(got.Issues), Note: d.Note, Choice: d.Answer, Attempt: s.answered[id] + 1,
+			From:    s.ID,
+			Issues:  listed(got.Issues),
+			Note:    d.Note,
+			Choice:  d.Answer,
+			Attempt: s.answered[id] + 1,
 		}
 		failed, err := t.anew(s, fb, again)
 		if err != nil {
@@ -193,7 +223,11 @@ func (t *subtree) join(s step, passed bool, again func() (*formats.Return, error
 }
 
 // anew does the work of a child again, with what stood in its way.
-func (t *subtree) anew(s step, fb *formats.Feedback, again func() (*formats.Return, error)) (*formats.Return, error) {
+func (t *subtree) anew(
+	s step,
+	fb *formats.Feedback,
+	again func() (*formats.Return, error),
+) (*formats.Return, error) {
 	defer s.hear(fb)()
 	outer := s.subtree
 	s.subtree = t
@@ -207,7 +241,11 @@ func (t *subtree) leave(s step) error {
 		return nil
 	}
 	return s.workIn(t, func() error {
-		return cause(s.single(s.engine(treePath+"/"+t.child+"/close", s.prog.Own.Close, map[string]any{"child": t.child})))
+		return cause(s.single(s.engine(
+			treePath+"/"+t.child+"/close",
+			s.prog.Own.Close,
+			map[string]any{"child": t.child},
+		)))
 	})
 }
 
@@ -221,12 +259,15 @@ func (t *subtree) drop(s step) error {
 		}
 		return cause(ret, err)
 	})
-	t.opened, t.stays, t.dropped = false, false, true
+	t.opened = false
+	t.stays = false
+	t.dropped = true
 	return err
 }
 
-// moved notes the branches that gained commits while a worker ran: what the run publishes goes on top of them. It asks
-// about the other refs that moved. The worker's return is in the journal; nothing follows before the answer.
+// moved notes the branches that gained commits while a worker ran: what the run publishes goes on
+// top of them. It asks about the other refs that moved. The worker's return is in the journal;
+// nothing follows before the answer.
 func (c call) moved(ret formats.Return) error {
 	var forward, list []formats.Moved
 	for _, one := range ret.Metadata.Moved {
@@ -236,35 +277,56 @@ func (c call) moved(ret formats.Return) error {
 			list = append(list, one)
 		}
 	}
+
 	movedText := func(list []formats.Moved) string {
-		return fmt.Sprintf("while %s worked, and not by tercet, %s", c.to.Agent, formats.MovedText(list))
+		return fmt.Sprintf("while %s worked, and not by tercet, %s",
+			c.to.Agent, formats.MovedText(list))
 	}
 	if len(forward) > 0 {
 		note := movedText(forward)
 		c.warn("%s", note)
-		c.emit(trace.Event{Kind: trace.Warning, Name: c.to.Agent, Step: c.path, Message: note})
+		c.emit(trace.Event{
+			Kind:    trace.Warning,
+			Name:    c.to.Agent,
+			Step:    c.path,
+			Message: note,
+		})
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	const mine, back, stop = "mine", "back", "stop"
+
+	const mine = "mine"
+	const back = "back"
+	const stop = "stop"
 	what := movedText(list)
-	g := c.run.question(fmt.Sprintf("%s.%d", c.spot(), c.attempt), what+": was it you?", mine, back, stop)
-	g.Choices[2].Leaves, g.NeedsPerson = true, true
+	g := c.run.question(
+		fmt.Sprintf("%s.%d", c.spot(), c.attempt),
+		what+": was it you?",
+		mine,
+		back,
+		stop,
+	)
+	g.Choices[2].Leaves = true
+	g.NeedsPerson = true
 	_, d, err := ask(c.step, static{g: g})
 	switch {
 	case err != nil || d.Answer == mine:
 		return err
 	case d.Answer == back:
-		to := &compile.Call{Agent: compile.GitWorkflow, Info: &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true}}
+		to := &compile.Call{
+			Agent: compile.GitWorkflow,
+			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
+		}
 		more := map[string]any{"action": "put_back", "refs": normal(list)}
 		return c.workIn(nil, func() error { return c.must(c.engine("refs/"+c.path, to, more)) })
 	}
+
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
 }
 
-// closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished work. They stay where
-// the journal cannot be written, because the run goes on in them.
+// closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished
+// work. They stay where the journal cannot be written, because the run goes on in them.
 func (r *run) closeTree() {
 	if r.prog.Own.Close == nil || !r.opened {
 		return
@@ -274,10 +336,11 @@ func (r *run) closeTree() {
 		if t.dir == "" || t.stays {
 			continue
 		}
-		if err := r.workIn(t, func() error {
+		err := r.workIn(t, func() error {
 			more := map[string]any{"child": t.child}
 			return cause(r.single(r.engine(treePath+"/"+t.child+"/close", r.prog.Own.Close, more)))
-		}); err != nil {
+		})
+		if err != nil {
 			r.warn("%s: %s", otherwise, err)
 		}
 	}
@@ -295,15 +358,19 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 		}
 		again := func() (*formats.Return, error) {
 			one, err := s.pass(i, map[string]any{f.As.Text: items[i]})
-			if one.tree = p.tree; err != nil {
+			one.tree = p.tree
+			if err != nil {
 				return nil, err
 			}
-			if *p = one; p.end != nil {
+			*p = one
+			if p.end != nil {
 				return &p.end.ret, nil
 			}
 			return nil, nil
 		}
-		passed := func() bool { return p.end == nil || p.end.jump != "" || p.end.ret.Outcome().Passes() }
+		passed := func() bool {
+			return p.end == nil || p.end.jump != "" || p.end.ret.Outcome().Passes()
+		}
 		bad, err := p.tree.join(s, passed(), again)
 		if err != nil {
 			return err
@@ -312,6 +379,7 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 			p.end = &ending{ret: *bad}
 		}
 	}
+
 	return nil
 }
 
@@ -324,7 +392,8 @@ func joinChildren(s step, in *scope, children []child) error {
 		}
 		again := func() (*formats.Return, error) {
 			res, _, err := c.once()
-			if c.result = res; err != nil || res.outcome.Passes() {
+			c.result = res
+			if err != nil || res.outcome.Passes() {
 				return nil, err
 			}
 			return &res.ret, nil

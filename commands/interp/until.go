@@ -10,12 +10,14 @@ import (
 	"tercet/internal/trace"
 )
 
-// until runs the body until the condition holds after a pass. What it shows of its steps afterwards is the last pass.
+// until runs the body until the condition holds after a pass. What it shows of its steps afterwards
+// is the last pass.
 func (s step) until(u *syntax.Until) (_ result, err error) {
 	var out loop
 	var p pass
 	var hint *formats.Feedback // the user's, for the next pass
-	done, why := false, ""
+	done := false
+	why := ""
 	for i := 0; i < u.Max && !done && out.last == nil && why == ""; i++ {
 		if err := s.note(formats.EntryLoopEntered, map[string]any{"pass": i}); err != nil {
 			return result{}, err
@@ -40,7 +42,8 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			if done, err = p.in.holds(u.Cond, nil); err != nil {
 				return result{}, err
 			}
-			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || s.after || !s.prog.Works(s.Body...) {
+			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || s.after ||
+				!s.prog.Works(s.Body...) {
 				break
 			}
 			var end *ending
@@ -52,17 +55,22 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			}
 		}
 	}
+
 	maps.Copy(s.results, p.in.results)
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Issues: out.issues, Artifacts: out.files,
-		Summary: fmt.Sprintf("%d passes", len(out.children)),
+		Status:    formats.StatusCompleted,
+		Issues:    out.issues,
+		Artifacts: out.files,
+		Summary:   fmt.Sprintf("%d passes", len(out.children)),
 	}
 	outcome := formats.OutcomeCompleted
 	switch {
 	case out.last != nil:
-		ret, outcome = *out.last, out.outcome
+		ret = *out.last
+		outcome = out.outcome
 	case !done:
-		outcome, ret.Status = formats.OutcomePartial, formats.StatusPartial
+		outcome = formats.OutcomePartial
+		ret.Status = formats.StatusPartial
 		ret.Summary = fmt.Sprintf("not reached in %d passes: %s", len(out.children), u.Cond.Src)
 		if why != "" {
 			ret.Summary += "; " + why
@@ -71,6 +79,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			ret.Summary += "; last: " + words
 		}
 	}
+
 	return summed(outcome, ret, out.value()), nil
 }
 
@@ -82,9 +91,9 @@ func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
 	return s.pass(i, nil)
 }
 
-// passed counts a pass that is to be followed by another. After too many with the same result the user gives a hint for
-// the next one, or ends the command. Without a decision the loop ends as after its last pass, if the file says what
-// comes then.
+// passed counts a pass that is to be followed by another. After too many with the same result the
+// user gives a hint for the next one, or ends the command. Without a decision the loop ends as
+// after its last pass, if the file says what comes then.
 func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *ending, err error) {
 	var issues []formats.Issue
 	for _, id := range slices.Sorted(maps.Keys(p.in.results)) {
@@ -97,7 +106,9 @@ func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *end
 			issues = append(issues, some...)
 		}
 	}
-	if why, err = progress(s, i == 0, issues, p.in.said(p.in.list), p.files); err != nil || why == "" {
+
+	why, err = progress(s, i == 0, issues, p.in.said(p.in.list), p.files)
+	if err != nil || why == "" {
 		return nil, "", nil, err
 	}
 	d, err := stalled(s, why, issues)
@@ -105,12 +116,21 @@ func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *end
 	case err != nil:
 		return nil, "", nil, err
 	case d.Answer == goOnIt:
-		return &formats.Feedback{From: s.ID, Issues: listed(issues), Note: d.Note, Attempt: i + 1}, "", nil, nil
+		return &formats.Feedback{
+			From:    s.ID,
+			Issues:  listed(issues),
+			Note:    d.Note,
+			Attempt: i + 1,
+		}, "", nil, nil
 	case !d.Person && slices.ContainsFunc(s.On, func(r syntax.Rule) bool {
 		return r.Status.Text == formats.OutcomePartial.String()
 	}):
 		return nil, why, nil, nil
 	}
-	f := finished{s, result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}}}
+
+	f := finished{
+		s,
+		result{outcome: formats.OutcomeFailed, ret: formats.Return{Summary: why, Issues: issues}},
+	}
 	return nil, "", told(f.noProgress(why)), nil
 }

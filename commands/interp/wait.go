@@ -10,7 +10,8 @@ import (
 // longWait is how long a process waits by itself. What takes longer suspends the run.
 const longWait = time.Minute
 
-// waitFor waits until a time that stands in the journal: a run that is resumed waits for the rest alone.
+// waitFor waits until a time that stands in the journal: a run that is resumed waits for the rest
+// alone.
 func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
 	out := showing(formats.OutcomeCompleted, map[string]any{})
@@ -23,7 +24,8 @@ func waitFor(s step, d time.Duration) (result, error) {
 	if err != nil {
 		return out, err
 	}
-	if over, err := s.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil); over || err != nil {
+	over, err := s.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
+	if over || err != nil {
 		return out, err
 	}
 	rest := until.Sub(s.cfg.Clock.Now())
