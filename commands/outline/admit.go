@@ -13,12 +13,14 @@ import (
 // Ceiling is the most that the user lets a run use, as given in flags; an empty text sets no bound.
 type Ceiling struct{ Agents, Depth, Time, Cost string }
 
-// Admit refuses a command that may use more than the ceiling, before anything is written. The error is a
-// *formats.Failure.
+// Admit refuses a command that may use more than the ceiling, before anything is written. The error
+// is a *formats.Failure.
 func (c Ceiling) Admit(command string, w Worst) error {
-	cost, may := math.Inf(1), "may cost any amount ("+strings.Join(w.Unpriced, ", ")+" without limits.cost)"
+	cost := math.Inf(1)
+	may := "may cost any amount (" + strings.Join(w.Unpriced, ", ") + " without limits.cost)"
 	if w.Cost != nil {
-		cost, may = *w.Cost, fmt.Sprintf("may cost $%.2f", *w.Cost)
+		cost = *w.Cost
+		may = fmt.Sprintf("may cost $%.2f", *w.Cost)
 	}
 	for _, one := range []struct {
 		flag, given string
@@ -27,11 +29,19 @@ func (c Ceiling) Admit(command string, w Worst) error {
 		may, help   string
 	}{
 		{
-			"max-agents", c.Agents, atLeastOne, float64(w.Agents), fmt.Sprintf("may call workers %d times", w.Agents),
+			"max-agents",
+			c.Agents,
+			atLeastOne,
+			float64(w.Agents),
+			fmt.Sprintf("may call workers %d times", w.Agents),
 			"set limits.spawns in the command file",
 		},
 		{
-			"max-depth", c.Depth, atLeastOne, float64(w.Depth), fmt.Sprintf("may delegate to depth %d", w.Depth),
+			"max-depth",
+			c.Depth,
+			atLeastOne,
+			float64(w.Depth),
+			fmt.Sprintf("may delegate to depth %d", w.Depth),
 			"call subagents without steps of their own",
 		},
 		{
@@ -48,10 +58,12 @@ func (c Ceiling) Admit(command string, w Worst) error {
 			return formats.Fail(formats.CodeUsage, "run 'tercet --help'", "--%s: %v", one.flag, err)
 		}
 		if one.most > limit {
-			return formats.Fail(formats.CodeLimit, one.help+"; 'tercet explain /"+command+"' shows the bounds",
+			return formats.Fail(formats.CodeLimit,
+				one.help+"; 'tercet explain /"+command+"' shows the bounds",
 				"/%s %s, --%s is %s", command, one.may, one.flag, one.given)
 		}
 	}
+
 	return nil
 }
 
@@ -80,7 +92,8 @@ func dollars(text string) (float64, error) {
 func (w Worst) Money() string {
 	switch {
 	case w.Cost == nil:
-		return "no bound: " + strings.Join(w.Unpriced, ", ") + " without limits.cost, and the command has none"
+		return "no bound: " + strings.Join(w.Unpriced, ", ") +
+			" without limits.cost, and the command has none"
 	case *w.Cost == 0:
 		return "none: no runner here is paid for"
 	}

@@ -22,8 +22,8 @@ type Cost struct {
 	Dollars float64       `json:"-"`       // of the calls whose cost is bounded
 }
 
-// Bound is the most that a run can cost before its limits stop it. Costs that depend on the length of a list are given
-// per element.
+// Bound is the most that a run can cost before its limits stop it. Costs that depend on the length
+// of a list are given per element.
 type Bound struct {
 	Cost
 	Each  []EachBound `json:"each,omitempty"`
@@ -65,8 +65,14 @@ func (m Model) String() string {
 func (o *Outline) models(known func(agent string) Facts) (out []Model) {
 	for _, agent := range o.Agents() {
 		f := known(agent)
-		if out = append(out, f.Models...); f.Program != nil {
-			out = append(out, Of(f.Program).models(func(agent string) Facts { return Facts{Models: known(agent).Models} })...)
+		out = append(out, f.Models...)
+		if f.Program != nil {
+			out = append(
+				out,
+				Of(f.Program).models(func(agent string) Facts {
+					return Facts{Models: known(agent).Models}
+				})...,
+			)
 		}
 	}
 	return out
@@ -78,7 +84,8 @@ type Worst struct {
 	Depth   int           `json:"depth"`
 	Time    time.Duration `json:"-"`
 	Seconds float64       `json:"seconds"`
-	// Cost is in US dollars; nil if nothing bounds it. Unpriced then lists the subagents without a limit.
+	// Cost is in US dollars; nil if nothing bounds it. Unpriced then lists the subagents without a
+	// limit.
 	Cost     *float64 `json:"cost_usd"`
 	Unpriced []string `json:"unpriced,omitempty"`
 }
@@ -87,32 +94,51 @@ type Worst struct {
 func BoundOf(p *compile.Program, known func(agent string) Facts, line argspec.Values) Bound {
 	all := known
 	known = func(agent string) Facts { return all(p.Called(agent)) }
-	o, limits := Of(p).under(line), p.Limits.WithDefaults()
+	o := Of(p).under(line)
+	limits := p.Limits.WithDefaults()
 	apart := counter{limits: limits, known: known}
-	b := Bound{Cost: apart.all(o), Depth: formats.CommandDepth().Int(), Gates: len(o.Gates(known))}
+	b := Bound{
+		Cost:  apart.all(o),
+		Depth: formats.CommandDepth().Int(),
+		Gates: len(o.Gates(known)),
+	}
 	b.Each = apart.each
 	for _, agent := range o.Agents() {
-		if b.Depth = max(b.Depth, 2); known(agent).Program != nil {
+		b.Depth = max(b.Depth, 2)
+		if known(agent).Program != nil {
 			b.Depth = formats.MaxDepth
 		}
 	}
+
 	if status, _ := p.During(); status != "" {
 		b.Calls += 2 // the status before the work, and the one that takes it back
 	}
 	// Every list at the length at which the engine stops, and then the limits of the file.
-	c := counter{limits: limits, known: known, elements: limits.Elements, unpriced: map[string]bool{}}
+	c := counter{
+		limits:   limits,
+		known:    known,
+		elements: limits.Elements,
+		unpriced: map[string]bool{},
+	}
 	total := c.all(o)
-	w := Worst{Agents: total.Workers, Depth: b.Depth, Time: min(total.Time, limits.Duration)}
+	w := Worst{
+		Agents: total.Workers,
+		Depth:  b.Depth,
+		Time:   min(total.Time, limits.Duration),
+	}
 	if limits.Spawns > 0 {
 		w.Agents = min(w.Agents, limits.Spawns)
 	}
-	w.Seconds, w.Unpriced = w.Time.Seconds(), slices.Sorted(maps.Keys(c.unpriced))
+	w.Seconds = w.Time.Seconds()
+	w.Unpriced = slices.Sorted(maps.Keys(c.unpriced))
 	switch {
 	case limits.Cost > 0 && (len(w.Unpriced) > 0 || total.Dollars > limits.Cost):
-		w.Cost, w.Unpriced = &limits.Cost, nil
+		w.Cost = &limits.Cost
+		w.Unpriced = nil
 	case len(w.Unpriced) == 0:
 		w.Cost = &total.Dollars
 	}
+
 	b.Worst = w
 	return b
 }
@@ -121,16 +147,19 @@ type counter struct {
 	limits formats.Limits
 	known  func(agent string) Facts
 	each   []EachBound
-	// elements is how many elements a list is taken to have; 0 keeps loops over lists apart, in each.
+	// elements is how many elements a list is taken to have; 0 keeps loops over lists apart, in
+	// each.
 	elements int
 	nested   bool            // these are the steps of a subagent
 	unpriced map[string]bool // workers whose calls cost an amount that nothing bounds
 }
 
-func (c *counter) all(o *Outline) Cost { return c.sequence(slices.Concat(o.Steps, o.Errors)) }
+func (c *counter) all(o *Outline) Cost {
+	return c.sequence(slices.Concat(o.Steps, o.Errors))
+}
 
-// sequence adds up steps in order. A way back adds the steps from its first target to the step, once for each time that
-// it may be taken.
+// sequence adds up steps in order. A way back adds the steps from its first target to the step,
+// once for each time that it may be taken.
 func (c *counter) sequence(list []*Node) Cost {
 	costs := make([]Cost, len(list))
 	at := map[string]int{}
@@ -140,10 +169,16 @@ func (c *counter) sequence(list []*Node) Cost {
 		costs[i] = c.node(n)
 		sum = sum.plus(costs[i])
 	}
+
 	for i, n := range list {
 		for _, w := range n.Ways {
 			if len(w.Ask) > 0 { // the question, and the step once more
-				asked := Cost{Calls: 1, Workers: 1, Time: formats.DefaultStepTimeout, Dollars: c.price(w.Ask)}
+				asked := Cost{
+					Calls:   1,
+					Workers: 1,
+					Time:    formats.DefaultStepTimeout,
+					Dollars: c.price(w.Ask),
+				}
 				sum = sum.plus(costs[i].plus(asked).times(formats.DefaultAsk))
 			}
 			if len(w.Back) == 0 {
@@ -158,6 +193,7 @@ func (c *counter) sequence(list []*Node) Cost {
 			sum = sum.plus(again.times(w.most(c.limits)))
 		}
 	}
+
 	return sum
 }
 
@@ -180,13 +216,18 @@ func (c *counter) node(n *Node) Cost {
 	if len(n.Agents) > 0 {
 		own.Calls = n.Attempts
 		if n.Timeout > 0 {
-			once := Cost{Workers: 1, Time: n.Timeout, Dollars: c.price(n.Agents)}
+			once := Cost{
+				Workers: 1,
+				Time:    n.Timeout,
+				Dollars: c.price(n.Agents),
+			}
 			own = own.plus(once.plus(c.inside(n.Agents)).times(n.Attempts))
 		}
 	}
 	if len(n.Children) == 0 {
 		return own
 	}
+
 	body := c.sequence(n.Children)
 	switch {
 	case n.Most > 0:
@@ -194,9 +235,14 @@ func (c *counter) node(n *Node) Cost {
 	case n.Many != "" && c.elements > 0:
 		body = body.times(c.elements)
 	case n.Many != "":
-		c.each = append(c.each, EachBound{Loop: n.ID, Item: n.Many, Cost: body})
+		c.each = append(c.each, EachBound{
+			Loop: n.ID,
+			Item: n.Many,
+			Cost: body,
+		})
 		return own
 	}
+
 	return own.plus(body)
 }
 
@@ -216,8 +262,8 @@ func (c *counter) price(agents []string) float64 {
 	return most
 }
 
-// inside is the most that the steps of one of some subagents cost beside the call itself. Their time is part of its
-// own; what has steps calls nothing that has.
+// inside is the most that the steps of one of some subagents cost beside the call itself. Their
+// time is part of its own; what has steps calls nothing that has.
 func (c *counter) inside(agents []string) Cost {
 	var most Cost
 	for _, name := range agents {
@@ -225,7 +271,13 @@ func (c *counter) inside(agents []string) Cost {
 		if f.Program == nil || c.elements == 0 || c.nested {
 			continue
 		}
-		in := counter{limits: c.limits, known: c.known, elements: c.elements, unpriced: c.unpriced, nested: true}
+		in := counter{
+			limits:   c.limits,
+			known:    c.known,
+			elements: c.elements,
+			unpriced: c.unpriced,
+			nested:   true,
+		}
 		if f.Cost > 0 {
 			in.unpriced = nil // its own limit stops it
 		}
@@ -233,18 +285,29 @@ func (c *counter) inside(agents []string) Cost {
 		if f.Cost > 0 {
 			own.Dollars = 0 // the call has it already
 		}
-		most.Calls, most.Workers = max(most.Calls, own.Calls), max(most.Workers, own.Workers)
+		most.Calls = max(most.Calls, own.Calls)
+		most.Workers = max(most.Workers, own.Workers)
 		most.Dollars = max(most.Dollars, own.Dollars)
 	}
 	return most
 }
 
 func (c Cost) times(n int) Cost {
-	return Cost{product(c.Calls, n), product(c.Workers, n), product(c.Time, time.Duration(n)), c.Dollars * float64(n)}
+	return Cost{
+		product(c.Calls, n),
+		product(c.Workers, n),
+		product(c.Time, time.Duration(n)),
+		c.Dollars * float64(n),
+	}
 }
 
 func (c Cost) plus(d Cost) Cost {
-	return Cost{sum(c.Calls, d.Calls), sum(c.Workers, d.Workers), sum(c.Time, d.Time), c.Dollars + d.Dollars}
+	return Cost{
+		sum(c.Calls, d.Calls),
+		sum(c.Workers, d.Workers),
+		sum(c.Time, d.Time),
+		c.Dollars + d.Dollars,
+	}
 }
 
 func sum[T int | time.Duration](a, b T) T {
@@ -270,7 +333,8 @@ func (b Bound) String() string {
 	}
 	s.WriteString(b.Cost.String())
 	for _, e := range b.Each {
-		fmt.Fprintf(&s, "; for each $%s of %s %s, %s", e.Item, e.Loop, formats.Count(e.Calls, "call"), e.Cost)
+		fmt.Fprintf(&s, "; for each $%s of %s %s, %s",
+			e.Item, e.Loop, formats.Count(e.Calls, "call"), e.Cost)
 	}
 	return s.String()
 }

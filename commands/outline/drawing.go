@@ -73,10 +73,12 @@ func cut(s string, width int) string {
 }
 
 // label is a text as short as a drawing has it.
-func label(s string) string { return cut(s, 52) }
+func label(s string) string {
+	return cut(s, 52)
+}
 
-// language is how a language of drawings writes a step, the beginning and the end of what is inside of one, and an
-// arrow.
+// language is how a language of drawings writes a step, the beginning and the end of what is inside
+// of one, and an arrow.
 type language struct {
 	node func(n *Node, lines []string) string
 	open func(n *Node) string
@@ -87,7 +89,9 @@ type language struct {
 // write draws the steps, each with what is inside of it, and then the arrows.
 func (o *Outline) write(l language) string {
 	var nodes, edges strings.Builder
-	edge := func(from, to, text string) { edges.WriteString(l.edge(from, to, label(text))) }
+	edge := func(from, to, text string) {
+		edges.WriteString(l.edge(from, to, label(text)))
+	}
 	var draw func(list []*Node, side bool, indent string)
 	draw = func(list []*Node, side bool, indent string) {
 		for i, n := range list {
@@ -125,7 +129,9 @@ func (o *Outline) write(l language) string {
 }
 
 // title is the name of the whole.
-func (o *Outline) title() string { return "/" + o.Name + ": " + o.File.Front.Description.Text }
+func (o *Outline) title() string {
+	return "/" + o.Name + ": " + o.File.Front.Description.Text
+}
 
 // dot writes the outline for Graphviz.
 func (o *Outline) dot() string {
@@ -133,17 +139,20 @@ func (o *Outline) dot() string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 	}
 	clusters := 0
-	return fmt.Sprintf("digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n", text(o.Name),
-		text(o.title())) +
-		"  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];\n" +
+	return fmt.Sprintf("digraph %s {\n  label=%s;\n  labelloc=t;\n  fontname=\"Helvetica\";\n",
+		text(o.Name), text(o.title())) +
+		"  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", " +
+		"fontsize=11];\n" +
 		"  edge [fontname=\"Helvetica\", fontsize=10, color=\"#64748b\"];\n" +
 		o.write(language{
 			node: func(n *Node, lines []string) string {
-				return fmt.Sprintf("%s [label=%s, color=%s];", text(n.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
+				return fmt.Sprintf("%s [label=%s, color=%s];",
+					text(n.ID), text(strings.Join(lines, "\n")), text(ink(n.Kind)))
 			},
 			open: func(n *Node) string {
 				clusters++
-				return fmt.Sprintf("subgraph cluster_%d {\n  label=%s;\n  color=\"#cbd5e1\";", clusters, text(label(n.heading())))
+				return fmt.Sprintf("subgraph cluster_%d {\n  label=%s;\n  color=\"#cbd5e1\";",
+					clusters, text(label(n.heading())))
 			},
 			end: "}",
 			edge: func(from, to, label string) string {
@@ -158,8 +167,10 @@ func (o *Outline) dot() string {
 // mermaid writes the outline as a flowchart.
 func (o *Outline) mermaid() string {
 	// Characters that mean something there are entities.
-	text := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|",
-		"#124;").Replace
+	text := strings.NewReplacer(
+		"&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "{", "#123;", "}", "#125;", "|",
+		"#124;",
+	).Replace
 	names := map[string]string{}
 	o.Walk(func(n *Node) {
 		if names[n.ID] == "" {
@@ -172,14 +183,18 @@ func (o *Outline) mermaid() string {
 				lines[i] = text(lines[i])
 			}
 			lines[1] = "<i>" + lines[1] + "</i>"
-			open, closing := "[", "]"
+			open := "["
+			closing := "]"
 			switch n.Kind {
 			case "gate":
-				open, closing = "{{", "}}"
+				open = "{{"
+				closing = "}}"
 			case "return", "fail":
-				open, closing = "([", "])"
+				open = "(["
+				closing = "])"
 			}
-			return fmt.Sprintf("%s%s\"%s\"%s", names[n.ID], open, strings.Join(lines, "<br/>"), closing)
+			return fmt.Sprintf("%s%s\"%s\"%s",
+				names[n.ID], open, strings.Join(lines, "<br/>"), closing)
 		},
 		open: func(n *Node) string {
 			return fmt.Sprintf("subgraph %s_body [\"%s\"]", names[n.ID], text(label(n.heading())))
@@ -199,9 +214,19 @@ func (o *Outline) mermaid() string {
 
 // inks are the colours of kinds of steps.
 var inks = map[string]string{
-	"delegate": "#2563eb", "status": "#0f766e", "publish": "#0f766e", "gate": "#b45309", "check": "#7c3aed",
-	"return": "#15803d", "fail": "#b91c1c", "foreach": "#4338ca", "until": "#4338ca", "parallel": "#4338ca",
-	"group": "#4338ca",
+	"delegate": "#2563eb",
+	"status":   "#0f766e",
+	"publish":  "#0f766e",
+	"gate":     "#b45309",
+	"check":    "#7c3aed",
+	"return":   "#15803d",
+	"fail":     "#b91c1c",
+	"foreach":  "#4338ca",
+	"until":    "#4338ca",
+	"parallel": "#4338ca",
+	"group":    "#4338ca",
 }
 
-func ink(kind string) string { return cmp.Or(inks[kind], "#475569") }
+func ink(kind string) string {
+	return cmp.Or(inks[kind], "#475569")
+}

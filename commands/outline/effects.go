@@ -18,14 +18,20 @@ type Effects struct {
 
 // EffectsOf collects what every expression and every call of a program reads and writes.
 func EffectsOf(p *compile.Program) Effects {
-	reads, writes := map[string]bool{}, map[string]bool{}
+	reads := map[string]bool{}
+	writes := map[string]bool{}
 	for code := range p.Codes() {
 		for _, ref := range code.Refs() {
-			if !ref.Bound && slices.Contains([]string{"$state", "$task", "$env", "$board"}, ref.Var) {
-				reads[strings.Join(append([]string{ref.Var}, ref.Path[:min(1, len(ref.Path))]...), ".")] = true
+			if !ref.Bound &&
+				slices.Contains([]string{"$state", "$task", "$env", "$board"}, ref.Var) {
+				reads[strings.Join(
+					append([]string{ref.Var}, ref.Path[:min(1, len(ref.Path))]...),
+					".",
+				)] = true
 			}
 		}
 	}
+
 	for _, l := range p.File.Args.Load {
 		if l.Document != nil {
 			reads["document "+l.Document.Profile.Text] = true
@@ -34,12 +40,14 @@ func EffectsOf(p *compile.Program) Effects {
 			reads["files $"+l.Name.Text] = true
 		}
 	}
+
 	for info := range p.Infos() {
 		if a, ok := info.Action.(*syntax.Check); ok && a.Document != nil {
 			reads["document "+a.Document.Text] = true
 		}
 		written(info.Call, writes)
 	}
+
 	written(p.Own.Begin, writes)
 	written(p.Own.Failed, writes)
 	return Effects{Reads: slices.Sorted(maps.Keys(reads)), Writes: slices.Sorted(maps.Keys(writes))}

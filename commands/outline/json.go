@@ -15,23 +15,32 @@ import (
 	"tercet/formats"
 )
 
-// Compiled is a program as plain data for JSON. Names are in lower case with underscores, and empty members are left
-// out. Expressions are {jq, line, col}, texts are as written, and subagents appear by name.
+// Compiled is a program as plain data for JSON. Names are in lower case with underscores, and empty
+// members are left out. Expressions are {jq, line, col}, texts are as written, and subagents appear
+// by name.
 func Compiled(p *compile.Program) map[string]any {
 	e := encoder{prog: p}
-	front, args, own := &p.File.Front, &p.File.Args, &p.Own
+	front := &p.File.Front
+	args := &p.File.Args
+	own := &p.Own
 	out := e.members(p, "Name", "Tiers", "Workflow", "Allow", "Args", "Limits")
 	maps.Copy(out, e.members(front, "Description", "Examples", "Hidden", "Env"))
 	maps.Copy(out, object{
-		"file": p.File.Name, "hash": p.Hash(), "loads": e.data(args.Load), "requires": e.data(args.Require),
-		"ops": e.data(p.File.Steps), "always": e.data(p.File.Errors), "back": e.own(own.Back, ""),
+		"file":     p.File.Name,
+		"hash":     p.Hash(),
+		"loads":    e.data(args.Load),
+		"requires": e.data(args.Require),
+		"ops":      e.data(p.File.Steps),
+		"always":   e.data(p.File.Errors),
+		"back":     e.own(own.Back, ""),
 	})
 	if own.Open != nil {
 		out["worktree"] = object{"open": e.call(own.Open), "close": e.call(own.Close)}
 	}
 	if status, _ := p.During(); status != "" {
 		during := e.members(front.During, "Pos", "When")
-		during["status"], during["begin"] = status, e.own(own.Begin, status.String())
+		during["status"] = status
+		during["begin"] = e.own(own.Begin, status.String())
 		if own.Failed != nil {
 			during["failed"] = e.own(own.Failed, literal(own.Failed.With, "status"))
 		}
@@ -48,7 +57,9 @@ type object = map[string]any
 
 // small leaves out what says nothing.
 func small(o object) object {
-	maps.DeleteFunc(o, func(_ string, v any) bool { return v == nil || reflect.ValueOf(v).IsZero() })
+	maps.DeleteFunc(o, func(_ string, v any) bool {
+		return v == nil || reflect.ValueOf(v).IsZero()
+	})
 	return o
 }
 
@@ -114,6 +125,7 @@ func (e encoder) data(v any) any {
 	case *syntax.Target:
 		return e.target(v)
 	}
+
 	switch r := reflect.ValueOf(v); r.Kind() { //nolint:exhaustive // the others are data already
 	case reflect.Pointer:
 		return e.data(r.Elem().Interface())
@@ -126,6 +138,7 @@ func (e encoder) data(v any) any {
 	case reflect.Struct:
 		return e.members(v)
 	}
+
 	return v
 }
 
@@ -149,12 +162,16 @@ func (e encoder) value(v *syntax.Value) any {
 	return v.Lit
 }
 
-// members gives the exported members of a struct that say something: those that are named, else all but its place.
+// members gives the exported members of a struct that say something: those that are named, else all
+// but its place.
 func (e encoder) members(of any, names ...string) object {
-	r, out := reflect.Indirect(reflect.ValueOf(of)), object{}
+	r := reflect.Indirect(reflect.ValueOf(of))
+	out := object{}
 	for i := range r.NumField() {
-		f, field := r.Field(i), r.Type().Field(i)
-		wanted := slices.Contains(names, field.Name) || names == nil && field.Type != reflect.TypeFor[formats.Pos]()
+		f := r.Field(i)
+		field := r.Type().Field(i)
+		wanted := slices.Contains(names, field.Name) ||
+			names == nil && field.Type != reflect.TypeFor[formats.Pos]()
 		if !wanted || f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0 {
 			continue
 		}
@@ -171,7 +188,8 @@ func (e encoder) load(l syntax.Load) object {
 	if task, ok := out["task"]; ok {
 		out["expr"] = task
 	}
-	out["pos"], out["task"] = e.data(l.Name.Pos), compile.IsTask(&l)
+	out["pos"] = e.data(l.Name.Pos)
+	out["task"] = compile.IsTask(&l)
 	return small(out)
 }
 
@@ -179,7 +197,11 @@ func (e encoder) call(c *compile.Call) object {
 	if c == nil {
 		return nil
 	}
-	return small(object{"agent": c.Agent, "with": e.data(c.With), "link": c.Link})
+	return small(object{
+		"agent": c.Agent,
+		"with":  e.data(c.With),
+		"link":  c.Link,
+	})
 }
 
 // own is a call that the engine makes beside the steps, and the status that it gives.
@@ -188,7 +210,8 @@ func (e encoder) own(c *compile.Call, to string) object {
 		return nil
 	}
 	out := e.call(c)
-	out["sync"], out["to"] = true, to
+	out["sync"] = true
+	out["to"] = to
 	return small(out)
 }
 
@@ -200,14 +223,17 @@ func (e encoder) step(i *compile.Info) object {
 	out := e.members(i.Step, "Pos", "Title", "When", "Table", "Return", "Always")
 	maps.Copy(out, e.members(i, "ID", "Host", "Tiers", "Expect", "Before", "After", "On"))
 	maps.Copy(out, e.members(i.Terms))
-	out["do"], out["compensate"] = e.action(i), e.step(i.Undo)
+	out["do"] = e.action(i)
+	out["compensate"] = e.step(i.Undo)
 	if f := i.Fallback; f != nil {
-		out["fallback"], out["fallback_with"] = f.Agent, e.data(f.With)
+		out["fallback"] = f.Agent
+		out["fallback_with"] = e.data(f.With)
 	}
 	return small(out)
 }
 
-// action writes what a step does: the members of the node, and what is said otherwise of some kinds.
+// action writes what a step does: the members of the node, and what is said otherwise of some
+// kinds.
 func (e encoder) action(i *compile.Info) object {
 	switch {
 	case i.Call != nil:
@@ -215,7 +241,8 @@ func (e encoder) action(i *compile.Info) object {
 	case i.Action == nil:
 		return nil
 	}
-	out, body := e.members(i.Action), "body"
+	out := e.members(i.Action)
+	body := "body"
 	out["kind"] = kindOf(i.Action)
 	switch a := i.Action.(type) {
 	case *syntax.Parallel:
@@ -232,11 +259,14 @@ func (e encoder) action(i *compile.Info) object {
 }
 
 // kindOf is the word of the language for a kind of step.
-func kindOf(a syntax.Action) string { return strings.ToLower(reflect.TypeOf(a).Elem().Name()) }
+func kindOf(a syntax.Action) string {
+	return strings.ToLower(reflect.TypeOf(a).Elem().Name())
+}
 
 func (e encoder) delegate(i *compile.Info) object {
 	out := e.call(i.Call)
-	if out["kind"] = "delegate"; i.Call.Agent == "" {
+	out["kind"] = "delegate"
+	if i.Call.Agent == "" {
 		delete(out, "with")
 	}
 	switch a := i.Action.(type) {
@@ -246,9 +276,11 @@ func (e encoder) delegate(i *compile.Info) object {
 			out["to"] = a.To.Lit
 		}
 	case *syntax.Check:
-		out["checks"], out["else"] = true, a.Else.String()
+		out["checks"] = true
+		out["else"] = a.Else.String()
 	case *syntax.Delegate:
-		out["prompt"], out["pick"] = i.Prompt.String(), a.Pick.String()
+		out["prompt"] = i.Prompt.String()
+		out["pick"] = a.Pick.String()
 		var among []any
 		for _, c := range i.Call.Among {
 			one := e.call(c)
@@ -257,12 +289,14 @@ func (e encoder) delegate(i *compile.Info) object {
 		}
 		out["among"] = among
 	}
+
 	return small(out)
 }
 
 func (e encoder) target(t *syntax.Target) object {
 	out := e.members(t, "Pos", "Kind", "If", "Max", "Return", "Gate")
-	out["redo"], out["back"] = e.at.Again(t), e.at.GoesBack(t)
+	out["redo"] = e.at.Again(t)
+	out["back"] = e.at.GoesBack(t)
 	var ask []any
 	for _, w := range t.Agents {
 		ask = append(ask, object{"name": w.Text})

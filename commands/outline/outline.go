@@ -48,7 +48,11 @@ type Way struct {
 
 // Of makes the outline of a program.
 func Of(p *compile.Program) *Outline {
-	return &Outline{Program: p, Steps: nodes(p, p.File.Steps), Errors: nodes(p, p.File.Errors)}
+	return &Outline{
+		Program: p,
+		Steps:   nodes(p, p.File.Steps),
+		Errors:  nodes(p, p.File.Errors),
+	}
 }
 
 // under leaves out the steps that run only with a flag which the line does not have.
@@ -68,10 +72,15 @@ func (o *Outline) under(line argspec.Values) *Outline {
 		}
 		return out
 	}
-	return &Outline{Program: o.Program, Steps: some(o.Steps), Errors: some(o.Errors)}
+	return &Outline{
+		Program: o.Program,
+		Steps:   some(o.Steps),
+		Errors:  some(o.Errors),
+	}
 }
 
-// nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it runs.
+// nodes makes the nodes of a sequence; what runs around a step stands before and behind it, as it
+// runs.
 func nodes(p *compile.Program, list []*syntax.Step) []*Node {
 	out := make([]*Node, 0, len(list))
 	for _, s := range list {
@@ -87,14 +96,17 @@ func nodes(p *compile.Program, list []*syntax.Step) []*Node {
 	return out
 }
 
-// within limits a node to the tiers of the step that it stands around; one that shares none of them never runs there.
+// within limits a node to the tiers of the step that it stands around; one that shares none of them
+// never runs there.
 func within(n *Node, tiers []string) []*Node {
 	switch {
 	case len(tiers) == 0:
 	case len(n.Tiers) == 0:
 		n.Tiers = tiers
 	default:
-		n.Tiers = slices.DeleteFunc(slices.Clone(n.Tiers), func(t string) bool { return !slices.Contains(tiers, t) })
+		n.Tiers = slices.DeleteFunc(slices.Clone(
+			n.Tiers,
+		), func(t string) bool { return !slices.Contains(tiers, t) })
 		if len(n.Tiers) == 0 {
 			return nil
 		}
@@ -103,7 +115,13 @@ func within(n *Node, tiers []string) []*Node {
 }
 
 func node(p *compile.Program, i *compile.Info, role string) *Node {
-	n := &Node{Info: i, Role: role, Tiers: i.Tiers, Attempts: 1, Timeout: i.Terms.Timeout.Total}
+	n := &Node{
+		Info:     i,
+		Role:     role,
+		Tiers:    i.Tiers,
+		Attempts: 1,
+		Timeout:  i.Terms.Timeout.Total,
+	}
 	if i.Terms.Retry != nil {
 		n.Attempts += i.Terms.Retry.Max
 	}
@@ -117,6 +135,7 @@ func node(p *compile.Program, i *compile.Info, role string) *Node {
 	} else if always != "" {
 		n.way("runs when", "the command "+always)
 	}
+
 	for _, r := range i.On {
 		n.ways(r.Status.Text, r.Targets...)
 	}
@@ -132,15 +151,21 @@ func (n *Node) act() {
 	i := n.Info
 	n.Kind = "table"
 	if i.Action != nil {
-		n.Kind, n.Does = kindOf(i.Action), plainOf(i.Action)
+		n.Kind = kindOf(i.Action)
+		n.Does = plainOf(i.Action)
 	} else if i.Return != nil {
-		n.Kind, n.Does = "return", brief(i.Return.Message)
+		n.Kind = "return"
+		n.Does = brief(i.Return.Message)
 	}
+
 	switch a := i.Action.(type) {
 	case *syntax.Delegate, *syntax.Publish:
-		n.Kind, n.Does = "delegate", i.Call.Agent
-		if action := literal(i.Call.With, "action"); i.Call.Agent == compile.GitWorkflow && action != "" {
-			if n.Does += " " + action; literal(i.Call.With, "as") == "pr" {
+		n.Kind = "delegate"
+		n.Does = i.Call.Agent
+		action := literal(i.Call.With, "action")
+		if i.Call.Agent == compile.GitWorkflow && action != "" {
+			n.Does += " " + action
+			if literal(i.Call.With, "as") == "pr" {
 				n.Does += ": pushes the branch and opens a request"
 			} else if action == "issue" {
 				n.Does += ": asks gh or glab"
@@ -157,7 +182,10 @@ func (n *Node) act() {
 			n.ways(c.Label.Text, c.Target)
 		}
 		if t := a.Timeout; t != nil {
-			n.way("no answer in "+Span(time.Duration(t.After*float64(time.Second))), "the choice "+t.Choose.String())
+			n.way(
+				"no answer in "+Span(time.Duration(t.After*float64(time.Second))),
+				"the choice "+t.Choose.String(),
+			)
 		}
 	case *syntax.Check:
 		switch {
@@ -171,11 +199,14 @@ func (n *Node) act() {
 			n.Does = source(a.Expr)
 		}
 	case *syntax.Foreach:
-		n.Does, n.Many = "$"+a.As.Text+" of "+source(a.In), a.As.Text
+		n.Does = "$" + a.As.Text + " of " + source(a.In)
+		n.Many = a.As.Text
 	case *syntax.Parallel:
 		n.Does = cmp.Or(source(a.Merge), "all(approved)")
 	case *syntax.Until:
-		n.Does, n.Many, n.Most = fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max), "pass", a.Max
+		n.Does = fmt.Sprintf("%s, at most %d times", source(a.Cond), a.Max)
+		n.Many = "pass"
+		n.Most = a.Max
 	case *syntax.Set:
 		for _, v := range a.Values {
 			n.Does += ", $" + v.Name.Text
@@ -184,6 +215,7 @@ func (n *Node) act() {
 	case *syntax.Fail:
 		n.Does = brief(a.Message)
 	}
+
 	if i.Call != nil {
 		n.calls(i.Call)
 	}
@@ -202,7 +234,9 @@ func plainOf(a syntax.Action) string {
 	return ""
 }
 
-func (n *Node) way(on, to string) { n.Ways = append(n.Ways, Way{On: on, To: to}) }
+func (n *Node) way(on, to string) {
+	n.Ways = append(n.Ways, Way{On: on, To: to})
+}
 
 // calls fills in whom the step may call, and how long that may take.
 func (n *Node) calls(c *compile.Call) {
@@ -230,7 +264,8 @@ func literal(with []syntax.Field, key string) string {
 		if f.Key.Text != key || f.Value == nil {
 			continue
 		}
-		switch v := f.Value; {
+		v := f.Value
+		switch {
 		case v.Expr != nil:
 			return v.Expr.Src
 		case v.Text != nil:
@@ -250,12 +285,20 @@ func source(e *syntax.Expr) string {
 }
 
 // brief is a text on one line.
-func brief(t *syntax.Text) string { return strings.Join(strings.Fields(t.String()), " ") }
+func brief(t *syntax.Text) string {
+	return strings.Join(strings.Fields(t.String()), " ")
+}
 
 // ways adds where an outcome leads; the first that matches counts, so all of them are shown.
 func (n *Node) ways(on string, targets ...*syntax.Target) {
 	for _, t := range targets {
-		w := Way{On: on, To: string(t.Kind), If: source(t.If), Max: t.Max, Back: n.Again(t)}
+		w := Way{
+			On:   on,
+			To:   string(t.Kind),
+			If:   source(t.If),
+			Max:  t.Max,
+			Back: n.Again(t),
+		}
 		switch {
 		case t.Kind == syntax.ToGoto && n.GoesBack(t):
 			w.Back = []string{t.Steps[0].Text}
@@ -305,11 +348,13 @@ func (o *Outline) Agents() []string {
 	return out
 }
 
-// Gates lists the steps that may ask the user, each with its question or what the question is about. That is an
-// outcome, the command of a check, what a subagent asks before it works, or a gate of a workflow subagent.
+// Gates lists the steps that may ask the user, each with its question or what the question is
+// about. That is an outcome, the command of a check, what a subagent asks before it works, or a
+// gate of a workflow subagent.
 func (o *Outline) Gates(known func(agent string) Facts) []string {
 	var out []string
-	quiet := map[*Node]bool{} // their outcomes ask nothing: another step decides, or the command has ended
+	// their outcomes ask nothing: another step decides, or the command has ended
+	quiet := map[*Node]bool{}
 	for _, n := range o.Errors {
 		quiet[n] = true
 	}
@@ -317,7 +362,9 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 	steps := map[string]*syntax.Step{}
 	o.Walk(func(n *Node) { steps[n.ID] = n.Step })
 	o.Walk(func(n *Node) {
-		add := func(words ...string) { out = append(out, n.ID+": "+strings.Join(words, " ")) }
+		add := func(words ...string) {
+			out = append(out, n.ID+": "+strings.Join(words, " "))
+		}
 		if n.Kind == "gate" {
 			add(n.Does)
 		}
@@ -340,6 +387,7 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 				}
 			}
 		}
+
 		for _, w := range n.Ways {
 			switch {
 			case strings.HasPrefix(w.To, "gate"):
@@ -353,12 +401,14 @@ func (o *Outline) Gates(known func(agent string) Facts) []string {
 				add("when", w.On, "and", stall)
 			}
 		}
+
 		if n.Most > formats.StallRounds && o.Works(n.Body...) {
 			add("when", stall)
 		}
 		for _, child := range n.Children {
 			quiet[child] = quiet[n] || n.Side() || child.Role == "compensate"
 		}
+
 		for _, outcome := range n.open() {
 			if !quiet[n] {
 				add("when", outcome.String())
@@ -384,7 +434,9 @@ func (o *Outline) mayStall(w Way, steps map[string]*syntax.Step) bool {
 func (n *Node) open() []formats.Outcome {
 	return slices.DeleteFunc(n.settled(), func(o formats.Outcome) bool {
 		return slices.ContainsFunc(n.On, func(r syntax.Rule) bool {
-			always := slices.ContainsFunc(r.Targets, func(t *syntax.Target) bool { return t.If == nil })
+			always := slices.ContainsFunc(r.Targets, func(t *syntax.Target) bool {
+				return t.If == nil
+			})
 			return always && r.Status.Text == o.String()
 		})
 	})
@@ -395,7 +447,9 @@ func (n *Node) settled() []formats.Outcome {
 	var out []formats.Outcome
 	for _, o := range []formats.Outcome{formats.OutcomeBlocked, formats.OutcomeSuspended} {
 		ends := len(n.Agents) > 0 && slices.Contains(n.Outcomes(), o)
-		has := func(child *Node) bool { return slices.Contains(child.settled(), o) }
+		has := func(child *Node) bool {
+			return slices.Contains(child.settled(), o)
+		}
 		if ends || n.Side() && slices.ContainsFunc(n.Children, has) {
 			out = append(out, o)
 		}
@@ -410,7 +464,10 @@ func program(n *Node) string {
 		for _, f := range n.Call.With {
 			for _, word := range f.Value.Items {
 				if f.Key.Text == "command" {
-					argv = append(argv, literal([]syntax.Field{{Key: f.Key, Value: word}}, "command"))
+					argv = append(
+						argv,
+						literal([]syntax.Field{{Key: f.Key, Value: word}}, "command"),
+					)
 				}
 			}
 		}
@@ -419,10 +476,14 @@ func program(n *Node) string {
 }
 
 // Condition is the jq condition of the step on one line; empty if it always runs.
-func (n *Node) Condition() string { return source(n.When) }
+func (n *Node) Condition() string {
+	return source(n.When)
+}
 
 // Side reports whether the children run side by side.
-func (n *Node) Side() bool { return n.Kind == "parallel" }
+func (n *Node) Side() bool {
+	return n.Kind == "parallel"
+}
 
 // InTier reports whether a step runs in a tier; a step that names no tier runs in all.
 func (n *Node) InTier(tier string) bool {

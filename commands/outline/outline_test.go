@@ -17,7 +17,8 @@ import (
 	"tercet/subagents"
 )
 
-const source = "---\ncommand: work\ndescription: ways back & <odd> characters\narguments:\n  - {name: task_number, type: task, required: true}\nduring: planning\n---\n" + `
+const source = "---\ncommand: work\ndescription: ways back & <odd> characters\narguments:\n" +
+	"  - {name: task_number, type: task, required: true}\nduring: planning\n---\n" + `
 ## Argument Parsing
 
 ` + "```yaml args\nload:\n  small: $state.tasks | length < 3\n```" + `
@@ -26,7 +27,9 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 ### Step 1: Plan it <now> & "here"
 
-` + "```yaml step\nid: plan\ndelegate: planner\nwith: {task: $task}\ntimeout: 10m\nretry: {max: 1}\n```" + `
+` +
+	"```yaml step\nid: plan\ndelegate: planner\nwith: {task: $task}\ntimeout: 10m\n" +
+	"retry: {max: 1}\n```" + `
 
 ### Step 2: For each of three
 
@@ -38,11 +41,15 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 #### Step 2.2: Check
 
-` + "```yaml step\nid: small\nwhen: $small\ncheck: $n < 3\non: {rejected: [{redo: [research], max: 2, if: $n > 1}, gate]}\n```" + `
+` +
+	"```yaml step\nid: small\nwhen: $small\ncheck: $n < 3\n" +
+	"on: {rejected: [{redo: [research], max: 2, if: $n > 1}, gate]}\n```" + `
 
 ### Step 3: Ask
 
-` + "```yaml step\nid: ask\ngate: \"Is the plan of ${{ $task.number }} good?\"\nchoices: {approve: next, again: {redo: [plan]}, reject: fail}\n```" + `
+` +
+	"```yaml step\nid: ask\ngate: \"Is the plan of ${{ $task.number }} good?\"\n" +
+	"choices: {approve: next, again: {redo: [plan]}, reject: fail}\n```" + `
 
 ### Step 4: Done
 
@@ -50,7 +57,11 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 func program(tb testing.TB) *compile.Program {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -93,10 +104,19 @@ func TestOf(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Of (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"planner", "researcher", "status-sync-manager"}, o.Agents()); diff != "" {
+	diff := cmp.Diff([]string{"planner", "researcher", "status-sync-manager"}, o.Agents())
+	if diff != "" {
 		t.Errorf("Agents (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"plan: when blocked", "small: when rejected", "ask: Is the plan of ${{ $task.number }} good?"}, o.Gates(func(agent string) outline.Facts { return outline.Facts{} })); diff != "" {
+	diff = cmp.Diff(
+		[]string{
+			"plan: when blocked",
+			"small: when rejected",
+			"ask: Is the plan of ${{ $task.number }} good?",
+		},
+		o.Gates(func(agent string) outline.Facts { return outline.Facts{} }),
+	)
+	if diff != "" {
 		t.Errorf("Gates (-want +got):\n%s", diff)
 	}
 	asks := func(agent string) outline.Facts {
@@ -110,7 +130,10 @@ func TestOf(t *testing.T) {
 func TestEffects(t *testing.T) {
 	t.Parallel()
 	got := outline.EffectsOf(program(t))
-	want := outline.Effects{Reads: []string{"$state.tasks", "$task", "$task.number"}, Writes: []string{"artifacts of the task", "status planned", "status planning"}}
+	want := outline.Effects{
+		Reads:  []string{"$state.tasks", "$task", "$task.number"},
+		Writes: []string{"artifacts of the task", "status planned", "status planning"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("EffectsOf (-want +got):\n%s", diff)
 	}
@@ -119,18 +142,23 @@ func TestEffects(t *testing.T) {
 // TestPage: the page names what a person looks for, with the values of a line where there is one.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	p := outline.PageOf(program(t), func(string) outline.Facts { return outline.Facts{} })
+	p := outline.PageOf(program(t), func(string) outline.Facts {
+		return outline.Facts{}
+	})
 	p.Prompt = []string{"what another tool would run"}
 	bare := p.Text()
 	for _, want := range []string{
-		"ways back & <odd> characters\nfile: work.md\n", "  task_number        task, required\n", "\nwhat another tool would run\n",
-		"\nthe task is planning while it runs\n", "loads: $small\n", "  plan                    delegate planner\n",
-		"        when $small\n", "\ngates: plan: when blocked\n", "\nwrites: artifacts of the task, status planned, status planning\n", "\nlimits: ",
+		"ways back & <odd> characters\nfile: work.md\n", "  task_number        task, required\n",
+		"\nwhat another tool would run\n", "\nthe task is planning while it runs\n",
+		"loads: $small\n", "  plan                    delegate planner\n", "        when $small\n",
+		"\ngates: plan: when blocked\n",
+		"\nwrites: artifacts of the task, status planned, status planning\n", "\nlimits: ",
 	} {
 		if !strings.Contains(bare, want) {
 			t.Errorf("Text() has no %q:\n%s", want, bare)
 		}
 	}
+
 	if p.Text() != bare {
 		t.Error("Text() differs when it is asked again")
 	}
@@ -138,14 +166,17 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Line, p.Values = "/work 7", values; !strings.Contains(p.Text(), "  task_number        7\n") {
+	p.Line = "/work 7"
+	p.Values = values
+	if !strings.Contains(p.Text(), "  task_number        7\n") {
 		t.Errorf("Text() of a line has not its value:\n%s", p.Text())
 	}
 	if got := p.Tiered(); !strings.HasPrefix(got, "without tiers:\n  plan ") {
 		t.Errorf("Tiered() = %s", got)
 	}
 	rec := p.Record()
-	if rec["line"] != "/work 7" || rec["command"] != "work" || rec["gates"] == nil || rec["program"] == nil {
+	if rec["line"] != "/work 7" || rec["command"] != "work" || rec["gates"] == nil ||
+		rec["program"] == nil {
 		t.Errorf("Record() = %v", rec)
 	}
 }
@@ -153,39 +184,75 @@ func TestPage(t *testing.T) {
 func TestBound(t *testing.T) {
 	t.Parallel()
 	inner := program(t)
-	facts := map[string]outline.Facts{"researcher": {Program: inner, Cost: 0.5}, "planner": {Cost: 0.25}, "status-sync-manager": {Free: true}}
-	got := outline.BoundOf(program(t), func(agent string) outline.Facts { return facts[agent] }, argspec.Values{})
+	facts := map[string]outline.Facts{
+		"researcher":          {Program: inner, Cost: 0.5},
+		"planner":             {Cost: 0.25},
+		"status-sync-manager": {Free: true},
+	}
+	got := outline.BoundOf(
+		program(t),
+		func(agent string) outline.Facts { return facts[agent] },
+		argspec.Values{},
+	)
 	worst := got.Worst
 	got.Worst = outline.Worst{}
 	want := outline.Bound{
-		// Two attempts, three times again by the gate; the status at the end, the preflight and what takes it back.
-		Cost:  outline.Cost{Calls: 2*4 + 1 + 2, Workers: 2 * 4, Time: 80 * time.Minute, Dollars: 8 * 0.25},
-		Depth: formats.MaxDepth, Gates: 6, // two of its own and the plan that is blocked, and the same of the researcher's steps
+		// Two attempts, three times again by the gate; the status at the end, the preflight and
+		// what takes it back.
+		Cost: outline.Cost{
+			Calls:   2*4 + 1 + 2,
+			Workers: 2 * 4,
+			Time:    80 * time.Minute,
+			Dollars: 8 * 0.25,
+		},
+		Depth: formats.MaxDepth,
+		// two of its own and the plan that is blocked, and the same of the researcher's steps
+		Gates: 6,
 		// Once, and twice again.
 		Each: []outline.EachBound{{
-			Loop: "loop", Item: "n", Cost: outline.Cost{Calls: 3, Workers: 3, Time: 15 * time.Minute, Dollars: 3 * 0.5},
+			Loop: "loop",
+			Item: "n",
+			Cost: outline.Cost{
+				Calls:   3,
+				Workers: 3,
+				Time:    15 * time.Minute,
+				Dollars: 3 * 0.5,
+			},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("BoundOf (-want +got):\n%s", diff)
 	}
-	// The plan eight times; three times a thousand elements, each with what the steps of the researcher do, which calls
-	// researchers as often: its own limit bounds what all of that costs.
-	if worst.Cost == nil || *worst.Cost != 8*0.25+3*1000*0.5 || worst.Agents < 8+3*1000*2 || worst.Time != 2*time.Hour || worst.Depth != formats.MaxDepth {
+	// The plan eight times; three times a thousand elements, each with what the steps of the
+	// researcher do, which calls researchers as often: its own limit bounds what all of that costs.
+	if worst.Cost == nil || *worst.Cost != 8*0.25+3*1000*0.5 || worst.Agents < 8+3*1000*2 ||
+		worst.Time != 2*time.Hour || worst.Depth != formats.MaxDepth {
 		t.Errorf("Worst = %+v", worst)
 	}
 	facts["planner"] = outline.Facts{}
-	open := outline.BoundOf(inner, func(agent string) outline.Facts { return facts[agent] }, argspec.Values{}).Worst
+	open := outline.BoundOf(
+		inner,
+		func(agent string) outline.Facts { return facts[agent] },
+		argspec.Values{},
+	).Worst
 	if open.Cost != nil || !slices.Equal(open.Unpriced, []string{"planner"}) {
 		t.Errorf("Worst = %+v, want no bound because of planner", open)
 	}
 	limited := *inner
-	limited.Limits.Cost, limited.Limits.Spawns, limited.Limits.Duration = 3, 7, time.Minute
-	low := outline.BoundOf(&limited, func(agent string) outline.Facts { return facts[agent] }, argspec.Values{}).Worst
-	if low.Cost == nil || *low.Cost != 3 || low.Agents != 7 || low.Time != time.Minute || low.Unpriced != nil {
+	limited.Limits.Cost = 3
+	limited.Limits.Spawns = 7
+	limited.Limits.Duration = time.Minute
+	low := outline.BoundOf(
+		&limited,
+		func(agent string) outline.Facts { return facts[agent] },
+		argspec.Values{},
+	).Worst
+	if low.Cost == nil || *low.Cost != 3 || low.Agents != 7 || low.Time != time.Minute ||
+		low.Unpriced != nil {
 		t.Errorf("Worst = %+v, want the limits of the file", low)
 	}
-	if said, want := got.String(), "11 calls of subagents, those in loops left out, 8 of them workers, 1h20m; for each $n of loop 3 calls, 3 of them workers, 15m"; said != want {
+	if said, want := got.String(), "11 calls of subagents, those in loops left out, 8 of them "+
+		"workers, 1h20m; for each $n of loop 3 calls, 3 of them workers, 15m"; said != want {
 		t.Errorf("String() = %q, want %q", said, want)
 	}
 }
@@ -214,11 +281,13 @@ func TestCompiled(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Name != "work" || len(got.Ops) != 4 || got.Ops[0].Do["kind"] != "delegate" || got.Ops[0].Do["agent"] != "planner" {
+	if got.Name != "work" || len(got.Ops) != 4 || got.Ops[0].Do["kind"] != "delegate" ||
+		got.Ops[0].Do["agent"] != "planner" {
 		t.Errorf("Compiled = %.300s", text)
 	}
 	with, ok := got.Ops[0].Do["with"].(map[string]any)
-	if !ok || cmp.Diff(with["task"], map[string]any{"jq": "$task", "line": 23.0, "col": 14.0}) != "" {
+	if !ok ||
+		cmp.Diff(with["task"], map[string]any{"jq": "$task", "line": 23.0, "col": 14.0}) != "" {
 		t.Errorf("with = %v, want the expression with its place", got.Ops[0].Do["with"])
 	}
 }
@@ -233,7 +302,9 @@ func TestDraw(t *testing.T) {
 		if !ok || again != text {
 			t.Errorf("Draw(%s) gives other bytes the second time", f)
 		}
-		for _, word := range []string{"Plan it", "For each of three", "Research", "planner", "foreach", "planned"} {
+		for _, word := range []string{
+			"Plan it", "For each of three", "Research", "planner", "foreach", "planned",
+		} {
 			if !strings.Contains(text, word) {
 				t.Errorf("Draw(%s) lacks %q", f, word)
 			}

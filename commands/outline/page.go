@@ -19,9 +19,10 @@ type Page struct {
 	Asks    []string       // what it asks the user about
 	Line    string         // the line that it explains; empty: none
 	Values  argspec.Values // the arguments of the line
-	Prompt  []string       // for the prompt of another tool: whose it is, and what it would run and read
-	Models  []Model        // requested models of the subagents
-	Missing error          // a task or file in the line that does not exist; nil: all exist
+	// for the prompt of another tool: whose it is, and what it would run and read
+	Prompt  []string
+	Models  []Model // requested models of the subagents
+	Missing error   // a task or file in the line that does not exist; nil: all exist
 	// Parallel is how many tasks run side by side, if the line names several.
 	Parallel int
 
@@ -33,36 +34,44 @@ func PageOf(prog *compile.Program, known func(agent string) Facts) *Page {
 	o := Of(prog)
 	none := argspec.Values{}
 	return &Page{
-		Outline: o, Bound: BoundOf(prog, known, none), Effects: EffectsOf(prog), Asks: o.Gates(known),
-		Models: o.models(known),
+		Outline: o,
+		Bound:   BoundOf(prog, known, none),
+		Effects: EffectsOf(prog),
+		Asks:    o.Gates(known),
+		Models:  o.models(known),
 	}
 }
 
 // For adds what a line decides.
 func (p *Page) For(line string, v argspec.Values, known func(agent string) Facts) (err error) {
-	p.Line, p.Values = line, v
+	p.Line = line
+	p.Values = v
 	p.Bound, p.Asks = BoundOf(p.Program, known, v), p.under(v).Gates(known)
 	p.Parallel, err = v.Parallel()
 	return err
 }
 
-func (p *Page) say(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
+func (p *Page) say(format string, args ...any) {
+	fmt.Fprintf(&p.text, format, args...)
+}
 
 // Text is the whole page.
 func (p *Page) Text() string {
 	p.text.Reset()
-	p.say("%s\n%s\nfile: %s\n", argspec.Usage(p.Name, p.Args), plain.Line(p.File.Front.Description.Text),
-		plain.Line(p.File.Name))
+	p.say("%s\n%s\nfile: %s\n", argspec.Usage(p.Name, p.Args),
+		plain.Line(p.File.Front.Description.Text), plain.Line(p.File.Name))
 	p.arguments()
 	if list := p.Values.Tasks(); len(list) > 1 {
 		p.say("%s\n", tasks(list, p.Parallel))
 	}
 	if p.Missing != nil {
-		p.say("would not begin: %s (exit %d)\n", plain.Line(p.Missing.Error()), formats.ExitFor(formats.CodeOf(p.Missing)))
+		p.say("would not begin: %s (exit %d)\n",
+			plain.Line(p.Missing.Error()), formats.ExitFor(formats.CodeOf(p.Missing)))
 	}
 	for _, line := range p.Prompt {
 		p.say("%s\n", line)
 	}
+
 	if during, _ := p.During(); during != "" {
 		p.say("\nthe task is %s while it runs\n", during)
 	}
@@ -70,6 +79,7 @@ func (p *Page) Text() string {
 	for _, status := range p.Allow {
 		allow = append(allow, status.String())
 	}
+
 	for _, l := range p.File.Args.Load {
 		loads = append(loads, "$"+l.Name.Text)
 	}
@@ -91,13 +101,18 @@ func (p *Page) Text() string {
 	for _, m := range p.Models {
 		p.say("model of %s\n", m)
 	}
-	limits, worst := p.Limits.WithDefaults(), p.Bound.Worst
+
+	limits := p.Limits.WithDefaults()
+	worst := p.Bound.Worst
 	p.say("at most: %s\ndepth: %d of %d\n", p.Bound, p.Bound.Depth, formats.MaxDepth)
 	p.say("limits: %d steps, %d rollbacks, %d retries a step, %s%s\n",
 		limits.Steps, limits.Rollbacks, limits.Retries, Span(limits.Duration), budget(limits))
 	if limits.AutoResume > 0 {
-		p.say("auto resume: 'tercet watch' goes on with a run that waits for a time, up to %s after it stopped\n",
-			Span(limits.AutoResume))
+		p.say(
+			"auto resume: 'tercet watch' goes on with a run that waits for a time, up to %s "+
+				"after it stopped\n",
+			Span(limits.AutoResume),
+		)
 	}
 	long := ""
 	if len(p.Bound.Each) > 0 && worst.Agents != limits.Spawns {
@@ -207,7 +222,9 @@ func inTier(list []*Node, tier string) []*Node {
 	for _, n := range list {
 		if n.InTier(tier) {
 			one := *n
-			one.Tiers, one.Ways, one.Children = nil, nil, inTier(n.Children, tier)
+			one.Tiers = nil
+			one.Ways = nil
+			one.Children = inTier(n.Children, tier)
 			out = append(out, &one)
 		}
 	}
@@ -217,9 +234,15 @@ func inTier(list []*Node, tier string) []*Node {
 // Record is the page as data for JSON.
 func (p *Page) Record() map[string]any {
 	out := map[string]any{
-		"command": p.Name, "file": p.File.Name, "agents": list(p.Agents()), "gates": list(p.Asks),
-		"reads": list(p.Effects.Reads), "writes": list(p.Effects.Writes), "bound": p.Bound,
-		"seconds": p.Bound.Time.Seconds(), "program": Compiled(p.Program),
+		"command": p.Name,
+		"file":    p.File.Name,
+		"agents":  list(p.Agents()),
+		"gates":   list(p.Asks),
+		"reads":   list(p.Effects.Reads),
+		"writes":  list(p.Effects.Writes),
+		"bound":   p.Bound,
+		"seconds": p.Bound.Time.Seconds(),
+		"program": Compiled(p.Program),
 	}
 	if len(p.Models) > 0 {
 		out["models"] = p.Models
@@ -228,13 +251,17 @@ func (p *Page) Record() map[string]any {
 		out["missing"] = p.Missing.Error()
 	}
 	if p.Line != "" {
-		out["line"], out["arguments"] = p.Line, p.Values.Map()
+		out["line"] = p.Line
+		out["arguments"] = p.Values.Map()
 	}
 	if list := p.Values.Tasks(); len(list) > 1 {
-		out["tasks"], out["parallel"] = list, p.Parallel
+		out["tasks"] = list
+		out["parallel"] = p.Parallel
 	}
 	return out
 }
 
 // list is a list that JSON shows as one, also without elements.
-func list(of []string) []string { return append([]string{}, of...) }
+func list(of []string) []string {
+	return append([]string{}, of...)
+}
