@@ -18,9 +18,13 @@ func (p *parser) checkOf(n *md.Node) *Check {
 	}
 	switch {
 	case len(present(n, "document", "file", "command", "project")) != 1:
-		p.report(CodeValue, c.Pos,
-			"write {document: PROFILE}, {file: PATH, nonempty: true}, {command: [...]}, {project: [...]}, or jq",
-			"expected one of document, file, command and project in 'check'")
+		p.report(
+			CodeValue,
+			c.Pos,
+			"write {document: PROFILE}, {file: PATH, nonempty: true}, {command: [...]}, "+
+				"{project: [...]}, or jq",
+			"expected one of document, file, command and project in 'check'",
+		)
 	case c.Path != nil && n.Get("document") == nil:
 		p.report(CodeCompanion, c.Path.Pos, "", "'path' belongs to 'document'")
 	case n.Get("nonempty") != nil && n.Get("file") == nil:
@@ -31,7 +35,9 @@ func (p *parser) checkOf(n *md.Node) *Check {
 
 // present gives those of some keys that a map has with a value.
 func present(n *md.Node, keys ...string) []string {
-	return slices.DeleteFunc(keys, func(key string) bool { return n.Get(key) == nil || n.Get(key).Absent() })
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return n.Get(key) == nil || n.Get(key).Absent()
+	})
 }
 
 // argv reads a program and its arguments: a list, never a shell line.
@@ -60,7 +66,12 @@ func (p *parser) set(n *md.Node) *Set {
 func (p *parser) timeout(n *md.Node) *Timeout {
 	t := record[Timeout](p, timeoutForm, n)
 	if n.Kind == md.Map && len(n.Entries) == 0 {
-		p.report(CodeValue, t.Pos, "write 30m, or {total: 30m, idle: 5m}", "expected 'total' or 'idle' in 'timeout'")
+		p.report(
+			CodeValue,
+			t.Pos,
+			"write 30m, or {total: 30m, idle: 5m}",
+			"expected 'total' or 'idle' in 'timeout'",
+		)
 	}
 	return t
 }
@@ -81,7 +92,13 @@ func (p *parser) gateTimeout(n *md.Node) *GateTimeout {
 
 // DefaultRetry is what counts for a worker of a file without 'retry'.
 func DefaultRetry() *Retry {
-	return &Retry{Max: 2, Backoff: 2, Factor: 2, Cap: 60, On: []Word{{Text: "transient"}}}
+	return &Retry{
+		Max:     2,
+		Backoff: 2,
+		Factor:  2,
+		Cap:     60,
+		On:      []Word{{Text: "transient"}},
+	}
 }
 
 func (p *parser) retry(n *md.Node) *Retry {
@@ -93,6 +110,7 @@ func (p *parser) retry(n *md.Node) *Retry {
 		r.Max = p.integer(n, 0)
 		return r
 	}
+
 	p.fill(r, retryForm, n, func(key string, v *md.Node) bool {
 		switch key {
 		case "max":
@@ -104,7 +122,8 @@ func (p *parser) retry(n *md.Node) *Retry {
 			}
 		case "factor":
 			if f := p.number(v); f != nil {
-				if r.Factor = *f; r.Factor < 1 {
+				r.Factor = *f
+				if r.Factor < 1 {
 					p.Wrong(v, "a number of at least 1", "")
 				}
 			}
@@ -120,7 +139,12 @@ func (p *parser) retry(n *md.Node) *Retry {
 func (p *parser) expect(n *md.Node) *Expect {
 	e := record[Expect](p, expectForm, n)
 	if n.Kind == md.Map && len(n.Entries) == 0 {
-		p.report(CodeValue, e.Pos, "write what must hold: {if: jq}", "expected 'artifact', 'if' or 'schema' in 'expect'")
+		p.report(
+			CodeValue,
+			e.Pos,
+			"write what must hold: {if: jq}",
+			"expected 'artifact', 'if' or 'schema' in 'expect'",
+		)
 	}
 	return e
 }

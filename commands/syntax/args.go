@@ -27,7 +27,9 @@ func (p *parser) loads(n *md.Node) (out []Load) {
 }
 
 // isVariable reports a name that jq takes after a $.
-func isVariable(s string) bool { return variableForm().MatchString(s) }
+func isVariable(s string) bool {
+	return variableForm().MatchString(s)
+}
 
 var variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -37,10 +39,12 @@ func (p *parser) load(l *Load, n *md.Node) {
 		l.Expr = p.jq(n)
 		return
 	}
+
 	doc := &LoadDocument{Pos: n.Pos}
 	p.fill(l, loadForm, n, func(key string, v *md.Node) bool {
 		if key == "document" {
-			doc.Profile, l.Document = p.word(v, "a document profile"), doc
+			doc.Profile = p.word(v, "a document profile")
+			l.Document = doc
 		}
 		return key == "document" || key == "path"
 	})
@@ -49,10 +53,12 @@ func (p *parser) load(l *Load, n *md.Node) {
 		path = nil
 	}
 	switch {
-	case len(present(n, "document", "files", "task")) == 2 && l.Document != nil && l.Files != nil && path == nil:
+	case len(present(n, "document", "files", "task")) == 2 && l.Document != nil && l.Files != nil &&
+		path == nil:
 	case len(present(n, "document", "files", "task")) != 1:
 		p.report(CodeValue, doc.Pos,
-			"write {document: PROFILE, path: ...}, {document: PROFILE, files: [...]}, {files: [...]} or {task: ...}; "+
+			"write {document: PROFILE, path: ...}, {document: PROFILE, files: [...]}, {files: "+
+				"[...]} or {task: ...}; "+
 				"an object in jq needs quotes",
 			"expected one of document, files and task in a load")
 	case path != nil && l.Document == nil:
@@ -72,8 +78,14 @@ func (p *parser) requires(n *md.Node) (out []Require) {
 		if item.Kind == md.Map && item.Get("when") == nil {
 			continue
 		}
-		if n := len(out); n > 0 && r.When != nil && out[n-1].When != nil && r.When.Src == out[n-1].When.Src {
-			p.report(CodeRepeated, r.Pos, "keep one of the two", "the same requirement stands twice")
+		n := len(out)
+		if n > 0 && r.When != nil && out[n-1].When != nil && r.When.Src == out[n-1].When.Src {
+			p.report(
+				CodeRepeated,
+				r.Pos,
+				"keep one of the two",
+				"the same requirement stands twice",
+			)
 		}
 		out = append(out, *r)
 	}

@@ -31,15 +31,17 @@ type File struct {
 	// Prose is the body as text, for using the file as a prompt.
 	Prose    string
 	BodyLine int // the first line below the frontmatter
-	// Found holds the findings about the form of the file, sorted. If Parse returned the file, all are warnings.
+	// Found holds the findings about the form of the file, sorted. If Parse returned the file, all
+	// are warnings.
 	Found []formats.Diagnostic
-	// Unread are the lines with an error; the tree may lack their content. NoFront means that the whole frontmatter is
-	// missing. Hopeless means that nothing was read, or that a limit of the format was exceeded.
+	// Unread are the lines with an error; the tree may lack their content. NoFront means that the
+	// whole frontmatter is missing. Hopeless means that nothing was read, or that a limit of the
+	// format was exceeded.
 	Unread   []Lines
 	NoFront  bool
 	Hopeless bool
-	// Strict holds findings of `lint --strict` only: plain sentences where a block could stand, and defaults without a
-	// sentence before them.
+	// Strict holds findings of `lint --strict` only: plain sentences where a block could stand, and
+	// defaults without a sentence before them.
 	Strict []formats.Diagnostic
 }
 
@@ -102,7 +104,8 @@ type Argument struct {
 // Subagent is the argument type that names a subagent.
 const Subagent = "subagent"
 
-// Chosen gives the subagent argument if the expression is only that, as in `delegate: $args.name`; else it is empty.
+// Chosen gives the subagent argument if the expression is only that, as in `delegate: $args.name`;
+// else it is empty.
 func (f *Front) Chosen(pick *Text) string {
 	if pick == nil || !pick.Whole || len(pick.Parts) != 1 || pick.Parts[0].Expr == nil {
 		return ""
@@ -116,7 +119,8 @@ func (f *Front) Chosen(pick *Text) string {
 	return ""
 }
 
-// During is the status of a task while a command works on it. Failed follows if the command fails; nil: the one before.
+// During is the status of a task while a command works on it. Failed follows if the command fails;
+// nil: the one before.
 type During struct {
 	Pos    Pos
 	Status Word
@@ -153,8 +157,8 @@ type Args struct {
 	Require []Require
 }
 
-// Load is one named value. Exactly one of Expr, Document, Files and Task is set, except that Document and Files
-// together load all matching documents.
+// Load is one named value. Exactly one of Expr, Document, Files and Task is set, except that
+// Document and Files together load all matching documents.
 type Load struct {
 	Name     Word
 	Optional bool // written `name?:`
@@ -164,7 +168,8 @@ type Load struct {
 	Task     *Expr
 }
 
-// LoadDocument names a document by candidate paths; without any, the files of the load are the documents.
+// LoadDocument names a document by candidate paths; without any, the files of the load are the
+// documents.
 type LoadDocument struct {
 	Pos     Pos
 	Profile Word
@@ -172,8 +177,8 @@ type LoadDocument struct {
 	Expr    *Expr   // or one expression that gives a path or a list of paths
 }
 
-// Require is one precondition. If When is not true, the command ends with Else and Exit (a code word or an exit number;
-// empty: PRECONDITION).
+// Require is one precondition. If When is not true, the command ends with Else and Exit (a code
+// word or an exit number; empty: PRECONDITION).
 type Require struct {
 	Pos  Pos
 	When *Expr
@@ -200,7 +205,8 @@ func (e *Expr) At(offset int) Pos {
 	return e.node.ValuePos(e.base + offset)
 }
 
-// Text is a text that may contain `${{ }}`. Whole means that it is exactly one `${{ }}`, which keeps its type.
+// Text is a text that may contain `${{ }}`. Whole means that it is exactly one `${{ }}`, which
+// keeps its type.
 type Text struct {
 	Pos   Pos
 	Parts []Part
@@ -280,8 +286,9 @@ type Field struct {
 
 // Step is one step. For a plain sentence the parser sets only Sentence, and compile expands it.
 type Step struct {
-	Pos      Pos    // of the heading, the plain line, the item of `do` or the child of `parallel`
-	Block    Pos    // of the first line inside the fence, or of an item's first key; zero if there is no block
+	Pos Pos // of the heading, the plain line, the item of `do` or the child of `parallel`
+	// of the first line inside the fence, or of an item's first key; zero if there is no block
+	Block    Pos
 	Number   string // empty if the step has no heading
 	Title    string
 	ID       Word // as written; empty Text if absent
@@ -304,17 +311,20 @@ type Step struct {
 	// Compensate undoes the step's effect; it has neither id nor transitions.
 	Compensate    *Step
 	After, Before *Around // in Between Steps, exactly one of these
-	Body          []*Step // of a loop or a group: the deeper headings or `do`; of parallel: its children
+	// of a loop or a group: the deeper headings or `do`; of parallel: its children
+	Body []*Step
 }
 
-// Tier says in which tiers a step runs: the named ones, or with OrLater the named one and all later ones.
+// Tier says in which tiers a step runs: the named ones, or with OrLater the named one and all later
+// ones.
 type Tier struct {
 	Pos     Pos
 	Names   []Word
 	OrLater bool
 }
 
-// Around says around which steps a step of Between Steps runs: the named ones, or every delegation to a worker.
+// Around says around which steps a step of Between Steps runs: the named ones, or every delegation
+// to a worker.
 type Around struct {
 	Pos  Pos
 	IDs  []Word
@@ -412,17 +422,18 @@ type SentenceKind uint8
 
 // The plain sentences.
 const (
-	SayDelegate         SentenceKind = iota // Delegate to NAME [subagent] [with WORDS]
-	SayUpdateStatus                         // Delegate to status-sync-manager to update task status [to "X"]
-	SayExtract                              // Extract [optional] ARG from args[i]
-	SayPositive                             // Validate ARG is positive integer
-	SayValidateArgument                     // Validate ARG ...
-	SayTaskExists                           // Validate task exists
-	SayTaskReady                            // Validate task exists and is ready for VERBing
-	SayValidateFormat                       // Validate NOUN format
-	SayLoadTask                             // Load task context ...
-	SayForEach                              // For each X in JQ: (deeper steps in Body)
-	SayReturn                               // Return WORDS [to orchestrator]
+	SayDelegate SentenceKind = iota // Delegate to NAME [subagent] [with WORDS]
+	// Delegate to status-sync-manager to update task status [to "X"]
+	SayUpdateStatus
+	SayExtract          // Extract [optional] ARG from args[i]
+	SayPositive         // Validate ARG is positive integer
+	SayValidateArgument // Validate ARG ...
+	SayTaskExists       // Validate task exists
+	SayTaskReady        // Validate task exists and is ready for VERBing
+	SayValidateFormat   // Validate NOUN format
+	SayLoadTask         // Load task context ...
+	SayForEach          // For each X in JQ: (deeper steps in Body)
+	SayReturn           // Return WORDS [to orchestrator]
 )
 
 // Sentence is a recognised plain sentence. Kind says which fields are set.

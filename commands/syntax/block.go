@@ -20,16 +20,22 @@ func (p *parser) stepBlock(s *Step, b *md.Block) {
 	p.stepMap(s, n, stepForm)
 }
 
-// stepMap reads the keys of one step, wherever they stand: in a block, in a list of `do`, below `parallel`.
+// stepMap reads the keys of one step, wherever they stand: in a block, in a list of `do`, below
+// `parallel`.
 func (p *parser) stepMap(s *Step, n *md.Node, form Form) {
-	if p.depth++; p.depth > maxNested {
+	p.depth++
+	if p.depth > maxNested {
 		p.depth--
 		p.report(CodeBody, n.Pos, "give the inner steps headings of their own",
 			"expected at most %d steps inside each other", maxNested)
 		return
 	}
 	defer func() { p.depth-- }()
-	b := block{parser: p, step: s, node: n}
+	b := block{
+		parser: p,
+		step:   s,
+		node:   n,
+	}
 	p.fill(s, form, n, b.key)
 	b.assemble()
 }
@@ -47,7 +53,8 @@ type block struct {
 
 // key reads the keys of a block whose place in a step is not simply the field of their name.
 func (b *block) key(key string, v *md.Node) bool {
-	switch s := b.step; key {
+	s := b.step
+	switch key {
 	case "id":
 		s.ID = b.id(v)
 	case "do":
@@ -60,8 +67,8 @@ func (b *block) key(key string, v *md.Node) bool {
 		return b.node.Get("gate") != nil
 	case "always":
 		if !b.always {
-			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'", "'always' belongs to the section '%s'",
-				sectionErrors)
+			b.report(CodeCompanion, v.Pos, "move the step below '## "+sectionErrors+"'",
+				"'always' belongs to the section '%s'", sectionErrors)
 		}
 		return false
 	case "title": // of a table; a step has its title from the heading
@@ -71,6 +78,7 @@ func (b *block) key(key string, v *md.Node) bool {
 		}
 		b.action(key, v)
 	}
+
 	return true
 }
 
@@ -85,7 +93,8 @@ func (p *parser) id(n *md.Node) Word {
 // isID reports an id that expressions could not name.
 func (p *parser) isID(w Word) {
 	if !isName(w.Text, '_') {
-		p.report(CodeID, w.Pos, "", "expected an id of lower case letters, digits and '_', got %q", w.Text)
+		p.report(CodeID, w.Pos, "",
+			"expected an id of lower case letters, digits and '_', got %q", w.Text)
 	}
 }
 
@@ -112,8 +121,8 @@ func (b *block) notEmpty(list []Word, key, want string) {
 	}
 }
 
-// action reads the key that says what the step does, with those that stand beside it. The first one counts, a
-// delegation last.
+// action reads the key that says what the step does, with those that stand beside it. The first one
+// counts, a delegation last.
 func (b *block) action(key string, v *md.Node) {
 	if key == "delegate" && b.node.Get("foreach") != nil {
 		return // it is what the loop does
@@ -129,23 +138,37 @@ func (b *block) action(key string, v *md.Node) {
 		do.offer()
 	}
 	_, delegates := b.step.Action.(*Delegate)
-	if b.acts++; b.acts == 1 || delegates {
+	b.acts++
+	if b.acts == 1 || delegates {
 		b.step.Action = do
 	}
 }
 
-// delegate reads the subagent, or the expression that names one, and the subagents that it may name.
+// delegate reads the subagent, or the expression that names one, and the subagents that it may
+// name.
 func (b *block) delegate(v *md.Node) *Delegate {
 	d := &Delegate{Pos: v.Pos}
 	b.parts("delegate", d)
 	if isScalar(v) && strings.Contains(v.Value, "$") {
-		if d.Pick = b.text(v); len(d.Among) == 0 && b.file.Front.Chosen(d.Pick) == "" {
-			b.report(CodeValue, d.Pos, "add among: [subagent, subagent]", "a subagent that an expression names needs 'among'")
+		d.Pick = b.text(v)
+		if len(d.Among) == 0 && b.file.Front.Chosen(d.Pick) == "" {
+			b.report(
+				CodeValue,
+				d.Pos,
+				"add among: [subagent, subagent]",
+				"a subagent that an expression names needs 'among'",
+			)
 		}
 		return d
 	}
-	if d.Agent = b.word(v, "a subagent"); d.Among != nil {
-		b.report(CodeCompanion, b.node.Get("among").Pos, "remove it", "'among' belongs to a delegate with an expression")
+	d.Agent = b.word(v, "a subagent")
+	if d.Among != nil {
+		b.report(
+			CodeCompanion,
+			b.node.Get("among").Pos,
+			"remove it",
+			"'among' belongs to a delegate with an expression",
+		)
 	}
 	return d
 }
@@ -157,8 +180,14 @@ func (b *block) loop(v *md.Node) *Foreach {
 		out.Parallel = b.integer(v, 1)
 	}
 	if v := b.node.Get("delegate"); v != nil && !v.Absent() {
-		if out.Delegate = b.delegate(v); b.node.Get("do") != nil {
-			b.report(CodeBody, b.node.Get("do").Pos, "remove 'delegate' or 'do'", "a loop has either deeper steps or a delegate")
+		out.Delegate = b.delegate(v)
+		if b.node.Get("do") != nil {
+			b.report(
+				CodeBody,
+				b.node.Get("do").Pos,
+				"remove 'delegate' or 'do'",
+				"a loop has either deeper steps or a delegate",
+			)
 		}
 	}
 	return out
@@ -168,13 +197,16 @@ func (b *block) loop(v *md.Node) *Foreach {
 func (b *block) assemble() {
 	for _, e := range b.node.Entries {
 		need := slices.Concat(partOf[e.Key.Value], beside[e.Key.Value])
-		if need != nil && !slices.ContainsFunc(need, func(key string) bool { return b.node.Get(key) != nil }) {
+		if need != nil &&
+			!slices.ContainsFunc(need, func(key string) bool {
+				return b.node.Get(key) != nil
+			}) {
 			b.report(CodeCompanion, e.Key.Pos, "", "'%s' belongs to '%s'", e.Key.Value, need[0])
 		}
 	}
 	if b.acts > 1 {
-		b.report(CodeAction, b.step.Block, "give each its own step", "a step has one action, got '%s'",
-			strings.Join(b.actionKeys(), "' and '"))
+		b.report(CodeAction, b.step.Block, "give each its own step",
+			"a step has one action, got '%s'", strings.Join(b.actionKeys(), "' and '"))
 	}
 	do := b.node.Get("do")
 	if do == nil {
@@ -204,7 +236,8 @@ func (b *block) actionKeys() []string {
 func (g *Gate) offer() {
 	if g.Choices == nil {
 		g.Choices = []GateChoice{
-			{Word{Text: "approve"}, &Target{Kind: ToNext}}, {Word{Text: "reject"}, &Target{Kind: ToFail}},
+			{Word{Text: "approve"}, &Target{Kind: ToNext}},
+			{Word{Text: "reject"}, &Target{Kind: ToFail}},
 		}
 	}
 }
@@ -218,7 +251,8 @@ func (p *parser) choices(n *md.Node) []GateChoice {
 	out := []GateChoice{}
 	for _, e := range n.Entries {
 		if e.Value.Absent() {
-			p.report(CodeAbsent, e.Key.Pos, "write a target", "choice '%s' has no target", e.Key.Value)
+			p.report(CodeAbsent, e.Key.Pos, "write a target",
+				"choice '%s' has no target", e.Key.Value)
 		} else if t := p.target(e.Value); t != nil {
 			out = append(out, GateChoice{Label: Word{e.Key.Pos, e.Key.Value}, Target: t})
 		}

@@ -9,8 +9,9 @@ import (
 	"tercet/internal/strict"
 )
 
-// fill reads a map by its form into a struct. Each key goes into the field of its name (next_steps into NextSteps),
-// whose type says how to read it. other comes first and tells whether it took the key; nil takes none.
+// fill reads a map by its form into a struct. Each key goes into the field of its name (next_steps
+// into NextSteps), whose type says how to read it. other comes first and tells whether it took the
+// key; nil takes none.
 func (p *parser) fill(to any, form Form, n *md.Node, other func(key string, v *md.Node) bool) {
 	for key, v := range p.Map(n, "a map of keys", form.keys()) {
 		if other == nil || !other(key.Value, v) {
@@ -19,7 +20,8 @@ func (p *parser) fill(to any, form Form, n *md.Node, other func(key string, v *m
 	}
 }
 
-// record reads a map by its form into a struct that keeps its place, or the value that is short for one.
+// record reads a map by its form into a struct that keeps its place, or the value that is short for
+// one.
 func record[T any](p *parser, form Form, n *md.Node) *T {
 	to := new(T)
 	reflect.ValueOf(to).Elem().FieldByName("Pos").Set(reflect.ValueOf(n.Pos))
@@ -34,7 +36,8 @@ func record[T any](p *parser, form Form, n *md.Node) *T {
 
 // needs reports a map without the key that its form needs.
 func (p *parser) needs(form Form, n *md.Node) {
-	if key, _, _ := strings.Cut(form.Needs, ":"); key != "" && n.Kind == md.Map && n.Get(key) == nil {
+	key, _, _ := strings.Cut(form.Needs, ":")
+	if key != "" && n.Kind == md.Map && n.Get(key) == nil {
 		p.report(CodeValue, n.Pos, "add '"+form.Needs+"'", "expected '%s' in %s", key, form.What)
 	}
 }
@@ -42,7 +45,9 @@ func (p *parser) needs(form Form, n *md.Node) {
 // field reads one value into the field of its key, if the struct has it.
 func (p *parser) field(to any, form Form, key string, v *md.Node) {
 	name := strings.ReplaceAll(key, "_", "")
-	field := reflect.ValueOf(to).Elem().FieldByNameFunc(func(f string) bool { return strings.EqualFold(f, name) })
+	field := reflect.ValueOf(to).Elem().FieldByNameFunc(func(f string) bool {
+		return strings.EqualFold(f, name)
+	})
 	if field.IsValid() {
 		p.put(field.Addr().Interface(), form.key(key), wants[form.Name+"."+key], v)
 	}
@@ -128,7 +133,8 @@ func (p *parser) put(to any, key Key, want string, n *md.Node) {
 	}
 }
 
-// wordOf reads a text as it is, a label with spaces in it, a name, or a word, perhaps of a closed list.
+// wordOf reads a text as it is, a label with spaces in it, a name, or a word, perhaps of a closed
+// list.
 func (p *parser) wordOf(key Key, want string, n *md.Node) Word {
 	list, closed := strings.CutPrefix(want, "one of ")
 	switch {

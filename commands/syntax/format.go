@@ -10,13 +10,16 @@ import (
 	"tercet/internal/md"
 )
 
-// maxLine is the widest line that a value in brackets may make before it is written in lines of its own.
+// maxLine is the widest line that a value in brackets may make before it is written in lines of its
+// own.
 const maxLine = 160
 
-// Format prints a file with its blocks and frontmatter in the standard form: two columns a level, one space after a
-// colon and a comma. Short values in brackets stay on one line. Keys keep their order, scalars their quotes, and prose
-// every byte.
-func Format(f *File) []byte { return FormatText(f.Src) }
+// Format prints a file with its blocks and frontmatter in the standard form: two columns a level,
+// one space after a colon and a comma. Short values in brackets stay on one line. Keys keep their
+// order, scalars their quotes, and prose every byte.
+func Format(f *File) []byte {
+	return FormatText(f.Src)
+}
 
 // FormatText is Format for text. Parts that cannot be read stay as they are.
 func FormatText(src []byte) []byte {
@@ -24,10 +27,12 @@ func FormatText(src []byte) []byte {
 	if doc.Text == nil {
 		return src
 	}
+
 	lines := bytes.SplitAfter(src, []byte{'\n'})
 	var out bytes.Buffer
 	next := 1
-	// A carriage return that ends no line would be taken for the half of a line's end once its neighbour is gone.
+	// A carriage return that ends no line would be taken for the half of a line's end once its
+	// neighbour is gone.
 	stray := func(body []byte) bool { return bytes.IndexByte(body, '\r') >= 0 }
 	replace := func(first, last int, body []byte) {
 		for ; next < first; next++ {
@@ -40,16 +45,19 @@ func FormatText(src []byte) []byte {
 		out.WriteString(strings.ReplaceAll(string(formatYAML(body)), "\n", end))
 		next = last + 1
 	}
-	if first := doc.FrontSpan.Start.Line + 1; doc.HasFront && first < doc.FrontSpan.End.Line && !stray(doc.FrontText) {
+	first := doc.FrontSpan.Start.Line + 1
+	if doc.HasFront && first < doc.FrontSpan.End.Line && !stray(doc.FrontText) {
 		replace(first, doc.FrontSpan.End.Line-1, doc.FrontText)
 	}
 	for i := range doc.Blocks {
 		b := &doc.Blocks[i]
 		closed := strings.HasPrefix(doc.Line(b.End.Line), "```")
-		if ours(b) && closed && b.BodyPos.Line < b.End.Line && !bytes.Contains(b.Body, []byte("```")) && !stray(b.Body) {
+		if ours(b) && closed && b.BodyPos.Line < b.End.Line &&
+			!bytes.Contains(b.Body, []byte("```")) && !stray(b.Body) {
 			replace(b.BodyPos.Line, b.End.Line-1, b.Body)
 		}
 	}
+
 	for ; next <= len(lines); next++ {
 		out.Write(lines[next-1])
 	}
@@ -59,13 +67,15 @@ func FormatText(src []byte) []byte {
 // ours tells whether a fence is a block of the format in the left margin.
 func ours(b *md.Block) bool {
 	fields := strings.Fields(b.Info)
-	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 || fields[0] != "yaml" {
+	if b.Kind != md.Fence || !b.Fenced || b.Depth > 0 || b.Indent > 0 || len(fields) != 2 ||
+		fields[0] != "yaml" {
 		return false
 	}
 	return slices.Contains(blockWords, fields[1])
 }
 
-// formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it is.
+// formatYAML formats the lines of one block. What would be read otherwise afterwards is left as it
+// is.
 func formatYAML(body []byte) []byte {
 	n, problems := md.ParseYAML(body, md.Pos{Line: 1, Col: 1})
 	if n == nil || len(problems) > 0 || n.Kind != md.Map || n.Style != md.BlockStyle {
@@ -87,12 +97,13 @@ type writer struct {
 	lines []string // of the source
 }
 
-// block prints the keys of the top level, each with the comments before it. A key whose lines hold a comment stays as
-// it is.
+// block prints the keys of the top level, each with the comments before it. A key whose lines hold
+// a comment stays as it is.
 func (w *writer) block(n *md.Node) {
 	at := 0 // lines printed
 	for i, e := range n.Entries {
-		first, last := e.Key.Pos.Line-1, len(w.lines)
+		first := e.Key.Pos.Line - 1
+		last := len(w.lines)
 		if i+1 < len(n.Entries) {
 			last = n.Entries[i+1].Key.Pos.Line - 1
 		}
@@ -135,7 +146,8 @@ func (w *writer) between(from, to int, edge bool) {
 	}
 }
 
-// commented tells whether the lines of a key hold a comment: a # behind a space that belongs to no scalar.
+// commented tells whether the lines of a key hold a comment: a # behind a space that belongs to no
+// scalar.
 func commented(lines []string, e md.Entry) bool {
 	if !strings.Contains(strings.Join(lines, "\n"), "#") {
 		return false
@@ -155,16 +167,22 @@ func commented(lines []string, e md.Entry) bool {
 	return marks != count(e.Key)+count(e.Value)
 }
 
-// printable tells whether a value can be printed anew: a scalar over several lines only if it is a block scalar.
+// printable tells whether a value can be printed anew: a scalar over several lines only if it is a
+// block scalar.
 func printable(n *md.Node) bool {
 	if n.Kind == md.Scalar {
 		multi := strings.Contains(n.Source(), "\n")
 		isBlock := n.Style == md.Literal || n.Style == md.Folded
-		return !multi || isBlock && !strings.ContainsAny(strings.SplitN(n.Source(), "\n", 2)[0], "123456789#")
+		return !multi ||
+			isBlock && !strings.ContainsAny(strings.SplitN(n.Source(), "\n", 2)[0], "123456789#")
 	}
 	return !slices.ContainsFunc(n.Entries, func(e md.Entry) bool {
-		return strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar || !printable(e.Value)
-	}) && !slices.ContainsFunc(n.Items, func(item *md.Node) bool { return !printable(item) || item.Absent() })
+		return strings.Contains(e.Key.Source(), "\n") || e.Key.Kind != md.Scalar ||
+			!printable(e.Value)
+	}) &&
+		!slices.ContainsFunc(n.Items, func(item *md.Node) bool {
+			return !printable(item) || item.Absent()
+		})
 }
 
 // entry prints "key: value" at an indentation.
@@ -179,7 +197,8 @@ func (w *writer) pair(e md.Entry, indent int) {
 	w.value(e.Value, indent+utf8.RuneCountInString(e.Key.Source()+":"), indent)
 }
 
-// value prints a value behind its key, which stands at indent, or behind a dash there; used is the width up to it.
+// value prints a value behind its key, which stands at indent, or behind a dash there; used is the
+// width up to it.
 func (w *writer) value(v *md.Node, used, indent int) {
 	switch {
 	case v.Absent():
@@ -200,7 +219,8 @@ func fits(v *md.Node, used int) bool {
 		v.Style == md.FlowStyle && used+utf8.RuneCountInString(" "+flow(v)) <= maxLine
 }
 
-// scalar prints a scalar behind its key; the lines of a block scalar are indented by two columns more than the key.
+// scalar prints a scalar behind its key; the lines of a block scalar are indented by two columns
+// more than the key.
 func (w *writer) scalar(v *md.Node, indent int) {
 	header, text, isBlock := strings.Cut(v.Source(), "\n")
 	w.WriteString(" " + strings.TrimSpace(header) + "\n")
@@ -210,7 +230,8 @@ func (w *writer) scalar(v *md.Node, indent int) {
 	lines := strings.Split(text, "\n")
 	old := -1
 	for _, line := range lines {
-		if width := len(line) - len(strings.TrimLeft(line, " ")); width < len(line) && (old < 0 || width < old) {
+		width := len(line) - len(strings.TrimLeft(line, " "))
+		if width < len(line) && (old < 0 || width < old) {
 			old = width
 		}
 	}

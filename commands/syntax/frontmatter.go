@@ -20,15 +20,23 @@ const (
 func (p *parser) front() {
 	f := &p.file.Front
 	if p.foreign != nil {
-		defer func() { f.Command.Text, f.Description.Text = p.foreign.Command, p.foreign.Description }()
+		defer func() {
+			f.Command.Text = p.foreign.Command
+			f.Description.Text = p.foreign.Description
+		}()
 	}
 	if !p.doc.HasFront {
 		if p.foreign == nil && !p.has(md.CodeFrontUnclosed) && !p.has(md.CodeLineEnds) {
-			p.report(CodeNoFront, Pos{Line: 1, Col: 1}, "start the file with ---, command:, description: and ---",
-				"file has no frontmatter")
+			p.report(
+				CodeNoFront,
+				Pos{Line: 1, Col: 1},
+				"start the file with ---, command:, description: and ---",
+				"file has no frontmatter",
+			)
 		}
 		return
 	}
+
 	f.Pos = p.doc.FrontSpan.Start
 	n := p.doc.Front
 	if n == nil {
@@ -38,13 +46,19 @@ func (p *parser) front() {
 		}
 		return
 	}
+
 	p.strays(n)
-	p.Value, p.Key = CodeFrontValue, CodeKey
-	defer func() { p.Value, p.Key = CodeValue, CodeStepKey }()
+	p.Value = CodeFrontValue
+	p.Key = CodeKey
+	defer func() {
+		p.Value = CodeValue
+		p.Key = CodeStepKey
+	}()
 	if p.foreign != nil {
 		p.foreignFront(n)
 		return
 	}
+
 	p.fill(f, frontForm, n, nil)
 	p.commandName(f.Command)
 	p.describes(f.Description)
@@ -55,22 +69,32 @@ func (p *parser) front() {
 	}
 }
 
-// foreignFront reads the frontmatter of a file of another tool. A list of names is what that declares as arguments.
+// foreignFront reads the frontmatter of a file of another tool. A list of names is what that
+// declares as arguments.
 func (p *parser) foreignFront(n *md.Node) {
-	f, form := &p.file.Front, frontForm
+	f := &p.file.Front
+	form := frontForm
 	form.Foreign = append([]string{"description"}, p.foreign.Keys...)
-	if v := n.Get("arguments"); v != nil && (v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar) {
+	v := n.Get("arguments")
+	if v != nil && (v.Kind == md.Scalar || len(v.Items) > 0 && v.Items[0].Kind == md.Scalar) {
 		form.Foreign = append(form.Foreign, "arguments")
 		names := strings.Fields(v.Value)
 		for _, item := range v.Items {
 			names = append(names, item.Value)
 		}
 		for _, name := range names {
-			f.Arguments = append(f.Arguments, Argument{Pos: v.Pos, Name: Word{v.Pos, name}, Type: Word{v.Pos, "string"}})
+			f.Arguments = append(f.Arguments, Argument{
+				Pos:  v.Pos,
+				Name: Word{v.Pos, name},
+				Type: Word{v.Pos, "string"},
+			})
 		}
 	} else {
-		form.Foreign = slices.DeleteFunc(form.Foreign, func(key string) bool { return key == "arguments" })
+		form.Foreign = slices.DeleteFunc(form.Foreign, func(key string) bool {
+			return key == "arguments"
+		})
 	}
+
 	for _, e := range n.Entries {
 		if form.key(e.Key.Value).Name == "" && !slices.Contains(form.Foreign, e.Key.Value) {
 			form.Foreign = append(form.Foreign, e.Key.Value)
@@ -78,25 +102,32 @@ func (p *parser) foreignFront(n *md.Node) {
 				"key %q means nothing here; it is kept", e.Key.Value)
 		}
 	}
+
 	p.fill(f, form, n, nil)
-	if called := p.foreign.Command[strings.LastIndexByte(p.foreign.Command, ':')+1:]; f.Command.Text != "" &&
+	called := p.foreign.Command[strings.LastIndexByte(p.foreign.Command, ':')+1:]
+	if f.Command.Text != "" &&
 		f.Command.Text != called {
-		p.report(p.foreign.Misnamed, f.Command.Pos, "rename the file, or take the key away",
-			"the file is called as /%s, not as %q: the name of a command is that of its file", p.foreign.Command,
-			f.Command.Text)
+		p.report(p.foreign.Misnamed, f.Command.Pos,
+			"rename the file, or take the key away",
+			"the file is called as /%s, not as %q: the name of a command is that of its file",
+			p.foreign.Command, f.Command.Text)
 	}
 }
 
-// takes declares the arguments of a file of another tool that declares none: those that its sentences extract, else the
-// text as it was typed.
+// takes declares the arguments of a file of another tool that declares none: those that its
+// sentences extract, else the text as it was typed.
 func (p *parser) takes() {
 	f := p.file
 	for _, say := range f.Sentences {
 		at := func(a Argument) bool { return a.Name.Text == say.Name.Text }
-		switch i := slices.IndexFunc(f.Front.Arguments, at); {
+		i := slices.IndexFunc(f.Front.Arguments, at)
+		switch {
 		case say.Kind == SayExtract && i < 0 && say.Index == len(f.Front.Arguments):
 			f.Front.Arguments = append(f.Front.Arguments, Argument{
-				Pos: say.Pos, Name: say.Name, Type: Word{say.Pos, "string"}, Required: !say.Opt,
+				Pos:      say.Pos,
+				Name:     say.Name,
+				Type:     Word{say.Pos, "string"},
+				Required: !say.Opt,
 			})
 		case say.Kind == SayPositive && i >= 0:
 			f.Front.Arguments[i].Type.Text = "integer"
@@ -104,12 +135,17 @@ func (p *parser) takes() {
 	}
 	if len(f.Front.Arguments) == 0 {
 		at := Pos{Line: p.doc.BodyLine, Col: 1}
-		f.Front.Arguments = []Argument{{Pos: at, Name: Word{at, "arguments"}, Type: Word{at, "text"}}}
+		f.Front.Arguments = []Argument{{
+			Pos:  at,
+			Name: Word{at, "arguments"},
+			Type: Word{at, "text"},
+		}}
 	}
 }
 
 func (p *parser) missing(key string) {
-	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'", "frontmatter has no '%s'", key)
+	p.report(CodeMissing, p.doc.FrontSpan.Start, "add '"+key+": ...'",
+		"frontmatter has no '%s'", key)
 }
 
 // commandName checks the form of the name and that the file bears it.
@@ -118,8 +154,10 @@ func (p *parser) commandName(w Word) {
 		return
 	}
 	if !isName(w.Text, '-') || len(w.Text) > maxCommand {
-		p.report(CodeFrontValue, w.Pos, "", "expected a name of at most %d lower case letters, digits and '-', got %q",
-			maxCommand, w.Text)
+		p.report(CodeFrontValue, w.Pos,
+			"",
+			"expected a name of at most %d lower case letters, digits and '-', got %q", maxCommand,
+			w.Text)
 		return
 	}
 	if base := path.Base(p.file.Name); base != w.Text+".md" {
@@ -132,19 +170,23 @@ func (p *parser) commandName(w Word) {
 func (p *parser) describes(d Word) {
 	const help = "shorten it; details belong into the body"
 	text := strings.TrimSpace(d.Text)
-	switch n := utf8.RuneCountInString(text); {
+	n := utf8.RuneCountInString(text)
+	switch {
 	case strings.Contains(text, "\n"):
-		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d lines", maxDescription,
-			strings.Count(text, "\n")+1)
+		p.report(CodeFrontValue, d.Pos, help,
+			"expected one line of at most %d characters, got %d lines",
+			maxDescription, strings.Count(text, "\n")+1)
 	case n > maxDescription:
-		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d", maxDescription, n)
+		p.report(CodeFrontValue, d.Pos, help, "expected one line of at most %d characters, got %d",
+			maxDescription, n)
 	}
 }
 
 // isName reports a lower case letter followed by such letters, digits and one other character.
 func isName(s string, other byte) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz"
-	return s != "" && strings.IndexByte(letters, s[0]) >= 0 && strings.Trim(s, letters+"0123456789"+string(other)) == ""
+	return s != "" && strings.IndexByte(letters, s[0]) >= 0 &&
+		strings.Trim(s, letters+"0123456789"+string(other)) == ""
 }
 
 func (p *parser) arguments(n *md.Node) (out []Argument) {
@@ -154,9 +196,12 @@ func (p *parser) arguments(n *md.Node) (out []Argument) {
 	}
 	for _, item := range n.Items {
 		a := Argument{Pos: item.Pos}
-		p.fill(&a, argumentForm, item, func(key string, _ *md.Node) bool { return key == "min" || key == "max" })
+		p.fill(&a, argumentForm, item, func(key string, _ *md.Node) bool {
+			return key == "min" || key == "max"
+		})
 		if item.Kind == md.Map {
-			a.Min, a.Max = p.bound(a.Type, item.Get("min")), p.bound(a.Type, item.Get("max"))
+			a.Min = p.bound(a.Type, item.Get("min"))
+			a.Max = p.bound(a.Type, item.Get("max"))
 		}
 		if item.Kind == md.Map && item.Get("name") == nil {
 			p.report(CodeMissing, a.Pos, "add 'name: ...'", "argument has no 'name'")
@@ -190,7 +235,8 @@ func (p *parser) tiers(n *md.Node) []Word {
 	out := p.words(n, "the name of a tier")
 	for i, w := range out {
 		if !isVariable(w.Text) {
-			p.report(CodeFrontValue, w.Pos, "", "expected a name of letters, digits and '_', got %q", w.Text)
+			p.report(CodeFrontValue, w.Pos, "",
+				"expected a name of letters, digits and '_', got %q", w.Text)
 		}
 		if slices.ContainsFunc(out[:i], func(o Word) bool { return o.Text == w.Text }) {
 			p.report(CodeFrontValue, w.Pos, "remove one", "tier '%s' stands twice", w.Text)
@@ -205,8 +251,10 @@ func (p *parser) worktree(n *md.Node) *Worktree {
 		if key != "per" {
 			return false
 		}
-		if w.Per = p.word(v, "run"); w.Per.Text != "" && w.Per.Text != "run" && w.Per.Text != PerChild {
-			p.report(CodeFrontValue, w.Per.Pos, "", "expected per: run or per: child, got %q", w.Per.Text)
+		w.Per = p.word(v, "run")
+		if w.Per.Text != "" && w.Per.Text != "run" && w.Per.Text != PerChild {
+			p.report(CodeFrontValue, w.Per.Pos, "",
+				"expected per: run or per: child, got %q", w.Per.Text)
 		}
 		return true
 	})

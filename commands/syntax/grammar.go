@@ -6,19 +6,21 @@ import (
 	"tercet/internal/strict"
 )
 
-// Form is one kind of map in the format, with its keys. The decoder, the JSON Schema for editors and the reference page
-// all use this table.
+// Form is one kind of map in the format, with its keys. The decoder, the JSON Schema for editors
+// and the reference page all use this table.
 type Form struct {
 	Name string // step, target, ...
 	What string // for messages: "a step"
 	Keys []Key
-	// Short is the key whose value may replace the whole map; Needs is the required key, with an example.
+	// Short is the key whose value may replace the whole map; Needs is the required key, with an
+	// example.
 	Short, Needs string
 	// Foreign are keys of other tools, which tercet accepts and ignores.
 	Foreign []string
 }
 
-// Key is one key. Is lists what its value may be: words of kindRules, or a form as "form:target", joined by |.
+// Key is one key. Is lists what its value may be: words of kindRules, or a form as "form:target",
+// joined by |.
 type Key struct{ Name, Is, Does string }
 
 // wants says what a word is, for messages. "one of" closes the list.
@@ -57,8 +59,9 @@ var wants = map[string]string{
 // Grammar is the table of all forms.
 func Grammar() []Form {
 	return []Form{
-		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm, requirementForm, loadForm,
-		statusForm, checkForm, publishForm, returnForm, timeoutForm, waitForm, retryForm, expectForm, targetForm,
+		frontForm, argumentForm, argsForm, defaultsForm, stepForm, duringForm, worktreeForm,
+		requirementForm, loadForm, statusForm, checkForm, publishForm, returnForm, timeoutForm,
+		waitForm, retryForm, expectForm, targetForm,
 	}
 }
 
@@ -84,12 +87,15 @@ func (f Form) key(name string) Key {
 // only is a form with those of its keys that are chosen, under a name of its own for messages.
 func (f Form) only(what string, chosen func(name string) bool) Form {
 	f.What = what
-	f.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(k Key) bool { return !chosen(k.Name) })
+	f.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(k Key) bool {
+		return !chosen(k.Name)
+	})
 	return f
 }
 
 var frontForm = Form{
-	Name: "frontmatter", What: "the frontmatter",
+	Name: "frontmatter",
+	What: "the frontmatter",
 	Keys: []Key{
 		{"command", "word", "name of the command and of its file"},
 		{"description", "text", "one line of at most 120 characters"},
@@ -101,19 +107,35 @@ var frontForm = Form{
 		{"subagents", "word", "the pack whose subagents are looked up first"},
 		{"examples", "texts", "lines for the help"},
 		{"hidden", "boolean", "left out of menus"},
-		{"limits", "map", "rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost, auto_resume"},
+		{
+			"limits",
+			"map",
+			"rollbacks, retries, visits, steps, parallel, spawns, duration, tokens, cost, " +
+				"auto_resume",
+		},
 		{"worktree", "form:worktree", "where the work is done"},
 		{"env", "words", "names that $env may show"},
-		{"output_schema", "text|map", "JSON Schema of the fields that the command returns, or a file of the project with it"},
+		{
+			"output_schema",
+			"text|map",
+			"JSON Schema of the fields that the command returns, or a file of the project with it",
+		},
 	},
-	Foreign: []string{"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation"},
+	Foreign: []string{
+		"argument-hint", "allowed-tools", "model", "agent", "subtask", "disable-model-invocation",
+	},
 }
 
 var argumentForm = Form{
-	Name: "argument", What: "an argument",
+	Name: "argument",
+	What: "an argument",
 	Keys: []Key{
 		{"name", "word", "lower case letters, digits and _"},
-		{"type", "word", "string, path, enum, text, integer, number, boolean, duration, task, tasks, json or subagent"},
+		{
+			"type", "word",
+			"string, path, enum, text, integer, number, boolean, duration, task, tasks, json or " +
+				"subagent",
+		},
 		{"required", "boolean", "the command does not start without it"},
 		{"default", "value", "taken when it is not given"},
 		{"description", "text", "for the help"},
@@ -125,15 +147,32 @@ var argumentForm = Form{
 		{"pattern", "text", "a regular expression that the whole value matches"},
 		{"repeat", "boolean", "may be given several times"},
 		{"complete", "text", "what completion offers"},
-		{"ask", "boolean", "tercet asks for it although it is not required; an empty line leaves it out"},
-		{"rules", "word", "the key of the rules file that answers for it: offered on a terminal, taken without one"},
-		{"unless", "words", "if one of these is given, tercet neither requires nor asks for this one"},
-		{"of", "word", "the argument of type subagent whose input this gives: a text, or NAME=VALUE"},
+		{
+			"ask",
+			"boolean",
+			"tercet asks for it although it is not required; an empty line leaves it out",
+		},
+		{
+			"rules",
+			"word",
+			"the key of the rules file that answers for it: offered on a terminal, taken " +
+				"without one",
+		},
+		{
+			"unless",
+			"words",
+			"if one of these is given, tercet neither requires nor asks for this one",
+		},
+		{
+			"of", "word",
+			"the argument of type subagent whose input this gives: a text, or NAME=VALUE",
+		},
 	},
 }
 
 var argsForm = Form{
-	Name: "args", What: "a block 'yaml args'",
+	Name: "args",
+	What: "a block 'yaml args'",
 	Keys: []Key{
 		{"allow", "words", "statuses of the task from which the command may start"},
 		{"load", "loads", "names with values, in order"},
@@ -142,7 +181,8 @@ var argsForm = Form{
 }
 
 var defaultsForm = Form{
-	Name: "defaults", What: "a block 'yaml defaults'",
+	Name: "defaults",
+	What: "a block 'yaml defaults'",
 	Keys: []Key{
 		{"with", "map", "input of every worker"},
 		{"timeout", "duration|form:timeout", "of every worker"},
@@ -154,7 +194,9 @@ var defaultsForm = Form{
 }
 
 var duringForm = Form{
-	Name: "during", What: "'during'", Short: "status",
+	Name:  "during",
+	What:  "'during'",
+	Short: "status",
 	Keys: []Key{
 		{"status", "word", "a status that is in progress"},
 		{"when", "jq", "only then"},
@@ -163,7 +205,8 @@ var duringForm = Form{
 }
 
 var worktreeForm = Form{
-	Name: "worktree", What: "'worktree'",
+	Name: "worktree",
+	What: "'worktree'",
 	Keys: []Key{
 		{"per", "word", "run, or child: of a parallel or foreach"},
 		{"branch", "text", "name of the branch"},
@@ -171,7 +214,9 @@ var worktreeForm = Form{
 }
 
 var requirementForm = Form{
-	Name: "requirement", What: "a requirement", Needs: "when: ...",
+	Name:  "requirement",
+	What:  "a requirement",
+	Needs: "when: ...",
 	Keys: []Key{
 		{"when", "jq", "must hold"},
 		{"else", "text", "the message otherwise"},
@@ -180,7 +225,8 @@ var requirementForm = Form{
 }
 
 var loadForm = Form{
-	Name: "load", What: "a load",
+	Name: "load",
+	What: "a load",
 	Keys: []Key{
 		{"document", "word", "a profile"},
 		{"path", "texts|jq", "candidates for the document"},
@@ -190,7 +236,10 @@ var loadForm = Form{
 }
 
 var statusForm = Form{
-	Name: "status", What: "'status'", Short: "to", Needs: "to: ...",
+	Name:  "status",
+	What:  "'status'",
+	Short: "to",
+	Needs: "to: ...",
 	Keys: []Key{
 		{"to", "word", "the status"},
 		{"task", "value", "another task"},
@@ -201,7 +250,8 @@ var statusForm = Form{
 }
 
 var checkForm = Form{
-	Name: "check", What: "'check'",
+	Name: "check",
+	What: "'check'",
 	Keys: []Key{
 		{"document", "word", "a profile"},
 		{"path", "value", "of the document; else the newest artifact"},
@@ -213,17 +263,24 @@ var checkForm = Form{
 }
 
 var publishForm = Form{
-	Name: "publish", What: "'publish'",
+	Name: "publish",
+	What: "'publish'",
 	Keys: []Key{
 		{"to", "value", "a branch, or current"},
 		{"as", "word", "merge, squash, patch or pr"},
-		{"push", "value", "true: push in place of a merge, and open a request if `$run.repo_state` is github"},
+		{
+			"push",
+			"value",
+			"true: push in place of a merge, and open a request if `$run.repo_state` is github",
+		},
 		{"closes", "value", "the issue that the work closes: its number or address"},
 	},
 }
 
 var returnForm = Form{
-	Name: "return", What: "'return'", Short: "message",
+	Name:  "return",
+	What:  "'return'",
+	Short: "message",
 	Keys: []Key{
 		{"status", "value", "an outcome"},
 		{"message", "text", "in one line"},
@@ -235,7 +292,9 @@ var returnForm = Form{
 }
 
 var timeoutForm = Form{
-	Name: "timeout", What: "'timeout'", Short: "total",
+	Name:  "timeout",
+	What:  "'timeout'",
+	Short: "total",
 	Keys: []Key{
 		{"total", "duration", "of all"},
 		{"idle", "duration", "without output"},
@@ -243,7 +302,8 @@ var timeoutForm = Form{
 }
 
 var waitForm = Form{
-	Name: "wait", What: "the 'timeout' of a gate",
+	Name: "wait",
+	What: "the 'timeout' of a gate",
 	Keys: []Key{
 		{"after", "duration", "how long you have"},
 		{"choose", "word", "the choice then"},
@@ -251,7 +311,9 @@ var waitForm = Form{
 }
 
 var retryForm = Form{
-	Name: "retry", What: "'retry'", Needs: "max: 2",
+	Name:  "retry",
+	What:  "'retry'",
+	Needs: "max: 2",
 	Keys: []Key{
 		{"max", "integer", "attempts after the first"},
 		{"on", "words", "transient, timeout, invalid_return"},
@@ -262,7 +324,8 @@ var retryForm = Form{
 }
 
 var expectForm = Form{
-	Name: "expect", What: "'expect'",
+	Name: "expect",
+	What: "'expect'",
 	Keys: []Key{
 		{"artifact", "word", "a type that must be there"},
 		{"if", "jq", "must hold of the result"},
@@ -272,7 +335,8 @@ var expectForm = Form{
 }
 
 var targetForm = Form{
-	Name: "target", What: "a target",
+	Name: "target",
+	What: "a target",
 	Keys: []Key{
 		{"next", "boolean", "go on"},
 		{"fail", "boolean", "end as failed"},

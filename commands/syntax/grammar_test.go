@@ -9,7 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// TestGrammar: every kind and form that a key names is there, no key stands twice, and each key says what it does.
+// TestGrammar: every kind and form that a key names is there, no key stands twice, and each key
+// says what it does.
 func TestGrammar(t *testing.T) {
 	t.Parallel()
 	var forms []string
@@ -38,8 +39,8 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// TestSchema: what the schema allows is what the checks allow. A key of a step that the table has is never unknown to Parse,
-// and one that it has not is.
+// TestSchema: what the schema allows is what the checks allow. A key of a step that the table has
+// is never unknown to Parse, and one that it has not is.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	schema, ok := syntax.Schema("step")
@@ -59,14 +60,21 @@ func TestSchema(t *testing.T) {
 		t.Fatal("a step has no properties")
 	}
 	unknown := func(key string) bool {
-		src := "---\ncommand: x\ndescription: y\n---\n\n## Workflow Execution\n\n### Step 1: A\n\n```yaml step\n" + key + ": 1\n```\n"
-		return slices.ContainsFunc(findings(t, "x.md", []byte(src)), func(d formats.Diagnostic) bool { return d.Code == syntax.CodeStepKey })
+		src := "---\ncommand: x\ndescription: y\n---\n\n## Workflow Execution\n\n### Step 1: A\n" +
+			"\n```yaml step\n" + key + ": 1\n```\n"
+		return slices.ContainsFunc(
+			findings(t, "x.md", []byte(src)),
+			func(d formats.Diagnostic) bool {
+				return d.Code == syntax.CodeStepKey
+			},
+		)
 	}
 	for key := range properties {
 		if unknown(key) {
 			t.Errorf("the schema has the key %s, and Parse does not", key)
 		}
 	}
+
 	if !unknown("nonsense") || properties["nonsense"] != nil {
 		t.Error("an unknown key is taken")
 	}

@@ -2,12 +2,13 @@ package syntax
 
 import "tercet/internal/md"
 
-// This file holds what a kind of step is in the format: its row, its place among the other keys, its node, and how its
-// value becomes that node.
+// This file holds what a kind of step is in the format: its row, its place among the other keys,
+// its node, and how its value becomes that node.
 
 // stepForm has a row for each key of a step, that of each kind of step among them.
 var stepForm = Form{
-	Name: "step", What: "a step",
+	Name: "step",
+	What: "a step",
 	Keys: []Key{
 		{"id", "word", "to be referred to; else the title in lower case"},
 		{"when", "jq", "the step is skipped when it is false"},
@@ -30,7 +31,11 @@ var stepForm = Form{
 		{"auto", "word", "the choice when tercet cannot ask"},
 		{"evidence", "list|text|jq", "paths, patterns or steps whose files the answer is bound to"},
 		{"quorum", "integer", "how many people have to make the same choice"},
-		{"consent", "boolean", "without a terminal only --yes and the auto-approve file answer it; auto does not"},
+		{
+			"consent",
+			"boolean",
+			"without a terminal only --yes and the auto-approve file answer it; auto does not",
+		},
 		{"check", "jq|form:check", "approved or rejected"},
 		{"else", "text", "the message of a check that fails"},
 		{"set", "map", "names with jq"},
@@ -43,7 +48,11 @@ var stepForm = Form{
 		{"return", "text|form:return", "ends the command"},
 		{"with", "map", "input of the subagent"},
 		{"timeout", "duration|form:timeout|form:wait", "of the work, or of a gate"},
-		{"retry", "integer|form:retry", "further attempts of a failure that may pass by itself (2)"},
+		{
+			"retry",
+			"integer|form:retry",
+			"further attempts of a failure that may pass by itself (2)",
+		},
 		{"fallback", "word", "a subagent tried once after the retries"},
 		{"on", "rules", "where outcomes lead"},
 		{"expect", "form:expect", "what the result must hold"},
@@ -57,46 +66,61 @@ var stepForm = Form{
 	},
 }
 
-// partOf names the keys that a key of a step is read with, beside those of which one must stand in the step with it.
+// partOf names the keys that a key of a step is read with, beside those of which one must stand in
+// the step with it.
 var partOf = map[string][]string{
-	"as": {"foreach"}, "max_parallel": {"foreach"}, "merge": {"foreach", "parallel"},
-	"max": {"until"}, "among": {"delegate"},
-	"show": {"gate"}, "choices": {"gate"}, "auto": {"gate"}, "evidence": {"gate"}, "quorum": {"gate"},
-	"consent": {"gate"},
-	"else":    {"check"}, "code": {"fail"},
-	"columns": {"table"}, "title": {"table"},
+	"as":           {"foreach"},
+	"max_parallel": {"foreach"},
+	"merge":        {"foreach", "parallel"},
+	"max":          {"until"},
+	"among":        {"delegate"},
+	"show":         {"gate"},
+	"choices":      {"gate"},
+	"auto":         {"gate"},
+	"evidence":     {"gate"},
+	"quorum":       {"gate"},
+	"consent":      {"gate"},
+	"else":         {"check"},
+	"code":         {"fail"},
+	"columns":      {"table"},
+	"title":        {"table"},
 }
 
 var beside = map[string][]string{
-	"with": workers, "fallback": workers, "prompt": workers, "board": workers,
+	"with":       workers,
+	"fallback":   workers,
+	"prompt":     workers,
+	"board":      workers,
 	"retry":      {"delegate", "foreach", "parallel", "until", "check", "publish"},
 	"expect":     {"delegate", "foreach", "parallel", "until", "check"},
 	"in":         {"delegate", "foreach", "parallel", "until", "check", "publish"},
 	"compensate": {"delegate", "foreach", "parallel", "until", "status", "publish", "check"},
 }
 
-// workers are the keys that may start workers. actions are the keys of which a step has exactly one.
+// workers are the keys that may start workers. actions are the keys of which a step has exactly
+// one.
 var (
 	workers = []string{"delegate", "foreach", "parallel", "until"}
 	actions = []string{
-		"delegate", "parallel", "foreach", "until", "status", "wait", "gate", "check", "set", "publish", "fail",
+		"delegate", "parallel", "foreach", "until", "status", "wait", "gate", "check", "set",
+		"publish", "fail",
 	}
 )
 
 // The keys of a nested step.
 var (
 	childKeys = []string{
-		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry", "fallback", "expect",
-		"prompt", "in", "board",
+		"when", "tier", "delegate", "among", "check", "else", "with", "timeout", "retry",
+		"fallback", "expect", "prompt", "in", "board",
 	}
 	compensationKeys = []string{
-		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout", "retry",
-		"fallback", "prompt", "in",
+		"when", "delegate", "among", "status", "check", "else", "publish", "with", "timeout",
+		"retry", "fallback", "prompt", "in",
 	}
 )
 
-// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate, Check,
-// Set, Publish and Fail.
+// Action is what a step does: one of Delegate, Parallel, Foreach, Until, Group, Status, Wait, Gate,
+// Check, Set, Publish and Fail.
 type Action interface{ action() }
 
 // Delegate hands work to a subagent: Agent, or the member of Among that Pick chooses.
@@ -226,9 +250,11 @@ func (*Set) action()      {}
 func (*Publish) action()  {}
 func (*Fail) action()     {}
 
-// does makes the node of a kind of step from the value of its key. The keys that are part of it are read later.
+// does makes the node of a kind of step from the value of its key. The keys that are part of it are
+// read later.
 func (b *block) does(key string, v *md.Node) Action {
-	switch pos := v.Pos; key {
+	pos := v.Pos
+	switch key {
 	case "delegate":
 		return b.delegate(v)
 	case "parallel":

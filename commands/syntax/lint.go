@@ -8,7 +8,8 @@ import (
 	"tercet/internal/md"
 )
 
-// tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has the slash.
+// tagLine reads a line that is one tag, such as <argument_parsing> or </argument_parsing>; name has
+// the slash.
 func tagLine(line string) (name string, ok bool) {
 	line = strings.TrimSpace(line)
 	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || line[len(line)-2] == '/' {
@@ -16,7 +17,8 @@ func tagLine(line string) (name string, ok bool) {
 	}
 	name, _, _ = strings.Cut(line[1:len(line)-1], " ")
 	bare := strings.TrimPrefix(name, "/")
-	if bare == "" || strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" ||
+	if bare == "" ||
+		strings.Trim(strings.ToLower(bare), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" ||
 		slices.Contains([]string{"br", "hr", "img"}, bare) {
 		return "", false
 	}
@@ -32,7 +34,8 @@ func (p *parser) tags(s md.Section) {
 	var stack []open
 	unclosed := func(list []open) {
 		for _, o := range list {
-			p.report(CodeTag, o.pos, "close it in the same section", "tag <%s> is not closed in its section", o.name)
+			p.report(CodeTag, o.pos, "close it in the same section",
+				"tag <%s> is not closed in its section", o.name)
 		}
 	}
 	for n, line := range p.doc.ProseLines() {
@@ -51,19 +54,20 @@ func (p *parser) tags(s md.Section) {
 			i--
 		}
 		if i < 0 {
-			p.report(CodeTag, pos, "remove it, or open it in the same section", "tag </%s> closes nothing in its section",
-				closing)
+			p.report(CodeTag, pos, "remove it, or open it in the same section",
+				"tag </%s> closes nothing in its section", closing)
 			continue
 		}
 		unclosed(stack[i+1:])
 		stack = stack[:i]
 	}
+
 	unclosed(stack)
 }
 
-// unsaid warns of blocks that change what other steps do while the prose around them does not say so. These are Between
-// Steps whose heading names no step, and, in a strict check, defaults without a sentence before them. Without strict
-// the block itself is enough for a reader of the file.
+// unsaid warns of blocks that change what other steps do while the prose around them does not say
+// so. These are Between Steps whose heading names no step, and, in a strict check, defaults without
+// a sentence before them. Without strict the block itself is enough for a reader of the file.
 func (p *parser) unsaid() {
 	between := false
 	for i := range p.doc.Blocks {
@@ -73,17 +77,24 @@ func (p *parser) unsaid() {
 			continue
 		}
 		switch {
-		case b.Kind == md.Fence && len(b.Info) > 0 && strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
+		case b.Kind == md.Fence && len(b.Info) > 0 &&
+			strings.TrimSpace(b.Info) == "yaml "+string(fenceDefaults):
 			if i == 0 || p.doc.Blocks[i-1].Kind != md.Paragraph {
-				p.strictly(CodeUnsaid, b.Pos, "say in a sentence before the block what every step gets",
-					"block 'yaml defaults' without a sentence before it")
+				p.strictly(
+					CodeUnsaid,
+					b.Pos,
+					"say in a sentence before the block what every step gets",
+					"block 'yaml defaults' without a sentence before it",
+				)
 			}
 		case between && b.Kind == md.Heading && b.Depth == 0:
 			first, rest, _ := strings.Cut(cleanTitle(b.Text), " ")
 			if rest == "" || !slices.ContainsFunc([]string{"after", "before"},
 				func(w string) bool { return strings.EqualFold(w, first) }) {
-				p.report(CodeUnsaid, b.Pos, "write it like '### After phases: review the work'",
-					"heading in '%s' does not start with After or Before and the steps", sectionBetween)
+				p.report(CodeUnsaid, b.Pos,
+					"write it like '### After phases: review the work'",
+					"heading in '%s' does not start with After or Before and the steps",
+					sectionBetween)
 			}
 		}
 	}
@@ -98,8 +109,11 @@ func (p *parser) expansions() {
 	for _, a := range p.file.Front.Arguments {
 		names[a.Name.Text] = true
 	}
+
 	loaded := func(name string) bool {
-		return slices.ContainsFunc(p.file.Args.Load, func(l Load) bool { return l.Name.Text == name })
+		return slices.ContainsFunc(p.file.Args.Load, func(l Load) bool {
+			return l.Name.Text == name
+		})
 	}
 	for n := p.doc.BodyLine; n <= p.doc.LineCount(); n++ {
 		line := p.doc.Line(n)
@@ -109,8 +123,10 @@ func (p *parser) expansions() {
 		}
 		for _, m := range expanded().FindAllStringSubmatchIndex(line, -1) {
 			at := max(m[2], m[4], m[6])
-			what, help := line[at:m[1]], "write it another way if the file is to serve as a prompt"
-			switch name := what[1:]; {
+			what := line[at:m[1]]
+			help := "write it another way if the file is to serve as a prompt"
+			name := what[1:]
+			switch {
 			case what == "!`":
 				what = "!`...` as a shell command"
 			case what[0] == '@':
@@ -121,13 +137,15 @@ func (p *parser) expansions() {
 				continue
 			case loaded(name):
 				what += " as an argument"
-				help = "give the loaded value another name than the argument, if the file is to serve as a prompt"
+				help = "give the loaded value another name than the argument, if the file is to " +
+					"serve as a prompt"
 				delete(names, name)
 			default:
 				what += " as an argument; here it is $args." + name
 				delete(names, name)
 			}
-			p.report(CodeExpands, Pos{Line: n, Col: at + 1}, help, "other agent CLIs would expand %s", what)
+			p.report(CodeExpands, Pos{Line: n, Col: at + 1}, help,
+				"other agent CLIs would expand %s", what)
 			break
 		}
 	}

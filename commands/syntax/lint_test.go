@@ -32,7 +32,8 @@ func expanded(body string, first int) []string {
 			case '$':
 				found = len(word) == 1 && word >= "1" && word <= "9"
 				if at := slices.Index(known, word); at >= 0 {
-					found, known = true, slices.Delete(known, at, at+1)
+					found = true
+					known = slices.Delete(known, at, at+1)
 				}
 			}
 			if found {
@@ -41,15 +42,21 @@ func expanded(body string, first int) []string {
 			}
 		}
 	}
+
 	return out
 }
 
 // FuzzExpansions holds the search for marks over the whole text against the one over each line.
 func FuzzExpansions(f *testing.F) {
-	for _, s := range []string{"", "$1 $task\n$task $from $12 $0\n", "!`x` a!`\n !`\n", "@a\n(@b|@c\n\n@ @\n$from", "```\n$2\n```\n!`", "x@y\n\t@z!`@q"} {
+	for _, s := range []string{
+		"", "$1 $task\n$task $from $12 $0\n", "!`x` a!`\n !`\n", "@a\n(@b|@c\n\n@ @\n$from",
+		"```\n$2\n```\n!`", "x@y\n\t@z!`@q",
+	} {
 		f.Add(s)
 	}
-	const front = "---\ncommand: x\ndescription: y\narguments:\n  - {name: task, type: string}\n  - {name: from, type: string}\n---\n"
+
+	const front = "---\ncommand: x\ndescription: y\narguments:\n  - {name: task, type: string}\n" +
+		"  - {name: from, type: string}\n---\n"
 	f.Fuzz(func(t *testing.T, body string) {
 		if strings.Contains(body, "\r") || len(body) > 1<<12 {
 			t.Skip()

@@ -83,6 +83,7 @@ func TestCodes(t *testing.T) {
 			seen[d.Code] = true
 		}
 	}
+
 	known := map[string]bool{}
 	for _, file := range []string{"codes.go", "../../internal/md/errors.go"} {
 		src, err := os.ReadFile(file)
@@ -93,6 +94,7 @@ func TestCodes(t *testing.T) {
 			known[string(m[1])] = true
 		}
 	}
+
 	for code := range seen {
 		if !known[code] {
 			t.Errorf("code %s is not in the table", code)
@@ -108,7 +110,13 @@ func TestCodes(t *testing.T) {
 }
 
 func ExampleParse() {
-	_, err := syntax.Parse("hello.md", []byte("---\ncommand: hello\ndescription: Say hello\n---\n\n## Workflow Execution\n\n### Step 1: Say it\n\n```yaml step\nretrun: Hello.\n```\n"))
+	_, err := syntax.Parse(
+		"hello.md",
+		[]byte(
+			"---\ncommand: hello\ndescription: Say hello\n---\n\n## Workflow Execution\n\n"+
+				"### Step 1: Say it\n\n```yaml step\nretrun: Hello.\n```\n",
+		),
+	)
 	fmt.Println(err)
 	// Output: hello.md:11:1: E108: unknown key 'retrun' in a step
 }

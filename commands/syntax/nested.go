@@ -13,7 +13,9 @@ func (p *parser) items(n *md.Node) []*Step {
 		p.Wrong(n, "a list of steps", "write - {delegate: ...} lines")
 		return nil
 	}
-	form := stepForm.only("a step", func(key string) bool { return key != "after" && key != "before" && key != "always" })
+	form := stepForm.only("a step", func(key string) bool {
+		return key != "after" && key != "before" && key != "always"
+	})
 	out := []*Step{}
 	for _, item := range n.Items {
 		s := &Step{Pos: item.Pos, Block: item.Pos}
@@ -56,13 +58,22 @@ func (p *parser) children(n *md.Node) []*Step {
 		p.Wrong(n, "a map from names to steps", "write {correctness: {delegate: reviewer}}")
 		return nil
 	}
-	form := stepForm.only("a child of 'parallel'", func(key string) bool { return slices.Contains(childKeys, key) })
+
+	form := stepForm.only("a child of 'parallel'", func(key string) bool {
+		return slices.Contains(childKeys, key)
+	})
 	out := []*Step{}
 	for _, e := range n.Entries {
-		s := &Step{Pos: e.Key.Pos, Block: e.Value.Pos, ID: Word{e.Key.Pos, e.Key.Value}, Title: e.Key.Value}
+		s := &Step{
+			Pos:   e.Key.Pos,
+			Block: e.Value.Pos,
+			ID:    Word{e.Key.Pos, e.Key.Value},
+			Title: e.Key.Value,
+		}
 		switch {
 		case e.Value.Absent():
-			p.report(CodeAbsent, s.Pos, "write {delegate: ...}", "child '%s' has no step", e.Key.Value)
+			p.report(CodeAbsent, s.Pos, "write {delegate: ...}",
+				"child '%s' has no step", e.Key.Value)
 			continue
 		case e.Value.Kind != md.Map:
 			p.Wrong(e.Value, "a step", "write {delegate: ...}")
@@ -71,25 +82,38 @@ func (p *parser) children(n *md.Node) []*Step {
 		p.isID(s.ID)
 		p.stepMap(s, e.Value, form)
 		if s.Action == nil && !p.refused[s] {
-			p.report(CodeAction, s.Pos, "write {delegate: ...} or {check: ...}", "child '%s' has no action", e.Key.Value)
+			p.report(CodeAction, s.Pos, "write {delegate: ...} or {check: ...}",
+				"child '%s' has no action", e.Key.Value)
 			continue
 		}
 		out = append(out, s)
 	}
+
 	return out
 }
 
 // compensation reads the step that takes another one's effect back.
 func (p *parser) compensation(n *md.Node) *Step {
-	form := stepForm.only("'compensate'", func(key string) bool { return slices.Contains(compensationKeys, key) })
-	s := &Step{Pos: n.Pos, Block: n.Pos, Title: "compensate"}
+	form := stepForm.only("'compensate'", func(key string) bool {
+		return slices.Contains(compensationKeys, key)
+	})
+	s := &Step{
+		Pos:   n.Pos,
+		Block: n.Pos,
+		Title: "compensate",
+	}
 	if n.Kind != md.Map {
 		p.Wrong(n, "a step", "write {delegate: ...} or {status: ...}")
 		return nil
 	}
 	p.stepMap(s, n, form)
 	if s.Action == nil {
-		p.report(CodeAction, s.Pos, "write {delegate: ...} or {status: ...}", "'compensate' has no action")
+		p.report(
+			CodeAction,
+			s.Pos,
+			"write {delegate: ...} or {status: ...}",
+			"'compensate' has no action",
+		)
 	}
 	return s
 }
@@ -99,7 +123,8 @@ func (p *parser) tier(n *md.Node) *Tier {
 	t := &Tier{Pos: n.Pos}
 	if n.Kind == md.Scalar && strings.HasSuffix(n.Value, "+") {
 		w := p.word(n, "the name of a tier")
-		w.Text, t.OrLater = strings.TrimSuffix(w.Text, "+"), true
+		w.Text = strings.TrimSuffix(w.Text, "+")
+		t.OrLater = true
 		t.Names = []Word{w}
 		return t
 	}
@@ -111,8 +136,8 @@ func (p *parser) tier(n *md.Node) *Tier {
 func (p *parser) around(key string, n *md.Node) *Around {
 	a := &Around{Pos: n.Pos}
 	if !p.between {
-		p.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'", "'%s' belongs to the section '%s'",
-			key, sectionBetween)
+		p.report(CodeCompanion, n.Pos, "move the step below '## "+sectionBetween+"'",
+			"'%s' belongs to the section '%s'", key, sectionBetween)
 	}
 	if n.Kind == md.Scalar && n.Value == "each" {
 		a.Each = true

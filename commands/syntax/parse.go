@@ -19,8 +19,9 @@ const (
 	sectionErrors   = "Error Handling"
 )
 
-// Parse reads a command file. name is its path, for messages and for comparing it with the command's name. The error is
-// a *formats.Diagnostics with all findings, sorted; warnings alone are no error and are in the File.
+// Parse reads a command file. name is its path, for messages and for comparing it with the
+// command's name. The error is a *formats.Diagnostics with all findings, sorted; warnings alone are
+// no error and are in the File.
 func Parse(name string, src []byte) (*File, error) {
 	f := Read(name, src)
 	found := &formats.Diagnostics{List: f.Found, Sources: map[string][]byte{name: src}}
@@ -40,26 +41,31 @@ type parser struct {
 	near    map[int]bool // lines that almost open a block
 	exprs   int          // expressions read
 	between bool         // the step stands under Between Steps
-	// subagent files have no section Argument Parsing: the block `yaml args` stands before the first step.
+	// subagent files have no section Argument Parsing: the block `yaml args` stands before the
+	// first step.
 	subagent bool
 	foreign  *Foreign                  // of a file of another tool; nil for tercet's own
 	depth    int                       // steps inside each other's keys
 	forms    map[string]*regexp.Regexp // the sentences, as far as the file has needed them
-	refused  map[*Step]bool            // reported; a further report about the step's action would only repeat it
+	// reported; a further report about the step's action would only repeat it
+	refused map[*Step]bool
 }
 
 func (p *parser) report(code string, pos Pos, help, format string, args ...any) {
 	p.add(formats.Found(code, pos, help, format, args...))
 }
 
-// maxFindings is how many findings of one file are kept: no user reads more, and a hostile file would have a hundred
-// thousand.
+// maxFindings is how many findings of one file are kept: no user reads more, and a hostile file
+// would have a hundred thousand.
 const maxFindings = 500
 
-func (p *parser) full() bool { return len(p.found) >= maxFindings }
+func (p *parser) full() bool {
+	return len(p.found) >= maxFindings
+}
 
 func (p *parser) add(d formats.Diagnostic) {
-	if d.File = p.file.Name; !p.full() {
+	d.File = p.file.Name
+	if !p.full() {
 		p.found = append(p.found, d)
 	}
 }
@@ -99,25 +105,31 @@ func (p *parser) take(problems []md.Problem) {
 	}
 }
 
-// quoteFix is the change that package md advises: the value of the finding in quotes, or the line with its value in
-// quotes.
+// quoteFix is the change that package md advises: the value of the finding in quotes, or the line
+// with its value in quotes.
 func (p *parser) quoteFix(d formats.Diagnostic, text string) *formats.Fix {
 	if d.Code == md.CodeFlowTrap {
 		if d.Pos.Line != d.End.Line {
 			return nil
 		}
-		return &formats.Fix{Start: d.Pos, End: d.End, Text: text}
+		return &formats.Fix{
+			Start: d.Pos,
+			End:   d.End,
+			Text:  text,
+		}
 	}
 	line := strings.TrimRight(p.doc.Line(d.Pos.Line), " \t")
 	from := len(line) - len(strings.TrimLeft(line, " -"))
 	key, value, ok := strings.Cut(text, ": ")
-	if !ok || len(value) < 3 || strings.IndexByte("{[", value[1]) >= 0 || !strings.HasPrefix(line[from:],
-		key+":") || strings.Contains(line, " #") { // what is a comment is not quoted
+	if !ok || len(value) < 3 || strings.IndexByte("{[", value[1]) >= 0 ||
+		// what is a comment is not quoted
+		!strings.HasPrefix(line[from:], key+":") || strings.Contains(line, " #") {
 		return nil
 	}
 	return &formats.Fix{
-		Start: Pos{Line: d.Pos.Line, Col: from + 1}, End: Pos{Line: d.Pos.Line, Col: len(line) + 1},
-		Text: text,
+		Start: Pos{Line: d.Pos.Line, Col: from + 1},
+		End:   Pos{Line: d.Pos.Line, Col: len(line) + 1},
+		Text:  text,
 	}
 }
 
@@ -137,8 +149,8 @@ func (p *parser) block(b *md.Block) *md.Node {
 	case n == nil:
 		return nil
 	case n.Kind != md.Map:
-		p.reportNode(CodeBlock, n, "write key: value lines", "expected a map of keys in a block, got %s",
-			strict.Describe(n))
+		p.reportNode(CodeBlock, n, "write key: value lines",
+			"expected a map of keys in a block, got %s", strict.Describe(n))
 		return nil
 	default:
 		return n
@@ -159,8 +171,8 @@ const (
 // kind reads the words after the backticks and reports those that are almost right.
 func (p *parser) kind(b *md.Block) fenceKind {
 	fields := strings.Fields(unglued(b.Info))
-	if b.Kind != md.Fence || len(fields) < 2 || !strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0],
-		"yml") {
+	if b.Kind != md.Fence || len(fields) < 2 ||
+		!strings.EqualFold(fields[0], "yaml") && !strings.EqualFold(fields[0], "yml") {
 		return fenceOther
 	}
 	kind := fenceKind(fields[1])
@@ -195,13 +207,15 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 	indent := len(line) - len(rest)
 	ticks := len(rest) - len(strings.TrimLeft(rest, "`~"))
 	fix := &formats.Fix{
-		Start: Pos{Line: n, Col: indent + ticks + 1}, End: Pos{Line: n, Col: len(line) + 1},
-		Text: "yaml " + string(kind),
+		Start: Pos{Line: n, Col: indent + ticks + 1},
+		End:   Pos{Line: n, Col: len(line) + 1},
+		Text:  "yaml " + string(kind),
 	}
 	switch {
 	case ticks >= 3:
 	case strings.HasPrefix(strings.TrimLeft(rest, "`"), "yaml") || ticks > 0:
-		fix.Start.Col, fix.Text = indent+1, "```"+fix.Text
+		fix.Start.Col = indent + 1
+		fix.Text = "```" + fix.Text
 	default:
 		return nil
 	}
@@ -211,7 +225,8 @@ func (p *parser) infoFix(n int, kind fenceKind) *formats.Fix {
 // margin reports a block that is indented or stands in a list or a quote.
 func (p *parser) margin(b *md.Block) {
 	if b.Indent > 0 || b.Depth > 0 {
-		p.report(CodeFenceIndent, b.Pos, "move the block to the left margin", "block is indented by %d columns", b.Indent)
+		p.report(CodeFenceIndent, b.Pos, "move the block to the left margin",
+			"block is indented by %d columns", b.Indent)
 	}
 }
 
@@ -228,8 +243,8 @@ func (p *parser) body() {
 		name := sectionName(title)
 		titles = append(titles, title)
 		if first, ok := seen[name]; ok && name != "" {
-			p.report(CodeSectionTwice, s.Heading.Pos, "join the two", "section '%s' stands twice, first on line %d", name,
-				first.Line)
+			p.report(CodeSectionTwice, s.Heading.Pos, "join the two",
+				"section '%s' stands twice, first on line %d", name, first.Line)
 			continue
 		}
 		seen[name] = s.Heading.Pos
@@ -253,6 +268,7 @@ func (p *parser) body() {
 			p.tags(s)
 		}
 	}
+
 	if workflow == nil && !p.has(md.CodeLineEnds) { // a file of one line has no section
 		p.noWorkflow(titles)
 	}
@@ -263,15 +279,19 @@ func (p *parser) body() {
 
 func (p *parser) noWorkflow(titles []string) {
 	// Without the section each of its steps is outside of it, which is no further mistake.
-	p.found = slices.DeleteFunc(p.found, func(d formats.Diagnostic) bool { return d.Code == CodeFencePlace })
+	p.found = slices.DeleteFunc(p.found, func(d formats.Diagnostic) bool {
+		return d.Code == CodeFencePlace
+	})
 	help := "add '## " + sectionWorkflow + "' with the steps below it"
 	for _, t := range titles {
 		low := strings.ToLower(t)
-		if strings.HasPrefix(low, "workflow") || len(nearest.Names(low, []string{strings.ToLower(sectionWorkflow)})) > 0 {
+		if strings.HasPrefix(low, "workflow") ||
+			len(nearest.Names(low, []string{strings.ToLower(sectionWorkflow)})) > 0 {
 			help = "rename '## " + t + "'"
 		}
 	}
-	p.report(CodeSection, Pos{Line: p.doc.BodyLine, Col: 1}, help, "file has no section '%s'", sectionWorkflow)
+	p.report(CodeSection, Pos{Line: p.doc.BodyLine, Col: 1}, help, "file has no section '%s'",
+		sectionWorkflow)
 }
 
 // sectionName gives the name as the format writes it, "" for prose.
@@ -311,7 +331,8 @@ func (p *parser) outside(blocks []md.Block) {
 	for i := range blocks {
 		if kind := p.kind(&blocks[i]); kind != fenceOther {
 			home := homes[kind]
-			p.report(CodeFencePlace, blocks[i].Pos, home.help, "block 'yaml %s' outside its %s", kind, home.what)
+			p.report(CodeFencePlace, blocks[i].Pos, home.help, "block 'yaml %s' outside its %s",
+				kind, home.what)
 		}
 	}
 }
@@ -330,7 +351,8 @@ func (p *parser) argsSection(s md.Section) {
 		switch kind := p.kind(b); kind {
 		case fenceArgs:
 			if first != nil {
-				p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml args', the first is on line %d", first.Pos.Line)
+				p.report(CodeStepFence, b.Pos, "join the two",
+					"second block 'yaml args', the first is on line %d", first.Pos.Line)
 				continue
 			}
 			first = b

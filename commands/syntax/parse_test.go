@@ -28,14 +28,17 @@ func parse(t *testing.T, name string) *syntax.File {
 		t.Fatalf("Parse(%s): %v", name, err)
 	}
 	for _, w := range file.Found {
-		if !strings.HasPrefix(name, "testdata/flows/") || w.Code != syntax.CodeUnsaid && w.Code != syntax.CodeExpands {
+		if !strings.HasPrefix(name, "testdata/flows/") ||
+			w.Code != syntax.CodeUnsaid && w.Code != syntax.CodeExpands {
 			t.Errorf("Parse(%s) warns: %v", name, w)
 		}
 	}
 	return file
 }
 
-func pos(line, col int) syntax.Pos { return syntax.Pos{Line: line, Col: col} }
+func pos(line, col int) syntax.Pos {
+	return syntax.Pos{Line: line, Col: col}
+}
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
@@ -45,51 +48,132 @@ func TestPlan(t *testing.T) {
 		Command:     syntax.Word{Pos: pos(2, 10), Text: "plan"},
 		Description: syntax.Word{Pos: pos(3, 14), Text: "Create implementation plan for a task"},
 		Arguments: []syntax.Argument{
-			{Pos: pos(5, 5), Name: syntax.Word{Pos: pos(5, 12), Text: "task_number"}, Type: syntax.Word{Pos: pos(5, 31), Text: "task"}, Required: true},
-			{Pos: pos(6, 5), Name: syntax.Word{Pos: pos(6, 12), Text: "research_report"}, Type: syntax.Word{Pos: pos(6, 35), Text: "path"}},
+			{
+				Pos:      pos(5, 5),
+				Name:     syntax.Word{Pos: pos(5, 12), Text: "task_number"},
+				Type:     syntax.Word{Pos: pos(5, 31), Text: "task"},
+				Required: true,
+			},
+			{
+				Pos:  pos(6, 5),
+				Name: syntax.Word{Pos: pos(6, 12), Text: "research_report"},
+				Type: syntax.Word{Pos: pos(6, 35), Text: "path"},
+			},
 		},
-		During: &syntax.During{Pos: pos(7, 9), Status: syntax.Word{Pos: pos(7, 9), Text: "planning"}},
+		During: &syntax.During{
+			Pos:    pos(7, 9),
+			Status: syntax.Word{Pos: pos(7, 9), Text: "planning"},
+		},
 	}
 	if diff := cmp.Diff(front, f.Front, unplaced); diff != "" {
 		t.Errorf("front (-want +got):\n%s", diff)
 	}
-	args := syntax.Args{Pos: pos(19, 1), Allow: []syntax.Word{{Pos: pos(19, 9), Text: "not_started"}, {Pos: pos(19, 22), Text: "researched"}}}
+	args := syntax.Args{
+		Pos: pos(19, 1),
+		Allow: []syntax.Word{
+			{Pos: pos(19, 9), Text: "not_started"},
+			{Pos: pos(19, 22), Text: "researched"},
+		},
+	}
 	if diff := cmp.Diff(args, f.Args, unplaced); diff != "" {
 		t.Errorf("args (-want +got):\n%s", diff)
 	}
 	jq := func(line, col int, src string) *syntax.Value {
-		return &syntax.Value{Pos: pos(line, col), End: pos(line, col+len(src)), Kind: syntax.Jq, Expr: &syntax.Expr{Pos: pos(line, col), Src: src}}
+		return &syntax.Value{
+			Pos:  pos(line, col),
+			End:  pos(line, col+len(src)),
+			Kind: syntax.Jq,
+			Expr: &syntax.Expr{Pos: pos(line, col), Src: src},
+		}
 	}
 	steps := []*syntax.Step{
 		{
-			Pos: pos(28, 1), Block: pos(33, 1), Number: "1", Title: "Delegate to planner subagent", ID: syntax.Word{Pos: pos(33, 5), Text: "plan"},
-			Action: &syntax.Delegate{Pos: pos(34, 11), Agent: syntax.Word{Pos: pos(34, 11), Text: "planner"}},
+			Pos:    pos(28, 1),
+			Block:  pos(33, 1),
+			Number: "1",
+			Title:  "Delegate to planner subagent",
+			ID:     syntax.Word{Pos: pos(33, 5), Text: "plan"},
+			Action: &syntax.Delegate{
+				Pos:   pos(34, 11),
+				Agent: syntax.Word{Pos: pos(34, 11), Text: "planner"},
+			},
 			With: []syntax.Field{
 				{Key: syntax.Word{Pos: pos(35, 8), Text: "task"}, Value: jq(35, 14, "$task")},
-				{Key: syntax.Word{Pos: pos(35, 21), Text: "research_report"}, Value: jq(35, 38, "$args.research_report")},
+				{
+					Key:   syntax.Word{Pos: pos(35, 21), Text: "research_report"},
+					Value: jq(35, 38, "$args.research_report"),
+				},
 			},
 			Timeout: &syntax.Timeout{Pos: pos(36, 10), Total: 1800},
-			Retry:   &syntax.Retry{Pos: pos(37, 8), Max: 2, Backoff: 2, Factor: 2, Cap: 60, On: []syntax.Word{{Pos: pos(37, 22), Text: "transient"}}},
+			Retry: &syntax.Retry{
+				Pos:     pos(37, 8),
+				Max:     2,
+				Backoff: 2,
+				Factor:  2,
+				Cap:     60,
+				On:      []syntax.Word{{Pos: pos(37, 22), Text: "transient"}},
+			},
 		},
 		{
-			Pos: pos(40, 1), Block: pos(43, 1), Number: "2", Title: "Validate plan format",
-			Action: &syntax.Check{Pos: pos(43, 8), Document: &syntax.Word{Pos: pos(43, 19), Text: "plan"}},
-			On: []syntax.Rule{{Status: syntax.Word{Pos: pos(44, 6), Text: "rejected"}, Targets: []*syntax.Target{
-				{Pos: pos(44, 16), End: pos(44, 38), Kind: syntax.ToRedo, Max: 2, Steps: []syntax.Word{{Pos: pos(44, 24), Text: "plan"}}},
-			}}},
+			Pos:    pos(40, 1),
+			Block:  pos(43, 1),
+			Number: "2",
+			Title:  "Validate plan format",
+			Action: &syntax.Check{
+				Pos:      pos(43, 8),
+				Document: &syntax.Word{Pos: pos(43, 19), Text: "plan"},
+			},
+			On: []syntax.Rule{{
+				Status: syntax.Word{Pos: pos(44, 6), Text: "rejected"},
+				Targets: []*syntax.Target{
+					{
+						Pos:   pos(44, 16),
+						End:   pos(44, 38),
+						Kind:  syntax.ToRedo,
+						Max:   2,
+						Steps: []syntax.Word{{Pos: pos(44, 24), Text: "plan"}},
+					},
+				},
+			}},
 		},
 		{
-			Pos: pos(47, 1), Block: pos(50, 1), Number: "3", Title: "Delegate to status-sync-manager to update task status",
-			Action: &syntax.Status{Pos: pos(50, 9), To: &syntax.Value{Pos: pos(50, 9), End: pos(50, 16), Lit: "planned"}},
+			Pos:    pos(47, 1),
+			Block:  pos(50, 1),
+			Number: "3",
+			Title:  "Delegate to status-sync-manager to update task status",
+			Action: &syntax.Status{
+				Pos: pos(50, 9),
+				To: &syntax.Value{
+					Pos: pos(50, 9),
+					End: pos(50, 16),
+					Lit: "planned",
+				},
+			},
 		},
 		{
-			Pos: pos(53, 1), Block: pos(56, 1), Number: "4", Title: "Return plan artifact to orchestrator",
+			Pos:    pos(53, 1),
+			Block:  pos(56, 1),
+			Number: "4",
+			Title:  "Return plan artifact to orchestrator",
 			Return: &syntax.Return{
 				Pos: pos(56, 9),
-				Message: &syntax.Text{Pos: pos(56, 20), Parts: []syntax.Part{
-					{Lit: "Plan created: "}, {Expr: &syntax.Expr{Pos: pos(56, 38), Src: "$steps.plan.artifacts[0].path"}},
-				}},
-				NextSteps: &syntax.Text{Pos: pos(56, 86), Parts: []syntax.Part{{Lit: "/implement "}, {Expr: &syntax.Expr{Pos: pos(56, 101), Src: "$task.number"}}}},
+				Message: &syntax.Text{
+					Pos: pos(56, 20),
+					Parts: []syntax.Part{
+						{Lit: "Plan created: "},
+						{Expr: &syntax.Expr{
+							Pos: pos(56, 38),
+							Src: "$steps.plan.artifacts[0].path",
+						}},
+					},
+				},
+				NextSteps: &syntax.Text{
+					Pos: pos(56, 86),
+					Parts: []syntax.Part{
+						{Lit: "/implement "},
+						{Expr: &syntax.Expr{Pos: pos(56, 101), Src: "$task.number"}},
+					},
+				},
 			},
 		},
 	}
@@ -99,7 +183,8 @@ func TestPlan(t *testing.T) {
 	if !f.Literate || f.Sentences != nil || f.Errors != nil {
 		t.Errorf("Literate = %v, Sentences = %v, Errors = %v", f.Literate, f.Sentences, f.Errors)
 	}
-	if !strings.HasPrefix(f.Prose, "\nInput: `$ARGUMENTS`") || !strings.HasSuffix(f.Prose, "</workflow_execution>\n") {
+	if !strings.HasPrefix(f.Prose, "\nInput: `$ARGUMENTS`") ||
+		!strings.HasSuffix(f.Prose, "</workflow_execution>\n") {
 		t.Errorf("Prose = %q", f.Prose)
 	}
 }
@@ -107,11 +192,19 @@ func TestPlan(t *testing.T) {
 func TestPlainForm(t *testing.T) {
 	t.Parallel()
 	f := parse(t, "testdata/plain/plan.md")
-	w := func(line, col int, text string) syntax.Word { return syntax.Word{Pos: pos(line, col), Text: text} }
+	w := func(line, col int, text string) syntax.Word {
+		return syntax.Word{Pos: pos(line, col), Text: text}
+	}
 	sentences := []*syntax.Sentence{
 		{Pos: pos(16, 3), Kind: syntax.SayExtract, Name: w(16, 11, "task_number")},
 		{Pos: pos(17, 3), Kind: syntax.SayPositive, Name: w(17, 12, "task_number")},
-		{Pos: pos(18, 3), Kind: syntax.SayExtract, Name: w(18, 20, "research_report"), Index: 1, Opt: true},
+		{
+			Pos:   pos(18, 3),
+			Kind:  syntax.SayExtract,
+			Name:  w(18, 20, "research_report"),
+			Index: 1,
+			Opt:   true,
+		},
 		{Pos: pos(19, 3), Kind: syntax.SayLoadTask},
 	}
 	if diff := cmp.Diff(sentences, f.Sentences, unplaced); diff != "" {
@@ -119,14 +212,34 @@ func TestPlainForm(t *testing.T) {
 	}
 	step := func(line int, number, title string, say syntax.Sentence) *syntax.Step {
 		say.Pos = pos(line, 11)
-		return &syntax.Step{Pos: pos(line, 3), Number: number, Title: title, Sentence: &say}
+		return &syntax.Step{
+			Pos:      pos(line, 3),
+			Number:   number,
+			Title:    title,
+			Sentence: &say,
+		}
 	}
 	steps := []*syntax.Step{
-		step(25, "1", "Validate task exists and is ready for planning", syntax.Sentence{Kind: syntax.SayTaskReady, Verb: w(25, 49, "planning")}),
-		step(26, "2", "Delegate to planner subagent", syntax.Sentence{Kind: syntax.SayDelegate, Name: w(26, 23, "planner")}),
-		step(27, "3", "Validate plan format", syntax.Sentence{Kind: syntax.SayValidateFormat, Name: w(27, 20, "plan")}),
-		step(28, "4", "Delegate to status-sync-manager to update task status", syntax.Sentence{Kind: syntax.SayUpdateStatus, Name: w(28, 23, "status-sync-manager")}),
-		step(29, "5", "Return plan artifact to orchestrator", syntax.Sentence{Kind: syntax.SayReturn, Rest: "plan artifact"}),
+		step(25, "1", "Validate task exists and is ready for planning", syntax.Sentence{
+			Kind: syntax.SayTaskReady,
+			Verb: w(25, 49, "planning"),
+		}),
+		step(26, "2", "Delegate to planner subagent", syntax.Sentence{
+			Kind: syntax.SayDelegate,
+			Name: w(26, 23, "planner"),
+		}),
+		step(27, "3", "Validate plan format", syntax.Sentence{
+			Kind: syntax.SayValidateFormat,
+			Name: w(27, 20, "plan"),
+		}),
+		step(28, "4", "Delegate to status-sync-manager to update task status", syntax.Sentence{
+			Kind: syntax.SayUpdateStatus,
+			Name: w(28, 23, "status-sync-manager"),
+		}),
+		step(29, "5", "Return plan artifact to orchestrator", syntax.Sentence{
+			Kind: syntax.SayReturn,
+			Rest: "plan artifact",
+		}),
 	}
 	if diff := cmp.Diff(steps, f.Steps, unplaced); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
@@ -136,7 +249,8 @@ func TestPlainForm(t *testing.T) {
 	}
 }
 
-// TestExamples parses the examples of the specification and the shipped commands, with either line end.
+// TestExamples parses the examples of the specification and the shipped commands, with either line
+// end.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.md")
@@ -149,7 +263,10 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := syntax.Parse(name, append([]byte("\ufeff"), bytes.ReplaceAll(src, []byte("\n"), []byte("\r\n"))...))
+		f, err := syntax.Parse(
+			name,
+			append([]byte("\ufeff"), bytes.ReplaceAll(src, []byte("\n"), []byte("\r\n"))...),
+		)
 		if err != nil {
 			t.Errorf("Parse(%s) with CRLF: %v", name, err)
 			continue
@@ -163,7 +280,10 @@ func TestExamples(t *testing.T) {
 
 // command wraps lines of a block into a command file; the first line of the block is line 10.
 func command(block string) []byte {
-	return []byte("---\ncommand: x\ndescription: x\n---\n\n## Workflow Execution\n### Step 1: Do\n\n```yaml step\n" + block + "\n```\n")
+	return []byte(
+		"---\ncommand: x\ndescription: x\n---\n\n## Workflow Execution\n### Step 1: Do\n\n" +
+			"```yaml step\n" + block + "\n```\n",
+	)
 }
 
 // exprs lists every expression below a value with its place.
@@ -201,6 +321,7 @@ func exprs(f *syntax.File) string {
 			text(a.Else)
 		}
 	}
+
 	return strings.Join(out, "; ")
 }
 
@@ -213,11 +334,23 @@ func TestExpressions(t *testing.T) {
 		{"double quotes", `check: "$a == \"b\""`, `10:9 $a == "b"`},
 		{"block scalar", "check: |\n  $a\n  | length", "11:3 $a\n| length\n"},
 		{"folded", "when: >-\n    $a\n    and $b\nreturn: x", `11:5 $a and $b; "x"`},
-		{"flow", "table: $a.b\ncolumns: [x, y]\nreturn: {message: $a.c}", "10:8 $a.b; 12:19 $a.c; whole"},
+		{
+			"flow",
+			"table: $a.b\ncolumns: [x, y]\nreturn: {message: $a.c}",
+			"10:8 $a.b; 12:19 $a.c; whole",
+		},
 		{"text", "return: a ${{ $b }} c ${{$d}}", `"a "; 10:15 $b; " c "; 10:26 $d`},
 		{"text in quotes", `return: "é ${{ $b | \"x\" }}"`, `"é "; 10:17 $b | "x"`},
-		{"braces inside", `return: 'x ${{ {a: {b: 1}} | "}}" }}'`, `"x "; 10:16 {a: {b: 1}} | "}}"`},
-		{"interpolation inside", `return: 'x ${{ "\("}}" + "\(1)")" }}y'`, `"x "; 10:16 "\("}}" + "\(1)")"; "y"`},
+		{
+			"braces inside",
+			`return: 'x ${{ {a: {b: 1}} | "}}" }}'`,
+			`"x "; 10:16 {a: {b: 1}} | "}}"`,
+		},
+		{
+			"interpolation inside",
+			`return: 'x ${{ "\("}}" + "\(1)")" }}y'`,
+			`"x "; 10:16 "\("}}" + "\(1)")"; "y"`,
+		},
 		{"whole", "return: ${{ $a }}", "10:13 $a; whole"},
 		{"whole in quotes", `return: "${{ $a }}"`, "10:14 $a; whole"},
 		{"whole in a block scalar", "return: |\n  ${{ $a }}\n", "11:7 $a; whole"},
@@ -243,7 +376,13 @@ func TestExpressions(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
-	f, err := syntax.Parse("x.md", command("delegate: a\nwith: {n: 1, f: 1.5, t: true, z: null, s: on, j: $x, e: '${{ $y }}', l: [a, {k: $z}]}\ntimeout: {total: 1h30m, idle: 90s}\nretry: 3"))
+	f, err := syntax.Parse(
+		"x.md",
+		command(
+			"delegate: a\nwith: {n: 1, f: 1.5, t: true, z: null, s: on, j: $x, e: '${{ $y }}', "+
+				"l: [a, {k: $z}]}\ntimeout: {total: 1h30m, idle: 90s}\nretry: 3",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,9 +410,10 @@ func TestValues(t *testing.T) {
 	for _, field := range s.With {
 		got = append(got, field.Key.Text+": "+walk(field.Value))
 	}
+
 	want := []string{
-		"n: int 1", "f: float64 1.5", "t: bool true", "z: <nil> <nil>", "s: string on", "j: jq $x", "e: text 1 whole=true",
-		"l: list (string a) (map k jq $z)",
+		"n: int 1", "f: float64 1.5", "t: bool true", "z: <nil> <nil>", "s: string on", "j: jq $x",
+		"e: text 1 whole=true", "l: list (string a) (map k jq $z)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
@@ -297,15 +437,17 @@ func TestSteps(t *testing.T) {
 	walk(f.Steps, "")
 	walk(f.Errors, "! ")
 	want := []string{
-		"1 *syntax.Foreach For each phase", " 1.1 *syntax.Delegate Do it", " 1.2 *syntax.Foreach For each file", "  1.2.1 *syntax.Fail Never",
-		" 1.3 *syntax.Set Count", "2 *syntax.Foreach For each task", "3 *syntax.Gate Ask", "4 <nil> Return the list",
-		"!  *syntax.Status Put it back", "! 1 *syntax.Status Again",
+		"1 *syntax.Foreach For each phase", " 1.1 *syntax.Delegate Do it",
+		" 1.2 *syntax.Foreach For each file", "  1.2.1 *syntax.Fail Never",
+		" 1.3 *syntax.Set Count", "2 *syntax.Foreach For each task", "3 *syntax.Gate Ask",
+		"4 <nil> Return the list", "!  *syntax.Status Put it back", "! 1 *syntax.Status Again",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	loop, ok := f.Steps[0].Action.(*syntax.Foreach)
-	if !ok || loop.As.Text != "phase" || loop.In.Src != "$phases" || loop.Merge == nil || loop.Merge.Src != "true" {
+	if !ok || loop.As.Text != "phase" || loop.In.Src != "$phases" || loop.Merge == nil ||
+		loop.Merge.Src != "true" {
 		t.Errorf("first loop = %+v", loop)
 	}
 	short, ok := f.Steps[1].Action.(*syntax.Foreach)
@@ -313,14 +455,17 @@ func TestSteps(t *testing.T) {
 		t.Errorf("second loop = %+v", short)
 	}
 	gate, ok := f.Steps[2].Action.(*syntax.Gate)
-	if !ok || len(gate.Show) != 2 || len(gate.Choices) != 3 || gate.Auto == nil || gate.Auto.Text != "yes" ||
-		gate.Choices[1].Target.Kind != syntax.ToReturn || gate.Choices[2].Target.Kind != syntax.ToRedo {
+	if !ok || len(gate.Show) != 2 || len(gate.Choices) != 3 || gate.Auto == nil ||
+		gate.Auto.Text != "yes" ||
+		gate.Choices[1].Target.Kind != syntax.ToReturn ||
+		gate.Choices[2].Target.Kind != syntax.ToRedo {
 		t.Errorf("gate = %+v", gate)
 	}
 	if f.Errors[0].Always == nil || f.Errors[0].Always.Text != "failed" {
 		t.Errorf("always = %v", f.Errors[0].Always)
 	}
-	if say := f.Steps[3].Sentence; say == nil || say.Kind != syntax.SayReturn || say.Pos != pos(say.Pos.Line, 13) {
+	say := f.Steps[3].Sentence
+	if say == nil || say.Kind != syntax.SayReturn || say.Pos != pos(say.Pos.Line, 13) {
 		t.Errorf("sentence = %+v", say)
 	}
 }
@@ -345,11 +490,26 @@ func shape(s *syntax.Step) string {
 func TestNested(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, want string }{
-		{"consensus", "rounds Until (panel Parallel (architect Delegate, security Delegate, user Delegate), supervisor Delegate); <nil>"},
+		{
+			"consensus",
+			"rounds Until (panel Parallel (architect Delegate, security Delegate, user " +
+				"Delegate), supervisor Delegate); <nil>",
+		},
 		{"revise", "Group (reviser Delegate, <nil>); replan Delegate; Check; Status; <nil>"},
-		{"review-loop", "code Delegate; review Parallel (correctness Delegate, security Delegate, tests Delegate, gatekeeper Check); Publish; <nil>"},
-		{"operations-flow", "Group (Check, infra Delegate, db Delegate, observe Delegate, plan Delegate, Check, <nil>); between probe Delegate"},
-		{"doc-flow", "write Foreach (author Delegate, approval Gate); Group (Check, Delegate, Check, <nil>)"},
+		{
+			"review-loop",
+			"code Delegate; review Parallel (correctness Delegate, security Delegate, tests " +
+				"Delegate, gatekeeper Check); Publish; <nil>",
+		},
+		{
+			"operations-flow",
+			"Group (Check, infra Delegate, db Delegate, observe Delegate, plan Delegate, Check, " +
+				"<nil>); between probe Delegate",
+		},
+		{
+			"doc-flow",
+			"write Foreach (author Delegate, approval Gate); Group (Check, Delegate, Check, <nil>)",
+		},
 	}
 	for _, tt := range tests {
 		f := parse(t, "testdata/flows/"+tt.name+".md")
@@ -369,7 +529,9 @@ func TestNested(t *testing.T) {
 func TestFlowDetails(t *testing.T) {
 	t.Parallel()
 	f := parse(t, "testdata/flows/delivery-flow.md")
-	if d := f.Defaults; d == nil || len(d.With) != 6 || d.Timeout.Total != 3600 || len(d.On) != 3 || d.On[0].Targets[0].Kind != syntax.ToAsk || len(d.On[0].Targets[0].Agents) != 4 {
+	d := f.Defaults
+	if d == nil || len(d.With) != 6 || d.Timeout.Total != 3600 || len(d.On) != 3 ||
+		d.On[0].Targets[0].Kind != syntax.ToAsk || len(d.On[0].Targets[0].Agents) != 4 {
 		t.Errorf("Defaults = %+v", d)
 	}
 	if len(f.Front.Tiers) != 4 || f.Front.Tiers[1].Text != "Light" {
@@ -379,7 +541,9 @@ func TestFlowDetails(t *testing.T) {
 	if ux := phases[2]; ux.Tier == nil || !ux.Tier.OrLater || ux.Tier.Names[0].Text != "Light" {
 		t.Errorf("tier of ux = %+v", ux.Tier)
 	}
-	if rules := phases[9].On[0].Targets; len(rules) != 2 || rules[0].If == nil || rules[0].Kind != syntax.ToRollback || rules[0].Steps[1].Text != "code" {
+	rules := phases[9].On[0].Targets
+	if len(rules) != 2 || rules[0].If == nil || rules[0].Kind != syntax.ToRollback ||
+		rules[0].Steps[1].Text != "code" {
 		t.Errorf("rules of test = %+v", rules)
 	}
 	if a := f.Between[0].After; a == nil || a.Each || len(a.IDs) != 4 {
@@ -390,7 +554,8 @@ func TestFlowDetails(t *testing.T) {
 	}
 	discovery := parse(t, "testdata/flows/discovery-flow.md")
 	blocked := discovery.Steps[0].Body[7].On[0].Targets[0]
-	if blocked.Kind != syntax.ToGate || blocked.Gate == nil || len(blocked.Gate.Choices) != 3 || blocked.Gate.Auto.Text != "Roll back to interviewer" || blocked.If == nil {
+	if blocked.Kind != syntax.ToGate || blocked.Gate == nil || len(blocked.Gate.Choices) != 3 ||
+		blocked.Gate.Auto.Text != "Roll back to interviewer" || blocked.If == nil {
 		t.Errorf("gate in a rule = %+v", blocked)
 	}
 	author := parse(t, "testdata/flows/doc-flow.md").Steps[0].Body[0]
@@ -433,7 +598,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		lines := bytes.Count(src, []byte("\n")) + 1
 		for _, d := range findings(t, "x.md", src) {
-			if d.Pos.Line < 1 || d.Pos.Col < 1 || d.Pos.Line > lines+1 || d.Message == "" || d.File != "x.md" {
+			if d.Pos.Line < 1 || d.Pos.Col < 1 || d.Pos.Line > lines+1 || d.Message == "" ||
+				d.File != "x.md" {
 				t.Errorf("finding without place: %#v", d)
 			}
 		}

@@ -13,24 +13,31 @@ import (
 type Lines struct{ From, To int }
 
 // Has reports whether a line is in the range.
-func (l Lines) Has(line int) bool { return line >= l.From && line <= l.To }
+func (l Lines) Has(line int) bool {
+	return line >= l.From && line <= l.To
+}
 
-// Read reads a command file as far as possible. The tree is complete except for the lines in Unread, so that checks can
-// judge the rest at the same time.
-func Read(name string, src []byte) *File { return read(name, src, false) }
+// Read reads a command file as far as possible. The tree is complete except for the lines in
+// Unread, so that checks can judge the rest at the same time.
+func Read(name string, src []byte) *File {
+	return read(name, src, false)
+}
 
 // ReadWorkflow reads the steps of a subagent file as Read does.
-func ReadWorkflow(name string, src []byte) *File { return read(name, src, true) }
+func ReadWorkflow(name string, src []byte) *File {
+	return read(name, src, true)
+}
 
 // Foreign adapts the format for another tool's command file.
 type Foreign struct {
 	Command, Description string
 	Keys                 []string // keys of other tools
-	Unknown, Misnamed    string   // codes for an unknown key, and for a name that differs from the file's
+	// codes for an unknown key, and for a name that differs from the file's
+	Unknown, Misnamed string
 }
 
-// ReadForeign reads another tool's command file that has a section of steps. Its frontmatter may be missing, and
-// unknown keys are warnings. Runs reports whether the steps are meant to run.
+// ReadForeign reads another tool's command file that has a section of steps. Its frontmatter may be
+// missing, and unknown keys are warnings. Runs reports whether the steps are meant to run.
 func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	p := newParser(name, src)
 	p.foreign = &as
@@ -38,7 +45,8 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 	steps, said := count(p.file.Steps)
 	runs = said*2 > steps
 	for i := range p.doc.Blocks {
-		if b := &p.doc.Blocks[i]; b.Kind == md.Fence && b.Depth == 0 && strings.TrimSpace(b.Info) == "yaml step" {
+		b := &p.doc.Blocks[i]
+		if b.Kind == md.Fence && b.Depth == 0 && strings.TrimSpace(b.Info) == "yaml step" {
 			runs = true
 		}
 	}
@@ -49,7 +57,9 @@ func ReadForeign(name string, src []byte, as Foreign) (f *File, runs bool) {
 func count(steps []*Step) (all, said int) {
 	for _, s := range steps {
 		a, b := count(s.Body)
-		if all, said = all+a+1, said+b; s.Sentence != nil {
+		all += a + 1
+		said += b
+		if s.Sentence != nil {
 			said++
 		}
 	}
@@ -65,21 +75,30 @@ func read(name string, src []byte, subagent bool) *File {
 
 func newParser(name string, src []byte) *parser {
 	p := &parser{
-		file: &File{Name: name, Src: src}, forms: map[string]*regexp.Regexp{}, near: map[int]bool{},
+		file:    &File{Name: name, Src: src},
+		forms:   map[string]*regexp.Regexp{},
+		near:    map[int]bool{},
 		refused: map[*Step]bool{},
 	}
 	p.Decoder = strict.Decoder{
-		Report: p.finding, Full: p.full, Value: CodeValue, Key: CodeStepKey, Absent: CodeAbsent, All: "the keys are ",
+		Report: p.finding,
+		Full:   p.full,
+		Value:  CodeValue,
+		Key:    CodeStepKey,
+		Absent: CodeAbsent,
+		All:    "the keys are ",
 	}
 	return p
 }
 
 func (p *parser) read() {
-	name, src := p.file.Name, p.file.Src
+	name := p.file.Name
+	src := p.file.Src
 	doc, problems := md.Parse(src)
 	p.doc = doc
 	p.take(problems)
-	p.file.Prose, p.file.BodyLine = doc.Prose(), doc.BodyLine
+	p.file.Prose = doc.Prose()
+	p.file.BodyLine = doc.BodyLine
 	if doc.Text != nil {
 		if !p.subagent {
 			p.front()
@@ -96,12 +115,14 @@ func (p *parser) read() {
 		all.Sort()
 		p.file.Found = all.List
 	}
-	if p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany); !p.file.Hopeless {
+	p.file.Hopeless = doc.Text == nil || p.full() || p.has(CodeTooMany)
+	if !p.file.Hopeless {
 		p.unread()
 	}
 }
 
-// unread notes the lines of everything that has an error: the frontmatter, or what stands between two headings.
+// unread notes the lines of everything that has an error: the frontmatter, or what stands between
+// two headings.
 func (p *parser) unread() {
 	for i := range p.file.Found {
 		if p.file.Found[i].Severity != formats.SeverityError {
@@ -121,7 +142,9 @@ func (p *parser) unit(line int) Lines {
 	if p.doc.HasFront && line < p.doc.BodyLine {
 		return Lines{1, p.doc.BodyLine - 1}
 	}
-	from, end, level := p.doc.BodyLine, p.doc.LineCount(), 6
+	from := p.doc.BodyLine
+	end := p.doc.LineCount()
+	level := 6
 	if line == from {
 		level = 0 // what the file lacks as a whole is told at its first line
 	}
@@ -141,6 +164,7 @@ func (p *parser) unit(line int) Lines {
 			level = b.Level
 		}
 	}
+
 	if !p.file.Literate && from != line && p.plain(line) {
 		return Lines{line, line}
 	}

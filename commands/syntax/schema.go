@@ -2,8 +2,8 @@ package syntax
 
 import "tercet/internal/strict"
 
-// Schema is the JSON Schema of one form, for editors, made from the grammar table; ok is false for an unknown name. An
-// expression inside a text counts as a string.
+// Schema is the JSON Schema of one form, for editors, made from the grammar table; ok is false for
+// an unknown name. An expression inside a text counts as a string.
 func Schema(name string) (map[string]any, bool) {
 	var tables []strict.Table
 	for _, f := range Grammar() {

@@ -18,6 +18,7 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 			p.stepBlock(&Step{}, b)
 		}
 	}
+
 	seen := map[string]int{}
 	var stack []nested
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
@@ -30,13 +31,18 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 		pos := Pos{Line: n, Col: len(line) - len(text) + 1}
 		if !ok {
 			if almostStep(text) {
-				p.report(CodeStepHeading, pos, "write it like 'Step 3: Return the plan', at the start of the line",
+				p.report(CodeStepHeading, pos,
+					"write it like 'Step 3: Return the plan', at the start of the line",
 					"expected 'Step <n>: <title>', got %q", text)
 			}
 			continue
 		}
 		p.numbered(seen, number, pos)
-		step := &Step{Pos: pos, Number: number, Title: rest}
+		step := &Step{
+			Pos:    pos,
+			Number: number,
+			Title:  rest,
+		}
 		step.Sentence = p.sentence(rest, Pos{Line: n, Col: strings.Index(line, rest) + 1})
 		if step.Sentence == nil {
 			p.refused[step] = true
@@ -45,8 +51,9 @@ func (p *parser) plainWorkflow(s md.Section, list []draft) {
 	}
 }
 
-// almostStep reports a line that was meant as a plain step and is none. It is a list item, has another mark than the
-// colon or none before a sentence of the list, or another case. Prose such as "Step 2 writes the plan" is not meant.
+// almostStep reports a line that was meant as a plain step and is none. It is a list item, has
+// another mark than the colon or none before a sentence of the list, or another case. Prose such as
+// "Step 2 writes the plan" is not meant.
 func almostStep(text string) bool {
 	bare := cleanTitle(strings.TrimLeft(text, "-*+ \t"))
 	if _, _, ok := stepLine(bare); ok {
@@ -55,16 +62,19 @@ func almostStep(text string) bool {
 	return almost().MatchString(bare)
 }
 
-// almost is a number behind "step", and a mark other than the colon or the beginning of a sentence of the list.
+// almost is a number behind "step", and a mark other than the colon or the beginning of a sentence
+// of the list.
 var almost = lazy.Regexp(
-	`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`)
+	`(?i)^step +[0-9][0-9.]*(?:[:;)-]| *(?:delegate +to|extract|validate|load|for +each|return)(?: |$))`,
+)
 
 // argSentences reads the lines of Argument Parsing in the plain form.
 func (p *parser) argSentences(s md.Section) {
 	for n := s.Line() + 1; n <= s.EndLine; n++ {
 		line := p.doc.Line(n)
 		text := cleanTitle(strings.TrimLeft(line, " \t-*"))
-		if _, isTag := tagLine(text); text == "" || isTag || p.doc.InCode(n) || strings.HasPrefix(text, "#") {
+		_, isTag := tagLine(text)
+		if text == "" || isTag || p.doc.InCode(n) || strings.HasPrefix(text, "#") {
 			continue
 		}
 		if say := p.sentence(text, Pos{Line: n, Col: strings.Index(line, text) + 1}); say != nil {
@@ -73,8 +83,9 @@ func (p *parser) argSentences(s md.Section) {
 	}
 }
 
-// sentenceForms are the sentences of the closed list; the first that fits counts. The case of letters does not matter
-// but in names, a space stands for one or more. Without a kind, no later form may fit either.
+// sentenceForms are the sentences of the closed list; the first that fits counts. The case of
+// letters does not matter but in names, a space stands for one or more. Without a kind, no later
+// form may fit either.
 var sentenceForms = []struct {
 	kind SentenceKind
 	none bool
@@ -82,7 +93,8 @@ var sentenceForms = []struct {
 }{
 	{
 		SayUpdateStatus, false,
-		"delegate to (?P<name>(?-i:status-sync-manager))( subagent)? to update task status( to (?P<to>[^ ]+))?",
+		"delegate to (?P<name>(?-i:status-sync-manager))( subagent)? to update task status( to " +
+			"(?P<to>[^ ]+))?",
 	},
 	{SayDelegate, false, "delegate to AGENT( subagent)?( with REST)?"},
 	{SayExtract, false, `extract (?P<opt>optional )?ARG from (?-i:args\[(?P<index>[0-9]{1,4})\])`},
@@ -97,8 +109,11 @@ var sentenceForms = []struct {
 	{SayReturn, false, "return REST"},
 }
 
-var sentenceWords = strings.NewReplacer("AGENT", "(?P<name>(?-i:(?:tercet:)?[a-z][a-z0-9-]*))", "ARG",
-	"(?P<name>(?-i:[a-z][a-z0-9_]*))", "REST", "(?P<rest>.+)", "[^ ]", "[^ ]", " *", " *", " ", " +")
+var sentenceWords = strings.NewReplacer(
+	"AGENT", "(?P<name>(?-i:(?:tercet:)?[a-z][a-z0-9-]*))", "ARG",
+	"(?P<name>(?-i:[a-z][a-z0-9_]*))", "REST", "(?P<rest>.+)", "[^ ]", "[^ ]", " *", " *", " ",
+	" +",
+)
 
 // sentence reads one sentence of the closed list; nil for any other, which is reported.
 func (p *parser) sentence(text string, pos Pos) *Sentence {
@@ -126,9 +141,17 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 			}
 			return w
 		}
-		say := &Sentence{Pos: pos, Kind: s.kind, Name: word("name"), Verb: word("verb"), To: word("to")}
-		say.Opt, say.Rest = word("opt").Text != "", strings.TrimSpace(word("rest").Text)
-		switch n, err := strconv.Atoi(word("index").Text); {
+		say := &Sentence{
+			Pos:  pos,
+			Kind: s.kind,
+			Name: word("name"),
+			Verb: word("verb"),
+			To:   word("to"),
+		}
+		say.Opt = word("opt").Text != ""
+		say.Rest = strings.TrimSpace(word("rest").Text)
+		n, err := strconv.Atoi(word("index").Text)
+		switch {
 		case err == nil:
 			say.Index = n
 		case s.kind == SayUpdateStatus:
@@ -143,9 +166,15 @@ func (p *parser) sentence(text string, pos Pos) *Sentence {
 		case s.kind == SayReturn:
 			say.Rest = strings.TrimSpace(strings.TrimSuffix(say.Rest, "to orchestrator"))
 		}
-		p.strictly(CodeSugar, pos, "run 'tercet lint --fix --expand'", "plain sentence where a block could stand")
+		p.strictly(
+			CodeSugar,
+			pos,
+			"run 'tercet lint --fix --expand'",
+			"plain sentence where a block could stand",
+		)
 		return say
 	}
+
 	p.report(CodeSentence, pos, "write a block 'yaml step' below a heading '### Step <n>: ...'",
 		"sentence is not in the list of plain steps: %q", text)
 	return nil

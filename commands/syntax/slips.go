@@ -14,13 +14,15 @@ var blockWords = []string{string(fenceStep), string(fenceArgs), string(fenceDefa
 // unglued puts the space back into words such as yamlstep.
 func unglued(info string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(info), "yaml")
-	if ok && rest != "" && len(strings.Fields(info)) == 1 && len(nearest.Names(rest, blockWords)) > 0 {
+	if ok && rest != "" && len(strings.Fields(info)) == 1 &&
+		len(nearest.Names(rest, blockWords)) > 0 {
 		return "yaml " + rest
 	}
 	return info
 }
 
-// nearFences reports lines that were meant to open a block but have too few backticks, or a misspelt yaml behind them.
+// nearFences reports lines that were meant to open a block but have too few backticks, or a
+// misspelt yaml behind them.
 func (p *parser) nearFences() {
 	report := func(at Pos, kind, got string) {
 		p.near[at.Line] = true
@@ -33,13 +35,15 @@ func (p *parser) nearFences() {
 		}
 		ticks := len(text) - len(strings.TrimLeft(text, "`"))
 		fields := strings.Fields(unglued(text[ticks:]))
-		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" || !isNear(fields[0], "yaml") {
+		if ticks > 2 || len(fields) != 2 || ticks == 0 && fields[0] != "yaml" ||
+			!isNear(fields[0], "yaml") {
 			continue
 		}
 		if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 {
 			report(Pos{Line: n, Col: strings.Index(line, text) + 1}, kind[0], text)
 		}
 	}
+
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
 		if b.Kind != md.Fence || strings.HasPrefix(b.Info, "yaml ") {
@@ -49,7 +53,8 @@ func (p *parser) nearFences() {
 		if len(fields) == 1 && slices.Contains(blockWords, fields[0]) {
 			report(b.Pos, fields[0], "```"+b.Info)
 		}
-		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" && isNear(fields[0], "yaml") {
+		if len(fields) == 2 && fields[0] != "yaml" && fields[0] != "yml" &&
+			isNear(fields[0], "yaml") {
 			if kind := nearest.Names(fields[1], blockWords); len(kind) > 0 && kind[0] == fields[1] {
 				report(b.Pos, kind[0], "```"+b.Info)
 			}
@@ -77,8 +82,8 @@ func (p *parser) nearFence(d *draft) bool {
 	return false
 }
 
-// strays reports values that end with a quote or a bracket without its partner, and odd indentations. YAML takes both,
-// but they are more often a slip than meant.
+// strays reports values that end with a quote or a bracket without its partner, and odd
+// indentations. YAML takes both, but they are more often a slip than meant.
 func (p *parser) strays(n *md.Node) {
 	p.indentation(n, 1)
 	p.strayEnds(n)
@@ -102,7 +107,8 @@ func (p *parser) strayEnds(n *md.Node) {
 	}
 	last := n.Value[len(n.Value)-1]
 	if what := stray(n.Value); what != "" {
-		p.report(CodeStray, n.ValuePos(len(n.Value)-1), "quote the whole value, or remove the "+what,
+		p.report(CodeStray, n.ValuePos(len(n.Value)-1),
+			"quote the whole value, or remove the "+what,
 			"value ends with %q, but nothing opens it", last)
 	}
 }
@@ -110,9 +116,12 @@ func (p *parser) strayEnds(n *md.Node) {
 // stray names the quote or bracket at the end of an unquoted value that has no partner in it.
 func stray(v string) string {
 	last := v[len(v)-1:]
-	more := func(opening string) bool { return strings.Count(v, last) > strings.Count(v, opening) }
+	more := func(opening string) bool {
+		return strings.Count(v, last) > strings.Count(v, opening)
+	}
 	switch {
-	case (last == `"` || last == "'" && !strings.HasSuffix(v, "s'")) && strings.Count(v, last)%2 == 1:
+	case (last == `"` || last == "'" && !strings.HasSuffix(v, "s'")) &&
+		strings.Count(v, last)%2 == 1:
 		return "quote"
 	case last == "]" && more("["):
 		return "bracket"
@@ -122,13 +131,15 @@ func stray(v string) string {
 	return ""
 }
 
-// indentation warns of a map or list in lines of its own that stands an odd number of columns inside the one around it.
+// indentation warns of a map or list in lines of its own that stands an odd number of columns
+// inside the one around it.
 func (p *parser) indentation(n *md.Node, column int) {
 	if n == nil || n.Style != md.BlockStyle {
 		return
 	}
 	if by := n.Pos.Col - column; by%2 != 0 {
-		p.report(CodeIndent, n.Pos, "indent by two columns a level, or run 'tercet lint --fix=form'",
+		p.report(CodeIndent, n.Pos,
+			"indent by two columns a level, or run 'tercet lint --fix=form'",
 			"expected an indentation of %d columns, got %d", (by+1)/2*2, by)
 		return
 	}

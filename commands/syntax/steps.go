@@ -19,7 +19,8 @@ type draft struct {
 	bare    []*md.Block // fences that could be blocks but are not marked as such
 }
 
-// drafts cuts a section at its headings. Fences before the first heading come in a draft without one.
+// drafts cuts a section at its headings. Fences before the first heading come in a draft without
+// one.
 func (p *parser) drafts(s md.Section) []draft {
 	out := []draft{{}}
 	for i := range s.Blocks {
@@ -29,7 +30,8 @@ func (p *parser) drafts(s md.Section) []draft {
 		case b.Kind == md.Heading && b.Depth == 0:
 			d := draft{heading: b, title: cleanTitle(b.Text)}
 			if number, rest, ok := stepLine(d.title); ok {
-				d.number, d.title = number, rest
+				d.number = number
+				d.title = rest
 			}
 			out = append(out, d)
 		case b.Kind != md.Fence:
@@ -38,7 +40,8 @@ func (p *parser) drafts(s md.Section) []draft {
 			case fenceStep:
 				last.fences = append(last.fences, b)
 			case fenceDefaults:
-				if len(out) > 1 || s.Title() == "" || sectionName(cleanTitle(s.Title())) != sectionWorkflow {
+				if len(out) > 1 || s.Title() == "" ||
+					sectionName(cleanTitle(s.Title())) != sectionWorkflow {
 					p.outside(s.Blocks[i : i+1])
 					continue
 				}
@@ -55,6 +58,7 @@ func (p *parser) drafts(s md.Section) []draft {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -81,18 +85,19 @@ func stepLine(s string) (number, rest string, ok bool) {
 	return m[1], m[2], true
 }
 
-// looksLikeStep reports a heading that was meant to be a step: it starts with that word, or with a number after one
-// like it.
+// looksLikeStep reports a heading that was meant to be a step: it starts with that word, or with a
+// number after one like it.
 func looksLikeStep(title string) bool {
 	first, rest, _ := strings.Cut(title, " ")
 	if len(first) >= 4 && strings.EqualFold(first[:4], "step") {
 		return true
 	}
-	return rest != "" && rest[0] >= '0' && rest[0] <= '9' && len(nearest.Names(strings.ToLower(first),
-		[]string{"step"})) > 0
+	return rest != "" && rest[0] >= '0' && rest[0] <= '9' &&
+		len(nearest.Names(strings.ToLower(first), []string{"step"})) > 0
 }
 
-// misplaced reports headings that were meant to be steps but stand too high, or lack the space after the marks.
+// misplaced reports headings that were meant to be steps but stand too high, or lack the space
+// after the marks.
 func (p *parser) misplaced() {
 	for i := range p.doc.Blocks {
 		b := &p.doc.Blocks[i]
@@ -103,15 +108,18 @@ func (p *parser) misplaced() {
 		if _, _, isStep := stepLine(title); isStep {
 			d := formats.Found(CodeStepHeading, b.Pos, "write ### "+title,
 				"expected a step on heading level 3 to 6, got level %d", b.Level)
-			if marks := strings.Repeat("#", b.Level); strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
+			marks := strings.Repeat("#", b.Level)
+			if strings.HasPrefix(p.doc.Line(b.Pos.Line), marks+" ") {
 				d.Fix = &formats.Fix{
-					Start: Pos{Line: b.Pos.Line, Col: 1}, End: Pos{Line: b.Pos.Line, Col: b.Level + 1},
-					Text: "###",
+					Start: Pos{Line: b.Pos.Line, Col: 1},
+					End:   Pos{Line: b.Pos.Line, Col: b.Level + 1},
+					Text:  "###",
 				}
 			}
 			p.add(d)
 		}
 	}
+
 	for n, line := range p.doc.ProseLines() {
 		if !strings.HasPrefix(line, "#") {
 			continue
@@ -125,7 +133,11 @@ func (p *parser) misplaced() {
 			d := formats.Found(CodeStepHeading, Pos{Line: n, Col: 1}, "put a space after the '#'",
 				"expected a heading '%s %s'", line[:len(line)-len(marks)], cleanTitle(marks))
 			if at.Col <= 7 { // more marks are no heading
-				d.Fix = &formats.Fix{Start: at, End: at, Text: " "}
+				d.Fix = &formats.Fix{
+					Start: at,
+					End:   at,
+					Text:  " ",
+				}
 			}
 			p.add(d)
 		}
@@ -147,8 +159,8 @@ func (p *parser) workflow(s md.Section) {
 	}
 	p.bodies(p.file.Steps)
 	if len(p.file.Steps) == 0 && (!p.file.Literate || len(p.found) == 0) {
-		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it", "section '%s' has no steps",
-			sectionWorkflow)
+		p.report(CodeSection, s.Heading.Pos, "add '### Step 1: <title>' with a block below it",
+			"section '%s' has no steps", sectionWorkflow)
 	}
 }
 
@@ -175,7 +187,8 @@ func (p *parser) literate(list []draft) {
 // numbered reports a second step of a number.
 func (p *parser) numbered(seen map[string]int, number string, at Pos) {
 	if first := seen[number]; first > 0 {
-		p.report(CodeNumber, at, "number the steps in order", "second step %s, the first is on line %d", number, first)
+		p.report(CodeNumber, at, "number the steps in order",
+			"second step %s, the first is on line %d", number, first)
 	}
 	seen[number] = at.Line
 }
@@ -200,7 +213,8 @@ func (p *parser) attach(stack []nested, n nested) []nested {
 	return append(stack, n)
 }
 
-// bodies reports deeper steps below a step that can have none, and makes a step with a body and no action a group.
+// bodies reports deeper steps below a step that can have none, and makes a step with a body and no
+// action a group.
 func (p *parser) bodies(steps []*Step) {
 	for _, s := range steps {
 		if len(s.Body) > 0 {
@@ -220,21 +234,32 @@ func (p *parser) bodyOf(s *Step) {
 	if at < 0 || p.refused[s] {
 		return
 	}
+
 	switch a := s.Action.(type) {
 	case *Foreach, *Until, *Group:
 		loop, isLoop := a.(*Foreach)
 		switch {
 		case isLoop && loop.Delegate != nil:
-			p.report(CodeBody, s.Body[at].Pos, "remove 'delegate' from the block of step "+s.Number+", or the deeper steps",
-				"a loop has either deeper steps or a delegate")
+			p.report(
+				CodeBody,
+				s.Body[at].Pos,
+				"remove 'delegate' from the block of step "+s.Number+", or the deeper steps",
+				"a loop has either deeper steps or a delegate",
+			)
 		case at > 0:
-			p.report(CodeBody, s.Body[at].Pos, "remove 'do' from the block of step "+s.Number+", or the deeper steps",
-				"a step has either deeper steps or 'do'")
+			p.report(
+				CodeBody,
+				s.Body[at].Pos,
+				"remove 'do' from the block of step "+s.Number+", or the deeper steps",
+				"a step has either deeper steps or 'do'",
+			)
 		}
 	default:
 		if !say {
-			p.report(CodeBody, s.Body[at].Pos, "put the step on the level of step "+s.Number,
-				"step %s stands below step %s, which is neither loop nor group", s.Body[at].Number, s.Number)
+			p.report(CodeBody, s.Body[at].Pos,
+				"put the step on the level of step "+s.Number,
+				"step %s stands below step %s, which is neither loop nor group", s.Body[at].Number,
+				s.Number)
 		}
 	}
 }
@@ -252,7 +277,11 @@ func (p *parser) notStep(d *draft) {
 
 // step reads one heading with its block, or the sentence that the title is.
 func (p *parser) step(d *draft) *Step {
-	s := &Step{Pos: d.heading.Pos, Number: d.number, Title: d.title}
+	s := &Step{
+		Pos:    d.heading.Pos,
+		Number: d.number,
+		Title:  d.title,
+	}
 	if len(d.fences) == 0 {
 		if len(d.bare) > 0 && p.bare(d) || p.nearFence(d) {
 			p.refused[s] = true
@@ -272,8 +301,8 @@ func (p *parser) step(d *draft) *Step {
 // further reports the blocks of a step behind the first, and reads them for what is wrong in them.
 func (p *parser) further(fences []*md.Block, help string) {
 	for _, b := range fences[1:] {
-		p.report(CodeStepFence, b.Pos, help, "second block 'yaml step' in one step, the first is on line %d",
-			fences[0].Pos.Line)
+		p.report(CodeStepFence, b.Pos, help,
+			"second block 'yaml step' in one step, the first is on line %d", fences[0].Pos.Line)
 		p.stepBlock(&Step{}, b)
 	}
 }
@@ -302,7 +331,8 @@ func (p *parser) betweenSection(s md.Section) {
 		}
 		switch step.Action.(type) {
 		case *Foreach, *Parallel, *Until, *Group:
-			p.report(CodeBody, step.Pos, "put the loop into the workflow", "a step of '%s' is a single step", sectionBetween)
+			p.report(CodeBody, step.Pos, "put the loop into the workflow",
+				"a step of '%s' is a single step", sectionBetween)
 		default:
 		}
 	}
@@ -312,8 +342,8 @@ func (p *parser) betweenSection(s md.Section) {
 func (p *parser) defaults(b *md.Block) {
 	p.margin(b)
 	if p.file.Defaults != nil {
-		p.report(CodeStepFence, b.Pos, "join the two", "second block 'yaml defaults', the first is on line %d",
-			p.file.Defaults.Pos.Line-1)
+		p.report(CodeStepFence, b.Pos, "join the two",
+			"second block 'yaml defaults', the first is on line %d", p.file.Defaults.Pos.Line-1)
 		return
 	}
 	d := &Defaults{Pos: b.BodyPos}
@@ -333,7 +363,9 @@ func (p *parser) looseSteps(s md.Section, title string) []*Step {
 		}
 		step := &Step{Pos: s.Heading.Pos, Title: title}
 		if d.heading != nil {
-			step.Pos, step.Title, step.Number = d.heading.Pos, d.title, d.number
+			step.Pos = d.heading.Pos
+			step.Title = d.title
+			step.Number = d.number
 		}
 		p.stepBlock(step, d.fences[0])
 		p.further(d.fences, "give it a heading of its own")

@@ -16,11 +16,13 @@ func (p *parser) rules(n *md.Node) []Rule {
 		p.Wrong(n, "a map from statuses to targets", "write {rejected: {redo: [id], max: 2}}")
 		return nil
 	}
+
 	out := make([]Rule, 0, len(n.Entries))
 	for _, e := range n.Entries {
 		r := Rule{Status: Word{e.Key.Pos, e.Key.Value}}
 		if e.Value.Absent() {
-			p.report(CodeAbsent, r.Status.Pos, "write a target such as next or fail", "status '%s' has no target", e.Key.Value)
+			p.report(CodeAbsent, r.Status.Pos, "write a target such as next or fail",
+				"status '%s' has no target", e.Key.Value)
 			continue
 		}
 		items := itemsOf(e.Value)
@@ -33,13 +35,18 @@ func (p *parser) rules(n *md.Node) []Rule {
 				continue
 			}
 			if t.Note {
-				p.report(CodeCompanion, item.Get("note").Pos, "remove it, or ask by gate: with choices",
-					"'note' belongs to a choice of a gate")
+				p.report(
+					CodeCompanion,
+					item.Get("note").Pos,
+					"remove it, or ask by gate: with choices",
+					"'note' belongs to a choice of a gate",
+				)
 			}
 			r.Targets = append(r.Targets, t)
 		}
 		out = append(out, r)
 	}
+
 	return out
 }
 
@@ -56,6 +63,7 @@ func (p *parser) target(n *md.Node) *Target {
 		p.reportNode(CodeTarget, n, help, "expected a target, got %s", strict.Describe(n))
 		return nil
 	}
+
 	kinds := 0
 	p.fill(t, targetForm, n, func(key string, v *md.Node) bool {
 		switch key {
@@ -77,6 +85,7 @@ func (p *parser) target(n *md.Node) *Target {
 			p.field(t.Gate, targetForm, key, n.Get(key))
 		}
 	}
+
 	if t.Gate != nil {
 		t.Gate.offer()
 	}
@@ -88,7 +97,8 @@ func (p *parser) target(n *md.Node) *Target {
 }
 
 // targetHelp lists what a target may be.
-const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: [subagents]}, " +
+const targetHelp = "a target is next, fail, gate, {redo: [ids]}, {rollback: [ids]}, {ask: " +
+	"[subagents]}, " +
 	"{goto: id} or {return: ...}"
 
 // targetWords are the targets that may stand without a map.
@@ -113,7 +123,8 @@ func (p *parser) targetKind(t *Target, key string, v *md.Node) {
 			t.Gate = &Gate{Pos: v.Pos, Question: p.question(v)}
 		}
 	}
-	if slices.Contains(targetWords, key) && t.Gate == nil && !isFlag(v) { // it has no value of its own: {next: true}
+	// it has no value of its own: {next: true}
+	if slices.Contains(targetWords, key) && t.Gate == nil && !isFlag(v) {
 		p.Wrong(v, "true", "")
 	}
 	if v.Kind == md.List && len(v.Items) == 0 {

@@ -11,7 +11,9 @@ import (
 )
 
 // isScalar reports a scalar that is not null.
-func isScalar(n *md.Node) bool { return n.Kind == md.Scalar && n.Type != md.Null }
+func isScalar(n *md.Node) bool {
+	return n.Kind == md.Scalar && n.Type != md.Null
+}
 
 // word reads one plain word; want names it in the message.
 func (p *parser) word(n *md.Node, want string) Word {
@@ -63,7 +65,8 @@ func (p *parser) member(w Word, list []string) {
 	if w.Text == "" || slices.Contains(list, w.Text) {
 		return
 	}
-	p.report(CodeWord, w.Pos, nearest.Help(w.Text, list), "expected one of %s, got %q", strings.Join(list, ", "), w.Text)
+	p.report(CodeWord, w.Pos, nearest.Help(w.Text, list), "expected one of %s, got %q",
+		strings.Join(list, ", "), w.Text)
 }
 
 // str reads a text without expressions, such as a description.
@@ -129,7 +132,12 @@ func (p *parser) jq(n *md.Node) *Expr {
 		return nil
 	}
 	if strings.HasPrefix(n.Value, "${{") {
-		p.report(CodeValue, n.ValuePos(0), "write the expression alone", "expected jq without '${{ }}' here")
+		p.report(
+			CodeValue,
+			n.ValuePos(0),
+			"write the expression alone",
+			"expected jq without '${{ }}' here",
+		)
 		return nil
 	}
 	if strings.TrimSpace(n.Value) == "" {
@@ -147,13 +155,20 @@ const (
 
 // exprAt makes the expression that begins at a byte of a scalar.
 func (p *parser) exprAt(n *md.Node, base int, src string) *Expr {
-	if p.exprs++; p.exprs == maxExprs+1 {
-		p.report(CodeTooMany, n.Pos, "split the file", "more than %d expressions in one file", maxExprs)
+	p.exprs++
+	if p.exprs == maxExprs+1 {
+		p.report(CodeTooMany, n.Pos, "split the file",
+			"more than %d expressions in one file", maxExprs)
 	}
 	if p.exprs > maxExprs {
 		return &Expr{Pos: n.Pos, Src: src}
 	}
-	return &Expr{Pos: n.ValuePos(base), Src: src, node: n, base: base}
+	return &Expr{
+		Pos:  n.ValuePos(base),
+		Src:  src,
+		node: n,
+		base: base,
+	}
 }
 
 // isJq tells whether a scalar is jq by its first character.
@@ -168,7 +183,11 @@ func (p *parser) text(n *md.Node) *Text {
 		return nil
 	}
 	if isJq(n) {
-		return &Text{Pos: n.ValuePos(0), Whole: true, Parts: []Part{{Expr: p.jq(n)}}}
+		return &Text{
+			Pos:   n.ValuePos(0),
+			Whole: true,
+			Parts: []Part{{Expr: p.jq(n)}},
+		}
 	}
 	return p.template(n)
 }
@@ -187,21 +206,28 @@ func (p *parser) texts(n *md.Node) []*Text {
 func (p *parser) template(n *md.Node) *Text {
 	t := &Text{Pos: n.ValuePos(0)}
 	v := n.Value
-	from, count := 0, 0
+	from := 0
+	count := 0
 	for {
 		open := strings.Index(v[from:], "${{")
 		if open < 0 {
 			break
 		}
 		open += from
-		if count++; count > maxParts {
-			p.report(CodeTooMany, n.ValuePos(0), "compute it in one expression", "more than %d expressions in one text",
-				maxParts)
+		count++
+		if count > maxParts {
+			p.report(CodeTooMany, n.ValuePos(0), "compute it in one expression",
+				"more than %d expressions in one text", maxParts)
 			return t
 		}
 		end := templateEnd(v, open+3)
 		if end < 0 {
-			p.report(CodeTemplate, n.ValuePos(open), "end the expression with }}", "'${{' is not closed")
+			p.report(
+				CodeTemplate,
+				n.ValuePos(open),
+				"end the expression with }}",
+				"'${{' is not closed",
+			)
 			return t
 		}
 		if open > from {
@@ -211,35 +237,43 @@ func (p *parser) template(n *md.Node) *Text {
 		lead := len(src) - len(strings.TrimLeft(src, " \t\n"))
 		expr := p.exprAt(n, open+3+lead, strings.TrimSpace(src))
 		if expr.Src == "" {
-			p.report(CodeTemplate, n.ValuePos(open), "write jq between them, or remove them", "nothing between '${{' and '}}'")
+			p.report(
+				CodeTemplate,
+				n.ValuePos(open),
+				"write jq between them, or remove them",
+				"nothing between '${{' and '}}'",
+			)
 		}
 		t.Parts = append(t.Parts, Part{Expr: expr})
 		from = end + 2
 	}
+
 	if from < len(v) || len(t.Parts) == 0 {
 		t.Parts = append(t.Parts, p.literal(n, from, len(v)))
 	}
 	if at := onlyExpr(t.Parts); at >= 0 {
-		t.Whole, t.Parts = true, t.Parts[at:at+1]
+		t.Whole = true
+		t.Parts = t.Parts[at : at+1]
 	}
 	return t
 }
 
-// literal is a piece of a text without expressions. An expression that lost a character of its opening is reported.
+// literal is a piece of a text without expressions. An expression that lost a character of its
+// opening is reported.
 func (p *parser) literal(n *md.Node, from, to int) Part {
 	lit := n.Value[from:to]
 	if before, _, ok := strings.Cut(lit, "}}"); ok {
 		open := max(strings.LastIndex(before, "${"), strings.LastIndex(before, "{{ $"))
 		if open >= 0 {
-			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}", "expected '${{' before '}}', got '%s'",
-				lit[open:open+2])
+			p.report(CodeTemplate, n.ValuePos(from+open), "write ${{ ... }}",
+				"expected '${{' before '}}', got '%s'", lit[open:open+2])
 		}
 	}
 	return Part{Lit: lit}
 }
 
-// onlyExpr is the place of the one expression of a text with nothing but line ends around it, such as a block scalar.
-// It is -1 for any other text.
+// onlyExpr is the place of the one expression of a text with nothing but line ends around it, such
+// as a block scalar. It is -1 for any other text.
 func onlyExpr(parts []Part) int {
 	at := -1
 	for i, part := range parts {
@@ -253,8 +287,8 @@ func onlyExpr(parts []Part) int {
 	return at
 }
 
-// templateEnd returns the offset of the }} that ends the expression, or -1. It follows jq strings and brackets, so a
-// "}}" inside an object or a text does not end it.
+// templateEnd returns the offset of the }} that ends the expression, or -1. It follows jq strings
+// and brackets, so a "}}" inside an object or a text does not end it.
 func templateEnd(v string, i int) int {
 	depth := 0
 	for i < len(v) {
@@ -282,7 +316,8 @@ func templateEnd(v string, i int) int {
 	return -1
 }
 
-// jqString returns the offset after the string whose first character is at i, with its interpolations, or -1.
+// jqString returns the offset after the string whose first character is at i, with its
+// interpolations, or -1.
 func jqString(v string, i int) int {
 	var paren []int // open brackets of each interpolation
 	for i < len(v) {
@@ -305,12 +340,14 @@ func jqString(v string, i int) int {
 		case c == '(':
 			paren[len(paren)-1]++
 		case c == ')':
-			if paren[len(paren)-1]--; paren[len(paren)-1] == 0 {
+			paren[len(paren)-1]--
+			if paren[len(paren)-1] == 0 {
 				paren = paren[:len(paren)-1]
 			}
 		}
 		i++
 	}
+
 	return -1
 }
 
@@ -326,7 +363,12 @@ func (p *parser) value(n *md.Node) *Value {
 		v.Items = make([]*Value, 0, len(n.Items))
 		for _, item := range n.Items {
 			if item.Absent() {
-				p.report(CodeAbsent, item.Pos, "write a value, or remove the item", "list item without a value")
+				p.report(
+					CodeAbsent,
+					item.Pos,
+					"write a value, or remove the item",
+					"list item without a value",
+				)
 				continue
 			}
 			v.Items = append(v.Items, p.value(item))
@@ -334,17 +376,20 @@ func (p *parser) value(n *md.Node) *Value {
 	case md.Scalar:
 		switch {
 		case isJq(n):
-			v.Kind, v.Expr = Jq, p.jq(n)
+			v.Kind = Jq
+			v.Expr = p.jq(n)
 			return v
 		case n.Type != md.Str:
 		case strings.Contains(n.Value, "${{"):
-			v.Kind, v.Text = Template, p.template(n)
+			v.Kind = Template
+			v.Text = p.template(n)
 			return v
 		case strings.Contains(n.Value, "}}"):
 			p.literal(n, 0, len(n.Value))
 		}
 		v.Lit = n.Any()
 	}
+
 	return v
 }
 
