@@ -46,7 +46,8 @@ func mark(dir string) error {
 	return atomicfile.Create(root, markFile, text, 0o644)
 }
 
-// Clean removes a folder that a demo made: the named one, else the one that you are in. It gives the whole name.
+// Clean removes a folder that a demo made: the named one, else the one that you are in. It gives
+// the whole name.
 func Clean(name string) (string, error) {
 	dir, err := filepath.Abs(name)
 	if err != nil {
@@ -60,7 +61,8 @@ func Clean(name string) (string, error) {
 	if name == "" && err == nil {
 		help = strings.Join(append([]string{"tercet demo --clean DIR; demos left"}, left...), " ")
 	}
-	return "", formats.Fail(formats.CodeUsage, help, "expected a folder that 'tercet demo' made, got %s", dir)
+	return "", formats.Fail(formats.CodeUsage, help,
+		"expected a folder that 'tercet demo' made, got %s", dir)
 }
 
 // remove removes a folder of another one if a demo made it. No link is followed.
@@ -69,6 +71,7 @@ func remove(parent, name string) (bool, error) {
 	if err != nil {
 		return false, formats.Broken(formats.CodeIO, "folder of demos", err)
 	}
+
 	root, err := os.OpenRoot(at)
 	if err != nil {
 		return false, formats.Broken(formats.CodeIO, "folder of demos", err)
@@ -76,22 +79,31 @@ func remove(parent, name string) (bool, error) {
 	defer root.Close() //nolint:errcheck // it is read and removed through; nothing is lost
 	file := name + "/" + markFile
 	for dir, is := range map[string]func(fs.FileMode) bool{
-		name: fs.FileMode.IsDir, path.Dir(file): fs.FileMode.IsDir, file: fs.FileMode.IsRegular,
+		name:           fs.FileMode.IsDir,
+		path.Dir(file): fs.FileMode.IsDir,
+		file:           fs.FileMode.IsRegular,
 	} {
 		if info, err := root.Lstat(dir); err != nil || !is(info.Mode()) {
 			return false, nil // a folder without the mark is not ours
 		}
 	}
+
 	text, err := root.ReadFile(file)
 	var m marked
 	if err != nil || json.Unmarshal(text, &m) != nil || m.Dir != filepath.Join(at, name) {
 		return false, nil // a copy of a demo is the user's
 	}
-	if m.By.PID != os.Getpid() && proc.Alive(m.By) { // it still runs, or is the demo of a prompt that is open
+	// it still runs, or is the demo of a prompt that is open
+	if m.By.PID != os.Getpid() && proc.Alive(m.By) {
 		return false, nil
 	}
 	if err := root.RemoveAll(name); err != nil {
-		return false, formats.Broken(formats.CodeIO, filepath.Join(at, name), err, "remove it by hand")
+		return false, formats.Broken(
+			formats.CodeIO,
+			filepath.Join(at, name),
+			err,
+			"remove it by hand",
+		)
 	}
 	return true, nil
 }

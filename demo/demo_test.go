@@ -32,7 +32,8 @@ func made(t *testing.T) (tmp, dir string) {
 	return tmp, dir
 }
 
-// TestClean: nothing is removed but folders that demos made, where they made them, and never through a link.
+// TestClean: nothing is removed but folders that demos made, where they made them, and never
+// through a link.
 func TestClean(t *testing.T) {
 	tmp, dir := made(t)
 	other := filepath.Join(tmp, "tercet-demo-other")
@@ -42,14 +43,26 @@ func TestClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(os.CopyFS(other, os.DirFS(dir)))                                                              // a copy
-	must(os.Symlink(dir, filepath.Join(tmp, "tercet-demo-link")))                                      // a link to one
-	must(os.Mkdir(filepath.Join(tmp, "tercet-demo-none"), 0o755))                                      // no mark
-	must(os.WriteFile(filepath.Join(tmp, "tercet-demo-file"), nil, 0o600))                             // no folder
-	must(os.Mkdir(filepath.Join(tmp, "tercet-demo-git"), 0o755))                                       // a mark behind a link
-	must(os.Symlink(filepath.Join(dir, ".git"), filepath.Join(tmp, "tercet-demo-git", ".git")))        //
-	must(os.MkdirAll(filepath.Join(tmp, "tercet-demo-mark", ".git"), 0o755))                           // a mark that is a link
-	must(os.Symlink(dir+"/.git/tercet-demo", filepath.Join(tmp, "tercet-demo-mark/.git/tercet-demo"))) //
+	// a copy
+	must(os.CopyFS(other, os.DirFS(dir)))
+	// a link to one
+	must(os.Symlink(dir, filepath.Join(tmp, "tercet-demo-link")))
+	// no mark
+	must(os.Mkdir(filepath.Join(tmp, "tercet-demo-none"), 0o755))
+	// no folder
+	must(os.WriteFile(filepath.Join(tmp, "tercet-demo-file"), nil, 0o600))
+	// a mark behind a link
+	must(os.Mkdir(filepath.Join(tmp, "tercet-demo-git"), 0o755))
+	must(os.Symlink(
+		filepath.Join(dir, ".git"),
+		filepath.Join(tmp, "tercet-demo-git", ".git"),
+	)) //
+	// a mark that is a link
+	must(os.MkdirAll(filepath.Join(tmp, "tercet-demo-mark", ".git"), 0o755))
+	must(os.Symlink(
+		dir+"/.git/tercet-demo",
+		filepath.Join(tmp, "tercet-demo-mark/.git/tercet-demo"),
+	)) //
 	running, err := demo.Folder("")
 	must(err)
 	mark, err := os.ReadFile(filepath.Join(running, ".git/tercet-demo"))
@@ -63,16 +76,26 @@ func TestClean(t *testing.T) {
 		must(err)
 		return string(text)
 	}
-	must(os.WriteFile(filepath.Join(running, ".git/tercet-demo"), []byte(strings.Replace(string(mark), of(self), of(parent), 1)), 0o600)) // another process is at it
+	// another process is at it
+	must(os.WriteFile(
+		filepath.Join(running, ".git/tercet-demo"),
+		[]byte(strings.Replace(string(mark), of(self), of(parent), 1)),
+		0o600,
+	))
 	outside := filepath.Join(t.TempDir(), "precious")
 	must(os.WriteFile(outside, []byte("x"), 0o600))
 	must(os.Symlink(filepath.Dir(outside), filepath.Join(dir, "way-out")))
-	for _, name := range []string{"tercet-demo-link", "tercet-demo-none", "tercet-demo-git", "nowhere"} {
-		if _, err := demo.Clean(filepath.Join(tmp, name)); formats.CodeOf(err) != formats.CodeUsage {
+	for _, name := range []string{
+		"tercet-demo-link", "tercet-demo-none", "tercet-demo-git", "nowhere",
+	} {
+		_, err := demo.Clean(filepath.Join(tmp, name))
+		if formats.CodeOf(err) != formats.CodeUsage {
 			t.Errorf("Clean(%s) = %v, want it refused", name, err)
 		}
 	}
-	if _, err := demo.Clean(""); formats.CodeOf(err) != formats.CodeUsage || !strings.Contains(formats.HelpOf(err), dir) {
+
+	if _, err := demo.Clean(""); formats.CodeOf(err) != formats.CodeUsage ||
+		!strings.Contains(formats.HelpOf(err), dir) {
 		t.Errorf("Clean outside of a demo = %v, want it refused, and %s named", err, dir)
 	}
 	t.Chdir(dir)
@@ -95,7 +118,8 @@ func TestFolder(t *testing.T) {
 	if err != nil || filepath.Base(got) != "one" {
 		t.Fatalf("Folder = %q, %v", got, err)
 	}
-	if _, err := demo.Folder(dir); err == nil || !strings.Contains(err.Error(), "expected an empty folder") {
+	_, err = demo.Folder(dir)
+	if err == nil || !strings.Contains(err.Error(), "expected an empty folder") {
 		t.Errorf("Folder of one that is not empty: %v, want it refused", err)
 	}
 }
@@ -103,10 +127,13 @@ func TestFolder(t *testing.T) {
 func TestParseFixture(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                       "expected a file commits.txt in the fixture f.txtar, got none",
-		"-- commits.txt --\na\n":                 "expected a file task.md in the fixture f.txtar, got none",
+		"": "expected a file commits.txt in the fixture " +
+			"f.txtar, got none",
+		"-- commits.txt --\na\n": "expected a file task.md in the fixture " +
+			"f.txtar, got none",
 		"-- commits.txt --\na\n-- task.md --\nx": "<nil>",
-		"-- --":                                  "f.txtar:1:1: expected the name of a file, got none",
+		"-- --": "f.txtar:1:1: expected the name of a file, " +
+			"got none",
 	} {
 		if _, err := demo.ParseFixture("f.txtar", []byte(text)); fmt.Sprint(err) != want {
 			t.Errorf("ParseFixture(%q) = %v, want %s", text, err, want)
@@ -124,14 +151,18 @@ index 1..2 100644
  			out = append(out, "` + "\x1b[31mred" + `")
 `
 
-// TestScene holds what is shown at three widths, and that nothing of a stranger's reaches the terminal.
+// TestScene holds what is shown at three widths, and that nothing of a stranger's reaches the
+// terminal.
 func TestScene(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		".tercet/state.json": `{"tasks": [{"project_number": 7, "number": 7, "title": "Count \u001b[2J the words of a rather long title of a task", "status": "planned",
 			"artifacts": [{"type": "plan", "path": "plan.md"}]}]}`,
-		"plan.md":                     "# Plan\n\n## Implementation Phases\n\n### Phase 1: Change [NOT STARTED]\n\n- **Goal**: mend it\n\n**Tasks**:\n\n```sh\nprintf 'one two three four five six seven eight nine ten' > words.txt\n```\n\n**Verification**:\n\n```sh\ntest -s words.txt\n```\n",
+		"plan.md": "# Plan\n\n## Implementation Phases\n\n" +
+			"### Phase 1: Change [NOT STARTED]\n\n- **Goal**: mend it\n\n**Tasks**:\n\n```sh\n" +
+			"printf 'one two three four five six seven eight nine ten' > words.txt\n```\n\n" +
+			"**Verification**:\n\n```sh\ntest -s words.txt\n```\n",
 		".tercet/runs/r1/trace.jsonl": `{"time":"2026-01-02T03:04:05Z","kind":"delegate","name":"planner","from_depth":1,"to_depth":2,"outcome":"completed","duration_seconds":0.25}` + "\n",
 	} {
 		at := filepath.Join(dir, name)
@@ -142,11 +173,22 @@ func TestScene(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, columns := range []int{0, 40, 80, 200} {
 		var b bytes.Buffer
-		s := demo.Scene{Out: &b, Columns: columns, Dir: dir, Sheet: style.Sheet{Colour: columns == 80}}
+		s := demo.Scene{
+			Out:     &b,
+			Columns: columns,
+			Dir:     dir,
+			Sheet:   style.Sheet{Colour: columns == 80},
+		}
 		s.Title("A fresh repository in %s", "/tmp/tercet-demo-0123456789")
-		s.Test("before", "--- FAIL: TestExpand\n    pages_test.go:22: Expand(\"1,3-5\") = [1 3 4], <nil>, want [1 3 4 5]\nFAIL\texample.org/booklet/pages\t0.003s\n", false)
+		s.Test(
+			"before",
+			"--- FAIL: TestExpand\n    pages_test.go:22: Expand(\"1,3-5\") = [1 3 4], <nil>, "+
+				"want [1 3 4 5]\nFAIL\texample.org/booklet/pages\t0.003s\n",
+			false,
+		)
 		s.State("after")
 		s.Commands()
 		s.Artifacts()
@@ -154,7 +196,11 @@ func TestScene(t *testing.T) {
 		s.Diff(patch)
 		s.Diff("")
 		s.Test("after", "ok\tpages\n", true)
-		demo.Scene{Out: &b, Columns: columns, Dir: "/tmp/tercet-demo-0123456789"}.End([]string{"codex"})
+		demo.Scene{
+			Out:     &b,
+			Columns: columns,
+			Dir:     "/tmp/tercet-demo-0123456789",
+		}.End([]string{"codex"})
 		golden := filepath.Join("testdata", fmt.Sprintf("scene-%d.golden", columns))
 		if *update {
 			if err := os.WriteFile(golden, b.Bytes(), 0o600); err != nil {
@@ -178,7 +224,9 @@ func FuzzFixture(f *testing.F) {
 	f.Add([]byte("-- task.md --\n-- commits.txt --\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, err := demo.ParseFixture("f", data)
-		if whole := bytes.Contains(data, []byte("task.md")) && bytes.Contains(data, []byte("commits.txt")); err == nil && !whole {
+		whole := bytes.Contains(data, []byte("task.md")) &&
+			bytes.Contains(data, []byte("commits.txt"))
+		if err == nil && !whole {
 			t.Errorf("ParseFixture(%q) takes what has no task or no commits", data)
 		}
 	})

@@ -23,8 +23,8 @@ type Fixture struct {
 	subjects []string
 }
 
-// ParseFixture reads a fixture. commits.txt has one commit message a line, the folder commit-N holds the files of
-// commit N, and task.md the task.
+// ParseFixture reads a fixture. commits.txt has one commit message a line, the folder commit-N
+// holds the files of commit N, and task.md the task.
 func ParseFixture(name string, data []byte) (f Fixture, err error) {
 	for i, line := range strings.Split(string(data), "\n") {
 		if strings.TrimRight(line, "\r") == "-- --" { // the parser of txtar is not safe against it
@@ -34,7 +34,9 @@ func ParseFixture(name string, data []byte) (f Fixture, err error) {
 	}
 	f.files = txtar.Parse(data).Files
 	for _, needed := range []string{"commits.txt", "task.md"} {
-		i := slices.IndexFunc(f.files, func(f txtar.File) bool { return f.Name == needed })
+		i := slices.IndexFunc(f.files, func(f txtar.File) bool {
+			return f.Name == needed
+		})
 		if i < 0 {
 			return f, formats.Fail(formats.CodeUsage, "'tercet demo --help' says what a fixture is",
 				"expected a file %s in the fixture %s, got none", needed, name)
@@ -52,7 +54,8 @@ type Repo struct {
 	Starter *proc.Starter
 }
 
-// Folder makes a temporary folder, or takes the named one if it is missing or empty, and marks it as a demo's.
+// Folder makes a temporary folder, or takes the named one if it is missing or empty, and marks it
+// as a demo's.
 func Folder(name string) (_ string, err error) {
 	var dir string
 	if name == "" {
@@ -65,8 +68,10 @@ func Folder(name string) (_ string, err error) {
 		case rerr != nil:
 			return "", formats.Broken(formats.CodeIO, "demo folder", rerr)
 		case len(entries) > 0:
-			return "", formats.Fail(formats.CodeUsage, "name another folder, or none",
-				"expected an empty folder for the demo, got %s with %s", dir, formats.Count(len(entries), "file"))
+			return "", formats.Fail(formats.CodeUsage,
+				"name another folder, or none",
+				"expected an empty folder for the demo, got %s with %s", dir,
+				formats.Count(len(entries), "file"))
 		}
 	}
 	if err == nil {
@@ -97,6 +102,7 @@ func (r Repo) Unpack(ctx context.Context, f Fixture) error {
 	if _, err := r.git(ctx, "init", "-q", "-b", "main"); err != nil {
 		return err
 	}
+
 	for i, subject := range f.subjects {
 		for _, file := range f.files {
 			if name, ok := strings.CutPrefix(file.Name, fmt.Sprintf("commit-%d/", i+1)); ok {
@@ -106,26 +112,37 @@ func (r Repo) Unpack(ctx context.Context, f Fixture) error {
 			}
 		}
 		for _, args := range [][]string{
-			{"add", "-A"}, {"-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m", subject},
+			{"add", "-A"},
+			{
+				"-c", "user.name=demo", "-c", "user.email=demo@localhost", "commit", "-q", "-m",
+				subject,
+			},
 		} {
 			if _, err := r.git(ctx, args...); err != nil {
 				return err
 			}
 		}
 	}
+
 	for _, file := range f.files {
 		if file.Name == "task.md" {
 			return write(file.Name, file.Data)
 		}
 	}
+
 	return nil
 }
 
 func (r Repo) git(ctx context.Context, args ...string) (string, error) {
 	argv := append([]string{"git"}, args...)
-	res, err := r.Starter.Run(ctx, proc.Command{Argv: argv, Dir: r.Dir, Purpose: proc.PurposeGit})
+	res, err := r.Starter.Run(ctx, proc.Command{
+		Argv:    argv,
+		Dir:     r.Dir,
+		Purpose: proc.PurposeGit,
+	})
 	if err == nil && !res.Success() {
-		err = formats.Fail(formats.CodeIO, "", "git %s: %s", args[0], strings.TrimSpace(string(res.Stderr)))
+		err = formats.Fail(formats.CodeIO, "",
+			"git %s: %s", args[0], strings.TrimSpace(string(res.Stderr)))
 	}
 	return string(res.Stdout), err
 }
@@ -138,13 +155,26 @@ func (r Repo) Diff(ctx context.Context, f Fixture) (string, error) {
 	}
 	commits := lines(first)
 	from := commits[min(len(f.subjects), len(commits))-1]
-	return r.git(ctx, "diff", "--no-color", "--no-ext-diff", from, "HEAD", "--", ".", ":!"+formats.Workspace)
+	return r.git(
+		ctx, "diff",
+		"--no-color",
+		"--no-ext-diff",
+		from,
+		"HEAD",
+		"--",
+		".",
+		":!"+formats.Workspace,
+	)
 }
 
 // Test runs the module's own test and gives its output.
 func (r Repo) Test(ctx context.Context) (said string, green bool, err error) {
 	argv := []string{"go", "test", "./..."}
-	res, err := r.Starter.Run(ctx, proc.Command{Argv: argv, Dir: r.Dir, Purpose: proc.PurposeCheck})
+	res, err := r.Starter.Run(ctx, proc.Command{
+		Argv:    argv,
+		Dir:     r.Dir,
+		Purpose: proc.PurposeCheck,
+	})
 	return string(res.Stdout) + string(res.Stderr), res.Success(), err
 }
 
@@ -156,4 +186,6 @@ func Colour(green bool) string {
 	return "red"
 }
 
-func lines(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+func lines(text string) []string {
+	return strings.Split(strings.TrimSpace(text), "\n")
+}

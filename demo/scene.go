@@ -29,7 +29,8 @@ type Scene struct {
 
 // Title starts a part.
 func (s Scene) Title(format string, args ...any) {
-	s.print("\n" + s.Sheet.Paint(style.Heading, style.Wrap(plain.Sprintf(format, args...), s.Columns)))
+	s.print("\n" +
+		s.Sheet.Paint(style.Heading, style.Wrap(plain.Sprintf(format, args...), s.Columns)))
 }
 
 // Lines prints texts, one a line.
@@ -45,8 +46,11 @@ func (s Scene) print(text string) {
 	}
 }
 
-// untabbed is a line of a program that parts its columns by tabs, which a terminal would show at its own places.
-func untabbed(text string) string { return strings.ReplaceAll(text, "\t", "  ") }
+// untabbed is a line of a program that parts its columns by tabs, which a terminal would show at
+// its own places.
+func untabbed(text string) string {
+	return strings.ReplaceAll(text, "\t", "  ")
+}
 
 // Test prints the result of the module's test and the end of its output.
 func (s Scene) Test(when, said string, green bool) {
@@ -55,7 +59,8 @@ func (s Scene) Test(when, said string, green bool) {
 	if green {
 		look = style.Good
 	}
-	s.print("\n" + s.Sheet.Paint(style.Heading, "Its own test "+when+": ") + s.Sheet.Paint(look, Colour(green)))
+	s.print("\n" + s.Sheet.Paint(style.Heading, "Its own test "+when+": ") +
+		s.Sheet.Paint(look, Colour(green)))
 	list := lines(said)
 	s.Lines(list[max(0, len(list)-most):]...)
 }
@@ -99,7 +104,10 @@ func (s Scene) Commands() {
 		plan, _ := formats.ParsePlan(a.Path, s.read(a.Path)) //nolint:errcheck // what can be read of it is shown
 		for _, p := range plan.Phases {
 			s.Title("The commands of its plan, phase %d: %s", p.Number, p.Name)
-			s.Lines(lines(cmp.Or(strings.Join(p.Commands, "\n"), "none: nothing that the offline runner could do"))...)
+			s.Lines(lines(cmp.Or(
+				strings.Join(p.Commands, "\n"),
+				"none: nothing that the offline runner could do",
+			))...)
 			if len(p.Verification) > 0 {
 				s.Title("The commands that verify it")
 				s.Lines(lines(strings.Join(p.Verification, "\n"))...)
@@ -156,6 +164,7 @@ func (s Scene) Trace() {
 	if err != nil {
 		return
 	}
+
 	type traced struct {
 		Time    time.Time  `json:"time"`
 		Kind    trace.Kind `json:"kind"`
@@ -169,12 +178,16 @@ func (s Scene) Trace() {
 	for _, name := range files {
 		for line := range bytes.Lines(s.read(name)) {
 			var e traced
-			if json.Unmarshal(line, &e) == nil && (e.Kind == trace.Route || e.Kind == trace.Delegate) {
+			if json.Unmarshal(line, &e) == nil &&
+				(e.Kind == trace.Route || e.Kind == trace.Delegate) {
 				events = append(events, e)
 			}
 		}
 	}
-	slices.SortStableFunc(events, func(a, b traced) int { return a.Time.Compare(b.Time) })
+
+	slices.SortStableFunc(events, func(a, b traced) int {
+		return a.Time.Compare(b.Time)
+	})
 	for _, e := range events {
 		took := time.Duration(e.Seconds * float64(time.Second)).Round(time.Millisecond)
 		form := "%d -> %d  %-22s %-10s %s"
@@ -185,8 +198,8 @@ func (s Scene) Trace() {
 	}
 }
 
-// End prints where the folder is, and what to type in the user's own repository, with an installed agent CLI if there
-// is one.
+// End prints where the folder is, and what to type in the user's own repository, with an installed
+// agent CLI if there is one.
 func (s Scene) End(installed []string) {
 	s.Title("The demo's folder is %s", s.Dir)
 	s.Lines("look around in it; remove it with: tercet demo --clean " + s.Dir)
