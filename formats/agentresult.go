@@ -23,12 +23,15 @@ type AgentResult struct {
 }
 
 // covers tells whether a place lies in the block.
-func (a *AgentResult) covers(at Pos) bool { return at.Line >= a.Pos.Line && at.Line <= a.last }
+func (a *AgentResult) covers(at Pos) bool {
+	return at.Line >= a.Pos.Line && at.Line <= a.last
+}
 
 // marker opens a block.
 const marker = "AGENT_RESULT"
 
-// MaxAgentText bounds the part of an agent's output that is searched, in bytes; of a longer output it is the end.
+// MaxAgentText bounds the part of an agent's output that is searched, in bytes; of a longer output
+// it is the end.
 const MaxAgentText = 4 << 20
 
 // Field gives a field by its key, nil if the block has none.
@@ -50,9 +53,9 @@ func (a *AgentResult) Text(key string) string {
 	return f.String()
 }
 
-// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, at any indentation. An error concerns the
-// block at its place, or the whole text if it has no block. The diagnostics are nil if there is no problem. The caller
-// decides which blocks count as a return.
+// ParseAgentResult finds every AGENT_RESULT block in a text, fenced or not, at any indentation. An
+// error concerns the block at its place, or the whole text if it has no block. The diagnostics are
+// nil if there is no problem. The caller decides which blocks count as a return.
 func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 	s := &scanner{findings: &findings{}}
 	text = WithoutBOM(text)
@@ -71,7 +74,8 @@ func ParseAgentResult(text []byte) ([]AgentResult, []Diagnostic) {
 		out = append(out, s.block(indent, name))
 	}
 	if len(out) == 0 {
-		s.add(codeNoResult, Pos{}, "end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
+		s.add(codeNoResult, Pos{},
+			"end the answer with '"+marker+": <agent>' and a line 'STATUS: ...'",
 			"no_agent_result: expected a block %s, got none", marker)
 	}
 	return out, s.list
@@ -104,7 +108,9 @@ func (s *scanner) split(text string) {
 	s.lines = strings.Split(strings.ToValidUTF8(text, "\uFFFD"), "\n")
 }
 
-func indentWidth(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+func indentWidth(line string) int {
+	return len(line) - len(strings.TrimLeft(line, " \t"))
+}
 
 // blockHeader reads "AGENT_RESULT: name".
 func blockHeader(line string) (indent int, name string, ok bool) {
@@ -117,12 +123,14 @@ func blockHeader(line string) (indent int, name string, ok bool) {
 
 var headerForm = lazy.Regexp(`^([ \t]*)` + marker + `:((?:[ \t].*)?)$`)
 
-// withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before it makes it data.
+// withoutRemark cuts a comment: two or more spaces, "#", then a space or the end. One space before
+// it makes it data.
 func withoutRemark(s string) string {
 	if strings.HasPrefix(s, "# ") || s == "#" {
 		return ""
 	}
-	for i := 0; ; {
+	i := 0
+	for {
 		at := strings.Index(s[i:], "  #")
 		if at < 0 {
 			return s
@@ -146,7 +154,8 @@ func (s *scanner) nearMiss() {
 	if ok && len(word) <= len(marker)+2 && nearest.Distance(word, marker) <= 2 {
 		s.misses++
 		s.add(codeNearMiss, Pos{Line: s.at + 1, Col: 1 + indentWidth(line)},
-			"write '"+marker+": <agent>' at the start of a line", "this line looks like the marker %s but is not it", marker)
+			"write '"+marker+": <agent>' at the start of a line",
+			"this line looks like the marker %s but is not it", marker)
 	}
 }
 
@@ -155,36 +164,48 @@ func (s *scanner) block(indent int, name string) AgentResult {
 	a := AgentResult{Agent: name, Pos: Pos{Line: s.at + 1, Col: indent + 1}}
 	fence := s.fenceAround()
 	s.at++
-	r := recordReader{scanner: s, base: indent, indent: -1, fence: fence}
+	r := recordReader{
+		scanner: s,
+		base:    indent,
+		indent:  -1,
+		fence:   fence,
+	}
 	r.read()
-	a.Elided, a.last = r.elided, s.at
+	a.Elided = r.elided
+	a.last = s.at
 	if r.elided {
 		a.warn(s, codeElided, a.Pos, "the block was shortened with ...")
 	}
 	for _, at := range r.skipped[:min(len(r.skipped), maxMisses)] {
 		a.warn(s, codeSkipped, at, fmt.Sprintf("line %d is no field and was skipped", at.Line))
 	}
+
 	status := Pos{}
 	seen := map[string]bool{}
 	for _, f := range r.fields {
 		if seen[f.Key] {
 			a.Twice = append(a.Twice, f.Key)
 			a.warn(s, codeRepeatedKey, f.Pos, "key "+f.Key+" stands twice, the last one counts")
-			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool { return old.Key == f.Key })
+			a.Fields = slices.DeleteFunc(a.Fields, func(old AgentField) bool {
+				return old.Key == f.Key
+			})
 		}
 		seen[f.Key] = true
 		if f.Key != "STATUS" && f.echo() {
-			s.add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'", f.Key, f.String())
+			s.add(codeTemplateEcho, f.Pos, echoHelp, "template_echo: %s is the placeholder '%s'",
+				f.Key, f.String())
 		}
 		switch f.Key {
 		case "STATUS":
-			a.Status, status = f.String(), f.Pos
+			a.Status = f.String()
+			status = f.Pos
 		case "NEXT":
 			a.Next = f.String()
 		default:
 			a.Fields = append(a.Fields, f)
 		}
 	}
+
 	s.check(&a, status)
 	return a
 }
@@ -200,30 +221,36 @@ const echoHelp = "fill the template in; put quotes around a value that looks lik
 func (s *scanner) check(a *AgentResult, status Pos) {
 	switch {
 	case a.Agent == "":
-		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'", "expected the name of an agent after %s, got none",
-			marker)
+		s.add(codeNoName, a.Pos, "write '"+marker+": <agent>'",
+			"expected the name of an agent after %s, got none", marker)
 	case templateText(a.Agent):
-		s.add(codeTemplateEcho, a.Pos, echoHelp, "template_echo: the name of the agent is the placeholder '%s'", a.Agent)
+		s.add(codeTemplateEcho, a.Pos, echoHelp,
+			"template_echo: the name of the agent is the placeholder '%s'", a.Agent)
 	}
-	switch _, words := statusRowOf(a.Status); {
+	_, words := statusRowOf(a.Status)
+	switch {
 	case status.IsZero():
-		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'", "expected a STATUS in the block of '%s', got none",
-			a.Agent)
+		s.add(codeNoStatus, a.Pos, "add a line 'STATUS: success'",
+			"expected a STATUS in the block of '%s', got none", a.Agent)
 	case templateText(a.Status):
-		s.add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'", a.Status)
+		s.add(codeTemplateEcho, status, echoHelp, "template_echo: STATUS is the placeholder '%s'",
+			a.Status)
 	case words != nil:
-		s.add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words), "expected a STATUS, got '%s'", a.Status)
+		s.add(codeUnknownStatus, status, oneOf(strings.ToLower(a.Status), words),
+			"expected a STATUS, got '%s'", a.Status)
 	}
 }
 
 // templateText tells text that a template holds instead of a value.
-func templateText(s string) bool { return templateForm().MatchString(s) }
+func templateText(s string) bool {
+	return templateForm().MatchString(s)
+}
 
 var templateForm = lazy.Regexp(`(?s:\{.*\}|<.*>)| \| `)
 
-// fenceAround gives the run of backticks of the fence around the current line, empty if that is not certain. Certain
-// means that the line before is a fence, or that the nearest fence above has an info string. A closing fence must also
-// follow before the next marker.
+// fenceAround gives the run of backticks of the fence around the current line, empty if that is not
+// certain. Certain means that the line before is a fence, or that the nearest fence above has an
+// info string. A closing fence must also follow before the next marker.
 func (s *scanner) fenceAround() string {
 	run := ""
 	for n := s.at - 1; n >= 0; n-- {
@@ -239,6 +266,7 @@ func (s *scanner) fenceAround() string {
 		}
 		break
 	}
+
 	if run == "" {
 		return ""
 	}
@@ -250,10 +278,13 @@ func (s *scanner) fenceAround() string {
 			return run
 		}
 	}
+
 	return ""
 }
 
-func closes(r, run string) bool { return r[0] == run[0] && len(r) >= len(run) }
+func closes(r, run string) bool {
+	return r[0] == run[0] && len(r) >= len(run)
+}
 
 // fenceRun reads a line that opens or closes a fence.
 func fenceRun(line string) (run, info string) {

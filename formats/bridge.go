@@ -46,27 +46,42 @@ func statusRowOf(word string) (row statusRow, words []string) {
 	return statusRow{}, words
 }
 
-// Return converts the block to a return; an unknown STATUS is a *ValueError. Fields holds every field except NONCE
-// under its own name. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or REASON), BLOCKED_TARGET and ERROR (or
-// ERROR_REASON, MESSAGE) also set the members of the same meaning. NEXT stays a field and has no effect.
+// Return converts the block to a return; an unknown STATUS is a *ValueError. Fields holds every
+// field except NONCE under its own name. SUMMARY, ARTIFACTS (or ARTIFACT_PATHS), BLOCKED_REASON (or
+// REASON), BLOCKED_TARGET and ERROR (or ERROR_REASON, MESSAGE) also set the members of the same
+// meaning. NEXT stays a field and has no effect.
 func (a AgentResult) Return() (Return, error) {
 	row, words := statusRowOf(a.Status)
 	if words != nil {
-		return Return{}, &ValueError{What: "STATUS of a result block", Got: a.Status, Want: words}
+		return Return{}, &ValueError{
+			What: "STATUS of a result block",
+			Got:  a.Status,
+			Want: words,
+		}
 	}
+
 	r := Return{
-		Status: row.status, Verdict: row.verdict, Said: row.said, Artifacts: []Artifact{}, Errors: []ReturnError{},
-		Warnings: slices.Clone(a.Warnings), Fields: map[string]any{},
+		Status:    row.status,
+		Verdict:   row.verdict,
+		Said:      row.said,
+		Artifacts: []Artifact{},
+		Errors:    []ReturnError{},
+		Warnings:  slices.Clone(a.Warnings),
+		Fields:    map[string]any{},
 	}
 	for i := range a.Fields {
 		if f := &a.Fields[i]; f.Key != "NONCE" {
 			r.Fields[f.Key] = f.Value()
 		}
 	}
+
 	if a.Next != "" {
 		r.Fields["NEXT"] = a.Next
 	}
-	summary := cmp.Or(a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"), a.Agent+" reports "+row.word)
+	summary := cmp.Or(
+		a.first("SUMMARY", "MESSAGE", "REASON", "BLOCKED_REASON", "ERROR"),
+		a.Agent+" reports "+row.word,
+	)
 	r.Summary = firstLine(summary, MaxSummary)
 	if f := cmp.Or(a.Field("ARTIFACTS"), a.Field("ARTIFACT_PATHS")); f != nil {
 		var dropped []string
@@ -76,16 +91,25 @@ func (a AgentResult) Return() (Return, error) {
 	switch row.status {
 	case StatusFailed:
 		e := ReturnError{
-			Type: row.code.kind(), Message: cmp.Or(a.first("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"), summary),
-			Code: row.code, Recoverable: row.code == CodeTransient,
+			Type: row.code.kind(),
+			Message: cmp.Or(
+				a.first("ERROR", "ERROR_REASON", "MESSAGE", "REASON", "SUMMARY"),
+				summary,
+			),
+			Code:        row.code,
+			Recoverable: row.code == CodeTransient,
 		}
 		r.Errors = append(r.Errors, e)
 		r.Class = ClassOf(e)
 	case StatusBlocked:
-		r.BlockedReason = cmp.Or(a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"), summary)
+		r.BlockedReason = cmp.Or(
+			a.first("BLOCKED_REASON", "REASON", "BLOCKER", "SUMMARY", "MESSAGE"),
+			summary,
+		)
 		r.BlockedTarget = a.Text("BLOCKED_TARGET")
 	case StatusCompleted, StatusPartial, StatusSuspended:
 	}
+
 	if row.verdict == VerdictConditional {
 		r.Warnings = append(r.Warnings, a.Agent+" approves on conditions")
 	}
@@ -105,10 +129,12 @@ func (a *AgentResult) first(keys ...string) string {
 	return ""
 }
 
-// artifactsOf reads the paths out of a field. An item is a path, or a pair whose right side is one; a remark in
-// brackets after the path becomes its summary. What is no path inside a folder is dropped, with a sentence.
+// artifactsOf reads the paths out of a field. An item is a path, or a pair whose right side is one;
+// a remark in brackets after the path becomes its summary. What is no path inside a folder is
+// dropped, with a sentence.
 func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
-	items, out := f.Items, []Artifact{}
+	items := f.Items
+	out = []Artifact{}
 	if f.Kind == FieldText {
 		items = strings.Split(strings.Trim(f.String(), "[]"), ", ")
 	}
@@ -121,19 +147,28 @@ func artifactsOf(f *AgentField) (out []Artifact, dropped []string) {
 		switch {
 		case slices.Contains(noneWords, strings.ToLower(path)):
 		case path == "." || !fs.ValidPath(path) || strings.Contains(path, "\\") ||
-			strings.ContainsFunc(path, unicode.IsControl) || strings.ContainsFunc(path, unicode.IsSpace):
-			dropped = append(dropped, fmt.Sprintf("expected a relative path with slashes in ARTIFACTS, got %q: dropped", path))
+			strings.ContainsFunc(path, unicode.IsControl) ||
+			strings.ContainsFunc(path, unicode.IsSpace):
+			dropped = append(
+				dropped,
+				fmt.Sprintf("expected a relative path with slashes in ARTIFACTS, got %q: dropped",
+					path),
+			)
 		default:
 			out = append(out, Artifact{
-				Type: GuessArtifactType(path), Guessed: true, Path: path, Summary: strings.TrimSuffix(remark, ")"),
+				Type:    GuessArtifactType(path),
+				Guessed: true,
+				Path:    path,
+				Summary: strings.TrimSuffix(remark, ")"),
 			})
 		}
 	}
+
 	return out, dropped
 }
 
-// Typed gives r with text fields converted to the types of the contract, where the text spells such a value; Validate
-// reports the others. The maps of r do not change.
+// Typed gives r with text fields converted to the types of the contract, where the text spells such
+// a value; Validate reports the others. The maps of r do not change.
 func (r Return) Typed(fields map[string]Field) Return {
 	r.Fields = maps.Clone(r.Fields)
 	for key, value := range r.Fields {
@@ -204,7 +239,10 @@ type guess struct {
 // The folders in which the engine places documents, and the words in documents' names elsewhere.
 var (
 	byFolder = []guess{
-		{"reports", ArtifactReport}, {"plans", ArtifactPlan}, {"summaries", ArtifactSummary}, {"reviews", ArtifactReview},
+		{"reports", ArtifactReport},
+		{"plans", ArtifactPlan},
+		{"summaries", ArtifactSummary},
+		{"reviews", ArtifactReview},
 	}
 	byWord = []guess{
 		{"summary", ArtifactSummary},
@@ -217,8 +255,8 @@ var (
 	}
 )
 
-// GuessArtifactType derives an artifact's type from its path: the engine's folder, else the name of a text file, else
-// implementation.
+// GuessArtifactType derives an artifact's type from its path: the engine's folder, else the name of
+// a text file, else implementation.
 func GuessArtifactType(name string) ArtifactType {
 	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
 	if !slices.Contains([]string{".md", ".markdown", ".txt", ".rst", ".adoc"}, path.Ext(name)) {
@@ -236,7 +274,8 @@ func GuessArtifactType(name string) ArtifactType {
 			return w.kind
 		}
 	}
-	if number, ok := strings.CutPrefix(base, "implementation-"); ok && strings.Trim(number, "0123456789") == "" {
+	number, ok := strings.CutPrefix(base, "implementation-")
+	if ok && strings.Trim(number, "0123456789") == "" {
 		return ArtifactPlan
 	}
 	return ArtifactDocumentation

@@ -48,16 +48,26 @@ const (
 	CodeUnknown           Code = "UNKNOWN_ERROR"
 )
 
-// kinds are the types of the errors that the engine makes of a failure, where they are not execution.
+// kinds are the types of the errors that the engine makes of a failure, where they are not
+// execution.
 var kinds = map[Code]ErrorType{
-	CodeUsage: ErrorValidation, CodeInvalidReturn: ErrorValidation, CodeInvalidCommand: ErrorValidation,
-	CodeInvalidState: ErrorValidation, CodePrecondition: ErrorValidation, CodeValidationFailed: ErrorValidation,
-	CodeAuth: ErrorToolUnavailable, CodeToolUnavailable: ErrorToolUnavailable,
-	CodeDenied: ErrorPermission, CodeUntrusted: ErrorPermission, CodeTimeout: ErrorTimeout,
+	CodeUsage:            ErrorValidation,
+	CodeInvalidReturn:    ErrorValidation,
+	CodeInvalidCommand:   ErrorValidation,
+	CodeInvalidState:     ErrorValidation,
+	CodePrecondition:     ErrorValidation,
+	CodeValidationFailed: ErrorValidation,
+	CodeAuth:             ErrorToolUnavailable,
+	CodeToolUnavailable:  ErrorToolUnavailable,
+	CodeDenied:           ErrorPermission,
+	CodeUntrusted:        ErrorPermission,
+	CodeTimeout:          ErrorTimeout,
 }
 
 // kind is the type of an error of the engine with this code.
-func (c Code) kind() ErrorType { return cmp.Or(kinds[c], ErrorExecution) }
+func (c Code) kind() ErrorType {
+	return cmp.Or(kinds[c], ErrorExecution)
+}
 
 // Codes lists every code.
 func Codes() []Code {
@@ -74,7 +84,9 @@ func ParseCode(word string) (Code, error) {
 }
 
 // String is the word as it stands in returns.
-func (c Code) String() string { return string(c) }
+func (c Code) String() string {
+	return string(c)
+}
 
 // Coded is implemented by every error that has a code.
 type Coded interface {
@@ -95,10 +107,11 @@ func HelpOf(err error) string {
 	if f, ok := errors.AsType[*Failure](err); ok && f.Help != "" {
 		return f.Help
 	}
-	if h, ok := errors.AsType[interface {
+	h, ok := errors.AsType[interface {
 		error
 		Help() string
-	}](err); ok {
+	}](err)
+	if ok {
 		return h.Help()
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -124,16 +137,25 @@ const (
 // The classes of codes, and of errors with another code by their type.
 var (
 	classByCode = map[Code]Class{
-		CodeInvalidReturn: ClassInvalidReturn, CodeCancelled: ClassCancelled, CodeTransient: ClassTransient,
+		CodeInvalidReturn: ClassInvalidReturn,
+		CodeCancelled:     ClassCancelled,
+		CodeTransient:     ClassTransient,
 	}
 	classByType = map[ErrorType]Class{
-		ErrorPermission: ClassPermission, ErrorToolUnavailable: ClassUnavailable, ErrorTimeout: ClassTimeout,
+		ErrorPermission:      ClassPermission,
+		ErrorToolUnavailable: ClassUnavailable,
+		ErrorTimeout:         ClassTimeout,
 	}
 )
 
 // ClassOf gives the class of the first error of a failed return.
 func ClassOf(e ReturnError) Class {
-	return cmp.Or(classByCode[e.Code], classByType[e.Code.kind()], classByType[e.Type], ClassQuality)
+	return cmp.Or(
+		classByCode[e.Code],
+		classByType[e.Code.kind()],
+		classByType[e.Type],
+		ClassQuality,
+	)
 }
 
 // Exit is one row of the table of exit codes.
@@ -173,20 +195,32 @@ var exits = []Exit{
 	},
 	{76, "not-durable", []Code{CodeNotDurable}, "written, durability unknown"},
 	{77, "denied", []Code{CodeDenied, CodeUntrusted}, "not allowed here"},
-	{78, "config", []Code{CodeConfig, CodeNoWorkspace}, "the configuration or the workspace is missing or wrong"},
+	{
+		78,
+		"config",
+		[]Code{CodeConfig, CodeNoWorkspace},
+		"the configuration or the workspace is missing or wrong",
+	},
 	{124, "timeout", []Code{CodeTimeout}, "a step or the run took too long"},
-	{130, "interrupted", []Code{CodeCancelled}, "interrupted by SIGINT: the run can be resumed; or cancelled"},
+	{
+		130,
+		"interrupted",
+		[]Code{CodeCancelled},
+		"interrupted by SIGINT: the run can be resumed; or cancelled",
+	},
 	{143, "terminated", nil, "terminated by SIGTERM or SIGHUP: the run can be resumed"},
 }
 
 // failures are the codes of no row, which end with 1.
 var failures = []Code{
-	CodeTransient, CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed, CodeBuildError,
-	CodeFileNotFound, CodeStatusSyncFailed, CodeGitCommitFailed, CodeUnknown,
+	CodeTransient, CodePrecondition, CodePhasesOpen, CodeIllegalTransition, CodeValidationFailed,
+	CodeBuildError, CodeFileNotFound, CodeStatusSyncFailed, CodeGitCommitFailed, CodeUnknown,
 }
 
 // Exits gives the table of exit codes, ascending.
-func Exits() []Exit { return slices.Clone(exits) }
+func Exits() []Exit {
+	return slices.Clone(exits)
+}
 
 // ExitFor gives the exit number of a code; 1 for codes that no row names.
 func ExitFor(c Code) int {
@@ -208,7 +242,8 @@ func ExitCode(r Return) int {
 	case OutcomeRejected:
 		return 5
 	case OutcomeBlocked, OutcomeSuspended:
-		if r.Status == StatusSuspended && len(r.Errors) > 0 { // what stopped the run, such as a signal
+		// what stopped the run, such as a signal
+		if r.Status == StatusSuspended && len(r.Errors) > 0 {
 			return ExitFor(r.Errors[0].Code)
 		}
 		return 75

@@ -9,9 +9,9 @@ import (
 	"tercet/internal/md"
 )
 
-// Complete adds what a document's profile requires and the document lacks. It changes no existing text except the mark
-// of a phase, which gets its brackets. It makes no change that would alter the phases or their commands, or that does
-// not fix its finding.
+// Complete adds what a document's profile requires and the document lacks. It changes no existing
+// text except the mark of a phase, which gets its brackets. It makes no change that would alter the
+// phases or their commands, or that does not fix its finding.
 func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic) {
 	doc, found := ParseDocument(profile, file, src)
 	failed := map[string]bool{}
@@ -37,24 +37,31 @@ func Complete(profile, file string, src []byte) (text []byte, made []Diagnostic)
 				continue
 			}
 		}
-		src, doc, found = next, after, left
+		src = next
+		doc = after
+		found = left
 		made = append(made, done...)
 	}
+
 	return src, made
 }
 
 // ended tells whether none of the findings that something was done about is left.
 func ended(done []Diagnostic, left *Diagnostics) bool {
-	return len(done) > 0 && (left == nil || !slices.ContainsFunc(left.List, func(d Diagnostic) bool {
-		return slices.ContainsFunc(done, func(o Diagnostic) bool { return o.Message == d.Message })
-	}))
+	return len(done) > 0 &&
+		(left == nil || !slices.ContainsFunc(left.List, func(d Diagnostic) bool {
+			return slices.ContainsFunc(done, func(o Diagnostic) bool {
+				return o.Message == d.Message
+			})
+		}))
 }
 
 // samePhases tells whether two readings have the same phases with the same commands.
 func samePhases(a, b *Document) bool {
-	return a.CommandDigest() == b.CommandDigest() && slices.EqualFunc(a.Phases, b.Phases, func(x, y Phase) bool {
-		return x.Number == y.Number && x.Name == y.Name && x.Status == y.Status
-	})
+	return a.CommandDigest() == b.CommandDigest() &&
+		slices.EqualFunc(a.Phases, b.Phases, func(x, y Phase) bool {
+			return x.Number == y.Number && x.Name == y.Name && x.Status == y.Status
+		})
 }
 
 // offer gives the last finding the change that ends it: a text that is added at a place.
@@ -63,7 +70,11 @@ func (r *docReader) offer(at Pos, text string) {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
 	if !r.open {
-		r.list[len(r.list)-1].Fix = &Fix{Start: at, End: at, Text: text}
+		r.list[len(r.list)-1].Fix = &Fix{
+			Start: at,
+			End:   at,
+			Text:  text,
+		}
 	}
 }
 
@@ -89,11 +100,14 @@ func (r *docReader) before(line int, text string) string {
 }
 
 func (r *docReader) offerTitle() {
-	r.offer(r.start(), "# "+r.profile.label+strings.TrimSuffix(path.Base(r.file), path.Ext(r.file))+"\n\n")
+	r.offer(
+		r.start(),
+		"# "+r.profile.label+strings.TrimSuffix(path.Base(r.file), path.Ext(r.file))+"\n\n",
+	)
 }
 
-// offerField adds a metadata bullet behind the line last, where the title or the last bullet ends. The first one behind
-// the title stands apart from it.
+// offerField adds a metadata bullet behind the line last, where the title or the last bullet ends.
+// The first one behind the title stands apart from it.
 func (r *docReader) offerField(name string, last int, first bool) {
 	if r.out.Title == "" {
 		return // first that
@@ -120,9 +134,12 @@ var folderNumber = lazy.Regexp(`^0*([0-9]+)_`)
 
 // overall is the status of a plan by its phases, as they stand in their headings.
 func (r *docReader) overall() PhaseStatus {
-	done, begun, all := 0, 0, 0
+	done := 0
+	begun := 0
+	all := 0
 	for i := range r.doc.Blocks {
-		if b := &r.doc.Blocks[i]; b.Kind == md.Heading && b.Depth == 0 && (b.Level == 3 || b.Level == 4) {
+		b := &r.doc.Blocks[i]
+		if b.Kind == md.Heading && b.Depth == 0 && (b.Level == 3 || b.Level == 4) {
 			if p, _ := phaseHeading(b.Text); p.Number >= 0 {
 				all++
 				if p.Status == PhaseCompleted {
@@ -153,16 +170,20 @@ func (r *docReader) offerValue(at Pos) {
 	r.offer(Pos{Line: at.Line, Col: len(line) + 1}, text)
 }
 
-// offerSection adds a section where its profile has it: behind the one before it that is there. The section for phases
-// gets its heading above the first phase.
+// offerSection adds a section where its profile has it: behind the one before it that is there. The
+// section for phases gets its heading above the first phase.
 func (r *docReader) offerSection(name string, places map[string]int) {
 	if name == r.profile.phases && len(r.out.Phases) > 0 {
 		r.offer(Pos{Line: r.out.Phases[0].Line, Col: 1}, "## "+name+"\n\n")
 		return
 	}
-	if name == r.profile.phases || len(r.profile.phases) > 0 && places[r.profile.phases] == 0 && len(r.out.Phases) > 0 {
-		return // a phase can only be written by who knows what is to be done; the others follow the section for phases
+	if name == r.profile.phases ||
+		len(r.profile.phases) > 0 && places[r.profile.phases] == 0 && len(r.out.Phases) > 0 {
+		// a phase can only be written by who knows what is to be done; the others follow the
+		// section for phases
+		return
 	}
+
 	at := 0
 	for _, n := range r.profile.sections[:slices.Index(r.profile.sections, name)] {
 		at = max(at, places[n])
@@ -184,6 +205,7 @@ func (r *docReader) offerSection(name string, places map[string]int) {
 			end = s.EndLine
 		}
 	}
+
 	end = r.lastOf(at, end)
 	r.offer(r.behind(end), r.before(end, "\n\n## "+name+"\n\n"+nothing))
 }
@@ -197,7 +219,8 @@ func (r *docReader) offerMark(p *Phase, at Pos) {
 	}
 }
 
-// offerParts adds goal and checklist below the heading of a phase, named as the phase is, and its timing at its end.
+// offerParts adds goal and checklist below the heading of a phase, named as the phase is, and its
+// timing at its end.
 func (r *phaseReader) offerParts(goal, tasks, timing bool) {
 	var text string
 	if goal {
@@ -205,7 +228,13 @@ func (r *phaseReader) offerParts(goal, tasks, timing bool) {
 	}
 	if tasks {
 		text += "\n\n**" + labelTasks + "**:\n\n" +
-			strings.TrimSuffix(checklist([]ChecklistItem{{Text: r.phase.Name, Done: r.phase.Status == PhaseCompleted}}), "\n")
+			strings.TrimSuffix(
+				checklist([]ChecklistItem{{
+					Text: r.phase.Name,
+					Done: r.phase.Status == PhaseCompleted,
+				}}),
+				"\n",
+			)
 	}
 	switch {
 	case timing:

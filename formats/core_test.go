@@ -13,7 +13,8 @@ import (
 	"tercet/formats"
 )
 
-// transitions is the table of the specification, (reason) where a change asks for one that its target does not.
+// transitions is the table of the specification, (reason) where a change asks for one that its
+// target does not.
 const transitions = `
 not_started: researching, planning, implementing, blocked, abandoned, on_hold, expanded
 researching: researched, blocked, abandoned
@@ -59,14 +60,17 @@ func TestTransitions(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", from, strings.Join(moves, ", "))
 	}
+
 	if diff := cmp.Diff(strings.TrimPrefix(transitions, "\n"), b.String()); diff != "" {
 		t.Errorf("transitions (-want +got):\n%s", diff)
 	}
 	if rows := strings.Count(transitions, ":"); rows != len(formats.TaskStatuses()) {
-		t.Errorf("the table has %d rows, want one for each of %d statuses", rows, len(formats.TaskStatuses()))
+		t.Errorf("the table has %d rows, want one for each of %d statuses",
+			rows, len(formats.TaskStatuses()))
 	}
 	want := []formats.TaskStatus{
-		formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Implementing, formats.Partial, formats.Blocked,
+		formats.NotStarted, formats.Researched, formats.Planned, formats.Revised,
+		formats.Implementing, formats.Partial, formats.Blocked,
 	}
 	if diff := cmp.Diff(want, formats.MovesInto(formats.Researching)); diff != "" {
 		t.Errorf("MovesInto(researching) (-want +got):\n%s", diff)
@@ -76,28 +80,37 @@ func TestTransitions(t *testing.T) {
 func TestTaskStatusFacts(t *testing.T) {
 	t.Parallel()
 	needs := map[formats.TaskStatus][]formats.ArtifactType{
-		formats.Researched: {formats.ArtifactReport}, formats.Planned: {formats.ArtifactPlan},
-		formats.Revised: {formats.ArtifactPlan}, formats.Completed: {formats.ArtifactSummary, formats.ArtifactImplementation},
+		formats.Researched: {formats.ArtifactReport},
+		formats.Planned:    {formats.ArtifactPlan},
+		formats.Revised:    {formats.ArtifactPlan},
+		formats.Completed:  {formats.ArtifactSummary, formats.ArtifactImplementation},
 	}
-	busy := []formats.TaskStatus{formats.Researching, formats.Planning, formats.Revising, formats.Implementing}
+	busy := []formats.TaskStatus{
+		formats.Researching, formats.Planning, formats.Revising, formats.Implementing,
+	}
 	for _, s := range formats.TaskStatuses() {
 		if got := formats.ArtifactsFor(s); !slices.Equal(got, needs[s]) {
 			t.Errorf("ArtifactsFor(%s) = %q, want %q", s, got, needs[s])
 		}
-		if got, want := s.InProgress(), slices.Contains(busy, s); got != want {
+		got := s.InProgress()
+		want := slices.Contains(busy, s)
+		if got != want {
 			t.Errorf("%s.InProgress() = %v, want %v", s, got, want)
 		}
 		keeps := slices.Contains(busy, s) || s == formats.Blocked || s == formats.OnHold
 		if got := s.KeepsPrior(); got != keeps {
 			t.Errorf("%s.KeepsPrior() = %v, want %v", s, got, keeps)
 		}
-		if got, want := s.Terminal(), s == formats.Completed || s == formats.Abandoned; got != want {
+		got = s.Terminal()
+		want = s == formats.Completed || s == formats.Abandoned
+		if got != want {
 			t.Errorf("%s.Terminal() = %v, want %v", s, got, want)
 		}
 		if got, err := formats.ParseTaskStatus(string(s)); err != nil || got != s {
 			t.Errorf("ParseTaskStatus(%s) = %v, %v", s, got, err)
 		}
 	}
+
 	if _, err := formats.ParseTaskStatus("Planned"); formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("ParseTaskStatus(Planned) = %v, want a usage error", err)
 	}
@@ -145,13 +158,15 @@ func TestExits(t *testing.T) {
 			t.Errorf("exit %d has name %q and meaning %q, want both", e.Number, e.Name, e.Meaning)
 		}
 	}
+
 	if diff := cmp.Diff(exits, b.String()); diff != "" {
 		t.Errorf("exits (-want +got):\n%s", diff)
 	}
 	plain := []formats.Code{
-		formats.CodeTransient, formats.CodePrecondition, formats.CodePhasesOpen, formats.CodeIllegalTransition,
-		formats.CodeValidationFailed, formats.CodeBuildError, formats.CodeFileNotFound, formats.CodeStatusSyncFailed,
-		formats.CodeGitCommitFailed, formats.CodeUnknown,
+		formats.CodeTransient, formats.CodePrecondition, formats.CodePhasesOpen,
+		formats.CodeIllegalTransition, formats.CodeValidationFailed, formats.CodeBuildError,
+		formats.CodeFileNotFound, formats.CodeStatusSyncFailed, formats.CodeGitCommitFailed,
+		formats.CodeUnknown,
 	}
 	for _, c := range formats.Codes() {
 		want := 1
@@ -173,7 +188,10 @@ func TestExits(t *testing.T) {
 func TestExitCode(t *testing.T) {
 	t.Parallel()
 	failed := func(c formats.Code) formats.Return {
-		return formats.Return{Status: formats.StatusFailed, Errors: []formats.ReturnError{{Code: c}}}
+		return formats.Return{
+			Status: formats.StatusFailed,
+			Errors: []formats.ReturnError{{Code: c}},
+		}
 	}
 	tests := []struct {
 		in   formats.Return
@@ -217,7 +235,8 @@ func TestDepth(t *testing.T) {
 		t.Errorf("the fourth Next() = %v, %v, want an error that names both", deep, err)
 	}
 	if formats.CodeOf(err) != formats.CodeMaxDepth || formats.HelpOf(err) == "" {
-		t.Errorf("the fourth Next() has code %s, want MAX_DEPTH_EXCEEDED with help", formats.CodeOf(err))
+		t.Errorf("the fourth Next() has code %s, want MAX_DEPTH_EXCEEDED with help",
+			formats.CodeOf(err))
 	}
 }
 
@@ -225,7 +244,13 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	got := formats.Limits{Retries: 1}.WithDefaults()
 	want := formats.Limits{
-		Rollbacks: 3, Retries: 1, Visits: 5, Steps: 200, Elements: 1000, Parallel: 4, Duration: 2 * time.Hour,
+		Rollbacks: 3,
+		Retries:   1,
+		Visits:    5,
+		Steps:     200,
+		Elements:  1000,
+		Parallel:  4,
+		Duration:  2 * time.Hour,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("WithDefaults (-want +got):\n%s", diff)
@@ -243,7 +268,9 @@ func TestOutcomePasses(t *testing.T) {
 		t.Errorf("Outcomes (-want +got):\n%s", diff)
 	}
 	for _, o := range formats.Outcomes() {
-		if got, want := o.Passes(), slices.Contains(passing, o); got != want {
+		got := o.Passes()
+		want := slices.Contains(passing, o)
+		if got != want {
 			t.Errorf("%s.Passes() = %v, want %v", o, got, want)
 		}
 	}
@@ -252,26 +279,35 @@ func TestOutcomePasses(t *testing.T) {
 func TestClassOf(t *testing.T) {
 	t.Parallel()
 	byCode := map[formats.Code]formats.Class{
-		formats.CodeTimeout: formats.ClassTimeout, formats.CodeTransient: formats.ClassTransient,
-		formats.CodeDenied: formats.ClassPermission, formats.CodeUntrusted: formats.ClassPermission,
-		formats.CodeToolUnavailable: formats.ClassUnavailable, formats.CodeAuth: formats.ClassUnavailable,
-		formats.CodeInvalidReturn: formats.ClassInvalidReturn, formats.CodeCancelled: formats.ClassCancelled,
+		formats.CodeTimeout:         formats.ClassTimeout,
+		formats.CodeTransient:       formats.ClassTransient,
+		formats.CodeDenied:          formats.ClassPermission,
+		formats.CodeUntrusted:       formats.ClassPermission,
+		formats.CodeToolUnavailable: formats.ClassUnavailable,
+		formats.CodeAuth:            formats.ClassUnavailable,
+		formats.CodeInvalidReturn:   formats.ClassInvalidReturn,
+		formats.CodeCancelled:       formats.ClassCancelled,
 	}
 	for _, c := range formats.Codes() {
 		want, ok := byCode[c]
 		if !ok {
 			want = formats.ClassQuality
 		}
-		if got := formats.ClassOf(formats.ReturnError{Code: c, Type: formats.ErrorExecution}); got != want {
+		got := formats.ClassOf(formats.ReturnError{Code: c, Type: formats.ErrorExecution})
+		if got != want {
 			t.Errorf("ClassOf(%s) = %s, want %s", c, got, want)
 		}
 	}
+
 	byType := map[formats.ErrorType]formats.Class{
-		formats.ErrorPermission: formats.ClassPermission, formats.ErrorToolUnavailable: formats.ClassUnavailable,
-		formats.ErrorTimeout: formats.ClassTimeout, formats.ErrorValidation: formats.ClassQuality,
+		formats.ErrorPermission:      formats.ClassPermission,
+		formats.ErrorToolUnavailable: formats.ClassUnavailable,
+		formats.ErrorTimeout:         formats.ClassTimeout,
+		formats.ErrorValidation:      formats.ClassQuality,
 	}
 	for kind, want := range byType {
-		if got := formats.ClassOf(formats.ReturnError{Code: formats.CodeUnknown, Type: kind}); got != want {
+		got := formats.ClassOf(formats.ReturnError{Code: formats.CodeUnknown, Type: kind})
+		if got != want {
 			t.Errorf("ClassOf(type %s) = %s, want %s", kind, got, want)
 		}
 	}
@@ -298,9 +334,14 @@ func TestBridge(t *testing.T) {
 		{"Blocked", "blocked", "blocked", "", ""},
 	}
 	for _, tt := range tests {
-		r, err := formats.AgentResult{Agent: "a", Status: tt.word, Next: "b"}.Return()
+		r, err := formats.AgentResult{
+			Agent:  "a",
+			Status: tt.word,
+			Next:   "b",
+		}.Return()
 		if err != nil || r.Status != tt.status || r.Outcome() != tt.outcome || r.Class != tt.class {
-			t.Errorf("Return(%s) = %s, %s, %s, %v, want %s, %s, %s", tt.word, r.Status, r.Outcome(), r.Class, err, tt.status, tt.outcome, tt.class)
+			t.Errorf("Return(%s) = %s, %s, %s, %v, want %s, %s, %s",
+				tt.word, r.Status, r.Outcome(), r.Class, err, tt.status, tt.outcome, tt.class)
 		}
 		if tt.code != "" && (len(r.Errors) != 1 || r.Errors[0].Code != tt.code) {
 			t.Errorf("Return(%s).Errors = %v, want %s", tt.word, r.Errors, tt.code)
@@ -309,6 +350,7 @@ func TestBridge(t *testing.T) {
 			t.Errorf("Return(%s).Fields = %v, want NEXT", tt.word, r.Fields)
 		}
 	}
+
 	if _, err := (formats.AgentResult{Status: "completed"}).Return(); err == nil {
 		t.Error("Return(completed) = nil, want an error: the word is not in the table")
 	}
@@ -321,17 +363,28 @@ func TestSessionID(t *testing.T) {
 		t.Errorf("NewSessionID = %s, want sess_1767610000_abcz0d", made)
 	}
 	for id, ok := range map[string]bool{
-		made: true, "sess_$(date": false, "sess_$(date +%s)_abcdef": false, "sess_1767610000_ABCDEF": false,
-		"sess_1767610000_abcde": false, "sess__abcdef": false, "": false, "sess_1_abcdef\n": false,
+		made:                      true,
+		"sess_$(date":             false,
+		"sess_$(date +%s)_abcdef": false,
+		"sess_1767610000_ABCDEF":  false,
+		"sess_1767610000_abcde":   false,
+		"sess__abcdef":            false,
+		"":                        false,
+		"sess_1_abcdef\n":         false,
 	} {
 		if err := formats.CheckSessionID(id); (err == nil) != ok {
 			t.Errorf("CheckSessionID(%q) = %v, want ok %v", id, err, ok)
 		}
 	}
-	if early, late := formats.NewRunID(time.Unix(1767610000, 0), [6]byte{9}), formats.NewRunID(time.Unix(1767610001, 0), [6]byte{}); early >= late {
+
+	early := formats.NewRunID(time.Unix(1767610000, 0), [6]byte{9})
+	late := formats.NewRunID(time.Unix(1767610001, 0), [6]byte{})
+	if early >= late {
 		t.Errorf("run ids %s and %s do not sort by time", early, late)
 	}
-	if got := formats.TaskFolder(7, "x"); got != "007_x" || formats.TaskOfFolder(got) != 7 || formats.TaskOfFolder("x_7")+formats.TaskOfFolder("7") != 0 {
+	got := formats.TaskFolder(7, "x")
+	if got != "007_x" || formats.TaskOfFolder(got) != 7 ||
+		formats.TaskOfFolder("x_7")+formats.TaskOfFolder("7") != 0 {
 		t.Errorf("TaskFolder(7, x) = %s, want 007_x", got)
 	}
 }
@@ -357,25 +410,44 @@ func TestDiagnostics(t *testing.T) {
 	}
 	d := &formats.Diagnostics{List: []formats.Diagnostic{
 		{Code: "W1", Severity: formats.SeverityWarning, File: "b", Message: "m", Help: "h"},
-		{Code: "E1", Severity: formats.SeverityError, File: "a", Pos: formats.Pos{Line: 2, Col: 1}, Message: "n"},
-		{Code: "E1", Severity: formats.SeverityError, File: "a", Pos: formats.Pos{Line: 2, Col: 1}, Message: "n"},
+		{
+			Code:     "E1",
+			Severity: formats.SeverityError,
+			File:     "a",
+			Pos:      formats.Pos{Line: 2, Col: 1},
+			Message:  "n",
+		},
+		{
+			Code:     "E1",
+			Severity: formats.SeverityError,
+			File:     "a",
+			Pos:      formats.Pos{Line: 2, Col: 1},
+			Message:  "n",
+		},
 	}}
 	d.Sort()
-	if got, want := d.Error(), "a:2:1: E1: n\nb: W1: m"; got != want {
+	got := d.Error()
+	want := "a:2:1: E1: n\nb: W1: m"
+	if got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 	if got := formats.HelpOf(d); got != "h" {
 		t.Errorf("HelpOf(d) = %q, want h", got)
 	}
 	if !d.HasErrors() || d.ErrorCode() != formats.CodeInvalidCommand {
-		t.Errorf("HasErrors, ErrorCode = %v, %s, want true, INVALID_COMMAND", d.HasErrors(), d.ErrorCode())
+		t.Errorf("HasErrors, ErrorCode = %v, %s, want true, INVALID_COMMAND",
+			d.HasErrors(), d.ErrorCode())
 	}
 }
 
 func TestOpenGateSaysHowToAgree(t *testing.T) {
 	t.Parallel()
 	plain := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab"}}
-	bound := &formats.GateOpenError{Gate: formats.Gate{Question: "q", Digest: "ab", NeedsPerson: true}}
+	bound := &formats.GateOpenError{Gate: formats.Gate{
+		Question:    "q",
+		Digest:      "ab",
+		NeedsPerson: true,
+	}}
 	if got := formats.HelpOf(plain); strings.Contains(got, "--trust") {
 		t.Errorf("HelpOf(gate) = %q, want no digest", got)
 	}

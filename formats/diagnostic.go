@@ -10,7 +10,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Pos is a place in a file. Line and Col start at 1, and Col counts bytes; the zero value is an unknown place.
+// Pos is a place in a file. Line and Col start at 1, and Col counts bytes; the zero value is an
+// unknown place.
 type Pos = md.Pos
 
 // Severity tells whether a diagnostic stops the work.
@@ -22,8 +23,9 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Diagnostic is one finding in a file. Message has no file, position or final period; Help says what to do next and may
-// be empty. End is zero if only the start is known; Fix is nil unless exactly one change would fix it.
+// Diagnostic is one finding in a file. Message has no file, position or final period; Help says
+// what to do next and may be empty. End is zero if only the start is known; Fix is nil unless
+// exactly one change would fix it.
 type Diagnostic struct { //nolint:errname // a finding; it is an error only for its one-line form
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -33,12 +35,19 @@ type Diagnostic struct { //nolint:errname // a finding; it is an error only for 
 	Message  string   `json:"message"`
 	Help     string   `json:"help,omitempty"`
 	Fix      *Fix     `json:"fix,omitempty"`
-	Subject  string   `json:"-"` // the subagent whose name a note about an agent's file is about; empty: none
+	// the subagent whose name a note about an agent's file is about; empty: none
+	Subject string `json:"-"`
 }
 
 // Found makes a finding without a file. A code that begins with W makes a warning.
 func Found(code string, pos Pos, help, format string, args ...any) Diagnostic {
-	d := Diagnostic{Code: code, Severity: SeverityError, Pos: pos, Message: fmt.Sprintf(format, args...), Help: help}
+	d := Diagnostic{
+		Code:     code,
+		Severity: SeverityError,
+		Pos:      pos,
+		Message:  fmt.Sprintf(format, args...),
+		Help:     help,
+	}
 	if strings.HasPrefix(code, "W") {
 		d.Severity = SeverityWarning
 	}
@@ -62,8 +71,9 @@ func (d Diagnostic) Error() string {
 	return b.String()
 }
 
-// Diagnostics is a list of findings; it is an error if one of them is. Sources holds the text of each file, for
-// excerpts, and may be nil. Callers match it to print findings, or to join those of several files.
+// Diagnostics is a list of findings; it is an error if one of them is. Sources holds the text of
+// each file, for excerpts, and may be nil. Callers match it to print findings, or to join those of
+// several files.
 type Diagnostics struct { //nolint:errname // a list of findings, an error only if one of them is
 	List    []Diagnostic
 	Sources map[string][]byte
@@ -74,7 +84,12 @@ type Diagnostics struct { //nolint:errname // a list of findings, an error only 
 // AboutFile makes a finding about a whole file.
 func AboutFile(code, name, text, help string) Diagnostic {
 	return Diagnostic{
-		Code: code, Severity: SeverityError, File: name, Pos: Pos{Line: 1, Col: 1}, Message: text, Help: help,
+		Code:     code,
+		Severity: SeverityError,
+		File:     name,
+		Pos:      Pos{Line: 1, Col: 1},
+		Message:  text,
+		Help:     help,
 	}
 }
 
@@ -83,19 +98,30 @@ func (d *Diagnostics) Records() []map[string]any {
 	out := []map[string]any{}
 	for _, one := range d.List {
 		row := map[string]any{
-			"code": one.Code, "severity": one.Severity, "file": one.File, "line": one.Pos.Line, "col": one.Pos.Col,
-			"end_col": one.End.Col, "message": one.Message, "help": one.Help,
+			"code":     one.Code,
+			"severity": one.Severity,
+			"file":     one.File,
+			"line":     one.Pos.Line,
+			"col":      one.Pos.Col,
+			"end_col":  one.End.Col,
+			"message":  one.Message,
+			"help":     one.Help,
 		}
 		if one.End.Line > one.Pos.Line {
 			row["end_line"] = one.End.Line
 		}
 		if f := one.Fix; f != nil {
 			row["fix"] = map[string]any{
-				"line": f.Start.Line, "col": f.Start.Col, "end_line": f.End.Line, "end_col": f.End.Col, "text": f.Text,
+				"line":     f.Start.Line,
+				"col":      f.Start.Col,
+				"end_line": f.End.Line,
+				"end_col":  f.End.Col,
+				"text":     f.Text,
 			}
 		}
 		out = append(out, row)
 	}
+
 	return out
 }
 
@@ -128,19 +154,28 @@ func (d *Diagnostics) ErrorCode() Code {
 
 // HasErrors reports whether one of the findings is an error; a nil list has none.
 func (d *Diagnostics) HasErrors() bool {
-	return d != nil && slices.ContainsFunc(d.List, func(one Diagnostic) bool { return one.Severity != SeverityWarning })
+	return d != nil &&
+		slices.ContainsFunc(d.List, func(one Diagnostic) bool {
+			return one.Severity != SeverityWarning
+		})
 }
 
-// Sort orders the findings by file and place and drops exact repeats. Where Sources has the file, it adds the end and
-// the fix.
+// Sort orders the findings by file and place and drops exact repeats. Where Sources has the file,
+// it adds the end and the fix.
 func (d *Diagnostics) Sort() {
 	d.complete()
 	slices.SortStableFunc(d.List, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Code, b.Code))
+		return cmp.Or(
+			cmp.Compare(a.File, b.File),
+			cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col),
+			cmp.Compare(a.Code, b.Code),
+		)
 	})
 	d.List = slices.CompactFunc(d.List, func(a, b Diagnostic) bool {
-		a.Fix, b.Fix = nil, nil // made of the rest
+		// made of the rest
+		a.Fix = nil
+		b.Fix = nil
 		return a == b
 	})
 }

@@ -6,7 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// TestSortCompletes: a finding ends where the word ends that it points at, and has a fix where one candidate is offered.
+// TestSortCompletes: a finding ends where the word ends that it points at, and has a fix where one
+// candidate is offered.
 func TestSortCompletes(t *testing.T) {
 	t.Parallel()
 	one := "did you mean 'plan'?"
@@ -15,11 +16,24 @@ func TestSortCompletes(t *testing.T) {
 		col, end        int
 		fixed           string // the line with the fix, empty without one
 	}{
-		"member":       {"return: ${{ $steps.plam.status }}", "no step has id 'plam'", one, 20, 24, "return: ${{ $steps.plan.status }}"},
-		"variable":     {"when: $plam == 1", "unknown variable $plam", "did you mean '$plan'?", 7, 12, "when: $plan == 1"},
-		"bare":         {"when: $plam == 1", "unknown variable $plam", one, 7, 12, "when: $plan == 1"},
-		"quoted":       {"delegate: 'plam'", "unknown subagent 'plam'", one, 11, 17, "delegate: 'plan'"},
-		"two":          {"delegate: plam", "unknown subagent 'plam'", "did you mean 'plan' or 'play'?", 11, 15, ""},
+		"member": {
+			"return: ${{ $steps.plam.status }}", "no step has id 'plam'", one, 20, 24,
+			"return: ${{ $steps.plan.status }}",
+		},
+		"variable": {
+			"when: $plam == 1", "unknown variable $plam", "did you mean '$plan'?", 7, 12,
+			"when: $plan == 1",
+		},
+		"bare": {
+			"when: $plam == 1", "unknown variable $plam", one, 7, 12, "when: $plan == 1",
+		},
+		"quoted": {
+			"delegate: 'plam'", "unknown subagent 'plam'", one, 11, 17, "delegate: 'plan'",
+		},
+		"two": {
+			"delegate: plam", "unknown subagent 'plam'", "did you mean 'plan' or 'play'?", 11, 15,
+			"",
+		},
 		"other advice": {"delegate: plam", "unknown subagent 'plam'", "add plam.md", 11, 15, ""},
 		"another word": {"delegate: plam", "expected an outcome, got \"xyz\"", one, 11, 15, ""},
 		"brackets":     {"on: {a: [b, c]} # d", "expected a list", "", 5, 16, ""},
@@ -30,7 +44,12 @@ func TestSortCompletes(t *testing.T) {
 		"outside":      {"id:", "x", one, 9, 0, ""},
 	} {
 		d := formats.Diagnostics{
-			List:    []formats.Diagnostic{{File: "f.md", Pos: formats.Pos{Line: 2, Col: tc.col}, Message: tc.msg, Help: tc.help}},
+			List: []formats.Diagnostic{{
+				File:    "f.md",
+				Pos:     formats.Pos{Line: 2, Col: tc.col},
+				Message: tc.msg,
+				Help:    tc.help,
+			}},
 			Sources: map[string][]byte{"f.md": []byte("first\n" + tc.line + "\r\nlast\n")},
 		}
 		d.Sort()

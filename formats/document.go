@@ -15,21 +15,23 @@ import (
 // MaxDocument bounds a document, in bytes.
 const MaxDocument = 2 << 20
 
-// Document is a document read by its profile. Fields and Sections use the profile's names as keys where it has them,
-// else the text of the document.
+// Document is a document read by its profile. Fields and Sections use the profile's names as keys
+// where it has them, else the text of the document.
 type Document struct {
-	Path     string            `json:"path"`
-	Profile  string            `json:"profile"`
-	Title    string            `json:"title"`    // text of the first heading of level 1
-	Fields   map[string]string `json:"fields"`   // metadata bullets
-	Sections map[string]string `json:"sections"` // text of each level-2 section, without its heading
+	Path    string            `json:"path"`
+	Profile string            `json:"profile"`
+	Title   string            `json:"title"`  // text of the first heading of level 1
+	Fields  map[string]string `json:"fields"` // metadata bullets
+	// text of each level-2 section, without its heading
+	Sections map[string]string `json:"sections"`
 	Phases   []Phase           `json:"phases"`
-	Errors   []any             `json:"errors,omitzero"` // records of errors.json; only for the profile errors
-	Values   map[string]any    `json:"-"`               // typed fields of a handoff document
+	// records of errors.json; only for the profile errors
+	Errors []any          `json:"errors,omitzero"`
+	Values map[string]any `json:"-"` // typed fields of a handoff document
 }
 
-// Any is a loaded document for jq: {path, profile, title, fields, sections, phases, errors}. The values are plain JSON
-// with int numbers, fresh on every call.
+// Any is a loaded document for jq: {path, profile, title, fields, sections, phases, errors}. The
+// values are plain JSON with int numbers, fresh on every call.
 func (d *Document) Any() map[string]any {
 	out, ok := plain(d).(map[string]any)
 	if ok && d.Values != nil {
@@ -51,14 +53,15 @@ func plain(v any) any {
 	return tree.Plain(number)
 }
 
-// ParseDocument reads a document by its profile. The document is never nil and holds what could be read. The
-// diagnostics are nil if there are no findings; if HasErrors is false, all are warnings.
+// ParseDocument reads a document by its profile. The document is never nil and holds what could be
+// read. The diagnostics are nil if there are no findings; if HasErrors is false, all are warnings.
 func ParseDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	return DocumentOptions{}.Parse(profile, file, src)
 }
 
-// ReadDocument is ParseDocument for a document that a user or another system wrote. Errors are only what blocks work on
-// a plan: no phase, two phases of one number, a misspelt heading of a phase. Every other finding is a warning.
+// ReadDocument is ParseDocument for a document that a user or another system wrote. Errors are only
+// what blocks work on a plan: no phase, two phases of one number, a misspelt heading of a phase.
+// Every other finding is a warning.
 func ReadDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 	return DocumentOptions{Needed: true}.Parse(profile, file, src)
 }
@@ -66,26 +69,42 @@ func ReadDocument(profile, file string, src []byte) (*Document, *Diagnostics) {
 // Parse is ParseDocument with options.
 func (o DocumentOptions) Parse(profile, file string, src []byte) (*Document, *Diagnostics) {
 	d := &Document{
-		Path: file, Profile: profile, Fields: map[string]string{}, Sections: map[string]string{}, Phases: []Phase{},
+		Path:     file,
+		Profile:  profile,
+		Fields:   map[string]string{},
+		Sections: map[string]string{},
+		Phases:   []Phase{},
 	}
 	f := &findings{file: file}
 	p, ok := profileOf(profile)
 	rules, keyed := handoffOf(profile)
 	switch {
 	case !ok:
-		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'", profile)
+		f.add(codeUnknownFormat, Pos{}, oneOf(profile, Profiles()), "expected a profile, got '%s'",
+			profile)
 	case p.records:
 		d.Errors = parseRecords(f, src)
 		d.Fields["version"] = errorsVersion
 	case p.payload:
 		d.Values, _ = payloadOf(f, string(src), 0)
 	case keyed:
-		r := &handoffReader{findings: f, rules: rules, opt: o, out: d}
+		r := &handoffReader{
+			findings: f,
+			rules:    rules,
+			opt:      o,
+			out:      d,
+		}
 		r.read(src)
 	default:
-		r := &docReader{findings: f, profile: p, out: d, needed: o.Needed}
+		r := &docReader{
+			findings: f,
+			profile:  p,
+			out:      d,
+			needed:   o.Needed,
+		}
 		r.read(src)
 	}
+
 	return d, f.result(src)
 }
 
@@ -108,36 +127,47 @@ type docReader struct {
 // want reports what a document should have and can be used without.
 func (r *docReader) want(code string, at Pos, help, format string, args ...any) {
 	r.add(code, at, help, format, args...)
-	if d := &r.list[len(r.list)-1]; r.needed {
+	d := &r.list[len(r.list)-1]
+	if r.needed {
 		d.Severity = SeverityWarning
 	}
 }
 
 func (r *docReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
-	r.doc, r.dense, r.open = doc, bytes.Contains(src, []byte("\r\n")), len(problems) > 0
+	r.doc = doc
+	r.dense = bytes.Contains(src, []byte("\r\n"))
+	r.open = len(problems) > 0
 	for _, p := range problems {
 		markdownFound(r.findings, p)
-		if d := &r.list[len(r.list)-1]; r.needed && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
+		d := &r.list[len(r.list)-1]
+		if r.needed && d.Code == codeOpenFence && !r.swallows(p.Pos.Line) {
 			d.Severity = SeverityWarning
 		}
 	}
+
 	if len(bytes.TrimSpace(doc.Text)) == 0 {
 		if len(problems) == 0 {
 			r.add(codeUnreadable, top, "", "the document is empty")
 		}
 		return
 	}
+
 	r.headings()
 	r.metadata()
 	r.sections()
 	if r.profile.titled && !said(r.doc.Blocks) {
-		r.add(codeEmptySection, top, "describe the work under the heading", "the document says nothing below its title")
+		r.add(
+			codeEmptySection,
+			top,
+			"describe the work under the heading",
+			"the document says nothing below its title",
+		)
 	}
 }
 
-// markdownFound turns a problem of the markdown reader into a finding. Front matter means nothing in a document, so a
-// mistake in it is a warning.
+// markdownFound turns a problem of the markdown reader into a finding. Front matter means nothing
+// in a document, so a mistake in it is a warning.
 func markdownFound(f *findings, p md.Problem) {
 	code := codeFrontMatter
 	switch {
@@ -162,9 +192,12 @@ func (r *docReader) swallows(line int) bool {
 
 func (r *docReader) headings() {
 	for _, b := range r.doc.Blocks {
-		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" && (b.Level == 1 || r.profile.titled) {
-			r.out.Title, r.title = b.Text, b.End.Line
-			if next := strings.TrimSpace(r.doc.Line(r.title + 1)); next != "" && strings.Trim(next, "=") == "" {
+		if b.Kind == md.Heading && b.Depth == 0 && r.out.Title == "" &&
+			(b.Level == 1 || r.profile.titled) {
+			r.out.Title = b.Text
+			r.title = b.End.Line
+			next := strings.TrimSpace(r.doc.Line(r.title + 1))
+			if next != "" && strings.Trim(next, "=") == "" {
 				r.title++
 			}
 		}
@@ -181,13 +214,16 @@ func (r *docReader) headings() {
 }
 
 // start is where the body begins, behind front matter.
-func (r *docReader) start() Pos { return Pos{Line: r.doc.BodyLine, Col: 1} }
+func (r *docReader) start() Pos {
+	return Pos{Line: r.doc.BodyLine, Col: 1}
+}
 
 // metadata reads the bullets (or labelled lines) between the title and the first section.
 func (r *docReader) metadata() {
 	at := r.start()
 	places := map[string]Pos{}
-	last, end := "", r.title
+	last := ""
+	end := r.title
 	for _, b := range r.doc.Blocks {
 		if b.Kind == md.Heading && b.Depth == 0 {
 			if b.Level > 1 {
@@ -219,17 +255,21 @@ func (r *docReader) metadata() {
 			}
 		}
 	}
+
 	first := end == r.title
 	for _, name := range r.profile.fields {
 		value, ok := r.out.Fields[name]
 		switch {
 		case !ok:
-			r.want(codeNoField, at, r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
-				"expected a metadata bullet '%s', got none", name)
+			r.want(codeNoField, at,
+				r.missing("- **"+name+"**: ...", name, slices.Sorted(maps.Keys(r.out.Fields))),
+				"expected a metadata bullet '%s', got none",
+				name)
 			r.offerField(name, end, first)
 			first = false
 		case value == "" || placeholder(value, false):
-			r.want(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing", name)
+			r.want(codeEmptyField, places[name], helpEmpty, "metadata bullet '%s' says nothing",
+				name)
 			if value == "" {
 				r.offerValue(places[name])
 			}
@@ -239,7 +279,8 @@ func (r *docReader) metadata() {
 
 const helpEmpty = "write None if there is nothing to say"
 
-// missing is the advice for a name that is not there: one that was probably meant, else what to add.
+// missing is the advice for a name that is not there: one that was probably meant, else what to
+// add.
 func (r *docReader) missing(line, name string, there []string) string {
 	there = slices.DeleteFunc(slices.Clone(there), func(s string) bool {
 		return slices.Contains(r.profile.fields, s) || slices.Contains(r.profile.sections, s)
@@ -273,14 +314,17 @@ func (r *docReader) sections() {
 			}
 		}
 	}
+
 	if phases != nil || r.profile.strict {
 		r.phases(phases)
 	}
 	end := Pos{Line: r.doc.LineCount(), Col: 1}
 	for _, name := range r.profile.sections {
 		if _, ok := places[name]; !ok {
-			r.want(codeNoSection, end, r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
-				"expected a section '%s', got none", name)
+			r.want(codeNoSection, end,
+				r.missing("## "+name, name, slices.Sorted(maps.Keys(places))),
+				"expected a section '%s', got none",
+				name)
 			r.offerSection(name, places)
 		}
 	}
@@ -307,6 +351,7 @@ func parseRecords(f *findings, src []byte) []any {
 		f.add(codeRecord, at, "", "%s", msg)
 		return []any{}
 	}
+
 	at := func(v *jsonx.Value) Pos {
 		if v == nil {
 			return top
@@ -318,21 +363,31 @@ func parseRecords(f *findings, src []byte) []any {
 	}
 	list := root.Get("errors")
 	if !list.Is(jsonx.Array) {
-		f.add(codeRecord, at(list), `write {"version": "2", "errors": []}`, "expected errors as a list")
+		f.add(
+			codeRecord,
+			at(list),
+			`write {"version": "2", "errors": []}`,
+			"expected errors as a list",
+		)
 		return []any{}
 	}
+
 	out := make([]any, 0, len(list.Elems))
 	for _, e := range list.Elems {
-		for _, name := range []string{"id", "timestamp", "type", "severity", "message", "fix_status"} {
+		for _, name := range []string{
+			"id", "timestamp", "type", "severity", "message", "fix_status",
+		} {
 			if s, ok := e.Get(name).Str(); !ok || s == "" {
 				f.add(codeRecord, at(e), "", "expected %s as a text in every error", name)
 			}
 		}
 		if s, ok := e.Get("fix_status").Str(); ok && !slices.Contains(fixStatuses, s) {
-			f.add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses), "expected fix_status, got %q", s)
+			f.add(codeRecord, at(e.Get("fix_status")), oneOf(s, fixStatuses),
+				"expected fix_status, got %q", s)
 		}
 		out = append(out, e.Plain(number))
 	}
+
 	return out
 }
 

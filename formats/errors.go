@@ -11,7 +11,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// ValueError reports a word outside a closed set, such as an unknown task status. argspec matches it to offer the set.
+// ValueError reports a word outside a closed set, such as an unknown task status. argspec matches
+// it to offer the set.
 type ValueError struct {
 	What string   // the kind of value, "task status"
 	Got  string   // the given word
@@ -25,7 +26,8 @@ func (e *ValueError) Error() string {
 
 // Help names the closest word, or all words if the message does not list them.
 func (e *ValueError) Help() string {
-	if help := nearest.Help(e.Got, e.Want); help != "" || len(e.Want) == 0 || strings.Contains(e.What, e.Want[0]) {
+	help := nearest.Help(e.Got, e.Want)
+	if help != "" || len(e.Want) == 0 || strings.Contains(e.What, e.Want[0]) {
 		return help
 	}
 	words := e.What[strings.LastIndex(e.What, " ")+1:] + "s"
@@ -36,14 +38,20 @@ func (e *ValueError) Help() string {
 }
 
 // ErrorCode is USAGE.
-func (e *ValueError) ErrorCode() Code { return CodeUsage }
+func (e *ValueError) ErrorCode() Code {
+	return CodeUsage
+}
 
 // OneOf parses a word of a closed set; any other word is a *ValueError.
 func OneOf[T ~string](what, word string, set []T) (T, error) {
 	if slices.Contains(set, T(word)) {
 		return T(word), nil
 	}
-	return "", &ValueError{What: what, Got: word, Want: Words(set)}
+	return "", &ValueError{
+		What: what,
+		Got:  word,
+		Want: Words(set),
+	}
 }
 
 // Words gives the words of a set as strings.
@@ -64,8 +72,8 @@ func Values[T any](list []T) []any {
 	return out
 }
 
-// GateOpenError reports a gate without an answer: no terminal, no --yes, no auto label. interp matches it and suspends
-// the run.
+// GateOpenError reports a gate without an answer: no terminal, no --yes, no auto label. interp
+// matches it and suspends the run.
 type GateOpenError struct {
 	Gate Gate
 	Left bool   // the user saw the question and left it
@@ -75,21 +83,27 @@ type GateOpenError struct {
 // Error states the open question.
 func (e *GateOpenError) Error() string {
 	if n := len(e.Gate.Votes); n > 0 {
-		return fmt.Sprintf("gate %q has %s, and needs %d people", e.Gate.Question, Count(n, "answer"), e.Gate.Quorum)
+		return fmt.Sprintf("gate %q has %s, and needs %d people",
+			e.Gate.Question, Count(n, "answer"), e.Gate.Quorum)
 	}
 	if e.Only != "" {
-		return fmt.Sprintf("gate %q has no answer, and is answered only at the run's own terminal: %s", e.Gate.Question,
-			e.Only)
+		return fmt.Sprintf(
+			"gate %q has no answer, and is answered only at the run's own terminal: %s",
+			e.Gate.Question, e.Only,
+		)
 	}
 	return fmt.Sprintf("gate %q has no answer", e.Gate.Question)
 }
 
 // ErrorCode is SUSPENDED: the run waits for the user.
-func (e *GateOpenError) ErrorCode() Code { return CodeSuspended }
+func (e *GateOpenError) ErrorCode() Code {
+	return CodeSuspended
+}
 
 // Help says how to answer.
 func (e *GateOpenError) Help() string {
-	if !slices.ContainsFunc(e.Gate.Choices, func(c Choice) bool { return c.Approves }) && len(e.Gate.Choices) > 1 {
+	if !slices.ContainsFunc(e.Gate.Choices, func(c Choice) bool { return c.Approves }) &&
+		len(e.Gate.Choices) > 1 {
 		labels := make([]string, len(e.Gate.Choices))
 		for i, c := range e.Gate.Choices {
 			labels[i] = c.Label
@@ -97,12 +111,14 @@ func (e *GateOpenError) Help() string {
 		return "run it on a terminal and answer " + strings.Join(labels, " or ")
 	}
 	if digest := e.Gate.Trusted(); e.Gate.NeedsPerson && digest != "" {
-		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + digest + " to approve just this"
+		return "run it on a terminal, pass --yes to approve, or --trust sha256:" + digest +
+			" to approve just this"
 	}
 	return "run it on a terminal, or pass --yes to approve"
 }
 
-// LaterError suspends a run: its file has a wait, an agent's usage limit is reached, or the user paused it.
+// LaterError suspends a run: its file has a wait, an agent's usage limit is reached, or the user
+// paused it.
 type LaterError struct {
 	Why   string
 	Until time.Time // zero: no known time
@@ -117,9 +133,12 @@ func (e *LaterError) Error() string {
 }
 
 // ErrorCode is SUSPENDED: the run waits.
-func (e *LaterError) ErrorCode() Code { return CodeSuspended }
+func (e *LaterError) ErrorCode() Code {
+	return CodeSuspended
+}
 
-// Failure is any error that no caller matches: a code, a message, advice, and a place if there is one.
+// Failure is any error that no caller matches: a code, a message, advice, and a place if there is
+// one.
 type Failure struct { //nolint:errname // the word that codes and returns use
 	Code    Code
 	Message string
@@ -131,11 +150,17 @@ type Failure struct { //nolint:errname // the word that codes and returns use
 
 // Fail makes a Failure; format and args make the message.
 func Fail(code Code, help, format string, args ...any) *Failure {
-	return &Failure{Code: code, Message: fmt.Sprintf(format, args...), Help: help}
+	return &Failure{
+		Code:    code,
+		Message: fmt.Sprintf(format, args...),
+		Help:    help,
+	}
 }
 
 // Unset is the failure of a value that lacks a required field: a bug in tercet.
-func Unset(what string) *Failure { return Fail(CodeBug, "", "expected %s, got nothing", what) }
+func Unset(what string) *Failure {
+	return Fail(CodeBug, "", "expected %s, got nothing", what)
+}
 
 // OnFile is the failure of an operation on a file. Its code is that of the cause, or IO.
 func OnFile(op, file string, err error) *Failure {
@@ -143,7 +168,11 @@ func OnFile(op, file string, err error) *Failure {
 	if code == CodeUnknown {
 		code = CodeIO
 	}
-	return &Failure{Code: code, Message: op + " " + file, Err: err}
+	return &Failure{
+		Code:    code,
+		Message: op + " " + file,
+		Err:     err,
+	}
 }
 
 // Broken says why a file or another thing cannot be used, and what helps.
@@ -152,7 +181,12 @@ func Broken(code Code, what string, err error, help ...string) *Failure {
 	if ok && (strings.HasSuffix(what, of.Path) || strings.HasSuffix(of.Path, what)) {
 		err = of.Err // the name stands before it
 	}
-	return &Failure{Code: code, Message: what, Err: err, Help: strings.Join(help, " ")}
+	return &Failure{
+		Code:    code,
+		Message: what,
+		Err:     err,
+		Help:    strings.Join(help, " "),
+	}
 }
 
 // Error is the place, if there is one, the message and the cause.
@@ -167,34 +201,48 @@ func (e *Failure) Error() string {
 	if e.File == "" {
 		return text
 	}
-	return Diagnostic{Code: e.Code.String(), File: e.File, Pos: e.Pos, Message: text}.Error()
+	return Diagnostic{
+		Code:    e.Code.String(),
+		File:    e.File,
+		Pos:     e.Pos,
+		Message: text,
+	}.Error()
 }
 
 // Unwrap gives the cause.
-func (e *Failure) Unwrap() error { return e.Err }
+func (e *Failure) Unwrap() error {
+	return e.Err
+}
 
 // ErrorCode names the failure in the table of codes.
-func (e *Failure) ErrorCode() Code { return e.Code }
+func (e *Failure) ErrorCode() Code {
+	return e.Code
+}
 
 // StoppedError ends a replay: the run was stopped at this point.
 type StoppedError struct{ *Failure }
 
-// InterruptedError says that a signal ends this process. interp suspends the run for it, so that it can be resumed.
+// InterruptedError says that a signal ends this process. interp suspends the run for it, so that it
+// can be resumed.
 type InterruptedError struct{ *Failure }
 
 // Interrupted makes an InterruptedError; what is "interrupted" or "terminated".
 func Interrupted(what string) *InterruptedError {
-	return &InterruptedError{Fail(CodeCancelled, "what was finished is kept; run the command again to go on", "%s", what)}
+	return &InterruptedError{Fail(CodeCancelled,
+		"what was finished is kept; run the command again to go on", "%s", what)}
 }
 
 // Unwrap gives the Failure, which has the code.
-func (e *InterruptedError) Unwrap() error { return e.Failure }
+func (e *InterruptedError) Unwrap() error {
+	return e.Failure
+}
 
-// DivergedError reports that a replayed run differs from its journal. The run must do nothing more; the user decides
-// which of the two is right.
+// DivergedError reports that a replayed run differs from its journal. The run must do nothing more;
+// the user decides which of the two is right.
 type DivergedError struct{ *Failure }
 
-// EndError ends a replay without effects at the end of the journal. Counted holds the run's counters at that point.
+// EndError ends a replay without effects at the end of the journal. Counted holds the run's
+// counters at that point.
 type EndError struct {
 	*Failure
 
@@ -202,10 +250,16 @@ type EndError struct {
 }
 
 // Unwrap gives the Failure, which has the code.
-func (e *EndError) Unwrap() error { return e.Failure }
+func (e *EndError) Unwrap() error {
+	return e.Failure
+}
 
 // Unwrap gives the Failure, which has the code.
-func (e *StoppedError) Unwrap() error { return e.Failure }
+func (e *StoppedError) Unwrap() error {
+	return e.Failure
+}
 
 // Unwrap gives the Failure, which has the code.
-func (e *DivergedError) Unwrap() error { return e.Failure }
+func (e *DivergedError) Unwrap() error {
+	return e.Failure
+}

@@ -10,12 +10,14 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// FinalMessage reads the return from an agent's final message. Accepted forms: an object with a status, as the whole
-// message or in a fence, or the agent's AGENT_RESULT block. It must carry opt.Nonce: without it a block belongs to
-// another delegation and is ignored. Two blocks with the nonce are an error. raw is the text of the
-// return, nil if there is none. The error is a *Diagnostics with all findings.
+// FinalMessage reads the return from an agent's final message. Accepted forms: an object with a
+// status, as the whole message or in a fence, or the agent's AGENT_RESULT block. It must carry
+// opt.Nonce: without it a block belongs to another delegation and is ignored. Two blocks with the
+// nonce are an error. raw is the text of the return, nil if there is none. The error is a
+// *Diagnostics with all findings.
 //
-// The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's types.
+// The fields of an AGENT_RESULT block are texts; Return.Typed converts them to the contract's
+// types.
 func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err error) {
 	opt.File = cmp.Or(opt.File, "final message")
 	text = WithoutBOM(text)
@@ -35,47 +37,61 @@ func FinalMessage(text []byte, opt ParseOptions) (ret Return, raw []byte, err er
 		}
 		return own.ret, []byte(own.text), own.err
 	}
+
 	first := findings{file: opt.File}
 	if len(m.owned) > 1 {
-		first.add(codeReturnClaim, Pos{}, "end the message with one return and show it nowhere else",
+		first.add(codeReturnClaim, Pos{},
+			"end the message with one return and show it nowhere else",
 			"expected one return with the nonce of this delegation, got %d", len(m.owned))
 	} else {
-		none := "expected a return with the nonce of this delegation at the end of the message, got none"
+		none := "expected a return with the nonce of this delegation at the end of the message, " +
+			"got none"
 		first.add(codeNoResult, Pos{},
-			"write the return into the file that TERCET_RETURN names, or end the message with it and the nonce",
+			"write the return into the file that TERCET_RETURN names, or end the message with it "+
+				"and the nonce",
 			"%s", strings.Join(append([]string{none}, m.ignored...), "; "))
 	}
 	return Return{}, nil, &Diagnostics{List: append(first.list, m.list...), Of: CodeInvalidReturn}
 }
 
-// ParseForm reads a return from a channel of its own, such as a file. It takes the JSON form, and if the contract's
-// form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be opt.Nonce.
+// ParseForm reads a return from a channel of its own, such as a file. It takes the JSON form, and
+// if the contract's form is agent_result also the agent's AGENT_RESULT block. A nonce in it must be
+// opt.Nonce.
 func ParseForm(text []byte, block bool, opt ParseOptions) (Return, error) {
 	text = WithoutBOM(text)
 	if !block || bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return ParseReturn(text, opt)
 	}
+
 	f := findings{file: cmp.Or(opt.File, "return")}
 	all, found := ParseAgentResult(text[:min(len(text), MaxAgentText)])
 	own, _, ok := PickResult(all, opt.Agent)
 	if !ok {
-		f.add(codeNoResult, top, "write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
+		f.add(codeNoResult, top,
+			"write one JSON object, or a block that begins with '"+marker+": "+opt.Agent+"'",
 			"expected a return of %s, got none", opt.Agent)
 		return Return{}, f.refused()
 	}
+
 	for _, d := range found {
 		if own.covers(d.Pos) {
 			f.keep(d)
 		}
 	}
+
 	if nonce := own.Text("NONCE"); nonce != "" && nonce != opt.Nonce {
-		f.add(codeReturnClaim, own.Pos, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
+		f.add(
+			codeReturnClaim,
+			own.Pos,
+			"echo the nonce of this delegation",
+			"the nonce is not the one of this delegation",
+		)
 	}
 	return f.block(own)
 }
 
-// message collects what may be a return in one final message. Its findings are those of blocks that cannot be read, for
-// the repair round.
+// message collects what may be a return in one final message. Its findings are those of blocks that
+// cannot be read, for the repair round.
 type message struct {
 	findings
 
@@ -113,7 +129,9 @@ type insert struct {
 	fault string // what is wrong with its place; empty: nothing
 }
 
-func (b insert) place() string { return fmt.Sprintf("the object at line %d", b.line) }
+func (b insert) place() string {
+	return fmt.Sprintf("the object at line %d", b.line)
+}
 
 // fenceFault says what is wrong with a fence for an object, by what stands behind its opening run.
 func fenceFault(info string) string {
@@ -128,8 +146,9 @@ func fenceFault(info string) string {
 	return fmt.Sprintf("its fence is marked %s, not json", Clip(mark, most))
 }
 
-// fencedObjects gives what begins like an object between a line that opens a fence and the next one that closes it.
-// Fences nest in what agents write, so that their parity says nothing: what counts is the nonce.
+// fencedObjects gives what begins like an object between a line that opens a fence and the next one
+// that closes it. Fences nest in what agents write, so that their parity says nothing: what counts
+// is the nonce.
 func fencedObjects(text []byte) []insert {
 	lines := strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 	var out []insert
@@ -140,15 +159,20 @@ func fencedObjects(text []byte) []insert {
 			continue
 		}
 		kind := run[0]
-		end := slices.IndexFunc(closers[kind], func(c closer) bool { return c.width >= len(run) })
+		end := slices.IndexFunc(closers[kind], func(c closer) bool {
+			return c.width >= len(run)
+		})
 		if end >= 0 {
 			content := strings.Join(lines[i+1:closers[kind][end].line], "\n")
 			if strings.HasPrefix(strings.TrimSpace(content), "{") {
 				out = append(out, insert{content, i + 2, fenceFault(info)})
 			}
 		}
-		if info == "" { // it may close a fence too, and the wider ones behind it still close wider fences
-			wider := slices.IndexFunc(closers[kind], func(c closer) bool { return c.width > len(run) })
+		// it may close a fence too, and the wider ones behind it still close wider fences
+		if info == "" {
+			wider := slices.IndexFunc(closers[kind], func(c closer) bool {
+				return c.width > len(run)
+			})
 			rest := closers[kind][:0:0]
 			if wider >= 0 {
 				rest = closers[kind][wider:]
@@ -156,6 +180,7 @@ func fencedObjects(text []byte) []insert {
 			closers[kind] = append([]closer{{i, len(run)}}, rest...)
 		}
 	}
+
 	slices.Reverse(out)
 	return out
 }
@@ -201,6 +226,7 @@ func (m *message) object(b insert) {
 	if !root.Is(jsonx.Dict) || root.Get("status") == nil {
 		return
 	}
+
 	fault := ""
 	if b.fault != "" {
 		fault = ", and " + b.fault
@@ -210,6 +236,7 @@ func (m *message) object(b insert) {
 		m.ignored = append(m.ignored, b.place()+" has no nonce"+fault)
 		return
 	}
+
 	if got, ok := nonce.Str(); !ok || got != m.opt.Nonce || got == "" {
 		m.ignored = append(m.ignored, b.place()+" has another nonce"+fault)
 		return
@@ -247,6 +274,7 @@ func (m *message) agentResults(text []byte) {
 			m.owned = append(m.owned, candidate{section(text, b.Pos.Line), ret, err})
 		}
 	}
+
 	for _, d := range found {
 		m.keep(d)
 	}

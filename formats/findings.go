@@ -51,7 +51,8 @@ const FindingSecret = "E466"
 // FindingTemplate is the code of an unknown placeholder in a template.
 const FindingTemplate = "E471"
 
-// FindingConsent is the code of a line of an auto-approve file that tercet, or the command, does not know.
+// FindingConsent is the code of a line of an auto-approve file that tercet, or the command, does
+// not know.
 const FindingConsent = "E060"
 
 // findings collects what is wrong in one file.

@@ -10,11 +10,12 @@ import (
 	"tercet/internal/nearest"
 )
 
-// maxRounds bounds how often a file is read again after changes: a change may bring a finding to light that another
-// hid.
+// maxRounds bounds how often a file is read again after changes: a change may bring a finding to
+// light that another hid.
 const maxRounds = 10
 
-// Mend applies the fixes of the findings until none is left. Its result is stable: a second call changes nothing.
+// Mend applies the fixes of the findings until none is left. Its result is stable: a second call
+// changes nothing.
 func Mend(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 	text []byte, left, made []Diagnostic,
 ) {
@@ -23,13 +24,15 @@ func Mend(src []byte, list []Diagnostic, lint func([]byte) []Diagnostic) (
 		if len(done) == 0 || bytes.Equal(next, src) {
 			break
 		}
-		src, list = next, lint(next)
+		src = next
+		list = lint(next)
 		made = append(made, done...)
 	}
 	return src, list, made
 }
 
-// applied makes every change that does not overlap another one, and gives the findings that it made them for.
+// applied makes every change that does not overlap another one, and gives the findings that it made
+// them for.
 func applied(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 	type change struct {
 		from, to int
@@ -40,12 +43,16 @@ func applied(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 		if d.Fix == nil {
 			continue
 		}
-		from, to := offsetOf(src, d.Fix.Start), offsetOf(src, d.Fix.End)
+		from := offsetOf(src, d.Fix.Start)
+		to := offsetOf(src, d.Fix.End)
 		if from >= 0 && to >= from {
 			all = append(all, change{from, to, d})
 		}
 	}
-	slices.SortStableFunc(all, func(x, y change) int { return cmp.Or(x.from-y.from, x.to-y.to) })
+
+	slices.SortStableFunc(all, func(x, y change) int {
+		return cmp.Or(x.from-y.from, x.to-y.to)
+	})
 	var out []byte
 	var done []Diagnostic
 	at := 0
@@ -57,11 +64,12 @@ func applied(src []byte, list []Diagnostic) ([]byte, []Diagnostic) {
 		at = c.to
 		done = append(done, c.d)
 	}
+
 	return append(out, src[at:]...), done
 }
 
-// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns; -1 outside of the
-// text.
+// offsetOf is the offset of a place, which counts neither a byte order mark nor carriage returns;
+// -1 outside of the text.
 func offsetOf(src []byte, p Pos) int {
 	at := 0
 	for n := 1; n < p.Line; n++ {
@@ -74,21 +82,23 @@ func offsetOf(src []byte, p Pos) int {
 	if p.Line == 1 && len(src) >= 3 && string(src[:3]) == "\ufeff" {
 		at += 3
 	}
-	if at += p.Col - 1; at > len(src) {
+	at += p.Col - 1
+	if at > len(src) {
 		return -1
 	}
 	return at
 }
 
-// Fix replaces the text from Start up to End. A finding has a Fix only if there is exactly one candidate.
+// Fix replaces the text from Start up to End. A finding has a Fix only if there is exactly one
+// candidate.
 type Fix struct {
 	Start Pos    `json:"start"`
 	End   Pos    `json:"end"`
 	Text  string `json:"text"`
 }
 
-// complete gives a finding the end of the word that it points at, and the fix where its advice names one candidate for
-// that word. The source is the text of its file; lines holds its lines.
+// complete gives a finding the end of the word that it points at, and the fix where its advice
+// names one candidate for that word. The source is the text of its file; lines holds its lines.
 func (d *Diagnostic) complete(lines [][]byte) {
 	if d.Pos.Line < 1 || d.Pos.Line > len(lines) || d.Pos.Col < 1 {
 		return
@@ -112,14 +122,21 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	if d.Fix != nil || !ok || d.End.Line != d.Pos.Line || d.End.Col-1 > len(line) {
 		return
 	}
-	fix := &Fix{Start: d.Pos, End: d.End, Text: candidate}
+
+	fix := &Fix{
+		Start: d.Pos,
+		End:   d.End,
+		Text:  candidate,
+	}
 	written := line[from : d.End.Col-1]
 	if written != "" && (written[0] == '"' || written[0] == '\'') && len(written) > 1 &&
 		written[len(written)-1] == written[0] {
-		fix.Start.Col, fix.End.Col = fix.Start.Col+1, fix.End.Col-1
+		fix.Start.Col = fix.Start.Col + 1
+		fix.End.Col = fix.End.Col - 1
 		written = written[1 : len(written)-1]
 	}
-	if strings.TrimLeft(written, "$") != "" && strings.Contains(d.Message, strings.TrimLeft(written, "$")) {
+	if strings.TrimLeft(written, "$") != "" &&
+		strings.Contains(d.Message, strings.TrimLeft(written, "$")) {
 		if strings.HasPrefix(written, "$") && !strings.HasPrefix(candidate, "$") {
 			fix.Start.Col++
 		}
@@ -127,19 +144,21 @@ func (d *Diagnostic) complete(lines [][]byte) {
 	}
 }
 
-// longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be one line of 100 MB.
+// longestExtent bounds what of a line is looked at for its extent, in bytes: a hostile file may be
+// one line of 100 MB.
 const longestExtent = 4 << 10
 
-// extents are what may stand at the start of a text. It is a heading or a fence with its words, a quoted text, a
-// variable, an expression, something between angle brackets, a rule, a name, else one character.
+// extents are what may stand at the start of a text. It is a heading or a fence with its words, a
+// quoted text, a variable, an expression, something between angle brackets, a rule, a name, else
+// one character.
 var extents = lazy.Regexp(`^(?:[#\x60~].*\S|Step .*\S|"[^"]*"|'[^']*'|["'].*\S|[$]` + nameChars +
 	`|[$][{][{](?:.*?[}][}])?|<[^>]*>|---|` + nameChars + `|(?s:.))`)
 
 // nameChars tell names, ids and agents apart from punctuation; a dash counts only inside of one.
 const nameChars = `(?:[-_0-9A-Za-z\x{80}-\x{10ffff}]*[_0-9A-Za-z\x{80}-\x{10ffff}])`
 
-// extent is the length of what stands at the start of a text. A value in brackets goes up to the closing one, or to the
-// end of the line.
+// extent is the length of what stands at the start of a text. A value in brackets goes up to the
+// closing one, or to the end of the line.
 func extent(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
 		return len(extents().FindString(s))
@@ -150,7 +169,8 @@ func extent(s string) int {
 		case '{', '[':
 			depth++
 		case '}', ']':
-			if depth--; depth == 0 {
+			depth--
+			if depth == 0 {
 				return i + 1
 			}
 		}

@@ -9,10 +9,11 @@ import (
 // Choice is one answer of a gate.
 type Choice struct {
 	Label string `json:"label"`
-	// Approves marks the choices that go on. --yes and an auto-approve file take the first, `tercet approve` the only one.
+	// Approves marks the choices that go on. --yes and an auto-approve file take the first, `tercet
+	// approve` the only one.
 	Approves bool `json:"approves,omitempty"`
-	// Leaves marks the choice of `tercet reject`, and of a user who leaves the question by Ctrl-D or Ctrl-C. Without one
-	// the gate stays open.
+	// Leaves marks the choice of `tercet reject`, and of a user who leaves the question by Ctrl-D
+	// or Ctrl-C. Without one the gate stays open.
 	Leaves bool `json:"leaves,omitempty"`
 	// Recommended marks the choice that a flow recommends.
 	Recommended bool `json:"recommended,omitempty"`
@@ -22,16 +23,18 @@ type Choice struct {
 	NeedsNote bool `json:"needs_note,omitempty"`
 }
 
-// Gate is a question to the user. Digest (SHA-256, hex) binds the answer to the content that the user saw; another
-// digest means another question. An open Gate is the data of gate_opened.
+// Gate is a question to the user. Digest (SHA-256, hex) binds the answer to the content that the
+// user saw; another digest means another question. An open Gate is the data of gate_opened.
 type Gate struct {
-	// ID is random for each opening. Empty: no journal has the gate, and only this process can answer it.
+	// ID is random for each opening. Empty: no journal has the gate, and only this process can
+	// answer it.
 	ID       string    `json:"id,omitempty"`
 	Opened   time.Time `json:"at,omitzero"`
 	Question string    `json:"question"`
 	Show     []string  `json:"shown,omitempty"` // texts above the question, untrusted
 	Choices  []Choice  `json:"choices"`
-	// Free is the choice for an answer that names no choice; the answer becomes its note. Empty: there is none.
+	// Free is the choice for an answer that names no choice; the answer becomes its note. Empty:
+	// there is none.
 	Free string `json:"free,omitempty"`
 	Auto string `json:"auto,omitempty"` // label taken without asking; empty: none
 	// Consent means that Auto alone does not answer; it takes --yes or the auto-approve file.
@@ -44,8 +47,9 @@ type Gate struct {
 	Quorum int `json:"quorum,omitempty"`
 	// Evidence maps files to their hashes; the answer holds only for these contents.
 	Evidence map[string]string `json:"evidence,omitempty"`
-	// Documents are project files that the user may edit before the answer, which is bound to them. Place is the project
-	// folder of the work whose changes the answer is about. Empty: there are none.
+	// Documents are project files that the user may edit before the answer, which is bound to them.
+	// Place is the project folder of the work whose changes the answer is about. Empty: there are
+	// none.
 	Documents []string `json:"documents,omitempty"`
 	Place     string   `json:"place,omitempty"`
 	// Votes are the answers so far, if the gate needs several.
@@ -54,12 +58,13 @@ type Gate struct {
 	Waits bool `json:"-"`
 	// Flow marks a question of a command with tiers.
 	Flow bool `json:"-"`
-	// NeedsPerson means that the auto-approve file may not answer: the gate is about commands of a task or a plan.
+	// NeedsPerson means that the auto-approve file may not answer: the gate is about commands of a
+	// task or a plan.
 	NeedsPerson bool   `json:"needs_person,omitempty"`
 	Run         string `json:"run,omitempty"`
 	Step        string `json:"step,omitempty"`
-	// Subject is the digest of what a worker asks about, in a gate that the worker opened. The worker finds the answer
-	// by it. Empty: the run itself asks.
+	// Subject is the digest of what a worker asks about, in a gate that the worker opened. The
+	// worker finds the answer by it. Empty: the run itself asks.
 	Subject string `json:"subject,omitempty"`
 }
 
@@ -76,7 +81,8 @@ type GateTimeout struct {
 	Choose string  `json:"choose"`
 }
 
-// Trusted is the digest by which a user can allow what the gate asks about in advance, with --trust.
+// Trusted is the digest by which a user can allow what the gate asks about in advance, with
+// --trust.
 func (g Gate) Trusted() string {
 	return cmp.Or(g.Subject, g.Digest)
 }
@@ -136,7 +142,8 @@ func (g Gate) Decides(d Decision) (Decision, bool) {
 // Decision is the answer to a gate.
 type Decision struct {
 	Answer string `json:"choice"` // label of the choice
-	// By is the user's login name, or --yes, the auto-approve file, auto, trusted digest or timeout.
+	// By is the user's login name, or --yes, the auto-approve file, auto, trusted digest or
+	// timeout.
 	By     string    `json:"by"`
 	Person bool      `json:"person,omitempty"`
 	Note   string    `json:"note,omitempty"`

@@ -14,8 +14,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// VariantSeed reads older handoff documents: discovery without the keys of the user interface, and maintenance with the
-// three findings of impact-analyzer as separate entries.
+// VariantSeed reads older handoff documents: discovery without the keys of the user interface, and
+// maintenance with the three findings of impact-analyzer as separate entries.
 const VariantSeed = "seed"
 
 // Variants lists the other variants of a profile.
@@ -26,7 +26,8 @@ func Variants(profile string) []string {
 	return nil
 }
 
-// DocumentOptions say how to read a document; the zero value reads the current form and checks no file.
+// DocumentOptions say how to read a document; the zero value reads the current form and checks no
+// file.
 type DocumentOptions struct {
 	Variant string
 	Needed  bool // read as ReadDocument does
@@ -71,7 +72,8 @@ type entry struct {
 
 func (r *handoffReader) read(src []byte) {
 	doc, problems := md.ParseUpTo(src, MaxDocument)
-	r.doc, r.title = doc, top
+	r.doc = doc
+	r.title = top
 	for _, p := range problems {
 		markdownFound(r.findings, p)
 	}
@@ -94,23 +96,29 @@ func (r *handoffReader) split() {
 		switch {
 		case b.Kind != md.Heading || b.Depth > 0:
 		case b.Level == 1 && first:
-			r.out.Title, r.title, first = b.Text, b.Pos, false
+			r.out.Title = b.Text
+			r.title = b.Pos
+			first = false
 		case b.Level == 2:
 			heads = append(heads, b)
 			r.parts = append(r.parts, chapter{name: r.rules.nameOf(b.Text), at: b.Pos})
 		}
 	}
+
 	r.parts[0].at = r.title
-	comment, at := false, 0
+	comment := false
+	at := 0
 	for n, text := range r.doc.ProseLines() {
 		for at < len(heads) && n >= heads[at].Pos.Line {
 			at++
 		}
-		if text, comment = blanked(text, comment); at > 0 && n == heads[at-1].Pos.Line || n == r.title.Line && !first {
+		text, comment = blanked(text, comment)
+		if at > 0 && n == heads[at-1].Pos.Line || n == r.title.Line && !first {
 			continue
 		}
 		r.parts[at].lines = append(r.parts[at].lines, line{text, n})
 	}
+
 	for i := range r.parts {
 		p := &r.parts[i]
 		p.entries = entriesOf(p.lines)
@@ -121,7 +129,9 @@ func (r *handoffReader) split() {
 	}
 }
 
-func headed(text string) bool { return strings.HasPrefix(text, "#") }
+func headed(text string) bool {
+	return strings.HasPrefix(text, "#")
+}
 
 // blanked replaces what stands in comments by blanks, so that places stay.
 func blanked(text string, inside bool) (string, bool) {
@@ -135,7 +145,8 @@ func blanked(text string, inside bool) (string, bool) {
 			mark = "-->"
 		}
 		n := strings.Index(text[at:], mark)
-		end, closed := len(out), n >= 0
+		end := len(out)
+		closed := n >= 0
 		if closed {
 			end = at + n
 		}
@@ -146,14 +157,18 @@ func blanked(text string, inside bool) (string, bool) {
 			break
 		}
 		copy(out[end:], "    "[:len(mark)])
-		at, inside = end+len(mark), !inside
+		at = end + len(mark)
+		inside = !inside
 	}
+
 	return string(out), inside
 }
 
 // entryForm is a key, in bold, as code or plain, and its value behind a colon of either width.
-var entryForm = lazy.Regexp("^(?:\\*\\*|__|`)?([\\pL_][^:：*`|>]{0,59}?)(?:\\*\\*|__|`)?[ \\t]*[:：]" +
-	"[ \\t]*(?:\\*\\*|__)?[ \\t]*(.*?)[ \\t]*$")
+var entryForm = lazy.Regexp(
+	"^(?:\\*\\*|__|`)?([\\pL_][^:：*`|>]{0,59}?)(?:\\*\\*|__|`)?[ \\t]*[:：]" +
+		"[ \\t]*(?:\\*\\*|__)?[ \\t]*(.*?)[ \\t]*$",
+)
 
 // quoteMark is what begins a further entry of a quoted line: " > " or "> Name:".
 var quoteMark = lazy.Regexp(`[ \t]>[ \t]|>[ \t]*(?:\*\*)?[\pL_][^:：>]{0,59}[:：]`)
@@ -176,9 +191,14 @@ func entriesOf(lines []line) (out []entry) {
 			if form == nil {
 				continue
 			}
-			at := func(n int) string { return l.text[piece[0]+form[2*n] : piece[0]+form[2*n+1]] }
+			at := func(n int) string {
+				return l.text[piece[0]+form[2*n] : piece[0]+form[2*n+1]]
+			}
 			e := entry{
-				key: spelledKey(at(1)), value: bare(at(2)), quoted: quoted, at: Pos{Line: l.n, Col: piece[0] + form[2] + 1},
+				key:    spelledKey(at(1)),
+				value:  bare(at(2)),
+				quoted: quoted,
+				at:     Pos{Line: l.n, Col: piece[0] + form[2] + 1},
 				valued: Pos{Line: l.n, Col: piece[0] + form[4] + 1},
 			}
 			if strings.HasPrefix(e.value, "//") {
@@ -191,6 +211,7 @@ func entriesOf(lines []line) (out []entry) {
 			out = append(out, e)
 		}
 	}
+
 	return out
 }
 
@@ -199,7 +220,8 @@ func markWidth(text string) int {
 	rest := text
 	for {
 		cut := strings.TrimLeft(rest, "> \t")
-		if len(cut) > 1 && strings.ContainsRune("-*+", rune(cut[0])) && (cut[1] == ' ' || cut[1] == '\t') {
+		if len(cut) > 1 && strings.ContainsRune("-*+", rune(cut[0])) &&
+			(cut[1] == ' ' || cut[1] == '\t') {
 			cut = cut[2:]
 		}
 		if cut == rest {
@@ -223,7 +245,8 @@ func pieces(text string, from int, quoted bool) (out [][2]int) {
 	return append(out, [2]int{from, len(text)})
 }
 
-// itemsBelow are the items of the list below a key: deeper than it, or beside it where it is no item itself.
+// itemsBelow are the items of the list below a key: deeper than it, or beside it where it is no
+// item itself.
 func itemsBelow(lines []line, key line) (out []string) {
 	depth := indentWidth(key.text)
 	if bullet().MatchString(key.text) {
@@ -243,7 +266,8 @@ func itemsBelow(lines []line, key line) (out []string) {
 func bare(text string) string {
 	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "**"))
 	for _, mark := range []string{"`", "\""} {
-		if strings.HasPrefix(text, mark) && strings.HasSuffix(text, mark) && strings.Count(text, mark) == 2 {
+		if strings.HasPrefix(text, mark) && strings.HasSuffix(text, mark) &&
+			strings.Count(text, mark) == 2 {
 			text = strings.TrimSpace(text[len(mark) : len(text)-len(mark)])
 		}
 	}
@@ -260,7 +284,8 @@ func spelledKey(text string) string {
 // named looks at the title, which tells what kind of document it is, and at the name of the file.
 func (r *handoffReader) named() {
 	if base := path.Base(r.file); slices.Contains(r.rules.legacy, base) {
-		r.add(codeTwoNames, top, "rename it to "+r.rules.file, "%s is an older name of %s", base, r.rules.file)
+		r.add(codeTwoNames, top, "rename it to "+r.rules.file,
+			"%s is an older name of %s", base, r.rules.file)
 	}
 	want := r.rules.title
 	switch {
@@ -274,7 +299,8 @@ func (r *handoffReader) named() {
 				help = "check it with --profile " + h.profile
 			}
 		}
-		r.add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want, r.out.Title)
+		r.add(codeOtherKind, r.title, help, "expected a title '%s: ...', got '%s'", want,
+			r.out.Title)
 	}
 }
 
@@ -290,7 +316,8 @@ func (r *handoffReader) sections() {
 		rule := r.rules.section(p.name)
 		if first, twice := seen[p.name]; twice {
 			if rule != nil {
-				r.add(codeTwice, p.at, fmt.Sprintf("join it with the one on line %d", first), "section '%s' stands twice", p.name)
+				r.add(codeTwice, p.at, fmt.Sprintf("join it with the one on line %d", first),
+					"section '%s' stands twice", p.name)
 			}
 			continue
 		}
@@ -302,13 +329,17 @@ func (r *handoffReader) sections() {
 		}
 		r.out.Sections[p.name] = strings.Trim(text.String(), "\n")
 		if rule != nil && rule.says && r.due(rule.old) && !p.said {
-			r.add(codeEmptySection, p.at, "write what the next flow has to know", "section '%s' says nothing", p.name)
+			r.add(codeEmptySection, p.at, "write what the next flow has to know",
+				"section '%s' says nothing", p.name)
 		}
 	}
+
 	for _, s := range r.rules.sections {
 		if _, ok := seen[s.name]; !ok && s.required && r.due(s.old) {
-			r.add(codeNoSection, r.title, r.advice("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
-				"expected a section '%s', got none", s.name)
+			r.add(codeNoSection, r.title,
+				r.advice("## "+s.name, s.name, slices.Sorted(maps.Keys(seen))),
+				"expected a section '%s', got none",
+				s.name)
 		}
 	}
 }
@@ -336,8 +367,8 @@ func (r *handoffReader) chapter(name string) *chapter {
 	return nil
 }
 
-// keys reads the values. Keys that no rule knows keep the type that they are written as; of those that stand twice the
-// first counts.
+// keys reads the values. Keys that no rule knows keep the type that they are written as; of those
+// that stand twice the first counts.
 func (r *handoffReader) keys() {
 	taken := map[Pos]bool{}
 	for i := range r.rules.keys {
@@ -345,12 +376,15 @@ func (r *handoffReader) keys() {
 	}
 	for _, p := range r.parts {
 		for _, e := range p.entries {
-			if _, twice := r.out.Values[e.key]; twice || taken[e.at] || e.value == "" && e.items == nil {
+			_, twice := r.out.Values[e.key]
+			if twice || taken[e.at] || e.value == "" && e.items == nil {
 				continue
 			}
-			r.out.Values[e.key], r.out.Fields[e.key] = typed(e.value), e.value
+			r.out.Values[e.key] = typed(e.value)
+			r.out.Fields[e.key] = e.value
 			if e.items != nil {
-				r.out.Values[e.key], r.out.Fields[e.key] = Values(e.items), strings.Join(e.items, ", ")
+				r.out.Values[e.key] = Values(e.items)
+				r.out.Fields[e.key] = strings.Join(e.items, ", ")
 			}
 		}
 	}
@@ -370,8 +404,10 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 			}
 		}
 	}
+
 	at := r.title
-	if p := r.chapter(k.in); k.in != "" && k.in != header {
+	p := r.chapter(k.in)
+	if k.in != "" && k.in != header {
 		if p == nil {
 			return // it is the section that is missing
 		}
@@ -380,11 +416,16 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 	switch {
 	case len(found) > 0:
 	case k.section && r.chapter(k.name) != nil:
-		e := entry{key: k.field(), at: r.chapter(k.name).at, valued: r.chapter(k.name).at}
+		e := entry{
+			key:    k.field(),
+			at:     r.chapter(k.name).at,
+			valued: r.chapter(k.name).at,
+		}
 		for _, l := range r.chapter(k.name).lines {
 			if e.value == "" && strings.TrimSpace(l.text) != "" {
 				from := markWidth(l.text)
-				e.value, e.valued = bare(l.text[from:]), Pos{Line: l.n, Col: from + 1}
+				e.value = bare(l.text[from:])
+				e.valued = Pos{Line: l.n, Col: from + 1}
 			}
 		}
 		found = append(found, e)
@@ -395,28 +436,35 @@ func (r *handoffReader) key(k *keyRule, taken map[Pos]bool) {
 				there = append(there, strings.ToUpper(e.key))
 			}
 		}
-		r.add(codeNoField, at, r.advice(k.name+": "+k.example(), k.name, there), "expected a line '%s: ...', got none",
-			k.name)
+		r.add(codeNoField, at, r.advice(k.name+": "+k.example(), k.name, there),
+			"expected a line '%s: ...', got none", k.name)
 		return
 	default:
 		return
 	}
+
 	for _, again := range found[1:] {
-		r.add(codeTwice, again.at, fmt.Sprintf("keep one; the first is on line %d", found[0].at.Line),
-			"key '%s' stands twice", k.name)
+		r.add(codeTwice, again.at,
+			fmt.Sprintf("keep one; the first is on line %d", found[0].at.Line),
+			"key '%s' stands twice",
+			k.name)
 	}
+
 	e := found[0]
 	r.out.Fields[k.field()] = e.value
 	switch {
 	case e.items == nil && placeholder(e.value, false):
 		r.out.Values[k.field()] = nil
 		if k.required || k.kind != aText {
-			r.add(codeEmptyField, e.at, "write "+k.name+": "+k.example(), "key '%s' says nothing", k.name)
+			r.add(codeEmptyField, e.at, "write "+k.name+": "+k.example(),
+				"key '%s' says nothing", k.name)
 		}
 	default:
 		v, want, help := k.take(e)
-		if r.out.Values[k.field()] = v; want != "" {
-			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name, Clip(e.value, longestValue))
+		r.out.Values[k.field()] = v
+		if want != "" {
+			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name,
+				Clip(e.value, longestValue))
 		} else if help != "" {
 			r.add(codeSpelling, e.valued, help, "%s is '%s'", k.name, e.value)
 		}

@@ -22,8 +22,8 @@ func (r *handoffReader) interfaces() {
 	for _, p := range r.parts {
 		for _, e := range p.entries {
 			if e.key == "ui_type" {
-				r.add(codeContradiction, e.valued, "make the two agree", "HAS_UI is %t, so UI_TYPE is %s; got '%s'",
-					has, want, kind)
+				r.add(codeContradiction, e.valued, "make the two agree",
+					"HAS_UI is %t, so UI_TYPE is %s; got '%s'", has, want, kind)
 				return
 			}
 		}
@@ -31,7 +31,9 @@ func (r *handoffReader) interfaces() {
 }
 
 // presence is the row of an artifact: whether it is there, and where.
-var presence = lazy.Regexp(`^(\S+)(?:[ \t]*[(（][ \t]*resolved path[:：][ \t]*([^()（）]*?)[ \t]*[)）])?$`)
+var presence = lazy.Regexp(
+	`^(\S+)(?:[ \t]*[(（][ \t]*resolved path[:：][ \t]*([^()（）]*?)[ \t]*[)）])?$`,
+)
 
 // delivered reads the artifacts of a delivery, and adds up its tests.
 func (r *handoffReader) delivered() {
@@ -45,7 +47,8 @@ func (r *handoffReader) delivered() {
 		}
 		for _, name := range []string{"SPEC.md", "ARCHITECTURE.md"} {
 			if _, ok := rows[name]; !ok {
-				r.add(codeNoField, p.at, "add the line '- "+name+": present'", "expected a line '%s: ...', got none", name)
+				r.add(codeNoField, p.at, "add the line '- "+name+": present'",
+					"expected a line '%s: ...', got none", name)
 			}
 		}
 		r.out.Values["artifacts"] = rows
@@ -72,15 +75,22 @@ func (r *handoffReader) overrides() {
 	}
 }
 
-// artifact reads one row of the artifacts of a delivery. Only of SPEC.md and ARCHITECTURE.md it has to be one.
+// artifact reads one row of the artifacts of a delivery. Only of SPEC.md and ARCHITECTURE.md it has
+// to be one.
 func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 	if _, twice := rows[name]; twice {
 		r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", name)
 		return
 	}
+
 	required := name == "SPEC.md" || name == "ARCHITECTURE.md"
 	form := presence().FindStringSubmatchIndex(e.value)
-	k := keyRule{name: name, kind: aWord, words: presences, same: presencesJa}
+	k := keyRule{
+		name:  name,
+		kind:  aWord,
+		words: presences,
+		same:  presencesJa,
+	}
 	rows[name] = nil
 	if form == nil || e.value == "" {
 		form = []int{0, len(e.value), 0, len(e.value), -1, -1}
@@ -91,11 +101,13 @@ func (r *handoffReader) artifact(name string, e entry, rows map[string]any) {
 		r.add(codeEmptyField, e.at, "write "+name+": present", "key '%s' says nothing", name)
 		return
 	case required && want != "":
-		r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, name, Clip(e.value, longestValue))
+		r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, name,
+			Clip(e.value, longestValue))
 		return
 	case want != "":
 		return
 	}
+
 	row := map[string]any{"status": v, "path": nil}
 	rows[name] = row
 	if form[4] >= 0 {
@@ -111,7 +123,8 @@ func (r *handoffReader) there(file string, at Pos) bool {
 	if r.opt.Exists == nil || r.opt.Exists(file) {
 		return true
 	}
-	r.add(codeValue, at, "name the file as it lies from the project root", "expected a file at '%s'; got none", file)
+	r.add(codeValue, at, "name the file as it lies from the project root",
+		"expected a file at '%s'; got none", file)
 	return false
 }
 
@@ -121,13 +134,14 @@ type row struct {
 	at    []Pos
 }
 
-// table reads the table of a section with the given columns, each with its other spellings. That it has none, or no
-// row, is a finding.
+// table reads the table of a section with the given columns, each with its other spellings. That it
+// has none, or no row, is a finding.
 func (r *handoffReader) table(section string, columns ...[]string) (rows []row) {
 	p := r.chapter(section)
 	if p == nil {
 		return nil
 	}
+
 	names := make([]string, len(columns))
 	for i, c := range columns {
 		names[i] = c[0]
@@ -142,10 +156,13 @@ func (r *handoffReader) table(section string, columns ...[]string) (rows []row) 
 		switch {
 		case head == nil:
 			for i, c := range columns {
-				n := slices.IndexFunc(cells, func(s string) bool { _, ok := canonical(s, c); return ok })
+				n := slices.IndexFunc(cells, func(s string) bool {
+					_, ok := canonical(s, c)
+					return ok
+				})
 				if n < 0 {
-					r.add(codeNoField, at[0], "the columns are "+strings.Join(names, ", "), "expected a column '%s', got none",
-						names[i])
+					r.add(codeNoField, at[0], "the columns are "+strings.Join(names, ", "),
+						"expected a column '%s', got none", names[i])
 					return nil
 				}
 				head = append(head, n)
@@ -154,13 +171,16 @@ func (r *handoffReader) table(section string, columns ...[]string) (rows []row) 
 		default:
 			one := row{make([]string, len(columns)), make([]Pos, len(columns))}
 			for i, n := range head {
-				if one.at[i] = (Pos{Line: l.n, Col: len(text) + 1}); n < len(cells) {
-					one.cells[i], one.at[i] = bare(cells[n]), at[n]
+				one.at[i] = (Pos{Line: l.n, Col: len(text) + 1})
+				if n < len(cells) {
+					one.cells[i] = bare(cells[n])
+					one.at[i] = at[n]
 				}
 			}
 			rows = append(rows, one)
 		}
 	}
+
 	if len(rows) == 0 {
 		r.add(codeEmptySection, p.at, "write a table with the columns "+strings.Join(names, ", "),
 			"expected a table with at least one row in '%s', got none", section)
@@ -179,7 +199,10 @@ func cellsOf(text string, n int) (cells []string, at []Pos) {
 		if i == len(text) && strings.TrimSpace(cell) == "" && len(cells) > 0 {
 			break
 		}
-		at = append(at, Pos{Line: n, Col: from + 1 + len(cell) - len(strings.TrimLeft(cell, " \t"))})
+		at = append(at, Pos{
+			Line: n,
+			Col:  from + 1 + len(cell) - len(strings.TrimLeft(cell, " \t")),
+		})
 		cells = append(cells, strings.ReplaceAll(strings.TrimSpace(cell), `\|`, "|"))
 		from = i + 1
 	}
@@ -189,27 +212,47 @@ func cellsOf(text string, n int) (cells []string, at []Pos) {
 // operated reads the table and the checklist of an operations result.
 func (r *handoffReader) operated() {
 	list := []any{}
-	status := keyRule{name: "Status", kind: aWord, words: presences[:2], same: presencesJa[:2]}
-	rows := r.table(secArtifacts, []string{"File", "ファイル"}, []string{"Description", "内容"}, []string{"Status", "状態"})
+	status := keyRule{
+		name:  "Status",
+		kind:  aWord,
+		words: presences[:2],
+		same:  presencesJa[:2],
+	}
+	rows := r.table(
+		secArtifacts,
+		[]string{"File", "ファイル"},
+		[]string{"Description", "内容"},
+		[]string{"Status", "状態"},
+	)
 	for _, one := range rows {
 		v, want, help := status.take(entry{value: one.cells[2]})
 		if want != "" {
-			r.add(codeValue, one.at[2], help, "expected %s for Status; got '%s'", want, Clip(one.cells[2], longestValue))
+			r.add(codeValue, one.at[2], help, "expected %s for Status; got '%s'", want,
+				Clip(one.cells[2], longestValue))
 		}
-		list = append(list, map[string]any{"file": one.cells[0], "description": one.cells[1], "status": v})
+		list = append(list, map[string]any{
+			"file":        one.cells[0],
+			"description": one.cells[1],
+			"status":      v,
+		})
 	}
+
 	r.out.Values["artifacts"] = list
 	ready := []any{}
 	p := r.chapter(secReady)
 	if p == nil {
 		return
 	}
+
 	for _, l := range p.lines {
-		if form := bullet().FindStringSubmatch(l.text); form != nil && form[3] != "" && form[4] != "" {
+		form := bullet().FindStringSubmatch(l.text)
+		if form != nil && form[3] != "" && form[4] != "" {
 			ready = append(ready, map[string]any{"text": form[4], "done": form[3] != " "})
 		}
 	}
-	if r.out.Values["readiness"] = ready; len(ready) == 0 {
+
+	r.out.Values["readiness"] = ready
+	if len(ready) == 0 {
 		r.add(codeEmptySection, p.at, "write items such as '- [x] Container images'",
 			"expected a checklist with at least one item in '%s', got none", secReady)
 	}
@@ -218,14 +261,23 @@ func (r *handoffReader) operated() {
 // written reads the table of a doc flow.
 func (r *handoffReader) written() {
 	list := []any{}
-	rows := r.table(secMade, []string{"Type"}, []string{"Path"}, []string{"Status"}, []string{"Template Version"})
+	rows := r.table(
+		secMade,
+		[]string{"Type"},
+		[]string{"Path"},
+		[]string{"Status"},
+		[]string{"Template Version"},
+	)
 	for _, one := range rows {
 		var file any
 		if r.there(one.cells[1], one.at[1]) {
 			file = one.cells[1]
 		}
 		list = append(list, map[string]any{
-			"type": one.cells[0], "path": file, "status": one.cells[2], "template_version": one.cells[3],
+			"type":             one.cells[0],
+			"path":             file,
+			"status":           one.cells[2],
+			"template_version": one.cells[3],
 		})
 	}
 	r.out.Values["deliverables"] = list
@@ -237,26 +289,38 @@ var nothingWords = []string{"none", "n/a", "なし", "no", "false"}
 // dataNames are parts of the names of sections about a database.
 var dataNames = []string{"data model", "database", "データモデル", "データベース"}
 
-// designed reads out of an architecture whether there is a database, and the order of implementation.
+// designed reads out of an architecture whether there is a database, and the order of
+// implementation.
 func (r *handoffReader) designed() {
 	nothing := func(text string) bool {
 		return slices.Contains(nothingWords, strings.ToLower(strings.Trim(text, " \t-*+._。")))
 	}
 	var data any
 	for _, p := range r.parts[1:] {
-		about := func(name string) bool { return strings.Contains(strings.ToLower(p.name), name) }
+		about := func(name string) bool {
+			return strings.Contains(strings.ToLower(p.name), name)
+		}
 		if data != nil || !p.said || !slices.ContainsFunc(dataNames, about) {
 			continue
 		}
-		data = slices.ContainsFunc(p.lines, func(l line) bool { return strings.TrimSpace(l.text) != "" && !nothing(l.text) })
+		data = slices.ContainsFunc(p.lines, func(l line) bool {
+			return strings.TrimSpace(l.text) != "" && !nothing(l.text)
+		})
 	}
+
 	if !slices.ContainsFunc(r.parts[1:], func(p chapter) bool { return p.said }) {
-		r.add(codeEmptySection, r.title, "describe the architecture in sections", "the document says nothing in any section")
+		r.add(
+			codeEmptySection,
+			r.title,
+			"describe the architecture in sections",
+			"the document says nothing in any section",
+		)
 	}
 	if text, ok := r.out.Values["database"].(string); ok {
 		data = !nothing(text)
 	}
-	r.out.Values["database"], r.out.Values["tasks"] = data, []any{}
+	r.out.Values["database"] = data
+	r.out.Values["tasks"] = []any{}
 	if p := r.chapter(secOrder); p != nil {
 		r.out.Values["tasks"] = tasksOf(p.lines, false)
 	}
@@ -268,13 +332,15 @@ var (
 	fileForm = lazy.Regexp(`^(?i:target files?|対象ファイル)[ \t]*[:：][ \t]*(.*)$`)
 )
 
-// tasksOf are the items of a list; what stands deeper belongs to them. With boxes only those with a check box count.
+// tasksOf are the items of a list; what stands deeper belongs to them. With boxes only those with a
+// check box count.
 func tasksOf(lines []line, boxes bool) []any {
 	out := []any{}
 	depth := -1
 	for _, l := range lines {
 		form := bullet().FindStringSubmatch(l.text)
-		if form == nil || form[4] == "" || depth >= 0 && len(form[1]) > depth || boxes && form[3] == "" {
+		if form == nil || form[4] == "" || depth >= 0 && len(form[1]) > depth ||
+			boxes && form[3] == "" {
 			continue
 		}
 		depth = len(form[1])
@@ -302,5 +368,10 @@ func taskOf(form []string, number int) map[string]any {
 	if n, err := strconv.Atoi(name[1]); err == nil {
 		number = n
 	}
-	return map[string]any{"number": number, "name": bare(name[2]), "files": files, "done": form[3] != "" && form[3] != " "}
+	return map[string]any{
+		"number": number,
+		"name":   bare(name[2]),
+		"files":  files,
+		"done":   form[3] != "" && form[3] != " ",
+	}
 }

@@ -90,7 +90,8 @@ func (k *keyRule) example() string {
 	return "..."
 }
 
-// take reads a value. want is what was expected where it is none; help alone tells of another spelling of one.
+// take reads a value. want is what was expected where it is none; help alone tells of another
+// spelling of one.
 func (k *keyRule) take(e entry) (v any, want, help string) {
 	text := e.value
 	switch k.kind {
@@ -134,6 +135,7 @@ func (k *keyRule) take(e entry) (v any, want, help string) {
 			return list, "", ""
 		}
 	}
+
 	return text, "", ""
 }
 
@@ -160,7 +162,9 @@ type sectionRule struct {
 
 // handoffOf gives the rules of a profile; ok is false for one that is not read as keys.
 func handoffOf(name string) (h handoff, ok bool) {
-	at := slices.IndexFunc(handoffs, func(h handoff) bool { return h.profile == name })
+	at := slices.IndexFunc(handoffs, func(h handoff) bool {
+		return h.profile == name
+	})
 	if at < 0 {
 		return h, false
 	}
@@ -169,7 +173,10 @@ func handoffOf(name string) (h handoff, ok bool) {
 
 // nameOf gives a section the name of its rule, else the text of its heading.
 func (h *handoff) nameOf(heading string) string {
-	text := strings.TrimSpace(headingSuffix().ReplaceAllString(headingNumber().ReplaceAllString(heading, ""), ""))
+	text := strings.TrimSpace(headingSuffix().ReplaceAllString(
+		headingNumber().ReplaceAllString(heading, ""),
+		"",
+	))
 	for _, s := range h.sections {
 		if _, same := canonical(text, []string{s.name, s.ja}); same {
 			return s.name
@@ -222,28 +229,53 @@ const (
 
 // created and plan are the keys of every header.
 func created() keyRule {
-	return keyRule{name: "Created", also: []string{"作成日"}, in: header, kind: aDate}
+	return keyRule{
+		name: "Created",
+		also: []string{"作成日"},
+		in:   header,
+		kind: aDate,
+	}
 }
 
 func tierOf(flow string, tiers ...string) keyRule {
 	name := flow + " Plan"
 	also := []string{flow + " プラン", "plan", "プラン"}
-	return keyRule{name: name, as: "plan", also: also, in: header, kind: aWord, words: tiers}
+	return keyRule{
+		name:  name,
+		as:    "plan",
+		also:  also,
+		in:    header,
+		kind:  aWord,
+		words: tiers,
+	}
 }
 
 func productType() keyRule {
-	return keyRule{name: "PRODUCT_TYPE", kind: aWord, words: productTypes, required: true}
+	return keyRule{
+		name:     "PRODUCT_TYPE",
+		kind:     aWord,
+		words:    productTypes,
+		required: true,
+	}
 }
 
 func count(in, name string, also ...string) keyRule {
-	return keyRule{name: name, also: also, in: in, kind: aCount, required: true}
+	return keyRule{
+		name:     name,
+		also:     also,
+		in:       in,
+		kind:     aCount,
+		required: true,
+	}
 }
 
 // handoffs is the table of the documents that are read as keys.
 var handoffs = []handoff{
 	{
 		profile: ProfileDiscovery,
-		title:   "Discovery Result", file: "DISCOVERY_RESULT.md", seed: true,
+		title:   "Discovery Result",
+		file:    "DISCOVERY_RESULT.md",
+		seed:    true,
 		keys: []keyRule{
 			created(), tierOf("Discovery", fourTiers...), productType(),
 			{name: "HAS_UI", kind: aBool, required: true, old: currentOnly},
@@ -261,11 +293,17 @@ var handoffs = []handoff{
 	},
 	{
 		profile: ProfileDelivery,
-		title:   "Delivery Result", file: "DELIVERY_RESULT.md",
+		title:   "Delivery Result",
+		file:    "DELIVERY_RESULT.md",
 		keys: []keyRule{
-			created(), tierOf("Delivery", fourTiers...), productType(),
-			count(secTests, "Total", "合計"), count(secTests, "Pass", "成功"), count(secTests, "Fail", "失敗"),
-			count(secSecurity, "CRITICAL"), count(secSecurity, "WARNING"),
+			created(),
+			tierOf("Delivery", fourTiers...),
+			productType(),
+			count(secTests, "Total", "合計"),
+			count(secTests, "Pass", "成功"),
+			count(secTests, "Fail", "失敗"),
+			count(secSecurity, "CRITICAL"),
+			count(secSecurity, "WARNING"),
 		},
 		sections: []sectionRule{
 			{name: secArtifacts, ja: "成果物", required: true, says: true},
@@ -280,8 +318,10 @@ var handoffs = []handoff{
 	},
 	{
 		profile: ProfileOperations,
-		title:   "Operations Result", file: "OPS_RESULT.md", legacy: []string{"OPERATIONS_RESULT.md"},
-		keys: []keyRule{created(), tierOf("Operations", fourTiers[1:]...)},
+		title:   "Operations Result",
+		file:    "OPS_RESULT.md",
+		legacy:  []string{"OPERATIONS_RESULT.md"},
+		keys:    []keyRule{created(), tierOf("Operations", fourTiers[1:]...)},
 		sections: []sectionRule{
 			{name: secArtifacts, ja: "成果物一覧", required: true},
 			{name: secReady, ja: "デプロイ準備状態", required: true},
@@ -291,11 +331,15 @@ var handoffs = []handoff{
 	},
 	{
 		profile: ProfileMaintenance,
-		title:   "Maintenance Result", file: "MAINTENANCE_RESULT.md", seed: true,
+		title:   "Maintenance Result",
+		file:    "MAINTENANCE_RESULT.md",
+		seed:    true,
 		keys: []keyRule{
 			created(), tierOf("Maintenance", "Major"),
 			{
-				name: "Trigger type", in: header, kind: aWord,
+				name:  "Trigger type",
+				in:    header,
+				kind:  aWord,
 				words: []string{"bug", "feature", "tech_debt", "performance", "security"},
 			},
 			{name: "Priority", in: header, kind: aWord, words: []string{"P1", "P2", "P3", "P4"}},
@@ -303,12 +347,25 @@ var handoffs = []handoff{
 			{name: "TARGET_FILES", in: secImpact, kind: aList, required: true},
 			{name: "REGRESSION_RISK", in: secImpact, kind: aWord, words: risks, required: true},
 			count(secAudit, "CRITICAL"), count(secAudit, "WARNING"),
-			{name: "Recommended plan", in: secHandoff, kind: aWord, words: fourTiers[2:], required: true},
+			{
+				name:     "Recommended plan",
+				in:       secHandoff,
+				kind:     aWord,
+				words:    fourTiers[2:],
+				required: true,
+			},
 			{name: "Required pre-remediation items", as: "required_pre_remediation_items"},
 			{name: "ARCHITECTURE.md impact", as: "architecture_impact"},
 			{name: "Impact summary", required: true, section: true, old: seedOnly},
 			{name: "Breaking changes", required: true, section: true, old: seedOnly},
-			{name: "Regression risk", kind: aWord, words: risks, required: true, section: true, old: seedOnly},
+			{
+				name:     "Regression risk",
+				kind:     aWord,
+				words:    risks,
+				required: true,
+				section:  true,
+				old:      seedOnly,
+			},
 		},
 		sections: []sectionRule{
 			{name: "Change Overview", required: true, says: true},
@@ -321,12 +378,17 @@ var handoffs = []handoff{
 	},
 	{
 		profile: ProfileDoc,
-		title:   "Doc Flow Result", file: "DOC_FLOW_RESULT.md",
+		title:   "Doc Flow Result",
+		file:    "DOC_FLOW_RESULT.md",
 		keys: []keyRule{
 			created(), tierOf("Doc Flow", fourTiers...),
 			{name: "Slug", required: true},
 			{
-				name: "Output Language", also: []string{"OUTPUT_LANG"}, kind: aWord, words: []string{"ja", "en"}, required: true,
+				name:     "Output Language",
+				also:     []string{"OUTPUT_LANG"},
+				kind:     aWord,
+				words:    []string{"ja", "en"},
+				required: true,
 			},
 		},
 		sections: []sectionRule{
@@ -352,7 +414,11 @@ var handoffs = []handoff{
 			{name: "Output Language", kind: aWord, words: []string{"ja", "en"}},
 			{name: "Product Type", kind: aWord, words: productTypes},
 			{name: "Slug"},
-			{name: "Remote type", kind: aWord, words: []string{"github", "gitlab", "gitea", "local-only"}},
+			{
+				name:  "Remote type",
+				kind:  aWord,
+				words: []string{"github", "gitlab", "gitea", "local-only"},
+			},
 			{name: "Co-Authored-By", as: "co_authored_by"},
 		},
 		sections: []sectionRule{{name: secApproval, ja: "承認モード"}},

@@ -38,7 +38,8 @@ func CheckSessionID(id string) error {
 	return nil
 }
 
-// NewRunID makes a short run id that sorts by time: r, the unix second in base 36, and three random letters or digits.
+// NewRunID makes a short run id that sorts by time: r, the unix second in base 36, and three random
+// letters or digits.
 func NewRunID(now time.Time, random [6]byte) string {
 	return "r" + strconv.FormatInt(now.Unix(), 36) + idWord(random[:], 3)
 }
@@ -53,9 +54,12 @@ func Sum(data []byte) string {
 const Specs = Workspace + "/specs"
 
 // TaskFolder is the name of the folder of a task's documents: {NNN}_{slug}.
-func TaskFolder(number int, slug string) string { return fmt.Sprintf("%03d_%s", number, slug) }
+func TaskFolder(number int, slug string) string {
+	return fmt.Sprintf("%03d_%s", number, slug)
+}
 
-// TaskOfFolder is the number of the task that a documents folder belongs to; 0: it is no such folder.
+// TaskOfFolder is the number of the task that a documents folder belongs to; 0: it is no such
+// folder.
 func TaskOfFolder(name string) int {
 	digits, _, ok := strings.Cut(name, "_")
 	n, err := strconv.Atoi(digits)
@@ -68,20 +72,25 @@ func TaskOfFolder(name string) int {
 // Workspace is the name of the workspace folder inside the project root.
 const Workspace = ".tercet"
 
-// WorktreeFolder is the folder of the workspace that holds the worktrees of runs, one named by each run.
+// WorktreeFolder is the folder of the workspace that holds the worktrees of runs, one named by each
+// run.
 const WorktreeFolder = "worktrees"
 
-// MaxDepth is the deepest level of delegation: router 0, command 1, subagent 2, subagent of a subagent 3.
+// MaxDepth is the deepest level of delegation: router 0, command 1, subagent 2, subagent of a
+// subagent 3.
 const MaxDepth = 3
 
-// Depth is a level of delegation; the zero value is the router's. Other packages cannot set its number, so an over-deep
-// call cannot be written by accident.
+// Depth is a level of delegation; the zero value is the router's. Other packages cannot set its
+// number, so an over-deep call cannot be written by accident.
 type Depth struct{ n int }
 
 // CommandDepth is the depth at which a routed command runs.
-func CommandDepth() Depth { return Depth{n: 1} }
+func CommandDepth() Depth {
+	return Depth{n: 1}
+}
 
-// Next is the depth one level deeper, or MAX_DEPTH_EXCEEDED above MaxDepth. Only the Dispatcher calls it.
+// Next is the depth one level deeper, or MAX_DEPTH_EXCEEDED above MaxDepth. Only the Dispatcher
+// calls it.
 func (d Depth) Next() (Depth, error) {
 	if d.n >= MaxDepth {
 		return d, Fail(CodeMaxDepth, "let the command delegate to the subagent itself",
@@ -91,9 +100,12 @@ func (d Depth) Next() (Depth, error) {
 }
 
 // Int is the level as a number for messages, traces and metadata.
-func (d Depth) Int() int { return d.n }
+func (d Depth) Int() int {
+	return d.n
+}
 
-// FolderName turns a step path into a folder name: phases[2]/commit becomes phases.2.commit. A long one is cut.
+// FolderName turns a step path into a folder name: phases[2]/commit becomes phases.2.commit. A long
+// one is cut.
 func FolderName(step string) string {
 	const limit = 120
 	name := strings.Trim(noName().ReplaceAllString(step, "."), ".")
@@ -103,10 +115,13 @@ func FolderName(step string) string {
 // noName is what stands in no name of a folder.
 var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
 
-// IsModel reports whether a text may be a model's name. The name becomes a command-line argument, so it must not begin
-// with a dash or hold invisible characters.
+// IsModel reports whether a text may be a model's name. The name becomes a command-line argument,
+// so it must not begin with a dash or hold invisible characters.
 func IsModel(name string) bool {
 	const most = 200 // characters
-	return name != "" && name == strings.TrimSpace(name) && !strings.HasPrefix(name, "-") && len([]rune(name)) <= most &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+	return name != "" && name == strings.TrimSpace(name) && !strings.HasPrefix(name, "-") &&
+		len([]rune(name)) <= most &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return !unicode.IsPrint(r)
+		})
 }

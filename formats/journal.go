@@ -2,8 +2,8 @@ package formats
 
 import "time"
 
-// JournalFormat is the version of the journal's form. tercet shows a journal of another version, but does not resume
-// it.
+// JournalFormat is the version of the journal's form. tercet shows a journal of another version,
+// but does not resume it.
 const JournalFormat = 5
 
 // EntryType names a record of a run's journal.
@@ -17,31 +17,38 @@ const (
 	EntryDelegationStarted EntryType = "delegation_started"
 	EntryBudgetReserved    EntryType = "budget_reserved" // the share of a worker, before it starts
 	EntryDelegationResult  EntryType = "delegation_result"
-	EntryDelegationCut     EntryType = "delegation_cut" // a signal ended the worker; it is called again on resume
-	EntryObserved          EntryType = "observed"       // a value read from the state, a file or a tree
-	EntryWaited            EntryType = "waited"         // a wait ended
-	EntryLoopEntered       EntryType = "loop_entered"
-	EntryGateOpened        EntryType = "gate_opened"
-	EntryGateVoted         EntryType = "gate_voted"   // one vote of a gate with a quorum
-	EntryGateRefused       EntryType = "gate_refused" // the shown content changed: the gate asks again
-	EntryGateDecided       EntryType = "gate_decided"
-	EntryRedo              EntryType = "redo"
-	EntryRollback          EntryType = "rollback"
-	EntryWentBack          EntryType = "went_back" // the user went back to a step: later entries no longer count
-	EntryAsked             EntryType = "asked"
-	EntryNextMismatch      EntryType = "next_mismatch" // a worker named another next agent than the file
-	EntryGoto              EntryType = "goto"
-	EntryPosted            EntryType = "posted" // a posting on a board; the key is the topic
-	EntryStateCommitted    EntryType = "state_committed"
-	EntryStopped           EntryType = "stopped" // the user or the time limit stopped the run; Error Handling follows
-	EntrySuspended         EntryType = "suspended"
-	EntryResumed           EntryType = "resumed"
-	EntryRunFinished       EntryType = "run_finished"
-	EntryReopened          EntryType = "reopened" // the user goes on with a run that failed; went_back follows
+	// a signal ended the worker; it is called again on resume
+	EntryDelegationCut EntryType = "delegation_cut"
+	// a value read from the state, a file or a tree
+	EntryObserved    EntryType = "observed"
+	EntryWaited      EntryType = "waited" // a wait ended
+	EntryLoopEntered EntryType = "loop_entered"
+	EntryGateOpened  EntryType = "gate_opened"
+	EntryGateVoted   EntryType = "gate_voted" // one vote of a gate with a quorum
+	// the shown content changed: the gate asks again
+	EntryGateRefused EntryType = "gate_refused"
+	EntryGateDecided EntryType = "gate_decided"
+	EntryRedo        EntryType = "redo"
+	EntryRollback    EntryType = "rollback"
+	// the user went back to a step: later entries no longer count
+	EntryWentBack EntryType = "went_back"
+	EntryAsked    EntryType = "asked"
+	// a worker named another next agent than the file
+	EntryNextMismatch   EntryType = "next_mismatch"
+	EntryGoto           EntryType = "goto"
+	EntryPosted         EntryType = "posted" // a posting on a board; the key is the topic
+	EntryStateCommitted EntryType = "state_committed"
+	// the user or the time limit stopped the run; Error Handling follows
+	EntryStopped     EntryType = "stopped"
+	EntrySuspended   EntryType = "suspended"
+	EntryResumed     EntryType = "resumed"
+	EntryRunFinished EntryType = "run_finished"
+	// the user goes on with a run that failed; went_back follows
+	EntryReopened EntryType = "reopened"
 )
 
-// Entry is one record of a run. The journal adds sequence number, time and the hash of the previous line. Data must be
-// marshalable as JSON.
+// Entry is one record of a run. The journal adds sequence number, time and the hash of the previous
+// line. Data must be marshalable as JSON.
 type Entry struct {
 	Type    EntryType `json:"type"`
 	Step    string    `json:"step_path,omitempty"` // with visits: "phases#1[2]/commit#1"
@@ -61,23 +68,29 @@ type Started struct {
 	// Raw and Words are the line as given: the text of the prompt, or the words of a shell.
 	Raw   string   `json:"raw,omitempty"`
 	Words []string `json:"words,omitempty"`
-	Task  int      `json:"task,omitempty"`  // the bound task
-	Among *Among   `json:"among,omitempty"` // the line with several tasks that the run belongs to; nil: none
-	Depth int      `json:"depth"`
-	// Definition is the hash of the command file. Files maps all other files that decide to their hashes.
+	Task  int      `json:"task,omitempty"` // the bound task
+	// the line with several tasks that the run belongs to; nil: none
+	Among *Among `json:"among,omitempty"`
+	Depth int    `json:"depth"`
+	// Definition is the hash of the command file. Files maps all other files that decide to their
+	// hashes.
 	Definition string            `json:"def_sha"`
 	Files      map[string]string `json:"files,omitempty"`
-	Steps      []string          `json:"steps,omitempty"` // ids of the steps of the workflow, in order
-	Args       map[string]any    `json:"args"`
-	Consent    bool              `json:"auto_approve,omitempty"`
-	Agreed     Consent           `json:"auto_approve_file,omitzero"` // the auto-approve file; empty for --yes
-	Seen       []Seen            `json:"seen,omitempty"`             // observations before the first step
+	// ids of the steps of the workflow, in order
+	Steps   []string       `json:"steps,omitempty"`
+	Args    map[string]any `json:"args"`
+	Consent bool           `json:"auto_approve,omitempty"`
+	// the auto-approve file; empty for --yes
+	Agreed Consent `json:"auto_approve_file,omitzero"`
+	// observations before the first step
+	Seen []Seen `json:"seen,omitempty"`
 }
 
 // Among identifies a line with several tasks.
 type Among struct {
 	Line string `json:"command"`
-	// Round is the same for all runs of the line until each of its tasks is done, also when the line is typed again.
+	// Round is the same for all runs of the line until each of its tasks is done, also when the
+	// line is typed again.
 	Round string `json:"round"`
 }
 
@@ -96,7 +109,8 @@ type Posting struct {
 	Artifacts []Artifact `json:"artifacts"`
 }
 
-// Posted is the data of posted. Version is the topic's version with this posting: its number of postings.
+// Posted is the data of posted. Version is the topic's version with this posting: its number of
+// postings.
 type Posted struct {
 	Version int `json:"version"`
 	Posting
@@ -119,22 +133,24 @@ const ReasonInterrupted = "interrupted"
 
 // Cut is the data of delegation_cut: what an interrupted worker used.
 type Cut struct {
-	Metadata Metadata `json:"metadata"`      // as far as its runner measured it
-	Lost     Budget   `json:"lost,omitzero"` // what else it could use, if the runner measured nothing: it counts as used
+	Metadata Metadata `json:"metadata"` // as far as its runner measured it
+	// what else it could use, if the runner measured nothing: it counts as used
+	Lost Budget `json:"lost,omitzero"`
 }
 
 // Postponed says why a run waits for a time.
 type Postponed struct {
 	Why string `json:"why,omitempty"`
-	// Code says what broke the run off: CANCELLED for a signal, or the code of an I/O error. Empty: the run waits.
+	// Code says what broke the run off: CANCELLED for a signal, or the code of an I/O error. Empty:
+	// the run waits.
 	Code  Code      `json:"code,omitempty"`
 	Until time.Time `json:"until,omitzero"` // when it can continue; zero: unknown
 	// Alone is the latest time for an automatic resume; zero: only the user may resume it.
 	Alone time.Time `json:"alone_until,omitzero"`
 }
 
-// Counted holds the counters of a run. They only grow, also after going back to an earlier step. Keys are step places
-// and rules.
+// Counted holds the counters of a run. They only grow, also after going back to an earlier step.
+// Keys are step places and rules.
 type Counted struct {
 	Visits    map[string]int  `json:"visits,omitempty"`
 	Used      map[string]int  `json:"used,omitempty"`
@@ -143,10 +159,11 @@ type Counted struct {
 	Questions map[string]bool `json:"questions,omitempty"`
 	Jumps     map[string]int  `json:"jumps,omitempty"`
 	Rollbacks int             `json:"rollbacks,omitempty"`
-	Reopened  int             `json:"reopened,omitempty"` // how often the run was reopened after a failure
-	Steps     int             `json:"steps"`
-	Entered   int             `json:"entered,omitempty"`
-	Spent     Metadata        `json:"spent"`
+	// how often the run was reopened after a failure
+	Reopened int      `json:"reopened,omitempty"`
+	Steps    int      `json:"steps"`
+	Entered  int      `json:"entered,omitempty"`
+	Spent    Metadata `json:"spent"`
 	// Beside are the step paths of steps that ran in parallel with others.
 	Beside map[string]bool `json:"-"`
 }

@@ -52,7 +52,9 @@ func kit(t *testing.T, pattern string, test func(t *testing.T, file string, src 
 	}
 }
 
-func beside(file, ext string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ext }
+func beside(file, ext string) string {
+	return strings.TrimSuffix(file, filepath.Ext(file)) + ext
+}
 
 func pretty(t *testing.T, v any) string {
 	t.Helper()
@@ -78,7 +80,8 @@ func TestValidReturns(t *testing.T) {
 		_, strict := formats.ParseReturn(src, formats.ParseOptions{Strict: true})
 		repaired := 0
 		for _, w := range r.Warnings {
-			if strings.Contains(w, "was") || strings.Contains(w, "were left out") || strings.Contains(w, "is read as") {
+			if strings.Contains(w, "was") || strings.Contains(w, "were left out") ||
+				strings.Contains(w, "is read as") {
 				repaired++
 			}
 			if strings.Contains(w, "is the engine's") {
@@ -86,7 +89,8 @@ func TestValidReturns(t *testing.T) {
 			}
 		}
 		if (strict != nil) != (repaired > 0) {
-			t.Errorf("ParseReturn(%s, strict) = %v, want an error for %d repairs", file, strict, repaired)
+			t.Errorf("ParseReturn(%s, strict) = %v, want an error for %d repairs",
+				file, strict, repaired)
 		}
 	})
 }
@@ -175,6 +179,7 @@ func FuzzParseReturn(f *testing.F) {
 			f.Add(src)
 		}
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
 		r, err := formats.ParseReturn(src, formats.ParseOptions{})
 		if err != nil {
@@ -194,7 +199,8 @@ func FuzzParseReturn(f *testing.F) {
 		for i := range r.Artifacts {
 			r.Artifacts[i].Guessed = false // the first time
 		}
-		if diff := cmp.Diff(r.Artifacts, again.Artifacts); diff != "" || again.Status != r.Status || again.Summary != r.Summary {
+		diff := cmp.Diff(r.Artifacts, again.Artifacts)
+		if diff != "" || again.Status != r.Status || again.Summary != r.Summary {
 			t.Fatalf("read twice, %q gives another return: %s", src, out)
 		}
 	})
@@ -209,8 +215,10 @@ func FuzzAgentResult(f *testing.F) {
 		}
 		f.Add(src)
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
-		if r, err := formats.ParseForm(src, true, formats.ParseOptions{Agent: "reviewer"}); err == nil && r.Status == "" {
+		r, err := formats.ParseForm(src, true, formats.ParseOptions{Agent: "reviewer"})
+		if err == nil && r.Status == "" {
 			t.Fatalf("ParseForm(%q) = %+v, want a status or an error", src, r)
 		}
 		results, found := formats.ParseAgentResult(src)
@@ -225,7 +233,8 @@ func FuzzAgentResult(f *testing.F) {
 			if bad := r.Validate(formats.AgentInfo{NoArtifacts: true}); bad != nil {
 				t.Fatalf("Validate(Return of %q) = %q, want nil", src, bad)
 			}
-			if own, nested, ok := formats.PickResult(results, a.Agent); !ok || len(nested) != len(results)-1 || !strings.EqualFold(own.Agent, a.Agent) {
+			own, nested, ok := formats.PickResult(results, a.Agent)
+			if !ok || len(nested) != len(results)-1 || !strings.EqualFold(own.Agent, a.Agent) {
 				t.Fatalf("PickResult(%q) = %v", a.Agent, ok)
 			}
 		}

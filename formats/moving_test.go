@@ -9,41 +9,49 @@ import (
 	"tercet/formats"
 )
 
-// TestPhaseHeadings holds how the headings of others are read, and what becomes of each when its phase is done.
+// TestPhaseHeadings holds how the headings of others are read, and what becomes of each when its
+// phase is done.
 func TestPhaseHeadings(t *testing.T) {
 	t.Parallel()
 	for heading, want := range map[string]string{
-		"### Phase 1: Setup [NOT STARTED]":    "Setup|not_started|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup [in progress]":    "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup [In-Progress]":    "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup [DONE]":           "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup (blocked)":        "Setup|blocked|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup [✅ Completed]":    "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup ✅ [COMPLETED]":    "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup ✅":                "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup ⚠️":               "Setup|partial|### Phase 1: Setup [COMPLETED]",
-		"### ✅ Phase 1: Setup":                "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### 🔄 Phase 1 – Setup":               "Setup|in_progress|### Phase 1 – Setup [COMPLETED]",
-		"### [x] Phase 1: Setup":              "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### [ ] Phase 1: Setup":              "Setup|not_started|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1 [PARTIAL]: Setup":        "Setup|partial|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup - in progress":    "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup — Done":           "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup **COMPLETED**":    "Setup|completed|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup **[COMPLETED]**":  "Setup|completed|### Phase 1: Setup **[COMPLETED]**",
-		"### Phase 1: Setup BLOCKED":          "Setup|blocked|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup":                  "Setup|not_started|### Phase 1: Setup [COMPLETED]",
-		"### Phase 1: Setup [2h]":             "Setup|not_started|### Phase 1: Setup [2h] [COMPLETED]",
-		"### Phase 1 Setup":                   "Setup|not_started|### Phase 1 Setup [COMPLETED]",
-		"### PHASE 1. Setup ##":               "Setup|not_started|### PHASE 1. Setup [COMPLETED] ##",
-		"### Phase 1":                         "Phase 1|not_started|### Phase 1 [COMPLETED]",
-		"### Phase 1: Completed":              "Phase 1|completed|### Phase 1 [COMPLETED]",
-		"#### Phase 1: Setup [COMPLETED]":     "Setup|completed|#### Phase 1: Setup [COMPLETED]",
-		"### **Phase 1: Setup**":              "Setup|not_started|### **Phase 1: Setup [COMPLETED]**",
-		"### Phase 1: Say what is completed":  "Say what is completed|not_started|### Phase 1: Say what is completed [COMPLETED]",
-		"### Phase 1: Make []string of f()":   "Make []string of f()|not_started|### Phase 1: Make []string of f() [COMPLETED]",
-		"### Phase 1: Tasks In Progress":      "Tasks In Progress|not_started|### Phase 1: Tasks In Progress [COMPLETED]",
-		"### Phase 1: Read [x] in the middle": "Read [x] in the middle|not_started|### Phase 1: Read [x] in the middle [COMPLETED]",
+		"### Phase 1: Setup [NOT STARTED]":   "Setup|not_started|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup [in progress]":   "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup [In-Progress]":   "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup [DONE]":          "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup (blocked)":       "Setup|blocked|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup [✅ Completed]":   "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup ✅ [COMPLETED]":   "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup ✅":               "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup ⚠️":              "Setup|partial|### Phase 1: Setup [COMPLETED]",
+		"### ✅ Phase 1: Setup":               "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### 🔄 Phase 1 – Setup":              "Setup|in_progress|### Phase 1 – Setup [COMPLETED]",
+		"### [x] Phase 1: Setup":             "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### [ ] Phase 1: Setup":             "Setup|not_started|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1 [PARTIAL]: Setup":       "Setup|partial|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup - in progress":   "Setup|in_progress|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup — Done":          "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup **COMPLETED**":   "Setup|completed|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup **[COMPLETED]**": "Setup|completed|### Phase 1: Setup **[COMPLETED]**",
+		"### Phase 1: Setup BLOCKED":         "Setup|blocked|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup":                 "Setup|not_started|### Phase 1: Setup [COMPLETED]",
+		"### Phase 1: Setup [2h]": "Setup|not_started|### Phase 1: Setup [2h] " +
+			"[COMPLETED]",
+		"### Phase 1 Setup": "Setup|not_started|### Phase 1 Setup [COMPLETED]",
+		"### PHASE 1. Setup ##": "Setup|not_started|### PHASE 1. Setup " +
+			"[COMPLETED] ##",
+		"### Phase 1":                     "Phase 1|not_started|### Phase 1 [COMPLETED]",
+		"### Phase 1: Completed":          "Phase 1|completed|### Phase 1 [COMPLETED]",
+		"#### Phase 1: Setup [COMPLETED]": "Setup|completed|#### Phase 1: Setup [COMPLETED]",
+		"### **Phase 1: Setup**": "Setup|not_started|### **Phase 1: Setup " +
+			"[COMPLETED]**",
+		"### Phase 1: Say what is completed": "Say what is completed|not_started|### Phase 1: " +
+			"Say what is completed [COMPLETED]",
+		"### Phase 1: Make []string of f()": "Make []string of f()|not_started|### Phase 1: " +
+			"Make []string of f() [COMPLETED]",
+		"### Phase 1: Tasks In Progress": "Tasks In Progress|not_started|### Phase 1: Tasks " +
+			"In Progress [COMPLETED]",
+		"### Phase 1: Read [x] in the middle": "Read [x] in the middle|not_started|### Phase 1: " +
+			"Read [x] in the middle [COMPLETED]",
 	} {
 		src := "# Plan\n\n## Steps\n\n" + heading + "\n\ntext\n"
 		plan, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(src))
@@ -68,18 +76,24 @@ func TestPhaseHeadings(t *testing.T) {
 func TestPhasesToldApart(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ src, want string }{
-		"none":         {"# P\n\n## Overview\n\nx\n", "E450"},
-		"twice":        {"### Phase 1: a\n\n### Phase 1: b\n", "E452"},
-		"letter":       {"### Phase 1: a\n\n### Phase 2b: b\n", "E451"},
-		"fraction":     {"### Phase 1: a\n\n### Phase 1.5: b\n", "E451"},
-		"other level":  {"### Phase 1: a\n\n## Phase 2: b [NOT STARTED]\n", "E451"},
-		"swallowed":    {"### Phase 1: a\n\n```sh\nx\n\n### Phase 2: b\n", "E447"},
-		"empty":        {"", "E440"},
-		"open fence":   {"### Phase 1: a\n\n```sh\nx\n", ""},
-		"parts":        {"### Phase 1: a\n\n#### Phase 1.1: b\n\n#### Phase 1 checks\n\n### Phase 2: c\n", ""},
+		"none":        {"# P\n\n## Overview\n\nx\n", "E450"},
+		"twice":       {"### Phase 1: a\n\n### Phase 1: b\n", "E452"},
+		"letter":      {"### Phase 1: a\n\n### Phase 2b: b\n", "E451"},
+		"fraction":    {"### Phase 1: a\n\n### Phase 1.5: b\n", "E451"},
+		"other level": {"### Phase 1: a\n\n## Phase 2: b [NOT STARTED]\n", "E451"},
+		"swallowed":   {"### Phase 1: a\n\n```sh\nx\n\n### Phase 2: b\n", "E447"},
+		"empty":       {"", "E440"},
+		"open fence":  {"### Phase 1: a\n\n```sh\nx\n", ""},
+		"parts": {
+			"### Phase 1: a\n\n#### Phase 1.1: b\n\n#### Phase 1 checks\n\n### Phase 2: c\n",
+			"",
+		},
 		"two levels":   {"### Phase 1: a\n\n#### Phase 2: b\n", ""},
 		"out of order": {"### Phase 2: a\n\n### Phase 1: b\n", ""},
-		"in a section": {"## Implementation Phases\n\n### Phase 1: a\n\n## Rollback\n\n### Phase 1: undo\n", ""},
+		"in a section": {
+			"## Implementation Phases\n\n### Phase 1: a\n\n## Rollback\n\n### Phase 1: undo\n",
+			"",
+		},
 	} {
 		_, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(tt.src))
 		var got []string
@@ -159,8 +173,8 @@ It counts.
 - None.
 `
 
-// lacking gives 34 plans as others wrote them: each lacks something else that a plan of ours has, and its two phases can
-// be told apart.
+// lacking gives 34 plans as others wrote them: each lacks something else that a plan of ours has,
+// and its two phases can be told apart.
 func lacking() map[string]string {
 	out := map[string]string{}
 	swap := func(name string, pairs ...string) {
@@ -174,17 +188,22 @@ func lacking() map[string]string {
 		out[name] = text
 	}
 	for line := range strings.Lines(whole) {
-		if label, _, ok := strings.Cut(line, "**: "); ok && strings.HasPrefix(label, "- **") && len(out) < 9 {
+		label, _, ok := strings.Cut(line, "**: ")
+		if ok && strings.HasPrefix(label, "- **") && len(out) < 9 {
 			swap("no bullet "+label[4:], line, "")
 		}
 	}
+
 	for _, name := range []string{
-		"Overview\n\nIt counts.", "Goals & Non-Goals\n\n- To count.", "Risks & Mitigations\n\n- None known.", "Testing & Validation\n\n- To test.",
+		"Overview\n\nIt counts.", "Goals & Non-Goals\n\n- To count.",
+		"Risks & Mitigations\n\n- None known.", "Testing & Validation\n\n- To test.",
 		"Artifacts & Outputs\n\n- One.", "Rollback/Contingency\n\n- None.",
 	} {
 		swap("no section "+name[:8], "## "+name+"\n", "")
 	}
-	const first, second = "### Phase 1: Begin [COMPLETED]", "### Phase 2: Go on [NOT STARTED]"
+
+	const first = "### Phase 1: Begin [COMPLETED]"
+	const second = "### Phase 2: Go on [NOT STARTED]"
 	swap("no title", "# Implementation Plan: Count\n\n", "")
 	swap("no section of phases", "## Implementation Phases\n\n", "")
 	swap("other name of the section", "## Implementation Phases", "## Steps")
@@ -192,18 +211,31 @@ func lacking() map[string]string {
 	swap("no timing", "- **Timing**: 1h\n", "")
 	swap("no checklist", "**Tasks**:\n\n- [ ] go on\n\n", "")
 	swap("no mark", second, "### Phase 2: Go on")
-	swap("small mark", first, "### Phase 1: Begin [completed]", "**Status**: [IN PROGRESS]", "**Status**:")
+	swap(
+		"small mark",
+		first,
+		"### Phase 1: Begin [completed]",
+		"**Status**: [IN PROGRESS]",
+		"**Status**:",
+	)
 	swap("mark without brackets", first, "### Phase 1: Begin COMPLETED")
 	swap("mark behind a dash", first, "### Phase 1: Begin - completed")
 	swap("mark in parentheses", first, "### Phase 1: Begin (Completed)")
 	swap("sign", first, "### Phase 1: Begin ✅")
 	swap("sign in front", first, "### ✅ Phase 1: Begin")
-	swap("level 4", first, "#### Phase 1: Begin [COMPLETED]", second, "#### Phase 2: Go on [NOT STARTED]")
+	swap(
+		"level 4",
+		first,
+		"#### Phase 1: Begin [COMPLETED]",
+		second,
+		"#### Phase 2: Go on [NOT STARTED]",
+	)
 	swap("two levels", second, "#### Phase 2: Go on [NOT STARTED]")
 	swap("empty bullet", "- **Effort**: 2h", "- **Effort**:")
 	swap("empty section", "It counts.\n\n", "")
 	swap("another heading among the phases", "## Testing", "### Notes\n\nx\n\n## Testing")
-	out["nothing but phases"] = "#### phase 1 begin [completed]\n#### phase 2 go on\n```sh\ntrue\n```\n"
+	out["nothing but phases"] = "#### phase 1 begin [completed]\n#### phase 2 go on\n```sh\n" +
+		"true\n```\n"
 	return out
 }
 
@@ -218,42 +250,64 @@ func TestForeignPlans(t *testing.T) {
 		t.Fatalf("the whole plan: %v", found)
 	}
 	// What nobody but the author can add.
-	stays := map[string]string{"level 4": "E451", "two levels": "E451", "another heading among the phases": "E451", "nothing but phases": "E451"}
+	stays := map[string]string{
+		"level 4":                          "E451",
+		"two levels":                       "E451",
+		"another heading among the phases": "E451",
+		"nothing but phases":               "E451",
+	}
 	for name, src := range plans {
-		for _, text := range []string{src, strings.TrimSuffix(src, "\n"), strings.ReplaceAll(src, "\n", "\r\n"), "\ufeff" + src} {
-			if _, found := formats.ParsePlan("p.md", []byte(text)); found == nil && name != "small mark" {
+		for _, text := range []string{
+			src,
+			strings.TrimSuffix(src, "\n"),
+			strings.ReplaceAll(src, "\n", "\r\n"),
+			"\ufeff" + src,
+		} {
+			if _, found := formats.ParsePlan("p.md", []byte(text)); found == nil &&
+				name != "small mark" {
 				t.Errorf("%s: nothing is lacking", name)
 			}
 			doc, found := formats.ReadDocument(formats.ProfilePlan, "p.md", []byte(text))
-			if found.HasErrors() || len(doc.Phases) != 2 || doc.Phases[0].Status != formats.PhaseCompleted || doc.Next() == nil || doc.Next().Number != 2 {
+			if found.HasErrors() || len(doc.Phases) != 2 ||
+				doc.Phases[0].Status != formats.PhaseCompleted || doc.Next() == nil ||
+				doc.Next().Number != 2 {
 				t.Errorf("%s: cannot be worked on: %v, %+v", name, found, doc.Phases)
 				continue
 			}
-			out, made := formats.Complete(formats.ProfilePlan, "specs/012_count/plans/p.md", []byte(text))
+			out, made := formats.Complete(
+				formats.ProfilePlan,
+				"specs/012_count/plans/p.md",
+				[]byte(text),
+			)
 			after, left := formats.ParsePlan("p.md", out)
-			if left.HasErrors() != (stays[name] != "") || left.HasErrors() && !strings.Contains(left.Error(), stays[name]) || len(made) == 0 && stays[name] == "" {
+			if left.HasErrors() != (stays[name] != "") ||
+				left.HasErrors() && !strings.Contains(left.Error(), stays[name]) ||
+				len(made) == 0 && stays[name] == "" {
 				t.Errorf("%s: Complete left %v\n%s", name, left, out)
 			}
-			if after.CommandDigest() != doc.CommandDigest() || after.Next() == nil || after.Next().Number != 2 {
+			if after.CommandDigest() != doc.CommandDigest() || after.Next() == nil ||
+				after.Next().Number != 2 {
 				t.Errorf("%s: Complete changed the phases\n%s", name, out)
 			}
 			unchanged(t, name, text, string(out))
-			if again, more := formats.Complete(formats.ProfilePlan, "p.md", out); string(again) != string(out) || len(more) > 0 {
+			again, more := formats.Complete(formats.ProfilePlan, "p.md", out)
+			if string(again) != string(out) || len(more) > 0 {
 				t.Errorf("%s: Complete does more the second time: %v", name, more)
 			}
 		}
 	}
 }
 
-// unchanged holds that every line of a text is in another one in its order, byte for byte; of the heading of a phase and of an
-// empty bullet its beginning.
+// unchanged holds that every line of a text is in another one in its order, byte for byte; of the
+// heading of a phase and of an empty bullet its beginning.
 func unchanged(t *testing.T, name, text, out string) {
 	t.Helper()
 	rest := strings.SplitAfter(strings.TrimPrefix(out, "\ufeff"), "\n")
 	for _, line := range strings.SplitAfter(strings.TrimPrefix(text, "\ufeff"), "\n") {
 		i := slices.IndexFunc(rest, func(l string) bool {
 			_, head, _ := strings.Cut(strings.ToLower(line), "phase ")
-			return l == line || strings.TrimRight(l, "\r\n") == strings.TrimRight(line, "\r\n") || strings.HasPrefix(l, strings.TrimRight(line, "\r\n")) ||
+			return l == line || strings.TrimRight(l, "\r\n") == strings.TrimRight(line, "\r\n") ||
+				strings.HasPrefix(l, strings.TrimRight(line, "\r\n")) ||
 				head != "" && strings.Contains(strings.ToLower(l), "phase "+head[:1])
 		})
 		if i < 0 {
@@ -262,13 +316,14 @@ func unchanged(t *testing.T, name, text, out string) {
 		}
 		rest = rest[i+1:]
 	}
-	if crlf := strings.Contains(text, "\r\n"); crlf && strings.Count(out, "\n") != strings.Count(out, "\r\n") {
+	crlf := strings.Contains(text, "\r\n")
+	if crlf && strings.Count(out, "\n") != strings.Count(out, "\r\n") {
 		t.Errorf("%s: line ends are mixed", name)
 	}
 }
 
-// FuzzComplete: whatever a document holds, what is added changes no phase and no command, and no heading of a phase is read
-// otherwise after its status was set.
+// FuzzComplete: whatever a document holds, what is added changes no phase and no command, and no
+// heading of a phase is read otherwise after its status was set.
 func FuzzComplete(f *testing.F) {
 	for _, src := range lacking() {
 		f.Add([]byte(src))
@@ -277,7 +332,9 @@ func FuzzComplete(f *testing.F) {
 		before, _ := formats.ReadDocument(formats.ProfilePlan, "p.md", src)
 		out, made := formats.Complete(formats.ProfilePlan, "p.md", src)
 		after, _ := formats.ReadDocument(formats.ProfilePlan, "p.md", out)
-		if len(made) == 0 && string(out) != string(src) || len(after.Phases) != len(before.Phases) || after.CommandDigest() != before.CommandDigest() {
+		if len(made) == 0 && string(out) != string(src) ||
+			len(after.Phases) != len(before.Phases) ||
+			after.CommandDigest() != before.CommandDigest() {
 			t.Fatalf("Complete(%q) changed the phases: %q", src, out)
 		}
 	})

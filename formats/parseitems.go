@@ -18,9 +18,14 @@ import (
 // ReturnSchema is the value of the member schema of a return at the edge.
 const ReturnSchema = "tercet.return/1"
 
-// item reads an item that is an object, or a text that stands for its main member alone; bare is true for a text. It is
-// not ok where nothing can be made of it.
-func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known map[string]reader) (bare, ok bool) {
+// item reads an item that is an object, or a text that stands for its main member alone; bare is
+// true for a text. It is not ok where nothing can be made of it.
+func (p *returnParser) item(
+	v *jsonx.Value,
+	what, main string,
+	to *string,
+	known map[string]reader,
+) (bare, ok bool) {
 	const none = "expected the %s of %s, got none"
 	if *to, bare = v.Str(); bare {
 		if *to == "" { // refused as an object without it would be
@@ -32,8 +37,10 @@ func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known
 		p.wrong(v, "expected %s as an object, got %s", what, v.Kind)
 		return false, false
 	}
+
 	for _, m := range v.Members {
-		switch read := known[m.Key]; {
+		read := known[m.Key]
+		switch {
 		case m.Value.Is(jsonx.Null):
 		case read != nil:
 			read(m.Value)
@@ -42,9 +49,11 @@ func (p *returnParser) item(v *jsonx.Value, what, main string, to *string, known
 			if near := nearest.Names(m.Key, slices.Sorted(maps.Keys(known))); len(near) > 0 {
 				hint = fmt.Sprintf(": was %q meant", near[0])
 			}
-			p.repaired(m.Value, "%s has the unknown member %q, which was dropped%s", what, m.Key, hint)
+			p.repaired(m.Value, "%s has the unknown member %q, which was dropped%s",
+				what, m.Key, hint)
 		}
 	}
+
 	if *to == "" {
 		p.add(codeReturnMember, v, "add "+strconv.Quote(main), none, main, what)
 	}
@@ -56,22 +65,30 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 	var word string
 	at := v
 	bare, ok := p.item(v, "an artifact", "path", &a.Path, map[string]reader{
-		"type":    func(v *jsonx.Value) { word, at = p.text(v, "artifact type"), v },
+		"type": func(v *jsonx.Value) {
+			word = p.text(v, "artifact type")
+			at = v
+		},
 		"path":    p.into(&a.Path, "artifact path"),
 		"summary": p.short(&a.Summary, "artifact summary"),
 		"deleted": p.truth(&a.Deleted, "deleted"),
-		"created": func(*jsonx.Value) { p.warn("member created of an artifact is the engine's and was dropped") },
+		"created": func(*jsonx.Value) {
+			p.warn("member created of an artifact is the engine's and was dropped")
+		},
 	})
 	if !ok || a.Path == "" {
 		return
 	}
+
 	a.Type = ArtifactType(canon(word))
 	switch {
 	case a.Type == "research", a.Type == "research_report":
 		a.Type = ArtifactReport
 	case !slices.Contains(ArtifactTypes(), a.Type):
-		a.Type, a.Guessed = GuessArtifactType(a.Path), true
+		a.Type = GuessArtifactType(a.Path)
+		a.Guessed = true
 	}
+
 	switch {
 	case bare:
 		p.repaired(v, "artifact %q is a bare path and is read as type %s", a.Path, a.Type)
@@ -80,6 +97,7 @@ func (p *returnParser) artifact(v *jsonx.Value) {
 	default:
 		p.readAs(at, "artifact type", word, string(a.Type))
 	}
+
 	p.ret.Artifacts = append(p.ret.Artifacts, a)
 }
 
@@ -97,11 +115,14 @@ func (p *returnParser) issue(v *jsonx.Value) {
 	bare, ok := p.item(v, "an issue", "description", &i.Description, map[string]reader{
 		"level":       func(v *jsonx.Value) { i.Level = p.level(v) },
 		"description": p.into(&i.Description, "description"),
-		"files":       p.each("files", func(e *jsonx.Value) { i.Files = append(i.Files, p.text(e, "file")) }),
-		"line":        func(v *jsonx.Value) { i.Line = p.line(v) },
+		"files": p.each("files", func(e *jsonx.Value) {
+			i.Files = append(i.Files, p.text(e, "file"))
+		}),
+		"line": func(v *jsonx.Value) { i.Line = p.line(v) },
 		// Only the user's answer makes an issue the user's.
 		"source": func(v *jsonx.Value) {
-			if i.Source = p.text(v, "source"); i.Source != "agent" && i.Source != "check" {
+			i.Source = p.text(v, "source")
+			if i.Source != "agent" && i.Source != "check" {
 				p.readAs(v, "source", i.Source, "agent")
 				i.Source = "agent"
 			}
@@ -116,16 +137,26 @@ func (p *returnParser) issue(v *jsonx.Value) {
 	} else if i.Level == "" {
 		p.repaired(v, "an issue has no level and is read as a warning")
 	}
+
 	i.Level = cmp.Or(i.Level, LevelWarning)
 	p.ret.Issues = append(p.ret.Issues, i)
 }
 
 // levels are the words for the level of an issue.
 var levels = map[string]Level{
-	"error": LevelError, "critical": LevelError, "blocker": LevelError, "high": LevelError, "major": LevelError,
-	"warning": LevelWarning, "medium": LevelWarning, "warn": LevelWarning,
-	"suggestion": LevelSuggestion, "low": LevelSuggestion, "minor": LevelSuggestion, "info": LevelSuggestion,
-	"note": LevelSuggestion,
+	"error":      LevelError,
+	"critical":   LevelError,
+	"blocker":    LevelError,
+	"high":       LevelError,
+	"major":      LevelError,
+	"warning":    LevelWarning,
+	"medium":     LevelWarning,
+	"warn":       LevelWarning,
+	"suggestion": LevelSuggestion,
+	"low":        LevelSuggestion,
+	"minor":      LevelSuggestion,
+	"info":       LevelSuggestion,
+	"note":       LevelSuggestion,
 }
 
 func (p *returnParser) level(v *jsonx.Value) Level {

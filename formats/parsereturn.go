@@ -18,7 +18,8 @@ type ParseOptions struct {
 	File   string // name for messages; empty: "return"
 	Agent  string // required name, if the return names its agent; empty: any
 	Nonce  string // required nonce, if the return has one; empty: any
-	// Contract, if not nil, adds the findings of Validate with their places: warnings, or in strict mode errors.
+	// Contract, if not nil, adds the findings of Validate with their places: warnings, or in strict
+	// mode errors.
 	Contract *AgentInfo
 	// Faulty says what is wrong with an artifact's file; nil: no check.
 	Faulty func(Artifact) string
@@ -29,16 +30,22 @@ const MaxReturn = 4 << 20
 
 const helpReturn = "a return is one JSON object with a status"
 
-// maxReturnDepth bounds the nesting of a return's JSON. It is below that of journal and state, which hold returns.
+// maxReturnDepth bounds the nesting of a return's JSON. It is below that of journal and state,
+// which hold returns.
 const maxReturnDepth = 32
 
-// ParseReturn reads the JSON form of a return. It accepts both vocabularies in use, lists each repair in Warnings, and
-// keeps unknown members in Fields. It drops claims of metadata and class, which the engine sets. Validate checks
-// completeness. The error is a *Diagnostics with everything that cannot be read, and in strict mode every repair. The
-// return beside an error is only for listing further findings.
+// ParseReturn reads the JSON form of a return. It accepts both vocabularies in use, lists each
+// repair in Warnings, and keeps unknown members in Fields. It drops claims of metadata and class,
+// which the engine sets. Validate checks completeness. The error is a *Diagnostics with everything
+// that cannot be read, and in strict mode every repair. The return beside an error is only for
+// listing further findings.
 func ParseReturn(data []byte, opt ParseOptions) (Return, error) {
 	opt.File = cmp.Or(opt.File, "return")
-	p := &returnParser{findings: findings{file: opt.File}, src: data, opt: opt}
+	p := &returnParser{
+		findings: findings{file: opt.File},
+		src:      data,
+		opt:      opt,
+	}
 	root, err := jsonx.Parse(data, jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 	switch {
 	case err != nil:
@@ -64,8 +71,10 @@ type returnParser struct {
 
 func (p *returnParser) add(code string, v *jsonx.Value, help, format string, args ...any) {
 	p.findings.add(code, Pos{}, help, format, args...)
-	if d := &p.list[len(p.list)-1]; v != nil {
-		d.Pos, d.End = placeOf(p.src, v.Start), placeOf(p.src, v.End)
+	d := &p.list[len(p.list)-1]
+	if v != nil {
+		d.Pos = placeOf(p.src, v.Start)
+		d.End = placeOf(p.src, v.End)
 	}
 }
 
@@ -103,7 +112,8 @@ type reader = func(*jsonx.Value)
 
 func (p *returnParser) read(root *jsonx.Value) {
 	r := &p.ret
-	r.Artifacts, r.Errors = []Artifact{}, []ReturnError{}
+	r.Artifacts = []Artifact{}
+	r.Errors = []ReturnError{}
 	known := p.known()
 	var extra []jsonx.Member
 	for _, m := range root.Members {
@@ -114,9 +124,11 @@ func (p *returnParser) read(root *jsonx.Value) {
 		// Readers that ignore case would take one for the other.
 		lower := strings.ToLower(m.Key)
 		if lower != m.Key && (known[lower] != nil || slices.Contains(claims, lower)) {
-			p.add(codeReturnMember, m.Value, "write '"+lower+"'", "expected member %q, got %q", lower, m.Key)
+			p.add(codeReturnMember, m.Value, "write '"+lower+"'",
+				"expected member %q, got %q", lower, m.Key)
 		}
-		switch read := known[m.Key]; {
+		read := known[m.Key]
+		switch {
 		case read != nil:
 			read(m.Value)
 		case slices.Contains(reasons, m.Key):
@@ -129,6 +141,7 @@ func (p *returnParser) read(root *jsonx.Value) {
 			extra = append(extra, m)
 		}
 	}
+
 	if absent(root.Get("status")) {
 		p.add(codeReturnMember, root, `add "status": "completed"`, "expected a status, got none")
 	}
@@ -144,7 +157,9 @@ func (p *returnParser) read(root *jsonx.Value) {
 	}
 }
 
-func absent(v *jsonx.Value) bool { return v == nil || v.Is(jsonx.Null) }
+func absent(v *jsonx.Value) bool {
+	return v == nil || v.Is(jsonx.Null)
+}
 
 // reasons are other names of the member blocked_reason.
 var reasons = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
@@ -161,14 +176,16 @@ func (p *returnParser) known() map[string]reader {
 				p.repaired(v, "member schema is not %q and was dropped", ReturnSchema)
 			}
 		},
-		"status":         p.status,
-		"verdict":        p.verdict,
-		"summary":        p.short(&r.Summary, "summary"),
-		"text":           p.long,
-		"artifacts":      p.each("artifacts", p.artifact),
-		"issues":         p.each("issues", p.issue),
-		"errors":         p.each("errors", p.failure),
-		"warnings":       p.each("warnings", func(e *jsonx.Value) { r.Warnings = append(r.Warnings, p.text(e, "warning")) }),
+		"status":    p.status,
+		"verdict":   p.verdict,
+		"summary":   p.short(&r.Summary, "summary"),
+		"text":      p.long,
+		"artifacts": p.each("artifacts", p.artifact),
+		"issues":    p.each("issues", p.issue),
+		"errors":    p.each("errors", p.failure),
+		"warnings": p.each("warnings", func(e *jsonx.Value) {
+			r.Warnings = append(r.Warnings, p.text(e, "warning"))
+		}),
 		"fields":         p.fields,
 		"blocked_reason": p.into(&r.BlockedReason, "blocked_reason"),
 		"blocked_target": p.into(&r.BlockedTarget, "blocked_target"),
@@ -181,24 +198,36 @@ func (p *returnParser) known() map[string]reader {
 // claims are the members by which a return says whose it is.
 var claims = []string{"agent", "nonce"}
 
-// claim refuses a return of another agent, or with another nonce than that of the delegation it is read for. What else
-// an agent claims of itself is dropped, and no reason to refuse its work.
+// claim refuses a return of another agent, or with another nonce than that of the delegation it is
+// read for. What else an agent claims of itself is dropped, and no reason to refuse its work.
 func (p *returnParser) claim(m jsonx.Member) {
 	got, isText := m.Value.Str()
 	switch {
 	case m.Key == "nonce" && p.opt.Nonce != "" && (!isText || got != p.opt.Nonce):
-		p.add(codeReturnClaim, m.Value, "echo the nonce of this delegation", "the nonce is not the one of this delegation")
+		p.add(
+			codeReturnClaim,
+			m.Value,
+			"echo the nonce of this delegation",
+			"the nonce is not the one of this delegation",
+		)
 	case m.Key == "agent" && p.opt.Agent != "" && (!isText || got != p.opt.Agent):
-		p.add(codeReturnClaim, m.Value, "", "expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src))
+		p.add(codeReturnClaim, m.Value, "",
+			"expected agent %q, got %s", p.opt.Agent, m.Value.Raw(p.src))
 	}
 }
 
 // statuses are the words for status and verdict of a return in both vocabularies.
 var statuses = map[string]Return{
-	"completed": {Status: StatusCompleted}, "partial": {Status: StatusPartial}, "failed": {Status: StatusFailed},
-	"blocked": {Status: StatusBlocked}, "in_progress": {Status: StatusPartial},
-	"researched": {Status: StatusCompleted}, "planned": {Status: StatusCompleted},
-	"implemented": {Status: StatusCompleted}, "done": {Status: StatusCompleted}, "success": {Status: StatusCompleted},
+	"completed":   {Status: StatusCompleted},
+	"partial":     {Status: StatusPartial},
+	"failed":      {Status: StatusFailed},
+	"blocked":     {Status: StatusBlocked},
+	"in_progress": {Status: StatusPartial},
+	"researched":  {Status: StatusCompleted},
+	"planned":     {Status: StatusCompleted},
+	"implemented": {Status: StatusCompleted},
+	"done":        {Status: StatusCompleted},
+	"success":     {Status: StatusCompleted},
 	"approved":    {Status: StatusCompleted, Verdict: VerdictApproved},
 	"conditional": {Status: StatusCompleted, Verdict: VerdictConditional},
 	"rejected":    {Status: StatusCompleted, Verdict: VerdictRejected},
@@ -206,29 +235,43 @@ var statuses = map[string]Return{
 }
 
 // canon is a word as tables have it.
-func canon(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
+func canon(word string) string {
+	return strings.ToLower(strings.TrimSpace(word))
+}
 
 func (p *returnParser) status(v *jsonx.Value) {
-	got := p.word(v, "status", statusWords, func(r Return) string { return string(r.Status) })
-	p.ret.Status, p.ret.Verdict = got.Status, cmp.Or(p.ret.Verdict, got.Verdict)
+	got := p.word(v, "status", statusWords, func(r Return) string {
+		return string(r.Status)
+	})
+	p.ret.Status = got.Status
+	p.ret.Verdict = cmp.Or(p.ret.Verdict, got.Verdict)
 }
 
 func (p *returnParser) verdict(v *jsonx.Value) {
 	if s, isText := v.Str(); !isText || s != "" {
-		got := p.word(v, "verdict", verdictWords, func(r Return) string { return string(r.Verdict) })
+		got := p.word(v, "verdict", verdictWords, func(r Return) string {
+			return string(r.Verdict)
+		})
 		p.ret.Verdict = cmp.Or(got.Verdict, p.ret.Verdict)
 	}
 }
 
-// word reads a word of statuses as what one member of a return says; set are those that a message offers.
-func (p *returnParser) word(v *jsonx.Value, what string, set []string, says func(Return) string) Return {
+// word reads a word of statuses as what one member of a return says; set are those that a message
+// offers.
+func (p *returnParser) word(
+	v *jsonx.Value,
+	what string,
+	set []string,
+	says func(Return) string,
+) Return {
 	word, isText := v.Str()
 	got := statuses[canon(word)]
 	switch {
 	case !isText:
 		p.wrong(v, "expected %s as a string, got %s", what, v.Kind)
 	case says(got) == "":
-		p.add(codeReturnMember, v, oneOf(canon(word), set), "expected %s %s, got %q", what, strings.Join(set, ", "), word)
+		p.add(codeReturnMember, v, oneOf(canon(word), set), "expected %s %s, got %q", what,
+			strings.Join(set, ", "), word)
 	default:
 		p.readAs(v, what, word, says(got))
 		return got
@@ -237,8 +280,17 @@ func (p *returnParser) word(v *jsonx.Value, what string, set []string, says func
 }
 
 var (
-	statusWords  = []string{string(StatusCompleted), string(StatusPartial), string(StatusFailed), string(StatusBlocked)}
-	verdictWords = []string{string(VerdictApproved), string(VerdictConditional), string(VerdictRejected)}
+	statusWords = []string{
+		string(StatusCompleted),
+		string(StatusPartial),
+		string(StatusFailed),
+		string(StatusBlocked),
+	}
+	verdictWords = []string{
+		string(VerdictApproved),
+		string(VerdictConditional),
+		string(VerdictRejected),
+	}
 )
 
 // oneOf is the advice for a word outside a set.
@@ -301,7 +353,9 @@ func (p *returnParser) short(to *string, name string) reader {
 }
 
 // obeyed tells what a terminal would obey, but for blanks and the ends of lines.
-func obeyed(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) }
+func obeyed(r rune) bool {
+	return unicode.IsControl(r) && !unicode.IsSpace(r)
+}
 
 // long reads the text to show.
 func (p *returnParser) long(v *jsonx.Value) {
@@ -315,9 +369,11 @@ func (p *returnParser) long(v *jsonx.Value) {
 
 // summarise makes the summary of a return that has none: of its text, its artifacts, or its status.
 func (p *returnParser) summarise(root *jsonx.Value) {
-	r, from := &p.ret, "text"
+	r := &p.ret
+	from := "text"
 	for line := range strings.Lines(r.Text) {
-		if r.Summary = strings.TrimSpace(strings.TrimLeft(line, "#")); r.Summary != "" {
+		r.Summary = strings.TrimSpace(strings.TrimLeft(line, "#"))
+		if r.Summary != "" {
 			break
 		}
 	}
@@ -328,10 +384,12 @@ func (p *returnParser) summarise(root *jsonx.Value) {
 				made = append(made, strings.TrimSpace(a.Summary))
 			}
 		}
-		r.Summary, from = strings.Join(made, "; "), "artifacts"
+		r.Summary = strings.Join(made, "; ")
+		from = "artifacts"
 	}
 	if r.Summary == "" {
-		r.Summary, from = cmp.Or(p.opt.Agent, "the agent")+" reports "+r.Outcome().String(), "status"
+		r.Summary = cmp.Or(p.opt.Agent, "the agent") + " reports " + r.Outcome().String()
+		from = "status"
 	}
 	r.Summary = firstLine(r.Summary, MaxSummary)
 	p.repaired(root, "the summary is missing and was taken from the %s", from)
@@ -357,7 +415,8 @@ func (p *returnParser) rules(root *jsonx.Value) {
 	}
 }
 
-const helpRule = "fix the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has to return"
+const helpRule = "fix the return; 'tercet prompt SUBAGENT --task N' shows what its subagent has " +
+	"to return"
 
 // each reads the elements of a list; a single value stands for a list of one.
 func (p *returnParser) each(name string, read reader) reader {
@@ -398,7 +457,8 @@ func (p *returnParser) field(m jsonx.Member) {
 func (p *returnParser) keep(extra []jsonx.Member) {
 	for _, m := range extra {
 		if _, taken := p.ret.Fields[m.Key]; taken {
-			p.repaired(m.Value, "member %s is unknown and was dropped: fields has one of that name", m.Key)
+			p.repaired(m.Value, "member %s is unknown and was dropped: fields has one of that name",
+				m.Key)
 			continue
 		}
 		p.repaired(m.Value, "member %s is unknown and was moved into fields", m.Key)

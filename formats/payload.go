@@ -23,29 +23,43 @@ var payloadKeys = []keyRule{
 	{name: "issue_type", kind: aWord, words: []string{"bug", "feature", "refactor"}},
 	{name: "intake_summary"},
 	{name: "proposals_source", null: true},
-	{name: "repo_state", kind: aWord, words: []string{
-		string(RepoNone), string(RepoLocal), string(RepoGitHub), string(RepoGitHubUnauth), string(RepoGitLab),
-		string(RepoGitea),
-	}},
+	{
+		name: "repo_state",
+		kind: aWord,
+		words: []string{
+			string(RepoNone),
+			string(RepoLocal),
+			string(RepoGitHub),
+			string(RepoGitHubUnauth),
+			string(RepoGitLab),
+			string(RepoGitea),
+		},
+	},
 	{name: "artifact_paths"},
 	{name: "auto_approve", kind: aBool},
 	{name: "approval_mode", kind: aWord, words: []string{"interactive", "autonomous"}},
 	{name: "output_language"},
 }
 
-// payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ". The lines before it
-// are added to its places. An invalid value is null.
+// payloadOf reads a payload by the tolerant grammar of records, never as YAML: titles hold ": ".
+// The lines before it are added to its places. An invalid value is null.
 func payloadOf(f *findings, text string, before int) (values map[string]any, read bool) {
 	s := &scanner{findings: &findings{}}
 	s.split(text)
-	r := recordReader{scanner: s, indent: -1, fence: "-->"} // it ends with the text, not at a blank line
+	r := recordReader{
+		scanner: s,
+		indent:  -1,
+		fence:   "-->",
+	} // it ends with the text, not at a blank line
 	r.read()
 	values = map[string]any{}
 	place := func(p Pos) Pos { return Pos{Line: p.Line + before, Col: p.Col} }
 	at := map[string]Pos{}
 	for i := range r.fields {
 		e := &r.fields[i]
-		n := slices.IndexFunc(payloadKeys, func(k keyRule) bool { return k.name == e.Key })
+		n := slices.IndexFunc(payloadKeys, func(k keyRule) bool {
+			return k.name == e.Key
+		})
 		_, twice := at[e.Key]
 		switch {
 		case n < 0:
@@ -56,11 +70,18 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 			values[e.Key] = payloadKeys[n].payload(f, e, place(e.Pos))
 		}
 	}
+
 	if len(at) == 0 {
 		help := "write the keys " + strings.Join(payloadNames(), ", ")
-		f.add(codeOtherKind, Pos{Line: before + 1, Col: 1}, help, "expected a handoff payload, got another schema")
+		f.add(
+			codeOtherKind,
+			Pos{Line: before + 1, Col: 1},
+			help,
+			"expected a handoff payload, got another schema",
+		)
 		return values, false
 	}
+
 	for _, k := range payloadKeys {
 		if _, ok := at[k.name]; ok {
 			continue
@@ -69,9 +90,11 @@ func payloadOf(f *findings, text string, before int) (values map[string]any, rea
 			values[k.name] = "interactive"
 			continue
 		}
-		f.add(codeNoField, Pos{Line: before + 1, Col: 1}, "add the line '"+k.name+": "+k.example()+"'",
+		f.add(codeNoField, Pos{Line: before + 1, Col: 1},
+			"add the line '"+k.name+": "+k.example()+"'",
 			"expected a line '%s: ...', got none", k.name)
 	}
+
 	return values, true
 }
 
@@ -110,9 +133,11 @@ func (k keyRule) payload(f *findings, e *AgentField, at Pos) any {
 	case k.kind == aText:
 		return e.String()
 	}
+
 	v, want, help := k.take(entry{value: text})
 	if want != "" {
-		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.name, Clip(text, longestValue))
+		f.add(codeValue, at, help, "expected %s for %s; got '%s'", want, k.name,
+			Clip(text, longestValue))
 	}
 	return v
 }
@@ -137,13 +162,15 @@ func PayloadFaults(value any) (out []string) {
 					}
 					text = strings.Join(items, ", ")
 				}
-				fmt.Fprintf(&lines, "%s: %s\n", name, strings.ReplaceAll(fmt.Sprint(text), "\n", " "))
+				fmt.Fprintf(&lines, "%s: %s\n",
+					name, strings.ReplaceAll(fmt.Sprint(text), "\n", " "))
 			}
 		}
 		payloadOf(f, lines.String(), 0)
 	default:
 		return []string{"expected a handoff payload, got " + TypeName(value)}
 	}
+
 	for _, d := range f.list {
 		out = append(out, FieldPayload+": "+d.Message)
 	}
@@ -157,13 +184,17 @@ var (
 		`^[ \t]*>[ \t]*(?:\*\*)?GitHub Issue(?:\*\*)?[:：](?:\*\*)?[ \t]*\[#(\d+)\]\(([^()\s]*)\)`)
 )
 
-// WithIssue is a planning document that names an issue: in its line GitHub Issue, and in its payload.
+// WithIssue is a planning document that names an issue: in its line GitHub Issue, and in its
+// payload.
 func WithIssue(src string, number int, url string) string {
 	lines := strings.Split(src, "\n")
-	line, title, inside := -1, 0, false
+	line := -1
+	title := 0
+	inside := false
 	for i, text := range lines {
 		key, _, ok := strings.Cut(text, ":")
-		switch name := strings.TrimSpace(key); {
+		name := strings.TrimSpace(key)
+		switch {
 		case handoffMark().MatchString(text):
 			inside = true
 		case strings.Contains(text, "-->"):
@@ -178,6 +209,7 @@ func WithIssue(src string, number int, url string) string {
 			title = i + 1
 		}
 	}
+
 	link := fmt.Sprintf("> GitHub Issue: [#%d](%s)", number, url)
 	if line < 0 {
 		return strings.Join(slices.Insert(lines, title, "", link), "\n")
@@ -186,14 +218,19 @@ func WithIssue(src string, number int, url string) string {
 	return strings.Join(lines, "\n")
 }
 
-// planned reads what a planning document says of an issue: a payload (case A), a line that names the issue (B), or
-// neither (C).
+// planned reads what a planning document says of an issue: a payload (case A), a line that names
+// the issue (B), or neither (C).
 func (r *handoffReader) planned() {
 	v := r.out.Values
-	v["case"], v["payload"], v["payload_text"], v["issue_number"], v["issue_url"] = "C", nil, nil, nil, nil
+	v["case"] = "C"
+	v["payload"] = nil
+	v["payload_text"] = nil
+	v["issue_number"] = nil
+	v["issue_url"] = nil
 	for n, text := range r.doc.ProseLines() {
 		if issue := issueMark().FindStringSubmatch(text); issue != nil && v["issue_url"] == nil {
-			v["case"], v["issue_url"] = "B", issue[2]
+			v["case"] = "B"
+			v["issue_url"] = issue[2]
 			if number, err := strconv.Atoi(issue[1]); err == nil {
 				v["issue_number"] = number
 			}
@@ -207,10 +244,13 @@ func (r *handoffReader) planned() {
 		}
 		written := strings.Join(body, "\n")
 		if payload, ok := payloadOf(r.findings, written, n); ok {
-			v["case"], v["payload"], v["payload_text"] = "A", payload, strings.TrimSpace(written)
+			v["case"] = "A"
+			v["payload"] = payload
+			v["payload_text"] = strings.TrimSpace(written)
 		}
 		return
 	}
+
 	if v["case"] == "C" {
 		r.add(codeNoField, r.title, "add the line '> GitHub Issue: [#1](address)', or start afresh",
 			"expected an analyst-handoff comment or a line 'GitHub Issue', got neither")

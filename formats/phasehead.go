@@ -20,12 +20,18 @@ var (
 	phaseLike = lazy.Regexp(`(?i)^[^\p{L}\p{N}]*phase[\s\p{Z}]*[0-9]`)
 )
 
-// phaseHeading reads "Phase N: name [STATUS]" in the forms that others write as well. The number is -1 when the text
-// has no such form. A missing, unknown or unusual mark is a problem, and the first two leave not_started.
+// phaseHeading reads "Phase N: name [STATUS]" in the forms that others write as well. The number is
+// -1 when the text has no such form. A missing, unknown or unusual mark is a problem, and the first
+// two leave not_started.
 func phaseHeading(text string) (p Phase, problem string) {
 	p = Phase{
-		Number: -1, Status: PhaseNotStarted, Tasks: []ChecklistItem{}, Checks: []ChecklistItem{}, Commands: []string{},
-		Verification: []string{}, DependsOn: []int{},
+		Number:       -1,
+		Status:       PhaseNotStarted,
+		Tasks:        []ChecklistItem{},
+		Checks:       []ChecklistItem{},
+		Commands:     []string{},
+		Verification: []string{},
+		DependsOn:    []int{},
 	}
 	m, marked := phaseMarkOf(text)
 	rest := strings.TrimSpace(text)
@@ -34,7 +40,8 @@ func phaseHeading(text string) (p Phase, problem string) {
 		rest = strings.Trim(rest, "|*_ \t–—-")
 	}
 	form := phaseForm().FindStringSubmatch(strings.TrimLeft(rest, signs+"\ufe0f*_ \t"))
-	number, name := maxPhase+1, ""
+	number := maxPhase + 1
+	name := ""
 	if form != nil {
 		number, _ = strconv.Atoi(form[1]) //nolint:errcheck // the form has nine digits at most
 		name = strings.TrimSpace(form[2] + form[3] + form[4])
@@ -42,7 +49,10 @@ func phaseHeading(text string) (p Phase, problem string) {
 	if number > maxPhase {
 		return p, "expected the heading of a phase, got " + strconv.Quote(text)
 	}
-	p.Number, p.Name, p.Status = number, name, m.status
+
+	p.Number = number
+	p.Name = name
+	p.Status = m.status
 	switch {
 	case !marked:
 		p.Status = PhaseNotStarted
@@ -51,9 +61,10 @@ func phaseHeading(text string) (p Phase, problem string) {
 		p.Status = PhaseNotStarted
 		problem = fmt.Sprintf("expected the status of phase %d, got %q", number, m.word)
 	case !m.exact:
-		problem = fmt.Sprintf("expected the status of phase %d as [%s] at the end, got %q", number, m.status.Mark(),
-			strings.TrimSpace(text[m.from:m.to]))
+		problem = fmt.Sprintf("expected the status of phase %d as [%s] at the end, got %q",
+			number, m.status.Mark(), strings.TrimSpace(text[m.from:m.to]))
 	}
+
 	if name == "" {
 		p.Name = fmt.Sprintf("Phase %d", number)
 		problem = fmt.Sprintf("expected a name after the number of phase %d, got none", number)
@@ -61,8 +72,8 @@ func phaseHeading(text string) (p Phase, problem string) {
 	return p, problem
 }
 
-// phaseMark is what stands for the status in a heading: text[from:to]. Exact is the one form that a plan of the profile
-// has. The status of a text in brackets at the end that is no status is empty.
+// phaseMark is what stands for the status in a heading: text[from:to]. Exact is the one form that a
+// plan of the profile has. The status of a text in brackets at the end that is no status is empty.
 type phaseMark struct {
 	from, to int
 	word     string
@@ -85,31 +96,46 @@ const (
 	wordsForm = `(?:not[ _-]?started|pending|to[ _-]?do|in[ _-]?progress|wip|completed?|done|finished|partial|blocked)`
 )
 
-// The places of a status in a heading: in brackets, in capitals at the end, or as a sign; also after a dash, a sign or
-// a bold mark.
+// The places of a status in a heading: in brackets, in capitals at the end, or as a sign; also
+// after a dash, a sign or a bold mark.
 var (
-	inBrackets = lazy.Regexp(`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
-		`?\s*[\])]\s*` + signForm + `?`)
-	behindMark = lazy.Regexp(`(?i)(?:\s[-–—|]|:|\*\*|__|` + signForm + `)[\s*_]*(` + wordsForm + `)[\s*_.]*` +
-		signForm + `?\s*$`)
-	inCapitals = lazy.Regexp(`\s(NOT[ _-]?STARTED|PENDING|TO[ _-]?DO|IN[ _-]?PROGRESS|WIP|COMPLETED?|DONE|FINISHED|` +
-		`PARTIAL|BLOCKED)[\s*_.]*$`)
+	inBrackets = lazy.Regexp(
+		`(?i)` + signForm + `?\s*[\[(]\s*` + signForm + `?\s*(` + wordsForm + `?|x)\s*` + signForm +
+			`?\s*[\])]\s*` + signForm + `?`,
+	)
+	behindMark = lazy.Regexp(
+		`(?i)(?:\s[-–—|]|:|\*\*|__|` + signForm + `)[\s*_]*(` + wordsForm + `)[\s*_.]*` +
+			signForm + `?\s*$`,
+	)
+	inCapitals = lazy.Regexp(
+		`\s(NOT[ _-]?STARTED|PENDING|TO[ _-]?DO|IN[ _-]?PROGRESS|WIP|COMPLETED?|DONE|FINISHED|` +
+			`PARTIAL|BLOCKED)[\s*_.]*$`,
+	)
 	aSign     = lazy.Regexp(`^[^\p{L}\p{N}` + signs + `]*(` + signForm + `)|(` + signForm + `)\s*$`)
 	lastGroup = lazy.Regexp(`\[([^\[\]]*)\]$`)
 )
 
-// phaseMarkOf finds the status in a heading. A word in small letters without anything around it is part of the name: a
-// phase that is taken for completed is never run.
+// phaseMarkOf finds the status in a heading. A word in small letters without anything around it is
+// part of the name: a phase that is taken for completed is never run.
 func phaseMarkOf(text string) (m phaseMark, ok bool) {
 	for _, at := range inBrackets().FindAllStringSubmatchIndex(text, -1) {
-		whole, word := strings.TrimSpace(text[at[0]:at[1]]), text[at[2]:at[3]]
+		whole := strings.TrimSpace(text[at[0]:at[1]])
+		word := text[at[2]:at[3]]
 		from := at[0] + strings.Index(text[at[0]:], whole)
 		outside := silent(text[:from]) || silent(text[from+len(whole):])
 		box := whole == "[ ]" || strings.EqualFold(whole, "[x]")
-		if word != "" && !strings.EqualFold(word, "x") || strings.ContainsAny(whole, signs) || box && outside {
-			m, ok = phaseMark{from: from, to: from + len(whole), word: word, status: statusOf(word, whole)}, true
+		if word != "" && !strings.EqualFold(word, "x") || strings.ContainsAny(whole, signs) ||
+			box && outside {
+			m = phaseMark{
+				from:   from,
+				to:     from + len(whole),
+				word:   word,
+				status: statusOf(word, whole),
+			}
+			ok = true
 		}
 	}
+
 	if ok {
 		if at := lastGroup().FindStringSubmatch(text); at != nil {
 			_, err := ParsePhaseStatus(joined(at[1]))
@@ -117,27 +143,46 @@ func phaseMarkOf(text string) (m phaseMark, ok bool) {
 		}
 		return m, true
 	}
+
 	at := behindMark().FindStringSubmatchIndex(text)
 	if at == nil {
 		at = inCapitals().FindStringSubmatchIndex(text)
 	}
 	if at != nil {
 		word := text[at[2]:at[3]]
-		return phaseMark{from: at[0], to: len(text), word: word, status: statusOf(word, "")}, true
+		return phaseMark{
+			from:   at[0],
+			to:     len(text),
+			word:   word,
+			status: statusOf(word, ""),
+		}, true
 	}
+
 	if at := aSign().FindStringSubmatchIndex(text); at != nil {
-		from, to := max(at[2], at[4]), max(at[3], at[5])
-		return phaseMark{from: from, to: to, status: statusOf("", text[from:to])}, true
+		from := max(at[2], at[4])
+		to := max(at[3], at[5])
+		return phaseMark{
+			from:   from,
+			to:     to,
+			status: statusOf("", text[from:to]),
+		}, true
 	}
+
 	if at := lastGroup().FindStringSubmatchIndex(text); at != nil {
-		return phaseMark{from: at[0], to: at[1], word: text[at[2]:at[3]]}, true
+		return phaseMark{
+			from: at[0],
+			to:   at[1],
+			word: text[at[2]:at[3]],
+		}, true
 	}
 	return m, false
 }
 
 // silent tells whether a text has neither letters nor digits.
 func silent(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
 }
 
 // joined is a status word as the statuses are written.
@@ -172,22 +217,27 @@ func statusOf(word, mark string) PhaseStatus {
 	return PhaseNotStarted
 }
 
-// remark puts another status into a heading as it stands in the file, in the place of the mark or behind the name.
+// remark puts another status into a heading as it stands in the file, in the place of the mark or
+// behind the name.
 func remark(heading string, to PhaseStatus) string {
 	kept := strings.TrimRight(heading, " \t\r#*_")
-	tail, mark := heading[len(kept):], "["+to.Mark()+"]"
+	tail := heading[len(kept):]
+	mark := "[" + to.Mark() + "]"
 	m, ok := phaseMarkOf(kept)
 	switch {
 	case !ok || m.status == "":
 		return kept + " " + mark + tail
-	case !strings.ContainsAny(kept[m.from:m.to], "[(") && m.word != "": // a word behind something that sets it off
+	case !strings.ContainsAny(kept[m.from:m.to], "[(") && m.word != "":
+		// a word behind something that sets it off
 		removed := kept[m.from:m.to]
 		if strings.HasPrefix(removed, "**") || strings.HasPrefix(removed, "__") {
 			tail = strings.TrimLeft(tail, "*_")
 		}
 		return strings.TrimRight(kept[:m.from], " \t") + " " + mark + tail
 	}
-	before, after := kept[:m.from], kept[m.to:]
+
+	before := kept[:m.from]
+	after := kept[m.to:]
 	if after != "" { // it stands at the front, or between number and name
 		if silent(before) {
 			after = strings.TrimLeft(after, " \t")

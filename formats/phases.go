@@ -24,17 +24,21 @@ var labels = []string{
 	labelAcceptance,
 }
 
-// phases reads the phase list: the headings of level 3 and 4 that name a phase. They stand in the section for them, or,
-// if it has none, anywhere in the document.
+// phases reads the phase list: the headings of level 3 and 4 that name a phase. They stand in the
+// section for them, or, if it has none, anywhere in the document.
 func (r *docReader) phases(section *md.Section) {
-	last, first := len(r.doc.Blocks), 0
+	last := len(r.doc.Blocks)
+	first := 0
 	if section != nil {
-		first = slices.IndexFunc(r.doc.Blocks, func(b md.Block) bool { return b.Pos == section.Heading.Pos }) + 1
+		first = slices.IndexFunc(r.doc.Blocks, func(b md.Block) bool {
+			return b.Pos == section.Heading.Pos
+		}) + 1
 		last = first + len(section.Blocks)
 	}
 	here := r.headingsOf(first, last)
 	if len(here) == 0 && section != nil && r.profile.strict {
-		first, last = 0, len(r.doc.Blocks)
+		first = 0
+		last = len(r.doc.Blocks)
 		here = r.headingsOf(first, last)
 	}
 	for i, at := range here {
@@ -48,38 +52,50 @@ func (r *docReader) phases(section *md.Section) {
 		}
 		r.onePhase(at, end)
 	}
+
 	r.strayPhases(section)
 	switch {
 	case len(r.out.Phases) > 0 && section != nil && r.out.Phases[0].Line < section.Line():
-		r.want(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1}, "move the phases into the section "+sectionPhases,
+		r.want(codePhaseHeading, Pos{Line: r.out.Phases[0].Line, Col: 1},
+			"move the phases into the section "+sectionPhases,
 			"the phases stand outside of the section %s", sectionPhases)
 	case len(r.out.Phases) == 0 && r.profile.strict:
 		at := r.start()
 		if section != nil {
 			at = section.Heading.Pos
 		}
-		r.add(codeNoPhase, at, "add '### Phase 1: name [NOT STARTED]'", "expected at least one phase, got none")
+		r.add(
+			codeNoPhase,
+			at,
+			"add '### Phase 1: name [NOT STARTED]'",
+			"expected at least one phase, got none",
+		)
 	}
 }
 
-// headingsOf gives the blocks that begin a phase, by their index. A deeper heading with the number of the phase around
-// it is a part of that one.
+// headingsOf gives the blocks that begin a phase, by their index. A deeper heading with the number
+// of the phase around it is a part of that one.
 func (r *docReader) headingsOf(first, last int) (out []int) {
-	level, number := 0, -1 // of the phase around
+	// of the phase around
+	level := 0
+	number := -1
 	for i := first; i < last; i++ {
 		b := &r.doc.Blocks[i]
 		if b.Kind != md.Heading || b.Depth > 0 {
 			continue
 		}
 		if level > 0 && b.Level <= level {
-			level, number = 0, -1
+			level = 0
+			number = -1
 		}
 		if b.Level < 3 || b.Level > 4 {
 			continue
 		}
 		p, _ := phaseHeading(b.Text)
 		if p.Number >= 0 && (level == 0 || p.Number != number) {
-			out, level, number = append(out, i), b.Level, p.Number
+			out = append(out, i)
+			level = b.Level
+			number = p.Number
 		}
 	}
 	return out
@@ -98,19 +114,29 @@ func (r *docReader) onePhase(from, end int) {
 		r.want(codePhaseStatus, at, "end the heading with one of "+marks(), "%s", problem)
 		r.offerMark(&p, at)
 	}
-	if i := slices.IndexFunc(r.out.Phases, func(o Phase) bool { return o.Number == p.Number }); i >= 0 {
-		r.add(codePhaseNumber, at, "give each phase a number of its own", "phase %d stands twice, first in line %d",
-			p.Number, r.out.Phases[i].Line)
+	i := slices.IndexFunc(r.out.Phases, func(o Phase) bool {
+		return o.Number == p.Number
+	})
+	if i >= 0 {
+		r.add(codePhaseNumber, at, "give each phase a number of its own",
+			"phase %d stands twice, first in line %d", p.Number, r.out.Phases[i].Line)
 	} else if last := len(r.out.Phases) - 1; last >= 0 && p.Number < r.out.Phases[last].Number {
-		r.want(codePhaseNumber, at, "number the phases in order", "expected a phase number above %d, got %d",
-			r.out.Phases[last].Number, p.Number)
+		r.want(codePhaseNumber, at, "number the phases in order",
+			"expected a phase number above %d, got %d", r.out.Phases[last].Number, p.Number)
 	}
+
 	stop := r.doc.LineCount()
 	if end < len(r.doc.Blocks) {
 		stop = r.doc.Blocks[end].Pos.Line - 1
 	}
-	p.Line, p.Source = at.Line, r.text(at.Line, stop)
-	b := phaseReader{docReader: r, phase: &p, at: at, stop: stop}
+	p.Line = at.Line
+	p.Source = r.text(at.Line, stop)
+	b := phaseReader{
+		docReader: r,
+		phase:     &p,
+		at:        at,
+		stop:      stop,
+	}
 	b.read(r.doc.Blocks[from+1 : end])
 	r.out.Phases = append(r.out.Phases, p)
 }
@@ -123,8 +149,8 @@ func marks() string {
 	return strings.Join(out, " ")
 }
 
-// strayPhases reports headings that name no phase where only phases belong, and unreadable ones that mean a phase. The
-// text below them would count as a part of another phase, or as nothing.
+// strayPhases reports headings that name no phase where only phases belong, and unreadable ones
+// that mean a phase. The text below them would count as a part of another phase, or as nothing.
 func (r *docReader) strayPhases(section *md.Section) {
 	if !r.profile.strict {
 		return
@@ -136,7 +162,9 @@ func (r *docReader) strayPhases(section *md.Section) {
 			continue
 		}
 		inside := section != nil && b.Pos.Line > section.Line() && b.Pos.Line <= section.EndLine
-		read := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Line == b.Pos.Line })
+		read := slices.ContainsFunc(r.out.Phases, func(p Phase) bool {
+			return p.Line == b.Pos.Line
+		})
 		p, problem := phaseHeading(b.Text)
 		switch {
 		case read:
@@ -147,12 +175,16 @@ func (r *docReader) strayPhases(section *md.Section) {
 		}
 		switch {
 		case problem == "" && p.Number >= 0 && (b.Level < 3 || b.Level > 4 && inside):
-			r.add(codePhaseHeading, b.Pos, "make it a heading of level 3 in the section "+sectionPhases,
+			r.add(codePhaseHeading, b.Pos,
+				"make it a heading of level 3 in the section "+sectionPhases,
 				"the heading of phase %d has level %d", p.Number, b.Level)
-		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 && phaseLike().MatchString(b.Text):
-			r.add(codePhaseHeading, b.Pos, "write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
+		case within == 0 && (b.Level == 3 || b.Level == 4) && p.Number < 0 &&
+			phaseLike().MatchString(b.Text):
+			r.add(codePhaseHeading, b.Pos,
+				"write '### Phase 1: name [NOT STARTED]', with a whole number", "%s", problem)
 		case inside && b.Level == 3:
-			r.want(codePhaseHeading, b.Pos, "write '### Phase "+strconv.Itoa(len(r.out.Phases)+1)+": name [NOT STARTED]'",
+			r.want(codePhaseHeading, b.Pos,
+				"write '### Phase "+strconv.Itoa(len(r.out.Phases)+1)+": name [NOT STARTED]'",
 				"expected the heading of a phase, got %q", b.Text)
 		}
 	}
@@ -197,10 +229,12 @@ func (r *phaseReader) read(blocks []md.Block) {
 		case md.HTML, md.Quote, md.Rule:
 		}
 	}
+
 	if !r.profile.strict {
 		return
 	}
-	goal, tasks := placeholder(r.phase.Goal, true), len(r.phase.Tasks) == 0
+	goal := placeholder(r.phase.Goal, true)
+	tasks := len(r.phase.Tasks) == 0
 	lacks := func(what, help string) {
 		r.want(codePhasePart, r.at, help, "phase %d has no %s", r.phase.Number, what)
 	}
@@ -226,11 +260,13 @@ func (r *phaseReader) under(label string) {
 	if name == labelAcceptance {
 		name = labelVerification
 	}
-	r.label, r.other = name, !known
+	r.label = name
+	r.other = !known
 }
 
-// lines reads a paragraph or an item for labels and for the values that follow them. A bold label that is none of a
-// phase's takes everything after it out of the phase if it stands alone. Else it takes only its own value.
+// lines reads a paragraph or an item for labels and for the values that follow them. A bold label
+// that is none of a phase's takes everything after it out of the phase if it stands alone. Else it
+// takes only its own value.
 func (r *phaseReader) lines(b *md.Block) {
 	for i, line := range strings.Split(b.Raw, "\n") {
 		line = strings.TrimSpace(line)
@@ -238,10 +274,13 @@ func (r *phaseReader) lines(b *md.Block) {
 		_, known := canonical(label, labels)
 		bold := strings.HasPrefix(line, "**") || strings.HasPrefix(line, "__")
 		switch {
-		case ok && (known || bold && value == "" && strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")):
+		case ok &&
+			(known ||
+				bold && value == "" && strings.HasSuffix(strings.TrimRight(line, "*_ "), ":")):
 			r.under(label)
 			line = value
-		case ok && bold && (r.label == labelGoal || r.label == labelTiming || r.label == labelDependsOn):
+		case ok && bold &&
+			(r.label == labelGoal || r.label == labelTiming || r.label == labelDependsOn):
 			r.label = ""
 		}
 		if line != "" {
@@ -266,18 +305,27 @@ func (r *phaseReader) value(text string, at Pos) {
 // depends reads the numbers of the phases that have to be done before this one.
 func (r *phaseReader) depends(text string, at Pos) {
 	words := strings.FieldsFunc(strings.ToLower(text),
-		func(c rune) bool { return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#' })
+		func(c rune) bool {
+			return c == ' ' || c == ',' || c == ';' || c == '.' || c == '#'
+		})
 	for _, w := range words {
-		if slices.Contains([]string{"none", "phase", "phases", "and", "&", "-", "–", "—", "nothing", "n/a"}, w) {
+		if slices.Contains(
+			[]string{"none", "phase", "phases", "and", "&", "-", "–", "—", "nothing", "n/a"},
+			w,
+		) {
 			continue
 		}
 		n, err := strconv.Atoi(w)
-		earlier := slices.ContainsFunc(r.out.Phases, func(p Phase) bool { return p.Number == n })
+		earlier := slices.ContainsFunc(r.out.Phases, func(p Phase) bool {
+			return p.Number == n
+		})
 		switch {
 		case err != nil:
-			r.want(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'", "expected the number of a phase, got %q", w)
+			r.want(codeDependsOn, at, "write 'Depends on: 1, 2' or 'None'",
+				"expected the number of a phase, got %q", w)
 		case !earlier:
-			r.want(codeDependsOn, at, "", "phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
+			r.want(codeDependsOn, at, "",
+				"phase %d depends on phase %d, which does not stand before it", r.phase.Number, n)
 		case !slices.Contains(r.phase.DependsOn, n):
 			r.phase.DependsOn = append(r.phase.DependsOn, n)
 		}
@@ -285,7 +333,11 @@ func (r *phaseReader) depends(text string, at Pos) {
 }
 
 func (r *phaseReader) item(b *md.Block) {
-	it := ChecklistItem{Text: b.Text, Done: *b.Checked, Line: b.Pos.Line}
+	it := ChecklistItem{
+		Text: b.Text,
+		Done: *b.Checked,
+		Line: b.Pos.Line,
+	}
 	switch {
 	case r.other || b.Text == "":
 	case r.label == labelVerification:
@@ -295,7 +347,8 @@ func (r *phaseReader) item(b *md.Block) {
 	}
 }
 
-// fence keeps the body of a fence that is to be run: marked sh, in no quote, under a label of the phase.
+// fence keeps the body of a fence that is to be run: marked sh, in no quote, under a label of the
+// phase.
 func (r *phaseReader) fence(b *md.Block) {
 	lang, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(b.Info)), " ")
 	shell := slices.Contains([]string{"bash", "shell", "zsh", "console", "ksh", "dash"}, lang)
@@ -303,13 +356,20 @@ func (r *phaseReader) fence(b *md.Block) {
 	case !b.Fenced || lang != "sh" && !shell:
 		return
 	case shell:
-		r.add(codeNotRun, b.Pos, "mark it sh if its commands are to run", "a fence marked %s is not run", lang)
+		r.add(codeNotRun, b.Pos, "mark it sh if its commands are to run",
+			"a fence marked %s is not run", lang)
 		return
 	case b.Pos.Before(r.quote) || r.other:
-		r.add(codeNotRun, b.Pos, "move it under Commands or Verification if its commands are to run",
-			"this fence is not run: it stands in a quote or under a label that a phase does not have")
+		r.add(
+			codeNotRun,
+			b.Pos,
+			"move it under Commands or Verification if its commands are to run",
+			"this fence is not run: it stands in a quote or under a label that a phase does "+
+				"not have",
+		)
 		return
 	}
+
 	body := string(b.Body)
 	if strings.TrimSpace(body) == "" {
 		return
@@ -321,5 +381,6 @@ func (r *phaseReader) fence(b *md.Block) {
 		r.phase.Verification = append(r.phase.Verification, body)
 		return
 	}
+
 	r.phase.Commands = append(r.phase.Commands, body)
 }

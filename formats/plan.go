@@ -23,7 +23,9 @@ const (
 
 // PhaseStatuses lists every status of a phase.
 func PhaseStatuses() []PhaseStatus {
-	return []PhaseStatus{PhaseNotStarted, PhaseInProgress, PhaseCompleted, PhasePartial, PhaseBlocked}
+	return []PhaseStatus{
+		PhaseNotStarted, PhaseInProgress, PhaseCompleted, PhasePartial, PhaseBlocked,
+	}
 }
 
 // ParsePhaseStatus parses a status word; any other word is a *ValueError.
@@ -32,7 +34,9 @@ func ParsePhaseStatus(word string) (PhaseStatus, error) {
 }
 
 // Mark is the status between the brackets of a phase's heading: NOT STARTED.
-func (s PhaseStatus) Mark() string { return strings.ToUpper(strings.ReplaceAll(string(s), "_", " ")) }
+func (s PhaseStatus) Mark() string {
+	return strings.ToUpper(strings.ReplaceAll(string(s), "_", " "))
+}
 
 // ChecklistItem is one line of a checklist, its text without the box.
 type ChecklistItem struct {
@@ -43,27 +47,28 @@ type ChecklistItem struct {
 
 // Phase is one phase of a plan.
 type Phase struct {
-	Number       int             `json:"number"`
-	Name         string          `json:"name"`
-	Status       PhaseStatus     `json:"status"`
-	Goal         string          `json:"goal"`
-	Tasks        []ChecklistItem `json:"tasks"`
-	Commands     []string        `json:"commands"`     // sh fences under Commands, Tasks, Goal or no label
+	Number int             `json:"number"`
+	Name   string          `json:"name"`
+	Status PhaseStatus     `json:"status"`
+	Goal   string          `json:"goal"`
+	Tasks  []ChecklistItem `json:"tasks"`
+	// sh fences under Commands, Tasks, Goal or no label
+	Commands     []string        `json:"commands"`
 	Verification []string        `json:"verification"` // sh fences under Verification
 	Checks       []ChecklistItem `json:"checks"`
 	DependsOn    []int           `json:"depends_on"`
 	Timing       string          `json:"timing"`
 	Line         int             `json:"line"` // of the heading
-	// Source is the phase's text in its plan, heading included. Render writes it verbatim; clear it to render the fields
-	// instead.
+	// Source is the phase's text in its plan, heading included. Render writes it verbatim; clear it
+	// to render the fields instead.
 	Source string `json:"-"`
 }
 
 // Plan is a document of the profile plan.
 type Plan = Document
 
-// ParsePlan reads a plan. The plan is never nil and holds what could be read. The diagnostics are nil if there are no
-// findings; if HasErrors is false, all are warnings.
+// ParsePlan reads a plan. The plan is never nil and holds what could be read. The diagnostics are
+// nil if there are no findings; if HasErrors is false, all are warnings.
 func ParsePlan(file string, src []byte) (*Plan, *Diagnostics) {
 	return ParseDocument(ProfilePlan, file, src)
 }
@@ -88,8 +93,8 @@ func (p *Plan) Phase(number int) *Phase {
 	return nil
 }
 
-// CommandDigest is the SHA-256 (hex) of all command and verification blocks with their phases, in order. It does not
-// depend on statuses.
+// CommandDigest is the SHA-256 (hex) of all command and verification blocks with their phases, in
+// order. It does not depend on statuses.
 func (p *Plan) CommandDigest() string {
 	var h bytes.Buffer
 	for _, phase := range p.Phases {
@@ -104,10 +109,10 @@ func (p *Plan) CommandDigest() string {
 	return Sum(h.Bytes())
 }
 
-// SetPhase changes the status in the heading of one phase, and what follows from it: a completed phase has its boxes
-// ticked, one that is no longer completed and not started has them empty, and the status among the plan's metadata says
-// how far its phases are. NOT_FOUND means that no phase, or more than one, has the number; other faults of the document
-// do not matter.
+// SetPhase changes the status in the heading of one phase, and what follows from it: a completed
+// phase has its boxes ticked, one that is no longer completed and not started has them empty, and
+// the status among the plan's metadata says how far its phases are. NOT_FOUND means that no phase,
+// or more than one, has the number; other faults of the document do not matter.
 func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	if _, err := ParsePhaseStatus(string(to)); err != nil {
 		return nil, err
@@ -121,12 +126,15 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 			phase = &plan.Phases[i]
 		}
 	}
+
 	switch {
 	case found > 1:
-		return nil, Fail(CodeNotFound, "", "expected one phase %d in the plan, got %d", number, found)
+		return nil, Fail(CodeNotFound, "",
+			"expected one phase %d in the plan, got %d", number, found)
 	case found == 0:
 		return nil, Fail(CodeNotFound, "", "expected phase %d in the plan, got none", number)
 	}
+
 	heading := lineAt(src, phase.Line)
 	marked := withLine(src, phase.Line, remark(heading, to))
 	after, _ := ParsePlan("", marked) //nolint:errcheck // other faults do not matter here
@@ -136,6 +144,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 			Got:  strings.TrimSpace(heading),
 		}
 	}
+
 	out := marked
 	switch {
 	case to == PhaseCompleted:
@@ -143,6 +152,7 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 	case to == PhaseNotStarted && phase.Status == PhaseCompleted:
 		out = withBoxes(out, phase, false)
 	}
+
 	out = withStatus(out, after.progress())
 	if after, _ = ParsePlan("", out); !sameShape(plan, after) { //nolint:errcheck // as above
 		return marked, nil // the plan is written in a way that only its heading can be changed
@@ -153,17 +163,21 @@ func SetPhase(src []byte, number int, to PhaseStatus) ([]byte, error) {
 // progress is the status of a plan as its phases make it.
 func (p *Plan) progress() PhaseStatus {
 	first := p.Phases[0].Status
-	same := !slices.ContainsFunc(p.Phases, func(one Phase) bool { return one.Status != first })
+	same := !slices.ContainsFunc(p.Phases, func(one Phase) bool {
+		return one.Status != first
+	})
 	if same && (first == PhaseCompleted || first == PhaseNotStarted) {
 		return first
 	}
 	return PhaseInProgress
 }
 
-// sameShape tells whether two readings of a plan have the same phases at the same lines, with the same commands.
+// sameShape tells whether two readings of a plan have the same phases at the same lines, with the
+// same commands.
 func sameShape(a, b *Plan) bool {
 	same := func(p, q Phase) bool {
-		return p.Number == q.Number && p.Line == q.Line && len(p.Tasks) == len(q.Tasks) && len(p.Checks) == len(q.Checks)
+		return p.Number == q.Number && p.Line == q.Line && len(p.Tasks) == len(q.Tasks) &&
+			len(p.Checks) == len(q.Checks)
 	}
 	return slices.EqualFunc(a.Phases, b.Phases, same) && a.CommandDigest() == b.CommandDigest()
 }
@@ -185,8 +199,8 @@ func withBoxes(src []byte, p *Phase, ticked bool) []byte {
 	return src
 }
 
-// withStatus puts a status into the metadata of a plan, which stand before its first section. A plan without one, or
-// with a word that is no status of a phase, is left as it is.
+// withStatus puts a status into the metadata of a plan, which stand before its first section. A
+// plan without one, or with a word that is no status of a phase, is left as it is.
 func withStatus(src []byte, to PhaseStatus) []byte {
 	for number := 1; ; number++ {
 		if offsetOf(src, Pos{Line: number, Col: 1}) < 0 {
@@ -208,8 +222,11 @@ func withStatus(src []byte, to PhaseStatus) []byte {
 	}
 }
 
-// statusLine is a line of metadata with the status; the group is the word, without the brackets around it.
-var statusLine = lazy.Regexp(`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`)
+// statusLine is a line of metadata with the status; the group is the word, without the brackets
+// around it.
+var statusLine = lazy.Regexp(
+	`(?i)^[ \t]*[-*+]?[ \t]*(?:\*\*|__)?status(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*\[?([a-z_ ]*[a-z])\]?[ \t\r]*$`,
+)
 
 // lineAt is a line of a text without its line feed.
 func lineAt(src []byte, number int) string {

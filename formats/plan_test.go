@@ -13,21 +13,34 @@ import (
 
 func draft() formats.Draft {
 	return formats.Draft{
-		Profile: formats.ProfilePlan, Title: "Fix the range loop",
+		Profile: formats.ProfilePlan,
+		Title:   "Fix the range loop",
 		Texts: map[string]string{
-			"Task": "196 - Fix the range loop", "Effort": "1h", "Priority": "high", "Type": "go",
-			"Overview":            "# The last page is lost\n\nSee `pages.go`.\n\n## Phase 9: not one [COMPLETED]\n\nText.",
-			"Goals & Non-Goals":   "**Goals**:\n\n" + formats.List([]string{"All pages"}) + "\n**Non-Goals**:\n\n" + formats.List(nil),
+			"Task":     "196 - Fix the range loop",
+			"Effort":   "1h",
+			"Priority": "high",
+			"Type":     "go",
+			"Overview": "# The last page is lost\n\nSee `pages.go`.\n\n" +
+				"## Phase 9: not one [COMPLETED]\n\nText.",
+			"Goals & Non-Goals": "**Goals**:\n\n" + formats.List([]string{"All pages"}) +
+				"\n**Non-Goals**:\n\n" + formats.List(nil),
 			"Risks & Mitigations": formats.List([]string{"# none", "1. x", "- y", "---"}),
 		},
 		Phases: []formats.Phase{
 			{
-				Number: 1, Name: "apply the patch", Status: formats.PhaseCompleted, Goal: "The loop\nincludes the end", Timing: "5m",
+				Number:   1,
+				Name:     "apply the patch",
+				Status:   formats.PhaseCompleted,
+				Goal:     "The loop\nincludes the end",
+				Timing:   "5m",
 				Tasks:    []formats.ChecklistItem{{Text: "apply it", Done: true}},
 				Commands: []string{"git apply <<'EOF'\n```sh\nrm -rf x\n```\nEOF\n"},
 			},
 			{
-				Number: 3, Name: "prove it", Status: formats.PhaseNotStarted, DependsOn: []int{1, 2},
+				Number:       3,
+				Name:         "prove it",
+				Status:       formats.PhaseNotStarted,
+				DependsOn:    []int{1, 2},
 				Checks:       []formats.ChecklistItem{{Text: "the test passes"}},
 				Verification: []string{"go test ./...\n", "go vet ./...\n"},
 			},
@@ -45,9 +58,11 @@ func TestRenderPlanReadsBack(t *testing.T) {
 	if len(plan.Phases) != 2 {
 		t.Fatalf("phases = %d, want 2 in\n%s", len(plan.Phases), src)
 	}
-	one, two := plan.Phases[0], plan.Phases[1]
+	one := plan.Phases[0]
+	two := plan.Phases[1]
 	want := draft().Phases[0]
-	if one.Name != want.Name || one.Status != want.Status || one.Goal != "The loop includes the end" || one.Timing != "5m" {
+	if one.Name != want.Name || one.Status != want.Status ||
+		one.Goal != "The loop includes the end" || one.Timing != "5m" {
 		t.Errorf("phase 1 = %+v, want the draft's", one)
 	}
 	if diff := cmp.Diff(want.Commands, one.Commands); diff != "" {
@@ -59,7 +74,8 @@ func TestRenderPlanReadsBack(t *testing.T) {
 	if diff := cmp.Diff([]int{1}, two.DependsOn); diff != "" {
 		t.Errorf("depends on (-want +got):\n%s", diff)
 	}
-	if len(two.Commands) != 0 || len(one.Verification) != 0 || len(two.Checks) != 1 || len(one.Tasks) != 1 || !one.Tasks[0].Done {
+	if len(two.Commands) != 0 || len(one.Verification) != 0 || len(two.Checks) != 1 ||
+		len(one.Tasks) != 1 || !one.Tasks[0].Done {
 		t.Errorf("phases = %+v, want commands in 1 and verification in 2 only", plan.Phases)
 	}
 	if got := plan.Next(); got == nil || got.Number != 3 {
@@ -100,17 +116,24 @@ func TestSetPhase(t *testing.T) {
 			if err != nil {
 				t.Fatalf("SetPhase = %v, want nil", err)
 			}
-			want := strings.Replace(string(in), "Phase 3: prove it [NOT STARTED]", "Phase 3: prove it [IN PROGRESS]", 1)
+			want := strings.Replace(
+				string(in),
+				"Phase 3: prove it [NOT STARTED]",
+				"Phase 3: prove it [IN PROGRESS]",
+				1,
+			)
 			if diff := cmp.Diff(want, string(out)); diff != "" {
 				t.Errorf("SetPhase (-want +got):\n%s", diff)
 			}
 			a, _ := formats.ParsePlan("", in)
 			b, _ := formats.ParsePlan("", out)
 			if a.CommandDigest() != b.CommandDigest() || len(a.CommandDigest()) != 64 {
-				t.Errorf("CommandDigest changed with a status: %s, %s", a.CommandDigest(), b.CommandDigest())
+				t.Errorf("CommandDigest changed with a status: %s, %s",
+					a.CommandDigest(), b.CommandDigest())
 			}
 		})
 	}
+
 	headings := []struct{ in, want string }{
 		{"### Phase 7: x", "### Phase 7: x [PARTIAL]"},
 		{"### Phase 7: x [DONE]", "### Phase 7: x [PARTIAL]"},
@@ -118,19 +141,23 @@ func TestSetPhase(t *testing.T) {
 		{"### **Phase 7: x [NOT STARTED]**", "### **Phase 7: x [PARTIAL]**"},
 	}
 	for _, h := range headings {
-		in := "## Implementation Phases\n\n```md\n### Phase 7: in a fence [NOT STARTED]\n```\n\n" + h.in + "\n\ntext\n"
+		in := "## Implementation Phases\n\n```md\n### Phase 7: in a fence [NOT STARTED]\n```\n\n" +
+			h.in + "\n\ntext\n"
 		out, err := formats.SetPhase([]byte(in), 7, formats.PhasePartial)
-		if want := strings.Replace(in, h.in+"\n", h.want+"\n", 1); err != nil || string(out) != want {
+		want := strings.Replace(in, h.in+"\n", h.want+"\n", 1)
+		if err != nil || string(out) != want {
 			t.Errorf("SetPhase(%q) = %q, %v, want %q", h.in, out, err, want)
 		}
 	}
 }
 
-// TestSetPhaseFollows: boxes and the status of the plan follow its phases, and nothing else changes.
+// TestSetPhaseFollows: boxes and the status of the plan follow its phases, and nothing else
+// changes.
 func TestSetPhaseFollows(t *testing.T) {
 	t.Parallel()
 	const text = "# Plan\r\n\n- **Task**: 1\n- **Status**: [%s]\n\n## Implementation Phases\n\n" +
-		"### Phase 1: a [%s]\n\n- **Tasks**:\n  - [%s] one [ ]\n  - [x] two\n\n```sh\necho '- [ ] no box'\n```\n\n" +
+		"### Phase 1: a [%s]\n\n- **Tasks**:\n  - [%s] one [ ]\n  - [x] two\n\n```sh\n" +
+		"echo '- [ ] no box'\n```\n\n" +
 		"- **Verification**:\n  - [%s] seen\n\n### Phase 2: b [%s]\n\n- **Tasks**:\n  - [ ] three\n"
 	plan := func(whole, first, one, seen, second string) string {
 		return fmt.Sprintf(text, whole, first, one, seen, second)
@@ -141,20 +168,28 @@ func TestSetPhaseFollows(t *testing.T) {
 		to            formats.PhaseStatus
 	}{
 		"the first of two": {
-			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"), plan("IN PROGRESS", "COMPLETED", "x", "x", "NOT STARTED"),
-			1, formats.PhaseCompleted,
+			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"),
+			plan("IN PROGRESS", "COMPLETED", "x", "x", "NOT STARTED"),
+			1,
+			formats.PhaseCompleted,
 		},
 		"the last one": {
-			plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"), plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED"),
-			1, formats.PhaseCompleted,
+			plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"),
+			plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED"),
+			1,
+			formats.PhaseCompleted,
 		},
 		"begun": {
-			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"), plan("IN PROGRESS", "IN PROGRESS", " ", " ", "NOT STARTED"),
-			1, formats.PhaseInProgress,
+			plan("NOT STARTED", "NOT STARTED", " ", " ", "NOT STARTED"),
+			plan("IN PROGRESS", "IN PROGRESS", " ", " ", "NOT STARTED"),
+			1,
+			formats.PhaseInProgress,
 		},
 		"a status of others": {
-			plan("given up", "NOT STARTED", " ", " ", "COMPLETED"), plan("given up", "COMPLETED", "x", "x", "COMPLETED"),
-			1, formats.PhaseCompleted,
+			plan("given up", "NOT STARTED", " ", " ", "COMPLETED"),
+			plan("given up", "COMPLETED", "x", "x", "COMPLETED"),
+			1,
+			formats.PhaseCompleted,
 		},
 	} {
 		out, err := formats.SetPhase([]byte(c.before), c.number, c.to)
@@ -162,9 +197,15 @@ func TestSetPhaseFollows(t *testing.T) {
 			t.Errorf("%s: SetPhase = %v (-want +got):\n%s", name, err, diff)
 		}
 	}
+
 	done := plan("COMPLETED", "COMPLETED", "x", "x", "COMPLETED")
 	out, err := formats.SetPhase([]byte(done), 1, formats.PhaseNotStarted)
-	want := strings.Replace(plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"), "[x] two", "[ ] two", 1)
+	want := strings.Replace(
+		plan("IN PROGRESS", "NOT STARTED", " ", " ", "COMPLETED"),
+		"[x] two",
+		"[ ] two",
+		1,
+	)
 	if diff := cmp.Diff(want, string(out)); diff != "" || err != nil {
 		t.Errorf("back: SetPhase = %v (-want +got):\n%s", err, diff)
 	}
@@ -178,7 +219,8 @@ func TestSetPhaseRefuses(t *testing.T) {
 		t.Errorf("SetPhase of a missing phase = %v, want NOT_FOUND", err)
 	}
 	twice := strings.ReplaceAll(string(src), "Phase 3:", "Phase 1:")
-	if _, err := formats.SetPhase([]byte(twice), 1, formats.PhaseCompleted); err == nil || !strings.Contains(err.Error(), "got 2") {
+	_, err = formats.SetPhase([]byte(twice), 1, formats.PhaseCompleted)
+	if err == nil || !strings.Contains(err.Error(), "got 2") {
 		t.Errorf("SetPhase of a doubled phase = %v, want an error with got 2", err)
 	}
 	if _, err := formats.SetPhase(src, 1, "done"); err == nil {
@@ -188,13 +230,31 @@ func TestSetPhaseRefuses(t *testing.T) {
 
 func TestCommandDigestBindsEveryBlock(t *testing.T) {
 	t.Parallel()
-	base := formats.Plan{Phases: []formats.Phase{{Number: 1, Commands: []string{"a\n", "b\n"}}, {Number: 2}}}
+	base := formats.Plan{Phases: []formats.Phase{
+		{Number: 1, Commands: []string{"a\n", "b\n"}},
+		{Number: 2},
+	}}
 	others := map[string]formats.Plan{
-		"joined":       {Phases: []formats.Phase{{Number: 1, Commands: []string{"a\nb\n"}}, {Number: 2}}},
-		"swapped":      {Phases: []formats.Phase{{Number: 1, Commands: []string{"b\n", "a\n"}}, {Number: 2}}},
-		"verification": {Phases: []formats.Phase{{Number: 1, Commands: []string{"a\n"}, Verification: []string{"b\n"}}, {Number: 2}}},
-		"moved":        {Phases: []formats.Phase{{Number: 1, Commands: []string{"a\n"}}, {Number: 2, Commands: []string{"b\n"}}}},
-		"fewer":        {Phases: []formats.Phase{{Number: 1, Commands: []string{"a\n"}}, {Number: 2}}},
+		"joined": {Phases: []formats.Phase{
+			{Number: 1, Commands: []string{"a\nb\n"}},
+			{Number: 2},
+		}},
+		"swapped": {Phases: []formats.Phase{
+			{Number: 1, Commands: []string{"b\n", "a\n"}},
+			{Number: 2},
+		}},
+		"verification": {Phases: []formats.Phase{
+			{Number: 1, Commands: []string{"a\n"}, Verification: []string{"b\n"}},
+			{Number: 2},
+		}},
+		"moved": {Phases: []formats.Phase{
+			{Number: 1, Commands: []string{"a\n"}},
+			{Number: 2, Commands: []string{"b\n"}},
+		}},
+		"fewer": {Phases: []formats.Phase{
+			{Number: 1, Commands: []string{"a\n"}},
+			{Number: 2},
+		}},
 	}
 	for name, other := range others {
 		if other.CommandDigest() == base.CommandDigest() {
@@ -207,9 +267,12 @@ func TestPhaseLabels(t *testing.T) {
 	t.Parallel()
 	const src = "## Implementation Phases\n\n### Phase 1: x [NOT STARTED]\n\n" +
 		"- **Goal:** first\n  and second\n- **Tasks:**\n  - [ ] one\n  - [x] two\n\n" +
-		"```sh\nunder tasks\n```\n\n**Rollback**:\n\n```sh\nundo\n```\n\n> ```sh\n> quoted\n> ```\n\n" +
-		"**Commands**\n\n> ```sh\n> quoted command\n> ```\n\n```bash\nnot sh\n```\n\n1. step\n\n   ```sh\n   in item\n     deeper\n   ```\n\n" +
-		"#### Verification\n\n- [ ] holds\n\n```sh\nverify\n```\n\n    ```sh\n    code\n    ```\n\n**Timing**: 1h\n"
+		"```sh\nunder tasks\n```\n\n**Rollback**:\n\n```sh\nundo\n```\n\n> ```sh\n> quoted\n" +
+		"> ```\n\n" +
+		"**Commands**\n\n> ```sh\n> quoted command\n> ```\n\n```bash\nnot sh\n```\n\n1. step\n\n" +
+		"   ```sh\n   in item\n     deeper\n   ```\n\n" +
+		"#### Verification\n\n- [ ] holds\n\n```sh\nverify\n```\n\n    ```sh\n    code\n    ```\n" +
+		"\n**Timing**: 1h\n"
 	plan, found := formats.ParsePlan("p.md", []byte(src))
 	if len(plan.Phases) != 1 {
 		t.Fatalf("phases = %d, want 1", len(plan.Phases))
@@ -230,6 +293,7 @@ func TestPhaseLabels(t *testing.T) {
 			notRun++
 		}
 	}
+
 	if notRun != 4 {
 		t.Errorf("warnings of fences that are not run = %d, want 4\n%v", notRun, found)
 	}
@@ -237,7 +301,11 @@ func TestPhaseLabels(t *testing.T) {
 
 func FuzzParsePlan(f *testing.F) {
 	f.Add(draft().Render(), "name", "body")
-	f.Add([]byte("## Implementation Phases\n\n### Phase 1: a [PARTIAL]\n\n```sh\nx"), "a]", "```\n## Overview\n<!--")
+	f.Add(
+		[]byte("## Implementation Phases\n\n### Phase 1: a [PARTIAL]\n\n```sh\nx"),
+		"a]",
+		"```\n## Overview\n<!--",
+	)
 	f.Add([]byte("### Phase 2: b\n===\n"), "`", "x\n===\ny\n---\n> ```sh\n")
 	f.Fuzz(func(t *testing.T, src []byte, name, body string) {
 		plan, found := formats.ParsePlan("f.md", src)
@@ -253,20 +321,33 @@ func FuzzParsePlan(f *testing.F) {
 				continue
 			}
 			after, _ := formats.ParsePlan("f.md", out)
-			if len(after.Phases) != len(plan.Phases) || after.CommandDigest() != plan.CommandDigest() {
+			if len(after.Phases) != len(plan.Phases) ||
+				after.CommandDigest() != plan.CommandDigest() {
 				t.Fatalf("SetPhase(%q, %d) changed the plan: %q", src, p.Number, out)
 			}
 		}
+
 		d := formats.Draft{
-			Profile: formats.ProfilePlan, Title: name,
+			Profile: formats.ProfilePlan,
+			Title:   name,
 			Texts: map[string]string{
-				"Task": body, "Overview": body, "Goals & Non-Goals": formats.List([]string{name, body}), "Rollback/Contingency": body,
-				"Revision": body,
+				"Task":                 body,
+				"Overview":             body,
+				"Goals & Non-Goals":    formats.List([]string{name, body}),
+				"Rollback/Contingency": body,
+				"Revision":             body,
 			},
-			Phases: append(plan.Phases, formats.Phase{Number: 9999, Name: name, Goal: body, Tasks: []formats.ChecklistItem{{Text: body}}, Timing: name}),
+			Phases: append(plan.Phases, formats.Phase{
+				Number: 9999,
+				Name:   name,
+				Goal:   body,
+				Tasks:  []formats.ChecklistItem{{Text: body}},
+				Timing: name,
+			}),
 		}
 		rendered := d.Render()
-		if _, bad := formats.ParsePlan("r.md", rendered); bad.HasErrors() && len(rendered) < formats.MaxDocument {
+		_, bad := formats.ParsePlan("r.md", rendered)
+		if bad.HasErrors() && len(rendered) < formats.MaxDocument {
 			t.Fatalf("Render breaks its profile:\n%v\n%s", bad, rendered)
 		}
 	})

@@ -51,34 +51,58 @@ type profile struct {
 // profiles is the one table of them.
 var profiles = []profile{
 	{
-		name: ProfilePlan, label: "Implementation Plan: ",
+		name:  ProfilePlan,
+		label: "Implementation Plan: ",
 		fields: []string{
-			"Task", "Status", "Effort", "Priority", "Dependencies", "Research Inputs", "Artifacts", "Standards", "Type",
+			"Task", "Status", "Effort", "Priority", "Dependencies", "Research Inputs", "Artifacts",
+			"Standards", "Type",
 		},
 		sections: []string{
-			"Overview", "Goals & Non-Goals", "Risks & Mitigations", sectionPhases, "Testing & Validation",
-			"Artifacts & Outputs", "Rollback/Contingency",
+			"Overview", "Goals & Non-Goals", "Risks & Mitigations", sectionPhases,
+			"Testing & Validation", "Artifacts & Outputs", "Rollback/Contingency",
 		},
-		phases: sectionPhases, strict: true,
+		phases: sectionPhases,
+		strict: true,
 	},
 	{
-		name: ProfileReport, label: "Research Report: ",
+		name:  ProfileReport,
+		label: "Research Report: ",
 		fields: []string{
-			"Task", "Started", "Completed", "Effort", "Priority", "Dependencies", "Sources/Inputs", "Artifacts", "Standards",
+			"Task", "Started", "Completed", "Effort", "Priority", "Dependencies", "Sources/Inputs",
+			"Artifacts", "Standards",
 		},
-		sections: []string{"Executive Summary", "Context & Scope", "Findings", "Decisions", "Recommendations", "Appendix"},
+		sections: []string{
+			"Executive Summary", "Context & Scope", "Findings", "Decisions", "Recommendations",
+			"Appendix",
+		},
 	},
 	{
-		name: ProfileSummary, label: "Implementation Summary: ",
-		sections: []string{"Overview", "What Changed", "Decisions", "Impacts", "Follow-ups", "References"},
+		name:  ProfileSummary,
+		label: "Implementation Summary: ",
+		sections: []string{
+			"Overview", "What Changed", "Decisions", "Impacts", "Follow-ups", "References",
+		},
 	},
-	{name: ProfileReview, label: "Review: ", sections: []string{"Scope", "Checks", "Findings", "Verdict"}},
 	{
-		name: ProfilePlanShort, phases: "Phases",
-		sections: []string{"Overview", "Phases", "Dependencies", "Risks and Mitigations", "Success Criteria"},
+		name:     ProfileReview,
+		label:    "Review: ",
+		sections: []string{"Scope", "Checks", "Findings", "Verdict"},
 	},
-	{name: ProfileReportShort, sections: []string{"Summary", "Findings", "Recommendations", "References", "Next Steps"}},
-	{name: ProfileSummaryShort, sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"}},
+	{
+		name:   ProfilePlanShort,
+		phases: "Phases",
+		sections: []string{
+			"Overview", "Phases", "Dependencies", "Risks and Mitigations", "Success Criteria",
+		},
+	},
+	{
+		name:     ProfileReportShort,
+		sections: []string{"Summary", "Findings", "Recommendations", "References", "Next Steps"},
+	},
+	{
+		name:     ProfileSummaryShort,
+		sections: []string{"Changes Made", "Files Modified", "Verification", "Notes"},
+	},
 	{name: ProfileTask, titled: true},
 	{name: ProfileErrors, records: true},
 	{name: ProfileAutoApprove},
@@ -107,9 +131,12 @@ func Profiles() []string {
 }
 
 // FileProfiles lists the profiles of tercet's own files.
-func FileProfiles() []string { return []string{ProfileCommand, ProfileSubagent} }
+func FileProfiles() []string {
+	return []string{ProfileCommand, ProfileSubagent}
+}
 
-// HandoffFiles lists the file names of a handoff profile, the current one first; none for other profiles.
+// HandoffFiles lists the file names of a handoff profile, the current one first; none for other
+// profiles.
 func HandoffFiles(name string) []string {
 	h, _ := handoffOf(name)
 	if h.file == "" {
@@ -118,8 +145,8 @@ func HandoffFiles(name string) []string {
 	return append([]string{h.file}, h.legacy...)
 }
 
-// IsHandoff reports whether a profile has fields instead of sections. Errors in such a document do not prevent loading
-// it.
+// IsHandoff reports whether a profile has fields instead of sections. Errors in such a document do
+// not prevent loading it.
 func IsHandoff(name string) bool {
 	_, ok := handoffOf(name)
 	return ok

@@ -9,7 +9,8 @@ import (
 func TestProfiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range formats.Profiles() {
-		if _, found := formats.ParseDocument(name, "f", nil); found != nil && found.List[0].Code == "E460" {
+		_, found := formats.ParseDocument(name, "f", nil)
+		if found != nil && found.List[0].Code == "E460" {
 			t.Errorf("ParseDocument(%q) knows no such profile", name)
 		}
 	}
@@ -18,7 +19,8 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("there are %d profiles, want %d", n, count)
 	}
 	for _, name := range []string{"", "Plan", "plans"} {
-		if _, found := formats.ParseDocument(name, "f", nil); found == nil || found.List[0].Code != "E460" {
+		_, found := formats.ParseDocument(name, "f", nil)
+		if found == nil || found.List[0].Code != "E460" {
 			t.Errorf("ParseDocument(%q) = %v, want E460", name, found)
 		}
 	}

@@ -37,14 +37,17 @@ func Questions(value any) (list []Question, faults []string) {
 		}
 	}
 	if len(items) < 1 || len(items) > 4 {
-		return nil, []string{fmt.Sprintf("expected 1 to 4 items in %s, got %d", FieldQuestions, len(items))}
+		return nil, []string{fmt.Sprintf("expected 1 to 4 items in %s, got %d",
+			FieldQuestions, len(items))}
 	}
+
 	for i, item := range items {
 		at := fmt.Sprintf("item %d of %s", i+1, FieldQuestions)
 		text, ok := item.(string)
 		if !ok {
 			data, err := json.Marshal(item)
-			if text = string(data); err != nil {
+			text = string(data)
+			if err != nil {
 				text = err.Error()
 			}
 		}
@@ -59,6 +62,7 @@ func Questions(value any) (list []Question, faults []string) {
 		list = append(list, q)
 		faults = append(faults, q.faults(at)...)
 	}
+
 	return list, faults
 }
 
@@ -72,8 +76,13 @@ func (q Question) faults(at string) (out []string) {
 	}
 	var labels []string
 	for _, o := range q.Options {
-		if label := strings.TrimSpace(o.Label); label == "" || label == OtherAnswer || slices.Contains(labels, label) {
-			out = append(out, fmt.Sprintf("expected a label of its own for each option of %s, got %q", at, o.Label))
+		label := strings.TrimSpace(o.Label)
+		if label == "" || label == OtherAnswer || slices.Contains(labels, label) {
+			out = append(
+				out,
+				fmt.Sprintf("expected a label of its own for each option of %s, got %q",
+					at, o.Label),
+			)
 		}
 		labels = append(labels, strings.TrimSpace(o.Label))
 	}
@@ -103,7 +112,8 @@ func (q Question) Gate() Gate {
 	return g
 }
 
-// Says is an answer in words: the options and the free text. In a list, the number of an option stands for its label.
+// Says is an answer in words: the options and the free text. In a list, the number of an option
+// stands for its label.
 func (q Question) Says(d Decision) string {
 	if d.Answer != OtherAnswer {
 		if d.Note == "" {
@@ -115,7 +125,9 @@ func (q Question) Says(d Decision) string {
 		return OneLine(d.Note)
 	}
 	var out []string
-	for part := range strings.FieldsFuncSeq(d.Note, func(r rune) bool { return r == ',' || r == '、' || r == '，' }) {
+	for part := range strings.FieldsFuncSeq(d.Note, func(r rune) bool {
+		return r == ',' || r == '、' || r == '，'
+	}) {
 		part = OneLine(strings.TrimSpace(part))
 		if n, err := strconv.Atoi(part); err == nil && n >= 1 && n <= len(q.Options) {
 			part = OneLine(q.Options[n-1].Label)

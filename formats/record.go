@@ -27,7 +27,8 @@ type AgentField struct {
 	plain bool     // it is no literal: a placeholder in it was not meant
 }
 
-// echo tells whether the whole value is the placeholder of a template. An object in JSON and a link are values.
+// echo tells whether the whole value is the placeholder of a template. An object in JSON and a link
+// are values.
 func (f *AgentField) echo() bool {
 	value := func(s string) bool {
 		return !wholePlace().MatchString(s) || json.Valid([]byte(s)) || strings.Contains(s, "://")
@@ -37,8 +38,8 @@ func (f *AgentField) echo() bool {
 
 var wholePlace = lazy.Regexp(`^(?s:\{.*\}|<.*>)$`)
 
-// Value is the field as plain JSON: a string, a list of strings, or a map of strings. In the map the last pair of a key
-// counts.
+// Value is the field as plain JSON: a string, a list of strings, or a map of strings. In the map
+// the last pair of a key counts.
 func (f *AgentField) Value() any {
 	switch f.Kind {
 	case FieldList:
@@ -56,10 +57,12 @@ func (f *AgentField) Value() any {
 }
 
 // String is the field as one text; "; " joins items.
-func (f *AgentField) String() string { return strings.Join(f.Items, "; ") }
+func (f *AgentField) String() string {
+	return strings.Join(f.Items, "; ")
+}
 
-// SplitPair splits a text at the first ": " outside brackets: "SPEC: a.md" is a pair, "SPEC.md (last_updated: d)" is
-// not.
+// SplitPair splits a text at the first ": " outside brackets: "SPEC: a.md" is a pair, "SPEC.md
+// (last_updated: d)" is not.
 func SplitPair(text string) (key, value string, ok bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -130,8 +133,9 @@ func (r *recordReader) skip(indent int) {
 	r.skipped = append(r.skipped, Pos{Line: r.at, Col: indent + 1})
 }
 
-// line gives a line of the record without the blanks around it, and its indentation. It is not ok where the record
-// ends. That is at the next header, and at the fence around the record; without a known one, at any fence.
+// line gives a line of the record without the blanks around it, and its indentation. It is not ok
+// where the record ends. That is at the next header, and at the fence around the record; without a
+// known one, at any fence.
 func (r *recordReader) line(n int) (text string, indent int, ok bool) {
 	if n >= len(r.lines) {
 		return "", 0, false
@@ -157,7 +161,13 @@ func (r *recordReader) field(line string) (AgentField, bool) {
 	}
 	r.indent = indent
 	at := Pos{Line: r.at + 1, Col: indent + 1}
-	return AgentField{Key: key, Pos: at, Kind: FieldText, Items: []string{withoutRemark(rest)}, plain: true}, true
+	return AgentField{
+		Key:   key,
+		Pos:   at,
+		Kind:  FieldText,
+		Items: []string{withoutRemark(rest)},
+		plain: true,
+	}, true
 }
 
 // keyForm is "KEY: rest" with a key of letters, digits and _ . / - that starts with a letter or _.
@@ -181,12 +191,14 @@ func (r *recordReader) value(f *AgentField) bool {
 	text := &f.Items[0]
 	switch {
 	case slices.Contains([]string{"|", "|-", "|+", ">", ">-", ">+"}, *text):
-		*text, f.plain = r.literal(), false
+		*text = r.literal()
+		f.plain = false
 		return true
 	case *text != "":
 		*text = r.continued(*text, r.indent)
 		return false
 	}
+
 	next, indent, found := r.peek()
 	item, dash := strings.CutPrefix(next, "-")
 	_, _, isPair := SplitPair(next)
@@ -203,11 +215,13 @@ func (r *recordReader) value(f *AgentField) bool {
 		*text = r.continued("", r.indent)
 		return false
 	}
+
 	f.Items = r.items(f.Kind)
 	return true
 }
 
-// peek goes to the next line, past blank ones only to a deeper list item, unless it ends the record.
+// peek goes to the next line, past blank ones only to a deeper list item, unless it ends the
+// record.
 func (r *recordReader) peek() (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
 		text, indent, ok = r.line(n)
@@ -264,8 +278,8 @@ func (r *recordReader) literal() string {
 	return strings.Join(body, "\n")
 }
 
-// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper continuation. Blank
-// lines may stand between them.
+// items reads the lines of a list, "- text", or those of a map, "key: text", each with its deeper
+// continuation. Blank lines may stand between them.
 func (r *recordReader) items(kind AgentFieldKind) []string {
 	wanted := func(text string, indent int) bool {
 		if kind == FieldList {
@@ -289,9 +303,11 @@ func (r *recordReader) items(kind AgentFieldKind) []string {
 	}
 }
 
-// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions are gone past, and
-// inside a fence lines that are no fields either.
-func (r *recordReader) next(wanted func(text string, indent int) bool) (text string, indent int, ok bool) {
+// next gives the next line that is not blank and goes past it if it is of the wanted form. Elisions
+// are gone past, and inside a fence lines that are no fields either.
+func (r *recordReader) next(
+	wanted func(text string, indent int) bool,
+) (text string, indent int, ok bool) {
 	for n := r.at; ; n++ {
 		text, indent, ok = r.line(n)
 		switch {

@@ -14,8 +14,9 @@ import (
 // nothing stands where a draft has no text.
 const nothing = "None."
 
-// Draft is the input of Render: metadata and sections by their names in the profile, and phases. A missing text becomes
-// "None.". Sections are markdown, and sectionRevision comes last; all other texts are one line.
+// Draft is the input of Render: metadata and sections by their names in the profile, and phases. A
+// missing text becomes "None.". Sections are markdown, and sectionRevision comes last; all other
+// texts are one line.
 type Draft struct {
 	Profile, Title string
 	Texts          map[string]string
@@ -41,6 +42,7 @@ func (d Draft) Render() []byte {
 		}
 		fields.WriteString("- **" + name + "**: " + value + "\n")
 	}
+
 	if p.fields != nil {
 		blocks = append(blocks, fields.String())
 	}
@@ -60,6 +62,7 @@ func (d Draft) Render() []byte {
 			seen = append(seen, phase.Number)
 		}
 	}
+
 	for i, b := range blocks {
 		blocks[i] = strings.TrimRight(b, "\n") + "\n"
 	}
@@ -84,7 +87,9 @@ func numbered(phases []Phase) []Phase {
 		if p.Number <= last || p.Number > maxPhase {
 			out := make([]Phase, len(phases))
 			for i, q := range phases {
-				q.Number, q.Source, q.DependsOn = i+1, "", nil
+				q.Number = i + 1
+				q.Source = ""
+				q.DependsOn = nil
 				out[i] = q
 			}
 			return out
@@ -99,14 +104,16 @@ func (p Phase) render(seen []int) []string {
 	if p.verbatim(seen) {
 		return []string{p.Source}
 	}
-	name, status := OneLine(p.Name), p.Status
+	name := OneLine(p.Name)
+	status := p.Status
 	if !speaks(name) {
 		name = "unnamed"
 	}
 	if _, err := ParsePhaseStatus(string(status)); err != nil {
 		status = PhaseNotStarted
 	}
-	goal, timing := OneLine(p.Goal), OneLine(p.Timing)
+	goal := OneLine(p.Goal)
+	timing := OneLine(p.Timing)
 	if placeholder(goal, true) {
 		goal = "The phase is done."
 	}
@@ -120,12 +127,19 @@ func (p Phase) render(seen []int) []string {
 			depends = append(depends, strconv.Itoa(n))
 		}
 	}
+
 	if len(depends) > 0 {
 		facts += "- **" + labelDependsOn + "**: " + strings.Join(depends, ", ") + "\n"
 	}
-	tasks := cmp.Or(checklist(p.Tasks), checklist([]ChecklistItem{{Text: name, Done: status == PhaseCompleted}}))
+	tasks := cmp.Or(
+		checklist(p.Tasks),
+		checklist([]ChecklistItem{{Text: name, Done: status == PhaseCompleted}}),
+	)
 	out := []string{
-		fmt.Sprintf("### Phase %d: %s [%s]", p.Number, name, status.Mark()), facts, "**" + labelTasks + "**:", tasks,
+		fmt.Sprintf("### Phase %d: %s [%s]", p.Number, name, status.Mark()),
+		facts,
+		"**" + labelTasks + "**:",
+		tasks,
 	}
 	labelled := func(label, list string, bodies []string) {
 		blocks := []string{"**" + label + "**:"}
@@ -198,19 +212,25 @@ func inItem(s string) string {
 
 // speaks tells whether a text has a letter or a digit, which the marks of markdown have not.
 func speaks(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
 }
 
-// embedded makes a text safe to stand in a section: headings go below the section's. A text that would swallow what
-// follows, or says nothing that counts, is fenced or replaced.
+// embedded makes a text safe to stand in a section: headings go below the section's. A text that
+// would swallow what follows, or says nothing that counts, is fenced or replaced.
 func embedded(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	text = strings.Trim(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"), "\n")
+	text = strings.Trim(
+		strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD"),
+		"\n",
+	)
 	if len(text) > MaxText {
 		text = strings.ToValidUTF8(text[:MaxText], "") + "\n\n(cut here)"
 	}
 	doc, closed := probe(text)
-	lowered, high := "", false
+	lowered := ""
+	high := false
 	if closed {
 		lowered, high = lower(doc)
 	}
@@ -226,22 +246,26 @@ func embedded(text string) string {
 	case closed && !high:
 		return text
 	}
+
 	return fenced("text", text)
 }
 
-// probe reads a text between a title and a heading, and tells whether both come out as they went in.
+// probe reads a text between a title and a heading, and tells whether both come out as they went
+// in.
 func probe(text string) (*md.Document, bool) {
 	doc, problems := md.ParseUpTo([]byte("# top\n\n"+text+"\n\n## bottom\n"), 2*MaxDocument)
 	n := len(doc.Blocks)
 	if len(problems) > 0 || n < 2 {
 		return doc, false
 	}
-	first, last := doc.Blocks[0], doc.Blocks[n-1]
+	first := doc.Blocks[0]
+	last := doc.Blocks[n-1]
 	return doc, first.Kind == md.Heading && first.Text == "top" &&
 		last.Kind == md.Heading && last.Text == "bottom" && last.Level == 2 && last.Depth == 0
 }
 
-// lower moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section has deeper ones.
+// lower moves the headings of levels 1 and 2 to 3 and 4, and tells whether there are any: a section
+// has deeper ones.
 func lower(doc *md.Document) (text string, high bool) {
 	lines := make([]string, 0, doc.LineCount())
 	for n := 1; n <= doc.LineCount(); n++ {
@@ -256,7 +280,8 @@ func lower(doc *md.Document) (text string, high bool) {
 			lines[n-1] = ""
 		}
 		underlined := !strings.HasPrefix(strings.TrimSpace(doc.Line(b.Pos.Line)), "#")
-		if next := strings.TrimSpace(doc.Line(b.End.Line + 1)); underlined && next != "" && strings.Trim(next, "=-") == "" {
+		next := strings.TrimSpace(doc.Line(b.End.Line + 1))
+		if underlined && next != "" && strings.Trim(next, "=-") == "" {
 			lines[b.End.Line] = ""
 		}
 		lines[b.Pos.Line-1] = strings.Repeat("#", b.Level+2) + " " + b.Text
@@ -264,8 +289,8 @@ func lower(doc *md.Document) (text string, high bool) {
 	return strings.Trim(strings.Join(lines[2:len(lines)-3], "\n"), "\n"), high
 }
 
-// verbatim tells whether the source of a phase stands for the phase. It must read as exactly this one, swallow nothing
-// that follows, and depend only on phases before it.
+// verbatim tells whether the source of a phase stands for the phase. It must read as exactly this
+// one, swallow nothing that follows, and depend only on phases before it.
 func (p Phase) verbatim(seen []int) bool {
 	if strings.TrimSpace(p.Source) == "" {
 		return false
@@ -273,12 +298,15 @@ func (p Phase) verbatim(seen []int) bool {
 	if slices.ContainsFunc(p.DependsOn, func(n int) bool { return !slices.Contains(seen, n) }) {
 		return false
 	}
-	// The phases that it depends on stand before it as headings with no more than they need; the source may name others.
+	// The phases that it depends on stand before it as headings with no more than they need; the
+	// source may name others.
 	var before strings.Builder
 	for _, n := range slices.Sorted(slices.Values(p.DependsOn)) {
-		fmt.Fprintf(&before,
-			"### Phase %d: a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n**Tasks**:\n\n- [x] a\n\n", n)
+		fmt.Fprintf(&before, "### Phase %d: a [COMPLETED]\n\n- **Goal**: a\n- **Timing**: 1m\n\n"+
+			"**Tasks**:\n\n- [x] a\n\n",
+			n)
 	}
+
 	src := "# top\n\n## " + sectionPhases + "\n\n" + before.String() + p.Source + "\n\n## bottom\n"
 	plan, found := ParsePlan("", []byte(src))
 	end, closed := plan.Sections["bottom"]
@@ -287,6 +315,7 @@ func (p Phase) verbatim(seen []int) bool {
 		plan.Phases[last].Status != p.Status {
 		return false
 	}
+
 	elsewhere := []string{codeNoField, codeNoSection} // the rest of the plan is not there
 	return !slices.ContainsFunc(found.List, func(d Diagnostic) bool {
 		return d.Severity == SeverityError && !slices.Contains(elsewhere, d.Code)

@@ -15,8 +15,8 @@ const (
 	RepoGitea        RepoState = "gitea_scaffold" // and any unknown host
 )
 
-// RepoStateOf gives the state of a repository with a remote. Remote type in the rules file overrides the host's name;
-// words other than the hosts' are ignored.
+// RepoStateOf gives the state of a repository with a remote. Remote type in the rules file
+// overrides the host's name; words other than the hosts' are ignored.
 func RepoStateOf(remoteType, host string) RepoState {
 	said, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(remoteType)), "_")
 	switch {
@@ -31,7 +31,11 @@ func RepoStateOf(remoteType, host string) RepoState {
 }
 
 // Pushes reports whether tercet pushes work.
-func (s RepoState) Pushes() bool { return s != RepoNone && s != RepoLocal }
+func (s RepoState) Pushes() bool {
+	return s != RepoNone && s != RepoLocal
+}
 
 // Skipped is the reason, in a result and in the journal, for not pushing or not opening a request.
-func (s RepoState) Skipped() string { return "skipped (REPO_STATE=" + string(s) + ")" }
+func (s RepoState) Skipped() string {
+	return "skipped (REPO_STATE=" + string(s) + ")"
+}

@@ -6,7 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// TestRepoStateOf: the rules file goes before the host; what neither of them says is a host that takes pushes alone.
+// TestRepoStateOf: the rules file goes before the host; what neither of them says is a host that
+// takes pushes alone.
 func TestRepoStateOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -27,9 +28,11 @@ func TestRepoStateOf(t *testing.T) {
 		{"bazaar", "github.com", formats.RepoGitHub, true},
 	} {
 		if got := formats.RepoStateOf(c.said, c.host); got != c.want || got.Pushes() != c.pushes {
-			t.Errorf("RepoStateOf(%q, %q) = %s, pushes %v, want %s, %v", c.said, c.host, got, got.Pushes(), c.want, c.pushes)
+			t.Errorf("RepoStateOf(%q, %q) = %s, pushes %v, want %s, %v",
+				c.said, c.host, got, got.Pushes(), c.want, c.pushes)
 		}
 	}
+
 	if got := formats.RepoNone.Skipped(); got != "skipped (REPO_STATE=none)" {
 		t.Errorf("Skipped = %q", got)
 	}

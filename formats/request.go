@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Invocation is what the router hands to a command: the command's file and the unparsed rest of the line.
+// Invocation is what the router hands to a command: the command's file and the unparsed rest of the
+// line.
 type Invocation struct {
 	Name    string   // without the slash, "git:commit" for namespaced ones
 	File    string   // path inside its source
@@ -23,7 +24,8 @@ type Invocation struct {
 	Among   *Among   // the line with several tasks that this one belongs to; nil: none
 }
 
-// Timeout bounds a delegation; zero fields mean the documented defaults (30 minutes, no idle limit).
+// Timeout bounds a delegation; zero fields mean the documented defaults (30 minutes, no idle
+// limit).
 type Timeout struct {
 	Total time.Duration `json:"total"`
 	Idle  time.Duration `json:"idle"`
@@ -43,7 +45,8 @@ type Feedback struct {
 	Question string `json:"question,omitempty"`
 	Target   string `json:"target,omitempty"`
 	Attempt  int    `json:"attempt"`
-	// Last is what the step itself returned when it stopped before its work was done; nil if it did not.
+	// Last is what the step itself returned when it stopped before its work was done; nil if it did
+	// not.
 	Last *LastReturn `json:"last,omitempty"`
 	// Own means that the step itself sent the work back and now checks the result.
 	Own bool `json:"own,omitempty"`
@@ -66,33 +69,37 @@ type Facets struct {
 	Policy      []string `json:"policy,omitempty"`
 }
 
-// Request is one delegation. Depth and Path are the caller's; the Dispatcher raises and extends them. An agent must not
-// change maps and pointers of it.
+// Request is one delegation. Depth and Path are the caller's; the Dispatcher raises and extends
+// them. An agent must not change maps and pointers of it.
 type Request struct {
 	Agent    string         `json:"agent"`
 	Task     *Task          `json:"task,omitempty"` // the bound task; nil if there is none
 	Input    map[string]any `json:"input,omitempty"`
 	Facets   Facets         `json:"facets"`
 	Feedback *Feedback      `json:"feedback,omitempty"`
-	// Question asks for an answer only, in text or summary; no artifact or verdict is due. Empty for work.
-	Question string   `json:"question,omitempty"`
-	Session  string   `json:"session_id"`
-	Run      string   `json:"run"`
-	Command  string   `json:"command"` // the line that started the run, for reasons and logs
-	Step     string   `json:"step"`    // its place in the run, "phases[2]/commit"
-	At       string   `json:"-"`       // step_path in the journal, with visits: "phases#1[2]/commit#1"
-	Visit    int      `json:"visit"`
-	Attempt  int      `json:"attempt"` // 1 for the first
-	Txn      string   `json:"txn"`     // transaction id for the state change of this delegation
-	Depth    Depth    `json:"-"`
-	Path     []string `json:"path"`
-	Timeout  Timeout  `json:"timeout"`
-	Dir      string   `json:"dir"` // working tree, absolute: the worktree, else the project root
+	// Question asks for an answer only, in text or summary; no artifact or verdict is due. Empty
+	// for work.
+	Question string `json:"question,omitempty"`
+	Session  string `json:"session_id"`
+	Run      string `json:"run"`
+	Command  string `json:"command"` // the line that started the run, for reasons and logs
+	Step     string `json:"step"`    // its place in the run, "phases[2]/commit"
+	// step_path in the journal, with visits: "phases#1[2]/commit#1"
+	At      string   `json:"-"`
+	Visit   int      `json:"visit"`
+	Attempt int      `json:"attempt"` // 1 for the first
+	Txn     string   `json:"txn"`     // transaction id for the state change of this delegation
+	Depth   Depth    `json:"-"`
+	Path    []string `json:"path"`
+	Timeout Timeout  `json:"timeout"`
+	Dir     string   `json:"dir"` // working tree, absolute: the worktree, else the project root
 	// NoTree asks for work without a tree: Dir is then an empty folder made by the Dispatcher.
-	NoTree bool     `json:"no_tree,omitempty"`
-	Out    string   `json:"out"`              // folder for documents, absolute, made by the Dispatcher
+	NoTree bool `json:"no_tree,omitempty"`
+	// folder for documents, absolute, made by the Dispatcher
+	Out    string   `json:"out"`
 	Repair []string `json:"repair,omitempty"` // violations in the last return, for a repair round
-	// Refused is that return as received, cut to MaxRefused bytes, because a restarted agent does not remember it.
+	// Refused is that return as received, cut to MaxRefused bytes, because a restarted agent does
+	// not remember it.
 	Refused string `json:"refused,omitempty"`
 	// Schema is the JSON Schema for the fields of the return; empty: none.
 	Schema json.RawMessage `json:"schema,omitempty"`
@@ -102,7 +109,8 @@ type Request struct {
 	Pack string `json:"-"`
 	// Commits means that a step of the run commits files in the user's checkout.
 	Commits bool `json:"-"`
-	// Budget is the share reserved for this delegation; the runner stops the agent when it is used up.
+	// Budget is the share reserved for this delegation; the runner stops the agent when it is used
+	// up.
 	Budget Budget `json:"budget,omitzero"`
 }
 
@@ -112,8 +120,8 @@ const MaxRefused = 32 << 10
 // NoSpawns as Budget.Spawns forbids further workers, because zero means no bound.
 const NoSpawns = -1
 
-// Budget bounds the use of one delegation; a zero field is no bound. Seconds is the rest of the run's time, which
-// parallel workers spend together.
+// Budget bounds the use of one delegation; a zero field is no bound. Seconds is the rest of the
+// run's time, which parallel workers spend together.
 type Budget struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 	Cost    float64 `json:"cost_usd,omitempty"`
@@ -163,7 +171,8 @@ const (
 	AgentGatekeeper  = "gatekeeper"
 	AgentGitWorkflow = "git-workflow-manager"
 
-	// AgentDocumentWriter and AgentSandboxRunner are declared in a file of the project with their runner.
+	// AgentDocumentWriter and AgentSandboxRunner are declared in a file of the project with their
+	// runner.
 	AgentDocumentWriter = "document-writer"
 	AgentSandboxRunner  = "sandbox-runner"
 )
@@ -178,18 +187,21 @@ type AgentInfo struct {
 	Builtin     bool
 	// Statuses are the allowed outcomes; nil means any.
 	Statuses []Outcome
-	// NoArtifacts is the contract `artifacts: none`; Artifacts are the promised ones, nil means any.
+	// NoArtifacts is the contract `artifacts: none`; Artifacts are the promised ones, nil means
+	// any.
 	NoArtifacts bool
 	Artifacts   []ArtifactSpec
 	Fields      map[string]Field // nil means any
 	Inputs      map[string]Input // nil means any
 	Tools       []string
-	// Commands are the command lines that `shell` in Tools allows; a final " *" allows further words. Nil allows all.
+	// Commands are the command lines that `shell` in Tools allows; a final " *" allows further
+	// words. Nil allows all.
 	Commands []string
 	// CanDelegateTo names the subagents its workflow may call.
 	CanDelegateTo []string
 	Timeout       Timeout
-	// StatusQuery and IssuesQuery are jq over {status, fields}, with their places in File; empty if absent.
+	// StatusQuery and IssuesQuery are jq over {status, fields}, with their places in File; empty if
+	// absent.
 	StatusQuery, IssuesQuery string
 	StatusPos, IssuesPos     Pos
 	AgentResult              bool // form: agent_result
@@ -202,7 +214,9 @@ type AgentInfo struct {
 // MayGive reports whether the contract allows an artifact of one of the types.
 func (i AgentInfo) MayGive(types ...ArtifactType) bool {
 	return !i.NoArtifacts && (i.Artifacts == nil ||
-		slices.ContainsFunc(i.Artifacts, func(a ArtifactSpec) bool { return slices.Contains(types, a.Type) }))
+		slices.ContainsFunc(i.Artifacts, func(a ArtifactSpec) bool {
+			return slices.Contains(types, a.Type)
+		}))
 }
 
 // CommandInfo is a command in menus and help.
@@ -217,7 +231,8 @@ type CommandInfo struct {
 	Hidden      bool     `json:"hidden,omitempty"`
 }
 
-// Limits bound a run; a zero field means its documented default. The configuration uses the same names in lower case.
+// Limits bound a run; a zero field means its documented default. The configuration uses the same
+// names in lower case.
 type Limits struct {
 	Rollbacks int
 	Retries   int
@@ -230,7 +245,8 @@ type Limits struct {
 	Cost      float64       // of workers, in US dollars; 0: no limit
 	Spawns    int           // delegations to workers; 0: no limit
 
-	// AutoResume is how long after its suspension a run that waits for a time may resume automatically; 0: never.
+	// AutoResume is how long after its suspension a run that waits for a time may resume
+	// automatically; 0: never.
 	AutoResume time.Duration `key:"auto_resume"`
 }
 

@@ -19,20 +19,27 @@ type Result struct {
 	Return   *Return        `json:"return"` // nil if the output is refused
 	Warnings []string       `json:"warnings"`
 	Nested   []string       `json:"nested"` // agents named in the other blocks
-	// Unauthenticated means that the output lacks its delegation's nonce; it may come from quoted text.
+	// Unauthenticated means that the output lacks its delegation's nonce; it may come from quoted
+	// text.
 	Unauthenticated bool `json:"unauthenticated"`
 }
 
-// ReadResult reads an agent's output: a return as JSON, alone or in a json fence, or an AGENT_RESULT block. Of several
-// blocks it takes the last one of opt.Agent, else the last. It applies the agent's contract. The Result is valid also
-// beside an error, a *Diagnostics with all findings.
-func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentInfo) (Result, error) {
+// ReadResult reads an agent's output: a return as JSON, alone or in a json fence, or an
+// AGENT_RESULT block. Of several blocks it takes the last one of opt.Agent, else the last. It
+// applies the agent's contract. The Result is valid also beside an error, a *Diagnostics with all
+// findings.
+func ReadResult(
+	src []byte,
+	opt ParseOptions,
+	contract func(agent string) AgentInfo,
+) (Result, error) {
 	info := contract(opt.Agent)
 	opt.Contract = &info
 	src = WithoutBOM(src)
 	if bytes.HasPrefix(bytes.TrimSpace(src), []byte("{")) {
 		return objectResult(src, src, 0, opt)
 	}
+
 	blocks, found := ParseAgentResult(src)
 	for i := range found {
 		found[i].File = opt.File
@@ -43,44 +50,62 @@ func ReadResult(src []byte, opt ParseOptions, contract func(agent string) AgentI
 		case ok && object.fault == "":
 			return objectResult(src, []byte(object.text), object.line-1, opt)
 		case ok:
-			found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Code == codeNoResult })
+			found = slices.DeleteFunc(found, func(d Diagnostic) bool {
+				return d.Code == codeNoResult
+			})
 			found = append(found, Diagnostic{
-				Code: codeNoResult, Severity: SeverityError, File: opt.File, Pos: Pos{Line: object.line, Col: 1},
-				Message: object.place() + " is no return: " + object.fault,
-				Help:    "put it into a fence marked json, with nothing else in the fence",
+				Code:     codeNoResult,
+				Severity: SeverityError,
+				File:     opt.File,
+				Pos:      Pos{Line: object.line, Col: 1},
+				Message:  object.place() + " is no return: " + object.fault,
+				Help:     "put it into a fence marked json, with nothing else in the fence",
 			})
 		}
 	} else if opt.Agent == "" {
 		opt.Agent = blocks[len(blocks)-1].Agent
 		info = contract(opt.Agent)
 	}
+
 	own, nested, ok := PickResult(blocks, opt.Agent)
 	out := Result{
-		Agent: opt.Agent, Status: own.Status, Fields: map[string]any{}, Next: own.Next,
-		Warnings: append([]string{}, own.Warnings...), Nested: []string{},
+		Agent:           opt.Agent,
+		Status:          own.Status,
+		Fields:          map[string]any{},
+		Next:            own.Next,
+		Warnings:        append([]string{}, own.Warnings...),
+		Nested:          []string{},
 		Unauthenticated: opt.Nonce == "" || own.Text("NONCE") != opt.Nonce,
 	}
 	for _, n := range nested {
 		out.Nested = append(out.Nested, n.Agent)
 	}
+
 	if ok {
-		found = slices.DeleteFunc(found, func(d Diagnostic) bool { return !own.covers(d.Pos) })
+		found = slices.DeleteFunc(found, func(d Diagnostic) bool {
+			return !own.covers(d.Pos)
+		})
 	} else if len(blocks) > 0 {
-		found = append(found, Found(codeNoResult, blocks[0].Pos, "name the agent whose return it is",
-			"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")))
+		found = append(
+			found,
+			Found(codeNoResult, blocks[0].Pos, "name the agent whose return it is",
+				"expected a block of %q, got %s", opt.Agent, strings.Join(out.Nested, ", ")),
+		)
 	}
 	return out, out.block(own, findings{opt.File, found}, opt, src)
 }
 
-// objectIn gives the last object with a status in an output. One in a fence marked json comes before others; one in any
-// fence with the nonce comes before all, and has no fault.
+// objectIn gives the last object with a status in an output. One in a fence marked json comes
+// before others; one in any fence with the nonce comes before all, and has no fault.
 func objectIn(src []byte, nonce string) (object insert, ok bool) {
 	all := fencedObjects(src)
 	if bare, ok := bareObject(src); ok && len(all) == 0 {
 		all = append(all, bare)
 	}
 	for _, b := range slices.Backward(all) {
-		root, err := jsonx.Parse([]byte(b.text), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
+		root, err := jsonx.Parse([]byte(
+			b.text,
+		), jsonx.Limits{Bytes: MaxReturn, Depth: maxReturnDepth})
 		if err != nil || root.Get("status") == nil {
 			continue
 		}
@@ -90,7 +115,8 @@ func objectIn(src []byte, nonce string) (object insert, ok bool) {
 			return b, true
 		}
 		if !ok || object.fault != "" && b.fault == "" {
-			object, ok = b, true
+			object = b
+			ok = true
 		}
 	}
 	return object, ok
@@ -101,8 +127,12 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 	ret, err := ParseReturn(object, opt)
 	_, _, unknown := FinalMessage(object, ParseOptions{Agent: opt.Agent, Nonce: opt.Nonce})
 	out := Result{
-		Agent: opt.Agent, Fields: map[string]any{}, Next: ret.NextSteps, Warnings: append([]string{}, ret.Warnings...),
-		Nested: []string{}, Unauthenticated: unknown != nil,
+		Agent:           opt.Agent,
+		Fields:          map[string]any{},
+		Next:            ret.NextSteps,
+		Warnings:        append([]string{}, ret.Warnings...),
+		Nested:          []string{},
+		Unauthenticated: unknown != nil,
 	}
 	maps.Copy(out.Fields, ret.Fields)
 	if ret.Status != "" {
@@ -112,16 +142,20 @@ func objectResult(src, object []byte, lines int, opt ParseOptions) (Result, erro
 		out.Return = &ret
 		return out, nil
 	}
+
 	f := findings{opt.File, nil}
 	for _, d := range err.(*Diagnostics).List { //nolint:errcheck,errorlint // the one kind there is
-		d.File, d.Pos.Line, d.End.Line = opt.File, d.Pos.Line+lines, d.End.Line+lines
+		d.File = opt.File
+		d.Pos.Line = d.Pos.Line + lines
+		d.End.Line = d.End.Line + lines
 		f.list = append(f.list, d)
 	}
+
 	return out, f.refusing(src)
 }
 
-// block holds a block to everything that is asked of it, and takes its return if it is good. Strictly, what would be
-// repaired is wrong.
+// block holds a block to everything that is asked of it, and takes its return if it is good.
+// Strictly, what would be repaired is wrong.
 func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []byte) error {
 	for i := 0; opt.Strict && i < len(f.list); i++ {
 		f.list[i].Severity = SeverityError
@@ -149,8 +183,12 @@ func (out *Result) block(own AgentResult, f findings, opt ParseOptions, src []by
 			}
 		}
 	}
-	if err == nil && !slices.ContainsFunc(f.list, func(d Diagnostic) bool { return d.Severity == SeverityError }) {
-		out.Return, out.Warnings = &ret, append([]string{}, ret.Warnings...)
+	if err == nil &&
+		!slices.ContainsFunc(f.list, func(d Diagnostic) bool {
+			return d.Severity == SeverityError
+		}) {
+		out.Return = &ret
+		out.Warnings = append([]string{}, ret.Warnings...)
 		return nil
 	}
 	if err != nil && f.list == nil {

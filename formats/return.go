@@ -76,16 +76,19 @@ const (
 // Outcomes lists every outcome, passing ones first.
 func Outcomes() []Outcome {
 	return []Outcome{
-		OutcomeCompleted, OutcomeApproved, OutcomeConditional, OutcomeSkipped, OutcomePartial, OutcomeRejected,
-		OutcomeBlocked, OutcomeSuspended, OutcomeFailed,
+		OutcomeCompleted, OutcomeApproved, OutcomeConditional, OutcomeSkipped, OutcomePartial,
+		OutcomeRejected, OutcomeBlocked, OutcomeSuspended, OutcomeFailed,
 	}
 }
 
-func (o Outcome) String() string { return string(o) }
+func (o Outcome) String() string {
+	return string(o)
+}
 
 // Passes reports whether a step with this outcome continues by default.
 func (o Outcome) Passes() bool {
-	return o == OutcomeCompleted || o == OutcomeApproved || o == OutcomeConditional || o == OutcomeSkipped
+	return o == OutcomeCompleted || o == OutcomeApproved || o == OutcomeConditional ||
+		o == OutcomeSkipped
 }
 
 // ArtifactType is the kind of a subagent's file.
@@ -101,14 +104,14 @@ const (
 	ArtifactDocumentation  ArtifactType = "documentation"
 )
 
-// IsDocument reports whether the engine places artifacts of this type in the task's folder; others are files of the
-// working tree.
+// IsDocument reports whether the engine places artifacts of this type in the task's folder; others
+// are files of the working tree.
 func (t ArtifactType) IsDocument() bool {
 	return t == ArtifactReport || t == ArtifactPlan || t == ArtifactSummary || t == ArtifactReview
 }
 
-// Artifact is a file that a subagent made. Path has slashes. For a document it is relative to Request.Out until the
-// Dispatcher has placed it; otherwise it is relative to the project root.
+// Artifact is a file that a subagent made. Path has slashes. For a document it is relative to
+// Request.Out until the Dispatcher has placed it; otherwise it is relative to the project root.
 type Artifact struct {
 	Type    ArtifactType `json:"type"`
 	Guessed bool         `json:"-"` // the type was missing and follows from the path
@@ -172,16 +175,18 @@ type Metadata struct {
 	Runner   string   `json:"runner,omitempty"`
 	Depth    int      `json:"delegation_depth"`
 	Path     []string `json:"delegation_path,omitempty"`
-	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in subagent may set it.
+	// Worktree is the folder that git-workflow-manager opened, absolute; only a built-in subagent
+	// may set it.
 	Worktree string `json:"worktree,omitempty"`
 	// Asked is the requested model; empty if the runner chose.
 	Asked string `json:"model_asked,omitempty"`
-	// Model, Tokens and Cost are the runner's measurements; zero if the agent CLI does not report them.
+	// Model, Tokens and Cost are the runner's measurements; zero if the agent CLI does not report
+	// them.
 	Model  string  `json:"model,omitempty"`
 	Tokens Tokens  `json:"tokens,omitzero"`
 	Cost   float64 `json:"cost_usd,omitempty"`
-	// Metered says when the agent CLI reported its tokens; empty if it reported none. A token limit can stop work only
-	// while it reports them.
+	// Metered says when the agent CLI reported its tokens; empty if it reported none. A token limit
+	// can stop work only while it reports them.
 	Metered Metered `json:"metered,omitempty"`
 	// Spawns counts the workers called by a command or a workflow; zero for a worker.
 	Spawns int `json:"spawns,omitempty"`
@@ -189,16 +194,18 @@ type Metadata struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	// Prompt is the SHA-256 of the prompt in hex; empty for runners without a prompt.
 	Prompt string `json:"prompt_sha256,omitempty"`
-	// Told is the SHA-256 of the prompt without nonce, folders and repair, which 'tercet verify' composes again.
+	// Told is the SHA-256 of the prompt without nonce, folders and repair, which 'tercet verify'
+	// composes again.
 	Told string `json:"told_sha256,omitempty"`
 	// Attempts are the runners tried, in order; the last one answered. Nil if there was only one.
 	Attempts []RunnerAttempt `json:"attempts,omitempty"`
-	// Moved are the refs of git that moved while the worker ran, and not by tercet. The run notes a branch that only
-	// gained commits, and asks about the others.
+	// Moved are the refs of git that moved while the worker ran, and not by tercet. The run notes a
+	// branch that only gained commits, and asks about the others.
 	Moved []Moved `json:"refs_moved,omitempty"`
 }
 
-// Moved is a ref of git with its values before and after; an empty one means that there was no such ref.
+// Moved is a ref of git with its values before and after; an empty one means that there was no such
+// ref.
 type Moved struct {
 	Ref string `json:"ref"`
 	Old string `json:"old,omitempty"`
@@ -207,7 +214,8 @@ type Moved struct {
 	Forward bool `json:"forward,omitempty"`
 }
 
-// MovedText says what happened: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from ...".
+// MovedText says what happened: "refs/heads/main moved from 1a2b3c to nothing, HEAD moved from
+// ...".
 func MovedText(list []Moved) string {
 	words := make([]string, len(list))
 	for i, m := range list {
@@ -239,20 +247,25 @@ type Tokens struct {
 }
 
 // Total is compared with limits.
-func (t Tokens) Total() int64 { return t.Input + t.Output }
+func (t Tokens) Total() int64 {
+	return t.Input + t.Output
+}
 
 // RunnerAttempt is one attempt in a chain of runners.
 type RunnerAttempt struct {
-	Runner   string  `json:"runner"`
-	Model    string  `json:"model,omitempty"`
-	Code     Code    `json:"code,omitempty"` // why tercet tried the next runner; empty for the last attempt
+	Runner string `json:"runner"`
+	Model  string `json:"model,omitempty"`
+	// why tercet tried the next runner; empty for the last attempt
+	Code     Code    `json:"code,omitempty"`
 	Message  string  `json:"message,omitempty"`
 	Duration float64 `json:"duration_seconds"`
 }
 
-// Return is the record that a subagent, a step and a command give back. Its maps and slices belong to the receiver.
+// Return is the record that a subagent, a step and a command give back. Its maps and slices belong
+// to the receiver.
 type Return struct {
-	Schema        string         `json:"schema,omitempty"` // tercet.return/1 in output, empty inside
+	// tercet.return/1 in output, empty inside
+	Schema        string         `json:"schema,omitempty"`
 	Status        ReturnStatus   `json:"status"`
 	Verdict       Verdict        `json:"verdict,omitempty"`
 	Summary       string         `json:"summary"`
@@ -269,8 +282,10 @@ type Return struct {
 	NextSteps     string         `json:"next_steps,omitempty"`
 	Tables        []Table        `json:"tables,omitempty"` // only of commands, never of a subagent
 	Resume        *Resume        `json:"resume,omitempty"` // only of a suspended command
-	Tasks         []TaskReturn   `json:"tasks,omitempty"`  // of a line with several tasks, in its order
-	// Said is the outcome that the engine set (skipped, suspended, rejected); empty otherwise. It is never parsed.
+	// of a line with several tasks, in its order
+	Tasks []TaskReturn `json:"tasks,omitempty"`
+	// Said is the outcome that the engine set (skipped, suspended, rejected); empty otherwise. It
+	// is never parsed.
 	Said Outcome `json:"-"`
 }
 
@@ -307,12 +322,17 @@ func (r Return) RunState() string {
 func Failed(err error) Return {
 	code := CodeOf(err)
 	e := ReturnError{
-		Type: code.kind(), Message: err.Error(), Code: code, Recommendation: HelpOf(err),
-		Recoverable: slices.Contains([]Code{CodeTransient, CodeLocked, CodeLeaseHeld}, code),
+		Type:           code.kind(),
+		Message:        err.Error(),
+		Code:           code,
+		Recommendation: HelpOf(err),
+		Recoverable:    slices.Contains([]Code{CodeTransient, CodeLocked, CodeLeaseHeld}, code),
 	}
 	return Return{
-		Status: StatusFailed, Summary: firstLine(err.Error(), MaxSummary), Errors: []ReturnError{e},
-		Class: ClassOf(e),
+		Status:  StatusFailed,
+		Summary: firstLine(err.Error(), MaxSummary),
+		Errors:  []ReturnError{e},
+		Class:   ClassOf(e),
 	}
 }
 
@@ -330,8 +350,11 @@ func Clip(s string, most int) string {
 	return s
 }
 
-// WithoutBOM is text without the UTF-8 byte order mark that some editors and shells write before it.
-func WithoutBOM(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+// WithoutBOM is text without the UTF-8 byte order mark that some editors and shells write before
+// it.
+func WithoutBOM(text []byte) []byte {
+	return bytes.TrimPrefix(text, []byte("\ufeff"))
+}
 
 // Count formats a number with its noun: 1 file, 2 files.
 func Count(n int, noun string) string {

@@ -33,33 +33,47 @@ var (
 func (r *handoffReader) ruled() {
 	r.anything()
 	r.formed("Slug", "slug", "a name of a-z, 0-9 and '-'", slugForm().MatchString)
-	r.formed("Co-Authored-By", "co_authored_by", "'none' or 'Name <address>'", func(text string) bool {
-		return strings.EqualFold(text, "none") || authorForm().MatchString(text)
-	})
+	r.formed(
+		"Co-Authored-By",
+		"co_authored_by",
+		"'none' or 'Name <address>'",
+		func(text string) bool {
+			return strings.EqualFold(text, "none") || authorForm().MatchString(text)
+		},
+	)
 	modes := map[string]any{}
 	r.out.Values["approval"] = modes
 	p := r.chapter(secApproval)
 	if p == nil {
 		return
 	}
+
 	all := append(slices.Clone(approvable), asking...)
 	for _, e := range p.entries {
-		at := slices.IndexFunc(all, func(tier string) bool { return spelledKey(tier) == e.key })
+		at := slices.IndexFunc(all, func(tier string) bool {
+			return spelledKey(tier) == e.key
+		})
 		if at < 0 {
-			r.add(codeValue, e.at, nearest.Help(e.key, all), "expected a tier, one of %s; got '%s'", strings.Join(all, ", "),
-				Clip(e.key, longestValue))
+			r.add(codeValue, e.at, nearest.Help(e.key, all), "expected a tier, one of %s; got '%s'",
+				strings.Join(all, ", "), Clip(e.key, longestValue))
 			continue
 		}
-		k := keyRule{name: all[at], kind: aWord, words: []string{Interactive, Autonomous}}
+		k := keyRule{
+			name:  all[at],
+			kind:  aWord,
+			words: []string{Interactive, Autonomous},
+		}
 		v, want, help := k.take(e)
 		_, twice := modes[k.name]
 		switch {
 		case want != "":
-			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name, Clip(e.value, longestValue))
+			r.add(codeValue, e.valued, help, "expected %s for %s; got '%s'", want, k.name,
+				Clip(e.value, longestValue))
 		case twice:
 			r.add(codeTwice, e.at, "keep one", "key '%s' stands twice", k.name)
 		case v == Autonomous && slices.Contains(asking, k.name):
-			r.add(codeAsksAlways, e.valued, "take the line out", "%s asks after every phase, whatever the rules say", k.name)
+			r.add(codeAsksAlways, e.valued, "take the line out",
+				"%s asks after every phase, whatever the rules say", k.name)
 		default:
 			modes[k.name] = v
 		}
@@ -76,7 +90,8 @@ func (r *handoffReader) formed(name, field, want string, ok func(string) bool) {
 	for _, p := range r.parts {
 		for _, e := range p.entries {
 			if e.key == spelledKey(name) {
-				r.add(codeValue, e.valued, "", "expected %s for %s; got '%s'", want, name, Clip(text, longestValue))
+				r.add(codeValue, e.valued, "",
+					"expected %s for %s; got '%s'", want, name, Clip(text, longestValue))
 				return
 			}
 		}
@@ -96,7 +111,8 @@ var (
 	taskNumber = lazy.Regexp(`TASK-\d+`)
 )
 
-// listed reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else of the document.
+// listed reads the tasks that another tool keeps in a TASK.md: those of the section Task list, else
+// of the document.
 func (r *handoffReader) listed() {
 	var lines []line
 	for _, p := range r.parts {
@@ -106,15 +122,18 @@ func (r *handoffReader) listed() {
 		}
 		lines = append(lines, p.lines...)
 	}
+
 	seen := map[string]int{}
 	for _, l := range lines {
 		form := boxForm().FindStringSubmatchIndex(l.text)
 		if form == nil {
 			continue
 		}
-		at, number := Pos{Line: l.n, Col: form[2] + 1}, taskNumber().FindString(l.text[form[3]:])
+		at := Pos{Line: l.n, Col: form[2] + 1}
+		number := taskNumber().FindString(l.text[form[3]:])
 		first, twice := seen[number]
-		switch mark := l.text[form[2]:form[3]]; {
+		mark := l.text[form[2]:form[3]]
+		switch {
 		case !slices.Contains([]string{"[ ]", "[x]", "[X]"}, mark):
 			r.add(codeValue, at, "", "expected [ ] or [x]; got '%s'", mark)
 		case form[4] < 0:
@@ -126,15 +145,22 @@ func (r *handoffReader) listed() {
 			seen[number] = l.n
 		}
 	}
+
 	tasks := tasksOf(lines, true)
 	if len(tasks) == 0 {
-		r.add(codeEmptySection, r.title, "write '- [ ] TASK-001: name | Target file: path'", "expected tasks, got none")
+		r.add(
+			codeEmptySection,
+			r.title,
+			"write '- [ ] TASK-001: name | Target file: path'",
+			"expected tasks, got none",
+		)
 	}
 	r.out.Values["tasks"] = tasks
 }
 
-// ReadRules reads the rules of a project: output_language, product_type, slug, remote_type, co_authored_by and
-// approval, a map of tiers. A missing or malformed key is nil. open gives fs.ErrNotExist for a missing file.
+// ReadRules reads the rules of a project: output_language, product_type, slug, remote_type,
+// co_authored_by and approval, a map of tiers. A missing or malformed key is nil. open gives
+// fs.ErrNotExist for a missing file.
 func ReadRules(open func(name string) ([]byte, error)) (values map[string]any, err error) {
 	for _, name := range []string{"docs/project-rules.md", ".claude/rules/project-rules.md"} {
 		src, err := open(name)

@@ -25,7 +25,8 @@ const MaxSchema = 256 << 10
 // The bounds of a schema.
 const (
 	maxSchemaDepth = 64
-	maxSchemaNodes = 1000 // schemas inside of it, and those that one value is held against with every reference followed
+	// schemas inside of it, and those that one value is held against with every reference followed
+	maxSchemaNodes = 1000
 	maxPattern     = 1000 // bytes of a regular expression
 	maxFaults      = 50
 )
@@ -48,7 +49,9 @@ type Schema struct {
 }
 
 // JSON is the schema as one JSON text, for prompts.
-func (s *Schema) JSON() json.RawMessage { return slices.Clone(s.text) }
+func (s *Schema) JSON() json.RawMessage {
+	return slices.Clone(s.text)
+}
 
 // form says what the value of a keyword is, in the words of a message.
 type form string
@@ -74,13 +77,20 @@ var keywords = []struct {
 	form  form
 	names string
 }{
-	{formAny, "$schema $comment title description default deprecated readOnly writeOnly examples format const"},
+	{
+		formAny,
+		"$schema $comment title description default deprecated readOnly writeOnly examples " +
+			"format const",
+	},
 	{formAny, "contentEncoding contentMediaType contentSchema"},
 	{formText, "$id $anchor $ref pattern"},
 	{formNamed, "$defs definitions dependentSchemas properties patternProperties"},
 	{formTypes, "type"},
 	{formValues, "enum"},
-	{formCount, "minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties"},
+	{
+		formCount,
+		"minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties",
+	},
 	{formNumber, "minimum maximum exclusiveMinimum exclusiveMaximum"},
 	{formFactor, "multipleOf"},
 	{formSchemas, "allOf anyOf oneOf prefixItems"},
@@ -91,18 +101,21 @@ var keywords = []struct {
 	{formNeeds, "dependentRequired dependencies"},
 }
 
-// unchecked are keywords of the drafts, or of others, that would change what a schema means, with what to do instead.
+// unchecked are keywords of the drafts, or of others, that would change what a schema means, with
+// what to do instead.
 var unchecked = map[string]string{
-	"$id": "only the outermost schema has an '$id'; name others with '$anchor'", "$dynamicRef": "write '$ref'",
-	"$recursiveRef": "write '$ref'", "nullable": "write type: [string, 'null']",
+	"$id":             "only the outermost schema has an '$id'; name others with '$anchor'",
+	"$dynamicRef":     "write '$ref'",
+	"$recursiveRef":   "write '$ref'",
+	"nullable":        "write type: [string, 'null']",
 	"additionalItems": "write prefixItems for the first items, and items for the others",
 	"dependencies":    "write dependentRequired or dependentSchemas",
 }
 
 // newer are the keywords that draft 07 does not have.
 var newer = []string{
-	"$anchor", "prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties",
-	"minContains", "maxContains",
+	"$anchor", "prefixItems", "dependentRequired", "dependentSchemas", "unevaluatedItems",
+	"unevaluatedProperties", "minContains", "maxContains",
 }
 
 var jsonTypes = []string{"string", "integer", "number", "boolean", "object", "array", "null"}
@@ -114,12 +127,20 @@ func ReadSchema(src []byte) (*md.Node, error) {
 		return nodeOf(src, v), nil
 	}
 	at, msg := syntaxError(src, err)
-	return nil, &Failure{Code: CodeInvalidCommand, Pos: at, Message: msg}
+	return nil, &Failure{
+		Code:    CodeInvalidCommand,
+		Pos:     at,
+		Message: msg,
+	}
 }
 
 // nodeOf gives a JSON value as the positioned node of a text.
 func nodeOf(src []byte, v *jsonx.Value) *md.Node {
-	n := &md.Node{Kind: md.Scalar, Pos: placeOf(src, v.Start), Value: string(v.Raw(src))}
+	n := &md.Node{
+		Kind:  md.Scalar,
+		Pos:   placeOf(src, v.Start),
+		Value: string(v.Raw(src)),
+	}
 	switch v.Kind {
 	case jsonx.Null:
 		n.Type = md.Null
@@ -141,10 +162,16 @@ func nodeOf(src []byte, v *jsonx.Value) *md.Node {
 	case jsonx.Dict:
 		n.Kind = md.Map
 		for _, m := range v.Members {
-			key := &md.Node{Kind: md.Scalar, Type: md.Str, Pos: placeOf(src, m.KeyStart), Value: m.Key}
+			key := &md.Node{
+				Kind:  md.Scalar,
+				Type:  md.Str,
+				Pos:   placeOf(src, m.KeyStart),
+				Value: m.Key,
+			}
 			n.Entries = append(n.Entries, md.Entry{Key: key, Value: nodeOf(src, m.Value)})
 		}
 	}
+
 	return n
 }
 
@@ -156,34 +183,45 @@ type schemaCheck struct {
 	refs []*md.Node // values of $ref
 }
 
-// CompileSchema checks a schema. The findings are in file order, without file name and code; if there are any, the
-// Schema is nil.
+// CompileSchema checks a schema. The findings are in file order, without file name and code; if
+// there are any, the Schema is nil.
 func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 	s := &Schema{
-		root: root, draft: draft2020, places: map[string]*md.Node{}, pointers: map[*md.Node]string{},
+		root:     root,
+		draft:    draft2020,
+		places:   map[string]*md.Node{},
+		pointers: map[*md.Node]string{},
 		patterns: map[string]*regexp.Regexp{},
 	}
 	c := &schemaCheck{Schema: s}
-	switch n := root.Get("$schema"); {
+	n := root.Get("$schema")
+	switch {
 	case n == nil, n.IsStr() && strings.TrimSuffix(n.Value, "#") == draft2020:
-	case n.IsStr() && strings.Replace(strings.TrimSuffix(n.Value, "#"), "https:", "http:", 1)+"#" == draft07:
+	case n.IsStr() &&
+		strings.Replace(strings.TrimSuffix(n.Value, "#"), "https:", "http:", 1)+"#" == draft07:
 		s.draft = draft07
 	default:
-		c.fault(n, "write "+draft2020+" or "+draft07, "expected draft 2020-12 or 07 in '$schema', got %s", show(n))
+		c.fault(n, "write "+draft2020+" or "+draft07,
+			"expected draft 2020-12 or 07 in '$schema', got %s", show(n))
 	}
+
 	c.schema(root, "")
 	c.refer()
 	for i := 0; i < len(c.seen) && c.list == nil; i++ {
 		left := maxSchemaNodes
-		switch circle := s.spend(c.seen[i], nil, &left, nil); {
+		circle := s.spend(c.seen[i], nil, &left, nil)
+		switch {
 		case circle != nil:
 			c.fault(circle, "let it refer to itself below a property or an item",
 				"the schema refers to itself for the same value")
 		case left < 0:
-			c.fault(c.seen[i], "let fewer references lead to the same place",
-				"expected at most %d schemas for one value with each reference followed, got more", maxSchemaNodes)
+			c.fault(c.seen[i],
+				"let fewer references lead to the same place",
+				"expected at most %d schemas for one value with each reference followed, got more",
+				maxSchemaNodes)
 		}
 	}
+
 	if c.list == nil {
 		var err error
 		if s.text, err = json.Marshal(root.Any()); err == nil {
@@ -192,9 +230,12 @@ func CompileSchema(root *md.Node) (*Schema, []Diagnostic) {
 		if err == nil {
 			return s, nil
 		}
-		c.fault(root, "", "expected a schema that can be checked: %v", err) // the library tells no place
+		// the library tells no place
+		c.fault(root, "", "expected a schema that can be checked: %v", err)
 	}
-	slices.SortStableFunc(c.list, func(a, b Diagnostic) int { return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col) })
+	slices.SortStableFunc(c.list, func(a, b Diagnostic) int {
+		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
+	})
 	return nil, c.list[:min(len(c.list), maxFaults)]
 }
 
@@ -231,13 +272,15 @@ func (c *schemaCheck) schema(n *md.Node, at string) {
 		return
 	}
 	c.seen = append(c.seen, n)
-	c.places[at], c.pointers[n] = n, at
+	c.places[at] = n
+	c.pointers[n] = at
 	switch {
 	case len(c.seen) > maxSchemaNodes:
 		c.fault(n, "split it", "expected at most %d schemas in a schema, got more", maxSchemaNodes)
 	case n.Type == md.Bool:
 	case n.Kind != md.Map:
-		c.fault(n, "write a map of keywords such as {type: object}", "expected a schema, got %s", show(n))
+		c.fault(n, "write a map of keywords such as {type: object}",
+			"expected a schema, got %s", show(n))
 	default:
 		for _, e := range n.Entries {
 			c.keyword(n, e.Key, e.Value)
@@ -247,19 +290,24 @@ func (c *schemaCheck) schema(n *md.Node, at string) {
 
 // keyword checks one keyword of a schema.
 func (c *schemaCheck) keyword(n, key, v *md.Node) {
-	name, old := key.Value, c.draft == draft07
+	name := key.Value
+	old := c.draft == draft07
 	var names []string
-	kind, known := formAny, false
+	kind := formAny
+	known := false
 	for _, k := range keywords {
 		of := strings.Fields(k.names)
 		if slices.Contains(of, name) {
-			kind, known = k.form, true
+			kind = k.form
+			known = true
 		}
 		names = append(names, of...)
 	}
+
 	instead, refused := unchecked[name]
 	switch {
-	case refused && (name != "$id" || n != c.root) && (!old || name != "additionalItems" && name != "dependencies"):
+	case refused && (name != "$id" || n != c.root) &&
+		(!old || name != "additionalItems" && name != "dependencies"):
 		c.fault(key, instead, "'%s' is not checked by tercet", name)
 	case !known && strings.HasPrefix(name, "x-"):
 	case !known:
@@ -267,8 +315,10 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 		c.fault(key, help, "unknown keyword '%s' in a schema", name)
 	case old && slices.Contains(newer, name):
 		c.fault(key, "write $schema: "+draft2020, "'%s' is not of draft 07", name)
-	case old && n.Get("$ref") != nil && name != "$ref" && name != "definitions" && (kind != formAny || name == "const"):
-		c.fault(key, "write allOf: [{$ref: ...}, {...}]", "'%s' beside '$ref' counts for nothing in draft 07", name)
+	case old && n.Get("$ref") != nil && name != "$ref" && name != "definitions" &&
+		(kind != formAny || name == "const"):
+		c.fault(key, "write allOf: [{$ref: ...}, {...}]",
+			"'%s' beside '$ref' counts for nothing in draft 07", name)
 	case name == "items" && v.Kind == md.List && !old:
 		c.fault(v, "write prefixItems", "a list in 'items' is draft 07")
 	case name == "$anchor" && c.places[v.Value] != nil:
@@ -282,7 +332,9 @@ func (c *schemaCheck) keyword(n, key, v *md.Node) {
 }
 
 // escaped is a name as a JSON pointer writes it.
-func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+func escaped(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
 
 // value checks the value of a keyword, and the schemas in it.
 func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
@@ -309,6 +361,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	case formNamed, formNeeds:
 		is = v.Kind == md.Map
 	}
+
 	switch {
 	case !is && kind == formTexts:
 		c.fault(v, "write [name]", "expected a list of texts, got %s", show(v))
@@ -317,7 +370,10 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 	case kind == formTypes:
 		for _, word := range append(slices.Clone(v.Items), v) {
 			if word.Kind == md.Scalar && !slices.Contains(jsonTypes, word.Value) {
-				help := cmp.Or(nearest.Help(word.Value, jsonTypes), "the types are "+strings.Join(jsonTypes, ", "))
+				help := cmp.Or(
+					nearest.Help(word.Value, jsonTypes),
+					"the types are "+strings.Join(jsonTypes, ", "),
+				)
 				c.fault(word, help, "unknown type %s", show(word))
 			}
 		}
@@ -332,6 +388,7 @@ func (c *schemaCheck) value(name string, kind form, v *md.Node, at string) {
 			c.schema(one, at+"/"+strconv.Itoa(i))
 		}
 	}
+
 	for _, e := range v.Entries {
 		switch {
 		case kind == formNeeds && (name == "dependentRequired" || e.Value.Kind == md.List):
@@ -361,21 +418,25 @@ func (c *schemaCheck) pattern(v *md.Node) {
 	case len(v.Value) > maxPattern:
 		c.fault(v, "", "expected a pattern of at most %d bytes, got %d", maxPattern, len(v.Value))
 	case err != nil:
-		c.fault(v, "patterns are of the syntax RE2, without look-ahead and back-references", "expected a pattern, got %q: %s",
-			v.Value, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		c.fault(v, "patterns are of the syntax RE2, without look-ahead and back-references",
+			"expected a pattern, got %q: %s", v.Value,
+			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	c.patterns[v.Value] = re
 }
 
-// refer looks what each reference leads to. Only places of the same text can be named: nothing is fetched.
+// refer looks what each reference leads to. Only places of the same text can be named: nothing is
+// fetched.
 func (c *schemaCheck) refer() {
 	for _, v := range c.refs {
 		where, place, _ := strings.Cut(v.Value, "#")
-		if id := c.root.Get("$id"); where != "" && (id == nil || where != strings.TrimSuffix(id.Value, "#")) {
+		id := c.root.Get("$id")
+		if where != "" && (id == nil || where != strings.TrimSuffix(id.Value, "#")) {
 			c.fault(v, "copy the other schema under $defs, and write #/$defs/NAME",
 				"expected a reference inside this schema, got %.100q: nothing is fetched", v.Value)
 		} else if to, err := url.PathUnescape(place); err != nil || c.places[to] == nil {
-			c.fault(v, "write #/$defs/NAME for a schema under $defs", "nothing stands at %.100q", v.Value)
+			c.fault(v, "write #/$defs/NAME for a schema under $defs",
+				"nothing stands at %.100q", v.Value)
 		} else {
 			c.pointers[v] = to
 		}

@@ -61,8 +61,17 @@ func drawSchema(t *rapid.T, depth int) any {
 	if rapid.IntRange(0, 9).Draw(t, "plain") == 0 {
 		return rapid.Bool().Draw(t, "bool")
 	}
-	leaf := []string{"type", "types", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "required", "dependentRequired"}
-	deep := []string{"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "items", "contains", "properties", "patternProperties", "additionalProperties", "propertyNames", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "$ref"}
+	leaf := []string{
+		"type", "types", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
+		"exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "minItems",
+		"maxItems", "uniqueItems", "minProperties", "maxProperties", "required",
+		"dependentRequired",
+	}
+	deep := []string{
+		"allOf", "anyOf", "oneOf", "not", "if", "prefixItems", "items", "contains", "properties",
+		"patternProperties", "additionalProperties", "propertyNames", "dependentSchemas",
+		"unevaluatedItems", "unevaluatedProperties", "$ref",
+	}
 	out := map[string]any{}
 	for range rapid.IntRange(1, 4).Draw(t, "keywords") {
 		words := leaf
@@ -72,7 +81,9 @@ func drawSchema(t *rapid.T, depth int) any {
 		key := rapid.SampledFrom(words).Draw(t, "keyword")
 		switch key {
 		case "type":
-			out["type"] = rapid.SampledFrom([]string{"string", "integer", "number", "boolean", "object", "array", "null"}).Draw(t, "type")
+			out["type"] = rapid.SampledFrom([]string{
+				"string", "integer", "number", "boolean", "object", "array", "null",
+			}).Draw(t, "type")
 		case "types":
 			out["type"] = []any{"object", "array"}
 		case "enum":
@@ -96,22 +107,29 @@ func drawSchema(t *rapid.T, depth int) any {
 		case "allOf", "anyOf", "oneOf", "prefixItems":
 			out[key] = drawSchemas(t, depth-1)
 		case "if":
-			out["if"], out["then"], out["else"] = drawSchema(t, depth-1), drawSchema(t, depth-1), drawSchema(t, depth-1)
+			out["if"] = drawSchema(t, depth-1)
+			out["then"] = drawSchema(t, depth-1)
+			out["else"] = drawSchema(t, depth-1)
 		case "contains":
 			out[key] = drawSchema(t, depth-1)
 			if rapid.Bool().Draw(t, "bounded") {
-				out["minContains"], out["maxContains"] = rapid.IntRange(0, 2).Draw(t, "least"), rapid.IntRange(1, 2).Draw(t, "most")
+				out["minContains"] = rapid.IntRange(0, 2).Draw(t, "least")
+				out["maxContains"] = rapid.IntRange(1, 2).Draw(t, "most")
 			}
 		case "properties", "dependentSchemas":
 			out[key] = drawNamed(t, depth-1)
 		case "patternProperties":
-			out[key] = map[string]any{rapid.SampledFrom([]string{"^a", "b"}).Draw(t, "names"): drawSchema(t, depth-1)}
+			out[key] = map[string]any{rapid.SampledFrom([]string{"^a", "b"}).Draw(
+				t,
+				"names",
+			): drawSchema(t, depth-1)}
 		case "$ref":
 			out[key] = "#/$defs/" + drawName(t)
 		default:
 			out[key] = drawSchema(t, depth-1)
 		}
 	}
+
 	return out
 }
 
@@ -119,7 +137,15 @@ func drawSchema(t *rapid.T, depth int) any {
 func TestSameAsTheLibrary(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		root := map[string]any{"$defs": map[string]any{"a": drawSchema(t, 1), "b": drawSchema(t, 0), "c": drawSchema(t, 0), "ab": drawSchema(t, 0)}, "allOf": []any{drawSchema(t, 3)}}
+		root := map[string]any{
+			"$defs": map[string]any{
+				"a":  drawSchema(t, 1),
+				"b":  drawSchema(t, 0),
+				"c":  drawSchema(t, 0),
+				"ab": drawSchema(t, 0),
+			},
+			"allOf": []any{drawSchema(t, 3)},
+		}
 		text, err := json.Marshal(root)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +170,8 @@ func TestSameAsTheLibrary(t *testing.T) {
 			}
 			if fits != (got == nil) {
 				shown, err := json.Marshal(v)
-				t.Fatalf("schema %s\nvalue %s (%v)\nthe library says fits = %v, Validate = %v", text, shown, err, fits, got)
+				t.Fatalf("schema %s\nvalue %s (%v)\nthe library says fits = %v, Validate = %v",
+					text, shown, err, fits, got)
 			}
 		}
 	})

@@ -30,13 +30,15 @@ type Violation struct {
 }
 
 // String is the violation in one line.
-func (v Violation) String() string { return v.Path + ": expected " + v.Expected + ", got " + v.Got }
+func (v Violation) String() string {
+	return v.Path + ": expected " + v.Expected + ", got " + v.Got
+}
 
-// Validate gives all violations of the schema in a value, at most fifty; nil if there are none. path is the value's
-// name in the violations, such as ".fields".
+// Validate gives all violations of the schema in a value, at most fifty; nil if there are none.
+// path is the value's name in the violations, such as ".fields".
 //
-// The library stops at the first violation. To find all, Validate checks each keyword alone, and each member and item
-// against its own subschema.
+// The library stops at the first violation. To find all, Validate checks each keyword alone, and
+// each member and item against its own subschema.
 func (s *Schema) Validate(path string, value any) []Violation {
 	text, err := json.Marshal(value)
 	var v any
@@ -44,15 +46,26 @@ func (s *Schema) Validate(path string, value any) []Violation {
 		err = json.Unmarshal(text, &v)
 	}
 	if err != nil {
-		return []Violation{{path, "a value that JSON can hold", fmt.Sprintf("%.60s", fmt.Sprint(value))}}
+		return []Violation{{
+			path,
+			"a value that JSON can hold",
+			fmt.Sprintf("%.60s", fmt.Sprint(value)),
+		}}
 	}
+
 	left := maxSteps
-	if s.spend(s.root, v, &left, nil); left < 0 {
-		return []Violation{{path, fmt.Sprintf("a value that can be checked in %d steps", maxSteps), "one that needs more"}}
+	s.spend(s.root, v, &left, nil)
+	if left < 0 {
+		return []Violation{{
+			path,
+			fmt.Sprintf("a value that can be checked in %d steps", maxSteps),
+			"one that needs more",
+		}}
 	}
 	if s.whole.Validate(v) == nil {
 		return nil
 	}
+
 	c := &schemaUse{s: s, parts: map[string]*jsonschema.Resolved{}}
 	c.hold(s.root, v, path)
 	if len(c.found) > maxViolations {
@@ -65,7 +78,8 @@ func (s *Schema) Validate(path string, value any) []Violation {
 type part struct {
 	schema *md.Node
 	value  any
-	at     any  // the name of the member or the index of the item that the value is; nil for the whole value
+	// the name of the member or the index of the item that the value is; nil for the whole value
+	at     any
 	judges bool // what does not fit the part does not fit the whole
 }
 
@@ -96,6 +110,7 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 			}
 		}
 	}
+
 	below := func(of *md.Node, v, at any, judges bool) {
 		if of != nil {
 			do(part{of, v, at, judges})
@@ -112,9 +127,12 @@ func (s *Schema) held(n *md.Node, v any, do func(part)) {
 		below(n.Get("propertyNames"), key, key, false)
 		below(n.Get("unevaluatedProperties"), m[key], key, false)
 	}
-	first, rest := n.Get("prefixItems"), n.Get("items")
+
+	first := n.Get("prefixItems")
+	rest := n.Get("items")
 	if rest != nil && rest.Kind == md.List { // draft 07
-		first, rest = rest, n.Get("additionalItems")
+		first = rest
+		rest = n.Get("additionalItems")
 	}
 	list, _ := v.([]any) //nolint:errcheck // nothing else has items
 	for i, one := range list {
@@ -140,9 +158,9 @@ func (s *Schema) matched(n *md.Node, name string) (out []*md.Node) {
 	return out
 }
 
-// spend counts what the library does to hold a value against a schema, until no step is left. A schema that comes back
-// to itself for the same value, so that the count would not end, is the circle. above are the schemas that led to n for
-// this value.
+// spend counts what the library does to hold a value against a schema, until no step is left. A
+// schema that comes back to itself for the same value, so that the count would not end, is the
+// circle. above are the schemas that led to n for this value.
 func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *md.Node) {
 	if slices.Contains(above, n) {
 		return n
@@ -156,6 +174,7 @@ func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *
 	case map[string]any:
 		size = len(v)
 	}
+
 	*left -= 1 + size/8
 	for _, e := range n.Entries {
 		*left -= len(e.Value.Items) / 8 // values to compare with
@@ -163,6 +182,7 @@ func (s *Schema) spend(n *md.Node, v any, left *int, above []*md.Node) (circle *
 			*left -= size * max(1, len(e.Value.Entries))
 		}
 	}
+
 	s.held(n, v, func(p part) {
 		same := append(slices.Clip(above), n)
 		if p.at != nil {
@@ -224,8 +244,8 @@ func (s *Schema) plain(n *md.Node) any {
 	return out
 }
 
-// judged are the keywords that are held against a value alone, with what they ask for. The value of the keyword stands
-// for %s.
+// judged are the keywords that are held against a value alone, with what they ask for. The value of
+// the keyword stands for %s.
 var judged = []struct{ keywords, asks string }{
 	{"type", "%s"},
 	{"const", "%s"},
@@ -267,6 +287,7 @@ func (c *schemaUse) hold(n *md.Node, v any, path string) {
 			c.found = append(c.found, Violation{path, asks, tell(v)})
 		}
 	}
+
 	m, isMap := v.(map[string]any)
 	if due := n.Get("required"); isMap && due != nil {
 		for _, name := range due.Items {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Task is a task of state.json for the layers above the state. It has no unknown members: they stay in the bytes of the
-// file.
+// Task is a task of state.json for the layers above the state. It has no unknown members: they stay
+// in the bytes of the file.
 type Task struct {
 	Number        int        `json:"number"`
 	Title         string     `json:"title"`
@@ -27,15 +27,18 @@ type Task struct {
 	BlockedReason string     `json:"blocked_reason,omitempty"`
 	Lease         *Lease     `json:"lease,omitempty"`
 	Session       string     `json:"session_id,omitempty"`
-	Issue         string     `json:"issue_url,omitempty"` // address of the issue that the task was made from
-	Notes         string     `json:"notes,omitempty"`     // what the other members cannot hold; only imports write it
+	// address of the issue that the task was made from
+	Issue string `json:"issue_url,omitempty"`
+	// what the other members cannot hold; only imports write it
+	Notes string `json:"notes,omitempty"`
 }
 
 // Rows shows the task as two tables: its fields and its documents.
 func (t Task) Rows() (about, documents Table) {
 	about = Table{
 		Columns: []string{
-			"number", "title", "status", "priority", "language", "effort", "depends_on", "waits_for", "notes",
+			"number", "title", "status", "priority", "language", "effort", "depends_on",
+			"waits_for", "notes",
 		},
 		Rows: [][]string{{
 			strconv.Itoa(t.Number), t.Title, t.Status.String(), t.Priority, t.Language, t.Effort,
@@ -79,7 +82,8 @@ type Lease struct {
 // DefaultLeaseTimeout is the lifetime of a lease whose command sets no duration.
 const DefaultLeaseTimeout = 2 * time.Hour
 
-// Role is the kind of work of a subagent; it implies the task statuses before and after, and the artifact.
+// Role is the kind of work of a subagent; it implies the task statuses before and after, and the
+// artifact.
 type Role string
 
 // The roles.
@@ -94,11 +98,15 @@ const (
 
 // Roles lists every role.
 func Roles() []Role {
-	return []Role{RoleResearcher, RolePlanner, RoleImplementer, RoleReviewer, RoleWriter, RoleUtility}
+	return []Role{
+		RoleResearcher, RolePlanner, RoleImplementer, RoleReviewer, RoleWriter, RoleUtility,
+	}
 }
 
 // String is the word as it stands in a subagent file.
-func (r Role) String() string { return string(r) }
+func (r Role) String() string {
+	return string(r)
+}
 
 // roleRow is what a role implies; members are empty for roles that imply none.
 type roleRow struct {
@@ -113,8 +121,13 @@ var roles = map[Role]roleRow{
 	RoleReviewer:    {artifact: ArtifactReview},
 }
 
-// Statuses gives the task status during the work and after it; both are empty for roles that imply none.
-func (r Role) Statuses() (during, after TaskStatus) { return roles[r].during, roles[r].after }
+// Statuses gives the task status during the work and after it; both are empty for roles that imply
+// none.
+func (r Role) Statuses() (during, after TaskStatus) {
+	return roles[r].during, roles[r].after
+}
 
 // Artifact is the type of the role's document; empty if the contract decides.
-func (r Role) Artifact() ArtifactType { return roles[r].artifact }
+func (r Role) Artifact() ArtifactType {
+	return roles[r].artifact
+}

@@ -29,13 +29,15 @@ const (
 // TaskStatuses lists every status in the order of a task's life.
 func TaskStatuses() []TaskStatus {
 	return []TaskStatus{
-		NotStarted, Researching, Researched, Planning, Planned, Revising, Revised, Implementing, Completed, Partial,
-		Blocked, Abandoned, Expanded, OnHold,
+		NotStarted, Researching, Researched, Planning, Planned, Revising, Revised, Implementing,
+		Completed, Partial, Blocked, Abandoned, Expanded, OnHold,
 	}
 }
 
 // String is the word as it stands in state.json.
-func (s TaskStatus) String() string { return string(s) }
+func (s TaskStatus) String() string {
+	return string(s)
+}
 
 // ParseTaskStatus parses a status word; any other word is a *ValueError.
 func ParseTaskStatus(word string) (TaskStatus, error) {
@@ -47,14 +49,19 @@ func (s TaskStatus) InProgress() bool {
 	return s == Researching || s == Planning || s == Revising || s == Implementing
 }
 
-// KeepsPrior reports whether entering the status records the previous one; going back to that is always legal.
-func (s TaskStatus) KeepsPrior() bool { return s.InProgress() || s == Blocked || s == OnHold }
+// KeepsPrior reports whether entering the status records the previous one; going back to that is
+// always legal.
+func (s TaskStatus) KeepsPrior() bool {
+	return s.InProgress() || s == Blocked || s == OnHold
+}
 
 // Terminal reports whether a task with this status is finished and may be archived.
-func (s TaskStatus) Terminal() bool { return s == Completed || s == Abandoned }
+func (s TaskStatus) Terminal() bool {
+	return s == Completed || s == Abandoned
+}
 
-// Before reports whether the status comes earlier in a task's life than another. In-progress statuses, and statuses
-// that set a task aside, have no place in that order.
+// Before reports whether the status comes earlier in a task's life than another. In-progress
+// statuses, and statuses that set a task aside, have no place in that order.
 func (s TaskStatus) Before(other TaskStatus) bool {
 	order := []TaskStatus{NotStarted, Researched, Planned, Revised, Partial, Completed}
 	at := slices.Index(order, s)
@@ -72,22 +79,25 @@ type Move struct {
 	Recover bool
 }
 
-// Moves lists the legal changes from a status, in the order of the table in state.md. It omits going back to the prior
-// status, which is legal wherever one is recorded.
+// Moves lists the legal changes from a status, in the order of the table in state.md. It omits
+// going back to the prior status, which is legal wherever one is recorded.
 func Moves(from TaskStatus) []Move {
 	var out []Move
 	for word := range strings.FieldsSeq(moves[from]) {
 		to := TaskStatus(strings.TrimRight(word, "!^*"))
 		out = append(out, Move{
-			To: to, NeedsReason: to == Blocked || to == Abandoned || strings.Contains(word, "!"),
-			ChildrenTerminal: strings.Contains(word, "*"), Recover: strings.Contains(word, "^"),
+			To:               to,
+			NeedsReason:      to == Blocked || to == Abandoned || strings.Contains(word, "!"),
+			ChildrenTerminal: strings.Contains(word, "*"),
+			Recover:          strings.Contains(word, "^"),
 		})
 	}
 	return out
 }
 
-// moves is the table of state.md: to what each status may change. ! needs a reason, as every change to blocked and
-// abandoned does. * needs every child to be terminal. ^ is legal only as the recover operation.
+// moves is the table of state.md: to what each status may change. ! needs a reason, as every change
+// to blocked and abandoned does. * needs every child to be terminal. ^ is legal only as the recover
+// operation.
 var moves = map[TaskStatus]string{
 	NotStarted:   "researching planning implementing blocked abandoned on_hold expanded",
 	Researching:  "researched blocked abandoned",
@@ -121,20 +131,25 @@ func MovesInto(to TaskStatus) []TaskStatus {
 	return out
 }
 
-// ArtifactsFor gives the artifact types of which a task needs one before it may take the status; nil: none.
+// ArtifactsFor gives the artifact types of which a task needs one before it may take the status;
+// nil: none.
 func ArtifactsFor(s TaskStatus) []ArtifactType {
 	return map[TaskStatus][]ArtifactType{
-		Researched: {ArtifactReport}, Planned: {ArtifactPlan}, Revised: {ArtifactPlan},
-		Completed: {ArtifactSummary, ArtifactImplementation},
+		Researched: {ArtifactReport},
+		Planned:    {ArtifactPlan},
+		Revised:    {ArtifactPlan},
+		Completed:  {ArtifactSummary, ArtifactImplementation},
 	}[s]
 }
 
-// LooseTaskStatus parses a status as users and other systems write it: in any case, with spaces or hyphens, in
-// brackets, or by a synonym. Any other word is the *ValueError of ParseTaskStatus.
+// LooseTaskStatus parses a status as users and other systems write it: in any case, with spaces or
+// hyphens, in brackets, or by a synonym. Any other word is the *ValueError of ParseTaskStatus.
 func LooseTaskStatus(word string) (TaskStatus, error) {
 	plain := strings.ToLower(strings.Trim(strings.TrimSpace(word), "[]*_` "))
 	plain = strings.Join(strings.FieldsFunc(plain,
-		func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '\'' }), "_")
+		func(r rune) bool {
+			return r == ' ' || r == '-' || r == '_' || r == '\''
+		}), "_")
 	if s, err := ParseTaskStatus(plain); err == nil {
 		return s, nil
 	}
@@ -154,11 +169,13 @@ var loose = map[TaskStatus]string{
 	Planned:      "planning_completed plan_completed plan_created plan_done plan_complete",
 	Revised:      "plan_revised revision_completed",
 	Implementing: "in_implementation implementation_started",
-	Completed: "done success implemented complete finished closed resolved implementation_completed " +
+	Completed: "done success implemented complete finished closed resolved " +
+		"implementation_completed " +
 		"completed_successfully",
 	Partial: "in_progress inprogress wip started doing partially_completed partially_complete",
 	Blocked: "stuck waiting blocked_on",
-	Abandoned: "superseded cancelled canceled obsolete wontfix wont_fix wont_do won_t_fix won_t_do dropped rejected " +
+	Abandoned: "superseded cancelled canceled obsolete wontfix wont_fix wont_do won_t_fix " +
+		"won_t_do dropped rejected " +
 		"duplicate",
 	Expanded: "divided split",
 	OnHold:   "onhold hold paused deferred postponed",

@@ -11,9 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Validate gives every violation of the rules for returns and of the subagent's contract; nil: none. Each is one
-// sentence, and their order is fixed. It does not check that artifacts exist. It never applies the contract's statuses,
-// fields or artifacts to a failed return, so that an honest failure stays one.
+// Validate gives every violation of the rules for returns and of the subagent's contract; nil:
+// none. Each is one sentence, and their order is fixed. It does not check that artifacts exist. It
+// never applies the contract's statuses, fields or artifacts to a failed return, so that an honest
+// failure stays one.
 func (r Return) Validate(info AgentInfo) (found []string) {
 	for _, b := range r.breaches(info, nil) {
 		found = append(found, b.text)
@@ -21,16 +22,22 @@ func (r Return) Validate(info AgentInfo) (found []string) {
 	return found
 }
 
-// breach is a rule that is broken: in a member, and in which item of it, from 1; zero for the member as a whole.
+// breach is a rule that is broken: in a member, and in which item of it, from 1; zero for the
+// member as a whole.
 type breach struct {
 	member string
 	item   int
 	text   string
 }
 
-// breaches is Validate with the place of each breach. Faulty, if not nil, is asked of each artifact that is there.
+// breaches is Validate with the place of each breach. Faulty, if not nil, is asked of each artifact
+// that is there.
 func (r Return) breaches(info AgentInfo, faulty func(Artifact) string) []breach {
-	v := &validator{ret: r, info: info, faulty: faulty}
+	v := &validator{
+		ret:    r,
+		info:   info,
+		faulty: faulty,
+	}
 	v.status()
 	v.texts()
 	v.artifacts()
@@ -50,7 +57,10 @@ type validator struct {
 }
 
 // at says what is looked at next.
-func (v *validator) at(member string, item int) { v.member, v.item = member, item }
+func (v *validator) at(member string, item int) {
+	v.member = member
+	v.item = item
+}
 
 // must adds a sentence if a rule is broken, and tells whether it is kept.
 func (v *validator) must(kept bool, format string, args ...any) bool {
@@ -65,7 +75,9 @@ func (v *validator) worked() bool {
 	return v.ret.Status == StatusCompleted && v.ret.Said != OutcomeSkipped
 }
 
-func spoken(s string) bool { return strings.TrimSpace(s) != "" }
+func spoken(s string) bool {
+	return strings.TrimSpace(s) != ""
+}
 
 func (v *validator) status() {
 	r := v.ret
@@ -76,15 +88,22 @@ func (v *validator) status() {
 	}
 	over := r.Status == StatusFailed || r.Status == StatusBlocked
 	if r.Verdict == "" {
-		v.must(v.info.Role != RoleReviewer || !v.worked(), "expected a verdict of a reviewer, got none")
-	} else if v.must(slices.Contains(verdictWords, string(r.Verdict)), "expected verdict %s, got %q",
-		strings.Join(verdictWords, ", "), r.Verdict) {
+		v.must(
+			v.info.Role != RoleReviewer || !v.worked(),
+			"expected a verdict of a reviewer, got none",
+		)
+	} else if v.must(slices.Contains(verdictWords, string(r.Verdict)),
+		"expected verdict %s, got %q", strings.Join(verdictWords, ", "), r.Verdict) {
 		v.must(!over, "expected no verdict with status %s, got %s", r.Status, r.Verdict)
 	}
-	v.must(r.Status != StatusBlocked || spoken(r.BlockedReason), "expected blocked_reason with status blocked, got none")
+	v.must(
+		r.Status != StatusBlocked || spoken(r.BlockedReason),
+		"expected blocked_reason with status blocked, got none",
+	)
 	// A contract that derives the status by jq is held to its statuses after that.
 	free := v.info.Statuses == nil || v.info.StatusQuery != "" || r.Status == StatusFailed
-	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()), "expected outcome %s as the contract says, got %s",
+	v.must(free || slices.Contains(v.info.Statuses, r.Outcome()),
+		"expected outcome %s as the contract says, got %s",
 		strings.Join(Words(v.info.Statuses), ", "), r.Outcome())
 }
 
@@ -93,9 +112,14 @@ func (v *validator) texts() {
 	v.at("summary", 0)
 	n := utf8.RuneCountInString(r.Summary)
 	v.must(spoken(r.Summary), "expected a summary, got none")
-	v.must(n <= MaxSummary || !spoken(r.Summary), "expected a summary of at most %d characters, got %d", MaxSummary, n)
-	v.must(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d", MaxText, len(r.Text))
-	v.must(utf8.ValidString(r.Summary) && utf8.ValidString(r.Text), "expected summary and text in UTF-8, got other bytes")
+	v.must(n <= MaxSummary || !spoken(r.Summary),
+		"expected a summary of at most %d characters, got %d", MaxSummary, n)
+	v.must(len(r.Text) <= MaxText, "expected a text of at most %d bytes, got %d",
+		MaxText, len(r.Text))
+	v.must(
+		utf8.ValidString(r.Summary) && utf8.ValidString(r.Text),
+		"expected summary and text in UTF-8, got other bytes",
+	)
 }
 
 func (v *validator) artifacts() {
@@ -103,45 +127,71 @@ func (v *validator) artifacts() {
 	for i, a := range v.ret.Artifacts {
 		v.at("artifacts", i+1)
 		v.must(slices.Contains(types, a.Type),
-			"expected the type of artifact %d to be one of %s, got %q", i+1, strings.Join(Words(types), ", "), a.Type)
-		ok := v.must(fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
-			"expected a relative slash-separated path for artifact %d, got %q", i+1, a.Path)
+			"expected the type of artifact %d to be one of %s, got %q",
+			i+1, strings.Join(Words(types), ", "), a.Type)
+		ok := v.must(
+			fs.ValidPath(a.Path) && a.Path != "." && !strings.ContainsAny(a.Path, "\x00\\\n"),
+			"expected a relative slash-separated path for artifact %d, got %q",
+			i+1,
+			a.Path,
+		)
 		if ok && v.faulty != nil {
 			why := v.faulty(a)
 			v.must(why == "", "artifact %q %s", a.Path, why)
 		}
 	}
+
 	v.at("artifacts", 0)
-	required := slices.DeleteFunc(slices.Clone(v.info.Artifacts), func(a ArtifactSpec) bool { return a.Optional })
+	required := slices.DeleteFunc(slices.Clone(
+		v.info.Artifacts,
+	), func(a ArtifactSpec) bool { return a.Optional })
 	if !v.worked() || v.info.NoArtifacts || v.info.Artifacts != nil && len(required) == 0 ||
-		!v.must(len(v.ret.Artifacts) > 0, "expected at least one artifact with status completed, got none") {
+		!v.must(
+			len(v.ret.Artifacts) > 0,
+			"expected at least one artifact with status completed, got none",
+		) {
 		return
 	}
+
 	for _, kind := range types {
-		due := slices.ContainsFunc(required, func(a ArtifactSpec) bool { return a.Type == kind })
-		v.must(!due || slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool { return a.Type == kind }),
-			"expected an artifact of type %s as the contract says, got none", kind)
+		due := slices.ContainsFunc(required, func(a ArtifactSpec) bool {
+			return a.Type == kind
+		})
+		v.must(
+			!due ||
+				slices.ContainsFunc(v.ret.Artifacts, func(a Artifact) bool {
+					return a.Type == kind
+				}),
+			"expected an artifact of type %s as the contract says, got none",
+			kind,
+		)
 	}
 }
 
 // ArtifactTypes lists every artifact type.
 func ArtifactTypes() []ArtifactType {
 	return []ArtifactType{
-		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview, ArtifactDocumentation,
+		ArtifactReport, ArtifactPlan, ArtifactImplementation, ArtifactSummary, ArtifactReview,
+		ArtifactDocumentation,
 	}
 }
 
 func (v *validator) errors() {
 	r := v.ret
 	v.at("errors", 0)
-	v.must(r.Status != StatusCompleted || len(r.Errors) == 0, "expected no errors with status completed, got %d",
-		len(r.Errors))
-	v.must(r.Status != StatusFailed || len(r.Errors) > 0, "expected an error with status failed, got none")
+	v.must(r.Status != StatusCompleted || len(r.Errors) == 0,
+		"expected no errors with status completed, got %d", len(r.Errors))
+	v.must(
+		r.Status != StatusFailed || len(r.Errors) > 0,
+		"expected an error with status failed, got none",
+	)
 	for i, e := range r.Errors {
 		v.at("errors", i+1)
 		v.must(spoken(e.Message), "expected a message in error %d, got none", i+1)
-		v.must(slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q", i+1, e.Code)
-		v.must(slices.Contains(errorTypes, e.Type), "expected a type of the table in error %d, got %q", i+1, e.Type)
+		v.must(slices.Contains(Codes(), e.Code), "expected a code of the table in error %d, got %q",
+			i+1, e.Code)
+		v.must(slices.Contains(errorTypes, e.Type),
+			"expected a type of the table in error %d, got %q", i+1, e.Type)
 	}
 }
 
@@ -173,8 +223,8 @@ func (v *validator) fields() {
 			}
 			continue
 		}
-		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s", name,
-			spec.Type, TypeName(value))
+		v.must(value == nil || spec.Type.Holds(value), "expected field %s to be of type %s, got %s",
+			name, spec.Type, TypeName(value))
 		if name == FieldPayload && value != nil {
 			for _, fault := range PayloadFaults(value) {
 				v.must(false, "%s", fault)
@@ -183,7 +233,8 @@ func (v *validator) fields() {
 	}
 }
 
-// Holds reports whether a plain JSON value has the type. An integer may be a float64 without a fraction.
+// Holds reports whether a plain JSON value has the type. An integer may be a float64 without a
+// fraction.
 func (t InputType) Holds(value any) bool {
 	switch t {
 	case TypeAny:
@@ -195,7 +246,10 @@ func (t InputType) Holds(value any) bool {
 			return true
 		}
 		items, ok := value.([]any)
-		return ok && !slices.ContainsFunc(items, func(e any) bool { return TypeName(e) != "string" })
+		return ok &&
+			!slices.ContainsFunc(items, func(e any) bool {
+				return TypeName(e) != "string"
+			})
 	case TypeString, TypeNumber, TypeBoolean, TypeArray, TypeObject:
 		return TypeName(value) == string(t)
 	}

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Newer is the failure for a file of a newer version of tercet; nil for any other file. got is the file's version,
-// known the highest version that this tercet reads: numbers, or words such as "tercet.packs/2". Readers of versioned
-// files call it first, and must not overwrite such a file.
+// Newer is the failure for a file of a newer version of tercet; nil for any other file. got is the
+// file's version, known the highest version that this tercet reads: numbers, or words such as
+// "tercet.packs/2". Readers of versioned files call it first, and must not overwrite such a file.
 func Newer(code Code, file, got, known string) *Failure {
 	n := versionOf(got)
 	if n <= versionOf(known) {
@@ -15,8 +15,10 @@ func Newer(code Code, file, got, known string) *Failure {
 	}
 	return &Failure{
 		Code: code,
-		Message: fmt.Sprintf("%s has version %d, and this tercet knows up to version %d: a newer tercet wrote it",
-			file, n, versionOf(known)),
+		Message: fmt.Sprintf(
+			"%s has version %d, and this tercet knows up to version %d: a newer tercet wrote it",
+			file, n, versionOf(known),
+		),
 		Help: "install the newer tercet and run the command again; nothing was written",
 	}
 }

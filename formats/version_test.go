@@ -28,8 +28,11 @@ func TestNewer(t *testing.T) {
 			t.Errorf("Newer(%q, %q) = %v, want %t", tt.got, tt.known, f, tt.newer)
 		}
 	}
+
 	f := formats.Newer(formats.CodeConfig, "a.json", "7", "2")
-	if f.Code != formats.CodeConfig || f.Help == "" || f.Error() != "a.json has version 7, and this tercet knows up to version 2: a newer tercet wrote it" {
+	if f.Code != formats.CodeConfig || f.Help == "" ||
+		f.Error() !=
+			"a.json has version 7, and this tercet knows up to version 2: a newer tercet wrote it" {
 		t.Errorf("Newer = %v", f)
 	}
 }

@@ -16,7 +16,10 @@ import (
 // placeOf gives the place of an offset; columns count bytes.
 func placeOf(src []byte, offset int) Pos {
 	head := src[:min(max(offset, 0), len(src))]
-	return Pos{Line: 1 + bytes.Count(head, []byte{'\n'}), Col: len(head) - bytes.LastIndexByte(head, '\n')}
+	return Pos{
+		Line: 1 + bytes.Count(head, []byte{'\n'}),
+		Col:  len(head) - bytes.LastIndexByte(head, '\n'),
+	}
 }
 
 // syntaxError gives the place and the words of what package jsonx refused.
@@ -31,8 +34,8 @@ func syntaxError(src []byte, err error) (at Pos, msg string) {
 var labelForm = lazy.Regexp(
 	"^(?:\\*\\*([^*_]{1,40})\\*\\*|__([^*_]{1,40})__|([^`*_\\[\\]<>(){}\"':]{1,40}):(?: |$))(.*)$")
 
-// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label: value". A label that
-// is not bold is one only when its value stands after ": " or is missing.
+// splitLabel reads a labelled line: "**Label**: value", "**Label:** value", "**Label**" or "Label:
+// value". A label that is not bold is one only when its value stands after ": " or is missing.
 func splitLabel(line string) (label, value string, ok bool) {
 	form := labelForm().FindStringSubmatch(line)
 	if form == nil {
@@ -47,8 +50,8 @@ func splitLabel(line string) (label, value string, ok bool) {
 	return label, strings.TrimSpace(value), true
 }
 
-// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside; else the text
-// itself.
+// canonical gives the name out of a list that a text spells, case, spaces and "and" for "&" aside;
+// else the text itself.
 func canonical(text string, names []string) (name string, known bool) {
 	got := spelling(text)
 	for _, n := range names {
@@ -70,8 +73,8 @@ func spelling(s string) string {
 	return strings.Trim(strings.Join(words, " "), " :")
 }
 
-// placeholder tells whether a line only holds the place of what should be written. Square brackets are data where a
-// value may be a status mark.
+// placeholder tells whether a line only holds the place of what should be written. Square brackets
+// are data where a value may be a status mark.
 func placeholder(line string, brackets bool) bool {
 	line = strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "*_`"))
 	return placeForm().MatchString(line) || brackets && bracketForm().MatchString(line)
@@ -112,7 +115,9 @@ func said(blocks []md.Block) bool {
 
 var comments = lazy.Regexp(`(?s)<!--.*?(?:-->|$)`)
 
-func withoutComments(s string) string { return comments().ReplaceAllString(s, "") }
+func withoutComments(s string) string {
+	return comments().ReplaceAllString(s, "")
+}
 
 // TypeName is the JSON type of a plain value.
 func TypeName(value any) string {
