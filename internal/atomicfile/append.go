@@ -6,8 +6,9 @@ import (
 	"os"
 )
 
-// Append adds line, which should end with a line feed, to the end of the file and syncs it. It makes a missing file
-// with mode. After a partial write it cuts the file back, so a file may have only one writer at a time.
+// Append adds line, which should end with a line feed, to the end of the file and syncs it. It
+// makes a missing file with mode. After a partial write it cuts the file back, so a file may have
+// only one writer at a time.
 func Append(root *os.Root, name string, line []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		f, err := dir.OpenFile(t.base, os.O_WRONLY|os.O_APPEND, 0)

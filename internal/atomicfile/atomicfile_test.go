@@ -88,7 +88,8 @@ func TestWrite(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "a"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{Mode: 0o600}); err != nil {
+	err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{Mode: 0o600})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := atomicfile.WriteIn(root, "sub/b", []byte("new"), atomicfile.Options{}); err != nil {
@@ -100,7 +101,13 @@ func TestWrite(t *testing.T) {
 	if err := atomicfile.WriteIn(root, "d", []byte("d"), atomicfile.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	wantTree(t, dir, map[string]string{"a": "new", "sub/": "", "sub/b": "new", "sub/c": "", "d": "d"})
+	wantTree(t, dir, map[string]string{
+		"a":     "new",
+		"sub/":  "",
+		"sub/b": "new",
+		"sub/c": "",
+		"d":     "d",
+	})
 	for name, want := range map[string]fs.FileMode{"a": 0o666, "sub/b": 0o640, "sub/c": 0o600} {
 		if got := mode(t, dir, name); got != want {
 			t.Errorf("mode of %s = %v, want %v", name, got, want)
@@ -115,11 +122,13 @@ func TestBefore(t *testing.T) {
 	err := atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{Before: func() error {
 		files := tree(t, dir)
 		if files["a"] != "old" || len(files) != 2 {
-			t.Errorf("files before the rename = %v, want the old content and one temporary file", files)
+			t.Errorf("files before the rename = %v, want the old content and one temporary file",
+				files)
 		}
 		for name, content := range files {
 			if name != "a" && (!atomicfile.TempFor("a", name) || content != "new") {
-				t.Errorf("beside a is %s with %q, want a temporary file with the new content", name, content)
+				t.Errorf("beside a is %s with %q, want a temporary file with the new content",
+					name, content)
 			}
 		}
 		return conflict
@@ -214,8 +223,10 @@ func TestErrors(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+
 			err := tt.do(dir, root)
-			if _, done := errors.AsType[*atomicfile.NotDurableError](err); err == nil || done || !strings.HasPrefix(err.Error(), tt.want) {
+			_, done := errors.AsType[*atomicfile.NotDurableError](err)
+			if err == nil || done || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Fatalf("error = %v, want one that starts %q", err, tt.want)
 			}
 			if tt.is != nil && !errors.Is(err, tt.is) {
@@ -229,6 +240,7 @@ func TestErrors(t *testing.T) {
 					t.Error(err)
 				}
 			}
+
 			wantTree(t, dir, map[string]string{"a": "old", "sub/": "", "sub/b": "old"})
 			wantTree(t, outside, map[string]string{})
 		})
@@ -287,7 +299,8 @@ func TestCreate(t *testing.T) {
 	for i := range cap(won) {
 		wg.Go(func() {
 			content := fmt.Sprint(i)
-			switch err := atomicfile.Create(root, "one", []byte(content), 0); {
+			err := atomicfile.Create(root, "one", []byte(content), 0)
+			switch {
 			case err == nil:
 				won <- content
 			case !errors.Is(err, fs.ErrExist):
@@ -295,6 +308,7 @@ func TestCreate(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	close(won)
 	if len(won) != 1 {
@@ -307,7 +321,8 @@ func TestAppend(t *testing.T) {
 	t.Parallel()
 	dir, root := folder(t, nil)
 	for i := range 3 {
-		if err := atomicfile.Append(root, "log", []byte(fmt.Sprintf("line %d\n", i)), 0o600); err != nil {
+		err := atomicfile.Append(root, "log", []byte(fmt.Sprintf("line %d\n", i)), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -328,7 +343,13 @@ func TestMkdirAll(t *testing.T) {
 	if err := atomicfile.MkdirAll(root, ".", 0); err != nil {
 		t.Errorf("MkdirAll of the root = %v, want nil", err)
 	}
-	wantTree(t, dir, map[string]string{"sub/": "", "sub/b": "old", "sub/x/": "", "sub/x/y/": "", "sub/x/y/z/": ""})
+	wantTree(t, dir, map[string]string{
+		"sub/":       "",
+		"sub/b":      "old",
+		"sub/x/":     "",
+		"sub/x/y/":   "",
+		"sub/x/y/z/": "",
+	})
 	if got := mode(t, dir, "sub/x/y"); got != 0o700 {
 		t.Errorf("mode = %v, want 0700", got)
 	}
@@ -399,20 +420,27 @@ func TestTempFor(t *testing.T) {
 // TestReaders: whoever reads while others write sees one whole content.
 func TestReaders(t *testing.T) {
 	t.Parallel()
-	whole := func(i int) string { return strings.Repeat(fmt.Sprint(i%10), 50_000) }
+	whole := func(i int) string {
+		return strings.Repeat(fmt.Sprint(i%10), 50_000)
+	}
 	dir, root := folder(t, map[string]string{"a": whole(0)})
 	var writers sync.WaitGroup
 	for w := range 2 {
 		writers.Go(func() {
 			for i := range 20 {
-				if err := atomicfile.WriteIn(root, "a", []byte(whole(w+i)), atomicfile.Options{}); err != nil {
+				err := atomicfile.WriteIn(root, "a", []byte(whole(w+i)), atomicfile.Options{})
+				if err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
+
 	done := make(chan struct{})
-	go func() { writers.Wait(); close(done) }()
+	go func() {
+		writers.Wait()
+		close(done)
+	}()
 	for reading := true; reading; {
 		select {
 		case <-done:

@@ -7,8 +7,9 @@ import (
 	"os"
 )
 
-// NotDurableError reports a change that happened, but may not survive a loss of power. state, subagents and
-// templates/meta match it; any other error of this package means that nothing happened.
+// NotDurableError reports a change that happened, but may not survive a loss of power. state,
+// subagents and templates/meta match it; any other error of this package means that nothing
+// happened.
 type NotDurableError struct {
 	Path string
 	Err  error
@@ -20,10 +21,14 @@ func (e *NotDurableError) Error() string {
 }
 
 // Unwrap gives the cause.
-func (e *NotDurableError) Unwrap() error { return e.Err }
+func (e *NotDurableError) Unwrap() error {
+	return e.Err
+}
 
 // fail says what did not happen: "op path: cause".
-func fail(op, path string, err error) error { return fmt.Errorf("%s %s: %w", op, path, cause(err)) }
+func fail(op, path string, err error) error {
+	return fmt.Errorf("%s %s: %w", op, path, cause(err))
+}
 
 // cause drops what the os package says about paths of ours, which fail says in the caller's words.
 func cause(err error) error {

@@ -16,17 +16,20 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// injectEnv makes a child of the test binary run one case under a system call filter that answers a call with an errno.
+// injectEnv makes a child of the test binary run one case under a system call filter that answers a
+// call with an errno.
 const injectEnv = "ATOMICFILE_INJECT"
 
 // Numbers that package syscall has not for both architectures.
 const (
-	prSetNoNewPrivs   = 38
-	seccompFilter     = 1
-	seccompTSync      = 1
-	retErrno          = 0x0005_0000
-	retAllow          = 0x7fff_0000
-	renameat2, linkat = 1000, 1001 // stand for the numbers of the architecture, see number
+	prSetNoNewPrivs = 38
+	seccompFilter   = 1
+	seccompTSync    = 1
+	retErrno        = 0x0005_0000
+	retAllow        = 0x7fff_0000
+	// stand for the numbers of the architecture, see number
+	renameat2 = 1000
+	linkat    = 1001
 )
 
 func number(call int) uint32 {
@@ -62,7 +65,9 @@ const (
 
 // inject makes every later call of this process fail with errno.
 func inject(call int, errno syscall.Errno, cond when) error {
-	stmt := func(code uint16, k uint32) syscall.SockFilter { return syscall.SockFilter{Code: code, K: k} }
+	stmt := func(code uint16, k uint32) syscall.SockFilter {
+		return syscall.SockFilter{Code: code, K: k}
+	}
 	filter := []syscall.SockFilter{
 		stmt(syscall.BPF_LD|syscall.BPF_W|syscall.BPF_ABS, 0),
 		{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, K: number(call), Jt: 0, Jf: 4},
@@ -77,26 +82,47 @@ func inject(call int, errno syscall.Errno, cond when) error {
 	case always:
 		filter = []syscall.SockFilter{
 			filter[0],
-			{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, K: number(call), Jt: 1, Jf: 0},
+			{
+				Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K,
+				K:    number(call),
+				Jt:   1,
+				Jf:   0,
+			},
 			filter[6],
 			filter[7],
 		}
 	case newFile:
 		filter = []syscall.SockFilter{
 			filter[0],
-			{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, K: number(call), Jt: 0, Jf: 2},
+			{
+				Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K,
+				K:    number(call),
+				Jt:   0,
+				Jf:   2,
+			},
 			filter[4],
-			{Code: syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K, K: syscall.O_EXCL, Jt: 1, Jf: 0},
+			{
+				Code: syscall.BPF_JMP | syscall.BPF_JSET | syscall.BPF_K,
+				K:    syscall.O_EXCL,
+				Jt:   1,
+				Jf:   0,
+			},
 			filter[6],
 			filter[7],
 		}
 	case across:
 	}
+
 	prog := syscall.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0); e != 0 {
 		return e
 	}
-	_, _, e := syscall.RawSyscall(seccompNumber(), seccompFilter, seccompTSync, uintptr(unsafe.Pointer(&prog)))
+	_, _, e := syscall.RawSyscall(
+		seccompNumber(),
+		seccompFilter,
+		seccompTSync,
+		uintptr(unsafe.Pointer(&prog)),
+	)
 	runtime.KeepAlive(filter)
 	if e != 0 {
 		return e
@@ -137,11 +163,21 @@ func injections() []injection {
 			return do(root)
 		}
 	}
-	write := func(root *os.Root) error { return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{}) }
-	create := func(root *os.Root) error { return atomicfile.Create(root, "b", []byte("new"), 0) }
+	write := func(root *os.Root) error {
+		return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{})
+	}
+	create := func(root *os.Root) error {
+		return atomicfile.Create(root, "b", []byte("new"), 0)
+	}
 	big := []byte(strings.Repeat("x", 10_000))
 	return []injection{
-		{"sync of the temporary file", first(syscall.SYS_FSYNC, syscall.EIO, write), "sync", syscall.EIO, old},
+		{
+			"sync of the temporary file",
+			first(syscall.SYS_FSYNC, syscall.EIO, write),
+			"sync",
+			syscall.EIO,
+			old,
+		},
 		{"rename", first(renameat2, syscall.EROFS, write), "rename", syscall.EROFS, old},
 		{"open of the temporary file", func(root *os.Root) error {
 			if err := inject(syscall.SYS_OPENAT, syscall.ENOSPC, newFile); err != nil {
@@ -150,10 +186,18 @@ func injections() []injection {
 			return write(root)
 		}, "create", syscall.ENOSPC, old},
 		{"sync of the directory", func(root *os.Root) error {
-			return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{Before: func() error { return inject(syscall.SYS_FSYNC, syscall.EIO, always) }})
+			return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{
+				Before: func() error {
+					return inject(syscall.SYS_FSYNC, syscall.EIO, always)
+				},
+			})
 		}, "", syscall.EIO, with(map[string]string{"a": "new"})},
 		{"file system without sync of directories", func(root *os.Root) error {
-			return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{Before: func() error { return inject(syscall.SYS_FSYNC, syscall.EINVAL, always) }})
+			return atomicfile.WriteIn(root, "a", []byte("new"), atomicfile.Options{
+				Before: func() error {
+					return inject(syscall.SYS_FSYNC, syscall.EINVAL, always)
+				},
+			})
 		}, "none", 0, with(map[string]string{"a": "new"})},
 		{"short write", func(root *os.Root) error {
 			if err := limitFileSize(5000); err != nil {
@@ -170,14 +214,32 @@ func injections() []injection {
 		{"sync of an append", first(syscall.SYS_FSYNC, syscall.EIO, func(root *os.Root) error {
 			return atomicfile.Append(root, "log", []byte("2\n"), 0)
 		}), "sync", syscall.EIO, with(map[string]string{"log": "1\n2\n"})},
-		{"create without hard links", first(linkat, syscall.EPERM, create), "none", 0, with(map[string]string{"b": "new"})},
-		{"create without sync", first(syscall.SYS_FSYNC, syscall.EIO, create), "sync", syscall.EIO, old},
+		{
+			"create without hard links",
+			first(linkat, syscall.EPERM, create),
+			"none",
+			0,
+			with(map[string]string{"b": "new"}),
+		},
+		{
+			"create without sync",
+			first(syscall.SYS_FSYNC, syscall.EIO, create),
+			"sync",
+			syscall.EIO,
+			old,
+		},
 		{"remove without sync", first(syscall.SYS_FSYNC, syscall.EIO, func(root *os.Root) error {
 			return atomicfile.Remove(root, "a")
 		}), "", syscall.EIO, with(map[string]string{"a": "gone"})},
-		{"make a directory without sync", first(syscall.SYS_FSYNC, syscall.EIO, func(root *os.Root) error {
-			return atomicfile.MkdirAll(root, "x/y", 0)
-		}), "", syscall.EIO, with(map[string]string{"x/": "", "x/y/": ""})},
+		{
+			"make a directory without sync",
+			first(syscall.SYS_FSYNC, syscall.EIO, func(root *os.Root) error {
+				return atomicfile.MkdirAll(root, "x/y", 0)
+			}),
+			"",
+			syscall.EIO,
+			with(map[string]string{"x/": "", "x/y/": ""}),
+		},
 		{"move across file systems", func(root *os.Root) error {
 			if err := inject(renameat2, syscall.EXDEV, across); err != nil {
 				return err
@@ -190,7 +252,8 @@ func injections() []injection {
 	}
 }
 
-// TestInjected runs each case in a child of its own, because a filter stays for the life of a process.
+// TestInjected runs each case in a child of its own, because a filter stays for the life of a
+// process.
 func TestInjected(t *testing.T) {
 	t.Parallel()
 	for _, in := range injections() {
@@ -201,7 +264,12 @@ func TestInjected(t *testing.T) {
 				return
 			}
 			name := strings.ReplaceAll(in.name, " ", "_")
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestInjected$/^"+name+"$", "-test.v")
+			cmd := exec.CommandContext(
+				t.Context(),
+				os.Args[0],
+				"-test.run=^TestInjected$/^"+name+"$",
+				"-test.v",
+			)
 			cmd.Env = append(os.Environ(), injectEnv+"=1")
 			out, err := cmd.CombinedOutput()
 			if strings.Contains(string(out), "no filter here") {
@@ -235,9 +303,12 @@ func injected(t *testing.T, in injection) {
 			t.Errorf("error = %v, want a *NotDurableError with %v", got, in.errno)
 		}
 	default:
-		if errors.As(got, &n) || !errors.Is(got, in.errno) || !strings.HasPrefix(got.Error(), in.op+" ") || strings.Contains(got.Error(), "left behind") {
+		if errors.As(got, &n) || !errors.Is(got, in.errno) ||
+			!strings.HasPrefix(got.Error(), in.op+" ") ||
+			strings.Contains(got.Error(), "left behind") {
 			t.Errorf("error = %v, want one of %s with %v", got, in.op, in.errno)
 		}
 	}
+
 	wantTree(t, dir, in.want)
 }

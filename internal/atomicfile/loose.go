@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// WriteLoose is WriteIn without sync, for content that is worthless after a crash. Readers see the old or the new
-// content; after a loss of power the file may be old or missing.
+// WriteLoose is WriteIn without sync, for content that is worthless after a crash. Readers see the
+// old or the new content; after a loss of power the file may be old or missing.
 func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		t.loose = true
@@ -19,15 +19,17 @@ func WriteLoose(root *os.Root, name string, data []byte, mode fs.FileMode) error
 	})
 }
 
-// BackupLoose makes to a copy of the current name, and to is never missing meanwhile. Where possible it is a hard link.
-// Later writes of this package to name leave the copy alone. The directory is not synced; the copy's content is as
-// durable as that of name.
+// BackupLoose makes to a copy of the current name, and to is never missing meanwhile. Where
+// possible it is a hard link. Later writes of this package to name leave the copy alone. The
+// directory is not synced; the copy's content is as durable as that of name.
 func BackupLoose(root *os.Root, name, to string) error {
-	// A link is there at once and as a whole; the way over a temporary name is only for a name that is taken.
+	// A link is there at once and as a whole; the way over a temporary name is only for a name that
+	// is taken.
 	err := root.Link(name, to)
 	if err == nil {
 		return nil
 	}
+
 	link := filepath.Join(filepath.Dir(to), tempName(filepath.Base(to)))
 	if errors.Is(err, fs.ErrExist) {
 		err = root.Link(name, link)
@@ -75,8 +77,9 @@ func Cut(root *os.Root, name string, size int64) error {
 	return nil
 }
 
-// Sweep removes the temporary files of killed writes to the given names in the directory dir; without names, of all
-// writes there. The caller must hold the lock of all these files. A missing directory is no error.
+// Sweep removes the temporary files of killed writes to the given names in the directory dir;
+// without names, of all writes there. The caller must hold the lock of all these files. A missing
+// directory is no error.
 func Sweep(root *os.Root, dir string, names ...string) error {
 	entries, err := fs.ReadDir(FS(root), filepath.ToSlash(filepath.Clean(dir)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,8 +102,8 @@ func Sweep(root *os.Root, dir string, names ...string) error {
 	return all
 }
 
-// Move renames from to to and replaces an existing file; both directories are synced. A regular file is copied and then
-// removed where a rename cannot cross from one file system to the other.
+// Move renames from to to and replaces an existing file; both directories are synced. A regular
+// file is copied and then removed where a rename cannot cross from one file system to the other.
 func Move(root *os.Root, from, to string) error {
 	err := root.Rename(from, to)
 	if errors.Is(err, syscall.EXDEV) {
@@ -112,7 +115,10 @@ func Move(root *os.Root, from, to string) error {
 	if err != nil {
 		return fail("rename", from, err)
 	}
-	if err := in(root, to, func(dir *os.Root, t target) error { return durable(dir, t.shown) }); err != nil {
+	err = in(root, to, func(dir *os.Root, t target) error {
+		return durable(dir, t.shown)
+	})
+	if err != nil {
 		return err
 	}
 	if filepath.Dir(from) == filepath.Dir(to) {

@@ -34,11 +34,13 @@ func TestLoose(t *testing.T) {
 			t.Errorf("WriteLoose: got %q, want %q", got, text)
 		}
 	}
+
 	for range 2 { // the second time both are names of one file
 		if err := atomicfile.BackupLoose(root, "a", "b"); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := atomicfile.WriteLoose(root, "a", []byte("new"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,11 @@ func TestLoose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(atomicfile.Sweep(root, ".", "a"), atomicfile.Sweep(root, "nowhere", "a")); err != nil {
+
+	if err := errors.Join(
+		atomicfile.Sweep(root, ".", "a"),
+		atomicfile.Sweep(root, "nowhere", "a"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -77,6 +83,7 @@ func TestLoose(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
+
 	want := []string{"a", "a.tmp-mine", "other.tmp-123-0123456789abcdef"}
 	if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
 		t.Errorf("Sweep: left %q, want %q", got, want)

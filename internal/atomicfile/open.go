@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Open opens a regular file or a folder below a root for reading. It never waits: a pipe without a writer would block
-// the reader.
+// Open opens a regular file or a folder below a root for reading. It never waits: a pipe without a
+// writer would block the reader.
 func Open(root *os.Root, name string) (*os.File, error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -36,7 +36,11 @@ func regular(f *os.File, name string) (*os.File, error) {
 		if info.Mode()&fs.ModeNamedPipe != 0 {
 			got = "a pipe"
 		}
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file, got " + got)}
+		err = &fs.PathError{
+			Op:   "open",
+			Path: name,
+			Err:  errors.New("expected a regular file, got " + got),
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -45,7 +49,9 @@ func regular(f *os.File, name string) (*os.File, error) {
 }
 
 // FS is what stands below a root, opened by Open.
-func FS(root *os.Root) fs.FS { return tree{root} }
+func FS(root *os.Root) fs.FS {
+	return tree{root}
+}
 
 type tree struct{ root *os.Root }
 
@@ -58,7 +64,9 @@ func (t tree) Open(name string) (fs.File, error) {
 }
 
 // Stat follows links that stay below the root.
-func (t tree) Stat(name string) (fs.FileInfo, error) { return t.root.Stat(filepath.FromSlash(name)) }
+func (t tree) Stat(name string) (fs.FileInfo, error) {
+	return t.root.Stat(filepath.FromSlash(name))
+}
 
 // ReadFile reads what Open opens.
 func ReadFile(root *os.Root, name string) ([]byte, error) {

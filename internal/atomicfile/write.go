@@ -17,10 +17,11 @@ import (
 type Options struct {
 	// Mode applies to a new file, less the umask; zero means 0644. An existing file keeps its mode.
 	Mode fs.FileMode
-	// Before runs when the new content is on the disk, just before the rename: the last moment to compare the old content.
-	// If it fails, the write fails and wraps its error.
+	// Before runs when the new content is on the disk, just before the rename: the last moment to
+	// compare the old content. If it fails, the write fails and wraps its error.
 	Before func() error
-	// Alone says that no other process writes to this name now. What killed writes to it left is removed first.
+	// Alone says that no other process writes to this name now. What killed writes to it left is
+	// removed first.
 	Alone bool
 }
 
@@ -29,13 +30,17 @@ const (
 	defaultDirMode fs.FileMode = 0o755
 )
 
-// Write makes data the content of the file at path. Any error except a *NotDurableError means that nothing happened.
+// Write makes data the content of the file at path. Any error except a *NotDurableError means that
+// nothing happened.
 func Write(path string, data []byte, opt Options) error {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fail("open directory", path, err)
 	}
-	return closing(root, path, replace(root, target{shown: path, base: filepath.Base(path)}, data, opt))
+	return closing(
+		root, path,
+		replace(root, target{shown: path, base: filepath.Base(path)}, data, opt),
+	)
 }
 
 // WriteIn is Write for a name relative to root; links cannot lead outside root.
@@ -43,13 +48,14 @@ func WriteIn(root *os.Root, name string, data []byte, opt Options) error {
 	return in(root, name, func(dir *os.Root, t target) error { return replace(dir, t, data, opt) })
 }
 
-// Create writes a new file; if it exists, the error wraps fs.ErrExist. Where the file system has hard links, the name
-// appears with its whole content.
+// Create writes a new file; if it exists, the error wraps fs.ErrExist. Where the file system has
+// hard links, the name appears with its whole content.
 func Create(root *os.Root, name string, data []byte, mode fs.FileMode) error {
 	return in(root, name, func(dir *os.Root, t target) error { return create(dir, t, data, mode) })
 }
 
-// Remove removes a file or an empty directory; if it does not exist, the error wraps fs.ErrNotExist.
+// Remove removes a file or an empty directory; if it does not exist, the error wraps
+// fs.ErrNotExist.
 func Remove(root *os.Root, name string) error {
 	return in(root, name, func(dir *os.Root, t target) error {
 		if err := dir.Remove(t.base); err != nil {
@@ -59,8 +65,8 @@ func Remove(root *os.Root, name string) error {
 	})
 }
 
-// MkdirAll makes a directory and its missing parents, and syncs the directories with new entries. Mode 0 means 0755,
-// less the umask.
+// MkdirAll makes a directory and its missing parents, and syncs the directories with new entries.
+// Mode 0 means 0755, less the umask.
 func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 	mode = cmp.Or(mode, defaultDirMode)
 	var changed []string // directories that will get an entry
@@ -78,8 +84,9 @@ func MkdirAll(root *os.Root, dir string, mode fs.FileMode) error {
 		return fail("make directory", dir, err)
 	}
 	for _, d := range changed {
-		if err := in(root, filepath.Join(d, "x"),
-			func(sub *os.Root, _ target) error { return durable(sub, dir) }); err != nil {
+		err := in(root, filepath.Join(d, "x"),
+			func(sub *os.Root, _ target) error { return durable(sub, dir) })
+		if err != nil {
 			return err
 		}
 	}
@@ -93,8 +100,8 @@ type target struct {
 	loose bool // nothing is synced
 }
 
-// in opens the directory of name once, so that every step happens in the same directory even if a link is put in its
-// way.
+// in opens the directory of name once, so that every step happens in the same directory even if a
+// link is put in its way.
 func in(root *os.Root, name string, do func(dir *os.Root, t target) error) error {
 	t := target{shown: name, base: filepath.Base(name)}
 	if t.base == "." || t.base == ".." || t.base == string(filepath.Separator) {
@@ -171,14 +178,15 @@ func create(dir *os.Root, t target, data []byte, mode fs.FileMode) error {
 	return durable(dir, t.shown)
 }
 
-// stage writes data to a new temporary file beside t and syncs it. The file has the mode of the file at t, if there is
-// one.
+// stage writes data to a new temporary file beside t and syncs it. The file has the mode of the
+// file at t, if there is one.
 func stage(dir *os.Root, t target, data []byte, mode fs.FileMode) (temp string, err error) {
 	temp = tempName(t.base)
 	mode = orDefault(mode)
 	keep := false
 	if fi, err := dir.Stat(t.base); err == nil && fi.Mode().IsRegular() {
-		mode, keep = fi.Mode().Perm(), true
+		mode = fi.Mode().Perm()
+		keep = true
 	}
 	if err := fill(dir, t, temp, data, mode); err != nil {
 		return "", err
@@ -212,7 +220,8 @@ func fill(dir *os.Root, t target, name string, data []byte, mode fs.FileMode) er
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil && cerr != nil {
-		op, err = "close", cerr
+		op = "close"
+		err = cerr
 	}
 	if err != nil {
 		return discard(dir, name, fail(op, t.shown, err))
@@ -228,10 +237,12 @@ func discard(dir *os.Root, name string, err error) error {
 	return err
 }
 
-func left(err error, name string) error { return fmt.Errorf("%w; %s is left behind", err, name) }
+func left(err error, name string) error {
+	return fmt.Errorf("%w; %s is left behind", err, name)
+}
 
-// durable syncs a directory after its entries changed. Windows cannot do that; some file systems have no such thing and
-// say so with EINVAL or ENOTSUP.
+// durable syncs a directory after its entries changed. Windows cannot do that; some file systems
+// have no such thing and say so with EINVAL or ENOTSUP.
 func durable(dir *os.Root, shown string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -256,8 +267,8 @@ func tempName(base string) string {
 	return fmt.Sprintf("%s%s%d-%016x", base, tempMark, os.Getpid(), rand.Uint64())
 }
 
-// TempFor reports whether candidate, a base name, is a temporary file of a write to name. The write may still be
-// running: remove the file only under the lock of name.
+// TempFor reports whether candidate, a base name, is a temporary file of a write to name. The write
+// may still be running: remove the file only under the lock of name.
 func TempFor(name, candidate string) bool {
 	rest, ok := strings.CutPrefix(candidate, filepath.Base(name)+tempMark)
 	if !ok {
