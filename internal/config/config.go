@@ -47,8 +47,8 @@ type Config struct {
 	Retention    Retention
 	Notify       []string       // argv that gets the notices; nil: no notices
 	Daily        formats.Limits // tokens and money per day over all runs; zero: no ceiling
-	// Sandbox is the user's order of isolation tiers; empty means the default. SandboxFloor comes from the workspace: the
-	// weakest tier that it accepts. It cannot add a tier.
+	// Sandbox is the user's order of isolation tiers; empty means the default. SandboxFloor comes
+	// from the workspace: the weakest tier that it accepts. It cannot add a tier.
 	Sandbox, SandboxFloor []string
 	Boxes                 Boxes
 	// ACP maps runner names to agents of the Agent Client Protocol.
@@ -75,8 +75,8 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d", o.File, o.Pos.Line)
 }
 
-// Origin gives the place of a value by its key; aliases, prefer, limits, sandbox, acp and model use dotted keys.
-// "env.NAME" names an element of env, and commands works alike.
+// Origin gives the place of a value by its key; aliases, prefer, limits, sandbox, acp and model use
+// dotted keys. "env.NAME" names an element of env, and commands works alike.
 func (c Config) Origin(key string) Origin {
 	if o, ok := c.origins[key]; ok {
 		return o
@@ -84,8 +84,8 @@ func (c Config) Origin(key string) Origin {
 	return Origin{Layer: DefaultLayer}
 }
 
-// limit is one field of formats.Limits: an integer, a number of dollars or a duration. Its key is the field's name in
-// lower case, or its tag. Zero means that nothing is said.
+// limit is one field of formats.Limits: an integer, a number of dollars or a duration. Its key is
+// the field's name in lower case, or its tag. Zero means that nothing is said.
 type limit struct {
 	name string
 	reflect.Value
@@ -117,12 +117,18 @@ func (l limit) read(in *loader, e entry) (float64, bool) {
 	}
 }
 
-func (l limit) value() float64 { return l.Convert(reflect.TypeFor[float64]()).Float() }
+func (l limit) value() float64 {
+	return l.Convert(reflect.TypeFor[float64]()).Float()
+}
 
-func (l limit) set(to float64) { l.Set(reflect.ValueOf(to).Convert(l.Type())) }
+func (l limit) set(to float64) {
+	l.Set(reflect.ValueOf(to).Convert(l.Type()))
+}
 
 // String is the limit for messages: 3, or 2h0m0s.
-func (l limit) String() string { return fmt.Sprint(l.Interface()) }
+func (l limit) String() string {
+	return fmt.Sprint(l.Interface())
+}
 
 // Setting is one key with its value and origin.
 type Setting struct {
@@ -131,13 +137,16 @@ type Setting struct {
 	Origin string `json:"origin"`
 }
 
-// List gives every key that a layer sets, sorted by name, plus the defaults of the others; of a list it gives each
-// element. Flags come before all other layers.
+// List gives every key that a layer sets, sorted by name, plus the defaults of the others; of a
+// list it gives each element. Flags come before all other layers.
 func (c Config) List(flags ...Setting) []Setting {
 	all := map[string]Setting{
-		"runner": {Value: c.Runner}, "lock_timeout": {Value: c.LockTimeout.String()},
-		"next_number": {Value: strconv.Itoa(c.NextNumber)}, "isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
-		"retention": {Value: c.Retention.String()}, "language": {Value: cmp.Or(c.Language, phrase.English)},
+		"runner":        {Value: c.Runner},
+		"lock_timeout":  {Value: c.LockTimeout.String()},
+		"next_number":   {Value: strconv.Itoa(c.NextNumber)},
+		"isolated_home": {Value: strconv.FormatBool(c.IsolatedHome)},
+		"retention":     {Value: c.Retention.String()},
+		"language":      {Value: cmp.Or(c.Language, phrase.English)},
 	}
 	full := formats.Limits{}.WithDefaults()
 	for _, one := range limitsOf(&full) {
@@ -145,17 +154,20 @@ func (c Config) List(flags ...Setting) []Setting {
 			all["limits."+one.name] = Setting{Value: one.String()}
 		}
 	}
+
 	for key := range c.origins {
 		all[key] = Setting{Value: cmp.Or(c.written[key], all[key].Value)}
 	}
 	for key, one := range all {
 		all[key] = Setting{key, one.Value, c.Origin(key).String()}
 	}
+
 	for _, one := range flags {
 		if one.Value != "" {
 			all[one.Key] = one
 		}
 	}
+
 	byKey := func(a, b Setting) int { return strings.Compare(a.Key, b.Key) }
 	return slices.SortedFunc(maps.Values(all), byKey)
 }

@@ -37,20 +37,35 @@ func Environment(get func(string) string) (layers []Layer) {
 	for _, key := range form("config").Keys {
 		name := "TERCET_" + strings.ToUpper(key)
 		if text := get(name); text != "" && key != "version" {
-			layers = append(layers, Layer{Name: name, File: name, Values: map[string]string{key: text}})
+			layers = append(layers, Layer{
+				Name:   name,
+				File:   name,
+				Values: map[string]string{key: text},
+			})
 		}
 	}
 	return layers
 }
 
-// Load merges layers, the winning one first. A finding of severity error drops one value of its layer.
+// Load merges layers, the winning one first. A finding of severity error drops one value of its
+// layer.
 func Load(layers ...Layer) (Config, []formats.Diagnostic) {
 	l := loader{config: Config{
-		Runner: DefaultRunner, LockTimeout: DefaultLockTimeout, NextNumber: DefaultNextNumber,
-		Retention: defaultRetention, Aliases: map[string]string{}, Prefer: map[string]string{},
-		origins: map[string]Origin{}, written: map[string]string{},
+		Runner:      DefaultRunner,
+		LockTimeout: DefaultLockTimeout,
+		NextNumber:  DefaultNextNumber,
+		Retention:   defaultRetention,
+		Aliases:     map[string]string{},
+		Prefer:      map[string]string{},
+		origins:     map[string]Origin{},
+		written:     map[string]string{},
 	}}
-	l.Decoder = strict.Decoder{Report: l.report, Value: CodeValue, Key: CodeUnknownKey, All: "the keys are "}
+	l.Decoder = strict.Decoder{
+		Report: l.report,
+		Value:  CodeValue,
+		Key:    CodeUnknownKey,
+		All:    "the keys are ",
+	}
 	for _, one := range layers {
 		l.layer = one
 		l.load()
@@ -70,18 +85,29 @@ type loader struct {
 func (l *loader) load() {
 	root := &md.Node{Kind: md.Map}
 	for _, key := range slices.Sorted(maps.Keys(l.layer.Values)) {
-		root.Entries = append(root.Entries, md.Entry{Key: textNode(key), Value: value(key, l.layer.Values[key])})
+		root.Entries = append(root.Entries, md.Entry{
+			Key:   textNode(key),
+			Value: value(key, l.layer.Values[key]),
+		})
 	}
+
 	if l.layer.Values == nil {
 		var problems []md.Problem
 		root, problems = md.ParseYAML(l.layer.Data, md.Pos{})
 		for _, p := range problems {
-			l.report(strict.Finding{Code: p.Code, Pos: p.Pos, End: p.End, Message: p.Msg, Help: p.Help})
+			l.report(strict.Finding{
+				Code:    p.Code,
+				Pos:     p.Pos,
+				End:     p.End,
+				Message: p.Msg,
+				Help:    p.Help,
+			})
 		}
 	}
 	if root == nil || root.Type == md.Null {
 		return
 	}
+
 	for e := range l.in(entry{v: root}, "a map of keys for the file", form("config")) {
 		l.key(e)
 	}
@@ -98,14 +124,21 @@ func value(key, text string) *md.Node {
 		}
 		return list
 	}
-	if parsed, problems := md.ParseYAML([]byte(text), md.Pos{}); parsed != nil && len(problems) == 0 {
+	parsed, problems := md.ParseYAML([]byte(text), md.Pos{})
+	if parsed != nil && len(problems) == 0 {
 		return parsed
 	}
 	return textNode(text)
 }
 
 // textNode is a text from elsewhere as one of a file. It has no place.
-func textNode(s string) *md.Node { return &md.Node{Kind: md.Scalar, Type: md.Str, Value: s} }
+func textNode(s string) *md.Node {
+	return &md.Node{
+		Kind:  md.Scalar,
+		Type:  md.Str,
+		Value: s,
+	}
+}
 
 func (l *loader) key(e entry) {
 	c := &l.config
@@ -153,7 +186,8 @@ func (l *loader) key(e entry) {
 		if _, ok := read(l, e, countWords, strict.Positive); !ok {
 			return
 		}
-		if f := formats.Newer(formats.CodeConfig, "the configuration", e.v.Value, version); f != nil {
+		f := formats.Newer(formats.CodeConfig, "the configuration", e.v.Value, version)
+		if f != nil {
 			l.Refuse(CodeValue, e.v, f.Help, f.Message)
 		}
 	}
@@ -212,13 +246,22 @@ func (l *loader) note(e entry) {
 			l.config.written[e.name] += strings.Repeat(", ", min(i, 1)) + item.Value
 		}
 	}
-	l.config.origins[e.name] = Origin{Layer: l.layer.Name, File: l.layer.File, Pos: l.pos(e.key.Pos)}
+	l.config.origins[e.name] = Origin{
+		Layer: l.layer.Name,
+		File:  l.layer.File,
+		Pos:   l.pos(e.key.Pos),
+	}
 }
 
 // names takes a map from slash names to slash names or to words.
 func (l *loader) names(e entry, into map[string]string, want string, fits func(string) bool) {
 	for key, v := range l.Entries(e.v, "a map of slash names for "+e.name) {
-		from, ok := read(l, entry{e.name, key, key}, "slash name", strict.Text(slashForm().MatchString))
+		from, ok := read(
+			l,
+			entry{e.name, key, key},
+			"slash name",
+			strict.Text(slashForm().MatchString),
+		)
 		if !ok {
 			continue
 		}
@@ -229,13 +272,17 @@ func (l *loader) names(e entry, into map[string]string, want string, fits func(s
 	}
 }
 
-// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which bounds no work, the first. No
-// layer may raise a limit above its default, except steps, which a command file may raise too.
+// limits takes a map of limits. The lowest of all layers counts; of auto_resume, which bounds no
+// work, the first. No layer may raise a limit above its default, except steps, which a command file
+// may raise too.
 func (l *loader) limits(e entry, to *formats.Limits) {
 	full := formats.Limits{}.WithDefaults()
-	own, known := limitsOf(to), limitsOf(&full)
+	own := limitsOf(to)
+	known := limitsOf(&full)
 	for e := range l.in(e, "a map of limits for "+e.name, form(e.name)) {
-		i := slices.IndexFunc(own, func(one limit) bool { return one.name == e.key.Value })
+		i := slices.IndexFunc(own, func(one limit) bool {
+			return one.name == e.key.Value
+		})
 		n, ok := own[i].read(l, e)
 		switch {
 		case !ok:
@@ -263,7 +310,8 @@ func (l *loader) list(e entry, what string, fits func(string) bool, to []string)
 // report keeps a finding. A layer that is no file has a name instead of places.
 func (l *loader) report(f strict.Finding) {
 	d := formats.Found(f.Code, l.pos(f.Pos), f.Help, "%s", f.Message)
-	d.File, d.End = l.layer.File, l.pos(f.End)
+	d.File = l.layer.File
+	d.End = l.pos(f.End)
 	if d.File == "" {
 		d.Message = l.layer.Name + ": " + d.Message
 	}
@@ -277,15 +325,21 @@ func (l *loader) pos(p md.Pos) md.Pos {
 	return p
 }
 
-func slashName(s string) string { return strings.ReplaceAll(strings.TrimPrefix(s, "/"), "/", ":") }
+func slashName(s string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(s, "/"), "/", ":")
+}
 
-func isFolder(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0) }
+func isFolder(s string) bool {
+	return strings.TrimSpace(s) != "" && !strings.ContainsRune(s, 0)
+}
 
-// isInside tells whether a folder is one of the project, in its shortest form, and none of git's or tercet's.
+// isInside tells whether a folder is one of the project, in its shortest form, and none of git's or
+// tercet's.
 func isInside(s string) bool {
 	top, _, _ := strings.Cut(s, "/")
-	return s == formats.Specs || isFolder(s) && path.Clean(s) == s && !path.IsAbs(s) && !strings.ContainsAny(s, "\\:") &&
-		!slices.Contains([]string{".", "..", ".git", formats.Workspace}, top)
+	return s == formats.Specs ||
+		isFolder(s) && path.Clean(s) == s && !path.IsAbs(s) && !strings.ContainsAny(s, "\\:") &&
+			!slices.Contains([]string{".", "..", ".git", formats.Workspace}, top)
 }
 
 // The patterns of names.
@@ -293,8 +347,9 @@ var (
 	runnerForm   = lazy.Regexp(`^[a-z][a-z0-9-]*$`)
 	slashForm    = lazy.Regexp(`^/?[a-z][a-z0-9-]{0,31}(?:[/:][a-z][a-z0-9-]{0,31})*$`)
 	variableForm = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	imageForm    = lazy.Regexp(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`) // not to be taken for an option
-	sumForm      = lazy.Regexp(`^[0-9A-Fa-f]{64}$`)
+	// not to be taken for an option
+	imageForm = lazy.Regexp(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]{0,254}$`)
+	sumForm   = lazy.Regexp(`^[0-9A-Fa-f]{64}$`)
 )
 
 // secrets takes what the scan before a commit may let pass: {allow: [{file, sha256}]}.
@@ -311,9 +366,14 @@ func (l *loader) secrets(e entry) {
 
 func (l *loader) allowed(e entry) (one secrets.Allowed) {
 	bad := false
-	for key, v := range l.Map(e.v, "a map with the keys file and sha256 for "+e.name, form("allowed")) {
+	for key, v := range l.Map(
+		e.v,
+		"a map with the keys file and sha256 for "+e.name,
+		form("allowed"),
+	) {
 		var ok bool
-		if at := (entry{e.name, key, v}); key.Value == "file" {
+		at := (entry{e.name, key, v})
+		if key.Value == "file" {
 			one.File, ok = read(l, at, "path from the project's root", strict.Text(isFolder))
 		} else {
 			one.Sum, ok = read(l, at, "64 hexadecimal digits", strict.Text(sumForm().MatchString))

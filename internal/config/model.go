@@ -16,8 +16,8 @@ type modelOf struct {
 	key   *md.Node
 }
 
-// model takes the name of one model for every runner, or a map from runner to model. A name for every runner counts
-// before all that lower layers say.
+// model takes the name of one model for every runner, or a map from runner to model. A name for
+// every runner counts before all that lower layers say.
 func (l *loader) model(e entry) {
 	const want = "name of a model, which does not begin with a dash,"
 	name := strict.Text(formats.IsModel)
@@ -29,24 +29,34 @@ func (l *loader) model(e entry) {
 	}
 	if e.v.Kind != md.Map {
 		one := ""
-		if take(l, e, &one, want, name); one != "" {
+		take(l, e, &one, want, name)
+		if one != "" {
 			l.config.Model[""] = one
 		}
 		return
 	}
+
 	for key, v := range l.Entries(e.v, "") {
-		runner, ok := read(l, entry{e.name, key, key}, "name of a runner", strict.Text(runnerForm().MatchString))
+		runner, ok := read(
+			l,
+			entry{e.name, key, key},
+			"name of a runner",
+			strict.Text(runnerForm().MatchString),
+		)
 		one := ""
-		if at := (entry{e.name + "." + runner, key, v}); ok {
+		at := (entry{e.name + "." + runner, key, v})
+		if ok {
 			take(l, at, &one, want, name)
 		}
 		if one != "" {
-			l.config.Model[runner], l.models = one, append(l.models, modelOf{l.layer, key})
+			l.config.Model[runner] = one
+			l.models = append(l.models, modelOf{l.layer, key})
 		}
 	}
 }
 
-// knownRunners reports the runners of the map of models that there are not, and those that have no choice.
+// knownRunners reports the runners of the map of models that there are not, and those that have no
+// choice.
 func (l *loader) knownRunners() {
 	runners := slices.DeleteFunc(Reserved(), func(name string) bool {
 		return slices.Contains([]string{"auto", "builtin", "exec", "offline"}, name)
@@ -58,18 +68,25 @@ func (l *loader) knownRunners() {
 	slices.Sort(runners)
 	l.knownRunner(runners)
 	for _, one := range l.models {
-		if l.layer = one.layer; !slices.Contains(runners, one.key.Value) {
+		l.layer = one.layer
+		if !slices.Contains(runners, one.key.Value) {
 			l.Unknown(CodeUnknownKey, one.key, strict.Form{
-				Unknown: "no runner with a choice of models is named %q", Keys: slices.Compact(runners),
+				Unknown: "no runner with a choice of models is named %q",
+				Keys:    slices.Compact(runners),
 			})
 		}
 	}
 }
 
-// knownRunner reports a runner that is neither one of those with a choice of models nor one without. Then the default
-// stays.
+// knownRunner reports a runner that is neither one of those with a choice of models nor one
+// without. Then the default stays.
 func (l *loader) knownRunner(choosing []string) {
-	all := append(slices.DeleteFunc(Reserved(), func(name string) bool { return name == "builtin" }), choosing...)
+	all := append(
+		slices.DeleteFunc(Reserved(), func(name string) bool {
+			return name == "builtin"
+		}),
+		choosing...,
+	)
 	slices.Sort(all)
 	all = slices.Compact(all)
 	c := &l.config
@@ -77,9 +94,10 @@ func (l *loader) knownRunner(choosing []string) {
 		return
 	}
 	o := c.Origin("runner")
-	d := formats.Found(CodeValue, o.Pos, nearest.Help(c.Runner, all), "expected a runner (%s), got %q",
-		strings.Join(all, ", "), c.Runner)
-	if d.File = o.File; d.File == "" {
+	d := formats.Found(CodeValue, o.Pos, nearest.Help(c.Runner, all),
+		"expected a runner (%s), got %q", strings.Join(all, ", "), c.Runner)
+	d.File = o.File
+	if d.File == "" {
 		d.Message = o.Layer + ": " + d.Message
 	}
 	l.found = append(l.found, d)

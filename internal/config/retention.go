@@ -10,7 +10,8 @@ import (
 	"tercet/internal/strict"
 )
 
-// Retention says which runs to keep: those younger than Age, while all runs together stay below Size.
+// Retention says which runs to keep: those younger than Age, while all runs together stay below
+// Size.
 type Retention struct {
 	Off  bool // keep everything
 	Age  time.Duration
@@ -35,19 +36,26 @@ func (l *loader) retention(e entry) {
 	c := &l.config.Retention
 	if e.v.Kind != md.Map {
 		e := entry{e.name, e.key, e.v}
-		age, ok := read(l, e, "off, an age such as 30d, or a map of age and size", func(n *md.Node) (time.Duration, bool) {
-			if n.Kind == md.Scalar && n.Value == "off" {
-				return 0, true
-			}
-			return days(n)
-		})
-		if e.name += ".age"; ok && l.first(e) { // both forms say the age
-			if c.Off = age == 0; !c.Off {
+		age, ok := read(
+			l, e,
+			"off, an age such as 30d, or a map of age and size",
+			func(n *md.Node) (time.Duration, bool) {
+				if n.Kind == md.Scalar && n.Value == "off" {
+					return 0, true
+				}
+				return days(n)
+			},
+		)
+		e.name += ".age"
+		if ok && l.first(e) { // both forms say the age
+			c.Off = age == 0
+			if !c.Off {
 				c.Age = age
 			}
 		}
 		return
 	}
+
 	for e := range l.in(e, "", form("retention")) {
 		if e.key.Value == "age" {
 			take(l, e, &c.Age, "age such as 30d or 12h", days)

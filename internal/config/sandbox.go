@@ -30,8 +30,8 @@ type Boxes struct {
 	Sockets []string
 }
 
-// sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept apart from what the
-// user says: it may only tighten.
+// sandbox takes the order of tiers, alone or in a map with the details. What a project says is kept
+// apart from what the user says: it may only tighten.
 func (l *loader) sandbox(e entry) {
 	if e.v.Kind != md.Map {
 		l.order(e)
@@ -71,8 +71,12 @@ func (l *loader) tighten(e entry, tight bool, to *bool) {
 }
 
 func (l *loader) loosened(e entry, want, got any) {
-	l.Refuse(CodeNoEffect, e.v, "a project may only tighten the sandbox; set it in your own config.yaml",
-		fmt.Sprintf("expected %v for %s in a project, got %v", want, e.name, got))
+	l.Refuse(
+		CodeNoEffect,
+		e.v,
+		"a project may only tighten the sandbox; set it in your own config.yaml",
+		fmt.Sprintf("expected %v for %s in a project, got %v", want, e.name, got),
+	)
 }
 
 // sockets takes the sockets that programs may use.
@@ -82,7 +86,12 @@ func (l *loader) sockets(e entry) {
 		l.loosened(e, "no value", "a list")
 	case l.first(e):
 		for _, item := range l.Items(e.v, "a list for "+e.name) {
-			s, ok := read(l, entry{e.name, item, item}, "the absolute path of a socket", strict.Text(filepath.IsAbs))
+			s, ok := read(
+				l,
+				entry{e.name, item, item},
+				"the absolute path of a socket",
+				strict.Text(filepath.IsAbs),
+			)
 			if ok {
 				l.config.Boxes.Sockets = append(l.config.Boxes.Sockets, s)
 			}
@@ -90,7 +99,8 @@ func (l *loader) sockets(e entry) {
 	}
 }
 
-// agents takes the bounds of agent CLIs; YAML reads on and off as true and false if a file has these.
+// agents takes the bounds of agent CLIs; YAML reads on and off as true and false if a file has
+// these.
 func (l *loader) agents(e entry) {
 	s, ok := read(l, e, "auto, on or off", func(n *md.Node) (string, bool) {
 		if b, isBool := strict.Bool(n); isBool {
@@ -98,7 +108,8 @@ func (l *loader) agents(e entry) {
 		}
 		return strict.Word("auto", string(AgentsOn), string(AgentsOff))(n)
 	})
-	own, project := &l.config.Boxes, l.layer.Name == WorkspaceLayer
+	own := &l.config.Boxes
+	project := l.layer.Name == WorkspaceLayer
 	switch {
 	case !ok:
 	case project && s != string(AgentsOn):
@@ -114,16 +125,23 @@ func (l *loader) agents(e entry) {
 // order takes the tiers.
 func (l *loader) order(e entry) {
 	e.name = "sandbox"
-	at, to := e, &l.config.Sandbox
+	at := e
+	to := &l.config.Sandbox
 	if l.layer.Name == WorkspaceLayer {
-		at.name, to = "sandbox."+WorkspaceLayer, &l.config.SandboxFloor
+		at.name = "sandbox." + WorkspaceLayer
+		to = &l.config.SandboxFloor
 	}
 	if !l.first(at) {
 		return
 	}
 	tier := strict.Word("container", "platform_permission", "advisory_only")
 	for _, item := range l.Items(e.v, "a list for "+e.name) {
-		s, ok := read(l, entry{e.name, item, item}, "container, platform_permission or advisory_only", tier)
+		s, ok := read(
+			l,
+			entry{e.name, item, item},
+			"container, platform_permission or advisory_only",
+			tier,
+		)
 		if ok && !slices.Contains(*to, s) {
 			*to = append(*to, s)
 		}

@@ -20,7 +20,9 @@ const RunnerACP = "acp"
 
 // Reserved are runner names that an ACP agent cannot have.
 func Reserved() []string {
-	return []string{"auto", "builtin", "claude", "codex", "copilot", "exec", "gemini", "offline", "opencode"}
+	return []string{
+		"auto", "builtin", "claude", "codex", "copilot", "exec", "gemini", "offline", "opencode",
+	}
 }
 
 // speakers takes one agent, which is that of the runner acp, or a map from runner to agent.
@@ -29,14 +31,25 @@ func (l *loader) speakers(e entry) {
 		l.speaker(e, RunnerACP, entry{"acp." + RunnerACP, e.v, e.v})
 		return
 	}
+
 	for key, v := range l.Entries(e.v, "") {
-		name, ok := read(l, entry{e.name, key, key}, "name of a runner", strict.Text(runnerForm().MatchString))
+		name, ok := read(
+			l,
+			entry{e.name, key, key},
+			"name of a runner",
+			strict.Text(runnerForm().MatchString),
+		)
 		one := entry{e.name + "." + name, key, v}
 		switch {
 		case !ok:
 		case slices.Contains(Reserved(), name):
-			l.Refuse(CodeValue, key, "choose another name for the runner",
-				fmt.Sprintf("expected a name that no other runner has for %s, got %q", e.name, name))
+			l.Refuse(
+				CodeValue,
+				key,
+				"choose another name for the runner",
+				fmt.Sprintf("expected a name that no other runner has for %s, got %q",
+					e.name, name),
+			)
 		default:
 			l.speaker(one, name, one)
 		}
@@ -46,14 +59,18 @@ func (l *loader) speakers(e entry) {
 // speaker takes the agent of one runner, which is listed under at.
 func (l *loader) speaker(e entry, runner string, at entry) {
 	bad := false
-	s, ok := read(l, e, "name of an agent, or a list of program and arguments", func(v *md.Node) (s Speaker, ok bool) {
-		if v.Kind != md.List {
-			s.Name, ok = strict.Text(runnerForm().MatchString)(v)
-			return s, ok
-		}
-		s.Argv, bad = l.argv(e, v.Items)
-		return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
-	})
+	s, ok := read(
+		l, e,
+		"name of an agent, or a list of program and arguments",
+		func(v *md.Node) (s Speaker, ok bool) {
+			if v.Kind != md.List {
+				s.Name, ok = strict.Text(runnerForm().MatchString)(v)
+				return s, ok
+			}
+			s.Argv, bad = l.argv(e, v.Items)
+			return s, bad || len(s.Argv) > 0 && s.Argv[0] != ""
+		},
+	)
 	if !ok || bad || !l.first(at) {
 		return
 	}
@@ -69,7 +86,8 @@ func (l *loader) argv(e entry, words []*md.Node) (argv []string, bad bool) {
 		w, ok := read(l, entry{e.name, item, item}, "a word", func(n *md.Node) (string, bool) {
 			return n.Value, n.Kind == md.Scalar && !strings.ContainsRune(n.Value, 0)
 		})
-		argv, bad = append(argv, w), bad || !ok
+		argv = append(argv, w)
+		bad = bad || !ok
 	}
 	return argv, bad
 }
