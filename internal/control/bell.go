@@ -24,13 +24,14 @@ type Notice struct {
 	Next     string    `json:"next,omitempty"` // the command to type next
 }
 
-// Bell sends notices to the notify command, one process each. It never fails a run. Close waits for running processes.
-// A nil Bell does nothing.
+// Bell sends notices to the notify command, one process each. It never fails a run. Close waits for
+// running processes. A nil Bell does nothing.
 type Bell struct {
-	Dir   string // of the project
-	Now   func() time.Time
-	Start func(ctx context.Context, line []byte, run string) error // runs the command for a bounded time
-	Warn  func(error)                                              // called at most once
+	Dir string // of the project
+	Now func() time.Time
+	// runs the command for a bounded time
+	Start func(ctx context.Context, line []byte, run string) error
+	Warn  func(error) // called at most once
 
 	mu      sync.Mutex
 	lines   map[string]string // of the runs of this process
@@ -47,7 +48,8 @@ func (b *Bell) Began(run, line string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.lines == nil {
-		b.lines, b.asked = map[string]string{}, map[string]bool{}
+		b.lines = map[string]string{}
+		b.asked = map[string]bool{}
 	}
 	b.lines[run] = line
 }
@@ -57,7 +59,11 @@ func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
 	if b == nil {
 		return
 	}
-	n := Notice{Event: "gate", Run: g.Run, Question: g.Question}
+	n := Notice{
+		Event:    "gate",
+		Run:      g.Run,
+		Question: g.Question,
+	}
 	if g.ID != "" {
 		n.Next = "tercet approve " + g.Run
 	}
@@ -72,7 +78,8 @@ func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
 	b.ring(ctx, n)
 }
 
-// Ended sends the result of a run of this process, unless the run waits at a question, which has its own notice.
+// Ended sends the result of a run of this process, unless the run waits at a question, which has
+// its own notice.
 func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 	if b == nil {
 		return
@@ -86,8 +93,11 @@ func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 			continue
 		}
 		n := Notice{
-			Event: "run", Run: one.Run, Status: one.Return.RunState(), Summary: one.Return.Summary,
-			Next: one.Return.NextSteps,
+			Event:   "run",
+			Run:     one.Run,
+			Status:  one.Return.RunState(),
+			Summary: one.Return.Summary,
+			Next:    one.Return.NextSteps,
 		}
 		if r := one.Return.Resume; r != nil {
 			n.Next = r.Line
@@ -98,7 +108,10 @@ func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 
 func (b *Bell) ring(ctx context.Context, n Notice) {
 	b.mu.Lock()
-	n.Schema, n.Time, n.Dir, n.Command = "tercet.notice/1", b.Now().UTC(), b.Dir, b.lines[n.Run]
+	n.Schema = "tercet.notice/1"
+	n.Time = b.Now().UTC()
+	n.Dir = b.Dir
+	n.Command = b.lines[n.Run]
 	b.mu.Unlock()
 	line, err := json.Marshal(n)
 	b.ringing.Go(func() {

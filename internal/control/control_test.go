@@ -22,7 +22,9 @@ import (
 // wall is the time, which stands still in a bubble but for those who sleep.
 type wall struct{}
 
-func (wall) Now() time.Time { return time.Now() }
+func (wall) Now() time.Time {
+	return time.Now()
+}
 
 func (wall) Sleep(ctx context.Context, d time.Duration) error {
 	select {
@@ -51,12 +53,19 @@ func (l *locks) claim(root *os.Root, file string) (io.Closer, error) {
 			return nil, err
 		}
 	}
-	return unlock(func() { l.mu.Lock(); defer l.mu.Unlock(); delete(l.held, file) }), nil
+	return unlock(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.held, file)
+	}), nil
 }
 
 type unlock func()
 
-func (u unlock) Close() error { u(); return nil }
+func (u unlock) Close() error {
+	u()
+	return nil
+}
 
 // project is a folder with runs, at which several people and processes have desks.
 type project struct {
@@ -72,7 +81,11 @@ func newProject(t *testing.T) *project {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	return &project{t: t, root: root, locks: locks{held: map[string]bool{}}}
+	return &project{
+		t:     t,
+		root:  root,
+		locks: locks{held: map[string]bool{}},
+	}
 }
 
 // desk is that of one process of a person, with what it tells and why it was cancelled.
@@ -87,14 +100,21 @@ type desk struct {
 func (d *desk) tells(text string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.ContainsFunc(d.told, func(line string) bool { return strings.Contains(line, text) })
+	return slices.ContainsFunc(d.told, func(line string) bool {
+		return strings.Contains(line, text)
+	})
 }
 
 func (p *project) desk(who string) *desk {
 	d := &desk{}
 	d.Desk = &control.Desk{
-		Root: p.root, Secret: func() []byte { return []byte("of the person") }, Clock: wall{}, User: who,
-		Claim: func(file string) (io.Closer, error) { return p.locks.claim(p.root, file) },
+		Root:   p.root,
+		Secret: func() []byte { return []byte("of the person") },
+		Clock:  wall{},
+		User:   who,
+		Claim: func(file string) (io.Closer, error) {
+			return p.locks.claim(p.root, file)
+		},
 		Tell: func(format string, args ...any) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -111,7 +131,8 @@ func (p *project) desk(who string) *desk {
 
 // killed leaves the locks of a desk to whoever comes.
 func (p *project) killed(d *desk) {
-	d.gone, p.locks.held = true, map[string]bool{}
+	d.gone = true
+	p.locks.held = map[string]bool{}
 }
 
 func (d *desk) close(t *testing.T) {
@@ -125,7 +146,12 @@ func (d *desk) close(t *testing.T) {
 func (d *desk) begin(t *testing.T, id, line string, list ...formats.Entry) *journal.Ledger {
 	t.Helper()
 	l := d.Open(t.Context(), id, nil, false, func(string) error { return nil })
-	began := formats.Started{Format: formats.JournalFormat, Line: line, Raw: strings.TrimPrefix(line, "/plan "), Args: map[string]any{}}
+	began := formats.Started{
+		Format: formats.JournalFormat,
+		Line:   line,
+		Raw:    strings.TrimPrefix(line, "/plan "),
+		Args:   map[string]any{},
+	}
 	list = append([]formats.Entry{{Type: formats.EntryRunStarted, Data: began}}, list...)
 	put(t, l, list...)
 	return l
@@ -141,11 +167,20 @@ func put(t *testing.T, l *journal.Ledger, list ...formats.Entry) {
 }
 
 func opened(g formats.Gate) formats.Entry {
-	return formats.Entry{Type: formats.EntryGateOpened, Step: "ask", Key: g.ID, Data: g}
+	return formats.Entry{
+		Type: formats.EntryGateOpened,
+		Step: "ask",
+		Key:  g.ID,
+		Data: g,
+	}
 }
 
 func suspended(of formats.Suspended) formats.Entry {
-	return formats.Entry{Type: formats.EntrySuspended, Step: "ask", Data: of}
+	return formats.Entry{
+		Type: formats.EntrySuspended,
+		Step: "ask",
+		Data: of,
+	}
 }
 
 func finished(status string) formats.Entry {
@@ -155,13 +190,21 @@ func finished(status string) formats.Entry {
 // question is a gate that was opened now.
 func question(run string) formats.Gate {
 	return formats.Gate{
-		ID: "gate-" + run, Run: run, Question: "Go on?", Opened: time.Now().UTC(),
-		Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no"}},
+		ID:       "gate-" + run,
+		Run:      run,
+		Question: "Go on?",
+		Opened:   time.Now().UTC(),
+		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no"}},
 	}
 }
 
 func by(who, what string) formats.Decision {
-	return formats.Decision{Answer: what, By: who, Person: true, At: time.Now().UTC()}
+	return formats.Decision{
+		Answer: what,
+		By:     who,
+		Person: true,
+		At:     time.Now().UTC(),
+	}
 }
 
 func code(t *testing.T, err error, want formats.Code, part string) {
@@ -171,16 +214,21 @@ func code(t *testing.T, err error, want formats.Code, part string) {
 	}
 }
 
-func first(r journal.Run) bool { return r.Line == "/plan 1" }
+func first(r journal.Run) bool {
+	return r.Line == "/plan 1"
+}
 
-func free() error { return nil }
+func free() error {
+	return nil
+}
 
 // TestTakeAndGiveBack: a run is one process's until that gives it back; its lock goes with its end.
 func TestTakeAndGiveBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)
-		one, second := p.desk("ann"), p.desk("bea")
+		one := p.desk("ann")
+		second := p.desk("bea")
 		one.begin(t, "r1", "/plan 1")
 		_, err := second.Take(t.Context(), "r1")
 		code(t, err, formats.CodeLocked, "held")
@@ -196,7 +244,8 @@ func TestTakeAndGiveBack(t *testing.T) {
 		}
 		r, err := second.Take(t.Context(), "")
 		if err != nil || r.ID != "r1" || len(second.Past("r1")) != 1 {
-			t.Fatalf("Take = %v, %v with %d records, want r1 with one", r.ID, err, len(second.Past("r1")))
+			t.Fatalf("Take = %v, %v with %d records, want r1 with one",
+				r.ID, err, len(second.Past("r1")))
 		}
 		if l := second.Open(t.Context(), "r1", nil, false, nil); l != second.Ledger("r1") {
 			t.Error("Ledger is another one than Open gave")
@@ -208,10 +257,15 @@ func TestTakeAndGiveBack(t *testing.T) {
 		both := p.desk("ann")
 		both.begin(t, "ended", "/plan 3", finished("completed"))
 		both.begin(t, "goes on", "/plan 4")
-		if err := errors.Join(both.GiveBack("ended"), both.GiveBack("ended"), both.GiveBack("unknown")); err != nil {
+		if err := errors.Join(
+			both.GiveBack("ended"),
+			both.GiveBack("ended"),
+			both.GiveBack("unknown"),
+		); err != nil {
 			t.Errorf("GiveBack = %v, want no error", err)
 		}
-		if _, err := p.root.Lstat(journal.LockOf("ended")); !errors.Is(err, fs.ErrNotExist) || second.Live("ended") || !second.Live("goes on") {
+		if _, err := p.root.Lstat(journal.LockOf("ended")); !errors.Is(err, fs.ErrNotExist) ||
+			second.Live("ended") || !second.Live("goes on") {
 			t.Errorf("a run that was given back: %v, want no lock, and that of the other", err)
 		}
 		third := p.desk("ann")
@@ -225,7 +279,8 @@ func TestTakeAndGiveBack(t *testing.T) {
 	})
 }
 
-// TestEndedRunIsNotTakenUp: a run that ended while its lock stayed behind is not taken up, and its lock goes.
+// TestEndedRunIsNotTakenUp: a run that ended while its lock stayed behind is not taken up, and its
+// lock goes.
 func TestEndedRunIsNotTakenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +297,8 @@ func TestEndedRunIsNotTakenUp(t *testing.T) {
 		}
 		r, records, err := p.desk("ann").Seen("r1")
 		if err != nil || r.Line != "/plan 1" || len(records) != 2 {
-			t.Errorf("Seen = %q with %d records, %v, want /plan 1 with 2", r.Line, len(records), err)
+			t.Errorf("Seen = %q with %d records, %v, want /plan 1 with 2",
+				r.Line, len(records), err)
 		}
 		d.close(t)
 		r, records, err = p.desk("ann").Ended(t.Context(), "r")
@@ -252,8 +308,8 @@ func TestEndedRunIsNotTakenUp(t *testing.T) {
 	})
 }
 
-// TestNewestRunOfTheLineIsTaken: the newest run of the line is taken, once that may be; another user's is told and
-// passed over.
+// TestNewestRunOfTheLineIsTaken: the newest run of the line is taken, once that may be; another
+// user's is told and passed over.
 func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,13 +319,16 @@ func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 			d.begin(t, id, "/plan "+map[bool]string{true: "2", false: "1"}[id == "other"])
 			time.Sleep(time.Second)
 		}
+
 		stranger := p.desk("eve")
 		stranger.Secret = func() []byte { return []byte("of eve") }
 		stranger.begin(t, "z", "/plan 1")
 		d.close(t)
 		stranger.close(t)
 		next := p.desk("ann")
-		_, err := next.Again(t.Context(), first, func() error { return fs.ErrPermission })
+		_, err := next.Again(t.Context(), first, func() error {
+			return fs.ErrPermission
+		})
 		if !errors.Is(err, fs.ErrPermission) || p.locks.held[journal.LockOf("b")] {
 			t.Errorf("Again that may not = %v, want why, and nothing taken", err)
 		}
@@ -277,7 +336,9 @@ func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 		if err != nil || r == nil || r.ID != "b" {
 			t.Errorf("Again = %v, %v, want b", r, err)
 		}
-		if !next.tells("run z cannot be resumed: journal.jsonl:1:1: the line was not written by you here") {
+		if !next.tells(
+			"run z cannot be resumed: journal.jsonl:1:1: the line was not written by you here",
+		) {
 			t.Errorf("told = %q, want why z is passed over", next.told)
 		}
 		if _, err := next.Records("z"); formats.CodeOf(err) != formats.CodeDenied {
@@ -286,7 +347,8 @@ func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 	})
 }
 
-// TestGoesOn: without a person a run goes on by itself, unless it waits for one or for a time; with one it is asked about.
+// TestGoesOn: without a person a run goes on by itself, unless it waits for one or for a time; with
+// one it is asked about.
 func TestGoesOn(t *testing.T) {
 	t.Parallel()
 	hour := formats.Postponed{Why: "waits an hour"}
@@ -296,9 +358,13 @@ func TestGoesOn(t *testing.T) {
 		answers []string
 		list    func(g formats.Gate) []formats.Entry
 	}{
-		{"its process is gone", false, nil, func(formats.Gate) []formats.Entry { return nil }},
+		{"its process is gone", false, nil, func(formats.Gate) []formats.Entry {
+			return nil
+		}},
 		{"paused", true, nil, func(formats.Gate) []formats.Entry {
-			return []formats.Entry{suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}})}
+			return []formats.Entry{suspended(formats.Suspended{
+				Postponed: formats.Postponed{Why: "paused by ann"},
+			})}
 		}},
 		{"a time that is to come", true, nil, func(formats.Gate) []formats.Entry {
 			hour.Until = time.Now().Add(2 * time.Hour).UTC()
@@ -314,15 +380,24 @@ func TestGoesOn(t *testing.T) {
 		{"a gate with its answer", false, []string{"ann"}, func(g formats.Gate) []formats.Entry {
 			return []formats.Entry{opened(g), suspended(formats.Suspended{Question: g.Question})}
 		}},
-		{"a gate for two with one answer", true, []string{"ann"}, func(g formats.Gate) []formats.Entry {
-			g.Quorum = 2
-			return []formats.Entry{opened(g), suspended(formats.Suspended{Question: g.Question})}
-		}},
+		{
+			"a gate for two with one answer",
+			true,
+			[]string{"ann"},
+			func(g formats.Gate) []formats.Entry {
+				g.Quorum = 2
+				return []formats.Entry{
+					opened(g),
+					suspended(formats.Suspended{Question: g.Question}),
+				}
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p, g := newProject(t), question("r1")
+				p := newProject(t)
+				g := question("r1")
 				one := p.desk("ann")
 				one.begin(t, "r1", "/plan 1", test.list(g)...)
 				one.close(t)
@@ -336,6 +411,7 @@ func TestGoesOn(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+
 				time.Sleep(time.Hour)
 				r, err := d.Again(t.Context(), first, free)
 				if err != nil || r == nil {
@@ -352,20 +428,33 @@ func TestGoesOn(t *testing.T) {
 				}
 				if waits {
 					ret := open.Return()
-					if ret.Status != formats.StatusSuspended || ret.Resume.Line != "tercet resume r1" ||
-						!strings.Contains(ret.Summary, "run r1 of this line: waits") && test.name != "paused" {
+					if ret.Status != formats.StatusSuspended ||
+						ret.Resume.Line != "tercet resume r1" ||
+						!strings.Contains(ret.Summary, "run r1 of this line: waits") &&
+							test.name != "paused" {
 						t.Errorf("Return = %+v, want one that is suspended and names the run", ret)
 					}
 				}
 				for _, word := range []string{"resume", "new"} {
-					shown, left := 0, []string{"show", word}
-					goesOn, err := d.GoesOn(*r, "this line", true, func(formats.Gate) (formats.Decision, error) {
-						answer := left[0]
-						left = left[1:]
-						return formats.Decision{Answer: answer}, nil
-					}, func(journal.Run) error { shown++; return nil })
+					shown := 0
+					left := []string{"show", word}
+					goesOn, err := d.GoesOn(
+						*r,
+						"this line",
+						true,
+						func(formats.Gate) (formats.Decision, error) {
+							answer := left[0]
+							left = left[1:]
+							return formats.Decision{Answer: answer}, nil
+						},
+						func(journal.Run) error {
+							shown++
+							return nil
+						},
+					)
 					if goesOn != (word == "resume") || err != nil || shown != 1 {
-						t.Errorf("GoesOn answered show, %s = %v, %v, shown %d times", word, goesOn, err, shown)
+						t.Errorf("GoesOn answered show, %s = %v, %v, shown %d times",
+							word, goesOn, err, shown)
 					}
 				}
 			})
@@ -386,16 +475,32 @@ func TestStop(t *testing.T) {
 		for range 2 {
 			err = errors.Join(err, d.Stop(t.Context(), r))
 		}
+
 		past := d.Past("r1")
 		if err != nil || len(past) != 2 || past[1].Type != formats.EntryStopped {
 			t.Errorf("Stop twice = %v, %d records, want one more, stopped", err, len(past))
 		}
-		if err := control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{Code: formats.CodeCancelled}}}); err != nil {
+		err = control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{
+			Code: formats.CodeCancelled,
+		}}})
+		if err != nil {
 			t.Errorf("GivenUp of a cancelled run = %v, want no error", err)
 		}
-		code(t, control.GivenUp(r, formats.Return{Resume: &formats.Resume{}}), formats.CodeBug, "still waits")
-		code(t, control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{Code: formats.CodeIO, Message: "full"}}}),
-			formats.CodeIO, "full")
+		code(
+			t,
+			control.GivenUp(r, formats.Return{Resume: &formats.Resume{}}),
+			formats.CodeBug,
+			"still waits",
+		)
+		code(
+			t,
+			control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{
+				Code:    formats.CodeIO,
+				Message: "full",
+			}}}),
+			formats.CodeIO,
+			"full",
+		)
 	})
 }
 
@@ -404,12 +509,21 @@ func TestGate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)
-		d, g := p.desk("ann"), question("r1")
+		d := p.desk("ann")
+		g := question("r1")
 		d.begin(t, "none", "/plan 1")
 		done := question("done")
 		d.begin(t, "done", "/plan 2", opened(done),
-			formats.Entry{Type: formats.EntryGateDecided, Key: done.ID, Data: by("bea", "no")})
-		d.begin(t, "r1", "/plan 3", opened(g), formats.Entry{Type: formats.EntryGateVoted, Key: g.ID, Data: by("bea", "no")})
+			formats.Entry{
+				Type: formats.EntryGateDecided,
+				Key:  done.ID,
+				Data: by("bea", "no"),
+			})
+		d.begin(t, "r1", "/plan 3", opened(g), formats.Entry{
+			Type: formats.EntryGateVoted,
+			Key:  g.ID,
+			Data: by("bea", "no"),
+		})
 		late := question("late")
 		late.Timeout = &formats.GateTimeout{After: 60, Choose: "no"}
 		d.begin(t, "late", "/plan 4", opened(late))
@@ -419,7 +533,11 @@ func TestGate(t *testing.T) {
 		_, _, err = d.Gate("done")
 		code(t, err, formats.CodePrecondition, `bea answered "no" to "Go on?"`)
 		_, _, err = d.Gate("late")
-		code(t, err, formats.CodePrecondition, `the time of the gate is over, and its answer is "no"`)
+		code(
+			t, err,
+			formats.CodePrecondition,
+			`the time of the gate is over, and its answer is "no"`,
+		)
 		r, open, err := d.Gate("r")
 		if err != nil || r.ID != "r1" || open.ID != g.ID || open.Step != "ask" {
 			t.Errorf("Gate = %s, %+v, %v, want that of r1", r.ID, open, err)
@@ -429,8 +547,10 @@ func TestGate(t *testing.T) {
 		for _, one := range list {
 			got = append(got, one.Run+" "+one.Command+" "+strings.Join(one.By, ","))
 		}
+
 		slices.Sort(got)
-		if want := []string{"late /plan 4 ", "r1 /plan 3 bea"}; !slices.Equal(got, want) || err != nil {
+		want := []string{"late /plan 4 ", "r1 /plan 3 bea"}
+		if !slices.Equal(got, want) || err != nil {
 			t.Errorf("Gates = %q, %v, want %q", got, err, want)
 		}
 	})
@@ -444,27 +564,41 @@ func TestAnswer(t *testing.T) {
 		then       func(g formats.Gate, a formats.Decision) []formats.Entry // nil: nobody takes it
 	}{
 		{"nobody", "kept", nil},
-		{"a process that does not look", "kept", func(formats.Gate, formats.Decision) []formats.Entry { return nil }},
+		{
+			"a process that does not look",
+			"kept",
+			func(formats.Gate, formats.Decision) []formats.Entry { return nil },
+		},
 		{"a process", "taken", func(g formats.Gate, a formats.Decision) []formats.Entry {
 			return []formats.Entry{{Type: formats.EntryGateDecided, Key: g.ID, Data: a}}
 		}},
-		{"a process, one of two", "counted", func(g formats.Gate, a formats.Decision) []formats.Entry {
-			return []formats.Entry{{Type: formats.EntryGateVoted, Key: g.ID, Data: a}}
-		}},
-		{"what was shown has changed", "", func(g formats.Gate, _ formats.Decision) []formats.Entry {
-			anew := g
-			anew.ID = "anew"
-			return []formats.Entry{{Type: formats.EntryGateRefused, Key: g.ID}, opened(anew)}
-		}},
+		{
+			"a process, one of two",
+			"counted",
+			func(g formats.Gate, a formats.Decision) []formats.Entry {
+				return []formats.Entry{{Type: formats.EntryGateVoted, Key: g.ID, Data: a}}
+			},
+		},
+		{
+			"what was shown has changed",
+			"",
+			func(g formats.Gate, _ formats.Decision) []formats.Entry {
+				anew := g
+				anew.ID = "anew"
+				return []formats.Entry{{Type: formats.EntryGateRefused, Key: g.ID}, opened(anew)}
+			},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p, g := newProject(t), question("r1")
+				p := newProject(t)
+				g := question("r1")
 				if test.want == "counted" {
 					g.Quorum = 2
 				}
-				owner, d := p.desk("ann"), p.desk("bea")
+				owner := p.desk("ann")
+				d := p.desk("bea")
 				l := owner.begin(t, "r1", "/plan 1", opened(g))
 				var working sync.WaitGroup
 				defer working.Wait()
@@ -485,6 +619,7 @@ func TestAnswer(t *testing.T) {
 						put(t, l, test.then(g, a)...)
 					})
 				}
+
 				r, open, err := d.Gate("r1")
 				if err != nil {
 					t.Fatal(err)
@@ -509,8 +644,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAwait: who waits for an answer gets it, and stops when that is over; an answer to a gate that is in no journal is
-// the person's own.
+// TestAwait: who waits for an answer gets it, and stops when that is over; an answer to a gate that
+// is in no journal is the person's own.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -540,16 +675,30 @@ func TestOrders(t *testing.T) {
 		want  string          // of the error
 	}{
 		{"pause", true, []formats.Entry{wait}, ""},
-		{"pause, and it ends", true, []formats.Entry{finished("completed")}, "run r1 was completed before it could pause"},
-		{"pause, and its process goes", true, nil, "the process of run r1 was gone before it could pause"},
+		{
+			"pause, and it ends",
+			true,
+			[]formats.Entry{finished("completed")},
+			"run r1 was completed before it could pause",
+		},
+		{
+			"pause, and its process goes", true, nil,
+			"the process of run r1 was gone before it could pause",
+		},
 		{"cancel", false, []formats.Entry{stopped, finished("failed")}, ""},
-		{"cancel, and it ends", false, []formats.Entry{finished("completed")}, "run r1 was completed before it could cancel"},
+		{
+			"cancel, and it ends",
+			false,
+			[]formats.Entry{finished("completed")},
+			"run r1 was completed before it could cancel",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newProject(t)
-				owner, d := p.desk("ann"), p.desk("bea")
+				owner := p.desk("ann")
+				d := p.desk("bea")
 				l := owner.begin(t, "r1", "/plan 1")
 				time.Sleep(time.Second)
 				given := time.Now()
@@ -564,7 +713,8 @@ func TestOrders(t *testing.T) {
 					if test.pause {
 						paused, _ := owner.Orders(t.Context(), "r1")
 						<-paused.Done()
-						if later, ok := errors.AsType[*formats.LaterError](context.Cause(paused)); !ok || later.Why != "paused by bea" {
+						later, ok := errors.AsType[*formats.LaterError](context.Cause(paused))
+						if !ok || later.Why != "paused by bea" {
 							t.Errorf("why it is paused = %v, want by bea", context.Cause(paused))
 						}
 					} else {
@@ -622,9 +772,11 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newProject(t)
-		d, now := p.desk("ann"), time.Now()
+		d := p.desk("ann")
+		now := time.Now()
 		d.begin(t, "r1", "/plan 1", suspended(formats.Suspended{Postponed: formats.Postponed{
-			Why: "an hour", Until: now.Add(time.Hour).UTC(),
+			Why:   "an hour",
+			Until: now.Add(time.Hour).UTC(),
 		}}))
 		for word, want := range map[string]time.Duration{"nobody": 0, "r1": time.Hour} {
 			now := time.Now()
@@ -638,8 +790,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestOnlyHere: where a worker could read the key, an answer that is sealed with it does not count at a gate with
-// consent, and the user's own one is taken at the terminal of the run.
+// TestOnlyHere: where a worker could read the key, an answer that is sealed with it does not count
+// at a gate with consent, and the user's own one is taken at the terminal of the run.
 func TestOnlyHere(t *testing.T) {
 	t.Parallel()
 	held := func(tier string) bool { return tier != "none" }
@@ -657,27 +809,58 @@ func TestOnlyHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t)
-			d, forger := p.desk("ann"), p.desk("mallory")
-			d.Holds, d.Tier = held, func() (string, error) { return tt.now, nil }
+			d := p.desk("ann")
+			forger := p.desk("mallory")
+			d.Holds = held
+			d.Tier = func() (string, error) { return tt.now, nil }
 			g := formats.Gate{
-				ID: "GATE", Run: "r000001abc", Question: "Ship it?", Consent: tt.consent, Digest: "digest", Opened: time.Now().UTC(),
-				Choices: []formats.Choice{{Label: "yes", Approves: true}, {Label: "no"}},
+				ID:       "GATE",
+				Run:      "r000001abc",
+				Question: "Ship it?",
+				Consent:  tt.consent,
+				Digest:   "digest",
+				Opened:   time.Now().UTC(),
+				Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no"}},
 			}
 			d.begin(t, g.Run, "/plan 1",
-				formats.Entry{Type: formats.EntryDelegationResult, Step: "work#1", Data: formats.Return{Metadata: formats.Metadata{Agent: "worker", Sandbox: tt.ran}}},
-				formats.Entry{Type: formats.EntryGateOpened, Step: "go#1", Key: g.ID, Data: g})
-			if why := d.OnlyHere(g); !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
+				formats.Entry{
+					Type: formats.EntryDelegationResult,
+					Step: "work#1",
+					Data: formats.Return{Metadata: formats.Metadata{
+						Agent:   "worker",
+						Sandbox: tt.ran,
+					}},
+				},
+				formats.Entry{
+					Type: formats.EntryGateOpened,
+					Step: "go#1",
+					Key:  g.ID,
+					Data: g,
+				})
+			why := d.OnlyHere(g)
+			if !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
 				t.Errorf("OnlyHere = %q, want it to begin with %q", why, tt.why)
 			}
-			forged := formats.Decision{Answer: "yes", By: "mallory", Person: true, At: time.Now().UTC()}
+			forged := formats.Decision{
+				Answer: "yes",
+				By:     "mallory",
+				Person: true,
+				At:     time.Now().UTC(),
+			}
 			if _, err := forger.Give(g, forged); err != nil { // it knows the key, and no rule
 				t.Fatal(err)
 			}
 			got, counts, err := d.Answered(g)
 			if counts != (tt.why == "") || err != nil {
-				t.Errorf("Answered = %+v, %t, %v, want an answer that counts: %t", got, counts, err, tt.why == "")
+				t.Errorf("Answered = %+v, %t, %v, want an answer that counts: %t",
+					got, counts, err, tt.why == "")
 			}
-			own := formats.Decision{Answer: "no", By: "ann", Person: true, At: time.Now().UTC()}
+			own := formats.Decision{
+				Answer: "no",
+				By:     "ann",
+				Person: true,
+				At:     time.Now().UTC(),
+			}
 			want := "no"
 			if tt.why == "" {
 				want = "yes" // it came first

@@ -26,18 +26,21 @@ type Clock interface {
 // every is how often a process looks for answers and orders.
 const every = 250 * time.Millisecond
 
-// Desk controls the runs of a project for one process of the user. Close releases all runs it holds.
+// Desk controls the runs of a project for one process of the user. Close releases all runs it
+// holds.
 type Desk struct {
-	Root   *os.Root                             // the project root
-	Secret func() []byte                        // the user's key; nil: there is no place for one
-	Claim  func(file string) (io.Closer, error) // takes a lock file without waiting; the error is LOCKED if it is held
-	Clock  Clock
-	User   string // login name for orders
-	Mask   *journal.Masker
-	Tell   func(format string, args ...any) // prints a note
+	Root   *os.Root      // the project root
+	Secret func() []byte // the user's key; nil: there is no place for one
+	// takes a lock file without waiting; the error is LOCKED if it is held
+	Claim func(file string) (io.Closer, error)
+	Clock Clock
+	User  string // login name for orders
+	Mask  *journal.Masker
+	Tell  func(format string, args ...any) // prints a note
 
-	// Tier names the tier in which workers are started now. Holds reports whether a worker in a tier could not read the
-	// user's key, with which it could forge an answer. nil: no worker could.
+	// Tier names the tier in which workers are started now. Holds reports whether a worker in a
+	// tier could not read the user's key, with which it could forge an answer. nil: no worker
+	// could.
 	Tier  func() (string, error)
 	Holds func(tier string) bool
 
@@ -71,7 +74,8 @@ func (d *Desk) with(id string, do func(r *run)) {
 	defer d.mu.Unlock()
 	r := d.runs[id]
 	if r == nil {
-		if r = (&run{}); d.runs == nil {
+		r = (&run{})
+		if d.runs == nil {
 			d.runs = map[string]*run{}
 		}
 		d.runs[id] = r
@@ -79,7 +83,8 @@ func (d *Desk) with(id string, do func(r *run)) {
 	do(r)
 }
 
-// Past is the journal of a resumed run as it was when this process took it; nil once the run makes new entries.
+// Past is the journal of a resumed run as it was when this process took it; nil once the run makes
+// new entries.
 func (d *Desk) Past(id string) (past []journal.Record) {
 	d.with(id, func(r *run) { past = r.past })
 	return past
@@ -105,13 +110,14 @@ func (d *Desk) signals(ctx context.Context, id string) (pause, end *signal) {
 				(*s).ctx, (*s).call = context.WithCancelCause(context.WithoutCancel(ctx))
 			}
 		}
-		pause, end = r.pause, r.end
+		pause = r.pause
+		end = r.end
 	})
 	return pause, end
 }
 
-// Key gives the user's key for sealing journals. It lies outside the project, so that no journal or line from a project
-// or a worker can answer a gate.
+// Key gives the user's key for sealing journals. It lies outside the project, so that no journal or
+// line from a project or a worker can answer a gate.
 func (d *Desk) Key(id string) []byte {
 	secret := d.Secret()
 	if secret == nil {
@@ -125,13 +131,17 @@ func (d *Desk) Key(id string) []byte {
 // box is where the letters to a run lie.
 func (d *Desk) box(id string) letters.Box {
 	return letters.Box{
-		Root: d.Root, Dir: path.Join(journal.Folder, id), Run: id, Key: d.Key(id),
+		Root: d.Root,
+		Dir:  path.Join(journal.Folder, id),
+		Run:  id,
+		Key:  d.Key(id),
 		Tell: func(line string) { d.Tell("%s", line) },
 	}
 }
 
-// Open opens and locks the journal of a run; the first entry creates the file, and ready then gets its folder. A
-// resumed run begins with its recorded entries, and the journal notes who resumed it. stay keeps a stopped run stopped.
+// Open opens and locks the journal of a run; the first entry creates the file, and ready then gets
+// its folder. A resumed run begins with its recorded entries, and the journal notes who resumed it.
+// stay keeps a stopped run stopped.
 func (d *Desk) Open(
 	ctx context.Context, id string, who map[string]any, stay bool, ready func(dir string) error,
 ) *journal.Ledger {
@@ -147,14 +157,23 @@ func (d *Desk) Open(
 		}
 		return err
 	}, show(d.Root, journal.NewTasks(id, past), d.Tell)), past, who, stay)
-	d.with(id, func(r *run) { r.ledger, r.past = l, nil })
+	d.with(id, func(r *run) {
+		r.ledger = l
+		r.past = nil
+	})
 	return l
 }
 
-// show keeps the view of a run's tasks up to date. It never fails a run: what goes wrong is told once.
-func show(root *os.Root, tasks *journal.Tasks, tell func(format string, args ...any)) func(journal.Record) {
+// show keeps the view of a run's tasks up to date. It never fails a run: what goes wrong is told
+// once.
+func show(
+	root *os.Root,
+	tasks *journal.Tasks,
+	tell func(format string, args ...any),
+) func(journal.Record) {
 	const name = formats.Workspace + "/" + journal.TasksName
-	swept, told := false, false
+	swept := false
+	told := false
 	return func(r journal.Record) {
 		tasks.Add(r)
 		text, news := tasks.View()
@@ -163,7 +182,8 @@ func show(root *os.Root, tasks *journal.Tasks, tell func(format string, args ...
 		}
 		err := atomicfile.WriteLoose(root, name, []byte(text), 0o644)
 		if !swept { // what a killed process left of it
-			swept, err = true, errors.Join(err, atomicfile.Sweep(root, formats.Workspace, journal.TasksName))
+			swept = true
+			err = errors.Join(err, atomicfile.Sweep(root, formats.Workspace, journal.TasksName))
 		}
 		if err != nil && !told {
 			told = true
@@ -172,14 +192,24 @@ func show(root *os.Root, tasks *journal.Tasks, tell func(format string, args ...
 	}
 }
 
-func (d *Desk) writer(id string, ready func(dir string) error, each func(journal.Record)) *journal.Writer {
+func (d *Desk) writer(
+	id string,
+	ready func(dir string) error,
+	each func(journal.Record),
+) *journal.Writer {
 	dir := path.Join(journal.Folder, id)
 	w := journal.New(func() (*os.Root, error) {
 		if err := ready(dir); err != nil {
 			return nil, err
 		}
 		return d.Root.OpenRoot(dir)
-	}, journal.Options{Clock: d.Clock.Now, Sync: true, Mask: d.Mask, Key: d.Key(id), Each: each})
+	}, journal.Options{
+		Clock: d.Clock.Now,
+		Sync:  true,
+		Mask:  d.Mask,
+		Key:   d.Key(id),
+		Each:  each,
+	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.journals = append(d.journals, w)
@@ -193,12 +223,17 @@ func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
 		return err
 	}
 	past, err := journal.Load(d.Root, id)
-	d.with(id, func(r *run) { r.past, r.over = past, r.over && journal.Over(past) })
+	d.with(id, func(r *run) {
+		r.past = past
+		r.over = r.over && journal.Over(past)
+	})
 	return err
 }
 
 // Lock only takes the lock of a run.
-func (d *Desk) Lock(id string) (io.Closer, error) { return d.Claim(journal.LockOf(id)) }
+func (d *Desk) Lock(id string) (io.Closer, error) {
+	return d.Claim(journal.LockOf(id))
+}
 
 // Live reports whether a process works on a run.
 func (d *Desk) Live(id string) bool {
@@ -212,7 +247,10 @@ func (d *Desk) lock(ctx context.Context, id string) error {
 	held, err := d.Lock(id)
 	if err == nil {
 		deaf := d.heed(ctx, id, since)
-		d.with(id, func(r *run) { r.held, r.deaf = held, deaf })
+		d.with(id, func(r *run) {
+			r.held = held
+			r.deaf = deaf
+		})
 	}
 	return err
 }
@@ -220,8 +258,10 @@ func (d *Desk) lock(ctx context.Context, id string) error {
 // Close releases all runs.
 func (d *Desk) Close() error {
 	d.mu.Lock()
-	runs, journals := d.runs, d.journals
-	d.runs, d.journals = nil, nil
+	runs := d.runs
+	journals := d.journals
+	d.runs = nil
+	d.journals = nil
 	d.mu.Unlock()
 	var errs []error
 	for _, j := range journals {

@@ -24,9 +24,20 @@ func (e *WaitingError) Error() string {
 func (e *WaitingError) Return() formats.Return {
 	id := e.Run.ID
 	return formats.Return{
-		Status: formats.StatusSuspended, Said: formats.OutcomeSuspended, Summary: e.Error(), BlockedReason: e.Error(),
-		NextSteps: fmt.Sprintf("run 'tercet resume %s', or type the line with --new to begin afresh", id),
-		Resume:    &formats.Resume{Run: id, Line: "tercet resume " + id, Gate: e.Run.Gate, Until: e.Run.Until},
+		Status:        formats.StatusSuspended,
+		Said:          formats.OutcomeSuspended,
+		Summary:       e.Error(),
+		BlockedReason: e.Error(),
+		NextSteps: fmt.Sprintf(
+			"run 'tercet resume %s', or type the line with --new to begin afresh",
+			id,
+		),
+		Resume: &formats.Resume{
+			Run:   id,
+			Line:  "tercet resume " + id,
+			Gate:  e.Run.Gate,
+			Until: e.Run.Until,
+		},
 	}
 }
 
@@ -37,4 +48,6 @@ type ArrivedError struct {
 }
 
 // Error says who answered.
-func (e *ArrivedError) Error() string { return "answered by " + e.Decision.By }
+func (e *ArrivedError) Error() string {
+	return "answered by " + e.Decision.By
+}

@@ -19,7 +19,10 @@ func (d *Desk) Records(id string) ([]journal.Record, error) {
 }
 
 // read reads the journal of a run that this user began here, in the form of this version.
-func (d *Desk) read(id string, load func(*os.Root, string) ([]journal.Record, error)) ([]journal.Record, error) {
+func (d *Desk) read(
+	id string,
+	load func(*os.Root, string) ([]journal.Record, error),
+) ([]journal.Record, error) {
 	list, err := load(d.Root, id)
 	if err == nil {
 		_, err = journal.Begun(list)
@@ -31,7 +34,9 @@ func (d *Desk) read(id string, load func(*os.Root, string) ([]journal.Record, er
 }
 
 // Named finds a run by its id or the beginning of it.
-func (d *Desk) Named(word string) (journal.Run, error) { return journal.Any(d.Root, word) }
+func (d *Desk) Named(word string) (journal.Run, error) {
+	return journal.Any(d.Root, word)
+}
 
 // Seen is Named with the journal, which must be whole and written by this user.
 func (d *Desk) Seen(word string) (r journal.Run, records []journal.Record, err error) {
@@ -42,7 +47,10 @@ func (d *Desk) Seen(word string) (r journal.Run, records []journal.Record, err e
 }
 
 // Ended finds a run, takes it and reads its journal, for work on what the run left.
-func (d *Desk) Ended(ctx context.Context, word string) (r journal.Run, records []journal.Record, err error) {
+func (d *Desk) Ended(
+	ctx context.Context,
+	word string,
+) (r journal.Run, records []journal.Record, err error) {
 	if r, err = d.Named(word); err != nil {
 		return r, nil, err
 	}
@@ -63,7 +71,10 @@ func (d *Desk) TakeEnded(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	d.with(id, func(r *run) { r.past, r.over = past, journal.Over(past) })
+	d.with(id, func(r *run) {
+		r.past = past
+		r.over = journal.Over(past)
+	})
 	if journal.Over(past) && journal.Succeeded(past) {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s has ended well: only one that failed can go on", id)
@@ -75,7 +86,8 @@ func (d *Desk) TakeEnded(ctx context.Context, id string) error {
 func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
 	_, missing := d.Root.Lstat(journal.LockOf(r.ID))
-	if err == nil || r.ID != "" && missing == nil { // one that has ended loses the lock that a killed process left
+	// one that has ended loses the lock that a killed process left
+	if err == nil || r.ID != "" && missing == nil {
 		err = d.take(ctx, r)
 	}
 	return r, err
@@ -90,16 +102,24 @@ func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
-	d.with(r.ID, func(r *run) { r.past, r.over = past, journal.Over(past) })
+	d.with(r.ID, func(r *run) {
+		r.past = past
+		r.over = journal.Over(past)
+	})
 	if journal.Over(past) {
-		return formats.Fail(formats.CodePrecondition, "type its line to run it again", "run %s has ended", r.ID)
+		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
+			"run %s has ended", r.ID)
 	}
 	return nil
 }
 
-// Again finds the newest unfinished run that is the same and takes it; nil if there is none, or another process works
-// on it. It calls may before taking a run.
-func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func() error) (*journal.Run, error) {
+// Again finds the newest unfinished run that is the same and takes it; nil if there is none, or
+// another process works on it. It calls may before taking a run.
+func (d *Desk) Again(
+	ctx context.Context,
+	same func(journal.Run) bool,
+	may func() error,
+) (*journal.Run, error) {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {
 		return nil, err
@@ -111,7 +131,8 @@ func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func(
 		if err := may(); err != nil {
 			return nil, err
 		}
-		switch err := d.take(ctx, r); {
+		err := d.take(ctx, r)
+		switch {
 		case err == nil:
 			return &r, nil
 		case formats.CodeOf(err) != formats.CodeLocked: // else it runs
@@ -121,8 +142,8 @@ func (d *Desk) Again(ctx context.Context, same func(journal.Run) bool, may func(
 	return nil, nil
 }
 
-// waits tells whether a run that was taken waits: for a time, for the user who paused it, or at a gate without an
-// answer. One that was broken off goes on as one that was killed does.
+// waits tells whether a run that was taken waits: for a time, for the user who paused it, or at a
+// gate without an answer. One that was broken off goes on as one that was killed does.
 func waits(d *Desk, r journal.Run) bool {
 	if r.Status != formats.OutcomeSuspended.String() || r.Code != "" || r.Due(d.Clock.Now()) {
 		return false
@@ -141,11 +162,13 @@ func waits(d *Desk, r journal.Run) bool {
 	})
 }
 
-// GoesOn decides whether a taken run continues after its line, or another one of its command, was typed; of says which.
-// Otherwise a new run begins. show shows the user the run, and ask asks. If ask is nil the run continues, unless it
-// waits or is a flow, which is a *WaitingError.
+// GoesOn decides whether a taken run continues after its line, or another one of its command, was
+// typed; of says which. Otherwise a new run begins. show shows the user the run, and ask asks. If
+// ask is nil the run continues, unless it waits or is a flow, which is a *WaitingError.
 func (d *Desk) GoesOn(
-	r journal.Run, of string, flow bool, ask func(formats.Gate) (formats.Decision, error), show func(journal.Run) error,
+	r journal.Run, of string, flow bool, ask func(
+		formats.Gate,
+	) (formats.Decision, error), show func(journal.Run) error,
 ) (bool, error) {
 	if ask == nil {
 		if waits(d, r) {
@@ -176,9 +199,14 @@ func (d *Desk) Stop(ctx context.Context, r journal.Run) error {
 	if past := d.Past(r.ID); past[len(past)-1].Type == formats.EntryStopped {
 		return nil
 	}
-	return d.Add(ctx, r.ID, formats.Entry{Type: formats.EntryStopped, Data: map[string]any{
-		"code": formats.CodeCancelled, "message": "given up", "help": "type its line to run it again",
-	}})
+	return d.Add(ctx, r.ID, formats.Entry{
+		Type: formats.EntryStopped,
+		Data: map[string]any{
+			"code":    formats.CodeCancelled,
+			"message": "given up",
+			"help":    "type its line to run it again",
+		},
+	})
 }
 
 // GivenUp checks the end of a given-up run.
@@ -187,7 +215,8 @@ func GivenUp(r journal.Run, ret formats.Return) error {
 	case ret.Resume != nil:
 		return formats.Fail(formats.CodeBug, "", "run %s still waits", r.ID)
 	case len(ret.Errors) > 0 && ret.Errors[0].Code != formats.CodeCancelled:
-		return formats.Fail(ret.Errors[0].Code, ret.Errors[0].Recommendation, "%s", ret.Errors[0].Message)
+		return formats.Fail(ret.Errors[0].Code, ret.Errors[0].Recommendation, "%s",
+			ret.Errors[0].Message)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ type OpenGate struct {
 	Command string       `json:"command"`
 	Step    string       `json:"step_path"`
 	Gate    formats.Gate `json:"gate"`
-	By      []string     `json:"answered_by,omitempty"` // users who have answered a gate with a quorum
+	// users who have answered a gate with a quorum
+	By []string `json:"answered_by,omitempty"`
 }
 
 // Gates lists the open gates. It reports and skips journals of other users.
@@ -36,7 +37,12 @@ func (d *Desk) Gates() ([]OpenGate, error) {
 			continue
 		}
 		if g, _ := journal.Gates(records); g != nil {
-			one := OpenGate{Run: r.ID, Command: r.Line, Step: g.Step, Gate: *g}
+			one := OpenGate{
+				Run:     r.ID,
+				Command: r.Line,
+				Step:    g.Step,
+				Gate:    *g,
+			}
 			for _, v := range g.Votes {
 				one.By = append(one.By, v.By)
 			}
@@ -60,11 +66,13 @@ func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
 	switch {
 	case g == nil && len(done) > 0:
 		last := done[len(done)-1]
-		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'",
-			"run %s waits for no answer: %s answered %q to %q", r.ID, last.Decision.By, last.Decision.Answer, last.Gate.Question)
+		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition,
+			"run 'tercet show "+r.ID+"'",
+			"run %s waits for no answer: %s answered %q to %q", r.ID, last.Decision.By,
+			last.Decision.Answer, last.Gate.Question)
 	case g == nil:
-		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition, "run 'tercet gates' to list those that do",
-			"run %s waits for no answer", r.ID)
+		return r, formats.Gate{}, formats.Fail(formats.CodePrecondition,
+			"run 'tercet gates' to list those that do", "run %s waits for no answer", r.ID)
 	}
 	if until := g.Until(); !until.IsZero() && d.Clock.Now().After(until) {
 		return r, *g, formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"'",
@@ -79,21 +87,29 @@ const within = 3 * time.Second
 // AnswerEffect is the effect of an answer: a word for JSON, and a text for the user.
 type AnswerEffect struct{ Status, Text string }
 
-// Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at once; otherwise it stays
-// in the run's folder until resume.
-func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a formats.Decision) (AnswerEffect, error) {
+// Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at
+// once; otherwise it stays in the run's folder until resume.
+func (d *Desk) Answer(
+	ctx context.Context,
+	r journal.Run,
+	g formats.Gate,
+	a formats.Decision,
+) (AnswerEffect, error) {
 	if why := d.OnlyHere(g); why != "" {
 		return AnswerEffect{}, formats.Fail(formats.CodeDenied,
-			"answer it where the run asks; one that waits asks again by 'tercet resume "+r.ID+"' on a terminal",
+			"answer it where the run asks; one that waits asks again by 'tercet resume "+r.ID+
+				"' on a terminal",
 			"the gate %q is answered only at the run's own terminal: %s", g.Question, why)
 	}
+
 	err := d.box(r.ID).Answer(g, a)
 	if refused := refused(r, err); refused != nil {
 		return AnswerEffect{}, refused
 	}
 	told := AnswerEffect{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
 	if a.Edited != "" {
-		told.Text = "run 'tercet resume " + r.ID + "'; the gate asks again, with the files as they are now"
+		told.Text = "run 'tercet resume " + r.ID +
+			"'; the gate asks again, with the files as they are now"
 	}
 	for end := d.Clock.Now().Add(within); err == nil && d.Live(r.ID) && d.Clock.Now().Before(end); {
 		if err := d.Clock.Sleep(ctx, every); err != nil {
@@ -108,7 +124,10 @@ func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a form
 		switch {
 		case now != nil && now.ID == g.ID:
 			if _, ok := now.Voted(a.By); ok {
-				return AnswerEffect{"counted", formats.Count(g.Quorum-len(now.Votes), "answer") + " more may be needed"}, nil
+				return AnswerEffect{
+					"counted",
+					formats.Count(g.Quorum-len(now.Votes), "answer") + " more may be needed",
+				}, nil
 			}
 			told.Text = "the run has not taken it yet"
 		case a.Edited != "":
@@ -116,14 +135,18 @@ func (d *Desk) Answer(ctx context.Context, r journal.Run, g formats.Gate, a form
 		case at >= 0 && done[at].Gate.ID == g.ID:
 			return AnswerEffect{"taken", "the run goes on"}, nil
 		default:
-			return AnswerEffect{}, formats.Fail(formats.CodePrecondition, "look at it with 'tercet gates', and answer again",
-				"not taken: what the question is about has changed, so the gate of run %s asks again", r.ID)
+			return AnswerEffect{}, formats.Fail(formats.CodePrecondition,
+				"look at it with 'tercet gates', and answer again",
+				"not taken: what the question is about has changed, so the gate of run %s "+
+					"asks again", r.ID)
 		}
 	}
+
 	return told, err
 }
 
-// Unanswered fails if the run has an unread answer of the user, so that another one would not count.
+// Unanswered fails if the run has an unread answer of the user, so that another one would not
+// count.
 func (d *Desk) Unanswered(r journal.Run, g formats.Gate, by string) error {
 	return refused(r, d.box(r.ID).Taken(g, by))
 }
@@ -191,7 +214,8 @@ func Arrived(ctx context.Context) (formats.Decision, error) {
 	return formats.Decision{}, cause
 }
 
-// Give stores the answer of this process's user, unless another answer was first, which it then gives.
+// Give stores the answer of this process's user, unless another answer was first, which it then
+// gives.
 func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error) {
 	if g.ID == "" || len(d.Key(g.Run)) == 0 || d.OnlyHere(g) != "" {
 		return a, nil
@@ -210,8 +234,8 @@ func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error
 	return a, nil
 }
 
-// OnlyHere says why an answer from elsewhere does not count at a gate with consent: a worker that could read the user's
-// key could have forged it. Empty: it counts.
+// OnlyHere says why an answer from elsewhere does not count at a gate with consent: a worker that
+// could read the user's key could have forged it. Empty: it counts.
 func (d *Desk) OnlyHere(g formats.Gate) string {
 	if !g.Consent || g.ID == "" || d.Holds == nil {
 		return ""
@@ -244,7 +268,8 @@ func (d *Desk) forgeable(id string) string {
 			continue
 		}
 		if m := ret.Metadata; !d.Holds(m.Sandbox) {
-			return m.Agent + " ran in the tier " + m.Sandbox + ", in which it can read tercet's keys and forge an answer"
+			return m.Agent + " ran in the tier " + m.Sandbox +
+				", in which it can read tercet's keys and forge an answer"
 		}
 	}
 	tier, err := d.Tier()
@@ -252,7 +277,8 @@ func (d *Desk) forgeable(id string) string {
 	case err != nil:
 		return err.Error()
 	case !d.Holds(tier):
-		return "workers run here in the tier " + tier + ", in which they can read tercet's keys and forge an answer"
+		return "workers run here in the tier " + tier +
+			", in which they can read tercet's keys and forge an answer"
 	}
 	return ""
 }

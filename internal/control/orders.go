@@ -17,8 +17,10 @@ func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func(
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	var looking sync.WaitGroup
 	looking.Go(func() {
-		for box := d.box(id); d.Clock.Sleep(ctx, every) == nil; {
-			switch o, ok, err := box.Take(since); {
+		box := d.box(id)
+		for d.Clock.Sleep(ctx, every) == nil {
+			o, ok, err := box.Take(since)
+			switch {
 			case err != nil:
 				d.Tell("warning: %s", err)
 				return
@@ -28,7 +30,8 @@ func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func(
 				pause.call(&formats.LaterError{Why: "paused by " + o.By})
 			case ok:
 				_, end := d.signals(ctx, id)
-				end.call(formats.Fail(formats.CodeCancelled, "what was finished is kept; run the command again to go on",
+				end.call(formats.Fail(formats.CodeCancelled,
+					"what was finished is kept; run the command again to go on",
 					"cancelled by %s", o.By))
 			}
 		}
@@ -49,13 +52,15 @@ func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
 		return r, err
 	}
 	if !d.Live(r.ID) {
-		return r, formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"' to go on with it",
+		return r, formats.Fail(formats.CodePrecondition,
+			"run 'tercet resume "+r.ID+"' to go on with it",
 			"run %s does not run: there is nothing to pause", r.ID)
 	}
 	return d.order(ctx, r, letters.Pause)
 }
 
-// End finds a run. If another process works on it, End ends it; otherwise End takes it, and the caller does the rest.
+// End finds a run. If another process works on it, End ends it; otherwise End takes it, and the
+// caller does the rest.
 func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool, err error) {
 	r, err = d.Take(ctx, word)
 	if formats.CodeOf(err) != formats.CodeLocked {
@@ -69,9 +74,15 @@ func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool,
 
 // order tells a run to pause or to end, waits until it has, and gives it as it is then.
 func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
-	box, at := d.box(r.ID), d.Clock.Now().UTC()
-	for end := at.Add(within); ; {
-		err := box.Give(letters.Order{Do: do, By: d.User, At: d.Clock.Now().UTC()})
+	box := d.box(r.ID)
+	at := d.Clock.Now().UTC()
+	end := at.Add(within)
+	for {
+		err := box.Give(letters.Order{
+			Do: do,
+			By: d.User,
+			At: d.Clock.Now().UTC(),
+		})
 		if err == nil {
 			break
 		}
@@ -82,6 +93,7 @@ func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run
 			return r, err
 		}
 	}
+
 	d.Tell("run %s: asked to %s; waits for what runs", r.ID, do)
 	for n := 1; ; n++ {
 		if err := d.Clock.Sleep(ctx, every); err != nil {
@@ -108,11 +120,12 @@ func obeyed(r journal.Run, records []journal.Record, do string, at time.Time) er
 	suspended := r.Status == formats.OutcomeSuspended.String()
 	switch {
 	case r.Status == journal.Open:
-		return formats.Fail(formats.CodePrecondition, "run 'tercet resume "+r.ID+"', or 'tercet cancel "+r.ID+"'",
+		return formats.Fail(formats.CodePrecondition,
+			"run 'tercet resume "+r.ID+"', or 'tercet cancel "+r.ID+"'",
 			"the process of run %s was gone before it could %s", r.ID, do)
 	case do == letters.Pause && !suspended, do == letters.Cancel && !journal.Stopped(records, at):
-		return formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'", "run %s was %s before it could %s", r.ID,
-			r.Status, do)
+		return formats.Fail(formats.CodePrecondition, "run 'tercet show "+r.ID+"'",
+			"run %s was %s before it could %s", r.ID, r.Status, do)
 	}
 	return nil
 }

@@ -22,13 +22,14 @@ type Sum struct {
 	Cost   float64 `json:"cost_usd"`
 }
 
-// Sums adds up the use of a project's runs since a time (zero: of all): by task, by agent, by day, and in total. It
-// skips calls without a report, and reports and skips journals of other users.
+// Sums adds up the use of a project's runs since a time (zero: of all): by task, by agent, by day,
+// and in total. It skips calls without a report, and reports and skips journals of other users.
 func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	list, err := journal.Runs(d.Root, false)
 	if err != nil {
 		return nil, err
 	}
+
 	sums := map[[2]string]*Sum{}
 	for _, run := range list {
 		if run.Last.Before(since) {
@@ -41,15 +42,21 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 		}
 		for _, r := range records {
 			var ret struct{ Metadata formats.Metadata }
-			counts := r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut
+			counts := r.Type == formats.EntryDelegationResult ||
+				r.Type == formats.EntryDelegationCut
 			if !counts || r.Time.Before(since) || json.Unmarshal(r.Raw(), &ret) != nil {
 				continue
 			}
 			m := ret.Metadata
-			if m.Spawns > 0 || m.Tokens.Total() == 0 && m.Cost == 0 { // what a workflow took, its workers have told
+			// what a workflow took, its workers have told
+			if m.Spawns > 0 || m.Tokens.Total() == 0 && m.Cost == 0 {
 				continue
 			}
-			by := [][2]string{{"agent", m.Agent}, {"day", r.Time.UTC().Format(time.DateOnly)}, {"all"}}
+			by := [][2]string{
+				{"agent", m.Agent},
+				{"day", r.Time.UTC().Format(time.DateOnly)},
+				{"all"},
+			}
 			if run.Task > 0 {
 				by = append(by, [2]string{"task", strconv.Itoa(run.Task)})
 			}
@@ -58,24 +65,32 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 					sums[key] = &Sum{By: key[0], Name: key[1]}
 				}
 				s := sums[key]
-				s.Calls, s.Tokens, s.Cost = s.Calls+1, s.Tokens+m.Tokens.Total(), s.Cost+m.Cost
+				s.Calls = s.Calls + 1
+				s.Tokens = s.Tokens + m.Tokens.Total()
+				s.Cost = s.Cost + m.Cost
 			}
 		}
 	}
+
 	order := []string{"task", "agent", "day", "all"}
 	var out []Sum
 	for _, s := range slices.SortedFunc(maps.Values(sums), func(a, b *Sum) int {
 		one, _ := strconv.Atoi(a.Name) //nolint:errcheck // a name that is no number has none
 		two, _ := strconv.Atoi(b.Name) //nolint:errcheck // as above
-		return cmp.Or(slices.Index(order, a.By)-slices.Index(order, b.By), one-two, cmp.Compare(a.Name, b.Name))
+		return cmp.Or(
+			slices.Index(order, a.By)-slices.Index(order, b.By),
+			one-two,
+			cmp.Compare(a.Name, b.Name),
+		)
 	}) {
 		out = append(out, *s)
 	}
+
 	return out, nil
 }
 
-// Ceiling checks the tokens and the money of today's runs of this user against day. At the limit it gives a
-// *formats.LaterError for the next day, in UTC. Zero bounds nothing.
+// Ceiling checks the tokens and the money of today's runs of this user against day. At the limit it
+// gives a *formats.LaterError for the next day, in UTC. Zero bounds nothing.
 func Ceiling(d *Desk, day formats.Limits) error {
 	if day.Tokens == 0 && day.Cost == 0 {
 		return nil
@@ -90,11 +105,16 @@ func Ceiling(d *Desk, day formats.Limits) error {
 	var why string
 	switch {
 	case day.Tokens > 0 && took.Tokens >= day.Tokens:
-		why = fmt.Sprintf("took %d tokens, and `daily` in config.yaml allows %d", took.Tokens, day.Tokens)
+		why = fmt.Sprintf("took %d tokens, and `daily` in config.yaml allows %d",
+			took.Tokens, day.Tokens)
 	case day.Cost > 0 && took.Cost >= day.Cost:
-		why = fmt.Sprintf("took $%.2f, and `daily` in config.yaml allows $%.2f", took.Cost, day.Cost)
+		why = fmt.Sprintf("took $%.2f, and `daily` in config.yaml allows $%.2f",
+			took.Cost, day.Cost)
 	default:
 		return nil
 	}
-	return &formats.LaterError{Why: "the runs of today " + why + "; it waits", Until: today.Add(long)}
+	return &formats.LaterError{
+		Why:   "the runs of today " + why + "; it waits",
+		Until: today.Add(long),
+	}
 }

@@ -12,7 +12,11 @@ import (
 
 // took is what a call of a worker told.
 func took(agent string, tokens int64, cost float64, spawns int) formats.Entry {
-	m := formats.Metadata{Agent: agent, Cost: cost, Spawns: spawns}
+	m := formats.Metadata{
+		Agent:  agent,
+		Cost:   cost,
+		Spawns: spawns,
+	}
 	m.Tokens.Input = tokens
 	return formats.Entry{Type: formats.EntryDelegationResult, Data: formats.Return{Metadata: m}}
 }
@@ -27,15 +31,36 @@ func spent(t *testing.T) *desk {
 		task  int
 		calls []formats.Entry
 	}{
-		{"r1", 2, []formats.Entry{took("planner", 100, 0.5, 0), took("planner", 50, 0, 0), took("flow", 150, 0.5, 2)}},
-		{"r2", 10, []formats.Entry{took("reviewer", 7, 0.25, 0), took("git-workflow-manager", 0, 0, 0)}},
+		{
+			"r1", 2,
+			[]formats.Entry{
+				took("planner", 100, 0.5, 0),
+				took("planner", 50, 0, 0),
+				took("flow", 150, 0.5, 2),
+			},
+		},
+		{
+			"r2", 10,
+			[]formats.Entry{took("reviewer", 7, 0.25, 0), took("git-workflow-manager", 0, 0, 0)},
+		},
 		{"r3", 0, []formats.Entry{took("reviewer", 1, 0, 0)}},
 	} {
-		l := d.Open(t.Context(), run.id, nil, false, func(string) error { return nil })
-		began := formats.Started{Format: formats.JournalFormat, Line: "/x", Args: map[string]any{}, Task: run.task}
-		put(t, l, append([]formats.Entry{{Type: formats.EntryRunStarted, Data: began}}, run.calls...)...)
+		l := d.Open(t.Context(), run.id, nil, false, func(string) error {
+			return nil
+		})
+		began := formats.Started{
+			Format: formats.JournalFormat,
+			Line:   "/x",
+			Args:   map[string]any{},
+			Task:   run.task,
+		}
+		put(
+			t, l,
+			append([]formats.Entry{{Type: formats.EntryRunStarted, Data: began}}, run.calls...)...,
+		)
 		d.close(t)
 	}
+
 	other := p.desk("b")
 	other.Secret = func() []byte { return []byte("of another") }
 	other.begin(t, "r4", "/x", took("planner", 1000, 9, 0))
@@ -43,8 +68,8 @@ func spent(t *testing.T) *desk {
 	return d
 }
 
-// TestSums: what workers took is summed once, whatever workflows they worked for. A worker that told nothing is no
-// call, and what another person wrote is told and left out.
+// TestSums: what workers took is summed once, whatever workflows they worked for. A worker that
+// told nothing is no call, and what another person wrote is told and left out.
 func TestSums(t *testing.T) {
 	t.Parallel()
 	d := spent(t)
@@ -72,7 +97,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestCeiling: what a day may take is counted over the runs of today, and a call waits for tomorrow then.
+// TestCeiling: what a day may take is counted over the runs of today, and a call waits for tomorrow
+// then.
 func TestCeiling(t *testing.T) {
 	t.Parallel()
 	d := spent(t)
