@@ -22,37 +22,52 @@ type Agent struct {
 	Description string
 	Model       string
 	Tools       []string // granted tools, mapped to read, search, write, shell, net
-	Commands    []string // command lines that the shell is limited to; a final " *" allows further words
-	Unfollowed  []string // settings that tercet does not follow, one a line
-	Turns       int      // 0: not set
-	Minutes     int      // 0: not set
-	Text        string   // the prompt
-	Hidden      bool     // disabled or remote: no command can call it
-	Extra       map[string]any
-	Lenient     bool
-	Src         []byte
-	Warnings    []formats.Diagnostic
+	// command lines that the shell is limited to; a final " *" allows further words
+	Commands   []string
+	Unfollowed []string // settings that tercet does not follow, one a line
+	Turns      int      // 0: not set
+	Minutes    int      // 0: not set
+	Text       string   // the prompt
+	Hidden     bool     // disabled or remote: no command can call it
+	Extra      map[string]any
+	Lenient    bool
+	Src        []byte
+	Warnings   []formats.Diagnostic
 }
 
-// ParseAgent reads an agent file. The error is a *formats.Diagnostics that says why the file is not one.
+// ParseAgent reads an agent file. The error is a *formats.Diagnostics that says why the file is not
+// one.
 func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	stem, _ := p.IsAgent(inside)
-	a := &Agent{File: p.Label + "/" + inside, Dialect: p.Dialect, Src: src}
+	a := &Agent{
+		File:    p.Label + "/" + inside,
+		Dialect: p.Dialect,
+		Src:     src,
+	}
 	n := &notes{file: a.File}
 	h, ok := n.front(src)
 	if !ok {
 		return nil, n.refused(src)
 	}
+
 	keys := keySet(h.keys)
-	a.Lenient, a.Text = h.lenient, strings.TrimSpace(h.body)
+	a.Lenient = h.lenient
+	a.Text = strings.TrimSpace(h.body)
 	if prompt := keys.text("prompt"); prompt != "" {
 		a.Text = strings.TrimSpace(prompt + "\n\n" + a.Text)
 	}
 	if a.Text == "" {
-		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the agent does", "file has no text")
+		n.add(
+			codeEmpty,
+			formats.Pos{Line: 1, Col: 1},
+			"write what the agent does",
+			"file has no text",
+		)
 		return nil, n.refused(src)
 	}
-	a.Description, a.Model = oneLine(keys.text("description")), keys.text("model")
+
+	a.Description = oneLine(keys.text("description"))
+	a.Model = keys.text("model")
 	a.called(keys, stem, n)
 	a.tools(keys, n)
 	a.Turns = whole(keys, n, "maxTurns", "max_turns", "steps", "maxSteps")
@@ -60,7 +75,12 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 	a.Hidden = keys.flag(n, "disable") || keys.flag(n, "disabled") || keys.text("kind") == "remote"
 	if a.Description == "" {
 		a.Description = firstLine(h.body)
-		n.add(warnMissing, formats.Pos{Line: 1, Col: 1}, "add a line description: ...", "agent has no description")
+		n.add(
+			warnMissing,
+			formats.Pos{Line: 1, Col: 1},
+			"add a line description: ...",
+			"agent has no description",
+		)
 	}
 	c := &Command{Dialect: p.Dialect}
 	c.unknown(keys, "name description tools model "+toolFor(p.Dialect).agentKeys, n)
@@ -74,17 +94,25 @@ func ParseAgent(p Place, inside string, src []byte) (*Agent, error) {
 // called settles the name: identity is the key, not the file.
 func (a *Agent) called(keys keySet, stem string, n *notes) {
 	written := cmp.Or(keys.text("name"), stem)
-	a.Name, a.Declared = cmp.Or(AgentName(written), "agent"), written
+	a.Name = cmp.Or(AgentName(written), "agent")
+	a.Declared = written
 	if a.Name != written {
 		pos := formats.Pos{Line: 1, Col: 1}
 		if k, ok := keys.get("name"); ok {
 			pos = k.Pos
 		}
-		n.add(warnName, pos, "", fmt.Sprintf("commands call this agent %s: a name has small letters, digits and -", a.Name))
+		n.add(
+			warnName,
+			pos,
+			"",
+			fmt.Sprintf("commands call this agent %s: a name has small letters, digits and -",
+				a.Name),
+		)
 	}
 }
 
-// AgentName converts a name to the form of subagent names: a letter, then small letters, digits and hyphens.
+// AgentName converts a name to the form of subagent names: a letter, then small letters, digits and
+// hyphens.
 func AgentName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
@@ -125,8 +153,8 @@ const (
 
 var allTools = []string{toolRead, toolSearch, toolWrite, toolShell, toolNet}
 
-// tools maps what the file grants onto our words. A file that names no tools has all of them, as in its own tool. An
-// unknown name grants nothing and is noted.
+// tools maps what the file grants onto our words. A file that names no tools has all of them, as in
+// its own tool. An unknown name grants nothing and is noted.
 func (a *Agent) tools(keys keySet, n *notes) {
 	granted := map[string]bool{}
 	k, ok := keys.get("tools")
@@ -136,7 +164,8 @@ func (a *Agent) tools(keys keySet, n *notes) {
 		a.granted(keys, k, granted, n)
 	}
 	for _, t := range keys.list("disallowedTools") {
-		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is taken.
+		// A pattern such as Bash(rm:*) takes a part away, which cannot be held here: the whole is
+		// taken.
 		grant(granted, false, deniedWords(t))
 	}
 	if k, ok := keys.get("permission"); ok {
@@ -149,7 +178,9 @@ func (a *Agent) tools(keys keySet, n *notes) {
 	if !granted[toolShell] {
 		a.Commands = nil
 	}
-	a.Tools = slices.DeleteFunc(slices.Clone(allTools), func(t string) bool { return !granted[t] })
+	a.Tools = slices.DeleteFunc(slices.Clone(allTools), func(t string) bool {
+		return !granted[t]
+	})
 }
 
 // grant grants tools, or takes them away.
@@ -159,12 +190,14 @@ func grant(granted map[string]bool, on bool, tools []string) {
 	}
 }
 
-// granted reads a list of tools, or a map from tool to true and false in which all that is not named is granted.
+// granted reads a list of tools, or a map from tool to true and false in which all that is not
+// named is granted.
 func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 	if table, isMap := k.Value.(map[string]any); isMap {
 		a.switched(table, k, granted, n)
 		return
 	}
+
 	var strange []string
 	whole := false
 	for _, t := range keys.list(k.Name) {
@@ -184,6 +217,7 @@ func (a *Agent) granted(keys keySet, k Key, granted map[string]bool, n *notes) {
 		}
 		grant(granted, true, words)
 	}
+
 	if whole {
 		a.Commands = nil
 	}
@@ -195,8 +229,12 @@ func (n *notes) strange(k Key, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	n.add(warnValue, k.Pos, "the tools here are read, search, write, shell and net; no server of tools is started",
-		"nothing is granted for "+oneLine(strings.Join(names, ", ")))
+	n.add(
+		warnValue,
+		k.Pos,
+		"the tools here are read, search, write, shell and net; no server of tools is started",
+		"nothing is granted for "+oneLine(strings.Join(names, ", ")),
+	)
 }
 
 // switched reads a map from tool to true and false. What is taken away wins.
@@ -206,11 +244,17 @@ func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		value, ok := truth(table[name])
 		if !ok {
-			n.add(warnValue, k.Pos, "write true or false",
-				fmt.Sprintf("expected true or false for the tool %s, got %v; it is not granted", oneLine(name), table[name]))
+			n.add(
+				warnValue,
+				k.Pos,
+				"write true or false",
+				fmt.Sprintf("expected true or false for the tool %s, got %v; it is not granted",
+					oneLine(name), table[name]),
+			)
 		}
 		on[name] = value
 	}
+
 	all, named := on["*"]
 	grant(granted, all || !named, allTools)
 	for _, name := range slices.Sorted(maps.Keys(on)) {
@@ -223,11 +267,13 @@ func (a *Agent) switched(table map[string]any, k Key, granted map[string]bool, n
 		}
 		grant(granted, true, words)
 	}
+
 	for name, value := range on {
 		if !value && name != "*" {
 			grant(granted, false, deniedWords(name))
 		}
 	}
+
 	n.strange(k, strange)
 }
 
@@ -247,40 +293,49 @@ func truth(v any) (on, ok bool) {
 	return false, false
 }
 
-// holds tells whether tercet can hold an agent to a pattern in parentheses. It cannot hold writing to some files and
-// the network to some addresses. An agent may read everything anyway.
+// holds tells whether tercet can hold an agent to a pattern in parentheses. It cannot hold writing
+// to some files and the network to some addresses. An agent may read everything anyway.
 func (a *Agent) holds(name, pattern string, words []string) bool {
-	if strings.Trim(pattern, "* /.") == "" || !slices.Contains(words, toolWrite) && !slices.Contains(words, toolNet) {
+	if strings.Trim(pattern, "* /.") == "" ||
+		!slices.Contains(words, toolWrite) && !slices.Contains(words, toolNet) {
 		return true
 	}
 	a.unfollowed(oneLine(name) + " is not granted: no runner can enforce that pattern")
 	return false
 }
 
-// part grants some commands of the shell: one, or those that begin alike. What else a pattern says cannot be held.
+// part grants some commands of the shell: one, or those that begin alike. What else a pattern says
+// cannot be held.
 func (a *Agent) part(pattern string, words []string) []string {
 	command := strings.TrimSpace(pattern)
 	for _, end := range []string{":*", " *", "*"} {
 		if prefix, ok := strings.CutSuffix(command, end); ok {
-			command = strings.TrimSpace(prefix) + " *" // of a whole word, which is less than what some mean
+			// of a whole word, which is less than what some mean
+			command = strings.TrimSpace(prefix) + " *"
 			break
 		}
 	}
-	switch bare := strings.TrimSuffix(command, " *"); {
+	bare := strings.TrimSuffix(command, " *")
+	switch {
 	case strings.TrimSpace(command) == "*":
 		return words
-	case bare == "" || strings.ContainsAny(bare, "*?()") || strings.ContainsFunc(bare, unicode.IsControl):
-		a.unfollowed("the commands " + oneLine(pattern) + " are not granted: no runner can enforce that pattern")
+	case bare == "" || strings.ContainsAny(bare, "*?()") ||
+		strings.ContainsFunc(bare, unicode.IsControl):
+		a.unfollowed("the commands " + oneLine(pattern) +
+			" are not granted: no runner can enforce that pattern")
 		return nil
 	}
-	if a.Commands = append(a.Commands, command); len(a.Commands) == 1 {
+	a.Commands = append(a.Commands, command)
+	if len(a.Commands) == 1 {
 		a.unfollowed("only some commands of the shell are granted: " +
 			"claude and opencode enforce them, other runners get no shell")
 	}
 	return words
 }
 
-func (a *Agent) unfollowed(line string) { a.Unfollowed = append(a.Unfollowed, line) }
+func (a *Agent) unfollowed(line string) {
+	a.Unfollowed = append(a.Unfollowed, line)
+}
 
 // wishes tells what of a file is not followed, by its keys.
 func (a *Agent) wishes(keys keySet) {
@@ -289,7 +344,10 @@ func (a *Agent) wishes(keys keySet) {
 		{"mcpServers mcp-servers", "no server of tools is started"},
 		{"skills", "skills are not loaded"},
 		{"memory", "no memory is kept between runs"},
-		{"isolation background effort temperature top_p variant", "NAME is not followed: the step and the runner decide"},
+		{
+			"isolation background effort temperature top_p variant",
+			"NAME is not followed: the step and the runner decide",
+		},
 		{"agents handoffs", "NAME is not followed: a subagent calls nobody"},
 	} {
 		for name := range strings.FieldsSeq(one[0]) {
@@ -298,19 +356,23 @@ func (a *Agent) wishes(keys keySet) {
 			}
 		}
 	}
+
 	switch mode := keys.text("permissionMode"); mode {
 	case "", "default", "plan": // an agent that plans only reads
 	case "dontAsk":
-		a.unfollowed("permissionMode dontAsk changes nothing: tercet never asks while an agent works")
+		a.unfollowed(
+			"permissionMode dontAsk changes nothing: tercet never asks while an agent works",
+		)
 	default:
-		a.unfollowed("permissionMode " + oneLine(mode) + " grants nothing: the agent has its tools only")
+		a.unfollowed("permissionMode " + oneLine(mode) +
+			" grants nothing: the agent has its tools only")
 	}
 }
 
-// denied takes away what a map of permissions denies. It also takes away what it would ask about, except reading,
-// because nothing asks while an agent works. Of the shell some commands may be allowed. Any other part cannot be
-// enforced, so all of it is taken away, with a note where the file allows another part. A name goes before "*", and
-// what is denied goes before what is allowed.
+// denied takes away what a map of permissions denies. It also takes away what it would ask about,
+// except reading, because nothing asks while an agent works. Of the shell some commands may be
+// allowed. Any other part cannot be enforced, so all of it is taken away, with a note where the
+// file allows another part. A name goes before "*", and what is denied goes before what is allowed.
 func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	table, ok := k.Value.(map[string]any)
 	if !ok {
@@ -320,6 +382,7 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		verdicts[name] = n.verdict(k, name, table[name])
 	}
+
 	before := maps.Clone(granted)
 	switch verdicts["*"] {
 	case verdictDeny:
@@ -327,6 +390,7 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 	case verdictAsk:
 		a.asks("*", granted)
 	}
+
 	delete(verdicts, "*")
 	for name, verdict := range verdicts {
 		if verdict == verdictAllow || verdict == verdictAsk {
@@ -335,11 +399,14 @@ func (a *Agent) denied(k Key, granted map[string]bool, n *notes) {
 			}
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(table)) {
-		if patterns, ok := table[name].(map[string]any); ok && !a.some(name, patterns, granted, before) {
+		patterns, ok := table[name].(map[string]any)
+		if ok && !a.some(name, patterns, granted, before) {
 			a.parts(k, name, patterns, granted, n)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(verdicts)) {
 		switch verdicts[name] {
 		case verdictDeny:
@@ -372,13 +439,24 @@ func (n *notes) verdict(k Key, name string, v any) string {
 	if _, patterns := v.(map[string]any); patterns {
 		return ""
 	}
-	n.add(warnValue, k.Pos, "write allow, ask or deny",
-		fmt.Sprintf("expected allow, ask or deny for %s, got %.60v; it is denied", oneLine(name), v))
+	n.add(
+		warnValue,
+		k.Pos,
+		"write allow, ask or deny",
+		fmt.Sprintf("expected allow, ask or deny for %s, got %.60v; it is denied",
+			oneLine(name), v),
+	)
 	return verdictDeny
 }
 
 // parts takes away the whole of what patterns deny in part.
-func (a *Agent) parts(k Key, name string, patterns map[string]any, granted map[string]bool, n *notes) {
+func (a *Agent) parts(
+	k Key,
+	name string,
+	patterns map[string]any,
+	granted map[string]bool,
+	n *notes,
+) {
 	denies := false
 	allows := false
 	for _, v := range patterns {
@@ -394,8 +472,13 @@ func (a *Agent) parts(k Key, name string, patterns map[string]any, granted map[s
 	}
 	grant(granted, false, deniedWords(name))
 	if allows {
-		n.add(warnValue, k.Pos, "deny nothing of "+oneLine(name)+" to grant it",
-			"permission denies a part of "+oneLine(name)+", which tercet cannot enforce: it denies all of it")
+		n.add(
+			warnValue,
+			k.Pos,
+			"deny nothing of "+oneLine(name)+" to grant it",
+			"permission denies a part of "+oneLine(name)+
+				", which tercet cannot enforce: it denies all of it",
+		)
 	}
 }
 
@@ -409,7 +492,8 @@ func (a *Agent) asks(name string, granted map[string]bool) {
 		}
 	}
 	if taken != nil {
-		a.unfollowed("permission asks about " + oneLine(name) + ", and tercet does not ask while an agent works: " +
+		a.unfollowed("permission asks about " + oneLine(name) +
+			", and tercet does not ask while an agent works: " +
 			strings.Join(taken, ", ") + " is not granted")
 	}
 }
@@ -423,7 +507,8 @@ func (a *Agent) some(name string, patterns map[string]any, granted, before map[s
 	}
 	var allowed []string
 	for _, pattern := range slices.Sorted(maps.Keys(patterns)) {
-		switch v := patterns[pattern]; {
+		v := patterns[pattern]
+		switch {
 		case v == verdictAllow:
 			allowed = append(allowed, pattern)
 		case pattern != "*": // a part of a part
@@ -432,14 +517,15 @@ func (a *Agent) some(name string, patterns map[string]any, granted, before map[s
 	}
 	granted[toolShell] = false
 	for _, pattern := range allowed {
-		granted[toolShell] = a.part(pattern, words) != nil && before[toolShell] || granted[toolShell]
+		granted[toolShell] = a.part(pattern, words) != nil && before[toolShell] ||
+			granted[toolShell]
 	}
 	return true
 }
 
-// toolWords maps a tool's own word, with or without a pattern behind it, onto what it grants. A name with a slash or a
-// dot is that of a server's tool and grants nothing, but for Copilot's own prefixes. A name with * grants those of the
-// tool's own list that it matches.
+// toolWords maps a tool's own word, with or without a pattern behind it, onto what it grants. A
+// name with a slash or a dot is that of a server's tool and grants nothing, but for Copilot's own
+// prefixes. A name with * grants those of the tool's own list that it matches.
 func toolWords(d Dialect, name string) []string {
 	name = bareName(name)
 	if name == "*" || name == "all" {
@@ -507,29 +593,43 @@ func matching(pattern, names string) []string {
 
 // toolNames are the tools' own words for what an agent may do.
 var toolNames = map[string]string{
-	toolRead: "read read_file read_many_files notebookread ls list list_directory listdirectory readfile view cat",
-	toolSearch: "grep glob search search_file_content codebase usages findtestfiles grep_search file_search " +
+	toolRead: "read read_file read_many_files notebookread ls list list_directory listdirectory " +
+		"readfile view cat",
+	toolSearch: "grep glob search search_file_content codebase usages findtestfiles grep_search " +
+		"file_search " +
 		"semantic_search problems lsp toolsearch codesearch textsearch filesearch",
-	toolWrite: "write edit multiedit notebookedit write_file replace patch editfiles create_file createfile applypatch " +
+	toolWrite: "write edit multiedit notebookedit write_file replace patch editfiles create_file " +
+		"createfile applypatch " +
 		"apply_patch",
-	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal execute bashoutput " +
+	toolShell: "bash shell run_shell_command runcommands runincommand runinterminal terminal " +
+		"execute bashoutput " +
 		"killbash killshell run_in_terminal runtasks runtests powershell",
-	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser githubrepo " +
+	toolNet: "webfetch websearch web_fetch google_web_search fetch web websearchtool openbrowser " +
+		"githubrepo " +
 		"opensimplebrowser",
 }
 
 // ownTools are the names that each tool has itself: those that a pattern can mean.
 var ownTools = map[Dialect]string{
-	Claude: "read notebookread ls grep glob lsp toolsearch write edit multiedit notebookedit bash bashoutput killbash " +
+	Claude: "read notebookread ls grep glob lsp toolsearch write edit multiedit notebookedit " +
+		"bash bashoutput killbash " +
 		"killshell powershell webfetch websearch",
-	OpenCode: "read list grep glob lsp codesearch write edit patch multiedit apply_patch bash webfetch websearch",
-	Gemini: "read_file read_many_files list_directory grep_search search_file_content glob write_file replace " +
+	OpenCode: "read list grep glob lsp codesearch write edit patch multiedit apply_patch bash " +
+		"webfetch websearch",
+	Gemini: "read_file read_many_files list_directory grep_search search_file_content glob " +
+		"write_file replace " +
 		"run_shell_command web_fetch google_web_search",
 	Copilot: "read search edit execute web",
 }
 
 // copilotPrefixes are the groups of Copilot's own tools, with what a tool in each may grant.
 var copilotPrefixes = map[string]string{
-	"read": "read search", "search": "search read", "edit": "write", "execute": "shell", "web": "net",
-	"vscode": "net", "agent": "", "todo": "",
+	"read":    "read search",
+	"search":  "search read",
+	"edit":    "write",
+	"execute": "shell",
+	"web":     "net",
+	"vscode":  "net",
+	"agent":   "",
+	"todo":    "",
 }

@@ -9,7 +9,8 @@ import (
 	"tercet/formats"
 )
 
-// Check lists errors and oddities in another tool's file. file is its path inside a place; findings use name.
+// Check lists errors and oddities in another tool's file. file is its path inside a place; findings
+// use name.
 func Check(p Place, inside, name string, src []byte) (list []formats.Diagnostic) {
 	var err error
 	if p.Agents {
@@ -49,13 +50,14 @@ func (c *Command) Unused() []string {
 	return out
 }
 
-// Explain lists whose rules a prompt follows, and what it would run and read with the arguments; for the bare command,
-// its marks. It asks nothing and runs nothing.
+// Explain lists whose rules a prompt follows, and what it would run and read with the arguments;
+// for the bare command, its marks. It asks nothing and runs nothing.
 func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	lines = append(lines, fmt.Sprintf("\na prompt of %s: %s", c.Dialect, c.Rules()))
 	for _, line := range c.Unused() {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))
 	}
+
 	if bare {
 		return append(lines, c.explainMarks(a)...), nil
 	}
@@ -63,22 +65,35 @@ func (c *Command) Explain(a Args, bare bool) (lines []string, err error) {
 	for _, o := range pieces {
 		switch {
 		case o.Script != nil && o.Script.Refused != "":
-			lines = append(lines,
-				fmt.Sprintf("does not run line %d: %s: %s", o.Script.Pos.Line, o.Script.Source, o.Script.Refused))
+			lines = append(
+				lines,
+				fmt.Sprintf("does not run line %d: %s: %s",
+					o.Script.Pos.Line, o.Script.Source, o.Script.Refused),
+			)
 		case o.Script != nil:
-			lines = append(lines, fmt.Sprintf("runs line %d: %s", o.Script.Pos.Line, strings.TrimSpace(o.Script.Text)))
+			lines = append(
+				lines,
+				fmt.Sprintf("runs line %d: %s",
+					o.Script.Pos.Line, strings.TrimSpace(o.Script.Text)),
+			)
 			for _, kv := range o.Script.Env {
 				name, value, _ := strings.Cut(kv, "=")
 				lines = append(lines, fmt.Sprintf("  with %s=%q", name, value))
 			}
 		case o.Include != nil:
-			lines = append(lines, fmt.Sprintf("reads, if it is there, line %d: %s", o.Include.Pos.Line, o.Include.Path))
+			lines = append(
+				lines,
+				fmt.Sprintf("reads, if it is there, line %d: %s",
+					o.Include.Pos.Line, o.Include.Path),
+			)
 		}
 	}
+
 	return lines, err
 }
 
-// explainMarks lists the marks of a command without arguments, with those that do not run in any case.
+// explainMarks lists the marks of a command without arguments, with those that do not run in any
+// case.
 func (c *Command) explainMarks(a Args) (lines []string) {
 	refused := map[int]string{}
 	pieces, err := c.Expand(Args{Vars: a.Vars})
@@ -97,15 +112,17 @@ func (c *Command) explainMarks(a Args) (lines []string) {
 	return lines
 }
 
-// Refusal is the error of a prompt with a command that may not run, where its tool would end too. Other tools go on
-// without the output.
+// Refusal is the error of a prompt with a command that may not run, where its tool would end too.
+// Other tools go on without the output.
 func (c *Command) Refusal(pieces []Output) error {
 	for _, o := range pieces {
 		if o.Script == nil || o.Script.Refused == "" || !toolFor(c.Dialect).fails {
 			continue
 		}
-		return formats.Fail(formats.CodeInvalidCommand, "give another argument, or change the command in that line",
-			"%s:%d: %s is not run: %s", c.File, o.Script.Pos.Line, oneLine(o.Script.Source), o.Script.Refused)
+		return formats.Fail(formats.CodeInvalidCommand,
+			"give another argument, or change the command in that line",
+			"%s:%d: %s is not run: %s", c.File, o.Script.Pos.Line, oneLine(o.Script.Source),
+			o.Script.Refused)
 	}
 	return nil
 }
@@ -118,7 +135,9 @@ type Mark struct {
 }
 
 // String is the mark in one line, or in several if its text has them.
-func (m Mark) String() string { return fmt.Sprintf("%s line %d: %s", m.Does, m.Line, m.Text) }
+func (m Mark) String() string {
+	return fmt.Sprintf("%s line %d: %s", m.Does, m.Line, m.Text)
+}
 
 // Marks lists what a command would run and read.
 func (c *Command) Marks() []Mark {

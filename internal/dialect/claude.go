@@ -11,33 +11,45 @@ import (
 
 // indexed tells whether $ARGUMENTS[N] stands in the text.
 func (c *Command) indexed() bool {
-	return c.has(func(p *Part) bool { return p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[") })
+	return c.has(func(p *Part) bool {
+		return p.Kind == Nth && strings.HasPrefix(p.Text, "$ARGUMENTS[")
+	})
 }
 
 func claudeVariable(inside string) (Part, bool) {
 	switch inside {
-	case "CLAUDE_SESSION_ID", "CLAUDE_SKILL_DIR", "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR":
+	case "CLAUDE_SESSION_ID", "CLAUDE_SKILL_DIR", "CLAUDE_EFFORT", "CLAUDE_PLUGIN_ROOT",
+		"CLAUDE_PROJECT_DIR":
 		return Part{Kind: Variable, Name: inside}, true
 	}
 	return Part{}, false
 }
 
-// claudeSettle decides the number of the first word. It is 0 in a file that says $0 or $ARGUMENTS[0] or declares its
-// arguments, else 1. The key positional-base overrides both.
+// claudeSettle decides the number of the first word. It is 0 in a file that says $0 or
+// $ARGUMENTS[0] or declares its arguments, else 1. The key positional-base overrides both.
 func claudeSettle(c *Command, keys keySet, n *notes) {
-	c.Tools, c.Shell = keys.list("allowed-tools"), keys.text("shell")
+	c.Tools = keys.list("allowed-tools")
+	c.Shell = keys.text("shell")
 	if k, ok := keys.get("user-invocable"); ok && !keys.flag(n, k.Name) {
 		// nothing, or another word, hides nothing
 		c.Hidden = slices.Contains([]string{"false", "no", "off"}, strings.ToLower(k.Raw))
 	}
 	keys.flag(n, "disable-model-invocation")
-	if len(c.Names) > 0 || c.has(func(p *Part) bool { return p.Kind == Nth && p.Name == "" && p.Index == 0 }) {
+	if len(c.Names) > 0 ||
+		c.has(func(p *Part) bool {
+			return p.Kind == Nth && p.Name == "" && p.Index == 0
+		}) {
 		c.Base = 0
 	}
 	if k, ok := keys.get("positional-base"); ok {
 		base, err := strconv.Atoi(k.Raw)
 		if err != nil || base < 0 || base > 1 {
-			n.add(warnValue, k.Pos, "write 0 or 1", fmt.Sprintf("expected 0 or 1 for positional-base, got %.20q", k.Raw))
+			n.add(
+				warnValue,
+				k.Pos,
+				"write 0 or 1",
+				fmt.Sprintf("expected 0 or 1 for positional-base, got %.20q", k.Raw),
+			)
 		} else {
 			c.Base = base
 		}
@@ -52,19 +64,30 @@ func claudeSettle(c *Command, keys keySet, n *notes) {
 
 // misnamed notes a key that gives a command another name than its file does.
 func (c *Command) misnamed(keys keySet, n *notes) {
-	if k, ok := keys.get("name"); ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
-		n.add(warnName, k.Pos, "rename the file to be called /"+oneLine(k.Raw),
-			fmt.Sprintf("the file is called as /%s, not as %.60q: the name of a command is that of its file", c.Name, k.Raw))
+	k, ok := keys.get("name")
+	if ok && k.Raw != "" && k.Raw != c.Name && strings.ReplaceAll(k.Raw, "/", ":") != c.Name {
+		n.add(
+			warnName,
+			k.Pos,
+			"rename the file to be called /"+oneLine(k.Raw),
+			fmt.Sprintf(
+				"the file is called as /%s, not as %.60q: the name of a command is that of "+
+					"its file",
+				c.Name, k.Raw,
+			),
+		)
 	}
 }
 
-// rebase turns the numbers as written into positions from 0. What has no position becomes text again.
+// rebase turns the numbers as written into positions from 0. What has no position becomes text
+// again.
 func (c *Command) rebase() {
 	each(c.Parts, func(p *Part) {
 		if p.Kind != Nth || p.Name != "" {
 			return
 		}
-		if p.Index -= c.Base; p.Index < 0 {
+		p.Index -= c.Base
+		if p.Index < 0 {
 			*p = Part{Kind: Literal, Text: p.Text}
 		}
 	})

@@ -2,8 +2,8 @@ package dialect
 
 import "tercet/formats"
 
-// The codes of this package's diagnostics. E002 and E003 are shared with internal/md. E0xx rejects a file; W0xx says
-// what tercet did with it.
+// The codes of this package's diagnostics. E002 and E003 are shared with internal/md. E0xx rejects
+// a file; W0xx says what tercet did with it.
 const (
 	codeTooLarge = "E002"
 	codeNotText  = "E003"
@@ -30,7 +30,8 @@ const CodeKey = "W031"
 // CodeName warns that a command or an agent has another name than its file.
 const CodeName = "W036"
 
-// CodeTaken is the caller's warning that an agent file is unused: its name is taken, or it is disabled.
+// CodeTaken is the caller's warning that an agent file is unused: its name is taken, or it is
+// disabled.
 const CodeTaken = "W041"
 
 // MaxBytes bounds a file, in bytes.
@@ -51,7 +52,8 @@ func (n *notes) add(code string, at formats.Pos, help, message string) {
 	if n.count == nil {
 		n.count = map[string]int{}
 	}
-	switch n.count[code]++; {
+	n.count[code]++
+	switch {
 	case n.count[code] == maxAlike:
 		message += "; more of the same kind are not listed"
 	case n.count[code] > maxAlike:

@@ -30,16 +30,22 @@ type Command struct {
 	Parts       []Part
 	Extra       map[string]any // keys unknown to the tool
 	Lenient     bool           // the head was malformed and read line by line
-	// Flow is the file in tercet's own format, with the same line numbers, if it has a workflow section; else it is empty.
+	// Flow is the file in tercet's own format, with the same line numbers, if it has a workflow
+	// section; else it is empty.
 	Flow     string
 	Warnings []formats.Diagnostic
 }
 
-// Parse reads a command file. The error is a *formats.Diagnostics that says why the file is not one; all other findings
-// are Warnings.
+// Parse reads a command file. The error is a *formats.Diagnostics that says why the file is not
+// one; all other findings are Warnings.
 func Parse(p Place, inside string, src []byte) (*Command, error) {
 	name, _ := p.Name(inside)
-	c := &Command{Name: name, File: p.Label + "/" + inside, Dialect: p.Dialect, Base: 1}
+	c := &Command{
+		Name:    name,
+		File:    p.Label + "/" + inside,
+		Dialect: p.Dialect,
+		Base:    1,
+	}
 	if p.At != nil {
 		c.File = p.Label
 	}
@@ -48,11 +54,16 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	if !ok {
 		return nil, p.relocated(inside, n.refused(src))
 	}
+
 	keys := keySet(h.keys)
-	c.Lenient, c.Line = h.lenient, h.line
-	c.Description, c.Hint = oneLine(keys.text("description")), keys.hint()
-	c.Model, c.Agent = keys.text("model"), keys.text("agent")
-	c.Names, c.AgentPos = keys.list("arguments"), formats.Pos{Line: 1, Col: 1}
+	c.Lenient = h.lenient
+	c.Line = h.line
+	c.Description = oneLine(keys.text("description"))
+	c.Hint = keys.hint()
+	c.Model = keys.text("model")
+	c.Agent = keys.text("agent")
+	c.Names = keys.list("arguments")
+	c.AgentPos = formats.Pos{Line: 1, Col: 1}
 	if k, ok := keys.get("agent"); ok && !k.Pos.IsZero() {
 		c.AgentPos = k.Pos
 	}
@@ -61,7 +72,12 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	c.unknown(keys, t.keys, n)
 	c.Parts = t.cut(n, h.body, h.line, c.Names)
 	if strings.TrimSpace(h.body) == "" {
-		n.add(codeEmpty, formats.Pos{Line: 1, Col: 1}, "write what the command asks for", "file has no text")
+		n.add(
+			codeEmpty,
+			formats.Pos{Line: 1, Col: 1},
+			"write what the command asks for",
+			"file has no text",
+		)
 		return nil, p.relocated(inside, n.refused(src))
 	}
 	if t.settle != nil {
@@ -70,9 +86,14 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	if flow := flowSection().MatchString(h.body); flow && p.At == nil {
 		c.Flow = h.flow()
 	} else if flow { // its steps would have no lines of their own
-		n.add(codeAlmost, formats.Pos{Line: 1, Col: 1}, "move it into .opencode/commands/"+name+".md, where its steps run",
-			"runs as a prompt: a text in JSON is no workflow")
+		n.add(
+			codeAlmost,
+			formats.Pos{Line: 1, Col: 1},
+			"move it into .opencode/commands/"+name+".md, where its steps run",
+			"runs as a prompt: a text in JSON is no workflow",
+		)
 	}
+
 	c.Description = cmp.Or(c.Description, firstLine(h.body))
 	d := &formats.Diagnostics{List: n.list}
 	if p.At != nil {
@@ -85,8 +106,8 @@ func Parse(p Place, inside string, src []byte) (*Command, error) {
 	return c, nil
 }
 
-// relocated gives findings the places that they have in the file which holds this one. There is no text of it to show,
-// and no change that could be made.
+// relocated gives findings the places that they have in the file which holds this one. There is no
+// text of it to show, and no change that could be made.
 func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnostics {
 	if p.At == nil {
 		return d
@@ -94,7 +115,9 @@ func (p Place) relocated(inside string, d *formats.Diagnostics) *formats.Diagnos
 	out := &formats.Diagnostics{List: slices.Clone(d.List)}
 	for i := range out.List {
 		one := &out.List[i]
-		one.Pos, one.End, one.Fix = p.At(inside, one.Pos), formats.Pos{}, nil
+		one.Pos = p.At(inside, one.Pos)
+		one.End = formats.Pos{}
+		one.Fix = nil
 	}
 	return out
 }
@@ -117,19 +140,26 @@ func (c *Command) unknown(keys keySet, names string, n *notes) {
 			continue
 		}
 		if c.Extra == nil {
-			c.Extra, first = map[string]any{}, k
+			c.Extra = map[string]any{}
+			first = k
 		}
 		c.Extra[k.Name] = k.Value
 		strange = append(strange, k.Name)
 	}
+
 	switch len(strange) {
 	case 0:
 	case 1:
 		n.add(warnKey, first.Pos, nearest.Help(strange[0], known),
 			fmt.Sprintf("key %q means nothing to %s; it is kept", strange[0], c.Dialect))
 	default:
-		n.add(warnKey, first.Pos, "",
-			fmt.Sprintf("keys %s mean nothing to %s; they are kept", strings.Join(strange, ", "), c.Dialect))
+		n.add(
+			warnKey,
+			first.Pos,
+			"",
+			fmt.Sprintf("keys %s mean nothing to %s; they are kept",
+				strings.Join(strange, ", "), c.Dialect),
+		)
 	}
 }
 
@@ -184,7 +214,8 @@ func (c *Command) Usage() string {
 	case len(c.Names) > 0:
 		return out + " <" + strings.Join(c.Names, "> <") + ">"
 	}
-	highest, all := -1, false
+	highest := -1
+	all := false
 	each(c.Parts, func(p *Part) {
 		switch p.Kind {
 		case Nth:

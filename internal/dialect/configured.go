@@ -16,18 +16,23 @@ import (
 	"tercet/internal/lazy"
 )
 
-// configured gives the commands that a configuration of opencode holds, as a folder in which each is a file. What
-// cannot be taken is told, and costs the other commands nothing.
+// configured gives the commands that a configuration of opencode holds, as a folder in which each
+// is a file. What cannot be taken is told, and costs the other commands nothing.
 func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 	info, err := fs.Stat(tree, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
+
 	text, err := ReadFile(tree, name)
 	if err != nil || len(text) > MaxBytes {
-		f.Note(fmt.Sprintf("%s cannot be read, or has more than %d bytes; its commands are left out", p.Label, MaxBytes))
+		f.Note(fmt.Sprintf(
+			"%s cannot be read, or has more than %d bytes; its commands are left out",
+			p.Label, MaxBytes,
+		))
 		return nil
 	}
+
 	text = plainJSON(text)
 	raw, err := rawCommands(text)
 	if err != nil {
@@ -38,25 +43,37 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 			at = int(wrong.Offset)
 		}
 		pos := posAt(string(text), at-1)
-		f.Note(fmt.Sprintf("%s:%d:%d: %s is not JSON with a map of commands; its commands are left out: %v", p.Label,
-			pos.Line, pos.Col, p.Label, err))
+		f.Note(fmt.Sprintf(
+			"%s:%d:%d: %s is not JSON with a map of commands; its commands are left out: %v",
+			p.Label, pos.Line, pos.Col, p.Label, err,
+		))
 		return nil
 	}
+
 	places := map[string]located{}
-	parsed, unsure := jsonx.Parse(text, jsonx.Limits{Duplicates: true}) // what it refuses has no places
+	// what it refuses has no places
+	parsed, unsure := jsonx.Parse(text, jsonx.Limits{Duplicates: true})
 	files := fstest.MapFS{}
 	for _, command := range slices.Sorted(maps.Keys(raw)) {
 		made, ok := asFile(raw[command])
 		if !ok || command == "" {
-			f.Note(fmt.Sprintf("%s: command %q is left out: expected an object with a text as template", p.Label, command))
+			f.Note(fmt.Sprintf(
+				"%s: command %q is left out: expected an object with a text as template",
+				p.Label, command,
+			))
 			continue
 		}
 		file := strings.ReplaceAll(command, "/", ":") + ".md"
 		if l, ok := locate(parsed, text, command); ok && unsure == nil {
 			places[file] = l
 		}
-		files[file] = &fstest.MapFile{Data: made, Mode: 0o444, ModTime: info.ModTime()}
+		files[file] = &fstest.MapFile{
+			Data:    made,
+			Mode:    0o444,
+			ModTime: info.ModTime(),
+		}
 	}
+
 	if len(files) == 0 {
 		return nil
 	}
@@ -69,8 +86,8 @@ func (f *Finder) configured(tree fs.FS, name string, p Place) []Folder {
 	return []Folder{{p, files}}
 }
 
-// rawCommands gives the entries of the maps command and commands; one that stands in both counts as it stands in the
-// first.
+// rawCommands gives the entries of the maps command and commands; one that stands in both counts as
+// it stands in the first.
 func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	var config struct {
 		Command  map[string]json.RawMessage `json:"command"`
@@ -85,10 +102,12 @@ func rawCommands(text []byte) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-// headKeys are the keys that stand in the frontmatter of a command out of a configuration, in their order.
+// headKeys are the keys that stand in the frontmatter of a command out of a configuration, in their
+// order.
 var headKeys = []string{"description", "agent", "model", "subtask"}
 
-// hasLine tells whether the frontmatter has a line for a value: it is of the right type and not empty.
+// hasLine tells whether the frontmatter has a line for a value: it is of the right type and not
+// empty.
 func hasLine(key string, value any) bool {
 	text, isText := value.(string)
 	if key == "subtask" {
@@ -97,8 +116,8 @@ func hasLine(key string, value any) bool {
 	return isText && text != ""
 }
 
-// asFile makes of an entry the file that it would be; one without a template is none. Other values of the wrong type
-// are as if they were not there.
+// asFile makes of an entry the file that it would be; one without a template is none. Other values
+// of the wrong type are as if they were not there.
 func asFile(raw json.RawMessage) ([]byte, bool) {
 	var entry map[string]any
 	if json.Unmarshal(raw, &entry) != nil {
@@ -122,13 +141,15 @@ func asFile(raw json.RawMessage) ([]byte, bool) {
 
 // located knows where the lines of a command stand in the configuration that holds it.
 type located struct {
-	src      string // the configuration without comments, which has the same places
-	key      int    // offset of the command's name
-	heads    []int  // offset of the value that each line of the frontmatter was made of, from the second line on
+	src string // the configuration without comments, which has the same places
+	key int    // offset of the command's name
+	// offset of the value that each line of the frontmatter was made of, from the second line on
+	heads    []int
 	template *jsonx.Value
 }
 
-// locate finds a command of the map in a configuration; false if the text has it in no place that could be told.
+// locate finds a command of the map in a configuration; false if the text has it in no place that
+// could be told.
 func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 	for _, group := range []string{"command", "commands"} {
 		commands := config.Get(group)
@@ -139,17 +160,23 @@ func locate(config *jsonx.Value, src []byte, name string) (located, bool) {
 			if m.Key != name || !m.Value.Get("template").Is(jsonx.String) {
 				continue
 			}
-			l := located{src: string(src), key: m.KeyStart, template: m.Value.Get("template")}
+			l := located{
+				src:      string(src),
+				key:      m.KeyStart,
+				template: m.Value.Get("template"),
+			}
 			for _, key := range headKeys {
 				v := m.Value.Get(key)
 				var value any
-				if v != nil && json.Unmarshal(src[v.Start:v.End], &value) == nil && hasLine(key, value) {
+				if v != nil && json.Unmarshal(src[v.Start:v.End], &value) == nil &&
+					hasLine(key, value) {
 					l.heads = append(l.heads, v.Start)
 				}
 			}
 			return l, true
 		}
 	}
+
 	return located{}, false
 }
 
@@ -171,10 +198,12 @@ var jsonPiece = lazy.Regexp(`(?s)\\u[dD][89abAB]..\\u....|\\u....|\\.|.`)
 
 // inside is the offset of a byte of the template, which is told by its line and its place in that.
 func (l located) inside(line, col int) int {
-	start, end := l.template.Start+1, l.template.End-1
+	start := l.template.Start + 1
+	end := l.template.End - 1
 	for _, at := range jsonPiece().FindAllStringIndex(l.src[start:end], -1) {
 		var text string
-		if line <= 0 && col <= 0 || json.Unmarshal([]byte(`"`+l.src[start+at[0]:start+at[1]]+`"`), &text) != nil {
+		if line <= 0 && col <= 0 ||
+			json.Unmarshal([]byte(`"`+l.src[start+at[0]:start+at[1]]+`"`), &text) != nil {
 			return start + at[0]
 		}
 		if line > 0 {

@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
-// copilotVariable reads ${input:name}, ${input:name:hint} and ${workspaceFolder}. What only an editor knows stays as it
-// is written.
+// copilotVariable reads ${input:name}, ${input:name:hint} and ${workspaceFolder}. What only an
+// editor knows stays as it is written.
 func copilotVariable(inside string) (Part, bool) {
 	if rest, ok := strings.CutPrefix(inside, "input:"); ok {
 		name, hint, _ := strings.Cut(rest, ":")
 		if name = strings.TrimSpace(name); name != "" {
-			return Part{Kind: Named, Name: name, Hint: strings.TrimSpace(hint)}, true
+			return Part{
+				Kind: Named,
+				Name: name,
+				Hint: strings.TrimSpace(hint),
+			}, true
 		}
 		return Part{}, false
 	}

@@ -19,7 +19,8 @@ type sample struct {
 	keepText []string
 }
 
-// corpus makes files of every tool: heads of the shapes that real files have, times bodies, times the bytes around them.
+// corpus makes files of every tool: heads of the shapes that real files have, times bodies, times
+// the bytes around them.
 func corpus() []sample {
 	heads := []struct {
 		text string
@@ -33,7 +34,11 @@ func corpus() []sample {
 		{"---\ndescription: d\nargument-hint: [file] [line]\n---\n", true},
 		{"---\ndescription: d\nargument-hint: [file]\n---\n", false},
 		{"---\ndescription: d\nargument-hint: <file> | all\n---\n", false},
-		{"---\ndescription: d\nallowed-tools: Bash(git add:*), Bash(git status:*), Read\nmodel: opus\n---\n", false},
+		{
+			"---\ndescription: d\nallowed-tools: Bash(git add:*), Bash(git status:*), Read\n" +
+				"model: opus\n---\n",
+			false,
+		},
 		{"---\ndescription: d\nallowed-tools: [Read, Bash]\n---\n", false},
 		{"---\ndescription: @team reads this\n---\n", true},
 		{"---\ndescription: `code` first\n---\n", true},
@@ -61,35 +66,61 @@ func corpus() []sample {
 		func(s string) string { return "\xef\xbb\xbf" + s },
 		func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
 	}
-	tools := []dialect.Dialect{dialect.Claude, dialect.OpenCode, dialect.Codex, dialect.Copilot, dialect.Cursor}
+	tools := []dialect.Dialect{
+		dialect.Claude, dialect.OpenCode, dialect.Codex, dialect.Copilot, dialect.Cursor,
+	}
 	var out []sample
 	for i, h := range heads {
 		for j, body := range bodies {
 			for k, wrap := range wraps {
 				d := tools[(i+j+k)%len(tools)]
-				out = append(out, sample{tool: d, file: file(d), src: wrap(h.text + body), mustSay: h.say, keepText: []string{strings.Fields(body)[0]}})
+				out = append(out, sample{
+					tool:     d,
+					file:     file(d),
+					src:      wrap(h.text + body),
+					mustSay:  h.say,
+					keepText: []string{strings.Fields(body)[0]},
+				})
 			}
 		}
 	}
-	for i, prompt := range []string{`"Fix {{args}}"`, "\"\"\"\nFix it.\n!{git diff {{args}}}\n@{README.md}\n\"\"\"", "'''\nC:\\dir {{args}}\n'''", `"a\nb"`} {
-		for _, extra := range []string{"", "description = \"d\"\n", "# comment\n\n", "description = 'd'\n\n"} {
-			out = append(out, sample{tool: dialect.Gemini, file: fmt.Sprintf("x%d.toml", i), src: extra + "prompt = " + prompt + "\n"})
+
+	for i, prompt := range []string{
+		`"Fix {{args}}"`, "\"\"\"\nFix it.\n!{git diff {{args}}}\n@{README.md}\n\"\"\"",
+		"'''\nC:\\dir {{args}}\n'''", `"a\nb"`,
+	} {
+		for _, extra := range []string{
+			"", "description = \"d\"\n", "# comment\n\n", "description = 'd'\n\n",
+		} {
+			out = append(out, sample{
+				tool: dialect.Gemini,
+				file: fmt.Sprintf("x%d.toml", i),
+				src:  extra + "prompt = " + prompt + "\n",
+			})
 		}
 	}
+
 	out = append(out,
-		sample{tool: dialect.Gemini, file: "policy.toml", src: "[[rule]]\ntool = \"x\"\npattern = \"\\d+\"\n", noLoad: true},
+		sample{
+			tool:   dialect.Gemini,
+			file:   "policy.toml",
+			src:    "[[rule]]\ntool = \"x\"\npattern = \"\\d+\"\n",
+			noLoad: true,
+		},
 	)
 	return out
 }
 
-// TestCorpus: of the files in the wild at least 999 of 1,000 load, and none is dropped or changed in silence.
+// TestCorpus: of the files in the wild at least 999 of 1,000 load, and none is dropped or changed
+// in silence.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	list := corpus()
 	if len(list) < 200 {
 		t.Fatalf("%d files, want at least 200", len(list))
 	}
-	loaded, commands := 0, 0
+	loaded := 0
+	commands := 0
 	for _, s := range list {
 		c, err := dialect.Parse(place(t, s.tool), s.file, []byte(s.src))
 		if !s.noLoad {
@@ -113,7 +144,10 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("%s %q has findings %v, want none", s.tool, s.src, bad)
 			}
 		}
-		out, err := c.Expand(dialect.Args{Raw: "FILE=a x=b c", Words: []string{"FILE=a", "x=b", "c"}})
+		out, err := c.Expand(dialect.Args{
+			Raw:   "FILE=a x=b c",
+			Words: []string{"FILE=a", "x=b", "c"},
+		})
 		if err != nil {
 			t.Errorf("%s %q: Expand = %v", s.tool, s.src, err)
 		}
@@ -124,6 +158,7 @@ func TestCorpus(t *testing.T) {
 			}
 		}
 	}
+
 	if loaded*1000 < commands*999 {
 		t.Errorf("%d of %d files load, want 99.9 %%", loaded, commands)
 	}
@@ -147,10 +182,14 @@ func FuzzParse(f *testing.F) {
 			f.Add([]byte(s.src), "a \"b c\" d=e")
 		}
 	}
+
 	f.Add([]byte("```!\necho $1 \"$2\" '$ARGUMENTS'\n```\n!`x $(y \"$1\")`@$1"), "'")
 	f.Add([]byte(bomb()), "")
 	f.Fuzz(func(t *testing.T, src []byte, raw string) {
-		for _, d := range []dialect.Dialect{dialect.Claude, dialect.OpenCode, dialect.Codex, dialect.Copilot, dialect.Cursor, dialect.Gemini} {
+		for _, d := range []dialect.Dialect{
+			dialect.Claude, dialect.OpenCode, dialect.Codex, dialect.Copilot, dialect.Cursor,
+			dialect.Gemini,
+		} {
 			c, err := dialect.Parse(place(t, d), file(d), src)
 			if err != nil {
 				if len(refusal(t, err).List) == 0 {
@@ -172,7 +211,8 @@ func FuzzParse(f *testing.F) {
 				}
 				// The script is the one of the file, with references only.
 				for _, kv := range o.Script.Env {
-					if name, _, _ := strings.Cut(kv, "="); !strings.Contains(o.Script.Text, "${"+name+"}") {
+					name, _, _ := strings.Cut(kv, "=")
+					if !strings.Contains(o.Script.Text, "${"+name+"}") {
 						t.Fatalf("%s: variable %s is not used in %q", d, name, o.Script.Text)
 					}
 				}
@@ -185,7 +225,9 @@ func FuzzAgent(f *testing.F) {
 	f.Add([]byte("---\nname: a\ndescription: d\ntools: Read, Bash(x:*)\n---\nDo."))
 	f.Add([]byte("---\ntools:\n  bash: false\npermission:\n  edit: deny\n---\nDo."))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		for _, d := range []dialect.Dialect{dialect.Claude, dialect.OpenCode, dialect.Gemini, dialect.Copilot} {
+		for _, d := range []dialect.Dialect{
+			dialect.Claude, dialect.OpenCode, dialect.Gemini, dialect.Copilot,
+		} {
 			a, err := dialect.ParseAgent(agentPlace(t, d), "x.md", src)
 			if err != nil {
 				if len(refusal(t, err).List) == 0 {
@@ -201,7 +243,14 @@ func FuzzAgent(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	src := []byte("---\ndescription: Reviews a change\nargument-hint: '[file]'\nallowed-tools: Read, Bash(git diff:*)\n---\n" + strings.Repeat("Look at $ARGUMENTS and say what !`git diff` shows in @README.md.\n", 30))
+	src := []byte(
+		"---\ndescription: Reviews a change\nargument-hint: '[file]'\n" +
+			"allowed-tools: Read, Bash(git diff:*)\n---\n" +
+			strings.Repeat(
+				"Look at $ARGUMENTS and say what !`git diff` shows in @README.md.\n",
+				30,
+			),
+	)
 	p := place(b, dialect.Claude)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -63,17 +63,27 @@ func render(tb testing.TB, list []dialect.Output) string {
 	return b.String()
 }
 
-// TestExplain: what a prompt would run and read is told with the values of the line, and by its marks without one.
+// TestExplain: what a prompt would run and read is told with the values of the line, and by its
+// marks without one.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	c, err := dialect.Parse(dialect.Place{Dialect: dialect.Claude, Label: ".claude/commands"}, "fix.md",
-		[]byte("---\nmodel: a\n---\nfix $1 !`ls $1` @main.go $ARGUMENTS"))
+	c, err := dialect.Parse(
+		dialect.Place{Dialect: dialect.Claude, Label: ".claude/commands"},
+		"fix.md",
+		[]byte("---\nmodel: a\n---\nfix $1 !`ls $1` @main.go $ARGUMENTS"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for bare, want := range map[bool][]string{
-		true:  {"a prompt of claude: ", "model a is not used", "runs line 4: !`ls $1`", "reads, if it is there, line 4: @main.go"},
-		false: {"a prompt of claude: ", "model a is not used", "runs line 4: ls ", `=\"x y\"`, "reads, if it is there, line 4: main.go"},
+		true: {
+			"a prompt of claude: ", "model a is not used", "runs line 4: !`ls $1`",
+			"reads, if it is there, line 4: @main.go",
+		},
+		false: {
+			"a prompt of claude: ", "model a is not used", "runs line 4: ls ", `=\"x y\"`,
+			"reads, if it is there, line 4: main.go",
+		},
 	} {
 		got, err := c.Explain(dialect.Args{Raw: `"x y"`}, bare)
 		text := strings.ReplaceAll(strings.Join(got, "\n"), `"`, `\"`)
@@ -87,7 +97,12 @@ func TestExplain(t *testing.T) {
 
 func TestExpand(t *testing.T) {
 	t.Parallel()
-	const c, o, g, x, v, u = dialect.Claude, dialect.OpenCode, dialect.Gemini, dialect.Codex, dialect.Copilot, dialect.Cursor
+	const c = dialect.Claude
+	const o = dialect.OpenCode
+	const g = dialect.Gemini
+	const x = dialect.Codex
+	const v = dialect.Copilot
+	const u = dialect.Cursor
 	tests := []struct {
 		name string
 		tool dialect.Dialect
@@ -96,26 +111,55 @@ func TestExpand(t *testing.T) {
 		want string
 	}{
 		{"arguments as typed", c, "fix $ARGUMENTS now", `a  "b c"`, `fix a  "b c" now`},
-		{"one-based without $0", c, "fix $1 of $2", `12 "b c"`, "fix 12 of b c\n\nARGUMENTS: 12 \"b c\""},
+		{
+			"one-based without $0", c, "fix $1 of $2", `12 "b c"`,
+			"fix 12 of b c\n\nARGUMENTS: 12 \"b c\"",
+		},
 		{"zero-based by $0", c, "fix $0 of $1 $ARGUMENTS", "a b", "fix a of b a b"},
 		{"zero-based by an index", c, "fix $ARGUMENTS[0] of $ARGUMENTS[1]", "a b", "fix a of b"},
-		{"names are zero-based", c, "---\narguments: [issue, branch]\n---\nfix $issue on $branch $1 $ARGUMENTS", "a b", "fix a on b b a b"},
-		{"base by key", c, "---\npositional-base: 1\narguments: issue\n---\n$1 $ARGUMENTS", "a b", "a a b"},
+		{
+			"names are zero-based", c,
+			"---\narguments: [issue, branch]\n---\nfix $issue on $branch $1 $ARGUMENTS", "a b",
+			"fix a on b b a b",
+		},
+		{
+			"base by key", c, "---\npositional-base: 1\narguments: issue\n---\n$1 $ARGUMENTS",
+			"a b", "a a b",
+		},
 		{"missing stays", c, "fix $1 of $2 $ARGUMENTS", "12", "fix 12 of $2 12"},
 		{"nothing given", c, "fix $1 $ARGUMENTS.", "", "fix $1 ."},
 		{"appended", c, "review it", "main.go", "review it\n\nARGUMENTS: main.go"},
 		{"nothing to append", c, "review it", "", "review it"},
-		{"prices are text", c, "it costs $1.50, $2,000 or $100 $ARGUMENTS", "a b c", "it costs $1.50, $2,000 or $100 a b c"},
+		{
+			"prices are text", c, "it costs $1.50, $2,000 or $100 $ARGUMENTS", "a b c",
+			"it costs $1.50, $2,000 or $100 a b c",
+		},
 		{"not a longer word", c, "$ARGUMENTS_X $ARGUMENTS", "a", "$ARGUMENTS_X a"},
 		{"in code too", c, "```\nrun $ARGUMENTS\n```", "a", "```\nrun a\n```"},
-		{"not filled in again", c, "$ARGUMENTS", "$1 $ARGUMENTS !`id` @a.md", "$1 $ARGUMENTS !`id` @a.md"},
+		{
+			"not filled in again", c, "$ARGUMENTS", "$1 $ARGUMENTS !`id` @a.md",
+			"$1 $ARGUMENTS !`id` @a.md",
+		},
 		{"escaped", c, `\$1 $ARGUMENTS`, "a", `$1 a`},
-		{"variables", c, "${CLAUDE_PROJECT_DIR} ${CLAUDE_EFFORT} ${HOME} $ARGUMENTS", "", "/p ${CLAUDE_EFFORT} ${HOME} "},
-		{"command", c, "a !`git log $1` b $ARGUMENTS", "x;y", "a !(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=x;y] b x;y"},
-		{"block of commands", c, "```!\ngit log\ngit diff $ARGUMENTS\n```\nend", "a b", "!(git log\ngit diff \"${TERCET_ARG_1}\" \"${TERCET_ARG_2}\"\n)[TERCET_ARG_1=a|TERCET_ARG_2=b]\nend"},
+		{
+			"variables", c, "${CLAUDE_PROJECT_DIR} ${CLAUDE_EFFORT} ${HOME} $ARGUMENTS", "",
+			"/p ${CLAUDE_EFFORT} ${HOME} ",
+		},
+		{
+			"command", c, "a !`git log $1` b $ARGUMENTS", "x;y",
+			"a !(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=x;y] b x;y",
+		},
+		{
+			"block of commands", c, "```!\ngit log\ngit diff $ARGUMENTS\n```\nend", "a b",
+			"!(git log\ngit diff \"${TERCET_ARG_1}\" \"${TERCET_ARG_2}\"\n" +
+				")[TERCET_ARG_1=a|TERCET_ARG_2=b]\nend",
+		},
 		{"command in a code block", c, "```md\n!`id`\n```\n$ARGUMENTS", "", "```md\n!`id`\n```\n"},
 		{"no command after a word", c, "wow!`id` $ARGUMENTS", "", "wow!`id` "},
-		{"file", c, "see @src/a.go, and @$1. $ARGUMENTS", "b/c.md", "see @(src/a.go), and @(b/c.md). b/c.md"},
+		{
+			"file", c, "see @src/a.go, and @$1. $ARGUMENTS", "b/c.md",
+			"see @(src/a.go), and @(b/c.md). b/c.md",
+		},
 		{"mail is no file", c, "me@example.org `@x` $ARGUMENTS", "", "me@example.org `@x` "},
 
 		{"highest takes the rest", o, "$1: $2", "a b c d", "a: b c d"},
@@ -124,14 +168,23 @@ func TestExpand(t *testing.T) {
 		{"arguments as typed, opencode", o, "do $ARGUMENTS", `"a b"`, `do "a b"`},
 		{"quotes are one word", o, "[$1][$2]", `"a b" 'c d' [Image 2]`, "[a b][c d [Image 2]]"},
 		{"$50 is a price", o, "$1 costs $50", "a b", "a b costs $50"},
-		{"rest in a command", o, "!`ls $1`", "a b", "!(ls \"${TERCET_ARG_1}\" \"${TERCET_ARG_2}\")[TERCET_ARG_1=a|TERCET_ARG_2=b]"},
+		{
+			"rest in a command", o, "!`ls $1`", "a b",
+			"!(ls \"${TERCET_ARG_1}\" \"${TERCET_ARG_2}\")[TERCET_ARG_1=a|TERCET_ARG_2=b]",
+		},
 
 		{"args", g, `prompt = "fix {{args}}"`, `a "b"`, `fix a "b"`},
 		{"the whole line is appended", g, `prompt = "fix it"`, "a b", "fix it\n\n/x a b"},
 		{"nothing appended", g, `prompt = "fix it"`, "", "fix it"},
-		{"command with braces", g, "prompt = '''a !{git log --format={x} {{args}}} b'''", "c d", "a !(git log --format={x} \"${TERCET_ARG_1}\")[TERCET_ARG_1=c d] b"},
+		{
+			"command with braces", g, "prompt = '''a !{git log --format={x} {{args}}} b'''", "c d",
+			"a !(git log --format={x} \"${TERCET_ARG_1}\")[TERCET_ARG_1=c d] b",
+		},
 		{"file in place", g, `prompt = "see @{docs/a b.md} {{args}}"`, "", "see @(docs/a b.md) "},
-		{"args in a path are not filled in", g, `prompt = "see @{{{args}}}"`, "", "see @({{args}})"},
+		{
+			"args in a path are not filled in", g, `prompt = "see @{{{args}}}"`, "",
+			"see @({{args}})",
+		},
 		{"braces not closed", g, `prompt = "a !{b {{args}}"`, "c", "a !{b c"},
 
 		{"words", x, "$1-$2-$3 $ARGUMENTS $$1", "a b", "a-b-$3 a b $1"},
@@ -149,7 +202,10 @@ func TestExpand(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.tool)+"/"+tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse(t, tt.tool, tt.src).Expand(dialect.Args{Raw: tt.raw, Vars: map[string]string{"CLAUDE_PROJECT_DIR": "/p", "workspaceFolder": "/p"}})
+			got, err := parse(t, tt.tool, tt.src).Expand(dialect.Args{
+				Raw:  tt.raw,
+				Vars: map[string]string{"CLAUDE_PROJECT_DIR": "/p", "workspaceFolder": "/p"},
+			})
 			if err != nil {
 				t.Fatalf("Expand(%q) = %v, want no error", tt.raw, err)
 			}

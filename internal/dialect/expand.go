@@ -12,8 +12,9 @@ import (
 
 // Args is what the user typed after the command's name.
 type Args struct {
-	Raw   string   // the text
-	Words []string // words from a shell; nil if the line came as one text, which the tool's own rules split
+	Raw string // the text
+	// words from a shell; nil if the line came as one text, which the tool's own rules split
+	Words []string
 	// Vars are values of the tool's own variables by name; unknown ones stay as written.
 	Vars map[string]string
 }
@@ -25,7 +26,8 @@ type Output struct {
 	Include *File
 }
 
-// Script is a command of a file. Text refers to arguments through variables; their values are in Env.
+// Script is a command of a file. Text refers to arguments through variables; their values are in
+// Env.
 type Script struct {
 	Source string   // the mark as written in the file
 	Text   string   // for sh
@@ -39,8 +41,8 @@ type Script struct {
 type File struct {
 	Source string // as written
 	Path   string // relative to the project root, not yet checked
-	// Inline means that the content replaces the reference, which may name a folder. Otherwise the reference stays and the
-	// content follows at the end.
+	// Inline means that the content replaces the reference, which may name a folder. Otherwise the
+	// reference stays and the content follows at the end.
 	Inline bool
 	Pos    formats.Pos
 }
@@ -53,11 +55,17 @@ func (f *File) Text() string {
 	return "@" + f.Path
 }
 
-// Expand fills in the arguments. It scans each piece of the file once, and never the inserted text. A missing required
-// argument is a *formats.Failure with code USAGE.
+// Expand fills in the arguments. It scans each piece of the file once, and never the inserted text.
+// A missing required argument is a *formats.Failure with code USAGE.
 func (c *Command) Expand(a Args) ([]Output, error) {
 	t := toolFor(c.Dialect)
-	e := &expansion{command: c, tool: t, raw: strings.TrimSpace(a.Raw), words: a.Words, vars: a.Vars}
+	e := &expansion{
+		command: c,
+		tool:    t,
+		raw:     strings.TrimSpace(a.Raw),
+		words:   a.Words,
+		vars:    a.Vars,
+	}
 	if e.words == nil && t.words != nil {
 		e.words = t.words(e.raw)
 	}
@@ -77,15 +85,21 @@ func (c *Command) Expand(a Args) ([]Output, error) {
 			out = append(out, Output{Script: e.script(p)})
 		case Include:
 			flush()
-			file := &File{Source: p.Text, Path: e.joined(p.Parts), Inline: c.Dialect == Gemini, Pos: p.Pos}
+			file := &File{
+				Source: p.Text,
+				Path:   e.joined(p.Parts),
+				Inline: c.Dialect == Gemini,
+				Pos:    p.Pos,
+			}
 			out = append(out, Output{Include: file})
 		case Literal, All, Nth, Named, Variable:
 			text.WriteString(e.text(p))
 		}
 	}
+
 	if len(e.missing) > 0 {
-		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(), "/%s: missing %s", c.Name,
-			strings.Join(e.missing, ", "))
+		return nil, formats.Fail(formats.CodeUsage, "usage: "+c.namedUsage(),
+			"/%s: missing %s", c.Name, strings.Join(e.missing, ", "))
 	}
 	if e.raw != "" && !slices.ContainsFunc(t.instead, c.uses) && !c.indexed() {
 		text.WriteString("\n\n" + strings.Replace(t.lead, "NAME", c.Name, 1) + e.raw)
@@ -122,8 +136,8 @@ type expansion struct {
 	surplus string // words that no name took, put behind the text
 }
 
-// assign gives words to names. NAME=value comes first; a tool with values one by one then gets what is left in order,
-// and the last name takes the rest.
+// assign gives words to names. NAME=value comes first; a tool with values one by one then gets what
+// is left in order, and the last name takes the rest.
 func (e *expansion) assign() {
 	e.named = map[string]string{}
 	var names []string
@@ -147,16 +161,21 @@ func (e *expansion) assign() {
 		}
 		left = append(left, w)
 	}
+
 	e.words = left
 	if e.command.Dialect != Copilot {
 		return
 	}
-	open := slices.DeleteFunc(names, func(name string) bool { _, ok := e.named[name]; return ok })
+	open := slices.DeleteFunc(names, func(name string) bool {
+		_, ok := e.named[name]
+		return ok
+	})
 	if len(open) == 0 && len(left) > 0 {
 		e.surplus = "\n\n" + strings.Join(left, " ")
 	}
 	for i, name := range open[:min(len(open), len(left))] {
-		if e.named[name] = left[i]; i == len(open)-1 {
+		e.named[name] = left[i]
+		if i == len(open)-1 {
 			e.named[name] = strings.Join(left[i:], " ")
 		}
 	}
@@ -214,10 +233,12 @@ func (e *expansion) value(p Part) (string, bool) {
 		return v, ok
 	case Shell, Include:
 	}
+
 	return "", false
 }
 
-// text is what a piece becomes; one without a value stays as it is written, or is empty, as the tool does.
+// text is what a piece becomes; one without a value stays as it is written, or is empty, as the
+// tool does.
 func (e *expansion) text(p Part) string {
 	v, ok := e.value(p)
 	switch {
@@ -239,12 +260,15 @@ func (e *expansion) joined(parts []Part) string {
 
 // Texts that a shell splits into words, and the escapes inside double quotes.
 var (
-	shellPiece  = lazy.Regexp(`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`)
+	shellPiece = lazy.Regexp(
+		`(?s)[ \t\n\r]+|'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|[^ \t\n\r'"\\]+|.`,
+	)
 	quoteEscape = lazy.Regexp("\\\\([\"\\\\$`])")
 )
 
-// shellWords divides a text as a shell does: quotes keep words together and are taken off, a backslash takes the
-// meaning from the next character. Nothing is expanded. A quote that nothing closes is an ordinary character.
+// shellWords divides a text as a shell does: quotes keep words together and are taken off, a
+// backslash takes the meaning from the next character. Nothing is expanded. A quote that nothing
+// closes is an ordinary character.
 func shellWords(raw string) []string {
 	var out []string
 	var word strings.Builder
@@ -269,6 +293,7 @@ func shellWords(raw string) []string {
 		word.WriteString(text)
 		open = true
 	}
+
 	if open {
 		out = append(out, word.String())
 	}

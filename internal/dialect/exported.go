@@ -11,17 +11,19 @@ import (
 	"tercet/internal/lazy"
 )
 
-// exportMark is the line by which a file says that tercet export wrote it. It stands at the beginning: in the
-// frontmatter, or as a comment of TOML. The hash is that of the file without it.
+// exportMark is the line by which a file says that tercet export wrote it. It stands at the
+// beginning: in the frontmatter, or as a comment of TOML. The hash is that of the file without it.
 var exportMark = lazy.Regexp(
 	`\A(?:\x{feff})?(?:---\r?\n)?# Written by 'tercet export [^\n]{0,200}; sha256:([0-9a-f]*)\r?\n`)
 
 // markedWithin is how many bytes of a file the mark may take.
 const markedWithin = 512
 
-// ExportMark is the first line of an exported file, or the line after its opening ---; Seal completes it.
+// ExportMark is the first line of an exported file, or the line after its opening ---; Seal
+// completes it.
 func ExportMark(tool string) string {
-	return "# Written by 'tercet export --for " + tool + "'; change the command in tercet instead; sha256:\n"
+	return "# Written by 'tercet export --for " + tool +
+		"'; change the command in tercet instead; sha256:\n"
 }
 
 // Seal writes the hash of a file into its mark.
@@ -48,8 +50,8 @@ func sum(text string) string {
 	return hex.EncodeToString(all[:])
 }
 
-// loaded is a folder of another tool without the files that tercet export wrote: as commands they would call
-// themselves.
+// loaded is a folder of another tool without the files that tercet export wrote: as commands they
+// would call themselves.
 type loaded struct {
 	fs.FS
 	place Place
@@ -57,7 +59,9 @@ type loaded struct {
 }
 
 // Stat implements fs.StatFS.
-func (l loaded) Stat(name string) (fs.FileInfo, error) { return fs.Stat(l.FS, name) }
+func (l loaded) Stat(name string) (fs.FileInfo, error) {
+	return fs.Stat(l.FS, name)
+}
 
 // ReadDir implements fs.ReadDirFS.
 func (l loaded) ReadDir(name string) ([]fs.DirEntry, error) {
@@ -74,7 +78,8 @@ func (l loaded) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// written looks at the beginning of a file, and never at its end: who watches what is read does not count that.
+// written looks at the beginning of a file, and never at its end: who watches what is read does not
+// count that.
 func (l loaded) written(file string) bool {
 	info, err := fs.Stat(l.FS, file)
 	if err != nil || !info.Mode().IsRegular() {

@@ -15,11 +15,13 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Finder searches for the folders of other tools around one project. All fields are required, except Skip.
+// Finder searches for the folders of other tools around one project. All fields are required,
+// except Skip.
 type Finder struct {
 	Dir   string // project root, absolute
 	Homes Homes
-	// Sub gives a folder of the project by its path from the root, "." for the root. It rejects paths that lead out.
+	// Sub gives a folder of the project by its path from the root, "." for the root. It rejects
+	// paths that lead out.
 	Sub func(dir string) fs.FS
 	// Note reports an unreadable configuration, whose commands are then missing.
 	Note func(text string)
@@ -41,8 +43,8 @@ const (
 	maxExtensions = 200
 )
 
-// Commands lists the folders with commands, in order of precedence: the project's, those of the folders around it, the
-// user's, those of plugins and extensions.
+// Commands lists the folders with commands, in order of precedence: the project's, those of the
+// folders around it, the user's, those of plugins and extensions.
 func (f *Finder) Commands() []Folder {
 	all := Commands(f.Homes)
 	user := slices.IndexFunc(all, func(p Place) bool { return p.Scope == User })
@@ -54,9 +56,15 @@ func (f *Finder) Commands() []Folder {
 		"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
 		".opencode/opencode.jsonc",
 	} {
-		place := Place{Dialect: OpenCode, Scope: Project, Dir: name, Label: name}
+		place := Place{
+			Dialect: OpenCode,
+			Scope:   Project,
+			Dir:     name,
+			Label:   name,
+		}
 		out = append(out, f.configured(f.Sub("."), name, place)...)
 	}
+
 	out = append(out, f.above()...)
 	out = append(out, f.there(all[user:])...)
 	for _, home := range []string{f.Homes.OpenCode, path.Join(f.Homes.Config, "opencode")} {
@@ -65,19 +73,30 @@ func (f *Finder) Commands() []Folder {
 		}
 		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
 			at := path.Join(home, name)
-			place := Place{Dialect: OpenCode, Scope: User, Dir: at, Label: f.Homes.label(at)}
+			place := Place{
+				Dialect: OpenCode,
+				Scope:   User,
+				Dir:     at,
+				Label:   f.Homes.label(at),
+			}
 			out = append(out, f.configured(outside(home), name, place)...)
 		}
 	}
+
 	return append(out, f.plugins(false)...)
 }
 
 // Agents lists the folders with agents, in order of precedence.
-func (f *Finder) Agents() []Folder { return append(f.there(AgentPlaces(f.Homes)), f.plugins(true)...) }
+func (f *Finder) Agents() []Folder {
+	return append(f.there(AgentPlaces(f.Homes)), f.plugins(true)...)
+}
 
-func outside(dir string) fs.FS { return os.DirFS(filepath.FromSlash(dir)) }
+func outside(dir string) fs.FS {
+	return os.DirFS(filepath.FromSlash(dir))
+}
 
-// there leaves out the places that are not there, and the user's where the project root is the home folder.
+// there leaves out the places that are not there, and the user's where the project root is the home
+// folder.
 func (f *Finder) there(list []Place) []Folder {
 	var out []Folder
 	for _, p := range list {
@@ -100,19 +119,22 @@ func (f *Finder) there(list []Place) []Folder {
 	return out
 }
 
-// isProjects tells whether a folder of the user is one of the project's: the project root is the home folder.
+// isProjects tells whether a folder of the user is one of the project's: the project root is the
+// home folder.
 func (f *Finder) isProjects(dir string) bool {
 	rel, err := filepath.Rel(f.Dir, filepath.FromSlash(dir))
-	return err == nil && slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
-		return p.Dir == filepath.ToSlash(rel)
-	})
+	return err == nil &&
+		slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
+			return p.Dir == filepath.ToSlash(rel)
+		})
 }
 
-// above lists the folders of opencode in the folders around the project root, up to the one that holds the repository.
-// The folder of the user is none of them: what lies there is the user's.
+// above lists the folders of opencode in the folders around the project root, up to the one that
+// holds the repository. The folder of the user is none of them: what lies there is the user's.
 func (f *Finder) above() []Folder {
 	var found []Place
-	at, up := f.Dir, ""
+	at := f.Dir
+	up := ""
 	for range maxAbove {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			return f.there(found)
@@ -121,18 +143,24 @@ func (f *Finder) above() []Folder {
 		if next == at || filepath.ToSlash(next) == strings.TrimSuffix(f.Homes.Home, "/") {
 			return nil // no repository: the folders around are not the project's
 		}
-		at, up = next, path.Join(up, "..")
+		at = next
+		up = path.Join(up, "..")
 		for _, sub := range []string{".opencode/commands", ".opencode/command"} {
 			dir := path.Join(filepath.ToSlash(at), sub)
-			found = append(found, Place{Dialect: OpenCode, Scope: Project, Dir: dir, Label: path.Join(up, sub)})
+			found = append(found, Place{
+				Dialect: OpenCode,
+				Scope:   Project,
+				Dir:     dir,
+				Label:   path.Join(up, sub),
+			})
 		}
 	}
 	return nil
 }
 
-// plugins lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins are those that the project
-// lists, those of its own marketplace, and installed ones that its or the user's settings switch on. agents asks for
-// those with agents, else for those with commands.
+// plugins lists the folders of Claude Code's plugins and of Gemini CLI's extensions. Plugins are
+// those that the project lists, those of its own marketplace, and installed ones that its or the
+// user's settings switch on. agents asks for those with agents, else for those with commands.
 func (f *Finder) plugins(agents bool) []Folder {
 	var places []Place
 	var market struct {
@@ -143,12 +171,14 @@ func (f *Finder) plugins(agents bool) []Folder {
 	}
 	readJSON(f.Sub("."), ".claude-plugin/marketplace.json", &market)
 	for _, p := range market.Plugins {
-		source, ok := p.Source.(string) // others are fetched from elsewhere, and are installed or not there
+		// others are fetched from elsewhere, and are installed or not there
+		source, ok := p.Source.(string)
 		source = path.Clean(filepath.ToSlash(source))
 		if ok && p.Name != "" && fs.ValidPath(source) {
 			places = append(places, Plugins(p.Name, source, source)...)
 		}
 	}
+
 	home := f.Homes.Home
 	if home != "" {
 		places = append(places, f.installed(outside(home))...)
@@ -159,6 +189,7 @@ func (f *Finder) plugins(agents bool) []Folder {
 		seen[e.name] = true
 		places = append(places, Extensions(e.name, e.dir, e.label)...)
 	}
+
 	if home != "" && !f.isProjects(path.Join(home, ".gemini/commands")) {
 		for _, e := range f.extensions(outside(home), home) {
 			if !seen[e.name] { // the project's goes before the user's
@@ -169,7 +200,8 @@ func (f *Finder) plugins(agents bool) []Folder {
 	return f.there(slices.DeleteFunc(places, func(p Place) bool { return p.Agents != agents }))
 }
 
-// installed lists the places of the plugins that are switched on for this project and installed, by name.
+// installed lists the places of the plugins that are switched on for this project and installed, by
+// name.
 func (f *Finder) installed(home fs.FS) []Place {
 	on := map[string]bool{}
 	for _, one := range []struct {
@@ -182,6 +214,7 @@ func (f *Finder) installed(home fs.FS) []Place {
 		readJSON(one.tree, ".claude/"+one.name, &settings)
 		maps.Copy(on, settings.Enabled)
 	}
+
 	if len(on) == 0 {
 		return nil
 	}
@@ -205,26 +238,29 @@ func (f *Finder) installed(home fs.FS) []Place {
 		}
 		for _, one := range list {
 			name, _, _ := strings.Cut(id, "@")
-			if filepath.IsAbs(one.Path) && (one.Project == "" || filepath.Clean(one.Project) == f.Dir) {
+			if filepath.IsAbs(one.Path) &&
+				(one.Project == "" || filepath.Clean(one.Project) == f.Dir) {
 				out = append(out, Plugins(name, filepath.ToSlash(one.Path), "plugin "+name)...)
 				break
 			}
 		}
 	}
+
 	return out
 }
 
 // extension is one of Gemini CLI's that is there.
 type extension struct{ name, dir, label string }
 
-// extensions lists the extensions of Gemini CLI in the folder of a project (base ".") or of the user (base: the home
-// folder). One is a folder with a file gemini-extension.json; one that was linked lies elsewhere. The user's file of
-// rules says which are switched off for a project.
+// extensions lists the extensions of Gemini CLI in the folder of a project (base ".") or of the
+// user (base: the home folder). One is a folder with a file gemini-extension.json; one that was
+// linked lies elsewhere. The user's file of rules says which are switched off for a project.
 func (f *Finder) extensions(tree fs.FS, base string) []extension {
 	entries, err := fs.ReadDir(tree, extensions)
 	if err != nil {
 		return nil
 	}
+
 	own := base == "."
 	rules := map[string]struct {
 		Overrides []string `json:"overrides"`
@@ -239,17 +275,21 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 		}
 		at := path.Join(extensions, e.Name())
 		one := extension{dir: path.Join(base, at), label: path.Join("~", at)}
-		from, inside := tree, at
+		from := tree
+		inside := at
 		var install struct {
 			Type   string `json:"type"`
 			Source string `json:"source"`
 		}
 		if own {
 			one.label = at
-		} else if readJSON(tree, at+"/.gemini-extension-install.json", &install) && install.Type == "link" &&
+		} else if readJSON(tree, at+"/.gemini-extension-install.json", &install) &&
+			install.Type == "link" &&
 			filepath.IsAbs(install.Source) {
-			one.dir, one.label = filepath.ToSlash(install.Source), "extension "+e.Name()
-			from, inside = outside(install.Source), "."
+			one.dir = filepath.ToSlash(install.Source)
+			one.label = "extension " + e.Name()
+			from = outside(install.Source)
+			inside = "."
 		}
 		var manifest struct {
 			Name string `json:"name"`
@@ -258,18 +298,20 @@ func (f *Finder) extensions(tree fs.FS, base string) []extension {
 			!isExtension().MatchString(manifest.Name) {
 			continue
 		}
-		if one.name = manifest.Name; switchedOn(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
+		one.name = manifest.Name
+		if switchedOn(rules[one.name].Overrides, filepath.ToSlash(f.Dir)) {
 			out = append(out, one)
 		}
 	}
+
 	return out
 }
 
 // isExtension is the form of an extension's name: it stands before the names of commands.
 var isExtension = lazy.Regexp(`^[A-Za-z0-9._-]{1,100}$`)
 
-// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder counts. Without one
-// an extension is on.
+// switchedOn reads rules such as /work/* and !/work/old/*, of which the last that matches a folder
+// counts. Without one an extension is on.
 func switchedOn(rules []string, folder string) bool {
 	folder = "/" + strings.Trim(folder, "/") + "/"
 	on := true
@@ -292,7 +334,8 @@ func (p Folder) AgentFiles() []string {
 		case err != nil:
 			return nil //nolint:nilerr // a folder of another tool that cannot be read costs its agents, no command
 		case d.IsDir() && name != "." &&
-			(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" || strings.Count(name, "/") >= maxDeep):
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules" ||
+				strings.Count(name, "/") >= maxDeep):
 			return fs.SkipDir
 		case d.IsDir():
 		case len(out) == maxAgents:
@@ -320,18 +363,19 @@ func ReadFile(tree fs.FS, name string) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// readJSON reads a JSON file of another tool, which may have comments. If it is missing, too large or no JSON, the
-// value stays as it is.
+// readJSON reads a JSON file of another tool, which may have comments. If it is missing, too large
+// or no JSON, the value stays as it is.
 func readJSON(tree fs.FS, name string, into any) bool {
 	src, err := ReadFile(tree, name)
 	return err == nil && len(src) <= MaxBytes && json.Unmarshal(plainJSON(src), into) == nil
 }
 
-// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts are found so that they
-// are passed over.
+// besideJSON finds what JSON does not have: comments, and commas before a closing bracket. Texts
+// are found so that they are passed over.
 var besideJSON = lazy.Regexp(`(?s)"(?:\\.|[^"\\])*"?|//[^\n]*|/\*.*?(?:\*/|\z)|,\s*[}\]]`)
 
-// plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their place.
+// plainJSON takes comments, and commas before a closing bracket, out of JSON; blanks stand in their
+// place.
 func plainJSON(src []byte) []byte {
 	out := []byte(strings.TrimPrefix(string(src), bom))
 	for range 2 { // a comment may stand between a comma and the bracket

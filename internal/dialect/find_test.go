@@ -16,7 +16,8 @@ import (
 func found(t *testing.T, tree fstest.MapFS) (folders []dialect.Folder, notes []string) {
 	t.Helper()
 	f := dialect.Finder{
-		Dir: t.TempDir(), Note: func(text string) { notes = append(notes, text) },
+		Dir:  t.TempDir(),
+		Note: func(text string) { notes = append(notes, text) },
 		Sub: func(dir string) fs.FS {
 			sub, err := fs.Sub(tree, dir)
 			if err != nil {
@@ -28,20 +29,30 @@ func found(t *testing.T, tree fstest.MapFS) (folders []dialect.Folder, notes []s
 	return f.Commands(), notes
 }
 
-// FuzzLocated: every place of a template leads to the character in the configuration that it was read from.
+// FuzzLocated: every place of a template leads to the character in the configuration that it was
+// read from.
 func FuzzLocated(f *testing.F) {
-	for _, text := range []string{"Run $1.", "a\n\"b\"\n\tä\U0001F600\\ \x00\n", "\n\n\n", "é\u2028<x>&\r\nx"} {
+	for _, text := range []string{
+		"Run $1.", "a\n\"b\"\n\tä\U0001F600\\ \x00\n", "\n\n\n", "é\u2028<x>&\r\nx",
+	} {
 		f.Add(text, true)
 	}
+
 	f.Fuzz(func(t *testing.T, text string, agent bool) {
 		if !utf8.ValidString(text) || text == "" {
 			return
 		}
-		entry, body := map[string]any{"template": text}, 3
+		entry := map[string]any{"template": text}
+		body := 3
 		if agent {
-			entry["agent"], body = "nobody", 4
+			entry["agent"] = "nobody"
+			body = 4
 		}
-		src, err := json.MarshalIndent(map[string]any{"command": map[string]any{"one": entry}}, "", " ")
+		src, err := json.MarshalIndent(
+			map[string]any{"command": map[string]any{"one": entry}},
+			"",
+			" ",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,14 +60,20 @@ func FuzzLocated(f *testing.F) {
 		if len(folders) != 1 || len(notes) > 0 {
 			t.Fatalf("%d folders, notes %q for %s; want one folder", len(folders), notes, src)
 		}
-		at := func(line, col int) formats.Pos { return folders[0].At("one.md", formats.Pos{Line: line, Col: col}) }
+		at := func(line, col int) formats.Pos {
+			return folders[0].At("one.md", formats.Pos{Line: line, Col: col})
+		}
 		lines := strings.Split(string(src), "\n")
 		for i, line := range strings.Split(text, "\n") {
 			for col := range line {
 				p := at(body+i, col+1)
 				rest := lines[p.Line-1][p.Col-1:]
 				var got string
-				if err := json.Unmarshal([]byte(`"`+strings.TrimSuffix(strings.TrimSuffix(rest, ","), `"`)+`"`), &got); err != nil {
+				err := json.Unmarshal(
+					[]byte(`"`+strings.TrimSuffix(strings.TrimSuffix(rest, ","), `"`)+`"`),
+					&got,
+				)
+				if err != nil {
 					t.Fatalf("at(%d, %d) of %q leads to %q: %v", i+1, col+1, text, rest, err)
 				}
 				if want := strings.Join(strings.Split(text, "\n")[i:], "\n")[col:]; got != want {
@@ -64,31 +81,40 @@ func FuzzLocated(f *testing.F) {
 				}
 			}
 		}
+
 		if p := at(2, 1); agent && !strings.HasPrefix(lines[p.Line-1][p.Col-1:], `"nobody"`) {
 			t.Fatalf("the agent is at %v of %s", p, src)
 		}
 	})
 }
 
-// TestPlainJSON: comments and commas before a bracket may stand in a configuration, and move nothing.
+// TestPlainJSON: comments and commas before a bracket may stand in a configuration, and move
+// nothing.
 func TestPlainJSON(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
 		`{"command": {"one": {"template": "// no /* comment */ ,}"}}}`,
-		"\ufeff{ // c\n\"command\": {/* ,} \" */\"one\": {\"template\": \"// no /* comment */ ,}\",}, // c\n}, /* c */ }",
-		"{\"commands\": {\"one\": {\"template\": \"// no /* comment */ ,}\", // ,\n /* } */ }}} // \"",
+		"\ufeff{ // c\n\"command\": {/* ,} \" */\"one\": {\"template\": \"// no /* comment */ " +
+			",}\",}, // c\n}, /* c */ }",
+		"{\"commands\": {\"one\": {\"template\": \"// no /* comment */ ,}\", // ,\n" +
+			" /* } */ }}} // \"",
 	} {
 		folders, notes := found(t, fstest.MapFS{".opencode/opencode.jsonc": {Data: []byte(src)}})
 		if len(folders) != 1 || len(notes) > 0 {
 			t.Errorf("%s: %d folders, notes %q, want one folder", src, len(folders), notes)
 			continue
 		}
-		if text, err := dialect.ReadFile(folders[0].FS, "one.md"); err != nil || !strings.HasSuffix(string(text), "---\n// no /* comment */ ,}") {
+		text, err := dialect.ReadFile(folders[0].FS, "one.md")
+		if err != nil || !strings.HasSuffix(string(text), "---\n// no /* comment */ ,}") {
 			t.Errorf("%s: %q, %v", src, text, err)
 		}
 	}
-	for _, src := range []string{"{", "[1]", `{"command": 1}`, `{"command": {"x": 1}}`, "/* never closed"} {
-		if folders, notes := found(t, fstest.MapFS{"opencode.json": {Data: []byte(src)}}); len(folders) != 0 || len(notes) != 1 {
+
+	for _, src := range []string{
+		"{", "[1]", `{"command": 1}`, `{"command": {"x": 1}}`, "/* never closed",
+	} {
+		folders, notes := found(t, fstest.MapFS{"opencode.json": {Data: []byte(src)}})
+		if len(folders) != 0 || len(notes) != 1 {
 			t.Errorf("%s: %d folders, notes %q, want none and a note", src, len(folders), notes)
 		}
 	}

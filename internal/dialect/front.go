@@ -33,8 +33,8 @@ type head struct {
 // flowSection is the heading of the steps in a command file of tercet.
 var flowSection = lazy.Regexp(`(?mi)^## +Workflow Execution\s*$`)
 
-// flow is the file with a head of YAML: a value that is none is a text in quotes. Every key stays on its line, so that
-// places in it are those of the file.
+// flow is the file with a head of YAML: a value that is none is a text in quotes. Every key stays
+// on its line, so that places in it are those of the file.
 func (h head) flow() string {
 	lines := make([]string, h.line-1)
 	for _, k := range h.keys {
@@ -50,13 +50,15 @@ func (h head) flow() string {
 			end++
 		}
 		entry := h.front[from:end]
-		_, problems := md.ParseYAML([]byte(strings.Join(entry, "\n")), md.Pos{}) // by the rules of tercet's own files
+		// by the rules of tercet's own files
+		_, problems := md.ParseYAML([]byte(strings.Join(entry, "\n")), md.Pos{})
 		if again := (&Key{}); again.typed(entry, from+1) == nil && len(problems) == 0 {
 			copy(lines[from:end], h.front[from:end])
 		} else {
 			lines[from] = k.Name + ": '" + strings.ReplaceAll(oneLine(k.Raw), "'", "''") + "'"
 		}
-		lines[0], lines[len(lines)-1] = fence, fence
+		lines[0] = fence
+		lines[len(lines)-1] = fence
 	}
 	return strings.Join(append(lines, h.body), "\n")
 }
@@ -66,7 +68,8 @@ const (
 	fence = "---"
 )
 
-// text makes lines with line feeds of the bytes of a file. False means that they cannot be read, which is noted.
+// text makes lines with line feeds of the bytes of a file. False means that they cannot be read,
+// which is noted.
 func (n *notes) text(src []byte) (string, bool) {
 	first := formats.Pos{Line: 1, Col: 1}
 	if len(src) > MaxBytes {
@@ -78,10 +81,17 @@ func (n *notes) text(src []byte) (string, bool) {
 		n.add(codeNotText, first, "save the file as UTF-8", "expected UTF-8 text, got UTF-16")
 		return "", false
 	}
+
 	if at := bytes.IndexByte(src, 0); at >= 0 {
-		n.add(codeNotText, posAt(string(src), at), "save the file as UTF-8 text", "expected text, got a NUL byte")
+		n.add(
+			codeNotText,
+			posAt(string(src), at),
+			"save the file as UTF-8 text",
+			"expected text, got a NUL byte",
+		)
 		return "", false
 	}
+
 	text := strings.TrimPrefix(string(src), bom)
 	if !utf8.ValidString(text) {
 		at := 0
@@ -93,7 +103,12 @@ func (n *notes) text(src []byte) (string, bool) {
 				}
 			}
 		}
-		n.add(warnBytes, posAt(text, at), "save the file as UTF-8", "bytes that are not UTF-8 were replaced")
+		n.add(
+			warnBytes,
+			posAt(text, at),
+			"save the file as UTF-8",
+			"bytes that are not UTF-8 were replaced",
+		)
 		text = strings.ToValidUTF8(text, "\ufffd")
 		n.moved = true
 	}
@@ -119,6 +134,7 @@ func (n *notes) front(src []byte) (head, bool) {
 	if !ok {
 		return h, false
 	}
+
 	h.body = text
 	lines := strings.Split(text, "\n")
 	open := opening(text)
@@ -126,6 +142,7 @@ func (n *notes) front(src []byte) (head, bool) {
 		n.otherFence(lines)
 		return h, true
 	}
+
 	end := -1
 	for i := open + 1; i < len(lines); i++ {
 		if line := strings.TrimRight(lines[i], " \t"); line == fence || line == "..." {
@@ -133,17 +150,25 @@ func (n *notes) front(src []byte) (head, bool) {
 			break
 		}
 	}
+
 	at := formats.Pos{Line: open + 1, Col: 1}
 	if end < 0 {
 		n.add(warnUnclosed, at, "end it with a line that holds only ---",
 			"frontmatter opened here is not closed; the whole file is read as text")
 		return h, true
 	}
+
 	block := lines[open+1 : end]
 	if prose := proseIn(block); prose >= 0 && !yaml(block) {
-		n.add(warnUnclosed, at, "end it with a line that holds only ---",
-			fmt.Sprintf("frontmatter opened here is not closed; the text begins on line %d", open+2+prose))
-		block, end = block[:prose], open+prose
+		n.add(
+			warnUnclosed,
+			at,
+			"end it with a line that holds only ---",
+			fmt.Sprintf("frontmatter opened here is not closed; the text begins on line %d",
+				open+2+prose),
+		)
+		block = block[:prose]
+		end = open + prose
 	}
 	keys, lenient, ok := n.keys(block, open+2)
 	if !ok {
@@ -151,17 +176,23 @@ func (n *notes) front(src []byte) (head, bool) {
 			"no keys between the --- lines; they are read as text")
 		return h, true
 	}
-	h.keys, h.lenient = keys, lenient
-	h.body, h.line, h.front = strings.Join(lines[end+1:], "\n"), end+2, lines[:end+1]
+
+	h.keys = keys
+	h.lenient = lenient
+	h.body = strings.Join(lines[end+1:], "\n")
+	h.line = end + 2
+	h.front = lines[:end+1]
 	return h, true
 }
 
-// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind a blank line. -1:
-// there is none. A rule further down would otherwise close a block that its author forgot to close.
+// proseIn gives the index of the first line that only a text has: a code fence, or a heading behind
+// a blank line. -1: there is none. A rule further down would otherwise close a block that its
+// author forgot to close.
 func proseIn(block []string) int {
 	for i, line := range block {
 		hashes := strings.TrimLeft(line, "#")
-		heading := len(hashes) < len(line) && strings.HasPrefix(hashes, " ") && i > 0 && strings.TrimSpace(block[i-1]) == ""
+		heading := len(hashes) < len(line) && strings.HasPrefix(hashes, " ") && i > 0 &&
+			strings.TrimSpace(block[i-1]) == ""
 		if heading || strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
 			return i
 		}
@@ -171,7 +202,10 @@ func proseIn(block []string) int {
 
 // yaml tells whether a block is YAML as it stands.
 func yaml(block []string) bool {
-	node, problems := md.ParseYAMLWithAliases([]byte(strings.Join(block, "\n")), md.Pos{Line: 1, Col: 1})
+	node, problems := md.ParseYAMLWithAliases([]byte(strings.Join(block, "\n")), md.Pos{
+		Line: 1,
+		Col:  1,
+	})
 	return (node == nil || node.Kind == md.Map) && onlyTwice(problems)
 }
 
@@ -181,13 +215,15 @@ var (
 	keyForm    = lazy.Regexp(`^["']*([\w.][\w.-]{0,63})["']*[ \t]*:(?:$|[ \t](.*))`)
 )
 
-// opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment may stand before it.
+// opening gives the index of the line that opens frontmatter, or -1. Blank lines and one comment
+// may stand before it.
 func opening(text string) int {
 	at := len(blankLines().FindString(text))
 	if strings.HasPrefix(text[at:], "<!--") {
 		_, rest, ok := strings.Cut(text[at:], "-->")
 		blank := blankLines().FindString(rest)
-		if at = len(text) - len(rest) + len(blank); !ok || blank == "" {
+		at = len(text) - len(rest) + len(blank)
+		if !ok || blank == "" {
 			return -1
 		}
 	}
@@ -197,7 +233,8 @@ func opening(text string) int {
 	return strings.Count(text[:at], "\n")
 }
 
-// otherFence notes a file that begins as frontmatter of another kind does, and is text all the same.
+// otherFence notes a file that begins as frontmatter of another kind does, and is text all the
+// same.
 func (n *notes) otherFence(lines []string) {
 	if len(lines) < 3 {
 		return
@@ -214,7 +251,8 @@ func (n *notes) otherFence(lines []string) {
 	}
 }
 
-// keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there is not one key in it.
+// keys reads the lines of a frontmatter block: as YAML, else line by line. False means that there
+// is not one key in it.
 func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 	text := strings.Join(block, "\n")
 	node, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{Line: line, Col: 1})
@@ -239,11 +277,15 @@ func (n *notes) keys(block []string, line int) (keys []Key, lenient, ok bool) {
 }
 
 func (n *notes) has(code string) bool {
-	return slices.ContainsFunc(n.list, func(one formats.Diagnostic) bool { return one.Code == code })
+	return slices.ContainsFunc(n.list, func(one formats.Diagnostic) bool {
+		return one.Code == code
+	})
 }
 
 func onlyTwice(problems []md.Problem) bool {
-	return !slices.ContainsFunc(problems, func(p md.Problem) bool { return p.Code != md.CodeDuplicateKey })
+	return !slices.ContainsFunc(problems, func(p md.Problem) bool {
+		return p.Code != md.CodeDuplicateKey
+	})
 }
 
 // twice keeps the last of keys with the same name, in the place of the first, and notes it.
@@ -257,8 +299,13 @@ func (n *notes) twice(keys []Key) []Key {
 			out = append(out, k)
 			continue
 		}
-		n.add(warnTwice, k.Pos, "keep one of the two",
-			fmt.Sprintf("key %q stands twice, first on line %d; this one counts", k.Name, out[at].Pos.Line))
+		n.add(
+			warnTwice,
+			k.Pos,
+			"keep one of the two",
+			fmt.Sprintf("key %q stands twice, first on line %d; this one counts",
+				k.Name, out[at].Pos.Line),
+		)
 		out[at] = k
 	}
 	return out
@@ -268,7 +315,12 @@ func (n *notes) twice(keys []Key) []Key {
 func entries(node *md.Node, block []string, line int) []Key {
 	keys := make([]Key, 0, len(node.Entries))
 	for _, e := range node.Entries {
-		k := Key{Name: e.Key.Value, Pos: e.Key.Pos, Value: e.Value.Any(), Raw: e.Value.Value}
+		k := Key{
+			Name:  e.Key.Value,
+			Pos:   e.Key.Pos,
+			Value: e.Value.Any(),
+			Raw:   e.Value.Value,
+		}
 		if e.Value.Kind != md.Scalar {
 			k.Raw = span(block, line, e.Value.Pos, e.Value.End)
 		}
@@ -282,7 +334,8 @@ func span(block []string, line int, from, to md.Pos) string {
 	var b strings.Builder
 	for l := from.Line; l <= to.Line && l-line < len(block); l++ {
 		text := block[l-line]
-		start, end := 0, len(text)
+		start := 0
+		end := len(text)
 		if l == from.Line {
 			start = min(max(from.Col-1, 0), len(text))
 		}
@@ -303,8 +356,9 @@ const (
 	maxAdvice = 10
 )
 
-// lines reads frontmatter that is not YAML. A line "key: rest" at the left margin is a key; indented and unkeyed lines
-// continue the value before them. A value that is YAML by itself keeps its type.
+// lines reads frontmatter that is not YAML. A line "key: rest" at the left margin is a key;
+// indented and unkeyed lines continue the value before them. A value that is YAML by itself keeps
+// its type.
 func (n *notes) lines(block []string, line int) []Key {
 	var keys []Key
 	advice := 0
@@ -344,6 +398,7 @@ func (n *notes) lines(block []string, line int) []Key {
 		keys = append(keys, k)
 		i = end
 	}
+
 	return keys
 }
 
@@ -377,9 +432,11 @@ func keyLine(line string) (name, rest string, ok bool) {
 	return found[1], strings.TrimSpace(found[2]), true
 }
 
-// plain is the text of a value that is not YAML: without quotes around the whole, without the sign of a block text.
+// plain is the text of a value that is not YAML: without quotes around the whole, without the sign
+// of a block text.
 func plain(rest string, more []string) string {
-	if len(rest) >= 2 && (rest[0] == '"' || rest[0] == '\'') && rest[len(rest)-1] == rest[0] && len(more) == 0 {
+	if len(rest) >= 2 && (rest[0] == '"' || rest[0] == '\'') && rest[len(rest)-1] == rest[0] &&
+		len(more) == 0 {
 		return rest[1 : len(rest)-1]
 	}
 	switch rest {
@@ -414,10 +471,12 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// offer gives the last finding the change that makes YAML of an entry: the value of one line in quotes. It is offered
-// only if the entry then reads as it was read now, and where the places are those of the file.
+// offer gives the last finding the change that makes YAML of an entry: the value of one line in
+// quotes. It is offered only if the entry then reads as it was read now, and where the places are
+// those of the file.
 func (n *notes) offer(k Key, entry []string, line int, rest string) {
-	if n.moved || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" || n.count[warnLenient] > maxAlike {
+	if n.moved || rest == "" || strings.TrimSpace(strings.Join(entry[1:], "")) != "" ||
+		n.count[warnLenient] > maxAlike {
 		return
 	}
 	from := strings.LastIndex(entry[0], rest)
@@ -428,6 +487,8 @@ func (n *notes) offer(k Key, entry []string, line int, rest string) {
 		return
 	}
 	n.list[len(n.list)-1].Fix = &formats.Fix{
-		Start: formats.Pos{Line: line, Col: from + 1}, End: formats.Pos{Line: line, Col: from + 1 + len(rest)}, Text: text,
+		Start: formats.Pos{Line: line, Col: from + 1},
+		End:   formats.Pos{Line: line, Col: from + 1 + len(rest)},
+		Text:  text,
 	}
 }

@@ -11,28 +11,38 @@ var argsMark = mark{form: lazy.Regexp(`^\{\{args\}\}`), piece: Part{Kind: All, W
 
 // bracesMark is !{...} or @{...}, with balanced braces inside.
 func bracesMark(sign string, kind PartKind) mark {
-	return mark{form: lazy.Regexp(`^` + sign + `\{`), read: func(s *scan, found []string) (Part, bool) {
-		rest, depth := s.rest(), 0
-		for i := 1; i < min(len(rest), maxScript); i++ {
-			switch rest[i] {
-			case '{':
-				depth++
-			case '}':
-				if depth--; depth > 0 {
-					continue
+	return mark{
+		form: lazy.Regexp(`^` + sign + `\{`),
+		read: func(s *scan, found []string) (Part, bool) {
+			rest := s.rest()
+			depth := 0
+			for i := 1; i < min(len(rest), maxScript); i++ {
+				switch rest[i] {
+				case '{':
+					depth++
+				case '}':
+					depth--
+					if depth > 0 {
+						continue
+					}
+					inside := strings.TrimSpace(rest[2:i])
+					p := Part{
+						Kind:  kind,
+						Text:  rest[:i+1],
+						Parts: s.within(inside),
+					}
+					if kind == Include {
+						p.Parts = []Part{{Kind: Literal, Text: inside}}
+					}
+					return p, inside != ""
 				}
-				inside := strings.TrimSpace(rest[2:i])
-				p := Part{Kind: kind, Text: rest[:i+1], Parts: s.within(inside)}
-				if kind == Include {
-					p.Parts = []Part{{Kind: Literal, Text: inside}}
-				}
-				return p, inside != ""
 			}
-		}
-		s.notes.add(warnMark, s.pos(), "balance the braces",
-			"braces of "+found[0]+" are not closed; it stays as it is written")
-		return Part{}, false
-	}}
+
+			s.notes.add(warnMark, s.pos(), "balance the braces",
+				"braces of "+found[0]+" are not closed; it stays as it is written")
+			return Part{}, false
+		},
+	}
 }
 
 // geminiHead reads a TOML file; its text is the key prompt.
@@ -42,6 +52,7 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 	if !ok {
 		return h, false
 	}
+
 	keys, starts, ok := n.toml(text)
 	if !ok {
 		return h, false
@@ -53,18 +64,29 @@ func (n *notes) geminiHead(src []byte) (head, bool) {
 			"file has no key prompt and is no command")
 		return h, false
 	}
+
 	if _, isText := k.Value.(string); !isText {
-		n.add(codeNoPrompt, k.Pos, `write prompt = """ ... """`, "expected text for prompt, got "+k.Raw)
+		n.add(
+			codeNoPrompt,
+			k.Pos,
+			`write prompt = """ ... """`,
+			"expected text for prompt, got "+k.Raw,
+		)
 		return h, false
 	}
-	h.keys, h.body, h.line = keys, k.Raw, k.Pos.Line
-	if strings.HasPrefix(text[starts["prompt"]:], "\n") { // the library leaves out the line end behind the opening quotes
+
+	h.keys = keys
+	h.body = k.Raw
+	h.line = k.Pos.Line
+	// the library leaves out the line end behind the opening quotes
+	if strings.HasPrefix(text[starts["prompt"]:], "\n") {
 		h.line++
 	}
 	return h, true
 }
 
-// geminiName joins the parts of a path by ':'; characters that a name does not have become '_', long parts are cut.
+// geminiName joins the parts of a path by ':'; characters that a name does not have become '_',
+// long parts are cut.
 func geminiName(stem string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {

@@ -38,11 +38,19 @@ type Filling struct {
 	nothing map[*File]string // why a reference brings nothing, where that is no matter of course
 }
 
-// Fill reads the files that a prompt refers to, in the project's tree. A reference to a missing or unusable file stays
-// as written, and warn reports it.
-func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, args ...any)) *Filling {
+// Fill reads the files that a prompt refers to, in the project's tree. A reference to a missing or
+// unusable file stays as written, and warn reports it.
+func (c *Command) Fill(
+	pieces []Output,
+	tree fs.FS,
+	warn func(format string, args ...any),
+) *Filling {
 	f := &Filling{
-		command: c, pieces: pieces, tree: tree, warn: warn, files: map[*File][]included{},
+		command: c,
+		pieces:  pieces,
+		tree:    tree,
+		warn:    warn,
+		files:   map[*File][]included{},
 		nothing: map[*File]string{},
 	}
 	for _, o := range pieces {
@@ -53,7 +61,8 @@ func (c *Command) Fill(pieces []Output, tree fs.FS, warn func(format string, arg
 	return f
 }
 
-// find reads what a reference means. Outside of the project root, and for what is not there, it means nothing.
+// find reads what a reference means. Outside of the project root, and for what is not there, it
+// means nothing.
 func (f *Filling) find(ref *File) {
 	name := path.Clean(strings.TrimPrefix(ref.Path, "./"))
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.HasPrefix(name, "~/") {
@@ -84,8 +93,8 @@ func (f *Filling) take(ref *File, name string) {
 	case err != nil:
 		f.warn("warning: %s: %s is not put in: %v", f.command.File, name, err)
 	case len(data) > includeBytes || f.sum+len(data) > includeSum:
-		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all", f.command.File, name,
-			includeBytes, includeSum)
+		f.warn("warning: %s: %s is not put in: expected at most %d bytes a file and %d in all",
+			f.command.File, name, includeBytes, includeSum)
 	case bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data):
 		f.warn("warning: %s: %s is not put in: it is no text", f.command.File, name)
 	default:
@@ -94,8 +103,8 @@ func (f *Filling) take(ref *File, name string) {
 	}
 }
 
-// folder takes the files below a folder but for hidden ones and those that the project's .gitignore names by plain
-// patterns.
+// folder takes the files below a folder but for hidden ones and those that the project's .gitignore
+// names by plain patterns.
 func (f *Filling) folder(ref *File, name string) {
 	patterns := ignores(f.tree)
 	ignored := func(inside, base string) bool {
@@ -106,16 +115,19 @@ func (f *Filling) folder(ref *File, name string) {
 		})
 	}
 	err := fs.WalkDir(f.tree, name, func(inside string, d fs.DirEntry, err error) error {
-		switch base := path.Base(inside); {
+		base := path.Base(inside)
+		switch {
 		case err != nil:
 			return err
-		case inside != name && (strings.HasPrefix(base, ".") || base == "node_modules" || ignored(inside, base)):
+		case inside != name &&
+			(strings.HasPrefix(base, ".") || base == "node_modules" || ignored(inside, base)):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
 		case !d.Type().IsRegular():
 		case len(f.files[ref]) >= includeFiles:
-			f.warn("warning: %s: only the first %d files of %s are put in", f.command.File, includeFiles, name)
+			f.warn("warning: %s: only the first %d files of %s are put in",
+				f.command.File, includeFiles, name)
 			return fs.SkipAll
 		default:
 			f.take(ref, inside)
@@ -127,7 +139,8 @@ func (f *Filling) folder(ref *File, name string) {
 	}
 }
 
-// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?, no exceptions.
+// ignores reads the plain patterns of the project's ignore files: names and paths with * and ?, no
+// exceptions.
 func ignores(tree fs.FS) []string {
 	var patterns []string
 	for _, name := range []string{".gitignore", ".geminiignore"} {
@@ -136,7 +149,8 @@ func ignores(tree fs.FS) []string {
 			continue
 		}
 		for line := range strings.SplitSeq(string(data), "\n") {
-			if line = strings.Trim(strings.TrimSpace(line), "/"); line != "" && line[0] != '#' && line[0] != '!' {
+			line = strings.Trim(strings.TrimSpace(line), "/")
+			if line != "" && line[0] != '#' && line[0] != '!' {
 				patterns = append(patterns, line)
 			}
 		}
@@ -144,7 +158,8 @@ func ignores(tree fs.FS) []string {
 	return patterns
 }
 
-// Asks describes what would run and be read, with a digest of exactly that. It is empty if there is nothing to approve.
+// Asks describes what would run and be read, with a digest of exactly that. It is empty if there is
+// nothing to approve.
 func (f *Filling) Asks() (show []string, digest string) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q\n", f.command.File)
@@ -188,14 +203,16 @@ func (f *Filling) Text(run func(*Script) (string, error)) (string, error) {
 	return text.String() + behind.String(), nil
 }
 
-// put writes what a reference brings: in its place, or behind the text with the reference left standing.
+// put writes what a reference brings: in its place, or behind the text with the reference left
+// standing.
 func (f *Filling) put(text, behind *strings.Builder, ref *File, there map[string]bool) {
 	list := f.files[ref]
 	if !ref.Inline || len(list) == 0 {
 		text.WriteString(ref.Text())
 	}
 	if reason := f.nothing[ref]; len(list) == 0 && reason != "" {
-		f.warn("warning: %s:%d: %s %s; it stays as it is written", f.command.File, ref.Pos.Line, ref.Path, reason)
+		f.warn("warning: %s:%d: %s %s; it stays as it is written",
+			f.command.File, ref.Pos.Line, ref.Path, reason)
 	}
 	for _, one := range list {
 		to := behind
@@ -210,6 +227,7 @@ func (f *Filling) put(text, behind *strings.Builder, ref *File, there map[string
 		default:
 			there[one.path] = true
 		}
-		fmt.Fprintf(to, "\n\n<file path=%q>\n%s\n</file>", one.path, bytes.TrimRight(one.data, "\n"))
+		fmt.Fprintf(to, "\n\n<file path=%q>\n%s\n</file>",
+			one.path, bytes.TrimRight(one.data, "\n"))
 	}
 }

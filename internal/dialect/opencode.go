@@ -4,8 +4,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there too: $50 is a
-// price.
+// opencodeSettle finds the placeholders. A number above 9 is one only if all lower ones stand there
+// too: $50 is a price.
 func opencodeSettle(c *Command, keys keySet, n *notes) {
 	keys.flag(n, "subtask")
 	seen := map[int]bool{}
@@ -20,6 +20,7 @@ func opencodeSettle(c *Command, keys keySet, n *notes) {
 			highest = i
 		}
 	}
+
 	for highest >= 9 && seen[highest+1] {
 		highest++
 	}
@@ -37,8 +38,8 @@ func opencodeSettle(c *Command, keys keySet, n *notes) {
 
 var opencodeWord = lazy.Regexp(`"[^"]*"|'[^']*'|\[Image \d+\]|[^ \t\n\r"']+`)
 
-// opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off. A quote that nothing closes is left
-// out.
+// opencodeWords keeps quoted texts and "[Image N]" whole and takes the quotes off. A quote that
+// nothing closes is left out.
 func opencodeWords(raw string) []string {
 	out := opencodeWord().FindAllString(raw, -1)
 	for i, word := range out {

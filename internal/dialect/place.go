@@ -26,7 +26,9 @@ const (
 )
 
 // String is the dialect in messages.
-func (d Dialect) String() string { return string(d) }
+func (d Dialect) String() string {
+	return string(d)
+}
 
 // Scope says whose files a place holds.
 type Scope string
@@ -39,16 +41,22 @@ const (
 )
 
 // String is the scope's word, also the prefix in /project:name.
-func (s Scope) String() string { return string(s) }
+func (s Scope) String() string {
+	return string(s)
+}
 
 // IsScope reports whether a word may be a scope in front of a command's name.
 func IsScope(word string) bool {
-	return slices.Contains(strings.Fields("tercet project user plugin claude opencode gemini codex copilot cursor agents"),
-		word)
+	return slices.Contains(
+		strings.Fields(
+			"tercet project user plugin claude opencode gemini codex copilot cursor agents",
+		),
+		word,
+	)
 }
 
-// Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project root, but absolute in
-// scope user.
+// Place is a folder in which a tool keeps files. Dir has slashes; it is relative to the project
+// root, but absolute in scope user.
 type Place struct {
 	Dialect Dialect
 	Scope   Scope
@@ -57,9 +65,11 @@ type Place struct {
 	Skills  bool   // one folder for each command, with a file SKILL.md
 	Agents  bool
 	Plugin  string // name of the plugin that owns the files; prefix of its commands
-	// Extension is the Gemini CLI extension that owns the files; it prefixes a name only if another command has that name.
+	// Extension is the Gemini CLI extension that owns the files; it prefixes a name only if another
+	// command has that name.
 	Extension string
-	// At maps a position in a file to one in the file Label, which then contains all of them; nil: each is its own file.
+	// At maps a position in a file to one in the file Label, which then contains all of them; nil:
+	// each is its own file.
 	At func(file string, at formats.Pos) formats.Pos
 }
 
@@ -74,17 +84,20 @@ type Homes struct {
 // HomesOf reads the folders from environment variables.
 func HomesOf(env func(name string) string) Homes {
 	h := Homes{
-		Home: filepath.ToSlash(env("HOME")), Config: filepath.ToSlash(env("XDG_CONFIG_HOME")),
-		Codex: filepath.ToSlash(env("CODEX_HOME")), OpenCode: filepath.ToSlash(env("OPENCODE_CONFIG_DIR")),
+		Home:     filepath.ToSlash(env("HOME")),
+		Config:   filepath.ToSlash(env("XDG_CONFIG_HOME")),
+		Codex:    filepath.ToSlash(env("CODEX_HOME")),
+		OpenCode: filepath.ToSlash(env("OPENCODE_CONFIG_DIR")),
 	}
 	if h.Home != "" {
-		h.Config, h.Codex = cmp.Or(h.Config, h.Home+"/.config"), cmp.Or(h.Codex, h.Home+"/.codex")
+		h.Config = cmp.Or(h.Config, h.Home+"/.config")
+		h.Codex = cmp.Or(h.Codex, h.Home+"/.codex")
 	}
 	return h
 }
 
-// The folders of tools, in order of precedence: the project's before the user's, skills before commands. The user's
-// begin with a field of Homes.
+// The folders of tools, in order of precedence: the project's before the user's, skills before
+// commands. The user's begin with a field of Homes.
 const (
 	commandFolders = `
 claude   .claude/skills
@@ -134,29 +147,47 @@ gemini   ~/.gemini/agents`
 )
 
 // Commands lists the folders with commands, in order of precedence.
-func Commands(h Homes) []Place { return h.places(commandFolders) }
+func Commands(h Homes) []Place {
+	return h.places(commandFolders)
+}
 
 // AgentPlaces lists the folders with agents, in order of precedence.
-func AgentPlaces(h Homes) []Place { return h.places(agentFolders) }
+func AgentPlaces(h Homes) []Place {
+	return h.places(agentFolders)
+}
 
 // places reads a list of folders, without those of the user that have no home.
 func (h Homes) places(folders string) []Place {
-	homes := map[string]string{"~": h.Home, "Config": h.Config, "Codex": h.Codex, "OpenCode": h.OpenCode}
+	homes := map[string]string{
+		"~":        h.Home,
+		"Config":   h.Config,
+		"Codex":    h.Codex,
+		"OpenCode": h.OpenCode,
+	}
 	var out []Place
 	for line := range strings.SplitSeq(strings.TrimSpace(folders), "\n") {
 		tool, dir, _ := strings.Cut(line, " ")
 		dir = strings.TrimSpace(dir)
-		p := Place{Dialect: Dialect(tool), Scope: Project, Dir: dir, Label: dir}
+		p := Place{
+			Dialect: Dialect(tool),
+			Scope:   Project,
+			Dir:     dir,
+			Label:   dir,
+		}
 		first, rest, _ := strings.Cut(dir, "/")
 		if home, ok := homes[first]; ok {
-			p.Scope, p.Dir = User, path.Join(home, rest)
-			if p.Label = h.label(p.Dir); home == "" {
+			p.Scope = User
+			p.Dir = path.Join(home, rest)
+			p.Label = h.label(p.Dir)
+			if home == "" {
 				continue
 			}
 		}
-		p.Skills, p.Agents = path.Base(dir) == "skills", strings.HasPrefix(path.Base(dir), "agent")
+		p.Skills = path.Base(dir) == "skills"
+		p.Agents = strings.HasPrefix(path.Base(dir), "agent")
 		out = append(out, p)
 	}
+
 	return out
 }
 
@@ -202,7 +233,9 @@ func Extensions(name, dir, label string) []Place {
 func within(dir, label string, list []Place) []Place {
 	for i := range list {
 		p := &list[i]
-		p.Scope, p.Label, p.Dir = Plugin, path.Join(label, p.Dir), path.Join(dir, p.Dir)
+		p.Scope = Plugin
+		p.Label = path.Join(label, p.Dir)
+		p.Dir = path.Join(dir, p.Dir)
 	}
 	return list
 }
@@ -226,14 +259,15 @@ func ofExtension(slashed string) (place Place, inside string, ok bool) {
 
 // has tells whether a file below the place is one of its commands or agents.
 func (p Place) has(inside string) (ok bool) {
-	if _, ok = p.Name(inside); p.Agents {
+	_, ok = p.Name(inside)
+	if p.Agents {
 		_, ok = p.IsAgent(inside)
 	}
 	return ok
 }
 
-// Name gives the slash name of a file below the place, with ':' between its parts. ok is false if the file is no
-// command. White space becomes '-', because a name ends at white space.
+// Name gives the slash name of a file below the place, with ':' between its parts. ok is false if
+// the file is no command. White space becomes '-', because a name ends at white space.
 func (p Place) Name(file string) (string, bool) {
 	name, ok := p.bare(file)
 	if p.Plugin != "" {
@@ -261,7 +295,8 @@ func (p Place) bare(file string) (string, bool) {
 	return speakable(strings.ReplaceAll(stem, "/", ":")), ok
 }
 
-// IsAgent reports whether a file below a place of agents is one, and gives the name that follows from its path.
+// IsAgent reports whether a file below a place of agents is one, and gives the name that follows
+// from its path.
 func (p Place) IsAgent(file string) (string, bool) {
 	for _, end := range []string{".agent.md", ".chatmode.md"} {
 		if stem, ok := strings.CutSuffix(file, end); ok && p.Dialect == Copilot {
@@ -269,7 +304,9 @@ func (p Place) IsAgent(file string) (string, bool) {
 		}
 	}
 	stem, ok := strings.CutSuffix(file, ".md")
-	return path.Base(stem), ok && path.Base(file) != ".md" && !strings.EqualFold(path.Base(stem), "readme")
+	return path.Base(
+		stem,
+	), ok && path.Base(file) != ".md" && !strings.EqualFold(path.Base(stem), "readme")
 }
 
 // speakable makes a name that can be typed: white space ends a name, so it becomes a hyphen.
@@ -290,8 +327,8 @@ func Within(file string) bool {
 	})
 }
 
-// PlaceOf finds the place that contains a path, by folder names, and the path below it. It gives a file on a command
-// line its dialect.
+// PlaceOf finds the place that contains a path, by folder names, and the path below it. It gives a
+// file on a command line its dialect.
 func PlaceOf(file string) (place Place, inside string, ok bool) {
 	slashed := "/" + strings.TrimPrefix(path.Clean(file), "/")
 	if place, inside, ok = ofExtension(slashed); ok {

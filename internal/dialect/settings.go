@@ -12,13 +12,15 @@ import (
 
 var blankLine = lazy.Regexp(`\n[ \t]+\n`)
 
-// AddSetting adds an entry to a map in an editor's settings, which are JSON and may have comments. All other bytes
-// stay. It gives nil if the entry exists already. file is for messages.
+// AddSetting adds an entry to a map in an editor's settings, which are JSON and may have comments.
+// All other bytes stay. It gives nil if the entry exists already. file is for messages.
 func AddSetting(file string, src []byte, setting, key, value string) ([]byte, error) {
 	by := `by hand: "` + setting + `": {"` + key + `": "` + value + `"}`
-	head, body := []byte(nil), src
+	head := []byte(nil)
+	body := src
 	if bytes.HasPrefix(src, []byte(bom)) {
-		head, body = src[:len(bom)], src[len(bom):]
+		head = src[:len(bom)]
+		body = src[len(bom):]
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{\n}\n")
@@ -33,7 +35,9 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		return nil, at(syntax.Offset, "%s", syntax.Msg)
 	}
-	entry, into := jsonx.Change{Key: setting}, root.Get(setting)
+
+	entry := jsonx.Change{Key: setting}
+	into := root.Get(setting)
 	switch {
 	case err != nil:
 		return nil, at(0, "%s", err)
@@ -43,7 +47,8 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 		return nil, at(into.Start, "expected %s as an object, got %s", setting, into.Kind)
 	case into.Get(key) != nil:
 		if was, _ := into.Get(key).Str(); was != value {
-			return nil, at(into.Get(key).Start, "expected %q for %s, got %s", value, key, into.Get(key).Raw(body))
+			return nil, at(into.Get(key).Start, "expected %q for %s, got %s",
+				value, key, into.Get(key).Raw(body))
 		}
 		return nil, nil
 	case into == nil:
@@ -53,13 +58,17 @@ func AddSetting(file string, src []byte, setting, key, value string) ([]byte, er
 		entry.Key = key
 		entry.Raw, err = jsonx.MarshalLine(value)
 	}
+
 	edits := jsonx.EditMembers(plain, into, []jsonx.Change{entry})
 	for i, e := range edits {
-		edits[i].Text = blankLine().ReplaceAll(e.Text, []byte("\n")) // where a sibling has its comment
-		if strings.TrimSpace(string(body[e.Start:e.End])) != "" {    // a comment alone in its object
+		// where a sibling has its comment
+		edits[i].Text = blankLine().ReplaceAll(e.Text, []byte("\n"))
+		// a comment alone in its object
+		if strings.TrimSpace(string(body[e.Start:e.End])) != "" {
 			return nil, at(e.Start, "there is no place beside this comment")
 		}
 	}
+
 	out, failed := jsonx.Splice(body, edits)
 	return append(head, out...), errors.Join(err, failed)
 }

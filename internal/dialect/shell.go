@@ -11,9 +11,10 @@ import (
 	"tercet/internal/shell"
 )
 
-// script makes the text for sh of a shell mark. Arguments stand in it as references to variables, in quotes that fit
-// the place, so that a shell reads their text as text. A script in which a program could read an argument as a program,
-// as its name or as an option is refused; see shell.Refusal.
+// script makes the text for sh of a shell mark. Arguments stand in it as references to variables,
+// in quotes that fit the place, so that a shell reads their text as text. A script in which a
+// program could read an argument as a program, as its name or as an option is refused; see
+// shell.Refusal.
 func (e *expansion) script(p Part) *Script {
 	s := &Script{Source: p.Text, Pos: p.Pos}
 	if sh := e.command.Shell; sh != "" && sh != "sh" && sh != "bash" {
@@ -70,15 +71,17 @@ const (
 	maxRead = 64 << 10 // bytes
 )
 
-// asWritten tells whether what looks like an argument is none there: $1 in single quotes is a column of awk's.
+// asWritten tells whether what looks like an argument is none there: $1 in single quotes is a
+// column of awk's.
 func (s *spot) asWritten() bool {
-	column := s.quote == '\'' && s.part.Kind == Nth && s.part.Name == "" && strings.HasPrefix(s.part.Text, "$") &&
+	column := s.quote == '\'' && s.part.Kind == Nth && s.part.Name == "" &&
+		strings.HasPrefix(s.part.Text, "$") &&
 		!strings.HasPrefix(s.part.Text, "$A")
 	return column || s.escaped || s.part.Name == "$"
 }
 
-// literal is what stands in the script instead. A shell takes away the backslash before a dollar sign, but not in single
-// quotes.
+// literal is what stands in the script instead. A shell takes away the backslash before a dollar
+// sign, but not in single quotes.
 func (s *spot) literal() string {
 	if s.part.Name == "$" && s.quote == '\'' {
 		return "$"
@@ -87,10 +90,12 @@ func (s *spot) literal() string {
 }
 
 // folderVariables are the variables that hold tercet's own folders.
-var folderVariables = []string{"CLAUDE_SKILL_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "workspaceFolder"}
+var folderVariables = []string{
+	"CLAUDE_SKILL_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "workspaceFolder",
+}
 
-// words are the words that a shell gets of the argument. Outside of quotes a text of several words is as many words, as
-// it was for the tool, and an empty one is none.
+// words are the words that a shell gets of the argument. Outside of quotes a text of several words
+// is as many words, as it was for the tool, and an empty one is none.
 func (s *spot) words() []string {
 	switch {
 	case s.quote != 0, s.asWritten():
@@ -106,7 +111,8 @@ func (s *spot) words() []string {
 	return []string{s.text}
 }
 
-// fixed is the text of a piece that is no argument, or one that has no value and stays as it is written.
+// fixed is the text of a piece that is no argument, or one that has no value and stays as it is
+// written.
 func (w *shellWriter) fixed(p Part) string {
 	if p.Kind == Literal {
 		return p.Text
@@ -120,6 +126,7 @@ func (w *shellWriter) read(parts []Part) {
 	for strings.Contains(w.script.Source, w.tokens) {
 		w.tokens += "X"
 	}
+
 	w.spots = map[int]*spot{}
 	var order []*spot
 	var src strings.Builder
@@ -130,12 +137,17 @@ func (w *shellWriter) read(parts []Part) {
 			continue
 		}
 		s := &spot{
-			expansion: w.expansion, part: p, text: v, token: fmt.Sprintf("%s%d_", w.tokens, i), at: src.Len(),
+			expansion: w.expansion,
+			part:      p,
+			text:      v,
+			token:     fmt.Sprintf("%s%d_", w.tokens, i),
+			at:        src.Len(),
 		}
 		w.spots[i] = s
 		order = append(order, s)
 		src.WriteString(s.token)
 	}
+
 	w.src = src.String()
 	if len(order) == 0 || len(w.src) > maxRead {
 		return
@@ -144,6 +156,7 @@ func (w *shellWriter) read(parts []Part) {
 	if err != nil {
 		return
 	}
+
 	w.file = file
 	var around []syntax.Node
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -152,7 +165,9 @@ func (w *shellWriter) read(parts []Part) {
 			return true
 		}
 		around = append(around, n)
-		from, _ := slices.BinarySearchFunc(order, int(n.Pos().Offset()), func(s *spot, at int) int { return s.at - at })
+		from, _ := slices.BinarySearchFunc(order, int(
+			n.Pos().Offset(),
+		), func(s *spot, at int) int { return s.at - at })
 		switch n.(type) {
 		case *syntax.Lit, *syntax.SglQuoted, *syntax.Comment:
 			for _, s := range order[from:] {
@@ -168,7 +183,10 @@ func (w *shellWriter) read(parts []Part) {
 
 // parseShell reads a script as bash does.
 func parseShell(src string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(src), "")
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(
+		strings.NewReader(src),
+		"",
+	)
 }
 
 // place tells from the nodes around an argument what it stands in, the innermost last.
@@ -179,7 +197,9 @@ func (s *spot) place(around []syntax.Node, src string) {
 		s.quote = '#'
 		return
 	case *syntax.SglQuoted:
-		s.quote, s.name = '\'', n.Dollar // what $'...' means differs by shell
+		// what $'...' means differs by shell
+		s.quote = '\''
+		s.name = n.Dollar
 	case *syntax.Lit:
 		before := src[:s.at]
 		s.escaped = (len(before)-len(strings.TrimRight(before, `\`)))%2 == 1
@@ -191,6 +211,7 @@ func (s *spot) place(around []syntax.Node, src string) {
 			s.name = true
 		}
 	}
+
 	for i := last - 1; i >= 0; i-- {
 		switch n := around[i].(type) {
 		case *syntax.DblQuoted:
@@ -209,12 +230,14 @@ func (s *spot) place(around []syntax.Node, src string) {
 	}
 }
 
-// refused says why the script may not run with its arguments; empty if it may. A script without any is not judged.
+// refused says why the script may not run with its arguments; empty if it may. A script without any
+// is not judged.
 func (w *shellWriter) refused() string {
 	if w.script.Refused != "" {
 		return ""
 	}
-	known, named := false, false
+	known := false
+	named := false
 	for _, s := range w.spots {
 		if s.asWritten() || s.quote == '#' || s.text == "" {
 			continue
@@ -225,6 +248,7 @@ func (w *shellWriter) refused() string {
 		known = true
 		named = named || s.name
 	}
+
 	switch {
 	case !known:
 		return ""
@@ -237,6 +261,7 @@ func (w *shellWriter) refused() string {
 	case strings.Contains(w.script.Source, shell.ArgumentPrefix):
 		return "it names the variables in which tercet hands arguments on"
 	}
+
 	return shell.Refusal(w.out.String(), w.arguments)
 }
 
@@ -275,7 +300,11 @@ func (w *shellWriter) variable(value string, folder bool) string {
 		}
 	}
 	name := fmt.Sprintf("%s%d", shell.ArgumentPrefix, len(w.arguments)+1)
-	w.arguments = append(w.arguments, shell.Argument{Name: name, Value: value, Folder: folder})
+	w.arguments = append(w.arguments, shell.Argument{
+		Name:   name,
+		Value:  value,
+		Folder: folder,
+	})
 	w.script.Env = append(w.script.Env, name+"="+value)
 	return name
 }

@@ -15,29 +15,130 @@ import (
 	"tercet/internal/testkit"
 )
 
-// naughty are texts that a shell, a format or a careless program takes for something else. CANARY stands for a file that
-// must never come to be.
+// naughty are texts that a shell, a format or a careless program takes for something else. CANARY
+// stands for a file that must never come to be.
 func naughty() []string {
 	meta := []string{
-		"; touch CANARY", "&& touch CANARY", "|| touch CANARY", "| touch CANARY", "& touch CANARY", "$(touch CANARY)", "`touch CANARY`", "\n touch CANARY\n",
-		"'; touch CANARY; '", "\"; touch CANARY; \"", "') ; touch CANARY #", "\"$(touch CANARY)\"", "'$(touch CANARY)'", "\\'; touch CANARY; \\'", "\\\"; touch CANARY #",
-		"${IFS}touch${IFS}CANARY", "$((a[$(touch CANARY)]))", "a[$(touch CANARY)]", "x=$(touch CANARY)", "> CANARY", ">> CANARY", "< CANARY", "2> CANARY", "<(touch CANARY)",
-		"!touch CANARY", "{touch,CANARY}", "$'\\x24(touch CANARY)'", "\\$(touch CANARY)", "\\`touch CANARY\\`", "EOF\ntouch CANARY\n", "#\ntouch CANARY", "\r\ntouch CANARY",
-		"${TERCET_ARG_1}", "$TERCET_ARG_2", "$1 $2 $@ $*", "$ARGUMENTS", "{{args}}", "!`touch CANARY`", "@CANARY", "!{touch CANARY}", "${x:=$(touch CANARY)}", "${x:-`touch CANARY`}",
-		"~", "~root", "*", "?", "[a-z]*", "{a,b}", "-rf", "--help", "--", "-", "-e x", "%s%n%x", "\\", "\\\\", "'", "\"", "''", "\"\"", "'\"'\"'", "`", "``", "$", "$$", "${", "}", "(", ")", "((", "))",
-		"a b  c   d", " lead", "trail ", "\t", "tab\there", "ünïcödé", "日本語", "\u202eabc", "\u200b", "\ufeff", "emoji \U0001F600", "\x1b]52;c;x\x07", "\x1b[2J", "\x7f", "\x01\x02",
-		"../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "<script>alert(1)</script>", "Robert'); DROP TABLE x;--", "null", "undefined", "true", "0", "-1", "1e309", "NaN",
-		"line\nline", "line\\nline", strings.Repeat("a", 5000), strings.Repeat("'", 100), strings.Repeat("\"", 101), strings.Repeat("$(", 50), "a=b", "PATH=x", "IFS=x", "LD_PRELOAD=./x.so",
+		"; touch CANARY",
+		"&& touch CANARY",
+		"|| touch CANARY",
+		"| touch CANARY",
+		"& touch CANARY",
+		"$(touch CANARY)",
+		"`touch CANARY`",
+		"\n touch CANARY\n",
+		"'; touch CANARY; '",
+		"\"; touch CANARY; \"",
+		"') ; touch CANARY #",
+		"\"$(touch CANARY)\"",
+		"'$(touch CANARY)'",
+		"\\'; touch CANARY; \\'",
+		"\\\"; touch CANARY #",
+		"${IFS}touch${IFS}CANARY",
+		"$((a[$(touch CANARY)]))",
+		"a[$(touch CANARY)]",
+		"x=$(touch CANARY)",
+		"> CANARY",
+		">> CANARY",
+		"< CANARY",
+		"2> CANARY",
+		"<(touch CANARY)",
+		"!touch CANARY",
+		"{touch,CANARY}",
+		"$'\\x24(touch CANARY)'",
+		"\\$(touch CANARY)",
+		"\\`touch CANARY\\`",
+		"EOF\ntouch CANARY\n",
+		"#\ntouch CANARY",
+		"\r\ntouch CANARY",
+		"${TERCET_ARG_1}",
+		"$TERCET_ARG_2",
+		"$1 $2 $@ $*",
+		"$ARGUMENTS",
+		"{{args}}",
+		"!`touch CANARY`",
+		"@CANARY",
+		"!{touch CANARY}",
+		"${x:=$(touch CANARY)}",
+		"${x:-`touch CANARY`}",
+		"~",
+		"~root",
+		"*",
+		"?",
+		"[a-z]*",
+		"{a,b}",
+		"-rf",
+		"--help",
+		"--",
+		"-",
+		"-e x",
+		"%s%n%x",
+		"\\",
+		"\\\\",
+		"'",
+		"\"",
+		"''",
+		"\"\"",
+		"'\"'\"'",
+		"`",
+		"``",
+		"$",
+		"$$",
+		"${",
+		"}",
+		"(",
+		")",
+		"((",
+		"))",
+		"a b  c   d",
+		" lead",
+		"trail ",
+		"\t",
+		"tab\there",
+		"ünïcödé",
+		"日本語",
+		"\u202eabc",
+		"\u200b",
+		"\ufeff",
+		"emoji \U0001F600",
+		"\x1b]52;c;x\x07",
+		"\x1b[2J",
+		"\x7f",
+		"\x01\x02",
+		"../../etc/passwd",
+		"/etc/passwd",
+		"file:///etc/passwd",
+		"<script>alert(1)</script>",
+		"Robert'); DROP TABLE x;--",
+		"null",
+		"undefined",
+		"true",
+		"0",
+		"-1",
+		"1e309",
+		"NaN",
+		"line\nline",
+		"line\\nline",
+		strings.Repeat("a", 5000),
+		strings.Repeat("'", 100),
+		strings.Repeat("\"", 101),
+		strings.Repeat("$(", 50),
+		"a=b",
+		"PATH=x",
+		"IFS=x",
+		"LD_PRELOAD=./x.so",
 	}
 	var out []string
-	for _, m := range meta { // alone, inside of a text, behind a quote, an option, a line, and twice
+	// alone, inside of a text, behind a quote, an option, a line, and twice
+	for _, m := range meta {
 		out = append(out, m, "x"+m+"y", "'"+m, "\""+m, "--opt="+m, "a\n"+m, m+" "+m)
 	}
 	return out
 }
 
-// TestArgumentsNeverRun runs scripts with each naughty text as the arguments, in every place of a script that arguments are
-// let into: no canary comes to be, and the shell hands the text on byte for byte.
+// TestArgumentsNeverRun runs scripts with each naughty text as the arguments, in every place of a
+// script that arguments are let into: no canary comes to be, and the shell hands the text on byte
+// for byte.
 func TestArgumentsNeverRun(t *testing.T) {
 	t.Parallel()
 	if n := len(naughty()); n < 715 {
@@ -58,7 +159,13 @@ func TestArgumentsNeverRun(t *testing.T) {
 		{"double quotes", "!`printf %s \"$ARGUMENTS\"`", true},
 		{"single quotes", "!`" + echo + " '$ARGUMENTS'`", true},
 		{"named", "---\narguments: [all]\n---\n!`" + echo + " $all`$ARGUMENTS", true},
-		{"substitution", "!`X=\"$(" + echo + " \"$ARGUMENTS\"; echo .)\"; X=\"${X%.}\"; echo \"${X%?}\" | head -c 0; " + echo + " \"$ARGUMENTS\"`", true},
+		{
+			"substitution",
+			"!`X=\"$(" + echo +
+				" \"$ARGUMENTS\"; echo .)\"; X=\"${X%.}\"; echo \"${X%?}\" | head -c 0; " + echo +
+				" \"$ARGUMENTS\"`",
+			true,
+		},
 		{"words", "!`" + echo + " $ARGUMENTS`", false},
 		{"middle of a word", "!`" + echo + " pre-\"$ARGUMENTS\"-post`", false},
 		{"here document", "```!\ncat <<END\n# text: $ARGUMENTS\nEND\n```", false},
@@ -97,7 +204,8 @@ func TestArgumentsNeverRun(t *testing.T) {
 	}
 }
 
-// attack is a mark with an argument that makes the canary if a program takes it for more than a value.
+// attack is a mark with an argument that makes the canary if a program takes it for more than a
+// value.
 type attack struct {
 	mark, raw string
 	sure      bool // where the program is there, the script makes the canary if nobody refuses it
@@ -107,9 +215,21 @@ type attack struct {
 func attacks() []attack {
 	return []attack{
 		// options
-		{"tar cf /dev/null $ARGUMENTS", `--checkpoint=1 "--checkpoint-action=exec=touch CANARY" f`, true},
-		{"tar cf /dev/null -C . $1 $2 f", `--checkpoint=1 "--checkpoint-action=exec=touch CANARY"`, true},
-		{"tar cf /dev/null \"$1\" \"$2\" f", `--checkpoint=1 "--checkpoint-action=exec=touch CANARY"`, true},
+		{
+			"tar cf /dev/null $ARGUMENTS",
+			`--checkpoint=1 "--checkpoint-action=exec=touch CANARY" f`,
+			true,
+		},
+		{
+			"tar cf /dev/null -C . $1 $2 f",
+			`--checkpoint=1 "--checkpoint-action=exec=touch CANARY"`,
+			true,
+		},
+		{
+			"tar cf /dev/null \"$1\" \"$2\" f",
+			`--checkpoint=1 "--checkpoint-action=exec=touch CANARY"`,
+			true,
+		},
 		{"tar cf x.tar $ARGUMENTS", `"-Itouch CANARY" f`, true},
 		{"tar -cf x.tar -I \"$1\" f", `"touch CANARY"`, true},
 		{"tar cIf \"$1\" x.tar f", `"touch CANARY"`, true},
@@ -224,7 +344,11 @@ func attacks() []attack {
 		{"trap \"$1\" EXIT", `"touch CANARY"`, true},
 		{"eval echo \"$1\"", `"; touch CANARY"`, true},
 		// the surroundings
-		{"TAR_OPTIONS=\"$1\" tar cf /dev/null f", `"--checkpoint=1 --checkpoint-action=exec=touch\\ CANARY"`, true},
+		{
+			"TAR_OPTIONS=\"$1\" tar cf /dev/null f",
+			`"--checkpoint=1 --checkpoint-action=exec=touch\\ CANARY"`,
+			true,
+		},
 		{"BASH_ENV=\"$1\" bash -c :", "./evil.sh", true},
 		{"export BASH_ENV=\"$1\"; bash -c :", "./evil.sh", true},
 		{"GIT_EXTERNAL_DIFF=\"$1\" git diff HEAD~1", "./evil.sh", true},
@@ -283,7 +407,11 @@ func attacks() []attack {
 		{"echo \"$1\" | sh /dev/fd/0", `"touch CANARY"`, true},
 		{"echo \"$1\" | sed -f - f", `"1e touch CANARY"`, true},
 		{"echo \"$1\" | awk -f /dev/stdin f", `'BEGIN{system("touch CANARY")}'`, true},
-		{"printf '%s\\n' $ARGUMENTS | tar cf /dev/null -T -", `--checkpoint=1 "--checkpoint-action=exec=touch CANARY" f`, true},
+		{
+			"printf '%s\\n' $ARGUMENTS | tar cf /dev/null -T -",
+			`--checkpoint=1 "--checkpoint-action=exec=touch CANARY" f`,
+			true,
+		},
 		{"echo \"$1\" | go run /dev/stdin", "x", false},
 		{"echo \"$1\" | curl -s -K -", "x", false},
 		{"sh <<E\n$1\nE", "touch", false},
@@ -302,10 +430,15 @@ func hostileFolder(t *testing.T) string {
 	dir := t.TempDir()
 	canary := filepath.Join(dir, "CANARY")
 	files := map[string]string{
-		"f": "hello\n", "f.c": "int main(void) { return 0; }\n", "list": "--checkpoint=1\n", "resp": "-wrapper\n./evil.sh\n",
-		"evil.sh": "#!/bin/sh\ntouch '" + canary + "'\n", "evil.py": "open('" + canary + "', 'w')\n",
-		"evil.js":  "require('fs').writeFileSync('" + canary + "', '')\n",
-		"Makefile": "all:\n\t@echo $(X)\n", "evil/run.sh": "#!/bin/sh\ntouch '" + canary + "'\n",
+		"f":           "hello\n",
+		"f.c":         "int main(void) { return 0; }\n",
+		"list":        "--checkpoint=1\n",
+		"resp":        "-wrapper\n./evil.sh\n",
+		"evil.sh":     "#!/bin/sh\ntouch '" + canary + "'\n",
+		"evil.py":     "open('" + canary + "', 'w')\n",
+		"evil.js":     "require('fs').writeFileSync('" + canary + "', '')\n",
+		"Makefile":    "all:\n\t@echo $(X)\n",
+		"evil/run.sh": "#!/bin/sh\ntouch '" + canary + "'\n",
 	}
 	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
@@ -316,9 +449,12 @@ func hostileFolder(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
+
 	setup := "git init -q . && git add f && git -c user.name=x -c user.email=x commit -qm a && " +
-		"echo hello again >f && git -c user.name=x -c user.email=x commit -qam b && git init -q evil && " +
-		"git -C evil config core.fsmonitor '" + dir + "/evil.sh' && git -C evil config alias.x '!" + dir + "/evil.sh'"
+		"echo hello again >f && git -c user.name=x -c user.email=x commit -qam b && git init -q " +
+		"evil && " +
+		"git -C evil config core.fsmonitor '" + dir + "/evil.sh' && git -C evil config alias.x '!" +
+		dir + "/evil.sh'"
 	if _, err := exec.LookPath("git"); err == nil {
 		cmd := exec.Command("sh", "-c", setup)
 		cmd.Dir = dir
@@ -330,8 +466,8 @@ func hostileFolder(t *testing.T) string {
 	return dir
 }
 
-// TestAttacksAreRefused: each attack is refused. The script that was refused is run all the same, to show that it is an
-// attack: if it made no canary, the test would show nothing.
+// TestAttacksAreRefused: each attack is refused. The script that was refused is run all the same,
+// to show that it is an attack: if it made no canary, the test would show nothing.
 func TestAttacksAreRefused(t *testing.T) {
 	t.Parallel()
 	shell := "sh"
@@ -360,13 +496,17 @@ func TestAttacksAreRefused(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, shell, "-c", script.Text)
 		cmd.Dir = dir
-		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null"}, script.Env...)
+		cmd.Env = append(
+			[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_GLOBAL=/dev/null"},
+			script.Env...,
+		)
 		cmd.WaitDelay = time.Second
 		if a.sure {
 			cmd.Run() //nolint:errcheck // what it did is looked at
 		}
 		cancel()
-		switch _, err := os.Lstat(canary); {
+		_, err = os.Lstat(canary)
+		switch {
 		case err == nil:
 			shown++
 			if script.Refused == "" {
@@ -376,9 +516,12 @@ func TestAttacksAreRefused(t *testing.T) {
 			harmless = append(harmless, a.mark)
 		}
 	}
-	t.Logf("%d of %d attacks make the canary here; these do not: %q", shown, len(attacks()), harmless)
+
+	t.Logf("%d of %d attacks make the canary here; these do not: %q",
+		shown, len(attacks()), harmless)
 	if len(attacks()) < 160 || shown < 30 {
-		t.Errorf("%d attacks, of which %d make the canary; want at least 160 and 30", len(attacks()), shown)
+		t.Errorf("%d attacks, of which %d make the canary; want at least 160 and 30",
+			len(attacks()), shown)
 	}
 }
 
@@ -386,19 +529,27 @@ func TestAttacksAreRefused(t *testing.T) {
 func TestHarmlessMarks(t *testing.T) {
 	t.Parallel()
 	for _, mark := range []string{
-		"echo \"look at $1\"", "ls . $1", "grep -rn \"$1\" packages/node", "gh workflow run d.yml --field env=$1",
-		"which node && echo $1", "bash scripts/x.sh $1", "node scripts/x.js $1", "python3 scripts/x.py \"$1\"",
-		"git diff main -- $1 | python3 -m json.tool", "gh pr view $ARGUMENTS --json number,title -q '.title'",
-		"gh pr diff $ARGUMENTS 2>/dev/null || gh pr diff", "git log --oneline -20 $1", "git log --author=$1 --since=\"$1\"",
-		"git diff $1...HEAD --stat", "git log -S\"$1\" -- src", "git grep -n -e \"$1\" -- src", "git show \"$1\"", "find . -name \"*$1*\"", "find src -path $1 -exec grep -n $1 {} +",
-		"cat $1 | head -20", "if [ -n \"$1\" ]; then cat \"$1\"; fi", "[ -f \"$1\" ] && wc -l \"$1\"",
-		"npm run test -- $1", "npx eslint $1", "make test $1", "go test ./$1", "jq --arg x \"$1\" '.[$x]' f.json",
-		"env A=b timeout 5 grep $1 f", "sudo -n ls $1", "x=$1; git log --oneline -- \"$x\"", "docker exec -it web ls $1",
-		"for f in $ARGUMENTS; do head -5 \"$f\"; done", "case \"$1\" in a) echo b;; esac", "awk '{print $2}' \"$ARGUMENTS\"",
-		"sed -n 's/a/b/p' \"$ARGUMENTS\"", "sort -u $1 | uniq -c", "ls $1 > /dev/null 2>&1",
+		"echo \"look at $1\"", "ls . $1", "grep -rn \"$1\" packages/node",
+		"gh workflow run d.yml --field env=$1", "which node && echo $1", "bash scripts/x.sh $1",
+		"node scripts/x.js $1", "python3 scripts/x.py \"$1\"",
+		"git diff main -- $1 | python3 -m json.tool",
+		"gh pr view $ARGUMENTS --json number,title -q '.title'",
+		"gh pr diff $ARGUMENTS 2>/dev/null || gh pr diff", "git log --oneline -20 $1",
+		"git log --author=$1 --since=\"$1\"", "git diff $1...HEAD --stat",
+		"git log -S\"$1\" -- src", "git grep -n -e \"$1\" -- src", "git show \"$1\"",
+		"find . -name \"*$1*\"", "find src -path $1 -exec grep -n $1 {} +", "cat $1 | head -20",
+		"if [ -n \"$1\" ]; then cat \"$1\"; fi", "[ -f \"$1\" ] && wc -l \"$1\"",
+		"npm run test -- $1", "npx eslint $1", "make test $1", "go test ./$1",
+		"jq --arg x \"$1\" '.[$x]' f.json", "env A=b timeout 5 grep $1 f", "sudo -n ls $1",
+		"x=$1; git log --oneline -- \"$x\"", "docker exec -it web ls $1",
+		"for f in $ARGUMENTS; do head -5 \"$f\"; done", "case \"$1\" in a) echo b;; esac",
+		"awk '{print $2}' \"$ARGUMENTS\"", "sed -n 's/a/b/p' \"$ARGUMENTS\"",
+		"sort -u $1 | uniq -c", "ls $1 > /dev/null 2>&1",
 	} {
 		for _, raw := range []string{"abc", "", "17"} {
-			out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{Raw: raw})
+			out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{
+				Raw: raw,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -407,22 +558,32 @@ func TestHarmlessMarks(t *testing.T) {
 			}
 		}
 	}
+
 	for _, mark := range []string{
-		"sh -c \"echo $1\"", "head -n$1 f", "git log -$1", "tar -I $1 f", "eval \"echo $1\"", "echo \"$1\" | sh", "timeout $1 ls",
-		"awk \"NR==$1\" f", "sed -n \"${1}p; $1p\" f", "[[ $1 -gt 3 ]]", "x=$1; echo $((x+1))",
+		"sh -c \"echo $1\"", "head -n$1 f", "git log -$1", "tar -I $1 f", "eval \"echo $1\"",
+		"echo \"$1\" | sh", "timeout $1 ls", "awk \"NR==$1\" f", "sed -n \"${1}p; $1p\" f",
+		"[[ $1 -gt 3 ]]", "x=$1; echo $((x+1))",
 	} {
 		for raw, want := range map[string]bool{"17": true, "012345678901234567": true} {
-			out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{Raw: raw})
+			out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{
+				Raw: raw,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := out[0].Script.Refused == ""; got != want {
-				t.Errorf("%s with %s is run: %v (%s), want %v", mark, raw, got, out[0].Script.Refused, want)
+				t.Errorf("%s with %s is run: %v (%s), want %v",
+					mark, raw, got, out[0].Script.Refused, want)
 			}
 		}
 	}
-	for _, mark := range []string{"$1 x", "sh $1", "env $1", "eval \"$1\"", "sh -c \"$1\"", "timeout 5 $1", "npx $1"} {
-		out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{Raw: "17"})
+
+	for _, mark := range []string{
+		"$1 x", "sh $1", "env $1", "eval \"$1\"", "sh -c \"$1\"", "timeout 5 $1", "npx $1",
+	} {
+		out, err := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS").Expand(dialect.Args{
+			Raw: "17",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,30 +593,42 @@ func TestHarmlessMarks(t *testing.T) {
 	}
 }
 
-// TestOwnFolders: the path of a skill is a program or a script, whatever bytes it has, and never code.
+// TestOwnFolders: the path of a skill is a program or a script, whatever bytes it has, and never
+// code.
 func TestOwnFolders(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{"/p/plain", "/p/my project", "/p/c++", "/p/jürgen", "/p/a@b", "/p/$(touch x)", "/p/it's"} {
+	for _, dir := range []string{
+		"/p/plain", "/p/my project", "/p/c++", "/p/jürgen", "/p/a@b", "/p/$(touch x)", "/p/it's",
+	} {
 		for mark, want := range map[string]bool{
-			"\"${CLAUDE_SKILL_DIR}/scripts/x.sh\"": true, "bash ${CLAUDE_SKILL_DIR}/scripts/x.sh": true,
-			"\"${CLAUDE_SKILL_DIR}/scripts/x.sh\" \"$ARGUMENTS\"": true, "cat ${CLAUDE_SKILL_DIR}/a": true,
-			"node \"${CLAUDE_SKILL_DIR}/x.mjs\" show \"$ARGUMENTS\"": true, "python3 ${CLAUDE_SKILL_DIR}/x.py $1": true,
-			"bash -c \". ${CLAUDE_SKILL_DIR}/lib.sh; run\"": false,
-			"python3 -c \"open('${CLAUDE_SKILL_DIR}/x')\"":  false, "awk \"/${CLAUDE_SKILL_DIR}/\" f": false,
+			"\"${CLAUDE_SKILL_DIR}/scripts/x.sh\"":                   true,
+			"bash ${CLAUDE_SKILL_DIR}/scripts/x.sh":                  true,
+			"\"${CLAUDE_SKILL_DIR}/scripts/x.sh\" \"$ARGUMENTS\"":    true,
+			"cat ${CLAUDE_SKILL_DIR}/a":                              true,
+			"node \"${CLAUDE_SKILL_DIR}/x.mjs\" show \"$ARGUMENTS\"": true,
+			"python3 ${CLAUDE_SKILL_DIR}/x.py $1":                    true,
+			"bash -c \". ${CLAUDE_SKILL_DIR}/lib.sh; run\"":          false,
+			"python3 -c \"open('${CLAUDE_SKILL_DIR}/x')\"":           false,
+			"awk \"/${CLAUDE_SKILL_DIR}/\" f":                        false,
 		} {
 			c := parse(t, dialect.Claude, "!`"+mark+"`\n$ARGUMENTS")
-			out, err := c.Expand(dialect.Args{Raw: "abc", Vars: map[string]string{"CLAUDE_SKILL_DIR": dir}})
+			out, err := c.Expand(dialect.Args{
+				Raw:  "abc",
+				Vars: map[string]string{"CLAUDE_SKILL_DIR": dir},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := out[0].Script.Refused == ""; got != want {
-				t.Errorf("%s in %s is run: %v (%s), want %v", mark, dir, got, out[0].Script.Refused, want)
+				t.Errorf("%s in %s is run: %v (%s), want %v",
+					mark, dir, got, out[0].Script.Refused, want)
 			}
 		}
 	}
 }
 
-// runScripts runs the scripts of an expansion as the program does: the text in a file, the values in the environment.
+// runScripts runs the scripts of an expansion as the program does: the text in a file, the values
+// in the environment.
 func runScripts(t *testing.T, shell, dir string, list []dialect.Output) string {
 	t.Helper()
 	var b strings.Builder
@@ -471,14 +644,16 @@ func runScripts(t *testing.T, shell, dir string, list []dialect.Output) string {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(shell, file)
-		cmd.Dir, cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH")}, o.Script.Env...)
+		cmd.Dir = dir
+		cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, o.Script.Env...)
 		out, _ := cmd.Output() // a script may fail; what matters is what it did
 		b.Write(out)
 	}
 	return b.String()
 }
 
-// TestArgumentsAreNotInScripts: whatever the text is, the script that is made does not depend on it.
+// TestArgumentsAreNotInScripts: whatever the text is, the script that is made does not depend on
+// it.
 func TestArgumentsAreNotInScripts(t *testing.T) {
 	t.Parallel()
 	c := parse(t, dialect.Claude, "!`git log \"$ARGUMENTS\" '$ARGUMENTS' $1 \"$1\" $(cat $1) `")
@@ -499,57 +674,159 @@ func TestArgumentsAreNotInScripts(t *testing.T) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	const fromText = "an argument could become the name of the program, which the script takes from a variable or from an output"
+	const fromText = "an argument could become the name of the program, which the script takes " +
+		"from a variable or from an output"
 	tests := []struct{ src, raw, want string }{
 		{"!`git log $ARGUMENTS`$ARGUMENTS", "", "!(git log )"},
-		{"!`git log \"$ARGUMENTS\"`$ARGUMENTS", "", "!(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=]"},
+		{
+			"!`git log \"$ARGUMENTS\"`$ARGUMENTS",
+			"",
+			"!(git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=]",
+		},
 		{"!`ls | awk '{print $1}'`$ARGUMENTS", "a", "!(ls | awk '{print $1}')a"},
-		{"!`git log $1 | awk '{print $2}'`$ARGUMENTS", "a b", "!(git log \"${TERCET_ARG_1}\" | awk '{print $2}')[TERCET_ARG_1=a]a b"},
-		{"!`awk \"/$1/\" x`$ARGUMENTS", "a", "!refused(an argument would be part of a program for awk)a"},
-		{"!`sh -c \"echo $1\"`$ARGUMENTS", "a", "!refused(an argument would be part of a program for sh)a"},
-		{"!`echo $1 | /bin/bash`$ARGUMENTS", "a", "!refused(an argument could reach /bin/bash, which would read it as a program)a"},
-		{"!`echo $1 | python3.12`$ARGUMENTS", "a", "!refused(an argument could reach python3.12, which would read it as a program)a"},
-		{"!`eval $ARGUMENTS`", "a", "!refused(an argument could reach eval, which would read it as a program)"},
+		{
+			"!`git log $1 | awk '{print $2}'`$ARGUMENTS",
+			"a b",
+			"!(git log \"${TERCET_ARG_1}\" | awk '{print $2}')[TERCET_ARG_1=a]a b",
+		},
+		{
+			"!`awk \"/$1/\" x`$ARGUMENTS",
+			"a",
+			"!refused(an argument would be part of a program for awk)a",
+		},
+		{
+			"!`sh -c \"echo $1\"`$ARGUMENTS",
+			"a",
+			"!refused(an argument would be part of a program for sh)a",
+		},
+		{
+			"!`echo $1 | /bin/bash`$ARGUMENTS",
+			"a",
+			"!refused(an argument could reach /bin/bash, which would read it as a program)a",
+		},
+		{
+			"!`echo $1 | python3.12`$ARGUMENTS",
+			"a",
+			"!refused(an argument could reach python3.12, which would read it as a program)a",
+		},
+		{
+			"!`eval $ARGUMENTS`",
+			"a",
+			"!refused(an argument could reach eval, which would read it as a program)",
+		},
 		{"!`$ARGUMENTS`", "ls", "!refused(an argument would be the name of the program)"},
-		{"!`true && $1 x`$ARGUMENTS", "ls", "!refused(an argument would be the name of the program)ls"},
-		{"!`if true; then $1; fi`$ARGUMENTS", "ls", "!refused(an argument would be the name of the program)ls"},
+		{
+			"!`true && $1 x`$ARGUMENTS",
+			"ls",
+			"!refused(an argument would be the name of the program)ls",
+		},
+		{
+			"!`if true; then $1; fi`$ARGUMENTS",
+			"ls",
+			"!refused(an argument would be the name of the program)ls",
+		},
 		{"!`A=1 $1`$ARGUMENTS", "ls", "!refused(an argument would be the name of the program)ls"},
 		{"!`A=$1 ls`$ARGUMENTS", "x", "!(A=\"${TERCET_ARG_1}\" ls)[TERCET_ARG_1=x]x"},
-		{"!`timeout 5 $1`$ARGUMENTS", "ls", "!refused(an argument would be the name of the program)ls"},
+		{
+			"!`timeout 5 $1`$ARGUMENTS",
+			"ls",
+			"!refused(an argument would be the name of the program)ls",
+		},
 		{"!`echo $(($1+1))`$ARGUMENTS", "1", "!(echo $((${TERCET_ARG_1}+1)))[TERCET_ARG_1=1]1"},
 		{"!`[[ $1 -eq 1 ]]`$ARGUMENTS", "1", "!([[ \"${TERCET_ARG_1}\" -eq 1 ]])[TERCET_ARG_1=1]1"},
 		{"!`git log -1 # $1`$ARGUMENTS", "x", "!(git log -1 # )x"},
 		{"!`echo \\$1`$ARGUMENTS", "x", "!(echo \\$1)x"},
-		{"---\nshell: powershell\n---\n!`Get-Item .`$ARGUMENTS", "", "!refused(it is written for powershell)"},
+		{
+			"---\nshell: powershell\n---\n!`Get-Item .`$ARGUMENTS",
+			"",
+			"!refused(it is written for powershell)",
+		},
 		{"!`date`$ARGUMENTS", "x", "!(date)x"},
 		{"!`bash build.sh`$ARGUMENTS", "x", "!(bash build.sh)x"},
 		// the name of a program out of a variable or an output
-		{"!`for i in $ARGUMENTS; do $i; done`", "ls", "!refused(an argument would be the name of the program)"},
-		{"!`set -- $ARGUMENTS; \"$@\"`", "ls", "!refused(an argument would be a name given to set)"},
+		{
+			"!`for i in $ARGUMENTS; do $i; done`",
+			"ls",
+			"!refused(an argument would be the name of the program)",
+		},
+		{
+			"!`set -- $ARGUMENTS; \"$@\"`",
+			"ls",
+			"!refused(an argument would be a name given to set)",
+		},
 		{"!`x=$ARGUMENTS; $x`", "ls", "!refused(an argument would be the name of the program)"},
 		{"!`$(echo $ARGUMENTS)`", "ls", "!refused(an argument would be the name of the program)"},
 		{"!`case x in x) $Y;; esac; echo $ARGUMENTS`", "ls", "!refused(" + fromText + ")"},
 		{"!`A=$(date) $Y; echo $ARGUMENTS`", "ls", "!refused(" + fromText + ")"},
 		{"!`$EDITOR x`", "", "!($EDITOR x)"},
-		{"!`x=$ARGUMENTS; echo \"$x\" $(date) $HOME`", "a", "!(x=\"${TERCET_ARG_1}\"; echo \"$x\" $(date) $HOME)[TERCET_ARG_1=a]"},
-		{"!`for i in $ARGUMENTS; do echo \"$i\"; done`", "a", "!(for i in \"${TERCET_ARG_1}\"; do echo \"$i\"; done)[TERCET_ARG_1=a]"},
+		{
+			"!`x=$ARGUMENTS; echo \"$x\" $(date) $HOME`",
+			"a",
+			"!(x=\"${TERCET_ARG_1}\"; echo \"$x\" $(date) $HOME)[TERCET_ARG_1=a]",
+		},
+		{
+			"!`for i in $ARGUMENTS; do echo \"$i\"; done`",
+			"a",
+			"!(for i in \"${TERCET_ARG_1}\"; do echo \"$i\"; done)[TERCET_ARG_1=a]",
+		},
 		// what comes behind a nested command belongs to the one around it
-		{"!`find $(pwd) $ARGUMENTS`", "a", "!refused(an argument would be part of a program for find)"},
-		{"!`sed \"$(cat x)\" $ARGUMENTS`", "a", "!refused(an argument would be part of a program for sed)"},
+		{
+			"!`find $(pwd) $ARGUMENTS`",
+			"a",
+			"!refused(an argument would be part of a program for find)",
+		},
+		{
+			"!`sed \"$(cat x)\" $ARGUMENTS`",
+			"a",
+			"!refused(an argument would be part of a program for sed)",
+		},
 		// expanded or computed once more
-		{"!`PS4=$ARGUMENTS; set -x; ls`", "a", "!refused(an argument would be the value of PS4, which names programs)"},
-		{"!`x=$ARGUMENTS; echo ${x@P}`", "a", "!refused(an argument could be computed by ${...@P})"},
+		{
+			"!`PS4=$ARGUMENTS; set -x; ls`",
+			"a",
+			"!refused(an argument would be the value of PS4, which names programs)",
+		},
+		{
+			"!`x=$ARGUMENTS; echo ${x@P}`",
+			"a",
+			"!refused(an argument could be computed by ${...@P})",
+		},
 		{"!`echo ${a[$ARGUMENTS]}`", "a", "!refused(an argument could be computed by ${...[)"},
 		{"!`echo ${x:$ARGUMENTS}`", "a", "!refused(an argument could be computed by ${...:)"},
 		{"!`x=$ARGUMENTS; echo ${!x}`", "a", "!refused(an argument could be computed by ${!)"},
 		{"!`a[$ARGUMENTS]=1`", "a", "!refused(an argument could be computed by a[)"},
-		{"!`echo \"${x:-$ARGUMENTS}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} ${a[1]}`", "a", "!(echo \"${x:-${TERCET_ARG_1}}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} ${a[1]})[TERCET_ARG_1=a]"},
+		{
+			"!`echo \"${x:-$ARGUMENTS}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} ${a[1]}`",
+			"a",
+			"!(echo \"${x:-${TERCET_ARG_1}}\" ${#x} ${a[@]} ${x%.*} ${x:0:7} " +
+				"${a[1]})[TERCET_ARG_1=a]",
+		},
 		// the surroundings of a program, and options in front of what git is to do
-		{"!`PAGER=\"less $ARGUMENTS\" git log`", "a", "!refused(an argument would be the value of PAGER, which names programs)"},
-		{"!`export GIT_SSH_COMMAND=$ARGUMENTS; git fetch`", "a", "!refused(an argument would be the value of GIT_SSH_COMMAND, which names programs)"},
-		{"!`GIT_PAGER=cat git log $ARGUMENTS`", "a", "!(GIT_PAGER=cat git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
-		{"!`git $ARGUMENTS`", "a", "!refused(an argument could be an option of git itself, which can name programs)"},
-		{"!`git -C x -c \"$ARGUMENTS\" log`", "a", "!refused(an argument could be an option of git itself, which can name programs)"},
+		{
+			"!`PAGER=\"less $ARGUMENTS\" git log`",
+			"a",
+			"!refused(an argument would be the value of PAGER, which names programs)",
+		},
+		{
+			"!`export GIT_SSH_COMMAND=$ARGUMENTS; git fetch`",
+			"a",
+			"!refused(an argument would be the value of GIT_SSH_COMMAND, which names programs)",
+		},
+		{
+			"!`GIT_PAGER=cat git log $ARGUMENTS`",
+			"a",
+			"!(GIT_PAGER=cat git log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]",
+		},
+		{
+			"!`git $ARGUMENTS`",
+			"a",
+			"!refused(an argument could be an option of git itself, which can name programs)",
+		},
+		{
+			"!`git -C x -c \"$ARGUMENTS\" log`",
+			"a",
+			"!refused(an argument could be an option of git itself, which can name programs)",
+		},
 		{"!`git -C x log $ARGUMENTS`", "a", "!(git -C x log \"${TERCET_ARG_1}\")[TERCET_ARG_1=a]"},
 	}
 	const part = "an argument would be a part of a name"
@@ -559,11 +836,23 @@ func TestScripts(t *testing.T) {
 		{"!`x$1=5 ls`$ARGUMENTS", "a", "!refused(" + part + ")a"},
 		{"!`echo ${$1}`$ARGUMENTS", "a", "!refused(" + part + ")a"},
 		{"!`echo $'it\\'s $ARGUMENTS'`$ARGUMENTS", "a", "!refused(" + part + ")a"},
-		{"!`cat <<$1`$ARGUMENTS", "a", "!refused(an argument would stand in a script that cannot be read)a"},
+		{
+			"!`cat <<$1`$ARGUMENTS",
+			"a",
+			"!refused(an argument would stand in a script that cannot be read)a",
+		},
 		{"!`$1() { ls; }; ls`$ARGUMENTS", "a", "!refused(" + part + ")a"},
 		{"!`echo 'a`$ARGUMENTS", "", "!(echo 'a)"},
-		{"!`echo 'a $1`$ARGUMENTS", "b", "!refused(an argument would stand in a script that cannot be read)b"},
-		{"!`ls \"a $(date \"$1\") b\"`$ARGUMENTS", "c", "!(ls \"a $(date \"${TERCET_ARG_1}\") b\")[TERCET_ARG_1=c]c"},
+		{
+			"!`echo 'a $1`$ARGUMENTS",
+			"b",
+			"!refused(an argument would stand in a script that cannot be read)b",
+		},
+		{
+			"!`ls \"a $(date \"$1\") b\"`$ARGUMENTS",
+			"c",
+			"!(ls \"a $(date \"${TERCET_ARG_1}\") b\")[TERCET_ARG_1=c]c",
+		},
 	}...)
 	for _, tt := range tests {
 		out, err := parse(t, dialect.Claude, tt.src).Expand(dialect.Args{Raw: tt.raw})
@@ -584,9 +873,15 @@ func TestHostileScripts(t *testing.T) {
 	if !testkit.Deep() {
 		sizes = []int{10_000} // the race detector makes deep calls 30 times as slow
 	}
-	for _, piece := range []string{"$(", "((", "{ ", "`", "\"$(", "${a:-", "if ", "<<a ", "a[", "case x in x) "} {
+	for _, piece := range []string{
+		"$(", "((", "{ ", "`", "\"$(", "${a:-", "if ", "<<a ", "a[", "case x in x) ",
+	} {
 		for _, size := range sizes {
-			c := parse(t, dialect.Claude, "```!\necho $1 "+strings.Repeat(piece, size/len(piece))+"\n```")
+			c := parse(
+				t,
+				dialect.Claude,
+				"```!\necho $1 "+strings.Repeat(piece, size/len(piece))+"\n```",
+			)
 			if _, err := c.Expand(dialect.Args{Raw: "a"}); err != nil {
 				t.Errorf("%d bytes of %q: %v", size, piece, err)
 			}

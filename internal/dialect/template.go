@@ -42,7 +42,8 @@ type Part struct {
 type mark struct {
 	form func() *regexp.Regexp // at the start of a text
 	not  string                // characters that may not stand before it
-	// read gives the piece for what the form found; false if it is none. Its Text is what was found, unless read sets it.
+	// read gives the piece for what the form found; false if it is none. Its Text is what was
+	// found, unless read sets it.
 	read  func(s *scan, found []string) (Part, bool)
 	piece Part // without read
 }
@@ -70,24 +71,39 @@ type scan struct {
 func (t tool) cut(n *notes, body string, line int, names []string) []Part {
 	marks := slices.Concat(t.marks, t.inner)
 	s := &scan{
-		text: body, marks: marks, inner: t.inner, names: names, notes: n, line: line, block: t.block, fenced: t.fenced,
+		text:   body,
+		marks:  marks,
+		inner:  t.inner,
+		names:  names,
+		notes:  n,
+		line:   line,
+		block:  t.block,
+		fenced: t.fenced,
 	}
 	return s.run()
 }
 
 // within cuts the inside of a mark, in which no further mark is read.
 func (s *scan) within(text string) []Part {
-	in := &scan{text: text, marks: s.inner, names: s.names, notes: s.notes, line: s.line}
+	in := &scan{
+		text:  text,
+		marks: s.inner,
+		names: s.names,
+		notes: s.notes,
+		line:  s.line,
+	}
 	return in.run()
 }
 
 func (s *scan) run() []Part {
 	for s.i < len(s.text) {
-		switch c := s.text[s.i]; {
+		c := s.text[s.i]
+		switch {
 		case s.i == s.lineStart && s.fenceLine():
 		case c == '\n':
 			s.i++
-			s.line, s.lineStart = s.line+1, s.i
+			s.line = s.line + 1
+			s.lineStart = s.i
 		case strings.IndexByte(`$!@{\`, c) < 0 || !s.try():
 			s.i++
 		}
@@ -103,7 +119,8 @@ func (s *scan) try() bool {
 		if found == nil || strings.IndexByte(m.not, s.before()) >= 0 {
 			continue
 		}
-		p, ok := m.piece, true
+		p := m.piece
+		ok := true
 		if m.read != nil {
 			p, ok = m.read(s, found)
 		}
@@ -135,9 +152,13 @@ func (s *scan) flush() {
 	s.from = s.i
 }
 
-func (s *scan) rest() string { return s.text[s.i:] }
+func (s *scan) rest() string {
+	return s.text[s.i:]
+}
 
-func (s *scan) pos() formats.Pos { return formats.Pos{Line: s.line, Col: s.i - s.lineStart + 1} }
+func (s *scan) pos() formats.Pos {
+	return formats.Pos{Line: s.line, Col: s.i - s.lineStart + 1}
+}
 
 // before is the character in front of the present place, a line feed at the start.
 func (s *scan) before() byte {
@@ -158,7 +179,9 @@ func (s *scan) fenceLine() bool {
 	if found == nil {
 		return false
 	}
-	run, info := found[1], strings.TrimSpace(found[2])
+
+	run := found[1]
+	info := strings.TrimSpace(found[2])
 	switch {
 	case s.fence != "":
 		if run[0] == s.fence[0] && len(run) >= len(s.fence) && info == "" {
@@ -167,8 +190,13 @@ func (s *scan) fenceLine() bool {
 	case s.block && run == "```" && info == "!":
 		from := len(found[0]) + 1 // of the commands
 		if end := blockEnd().FindStringIndex(s.rest()[min(from, len(s.rest())):]); end != nil {
-			body, text := s.rest()[from:from+end[0]], s.rest()[:from+end[1]]
-			s.take(Part{Kind: Shell, Text: text, Parts: s.within(body)})
+			body := s.rest()[from : from+end[0]]
+			text := s.rest()[:from+end[1]]
+			s.take(Part{
+				Kind:  Shell,
+				Text:  text,
+				Parts: s.within(body),
+			})
 			return true
 		}
 		s.notes.add(warnMark, s.pos(), "close it with a line of three backticks",
@@ -177,6 +205,7 @@ func (s *scan) fenceLine() bool {
 	case strings.IndexByte(info, '`') < 0:
 		s.fence = run
 	}
+
 	return false
 }
 
@@ -185,11 +214,20 @@ const maxScript = 8 << 10
 
 // Marks that several tools use.
 var (
-	allMark   = mark{form: lazy.Regexp(`^\$ARGUMENTS\b`), not: `\`, piece: Part{Kind: All}}
-	indexMark = mark{form: lazy.Regexp(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`), not: `\`, read: numbered}
+	allMark = mark{
+		form:  lazy.Regexp(`^\$ARGUMENTS\b`),
+		not:   `\`,
+		piece: Part{Kind: All},
+	}
+	indexMark = mark{
+		form: lazy.Regexp(`^\$ARGUMENTS\[(0|[1-9]\d{0,2})\]`),
+		not:  `\`,
+		read: numbered,
+	}
 	// numberMark is $N. A price ($5.00, $1,000) is none.
 	numberMark = mark{
-		form: lazy.Regexp(`^\$(0|[1-9]\d{0,2})`), not: `\$`,
+		form: lazy.Regexp(`^\$(0|[1-9]\d{0,2})`),
+		not:  `\$`,
 		read: func(s *scan, found []string) (Part, bool) {
 			p, ok := numbered(s, found)
 			return p, ok && !goesOn().MatchString(s.rest()[len(found[0]):])
@@ -197,36 +235,54 @@ var (
 	}
 	goesOn = lazy.Regexp(`^[.,]?\d`)
 	// nameMark is $name for declared names.
-	nameMark = mark{form: lazy.Regexp(`^\$(\w+)`), not: `\`, read: func(s *scan, found []string) (Part, bool) {
-		at := slices.Index(s.names, found[1])
-		return Part{Kind: Nth, Index: at, Name: found[1]}, at >= 0
-	}}
+	nameMark = mark{
+		form: lazy.Regexp(`^\$(\w+)`),
+		not:  `\`,
+		read: func(s *scan, found []string) (Part, bool) {
+			at := slices.Index(s.names, found[1])
+			return Part{
+				Kind:  Nth,
+				Index: at,
+				Name:  found[1],
+			}, at >= 0
+		},
+	}
 	// fileMark is @path: not after a word or a backtick, up to white space, a backtick or a comma.
 	fileMark = mark{
-		form: lazy.Regexp("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"), not: "`\\@" + nameBytes,
+		form: lazy.Regexp("^@([^ \\t\\n`,@{(<*\"'][^ \\t\\n`,]{0,510})"),
+		not:  "`\\@" + nameBytes,
 		read: func(s *scan, found []string) (Part, bool) {
 			path := strings.TrimRight(found[1], ".;:!?)]}>\"'*")
 			if s.fence != "" && !s.fenced {
 				return Part{}, false
 			}
-			return Part{Kind: Include, Text: "@" + path, Parts: s.within(path)}, path != ""
+			return Part{
+				Kind:  Include,
+				Text:  "@" + path,
+				Parts: s.within(path),
+			}, path != ""
 		},
 	}
 )
 
 // escapeMark is a backslash that takes the meaning from the mark behind it, and disappears.
-var escapeMark = mark{form: lazy.Regexp(`^\\\$`), read: func(s *scan, found []string) (Part, bool) {
-	rest := s.rest()[len(found[0]):]
-	name := escapedName().FindString(rest)
-	_, variable := claudeVariable(strings.Trim(rest[:strings.IndexByte(rest, '}')+1], "{}"))
-	numbered := rest != "" && rest[0] >= '0' && rest[0] <= '9'
-	return Part{Kind: Variable, Name: "$"},
-		numbered || name == "ARGUMENTS" || slices.Contains(s.names, name) || variable && rest[0] == '{'
-}}
+var escapeMark = mark{
+	form: lazy.Regexp(`^\\\$`),
+	read: func(s *scan, found []string) (Part, bool) {
+		rest := s.rest()[len(found[0]):]
+		name := escapedName().FindString(rest)
+		_, variable := claudeVariable(strings.Trim(rest[:strings.IndexByte(rest, '}')+1], "{}"))
+		numbered := rest != "" && rest[0] >= '0' && rest[0] <= '9'
+		return Part{Kind: Variable, Name: "$"},
+			numbered || name == "ARGUMENTS" || slices.Contains(s.names, name) ||
+				variable && rest[0] == '{'
+	},
+}
 
 var escapedName = lazy.Regexp(`^\w+`)
 
-// numbered is an argument by its number; Index is what is written and is settled when the base is known.
+// numbered is an argument by its number; Index is what is written and is settled when the base is
+// known.
 func numbered(_ *scan, found []string) (Part, bool) {
 	n, err := strconv.Atoi(found[1])
 	return Part{Kind: Nth, Index: n}, err == nil
@@ -235,25 +291,33 @@ func numbered(_ *scan, found []string) (Part, bool) {
 // bracedMark is ${...}; read tells what it stands for.
 func bracedMark(read func(inside string) (Part, bool)) mark {
 	return mark{
-		form: lazy.Regexp(`^\$\{([^}\n]{0,500})\}`), not: `\`,
-		read: func(_ *scan, found []string) (Part, bool) { return read(found[1]) },
+		form: lazy.Regexp(`^\$\{([^}\n]{0,500})\}`),
+		not:  `\`,
+		read: func(_ *scan, found []string) (Part, bool) {
+			return read(found[1])
+		},
 	}
 }
 
-// commandMark is an exclamation mark with a command in backticks behind it. In a code block it is an example.
+// commandMark is an exclamation mark with a command in backticks behind it. In a code block it is
+// an example.
 func commandMark(lines bool) mark {
-	return mark{form: lazy.Regexp("^!`([^`]+)`"), read: func(s *scan, found []string) (Part, bool) {
-		if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 || strings.TrimSpace(found[1]) == "" ||
-			!lines && strings.Contains(found[1], "\n") {
-			return Part{}, false
-		}
-		if s.fence != "" && !s.fenced {
-			s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
-				"shell mark inside a code block is an example and is not run")
-			return Part{}, false
-		}
-		return Part{Kind: Shell, Parts: s.within(found[1])}, true
-	}}
+	return mark{
+		form: lazy.Regexp("^!`([^`]+)`"),
+		read: func(s *scan, found []string) (Part, bool) {
+			if strings.IndexByte(" \t\n([{\"':>-*|=", s.before()) < 0 ||
+				strings.TrimSpace(found[1]) == "" ||
+				!lines && strings.Contains(found[1], "\n") {
+				return Part{}, false
+			}
+			if s.fence != "" && !s.fenced {
+				s.notes.add(warnMark, s.pos(), "move it out of the code block to run it",
+					"shell mark inside a code block is an example and is not run")
+				return Part{}, false
+			}
+			return Part{Kind: Shell, Parts: s.within(found[1])}, true
+		},
+	}
 }
 
 func wordByte(c byte) bool {

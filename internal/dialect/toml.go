@@ -18,15 +18,25 @@ const (
 	maxPlaced = 20    // keys whose places are asked for
 )
 
-// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY is the last key
-// read.
+// tomlTexts says what the library's messages mean for the author of a command, and what to do; KEY
+// is the last key read.
 var tomlTexts = []struct {
 	form, text, help string
-	back             int // so many bytes before the end of what the library found the place is; 0: where that begins
+	// so many bytes before the end of what the library found the place is; 0: where that begins
+	back int
 }{
-	{`^expected value but found "(.*)" instead$`, `expected a value, got "$1"`, `put the text into quotes: "$1"`, 0},
-	{`^invalid escape in string '(.*)'$`, "unknown escape $1 in a text with double quotes", escapeHelp, 2},
-	{`^expected (?:four|eight|two) hexadecimal digits `, "unknown escape in a text with double quotes", escapeHelp, 0},
+	{
+		`^expected value but found "(.*)" instead$`, `expected a value, got "$1"`,
+		`put the text into quotes: "$1"`, 0,
+	},
+	{
+		`^invalid escape in string '(.*)'$`, "unknown escape $1 in a text with double quotes",
+		escapeHelp, 2,
+	},
+	{
+		`^expected (?:four|eight|two) hexadecimal digits `,
+		"unknown escape in a text with double quotes", escapeHelp, 0,
+	},
 	{`^Key '(.*)' has already been defined\.$`, "key $1 stands twice", "keep one of the two", 0},
 	{
 		`^expected a top-level item to end with a newline, `, "text after the value of KEY",
@@ -36,11 +46,17 @@ var tomlTexts = []struct {
 		`^strings cannot contain newlines$`, "quoted text without a closing quote on its line",
 		`close the quote, or write """ around a text of several lines`, 0,
 	},
-	{`^unexpected EOF; expected '("""|''')'$`, "text opened by $1 is not closed", "end it with $1", 0},
-	{`^unexpected EOF; expected ["'].["']$`, "quoted text without a closing quote", "close the quote", 0},
 	{
-		`^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got )`, "expected = after the key",
-		"write key = value", 0,
+		`^unexpected EOF; expected '("""|''')'$`, "text opened by $1 is not closed",
+		"end it with $1", 0,
+	},
+	{
+		`^unexpected EOF; expected ["'].["']$`, "quoted text without a closing quote",
+		"close the quote", 0,
+	},
+	{
+		`^(?:unexpected EOF; expected key separator '='|expected '\.' or '=', but got )`,
+		"expected = after the key", "write key = value", 0,
 	},
 	{`^expected .* to end table name`, "expected ] after the name of a table", "write [name]", 0},
 	{`^expected a comma.*'}'`, "expected , or } in a table", "close the table with }", 0},
@@ -55,7 +71,9 @@ type nowhere struct{}
 var errNowhere = errors.New("no value")
 
 // UnmarshalTOML implements toml.Unmarshaler.
-func (nowhere) UnmarshalTOML(any) error { return errNowhere }
+func (nowhere) UnmarshalTOML(any) error {
+	return errNowhere
+}
 
 // toml gives the keys at the top of a TOML file, and the offset at which the value of each begins.
 func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
@@ -63,6 +81,7 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		n.add(codeTOML, posAt(text, at), "flatten the value", "values nested too deeply")
 		return nil, nil, false
 	}
+
 	values := map[string]any{}
 	var places map[string]toml.Primitive
 	meta, err := toml.Decode(text, &places)
@@ -73,15 +92,22 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		n.broken(text, err)
 		return nil, nil, false
 	}
+
 	starts = map[string]int{}
 	for _, path := range meta.Keys() {
 		name := path[0]
 		if _, seen := starts[name]; seen {
 			continue
 		}
-		k := Key{Name: name, Pos: formats.Pos{Line: 1, Col: 1}, Value: values[name], Raw: fmt.Sprint(values[name])}
+		k := Key{
+			Name:  name,
+			Pos:   formats.Pos{Line: 1, Col: 1},
+			Value: values[name],
+			Raw:   fmt.Sprint(values[name]),
+		}
 		starts[name] = 0
-		if place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &nowhere{})); ok &&
+		place, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(places[name], &nowhere{}))
+		if ok &&
 			(len(keys) < maxPlaced || name == "prompt") {
 			starts[name] = place.Position.Start
 			k.Pos.Line = posAt(text, starts[name]).Line
@@ -90,6 +116,7 @@ func (n *notes) toml(text string) (keys []Key, starts map[string]int, ok bool) {
 		}
 		keys = append(keys, k)
 	}
+
 	return keys, starts, true
 }
 
@@ -99,7 +126,8 @@ func (n *notes) broken(text string, err error) {
 	if !ok {
 		e.Message = err.Error()
 	}
-	at, message := e.Position.Start, e.Message
+	at := e.Position.Start
+	message := e.Message
 	help := `write prompt = """ ... """`
 	for _, one := range tomlTexts {
 		form := regexp.MustCompile("(?s)" + one.form)
@@ -115,10 +143,11 @@ func (n *notes) broken(text string, err error) {
 	n.add(codeTOML, posAt(text, at), help, strings.Replace(message, "KEY", e.LastKey, 1))
 }
 
-// tooDeep gives the offset at which brackets or the parts of a name are more than any author writes, or -1. Signs
-// inside of texts count too: there they are balanced, or few.
+// tooDeep gives the offset at which brackets or the parts of a name are more than any author
+// writes, or -1. Signs inside of texts count too: there they are balanced, or few.
 func tooDeep(text string) int {
-	depth, parts := 0, 0
+	depth := 0
+	parts := 0
 	for i := range len(text) {
 		switch text[i] {
 		case '[', '{':
@@ -144,5 +173,8 @@ func tooDeep(text string) int {
 // posAt is the place of an offset in a text.
 func posAt(text string, offset int) formats.Pos {
 	before := text[:min(max(offset, 0), len(text))]
-	return formats.Pos{Line: 1 + strings.Count(before, "\n"), Col: len(before) - strings.LastIndexByte(before, '\n')}
+	return formats.Pos{
+		Line: 1 + strings.Count(before, "\n"),
+		Col:  len(before) - strings.LastIndexByte(before, '\n'),
+	}
 }

@@ -43,11 +43,17 @@ func (s keySet) flag(n *notes, name string) bool {
 	case "no", "off", "false", "":
 		return false
 	}
-	n.add(warnValue, k.Pos, "write true or false", fmt.Sprintf("expected true or false for %s, got %.60q", name, k.Raw))
+	n.add(
+		warnValue,
+		k.Pos,
+		"write true or false",
+		fmt.Sprintf("expected true or false for %s, got %.60q", name, k.Raw),
+	)
 	return false
 }
 
-// list gives a list that may be written as a YAML list, or as a text with commas or spaces between its words.
+// list gives a list that may be written as a YAML list, or as a text with commas or spaces between
+// its words.
 func (s keySet) list(names ...string) []string {
 	k, ok := s.get(names...)
 	if !ok || k.Value == nil {
@@ -66,13 +72,16 @@ func (s keySet) list(names ...string) []string {
 	return out
 }
 
-// Words splits "Read, Bash(git add:*), Edit" at commas, or without any at spaces; not inside parentheses or brackets.
+// Words splits "Read, Bash(git add:*), Edit" at commas, or without any at spaces; not inside
+// parentheses or brackets.
 func Words(text string) []string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 		text = text[1 : len(text)-1]
 	}
-	words := cutOutside(text, func(c byte) bool { return c == ',' || c == '\n' })
+	words := cutOutside(text, func(c byte) bool {
+		return c == ',' || c == '\n'
+	})
 	if len(words) > 1 {
 		return words
 	}
@@ -81,15 +90,18 @@ func Words(text string) []string {
 
 func cutOutside(text string, sep func(byte) bool) []string {
 	var out []string
-	depth, start := 0, 0
+	depth := 0
+	start := 0
 	add := func(end int) {
-		if word := strings.Trim(strings.TrimPrefix(strings.TrimSpace(text[start:end]), "- "), ` "'`); word != "" {
+		word := strings.Trim(strings.TrimPrefix(strings.TrimSpace(text[start:end]), "- "), ` "'`)
+		if word != "" {
 			out = append(out, word)
 		}
 		start = end + 1
 	}
 	for i := range len(text) {
-		switch c := text[i]; {
+		c := text[i]
+		switch {
 		case c == '(' || c == '[' || c == '{':
 			depth++
 		case c == ')' || c == ']' || c == '}':
