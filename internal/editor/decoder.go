@@ -55,7 +55,8 @@ func (d *decoder) feed(data []byte) {
 // rest takes what was not decoded.
 func (d *decoder) rest() []byte {
 	out := d.buf
-	d.buf, d.pasting = nil, false
+	d.buf = nil
+	d.pasting = false
 	return out
 }
 
@@ -68,7 +69,9 @@ func (d *decoder) next() (event any, ok bool) {
 		case len(d.buf) == 0:
 			return nil, false
 		case bytes.HasPrefix(d.buf, []byte(pasteFrom)):
-			d.buf, d.pasting, d.long = d.buf[len(pasteFrom):], true, false
+			d.buf = d.buf[len(pasteFrom):]
+			d.pasting = true
+			d.long = false
 			continue
 		}
 		if n := plain(d.buf); n > 0 && utf8.RuneCount(d.buf[:n]) > 1 {
@@ -84,7 +87,8 @@ func (d *decoder) next() (event any, ok bool) {
 			continue
 		}
 		if r, size := utf8.DecodeRune(d.buf); r == utf8.RuneError && size == 1 {
-			d.buf = d.buf[1:] // no letter; the decoder would take some for the beginning of a sequence
+			// no letter; the decoder would take some for the beginning of a sequence
+			d.buf = d.buf[1:]
 			continue
 		}
 		n, ev := d.sequence()
@@ -96,12 +100,13 @@ func (d *decoder) next() (event any, ok bool) {
 	}
 }
 
-// sequence decodes what the buffer begins with. The library fails at a report of the mouse that is too short: of that
-// the first byte is dropped.
+// sequence decodes what the buffer begins with. The library fails at a report of the mouse that is
+// too short: of that the first byte is dropped.
 func (d *decoder) sequence() (n int, ev uv.Event) {
 	defer func() {
 		if recover() != nil {
-			n, ev = 1, nil
+			n = 1
+			ev = nil
 		}
 	}()
 	n, ev = d.keys.Decode(d.buf)
@@ -113,16 +118,19 @@ func (d *decoder) paste() (any, bool) {
 	end := bytes.Index(d.buf, []byte(pasteTo))
 	rest := end + len(pasteTo)
 	if end < 0 && d.late {
-		end, rest = len(d.buf), len(d.buf)
+		end = len(d.buf)
+		rest = len(d.buf)
 	}
 	if end < 0 || end > MaxPaste {
 		if n := len(d.buf) - len(pasteTo); n > MaxPaste { // only what may be the end is kept
-			d.buf, d.long = d.buf[n:], true
+			d.buf = d.buf[n:]
+			d.long = true
 		}
 		if end < 0 {
 			return nil, false
 		}
-		end, rest = 0, len(d.buf)
+		end = 0
+		rest = len(d.buf)
 		if at := bytes.Index(d.buf, []byte(pasteTo)); at >= 0 {
 			rest = at + len(pasteTo)
 		}
@@ -132,7 +140,8 @@ func (d *decoder) paste() (any, bool) {
 	if p.long {
 		p.text = ""
 	}
-	d.buf, d.pasting = d.buf[rest:], false
+	d.buf = d.buf[rest:]
+	d.pasting = false
 	return p, true
 }
 
@@ -168,8 +177,8 @@ func begun(buf []byte) bool {
 	return false
 }
 
-// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else what is left of one
-// that was broken off takes the beginning of a paste, whose rows are then keys.
+// single is how much of a sequence belongs to it: up to the Escape that begins the next one. Else
+// what is left of one that was broken off takes the beginning of a paste, whose rows are then keys.
 func single(seq []byte) int {
 	from := 1
 	if bytes.HasPrefix(seq, []byte("\x1b\x1b")) && !bytes.HasPrefix(seq[1:], []byte(pasteFrom)) {
@@ -182,8 +191,8 @@ func single(seq []byte) int {
 	return len(seq)
 }
 
-// lonely is the length of an Escape and the letter that begins a text of the terminal's, if that text has no end.
-// Otherwise all that is typed behind it would belong to the text.
+// lonely is the length of an Escape and the letter that begins a text of the terminal's, if that
+// text has no end. Otherwise all that is typed behind it would belong to the text.
 func lonely(buf []byte) int {
 	if len(buf) < 2 || buf[0] != 0x1b || !bytes.ContainsAny(buf[1:2], "]P_^X") {
 		return 0

@@ -26,13 +26,20 @@ func TestDecoder(t *testing.T) {
 		`"日本語"`:                       {"\xe6\x97", "\xa5本語"},
 		`paste("a\rb\x1b[A" false) x`: {"\x1b[20", "0~a\rb\x1b[A\x1b[2", "01~x"},
 		`paste("open" false)`:         {"\x1b[200~open"},
-		`paste("" true) "ok"`:         {"\x1b[200~" + strings.Repeat("x", editor.MaxPaste), strings.Repeat("y", 100), "\x1b[201~ok"},
-		`"after"`:                     {"\x1b]after"},
-		`paste("a\rb" false)`:         {"\x1bO\x1b[200~a\rb\x1b[201~"}, // whoever types ahead of a paste may break off in a sequence
-		`esc paste("a\rb" false)`:     {"\x1b\x1b[200~a\rb\x1b[201~"},
-		`paste("a\rb" false) alt+\ y`: {"\x1b]0;x\x1b[200~a\rb\x1b[201~\x1b\\y"}, // an end that is another's
-		"ctrl+c":                      {"\x1b[1;2R\x03"},                         // Shift-F3 looks like an answer of the terminal
-		"ctrl+space ctrl+\\":          {"\x00\x1c"},
+		`paste("" true) "ok"`: {
+			"\x1b[200~" + strings.Repeat("x", editor.MaxPaste),
+			strings.Repeat("y", 100),
+			"\x1b[201~ok",
+		},
+		`"after"`: {"\x1b]after"},
+		// whoever types ahead of a paste may break off in a sequence
+		`paste("a\rb" false)`:     {"\x1bO\x1b[200~a\rb\x1b[201~"},
+		`esc paste("a\rb" false)`: {"\x1b\x1b[200~a\rb\x1b[201~"},
+		// an end that is another's
+		`paste("a\rb" false) alt+\ y`: {"\x1b]0;x\x1b[200~a\rb\x1b[201~\x1b\\y"},
+		// Shift-F3 looks like an answer of the terminal
+		"ctrl+c":             {"\x1b[1;2R\x03"},
+		"ctrl+space ctrl+\\": {"\x00\x1c"},
 	} {
 		if got, _ := editor.Decode(pieces...); strings.Join(got, " ") != want {
 			t.Errorf("%q: %s, want %s", pieces, got, want)
@@ -50,10 +57,12 @@ func FuzzDecoder(f *testing.F) {
 			t.Errorf("%d events of %d bytes, %d are left", len(got), len(data), left)
 		}
 		inside := strings.NewReplacer("\x1b", "", "~", "").Replace(data)
-		if got, _ := editor.Decode("\x1b[200~" + inside + "\x1b[201~"); len(got) != 1 || !strings.HasPrefix(got[0], "paste(") {
+		got, _ := editor.Decode("\x1b[200~" + inside + "\x1b[201~")
+		if len(got) != 1 || !strings.HasPrefix(got[0], "paste(") {
 			t.Errorf("a paste of %q gives %q", inside, got)
 		}
-		if got, _ := editor.Decode(data[:cut], data[cut:]+"\x1b[201~\x1b[200~a\rb\x1b[201~"); got[len(got)-1] != `paste("a\rb" false)` {
+		got, _ = editor.Decode(data[:cut], data[cut:]+"\x1b[201~\x1b[200~a\rb\x1b[201~")
+		if got[len(got)-1] != `paste("a\rb" false)` {
 			t.Errorf("%q and a paste end with %s", data, got[len(got)-1])
 		}
 	})

@@ -89,10 +89,12 @@ const again = 2 * time.Second
 var ErrQuit = errors.New("quit")
 
 // New makes an editor.
-func New(c Config) *Editor { return &Editor{Config: c} }
+func New(c Config) *Editor {
+	return &Editor{Config: c}
+}
 
-// Read lets the user edit a line that begins with a text, and returns it. The error is io.EOF if the user leaves or the
-// terminal closes, else the context's.
+// Read lets the user edit a line that begins with a text, and returns it. The error is io.EOF if
+// the user leaves or the terminal closes, else the context's.
 func (e *Editor) Read(ctx context.Context, begun string) (line string, err error) {
 	if err := e.Keyboard.Raw(e.Out); err != nil {
 		return "", err
@@ -140,7 +142,10 @@ func (e *Editor) Read(ctx context.Context, begun string) (line string, err error
 func (e *Editor) begin(begun string) {
 	e.text = textarea.New()
 	e.text.SetStyles(textarea.Styles{})
-	e.text.ShowLineNumbers, e.text.DynamicHeight, e.text.MaxHeight, e.text.MaxWidth = false, true, 0, 0
+	e.text.ShowLineNumbers = false
+	e.text.DynamicHeight = true
+	e.text.MaxHeight = 0
+	e.text.MaxWidth = 0
 	e.text.SetVirtualCursor(false)
 	indent := lipgloss.Width(e.Prompt)
 	e.text.SetPromptFunc(indent, func(i textarea.PromptInfo) string {
@@ -151,7 +156,12 @@ func (e *Editor) begin(begun string) {
 	})
 	e.text.KeyMap = keyMap()
 	e.text.Focus()
-	e.frame, e.menu, e.search, e.notice, e.help, e.dirty = frame{}, menu{picked: -1}, nil, "", false, false
+	e.frame = frame{}
+	e.menu = menu{picked: -1}
+	e.search = nil
+	e.notice = ""
+	e.help = false
+	e.dirty = false
 	e.entered = entered{lines: e.Lines()}
 	e.entered.at = len(e.entered.lines)
 	e.resize()
@@ -161,12 +171,20 @@ func (e *Editor) begin(begun string) {
 	}
 }
 
-// keyMap is that of the library without what selects and without the clipboard of the system: it would start programs.
+// keyMap is that of the library without what selects and without the clipboard of the system: it
+// would start programs.
 func keyMap() textarea.KeyMap {
-	m, none := textarea.DefaultKeyMap(), key.NewBinding(key.WithDisabled())
-	m.Paste, m.CopySelection, m.SelectAll = none, none, none
-	m.SelectCharacterForward, m.SelectCharacterBackward = none, none
-	m.SelectWordForward, m.SelectWordBackward, m.SelectLineUp, m.SelectLineDown = none, none, none, none
+	m := textarea.DefaultKeyMap()
+	none := key.NewBinding(key.WithDisabled())
+	m.Paste = none
+	m.CopySelection = none
+	m.SelectAll = none
+	m.SelectCharacterForward = none
+	m.SelectCharacterBackward = none
+	m.SelectWordForward = none
+	m.SelectWordBackward = none
+	m.SelectLineUp = none
+	m.SelectLineDown = none
 	m.LineNext.SetKeys("down")
 	m.LinePrevious.SetKeys("up")
 	m.InsertNewline.SetKeys("alt+enter")
@@ -211,6 +229,7 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 			e.look()
 		}
 	}
+
 	switch name {
 	case "ctrl+c":
 		return "", e.interrupt(value), io.EOF
@@ -251,6 +270,7 @@ func (e *Editor) press(name string, k tea.KeyPressMsg) (line string, over bool, 
 	default:
 		e.edit(k)
 	}
+
 	return "", false, nil
 }
 
@@ -263,7 +283,8 @@ func (e *Editor) interrupt(value string) (leave bool) {
 	e.set("", 0)
 	e.menu = menu{picked: -1}
 	e.entered.at = len(e.entered.lines)
-	if e.leaving = now; value != "" {
+	e.leaving = now
+	if value != "" {
 		e.leaving = time.Time{}
 	} else {
 		e.notice = "press Ctrl-C again or Ctrl-D to quit"
@@ -271,7 +292,8 @@ func (e *Editor) interrupt(value string) (leave bool) {
 	return false
 }
 
-// enter takes what is picked in the menu, goes on with a line that ends with a backslash, and gives any other.
+// enter takes what is picked in the menu, goes on with a line that ends with a backslash, and gives
+// any other.
 func (e *Editor) enter(value string) (line string, over bool, err error) {
 	if e.menu.picked >= 0 {
 		e.complete()
@@ -298,7 +320,8 @@ func (e *Editor) paste(p paste) {
 	switch {
 	case e.search != nil:
 	case p.long:
-		e.notice = "the paste is longer than 128 KiB and was not taken; write it to a file and name that"
+		e.notice = "the paste is longer than 128 KiB and was not taken; write it to a file and " +
+			"name that"
 	default:
 		e.text.InsertString(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(p.text))
 		e.look()
@@ -308,7 +331,8 @@ func (e *Editor) paste(p paste) {
 
 // look asks what may stand at the cursor.
 func (e *Editor) look() {
-	e.dirty, e.menu = false, menu{picked: -1, offer: e.Offer(e.text.Value(), e.cursor())}
+	e.dirty = false
+	e.menu = menu{picked: -1, offer: e.Offer(e.text.Value(), e.cursor())}
 }
 
 // complete inserts the item that is picked, else the first.
@@ -364,7 +388,8 @@ func (e *Editor) walk(step int) {
 		p.draft = e.text.Value()
 	}
 	line := p.draft
-	if p.at = to; to < len(p.lines) {
+	p.at = to
+	if to < len(p.lines) {
 		line = p.lines[to]
 	}
 	e.set(line, len(line))
@@ -375,7 +400,8 @@ func (e *Editor) walk(step int) {
 // set replaces the text and puts the cursor at a byte of it.
 func (e *Editor) set(text string, at int) {
 	e.text.SetValue(text[:at])
-	row, col := e.text.Line(), e.text.Column()
+	row := e.text.Line()
+	col := e.text.Column()
 	if at < len(text) {
 		e.text.InsertString(text[at:])
 		for e.text.Line() > row {
@@ -387,14 +413,17 @@ func (e *Editor) set(text string, at int) {
 
 // cursor is the byte of the text at which the cursor stands.
 func (e *Editor) cursor() int {
-	at, rest := 0, e.text.Value()
+	at := 0
+	rest := e.text.Value()
 	for range e.text.Line() {
 		n := strings.IndexByte(rest, '\n') + 1
-		at, rest = at+n, rest[n:]
+		at += n
+		rest = rest[n:]
 	}
 	for range e.text.Column() {
 		_, n := utf8.DecodeRuneInString(rest)
-		at, rest = at+n, rest[n:]
+		at += n
+		rest = rest[n:]
 	}
 	return at
 }

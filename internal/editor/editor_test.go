@@ -27,13 +27,15 @@ type witness struct {
 func (w *witness) Write(p []byte) (int, error) {
 	if w.ended.IsZero() && strings.Contains(string(p), "\x1b[?2004l") {
 		now, err := term.GetState(int(w.tty.Fd())) //nolint:gosec // a descriptor is small
-		w.ended, w.raw = time.Now(), err == nil && *now != w.plain
+		w.ended = time.Now()
+		w.raw = err == nil && *now != w.plain
 	}
 	return len(p), nil
 }
 
-// TestLeavesTheTerminal: a signal ends the prompt, and Ctrl-Z right behind it cannot take the end of the marks of pastes away:
-// the terminal has the time to read it while Ctrl-Z is still a plain key.
+// TestLeavesTheTerminal: a signal ends the prompt, and Ctrl-Z right behind it cannot take the end
+// of the marks of pastes away: the terminal has the time to read it while Ctrl-Z is still a plain
+// key.
 func TestLeavesTheTerminal(t *testing.T) {
 	t.Parallel()
 	ours, tty, err := pty.Open()
@@ -54,10 +56,18 @@ func TestLeavesTheTerminal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = editor.New(editor.Config{
-		Keyboard: keys, Out: out, Now: time.Now, Lines: func() []string { return nil }, Size: func() (int, int) { return 80, 24 },
+		Keyboard: keys,
+		Out:      out,
+		Now:      time.Now,
+		Lines:    func() []string { return nil },
+		Size:     func() (int, int) { return 80, 24 },
 	}).Read(ctx, "")
 	if took := time.Since(out.ended); err == nil || !out.raw || took < 100*time.Millisecond {
-		t.Errorf("Read = %v; the marks end %v before it, each key at once: %v, want at least 100ms and true", err, took, out.raw)
+		t.Errorf(
+			"Read = %v; the marks end %v before it, each key at once: %v, want at least 100ms "+
+				"and true",
+			err, took, out.raw,
+		)
 	}
 	if after, err := term.GetState(int(tty.Fd())); err != nil || *after != *plain { //nolint:gosec // a descriptor is small
 		t.Errorf("the terminal is %+v, %v, want %+v", after, err, plain)

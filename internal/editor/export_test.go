@@ -7,19 +7,26 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Interrupts tells of each of some Ctrl-C on an empty line whether it leaves; each comes some time after the one before.
+// Interrupts tells of each of some Ctrl-C on an empty line whether it leaves; each comes some time
+// after the one before.
 func Interrupts(after ...time.Duration) (leaves []bool) {
 	var now time.Time
-	e := New(Config{Now: func() time.Time { return now }, Lines: func() []string { return nil }, Size: func() (int, int) { return 80, 24 }})
+	e := New(Config{
+		Now:   func() time.Time { return now },
+		Lines: func() []string { return nil },
+		Size:  func() (int, int) { return 80, 24 },
+	})
 	e.begin("")
-	for now = time.Unix(0, 0); len(leaves) < len(after); {
+	now = time.Unix(0, 0)
+	for len(leaves) < len(after) {
 		now = now.Add(after[len(leaves)])
 		leaves = append(leaves, e.interrupt(""))
 	}
 	return leaves
 }
 
-// Decode gives the events of bytes that come in pieces, behind which nothing comes, and how many bytes are left.
+// Decode gives the events of bytes that come in pieces, behind which nothing comes, and how many
+// bytes are left.
 func Decode(pieces ...string) (events []string, left int) {
 	var d decoder
 	for _, p := range append(pieces, "", "") {

@@ -16,9 +16,14 @@ type menu struct {
 	closed bool
 }
 
-func (m *menu) open() bool { return !m.closed && len(m.offer.Items) > 0 }
+func (m *menu) open() bool {
+	return !m.closed && len(m.offer.Items) > 0
+}
 
-func (m *menu) close() { m.closed, m.picked = true, -1 }
+func (m *menu) close() {
+	m.closed = true
+	m.picked = -1
+}
 
 // move picks another item; before the first one there is none.
 func (m *menu) move(step int) {
@@ -34,9 +39,11 @@ type search struct {
 	picked int
 }
 
-// find looks for lines that hold the letters of the query in their order, newest first among those that fit alike.
+// find looks for lines that hold the letters of the query in their order, newest first among those
+// that fit alike.
 func (s *search) find(past []string) {
-	s.found, s.picked = nil, 0
+	s.found = nil
+	s.picked = 0
 	ranks := map[string]int{}
 	for _, line := range slices.Backward(past) {
 		if rank, ok := nearest.Within(s.query, line); ok {
@@ -47,7 +54,9 @@ func (s *search) find(past []string) {
 		}
 	}
 	if s.query != "" {
-		slices.SortStableFunc(s.found, func(a, b string) int { return ranks[a] - ranks[b] })
+		slices.SortStableFunc(s.found, func(a, b string) int {
+			return ranks[a] - ranks[b]
+		})
 	}
 }
 
@@ -56,7 +65,8 @@ func (e *Editor) searching(name string, k tea.KeyPressMsg) {
 	s := e.search
 	switch name {
 	case "enter", "ctrl+j", "tab", "right":
-		if e.search = nil; len(s.found) > 0 {
+		e.search = nil
+		if len(s.found) > 0 {
 			line := s.found[s.picked]
 			e.set(line, len(line))
 			e.look()

@@ -23,10 +23,12 @@ type frame struct {
 	row, column   int // of the cursor in it
 }
 
-// resize takes over the size of the terminal. One that has become narrower may have broken rows in two.
+// resize takes over the size of the terminal. One that has become narrower may have broken rows in
+// two.
 func (e *Editor) resize() {
 	columns, rows := e.Size()
-	columns, rows = max(columns, 10), max(rows, 3)
+	columns = max(columns, 10)
+	rows = max(rows, 3)
 	f := &e.frame
 	if columns == f.columns && rows == f.rows {
 		return
@@ -38,37 +40,48 @@ func (e *Editor) resize() {
 		}
 		f.row = row + f.column/columns
 	}
-	f.columns, f.rows = columns, rows
+	f.columns = columns
+	f.rows = rows
 	e.text.SetWidth(columns - 1)
 }
 
-// paint shows the line with its menu in the place of what was shown before; at the end of a line only what was typed.
+// paint shows the line with its menu in the place of what was shown before; at the end of a line
+// only what was typed.
 func (e *Editor) paint(over bool) {
 	rows := strings.Split(e.text.View(), "\n")
 	for i := range rows {
 		rows[i] = strings.TrimRight(rows[i], " ")
 	}
+
 	if len(rows[0]) < len(e.Prompt) {
 		rows[0] = e.Prompt
 	}
-	row, column := 0, 0
+	row := 0
+	column := 0
 	if c := e.text.Cursor(); c != nil {
-		row, column = c.Y, min(c.X, e.frame.columns-1)
+		row = c.Y
+		column = min(c.X, e.frame.columns-1)
 	}
 	if over {
-		row, column = len(rows)-1, lipgloss.Width(rows[len(rows)-1])
+		row = len(rows) - 1
+		column = lipgloss.Width(rows[len(rows)-1])
 	} else {
 		below := e.below()
 		below = below[:min(len(below), e.frame.rows-2)]
-		if first := max(0, min(row-(e.frame.rows-len(below))/2, len(rows)+len(below)-e.frame.rows)); first > 0 {
-			rows, row = rows[first:], row-first // a text longer than the terminal is shown around the cursor
+		first := max(0, min(row-(e.frame.rows-len(below))/2, len(rows)+len(below)-e.frame.rows))
+		if first > 0 {
+			// a text longer than the terminal is shown around the cursor
+			rows = rows[first:]
+			row = row - first
 			rows = rows[:min(len(rows), e.frame.rows-len(below))]
 		}
 		if e.search != nil {
-			row, column = len(rows), lipgloss.Width(below[0])
+			row = len(rows)
+			column = lipgloss.Width(below[0])
 		}
 		rows = append(rows, below...)
 	}
+
 	e.draw(rows, row, column, over)
 }
 
@@ -88,6 +101,7 @@ func (e *Editor) draw(rows []string, row, column int, over bool) {
 		b.WriteString(r + "\x1b[K")
 		e.frame.widths = append(e.frame.widths, lipgloss.Width(r))
 	}
+
 	b.WriteString("\x1b[J\r")
 	if up := len(rows) - 1 - row; up > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", up)
@@ -99,7 +113,8 @@ func (e *Editor) draw(rows []string, row, column int, over bool) {
 		b.WriteString("\r\n")
 	}
 	b.WriteString(cursorOn)
-	e.frame.row, e.frame.column = row, column
+	e.frame.row = row
+	e.frame.column = column
 	io.WriteString(e.Out, b.String()) //nolint:errcheck // a terminal that is gone ends the next read
 }
 
@@ -188,7 +203,8 @@ func (e *Editor) hint() string {
 			text = " " + text
 		}
 		text = e.cut(text, room)
-		if room -= lipgloss.Width(text); w.Bold {
+		room -= lipgloss.Width(text)
+		if w.Bold {
 			text = "\x1b[1m" + text + "\x1b[0m"
 		} else {
 			text = e.style("2", text)
