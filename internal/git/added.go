@@ -11,13 +11,18 @@ import (
 // longestLine bounds how much of a line is kept at once: what is longer is seen in pieces.
 const longestLine = 1 << 20
 
-// AtRemote plus a remote's name, in place of a commit, stands for everything that the remote is known to have.
+// AtRemote plus a remote's name, in place of a commit, stands for everything that the remote is
+// known to have.
 const AtRemote = "--remotes="
 
-// Added calls see for each line that is staged, or, if from is not empty, that commit to has and from lacks. A merge
-// adds only lines that no parent has. Paths have slashes, relative to the top. Every file counts as text, whatever its
-// attributes. Lines above 1 MiB come in pieces.
-func (r *Repo) Added(ctx context.Context, from, to string, see func(file string, number int, text string)) error {
+// Added calls see for each line that is staged, or, if from is not empty, that commit to has and
+// from lacks. A merge adds only lines that no parent has. Paths have slashes, relative to the top.
+// Every file counts as text, whatever its attributes. Lines above 1 MiB come in pieces.
+func (r *Repo) Added(
+	ctx context.Context,
+	from, to string,
+	see func(file string, number int, text string),
+) error {
 	args := diffArgs()
 	var revs []string
 	if from == "" {
@@ -36,7 +41,12 @@ func (r *Repo) Added(ctx context.Context, from, to string, see func(file string,
 	}
 	p := &patch{see: see}
 	root := []string{"log.showRoot", "true"}
-	_, _, err := r.touch(ctx, call{args: append(args, "--"), revs: revs, watch: p.write, pairs: root})
+	_, _, err := r.touch(ctx, call{
+		args:  append(args, "--"),
+		revs:  revs,
+		watch: p.write,
+		pairs: root,
+	})
 	return errors.Join(err, p.err)
 }
 
@@ -86,7 +96,8 @@ func (p *patch) line(text string) bool {
 		p.number++
 		return true
 	case strings.HasPrefix(text, "+++ "):
-		p.file = strings.TrimSuffix(text[len("+++ "):], "\t") // which git puts after a name with a space
+		// which git puts after a name with a space
+		p.file = strings.TrimSuffix(text[len("+++ "):], "\t")
 		if name, err := strconv.Unquote(p.file); err == nil {
 			p.file = name
 		}

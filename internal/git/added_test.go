@@ -48,7 +48,8 @@ func TestAdded(t *testing.T) {
 		".gitattributes:1:*.bin binary", "a.txt:2:++ 2", "a.txt:3:@@ -1 +1 @@", "a.txt:5:--- 4",
 		odd + ":1:z", "b c.txt:2:y\r", "d.bin:1:\x00", "d.bin:2:+++ b/false", "long.txt:2:end",
 	}
-	if err := r.Add(t.Context(), ".gitattributes", "a.txt", "b c.txt", "d.bin", "long.txt", odd); err != nil {
+	err := r.Add(t.Context(), ".gitattributes", "a.txt", "b c.txt", "d.bin", "long.txt", odd)
+	if err != nil {
 		t.Fatal(err)
 	}
 	staged := added(t, r, "", "")
@@ -61,7 +62,8 @@ func TestAdded(t *testing.T) {
 	})
 	slices.Sort(want)
 	if !slices.Equal(staged, want) || long != 5<<19 {
-		t.Errorf("Added(staged) = %q and %d bytes of a long line, want %q and %d", staged, long, want, 5<<19)
+		t.Errorf("Added(staged) = %q and %d bytes of a long line, want %q and %d",
+			staged, long, want, 5<<19)
 	}
 
 	// A line that came and went again, and what only the merge itself adds.
@@ -71,6 +73,7 @@ func TestAdded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	write(t, r.Dir, "e.txt", "gone again\n")
 	commit(t, r, "came", "e.txt")
 	write(t, r.Dir, "e.txt", "stays\n")
@@ -83,7 +86,9 @@ func TestAdded(t *testing.T) {
 	write(t, r.Dir, "m.txt", "of the merge\n")
 	commit(t, r, "merge", "m.txt")
 	got := added(t, r, base, "HEAD")
-	want = []string{"e.txt:1:gone again", "e.txt:1:stays", "m.txt:1:of the merge", "s.txt:1:of the side"}
+	want = []string{
+		"e.txt:1:gone again", "e.txt:1:stays", "m.txt:1:of the merge", "s.txt:1:of the side",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("Added(range) = %q, want %q", got, want)
 	}

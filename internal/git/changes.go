@@ -6,14 +6,19 @@ import (
 	"strings"
 )
 
-// Changes gives the changes of a tree as a patch and as one line a file. It compares with the commit of another tree,
-// or with the tree's last commit if other is nil. It omits uncommitted files in the hidden folder. Without a repository
-// or a commit it gives nothing.
-func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch []byte, files []string, err error) {
+// Changes gives the changes of a tree as a patch and as one line a file. It compares with the
+// commit of another tree, or with the tree's last commit if other is nil. It omits uncommitted
+// files in the hidden folder. Without a repository or a commit it gives nothing.
+func (r *Repo) Changes(
+	ctx context.Context,
+	other *Repo,
+	hidden string,
+) (patch []byte, files []string, err error) {
 	head, err := r.Head(ctx)
 	if err != nil {
 		return nil, nil, nil //nolint:nilerr // there is nothing to compare with
 	}
+
 	base := head
 	if other != nil {
 		there, err := other.Head(ctx)
@@ -27,6 +32,7 @@ func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch [
 	if patch, err = r.Diff(ctx, base, ""); err != nil {
 		return nil, nil, err
 	}
+
 	stats, err := r.DiffStat(ctx, base, head)
 	if err != nil {
 		return nil, nil, err
@@ -35,6 +41,7 @@ func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch [
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for _, s := range stats {
 		files = append(files, fmt.Sprintf("%s | +%d -%d", s.Path, s.Added, s.Deleted))
 	}
@@ -43,26 +50,30 @@ func (r *Repo) Changes(ctx context.Context, other *Repo, hidden string) (patch [
 			files = append(files, e.Path+" | not committed")
 		}
 	}
+
 	return patch, files, nil
 }
 
 // mostNew bounds the new files whose content is shown.
 const mostNew = 20
 
-// Work is the patch of Changes plus the content of some untracked files, without the hidden folder. Without a
-// repository or a commit it is empty.
+// Work is the patch of Changes plus the content of some untracked files, without the hidden folder.
+// Without a repository or a commit it is empty.
 func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, error) {
 	all, files, err := r.Changes(ctx, other, hidden)
 	if err != nil || len(files) == 0 && len(all) == 0 {
 		return "", err
 	}
+
 	const begin = "diff --git "
 	var patch strings.Builder
 	for part := range strings.SplitSeq("\n"+string(all), "\n"+begin) {
-		if head, _, _ := strings.Cut(part, "\n"); part != "" && !strings.Contains(head, "/"+hidden+"/") {
+		head, _, _ := strings.Cut(part, "\n")
+		if part != "" && !strings.Contains(head, "/"+hidden+"/") {
 			patch.WriteString(begin + strings.TrimSuffix(part, "\n") + "\n")
 		}
 	}
+
 	entries, err := r.StatusPorcelain(ctx)
 	left := mostNew
 	for _, e := range entries {
@@ -72,9 +83,11 @@ func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, er
 		left--
 		var one []byte
 		one, _, err = r.touch(ctx, call{
-			args: append(diffArgs(), "--no-index", "--", "/dev/null", e.Path), also: []int{1},
+			args: append(diffArgs(), "--no-index", "--", "/dev/null", e.Path),
+			also: []int{1},
 		})
 		patch.Write(one)
 	}
+
 	return patch.String(), err
 }

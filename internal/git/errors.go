@@ -12,7 +12,8 @@ import (
 // ErrNoRepo means that a folder is not inside a git repository.
 var ErrNoRepo = errors.New("not a git repository")
 
-// ErrBare means that a repository has no working tree. It is an ErrNoRepo: nothing can be worked on there.
+// ErrBare means that a repository has no working tree. It is an ErrNoRepo: nothing can be worked on
+// there.
 var ErrBare = fmt.Errorf("%w with files", ErrNoRepo)
 
 // ErrNoCommit means that a name is no commit, or that there is no commit yet.
@@ -36,7 +37,8 @@ var ErrMissing = errors.New("git is not installed")
 // ErrTooMuch means that git's output exceeds the limit.
 var ErrTooMuch = errors.New("git printed too much")
 
-// Error reports an exit code of git that is not an answer. Err is one of the sentinels of this package or nil.
+// Error reports an exit code of git that is not an answer. Err is one of the sentinels of this
+// package or nil.
 type Error struct {
 	Argv   []string
 	Exit   int
@@ -49,11 +51,15 @@ type Error struct {
 func (e *Error) Error() string {
 	what := cmp.Or(strings.Join(e.Argv[:min(1, len(e.Argv))], ""), "git")
 	rest := e.Argv[min(1, len(e.Argv)):]
-	if i := slices.IndexFunc(rest, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
+	i := slices.IndexFunc(rest, func(a string) bool {
+		return !strings.HasPrefix(a, "-")
+	})
+	if i >= 0 {
 		what += " " + rest[i]
 	}
 	said := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
-	if at := max(strings.Index(e.Stderr, "fatal: "), strings.Index(e.Stderr, "error: ")); at >= 0 { // advice may follow
+	// advice may follow
+	if at := max(strings.Index(e.Stderr, "fatal: "), strings.Index(e.Stderr, "error: ")); at >= 0 {
 		said, _, _ = strings.Cut(e.Stderr[at:], "\n")
 	}
 	switch {
@@ -66,7 +72,9 @@ func (e *Error) Error() string {
 }
 
 // Unwrap gives the sentinel.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error {
+	return e.Err
+}
 
 // StaleError means that a ref had moved, so it was left alone. An empty hash means no ref.
 type StaleError struct {
@@ -75,7 +83,8 @@ type StaleError struct {
 
 // Error implements error.
 func (e *StaleError) Error() string {
-	return fmt.Sprintf("%s moved: expected %s, got %s", e.Ref, cmp.Or(e.Expected, "none"), cmp.Or(e.Actual, "none"))
+	return fmt.Sprintf("%s moved: expected %s, got %s",
+		e.Ref, cmp.Or(e.Expected, "none"), cmp.Or(e.Actual, "none"))
 }
 
 // CheckedOutError means that a worktree uses a branch.
@@ -89,7 +98,9 @@ func (e *CheckedOutError) Error() string {
 }
 
 // notA says that a name cannot be used as what.
-func notA(what, name string) error { return fmt.Errorf("expected a %s, got %q", what, name) }
+func notA(what, name string) error {
+	return fmt.Errorf("expected a %s, got %q", what, name)
+}
 
 // odd says that git printed something that is not understood.
 func odd(command, want, got string) error {
@@ -100,7 +111,9 @@ func odd(command, want, got string) error {
 type RemoteError struct{ Message, Next string }
 
 // Error implements error.
-func (e *RemoteError) Error() string { return e.Message }
+func (e *RemoteError) Error() string {
+	return e.Message
+}
 
 // RefusedError means that a remote rejected the push.
 type RefusedError struct{ Branch, Remote, Said string }
@@ -121,7 +134,8 @@ func (e *NoIssueError) Error() string {
 	return fmt.Sprintf("%s has no issue %d that you may see", e.At, e.Number)
 }
 
-// IrregularError means that a pipe or a device stands where git expects a file. git was not started: it would wait.
+// IrregularError means that a pipe or a device stands where git expects a file. git was not
+// started: it would wait.
 type IrregularError struct {
 	Path string
 	Mode fs.FileMode // its type
@@ -154,12 +168,15 @@ func (e *AstrayError) Error() string {
 }
 
 // Is makes it an ErrNoRepo.
-func (e *AstrayError) Is(target error) bool { return target == ErrNoRepo }
+func (e *AstrayError) Is(target error) bool {
+	return target == ErrNoRepo
+}
 
 // TooLargeError means that a commit holds more than it may.
 type TooLargeError struct{ Most Bounds }
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("expected at most %d files and %d bytes, got more", e.Most.Files, e.Most.Bytes)
+	return fmt.Sprintf("expected at most %d files and %d bytes, got more",
+		e.Most.Files, e.Most.Bytes)
 }

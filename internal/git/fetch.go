@@ -8,22 +8,30 @@ import (
 	"strings"
 )
 
-// CutRef splits ADDRESS@REF at the last @. ok is false for an address that cannot be fetched, and without a ref.
+// CutRef splits ADDRESS@REF at the last @. ok is false for an address that cannot be fetched, and
+// without a ref.
 func CutRef(text string) (address, ref string, ok bool) {
 	i := strings.LastIndexByte(text, '@')
 	if i < 0 {
 		return "", "", false
 	}
-	address, ref = text[:i], text[i+1:]
+	address = text[:i]
+	ref = text[i+1:]
 	remote, fits := place(address)
-	return address, ref, fits && (remote.Host != "" || strings.HasPrefix(address, "file://")) && CheckBranch(ref) == nil
+	return address, ref, fits && (remote.Host != "" || strings.HasPrefix(address, "file://")) &&
+		CheckBranch(ref) == nil
 }
 
-// Archive fetches one commit of another repository by https, ssh or from a folder. It gives the files as a zip, and the
-// commit's hash for a branch, a tag or a hash. dir must be an empty folder. It follows no submodules and runs no
-// filters or hooks. A commit with more files or bytes than the bounds is a *TooLargeError: a larger file is not fetched
-// if the server can leave it out, and nothing is written out.
-func (r *Repo) Archive(ctx context.Context, address, ref string, most Bounds) (commit string, zip []byte, err error) {
+// Archive fetches one commit of another repository by https, ssh or from a folder. It gives the
+// files as a zip, and the commit's hash for a branch, a tag or a hash. dir must be an empty folder.
+// It follows no submodules and runs no filters or hooks. A commit with more files or bytes than the
+// bounds is a *TooLargeError: a larger file is not fetched if the server can leave it out, and
+// nothing is written out.
+func (r *Repo) Archive(
+	ctx context.Context,
+	address, ref string,
+	most Bounds,
+) (commit string, zip []byte, err error) {
 	if err := cmp.Or(CheckBranch(ref), r.Init(ctx, "main")); err != nil {
 		return "", nil, err
 	}
@@ -31,30 +39,49 @@ func (r *Repo) Archive(ctx context.Context, address, ref string, most Bounds) (c
 	if err != nil {
 		return "", nil, err
 	}
+
 	_, _, err = r.run(ctx, call{
 		args: []string{
-			"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph",
-			fmt.Sprintf("--filter=blob:limit=%d", most.Bytes+1), "--upload-pack=" + uploader(address), "--", address, ref,
+			"fetch",
+			"--quiet",
+			"--depth=1",
+			"--no-tags",
+			"--no-recurse-submodules",
+			"--no-write-commit-graph",
+			fmt.Sprintf("--filter=blob:limit=%d", most.Bytes+1),
+			"--upload-pack=" + uploader(address),
+			"--",
+			address,
+			ref,
 		},
-		pairs: append(pairs, "fetch.unpackLimit", "1", "protocol.file.allow", "always", "protocol.https.allow", "always",
-			"protocol.ssh.allow", "always"),
-		online: true, makes: true,
+		pairs: append(
+			pairs, "fetch.unpackLimit", "1", "protocol.file.allow", "always",
+			"protocol.https.allow", "always", "protocol.ssh.allow", "always",
+		),
+		online: true,
+		makes:  true,
 	})
 	if err != nil {
 		return "", nil, err
 	}
+
 	if commit, err = r.Resolve(ctx, "FETCH_HEAD"); err != nil {
 		return "", nil, err
 	}
 	if err := r.within(ctx, commit, most); err != nil {
 		return "", nil, err
 	}
+
 	drivers, err := r.drivers(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	args := []string{"archive", "--format=zip", commit}
-	zip, _, err = r.run(ctx, call{args: args, revs: []string{commit}, pairs: drivers})
+	zip, _, err = r.run(ctx, call{
+		args:  args,
+		revs:  []string{commit},
+		pairs: drivers,
+	})
 	return commit, zip, err
 }
 
@@ -64,7 +91,8 @@ type Bounds struct {
 	Bytes int64
 }
 
-// uploader is what sends the objects. Only a repository on this machine can be told to leave out large files.
+// uploader is what sends the objects. Only a repository on this machine can be told to leave out
+// large files.
 func uploader(address string) string {
 	if strings.HasPrefix(address, "file://") {
 		return "git -c uploadpack.allowFilter=true upload-pack"
@@ -75,23 +103,31 @@ func uploader(address string) string {
 // within refuses a commit whose files pass the bounds, by their sizes and without unpacking them.
 func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
 	out, _, err := r.run(ctx, call{
-		args: []string{"rev-list", "--objects", "--no-object-names", "--missing=print", commit, "--"}, revs: []string{commit},
+		args: []string{
+			"rev-list", "--objects", "--no-object-names", "--missing=print", commit, "--",
+		},
+		revs: []string{commit},
 	})
 	if err != nil {
 		return err
 	}
+
 	for one := range strings.Lines(string(out)) {
 		if strings.HasPrefix(one, "?") { // it was not fetched
 			return &TooLargeError{Most: most}
 		}
 	}
+
 	out, _, err = r.run(ctx, call{
-		args: []string{"ls-tree", "-z", "-r", "-l", "--full-tree", commit}, revs: []string{commit},
+		args: []string{"ls-tree", "-z", "-r", "-l", "--full-tree", commit},
+		revs: []string{commit},
 	})
 	if err != nil {
 		return err
 	}
-	files, size := 0, int64(0)
+
+	files := 0
+	size := int64(0)
 	for _, rec := range records(out) {
 		about, _, _ := strings.Cut(rec, "\t") // "100644 blob HASH SIZE"
 		words := strings.Fields(about)
@@ -105,5 +141,6 @@ func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
 			return &TooLargeError{Most: most}
 		}
 	}
+
 	return nil
 }

@@ -1,20 +1,21 @@
 // Package git is the only wrapper around the git program.
 //
-// It promises that no call runs code of the repository. The environment of every call overrides all configuration
-// files. It switches off hooks, fsmonitor, filters, external diff and merge programs, signing, editors, pagers, askpass
-// and transports. Filters and merge drivers have names that a repository chooses, so calls that could run them list
-// these names afresh. Such calls are refused if the configuration names another working tree than that of Repo.Dir.
-// Paths are never patterns, names never options, and NUL separates the records of every list.
+// It promises that no call runs code of the repository. The environment of every call overrides all
+// configuration files. It switches off hooks, fsmonitor, filters, external diff and merge programs,
+// signing, editors, pagers, askpass and transports. Filters and merge drivers have names that a
+// repository chooses, so calls that could run them list these names afresh. Such calls are refused
+// if the configuration names another working tree than that of Repo.Dir. Paths are never patterns,
+// names never options, and NUL separates the records of every list.
 //
-// Push and Archive use the network, by https, ssh or a folder outside the project. They use the ssh and credential
-// settings of the user's own configuration, never the repository's. gh and glab open requests for pushed work in the
-// same environment.
+// Push and Archive use the network, by https, ssh or a folder outside the project. They use the ssh
+// and credential settings of the user's own configuration, never the repository's. gh and glab open
+// requests for pushed work in the same environment.
 //
-// It never forces, decides nothing about branches, and prints nothing. It ignores filters: a repository that needs one,
-// such as large file storage, appears with its raw content.
+// It never forces, decides nothing about branches, and prints nothing. It ignores filters: a
+// repository that needs one, such as large file storage, appears with its raw content.
 //
-// A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one working tree are
-// not.
+// A Repo holds no state and is safe for concurrent use as far as git itself is: two writers of one
+// working tree are not.
 package git
 
 import (
@@ -45,8 +46,8 @@ const (
 type Repo struct {
 	Starter *proc.Starter // required
 	Dir     string        // absolute; need not be the top of the working tree
-	// Index is an alternative index file, absolute; empty: that of the working tree. With it, calls neither see nor change
-	// what the user has staged.
+	// Index is an alternative index file, absolute; empty: that of the working tree. With it, calls
+	// neither see nor change what the user has staged.
 	Index string
 	// Online are variables, KEY=VALUE, for network calls only: tokens and the ssh agent.
 	Online []string
@@ -82,12 +83,16 @@ func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error
 // mostLooks is how often a command is run that met a worktree which another process was making.
 const mostLooks = 100
 
-// halfMade tells of a failure that git looked at all worktrees while another process had one begun: the file is there
-// and still empty. Or the other one took this worktree for such a rest, and removed its folder.
+// halfMade tells of a failure that git looked at all worktrees while another process had one begun:
+// the file is there and still empty. Or the other one took this worktree for such a rest, and
+// removed its folder.
 func halfMade(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (strings.Contains(e.Stderr, "failed to read") && strings.Contains(e.Stderr, "/commondir: Success") ||
-		strings.Contains(e.Stderr, "worktrees/") && strings.Contains(e.Stderr, "for writing: No such file or directory"))
+	return ok &&
+		(strings.Contains(e.Stderr, "failed to read") &&
+			strings.Contains(e.Stderr, "/commondir: Success") ||
+			strings.Contains(e.Stderr, "worktrees/") &&
+				strings.Contains(e.Stderr, "for writing: No such file or directory"))
 }
 
 // once is run without a second look.
@@ -99,14 +104,21 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	if err := (&Repo{Dir: dir}).regular(); err != nil {
 		return nil, 0, err
 	}
+
 	argv := append([]string{"git", "--no-pager"}, c.args...)
 	if c.prog != "" {
 		argv = append([]string{c.prog}, c.args...)
 	}
 	env := environment(c.pairs)
 	if c.online {
-		env = append(append(env, r.Online...), "GIT_ALLOW_PROTOCOL=file:https:ssh", "GH_PROMPT_DISABLED=1", "NO_PROMPT=1",
-			"GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1")
+		env = append(
+			append(env, r.Online...),
+			"GIT_ALLOW_PROTOCOL=file:https:ssh",
+			"GH_PROMPT_DISABLED=1",
+			"NO_PROMPT=1",
+			"GH_NO_UPDATE_NOTIFIER=1",
+			"NO_COLOR=1",
+		)
 	}
 	if c.system {
 		env = append(env, "GIT_CONFIG_NOSYSTEM=0")
@@ -115,11 +127,19 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 		env = append(env, "GIT_INDEX_FILE="+r.Index)
 	}
 	cmd := proc.Command{
-		Argv: argv, Dir: dir, Env: env, Stdin: c.stdin, Purpose: proc.PurposeGit,
-		Timeout: proc.Timeout{Total: cmp.Or(c.most, callTime)}, StdoutCap: outputCap, Limit: outputMax, Watch: c.watch,
+		Argv:      argv,
+		Dir:       dir,
+		Env:       env,
+		Stdin:     c.stdin,
+		Purpose:   proc.PurposeGit,
+		Timeout:   proc.Timeout{Total: cmp.Or(c.most, callTime)},
+		StdoutCap: outputCap,
+		Limit:     outputMax,
+		Watch:     c.watch,
 	}
 	if c.watch != nil {
-		cmd.StdoutCap, cmd.Limit = 1, watchedMax
+		cmd.StdoutCap = 1
+		cmd.Limit = watchedMax
 	}
 	res, err := r.Starter.Run(ctx, cmd)
 	if c.prog == "" && errors.As(err, new(*proc.NotFoundError)) {
@@ -128,7 +148,13 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	fail := &Error{Argv: argv, Exit: res.Exit, Stderr: strings.TrimSpace(string(res.Stderr)), Dir: dir}
+
+	fail := &Error{
+		Argv:   argv,
+		Exit:   res.Exit,
+		Stderr: strings.TrimSpace(string(res.Stderr)),
+		Dir:    dir,
+	}
 	switch {
 	case res.TimedOut != proc.TimeoutNone:
 		fail.Err = ErrTimeout
@@ -144,6 +170,7 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 		}
 		return nil, 0, fail
 	}
+
 	return res.Stdout, res.Exit, nil
 }
 
@@ -153,8 +180,8 @@ func (r *Repo) read(ctx context.Context, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// touch runs a git command at the top of the working tree. The command reads or writes its files, and so could run a
-// repository's filters and merge drivers.
+// touch runs a git command at the top of the working tree. The command reads or writes its files,
+// and so could run a repository's filters and merge drivers.
 func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
 	top, _, err := r.Within(ctx)
 	if err != nil {
@@ -169,8 +196,8 @@ func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
 	return r.run(ctx, c)
 }
 
-// Within gives the top folder of the working tree, and Dir relative to it. It fails if Dir is not inside, because
-// core.worktree may point anywhere.
+// Within gives the top folder of the working tree, and Dir relative to it. It fails if Dir is not
+// inside, because core.worktree may point anywhere.
 func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	if top, err = r.Toplevel(ctx); err != nil {
 		return "", "", err
@@ -181,7 +208,8 @@ func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	}
 	rel, err = filepath.Rel(top, dir)
 	if err != nil || !filepath.IsLocal(rel) {
-		return "", "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s", r.Dir, top)
+		return "", "", fmt.Errorf("the repository of %s has its working tree elsewhere: %s",
+			r.Dir, top)
 	}
 	return top, rel, nil
 }
@@ -195,7 +223,8 @@ func (r *Repo) Toplevel(ctx context.Context) (string, error) {
 // Resolve gives the hash of the commit that rev names. The error is ErrNoCommit if there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	out, exit, err := r.run(ctx, call{
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"}, revs: []string{rev},
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"},
+		revs: []string{rev},
 		also: []int{1},
 	})
 	if err == nil && exit == 1 {
@@ -205,24 +234,30 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 }
 
 // Head gives the hash of the checked-out commit. Before the first commit the error is ErrNoCommit.
-func (r *Repo) Head(ctx context.Context) (string, error) { return r.Resolve(ctx, "HEAD") }
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	return r.Resolve(ctx, "HEAD")
+}
 
-// CurrentBranch gives the name of the checked-out branch, also before its first commit; empty if HEAD is detached.
+// CurrentBranch gives the name of the checked-out branch, also before its first commit; empty if
+// HEAD is detached.
 func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
-	out, _, err := r.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}, also: []int{1}})
+	out, _, err := r.run(ctx, call{
+		args: []string{"symbolic-ref", "--quiet", "HEAD"},
+		also: []int{1},
+	})
 	return strings.TrimPrefix(line(out), branchPrefix), err
 }
 
-// HasIndex reports whether the working tree of Dir has an index. If the process dies between the two steps of
-// WorktreeAdd, a worktree has none.
+// HasIndex reports whether the working tree of Dir has an index. If the process dies between the
+// two steps of WorktreeAdd, a worktree has none.
 func (r *Repo) HasIndex() bool {
 	own, _ := home(r.Dir)
 	_, err := os.Stat(filepath.Join(own, "index"))
 	return own != "" && err == nil
 }
 
-// Locked reports whether the worktree of Dir is locked against removal, and the reason. It ignores git's own lock while
-// git makes a worktree.
+// Locked reports whether the worktree of Dir is locked against removal, and the reason. It ignores
+// git's own lock while git makes a worktree.
 func (r *Repo) Locked() (why string, ok bool) {
 	own, _ := home(r.Dir)
 	name := filepath.Join(own, "locked")
@@ -233,7 +268,10 @@ func (r *Repo) Locked() (why string, ok bool) {
 
 // LsFiles gives the tracked files under Dir, or only those under paths. All are relative to Dir.
 func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
-	out, err := r.read(ctx, append([]string{"ls-files", "-z", "--cached", "--deduplicate", "--"}, paths...)...)
+	out, err := r.read(
+		ctx,
+		append([]string{"ls-files", "-z", "--cached", "--deduplicate", "--"}, paths...)...,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +280,9 @@ func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 
 // Visible gives the files under Dir that are tracked or not ignored, relative to Dir.
 func (r *Repo) Visible(ctx context.Context) ([]string, error) {
-	out, err := r.read(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	out, err := r.read(
+		ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -257,8 +297,8 @@ type Commit struct {
 	Files       []string // changed files, relative to Dir; empty for a merge
 }
 
-// Log gives the newest n commits of HEAD, newest first; with paths (relative to Dir) only commits that changed those.
-// Without a commit it gives none.
+// Log gives the newest n commits of HEAD, newest first; with paths (relative to Dir) only commits
+// that changed those. Without a commit it gives none.
 func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error) {
 	if _, err := r.Head(ctx); err != nil {
 		if errors.Is(err, ErrNoCommit) {
@@ -267,8 +307,17 @@ func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error
 		return nil, err
 	}
 	args := []string{
-		"log", "-z", "-n", strconv.Itoa(n), "--no-show-signature", "--no-renames", "--name-only", "--relative",
-		"--format=" + commitMark + "%H%x00%h%x00%aI%x00%s", "HEAD", "--",
+		"log",
+		"-z",
+		"-n",
+		strconv.Itoa(n),
+		"--no-show-signature",
+		"--no-renames",
+		"--name-only",
+		"--relative",
+		"--format=" + commitMark + "%H%x00%h%x00%aI%x00%s",
+		"HEAD",
+		"--",
 	}
 	out, err := r.read(ctx, append(args, paths...)...)
 	if err != nil {
@@ -285,13 +334,16 @@ type Entry struct {
 }
 
 // Untracked reports whether git does not track the path.
-func (e Entry) Untracked() bool { return e.Code == "??" }
+func (e Entry) Untracked() bool {
+	return e.Code == "??"
+}
 
-// StatusPorcelain lists what differs from HEAD in index and working tree. It lists untracked files one by one, and
-// omits ignored files and the inside of submodules.
+// StatusPorcelain lists what differs from HEAD in index and working tree. It lists untracked files
+// one by one, and omits ignored files and the inside of submodules.
 func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
 	out, _, err := r.touch(ctx, call{args: []string{
-		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--find-renames",
+		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all",
+		"--find-renames",
 	}})
 	if err != nil {
 		return nil, err
@@ -308,15 +360,18 @@ type Stat struct {
 // DiffStat gives the changes from one commit to another; a rename is a deletion and an addition.
 func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	revs := []string{from, to}
-	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--numstat", "-z", from, to, "--"), revs: revs})
+	out, _, err := r.touch(ctx, call{
+		args: append(diffArgs(), "--numstat", "-z", from, to, "--"),
+		revs: revs,
+	})
 	if err != nil {
 		return nil, err
 	}
 	return parseNumstat(out)
 }
 
-// Diff gives the changes from one commit to another as a patch, limited to paths if there are any. An empty to means
-// the working tree, without untracked files.
+// Diff gives the changes from one commit to another as a patch, limited to paths if there are any.
+// An empty to means the working tree, without untracked files.
 func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]byte, error) {
 	revs := []string{from}
 	if to != "" {
@@ -328,13 +383,18 @@ func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]by
 }
 
 func diffArgs() []string {
-	return []string{"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--ignore-submodules=all"}
+	return []string{
+		"diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-color",
+		"--ignore-submodules=all",
+	}
 }
 
 // MergeBase gives the best common ancestor of two commits; empty if they have none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"merge-base", "--end-of-options", a, b}, revs: []string{a, b}, also: []int{1},
+		args: []string{"merge-base", "--end-of-options", a, b},
+		revs: []string{a, b},
+		also: []int{1},
 	})
 	return line(out), err
 }
@@ -342,13 +402,15 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 // IsAncestor reports whether the commit old is new or one of its ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) {
 	_, exit, err := r.run(ctx, call{
-		args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young}, revs: []string{old, young},
+		args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young},
+		revs: []string{old, young},
 		also: []int{1},
 	})
 	return err == nil && exit == 0, err
 }
 
-// Init makes a repository in the existing folder Dir, with the given first branch and without sample hooks.
+// Init makes a repository in the existing folder Dir, with the given first branch and without
+// sample hooks.
 func (r *Repo) Init(ctx context.Context, branch string) error {
 	if err := CheckBranch(branch); err != nil {
 		return err
@@ -358,4 +420,6 @@ func (r *Repo) Init(ctx context.Context, branch string) error {
 }
 
 // line is output without the one line end that git adds; a path may end with further ones.
-func line(out []byte) string { return string(bytes.TrimSuffix(out, []byte("\n"))) }
+func line(out []byte) string {
+	return string(bytes.TrimSuffix(out, []byte("\n")))
+}

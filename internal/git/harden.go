@@ -16,8 +16,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// fixed is the configuration of every call, key after value. Each entry switches off a way to run a program, or a
-// setting that would change what is parsed here.
+// fixed is the configuration of every call, key after value. Each entry switches off a way to run a
+// program, or a setting that would change what is parsed here.
 func fixed() []string {
 	return []string{
 		"core.fsmonitor", "false",
@@ -51,8 +51,9 @@ func fixed() []string {
 	}
 }
 
-// environment is what git sees beside the starter's variables. Configuration goes by numbered variables and not by -c.
-// A -c would end the key at the first equals sign, and a repository may name a filter with one in it.
+// environment is what git sees beside the starter's variables. Configuration goes by numbered
+// variables and not by -c. A -c would end the key at the first equals sign, and a repository may
+// name a filter with one in it.
 func environment(pairs []string) []string {
 	env := []string{
 		"LC_ALL=C", "LANGUAGE=",
@@ -72,11 +73,15 @@ func environment(pairs []string) []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(all)/2))
 }
 
-// drivers returns the configuration that neutralises every filter and merge driver named where Dir stands. It is asked
-// anew each time: what works in a worktree can write the configuration that all worktrees share.
+// drivers returns the configuration that neutralises every filter and merge driver named where Dir
+// stands. It is asked anew each time: what works in a worktree can write the configuration that all
+// worktrees share.
 func (r *Repo) drivers(ctx context.Context) ([]string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`}, also: []int{1},
+		args: []string{
+			"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`,
+		},
+		also: []int{1},
 	})
 	if err != nil {
 		return nil, err
@@ -84,12 +89,14 @@ func (r *Repo) drivers(ctx context.Context) ([]string, error) {
 	return neutral(records(out)), nil
 }
 
-// neutral returns key and value pairs that take the programs away from the drivers that keys belong to.
+// neutral returns key and value pairs that take the programs away from the drivers that keys belong
+// to.
 func neutral(keys []string) []string {
 	var pairs []string
 	seen := map[string]bool{}
 	for _, key := range keys {
-		i, j := strings.IndexByte(key, '.'), strings.LastIndexByte(key, '.')
+		i := strings.IndexByte(key, '.')
+		j := strings.LastIndexByte(key, '.')
 		if i < 0 || i == j || seen[key[:j]] {
 			continue // a plain setting such as merge.ff, or a driver that has been dealt with
 		}
@@ -97,20 +104,37 @@ func neutral(keys []string) []string {
 		switch key[:i] {
 		case "filter":
 			seen[driver] = true
-			pairs = append(pairs, driver+".clean", "", driver+".smudge", "", driver+".process", "", driver+".required", "false")
+			pairs = append(
+				pairs,
+				driver+".clean",
+				"",
+				driver+".smudge",
+				"",
+				driver+".process",
+				"",
+				driver+".required",
+				"false",
+			)
 		case "merge":
 			if key[j+1:] != "driver" {
 				continue
 			}
 			seen[driver] = true
-			// An empty driver would count as a success that took our side; this one is what git does without one.
-			pairs = append(pairs, driver+".driver", "git merge-file --quiet --marker-size=%L %A %O %B")
+			// An empty driver would count as a success that took our side; this one is what git
+			// does without one.
+			pairs = append(
+				pairs,
+				driver+".driver",
+				"git merge-file --quiet --marker-size=%L %A %O %B",
+			)
 		}
 	}
+
 	return pairs
 }
 
-// Fingerprint maps everything in the repository's own folder that can make git run a program to a hash.
+// Fingerprint maps everything in the repository's own folder that can make git run a program to a
+// hash.
 type Fingerprint map[string]string
 
 // Changes lists what is new, gone or different in another fingerprint of the same place, sorted.
@@ -122,17 +146,21 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Fingerprint reads everything in the repository's own folder that can make git run a program. That is configuration
-// with its includes, hooks, attributes, and which repository Dir belongs to. Compared before and after foreign work, it
-// shows tampering. It covers the folder that all worktrees share. Outside a repository it is nil. It starts git only if
-// the configuration includes other files.
+// Fingerprint reads everything in the repository's own folder that can make git run a program. That
+// is configuration with its includes, hooks, attributes, and which repository Dir belongs to.
+// Compared before and after foreign work, it shows tampering. It covers the folder that all
+// worktrees share. Outside a repository it is nil. It starts git only if the configuration includes
+// other files.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	own, common := home(r.Dir)
 	if own == "" {
 		return nil, nil
 	}
+
 	print := Fingerprint{"the repository of this folder": sum(common + "\x00" + own)}
-	names := []string{"config", "config.worktree", "info/attributes", "info/grafts", "objects/info/alternates"}
+	names := []string{
+		"config", "config.worktree", "info/attributes", "info/grafts", "objects/info/alternates",
+	}
 	for _, pattern := range []string{"hooks/*", "worktrees/*/config.worktree", "modules/*/config"} {
 		found, err := fs.Glob(os.DirFS(common), pattern)
 		if err != nil {
@@ -141,7 +169,9 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		names = append(names, found...)
 	}
 	// git runs none of the samples that it puts there
-	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sample") })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasSuffix(name, ".sample")
+	})
 	for _, name := range names {
 		text, err := describe(filepath.Join(common, name))
 		if err == nil {
@@ -159,14 +189,15 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		}
 		print["what the configuration includes"] = sum(string(out))
 	}
+
 	return print, nil
 }
 
 // shortestHash is the length of the hash of a commit in hexadecimal.
 const shortestHash = 40
 
-// home finds the repository of a folder as git does: the part of its own, and the one that all its worktrees share.
-// Both are empty where there is none.
+// home finds the repository of a folder as git does: the part of its own, and the one that all its
+// worktrees share. Both are empty where there is none.
 func home(dir string) (own, common string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -12,39 +12,79 @@ import (
 	"tercet/internal/git"
 )
 
-// hostile arms a repository: everything in it that can run a program makes a file in the folder it returns.
+// hostile arms a repository: everything in it that can run a program makes a file in the folder it
+// returns.
 func hostile(t *testing.T, r *git.Repo) string {
 	t.Helper()
 	canaries := t.TempDir()
-	touch := func(name string) string { return "touch " + filepath.Join(canaries, name) + "; cat; true" }
+	touch := func(name string) string {
+		return "touch " + filepath.Join(canaries, name) + "; cat; true"
+	}
 	for _, hook := range []string{
-		"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout", "post-merge", "pre-merge-commit",
-		"reference-transaction", "post-index-change", "pre-auto-gc", "post-rewrite",
+		"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "post-checkout",
+		"post-merge", "pre-merge-commit", "reference-transaction", "post-index-change",
+		"pre-auto-gc", "post-rewrite",
 	} {
 		file := filepath.Join(r.Dir, ".git/hooks", hook)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte("#!/bin/sh\ntouch "+filepath.Join(canaries, "hook-"+hook)+"\n"), 0o755); err != nil {
+		err := os.WriteFile(
+			file,
+			[]byte("#!/bin/sh\ntouch "+filepath.Join(canaries, "hook-"+hook)+"\n"),
+			0o755,
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, r.Dir, ".git/info/attributes", "*.txt filter=evil diff=evil merge=evil\n*.eq filter=a=b\n*.dot filter=x.y\n*.wt filter=bound\n")
-	write(t, r.Dir, ".git/bound", "[filter \"bound\"]\n smudge = "+touch("bound-smudge")+"\n clean = "+touch("bound-clean")+"\n")
+
+	write(
+		t, r.Dir,
+		".git/info/attributes",
+		"*.txt filter=evil diff=evil merge=evil\n*.eq filter=a=b\n*.dot filter=x.y\n"+
+			"*.wt filter=bound\n",
+	)
+	write(
+		t, r.Dir,
+		".git/bound",
+		"[filter \"bound\"]\n smudge = "+touch("bound-smudge")+"\n clean = "+touch("bound-clean")+
+			"\n",
+	)
 	for key, value := range map[string]string{
-		"core.fsmonitor": "touch " + filepath.Join(canaries, "fsmonitor"), "core.editor": touch("editor"), "core.pager": touch("pager"),
-		"core.sshCommand": touch("ssh"), "core.askPass": touch("askpass"), "sequence.editor": touch("sequence"),
-		"filter.evil.clean": touch("clean"), "filter.evil.smudge": touch("smudge"), "filter.evil.required": "true",
-		"filter.a=b.clean": touch("clean-eq"), "filter.a=b.smudge": touch("smudge-eq"),
-		"filter.x.y.clean": touch("clean-dot"), "filter.x.y.process": touch("process-dot"),
-		"diff.evil.command": touch("diff-command"), "diff.evil.textconv": touch("textconv"), "diff.external": touch("diff-external"),
-		"merge.evil.driver": touch("merge-driver"), "merge.evil.name": "evil", "pull.twohead": "evil",
-		"commit.gpgSign": "true", "gpg.program": filepath.Join(r.Dir, ".git/hooks/pre-commit"), "log.showSignature": "true", "merge.verifySignatures": "true",
-		"gc.auto": "1", "gc.autoDetach": "false", "uploadpack.packObjectsHook": touch("pack"), "alias.status": "!" + touch("alias"), "pager.log": touch("pager-log"),
+		"core.fsmonitor":                  "touch " + filepath.Join(canaries, "fsmonitor"),
+		"core.editor":                     touch("editor"),
+		"core.pager":                      touch("pager"),
+		"core.sshCommand":                 touch("ssh"),
+		"core.askPass":                    touch("askpass"),
+		"sequence.editor":                 touch("sequence"),
+		"filter.evil.clean":               touch("clean"),
+		"filter.evil.smudge":              touch("smudge"),
+		"filter.evil.required":            "true",
+		"filter.a=b.clean":                touch("clean-eq"),
+		"filter.a=b.smudge":               touch("smudge-eq"),
+		"filter.x.y.clean":                touch("clean-dot"),
+		"filter.x.y.process":              touch("process-dot"),
+		"diff.evil.command":               touch("diff-command"),
+		"diff.evil.textconv":              touch("textconv"),
+		"diff.external":                   touch("diff-external"),
+		"merge.evil.driver":               touch("merge-driver"),
+		"merge.evil.name":                 "evil",
+		"pull.twohead":                    "evil",
+		"commit.gpgSign":                  "true",
+		"gpg.program":                     filepath.Join(r.Dir, ".git/hooks/pre-commit"),
+		"log.showSignature":               "true",
+		"merge.verifySignatures":          "true",
+		"gc.auto":                         "1",
+		"gc.autoDetach":                   "false",
+		"uploadpack.packObjectsHook":      touch("pack"),
+		"alias.status":                    "!" + touch("alias"),
+		"pager.log":                       touch("pager-log"),
 		"includeIf.onbranch:task/**.path": filepath.Join(r.Dir, ".git/bound"),
 	} {
 		raw(t, r.Dir, "config", key, value)
 	}
+
 	return canaries
 }
 
@@ -78,7 +118,8 @@ func TestEmbeddedBareRepositoryIsRefused(t *testing.T) {
 	raw(t, inner, "config", "core.fsmonitor", "touch "+canary)
 	raw(t, inner, "config", "core.bare", "false")
 	raw(t, inner, "config", "core.worktree", "..")
-	if _, err := (&git.Repo{Starter: r.Starter, Dir: inner}).StatusPorcelain(t.Context()); err == nil {
+	_, err := (&git.Repo{Starter: r.Starter, Dir: inner}).StatusPorcelain(t.Context())
+	if err == nil {
 		t.Error("StatusPorcelain() in an embedded bare repository = nil, want an error")
 	}
 	if _, err := os.Stat(canary); err == nil {
@@ -91,7 +132,10 @@ func TestSubmoduleIsNotEntered(t *testing.T) {
 	r := fresh(t)
 	inner := fresh(t)
 	canary := filepath.Join(t.TempDir(), "canary")
-	raw(t, r.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.Dir, "mod")
+	raw(
+		t, r.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.Dir,
+		"mod",
+	)
 	raw(t, r.Dir, "commit", "-qm", "submodule")
 	raw(t, filepath.Join(r.Dir, "mod"), "config", "core.fsmonitor", "touch "+canary)
 	raw(t, r.Dir, "config", "submodule.mod.ignore", "none")
@@ -116,7 +160,8 @@ func TestWorkingTreeElsewhereIsRefused(t *testing.T) {
 	r := fresh(t)
 	raw(t, r.Dir, "config", "core.worktree", t.TempDir())
 	err := r.Add(t.Context(), "a.txt")
-	if want := "the repository of " + r.Dir + " has its working tree elsewhere"; err == nil || !strings.HasPrefix(err.Error(), want) {
+	want := "the repository of " + r.Dir + " has its working tree elsewhere"
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("Add() = %v, want %s", err, want)
 	}
 }
@@ -165,13 +210,18 @@ func TestFingerprint(t *testing.T) {
 	same("a hook behind a link", ".git/hooks/pre-push")
 }
 
-// A worktree shares configuration and hooks with its repository: what is written through either of them shows, and so does a
-// worktree that is made to belong to another repository.
+// A worktree shares configuration and hooks with its repository: what is written through either of
+// them shows, and so does a worktree that is made to belong to another repository.
 func TestFingerprintOfAWorktree(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	tree := filepath.Join(t.TempDir(), "tree")
-	if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
+	err := r.WorktreeAdd(t.Context(), git.NewWorktree{
+		Path:   tree,
+		Branch: "task/1",
+		Start:  "HEAD",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w := &git.Repo{Starter: r.Starter, Dir: tree}
@@ -184,13 +234,15 @@ func TestFingerprintOfAWorktree(t *testing.T) {
 	write(t, r.Dir, ".git/hooks/post-checkout", "#!/bin/sh\n")
 	raw(t, tree, "config", "filter.x.clean", "touch x")
 	want := []string{".git/config", ".git/hooks/post-checkout"}
-	if d := cmp.Diff(want, before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context())))); d != "" {
+	d := cmp.Diff(want, before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context()))))
+	if d != "" {
 		t.Errorf("changes (-want +got)\n%s", d)
 	}
 	before = must[git.Fingerprint](t)(w.Fingerprint(t.Context()))
 	other := fresh(t)
 	write(t, tree, ".git", "gitdir: "+filepath.Join(other.Dir, ".git")+"\n")
-	if got := before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context()))); !slices.Contains(got, "the repository of this folder") {
+	got := before.Changes(must[git.Fingerprint](t)(w.Fingerprint(t.Context())))
+	if !slices.Contains(got, "the repository of this folder") {
 		t.Errorf("changes after the worktree was given to another repository = %q", got)
 	}
 }
@@ -200,23 +252,33 @@ func TestUnlock(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	base := t.TempDir()
-	for name, branch := range map[string]string{"run": "task/1", "run.child": "task/1.child", "other": "task/other"} {
-		tree := git.NewWorktree{Path: filepath.Join(base, name), Branch: branch, Start: "HEAD"}
+	for name, branch := range map[string]string{
+		"run":       "task/1",
+		"run.child": "task/1.child",
+		"other":     "task/other",
+	} {
+		tree := git.NewWorktree{
+			Path:   filepath.Join(base, name),
+			Branch: branch,
+			Start:  "HEAD",
+		}
 		if err := r.WorktreeAdd(t.Context(), tree); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	theirs := []string{
-		"index.lock", "worktrees/other/index.lock", "worktrees/other/HEAD.lock", "refs/heads/task/other.lock",
-		"refs/heads/main.lock", "away.lock",
+		"index.lock", "worktrees/other/index.lock", "worktrees/other/HEAD.lock",
+		"refs/heads/task/other.lock", "refs/heads/main.lock", "away.lock",
 	}
 	locks := append([]string{
-		"worktrees/run/index.lock", "worktrees/run/HEAD.lock", "worktrees/run.child/HEAD.lock", "refs/heads/task/1.lock",
-		"refs/heads/tercet/wip/1-run-2.lock",
+		"worktrees/run/index.lock", "worktrees/run/HEAD.lock", "worktrees/run.child/HEAD.lock",
+		"refs/heads/task/1.lock", "refs/heads/tercet/wip/1-run-2.lock",
 	}, theirs...)
 	for _, lock := range locks {
 		write(t, r.Dir, ".git/"+lock, "")
 	}
+
 	write(t, r.Dir, ".git/worktrees/run.child/HEAD", "ref: refs/heads/../../away\n")
 	if err := r.Unlock("run"); err != nil {
 		t.Error(err)
@@ -227,6 +289,7 @@ func TestUnlock(t *testing.T) {
 			left = append(left, lock)
 		}
 	}
+
 	if d := cmp.Diff(theirs, left); d != "" {
 		t.Errorf("locks after Unlock() (-want +got)\n%s", d)
 	}

@@ -16,8 +16,8 @@ import (
 // MaxIssue bounds an issue's text, in bytes; the rest is cut.
 const MaxIssue = 16 << 10
 
-// Issue is an issue from the remote's host, untrusted text. It holds no control characters, no characters that hide
-// others, and no HTML comments, which a web page does not show.
+// Issue is an issue from the remote's host, untrusted text. It holds no control characters, no
+// characters that hide others, and no HTML comments, which a web page does not show.
 type Issue struct {
 	URL, Title string
 	Text       string // at most MaxIssue bytes
@@ -26,10 +26,15 @@ type Issue struct {
 	Left       int // bytes of the text that were cut
 }
 
-// Issue fetches an issue by gh or glab. A missing issue, or a request of that number, is a *NoIssueError.
+// Issue fetches an issue by gh or glab. A missing issue, or a request of that number, is a
+// *NoIssueError.
 func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
-	out, err := a.run(ctx, strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1), Request{})
+	out, err := a.run(
+		ctx,
+		strings.Replace(a.tool.issue, "NUMBER", strconv.Itoa(number), 1),
+		Request{},
+	)
 	if said, ok := errors.AsType[*Error](err); ok && noIssue().MatchString(said.Stderr) {
 		return Issue{}, none
 	}
@@ -46,8 +51,9 @@ func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	return issue, nil
 }
 
-// File opens an issue, unless one of the newest has the mark, and gives its address. It looks at the list, which has an
-// issue at once, and not by a search, which has it later: a call that was killed is done once.
+// File opens an issue, unless one of the newest has the mark, and gives its address. It looks at
+// the list, which has an issue at once, and not by a search, which has it later: a call that was
+// killed is done once.
 func (a *Asker) File(ctx context.Context, title, body, mark string) (string, error) {
 	if a.tool.file == "" {
 		return "", fmt.Errorf("tercet opens issues with gh, not with %s", a.tool.name)
@@ -88,10 +94,12 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 	if json.Unmarshal(out, &in) != nil || strings.TrimSpace(in.Title) == "" {
 		return issue, false
 	}
+
 	if issue.URL, ok = address(cmp.Or(in.URL, in.Web)); !ok {
 		return issue, false
 	}
-	issue.Title, issue.Closed = oneLine(in.Title), strings.EqualFold(in.State, "closed")
+	issue.Title = oneLine(in.Title)
+	issue.Closed = strings.EqualFold(in.State, "closed")
 	for _, one := range in.Labels {
 		name, _ := one.(string) //nolint:errcheck // glab lists words, gh objects
 		if object, is := one.(map[string]any); is {
@@ -101,17 +109,21 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 			issue.Labels = append(issue.Labels, name)
 		}
 	}
+
 	text := hidden().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
 	text = strings.TrimSpace(visible(strings.ReplaceAll(text, "\r\n", "\n")))
-	issue.Text = strings.ToValidUTF8(text[:min(MaxIssue, len(text))], "") // a character that is cut in two goes
+	// a character that is cut in two goes
+	issue.Text = strings.ToValidUTF8(text[:min(MaxIssue, len(text))], "")
 	issue.Left = len(text) - len(issue.Text)
 	return issue, issue.Title != ""
 }
 
-// visible leaves out what is not shown: control characters but line feeds and tabs, and what reorders or hides text.
+// visible leaves out what is not shown: control characters but line feeds and tabs, and what
+// reorders or hides text.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) || r == '\u2028' || r == '\u2029' {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) ||
+			r == '\u2028' || r == '\u2029' {
 			return -1
 		}
 		return r

@@ -28,7 +28,12 @@ func parseLog(out []byte) ([]Commit, error) {
 		if err != nil && f[2] != "" { // git tells none of a commit whose own it cannot read
 			return nil, odd("log", "a date", f[2])
 		}
-		c := Commit{Hash: hash, Short: f[1], Date: date, Subject: f[3]}
+		c := Commit{
+			Hash:    hash,
+			Short:   f[1],
+			Date:    date,
+			Subject: f[3],
+		}
 		f = f[width:]
 		if len(f) > 0 {
 			f[0] = strings.TrimPrefix(f[0], "\n") // stands between a commit and its files
@@ -40,6 +45,7 @@ func parseLog(out []byte) ([]Commit, error) {
 		}
 		list = append(list, c)
 	}
+
 	return list, nil
 }
 
@@ -64,7 +70,8 @@ func parseStatus(out []byte) ([]Entry, error) {
 		}
 		e := Entry{Code: rec[:2], Path: rec[3:]}
 		if strings.ContainsAny(e.Code, "RC") {
-			if i++; i == len(recs) || recs[i] == "" {
+			i++
+			if i == len(recs) || recs[i] == "" {
 				return nil, odd("status", "where it came from", rec)
 			}
 			e.Orig = recs[i]
@@ -83,7 +90,8 @@ func parseNumstat(out []byte) ([]Stat, error) {
 			return nil, bad
 		}
 		if f[0] == "-" && f[1] == "-" { // a binary file
-			f[0], f[1] = "0", "0"
+			f[0] = "0"
+			f[1] = "0"
 		}
 		added, err := strconv.ParseUint(f[0], 10, 31)
 		deleted, other := strconv.ParseUint(f[1], 10, 31)
@@ -95,7 +103,8 @@ func parseNumstat(out []byte) ([]Stat, error) {
 	return list, nil
 }
 
-// parseWorktrees reads `worktree list --porcelain -z`: lines ended by NUL, an empty one after each worktree.
+// parseWorktrees reads `worktree list --porcelain -z`: lines ended by NUL, an empty one after each
+// worktree.
 func parseWorktrees(out []byte) ([]Worktree, error) {
 	var list []Worktree
 	open := false
@@ -106,7 +115,8 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 		}
 		word, value, _ := strings.Cut(rec, " ")
 		if word == "worktree" {
-			list, open = append(list, Worktree{Path: value}), true
+			list = append(list, Worktree{Path: value})
+			open = true
 			continue
 		}
 		if !open {
@@ -122,15 +132,18 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 			w.Bare = true
 		}
 	}
+
 	return list, nil
 }
 
 // CheckBranch rejects a name that git would not accept for a branch, or would take for an option.
 func CheckBranch(name string) error {
 	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
-		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") || strings.HasPrefix(name, branchPrefix) ||
+		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") ||
+		strings.HasPrefix(name, branchPrefix) ||
 		strings.HasSuffix(name, "/") || strings.HasSuffix(name, ".") ||
-		strings.Contains(name, "..") || strings.Contains(name, "//") || strings.Contains(name, "@{") ||
+		strings.Contains(name, "..") || strings.Contains(name, "//") ||
+		strings.Contains(name, "@{") ||
 		strings.ContainsAny(name, ` ~^:?*[\`) || strings.ContainsFunc(name, unicode.IsControl)
 	for part := range strings.SplitSeq(name, "/") {
 		bad = bad || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
@@ -144,7 +157,8 @@ func CheckBranch(name string) error {
 // checkRev reports a revision that git could take for something else than one commit.
 func checkRev(revs ...string) error {
 	for _, rev := range revs {
-		if rev == "" || strings.HasPrefix(rev, "-") || strings.HasPrefix(rev, "^") || strings.Contains(rev, "..") ||
+		if rev == "" || strings.HasPrefix(rev, "-") || strings.HasPrefix(rev, "^") ||
+			strings.Contains(rev, "..") ||
 			strings.ContainsFunc(rev, unicode.IsControl) {
 			return notA("revision", rev)
 		}

@@ -19,26 +19,65 @@ func TestParse(t *testing.T) {
 		in    string
 		want  any // nil: it is not understood
 	}{
-		{"log", parser(git.ParseLog), "/h1\x00h\x002024-01-02T03:04:05Z\x00subject\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "subject"}}},
-		{"log, empty subject", parser(git.ParseLog), "/h1\x00h\x002024-01-02T03:04:05Z\x00\x00", []git.Commit{{Hash: "h1", Short: "h", Date: date}}},
+		{
+			"log",
+			parser(git.ParseLog),
+			"/h1\x00h\x002024-01-02T03:04:05Z\x00subject\x00",
+			[]git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "subject"}},
+		},
+		{
+			"log, empty subject",
+			parser(git.ParseLog),
+			"/h1\x00h\x002024-01-02T03:04:05Z\x00\x00",
+			[]git.Commit{{Hash: "h1", Short: "h", Date: date}},
+		},
 		{
 			"log, files", parser(git.ParseLog),
-			"/h1\x00h\x002024-01-02T03:04:05Z\x00s\x00\na.go\x00b/c d\x00/h2\x00h\x002024-01-02T03:04:05Z\x00\x00",
-			[]git.Commit{{Hash: "h1", Short: "h", Date: date, Subject: "s", Files: []string{"a.go", "b/c d"}}, {Hash: "h2", Short: "h", Date: date}},
+			"/h1\x00h\x002024-01-02T03:04:05Z\x00s\x00\n" +
+				"a.go\x00b/c d\x00/h2\x00h\x002024-01-02T03:04:05Z\x00\x00",
+			[]git.Commit{
+				{
+					Hash:    "h1",
+					Short:   "h",
+					Date:    date,
+					Subject: "s",
+					Files:   []string{"a.go", "b/c d"},
+				},
+				{Hash: "h2", Short: "h", Date: date},
+			},
 		},
 		{"log, no mark", parser(git.ParseLog), "h1\x00h\x002024-01-02T03:04:05Z\x00s\x00", nil},
 		{"log, short", parser(git.ParseLog), "/h1\x00h\x00", nil},
 		{"log, date", parser(git.ParseLog), "/h1\x00h\x00yesterday\x00s\x00", nil},
-		{"status", parser(git.ParseStatus), " M a b\x00R  to\x00from\x00?? x\ny\x00", []git.Entry{{Code: " M", Path: "a b"}, {Code: "R ", Path: "to", Orig: "from"}, {Code: "??", Path: "x\ny"}}},
+		{
+			"status",
+			parser(git.ParseStatus),
+			" M a b\x00R  to\x00from\x00?? x\ny\x00",
+			[]git.Entry{
+				{Code: " M", Path: "a b"},
+				{Code: "R ", Path: "to", Orig: "from"},
+				{Code: "??", Path: "x\ny"},
+			},
+		},
 		{"status, no origin", parser(git.ParseStatus), "R  to\x00", nil},
 		{"status, short", parser(git.ParseStatus), "M a\x00", nil},
-		{"numstat", parser(git.ParseNumstat), "1\t2\ta\tb\x00-\t-\tbin\x00", []git.Stat{{Path: "a\tb", Added: 1, Deleted: 2}, {Path: "bin"}}},
+		{
+			"numstat",
+			parser(git.ParseNumstat),
+			"1\t2\ta\tb\x00-\t-\tbin\x00",
+			[]git.Stat{{Path: "a\tb", Added: 1, Deleted: 2}, {Path: "bin"}},
+		},
 		{"numstat, no path", parser(git.ParseNumstat), "1\t2\t\x00", nil},
 		{"numstat, no number", parser(git.ParseNumstat), "1\tx\ta\x00", nil},
 		{
 			"worktrees", parser(git.ParseWorktrees),
-			"worktree /a\x00HEAD h\x00branch refs/heads/x/y\x00\x00worktree /b c\x00HEAD i\x00detached\x00locked why\x00prunable gone\x00\x00worktree /d\x00bare\x00\x00",
-			[]git.Worktree{{Path: "/a", Head: "h", Branch: "x/y"}, {Path: "/b c", Head: "i"}, {Path: "/d", Bare: true}},
+			"worktree /a\x00HEAD h\x00branch refs/heads/x/y\x00\x00worktree /b c\x00HEAD " +
+				"i\x00detached\x00locked why\x00prunable gone\x00\x00worktree /d\x00bare\x00\x00",
+			[]git.Worktree{
+				{Path: "/a", Head: "h", Branch: "x/y"},
+				{Path: "/b c", Head: "i"},
+				{Path: "/d", Bare: true},
+			},
 		},
 		{"worktrees, no start", parser(git.ParseWorktrees), "HEAD h\x00", nil},
 	}
@@ -62,11 +101,15 @@ func parser[T any](f func([]byte) ([]T, error)) func(string) (any, error) {
 
 func TestNeutral(t *testing.T) {
 	t.Parallel()
-	got := git.Neutral([]string{"filter.a=b.clean", "filter.a=b.smudge", "filter.x.y.process", "merge.ff", "merge.m.name", "merge.m.driver", "filter"})
+	got := git.Neutral([]string{
+		"filter.a=b.clean", "filter.a=b.smudge", "filter.x.y.process", "merge.ff", "merge.m.name",
+		"merge.m.driver", "filter",
+	})
 	want := []string{
-		"filter.a=b.clean", "", "filter.a=b.smudge", "", "filter.a=b.process", "", "filter.a=b.required", "false",
-		"filter.x.y.clean", "", "filter.x.y.smudge", "", "filter.x.y.process", "", "filter.x.y.required", "false",
-		"merge.m.driver", "git merge-file --quiet --marker-size=%L %A %O %B",
+		"filter.a=b.clean", "", "filter.a=b.smudge", "", "filter.a=b.process", "",
+		"filter.a=b.required", "false", "filter.x.y.clean", "", "filter.x.y.smudge", "",
+		"filter.x.y.process", "", "filter.x.y.required", "false", "merge.m.driver",
+		"git merge-file --quiet --marker-size=%L %A %O %B",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("Neutral() (-want +got)\n%s", d)
@@ -80,9 +123,34 @@ func TestCheckBranch(t *testing.T) {
 			t.Errorf("CheckBranch(%q) = %v, want nil", good, err)
 		}
 	}
+
 	for _, bad := range []string{
-		"", "-f", "a b", "a..b", "a~1", "a^", "a:b", "a?", "a*", "a[", `a\b`, "a@{1}", "@", "HEAD", "/a", "a/", "a//b", "a.", ".a", "a/.b",
-		"a.lock", "a.lock/b", "a\nb", "a\x7fb", "refs/heads/a", strings.Repeat("a", 300),
+		"",
+		"-f",
+		"a b",
+		"a..b",
+		"a~1",
+		"a^",
+		"a:b",
+		"a?",
+		"a*",
+		"a[",
+		`a\b`,
+		"a@{1}",
+		"@",
+		"HEAD",
+		"/a",
+		"a/",
+		"a//b",
+		"a.",
+		".a",
+		"a/.b",
+		"a.lock",
+		"a.lock/b",
+		"a\nb",
+		"a\x7fb",
+		"refs/heads/a",
+		strings.Repeat("a", 300),
 	} {
 		if err := git.CheckBranch(bad); !isNameError(err) {
 			t.Errorf("CheckBranch(%q) = %v, want that the name is refused", bad, err)
@@ -93,10 +161,12 @@ func TestCheckBranch(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "\x00", "h1\x00h\x002024-01-02T03:04:05Z\x00s\x00", " M a\x00R  to\x00from\x00",
-		"1\t2\ta\x00-\t-\tb\x00", "worktree /a\x00HEAD h\x00branch refs/heads/x\x00\x00", "filter.a.b.clean\x00merge.x.driver\x00",
+		"1\t2\ta\x00-\t-\tb\x00", "worktree /a\x00HEAD h\x00branch refs/heads/x\x00\x00",
+		"filter.a.b.clean\x00merge.x.driver\x00",
 	} {
 		f.Add([]byte(s))
 	}
+
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if l, err := git.ParseLog(b); err != nil && l != nil {
 			t.Errorf("ParseLog(%q) = %v beside %v", b, l, err)
@@ -119,11 +189,14 @@ func FuzzParse(f *testing.F) {
 		if pairs := git.Neutral(strings.Split(string(b), "\x00")); len(pairs)%2 != 0 {
 			t.Errorf("Neutral(%q) = %q, want pairs", b, pairs)
 		}
-		if err := git.CheckBranch(string(b)); err == nil && (b[0] == '-' || strings.ContainsAny(string(b), " \n~^:")) {
+		err = git.CheckBranch(string(b))
+		if err == nil && (b[0] == '-' || strings.ContainsAny(string(b), " \n~^:")) {
 			t.Errorf("CheckBranch(%q) = nil, want an error", b)
 		}
 	})
 }
 
 // isOdd tells whether an error says that what git printed is not understood.
-func isOdd(err error) bool { return err != nil && strings.HasPrefix(err.Error(), "output of git ") }
+func isOdd(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "output of git ")
+}

@@ -14,16 +14,17 @@ func (r *Repo) Exists() bool {
 	return own != ""
 }
 
-// Linked reports whether dir lies in a linked worktree of main's repository, without starting git. A worktree whose link
-// to its repository is broken is in none.
+// Linked reports whether dir lies in a linked worktree of main's repository, without starting git.
+// A worktree whose link to its repository is broken is in none.
 func Linked(dir, main string) bool {
 	own, common := home(dir)
 	mainOwn, mainCommon := home(main)
 	return own != "" && own != mainOwn && common == mainCommon
 }
 
-// LinkOf gives the file that links the worktree at top to its repository, and the text that this file must hold to
-// belong to the repository of Dir. A worktree keeps its name there when it is moved.
+// LinkOf gives the file that links the worktree at top to its repository, and the text that this
+// file must hold to belong to the repository of Dir. A worktree keeps its name there when it is
+// moved.
 func (r *Repo) LinkOf(top string) (file, text string) {
 	_, common := home(r.Dir)
 	file = filepath.Join(top, ".git")
@@ -31,8 +32,8 @@ func (r *Repo) LinkOf(top string) (file, text string) {
 	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
 }
 
-// Usable refuses a .git, in Dir or above, that leads to no repository, or to one in which a pipe or a device stands in
-// the place of a file. Without any .git it refuses nothing. It starts no git.
+// Usable refuses a .git, in Dir or above, that leads to no repository, or to one in which a pipe or
+// a device stands in the place of a file. Without any .git it refuses nothing. It starts no git.
 func (r *Repo) Usable() error {
 	if err := r.regular(); err != nil {
 		return err
@@ -75,15 +76,16 @@ func (r *Repo) Underway() string {
 	return ""
 }
 
-// Ignored gives those of the files that git ignores and does not track. Paths are relative to the top.
+// Ignored gives those of the files that git ignores and does not track. Paths are relative to the
+// top.
 func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}
 	out, _, err := r.touch(ctx, call{args: append(args, paths...)})
 	return records(out), err
 }
 
-// Files gives mode and hash by path for a commit or a tree, limited to paths if there are any. An empty rev means the
-// index, without conflicted entries.
+// Files gives mode and hash by path for a commit or a tree, limited to paths if there are any. An
+// empty rev means the index, without conflicted entries.
 func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[string]string, error) {
 	c := call{args: []string{"ls-tree", "-z", "-r", "--full-tree", rev}, revs: []string{rev}}
 	if rev == "" {
@@ -98,6 +100,7 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 	if err != nil {
 		return nil, err
 	}
+
 	files := map[string]string{}
 	for _, rec := range records(out) {
 		about, name, ok := strings.Cut(rec, "\t")
@@ -112,6 +115,7 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 			files[name] = f[0] + " " + f[1]
 		}
 	}
+
 	return files, nil
 }
 
@@ -140,10 +144,13 @@ func (r *Repo) ReadTree(ctx context.Context, rev string) error {
 	return err
 }
 
-// Restore sets index and working tree to a commit or a tree. It removes files that the index has and the tree lacks;
-// untracked files stay.
+// Restore sets index and working tree to a commit or a tree. It removes files that the index has
+// and the tree lacks; untracked files stay.
 func (r *Repo) Restore(ctx context.Context, rev string) error {
-	_, _, err := r.touch(ctx, call{args: []string{"read-tree", "--reset", "-u", rev}, revs: []string{rev}})
+	_, _, err := r.touch(ctx, call{
+		args: []string{"read-tree", "--reset", "-u", rev},
+		revs: []string{rev},
+	})
 	return err
 }
 
@@ -155,14 +162,18 @@ func (r *Repo) WriteTree(ctx context.Context) (string, error) {
 
 // Tree gives the hash of a commit's tree.
 func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
-	out, _, err := r.run(ctx, call{args: []string{"rev-parse", "--verify", rev + "^{tree}"}, revs: []string{rev}})
+	out, _, err := r.run(ctx, call{
+		args: []string{"rev-parse", "--verify", rev + "^{tree}"},
+		revs: []string{rev},
+	})
 	return line(out), err
 }
 
 // Differ lists the paths at which two trees differ, sorted.
 func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"}, revs: []string{from, to},
+		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"},
+		revs: []string{from, to},
 	})
 	return records(out), err
 }
@@ -184,7 +195,10 @@ func (r *Repo) CommitTree(
 		args = append(args, "-p", p)
 	}
 	out, _, err := r.run(ctx, call{
-		args: append(args, tree), revs: append([]string{tree}, parents...), stdin: []byte(msg), pairs: who,
+		args:  append(args, tree),
+		revs:  append([]string{tree}, parents...),
+		stdin: []byte(msg),
+		pairs: who,
 	})
 	return line(out), err
 }
@@ -192,34 +206,56 @@ func (r *Repo) CommitTree(
 // Reset sets the index entries at the paths to HEAD, and leaves the working tree alone.
 func (r *Repo) Reset(ctx context.Context, paths ...string) error {
 	_, _, err := r.touch(ctx, call{
-		args:  []string{"reset", "--quiet", "--mixed", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		args: []string{
+			"reset", "--quiet", "--mixed", "--pathspec-from-file=-", "--pathspec-file-nul",
+		},
 		stdin: []byte(strings.Join(paths, "\x00")),
 	})
 	return err
 }
 
-// Bundle writes the commits that one revision has and another lacks into a file, from which git can restore them.
+// Bundle writes the commits that one revision has and another lacks into a file, from which git can
+// restore them.
 func (r *Repo) Bundle(ctx context.Context, file, ref, without string) error {
 	_, _, err := r.run(ctx, call{
-		args: []string{"bundle", "create", "--quiet", file, ref, "^" + without}, revs: []string{ref, without},
+		args: []string{"bundle", "create", "--quiet", file, ref, "^" + without},
+		revs: []string{ref, without},
 	})
 	return err
 }
 
-// Patches writes the commits from one to another as a patch series into a folder, and gives the file names.
+// Patches writes the commits from one to another as a patch series into a folder, and gives the
+// file names.
 func (r *Repo) Patches(ctx context.Context, folder, from, to string) ([]string, error) {
-	out, _, err := r.touch(ctx, call{args: []string{
-		"format-patch", "--quiet", "--no-signature", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-attach",
-		"--no-thread", "--no-cover-letter", "--no-base", "--no-notes", "--zero-commit", "--output-directory", folder,
-		from + ".." + to,
-	}, revs: []string{from, to}})
+	out, _, err := r.touch(ctx, call{
+		args: []string{
+			"format-patch",
+			"--quiet",
+			"--no-signature",
+			"--no-ext-diff",
+			"--no-textconv",
+			"--no-renames",
+			"--no-attach",
+			"--no-thread",
+			"--no-cover-letter",
+			"--no-base",
+			"--no-notes",
+			"--zero-commit",
+			"--output-directory",
+			folder,
+			from + ".." + to,
+		},
+		revs: []string{from, to},
+	})
 	if err != nil || len(out) > 0 {
 		return nil, err
 	}
+
 	entries, err := os.ReadDir(folder)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
+
 	return names, err
 }

@@ -36,47 +36,64 @@ func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error)
 		return "", err
 	}
 	out, _, err := r.run(ctx, call{
-		args:  []string{"ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", remote.Name, "HEAD"},
-		pairs: pairs, online: true,
+		args: []string{
+			"ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", remote.Name, "HEAD",
+		},
+		pairs:  pairs,
+		online: true,
 	})
 	said, _, _ := strings.Cut(string(out), "\t")
 	name, _ := strings.CutPrefix(said, "ref: "+branchPrefix)
 	return name, err
 }
 
-// PushRemote finds the remote for a branch as git does: that of the branch, else the default, else the only one, else
-// origin. It accepts https, ssh and folders outside the working tree.
+// PushRemote finds the remote for a branch as git does: that of the branch, else the default, else
+// the only one, else origin. It accepts https, ssh and folders outside the working tree.
 func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err error) {
 	names, err := r.Remotes(ctx)
 	name := ""
-	for _, key := range []string{"branch." + to + ".pushRemote", "remote.pushDefault", "branch." + to + ".remote"} {
+	for _, key := range []string{
+		"branch." + to + ".pushRemote",
+		"remote.pushDefault",
+		"branch." + to + ".remote",
+	} {
 		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, also: []int{1}})
-		name, err = cmp.Or(name, line(set)), errors.Join(err, bad)
+		name = cmp.Or(name, line(set))
+		err = errors.Join(err, bad)
 	}
+
 	switch {
 	case err != nil:
 		return remote, err
 	case len(names) == 0:
-		return remote, &RemoteError{"the repository has no remote", "add one: git remote add origin URL"}
+		return remote, &RemoteError{
+			"the repository has no remote",
+			"add one: git remote add origin URL",
+		}
 	case (name == "" || name == ".") && len(names) == 1:
 		name = names[0]
 	case name == "" || name == ".":
 		name = "origin"
 	}
+
 	if !slices.Contains(names, name) || CheckBranch(name) != nil {
 		return remote, &RemoteError{
-			fmt.Sprintf("expected one of the remotes %s to push to, got %q", strings.Join(names, ", "), name),
+			fmt.Sprintf("expected one of the remotes %s to push to, got %q",
+				strings.Join(names, ", "), name),
 			"name it: git config remote.pushDefault NAME",
 		}
 	}
+
 	urls, err := r.read(ctx, "remote", "get-url", "--push", "--all", name)
 	remote, ok := place(line(urls)) // of several addresses none is one
-	if remote.Name = name; ok && remote.Host == "" {
+	remote.Name = name
+	if ok && remote.Host == "" {
 		ok, err = r.outside(ctx, remote.Path)
 	}
 	if err == nil && !ok {
 		err = &RemoteError{
-			fmt.Sprintf("remote %s is neither https, ssh nor a folder outside of the project", name),
+			fmt.Sprintf("remote %s is neither https, ssh nor a folder outside of the project",
+				name),
 			"change it: git remote set-url " + name + " URL",
 		}
 	}
@@ -95,7 +112,8 @@ func place(address string) (r Remote, ok bool) {
 		if err != nil {
 			return r, false
 		}
-		r.Host, r.Path = u.Hostname(), u.Path
+		r.Host = u.Hostname()
+		r.Path = u.Path
 	case found && scheme == "file":
 		return Remote{Path: rest}, filepath.IsAbs(rest)
 	case found:
@@ -103,18 +121,22 @@ func place(address string) (r Remote, ok bool) {
 	case filepath.IsAbs(address):
 		return Remote{Path: address}, true
 	case scp && !strings.Contains(host, "/") && !strings.HasPrefix(at, ":"):
-		r.Host, r.Path = host[strings.LastIndexByte(host, '@')+1:], at
+		r.Host = host[strings.LastIndexByte(host, '@')+1:]
+		r.Path = at
 	}
+
 	r.Path = strings.TrimSuffix(strings.Trim(r.Path, "/"), ".git")
 	odd := func(c rune) bool {
-		return c != '.' && c != '-' && c != '_' && c != '/' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+		return c != '.' && c != '-' && c != '_' && c != '/' && !unicode.IsLetter(c) &&
+			!unicode.IsDigit(c)
 	}
-	ok = r.Host != "" && r.Path != "" && r.Host[0] != '-' && r.Path[0] != '-' && !strings.Contains(address, ":-")
+	ok = r.Host != "" && r.Path != "" && r.Host[0] != '-' && r.Path[0] != '-' &&
+		!strings.Contains(address, ":-")
 	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
 }
 
-// outside tells whether a folder lies neither in the working tree nor in the repository. A folder there may have come
-// with the project, and its hooks would run.
+// outside tells whether a folder lies neither in the working tree nor in the repository. A folder
+// there may have come with the project, and its hooks would run.
 func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 	top, _, err := r.Within(ctx)
 	if err != nil {
@@ -122,7 +144,10 @@ func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return false, &RemoteError{"there is no repository at " + dir, "change the address: git remote set-url"}
+		return false, &RemoteError{
+			"there is no repository at " + dir,
+			"change the address: git remote set-url",
+		}
 	}
 	_, common := home(r.Dir)
 	if filepath.Base(common) == ".git" { // the checkout to which a linked working tree belongs
@@ -137,8 +162,8 @@ func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 	return true, nil
 }
 
-// Push pushes a commit to a branch of the remote, never by force; pushing it again changes nothing. Settings of ssh and
-// credentials come from the user's own configuration, never the repository's.
+// Push pushes a commit to a branch of the remote, never by force; pushing it again changes nothing.
+// Settings of ssh and credentials come from the user's own configuration, never the repository's.
 func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) error {
 	if err := CheckBranch(branch); err != nil {
 		return err
@@ -147,33 +172,52 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	if err != nil {
 		return err
 	}
+
 	out, exit, err := r.run(ctx, call{
 		args: []string{
-			"push", "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
-			"--receive-pack=git-receive-pack", "--", remote.Name, commit + ":" + branchPrefix + branch,
+			"push",
+			"--porcelain",
+			"--no-verify",
+			"--no-signed",
+			"--no-follow-tags",
+			"--recurse-submodules=no",
+			"--receive-pack=git-receive-pack",
+			"--",
+			remote.Name,
+			commit + ":" + branchPrefix + branch,
 		},
-		revs: []string{commit}, also: []int{1}, pairs: pairs, online: true,
+		revs:   []string{commit},
+		also:   []int{1},
+		pairs:  pairs,
+		online: true,
 	})
 	if err != nil || exit == 0 {
 		return err
 	}
+
 	said := "declined"
 	for one := range strings.Lines(string(out)) {
 		if f := strings.Split(strings.TrimSpace(one), "\t"); f[0] == "!" && len(f) > 2 {
 			said = f[2]
 		}
 	}
+
 	return &RefusedError{branch, remote.Name, said}
 }
 
-// personal is the configuration for what goes over the network, out of the files of the user and the system.
+// personal is the configuration for what goes over the network, out of the files of the user and
+// the system.
 func (r *Repo) personal(ctx context.Context) ([]string, error) {
 	pairs := []string{"credential.helper", "", "push.pushOption", ""}
 	ssh := "ssh -o BatchMode=yes"
 	for _, scope := range []string{"--system", "--global"} {
 		out, _, err := r.run(ctx, call{
-			args: []string{"config", scope, "--includes", "-z", "--get-regexp", `^(credential\.|core\.sshcommand$)`},
-			also: []int{1, 128}, system: true, // 128: there is no such file
+			args: []string{
+				"config", scope, "--includes", "-z", "--get-regexp",
+				`^(credential\.|core\.sshcommand$)`,
+			},
+			also:   []int{1, 128},
+			system: true, // 128: there is no such file
 		})
 		if err != nil {
 			return nil, err
@@ -200,22 +244,26 @@ type Asker struct {
 	tool   askTool
 }
 
-// askTool is the command line of gh or glab: its words, with marks for the values. open is the state of an open
-// request; not stands in the names of hosts that it does not serve. issues and file list and open issues.
+// askTool is the command line of gh or glab: its words, with marks for the values. open is the
+// state of an open request; not stands in the names of hosts that it does not serve. issues and
+// file list and open issues.
 type askTool struct{ name, list, create, issue, issues, file, repo, open, not string }
 
 // askTools are the programs that open requests, in the order in which they are tried.
 var askTools = []askTool{
 	{
-		"gh", "pr list --state=all --head=BRANCH --json=url,state,headRefOid,baseRefName,isCrossRepository",
+		"gh",
+		"pr list --state=all --head=BRANCH " +
+			"--json=url,state,headRefOid,baseRefName,isCrossRepository",
 		"pr create --head=BRANCH --base=TO --title=TITLE --body=BODY",
 		"issue view NUMBER --json=title,body,labels,url,state",
-		"issue list --state=all --limit=200 --json=url,body", "issue create --title=TITLE --body=BODY",
-		"--repo=HOST/PATH", "OPEN", "gitlab",
+		"issue list --state=all --limit=200 --json=url,body",
+		"issue create --title=TITLE --body=BODY", "--repo=HOST/PATH", "OPEN", "gitlab",
 	},
 	{
 		"glab", "mr list --all --source-branch=BRANCH --output=json",
-		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE --description=BODY --yes",
+		"mr create --source-branch=BRANCH --target-branch=TO --title=TITLE " +
+			"--description=BODY --yes",
 		"issue view NUMBER --output=json", "", "", "--repo=https://HOST/PATH", "opened", "github",
 	},
 }
@@ -223,8 +271,8 @@ var askTools = []askTool{
 // askTime bounds one call of such a program.
 const askTime = time.Minute
 
-// Asker finds the program for a remote's host; nil if none is installed and logged in. there is the first one that is
-// installed but not logged in, or empty.
+// Asker finds the program for a remote's host; nil if none is installed and logged in. there is the
+// first one that is installed but not logged in, or empty.
 func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string, err error) {
 	for _, tool := range askTools {
 		args := []string{"auth", "status"}
@@ -234,7 +282,12 @@ func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string
 		if strings.Contains(remote.Host, tool.not) {
 			continue
 		}
-		_, _, err := r.run(ctx, call{prog: tool.name, args: args, online: true, most: askTime})
+		_, _, err := r.run(ctx, call{
+			prog:   tool.name,
+			args:   args,
+			online: true,
+			most:   askTime,
+		})
 		if err == nil {
 			return &Asker{r, remote, tool}, "", nil
 		}
@@ -249,24 +302,32 @@ func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error
 	if a.remote.Host != "" {
 		words += " " + a.tool.repo
 	}
-	fill := strings.NewReplacer("BRANCH", q.Branch, "TO", q.To, "TITLE", q.Title, "BODY", q.Body, "HOST", a.remote.Host,
-		"PATH", a.remote.Path)
+	fill := strings.NewReplacer(
+		"BRANCH", q.Branch, "TO", q.To, "TITLE", q.Title, "BODY", q.Body, "HOST", a.remote.Host,
+		"PATH", a.remote.Path,
+	)
 	args := strings.Fields(words)
 	for i := range args {
 		args[i] = fill.Replace(args[i])
 	}
-	out, _, err := a.r.run(ctx, call{prog: a.tool.name, args: args, online: true, most: askTime})
+	out, _, err := a.r.run(ctx, call{
+		prog:   a.tool.name,
+		args:   args,
+		online: true,
+		most:   askTime,
+	})
 	return out, err
 }
 
-// Find gives the address of an existing request for the work: an open one, else one for exactly this commit; empty if
-// there is none. A request from another repository counts only for exactly this commit, because its branch name proves
-// nothing.
+// Find gives the address of an existing request for the work: an open one, else one for exactly
+// this commit; empty if there is none. A request from another repository counts only for exactly
+// this commit, because its branch name proves nothing.
 func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 	out, err := a.run(ctx, a.tool.list, q)
 	if err != nil {
 		return "", err
 	}
+
 	var list []struct {
 		URL, State, HeadRefOid, SHA, BaseRefName string
 		Web                                      string `json:"web_url"`
@@ -278,16 +339,19 @@ func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 	if json.Unmarshal(out, &list) != nil {
 		return "", unclear(a.tool.name, "a list of requests", out)
 	}
+
 	found := ""
 	for _, one := range list {
 		open := one.State == a.tool.open && !one.IsCrossRepository && one.From == one.Into
-		if cmp.Or(one.BaseRefName, one.Target) != q.To || !open && cmp.Or(one.HeadRefOid, one.SHA) != q.Commit {
+		if cmp.Or(one.BaseRefName, one.Target) != q.To ||
+			!open && cmp.Or(one.HeadRefOid, one.SHA) != q.Commit {
 			continue
 		}
 		if at, ok := address(cmp.Or(one.URL, one.Web)); ok && (open || found == "") {
 			found = at
 		}
 	}
+
 	return found, nil
 }
 
@@ -297,7 +361,12 @@ func (a *Asker) Open(ctx context.Context, q Request) (string, error) {
 }
 
 // open opens a request or an issue, and gives its address; find looks whether it is there.
-func (a *Asker) open(ctx context.Context, words string, q Request, find func() (string, error)) (string, error) {
+func (a *Asker) open(
+	ctx context.Context,
+	words string,
+	q Request,
+	find func() (string, error),
+) (string, error) {
 	out, err := a.run(ctx, words, q)
 	lines := strings.Fields(string(out))
 	if err == nil && len(lines) > 0 {
@@ -329,8 +398,8 @@ func address(text string) (string, bool) {
 	return text, ok && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// unclear shows the first words of the output. It shows no part of a word, which may be a token that is masked only as
-// a whole.
+// unclear shows the first words of the output. It shows no part of a word, which may be a token
+// that is masked only as a whole.
 func unclear(tool, want string, got []byte) error {
 	const shown = 80
 	text := string(got)
@@ -338,7 +407,8 @@ func unclear(tool, want string, got []byte) error {
 		text = text[:strings.LastIndexFunc(text[:shown+1], unicode.IsSpace)+1]
 	}
 	if text == "" && len(got) > 0 {
-		return fmt.Errorf("output of %s: expected %s, got %d bytes of something else", tool, want, len(got))
+		return fmt.Errorf("output of %s: expected %s, got %d bytes of something else",
+			tool, want, len(got))
 	}
 	return fmt.Errorf("output of %s: expected %s, got %q", tool, want, text)
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Refs maps full ref names to their targets: a hash, or "ref: " and another name. HEAD is that of the main checkout;
-// OwnHead is that of a worktree.
+// Refs maps full ref names to their targets: a hash, or "ref: " and another name. HEAD is that of
+// the main checkout; OwnHead is that of a worktree.
 type Refs map[string]string
 
 // OwnHead is the key in Refs for the HEAD of a worktree that is not the main checkout.
@@ -26,34 +26,42 @@ func (r Refs) Changes(now Refs) (list []RefChange) {
 	maps.Copy(all, now)
 	for _, ref := range slices.Sorted(maps.Keys(all)) {
 		if r[ref] != now[ref] {
-			list = append(list, RefChange{Ref: ref, Old: r[ref], New: now[ref]})
+			list = append(list, RefChange{
+				Ref: ref,
+				Old: r[ref],
+				New: now[ref],
+			})
 		}
 	}
 	return list
 }
 
-// Refs reads the refs from git's files without starting git; a ref's own file overrides packed refs. Outside a
-// repository there are none. For reftables it only shows that something changed.
+// Refs reads the refs from git's files without starting git; a ref's own file overrides packed
+// refs. Outside a repository there are none. For reftables it only shows that something changed.
 func (r *Repo) Refs() (Refs, error) {
 	own, common := home(r.Dir)
 	if own == "" {
 		return nil, nil
 	}
+
 	refs := Refs{"HEAD": small(filepath.Join(common, "HEAD"))}
 	if own != common {
 		refs[OwnHead] = small(filepath.Join(own, "HEAD"))
 	}
 	for line := range strings.Lines(small(filepath.Join(common, "packed-refs"))) {
-		if hash, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "refs/") {
+		hash, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && strings.HasPrefix(name, "refs/") {
 			refs[name] = hash
 		}
 	}
+
 	if table := small(filepath.Join(common, "reftable", "tables.list")); table != "" {
 		refs["reftable"] = table
 	}
 	err := fs.WalkDir(os.DirFS(common), "refs", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && !strings.HasSuffix(name, ".lock") {
-			if text := small(filepath.Join(common, name)); text != "" { // else it was removed meanwhile
+			// else it was removed meanwhile
+			if text := small(filepath.Join(common, name)); text != "" {
 				refs[name] = text
 			}
 		}
@@ -62,13 +70,18 @@ func (r *Repo) Refs() (Refs, error) {
 	for name, text := range refs {
 		refs[name] = strings.TrimSpace(text)
 	}
+
 	return refs, err
 }
 
-// Trailers gives the trailer's value of each commit that a branch gained, empty for commits without it. With an empty
-// from it looks at the commit to alone.
+// Trailers gives the trailer's value of each commit that a branch gained, empty for commits without
+// it. With an empty from it looks at the commit to alone.
 func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, error) {
-	args := []string{"log", "-z", "--first-parent", "--format=%(trailers:key=" + key + ",valueonly,separator=%x20)"}
+	args := []string{
+		"log", "-z",
+		"--first-parent",
+		"--format=%(trailers:key=" + key + ",valueonly,separator=%x20)",
+	}
 	if err := checkRev(to); err != nil {
 		return nil, err
 	}

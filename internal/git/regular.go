@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 )
 
-// regular refuses a repository in which a pipe or a device stands where git expects a file: git would wait for it. It
-// looks at the repository of Dir and at what git reads in the folders from Dir up to the top of the working tree, and
-// starts nothing. Loose objects and other folders of the working tree are left to the time that a call may take.
+// regular refuses a repository in which a pipe or a device stands where git expects a file: git
+// would wait for it. It looks at the repository of Dir and at what git reads in the folders from
+// Dir up to the top of the working tree, and starts nothing. Loose objects and other folders of the
+// working tree are left to the time that a call may take.
 func (r *Repo) regular() error {
 	dir := r.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -27,11 +28,13 @@ func (r *Repo) regular() error {
 		}
 		dir = filepath.Dir(dir)
 	}
+
 	for _, name := range inTree {
 		if err := regularFile(name); err != nil {
 			return err
 		}
 	}
+
 	own, common := homeAt(dir)
 	if err := regularFolder(own); err != nil || own == common {
 		return err
@@ -48,12 +51,15 @@ func regularFolder(dir string) error {
 		}
 	}
 	for _, below := range []string{"info", "logs", "refs", "objects/info", "objects/pack"} {
-		err := filepath.WalkDir(filepath.Join(dir, below), func(name string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil //nolint:nilerr // git tells of what it cannot read
-			}
-			return regularEntry(name, d)
-		})
+		err := filepath.WalkDir(
+			filepath.Join(dir, below),
+			func(name string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return nil //nolint:nilerr // git tells of what it cannot read
+				}
+				return regularEntry(name, d)
+			},
+		)
 		if err != nil {
 			return err
 		}

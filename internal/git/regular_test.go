@@ -12,13 +12,16 @@ import (
 	"tercet/internal/git"
 )
 
-// TestPipes: git would wait for a pipe that stands in the place of one of its files; it is not started.
+// TestPipes: git would wait for a pipe that stands in the place of one of its files; it is not
+// started.
 func TestPipes(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		".git/HEAD", ".git/config", ".git/index", ".git/packed-refs", ".git/shallow", ".git/commondir", ".git/COMMIT_EDITMSG",
-		".git/info/exclude", ".git/info/attributes", ".git/info/grafts", ".git/logs/HEAD", ".git/objects/info/alternates",
-		".git/refs/heads/main", ".git/refs/heads/deep/x", ".gitignore", ".gitattributes", ".mailmap", "sub/.gitignore",
+		".git/HEAD", ".git/config", ".git/index", ".git/packed-refs", ".git/shallow",
+		".git/commondir", ".git/COMMIT_EDITMSG", ".git/info/exclude", ".git/info/attributes",
+		".git/info/grafts", ".git/logs/HEAD", ".git/objects/info/alternates",
+		".git/refs/heads/main", ".git/refs/heads/deep/x", ".gitignore", ".gitattributes",
+		".mailmap", "sub/.gitignore",
 	} {
 		r := fresh(t)
 		file := filepath.Join(r.Dir, filepath.FromSlash(name))
@@ -35,18 +38,21 @@ func TestPipes(t *testing.T) {
 		_, err := below.StatusPorcelain(t.Context())
 		irregular, ok := errors.AsType[*git.IrregularError](err)
 		if !ok || irregular.Path != file {
-			t.Errorf("StatusPorcelain with a pipe at %s = %v, want an IrregularError of it", name, err)
+			t.Errorf("StatusPorcelain with a pipe at %s = %v, want an IrregularError of it",
+				name, err)
 		}
 		// These read files without git.
 		below.Exists()
 		below.Locked()
-		if _, err := below.Fingerprint(t.Context()); err != nil && !errors.As(err, new(*git.IrregularError)) {
+		_, err = below.Fingerprint(t.Context())
+		if err != nil && !errors.As(err, new(*git.IrregularError)) {
 			t.Errorf("Fingerprint with a pipe at %s = %v", name, err)
 		}
 	}
 }
 
-// TestRepositoryElsewhere: the main working tree is the folder of .git also where .git leads elsewhere.
+// TestRepositoryElsewhere: the main working tree is the folder of .git also where .git leads
+// elsewhere.
 func TestRepositoryElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -55,7 +61,11 @@ func TestRepositoryElsewhere(t *testing.T) {
 	}{
 		{"link", func(t *testing.T, dir, to string) {
 			t.Helper()
-			if err := errors.Join(os.Rename(filepath.Join(dir, ".git"), to), os.Symlink(to, filepath.Join(dir, ".git"))); err != nil {
+			err := errors.Join(
+				os.Rename(filepath.Join(dir, ".git"), to),
+				os.Symlink(to, filepath.Join(dir, ".git")),
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -71,7 +81,12 @@ func TestRepositoryElsewhere(t *testing.T) {
 				base := must[string](t)(filepath.EvalSymlinks(t.TempDir()))
 				c.move(t, r.Dir, filepath.Join(base, folder))
 				tree := filepath.Join(base, "tree")
-				if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
+				err := r.WorktreeAdd(t.Context(), git.NewWorktree{
+					Path:   tree,
+					Branch: "task/1",
+					Start:  "HEAD",
+				})
+				if err != nil {
 					t.Fatal(err)
 				}
 				got := must[[]git.Worktree](t)(r.Worktrees(t.Context()))

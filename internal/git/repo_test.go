@@ -23,8 +23,15 @@ func starter(t *testing.T, env ...string) *proc.Starter {
 	t.Helper()
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil },
-		Env:   append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_GLOBAL=/dev/null"}, env...),
-		Now:   time.Now,
+		Env: append(
+			[]string{
+				"PATH=" + os.Getenv("PATH"),
+				"HOME=" + t.TempDir(),
+				"GIT_CONFIG_GLOBAL=/dev/null",
+			},
+			env...,
+		),
+		Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +43,13 @@ func starter(t *testing.T, env ...string) *proc.Starter {
 func raw(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	r, err := starter(t).Run(t.Context(), proc.Command{
-		Argv: append([]string{"git", "-c", "user.name=U", "-c", "user.email=u@example.org"}, args...), Dir: dir, Purpose: proc.PurposeGit,
-		Env: []string{"GIT_AUTHOR_DATE=2024-01-02T03:04:05+02:00"},
+		Argv: append(
+			[]string{"git", "-c", "user.name=U", "-c", "user.email=u@example.org"},
+			args...,
+		),
+		Dir:     dir,
+		Purpose: proc.PurposeGit,
+		Env:     []string{"GIT_AUTHOR_DATE=2024-01-02T03:04:05+02:00"},
 	})
 	if err != nil || r.Exit != 0 {
 		t.Fatalf("git %s = exit %d, %v: %s", strings.Join(args, " "), r.Exit, err, r.Stderr)
@@ -116,9 +128,18 @@ func TestOutsideARepository(t *testing.T) {
 	t.Parallel()
 	r := &git.Repo{Starter: starter(t, "GIT_CEILING_DIRECTORIES=/"), Dir: t.TempDir()}
 	for name, f := range map[string]func() error{
-		"Toplevel": func() error { _, err := r.Toplevel(t.Context()); return err },
-		"Status":   func() error { _, err := r.StatusPorcelain(t.Context()); return err },
-		"Head":     func() error { _, err := r.Head(t.Context()); return err },
+		"Toplevel": func() error {
+			_, err := r.Toplevel(t.Context())
+			return err
+		},
+		"Status": func() error {
+			_, err := r.StatusPorcelain(t.Context())
+			return err
+		},
+		"Head": func() error {
+			_, err := r.Head(t.Context())
+			return err
+		},
 	} {
 		if err := f(); !errors.Is(err, git.ErrNoRepo) {
 			t.Errorf("%s() = %v, want %v", name, err, git.ErrNoRepo)
@@ -170,11 +191,13 @@ func TestReadingFromASubfolder(t *testing.T) {
 	if d := cmp.Diff([]string{"b.txt", odd}, must[[]string](t)(sub.LsFiles(t.Context()))); d != "" {
 		t.Errorf("LsFiles() (-want +got)\n%s", d)
 	}
-	if d := cmp.Diff([]string{"a.txt"}, must[[]string](t)(r.LsFiles(t.Context(), "a.txt", "*.none"))); d != "" {
+	d := cmp.Diff([]string{"a.txt"}, must[[]string](t)(r.LsFiles(t.Context(), "a.txt", "*.none")))
+	if d != "" {
 		t.Errorf("LsFiles(a.txt) (-want +got)\n%s", d)
 	}
 	log := must[[]git.Commit](t)(sub.Log(t.Context(), 10, odd))
-	if len(log) != 1 || log[0].Subject != "second: ünicode" || log[0].Hash != must[string](t)(r.Head(t.Context())) ||
+	if len(log) != 1 || log[0].Subject != "second: ünicode" ||
+		log[0].Hash != must[string](t)(r.Head(t.Context())) ||
 		!strings.HasPrefix(log[0].Hash, log[0].Short) || log[0].Date.IsZero() {
 		t.Errorf("Log(%q) = %+v, want the second commit", odd, log)
 	}
@@ -188,6 +211,7 @@ func TestReadingFromASubfolder(t *testing.T) {
 	for _, name := range nasty {
 		write(t, r.Dir, name, "four\n")
 	}
+
 	commit(t, r, "/third", nasty...)
 	slices.Sort(nasty)
 	log = must[[]git.Commit](t)(r.Log(t.Context(), 10))
@@ -203,8 +227,14 @@ func TestStatusAddCommit(t *testing.T) {
 	write(t, r.Dir, odd, "new\n")
 	write(t, r.Dir, "[a].txt", "pattern\n")
 	raw(t, r.Dir, "mv", "sub/b.txt", "sub/c.txt")
-	want := []git.Entry{{Code: "R ", Path: "sub/c.txt", Orig: "sub/b.txt"}, {Code: " M", Path: "a.txt"}, {Code: "??", Path: "[a].txt"}, {Code: "??", Path: odd}}
-	if d := cmp.Diff(want, must[[]git.Entry](t)(r.StatusPorcelain(t.Context())), byPath()); d != "" {
+	want := []git.Entry{
+		{Code: "R ", Path: "sub/c.txt", Orig: "sub/b.txt"},
+		{Code: " M", Path: "a.txt"},
+		{Code: "??", Path: "[a].txt"},
+		{Code: "??", Path: odd},
+	}
+	d := cmp.Diff(want, must[[]git.Entry](t)(r.StatusPorcelain(t.Context())), byPath())
+	if d != "" {
 		t.Errorf("StatusPorcelain() (-want +got)\n%s", d)
 	}
 	if err := os.Remove(filepath.Join(r.Dir, "sub/c.txt")); err != nil {
@@ -219,24 +249,41 @@ func TestStatusAddCommit(t *testing.T) {
 	if err := sub.Add(t.Context(), "[a].txt", odd, "sub/c.txt"); err != nil {
 		t.Fatal(err)
 	}
-	hash, err := sub.Commit(t.Context(), "odd names\n\n# not a comment", git.Trailer{Key: "Tercet-Txn", Value: "t-1"}, git.Trailer{Key: "Session", Value: "s"})
+	hash, err := sub.Commit(
+		t.Context(),
+		"odd names\n\n# not a comment",
+		git.Trailer{Key: "Tercet-Txn", Value: "t-1"},
+		git.Trailer{Key: "Session", Value: "s"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := raw(t, r.Dir, "show", "-s", "--format=%B", hash); got != "odd names\n\n# not a comment\n\nTercet-Txn: t-1\nSession: s\n" {
+	got := raw(t, r.Dir, "show", "-s", "--format=%B", hash)
+	if got != "odd names\n\n# not a comment\n\nTercet-Txn: t-1\nSession: s\n" {
 		t.Errorf("message = %q", got)
 	}
-	if got := raw(t, r.Dir, "show", "-s", "--format=%an %ae %cn", hash); got != "tercet tercet@localhost tercet" {
+	got = raw(t, r.Dir, "show", "-s", "--format=%an %ae %cn", hash)
+	if got != "tercet tercet@localhost tercet" {
 		t.Errorf("identity = %q, want tercet", got)
 	}
-	wantStat := []git.Stat{{Path: "[a].txt", Added: 1}, {Path: odd, Added: 1}, {Path: "sub/b.txt", Deleted: 1}}
-	if d := cmp.Diff(wantStat, must[[]git.Stat](t)(r.DiffStat(t.Context(), before, hash))); d != "" {
+	wantStat := []git.Stat{
+		{Path: "[a].txt", Added: 1},
+		{Path: odd, Added: 1},
+		{Path: "sub/b.txt", Deleted: 1},
+	}
+	d = cmp.Diff(wantStat, must[[]git.Stat](t)(r.DiffStat(t.Context(), before, hash)))
+	if d != "" {
 		t.Errorf("DiffStat() (-want +got)\n%s", d)
 	}
-	if diff := string(must[[]byte](t)(r.Diff(t.Context(), hash, "", "a.txt"))); !strings.Contains(diff, "-one\n+changed\n") {
+	diff := string(must[[]byte](t)(r.Diff(t.Context(), hash, "", "a.txt")))
+	if !strings.Contains(diff, "-one\n+changed\n") {
 		t.Errorf("Diff(working tree) = %q, want one replaced by changed", diff)
 	}
-	if d := cmp.Diff([]git.Entry{{Code: " M", Path: "a.txt"}}, must[[]git.Entry](t)(r.StatusPorcelain(t.Context()))); d != "" {
+	d = cmp.Diff(
+		[]git.Entry{{Code: " M", Path: "a.txt"}},
+		must[[]git.Entry](t)(r.StatusPorcelain(t.Context())),
+	)
+	if d != "" {
 		t.Errorf("StatusPorcelain() after (-want +got)\n%s", d)
 	}
 	if err := r.Add(t.Context(), "a.txt"); err != nil {
@@ -270,7 +317,8 @@ func TestIdentityOfTheUserStands(t *testing.T) {
 	raw(t, r.Dir, "config", "user.email", "ada@example.org")
 	write(t, r.Dir, "a.txt", "x\n")
 	hash := commit(t, r, "mine", "a.txt")
-	if got := raw(t, r.Dir, "show", "-s", "--format=%an <%ae>", hash); got != "Ada <ada@example.org>" {
+	got := raw(t, r.Dir, "show", "-s", "--format=%an <%ae>", hash)
+	if got != "Ada <ada@example.org>" {
 		t.Errorf("identity = %q, want Ada", got)
 	}
 }
@@ -279,22 +327,36 @@ func TestCommitByTrailer(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	look := func(v string) string {
-		return must[string](t)(r.CommitByTrailer(t.Context(), git.Trailer{Key: "Tercet-Txn", Value: v}))
+		return must[string](
+			t,
+		)(r.CommitByTrailer(t.Context(), git.Trailer{Key: "Tercet-Txn", Value: v}))
 	}
 	write(t, r.Dir, "a.txt", "x\n")
 	if err := r.Add(t.Context(), "a.txt"); err != nil {
 		t.Fatal(err)
 	}
-	hash := must[string](t)(r.Commit(t.Context(), "quotes Tercet-Txn: abcd in its text", git.Trailer{Key: "Tercet-Txn", Value: "abcdef"}))
+	hash := must[string](t)(r.Commit(
+		t.Context(),
+		"quotes Tercet-Txn: abcd in its text",
+		git.Trailer{Key: "Tercet-Txn", Value: "abcdef"},
+	))
 	raw(t, r.Dir, "checkout", "-q", "--detach", "HEAD~1")
 	raw(t, r.Dir, "worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "begun"))
-	write(t, r.Dir, ".git/worktrees/begun/HEAD", strings.Repeat("0", len(hash))+"\n") // as git has it while it makes one
+	// as git has it while it makes one
+	write(t, r.Dir, ".git/worktrees/begun/HEAD", strings.Repeat("0", len(hash))+"\n")
 	for v, want := range map[string]string{"abcdef": hash, "abcd": "", "none": ""} {
 		if got := look(v); got != want {
 			t.Errorf("CommitByTrailer(%q) = %q, want %q", v, got, want)
 		}
 	}
-	for _, bad := range []git.Trailer{{Key: "", Value: "x"}, {Key: "a b", Value: "x"}, {Key: "K", Value: "x\ny"}, {Key: "K", Value: ""}, {Key: "-K", Value: "x"}} {
+
+	for _, bad := range []git.Trailer{
+		{Key: "", Value: "x"},
+		{Key: "a b", Value: "x"},
+		{Key: "K", Value: "x\ny"},
+		{Key: "K", Value: ""},
+		{Key: "-K", Value: "x"},
+	} {
 		if _, err := r.Commit(t.Context(), "x", bad); !isNameError(err) {
 			t.Errorf("Commit(%q) = %v, want that the name is refused", bad, err)
 		}
@@ -320,7 +382,8 @@ func TestRefs(t *testing.T) {
 	if is := must[bool](t)(r.BranchExists(t.Context(), "task")); is {
 		t.Error("BranchExists(task) = true, want false")
 	}
-	if d := cmp.Diff([]string{"task/1-ü"}, must[[]string](t)(r.Branches(t.Context(), "task/"))); d != "" {
+	d := cmp.Diff([]string{"task/1-ü"}, must[[]string](t)(r.Branches(t.Context(), "task/")))
+	if d != "" {
 		t.Errorf("Branches() (-want +got)\n%s", d)
 	}
 	err := r.CreateBranch(t.Context(), "task/1-ü", second)
@@ -331,16 +394,19 @@ func TestRefs(t *testing.T) {
 	if err := r.UpdateRef(t.Context(), ref, second, first); err != nil {
 		t.Errorf("UpdateRef() = %v, want nil", err)
 	}
-	if s, ok := errors.AsType[*git.StaleError](r.UpdateRef(t.Context(), ref, first, first)); !ok || s.Actual != second {
+	s, ok := errors.AsType[*git.StaleError](r.UpdateRef(t.Context(), ref, first, first))
+	if !ok || s.Actual != second {
 		t.Errorf("UpdateRef of a moved one = %v, want a StaleError", s)
 	}
 	if got := must[string](t)(r.Resolve(t.Context(), "task/1-ü")); got != second {
 		t.Errorf("Resolve() = %q, want %q", got, second)
 	}
-	if c, ok := errors.AsType[*git.CheckedOutError](r.DeleteBranch(t.Context(), "main", second)); !ok || c.Path != r.Dir {
+	c, ok := errors.AsType[*git.CheckedOutError](r.DeleteBranch(t.Context(), "main", second))
+	if !ok || c.Path != r.Dir {
 		t.Errorf("DeleteBranch(main) = %v, want a CheckedOutError", c)
 	}
-	if _, ok := errors.AsType[*git.StaleError](r.DeleteBranch(t.Context(), "task/1-ü", first)); !ok {
+	_, ok = errors.AsType[*git.StaleError](r.DeleteBranch(t.Context(), "task/1-ü", first))
+	if !ok {
 		t.Error("DeleteBranch of a moved one gave no StaleError")
 	}
 	if err := r.DeleteBranch(t.Context(), "task/1-ü", second); err != nil {
@@ -349,7 +415,8 @@ func TestRefs(t *testing.T) {
 	if is := must[bool](t)(r.BranchExists(t.Context(), "task/1-ü")); is {
 		t.Error("BranchExists() after DeleteBranch = true, want false")
 	}
-	if got := must[[]string](t)(r.BranchesWith(t.Context(), first)); !cmp.Equal(got, []string{"main"}) {
+	got := must[[]string](t)(r.BranchesWith(t.Context(), first))
+	if !cmp.Equal(got, []string{"main"}) {
 		t.Errorf("BranchesWith() = %q, want main", got)
 	}
 	if err := r.CreateBranch(t.Context(), "wip", first); err != nil {
@@ -359,7 +426,8 @@ func TestRefs(t *testing.T) {
 	if err := r.SetHead(t.Context(), "wip"); err != nil {
 		t.Fatal(err)
 	}
-	if b := must[string](t)(r.CurrentBranch(t.Context())); b != "wip" || readFile(t, r.Dir, "a.txt") != "uncommitted\n" {
+	b := must[string](t)(r.CurrentBranch(t.Context()))
+	if b != "wip" || readFile(t, r.Dir, "a.txt") != "uncommitted\n" {
 		t.Errorf("CurrentBranch() after SetHead = %q, want wip with the file as it was", b)
 	}
 	if err := r.SetHead(t.Context(), "none"); err == nil {
@@ -376,6 +444,7 @@ func TestRefs(t *testing.T) {
 			t.Errorf("IsAncestor(%s, %s) = %v, want %v", tt.a, tt.b, got, tt.want)
 		}
 	}
+
 	if _, err := r.Resolve(t.Context(), "nope"); !errors.Is(err, git.ErrNoCommit) {
 		t.Errorf("Resolve(nope) = %v, want %v", err, git.ErrNoCommit)
 	}
@@ -389,9 +458,12 @@ func TestNamesAreNoOptions(t *testing.T) {
 		errs := map[string]error{
 			"UpdateRef":   r.UpdateRef(cx, "refs/heads/x", bad, ""),
 			"FastForward": r.FastForward(cx, bad),
-			"WorktreeAdd": r.WorktreeAdd(cx, git.NewWorktree{Path: filepath.Join(t.TempDir(), "w"), Start: bad}),
-			"Init":        r.Init(cx, bad),
-			"branch":      r.CreateBranch(cx, bad, "HEAD"),
+			"WorktreeAdd": r.WorktreeAdd(cx, git.NewWorktree{
+				Path:  filepath.Join(t.TempDir(), "w"),
+				Start: bad,
+			}),
+			"Init":   r.Init(cx, bad),
+			"branch": r.CreateBranch(cx, bad, "HEAD"),
 		}
 		_, errs["Resolve"] = r.Resolve(cx, bad)
 		_, errs["DiffStat"] = r.DiffStat(cx, bad, "HEAD")

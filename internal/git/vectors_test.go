@@ -28,7 +28,13 @@ type trap struct {
 
 func (a trap) config(key, value string) {
 	a.t.Helper()
-	raw(a.t, a.r.Dir, "config", strings.ReplaceAll(key, "EVIL", a.evil), strings.ReplaceAll(value, "EVIL", a.evil))
+	raw(
+		a.t,
+		a.r.Dir,
+		"config",
+		strings.ReplaceAll(key, "EVIL", a.evil),
+		strings.ReplaceAll(value, "EVIL", a.evil),
+	)
 }
 
 func (a trap) file(name, text string) {
@@ -38,7 +44,11 @@ func (a trap) file(name, text string) {
 
 func (a trap) program(name, text string) string {
 	a.t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755)); err != nil {
+	err := errors.Join(
+		os.MkdirAll(filepath.Dir(name), 0o755),
+		os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755),
+	)
+	if err != nil {
 		a.t.Fatal(err)
 	}
 	return name
@@ -49,7 +59,8 @@ func (a trap) sprung() bool {
 	return err == nil
 }
 
-// plain runs git as a person would, whatever it says to it. TMP is a folder outside, an empty list is a conflict.
+// plain runs git as a person would, whatever it says to it. TMP is a folder outside, an empty list
+// is a conflict.
 func (a trap) plain(lines ...string) {
 	a.t.Helper()
 	write(a.t, a.r.Dir, "a.txt", "sprung\n")
@@ -60,8 +71,14 @@ func (a trap) plain(lines ...string) {
 		}
 		args := strings.Fields(strings.NewReplacer("TMP", a.beside, "EVIL", a.evil).Replace(line))
 		_, err := starter(a.t).Run(a.t.Context(), proc.Command{
-			Argv: append([]string{"git", "-c", "user.name=U", "-c", "user.email=u@localhost"}, args...), Dir: a.r.Dir, Purpose: proc.PurposeGit,
-			Stdin: []byte("protocol=https\nhost=localhost\n\n"), Timeout: proc.Timeout{Total: 20 * time.Second},
+			Argv: append(
+				[]string{"git", "-c", "user.name=U", "-c", "user.email=u@localhost"},
+				args...,
+			),
+			Dir:     a.r.Dir,
+			Purpose: proc.PurposeGit,
+			Stdin:   []byte("protocol=https\nhost=localhost\n\n"),
+			Timeout: proc.Timeout{Total: 20 * time.Second},
 		})
 		if err != nil {
 			a.t.Fatal(err)
@@ -76,7 +93,12 @@ func (a trap) conflict() {
 	write(a.t, a.r.Dir, "a.txt", "the other way\n")
 	for _, line := range []string{"add a.txt", "commit -qm there", "merge -q --no-edit main"} {
 		_, err := starter(a.t).Run(a.t.Context(), proc.Command{
-			Argv: append([]string{"git", "-c", "user.name=U", "-c", "user.email=u@localhost"}, strings.Fields(line)...), Dir: a.r.Dir, Purpose: proc.PurposeGit,
+			Argv: append(
+				[]string{"git", "-c", "user.name=U", "-c", "user.email=u@localhost"},
+				strings.Fields(line)...,
+			),
+			Dir:     a.r.Dir,
+			Purpose: proc.PurposeGit,
 			Timeout: proc.Timeout{Total: 20 * time.Second},
 		})
 		if err != nil {
@@ -85,8 +107,9 @@ func (a trap) conflict() {
 	}
 }
 
-// vector is one way to make git run a program, and what a person does to be caught by it; none where that takes a
-// terminal, a network, or a setting that git takes only from the person's own files.
+// vector is one way to make git run a program, and what a person does to be caught by it; none
+// where that takes a terminal, a network, or a setting that git takes only from the person's own
+// files.
 type vector struct {
 	name   string
 	arm    func(trap)
@@ -94,23 +117,35 @@ type vector struct {
 }
 
 func setting(key, value string, spring ...string) vector {
-	return vector{name: key, arm: func(a trap) { a.config(key, value) }, spring: spring}
+	return vector{
+		name:   key,
+		arm:    func(a trap) { a.config(key, value) },
+		spring: spring,
+	}
 }
 
 // attribute arms a driver of a kind, for files that an attribute names.
 func attribute(key string, spring ...string) vector {
 	kind, rest, _ := strings.Cut(key, ".")
 	name := rest[:strings.LastIndexByte(rest, '.')]
-	return vector{name: key, arm: func(a trap) {
-		a.config(key, "EVIL")
-		a.file(".git/info/attributes", "*.txt "+kind+"="+name+"\n")
-	}, spring: spring}
+	return vector{
+		name: key,
+		arm: func(a trap) {
+			a.config(key, "EVIL")
+			a.file(".git/info/attributes", "*.txt "+kind+"="+name+"\n")
+		},
+		spring: spring,
+	}
 }
 
 func hook(name string, spring ...string) vector {
-	return vector{name: "hook " + name, arm: func(a trap) {
-		a.program(filepath.Join(a.r.Dir, ".git/hooks", name), "touch "+a.canary)
-	}, spring: spring}
+	return vector{
+		name: "hook " + name,
+		arm: func(a trap) {
+			a.program(filepath.Join(a.r.Dir, ".git/hooks", name), "touch "+a.canary)
+		},
+		spring: spring,
+	}
 }
 
 const (
@@ -121,34 +156,80 @@ const (
 
 // vectors are the ways that are known.
 func vectors() []vector {
-	return slices.Concat(hookVectors(), settingVectors(), driverVectors(), signVectors(), remoteVectors(), placeVectors())
+	return slices.Concat(
+		hookVectors(),
+		settingVectors(),
+		driverVectors(),
+		signVectors(),
+		remoteVectors(),
+		placeVectors(),
+	)
 }
 
 func hookVectors() []vector {
 	list := []vector{
-		hook("pre-commit", snapshot), hook("prepare-commit-msg", snapshot), hook("commit-msg", snapshot), hook("post-commit", snapshot),
-		hook("reference-transaction", snapshot), hook("post-index-change", stage), hook("post-checkout", "checkout -q -f HEAD~1"),
-		hook("post-rewrite", "commit -q --amend -am x"), hook("pre-rebase", snapshot, "rebase -f HEAD~1"), hook("pre-merge-commit", "conflict", "checkout -q -f HEAD~2", "merge --no-ff -m x main"),
-		hook("post-merge", "checkout -q -f HEAD~2", "merge -q main"), hook("pre-auto-gc"), hook("pre-push", "push TMP/nowhere main", "init -q --bare TMP/there", "push TMP/there main"),
-		hook("applypatch-msg"), hook("pre-applypatch"), hook("post-applypatch"), hook("pre-receive"), hook("update"), hook("post-receive"), hook("post-update"),
-		hook("push-to-checkout"), hook("proc-receive"), hook("fsmonitor-watchman"), hook("sendemail-validate"),
+		hook("pre-commit", snapshot),
+		hook("prepare-commit-msg", snapshot),
+		hook("commit-msg", snapshot),
+		hook("post-commit", snapshot),
+		hook("reference-transaction", snapshot),
+		hook("post-index-change", stage),
+		hook("post-checkout", "checkout -q -f HEAD~1"),
+		hook("post-rewrite", "commit -q --amend -am x"),
+		hook("pre-rebase", snapshot, "rebase -f HEAD~1"),
+		hook("pre-merge-commit", "conflict", "checkout -q -f HEAD~2", "merge --no-ff -m x main"),
+		hook("post-merge", "checkout -q -f HEAD~2", "merge -q main"),
+		hook("pre-auto-gc"),
+		hook(
+			"pre-push",
+			"push TMP/nowhere main",
+			"init -q --bare TMP/there",
+			"push TMP/there main",
+		),
+		hook("applypatch-msg"),
+		hook("pre-applypatch"),
+		hook("post-applypatch"),
+		hook("pre-receive"),
+		hook("update"),
+		hook("post-receive"),
+		hook("post-update"),
+		hook("push-to-checkout"),
+		hook("proc-receive"),
+		hook("fsmonitor-watchman"),
+		hook("sendemail-validate"),
 	}
 	return append(list,
-		vector{name: "hooks path in the tree", spring: []string{stage}, arm: func(a trap) {
-			a.program(filepath.Join(a.r.Dir, "tools/post-index-change"), "touch "+a.canary)
-			a.config("core.hooksPath", "tools")
-		}},
-		vector{name: "hooks path elsewhere", spring: []string{stage}, arm: func(a trap) {
-			a.program(filepath.Join(a.beside, "hooks/post-index-change"), "touch "+a.canary)
-			a.config("core.hooksPath", filepath.Join(a.beside, "hooks"))
-		}},
-		vector{name: "hooks folder is a link", spring: []string{stage}, arm: func(a trap) {
-			a.program(filepath.Join(a.beside, "hooks/post-index-change"), "touch "+a.canary)
-			at := filepath.Join(a.r.Dir, ".git/hooks")
-			if err := errors.Join(os.RemoveAll(at), os.Symlink(filepath.Join(a.beside, "hooks"), at)); err != nil {
-				a.t.Fatal(err)
-			}
-		}},
+		vector{
+			name:   "hooks path in the tree",
+			spring: []string{stage},
+			arm: func(a trap) {
+				a.program(filepath.Join(a.r.Dir, "tools/post-index-change"), "touch "+a.canary)
+				a.config("core.hooksPath", "tools")
+			},
+		},
+		vector{
+			name:   "hooks path elsewhere",
+			spring: []string{stage},
+			arm: func(a trap) {
+				a.program(filepath.Join(a.beside, "hooks/post-index-change"), "touch "+a.canary)
+				a.config("core.hooksPath", filepath.Join(a.beside, "hooks"))
+			},
+		},
+		vector{
+			name:   "hooks folder is a link",
+			spring: []string{stage},
+			arm: func(a trap) {
+				a.program(filepath.Join(a.beside, "hooks/post-index-change"), "touch "+a.canary)
+				at := filepath.Join(a.r.Dir, ".git/hooks")
+				err := errors.Join(
+					os.RemoveAll(at),
+					os.Symlink(filepath.Join(a.beside, "hooks"), at),
+				)
+				if err != nil {
+					a.t.Fatal(err)
+				}
+			},
+		},
 	)
 }
 
@@ -161,172 +242,327 @@ func settingVectors() []vector {
 		setting("credential.helper", "EVIL", "credential fill"),
 		setting("credential.https://localhost.helper", "!EVIL", "credential fill"),
 		setting("alias.evilalias", "!EVIL", "evilalias"),
-		setting("alias.status", "!EVIL"), setting("alias.merge-file", "!EVIL"),
-		setting("core.pager", "EVIL"), setting("pager.log", "EVIL"), setting("pager.diff", "EVIL"), setting("interactive.diffFilter", "EVIL"),
-		setting("uploadpack.packObjectsHook", "EVIL"), setting("gc.recentObjectsHook", "EVIL"),
+		setting("alias.status", "!EVIL"),
+		setting("alias.merge-file", "!EVIL"),
+		setting("core.pager", "EVIL"),
+		setting("pager.log", "EVIL"),
+		setting("pager.diff", "EVIL"),
+		setting("interactive.diffFilter", "EVIL"),
+		setting("uploadpack.packObjectsHook", "EVIL"),
+		setting("gc.recentObjectsHook", "EVIL"),
 		setting("trailer.evil.cmd", "EVIL", "interpret-trailers --trailer evil=x"),
 		setting("trailer.evil.command", "EVIL", "interpret-trailers"),
 		setting("tar.evil.command", "EVIL", "archive --format=evil -o TMP/x HEAD"),
 		setting("difftool.evil.cmd", "EVIL", "difftool -y -t evil HEAD"),
 		setting("mergetool.evil.cmd", "EVIL", "conflict", "mergetool -y -t evil"),
-		setting("man.viewer", "evil"), setting("browser.evil.cmd", "EVIL"),
+		setting("man.viewer", "evil"),
+		setting("browser.evil.cmd", "EVIL"),
 	}
 }
 
 func driverVectors() []vector {
 	list := []vector{
-		attribute("filter.evil.clean", stage), attribute("filter.evil.smudge", checkout), attribute("filter.evil.process", stage),
-		attribute("filter.a=b.clean", stage), attribute("filter.x.y.smudge", checkout), attribute("filter.UPPER.clean", stage), attribute(`filter.qu"ote.clean`, stage),
-		attribute("diff.evil.textconv", "diff HEAD"), attribute("diff.evil.command", "diff HEAD"), setting("diff.external", "EVIL", "diff HEAD"),
-		attribute("merge.evil.driver", "conflict"), attribute("merge.a=b.driver", "conflict"),
+		attribute("filter.evil.clean", stage),
+		attribute("filter.evil.smudge", checkout),
+		attribute("filter.evil.process", stage),
+		attribute("filter.a=b.clean", stage),
+		attribute("filter.x.y.smudge", checkout),
+		attribute("filter.UPPER.clean", stage),
+		attribute(`filter.qu"ote.clean`, stage),
+		attribute("diff.evil.textconv", "diff HEAD"),
+		attribute("diff.evil.command", "diff HEAD"),
+		setting("diff.external", "EVIL", "diff HEAD"),
+		attribute("merge.evil.driver", "conflict"),
+		attribute("merge.a=b.driver", "conflict"),
 	}
 	clean := func(name, file, text string) vector {
-		return vector{name: name, spring: []string{stage}, arm: func(a trap) {
-			a.config("filter.evil.clean", "EVIL")
-			a.config("filter.evil.required", "true")
-			a.file(file, text)
-		}}
+		return vector{
+			name:   name,
+			spring: []string{stage},
+			arm: func(a trap) {
+				a.config("filter.evil.clean", "EVIL")
+				a.config("filter.evil.required", "true")
+				a.file(file, text)
+			},
+		}
 	}
 	return append(list,
-		clean("attributes of the tree", ".gitattributes", "*.txt filter=evil\n"), clean("attributes of a macro", ".gitattributes", "[attr]m filter=evil\n*.txt m\n"),
-		vector{name: "attributes of a setting", spring: []string{stage}, arm: func(a trap) {
-			a.config("filter.evil.clean", "EVIL")
-			a.config("core.attributesFile", filepath.Join(a.r.Dir, "attrs"))
-			a.file("attrs", "*.txt filter=evil\n")
-		}},
-		vector{name: "merge.default", spring: []string{"conflict"}, arm: func(a trap) {
-			a.config("merge.evil.driver", "EVIL")
-			a.config("merge.default", "evil")
-		}},
-		vector{name: "textconv with a cache", spring: []string{"diff HEAD"}, arm: func(a trap) {
-			attribute("diff.evil.textconv").arm(a)
-			a.config("diff.evil.cachetextconv", "true")
-		}},
+		clean("attributes of the tree", ".gitattributes", "*.txt filter=evil\n"),
+		clean("attributes of a macro", ".gitattributes", "[attr]m filter=evil\n*.txt m\n"),
+		vector{
+			name:   "attributes of a setting",
+			spring: []string{stage},
+			arm: func(a trap) {
+				a.config("filter.evil.clean", "EVIL")
+				a.config("core.attributesFile", filepath.Join(a.r.Dir, "attrs"))
+				a.file("attrs", "*.txt filter=evil\n")
+			},
+		},
+		vector{
+			name:   "merge.default",
+			spring: []string{"conflict"},
+			arm: func(a trap) {
+				a.config("merge.evil.driver", "EVIL")
+				a.config("merge.default", "evil")
+			},
+		},
+		vector{
+			name:   "textconv with a cache",
+			spring: []string{"diff HEAD"},
+			arm: func(a trap) {
+				attribute("diff.evil.textconv").arm(a)
+				a.config("diff.evil.cachetextconv", "true")
+			},
+		},
 	)
 }
 
 func signVectors() []vector {
 	signing := func(name string, pairs ...string) vector {
-		return vector{name: name, spring: []string{"commit -q --allow-empty -m x"}, arm: func(a trap) {
-			a.config("commit.gpgSign", "true")
-			a.config("tag.gpgSign", "true")
-			for i := 0; i+1 < len(pairs); i += 2 {
-				a.config(pairs[i], pairs[i+1])
-			}
-		}}
+		return vector{
+			name:   name,
+			spring: []string{"commit -q --allow-empty -m x"},
+			arm: func(a trap) {
+				a.config("commit.gpgSign", "true")
+				a.config("tag.gpgSign", "true")
+				for i := 0; i+1 < len(pairs); i += 2 {
+					a.config(pairs[i], pairs[i+1])
+				}
+			},
+		}
 	}
 	checking := func(key string, spring ...string) vector {
-		return vector{name: key, spring: spring, arm: func(a trap) {
-			signer := a.program(filepath.Join(a.beside, "signer"), `cat >/dev/null; printf '\n[GNUPG:] SIG_CREATED x\n' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo '-----END PGP SIGNATURE-----'`)
-			raw(a.t, a.r.Dir, "-c", "gpg.program="+signer, "commit", "-qS", "--allow-empty", "-m", "signed")
-			raw(a.t, a.r.Dir, "branch", "signed")
-			a.config("gpg.program", "EVIL")
-			a.config(key, "true")
-		}}
+		return vector{
+			name:   key,
+			spring: spring,
+			arm: func(a trap) {
+				signer := a.program(
+					filepath.Join(a.beside, "signer"),
+					`cat >/dev/null; printf '\n[GNUPG:] SIG_CREATED x\n' >&2; echo '-----BEGIN PGP SIGNATURE-----'; echo '-----END PGP SIGNATURE-----'`,
+				)
+				raw(
+					a.t,
+					a.r.Dir,
+					"-c",
+					"gpg.program="+signer,
+					"commit",
+					"-qS",
+					"--allow-empty",
+					"-m",
+					"signed",
+				)
+				raw(a.t, a.r.Dir, "branch", "signed")
+				a.config("gpg.program", "EVIL")
+				a.config(key, "true")
+			},
+		}
 	}
 	return []vector{
-		signing("gpg.program", "gpg.program", "EVIL"), signing("gpg.openpgp.program", "gpg.openpgp.program", "EVIL"),
+		signing("gpg.program", "gpg.program", "EVIL"),
+		signing("gpg.openpgp.program", "gpg.openpgp.program", "EVIL"),
 		signing("gpg.x509.program", "gpg.format", "x509", "gpg.x509.program", "EVIL"),
-		signing("gpg.ssh.program", "gpg.format", "ssh", "user.signingKey", "key::x", "gpg.ssh.program", "EVIL"),
-		signing("gpg.ssh.defaultKeyCommand", "gpg.format", "ssh", "gpg.ssh.defaultKeyCommand", "EVIL"),
-		checking("log.showSignature", "log"), checking("merge.verifySignatures", "checkout -q -f signed~1", "merge -q signed"),
+		signing(
+			"gpg.ssh.program", "gpg.format", "ssh", "user.signingKey", "key::x", "gpg.ssh.program",
+			"EVIL",
+		),
+		signing(
+			"gpg.ssh.defaultKeyCommand",
+			"gpg.format",
+			"ssh",
+			"gpg.ssh.defaultKeyCommand",
+			"EVIL",
+		),
+		checking("log.showSignature", "log"),
+		checking("merge.verifySignatures", "checkout -q -f signed~1", "merge -q signed"),
 	}
 }
 
 func remoteVectors() []vector {
 	remote := func(name, spring string, pairs ...string) vector {
-		return vector{name: name, spring: []string{spring}, arm: func(a trap) {
-			for i := 0; i+1 < len(pairs); i += 2 {
-				a.config(pairs[i], strings.ReplaceAll(pairs[i+1], "TMP", a.beside))
-			}
-		}}
+		return vector{
+			name:   name,
+			spring: []string{spring},
+			arm: func(a trap) {
+				for i := 0; i+1 < len(pairs); i += 2 {
+					a.config(pairs[i], strings.ReplaceAll(pairs[i+1], "TMP", a.beside))
+				}
+			},
+		}
 	}
 	return []vector{
-		setting("core.sshCommand", "EVIL", "ls-remote ssh://localhost/x"), setting("core.gitProxy", "EVIL", "ls-remote git://localhost/x"),
-		remote("remote.origin.uploadpack", "fetch origin", "remote.origin.url", "TMP", "remote.origin.uploadpack", "EVIL"),
-		remote("remote.origin.receivepack", "push origin main", "remote.origin.url", "TMP", "remote.origin.receivepack", "EVIL"),
-		remote("protocol.ext.allow", "fetch origin", "remote.origin.url", "ext::EVIL", "protocol.ext.allow", "always"),
-		remote("url.ext.insteadOf", "ls-remote https://localhost/x", "url.ext::EVIL .insteadOf", "https://", "protocol.ext.allow", "always"),
-		{name: "core.alternateRefsCommand", spring: []string{"init -q --bare TMP/there", "fetch TMP/there", "fetch TMP/alt main"}, arm: func(a trap) {
-			other := fresh(a.t)
-			if err := os.Rename(other.Dir, filepath.Join(a.beside, "alt")); err != nil {
-				a.t.Fatal(err)
-			}
-			a.file(".git/objects/info/alternates", filepath.Join(a.beside, "alt/.git/objects")+"\n")
-			a.config("core.alternateRefsCommand", "EVIL")
-		}},
-		{name: "submodule update", spring: []string{"submodule update"}, arm: func(a trap) {
-			raw(a.t, a.r.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", fresh(a.t).Dir, "mod")
-			raw(a.t, a.r.Dir, "commit", "-qm", "submodule")
-			raw(a.t, filepath.Join(a.r.Dir, "mod"), "commit", "-q", "--allow-empty", "-m", "ahead")
-			a.config("submodule.mod.update", "!EVIL")
-			a.config("submodule.recurse", "true")
-		}},
-		{name: "submodule settings", spring: []string{"status"}, arm: func(a trap) {
-			raw(a.t, a.r.Dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", fresh(a.t).Dir, "mod")
-			raw(a.t, a.r.Dir, "commit", "-qm", "submodule")
-			raw(a.t, filepath.Join(a.r.Dir, "mod"), "config", "core.fsmonitor", a.evil)
-			a.config("submodule.mod.ignore", "none")
-			a.config("status.submoduleSummary", "true")
-			a.config("diff.ignoreSubmodules", "none")
-			a.config("diff.submodule", "diff")
-			a.config("submodule.recurse", "true")
-		}},
+		setting("core.sshCommand", "EVIL", "ls-remote ssh://localhost/x"),
+		setting("core.gitProxy", "EVIL", "ls-remote git://localhost/x"),
+		remote(
+			"remote.origin.uploadpack", "fetch origin", "remote.origin.url", "TMP",
+			"remote.origin.uploadpack", "EVIL",
+		),
+		remote(
+			"remote.origin.receivepack", "push origin main", "remote.origin.url", "TMP",
+			"remote.origin.receivepack", "EVIL",
+		),
+		remote(
+			"protocol.ext.allow", "fetch origin", "remote.origin.url", "ext::EVIL",
+			"protocol.ext.allow", "always",
+		),
+		remote(
+			"url.ext.insteadOf", "ls-remote https://localhost/x", "url.ext::EVIL .insteadOf",
+			"https://", "protocol.ext.allow", "always",
+		),
+		{
+			name:   "core.alternateRefsCommand",
+			spring: []string{"init -q --bare TMP/there", "fetch TMP/there", "fetch TMP/alt main"},
+			arm: func(a trap) {
+				other := fresh(a.t)
+				if err := os.Rename(other.Dir, filepath.Join(a.beside, "alt")); err != nil {
+					a.t.Fatal(err)
+				}
+				a.file(
+					".git/objects/info/alternates",
+					filepath.Join(a.beside, "alt/.git/objects")+"\n",
+				)
+				a.config("core.alternateRefsCommand", "EVIL")
+			},
+		},
+		{
+			name:   "submodule update",
+			spring: []string{"submodule update"},
+			arm: func(a trap) {
+				raw(
+					a.t,
+					a.r.Dir,
+					"-c",
+					"protocol.file.allow=always",
+					"submodule",
+					"--quiet",
+					"add",
+					fresh(a.t).Dir,
+					"mod",
+				)
+				raw(a.t, a.r.Dir, "commit", "-qm", "submodule")
+				raw(
+					a.t,
+					filepath.Join(a.r.Dir, "mod"),
+					"commit",
+					"-q",
+					"--allow-empty",
+					"-m",
+					"ahead",
+				)
+				a.config("submodule.mod.update", "!EVIL")
+				a.config("submodule.recurse", "true")
+			},
+		},
+		{
+			name:   "submodule settings",
+			spring: []string{"status"},
+			arm: func(a trap) {
+				raw(
+					a.t,
+					a.r.Dir,
+					"-c",
+					"protocol.file.allow=always",
+					"submodule",
+					"--quiet",
+					"add",
+					fresh(a.t).Dir,
+					"mod",
+				)
+				raw(a.t, a.r.Dir, "commit", "-qm", "submodule")
+				raw(a.t, filepath.Join(a.r.Dir, "mod"), "config", "core.fsmonitor", a.evil)
+				a.config("submodule.mod.ignore", "none")
+				a.config("status.submoduleSummary", "true")
+				a.config("diff.ignoreSubmodules", "none")
+				a.config("diff.submodule", "diff")
+				a.config("submodule.recurse", "true")
+			},
+		},
 	}
 }
 
 func placeVectors() []vector {
 	monitor := "[core]\n\tfsmonitor = EVIL\n"
 	including := func(name, key string, pairs ...string) vector {
-		return vector{name: name, spring: []string{"status"}, arm: func(a trap) {
-			a.file(".git/inc", monitor)
-			for i := 0; i+1 < len(pairs); i += 2 {
-				a.config(pairs[i], pairs[i+1])
-			}
-			a.config(key, filepath.Join(a.r.Dir, ".git/inc"))
-		}}
+		return vector{
+			name:   name,
+			spring: []string{"status"},
+			arm: func(a trap) {
+				a.file(".git/inc", monitor)
+				for i := 0; i+1 < len(pairs); i += 2 {
+					a.config(pairs[i], pairs[i+1])
+				}
+				a.config(key, filepath.Join(a.r.Dir, ".git/inc"))
+			},
+		}
 	}
 	return []vector{
-		including("include.path", "include.path"), including("includeIf.gitdir", "includeIf.gitdir:/**.path"), including("includeIf.onbranch", "includeIf.onbranch:**.path"),
-		including("includeIf.hasconfig", "includeIf.hasconfig:remote.*.url:**.path", "remote.x.url", "https://localhost/x"),
-		{name: "include of the tree", spring: []string{"status"}, arm: func(a trap) {
-			a.file("settings", monitor)
-			a.config("include.path", "../settings")
-		}},
-		{name: "worktree settings", spring: []string{"status"}, arm: func(a trap) {
-			a.config("extensions.worktreeConfig", "true")
-			a.file(".git/config.worktree", monitor)
-		}},
-		{name: "folder of git elsewhere", spring: []string{"status"}, arm: func(a trap) {
-			a.config("core.fsmonitor", "EVIL")
-			away := filepath.Join(a.beside, "gitdir")
-			if err := os.Rename(filepath.Join(a.r.Dir, ".git"), away); err != nil {
-				a.t.Fatal(err)
-			}
-			a.file(".git", "gitdir: "+away+"\n")
-		}},
-		{name: "common folder elsewhere", spring: []string{"status"}, arm: func(a trap) {
-			a.config("core.fsmonitor", "EVIL")
-			away := filepath.Join(a.beside, "common")
-			if err := os.Mkdir(away, 0o755); err != nil {
-				a.t.Fatal(err)
-			}
-			for _, name := range []string{"config", "objects", "refs"} {
-				if err := os.Rename(filepath.Join(a.r.Dir, ".git", name), filepath.Join(away, name)); err != nil {
+		including("include.path", "include.path"),
+		including("includeIf.gitdir", "includeIf.gitdir:/**.path"),
+		including("includeIf.onbranch", "includeIf.onbranch:**.path"),
+		including(
+			"includeIf.hasconfig",
+			"includeIf.hasconfig:remote.*.url:**.path",
+			"remote.x.url",
+			"https://localhost/x",
+		),
+		{
+			name:   "include of the tree",
+			spring: []string{"status"},
+			arm: func(a trap) {
+				a.file("settings", monitor)
+				a.config("include.path", "../settings")
+			},
+		},
+		{
+			name:   "worktree settings",
+			spring: []string{"status"},
+			arm: func(a trap) {
+				a.config("extensions.worktreeConfig", "true")
+				a.file(".git/config.worktree", monitor)
+			},
+		},
+		{
+			name:   "folder of git elsewhere",
+			spring: []string{"status"},
+			arm: func(a trap) {
+				a.config("core.fsmonitor", "EVIL")
+				away := filepath.Join(a.beside, "gitdir")
+				if err := os.Rename(filepath.Join(a.r.Dir, ".git"), away); err != nil {
 					a.t.Fatal(err)
 				}
-			}
-			a.file(".git/commondir", away+"\n")
-		}},
+				a.file(".git", "gitdir: "+away+"\n")
+			},
+		},
+		{
+			name:   "common folder elsewhere",
+			spring: []string{"status"},
+			arm: func(a trap) {
+				a.config("core.fsmonitor", "EVIL")
+				away := filepath.Join(a.beside, "common")
+				if err := os.Mkdir(away, 0o755); err != nil {
+					a.t.Fatal(err)
+				}
+				for _, name := range []string{"config", "objects", "refs"} {
+					err := os.Rename(
+						filepath.Join(a.r.Dir, ".git", name),
+						filepath.Join(away, name),
+					)
+					if err != nil {
+						a.t.Fatal(err)
+					}
+				}
+				a.file(".git/commondir", away+"\n")
+			},
+		},
 	}
 }
 
-// together is in how many repositories the vectors are set: those that stand beside one another in the table, and set the
-// same key, are apart.
+// together is in how many repositories the vectors are set: those that stand beside one another in
+// the table, and set the same key, are apart.
 const together = 8
 
-// TestEveryVector arms a repository in several ways, and calls every method of the wrapper in it: the methods do their
-// work, and nothing of the repository runs. Plain git, with one way by itself, shows that each trap is a live one.
+// TestEveryVector arms a repository in several ways, and calls every method of the wrapper in it:
+// the methods do their work, and nothing of the repository runs. Plain git, with one way by itself,
+// shows that each trap is a live one.
 func TestEveryVector(t *testing.T) {
 	t.Parallel()
 	list := vectors()
@@ -340,12 +576,15 @@ func TestEveryVector(t *testing.T) {
 			for i := n; i < len(list); i += together {
 				list[i].arm(a)
 			}
-			_ = os.Remove(a.canary) // arming is done with plain git, which may spring what is set already
-			if everything(t, a.r); a.sprung() {
+			// arming is done with plain git, which may spring what is set already
+			_ = os.Remove(a.canary)
+			everything(t, a.r)
+			if a.sprung() {
 				t.Fatal("the repository ran its program")
 			}
 		})
 	}
+
 	live := 0
 	for i, v := range list {
 		if len(v.spring) == 0 {
@@ -362,11 +601,13 @@ func TestEveryVector(t *testing.T) {
 				write(t, a.r.Dir, "a.txt", text)
 				commit(t, a.r, "one more", "a.txt")
 			}
-			if a.plain(v.spring...); !a.sprung() {
+			a.plain(v.spring...)
+			if !a.sprung() {
 				t.Errorf("git %q did not spring the trap: it proves nothing", v.spring)
 			}
 		})
 	}
+
 	if n := len(list); n < 70 || live < 50 {
 		t.Errorf("%d vectors, %d of them live, want at least 70 and 50", n, live)
 	}
@@ -378,7 +619,12 @@ func armed(t *testing.T, list ...vector) trap {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := trap{t: t, r: fresh(t), beside: beside, canary: filepath.Join(beside, "canary")}
+	a := trap{
+		t:      t,
+		r:      fresh(t),
+		beside: beside,
+		canary: filepath.Join(beside, "canary"),
+	}
 	a.evil = a.program(filepath.Join(beside, "evil"), "touch "+a.canary)
 	for _, v := range list {
 		v.arm(a)
@@ -386,12 +632,14 @@ func armed(t *testing.T, list ...vector) trap {
 	return a
 }
 
-// A repository that says that its objects are to be fetched from a program is not asked for them: what needs one fails.
+// A repository that says that its objects are to be fetched from a program is not asked for them:
+// what needs one fails.
 func TestMissingObjectsAreNotFetched(t *testing.T) {
 	t.Parallel()
 	a := armed(t, vector{arm: func(a trap) {
 		blob := raw(a.t, a.r.Dir, "rev-parse", "HEAD:a.txt")
-		if err := os.Remove(filepath.Join(a.r.Dir, ".git/objects", blob[:2], blob[2:])); err != nil {
+		err := os.Remove(filepath.Join(a.r.Dir, ".git/objects", blob[:2], blob[2:]))
+		if err != nil {
 			a.t.Fatal(err)
 		}
 		a.config("core.repositoryFormatVersion", "1")
@@ -404,19 +652,25 @@ func TestMissingObjectsAreNotFetched(t *testing.T) {
 	if _, err := a.r.Diff(t.Context(), "HEAD", ""); err == nil {
 		t.Error("Diff() of an object that is not there = nil, want an error")
 	}
-	if err := a.r.WorktreeAdd(t.Context(), git.NewWorktree{Path: filepath.Join(a.beside, "tree"), Start: "HEAD"}); err == nil {
+	err := a.r.WorktreeAdd(t.Context(), git.NewWorktree{
+		Path:  filepath.Join(a.beside, "tree"),
+		Start: "HEAD",
+	})
+	if err == nil {
 		t.Error("WorktreeAdd() of an object that is not there = nil, want an error")
 	}
 	commit(t, a.r, "changed", "a.txt")
 	if a.sprung() {
 		t.Fatal("the repository ran its program")
 	}
-	if a.plain("diff HEAD~1 HEAD"); !a.sprung() {
+	a.plain("diff HEAD~1 HEAD")
+	if !a.sprung() {
 		t.Error("plain git did not spring the trap")
 	}
 }
 
-// everything calls each method of a Repo, in the order of a task's life: a change, a worktree, a conflict, a merge.
+// everything calls each method of a Repo, in the order of a task's life: a change, a worktree, a
+// conflict, a merge.
 func everything(t *testing.T, r *git.Repo) {
 	t.Helper()
 	called := map[string]bool{}
@@ -428,7 +682,12 @@ func everything(t *testing.T, r *git.Repo) {
 	base := looks(t, r, did)
 	tree := filepath.Join(t.TempDir(), "tree")
 	cx := t.Context()
-	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: tree, Branch: "task/1", Start: "HEAD"}); err != nil {
+	err := r.WorktreeAdd(cx, git.NewWorktree{
+		Path:   tree,
+		Branch: "task/1",
+		Start:  "HEAD",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	w := &git.Repo{Starter: r.Starter, Dir: tree}
@@ -440,7 +699,10 @@ func everything(t *testing.T, r *git.Repo) {
 	write(t, r.Dir, "a.txt", "main again\nchanged\n")
 	commit(t, r, "in conflict", "a.txt")
 	if m := must[git.Merge](t)(r.MergeInWorktree(cx, "task/1", "Merge")); len(m.Conflicts) != 1 {
-		t.Errorf("MergeInWorktree() = %+v, want one conflict, as without the repository's merge driver", m)
+		t.Errorf(
+			"MergeInWorktree() = %+v, want one conflict, as without the repository's merge driver",
+			m,
+		)
 	}
 	write(t, r.Dir, "a.txt", "main\nchanged\n")
 	commit(t, r, "back", "a.txt")
@@ -460,8 +722,12 @@ func everything(t *testing.T, r *git.Repo) {
 	if list := must[[]git.Worktree](t)(r.Worktrees(cx)); len(list) != 2 || list[1].Path != tree {
 		t.Errorf("Worktrees() = %+v, want %s as the second", list, tree)
 	}
-	lock := filepath.Join(strings.TrimSpace(strings.TrimPrefix(readFile(t, tree, ".git"), "gitdir: ")), "index.lock")
-	if err := errors.Join(os.WriteFile(lock, nil, 0o600), r.Unlock(filepath.Base(tree))); err != nil {
+	lock := filepath.Join(
+		strings.TrimSpace(strings.TrimPrefix(readFile(t, tree, ".git"), "gitdir: ")),
+		"index.lock",
+	)
+	err = errors.Join(os.WriteFile(lock, nil, 0o600), r.Unlock(filepath.Base(tree)))
+	if err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(lock); err == nil {
@@ -470,16 +736,32 @@ func everything(t *testing.T, r *git.Repo) {
 	if at := must[string](t)(r.CheckedOut(cx, "task/1")); at != tree {
 		t.Errorf("CheckedOut() = %q, want %s", at, tree)
 	}
-	ok = errors.Join(ok, r.WorktreeRemove(cx, tree), r.WorktreePrune(cx), r.DeleteBranch(cx, "task/1", head))
-	did("WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head", "Worktrees", "CheckedOut", "Unlock", "WorktreeRemove", "WorktreePrune", "DeleteBranch")
-	ok = errors.Join(ok, r.CreateBranch(cx, "other", base), r.UpdateRef(cx, "refs/heads/other", head, base), r.SetHead(cx, "other"), r.SetHead(cx, "main"), r.DeleteBranch(cx, "other", head))
+	ok = errors.Join(
+		ok,
+		r.WorktreeRemove(cx, tree),
+		r.WorktreePrune(cx),
+		r.DeleteBranch(cx, "task/1", head),
+	)
+	did(
+		"WorktreeAdd", "StatusPorcelain", "Unstage", "MergeInWorktree", "FastForward", "Head",
+		"Worktrees", "CheckedOut", "Unlock", "WorktreeRemove", "WorktreePrune", "DeleteBranch",
+	)
+	ok = errors.Join(
+		ok,
+		r.CreateBranch(cx, "other", base),
+		r.UpdateRef(cx, "refs/heads/other", head, base),
+		r.SetHead(cx, "other"),
+		r.SetHead(cx, "main"),
+		r.DeleteBranch(cx, "other", head),
+	)
 	ok = errors.Join(ok, r.Init(cx, "main"))
 	did("CreateBranch", "UpdateRef", "SetHead", "Init")
 	_ = must[git.Fingerprint](t)(r.Fingerprint(cx))
 	if refs := must[git.Refs](t)(r.Refs()); refs["refs/heads/main"] != head {
 		t.Errorf("Refs() = %v, want main at %s", refs, head)
 	}
-	if list := must[[]string](t)(r.Trailers(cx, "", head, "Tercet-Txn")); len(list) != 1 || list[0] != "" {
+	list := must[[]string](t)(r.Trailers(cx, "", head, "Tercet-Txn"))
+	if len(list) != 1 || list[0] != "" {
 		t.Errorf("Trailers() = %q for a commit without one, want one empty value", list)
 	}
 	did("Fingerprint", "Refs", "Trailers")
@@ -504,7 +786,10 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Fatal(err)
 	}
 	dir := raw(t, r.Dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	text := readFile(t, dir, "config") + fmt.Sprintf("\n[remote \"up\"]\n\turl = %s\n[remote]\n\tpushDefault = up\n", there.Dir)
+	text := readFile(
+		t, dir,
+		"config",
+	) + fmt.Sprintf("\n[remote \"up\"]\n\turl = %s\n[remote]\n\tpushDefault = up\n", there.Dir)
 	if err := os.WriteFile(filepath.Join(dir, "config"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -516,18 +801,26 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if err := r.Push(cx, remote, head, "task/9"); err != nil {
 		t.Error(err)
 	}
-	if got := must[string](t)(there.Resolve(cx, "refs/heads/task/9")); remote.Name != "up" || got != head {
+	got := must[string](t)(there.Resolve(cx, "refs/heads/task/9"))
+	if remote.Name != "up" || got != head {
 		t.Errorf("%s has %s, want up and %s", remote.Name, got, head)
 	}
-	raw(t, there.Dir, "symbolic-ref", "HEAD", "refs/heads/task/9") // an empty repository tells of no branch
+	// an empty repository tells of no branch
+	raw(t, there.Dir, "symbolic-ref", "HEAD", "refs/heads/task/9")
 	if got := must[string](t)(r.DefaultBranch(cx, remote)); got != "task/9" {
 		t.Errorf("DefaultBranch = %q, want task/9", got)
 	}
 	if _, _, err := r.Asker(cx, remote); err != nil {
 		t.Error(err)
 	}
-	empty := &git.Repo{Starter: r.Starter, Dir: t.TempDir(), Online: r.Online}
-	if commit, zip, err := empty.Archive(cx, "file://"+there.Dir, "task/9", git.Bounds{Files: 100, Bytes: 1 << 20}); err != nil || commit != head || len(zip) == 0 {
+	empty := &git.Repo{
+		Starter: r.Starter,
+		Dir:     t.TempDir(),
+		Online:  r.Online,
+	}
+	commit, zip, err := empty.Archive(cx, "file://"+
+		there.Dir, "task/9", git.Bounds{Files: 100, Bytes: 1 << 20})
+	if err != nil || commit != head || len(zip) == 0 {
 		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
 	}
 	did("Remotes", "PushRemote", "DefaultBranch", "Push", "Asker", "Archive")
@@ -538,12 +831,17 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	t.Helper()
 	cx := t.Context()
 	if !r.Exists() || r.Underway() != "" || r.Usable() != nil {
-		t.Errorf("Exists, Underway, Usable = %v, %q, %v, want true and nothing", r.Exists(), r.Underway(), r.Usable())
+		t.Errorf("Exists, Underway, Usable = %v, %q, %v, want true and nothing",
+			r.Exists(), r.Underway(), r.Usable())
 	}
 	if file, text := r.LinkOf(r.Dir); file != filepath.Join(r.Dir, ".git") || text == "" {
 		t.Errorf("LinkOf = %q, %q, want .git and what links a worktree", file, text)
 	}
-	own := &git.Repo{Starter: r.Starter, Dir: r.Dir, Index: filepath.Join(t.TempDir(), "index")}
+	own := &git.Repo{
+		Starter: r.Starter,
+		Dir:     r.Dir,
+		Index:   filepath.Join(t.TempDir(), "index"),
+	}
 	head := must[string](t)(r.Head(cx))
 	write(t, r.Dir, "p.wt", "x\n")
 	err := errors.Join(own.ReadTree(cx, head), own.Add(cx, "p.wt"))
@@ -570,11 +868,17 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if list := must[[]string](t)(r.Ignored(cx, "p.wt")); len(list) != 0 {
 		t.Errorf("Ignored() = %q, want none", list)
 	}
-	if names := must[[]string](t)(r.Patches(cx, filepath.Join(t.TempDir(), "series"), head, made)); len(names) != 1 {
+	names := must[[]string](t)(r.Patches(cx, filepath.Join(t.TempDir(), "series"), head, made))
+	if len(names) != 1 {
 		t.Errorf("Patches() = %q, want one", names)
 	}
 	bundle := filepath.Join(t.TempDir(), "bundle")
-	err = errors.Join(err, r.UpdateRef(cx, "refs/heads/beside", made, ""), r.Bundle(cx, bundle, "refs/heads/beside", head), r.DeleteBranch(cx, "beside", made))
+	err = errors.Join(
+		err,
+		r.UpdateRef(cx, "refs/heads/beside", made, ""),
+		r.Bundle(cx, bundle, "refs/heads/beside", head),
+		r.DeleteBranch(cx, "beside", made),
+	)
 	if _, none := os.Stat(bundle); none != nil {
 		t.Error(none)
 	}
@@ -586,7 +890,10 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if err != nil {
 		t.Error(err)
 	}
-	did("Exists", "Underway", "Usable", "LinkOf", "ReadTree", "Staged", "WriteTree", "CommitTree", "Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset")
+	did(
+		"Exists", "Underway", "Usable", "LinkOf", "ReadTree", "Staged", "WriteTree", "CommitTree",
+		"Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset",
+	)
 }
 
 // looks calls what only reads, around one commit, and gives the commit before it.
@@ -599,7 +906,9 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	write(t, r.Dir, "n.dot", "x\n")
 	write(t, r.Dir, "n.wt", "x\n")
 	st := must[[]git.Entry](t)(r.StatusPorcelain(cx))
-	if !slices.ContainsFunc(st, func(e git.Entry) bool { return e.Path == "a.txt" && e.Code == " M" }) {
+	if !slices.ContainsFunc(st, func(e git.Entry) bool {
+		return e.Path == "a.txt" && e.Code == " M"
+	}) {
 		t.Errorf("StatusPorcelain() = %v, want a.txt changed", st)
 	}
 	if d := must[[]byte](t)(r.Diff(cx, "HEAD", "")); !strings.Contains(string(d), "\n+changed\n") {
@@ -611,12 +920,14 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 			t.Errorf("Added(%q) = %v", from, err)
 		}
 	}
+
 	did("Added")
 	if _, files, err := r.Changes(cx, r, ".tercet"); err != nil {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}
 	write(t, r.Dir, "fresh.txt", "fresh\n")
-	if patch, err := r.Work(cx, r, ".tercet"); err != nil || !strings.Contains(patch, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
+	patch, err := r.Work(cx, r, ".tercet")
+	if err != nil || !strings.Contains(patch, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
 		t.Errorf("Work() = %q, %v, want the new file in it", patch, err)
 	}
 	if err := os.Remove(filepath.Join(r.Dir, "fresh.txt")); err != nil {
@@ -646,18 +957,43 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		t.Errorf("Within() = %s, %s, %v, want %s, .", top, rel, err, r.Dir)
 	}
 	for name, ask := range map[string]func() (bool, error){
-		"IsAncestor": func() (bool, error) { return r.IsAncestor(cx, base, "HEAD") },
-		"HasIndex":   func() (bool, error) { return r.HasIndex(), nil }, "Locked": func() (bool, error) { _, ok := r.Locked(); return !ok, nil }, "BranchExists": func() (bool, error) { return r.BranchExists(cx, "main") },
-		"CurrentBranch": func() (bool, error) { b, err := r.CurrentBranch(cx); return b == "main", err },
-		"Branches":      func() (bool, error) { b, err := r.Branches(cx, "ma"); return slices.Equal(b, []string{"main"}), err },
-		"BranchesWith":  func() (bool, error) { b, err := r.BranchesWith(cx, base); return slices.Contains(b, "main"), err },
-		"Resolve":       func() (bool, error) { h, err := r.Resolve(cx, "HEAD~1"); return h == base, err },
+		"IsAncestor": func() (bool, error) {
+			return r.IsAncestor(cx, base, "HEAD")
+		},
+		"HasIndex": func() (bool, error) { return r.HasIndex(), nil },
+		"Locked": func() (bool, error) {
+			_, ok := r.Locked()
+			return !ok, nil
+		},
+		"BranchExists": func() (bool, error) {
+			return r.BranchExists(cx, "main")
+		},
+		"CurrentBranch": func() (bool, error) {
+			b, err := r.CurrentBranch(cx)
+			return b == "main", err
+		},
+		"Branches": func() (bool, error) {
+			b, err := r.Branches(cx, "ma")
+			return slices.Equal(b, []string{"main"}), err
+		},
+		"BranchesWith": func() (bool, error) {
+			b, err := r.BranchesWith(cx, base)
+			return slices.Contains(b, "main"), err
+		},
+		"Resolve": func() (bool, error) {
+			h, err := r.Resolve(cx, "HEAD~1")
+			return h == base, err
+		},
 	} {
 		if yes, err := ask(); !yes || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s() = %v, %v, want true", name, yes, err)
 		}
 		did(name)
 	}
-	did("Diff", "Add", "Commit", "DiffStat", "LsFiles", "Visible", "Log", "CommitByTrailer", "MergeBase", "Toplevel", "Within")
+
+	did(
+		"Diff", "Add", "Commit", "DiffStat", "LsFiles", "Visible", "Log", "CommitByTrailer",
+		"MergeBase", "Toplevel", "Within",
+	)
 	return base
 }

@@ -53,23 +53,37 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	default:
 		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
 	}
-	_, _, err := r.touch(ctx, call{args: args, revs: revs, makes: true})
+
+	_, _, err := r.touch(ctx, call{
+		args:  args,
+		revs:  revs,
+		makes: true,
+	})
 	for look := 1; halfMade(err) && look < mostLooks; look++ {
 		// The branch may have been made already.
-		if now, failed := r.Resolve(ctx, "refs/heads/"+n.Branch); n.Branch != "" && n.Start != "" && failed == nil {
+		now, failed := r.Resolve(ctx, "refs/heads/"+n.Branch)
+		if n.Branch != "" && n.Start != "" && failed == nil {
 			if want, failed := r.Resolve(ctx, n.Start); failed == nil && now == want {
-				args, revs = []string{"worktree", "add", "--quiet", "--no-checkout", "--", n.Path, n.Branch}, nil
+				args = []string{
+					"worktree", "add", "--quiet", "--no-checkout", "--", n.Path, n.Branch,
+				}
+				revs = nil
 			}
 		}
-		_, _, err = r.touch(ctx, call{args: args, revs: revs, makes: true})
+		_, _, err = r.touch(ctx, call{
+			args:  args,
+			revs:  revs,
+			makes: true,
+		})
 	}
 	if err != nil {
 		return err
 	}
-	// The files come in a second step from inside the new tree. Configuration can be bound to a branch or a folder, and
-	// its filters show themselves only there.
+	// The files come in a second step from inside the new tree. Configuration can be bound to a
+	// branch or a folder, and its filters show themselves only there.
 	tree := &Repo{Starter: r.Starter, Dir: n.Path}
-	if _, _, err := tree.touch(ctx, call{args: []string{"reset", "--quiet", "--hard"}}); err != nil {
+	_, _, err = tree.touch(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
+	if err != nil {
 		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
 	}
 	return nil
@@ -90,12 +104,15 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(list[1:], func(a, b Worktree) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(list[1:], func(a, b Worktree) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	return list, nil
 }
 
-// mainTree gives the main working tree. git takes for it the folder in which the repository lies, which it is not if
-// .git is a link or a file that leads elsewhere. The path of a tree that only its own .git knows stays as git has it.
+// mainTree gives the main working tree. git takes for it the folder in which the repository lies,
+// which it is not if .git is a link or a file that leads elsewhere. The path of a tree that only
+// its own .git knows stays as git has it.
 func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
 	own, common := home(r.Dir)
 	if own == common {
@@ -104,7 +121,8 @@ func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
 	if path != common {
 		return path, nil
 	}
-	set, _, err := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}}) // a submodule has it
+	// a submodule has it
+	set, _, err := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}})
 	tree := line(set)
 	if tree == "" || filepath.IsAbs(tree) {
 		return cmp.Or(tree, path), err
@@ -123,17 +141,20 @@ func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err 
 	return path, err
 }
 
-// WorktreeRemove removes an unlocked working tree with all its content. The caller must check that no work is lost.
+// WorktreeRemove removes an unlocked working tree with all its content. The caller must check that
+// no work is lost.
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	args := []string{"worktree", "remove", "--force", "--", path}
-	if _, ok := (&Repo{Dir: path}).Locked(); !ok { // twice: one that was left half made is locked by git
+	// twice: one that was left half made is locked by git
+	if _, ok := (&Repo{Dir: path}).Locked(); !ok {
 		args = slices.Insert(args, 2, "--force")
 	}
 	_, _, err := r.touch(ctx, call{args: args})
 	if err == nil || !strings.Contains(err.Error(), "failed to delete") {
 		return err
 	}
-	// Git forgets a working tree also when another process wrote into it meanwhile, such as the git of a killed run.
+	// Git forgets a working tree also when another process wrote into it meanwhile, such as the git
+	// of a killed run.
 	list, lerr := r.Worktrees(ctx)
 	if lerr != nil || slices.ContainsFunc(list, func(w Worktree) bool { return w.Path == path }) {
 		return err
@@ -141,15 +162,17 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// Unlock removes the locks that a killed git left in what belongs to a run. That is linked worktrees whose names begin
-// with the run's, their branches, and refs with it in their names. Nothing else works there now. A git that outlived
-// its killed parent and that proc.Orphans cannot see has two seconds to end.
+// Unlock removes the locks that a killed git left in what belongs to a run. That is linked
+// worktrees whose names begin with the run's, their branches, and refs with it in their names.
+// Nothing else works there now. A git that outlived its killed parent and that proc.Orphans cannot
+// see has two seconds to end.
 func (r *Repo) Unlock(run string) (err error) {
 	_, common := home(r.Dir)
 	var locks []string
 	if common == "" {
 		return nil
 	}
+
 	files := os.DirFS(common)
 	err = fs.WalkDir(files, "refs", func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, ".lock") && strings.Contains(name, run) {
@@ -162,11 +185,15 @@ func (r *Repo) Unlock(run string) (err error) {
 	for _, tree := range trees {
 		tree = filepath.Join(common, tree)
 		locks = append(locks, filepath.Join(tree, "index.lock"), filepath.Join(tree, "HEAD.lock"))
-		branch, ok := strings.CutPrefix(strings.TrimSpace(small(filepath.Join(tree, "HEAD"))), "ref: "+branchPrefix)
+		branch, ok := strings.CutPrefix(
+			strings.TrimSpace(small(filepath.Join(tree, "HEAD"))),
+			"ref: "+branchPrefix,
+		)
 		if ok && filepath.IsLocal(branch) {
 			locks = append(locks, filepath.Join(common, branchPrefix, branch+".lock"))
 		}
 	}
+
 	for range 20 {
 		locks = slices.DeleteFunc(locks, func(lock string) bool {
 			_, err := os.Lstat(lock)
@@ -177,11 +204,13 @@ func (r *Repo) Unlock(run string) (err error) {
 		}
 		<-time.After(100 * time.Millisecond)
 	}
+
 	for _, lock := range locks {
 		if gone := os.Remove(lock); !os.IsNotExist(gone) { // one may be named twice
 			err = errors.Join(err, gone)
 		}
 	}
+
 	return err
 }
 
@@ -193,16 +222,23 @@ func (r *Repo) WorktreePrune(ctx context.Context) error {
 
 // Merge is the result of MergeInWorktree.
 type Merge struct {
-	Commit    string   // HEAD afterwards
-	Conflicts []string // paths that both sides changed; the merge was then undone and Commit is the old HEAD
+	Commit string // HEAD afterwards
+	// paths that both sides changed; the merge was then undone and Commit is the old HEAD
+	Conflicts []string
 }
 
-// MergeInWorktree merges commit rev into the checkout at Dir, always with a merge commit. Conflicts are not an error.
-func (r *Repo) MergeInWorktree(ctx context.Context, rev, text string, trailers ...Trailer) (Merge, error) {
+// MergeInWorktree merges commit rev into the checkout at Dir, always with a merge commit. Conflicts
+// are not an error.
+func (r *Repo) MergeInWorktree(
+	ctx context.Context,
+	rev, text string,
+	trailers ...Trailer,
+) (Merge, error) {
 	msg, err := message(text, trailers)
 	if err != nil {
 		return Merge{}, err
 	}
+
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {
 		return Merge{}, err
@@ -211,43 +247,59 @@ func (r *Repo) MergeInWorktree(ctx context.Context, rev, text string, trailers .
 	if err != nil {
 		return Merge{}, err
 	}
+
 	who, err := r.identity(ctx)
 	if err != nil {
 		return Merge{}, err
 	}
 	args := []string{
-		"merge", "--quiet", "--no-ff", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autostash",
-		"--no-rerere-autoupdate", "--strategy=ort", "--cleanup=whitespace", "-m", msg, hash,
+		"merge", "--quiet", "--no-ff", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat",
+		"--no-autostash", "--no-rerere-autoupdate", "--strategy=ort", "--cleanup=whitespace", "-m",
+		msg, hash,
 	}
-	_, exit, err := r.touch(ctx, call{args: args, pairs: who, also: []int{1}})
+	_, exit, err := r.touch(ctx, call{
+		args:  args,
+		pairs: who,
+		also:  []int{1},
+	})
 	if err != nil {
 		return Merge{}, err
 	}
 	if exit != 0 {
 		return r.takeBack(ctx, before, args)
 	}
+
 	after, err := r.Head(ctx)
 	return Merge{Commit: after}, err
 }
 
 // takeBack collects the conflicts of a merge that stopped and restores the state before it.
 func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merge, error) {
-	out, _, err := r.touch(ctx, call{args: append(diffArgs(), "--name-only", "--diff-filter=U", "-z")})
+	out, _, err := r.touch(ctx, call{args: append(
+		diffArgs(),
+		"--name-only",
+		"--diff-filter=U",
+		"-z",
+	)})
 	if err != nil {
 		return Merge{}, err
 	}
 	m := Merge{Commit: before, Conflicts: slices.Compact(records(out))}
 	if len(m.Conflicts) == 0 {
 		return Merge{}, &Error{
-			Argv: append([]string{"git"}, args...), Exit: 1, Stderr: "the merge stopped without a conflict", Dir: r.Dir,
+			Argv:   append([]string{"git"}, args...),
+			Exit:   1,
+			Stderr: "the merge stopped without a conflict",
+			Dir:    r.Dir,
 		}
 	}
 	_, _, err = r.touch(ctx, call{args: []string{"merge", "--abort"}})
 	return m, err
 }
 
-// FastForward moves the branch checked out at Dir, with its files, to commit rev. The error is ErrNotFastForward if the
-// branch has commits of its own, and an *Error if local changes or ignored files are in the way.
+// FastForward moves the branch checked out at Dir, with its files, to commit rev. The error is
+// ErrNotFastForward if the branch has commits of its own, and an *Error if local changes or ignored
+// files are in the way.
 func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	hash, err := r.Resolve(ctx, rev)
 	if err != nil {
@@ -260,12 +312,13 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrNotFastForward, rev)
 	}
-	_, _, err = r.touch(
-		ctx,
-		call{args: []string{"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore", hash}},
-	)
+	_, _, err = r.touch(ctx, call{args: []string{
+		"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore",
+		hash,
+	}})
 	if head, herr := r.Head(ctx); err != nil && herr == nil && head != hash {
-		// A lock of the branch stops git only after it has brought the files; where it brought none, this changes nothing.
+		// A lock of the branch stops git only after it has brought the files; where it brought
+		// none, this changes nothing.
 		_, _, lerr := r.touch(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}})
 		err = errors.Join(err, lerr)
 	}

@@ -21,8 +21,14 @@ func TestWorktrees(t *testing.T) {
 	cx := t.Context()
 	head := must[string](t)(r.Head(cx))
 	base := must[string](t)(filepath.EvalSymlinks(t.TempDir()))
-	one, two := filepath.Join(base, "öne\nline"), filepath.Join(base, "two")
-	if err := r.WorktreeAdd(cx, git.NewWorktree{Path: one, Branch: "task/1", Start: "HEAD"}); err != nil {
+	one := filepath.Join(base, "öne\nline")
+	two := filepath.Join(base, "two")
+	err := r.WorktreeAdd(cx, git.NewWorktree{
+		Path:   one,
+		Branch: "task/1",
+		Start:  "HEAD",
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got := readFile(t, one, "sub/b.txt"); got != "two\n" {
@@ -41,7 +47,11 @@ func TestWorktrees(t *testing.T) {
 	if err := r.WorktreeRemove(cx, two+"b"); err != nil {
 		t.Fatal(err)
 	}
-	want := []git.Worktree{{Path: r.Dir, Head: head, Branch: "main"}, {Path: two, Head: head}, {Path: one, Head: head, Branch: "task/1"}}
+	want := []git.Worktree{
+		{Path: r.Dir, Head: head, Branch: "main"},
+		{Path: two, Head: head},
+		{Path: one, Head: head, Branch: "task/1"},
+	}
 	if d := cmp.Diff(want, must[[]git.Worktree](t)(r.Worktrees(cx))); d != "" {
 		t.Errorf("Worktrees() (-want +got)\n%s", d)
 	}
@@ -80,14 +90,19 @@ func TestMerge(t *testing.T) {
 	side := commit(t, r, "side", "a.txt", odd)
 	raw(t, r.Dir, "checkout", "-q", "main")
 
-	m := must[git.Merge](t)(r.MergeInWorktree(cx, "side", "Merge side", git.Trailer{Key: "Tercet-Txn", Value: "m1"}))
-	if got := raw(t, r.Dir, "show", "-s", "--format=%P|%s|%an", "HEAD"); got != first+" "+side+"|Merge side|tercet" || len(m.Conflicts) > 0 {
+	m := must[git.Merge](
+		t,
+	)(r.MergeInWorktree(cx, "side", "Merge side", git.Trailer{Key: "Tercet-Txn", Value: "m1"}))
+	got := raw(t, r.Dir, "show", "-s", "--format=%P|%s|%an", "HEAD")
+	if got != first+" "+side+"|Merge side|tercet" || len(m.Conflicts) > 0 {
 		t.Errorf("MergeInWorktree() = %+v with %q, want a merge commit", m, got)
 	}
-	if got := must[string](t)(r.CommitByTrailer(cx, git.Trailer{Key: "Tercet-Txn", Value: "m1"})); got != m.Commit {
+	got = must[string](t)(r.CommitByTrailer(cx, git.Trailer{Key: "Tercet-Txn", Value: "m1"}))
+	if got != m.Commit {
 		t.Errorf("CommitByTrailer(m1) = %q, want %q", got, m.Commit)
 	}
-	if again := must[git.Merge](t)(r.MergeInWorktree(cx, "side", "Merge side")); again.Commit != m.Commit {
+	again := must[git.Merge](t)(r.MergeInWorktree(cx, "side", "Merge side"))
+	if again.Commit != m.Commit {
 		t.Errorf("MergeInWorktree() again = %+v, want up to date", again)
 	}
 
@@ -99,7 +114,8 @@ func TestMerge(t *testing.T) {
 	if d := cmp.Diff(git.Merge{Commit: other, Conflicts: []string{"a.txt", odd}}, c); d != "" {
 		t.Errorf("MergeInWorktree() with conflicts (-want +got)\n%s", d)
 	}
-	if st := must[[]git.Entry](t)(r.StatusPorcelain(cx)); len(st) > 0 || readFile(t, r.Dir, "a.txt") != "other\n" {
+	st := must[[]git.Entry](t)(r.StatusPorcelain(cx))
+	if len(st) > 0 || readFile(t, r.Dir, "a.txt") != "other\n" {
 		t.Errorf("after a conflict status = %v, want the state before", st)
 	}
 }
@@ -113,14 +129,16 @@ func TestFastForward(t *testing.T) {
 	ahead := commit(t, r, "ahead", "a.txt")
 	raw(t, r.Dir, "checkout", "-q", "main")
 	write(t, r.Dir, "a.txt", "local\n")
-	if _, ok := errors.AsType[*git.Error](r.FastForward(cx, "ahead")); !ok || readFile(t, r.Dir, "a.txt") != "local\n" {
+	_, ok := errors.AsType[*git.Error](r.FastForward(cx, "ahead"))
+	if !ok || readFile(t, r.Dir, "a.txt") != "local\n" {
 		t.Error("FastForward over a local change gave no Error, or lost it")
 	}
 	raw(t, r.Dir, "checkout", "-q", "--", "a.txt")
 	if err := r.FastForward(cx, "ahead"); err != nil {
 		t.Fatal(err)
 	}
-	if got := must[string](t)(r.Head(cx)); got != ahead || readFile(t, r.Dir, "a.txt") != "ahead\n" {
+	got := must[string](t)(r.Head(cx))
+	if got != ahead || readFile(t, r.Dir, "a.txt") != "ahead\n" {
 		t.Errorf("after FastForward head = %s, want %s with its file", got, ahead)
 	}
 	raw(t, r.Dir, "checkout", "-q", "-b", "apart", "HEAD~1")
@@ -131,22 +149,33 @@ func TestFastForward(t *testing.T) {
 	}
 }
 
-// TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is asked again until that is there.
+// TestWorktreeBesideAnother: git fails at a worktree that another process is just making; it is
+// asked again until that is there.
 func TestWorktreeBesideAnother(t *testing.T) {
 	t.Parallel()
 	r := fresh(t)
 	write(t, r.Dir, "a.txt", "x\n")
 	commit(t, r, "first", "a.txt")
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/begun\n", "gitdir": "/nowhere/.git\n", "commondir": ""} {
+	for name, text := range map[string]string{
+		"HEAD":      "ref: refs/heads/begun\n",
+		"gitdir":    "/nowhere/.git\n",
+		"commondir": "",
+	} {
 		write(t, r.Dir, ".git/worktrees/begun/"+name, text)
 	}
+
 	done := make(chan error, 1)
 	go func() {
 		<-time.After(200 * time.Millisecond)
 		done <- os.RemoveAll(filepath.Join(r.Dir, ".git/worktrees/begun"))
 	}()
 	path := filepath.Join(t.TempDir(), "tree")
-	if err := r.WorktreeAdd(t.Context(), git.NewWorktree{Path: path, Branch: "work", Start: "HEAD"}); err != nil {
+	err := r.WorktreeAdd(t.Context(), git.NewWorktree{
+		Path:   path,
+		Branch: "work",
+		Start:  "HEAD",
+	})
+	if err != nil {
 		t.Error(err)
 	}
 	select {
@@ -157,7 +186,9 @@ func TestWorktreeBesideAnother(t *testing.T) {
 	default:
 		t.Error("git did not mind the worktree that was begun: this test shows nothing")
 	}
-	if list, err := r.Worktrees(t.Context()); err != nil || len(list) != 2 || list[1].Branch != "work" {
+
+	list, err := r.Worktrees(t.Context())
+	if err != nil || len(list) != 2 || list[1].Branch != "work" {
 		t.Errorf("Worktrees = %v, %v", list, err)
 	}
 }
@@ -165,7 +196,8 @@ func TestWorktreeBesideAnother(t *testing.T) {
 // TestWorktreeFillsUpAgain: a process writes into a working tree while git removes it.
 func TestWorktreeFillsUpAgain(t *testing.T) {
 	t.Parallel()
-	r, bin := fresh(t), t.TempDir()
+	r := fresh(t)
+	bin := t.TempDir()
 	write(t, r.Dir, "a.txt", "a")
 	raw(t, r.Dir, "add", ".")
 	raw(t, r.Dir, "commit", "-qm", "first")
@@ -175,9 +207,12 @@ func TestWorktreeFillsUpAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := "#!/bin/sh\n" + real + " \"$@\" || exit $?\ncase \" $* \" in\n*' worktree remove '*)\n" +
-		"mkdir " + tree + "\necho x >" + tree + "/new\necho \"error: failed to delete '" + tree + "': Directory not empty\" >&2\nexit 255;;\nesac\n"
-	syscall.ForkLock.RLock() // a child of another test that began now would hold it open, and it could not be run
+	script := "#!/bin/sh\n" + real +
+		" \"$@\" || exit $?\ncase \" $* \" in\n*' worktree remove '*)\n" +
+		"mkdir " + tree + "\necho x >" + tree + "/new\necho \"error: failed to delete '" + tree +
+		"': Directory not empty\" >&2\nexit 255;;\nesac\n"
+	// a child of another test that began now would hold it open, and it could not be run
+	syscall.ForkLock.RLock()
 	err = os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755)
 	syscall.ForkLock.RUnlock()
 	if err != nil {

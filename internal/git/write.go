@@ -12,14 +12,16 @@ import (
 
 const branchPrefix = "refs/heads/"
 
-// Add stages the current state of the named paths, deletions included. Paths are relative to the top and never
-// patterns. Without paths it does nothing.
+// Add stages the current state of the named paths, deletions included. Paths are relative to the
+// top and never patterns. Without paths it does nothing.
 func (r *Repo) Add(ctx context.Context, paths ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
 	_, _, err := r.touch(ctx, call{
-		args:  []string{"add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul"},
+		args: []string{
+			"add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul",
+		},
 		stdin: []byte(strings.Join(paths, "\x00")),
 	})
 	return err
@@ -36,7 +38,8 @@ type Trailer struct {
 	Key, Value string
 }
 
-// message joins text and trailers. The trailers are their own last paragraph, which is the only one that git reads.
+// message joins text and trailers. The trailers are their own last paragraph, which is the only one
+// that git reads.
 func message(text string, trailers []Trailer) (string, error) {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(text))
@@ -63,16 +66,19 @@ func checkTrailer(t Trailer) error {
 	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, letters) {
 		return notA("trailer key", t.Key)
 	}
-	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" || strings.ContainsFunc(t.Value, unicode.IsControl) {
+	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" ||
+		strings.ContainsFunc(t.Value, unicode.IsControl) {
 		return notA("trailer value", t.Value)
 	}
 	return nil
 }
 
-// identity returns the configuration that names tercet as author where the user has not set who they are.
+// identity returns the configuration that names tercet as author where the user has not set who
+// they are.
 func (r *Repo) identity(ctx context.Context) ([]string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`}, also: []int{1},
+		args: []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`},
+		also: []int{1},
 	})
 	set := map[string]string{}
 	for _, rec := range records(out) {
@@ -88,8 +94,8 @@ func (r *Repo) identity(ctx context.Context) ([]string, error) {
 	return pairs, err
 }
 
-// Commit commits the staged changes and gives the hash. It runs no hook and signs nothing. The error is ErrNothing if
-// nothing is staged.
+// Commit commits the staged changes and gives the hash. It runs no hook and signs nothing. The
+// error is ErrNothing if nothing is staged.
 func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
 	msg, err := message(text, trailers)
 	if err != nil {
@@ -103,9 +109,15 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 		return "", err
 	}
 	args := []string{
-		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace", "--file=-",
+		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace",
+		"--file=-",
 	}
-	if _, _, err := r.touch(ctx, call{args: args, stdin: []byte(msg), pairs: who}); err != nil {
+	_, _, err = r.touch(ctx, call{
+		args:  args,
+		stdin: []byte(msg),
+		pairs: who,
+	})
+	if err != nil {
 		return "", err
 	}
 	return r.Head(ctx)
@@ -115,22 +127,31 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 func (r *Repo) Staged(ctx context.Context) (bool, error) {
 	_, exit, err := r.touch(ctx, call{
 		args: []string{
-			"diff", "--cached", "--quiet", "--ita-visible-in-index", "--no-ext-diff", "--no-textconv",
-			"--ignore-submodules=none",
+			"diff", "--cached", "--quiet", "--ita-visible-in-index", "--no-ext-diff",
+			"--no-textconv", "--ignore-submodules=none",
 		},
 		also: []int{1},
 	})
 	return exit == 1, err
 }
 
-// CommitByTrailer gives the newest commit on any branch with exactly this trailer; empty if there is none.
+// CommitByTrailer gives the newest commit on any branch with exactly this trailer; empty if there
+// is none.
 func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err := checkTrailer(t); err != nil {
 		return "", err
 	}
 	// The HEAD of another worktree is no commit while git makes that worktree.
-	out, err := r.read(ctx, "log", "-z", "--single-worktree", "--all", "--no-show-signature", "--fixed-strings",
-		"--grep="+t.Key+": "+t.Value, "--format=%H%x00%(trailers:key="+t.Key+",valueonly,unfold,separator=%x0A)", "--")
+	out, err := r.read(
+		ctx, "log", "-z",
+		"--single-worktree",
+		"--all",
+		"--no-show-signature",
+		"--fixed-strings",
+		"--grep="+t.Key+": "+t.Value,
+		"--format=%H%x00%(trailers:key="+t.Key+",valueonly,unfold,separator=%x0A)",
+		"--",
+	)
 	if err != nil {
 		return "", err
 	}
@@ -155,7 +176,9 @@ func (r *Repo) BranchExists(ctx context.Context, name string) (bool, error) {
 // Branches lists the branches that begin with prefix, sorted.
 func (r *Repo) Branches(ctx context.Context, prefix string) ([]string, error) {
 	list, err := r.branches(ctx, nil)
-	return slices.DeleteFunc(list, func(name string) bool { return !strings.HasPrefix(name, prefix) }), err
+	return slices.DeleteFunc(list, func(name string) bool {
+		return !strings.HasPrefix(name, prefix)
+	}), err
 }
 
 // BranchesWith lists the branches that contain commit rev, sorted.
@@ -164,7 +187,10 @@ func (r *Repo) BranchesWith(ctx context.Context, rev string) ([]string, error) {
 }
 
 func (r *Repo) branches(ctx context.Context, revs []string, which ...string) ([]string, error) {
-	args := append([]string{"for-each-ref", "--sort=refname", "--format=%(refname:lstrip=2)"}, which...)
+	args := append(
+		[]string{"for-each-ref", "--sort=refname", "--format=%(refname:lstrip=2)"},
+		which...,
+	)
 	out, _, err := r.run(ctx, call{args: append(args, branchPrefix), revs: revs})
 	return strings.Fields(string(out)), err // a ref name holds no white space
 }
@@ -183,13 +209,15 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 }
 
 func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
-	out, _, err := r.run(
-		ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref}, also: []int{1}},
-	)
+	out, _, err := r.run(ctx, call{
+		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref},
+		also: []int{1},
+	})
 	return line(out), err
 }
 
-// CreateBranch makes a branch at start without checking it out. If it exists, the error is a *StaleError.
+// CreateBranch makes a branch at start without checking it out. If it exists, the error is a
+// *StaleError.
 func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
 	if err := CheckBranch(name); err != nil {
 		return err
@@ -201,8 +229,8 @@ func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
 	return r.UpdateRef(ctx, branchPrefix+name, hash, "")
 }
 
-// DeleteBranch deletes a branch that still points to commit old, merged or not. A moved branch is a *StaleError, a
-// checked-out one a *CheckedOutError.
+// DeleteBranch deletes a branch that still points to commit old, merged or not. A moved branch is a
+// *StaleError, a checked-out one a *CheckedOutError.
 func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	if err := CheckBranch(name); err != nil {
 		return err
@@ -221,8 +249,9 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 	return r.stale(ctx, err, branchPrefix+name, old)
 }
 
-// UpdateRef moves ref, a full name, to commit to, if it still points to old; an empty old means that ref must not
-// exist. Otherwise the error is a *StaleError. It does not update a worktree that has the branch checked out.
+// UpdateRef moves ref, a full name, to commit to, if it still points to old; an empty old means
+// that ref must not exist. Otherwise the error is a *StaleError. It does not update a worktree that
+// has the branch checked out.
 func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	if name, ok := strings.CutPrefix(ref, "refs/"); !ok || CheckBranch(name) != nil {
 		return notA("full ref name", ref)
@@ -249,5 +278,9 @@ func (r *Repo) stale(ctx context.Context, err error, ref, old string) error {
 	if lookErr != nil || now == old {
 		return errors.Join(err, lookErr)
 	}
-	return &StaleError{Ref: ref, Expected: old, Actual: now}
+	return &StaleError{
+		Ref:      ref,
+		Expected: old,
+		Actual:   now,
+	}
 }
