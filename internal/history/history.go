@@ -1,8 +1,8 @@
 // Package history stores the lines entered at the prompt, over sessions and processes.
 //
-// Promise: a line is appended as one JSON object, to a file that only its owner can read. A line that begins with a
-// space is not kept, and neither is one that repeats the line before. The file holds the newest 10,000 lines, and
-// several processes may write it at once.
+// Promise: a line is appended as one JSON object, to a file that only its owner can read. A line
+// that begins with a space is not kept, and neither is one that repeats the line before. The file
+// holds the newest 10,000 lines, and several processes may write it at once.
 //
 // It does not detect secrets: to keep one out, begin the line with a space.
 //
@@ -45,10 +45,12 @@ type History struct {
 }
 
 // Open opens the history in a folder, which may not exist yet.
-func Open(folder string) *History { return &History{folder: folder} }
+func Open(folder string) *History {
+	return &History{folder: folder}
+}
 
-// Lines gives all lines, oldest first, also those that other processes added since the last call. It skips unreadable
-// entries.
+// Lines gives all lines, oldest first, also those that other processes added since the last call.
+// It skips unreadable entries.
 func (h *History) Lines() []string {
 	name := filepath.Join(h.folder, Name)
 	info, err := os.Stat(name)
@@ -59,7 +61,8 @@ func (h *History) Lines() []string {
 	if err != nil {
 		return h.lines
 	}
-	h.size, h.lines = int64(len(data)), nil
+	h.size = int64(len(data))
+	h.lines = nil
 	for line := range bytes.Lines(data) {
 		var e entry
 		if json.Unmarshal(line, &e) == nil && e.Line != "" {
@@ -72,7 +75,8 @@ func (h *History) Lines() []string {
 
 // Add stores a line with its time.
 func (h *History) Add(line string, at time.Time) (err error) {
-	if before := h.Lines(); line == "" || line[0] == ' ' || len(before) > 0 && before[len(before)-1] == line {
+	before := h.Lines()
+	if line == "" || line[0] == ' ' || len(before) > 0 && before[len(before)-1] == line {
 		return nil
 	}
 	text, err := json.Marshal(entry{at.UTC().Truncate(time.Second), line})

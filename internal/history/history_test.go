@@ -17,7 +17,8 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state", "tercet")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	one, two := history.Open(dir), history.Open(dir)
+	one := history.Open(dir)
+	two := history.Open(dir)
 	for _, line := range []string{"/plan 1", "/plan 1", " secret", "", "two\nrows \x1b[31m 日本"} {
 		if err := one.Add(line, at); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,11 @@ func TestNewestLinesAreKept(t *testing.T) {
 	for i := range history.Most + 1000 {
 		fmt.Fprintf(&b, "{\"line\":\"%d\"}\n", i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, history.Name), []byte(b.String()), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, history.Name),
+		[]byte(b.String()),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	h := history.Open(dir)
