@@ -13,9 +13,12 @@ import (
 	"tercet/internal/nearest"
 )
 
-// course gives the records that count: who goes back to a step drops everything from its beginning on.
+// course gives the records that count: who goes back to a step drops everything from its beginning
+// on.
 func course(records []Record) []Record {
-	if !slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryWentBack }) {
+	if !slices.ContainsFunc(records, func(r Record) bool {
+		return r.Type == formats.EntryWentBack
+	}) {
 		return records
 	}
 	var out []Record
@@ -37,7 +40,8 @@ func begins(records []Record, step string) int {
 	})
 }
 
-// Stages splits a run's journal where the user went back: one stage for each time, and the current one.
+// Stages splits a run's journal where the user went back: one stage for each time, and the current
+// one.
 func Stages(records []Record) [][]Record {
 	var out [][]Record
 	for i, r := range records {
@@ -56,10 +60,12 @@ type WentBack struct {
 	Dropped []string `json:"dropped"`
 }
 
-// Back finds the step to go back to by its path with visits, its place (the last visit), or a unique id. Dropped are
-// the steps whose results then no longer count, in the order in which they began.
+// Back finds the step to go back to by its path with visits, its place (the last visit), or a
+// unique id. Dropped are the steps whose results then no longer count, in the order in which they
+// began.
 //
-// A run that has ended can be gone back to as well. In any run, the effect of what is kept must still be there.
+// A run that has ended can be gone back to as well. In any run, the effect of what is kept must
+// still be there.
 func Back(records []Record, word string) (to string, dropped []Step, err error) {
 	over := Over(records)
 	records = course(records)
@@ -71,27 +77,39 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 		return "", nil, formats.Fail(formats.CodeUsage,
 			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
 			"step '%s' is one of a subagent", to)
-	case over && slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
+	case over &&
+		slices.ContainsFunc(records, func(r Record) bool {
+			return r.Type == formats.EntryStopped
+		}):
 		return "", nil, formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"the run was stopped and has ended")
-	case slices.ContainsFunc(records, func(r Record) bool { return r.Type == formats.EntryStopped }):
-		return "", nil, formats.Fail(formats.CodePrecondition, "resume it without --from, and type its line again",
-			"the run was stopped, and only its end is left")
+	case slices.ContainsFunc(records, func(r Record) bool {
+		return r.Type == formats.EntryStopped
+	}):
+		return "", nil, formats.Fail(
+			formats.CodePrecondition,
+			"resume it without --from, and type its line again",
+			"the run was stopped, and only its end is left",
+		)
 	}
+
 	begin := begins(records, to)
 	if host := takenBack(records[:begin], records[begin:]); host != "" {
 		return "", nil, formats.Fail(formats.CodeInvalidState, "go back to it: --from '"+host+"'",
 			"step '%s' would be kept, and its effect was taken back", host)
 	}
+
 	for _, s := range Steps(records[begin:]) {
 		if s.Outcome != "" {
 			dropped = append(dropped, s)
 		}
 	}
+
 	return to, dropped, nil
 }
 
-// StateAt is the state when a step began: the time, and the serial of the run's last change before; 0: none.
+// StateAt is the state when a step began: the time, and the serial of the run's last change before;
+// 0: none.
 func StateAt(records []Record, word string) (serial uint64, at time.Time, err error) {
 	records = course(records)
 	step, err := find(records, word)
@@ -123,13 +141,15 @@ func find(records []Record, word string) (string, error) {
 		if slices.Contains(places, place) {
 			continue
 		}
-		if places = append(places, place); delegation(r.Step) == "" {
+		places = append(places, place)
+		if delegation(r.Step) == "" {
 			offers = append(offers, place)
 		}
 		if place[strings.LastIndexByte(place, '/')+1:] == word {
 			fits = append(fits, r.Step)
 		}
 	}
+
 	slices.Reverse(offers)
 	switch {
 	case len(fits) == 0:
@@ -140,10 +160,12 @@ func find(records []Record, word string) (string, error) {
 		return "", formats.Fail(formats.CodeUsage, "name one of them: "+strings.Join(fits, ", "),
 			"expected one step, got %q, which fits %d", word, len(fits))
 	}
+
 	return fits[0], nil
 }
 
-// calls is the step of a command that called the subagent whose step this is: "work#1" of "work#1.1/code#1".
+// calls is the step of a command that called the subagent whose step this is: "work#1" of
+// "work#1.1/code#1".
 func calls(step string) string {
 	call := delegation(step)
 	for outer := call; outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
@@ -155,8 +177,9 @@ func calls(step string) string {
 // visit is what a step path has beside the place.
 var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
 
-// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose is the first step of
-// a worker since then; empty: none. Closing tells that tercet began to close it, and may have removed it.
+// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose
+// is the first step of a worker since then; empty: none. Closing tells that tercet began to close
+// it, and may have removed it.
 type Tree struct {
 	Dir, Branch, Head, Loose string
 	Closing                  bool
@@ -174,20 +197,28 @@ func TreeOf(records []Record) (t Tree) {
 		if json.Unmarshal(r.Raw(), &d) != nil {
 			continue
 		}
-		switch m := d.Metadata; {
+		m := d.Metadata
+		switch {
 		case r.Type == formats.EntryDelegationStarted && d.Agent == formats.AgentGitWorkflow:
 			t.Closing = d.Input.Action == "close" && d.Input.Child == ""
 		case r.Type != formats.EntryDelegationResult:
-		case strings.HasPrefix(r.Step, "worktree/") && m.Worktree != "" && !strings.HasPrefix(r.Step, "worktree/close#"):
+		case strings.HasPrefix(r.Step, "worktree/") && m.Worktree != "" &&
+			!strings.HasPrefix(r.Step, "worktree/close#"):
 		case m.Worktree == formats.WorktreeClosed:
 			t = Tree{}
 		case m.Worktree != "":
-			t = Tree{Dir: m.Worktree, Branch: d.Fields.Branch, Head: d.Fields.Head}
+			t = Tree{
+				Dir:    m.Worktree,
+				Branch: d.Fields.Branch,
+				Head:   d.Fields.Head,
+			}
 		case m.Agent == formats.AgentGitWorkflow && d.Fields.Commit != "":
-			t.Head, t.Loose = d.Fields.Commit, ""
+			t.Head = d.Fields.Commit
+			t.Loose = ""
 		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "" && t.Loose == "":
 			t.Loose = r.Step
 		}
 	}
+
 	return t
 }

@@ -11,7 +11,8 @@ import (
 
 // Topic is one topic of a board with its whole history, oldest first.
 type Topic struct {
-	In       string            `json:"in,omitempty"` // step of the workflow subagent that owns it; empty: the run's
+	// step of the workflow subagent that owns it; empty: the run's
+	In       string            `json:"in,omitempty"`
 	Name     string            `json:"topic"`
 	Version  int               `json:"version"`
 	Postings []formats.Posting `json:"postings"`
@@ -24,7 +25,8 @@ func (t Topic) String() string {
 		where = " of step '" + t.In + "'"
 	}
 	last := t.Postings[len(t.Postings)-1]
-	return fmt.Sprintf("Board '%s'%s: version %d, last by %s in round %d", t.Name, where, t.Version, last.By, last.Round)
+	return fmt.Sprintf("Board '%s'%s: version %d, last by %s in round %d",
+		t.Name, where, t.Version, last.By, last.Round)
 }
 
 // Topics gives the postings of a run by topic, in the order of each topic's first posting.
@@ -36,11 +38,15 @@ func Topics(records []Record) []Topic {
 			continue
 		}
 		in := strings.TrimSuffix(delegation(r.Step), "/")
-		at := slices.IndexFunc(out, func(t Topic) bool { return t.In == in && t.Name == r.Key })
+		at := slices.IndexFunc(out, func(t Topic) bool {
+			return t.In == in && t.Name == r.Key
+		})
 		if at < 0 {
-			out, at = append(out, Topic{In: in, Name: r.Key}), len(out)
+			at = len(out)
+			out = append(out, Topic{In: in, Name: r.Key})
 		}
-		out[at].Version, out[at].Postings = p.Version, append(out[at].Postings, p.Posting)
+		out[at].Version = p.Version
+		out[at].Postings = append(out[at].Postings, p.Posting)
 	}
 	return out
 }

@@ -26,8 +26,8 @@ func (d *Difference) String() string {
 	if d.Step != "" {
 		what += " of step '" + d.Step + "'"
 	}
-	return fmt.Sprintf("%s%s: %s (line %d) and %s (line %d)", what, d.Path, quoted(d.Values[0], d.Lines[0]), d.Lines[0],
-		quoted(d.Values[1], d.Lines[1]), d.Lines[1])
+	return fmt.Sprintf("%s%s: %s (line %d) and %s (line %d)", what, d.Path,
+		quoted(d.Values[0], d.Lines[0]), d.Lines[0], quoted(d.Values[1], d.Lines[1]), d.Lines[1])
 }
 
 func quoted(v any, line int) string {
@@ -41,15 +41,17 @@ func quoted(v any, line int) string {
 	return formats.Clip(string(text), mostQuoted)
 }
 
-// Differ finds the first decision, prompt or return in which two runs differ; nil if there is none. It goes in the
-// order of the first run, parallel entries by step. It ignores ids, times, usage, and observations: those count only by
-// their effects.
+// Differ finds the first decision, prompt or return in which two runs differ; nil if there is none.
+// It goes in the order of the first run, parallel entries by step. It ignores ids, times, usage,
+// and observations: those count only by their effects.
 func Differ(a, b []Record) *Difference {
-	a, b = decisions(a), decisions(b)
+	a = decisions(a)
+	b = decisions(b)
 	rest := map[string][]Record{}
 	for _, r := range b {
 		rest[what(r)] = append(rest[what(r)], r)
 	}
+
 	var found *Difference
 	for _, r := range a {
 		list := rest[what(r)]
@@ -64,40 +66,52 @@ func Differ(a, b []Record) *Difference {
 			break
 		}
 	}
+
 	for _, r := range b { // one that only the second run has comes before a difference behind it
 		left := rest[what(r)]
 		if (found == nil || found.Lines[1] > r.Seq) && len(left) > 0 && left[0].Seq == r.Seq {
 			return difference(r, [2]int{0, r.Seq}, "", nil, valueOf(r))
 		}
 	}
+
 	return found
 }
 
 func difference(r Record, lines [2]int, where string, a, b any) *Difference {
-	return &Difference{Type: string(r.Type), Step: r.Step, Lines: lines, Path: where, Values: [2]any{a, b}}
+	return &Difference{
+		Type:   string(r.Type),
+		Step:   r.Step,
+		Lines:  lines,
+		Path:   where,
+		Values: [2]any{a, b},
+	}
 }
 
 // decisions are the entries that say what a run decided, told and was answered.
 func decisions(records []Record) []Record {
 	return slices.DeleteFunc(slices.Clone(course(records)), func(r Record) bool {
 		return aside(r.Type) || slices.Contains([]formats.EntryType{
-			formats.EntryObserved, formats.EntryBudgetReserved, formats.EntryStateCommitted, formats.EntryWaited,
-			formats.EntryWentBack,
+			formats.EntryObserved, formats.EntryBudgetReserved, formats.EntryStateCommitted,
+			formats.EntryWaited, formats.EntryWentBack,
 		}, r.Type)
 	})
 }
 
-func what(r Record) string { return fmt.Sprintf("%s %s %d", r.Type, r.Step, r.Attempt) }
+func what(r Record) string {
+	return fmt.Sprintf("%s %s %d", r.Type, r.Step, r.Attempt)
+}
 
 // own are the members that no two runs have in common.
 var own = []string{
-	"session_id", "run", "started_at", "seen", "duration_seconds", "tokens", "cost_usd", "prompt_sha256", "lease",
-	"worktree", "created", "updated", "last_updated", "timeout_seconds", "tercet_version", "user", "txn", "serial",
-	"digest", "raw", "words", "_raw",
+	"session_id", "run", "started_at", "seen", "duration_seconds", "tokens", "cost_usd",
+	"prompt_sha256", "lease", "worktree", "created", "updated", "last_updated", "timeout_seconds",
+	"tercet_version", "user", "txn", "serial", "digest", "raw", "words", "_raw",
 }
 
 // stampOf is a time, an id of a run or of a session in a text.
-var stampOf = lazy.Regexp(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\bsess_\d+_[a-z0-9]+\b|\br[a-z0-9]{9}\b`)
+var stampOf = lazy.Regexp(
+	`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\bsess_\d+_[a-z0-9]+\b|\br[a-z0-9]{9}\b`,
+)
 
 func valueOf(r Record) any {
 	if raw := r.Raw(); raw != nil {
@@ -126,7 +140,8 @@ func common(v any) any {
 	return v
 }
 
-// apart gives the first place in which two values differ, and what stands there; nil and nil for none.
+// apart gives the first place in which two values differ, and what stands there; nil and nil for
+// none.
 func apart(where string, a, b any) (at string, x, y any) {
 	one, ok := a.(map[string]any)
 	other, both := b.(map[string]any)

@@ -4,4 +4,6 @@ package journal
 type Disk = disk
 
 // Watch replaces the file of a journal that has a line by one that stands before it.
-func (w *Writer) Watch(before func(Disk) Disk) { w.file = before(w.file) }
+func (w *Writer) Watch(before func(Disk) Disk) {
+	w.file = before(w.file)
+}

@@ -52,7 +52,8 @@ func formsOf(value string) []form {
 // mostInForm bounds the part of a value that one regular expression finds.
 const mostInForm = 1 << 10
 
-// parts cuts a long value between characters into parts of about the same length, each of which is masked by itself.
+// parts cuts a long value between characters into parts of about the same length, each of which is
+// masked by itself.
 func parts(value string) []string {
 	var out []string
 	for n := len(value)/mostInForm + 1; n > 1; n-- {
@@ -66,8 +67,8 @@ func parts(value string) []string {
 	return append(out, value)
 }
 
-// encoded gives the forms of a value in base64 that begins with shift other bytes, as a user's name before a password
-// does. Characters that also depend on other bytes are left out.
+// encoded gives the forms of a value in base64 that begins with shift other bytes, as a user's name
+// before a password does. Characters that also depend on other bytes are left out.
 func encoded(value string, shift int) []form {
 	code := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + value))
 	first := (shift*8 + 5) / 6
@@ -101,7 +102,12 @@ type expression struct {
 
 func (e *expression) form() form {
 	expr := e.String()
-	return form{hint: e.hint, expr: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })}
+	return form{
+		hint: e.hint,
+		expr: sync.OnceValue(func() *regexp.Regexp {
+			return regexp.MustCompile(expr)
+		}),
+	}
 }
 
 // literal adds a character that nothing escapes.
@@ -119,7 +125,8 @@ func (e *expression) either(forms ...string) {
 	e.run = ""
 }
 
-// Text may be escaped more than once: a return in a line of JSON has two backslashes where its file has one.
+// Text may be escaped more than once: a return in a line of JSON has two backslashes where its file
+// has one.
 const (
 	escaped  = `\\+`
 	anyhow   = `\\*`
@@ -127,21 +134,34 @@ const (
 )
 
 // letters are the escapes of control characters.
-var letters = map[rune]string{'\a': "a", '\b': "b", '\t': "t", '\n': "n", '\v': "v", '\f': "f", '\r': "r"}
+var letters = map[rune]string{
+	'\a': "a",
+	'\b': "b",
+	'\t': "t",
+	'\n': "n",
+	'\v': "v",
+	'\f': "f",
+	'\r': "r",
+}
 
 // character adds a character of a value. bytes are those of its UTF-8, or one that is no UTF-8.
 func (e *expression) character(r rune, bytes string) {
-	if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.') {
+	if r < utf8.RuneSelf &&
+		(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.') {
 		e.literal(bytes)
 		return
 	}
+
 	e.escapes = true
-	percent, hex, octal := "", "", ""
+	percent := ""
+	hex := ""
+	octal := ""
 	for _, b := range []byte(bytes) {
 		percent += fmt.Sprintf("%%(?i:%02x)", b)
 		hex += fmt.Sprintf("%sx(?i:%02x)", escaped, b)
 		octal += fmt.Sprintf("%s0?%03o", escaped, b)
 	}
+
 	raw := anyhow + regexp.QuoteMeta(bytes)
 	if r == utf8.RuneError {
 		raw = `\x{fffd}` // which also stands for a byte that is no UTF-8
@@ -160,6 +180,7 @@ func (e *expression) character(r rune, bytes string) {
 	case '\'':
 		forms = append(forms, `'`+escaped+`''`, `'\\*"'\\*"'`)
 	}
+
 	e.either(forms...)
 }
 

@@ -23,7 +23,8 @@ func Gates(records []Record) (open *formats.Gate, done []Answered) {
 				g.Step = r.Step
 				open = &g
 			}
-		case r.Type == formats.EntryStopped && i < len(records)-1, r.Type == formats.EntryRunFinished && r.Step == "":
+		case r.Type == formats.EntryStopped && i < len(records)-1,
+			r.Type == formats.EntryRunFinished && r.Step == "":
 			open = nil
 		case open == nil || r.Key != open.ID:
 		case r.Type == formats.EntryGateRefused:
@@ -32,7 +33,8 @@ func Gates(records []Record) (open *formats.Gate, done []Answered) {
 		case r.Type == formats.EntryGateVoted:
 			open.Votes = append(open.Votes, d)
 		case r.Type == formats.EntryGateDecided:
-			done, open = append(done, Answered{*open, d}), nil
+			done = append(done, Answered{*open, d})
+			open = nil
 		}
 	}
 	return open, done

@@ -36,10 +36,14 @@ func entries() []formats.Entry {
 	return []formats.Entry{
 		{Type: formats.EntryRunStarted, Data: map[string]any{"args": []string{"196"}, "depth": 1}},
 		{Type: formats.EntryStepScheduled, Step: "phases[2]/commit#1", Attempt: 2, Key: "k1"},
-		{Type: formats.EntryDelegationResult, Step: "plan", Data: struct {
-			Sum json.Number `json:"sum"`
-			Ok  bool        `json:"ok"`
-		}{"1.50", true}},
+		{
+			Type: formats.EntryDelegationResult,
+			Step: "plan",
+			Data: struct {
+				Sum json.Number `json:"sum"`
+				Ok  bool        `json:"ok"`
+			}{"1.50", true},
+		},
 		{Type: formats.EntryRunFinished, Data: "done <ok> \x1b\n"},
 	}
 }
@@ -77,12 +81,44 @@ func TestAppendAndRead(t *testing.T) {
 	}
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	want := []journal.Record{
-		{Seq: 1, Time: noon.Add(time.Second), Entry: formats.Entry{Type: "run_started", Data: json.RawMessage(`{"args":["196"],"depth":1}`)}},
-		{Seq: 2, Time: noon.Add(2 * time.Second), Entry: formats.Entry{Type: "step_scheduled", Step: "phases[2]/commit#1", Attempt: 2, Key: "k1"}},
-		{Seq: 3, Time: noon.Add(3 * time.Second), Entry: formats.Entry{Type: "delegation_result", Step: "plan", Data: json.RawMessage(`{"sum":1.50,"ok":true}`)}},
-		{Seq: 4, Time: noon.Add(4 * time.Second), Entry: formats.Entry{Type: "run_finished", Data: json.RawMessage(`"done <ok> \u001b\n"`)}},
+		{
+			Seq:  1,
+			Time: noon.Add(time.Second),
+			Entry: formats.Entry{
+				Type: "run_started",
+				Data: json.RawMessage(`{"args":["196"],"depth":1}`),
+			},
+		},
+		{
+			Seq:  2,
+			Time: noon.Add(2 * time.Second),
+			Entry: formats.Entry{
+				Type:    "step_scheduled",
+				Step:    "phases[2]/commit#1",
+				Attempt: 2,
+				Key:     "k1",
+			},
+		},
+		{
+			Seq:  3,
+			Time: noon.Add(3 * time.Second),
+			Entry: formats.Entry{
+				Type: "delegation_result",
+				Step: "plan",
+				Data: json.RawMessage(`{"sum":1.50,"ok":true}`),
+			},
+		},
+		{
+			Seq:  4,
+			Time: noon.Add(4 * time.Second),
+			Entry: formats.Entry{
+				Type: "run_finished",
+				Data: json.RawMessage(`"done <ok> \u001b\n"`),
+			},
+		},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(journal.Record{}, "Prev", "SHA")); diff != "" {
+	diff := cmp.Diff(want, got, cmpopts.IgnoreFields(journal.Record{}, "Prev", "SHA"))
+	if diff != "" {
 		t.Errorf("records differ (-want +got):\n%s", diff)
 	}
 	for i, r := range got {
@@ -90,6 +126,7 @@ func TestAppendAndRead(t *testing.T) {
 			t.Errorf("record %d: prev %q, sha %q do not chain", i+1, r.Prev, r.SHA)
 		}
 	}
+
 	if bytes.ContainsAny(bytes.ReplaceAll(data, []byte("\n"), nil), "\x1b\r\t") {
 		t.Errorf("journal %q holds control characters", data)
 	}
@@ -104,7 +141,8 @@ func TestAppendAndRead(t *testing.T) {
 
 func TestVouched(t *testing.T) {
 	t.Parallel()
-	key, dir := []byte("the person's"), t.TempDir()
+	key := []byte("the person's")
+	dir := t.TempDir()
 	for i, mine := range [][]byte{key, key, nil, []byte("a worker's"), key} {
 		w := journal.New(opener(dir), journal.Options{Clock: clock(), Key: mine})
 		if err := w.Append(t.Context(), entries()[1]); err != nil {
@@ -115,18 +153,23 @@ func TestVouched(t *testing.T) {
 		}
 		records, err := journal.Read(content(t, dir))
 		if err != nil || len(records) != i+1 {
-			t.Fatalf("Read = %d records, %v, want %d whole ones whoever wrote them", len(records), err, i+1)
+			t.Fatalf("Read = %d records, %v, want %d whole ones whoever wrote them",
+				len(records), err, i+1)
 		}
-		switch err := journal.Vouched(records, key); {
+		err = journal.Vouched(records, key)
+		switch {
 		case i < 2 && err != nil:
 			t.Errorf("%d lines of one's own: %v, want no error", i+1, err)
-		case i >= 2 && (formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(err.Error(), "journal.jsonl:3:1: ")):
+		case i >= 2 &&
+			(formats.CodeOf(err) != formats.CodeDenied ||
+				!strings.Contains(err.Error(), "journal.jsonl:3:1: ")):
 			t.Errorf("a line without the key: %v, want DENIED with line 3", err)
 		}
 		if err := journal.Vouched(records, nil); err != nil {
 			t.Errorf("without a key: %v, want no error", err)
 		}
 	}
+
 	moved := content(t, dir)[bytes.IndexByte(content(t, dir), '\n')+1:]
 	if _, err := journal.Read(moved); err == nil {
 		t.Error("a journal without its first line is read, want an error")
@@ -153,6 +196,7 @@ func TestNothingIsMadeBeforeTheFirstAppend(t *testing.T) {
 			t.Fatalf("Append = %v, want no error", err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +209,8 @@ func TestNothingIsMadeBeforeTheFirstAppend(t *testing.T) {
 	if err := w.Append(t.Context(), entries()[0]); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("Append after Close = %v, want %v", err, fs.ErrClosed)
 	}
-	if err := journal.New(opener(dir), journal.Options{}).Append(t.Context(), entries()[0]); formats.CodeOf(err) != formats.CodeBug {
+	err := journal.New(opener(dir), journal.Options{}).Append(t.Context(), entries()[0])
+	if formats.CodeOf(err) != formats.CodeBug {
 		t.Errorf("Append without a clock = %v, want an error of code BUG", err)
 	}
 }
@@ -183,6 +228,7 @@ func TestErrorsOfTheDiskStay(t *testing.T) {
 			t.Errorf("Append = %v (%s), want %v (IO)", err, formats.CodeOf(err), fs.ErrPermission)
 		}
 	}
+
 	if calls != 1 {
 		t.Errorf("open was called %d times, want 1", calls)
 	}
@@ -190,7 +236,11 @@ func TestErrorsOfTheDiskStay(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, journal.Name), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.New(opener(dir), journal.Options{Clock: clock()}).Append(t.Context(), entries()[0]); formats.CodeOf(err) != formats.CodeIO {
+	err := journal.New(opener(dir), journal.Options{Clock: clock()}).Append(
+		t.Context(),
+		entries()[0],
+	)
+	if formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Append to a folder = %v, want an error of code IO", err)
 	}
 }
@@ -219,21 +269,34 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	data := write(t, t.TempDir(), entries()...)
 	lines := bytes.SplitAfter(data, []byte("\n"))
-	other := bytes.SplitAfter(write(t, t.TempDir(), formats.Entry{Type: "x"}, formats.Entry{Type: "y"}), []byte("\n"))
+	other := bytes.SplitAfter(
+		write(t, t.TempDir(), formats.Entry{Type: "x"}, formats.Entry{Type: "y"}),
+		[]byte("\n"),
+	)
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	for name, tt := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"changed":     {bytes.Replace(data, []byte("196"), []byte("197"), 1), "journal.jsonl:1:1: line does not match its hash"},
-		"first gone":  {join(lines[1:]...), "journal.jsonl:1:1: expected seq 1, got 2"},
-		"middle gone": {join(lines[0], lines[2], lines[3]), "journal.jsonl:2:1: expected seq 2, got 3"},
-		"twice":       {join(lines[0], lines[0]), "journal.jsonl:2:1: expected seq 2, got 1"},
-		"another's":   {join(lines[0], other[1]), `journal.jsonl:2:1: expected prev_sha "`},
-		"empty line":  {join(lines[0], []byte("\n"), lines[1]), "journal.jsonl:2:1: line does not match its hash"},
+		"changed": {
+			bytes.Replace(data, []byte("196"), []byte("197"), 1),
+			"journal.jsonl:1:1: line does not match its hash",
+		},
+		"first gone": {join(lines[1:]...), "journal.jsonl:1:1: expected seq 1, got 2"},
+		"middle gone": {
+			join(lines[0], lines[2], lines[3]),
+			"journal.jsonl:2:1: expected seq 2, got 3",
+		},
+		"twice":     {join(lines[0], lines[0]), "journal.jsonl:2:1: expected seq 2, got 1"},
+		"another's": {join(lines[0], other[1]), `journal.jsonl:2:1: expected prev_sha "`},
+		"empty line": {
+			join(lines[0], []byte("\n"), lines[1]),
+			"journal.jsonl:2:1: line does not match its hash",
+		},
 	} {
 		_, err := journal.Read(tt.data)
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) || formats.CodeOf(err) != formats.CodeInvalidState {
+		if err == nil || !strings.HasPrefix(err.Error(), tt.want) ||
+			formats.CodeOf(err) != formats.CodeInvalidState {
 			t.Errorf("%s: Read = %v, want %s", name, err, tt.want)
 		}
 	}
@@ -259,7 +322,10 @@ func TestAppendContinues(t *testing.T) {
 	if err := os.WriteFile(file, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err = journal.New(opener(dir), journal.Options{Clock: clock()}).Append(t.Context(), entries()[3])
+	err = journal.New(opener(dir), journal.Options{Clock: clock()}).Append(
+		t.Context(),
+		entries()[3],
+	)
 	if formats.CodeOf(err) != formats.CodeInvalidState {
 		t.Errorf("Append to a damaged journal = %v, want an error of code INVALID_STATE", err)
 	}
@@ -290,7 +356,8 @@ func TestAppendBoundsDepth(t *testing.T) {
 	}
 	records, err := journal.Read(content(t, dir))
 	if err != nil || len(records) != deepest || deepest < 32 {
-		t.Errorf("Read after entries up to depth %d = %d records, %v, want them all", deepest, len(records), err)
+		t.Errorf("Read after entries up to depth %d = %d records, %v, want them all",
+			deepest, len(records), err)
 	}
 }
 
@@ -298,7 +365,9 @@ func TestAppendIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	w := journal.New(opener(dir), journal.Options{Clock: func() time.Time { return at }})
+	w := journal.New(opener(dir), journal.Options{Clock: func() time.Time {
+		return at
+	}})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -331,7 +400,8 @@ func FuzzReadJournal(f *testing.F) {
 		case err != nil:
 			place, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), journal.Name+":"), ":")
 			line, bad := strconv.Atoi(place)
-			if bad != nil || line < 1 || line > bytes.Count(data, []byte("\n")) || formats.CodeOf(err) != formats.CodeInvalidState {
+			if bad != nil || line < 1 || line > bytes.Count(data, []byte("\n")) ||
+				formats.CodeOf(err) != formats.CodeInvalidState {
 				t.Fatalf("Read(%q) = %v, want INVALID_STATE with a line that is there", data, err)
 			}
 		case len(records) > bytes.Count(data, []byte("\n")):

@@ -17,23 +17,27 @@ import (
 	"tercet/formats"
 )
 
-// Ledger is the journal of a run that runs from its beginning, for the first time or as a replay. It finds an earlier
-// entry by type, step path, attempt and key, and equal ones by their order. It compares such an entry and does not
-// write it twice. A resumed run thus makes all decisions again with the same code, and takes answers from the journal.
+// Ledger is the journal of a run that runs from its beginning, for the first time or as a replay.
+// It finds an earlier entry by type, step path, attempt and key, and equal ones by their order. It
+// compares such an entry and does not write it twice. A resumed run thus makes all decisions again
+// with the same code, and takes answers from the journal.
 type Ledger struct {
-	Accepted map[string]string // files that changed since the run began, with the hashes that the user accepted before
+	// files that changed since the run began, with the hashes that the user accepted before
+	Accepted map[string]string
 
 	w *Writer
-	// resumed is written down of the process before the first new entry of a run that began before; nil: it is.
+	// resumed is written down of the process before the first new entry of a run that began before;
+	// nil: it is.
 	resumed map[string]any
 	over    atomic.Bool
 	kept    atomic.Bool // a step has finished, or a question was asked
 	waited  bool        // the run was suspended
 
-	mu      sync.Mutex
-	lines   []past
-	left    int              // how many of them the run has not come to
-	first   map[string]int   // by step path the oldest entry that was not taken yet, by its place in lines
+	mu    sync.Mutex
+	lines []past
+	left  int // how many of them the run has not come to
+	// by step path the oldest entry that was not taken yet, by its place in lines
+	first   map[string]int
 	nested  map[string][]int // of the entries of a subagent's own steps, by the delegation
 	stopped int              // place of the entry that the run was stopped; -1: none
 }
@@ -54,17 +58,25 @@ func (p past) about(e formats.Entry) bool {
 	return p.kind == e.Type && p.key == e.Key && int(p.attempt) == e.Attempt
 }
 
-// NewLedger starts with the records of a run, none for a new one; w writes new entries. Before the first new entry of a
-// resumed run it records who resumed it. A stopped run continues if its Error Handling has not begun, unless it must
-// stay stopped.
+// NewLedger starts with the records of a run, none for a new one; w writes new entries. Before the
+// first new entry of a resumed run it records who resumed it. A stopped run continues if its Error
+// Handling has not begun, unless it must stay stopped.
 func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledger {
-	l := &Ledger{w: w, first: map[string]int{}, nested: map[string][]int{}, stopped: -1}
+	l := &Ledger{
+		w:       w,
+		first:   map[string]int{},
+		nested:  map[string][]int{},
+		stopped: -1,
+	}
 	if n := len(records); n > 0 {
-		l.resumed, l.waited = who, records[n-1].Type == formats.EntrySuspended
+		l.resumed = who
+		l.waited = records[n-1].Type == formats.EntrySuspended
 	}
 	l.Accepted, _ = Accepted(records)
 	records = course(records)
-	l.kept.Store(slices.ContainsFunc(records, func(r Record) bool { return keeps(r.Entry) }))
+	l.kept.Store(slices.ContainsFunc(records, func(r Record) bool {
+		return keeps(r.Entry)
+	}))
 	l.lines = make([]past, len(records))
 	for i, r := range slices.Backward(records) {
 		switch {
@@ -74,8 +86,14 @@ func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledg
 			l.stopped = i
 		}
 		l.lines[i] = past{
-			kind: r.Type, step: r.Step, key: r.Key, data: r.Raw(), attempt: int32(r.Attempt), seq: int32(r.Seq),
-			next: int32(l.first[r.Step]), left: true,
+			kind:    r.Type,
+			step:    r.Step,
+			key:     r.Key,
+			data:    r.Raw(),
+			attempt: int32(r.Attempt),
+			seq:     int32(r.Seq),
+			next:    int32(l.first[r.Step]),
+			left:    true,
 		}
 		l.first[r.Step] = i
 		l.left++
@@ -83,27 +101,33 @@ func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledg
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
+
 	return l
 }
 
-// Accept writes down, with the next new entry, that the user accepts files that changed since the run began, by hash.
+// Accept writes down, with the next new entry, that the user accepts files that changed since the
+// run began, by hash.
 func (l *Ledger) Accept(changed map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all, who := maps.Clone(changed), map[string]any{}
+	all := maps.Clone(changed)
+	who := map[string]any{}
 	maps.Copy(who, l.resumed)
 	if old, more := who["accepted"].(map[string]string); more { // those of another file
 		maps.Copy(all, old)
 	}
-	who["accepted"], l.resumed = all, who
+	who["accepted"] = all
+	l.resumed = who
 }
 
-// Accepted gives the files that were accepted so far, and how many records the run had before the last time.
+// Accepted gives the files that were accepted so far, and how many records the run had before the
+// last time.
 func Accepted(records []Record) (files map[string]string, before int) {
 	files = map[string]string{}
 	for i, r := range records {
 		var who struct{ Accepted map[string]string }
-		if r.Type == formats.EntryResumed && json.Unmarshal(r.Raw(), &who) == nil && len(who.Accepted) > 0 {
+		if r.Type == formats.EntryResumed && json.Unmarshal(r.Raw(), &who) == nil &&
+			len(who.Accepted) > 0 {
 			maps.Copy(files, who.Accepted)
 			before = i
 		}
@@ -111,15 +135,15 @@ func Accepted(records []Record) (files map[string]string, before int) {
 	return files, before
 }
 
-// Resumed reports whether another process began the run, and whether its last process was killed. A nil Ledger is no
-// run.
+// Resumed reports whether another process began the run, and whether its last process was killed. A
+// nil Ledger is no run.
 func (l *Ledger) Resumed() (resumed, killed bool) {
 	resumed = l != nil && len(l.lines) > 0
 	return resumed, resumed && !l.waited
 }
 
-// delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of "phases#1[2]/run#1.1/code#1". A call
-// has its attempt behind the visit, which no step has.
+// delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of
+// "phases#1[2]/run#1.1/code#1". A call has its attempt behind the visit, which no step has.
 func delegation(step string) string {
 	at := 0
 	for part := range strings.SplitAfterSeq(step, "/") {
@@ -140,10 +164,10 @@ func aside(t formats.EntryType) bool {
 	return t == formats.EntrySuspended || t == formats.EntryResumed || t == formats.EntryReopened
 }
 
-// Append makes an entry durable; if the run made it before, it writes nothing and old is true. A *formats.DivergedError
-// means that the entry differs from the journal's, or that it is new while the journal has unreached entries. The
-// latter only counts with alone: nothing runs in parallel. A new entry after the point where the run was stopped is a
-// *formats.StoppedError.
+// Append makes an entry durable; if the run made it before, it writes nothing and old is true. A
+// *formats.DivergedError means that the entry differs from the journal's, or that it is new while
+// the journal has unreached entries. The latter only counts with alone: nothing runs in parallel. A
+// new entry after the point where the run was stopped is a *formats.StoppedError.
 func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error) {
 	l.mu.Lock()
 	at, old := l.take(e)
@@ -166,10 +190,12 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 		l.mu.Unlock()
 		return old, err
 	}
+
 	l.resumed = nil
 	l.mu.Unlock()
 	if who != nil {
-		if err := l.w.Append(ctx, formats.Entry{Type: formats.EntryResumed, Data: who}); err != nil {
+		err := l.w.Append(ctx, formats.Entry{Type: formats.EntryResumed, Data: who})
+		if err != nil {
 			return false, err
 		}
 	}
@@ -190,17 +216,25 @@ func (l *Ledger) news(alone bool, what string) error {
 		return l.stop()
 	case alone && l.left > 0:
 		first := l.unmet()
-		return diverged(first, fmt.Sprintf("%s of step '%s' was made here, and now %s comes", first.kind, first.step, what))
+		return diverged(
+			first,
+			fmt.Sprintf("%s of step '%s' was made here, and now %s comes",
+				first.kind, first.step, what),
+		)
 	case l.looks():
-		return &formats.EndError{Failure: formats.Fail(formats.CodeSuspended, "", "%s ends before %s", Name, what)}
+		return &formats.EndError{Failure: formats.Fail(formats.CodeSuspended, "",
+			"%s ends before %s", Name, what)}
 	}
 	return nil
 }
 
 // looks tells that nothing may be done: the journal is only held against what comes out.
-func (l *Ledger) looks() bool { return l.w.open == nil }
+func (l *Ledger) looks() bool {
+	return l.w.open == nil
+}
 
-// Rest is the difference of a run that ended without making all recorded entries; nil if it made all.
+// Rest is the difference of a run that ended without making all recorded entries; nil if it made
+// all.
 func (l *Ledger) Rest() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +242,10 @@ func (l *Ledger) Rest() error {
 		return nil
 	}
 	first := l.unmet()
-	return diverged(first, fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.kind, first.step))
+	return diverged(
+		first,
+		fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.kind, first.step),
+	)
 }
 
 // unmet is the first entry that the run has not come to.
@@ -221,8 +258,11 @@ func (l *Ledger) Over() bool {
 	return l.over.Load()
 }
 
-// Resumable reports whether there is something to go on with: a step has finished, or a question was asked.
-func (l *Ledger) Resumable() bool { return l.kept.Load() }
+// Resumable reports whether there is something to go on with: a step has finished, or a question
+// was asked.
+func (l *Ledger) Resumable() bool {
+	return l.kept.Load()
+}
 
 // keeps tells an entry with which a run has come to something.
 func keeps(e formats.Entry) bool {
@@ -257,12 +297,14 @@ func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 func (l *Ledger) take(e formats.Entry) (at int, ok bool) {
 	before := -1
 	for at, ok = l.first[e.Step]; ok && !l.lines[at].about(e); ok = at > 0 {
-		before, at = at, int(l.lines[at].next)
+		before = at
+		at = int(l.lines[at].next)
 	}
 	if !ok {
 		return 0, false
 	}
-	switch next := l.lines[at].next; {
+	next := l.lines[at].next
+	switch {
 	case before >= 0:
 		l.lines[before].next = next
 	case next > 0:
@@ -287,7 +329,8 @@ func (l *Ledger) met(at int) {
 	}
 }
 
-// told is an entry that was taken, whose data the run has from here on. A long run would else hold all of it twice.
+// told is an entry that was taken, whose data the run has from here on. A long run would else hold
+// all of it twice.
 func (l *Ledger) told(at int) past {
 	p := l.lines[at]
 	l.lines[at].data = nil
@@ -312,7 +355,8 @@ const mostQuoted = 200
 
 func diverged(p past, what string) error {
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
-		"nothing was done; type the line with --new to begin afresh", "%s:%d:1: %s", Name, p.seq, what)}
+		"nothing was done; type the line with --new to begin afresh",
+		"%s:%d:1: %s", Name, p.seq, what)}
 }
 
 // stop is the failure with which the run was stopped.
@@ -344,7 +388,8 @@ func plainly(data []byte) any {
 // Spent is the working time of all processes of the run, without the time between them.
 func Spent(records []Record) (all time.Duration) {
 	for i, r := range records {
-		begins := r.Type == formats.EntryResumed || r.Type == formats.EntryReopened || r.Type == formats.EntryWentBack
+		begins := r.Type == formats.EntryResumed || r.Type == formats.EntryReopened ||
+			r.Type == formats.EntryWentBack
 		if i > 0 && !begins {
 			all += r.Time.Sub(records[i-1].Time)
 		}
@@ -356,25 +401,34 @@ func Spent(records []Record) (all time.Duration) {
 func Begun(records []Record) (formats.Started, error) {
 	var s formats.Started
 	if len(records) == 0 || records[0].Type != formats.EntryRunStarted {
-		return s, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "the run has not begun")
+		return s, formats.Fail(
+			formats.CodeNotFound,
+			"run 'tercet runs' to list the runs",
+			"the run has not begun",
+		)
 	}
+
 	d := json.NewDecoder(bytes.NewReader(records[0].Raw()))
 	d.UseNumber()
 	if err := d.Decode(&s); err != nil {
 		return s, damaged(1, err.Error())
 	}
-	form, known := strconv.Itoa(s.Format), strconv.Itoa(formats.JournalFormat)
+
+	form := strconv.Itoa(s.Format)
+	known := strconv.Itoa(formats.JournalFormat)
 	if f := formats.Newer(formats.CodePrecondition, Name, form, known); f != nil {
 		if s.Version != "" {
 			f.Message += " (" + s.Version + ")"
 		}
-		f.Message, f.Help = Name+":1:1: "+f.Message, f.Help+"; or type its line with --new"
+		f.Message = Name + ":1:1: " + f.Message
+		f.Help = f.Help + "; or type its line with --new"
 		return s, f
 	}
 	if s.Format != formats.JournalFormat {
-		return s, formats.Fail(formats.CodePrecondition, "type its line again to begin afresh",
-			"%s:1:1: expected a journal of form %d, got form %d: another version of tercet wrote it", Name,
-			formats.JournalFormat, s.Format)
+		return s, formats.Fail(formats.CodePrecondition,
+			"type its line again to begin afresh",
+			"%s:1:1: expected a journal of form %d, got form %d: another version of tercet "+
+				"wrote it", Name, formats.JournalFormat, s.Format)
 	}
 	return s, nil
 }

@@ -15,12 +15,20 @@ import (
 	"tercet/internal/journal"
 )
 
-// again writes entries as one process would, and gives the ledger of the next one with the records there are.
-func again(t *testing.T, stay bool, list ...formats.Entry) (*journal.Ledger, func() []journal.Record) {
+// again writes entries as one process would, and gives the ledger of the next one with the records
+// there are.
+func again(
+	t *testing.T,
+	stay bool,
+	list ...formats.Entry,
+) (*journal.Ledger, func() []journal.Record) {
 	t.Helper()
 	dir := t.TempDir()
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	clock := func() time.Time { at = at.Add(time.Second); return at }
+	clock := func() time.Time {
+		at = at.Add(time.Second)
+		return at
+	}
 	open := func() (*os.Root, error) { return os.OpenRoot(dir) }
 	records := func() []journal.Record {
 		data, err := os.ReadFile(filepath.Join(dir, journal.Name))
@@ -39,6 +47,7 @@ func again(t *testing.T, stay bool, list ...formats.Entry) (*journal.Ledger, fun
 			t.Fatal(err)
 		}
 	}
+
 	t.Cleanup(func() { w.Close() })
 	return journal.NewLedger(w, records(), map[string]any{"user": "U"}, stay), records
 }
@@ -48,24 +57,46 @@ func scheduled(step string) formats.Entry {
 }
 
 func ended(step, status string) formats.Entry {
-	return formats.Entry{Type: formats.EntryStepFinished, Step: step, Data: map[string]any{"status": status, "issues": nil}}
+	return formats.Entry{
+		Type: formats.EntryStepFinished,
+		Step: step,
+		Data: map[string]any{"status": status, "issues": nil},
+	}
 }
 
-// TestLedger: what was made before is found and not written twice; who goes on is written before the first new entry.
+// TestLedger: what was made before is found and not written twice; who goes on is written before
+// the first new entry.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	l, records := again(t, false, scheduled("a#1"), ended("a#1", "completed"),
-		formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Key: "k", Data: map[string]any{"status": "completed", "n": 1}},
+		formats.Entry{
+			Type:    formats.EntryDelegationResult,
+			Step:    "b#1",
+			Attempt: 1,
+			Key:     "k",
+			Data:    map[string]any{"status": "completed", "n": 1},
+		},
 		scheduled("b#1.1/x#1"), ended("b#1.1/x#1", "completed"))
 	for _, e := range []formats.Entry{scheduled("a#1"), ended("a#1", "completed")} {
 		if old, err := l.Append(t.Context(), e, true); !old || err != nil {
 			t.Fatalf("Append(%v) = %v, %v, want it to be old", e, old, err)
 		}
 	}
-	if _, ok := l.Recall(formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 2, Key: "k"}); ok {
+
+	if _, ok := l.Recall(formats.Entry{
+		Type:    formats.EntryDelegationResult,
+		Step:    "b#1",
+		Attempt: 2,
+		Key:     "k",
+	}); ok {
 		t.Error("Recall of another attempt finds something")
 	}
-	data, ok := l.Recall(formats.Entry{Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Key: "k"})
+	data, ok := l.Recall(formats.Entry{
+		Type:    formats.EntryDelegationResult,
+		Step:    "b#1",
+		Attempt: 1,
+		Key:     "k",
+	})
 	if !ok || string(data) != `{"n":1,"status":"completed"}` {
 		t.Errorf("Recall = %s, %v", data, ok)
 	}
@@ -80,12 +111,14 @@ func TestLedger(t *testing.T) {
 	for _, r := range records()[5:] {
 		types = append(types, string(r.Type)+" "+r.Step)
 	}
+
 	if got := strings.Join(types, ", "); got != "resumed , step_scheduled c#1" {
 		t.Errorf("new lines = %s", got)
 	}
 }
 
-// TestUnwrittenEnd: a run whose end could not be written is not over, so that its lock stays and it can be resumed.
+// TestUnwrittenEnd: a run whose end could not be written is not over, so that its lock stays and it
+// can be resumed.
 func TestUnwrittenEnd(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
@@ -93,46 +126,68 @@ func TestUnwrittenEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, full := range []error{nil, syscall.ENOSPC} {
-		w := journal.New(func() (*os.Root, error) { return root, full }, journal.Options{Clock: time.Now})
+		w := journal.New(
+			func() (*os.Root, error) { return root, full },
+			journal.Options{Clock: time.Now},
+		)
 		t.Cleanup(func() { w.Close() })
 		l := journal.NewLedger(w, nil, nil, false)
-		_, err := l.Append(t.Context(), formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": "failed"}}, true)
-		if (err != nil) != (full != nil) || l.Over() != (full == nil) || full != nil && !strings.Contains(formats.HelpOf(err), "room") {
-			t.Errorf("Append = %v with help %q where opening gives %v, over %v", err, formats.HelpOf(err), full, l.Over())
+		_, err := l.Append(
+			t.Context(),
+			formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": "failed"}},
+			true,
+		)
+		if (err != nil) != (full != nil) || l.Over() != (full == nil) ||
+			full != nil && !strings.Contains(formats.HelpOf(err), "room") {
+			t.Errorf("Append = %v with help %q where opening gives %v, over %v",
+				err, formats.HelpOf(err), full, l.Over())
 		}
 	}
 }
 
-// TestLedgerDiverges: what comes out otherwise, or does not come at all, stops with its line, and nothing is written.
+// TestLedgerDiverges: what comes out otherwise, or does not come at all, stops with its line, and
+// nothing is written.
 func TestLedgerDiverges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		e    formats.Entry
 		want string
 	}{
-		"another outcome": {ended("a#1", "rejected"), `journal.jsonl:1:1: step_finished of step 'a#1' was {"issues":null,"status":"completed"} and comes out as {"issues":null,"status":"rejected"}`},
-		"another step":    {scheduled("z#1"), "journal.jsonl:1:1: step_finished of step 'a#1' was made here, and now step_scheduled of step 'z#1' comes"},
+		"another outcome": {
+			ended("a#1", "rejected"),
+			`journal.jsonl:1:1: step_finished of step 'a#1' was {"issues":null,"status":"completed"} and comes out as {"issues":null,"status":"rejected"}`,
+		},
+		"another step": {
+			scheduled("z#1"),
+			"journal.jsonl:1:1: step_finished of step 'a#1' was made here, and now " +
+				"step_scheduled of step 'z#1' comes",
+		},
 	} {
 		l, records := again(t, false, ended("a#1", "completed"), scheduled("b#1"))
 		_, err := l.Append(t.Context(), c.e, true)
-		if diverged, ok := errors.AsType[*formats.DivergedError](err); !ok || diverged.Error() != c.want || formats.CodeOf(err) != formats.CodeInvalidState {
+		diverged, ok := errors.AsType[*formats.DivergedError](err)
+		if !ok || diverged.Error() != c.want || formats.CodeOf(err) != formats.CodeInvalidState {
 			t.Errorf("%s: Append = %v, want %s", name, err, c.want)
 		}
 		if n := len(records()); n != 2 {
 			t.Errorf("%s: %d lines, want the 2 of before", name, n)
 		}
 	}
+
 	l, _ := again(t, false, ended("a#1", "completed"), scheduled("b#1"))
 	if _, err := l.Append(t.Context(), scheduled("z#1"), false); err != nil {
 		t.Errorf("Append beside others = %v: they may come yet", err)
 	}
 }
 
-// TestLedgerStopped: behind the point at which a run was stopped nothing new is done but what follows a stop. A stop that
-// nothing came of is taken back, unless the run is to end.
+// TestLedgerStopped: behind the point at which a run was stopped nothing new is done but what
+// follows a stop. A stop that nothing came of is taken back, unless the run is to end.
 func TestLedgerStopped(t *testing.T) {
 	t.Parallel()
-	stop := formats.Entry{Type: formats.EntryStopped, Data: map[string]any{"code": "CANCELLED", "message": "interrupted"}}
+	stop := formats.Entry{
+		Type: formats.EntryStopped,
+		Data: map[string]any{"code": "CANCELLED", "message": "interrupted"},
+	}
 	for name, c := range map[string]struct {
 		list  []formats.Entry
 		stay  bool
@@ -147,7 +202,8 @@ func TestLedgerStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := l.Live(true)
-		if stopped, ok := errors.AsType[*formats.StoppedError](err); ok != c.stops || ok && stopped.Error() != "interrupted" {
+		stopped, ok := errors.AsType[*formats.StoppedError](err)
+		if ok != c.stops || ok && stopped.Error() != "interrupted" {
 			t.Errorf("%s: Live = %v, want a stop: %v", name, err, c.stops)
 		}
 		if c.stops {
@@ -161,13 +217,22 @@ func TestLedgerStopped(t *testing.T) {
 // TestBegun: a journal of another form is refused, not guessed at.
 func TestBegun(t *testing.T) {
 	t.Parallel()
-	_, records := again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: map[string]any{"command": "/x", "args": map[string]any{}}})
-	if _, err := journal.Begun(records()); err == nil || !strings.Contains(err.Error(), "expected a journal of form 5, got form 0") {
+	_, records := again(t, false, formats.Entry{
+		Type: formats.EntryRunStarted,
+		Data: map[string]any{"command": "/x", "args": map[string]any{}},
+	})
+	_, err := journal.Begun(records())
+	if err == nil || !strings.Contains(err.Error(), "expected a journal of form 5, got form 0") {
 		t.Errorf("Begun of an old journal = %v", err)
 	}
-	_, records = again(t, false, formats.Entry{Type: formats.EntryRunStarted, Data: formats.Started{Format: 9, Version: "7.1"}})
-	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to version 5: a newer tercet wrote it (7.1)"
-	if _, err := journal.Begun(records()); err == nil || err.Error() != want || formats.CodeOf(err) != formats.CodePrecondition {
+	_, records = again(t, false, formats.Entry{
+		Type: formats.EntryRunStarted,
+		Data: formats.Started{Format: 9, Version: "7.1"},
+	})
+	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to " +
+		"version 5: a newer tercet wrote it (7.1)"
+	_, err = journal.Begun(records())
+	if err == nil || err.Error() != want || formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Begun of a newer journal = %v, want %s", err, want)
 	}
 }
@@ -178,17 +243,35 @@ func TestSpent(t *testing.T) {
 	at := func(s int, kind formats.EntryType) journal.Record {
 		return journal.Record{Time: time.Unix(int64(s), 0), Entry: formats.Entry{Type: kind}}
 	}
-	got := journal.Spent([]journal.Record{at(0, formats.EntryRunStarted), at(5, formats.EntrySuspended), at(1000, formats.EntryResumed), at(1002, formats.EntryStepFinished),
-		at(1003, formats.EntryRunFinished), at(5000, formats.EntryReopened), at(5001, formats.EntryWentBack), at(5003, formats.EntryStepFinished)})
+	got := journal.Spent([]journal.Record{
+		at(0, formats.EntryRunStarted),
+		at(5, formats.EntrySuspended),
+		at(1000, formats.EntryResumed),
+		at(1002, formats.EntryStepFinished),
+		at(1003, formats.EntryRunFinished),
+		at(5000, formats.EntryReopened),
+		at(5001, formats.EntryWentBack),
+		at(5003, formats.EntryStepFinished),
+	})
 	if got != 10*time.Second {
 		t.Errorf("Spent = %s, want 10s", got)
 	}
 }
 
-// TestLedgerLetsGo: what an entry carried is not held once the run has taken it, whether it was told or compared.
+// TestLedgerLetsGo: what an entry carried is not held once the run has taken it, whether it was
+// told or compared.
 func TestLedgerLetsGo(t *testing.T) {
 	t.Parallel()
-	all := []formats.Entry{ended("a#1", strings.Repeat("x", 1000)), {Type: formats.EntryDelegationResult, Step: "b#1", Attempt: 1, Data: strings.Repeat("y", 1000)}, ended("c#1", "completed")}
+	all := []formats.Entry{
+		ended("a#1", strings.Repeat("x", 1000)),
+		{
+			Type:    formats.EntryDelegationResult,
+			Step:    "b#1",
+			Attempt: 1,
+			Data:    strings.Repeat("y", 1000),
+		},
+		ended("c#1", "completed"),
+	}
 	l, held := func() (*journal.Ledger, []weak.Pointer[byte]) {
 		_, records := again(t, false, all...)
 		var held []weak.Pointer[byte]
@@ -210,15 +293,29 @@ func TestLedgerLetsGo(t *testing.T) {
 			t.Errorf("entry %d is held: %t, want %t", i+1, got, want)
 		}
 	}
+
 	runtime.KeepAlive(l)
 }
 
-// TestResumable: a run is worth going on with once a step has finished or a question was asked, in whichever process.
+// TestResumable: a run is worth going on with once a step has finished or a question was asked, in
+// whichever process.
 func TestResumable(t *testing.T) {
 	t.Parallel()
-	skipped := formats.Entry{Type: formats.EntryStepFinished, Step: "a#1", Data: map[string]any{"status": formats.OutcomeSkipped}}
-	finished := formats.Entry{Type: formats.EntryStepFinished, Step: "b#1", Data: map[string]any{"status": formats.OutcomeFailed}}
-	asked := formats.Entry{Type: formats.EntryGateOpened, Step: "c#1", Data: formats.Gate{ID: "g"}}
+	skipped := formats.Entry{
+		Type: formats.EntryStepFinished,
+		Step: "a#1",
+		Data: map[string]any{"status": formats.OutcomeSkipped},
+	}
+	finished := formats.Entry{
+		Type: formats.EntryStepFinished,
+		Step: "b#1",
+		Data: map[string]any{"status": formats.OutcomeFailed},
+	}
+	asked := formats.Entry{
+		Type: formats.EntryGateOpened,
+		Step: "c#1",
+		Data: formats.Gate{ID: "g"},
+	}
 	began := formats.Entry{Type: formats.EntryStepScheduled, Step: "b#1"}
 	for _, tt := range []struct {
 		name    string
@@ -232,7 +329,10 @@ func TestResumable(t *testing.T) {
 		{"a question was asked", []formats.Entry{asked}, true},
 	} {
 		dir := t.TempDir()
-		w := journal.New(func() (*os.Root, error) { return os.OpenRoot(dir) }, journal.Options{Clock: time.Now})
+		w := journal.New(
+			func() (*os.Root, error) { return os.OpenRoot(dir) },
+			journal.Options{Clock: time.Now},
+		)
 		l := journal.NewLedger(w, nil, nil, false)
 		for _, e := range tt.entries {
 			if _, err := l.Append(t.Context(), e, true); err != nil {
@@ -254,7 +354,8 @@ func TestResumable(t *testing.T) {
 		}
 		again := journal.NewLedger(w, records, nil, false)
 		if l.Resumable() != tt.want || again.Resumable() != tt.want {
-			t.Errorf("%s: Resumable = %t, and %t in the next process, want %t", tt.name, l.Resumable(), again.Resumable(), tt.want)
+			t.Errorf("%s: Resumable = %t, and %t in the next process, want %t",
+				tt.name, l.Resumable(), again.Resumable(), tt.want)
 		}
 	}
 }

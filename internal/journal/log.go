@@ -33,8 +33,8 @@ const Output = "output"
 
 // told are the members of an entry that a line of the log shows, in this order.
 var told = []string{
-	"command", "agent", "status", "summary", "question", "answer", "choice", "by", "note", "target", "code", "message",
-	"why", "until",
+	"command", "agent", "status", "summary", "question", "answer", "choice", "by", "note", "target",
+	"code", "message", "why", "until",
 }
 
 // String is the event in one line.
@@ -66,14 +66,19 @@ type Log struct {
 
 // NewLog makes a Log of a run, or of one step of it: a path with visits, a place, or an id.
 func NewLog(root *os.Root, run, step string) *Log {
-	return &Log{root: root, run: run, step: step, read: map[string]int64{}}
+	return &Log{
+		root: root,
+		run:  run,
+		step: step,
+		read: map[string]int64{},
+	}
 }
 
 // mostAtOnce is how much of a file is read at a time.
 const mostAtOnce = 256 << 10
 
-// More gives the events since the last call, and whether the run is over. An agent's output comes after its answer, or
-// at the end while there is no answer.
+// More gives the events since the last call, and whether the run is over. An agent's output comes
+// after its answer, or at the end while there is no answer.
 func (l *Log) More() (events []Event, over bool, err error) {
 	name := path.Join(Folder, l.run, Name)
 	for {
@@ -91,18 +96,25 @@ func (l *Log) More() (events []Event, over bool, err error) {
 			if _, _, ok := intact(bytes.TrimRight(one, "\n")); !ok {
 				return nil, false, damaged(l.line, "line does not match its hash")
 			}
-			if err := json.Unmarshal(one, &struct {
+			err := json.Unmarshal(one, &struct {
 				*Record
 				Data *json.RawMessage `json:"data"`
-			}{&r, &e.Data}); err != nil {
+			}{&r, &e.Data})
+			if err != nil {
 				return nil, false, damaged(l.line, err.Error())
 			}
-			over = r.Type != formats.EntryReopened && (over || r.Type == formats.EntryRunFinished && r.Step == "")
-			if e.Time, e.Type, e.Step, e.Attempt = r.Time, string(r.Type), r.Step, r.Attempt; l.wants(r.Step) {
+			over = r.Type != formats.EntryReopened &&
+				(over || r.Type == formats.EntryRunFinished && r.Step == "")
+			e.Time = r.Time
+			e.Type = string(r.Type)
+			e.Step = r.Step
+			e.Attempt = r.Attempt
+			if l.wants(r.Step) {
 				events = append(events, e)
 			}
 			if r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut {
-				printed, err := l.printed(fmt.Sprintf("%s-%d", plainStep(r.Step), max(r.Attempt, 1)))
+				printed, err := l.printed(fmt.Sprintf("%s-%d",
+					plainStep(r.Step), max(r.Attempt, 1)))
 				if err != nil {
 					return nil, false, err
 				}
@@ -111,6 +123,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 		}
 		l.at += int64(len(lines))
 	}
+
 	printed, err := l.printed("")
 	return append(events, printed...), over, err
 }
@@ -132,22 +145,26 @@ func (l *Log) wants(step string) bool {
 		return true
 	}
 	place := visit().ReplaceAllString(step, "")
-	return place == l.step || slices.ContainsFunc(strings.Split(place, "/"), func(part string) bool {
-		id, _, _ := strings.Cut(part, "[")
-		return part == l.step || id == l.step
-	})
+	return place == l.step ||
+		slices.ContainsFunc(strings.Split(place, "/"), func(part string) bool {
+			id, _, _ := strings.Cut(part, "[")
+			return part == l.step || id == l.step
+		})
 }
 
-// printed gives the whole lines that agents printed since, those in the folders of one step or of all.
+// printed gives the whole lines that agents printed since, those in the folders of one step or of
+// all.
 func (l *Log) printed(folder string) (events []Event, err error) {
 	files, err := fs.Glob(atomicfile.FS(l.root), path.Join(Folder, l.run, "*", "call-*-std*"))
 	if err != nil {
 		return nil, failed(formats.CodeIO, "list", err)
 	}
+
 	for _, name := range files {
 		own := strings.TrimPrefix(name, path.Join(Folder, l.run)+"/")
 		in := path.Dir(own)
-		if folder != "" && in != folder && !strings.HasPrefix(in, folder+".") || !l.wantsFolder(in) {
+		if folder != "" && in != folder && !strings.HasPrefix(in, folder+".") ||
+			!l.wantsFolder(in) {
 			continue
 		}
 		for {
@@ -161,11 +178,16 @@ func (l *Log) printed(folder string) (events []Event, err error) {
 			l.read[name] += int64(len(lines))
 			for one := range bytes.Lines(lines) {
 				if text := strings.TrimRight(string(one), "\r\n"); text != "" {
-					events = append(events, Event{Type: Output, File: own, Text: text})
+					events = append(events, Event{
+						Type: Output,
+						File: own,
+						Text: text,
+					})
 				}
 			}
 		}
 	}
+
 	return events, nil
 }
 
@@ -177,10 +199,12 @@ func (l *Log) wantsFolder(name string) bool {
 }
 
 // plainStep is a step in the name of a folder.
-func plainStep(step string) string { return formats.FolderName(visit().ReplaceAllString(step, "")) }
+func plainStep(step string) string {
+	return formats.FolderName(visit().ReplaceAllString(step, ""))
+}
 
-// lines gives the whole lines of a file from an offset on; nothing of one that is gone. A line that is longer than what
-// is read at once is cut where that is allowed.
+// lines gives the whole lines of a file from an offset on; nothing of one that is gone. A line that
+// is longer than what is read at once is cut where that is allowed.
 func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
 	file, err := atomicfile.Open(l.root, name)
 	if errors.Is(err, fs.ErrNotExist) {

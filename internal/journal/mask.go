@@ -14,7 +14,8 @@ import (
 // Masked replaces a secret.
 const Masked = "[masked]"
 
-// MinSecret is the length in bytes from which a known value is masked. Shorter ones would mask words of prose.
+// MinSecret is the length in bytes from which a known value is masked. Shorter ones would mask
+// words of prose.
 const MinSecret = 6
 
 // minNamed is the length from which the value of a member with the name of a secret is masked.
@@ -30,8 +31,8 @@ var nameRule = lazy.Regexp(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:c
 	`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
 	`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)
 
-// A rule replaces what its expression finds. A text that holds none of the words is not searched: most output is no
-// secret, and there may be much of it.
+// A rule replaces what its expression finds. A text that holds none of the words is not searched:
+// most output is no secret, and there may be much of it.
 type rule struct {
 	find    func() *regexp.Regexp
 	replace string
@@ -41,18 +42,43 @@ type rule struct {
 var private = []string{"PRIVATE"}
 
 var rules = []rule{
-	{lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`), Masked, private},
-	{lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`), Masked, private}, // a cut one
+	{
+		lazy.Regexp(`-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----(?s:.*?)(?:-----END [A-Z ]*-----|$)`),
+		Masked,
+		private,
+	},
+	// a cut one
+	{
+		lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`),
+		Masked,
+		private,
+	},
 	{lazy.Regexp(`\bsk-[A-Za-z0-9_-]{16,}`), Masked, []string{"sk-"}},
-	{lazy.Regexp(`\bgh[opusr]_[A-Za-z0-9_]{20,}`), Masked, []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}},
+	{
+		lazy.Regexp(`\bgh[opusr]_[A-Za-z0-9_]{20,}`),
+		Masked,
+		[]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"},
+	},
 	{lazy.Regexp(`\bgithub_pat_[A-Za-z0-9_]{20,}`), Masked, []string{"github_pat_"}},
 	{lazy.Regexp(`\bglpat-[A-Za-z0-9_-]{16,}`), Masked, []string{"glpat-"}},
 	{lazy.Regexp(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), Masked, []string{"AKIA", "ASIA"}},
 	{lazy.Regexp(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), Masked, []string{"xox"}},
 	{lazy.Regexp(`\bAIza[A-Za-z0-9_-]{30,}`), Masked, []string{"AIza"}},
-	{lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`), Masked, []string{"hf_", "npm_"}},
-	{lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), Masked, []string{"eyJ"}},
-	{lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`), "${1}" + Masked, []string{":"}},
+	{
+		lazy.Regexp(`\b(?:hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,})`),
+		Masked,
+		[]string{"hf_", "npm_"},
+	},
+	{
+		lazy.Regexp(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`),
+		Masked,
+		[]string{"eyJ"},
+	},
+	{
+		lazy.Regexp(`(?i)\b(authorization:\s*(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}`),
+		"${1}" + Masked,
+		[]string{":"},
+	},
 	{lazy.Regexp(`(\blogin\s+\S+\s+password\s+)\S+`), "${1}" + Masked, []string{"login"}},
 	{lazy.Regexp(`\b(Bearer )[A-Za-z0-9._~+/=-]{20,}`), "${1}" + Masked, []string{"Bearer"}},
 	{lazy.Regexp(`(://[^/\s:@]+:)[^/\s@]+@`), "${1}" + Masked + "@", []string{"://"}},
@@ -64,8 +90,8 @@ var rules = []rule{
 	},
 }
 
-// NewMasker makes a Masker that also masks the given values everywhere, such as those that Secrets gives, also escaped
-// or in base64. It ignores values shorter than MinSecret.
+// NewMasker makes a Masker that also masks the given values everywhere, such as those that Secrets
+// gives, also escaped or in base64. It ignores values shorter than MinSecret.
 func NewMasker(values ...string) *Masker {
 	var known []string
 	for _, v := range values {
@@ -89,15 +115,17 @@ func (m *Masker) Text(s string) string {
 	}
 	s = m.Values(s)
 	for _, r := range rules {
-		if slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(s, word) }) {
+		if slices.ContainsFunc(r.words, func(word string) bool {
+			return strings.Contains(s, word)
+		}) {
 			s = r.find().ReplaceAllString(s, r.replace)
 		}
 	}
 	return secrets.Mask(s, Masked)
 }
 
-// Values masks only the known values. It is for documents, in which a rule could change text that only looks like a
-// secret.
+// Values masks only the known values. It is for documents, in which a rule could change text that
+// only looks like a secret.
 func (m *Masker) Values(s string) string {
 	for _, f := range m.forms {
 		s = f.mask(s)
@@ -105,7 +133,8 @@ func (m *Masker) Values(s string) string {
 	return s
 }
 
-// Line masks the strings of a line of JSON, such as one of trace.jsonl. Text that is not JSON is masked as text.
+// Line masks the strings of a line of JSON, such as one of trace.jsonl. Text that is not JSON is
+// masked as text.
 func (m *Masker) Line(line []byte) []byte {
 	body := bytes.TrimRight(line, "\n")
 	v, err := jsonx.Parse(body, jsonx.Limits{})
@@ -135,7 +164,8 @@ func (m *Masker) tree(v *jsonx.Value) any {
 		out := &jsonx.Object{}
 		for _, member := range v.Members {
 			key := m.Values(member.Key)
-			if s, ok := member.Value.Str(); ok && len(s) >= minNamed && nameRule().MatchString(member.Key) {
+			s, ok := member.Value.Str()
+			if ok && len(s) >= minNamed && nameRule().MatchString(member.Key) {
 				out.Set(key, Masked)
 				continue
 			}
@@ -147,8 +177,8 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	return v
 }
 
-// Secrets gives the values of environment variables that are secret: those whose names mark them as one, and the named
-// ones, whatever their names.
+// Secrets gives the values of environment variables that are secret: those whose names mark them as
+// one, and the named ones, whatever their names.
 func Secrets(environ []string, named ...string) []string {
 	var out []string
 	for _, kv := range environ {

@@ -13,8 +13,8 @@ import (
 	"tercet/formats"
 )
 
-// Record is an entry in a journal, one line of JSON. It ends with the line's hash and its MAC by the user's key. Data
-// is a json.RawMessage or nil.
+// Record is an entry in a journal, one line of JSON. It ends with the line's hash and its MAC by
+// the user's key. Data is a json.RawMessage or nil.
 type Record struct {
 	Seq  int       `json:"seq"` // from 1
 	Time time.Time `json:"time"`
@@ -30,10 +30,13 @@ func (r Record) Raw() json.RawMessage {
 	return raw
 }
 
-// Read gives the records of a journal and verifies numbers and hashes; Vouched verifies the author. It drops a torn
-// last line. Any other damage is INVALID_STATE with its line: such a run cannot be resumed.
+// Read gives the records of a journal and verifies numbers and hashes; Vouched verifies the author.
+// It drops a torn last line. Any other damage is INVALID_STATE with its line: such a run cannot be
+// resumed.
 func Read(data []byte) (records []Record, err error) {
-	_, err = scan(bytes.NewReader(data), func(r Record) { records = append(records, r) })
+	_, err = scan(bytes.NewReader(data), func(r Record) {
+		records = append(records, r)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +47,8 @@ func Read(data []byte) (records []Record, err error) {
 func Vouched(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
-			return formats.Fail(formats.CodeDenied, "begin the run afresh; move its folder away if a task waits for it",
+			return formats.Fail(formats.CodeDenied,
+				"begin the run afresh; move its folder away if a task waits for it",
 				"%s:%d:1: the line was not written by you here", Name, i+1)
 		}
 	}
@@ -57,8 +61,8 @@ const (
 	macMember = `","mac":"`
 )
 
-// scan hands out the records of a journal one after the other, so that it holds only one of them. whole is the number
-// of bytes that whole lines take.
+// scan hands out the records of a journal one after the other, so that it holds only one of them.
+// whole is the number of bytes that whole lines take.
 func scan(from io.Reader, each func(Record)) (whole int, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var last Record
@@ -85,7 +89,9 @@ func scan(from io.Reader, each func(Record)) (whole int, err error) {
 		if msg != "" {
 			return 0, damaged(number, msg)
 		}
-		r.SHA, r.MAC, r.Prev = sha, mac, last.SHA
+		r.SHA = sha
+		r.MAC = mac
+		r.Prev = last.SHA
 		for _, text := range []*string{(*string)(&r.Type), &r.Step, &r.Key} {
 			if _, ok := same[*text]; !ok {
 				same[*text] = *text
@@ -116,10 +122,11 @@ func nextLine(in *bufio.Reader, line []byte) ([]byte, error) {
 // decode reads a line that is intact; what is wrong with it comes back as words.
 func decode(line []byte, number int, prev string) (r Record, wrong string) {
 	var carried json.RawMessage
-	switch err := json.Unmarshal(line, &struct {
+	err := json.Unmarshal(line, &struct {
 		*Record
 		Data *json.RawMessage `json:"data"`
-	}{&r, &carried}); {
+	}{&r, &carried})
+	switch {
 	case err != nil:
 		return r, err.Error()
 	case r.Type == "" || r.Time.IsZero():
@@ -142,7 +149,8 @@ func damaged(line int, what string) error {
 // intact tells whether a line ends with the hash of what stands before that.
 func intact(line []byte) (sha, mac string, ok bool) {
 	const hash = 64
-	if at := len(line) - len(macMember) - hash - len(`"}`); at > 0 && bytes.HasPrefix(line[at:], []byte(macMember)) {
+	if at := len(line) - len(macMember) - hash - len(`"}`); at > 0 &&
+		bytes.HasPrefix(line[at:], []byte(macMember)) {
 		mac = string(line[at+len(macMember) : len(line)-len(`"}`)])
 		line = append(line[:at:at], `"}`...)
 	}

@@ -9,9 +9,12 @@ import (
 )
 
 // Ended reports whether the run can only go on from one of its steps.
-func (r Run) Ended() bool { return r.Status != Open && r.Status != formats.OutcomeSuspended.String() }
+func (r Run) Ended() bool {
+	return r.Status != Open && r.Status != formats.OutcomeSuspended.String()
+}
 
-// BeforeEnd gives the records without the run's last end, from which its counters can be read by a replay.
+// BeforeEnd gives the records without the run's last end, from which its counters can be read by a
+// replay.
 func BeforeEnd(records []Record) []Record {
 	for i, r := range slices.Backward(records) {
 		if r.Type == formats.EntryRunFinished && r.Step == "" {
@@ -24,10 +27,13 @@ func BeforeEnd(records []Record) []Record {
 // Kept are the finished steps before the one to go back to, whose results and effects stay.
 func Kept(records []Record, to string) []Step {
 	records = course(records)
-	return slices.DeleteFunc(Steps(records[:begins(records, to)]), func(s Step) bool { return s.Outcome == "" })
+	return slices.DeleteFunc(Steps(records[:begins(records, to)]), func(s Step) bool {
+		return s.Outcome == ""
+	})
 }
 
-// AtEnd reports whether a step is one of Error Handling, or takes another one back. Its result is nobody's work.
+// AtEnd reports whether a step is one of Error Handling, or takes another one back. Its result is
+// nobody's work.
 func AtEnd(step string) bool {
 	place := visit().ReplaceAllString(step, "")
 	return strings.HasPrefix(place, errorHandling) || strings.HasSuffix(place, compensation)
@@ -61,7 +67,8 @@ type Reopening struct {
 	Wip       string   // branch with the work that no commit had; empty: there was none
 }
 
-// ReopeningOf tells what is to be put back before a run that was reopened does anything; nil for any other run.
+// ReopeningOf tells what is to be put back before a run that was reopened does anything; nil for
+// any other run.
 func ReopeningOf(records []Record) *Reopening {
 	var wip string
 	var out *Reopening
@@ -69,10 +76,12 @@ func ReopeningOf(records []Record) *Reopening {
 		var data struct{ Fields struct{ Wip string } }
 		switch {
 		case r.Type == formats.EntryReopened:
-			out, wip = &Reopening{Wip: wip}, ""
+			out = &Reopening{Wip: wip}
+			wip = ""
 		case r.Type == formats.EntryDelegationStarted:
 			out = nil
-		case r.Type == formats.EntryDelegationResult && strings.HasPrefix(r.Step, "worktree/close#") &&
+		case r.Type == formats.EntryDelegationResult &&
+			strings.HasPrefix(r.Step, "worktree/close#") &&
 			json.Unmarshal(r.Raw(), &data) == nil:
 			wip = data.Fields.Wip
 		}
@@ -106,10 +115,11 @@ func artifacts(records []Record) (paths []string) {
 	return paths
 }
 
-// LeftAs is the status in which a run left a task that had another one before; it stays the same if the run did not
-// change it.
+// LeftAs is the status in which a run left a task that had another one before; it stays the same if
+// the run did not change it.
 func LeftAs(records []Record, task int, before formats.TaskStatus) formats.TaskStatus {
-	now, prior := before, before
+	now := before
+	prior := before
 	asked := map[string]formats.TaskStatus{} // by step; empty: back
 	for _, r := range records {
 		var data struct {
@@ -150,11 +160,12 @@ func LeftAs(records []Record, task int, before formats.TaskStatus) formats.TaskS
 			}
 		}
 	}
+
 	return now
 }
 
-// Reopens gives the place at which a run that failed can go on without doing again what was paid for or answered;
-// empty if there is none.
+// Reopens gives the place at which a run that failed can go on without doing again what was paid
+// for or answered; empty if there is none.
 func Reopens(records []Record) string {
 	if !Over(records) || Succeeded(records) {
 		return ""
@@ -217,7 +228,8 @@ func outermost(records []Record, step string) string {
 		}
 		outer := step[:at]
 		loop := strings.LastIndexByte(outer, elementMark)
-		if loop < 0 || strings.LastIndexByte(outer, pathMark) > loop || !strings.HasSuffix(outer, "]") {
+		if loop < 0 || strings.LastIndexByte(outer, pathMark) > loop ||
+			!strings.HasSuffix(outer, "]") {
 			return outer // a child of parallel
 		}
 		began := false

@@ -22,16 +22,17 @@ import (
 // Folder holds the folders of runs, below the project root.
 const Folder = formats.Workspace + "/runs"
 
-// LockName is the lock file in a run's folder, held by the process that appends to the journal. It exists while the run
-// can continue.
+// LockName is the lock file in a run's folder, held by the process that appends to the journal. It
+// exists while the run can continue.
 const LockName = "lock"
 
 // Run is the summary of a run from the first and last lines of its journal.
 type Run struct {
-	ID      string          `json:"run"`
-	Line    string          `json:"command"`
-	Task    int             `json:"task,omitempty"`
-	Status  string          `json:"status"`         // its outcome, cancelled, suspended, or open: running, or its process died
+	ID   string `json:"run"`
+	Line string `json:"command"`
+	Task int    `json:"task,omitempty"`
+	// its outcome, cancelled, suspended, or open: running, or its process died
+	Status  string          `json:"status"`
 	Gate    string          `json:"gate,omitempty"` // the open question
 	Started time.Time       `json:"started"`
 	Last    time.Time       `json:"last"` // time of its last sign of life
@@ -45,9 +46,10 @@ type Run struct {
 
 // Place is the position of a run in its workflow.
 type Place struct {
-	Step   string `json:"step_path,omitempty"`
-	Number int    `json:"step_number,omitempty"` // number of the top-level step, from 1; 0: outside the workflow
-	Of     int    `json:"step_count,omitempty"`
+	Step string `json:"step_path,omitempty"`
+	// number of the top-level step, from 1; 0: outside the workflow
+	Number int `json:"step_number,omitempty"`
+	Of     int `json:"step_count,omitempty"`
 }
 
 // Waits says what a suspended run waits for; empty for any other run.
@@ -70,10 +72,14 @@ func (p Place) String() string {
 }
 
 // Due reports whether the time that the run waited for has come.
-func (r Run) Due(now time.Time) bool { return !r.Until.IsZero() && !now.Before(r.Until) }
+func (r Run) Due(now time.Time) bool {
+	return !r.Until.IsZero() && !now.Before(r.Until)
+}
 
 // Alone reports whether a due run may resume without the user.
-func (r Run) Alone(now time.Time) bool { return r.Due(now) && now.Before(r.Postponed.Alone) }
+func (r Run) Alone(now time.Time) bool {
+	return r.Due(now) && now.Before(r.Postponed.Alone)
+}
 
 // Open is the status of a run that has neither ended nor is suspended.
 const Open = "open"
@@ -81,8 +87,8 @@ const Open = "open"
 // tailBytes is how much of the end of a journal is looked at.
 const tailBytes = 64 << 10
 
-// Runs lists the runs of a project, newest first; with unfinished only those that can continue. It skips files that are
-// not journals, and does not verify hashes: resume does.
+// Runs lists the runs of a project, newest first; with unfinished only those that can continue. It
+// skips files that are not journals, and does not verify hashes: resume does.
 func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	ids, err := IDs(root)
 	var out []Run
@@ -92,12 +98,16 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 				continue
 			}
 		}
-		r, ok := Look(root, id) // one that was killed behind its last entry has a lock and has ended
-		if ok && (!unfinished || r.Status == Open || r.Status == formats.OutcomeSuspended.String()) {
+		// one that was killed behind its last entry has a lock and has ended
+		r, ok := Look(root, id)
+		if ok &&
+			(!unfinished || r.Status == Open || r.Status == formats.OutcomeSuspended.String()) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b Run) int { return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID)) })
+	slices.SortFunc(out, func(a, b Run) int {
+		return cmp.Or(b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID))
+	})
 	return out, err
 }
 
@@ -105,7 +115,8 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 func IDs(root *os.Root) (ids []string, err error) {
 	entries, err := fs.ReadDir(atomicfile.FS(root), Folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, formats.Fail(formats.CodeIO, "see 'ls -ld "+Folder+"'", "%s is no folder that can be read", Folder)
+		return nil, formats.Fail(formats.CodeIO, "see 'ls -ld "+Folder+"'",
+			"%s is no folder that can be read", Folder)
 	}
 	for _, e := range entries {
 		ids = append(ids, e.Name())
@@ -124,19 +135,28 @@ func Look(root *os.Root, id string) (r Run, ok bool) {
 	if err != nil {
 		return r, false
 	}
+
 	first, err := Read(head)
 	if err != nil || len(first) == 0 || first[0].Type != formats.EntryRunStarted {
 		return r, false
 	}
-	r = Run{ID: id, Status: Open, Started: first[0].Time, Last: first[0].Time}
+	r = Run{
+		ID:      id,
+		Status:  Open,
+		Started: first[0].Time,
+		Last:    first[0].Time,
+	}
 	if json.Unmarshal(first[0].Raw(), &r.Begun) != nil {
 		return r, false
 	}
-	r.Line, r.Task = r.Begun.Line, r.Begun.Task
+
+	r.Line = r.Begun.Line
+	r.Task = r.Begun.Task
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return r, false
 	}
+
 	tail := make([]byte, min(size, tailBytes))
 	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
 		return r, false
@@ -146,14 +166,16 @@ func Look(root *os.Root, id string) (r Run, ok bool) {
 			break
 		}
 	}
+
 	at, _, _ := strings.Cut(visit().ReplaceAllString(r.Step, ""), "/")
 	at, _, _ = strings.Cut(at, "[")
-	r.Number, r.Of = slices.Index(r.Begun.Steps, at)+1, len(r.Begun.Steps)
+	r.Number = slices.Index(r.Begun.Steps, at) + 1
+	r.Of = len(r.Begun.Steps)
 	return r, true
 }
 
-// heard takes in a line, the last one first, and tells whether that is all that is to know. One that is not whole says
-// nothing.
+// heard takes in a line, the last one first, and tells whether that is all that is to know. One
+// that is not whole says nothing.
 func (r *Run) heard(line []byte) (all bool) {
 	var rec Record
 	var data struct {
@@ -168,24 +190,33 @@ func (r *Run) heard(line []byte) (all bool) {
 	}{&rec, &data}) != nil && rec.Type == "" {
 		return false
 	}
-	if r.Step = rec.Step; r.heardOf {
+
+	r.Step = rec.Step
+	if r.heardOf {
 		return rec.Step != ""
 	}
-	r.heardOf, r.Last = true, rec.Time
+	r.heardOf = true
+	r.Last = rec.Time
 	switch {
 	case rec.Type == formats.EntrySuspended:
-		r.Status, r.Gate, r.Postponed = formats.OutcomeSuspended.String(), data.Question, data.Postponed
+		r.Status = formats.OutcomeSuspended.String()
+		r.Gate = data.Question
+		r.Postponed = data.Postponed
 	case rec.Type == formats.EntryRunFinished && rec.Step == "":
-		r.Status, r.Cost = data.Status, data.Cost
+		r.Status = data.Status
+		r.Cost = data.Cost
 		return true
 	}
+
 	return rec.Step != ""
 }
 
-// Round finds the unfinished round of a line with several tasks, in a list of runs, newest first. It gives the round
-// and its runs that have done their tasks. The round is empty if each task is done or none was begun.
+// Round finds the unfinished round of a line with several tasks, in a list of runs, newest first.
+// It gives the round and its runs that have done their tasks. The round is empty if each task is
+// done or none was begun.
 func Round(list []Run, line string, tasks []int) (round string, done map[int]Run) {
-	done, seen := map[int]Run{}, map[int]bool{}
+	done = map[int]Run{}
+	seen := map[int]bool{}
 	for _, r := range list {
 		of := r.Begun.Among
 		if of == nil || of.Line != line || round != "" && of.Round != round {
@@ -197,7 +228,10 @@ func Round(list []Run, line string, tasks []int) (round string, done map[int]Run
 		}
 		seen[r.Task] = true
 	}
-	if !slices.ContainsFunc(tasks, func(n int) bool { _, ok := done[n]; return !ok }) {
+	if !slices.ContainsFunc(tasks, func(n int) bool {
+		_, ok := done[n]
+		return !ok
+	}) {
 		return "", nil
 	}
 	return round, done
@@ -234,7 +268,8 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	}
 	whole, err := scan(file, func(r Record) { records = append(records, r) })
 	if f, ok := errors.AsType[*formats.Failure](err); ok && f.Code == formats.CodeInvalidState {
-		f.Help = "to give the run up, move its folder away: mv " + path.Join(Folder, id) + " " + id + ".damaged"
+		f.Help = "to give the run up, move its folder away: mv " + path.Join(Folder, id) + " " +
+			id + ".damaged"
 	}
 	if err != nil {
 		return nil, false, err
@@ -242,8 +277,8 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	return records, int64(whole) < info.Size(), nil
 }
 
-// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the transaction id. A
-// delegation that ended before since does not count.
+// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the
+// transaction id. A delegation that ended before since does not count.
 func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
 	ids, err := IDs(root)
 	return err == nil && slices.ContainsFunc(ids, func(id string) bool {
@@ -257,7 +292,8 @@ func Made(root *os.Root, agent, txn string, since time.Time, key func(run string
 				json.Unmarshal(r.Raw(), &data) == nil && data.Agent == agent
 		})
 		return begun >= 0 && !slices.ContainsFunc(records[begun:], func(r Record) bool {
-			return r.Type == formats.EntryDelegationResult && r.Step == records[begun].Step && r.Time.Before(since)
+			return r.Type == formats.EntryDelegationResult && r.Step == records[begun].Step &&
+				r.Time.Before(since)
 		})
 	})
 }
@@ -273,14 +309,21 @@ func Named(runs []Run, word string) (Run, error) {
 			found = append(found, r)
 		}
 	}
+
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 && word == "":
-		return Run{}, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "no run can be resumed")
+		return Run{}, formats.Fail(
+			formats.CodeNotFound,
+			"run 'tercet runs' to list the runs",
+			"no run can be resumed",
+		)
 	case len(found) == 0:
-		return Run{}, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs", "no run is named %q", word)
+		return Run{}, formats.Fail(formats.CodeNotFound, "run 'tercet runs' to list the runs",
+			"no run is named %q", word)
 	}
+
 	var lines []string
 	for _, r := range found {
 		lines = append(lines, r.ID+" "+r.Line)
@@ -289,8 +332,8 @@ func Named(runs []Run, word string) (Run, error) {
 		"expected the id of one run, got %q, which fits %d", word, len(found))
 }
 
-// Find finds an unfinished run whose id begins with a word; without a word it gives the only one. A finished run is
-// PRECONDITION.
+// Find finds an unfinished run whose id begins with a word; without a word it gives the only one. A
+// finished run is PRECONDITION.
 func Find(root *os.Root, word string) (Run, error) {
 	list, err := Runs(root, true)
 	if err != nil {
@@ -304,7 +347,10 @@ func Find(root *os.Root, word string) (Run, error) {
 	if err == nil && r.Status != Open && r.Status != formats.OutcomeSuspended.String() {
 		help := "type its line to run it again"
 		if !formats.Outcome(r.Status).Passes() {
-			help = fmt.Sprintf("run 'tercet resume %s --from STEP' to go on from one of its steps, or %s", r.ID, help)
+			help = fmt.Sprintf(
+				"run 'tercet resume %s --from STEP' to go on from one of its steps, or %s",
+				r.ID, help,
+			)
 		}
 		err = formats.Fail(formats.CodePrecondition, help, "run %s has ended", r.ID)
 	}
@@ -325,7 +371,9 @@ func Any(root *os.Root, word string) (Run, error) {
 }
 
 // LockOf is the lock file of a run, below the project root.
-func LockOf(id string) string { return path.Join(Folder, id, LockName) }
+func LockOf(id string) string {
+	return path.Join(Folder, id, LockName)
+}
 
 // Age is a duration in its largest unit.
 func Age(d time.Duration) string {
@@ -360,10 +408,12 @@ type Step struct {
 // Steps gives the steps in the order of their beginning.
 func Steps(records []Record) []Step {
 	var out []Step
-	began, at := map[string]time.Time{}, map[string]int{}
+	began := map[string]time.Time{}
+	at := map[string]int{}
 	of := func(path string) *Step {
 		if _, ok := at[path]; !ok {
-			at[path], out = len(out), append(out, Step{Path: path})
+			at[path] = len(out)
+			out = append(out, Step{Path: path})
 		}
 		return &out[at[path]]
 	}
@@ -391,10 +441,13 @@ func Steps(records []Record) []Step {
 			}
 		case formats.EntryStepFinished:
 			s := of(r.Step)
-			if s.Outcome, s.Summary = data.Status, data.Summary; !began[r.Step].IsZero() {
+			s.Outcome = data.Status
+			s.Summary = data.Summary
+			if !began[r.Step].IsZero() {
 				s.Seconds = r.Time.Sub(began[r.Step]).Seconds()
 			}
 		}
 	}
+
 	return out
 }

@@ -22,9 +22,9 @@ const (
 	designName = "ARCHITECTURE.md"
 )
 
-// Tasks is a view of one run of a flow, folded from its journal. A flow is a command with tiers. Its tasks are the
-// elements of a loop, if each has a name; without such a loop, the inputs `task` of its subagents. Any other run has no
-// view.
+// Tasks is a view of one run of a flow, folded from its journal. A flow is a command with tiers.
+// Its tasks are the elements of a loop, if each has a name; without such a loop, the inputs `task`
+// of its subagents. Any other run has no view.
 type Tasks struct {
 	run     string
 	flow    string // empty: the command is none
@@ -69,12 +69,14 @@ func NewTasks(run string, past []Record) *Tasks {
 
 // Add takes the next record.
 func (t *Tasks) Add(r Record) {
-	if t.updated = r.Time; r.Type == formats.EntryRunStarted && t.status == "" {
+	t.updated = r.Time
+	if r.Type == formats.EntryRunStarted && t.status == "" {
 		t.start(r)
 	}
 	if t.flow == "" {
 		return
 	}
+
 	switch r.Type { //nolint:exhaustive // the others change nothing
 	case formats.EntryStepScheduled:
 		t.phase = r.Step[:max(0, strings.IndexByte(r.Step, visitMark))]
@@ -82,12 +84,20 @@ func (t *Tasks) Add(r Record) {
 	case formats.EntryLoopEntered:
 		var data struct{ Items []task }
 		if json.Unmarshal(r.Raw(), &data) == nil {
-			t.enter(&taskList{step: r.Step, loop: true, tasks: data.Items})
+			t.enter(&taskList{
+				step:  r.Step,
+				loop:  true,
+				tasks: data.Items,
+			})
 		}
 	case formats.EntryDelegationStarted:
 		var data struct{ Input struct{ Task task } }
 		if json.Unmarshal(r.Raw(), &data) == nil {
-			t.enter(&taskList{step: r.Step, tasks: []task{data.Input.Task}, begun: 1})
+			t.enter(&taskList{
+				step:  r.Step,
+				tasks: []task{data.Input.Task},
+				begun: 1,
+			})
 		}
 	case formats.EntryDelegationResult:
 		t.result(r)
@@ -96,18 +106,25 @@ func (t *Tasks) Add(r Record) {
 	case formats.EntrySuspended:
 		var data formats.Suspended
 		if json.Unmarshal(r.Raw(), &data) == nil {
-			t.status, t.reason = "suspended", cmp.Or(data.Question, data.Why, "it was paused")
+			t.status = "suspended"
+			t.reason = cmp.Or(data.Question, data.Why, "it was paused")
 		}
 	case formats.EntryStopped:
-		t.status, t.reason = "stopped", "it was stopped"
+		t.status = "stopped"
+		t.reason = "it was stopped"
 	case formats.EntryResumed:
-		t.status, t.reason = "running", ""
+		t.status = "running"
+		t.reason = ""
 	case formats.EntryReopened:
-		t.status, t.reason, t.over = "running", "", false
+		t.status = "running"
+		t.reason = ""
+		t.over = false
 	case formats.EntryRunFinished:
 		var data struct{ Status string }
-		if t.over = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil; t.over {
-			t.status, t.reason = data.Status, ""
+		t.over = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil
+		if t.over {
+			t.status = data.Status
+			t.reason = ""
 		}
 	}
 }
@@ -122,16 +139,18 @@ func (t *Tasks) start(r Record) {
 		t.flow, _, _ = strings.Cut(begun.Line, " ")
 	}
 	for _, seen := range begun.Seen {
-		if doc, ok := seen.Value.(map[string]any); ok && doc["profile"] == formats.ProfileArchitecture {
+		doc, ok := seen.Value.(map[string]any)
+		if ok && doc["profile"] == formats.ProfileArchitecture {
 			if name, ok := doc["path"].(string); ok {
-				t.source, t.since = name, begun.At
+				t.source = name
+				t.since = begun.At
 			}
 		}
 	}
 }
 
-// enter takes a list whose tasks all have names. Those of another loop take the place of what was listed, those of
-// another step that is none do not.
+// enter takes a list whose tasks all have names. Those of another loop take the place of what was
+// listed, those of another step that is none do not.
 func (t *Tasks) enter(l *taskList) {
 	unnamed := func(x task) bool { return x.Name == "" }
 	if len(l.tasks) == 0 || slices.ContainsFunc(l.tasks, unnamed) {
@@ -140,7 +159,8 @@ func (t *Tasks) enter(l *taskList) {
 	if len(t.lists) > 0 {
 		last := t.lists[len(t.lists)-1]
 		same := plainStep(last.step) == plainStep(l.step)
-		switch inside := strings.HasPrefix(l.step, last.step+"["); {
+		inside := strings.HasPrefix(l.step, last.step+"[")
+		switch {
 		case last.step == l.step, inside, !same && !l.loop:
 			return
 		case !same:
@@ -150,7 +170,8 @@ func (t *Tasks) enter(l *taskList) {
 	t.lists = append(t.lists, l)
 }
 
-// element is the task to which a step belongs that stands right in the body of its loop, and its place.
+// element is the task to which a step belongs that stands right in the body of its loop, and its
+// place.
 func (t *Tasks) element(step string) (l *taskList, i int) {
 	for _, l := range t.lists {
 		rest, ok := strings.CutPrefix(step, l.step+"[")
@@ -173,7 +194,8 @@ func (t *Tasks) begin(step string) {
 		l.beside = l.beside || j != i && l.tasks[j].open != ""
 	}
 	l.begun = max(l.begun, i+1)
-	l.tasks[i].open, l.tasks[i].passed = step, false
+	l.tasks[i].open = step
+	l.tasks[i].passed = false
 }
 
 func (t *Tasks) finish(r Record) {
@@ -182,11 +204,13 @@ func (t *Tasks) finish(r Record) {
 		return
 	}
 	if l, i := t.element(r.Step); l != nil {
-		l.tasks[i].open, l.tasks[i].passed = "", data.Status.Passes()
+		l.tasks[i].open = ""
+		l.tasks[i].passed = data.Status.Passes()
 	}
 	for _, l := range t.lists {
 		if l.step == r.Step {
-			if l.over = true; !l.loop {
+			l.over = true
+			if !l.loop {
 				l.tasks[0].passed = data.Status.Passes()
 			}
 		}
@@ -206,7 +230,8 @@ func (t *Tasks) result(r Record) {
 	}
 	for _, a := range data.Artifacts {
 		if path.Base(a.Path) == designName {
-			t.source, t.since = a.Path, r.Time
+			t.source = a.Path
+			t.since = r.Time
 		}
 	}
 	if hash := data.Fields.Commit; len(hash) > 12 && data.Metadata.Agent == "git-workflow-manager" {
@@ -215,7 +240,8 @@ func (t *Tasks) result(r Record) {
 	}
 }
 
-// done tells whether a task is. One whose steps passed is done once the next begins: a further step may follow before.
+// done tells whether a task is. One whose steps passed is done once the next begins: a further step
+// may follow before.
 func (l *taskList) done(i int) bool {
 	x := l.tasks[i]
 	return x.Done || x.passed && (l.over || !l.beside && i+1 < l.begun)
@@ -226,7 +252,8 @@ func (t *Tasks) View() (text string, news bool) {
 	if len(t.lists) == 0 {
 		return "", false
 	}
-	head, tail := t.head(), t.tail()
+	head := t.head()
+	tail := t.tail()
 	news = t.shown != head+tail
 	t.shown = head + tail
 	return head + "Last updated: " + t.updated.UTC().Format(time.RFC3339) + "\n" + tail, news
@@ -236,9 +263,12 @@ func (t *Tasks) head() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Tasks of %s\n\n", oneLine(t.flow))
 	if t.source != "" {
-		fmt.Fprintf(&b, "> Source: %s (%s)\n", oneLine(t.source), t.since.UTC().Format(time.DateOnly))
+		fmt.Fprintf(&b, "> Source: %s (%s)\n",
+			oneLine(t.source), t.since.UTC().Format(time.DateOnly))
 	}
-	fmt.Fprintf(&b, "> Run: %s\n\ntercet writes this file from the journal of the run and never reads it.\n\n", t.run)
+	fmt.Fprintf(&b,
+		"> Run: %s\n\ntercet writes this file from the journal of the run and never reads it.\n\n",
+		t.run)
 	fmt.Fprintf(&b, "## Phase: %s\n\n", oneLine(t.phase))
 	return b.String()
 }
@@ -265,6 +295,7 @@ func (t *Tasks) tail() string {
 			fmt.Fprintf(&b, "- and %d more\n", more)
 		}
 	}
+
 	b.WriteString("\n## Recent commits\n\n")
 	for _, c := range slices.Backward(t.commits) {
 		fmt.Fprintf(&b, "- %s\n", oneLine(c))

@@ -19,10 +19,15 @@ func recorded(t *testing.T, lines string) (out []journal.Record) {
 		if word[0] == "" {
 			continue
 		}
-		r := journal.Record{Seq: len(out) + 1, Time: time.Date(2026, 3, 1, 12, 0, len(out), 0, time.UTC)}
-		r.Type, r.Step = formats.EntryType(word[0]), strings.TrimPrefix(word[1], "-")
+		r := journal.Record{
+			Seq:  len(out) + 1,
+			Time: time.Date(2026, 3, 1, 12, 0, len(out), 0, time.UTC),
+		}
+		r.Type = formats.EntryType(word[0])
+		r.Step = strings.TrimPrefix(word[1], "-")
 		if word[2] != "" {
-			if r.Data = json.RawMessage(word[2]); !json.Valid([]byte(word[2])) {
+			r.Data = json.RawMessage(word[2])
+			if !json.Valid([]byte(word[2])) {
 				t.Fatalf("not JSON: %s", line)
 			}
 		}
@@ -127,7 +132,8 @@ Status: failed
 		if text, news := journal.NewTasks("r1", records).View(); text != tt.want || !news {
 			t.Errorf("the view is, news %v,\n%s\nwant\n%s", news, text, tt.want)
 		}
-		for n := range records { // a run that was killed behind any entry has the same view in the end
+		// a run that was killed behind any entry has the same view in the end
+		for n := range records {
 			killed := journal.NewTasks("r1", records[:n])
 			for _, r := range records[n:] {
 				killed.View()
@@ -147,45 +153,145 @@ func TestTasksOf(t *testing.T) {
 	loop := `loop_entered a#1 {"items": [{"name": "A"}, {"name": "B"}]}` + "\n"
 	one := `delegation_started a#1 {"input": {"task": {"name": "The brief"}}}` + "\n"
 	for _, tt := range []struct{ name, lines, has, lacks string }{
-		{"no flow", `run_started - {"format": 5, "command": "/x", "args": {}}` + "\n" + loop, "", "TASK"},
+		{
+			"no flow",
+			`run_started - {"format": 5, "command": "/x", "args": {}}` + "\n" + loop,
+			"",
+			"TASK",
+		},
 		{"no run", loop, "", "TASK"},
-		{"another form", `run_started - {"format": 3, "command": "/x", "args": {"tier": null}}` + "\n" + loop, "", "TASK"},
+		{
+			"another form",
+			`run_started - {"format": 3, "command": "/x", "args": {"tier": null}}` + "\n" + loop,
+			"",
+			"TASK",
+		},
 		{"no tasks", flow + `step_scheduled a#1`, "", "TASK"},
-		{"not all have names", flow + `loop_entered a#1 {"items": [{"name": "A"}, {"title": "B"}]}`, "", "TASK"},
+		{
+			"not all have names",
+			flow + `loop_entered a#1 {"items": [{"name": "A"}, {"title": "B"}]}`,
+			"",
+			"TASK",
+		},
 		{"other elements", flow + `loop_entered a#1 {"items": ["A", 1, null]}`, "", "TASK"},
 		{"no elements", flow + `loop_entered a#1 {"pass": 1}`, "", "TASK"},
 		{"no source", flow + loop, "> Run: r1", "Source"},
-		{"done before", flow + `loop_entered a#1 {"items": [{"name": "A", "done": true}]}`, "- [x] TASK-001: A", ""},
+		{
+			"done before",
+			flow + `loop_entered a#1 {"items": [{"name": "A", "done": true}]}`,
+			"- [x] TASK-001: A",
+			"",
+		},
 		{"one task, no loop", flow + one, "- [ ] TASK-001: The brief", ""},
-		{"it is done", flow + one + `step_finished a#1 {"status": "approved"}`, "- [x] TASK-001: The brief", ""},
-		{"it failed", flow + one + `step_finished a#1 {"status": "failed"}`, "- [ ] TASK-001: The brief", ""},
+		{
+			"it is done",
+			flow + one + `step_finished a#1 {"status": "approved"}`,
+			"- [x] TASK-001: The brief",
+			"",
+		},
+		{
+			"it failed",
+			flow + one + `step_finished a#1 {"status": "failed"}`,
+			"- [ ] TASK-001: The brief",
+			"",
+		},
 		{"tried again", flow + one + one, "TASK-001", "Round"},
 		{"sent back", flow + one + strings.ReplaceAll(one, "a#1", "a#2"), "### Round 2", ""},
-		{"another's task", flow + loop + strings.ReplaceAll(one, "a#1", "b#1"), "TASK-002: B", "brief"},
-		{"a task's own tasks", flow + loop + strings.ReplaceAll(loop, "a#1", "a#1[0]/b#1"), "TASK-002: B", "Round"},
-		{"another loop", flow + loop + `loop_entered b#1 {"items": [{"name": "C"}]}`, "TASK-001: C", "TASK-002"},
-		{"a further step may follow", flow + loop + "step_scheduled a#1[0]/b#1\n" + `step_finished a#1[0]/b#1 {"status": "completed"}`, "- [ ] TASK-001", "[x]"},
-		{"side by side", flow + loop + "step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\n" + `step_finished a#1[0]/b#1 {"status": "completed"}`, "- [ ] TASK-001", "[x]"},
-		{"then together", flow + loop + "step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\n" + `step_finished a#1[0]/b#1 {"status": "completed"}` +
-			"\n" + `step_finished a#1 {"status": "completed"}`, "- [x] TASK-001: A\n- [ ] TASK-002: B", ""},
-		{"waits", flow + loop + `suspended - {"question": "which?"}`, "Status: suspended\n", "none\n- Resume"},
-		{"waits for an answer", flow + loop + `suspended - {"question": "which?"}`, "- Reason: which?\n- Resume: tercet resume r1\n", ""},
+		{
+			"another's task",
+			flow + loop + strings.ReplaceAll(one, "a#1", "b#1"),
+			"TASK-002: B",
+			"brief",
+		},
+		{
+			"a task's own tasks",
+			flow + loop + strings.ReplaceAll(loop, "a#1", "a#1[0]/b#1"),
+			"TASK-002: B",
+			"Round",
+		},
+		{
+			"another loop",
+			flow + loop + `loop_entered b#1 {"items": [{"name": "C"}]}`,
+			"TASK-001: C",
+			"TASK-002",
+		},
+		{
+			"a further step may follow",
+			flow + loop + "step_scheduled a#1[0]/b#1\n" +
+				`step_finished a#1[0]/b#1 {"status": "completed"}`,
+			"- [ ] TASK-001",
+			"[x]",
+		},
+		{
+			"side by side",
+			flow + loop + "step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\n" +
+				`step_finished a#1[0]/b#1 {"status": "completed"}`,
+			"- [ ] TASK-001",
+			"[x]",
+		},
+		{
+			"then together",
+			flow + loop + "step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\n" +
+				`step_finished a#1[0]/b#1 {"status": "completed"}` +
+				"\n" + `step_finished a#1 {"status": "completed"}`,
+			"- [x] TASK-001: A\n- [ ] TASK-002: B",
+			"",
+		},
+		{
+			"waits",
+			flow + loop + `suspended - {"question": "which?"}`,
+			"Status: suspended\n",
+			"none\n- Resume",
+		},
+		{
+			"waits for an answer",
+			flow + loop + `suspended - {"question": "which?"}`,
+			"- Reason: which?\n- Resume: tercet resume r1\n",
+			"",
+		},
 		{"was stopped", flow + loop + `stopped - {}`, "Status: stopped\n", ""},
-		{"goes on", flow + loop + "suspended - {\"question\": \"which?\"}\nresumed - {}", "Status: running\n", "which"},
-		{"went back", flow + "step_scheduled a#1\n" + loop + "step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\nwent_back a#1 {}\nstep_scheduled a#1\n" + loop, "- [ ] TASK-001: A", "Round"},
-		{"an agent's word of a commit", flow + loop + `delegation_result a#1[0]/b#1 {"fields": {"commit": "0123456789abcdef"}, "metadata": {"agent_type": "developer"}}`, "## Recent commits\n\n- none", "0123"},
-		{"a step of a subagent ends", flow + loop + `run_finished a#1[0]/b#1.1 {"status": "failed"}`, "Status: running", "failed"},
+		{
+			"goes on",
+			flow + loop + "suspended - {\"question\": \"which?\"}\nresumed - {}",
+			"Status: running\n",
+			"which",
+		},
+		{
+			"went back",
+			flow + "step_scheduled a#1\n" + loop +
+				"step_scheduled a#1[0]/b#1\nstep_scheduled a#1[1]/b#1\nwent_back a#1 {}\n" +
+				"step_scheduled a#1\n" + loop,
+			"- [ ] TASK-001: A",
+			"Round",
+		},
+		{
+			"an agent's word of a commit",
+			flow + loop +
+				`delegation_result a#1[0]/b#1 {"fields": {"commit": "0123456789abcdef"}, "metadata": {"agent_type": "developer"}}`,
+			"## Recent commits\n\n- none",
+			"0123",
+		},
+		{
+			"a step of a subagent ends",
+			flow + loop + `run_finished a#1[0]/b#1.1 {"status": "failed"}`,
+			"Status: running",
+			"failed",
+		},
 	} {
 		text, _ := journal.NewTasks("r1", recorded(t, tt.lines)).View()
 		if !strings.Contains(text, tt.has) || tt.lacks != "" && strings.Contains(text, tt.lacks) {
 			t.Errorf("%s: the view lacks %q or has %q:\n%s", tt.name, tt.has, tt.lacks, text)
 		}
 	}
+
 	var many []string
 	for i := range 600 {
 		many = append(many, fmt.Sprintf(`{"name": "t%d"}`, i))
 	}
-	tasks := journal.NewTasks("r1", recorded(t, flow+`loop_entered a#1 {"items": [`+strings.Join(many, ", ")+`]}`))
+	tasks := journal.NewTasks(
+		"r1",
+		recorded(t, flow+`loop_entered a#1 {"items": [`+strings.Join(many, ", ")+`]}`),
+	)
 	if text, _ := tasks.View(); !strings.Contains(text, "TASK-500: t499\n- and 100 more\n") {
 		t.Errorf("the view of 600 tasks is\n%s", text)
 	}

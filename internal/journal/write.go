@@ -46,8 +46,8 @@ type disk interface {
 	Sync() error
 }
 
-// Writer appends to the journal of one run. After a disk error it returns that error for every further entry, because
-// the content of the disk is unknown.
+// Writer appends to the journal of one run. After a disk error it returns that error for every
+// further entry, because the content of the disk is unknown.
 type Writer struct {
 	open func() (*os.Root, error)
 	opts Options
@@ -61,8 +61,9 @@ type Writer struct {
 	closed bool
 }
 
-// New makes a Writer. The first Append calls open for the folder of the run, which the Writer closes, and makes the
-// journal. It verifies and continues an existing journal, and cuts a torn last line.
+// New makes a Writer. The first Append calls open for the folder of the run, which the Writer
+// closes, and makes the journal. It verifies and continues an existing journal, and cuts a torn
+// last line.
 func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
@@ -70,7 +71,8 @@ func New(open func() (*os.Root, error), opts Options) *Writer {
 	return &Writer{open: open, opts: opts}
 }
 
-// Append writes an entry. It ignores cancellation, because events must be recorded while a run is being stopped.
+// Append writes an entry. It ignores cancellation, because events must be recorded while a run is
+// being stopped.
 func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,8 +82,13 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	case w.broken != nil:
 		return w.broken
 	case w.open == nil || w.opts.Clock == nil:
-		return formats.Fail(formats.CodeBug, "", "expected a journal with folder and clock, got one without")
+		return formats.Fail(
+			formats.CodeBug,
+			"",
+			"expected a journal with folder and clock, got one without",
+		)
 	}
+
 	if err := w.mask(&e); err != nil {
 		return err
 	}
@@ -91,14 +98,21 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 			return err
 		}
 	}
-	r := Record{Seq: w.seq + 1, Time: w.opts.Clock().UTC(), Prev: w.last, Entry: e}
+	r := Record{
+		Seq:   w.seq + 1,
+		Time:  w.opts.Clock().UTC(),
+		Prev:  w.last,
+		Entry: e,
+	}
 	line, sha, err := encode(r, w.opts.Key)
 	if err != nil {
 		return err
 	}
 	if w.size+len(line) > MaxBytes {
-		return formats.Fail(formats.CodeLimit, "", "expected a journal of at most %d bytes, got one more entry", MaxBytes)
+		return formats.Fail(formats.CodeLimit, "",
+			"expected a journal of at most %d bytes, got one more entry", MaxBytes)
 	}
+
 	if err := w.put(line, w.opts.Sync && !decides(e.Type)); err != nil {
 		w.broken = err
 		return err
@@ -146,10 +160,12 @@ func (w *Writer) mask(e *formats.Entry) error {
 	return nil
 }
 
-// decides tells of entries that say only what a run decides again from those before. After a power cut the journal may
-// lack the last of them. Nothing has an effect before the next entry, and that one makes these durable too.
+// decides tells of entries that say only what a run decides again from those before. After a power
+// cut the journal may lack the last of them. Nothing has an effect before the next entry, and that
+// one makes these durable too.
 func decides(t formats.EntryType) bool {
-	return t == formats.EntryStepScheduled || t == formats.EntryStepFinished || t == formats.EntryLoopEntered
+	return t == formats.EntryStepScheduled || t == formats.EntryStepFinished ||
+		t == formats.EntryLoopEntered
 }
 
 func (w *Writer) put(line []byte, durable bool) error {
@@ -208,7 +224,10 @@ func (w *Writer) resume(root *os.Root) error {
 	if info, ierr := file.Stat(); ierr == nil {
 		size = info.Size()
 	}
-	w.size, err = scan(file, func(r Record) { w.seq, w.last = r.Seq, r.SHA })
+	w.size, err = scan(file, func(r Record) {
+		w.seq = r.Seq
+		w.last = r.SHA
+	})
 	if cerr := file.Close(); err != nil || cerr != nil {
 		return cmp.Or(err, cerr)
 	}
@@ -218,7 +237,8 @@ func (w *Writer) resume(root *os.Root) error {
 	return nil
 }
 
-// encode makes a line: the members, then the sha256 of everything before that member, then the mac of that.
+// encode makes a line: the members, then the sha256 of everything before that member, then the mac
+// of that.
 func encode(r Record, key []byte) (line []byte, sha string, err error) {
 	line, err = jsonx.Marshal(r, "")
 	if err != nil {
@@ -226,7 +246,8 @@ func encode(r Record, key []byte) (line []byte, sha string, err error) {
 	}
 	line = line[:len(line)-1]
 	sha = formats.Sum(line)
-	if line = append(line, shaMember+sha...); key != nil {
+	line = append(line, shaMember+sha...)
+	if key != nil {
 		line = append(line, macMember+macOf(key, sha)...)
 	}
 	return append(line, "\"}\n"...), sha, nil
@@ -240,5 +261,9 @@ func macOf(key []byte, sha string) string {
 
 // failed reports an entry that may not be on the disk.
 func failed(code formats.Code, doing string, err error) error {
-	return &formats.Failure{Code: code, Message: Name + ": " + doing, Err: err}
+	return &formats.Failure{
+		Code:    code,
+		Message: Name + ": " + doing,
+		Err:     err,
+	}
 }
