@@ -13,24 +13,32 @@ type Change struct {
 	Raw []byte // the new value as JSON; nil removes the key
 }
 
-// EditMembers gives the sorted edits for several changes of one object. (Separate calls would not know each other's
-// commas.) Of two changes of one key the later counts. An existing key changes in place, a new one goes to the end. The
-// object keeps its layout: separators, and the indentation of a raw value with several lines. A raw value must be valid
-// JSON.
+// EditMembers gives the sorted edits for several changes of one object. (Separate calls would not
+// know each other's commas.) Of two changes of one key the later counts. An existing key changes in
+// place, a new one goes to the end. The object keeps its layout: separators, and the indentation of
+// a raw value with several lines. A raw value must be valid JSON.
 func EditMembers(src []byte, obj *Value, changes []Change) []Edit {
 	if !obj.Is(Dict) {
 		return nil
 	}
 	items := make([]item, len(obj.Members))
 	for i, m := range obj.Members {
-		items[i] = item{start: m.KeyStart, key: m.Key, value: m.Value}
+		items[i] = item{
+			start: m.KeyStart,
+			key:   m.Key,
+			value: m.Value,
+		}
 	}
 	for _, c := range changes {
-		at := slices.IndexFunc(items, func(it item) bool { return it.key == c.Key })
+		at := slices.IndexFunc(items, func(it item) bool {
+			return it.key == c.Key
+		})
 		if at < 0 {
-			at, items = len(items), append(items, item{key: c.Key})
+			at = len(items)
+			items = append(items, item{key: c.Key})
 		}
-		items[at].raw, items[at].drop = c.Raw, c.Raw == nil
+		items[at].raw = c.Raw
+		items[at].drop = c.Raw == nil
 	}
 	there := len(obj.Members)
 	return newEditor(src, obj, items[:there]).edits(items[there:])
@@ -43,14 +51,19 @@ type ElemChanges struct {
 	Append  [][]byte
 }
 
-// EditElems gives the sorted edits for several changes of one array. It ignores indexes out of range.
+// EditElems gives the sorted edits for several changes of one array. It ignores indexes out of
+// range.
 func EditElems(src []byte, arr *Value, c ElemChanges) []Edit {
 	if !arr.Is(Array) {
 		return nil
 	}
 	items := make([]item, len(arr.Elems))
 	for i, e := range arr.Elems {
-		items[i] = item{start: e.Start, value: e, raw: c.Replace[i]}
+		items[i] = item{
+			start: e.Start,
+			value: e,
+			raw:   c.Replace[i],
+		}
 	}
 	for _, i := range c.Remove {
 		if i >= 0 && i < len(items) {
@@ -82,7 +95,12 @@ type editor struct {
 }
 
 func newEditor(src []byte, box *Value, items []item) *editor {
-	return &editor{src: src, box: box, items: items, form: detect(src, box, items)}
+	return &editor{
+		src:   src,
+		box:   box,
+		items: items,
+		form:  detect(src, box, items),
+	}
 }
 
 func (e *editor) edits(added []item) []Edit {
@@ -90,13 +108,18 @@ func (e *editor) edits(added []item) []Edit {
 	if !slices.ContainsFunc(e.items, func(it item) bool { return !it.drop }) {
 		return e.refill(added)
 	}
+
 	var out []Edit
 	seen := false // a kept item stands before i
 	for i := 0; i < len(e.items); i++ {
 		it := &e.items[i]
 		if !it.drop {
 			if it.raw != nil {
-				out = append(out, Edit{it.value.Start, it.value.End, e.form.place(e.src, it.start, it.raw)})
+				out = append(out, Edit{
+					it.value.Start,
+					it.value.End,
+					e.form.place(e.src, it.start, it.raw),
+				})
 			}
 			seen = true
 			continue
@@ -111,6 +134,7 @@ func (e *editor) edits(added []item) []Edit {
 			out = append(out, Edit{Start: e.items[run].start, End: e.items[i+1].start})
 		}
 	}
+
 	if len(added) > 0 {
 		end := e.items[len(e.items)-1].value.End
 		out = append(out, Edit{end, end, append([]byte(e.form.sep), e.text(added)...)})
@@ -157,21 +181,29 @@ type form struct {
 }
 
 func detect(src []byte, box *Value, items []item) form {
-	f := form{nl: "\n", unit: "  ", colon: ": ", sep: ", "}
+	f := form{
+		nl:    "\n",
+		unit:  "  ",
+		colon: ": ",
+		sep:   ", ",
+	}
 	if len(items) == 0 {
 		f.empty(src, box)
 		return f
 	}
+
 	last := items[len(items)-1]
 	f.lead = string(src[box.Start+1 : items[0].start])
 	f.tail = string(src[last.value.End : box.End-1])
 	indent, own := ownLine(src, last.start)
-	f.lines, f.base = own, indent
+	f.lines = own
+	f.base = indent
 	if box.Kind == Dict {
 		f.colon = colonOf(src, last)
 	} else if !own {
 		f.colon = nestedColon(src, last.value)
 	}
+
 	switch {
 	case len(items) > 1:
 		f.sep = string(src[items[len(items)-2].value.End:last.start])
@@ -180,6 +212,7 @@ func detect(src []byte, box *Value, items []item) form {
 	case box.Kind == Dict && f.colon == ":", box.Kind == Array && f.lead == "" && !spaced(src):
 		f.sep = ","
 	}
+
 	if own {
 		if strings.Contains(f.sep+f.lead, "\r\n") {
 			f.nl = "\r\n"
@@ -192,11 +225,12 @@ func detect(src []byte, box *Value, items []item) form {
 	return f
 }
 
-// empty guesses the layout of a container without items. Its items get lines of their own if it has its line to itself,
-// after its key at most.
+// empty guesses the layout of a container without items. Its items get lines of their own if it has
+// its line to itself, after its key at most.
 func (f *form) empty(src []byte, box *Value) {
 	if !spaced(src) {
-		f.sep, f.colon = ",", ":"
+		f.sep = ","
+		f.colon = ":"
 	}
 	i := bytes.IndexByte(src, '\n')
 	if i < 0 || !startsLine(src, box.Start) {
@@ -207,21 +241,24 @@ func (f *form) empty(src []byte, box *Value) {
 	}
 	f.unit = docUnit(src, f.unit)
 	outer := lineIndent(src, box.Start)
-	f.lines, f.base, f.colon = true, outer+f.unit, ": "
+	f.lines = true
+	f.base = outer + f.unit
+	f.colon = ": "
 	f.lead = f.nl + f.base
 	f.sep = "," + f.lead
 	f.tail = f.nl + outer
 }
 
-// ownLine gives the white space that a line begins with, and reports whether nothing else of it stands before at. The
-// first line of a text does not count.
+// ownLine gives the white space that a line begins with, and reports whether nothing else of it
+// stands before at. The first line of a text does not count.
 func ownLine(src []byte, at int) (indent string, own bool) {
 	indent = lineIndent(src, at)
 	start := at - len(indent)
 	return indent, start > 0 && src[start-1] == '\n'
 }
 
-// startsLine is ownLine for a value that may have its key before it. A value at the start of the text counts.
+// startsLine is ownLine for a value that may have its key before it. A value at the start of the
+// text counts.
 func startsLine(src []byte, at int) bool {
 	line := src[bytes.LastIndexByte(src[:at], '\n')+1 : at]
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte(bom)))
@@ -253,7 +290,8 @@ func docUnit(src []byte, otherwise string) string {
 	return otherwise
 }
 
-// spaced reports whether the text writes a space after its first colon; a text without a colon counts as one.
+// spaced reports whether the text writes a space after its first colon; a text without a colon
+// counts as one.
 func spaced(src []byte) bool {
 	for i := 0; i < len(src); i++ {
 		switch src[i] {
@@ -266,7 +304,9 @@ func spaced(src []byte) bool {
 	return true
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t'
+}
 
 // colonOf gives what stands between the key and the value of a member, without line breaks.
 func colonOf(src []byte, it item) string {
@@ -296,7 +336,8 @@ func nestedColon(src []byte, v *Value) string {
 // place lays out the new value of an item that starts at start.
 func (f form) place(src []byte, start int, raw []byte) []byte {
 	indent, own := ownLine(src, start)
-	f.lines, f.base = own, indent
+	f.lines = own
+	f.base = indent
 	return f.inner(raw)
 }
 
@@ -311,8 +352,8 @@ func (f form) inner(raw []byte) []byte {
 	return reindent(raw, f)
 }
 
-// reindent keeps the lines of raw and gives them the indentation of the surroundings. That is the base, and for each
-// step that raw has, one step as wide as the document's.
+// reindent keeps the lines of raw and gives them the indentation of the surroundings. That is the
+// base, and for each step that raw has, one step as wide as the document's.
 func reindent(raw []byte, f form) []byte {
 	step := len(docUnit(raw, "  "))
 	out := make([]byte, 0, len(raw)+len(raw)/2)
@@ -333,22 +374,26 @@ func reindent(raw []byte, f form) []byte {
 	return out
 }
 
-// Edit replaces the bytes Start to End of a source by Text; Start == End inserts, an empty Text removes.
+// Edit replaces the bytes Start to End of a source by Text; Start == End inserts, an empty Text
+// removes.
 type Edit struct {
 	Start, End int
 	Text       []byte
 }
 
-// Splice applies sorted, non-overlapping edits and copies every other byte of src into a new slice. Insertions at one
-// place keep their order. An edit that does not fit is an error.
+// Splice applies sorted, non-overlapping edits and copies every other byte of src into a new slice.
+// Insertions at one place keep their order. An edit that does not fit is an error.
 func Splice(src []byte, edits []Edit) ([]byte, error) {
-	out, at := make([]byte, 0, len(src)+1024), 0
+	out := make([]byte, 0, len(src)+1024)
+	at := 0
 	for i, e := range edits {
 		if e.Start < 0 || e.End < e.Start || e.End > len(src) {
-			return nil, fmt.Errorf("edit %d [%d:%d]: range is not inside the source", i, e.Start, e.End)
+			return nil, fmt.Errorf("edit %d [%d:%d]: range is not inside the source",
+				i, e.Start, e.End)
 		}
 		if e.Start < at {
-			return nil, fmt.Errorf("edit %d [%d:%d]: starts before the end of the edit before it", i, e.Start, e.End)
+			return nil, fmt.Errorf("edit %d [%d:%d]: starts before the end of the edit before it",
+				i, e.Start, e.End)
 		}
 		out = append(append(out, src[at:e.Start]...), e.Text...)
 		at = e.End

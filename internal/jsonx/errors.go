@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError is the place where a text stops being strict JSON. formats, state and internal/query match it.
+// SyntaxError is the place where a text stops being strict JSON. formats, state and internal/query
+// match it.
 type SyntaxError struct {
 	Line   int // from 1
 	Col    int // in characters, from 1, without a byte order mark
@@ -23,8 +24,8 @@ func (e *SyntaxError) Error() string {
 
 const bom = "\xef\xbb\xbf"
 
-// Pos gives line and column of a byte offset, both from 1. The column counts characters; a malformed byte is one, a
-// byte order mark none. An offset outside src means its nearest end.
+// Pos gives line and column of a byte offset, both from 1. The column counts characters; a
+// malformed byte is one, a byte order mark none. An offset outside src means its nearest end.
 func Pos(src []byte, offset int) (line, col int) {
 	offset = min(max(offset, 0), len(src))
 	head := src[:offset]

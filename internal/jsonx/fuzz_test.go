@@ -11,19 +11,23 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// FuzzParse: what Parse accepts, encoding/json accepts with the same value, and writing it keeps the value.
+// FuzzParse: what Parse accepts, encoding/json accepts with the same value, and writing it keeps
+// the value.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
-		`{"a":[1,2.50,-0,1e9,"x\u00e9\ud83d\ude00\n"],"b":{"c":null,"d":true}}`, "\xef\xbb\xbf[]", `"\ud800"`, `[1,]`, "{\n<<<<<<< x\n}", `{"a":1,"a":2}`,
-		"\"\xff\"", `01`, `-`, `1e400`, `[[[[`, `"\`, "\"\u2028\x7f\"",
+		`{"a":[1,2.50,-0,1e9,"x\u00e9\ud83d\ude00\n"],"b":{"c":null,"d":true}}`, "\xef\xbb\xbf[]",
+		`"\ud800"`, `[1,]`, "{\n<<<<<<< x\n}", `{"a":1,"a":2}`, "\"\xff\"", `01`, `-`, `1e400`,
+		`[[[[`, `"\`, "\"\u2028\x7f\"",
 	} {
 		f.Add([]byte(s))
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
 		v, err := jsonx.Parse(src, jsonx.Limits{})
 		if err != nil {
 			return
 		}
+
 		plain := bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
 		dec := json.NewDecoder(bytes.NewReader(plain))
 		dec.UseNumber()
@@ -85,6 +89,7 @@ func tasks(n int) []byte {
       "session_id": "sess_1767610000_k3x9qa"
     }`)
 	}
+
 	b.WriteString("\n  ]\n}\n")
 	return []byte(b.String())
 }
@@ -124,7 +129,12 @@ func BenchmarkSetMember(b *testing.B) {
 	task := v.Get("tasks").Elems[5000]
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := jsonx.Splice(src, []jsonx.Edit{jsonx.SetMember(src, task, "status", []byte(`"planned"`))}); err != nil {
+		_, err := jsonx.Splice(src, []jsonx.Edit{jsonx.SetMember(
+			src, task,
+			"status",
+			[]byte(`"planned"`),
+		)})
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

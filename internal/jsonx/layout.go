@@ -24,8 +24,8 @@ func onOneLine(raw []byte, spaced bool) []byte {
 	return out
 }
 
-// AppendIndent appends valid JSON with each member and element on its own line. Empty arrays and objects stay on one
-// line.
+// AppendIndent appends valid JSON with each member and element on its own line. Empty arrays and
+// objects stay on one line.
 func AppendIndent(out, raw []byte, unit string) []byte {
 	depth := 0
 	line := func() {
@@ -65,12 +65,14 @@ func AppendIndent(out, raw []byte, unit string) []byte {
 			out = append(out, c)
 		}
 	}
+
 	return out
 }
 
 // stringEnd gives the offset after the closing quote of the string that starts at i.
 func stringEnd(raw []byte, i int) int {
-	for i++; i < len(raw); i++ {
+	i++
+	for ; i < len(raw); i++ {
 		switch raw[i] {
 		case '\\':
 			i++

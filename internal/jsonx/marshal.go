@@ -13,14 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// Object builds a JSON object that keeps the order in which its keys were first set. The zero value is an empty object.
+// Object builds a JSON object that keeps the order in which its keys were first set. The zero value
+// is an empty object.
 type Object struct {
 	keys   []string
 	values []any
 }
 
-// Set sets a key to a value, in place if the key exists, and returns the object. The value may be anything that Marshal
-// takes; a json.RawMessage keeps its literals.
+// Set sets a key to a value, in place if the key exists, and returns the object. The value may be
+// anything that Marshal takes; a json.RawMessage keeps its literals.
 func (o *Object) Set(key string, value any) *Object {
 	if i := slices.Index(o.keys, key); i >= 0 {
 		o.values[i] = value
@@ -32,12 +33,15 @@ func (o *Object) Set(key string, value any) *Object {
 }
 
 // MarshalJSON lets encoding/json write the object as a part of a struct.
-func (o *Object) MarshalJSON() ([]byte, error) { return Marshal(o, "") }
+func (o *Object) MarshalJSON() ([]byte, error) {
+	return Marshal(o, "")
+}
 
-// Marshal writes v as JSON; the same value always gives the same bytes. An *Object keeps the order of its keys, a
-// *Value its order and number literals; maps are sorted by key. There are no HTML escapes and no final line feed.
-// indent puts each member or element on its own line; "" gives compact JSON. Invalid UTF-8 becomes U+FFFD. NaN,
-// infinities, a RawMessage that is not strict JSON, and types without a JSON form are errors.
+// Marshal writes v as JSON; the same value always gives the same bytes. An *Object keeps the order
+// of its keys, a *Value its order and number literals; maps are sorted by key. There are no HTML
+// escapes and no final line feed. indent puts each member or element on its own line; "" gives
+// compact JSON. Invalid UTF-8 becomes U+FFFD. NaN, infinities, a RawMessage that is not strict
+// JSON, and types without a JSON form are errors.
 func Marshal(v any, indent string) ([]byte, error) {
 	out, err := appendAny(nil, v, 0)
 	if err != nil || indent == "" {
@@ -46,7 +50,8 @@ func Marshal(v any, indent string) ([]byte, error) {
 	return AppendIndent(make([]byte, 0, len(out)+len(out)/2), out, indent), nil
 }
 
-// MarshalLine is Marshal on one line with a space after each colon and comma, as in state files with layout lines.
+// MarshalLine is Marshal on one line with a space after each colon and comma, as in state files
+// with layout lines.
 func MarshalLine(v any) ([]byte, error) {
 	out, err := appendAny(nil, v, 0)
 	if err != nil {
@@ -110,11 +115,17 @@ func appendAny(out []byte, v any, depth int) ([]byte, error) {
 	default:
 		return appendOther(out, v)
 	}
+
 	return append(out, "null"...), nil
 }
 
 // appendList adds items with commas between them and brackets around them.
-func appendList(out []byte, brackets string, n int, item func([]byte, int) ([]byte, error)) (_ []byte, err error) {
+func appendList(
+	out []byte,
+	brackets string,
+	n int,
+	item func([]byte, int) ([]byte, error),
+) (_ []byte, err error) {
 	out = append(out, brackets[0])
 	for i := range n {
 		if i > 0 {
@@ -165,6 +176,7 @@ func AppendValue(out []byte, v *Value) []byte {
 		}
 		return append(out, '}')
 	}
+
 	return out
 }
 
@@ -182,7 +194,8 @@ func appendOther(out []byte, v any) ([]byte, error) {
 // del is the one control character that JSON does not make one escape. A terminal must not get it.
 const del = 0x7f
 
-// AppendString appends a string and escapes what JSON requires, and DEL. Invalid UTF-8 becomes U+FFFD.
+// AppendString appends a string and escapes what JSON requires, and DEL. Invalid UTF-8 becomes
+// U+FFFD.
 func AppendString(out []byte, s string) []byte {
 	out = append(out, '"')
 	start := 0

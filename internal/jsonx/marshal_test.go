@@ -22,11 +22,16 @@ func TestMarshal(t *testing.T) {
 		F float64         `json:"f"`
 		X func()          `json:"-"`
 	}
-	tree, err := jsonx.Parse([]byte(`{"z": [1.0, 1e400, true, null], "a": "<\u00e9\u0000>"}`), jsonx.Limits{})
+	tree, err := jsonx.Parse(
+		[]byte(`{"z": [1.0, 1e400, true, null], "a": "<\u00e9\u0000>"}`),
+		jsonx.Limits{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	obj := new(jsonx.Object).Set("z", 1).Set("a", json.RawMessage("{ \"n\" : [ 1.50 ] }")).Set("z", "<&>")
+	obj := new(jsonx.Object).Set("z", 1).Set("a", json.RawMessage("{ \"n\" : [ 1.50 ] }")).Set(
+		"z", "<&>",
+	)
 	tests := []struct {
 		v    any
 		want string
@@ -48,7 +53,12 @@ func TestMarshal(t *testing.T) {
 		{(*jsonx.Object)(nil), `null`},
 		{tree, `{"z":[1.0,1e400,true,null],"a":"<é\u0000>"}`},
 		{
-			inner{Z: 1, A: map[string]int{"q": 1, "b": 2}, O: obj, R: json.RawMessage(`[ 1.0 ]`)},
+			inner{
+				Z: 1,
+				A: map[string]int{"q": 1, "b": 2},
+				O: obj,
+				R: json.RawMessage(`[ 1.0 ]`),
+			},
 			`{"z":1,"a":{"b":2,"q":1},"o":{"z":"<&>","a":{"n":[1.50]}},"r":[1.0],"s":null,"f":0}`,
 		},
 		{[]any{inner{}}, `[{"z":0,"a":null,"s":null,"f":0}]`},
@@ -63,7 +73,10 @@ func TestMarshal(t *testing.T) {
 
 func TestMarshalIndent(t *testing.T) {
 	t.Parallel()
-	v := new(jsonx.Object).Set("a", []any{1, []any{}, map[string]any{}, "x:,{[\"\\"}).Set("b", new(jsonx.Object).Set("c", nil)).Set("d", []any{[]any{[]any{}}})
+	v := new(jsonx.Object).Set("a", []any{1, []any{}, map[string]any{}, "x:,{[\"\\"}).Set(
+		"b",
+		new(jsonx.Object).Set("c", nil),
+	).Set("d", []any{[]any{[]any{}}})
 	want := `{
   "a": [
     1,
@@ -88,7 +101,8 @@ func TestMarshalIndent(t *testing.T) {
 		t.Errorf("Marshal (-want +got):\n%s", diff)
 	}
 	line, err := jsonx.MarshalLine(v)
-	if want := `{"a": [1, [], {}, "x:,{[\"\\"], "b": {"c": null}, "d": [[[]]]}`; err != nil || string(line) != want {
+	want = `{"a": [1, [], {}, "x:,{[\"\\"], "b": {"c": null}, "d": [[[]]]}`
+	if err != nil || string(line) != want {
 		t.Errorf("MarshalLine = %s, %v, want %s", line, err, want)
 	}
 }

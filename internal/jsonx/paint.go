@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Palette is the colours of JSON on a terminal, as parameters of SGR sequences: null, false, true, numbers, strings,
-// arrays, objects, keys.
+// Palette is the colours of JSON on a terminal, as parameters of SGR sequences: null, false, true,
+// numbers, strings, arrays, objects, keys.
 type Palette [8]string
 
 // DefaultPalette is jq's.
@@ -14,8 +14,8 @@ func DefaultPalette() Palette {
 	return Palette{"0;90", "0;39", "0;39", "0;39", "0;32", "1;39", "1;39", "34;1"}
 }
 
-// PaletteOf parses colours in the form of jq's JQ_COLORS: colours between colons, in the order of Palette. Missing ones
-// keep their default; an invalid text changes nothing.
+// PaletteOf parses colours in the form of jq's JQ_COLORS: colours between colons, in the order of
+// Palette. Missing ones keep their default; an invalid text changes nothing.
 func PaletteOf(text string) (p Palette, ok bool) {
 	p = DefaultPalette()
 	if text == "" {
@@ -51,18 +51,23 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 		dst = append(dst, "\x1b[0m"...)
 	}
 	var inside []byte // the brackets that are open
-	for key := false; len(text) > 0; {
-		n, look := 1, ""
+	key := false
+	for len(text) > 0 {
+		n := 1
+		look := ""
 		switch c := text[0]; c {
 		case '{', '[':
 			inside = append(inside, c)
-			look, key = p[bracketed(c)], c == '{'
+			look = p[bracketed(c)]
+			key = c == '{'
 		case '}', ']':
 			inside = inside[:max(0, len(inside)-1)]
-			look, key = p[bracketed(c)], false
+			look = p[bracketed(c)]
+			key = false
 		case ',', ':':
 			in := len(inside) > 0 && inside[len(inside)-1] == '{'
-			look, key = p[5], c == ',' && in
+			look = p[5]
+			key = c == ',' && in
 			if in {
 				look = p[6]
 			}
@@ -74,7 +79,8 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 				n++
 			}
 			n = min(n+1, len(text))
-			if look = p[4]; key {
+			look = p[4]
+			if key {
 				look = p[7]
 			}
 		case ' ', '\t', '\n', '\r':
@@ -82,12 +88,14 @@ func (p Palette) AppendJSON(dst, text []byte) []byte {
 			if n = bytes.IndexAny(text, ",:]}\" \t\r\n"); n < 0 {
 				n = len(text)
 			}
-			if look = p[3]; bytes.IndexByte([]byte("nft"), c) >= 0 {
+			look = p[3]
+			if bytes.IndexByte([]byte("nft"), c) >= 0 {
 				look = p[strings.IndexByte("nft", c)]
 			}
 		}
 		paint(look, text[:n])
 		text = text[n:]
 	}
+
 	return dst
 }

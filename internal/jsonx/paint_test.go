@@ -27,12 +27,21 @@ func TestPaint(t *testing.T) {
 			t.Errorf("AppendJSON(%s) = %s, want %s", text, got, want)
 		}
 	}
-	for text, want := range map[string]bool{"": true, "0;31": true, "0;31:::4": true, "31m": false, "\x1b[": false} {
+
+	for text, want := range map[string]bool{
+		"":         true,
+		"0;31":     true,
+		"0;31:::4": true,
+		"31m":      false,
+		"\x1b[":    false,
+	} {
 		if _, ok := jsonx.PaletteOf(text); ok != want {
 			t.Errorf("PaletteOf(%q) = %t, want %t", text, ok, want)
 		}
 	}
-	if got, _ := jsonx.PaletteOf("1;31:4"); got[0] != "1;31" || got[1] != "4" || got[2] != jsonx.DefaultPalette()[2] {
+
+	got, _ := jsonx.PaletteOf("1;31:4")
+	if got[0] != "1;31" || got[1] != "4" || got[2] != jsonx.DefaultPalette()[2] {
 		t.Errorf("PaletteOf = %v", got)
 	}
 }
@@ -46,7 +55,11 @@ func FuzzPaint(f *testing.F) {
 		if strings.Contains(text, "\x1b") {
 			t.Skip()
 		}
-		if got := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(jsonx.DefaultPalette().AppendJSON(nil, []byte(text))), ""); got != text {
+		got := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(
+			string(jsonx.DefaultPalette().AppendJSON(nil, []byte(text))),
+			"",
+		)
+		if got != text {
 			t.Fatalf("AppendJSON(%q) is %q without paint", text, got)
 		}
 	})

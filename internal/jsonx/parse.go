@@ -13,8 +13,8 @@ import (
 type Limits struct {
 	Depth int // nesting of arrays and objects
 	Bytes int // of the text
-	// Duplicates accepts duplicate keys, for foreign texts that tercet only reads: the last value counts, at the place of
-	// the first.
+	// Duplicates accepts duplicate keys, for foreign texts that tercet only reads: the last value
+	// counts, at the place of the first.
 	Duplicates bool
 }
 
@@ -24,8 +24,9 @@ const (
 	DefaultBytes = 64 << 20
 )
 
-// Parse reads src as exactly one JSON value with optional white space around it. It skips a byte order mark; offsets
-// still count from the start of src. The error is a *SyntaxError. The tree does not refer to src.
+// Parse reads src as exactly one JSON value with optional white space around it. It skips a byte
+// order mark; offsets still count from the start of src. The error is a *SyntaxError. The tree does
+// not refer to src.
 func Parse(src []byte, lim Limits) (*Value, error) {
 	return newParser(lim).whole(string(src))
 }
@@ -34,7 +35,8 @@ func Parse(src []byte, lim Limits) (*Value, error) {
 func (p *parser) whole(text string) (*Value, error) {
 	p.start(text)
 	v := p.first()
-	if p.space(); p.err == nil && p.i < len(p.s) {
+	p.space()
+	if p.err == nil && p.i < len(p.s) {
 		p.expected(p.i, "end of input")
 	}
 	if p.err != nil {
@@ -43,10 +45,11 @@ func (p *parser) whole(text string) (*Value, error) {
 	return v, nil
 }
 
-// ParseEach reads src as Parse does, for texts that are mostly one long list: the elements of the array that the top object
-// has under key are given to each, one by one, and are dropped then. In the tree they keep their kind and place only;
-// ParseAt reads one of them again. The function may keep texts of an element, but neither the element nor its members.
-// All texts are parts of src, which must not change.
+// ParseEach reads src as Parse does, for texts that are mostly one long list: the elements of the
+// array that the top object has under key are given to each, one by one, and are dropped then. In
+// the tree they keep their kind and place only; ParseAt reads one of them again. The function may
+// keep texts of an element, but neither the element nor its members. All texts are parts of src,
+// which must not change.
 func ParseEach(src []byte, lim Limits, key string, each func(i int, v *Value)) (*Value, error) {
 	p := newParser(lim)
 	p.each = each
@@ -54,7 +57,8 @@ func ParseEach(src []byte, lim Limits, key string, each func(i int, v *Value)) (
 	return p.whole(unsafe.String(unsafe.SliceData(src), len(src)))
 }
 
-// ParseAt reads the value that ends where v does, from the text in which v was found. Its texts are parts of src.
+// ParseAt reads the value that ends where v does, from the text in which v was found. Its texts are
+// parts of src.
 func ParseAt(src []byte, v *Value, lim Limits) (*Value, error) {
 	p := newParser(lim)
 	p.s = unsafe.String(unsafe.SliceData(src), v.End)
@@ -76,9 +80,11 @@ func NewStream(src []byte, lim Limits) *Stream {
 	return &Stream{p}
 }
 
-// Next gives the next value, io.EOF after the last. Any other error is a *SyntaxError and ends the stream.
+// Next gives the next value, io.EOF after the last. Any other error is a *SyntaxError and ends the
+// stream.
 func (s *Stream) Next() (*Value, error) {
-	if s.p.space(); s.p.err == nil && s.p.i == len(s.p.s) {
+	s.p.space()
+	if s.p.err == nil && s.p.i == len(s.p.s) {
 		return nil, io.EOF
 	}
 	if v := s.p.first(); v != nil {
@@ -95,7 +101,8 @@ type skimming struct {
 	none   Value
 }
 
-// Skimmer reads values without building trees: it checks nested content as Parse does, and drops it.
+// Skimmer reads values without building trees: it checks nested content as Parse does, and drops
+// it.
 type Skimmer struct {
 	p     parser
 	nodes [64]Value
@@ -108,18 +115,24 @@ func NewSkimmer(lim Limits) *Skimmer {
 	return s
 }
 
-// Skim reads the value at an offset of a text, which may continue after it. The result is a scalar, an empty array, or
-// an object with the wanted members as such values; all other members are empty. It is valid until the next call, while
-// text is unchanged; nil if the value is invalid or incomplete.
+// Skim reads the value at an offset of a text, which may continue after it. The result is a scalar,
+// an empty array, or an object with the wanted members as such values; all other members are empty.
+// It is valid until the next call, while text is unchanged; nil if the value is invalid or
+// incomplete.
 func (s *Skimmer) Skim(text []byte, at int, wanted ...string) *Value {
 	p := &s.p
 	p.s = unsafe.String(unsafe.SliceData(text), len(text)) // a copy costs half as much as the rest
-	p.i, p.skim.hollow, p.skim.wanted = at, false, wanted
-	p.values, p.members, p.elems = s.nodes[:], p.members[:0], p.elems[:0]
+	p.i = at
+	p.skim.hollow = false
+	p.skim.wanted = wanted
+	p.values = s.nodes[:]
+	p.members = p.members[:0]
+	p.elems = p.elems[:0]
 	return p.value(0)
 }
 
-// parser holds one pass over a text. A method that fails sets err and returns nil or false; the first error stays.
+// parser holds one pass over a text. A method that fails sets err and returns nil or false; the
+// first error stays.
 type parser struct {
 	s   string
 	i   int
@@ -155,7 +168,11 @@ func newParser(lim Limits) *parser {
 func (p *parser) start(text string) {
 	if len(text) > p.lim.Bytes {
 		msg := fmt.Sprintf("size %d bytes exceeds the limit of %d", len(text), p.lim.Bytes)
-		p.err = &SyntaxError{Line: 1, Col: 1, Msg: msg}
+		p.err = &SyntaxError{
+			Line: 1,
+			Col:  1,
+			Msg:  msg,
+		}
 		return
 	}
 	p.s = text
@@ -188,7 +205,8 @@ func (p *parser) alloc(k Kind, start int) *Value {
 }
 
 func (p *parser) space() {
-	s, i := p.s, p.i
+	s := p.s
+	i := p.i
 	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
@@ -196,22 +214,27 @@ func (p *parser) space() {
 }
 
 // is tells whether a byte stands here.
-func (p *parser) is(c byte) bool { return p.i < len(p.s) && p.s[p.i] == c }
+func (p *parser) is(c byte) bool {
+	return p.i < len(p.s) && p.s[p.i] == c
+}
 
 func (p *parser) value(depth int) *Value {
 	if p.i >= len(p.s) {
 		p.expected(p.i, "a value")
 		return nil
 	}
+
 	start := p.i
-	switch c := p.s[start]; {
+	c := p.s[start]
+	switch {
 	case c == '"':
 		text, ok := p.str()
 		if !ok {
 			return nil
 		}
 		v := p.alloc(String, start)
-		v.text, v.End = text, p.i
+		v.text = text
+		v.End = p.i
 		return v
 	case c == '{':
 		return p.object(depth + 1)
@@ -222,21 +245,31 @@ func (p *parser) value(depth int) *Value {
 	case isWord(c):
 		return p.word()
 	}
+
 	p.expected(start, "a value")
 	return nil
 }
 
-// list steps over the brackets of an array or an object and the commas in it, and reads each item in between.
-func (p *parser) list(depth int, closing byte, what string, item func(p *parser, depth int) bool) bool {
+// list steps over the brackets of an array or an object and the commas in it, and reads each item
+// in between.
+func (p *parser) list(
+	depth int,
+	closing byte,
+	what string,
+	item func(p *parser, depth int) bool,
+) bool {
 	if depth > p.lim.Depth {
 		p.fail(p.i, fmt.Sprintf("nesting is deeper than the limit of %d", p.lim.Depth))
 		return false
 	}
+
 	p.i++
-	if p.space(); p.is(closing) {
+	p.space()
+	if p.is(closing) {
 		p.i++
 		return true
 	}
+
 	for item(p, depth) {
 		p.space()
 		comma := p.i
@@ -249,17 +282,20 @@ func (p *parser) list(depth int, closing byte, what string, item func(p *parser,
 			return false
 		}
 		p.i++
-		if p.space(); p.is(closing) {
+		p.space()
+		if p.is(closing) {
 			p.fail(comma, fmt.Sprintf("trailing comma, expected %s after it", what))
 			return false
 		}
 	}
+
 	return false
 }
 
 func (p *parser) array(depth int) *Value {
 	v := p.alloc(Array, p.i)
-	base, outer := len(p.elems), p.skim.hollow
+	base := len(p.elems)
+	outer := p.skim.hollow
 	p.skim.hollow = p.skim.on
 	if !p.list(depth, ']', "a value", (*parser).elem) {
 		return nil
@@ -267,7 +303,8 @@ func (p *parser) array(depth int) *Value {
 	if !p.skim.on {
 		v.Elems = slices.Clone(p.elems[base:])
 	}
-	p.elems, p.skim.hollow = p.elems[:base], outer
+	p.elems = p.elems[:base]
+	p.skim.hollow = outer
 	v.End = p.i
 	return v
 }
@@ -293,7 +330,11 @@ func (p *parser) apart(depth int) *Value {
 		if len(p.shells) == 0 {
 			p.shells = make([]Value, 2048)
 		}
-		p.shells[0] = Value{Kind: e.Kind, Start: e.Start, End: e.End}
+		p.shells[0] = Value{
+			Kind:  e.Kind,
+			Start: e.Start,
+			End:   e.End,
+		}
 		p.elems = append(p.elems, &p.shells[0])
 		p.shells = p.shells[1:]
 		return true
@@ -301,6 +342,7 @@ func (p *parser) apart(depth int) *Value {
 	if !p.list(depth, ']', "a value", read) {
 		return nil
 	}
+
 	v.Elems = slices.Clone(p.elems[base:])
 	p.elems = p.elems[:base]
 	v.End = p.i
@@ -315,7 +357,8 @@ func (p *parser) elem(depth int) bool {
 
 func (p *parser) object(depth int) *Value {
 	v := p.alloc(Dict, p.i)
-	base, outer := len(p.members), p.skim.hollow
+	base := len(p.members)
+	outer := p.skim.hollow
 	if !p.list(depth, '}', "a key", (*parser).member) || !p.unique(base) {
 		return nil
 	}
@@ -326,7 +369,8 @@ func (p *parser) object(depth int) *Value {
 	default:
 		v.Members = slices.Clone(p.members[base:])
 	}
-	p.members, p.skim.hollow = p.members[:base], outer
+	p.members = p.members[:base]
+	p.skim.hollow = outer
 	v.End = p.i
 	return v
 }
@@ -338,14 +382,17 @@ func (p *parser) member(depth int) bool {
 		p.expected(start, "a key in double quotes")
 		return false
 	}
+
 	key, ok := p.str()
 	if !ok {
 		return false
 	}
-	if p.space(); !p.is(':') {
+	p.space()
+	if !p.is(':') {
 		p.expected(p.i, "\":\"")
 		return false
 	}
+
 	p.i++
 	p.space()
 	p.skim.hollow = p.skim.on && (depth > 1 || !slices.Contains(p.skim.wanted, key))
@@ -355,7 +402,12 @@ func (p *parser) member(depth int) bool {
 	} else {
 		v = p.value(depth)
 	}
-	p.members = append(p.members, Member{Key: key, KeyStart: start, Value: v})
+
+	p.members = append(p.members, Member{
+		Key:      key,
+		KeyStart: start,
+		Value:    v,
+	})
 	return v != nil
 }
 
@@ -364,9 +416,11 @@ const smallObject = 24
 
 // unique finds a key that stands twice among the members from base on.
 func (p *parser) unique(base int) bool {
-	ms, kept := p.members[base:], p.members[base:base]
+	ms := p.members[base:]
+	kept := p.members[base:base]
 	many := len(ms) > smallObject
-	if p.keys = nil; many {
+	p.keys = nil
+	if many {
 		p.keys = make(map[string]int, len(ms))
 	}
 	seen := uint64(0) // by a few bits of the keys: most are told apart without comparing them
@@ -374,7 +428,9 @@ func (p *parser) unique(base int) bool {
 		bit := bitOf(m.Key)
 		at, twice := p.keys[m.Key]
 		if !many && seen&bit != 0 {
-			at = slices.IndexFunc(kept, func(k Member) bool { return k.Key == m.Key })
+			at = slices.IndexFunc(kept, func(k Member) bool {
+				return k.Key == m.Key
+			})
 			twice = at >= 0
 		}
 		switch {
@@ -387,8 +443,10 @@ func (p *parser) unique(base int) bool {
 		case many:
 			p.keys[m.Key] = len(kept)
 		}
-		kept, seen = append(kept, m), seen|bit
+		kept = append(kept, m)
+		seen = seen | bit
 	}
+
 	p.members = p.members[:base+len(kept)]
 	return true
 }
@@ -434,7 +492,8 @@ func (p *parser) number() *Value {
 // literal is the value whose text goes from here up to end.
 func (p *parser) literal(k Kind, end int) *Value {
 	v := p.alloc(k, p.i)
-	v.text, v.End = p.s[p.i:end], end
+	v.text = p.s[p.i:end]
+	v.End = end
 	p.i = end
 	return v
 }
@@ -452,6 +511,7 @@ func scanNumber(s string, i int) (end int, ok bool) {
 	default:
 		i = digits(s, i)
 	}
+
 	if i < len(s) && s[i] == '.' {
 		at := i + 1
 		if i = digits(s, at); i == at {
@@ -478,15 +538,20 @@ func digits(s string, i int) int {
 	return i
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isDigit(c byte) bool {
+	return '0' <= c && c <= '9'
+}
 
-func isWord(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+}
 
 // run is the stretch of letters, digits and signs at i: what a reader takes for one word.
 func (p *parser) run(i int) string {
 	end := i
-	for end < len(p.s) && (isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
-		p.s[end] == '+') {
+	for end < len(p.s) &&
+		(isWord(p.s[end]) || isDigit(p.s[end]) || p.s[end] == '.' || p.s[end] == '-' ||
+			p.s[end] == '+') {
 		end++
 	}
 	return p.s[i:end]
@@ -507,14 +572,22 @@ func (p *parser) fail(at int, msg string) {
 		return
 	}
 	line, col := Pos([]byte(p.s[:at]), at)
-	p.err = &SyntaxError{Line: line, Col: col, Offset: at, Msg: msg, Conflict: conflict(p.s, at) != ""}
+	p.err = &SyntaxError{
+		Line:     line,
+		Col:      col,
+		Offset:   at,
+		Msg:      msg,
+		Conflict: conflict(p.s, at) != "",
+	}
 }
 
 func (p *parser) expected(at int, want string) {
 	got := "end of input"
 	if at < len(p.s) {
 		r, size := utf8.DecodeRuneInString(p.s[at:])
-		switch mark, run := conflict(p.s, at), p.run(at); {
+		mark := conflict(p.s, at)
+		run := p.run(at)
+		switch {
 		case mark != "":
 			got = fmt.Sprintf("merge conflict marker %q", mark)
 		case run != "":

@@ -38,7 +38,11 @@ func TestParseValid(t *testing.T) {
 		{`[]`, []any{}},
 		{`[ 1 , [2] ]`, []any{json.Number("1"), []any{json.Number("2")}}},
 		{`{}`, map[string]any{}},
-		{`{"a":{"b":null},"A":1,"":2}`, map[string]any{"a": map[string]any{"b": nil}, "A": json.Number("1"), "": json.Number("2")}},
+		{`{"a":{"b":null},"A":1,"":2}`, map[string]any{
+			"a": map[string]any{"b": nil},
+			"A": json.Number("1"),
+			"":  json.Number("2"),
+		}},
 		{strings.Repeat("[", 64) + strings.Repeat("]", 64), nest(64)},
 	}
 	for _, tt := range tests {
@@ -51,7 +55,9 @@ func TestParseValid(t *testing.T) {
 		if got := v.Any(); !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("Parse(%q) = %v, want %v", tt.src, got, tt.want)
 		}
-		if got, want := string(v.Raw([]byte(tt.src))), strings.TrimSpace(strings.TrimPrefix(tt.src, "\xef\xbb\xbf")); got != want {
+		got := string(v.Raw([]byte(tt.src)))
+		want := strings.TrimSpace(strings.TrimPrefix(tt.src, "\xef\xbb\xbf"))
+		if got != want {
 			t.Errorf("Raw of %q = %q, want %q", tt.src, got, want)
 		}
 	}
@@ -122,9 +128,21 @@ func TestParseInvalid(t *testing.T) {
 		{"\xff\xfe1", 0, `1:1: expected a value, got byte 0xff`},
 		{"[1] // x", 4, `1:5: expected end of input, got "/"`},
 		{"\u00a01", 0, `1:1: expected a value, got "\u00a0"`},
-		{strings.Repeat("[", 65) + strings.Repeat("]", 65), 64, "1:65: nesting is deeper than the limit of 64"},
-		{"{\n<<<<<<< HEAD\n\"a\":1}", 2, `2:1: expected a key in double quotes, got merge conflict marker "<<<<<<<"`},
-		{"{\"a\":1\n=======\n}", 7, `2:1: expected "," or "}", got merge conflict marker "======="`},
+		{
+			strings.Repeat("[", 65) + strings.Repeat("]", 65),
+			64,
+			"1:65: nesting is deeper than the limit of 64",
+		},
+		{
+			"{\n<<<<<<< HEAD\n\"a\":1}",
+			2,
+			`2:1: expected a key in double quotes, got merge conflict marker "<<<<<<<"`,
+		},
+		{
+			"{\"a\":1\n=======\n}",
+			7,
+			`2:1: expected "," or "}", got merge conflict marker "======="`,
+		},
 		{strings.Repeat("x", 30), 0, `1:1: expected a value, got "xxxxxxxxxxxxxxxxxxxx..."`},
 	}
 	for _, tt := range tests {
@@ -135,9 +153,11 @@ func TestParseInvalid(t *testing.T) {
 			continue
 		}
 		if se.Error() != tt.want || se.Offset != tt.offset {
-			t.Errorf("Parse(%q) = %q at %d, want %q at %d", tt.src, se, se.Offset, tt.want, tt.offset)
+			t.Errorf("Parse(%q) = %q at %d, want %q at %d",
+				tt.src, se, se.Offset, tt.want, tt.offset)
 		}
-		if got := strings.Contains(tt.src, "\n<<<") || strings.Contains(tt.src, "\n==="); got != se.Conflict {
+		got := strings.Contains(tt.src, "\n<<<") || strings.Contains(tt.src, "\n===")
+		if got != se.Conflict {
 			t.Errorf("Parse(%q).Conflict = %v, want %v", tt.src, se.Conflict, got)
 		}
 	}
@@ -165,6 +185,7 @@ func TestDuplicates(t *testing.T) {
 	for range 40 {
 		many.WriteString(`,"k0":1,"k1":2`)
 	}
+
 	many.WriteString(`}`)
 	for src, want := range map[string]string{
 		`{"a":1,"b":2,"a":3}`:       `{"a":3,"b":2}`,
@@ -180,7 +201,8 @@ func TestDuplicates(t *testing.T) {
 			t.Errorf("Parse(%q) = %s, %v, want %s", src, got, err, want)
 		}
 		var se *jsonx.SyntaxError
-		if _, err := jsonx.Parse([]byte(src), jsonx.Limits{}); !errors.As(err, &se) || !strings.Contains(se.Msg, "duplicate key") {
+		_, err = jsonx.Parse([]byte(src), jsonx.Limits{})
+		if !errors.As(err, &se) || !strings.Contains(se.Msg, "duplicate key") {
 			t.Errorf("Parse(%q) without Duplicates = %v, want duplicate key", src, err)
 		}
 	}
@@ -221,7 +243,10 @@ func TestManyKeys(t *testing.T) {
 
 func TestAccessors(t *testing.T) {
 	t.Parallel()
-	v, err := jsonx.Parse([]byte(`{"s":"x","i":-7,"f":1.0,"big":9223372036854775808,"t":true,"n":null,"a":[1,"2"]}`), jsonx.Limits{})
+	v, err := jsonx.Parse(
+		[]byte(`{"s":"x","i":-7,"f":1.0,"big":9223372036854775808,"t":true,"n":null,"a":[1,"2"]}`),
+		jsonx.Limits{},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,6 +261,7 @@ func TestAccessors(t *testing.T) {
 			t.Errorf("Int of %s = %d, want none", key, i)
 		}
 	}
+
 	if n, ok := v.Get("f").Num(); n != "1.0" || !ok {
 		t.Errorf("Num = %q, %v, want 1.0", n, ok)
 	}
@@ -251,8 +277,10 @@ func TestAccessors(t *testing.T) {
 	if got := v.Get("a").Elems[1].Kind.String(); got != "string" {
 		t.Errorf("Kind = %s, want string", got)
 	}
-	if m := v.Members[1]; m.Key != "i" || m.KeyStart != 9 || m.Value.Start != 13 || m.Value.End != 15 {
-		t.Errorf("member = %+v at %d-%d, want key i at 9, value at 13-15", m, m.Value.Start, m.Value.End)
+	m := v.Members[1]
+	if m.Key != "i" || m.KeyStart != 9 || m.Value.Start != 13 || m.Value.End != 15 {
+		t.Errorf("member = %+v at %d-%d, want key i at 9, value at 13-15",
+			m, m.Value.Start, m.Value.End)
 	}
 }
 
@@ -274,6 +302,7 @@ func TestStream(t *testing.T) {
 		}
 		got = append(got, string(b))
 	}
+
 	if diff := cmp.Diff([]string{"1", "[2]", `{"a":3}`, `"x"`, "null"}, got); diff != "" {
 		t.Errorf("Next (-want +got):\n%s", diff)
 	}
@@ -286,6 +315,7 @@ func TestStream(t *testing.T) {
 			t.Errorf("Next = %v, want the error at 2:1", err)
 		}
 	}
+
 	if _, err := jsonx.NewStream([]byte("[1]"), jsonx.Limits{Bytes: 2}).Next(); err == nil {
 		t.Error("Next over the limit = nil, want an error")
 	}
@@ -295,7 +325,15 @@ func TestPos(t *testing.T) {
 	t.Parallel()
 	src := []byte("\xef\xbb\xbfaé\nb\xffc")
 	for _, tt := range []struct{ offset, line, col int }{
-		{-1, 1, 1}, {0, 1, 1}, {3, 1, 1}, {4, 1, 2}, {6, 1, 3}, {7, 2, 1}, {9, 2, 3}, {10, 2, 4}, {99, 2, 4},
+		{-1, 1, 1},
+		{0, 1, 1},
+		{3, 1, 1},
+		{4, 1, 2},
+		{6, 1, 3},
+		{7, 2, 1},
+		{9, 2, 3},
+		{10, 2, 4},
+		{99, 2, 4},
 	} {
 		if line, col := jsonx.Pos(src, tt.offset); line != tt.line || col != tt.col {
 			t.Errorf("Pos(%d) = %d:%d, want %d:%d", tt.offset, line, col, tt.line, tt.col)

@@ -28,12 +28,17 @@ func TestSkim(t *testing.T) {
 			t.Errorf("c = %+v", c)
 		}
 	}
-	for _, broken := range []string{``, `{`, `{"a":`, `{"a": [1, {"b": 01}]}`, `"x`, `[1,`, `{"a":1 "b":2}`, "[\"\x01\"]"} {
+
+	for _, broken := range []string{
+		``, `{`, `{"a":`, `{"a": [1, {"b": 01}]}`, `"x`, `[1,`, `{"a":1 "b":2}`, "[\"\x01\"]",
+	} {
 		if v := s.Skim([]byte(broken), 0); v != nil {
 			t.Errorf("Skim(%q) = %+v, want nil", broken, v)
 		}
 	}
-	if v := jsonx.NewSkimmer(jsonx.Limits{}).Skim([]byte(`{"a": [{"b": 1, "b": 2}]}`), 0); v != nil {
+
+	v := jsonx.NewSkimmer(jsonx.Limits{}).Skim([]byte(`{"a": [{"b": 1, "b": 2}]}`), 0)
+	if v != nil {
 		t.Errorf("Skim of a key that stands twice = %+v, want nil", v)
 	}
 	if v := jsonx.NewSkimmer(jsonx.Limits{Depth: 2}).Skim([]byte(`{"a": [[]]}`), 0); v != nil {

@@ -11,8 +11,11 @@ import (
 
 // str reads the string whose opening quote is at p.i.
 func (p *parser) str() (string, bool) {
-	s, from := p.s, p.i+1 // what stands from there on is not in buf yet
-	buf, escapes := p.buf[:0], false
+	// what stands from there on is not in buf yet
+	s := p.s
+	from := p.i + 1
+	buf := p.buf[:0]
+	escapes := false
 	for i := plainEnd(s, from); i < len(s); i = plainEnd(s, i) {
 		var n int
 		switch {
@@ -20,7 +23,8 @@ func (p *parser) str() (string, bool) {
 			p.i = i + 1
 			return s[from:i], true
 		case s[i] == '"':
-			p.i, p.buf = i+1, append(buf, s[from:i]...)
+			p.i = i + 1
+			p.buf = append(buf, s[from:i]...)
 			if p.skim.hollow {
 				return "", true
 			}
@@ -28,7 +32,9 @@ func (p *parser) str() (string, bool) {
 		case s[i] == '\\':
 			var r rune
 			r, n = p.escape(i)
-			buf, escapes, from = utf8.AppendRune(append(buf, s[from:i]...), r), true, i+n
+			buf = utf8.AppendRune(append(buf, s[from:i]...), r)
+			escapes = true
+			from = i + n
 		default:
 			n = p.char(i)
 		}
@@ -37,6 +43,7 @@ func (p *parser) str() (string, bool) {
 		}
 		i += n
 	}
+
 	p.fail(p.i, "string without its closing quote")
 	return "", false
 }
@@ -48,15 +55,17 @@ const (
 	blanks = ' ' * ones
 )
 
-// plainEnd gives the first place from i on that does not hold printable ASCII without quotes and backslashes.
+// plainEnd gives the first place from i on that does not hold printable ASCII without quotes and
+// backslashes.
 func plainEnd(s string, i int) int {
 	for ; i+8 <= len(s); i += 8 {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		// A quote, a backslash, a control character or a byte that is not ASCII leaves its highest bit. Bytes behind it may
-		// leave theirs, but none before it.
-		q, e := x^'"'*ones, x^'\\'*ones
+		// A quote, a backslash, a control character or a byte that is not ASCII leaves its highest
+		// bit. Bytes behind it may leave theirs, but none before it.
+		q := x ^ '"'*ones
+		e := x ^ '\\'*ones
 		if m := ((q - ones) | (e - ones) | (x - blanks) | x) & highs; m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
@@ -67,8 +76,8 @@ func plainEnd(s string, i int) int {
 	return i
 }
 
-// char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may not stand in a
-// string.
+// char checks a byte that is not printable ASCII and gives the size of its character, 0 if it may
+// not stand in a string.
 func (p *parser) char(i int) int {
 	c := p.s[i]
 	if c == '\n' || c == '\r' {
@@ -94,6 +103,7 @@ func (p *parser) escape(i int) (r rune, size int) {
 		p.fail(i, "escape without its character")
 		return 0, 0
 	}
+
 	if at := strings.IndexByte(`"\/bfnrt`, s[1]); at >= 0 {
 		return rune("\"\\/\b\f\n\r\t"[at]), 2
 	}
@@ -102,6 +112,7 @@ func (p *parser) escape(i int) (r rune, size int) {
 		p.fail(i, "invalid escape "+quote(s[:1+size]))
 		return 0, 0
 	}
+
 	r, ok := hex4(s)
 	if !ok {
 		p.fail(i, "invalid escape "+quote(s[:min(6, len(s))])+", expected four hexadecimal digits")
@@ -110,6 +121,7 @@ func (p *parser) escape(i int) (r rune, size int) {
 	if !utf16.IsSurrogate(r) {
 		return r, 6
 	}
+
 	if low, ok := hex4(s[6:]); ok {
 		if full := utf16.DecodeRune(r, low); full != utf8.RuneError {
 			return full, 12

