@@ -7,7 +7,11 @@ import (
 )
 
 // The requests that read and write how a terminal works, and the key that none is.
-const getMode, setMode, noKey = unix.TCGETS, unix.TCSETS, 0
+const (
+	getMode = unix.TCGETS
+	setMode = unix.TCSETS
+	noKey   = 0
+)
 
 // flush drops all unread input of a terminal, also an unended line.
 func flush(tty *os.File) {

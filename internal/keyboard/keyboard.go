@@ -1,11 +1,12 @@
 // Package keyboard reads a terminal only during a call of Read.
 //
-// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Keep puts unused input back, and
-// Read gives it first. Raw and Restore keep what the user types meanwhile.
+// Promise: a wait that ends by its context, its timeout or Wake consumes no input. Keep puts unused
+// input back, and Read gives it first. Raw and Restore keep what the user types meanwhile.
 //
 // It will not decode keys, and prints nothing.
 //
-// Concurrency: any goroutine may call Wake and Restore; everything else belongs to one caller at a time.
+// Concurrency: any goroutine may call Wake and Restore; everything else belongs to one caller at a
+// time.
 package keyboard
 
 import (
@@ -34,8 +35,9 @@ type Keyboard struct {
 	was *term.State // before Raw, nil outside of it
 }
 
-// Read gives raw input bytes; it gives none after a timeout or Wake. A negative timeout waits without end. The error is
-// the context's, or io.EOF if the terminal closed or the user typed its end.
+// Read gives raw input bytes; it gives none after a timeout or Wake. A negative timeout waits
+// without end. The error is the context's, or io.EOF if the terminal closed or the user typed its
+// end.
 func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, error) {
 	if out := k.Kept(); len(out) > 0 {
 		return out, nil
@@ -44,7 +46,9 @@ func (k *Keyboard) Read(ctx context.Context, within time.Duration) ([]byte, erro
 }
 
 // Keep puts unused input back.
-func (k *Keyboard) Keep(data []byte) { k.kept = append(append([]byte(nil), data...), k.kept...) }
+func (k *Keyboard) Keep(data []byte) {
+	k.kept = append(append([]byte(nil), data...), k.kept...)
+}
 
 // Kept takes the input that Keep put back.
 func (k *Keyboard) Kept() []byte {
@@ -84,22 +88,24 @@ func (k *Keyboard) Restore(out io.Writer) {
 	k.was = nil
 }
 
-// off ends the marks of pastes and shows the cursor. settle is how long a terminal may take for what was written last.
+// off ends the marks of pastes and shows the cursor. settle is how long a terminal may take for
+// what was written last.
 const (
 	off    = "\x1b[?2004l\x1b[?25h"
 	settle = 150 * time.Millisecond
 )
 
-// Settle gives the terminal 150 ms to read what was written, and then calls Restore. Restore makes Ctrl-C, Ctrl-Z and
-// Ctrl-\ signals again, and such a signal discards what the terminal has not read yet.
+// Settle gives the terminal 150 ms to read what was written, and then calls Restore. Restore makes
+// Ctrl-C, Ctrl-Z and Ctrl-\ signals again, and such a signal discards what the terminal has not
+// read yet.
 func (k *Keyboard) Settle(out io.Writer) {
 	io.WriteString(out, off) //nolint:errcheck // a terminal that is gone needs no more
 	<-time.After(settle)
 	k.Restore(out)
 }
 
-// Hold saves the terminal's settings. back restores them after another program used it; hard also undoes the alternate
-// screen, mouse and keypad modes of a crashed one.
+// Hold saves the terminal's settings. back restores them after another program used it; hard also
+// undoes the alternate screen, mouse and keypad modes of a crashed one.
 func (k *Keyboard) Hold(out io.Writer) (back func(hard bool)) {
 	was, err := term.GetState(int(k.tty.Fd()))
 	return func(hard bool) {
@@ -115,4 +121,6 @@ func (k *Keyboard) Hold(out io.Writer) (back func(hard bool)) {
 }
 
 // File is the terminal, to hand to another program.
-func (k *Keyboard) File() *os.File { return k.tty }
+func (k *Keyboard) File() *os.File {
+	return k.tty
+}

@@ -81,9 +81,9 @@ func (k *Keyboard) read(ctx context.Context, within time.Duration) ([]byte, erro
 	return buf[:n:n], nil
 }
 
-// Guard discards keys until the context ends, without echo; input that Keep put back stays. It reports Ctrl-Z, and an
-// Escape that begins no other key; Ctrl-C stays a signal. While another process has the terminal, it reads nothing.
-// Restore undoes it.
+// Guard discards keys until the context ends, without echo; input that Keep put back stays. It
+// reports Ctrl-Z, and an Escape that begins no other key; Ctrl-C stays a signal. While another
+// process has the terminal, it reads nothing. Restore undoes it.
 func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	fd := int(k.tty.Fd())
 	was, err := term.GetState(fd)
@@ -91,10 +91,13 @@ func (k *Keyboard) Guard(ctx context.Context, told func(key byte)) {
 	if err != nil || failed != nil || !Foreground(k.tty) {
 		return
 	}
+
 	k.mu.Lock()
 	k.was = was
 	mode.Lflag &^= unix.ICANON | unix.ECHO
-	mode.Cc[unix.VMIN], mode.Cc[unix.VTIME], mode.Cc[unix.VSUSP] = 1, 0, noKey
+	mode.Cc[unix.VMIN] = 1
+	mode.Cc[unix.VTIME] = 0
+	mode.Cc[unix.VSUSP] = noKey
 	err = unix.IoctlSetTermios(fd, setMode, mode)
 	k.mu.Unlock()
 	const alone = 50 * time.Millisecond // what begins with Escape and is a key comes at once
