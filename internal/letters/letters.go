@@ -80,17 +80,31 @@ type Order struct {
 	MAC    string    `json:"mac"`
 }
 
-// Answer writes a user's answer to an open gate. If another answer counts already, the error is a *TakenError.
+// Answer writes a user's answer to an open gate. If another answer counts already, the error is a
+// *TakenError.
 func (b Box) Answer(g formats.Gate, d formats.Decision) error {
 	if len(b.Key) == 0 {
-		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
+		return formats.Fail(
+			formats.CodeConfig,
+			"set HOME or XDG_STATE_HOME",
+			"found no folder of yours to keep a key in",
+		)
 	}
 	if len(d.Note) > MaxNote || !utf8.ValidString(d.Note) {
-		return formats.Fail(formats.CodeUsage, "", "expected a note of at most %d bytes of UTF-8", MaxNote)
+		return formats.Fail(formats.CodeUsage, "",
+			"expected a note of at most %d bytes of UTF-8", MaxNote)
 	}
+
 	a := Answer{
-		Schema: answerSchema, Run: b.Run, Gate: g.ID, By: d.By, At: d.At.UTC(), Choice: d.Answer, Note: d.Note,
-		Edited: d.Edited, Digest: g.Digest,
+		Schema: answerSchema,
+		Run:    b.Run,
+		Gate:   g.ID,
+		By:     d.By,
+		At:     d.At.UTC(),
+		Choice: d.Answer,
+		Note:   d.Note,
+		Edited: d.Edited,
+		Digest: g.Digest,
 	}
 	a.MAC = b.seal(a)
 	name := path.Join(answers, fileOf(g, d.By))
@@ -129,7 +143,8 @@ func fileOf(g formats.Gate, by string) string {
 	return g.ID + "." + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// Answers gives the valid answers to an open gate, oldest first. It moves files aside that fit no gate.
+// Answers gives the valid answers to an open gate, oldest first. It moves files aside that fit no
+// gate.
 func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 	entries, err := fs.ReadDir(atomicfile.FS(b.Root), path.Join(b.Dir, answers))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,6 +153,7 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 	if err != nil {
 		return nil, formats.OnFile("reading", path.Join(b.Dir, answers), err)
 	}
+
 	var out []formats.Decision
 	for _, e := range entries {
 		name := path.Join(answers, e.Name())
@@ -157,9 +173,15 @@ func (b Box) Answers(g formats.Gate) ([]formats.Decision, error) {
 			continue
 		}
 		out = append(out, formats.Decision{
-			Answer: a.Choice, By: a.By, Person: true, Note: a.Note, At: a.At, Edited: a.Edited,
+			Answer: a.Choice,
+			By:     a.By,
+			Person: true,
+			Note:   a.Note,
+			At:     a.At,
+			Edited: a.Edited,
 		})
 	}
+
 	slices.SortFunc(out, func(a, b formats.Decision) int {
 		return cmp.Or(a.At.Compare(b.At), strings.Compare(a.By, b.By))
 	})
@@ -174,7 +196,8 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	_, offered := g.Choice(a.Choice)
 	until := g.Until()
 	switch {
-	case a.Schema != answerSchema || a.Run != b.Run || a.Gate != g.ID || path.Base(name) != fileOf(g, a.By):
+	case a.Schema != answerSchema || a.Run != b.Run || a.Gate != g.ID ||
+		path.Base(name) != fileOf(g, a.By):
 		return a, "it is not the answer that its name says"
 	case !b.sealed(&a.MAC, &a):
 		return a, "it was not sealed with your key"
@@ -192,7 +215,8 @@ func (b Box) read(name string, g formats.Gate) (a Answer, why string) {
 	return a, ""
 }
 
-// foreign says why a file that answers no gate that is open now is no answer at all; empty: it answered another one.
+// foreign says why a file that answers no gate that is open now is no answer at all; empty: it
+// answered another one.
 func (b Box) foreign(name string) string {
 	var a Answer
 	why := b.open(name, &a)
@@ -205,9 +229,16 @@ func (b Box) foreign(name string) string {
 // Give writes an order. If an unread order exists, the error wraps fs.ErrExist.
 func (b Box) Give(o Order) error {
 	if len(b.Key) == 0 {
-		return formats.Fail(formats.CodeConfig, "set HOME or XDG_STATE_HOME", "found no folder of yours to keep a key in")
+		return formats.Fail(
+			formats.CodeConfig,
+			"set HOME or XDG_STATE_HOME",
+			"found no folder of yours to keep a key in",
+		)
 	}
-	o.Schema, o.Run, o.At, o.MAC = orderSchema, b.Run, o.At.UTC(), ""
+	o.Schema = orderSchema
+	o.Run = b.Run
+	o.At = o.At.UTC()
+	o.MAC = ""
 	o.MAC = b.seal(o)
 	return b.write(control, o)
 }
@@ -328,7 +359,8 @@ func (b Box) aside(name, why string) error {
 		if _, err := b.Root.Lstat(to); err == nil {
 			continue
 		}
-		switch err := b.Root.Rename(from, to); {
+		err := b.Root.Rename(from, to)
+		switch {
 		case errors.Is(err, fs.ErrNotExist): // another process has moved it
 			return nil
 		case err != nil:

@@ -37,15 +37,31 @@ func box(tb testing.TB) (letters.Box, string, *[]string) {
 		tb.Fatal(err)
 	}
 	var told []string
-	return letters.Box{Root: root, Dir: "runs/r1", Run: "r1", Key: []byte("key"), Tell: func(line string) { told = append(told, line) }}, filepath.Join(dir, "runs/r1"), &told
+	return letters.Box{
+		Root: root,
+		Dir:  "runs/r1",
+		Run:  "r1",
+		Key:  []byte("key"),
+		Tell: func(line string) { told = append(told, line) },
+	}, filepath.Join(dir, "runs/r1"), &told
 }
 
 func gate() formats.Gate {
-	return formats.Gate{ID: "GATE", Opened: noon, Digest: "digest", Choices: []formats.Choice{{Label: "yes"}, {Label: "no"}}}
+	return formats.Gate{
+		ID:      "GATE",
+		Opened:  noon,
+		Digest:  "digest",
+		Choices: []formats.Choice{{Label: "yes"}, {Label: "no"}},
+	}
 }
 
 func by(who, what string) formats.Decision {
-	return formats.Decision{Answer: what, By: who, Person: true, At: noon.Add(time.Minute)}
+	return formats.Decision{
+		Answer: what,
+		By:     who,
+		Person: true,
+		At:     noon.Add(time.Minute),
+	}
 }
 
 func answers(tb testing.TB, b letters.Box, g formats.Gate) []formats.Decision {
@@ -67,8 +83,11 @@ func TestTheFirstWins(t *testing.T) {
 	errs := make([]error, 8)
 	var all sync.WaitGroup
 	for i := range errs {
-		all.Go(func() { errs[i] = b.Answer(gate(), by(fmt.Sprint("p", i), "yes")) })
+		all.Go(func() {
+			errs[i] = b.Answer(gate(), by(fmt.Sprint("p", i), "yes"))
+		})
 	}
+
 	all.Wait()
 	list := answers(t, b, gate())
 	if len(list) != 1 {
@@ -76,10 +95,15 @@ func TestTheFirstWins(t *testing.T) {
 	}
 	for i, err := range errs {
 		taken, ok := errors.AsType[*letters.TakenError](err)
-		if first := fmt.Sprint("p", i) == list[0].By; first != (err == nil) || !first && (!ok || taken.First.By != list[0].By || formats.CodeOf(err) != formats.CodePrecondition) {
+		first := fmt.Sprint("p", i) == list[0].By
+		if first != (err == nil) ||
+			!first &&
+				(!ok || taken.First.By != list[0].By ||
+					formats.CodeOf(err) != formats.CodePrecondition) {
 			t.Errorf("Answer of p%d = %v, the first was %s", i, err, list[0].By)
 		}
 	}
+
 	if diff := cmp.Diff(by(list[0].By, "yes"), list[0]); diff != "" {
 		t.Error(diff)
 	}
@@ -98,8 +122,16 @@ func TestTakenIsTold(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for want, a := range map[string]letters.Answer{
-		`ann answered "yes" at 2026-01-02 03:04:05`:                                       {By: "ann", Choice: "yes", At: at},
-		`ann changed plan.md at 2026-01-02 03:04:05, and the run has not asked again yet`: {By: "ann", Edited: "plan.md", At: at},
+		`ann answered "yes" at 2026-01-02 03:04:05`: {
+			By:     "ann",
+			Choice: "yes",
+			At:     at,
+		},
+		`ann changed plan.md at 2026-01-02 03:04:05, and the run has not asked again yet`: {
+			By:     "ann",
+			Edited: "plan.md",
+			At:     at,
+		},
 	} {
 		if got := (&letters.TakenError{First: a}).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -107,7 +139,8 @@ func TestTakenIsTold(t *testing.T) {
 	}
 }
 
-// TestEachOnce: where a gate needs several, each has one answer, and they come in the order in which they were given.
+// TestEachOnce: where a gate needs several, each has one answer, and they come in the order in
+// which they were given.
 func TestEachOnce(t *testing.T) {
 	t.Parallel()
 	b, _, _ := box(t)
@@ -133,7 +166,8 @@ func TestEachOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAnswer: a file that is no answer to the open gate counts for nothing, is moved aside as it is, and told once.
+// TestWhatIsNoAnswer: a file that is no answer to the open gate counts for nothing, is moved aside
+// as it is, and told once.
 func TestWhatIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	change := func(key, value string) func(*testing.T, letters.Box, string) {
@@ -162,7 +196,11 @@ func TestWhatIsNoAnswer(t *testing.T) {
 			}
 		}
 	}
-	sealed := func(g formats.Gate, d formats.Decision, key string) func(*testing.T, letters.Box, string) {
+	sealed := func(g formats.Gate, d formats.Decision, key string) func(
+		*testing.T,
+		letters.Box,
+		string,
+	) {
 		return func(t *testing.T, b letters.Box, _ string) {
 			t.Helper()
 			b.Key = []byte(key)
@@ -171,37 +209,57 @@ func TestWhatIsNoAnswer(t *testing.T) {
 			}
 		}
 	}
-	old, late := by("ann", "yes"), by("ann", "yes")
-	old.At, late.At = noon.Add(-time.Second), noon.Add(2*time.Hour)
+	old := by("ann", "yes")
+	late := by("ann", "yes")
+	old.At = noon.Add(-time.Second)
+	late.At = noon.Add(2 * time.Hour)
 	other := gate()
 	other.Digest = "another"
 	for name, c := range map[string]struct {
 		make func(*testing.T, letters.Box, string)
 		want string
 	}{
-		"nothing":           {text(""), "EOF"},
-		"no JSON":           {text("{"), "unexpected EOF"},
-		"another type":      {text(`{"by": 1}`), "cannot unmarshal number"},
-		"an unknown key":    {text(`{"why": "so"}`), `unknown field "why"`},
-		"two":               {text("{}\n{}"), "something stands after it"},
-		"no UTF-8":          {text("{\"by\": \"\xff\"}"), "no UTF-8"},
-		"too large":         {text(strings.Repeat(" ", 70000)), "too large"},
-		"an empty object":   {text("{}"), "it is not the answer that its name says"},
-		"another choice":    {change("choice", "no"), "it was not sealed with your key"},
-		"another person":    {change("by", "bob"), "it was not sealed with your key"},
-		"another note":      {change("note", "more"), "it was not sealed with your key"},
-		"another digest":    {change("digest", "x"), "it was not sealed with your key"},
-		"another time":      {change("at", "2026-03-01T12:01:01Z"), "it was not sealed with your key"},
-		"another run":       {change("run", "r2"), "it is not the answer that its name says"},
-		"another gate":      {change("gate", "ELSE"), "it is not the answer that its name says"},
-		"another schema":    {change("schema", "tercet.answer/2"), "it is not the answer that its name says"},
-		"no seal":           {change("mac", ""), "it was not sealed with your key"},
-		"another key":       {sealed(gate(), by("ann", "yes"), "else"), "it was not sealed with your key"},
-		"to something else": {sealed(other, by("ann", "yes"), "key"), "it answers what was not shown"},
-		"older":             {sealed(gate(), old, "key"), "it is older than the question"},
-		"too late":          {sealed(gate(), late, "key"), "it came when the time of the gate was over"},
-		"no choice":         {sealed(gate(), by("ann", "maybe"), "key"), `"maybe" is no choice of the gate`},
-		"nobody's":          {sealed(gate(), by("", "yes"), "key"), "it names no user"},
+		"nothing":         {text(""), "EOF"},
+		"no JSON":         {text("{"), "unexpected EOF"},
+		"another type":    {text(`{"by": 1}`), "cannot unmarshal number"},
+		"an unknown key":  {text(`{"why": "so"}`), `unknown field "why"`},
+		"two":             {text("{}\n{}"), "something stands after it"},
+		"no UTF-8":        {text("{\"by\": \"\xff\"}"), "no UTF-8"},
+		"too large":       {text(strings.Repeat(" ", 70000)), "too large"},
+		"an empty object": {text("{}"), "it is not the answer that its name says"},
+		"another choice":  {change("choice", "no"), "it was not sealed with your key"},
+		"another person":  {change("by", "bob"), "it was not sealed with your key"},
+		"another note":    {change("note", "more"), "it was not sealed with your key"},
+		"another digest":  {change("digest", "x"), "it was not sealed with your key"},
+		"another time": {
+			change("at", "2026-03-01T12:01:01Z"),
+			"it was not sealed with your key",
+		},
+		"another run":  {change("run", "r2"), "it is not the answer that its name says"},
+		"another gate": {change("gate", "ELSE"), "it is not the answer that its name says"},
+		"another schema": {
+			change("schema", "tercet.answer/2"),
+			"it is not the answer that its name says",
+		},
+		"no seal": {change("mac", ""), "it was not sealed with your key"},
+		"another key": {
+			sealed(gate(), by("ann", "yes"), "else"),
+			"it was not sealed with your key",
+		},
+		"to something else": {
+			sealed(other, by("ann", "yes"), "key"),
+			"it answers what was not shown",
+		},
+		"older": {sealed(gate(), old, "key"), "it is older than the question"},
+		"too late": {
+			sealed(gate(), late, "key"),
+			"it came when the time of the gate was over",
+		},
+		"no choice": {
+			sealed(gate(), by("ann", "maybe"), "key"),
+			`"maybe" is no choice of the gate`,
+		},
+		"nobody's": {sealed(gate(), by("", "yes"), "key"), "it names no user"},
 		"a folder": {func(t *testing.T, _ letters.Box, file string) {
 			t.Helper()
 			if err := os.Mkdir(file, 0o700); err != nil {
@@ -229,7 +287,13 @@ func TestWhatIsNoAnswer(t *testing.T) {
 					t.Errorf("Answers = %v, want none", list)
 				}
 			}
-			if len(*told) != 1 || !strings.Contains((*told)[0], "runs/r1/answers/GATE.json was set aside as runs/r1/aside/answers-GATE.json.1: ") || !strings.Contains((*told)[0], c.want) {
+
+			if len(*told) != 1 ||
+				!strings.Contains(
+					(*told)[0],
+					"runs/r1/answers/GATE.json was set aside as "+
+						"runs/r1/aside/answers-GATE.json.1: ",
+				) || !strings.Contains((*told)[0], c.want) {
 				t.Errorf("told %q, want %q once", *told, c.want)
 			}
 			if _, err := os.Lstat(filepath.Join(dir, "aside/answers-GATE.json.1")); err != nil {
@@ -249,10 +313,12 @@ func TestWhatIsNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"OTHER.json", "note.txt", "GATE.json.tmp-1-0123456789abcdef"} {
-		if err := os.WriteFile(filepath.Join(dir, "answers", name), []byte("{}"), 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(dir, "answers", name), []byte("{}"), 0o600)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	next := gate()
 	next.ID = "NEXT"
 	if list := answers(t, b, next); len(list) > 0 || len(*told) != 2 {
@@ -291,8 +357,15 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	none(noon)
-	give(letters.Order{Do: letters.Pause, By: "ann", At: noon})
-	if err := b.Give(letters.Order{Do: letters.Cancel, By: "bob", At: noon}); !errors.Is(err, fs.ErrExist) {
+	give(letters.Order{
+		Do: letters.Pause,
+		By: "ann",
+		At: noon,
+	})
+	if err := b.Give(letters.Order{Do: letters.Cancel, By: "bob", At: noon}); !errors.Is(
+		err,
+		fs.ErrExist,
+	) {
 		t.Errorf("a second order = %v", err)
 	}
 	o, ok, err := b.Take(noon)
@@ -300,15 +373,28 @@ func TestOrders(t *testing.T) {
 		t.Errorf("Take = %+v, %v, %v", o, ok, err)
 	}
 	none(noon)
-	give(letters.Order{Do: letters.Cancel, By: "ann", At: noon})
+	give(letters.Order{
+		Do: letters.Cancel,
+		By: "ann",
+		At: noon,
+	})
 	none(noon.Add(time.Second)) // it was for the process before
-	give(letters.Order{Do: "stop", By: "ann", At: noon})
+	give(letters.Order{
+		Do: "stop",
+		By: "ann",
+		At: noon,
+	})
 	none(noon)
 	give(letters.Order{Do: letters.Pause, At: noon})
 	none(noon)
 	other := b
 	other.Key = []byte("else")
-	if err := other.Give(letters.Order{Do: letters.Pause, By: "ann", At: noon}); err != nil {
+	err = other.Give(letters.Order{
+		Do: letters.Pause,
+		By: "ann",
+		At: noon,
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	none(noon)
@@ -316,27 +402,47 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	none(noon)
-	want := []string{"older than the process", "no order to this run", "no order to this run", "it was not sealed with your key", "invalid character"}
+	want := []string{
+		"older than the process", "no order to this run", "no order to this run",
+		"it was not sealed with your key", "invalid character",
+	}
 	for i, line := range *told {
-		if len(*told) != len(want) || !strings.Contains(line, want[i]) || !strings.Contains(line, fmt.Sprintf("aside/control.json.%d: ", i+1)) {
+		if len(*told) != len(want) || !strings.Contains(line, want[i]) ||
+			!strings.Contains(line, fmt.Sprintf("aside/control.json.%d: ", i+1)) {
 			t.Errorf("told %q, want %q", *told, want)
 		}
 	}
-	give(letters.Order{Do: letters.Pause, By: "ann", At: noon})
+
+	give(letters.Order{
+		Do: letters.Pause,
+		By: "ann",
+		At: noon,
+	})
 	if err := errors.Join(b.Withdraw(), b.Withdraw()); err != nil {
 		t.Errorf("Withdraw = %v", err)
 	}
 	none(noon)
 	b.Key = nil
-	if err := b.Give(letters.Order{Do: letters.Pause, By: "ann", At: noon}); formats.CodeOf(err) != formats.CodeConfig {
+	err = b.Give(letters.Order{
+		Do: letters.Pause,
+		By: "ann",
+		At: noon,
+	})
+	if formats.CodeOf(err) != formats.CodeConfig {
 		t.Errorf("an order without a key = %v", err)
 	}
 }
 
-// FuzzLetters: whatever lies in the box, nothing of it counts that was not sealed, and it is moved aside, not lost.
+// FuzzLetters: whatever lies in the box, nothing of it counts that was not sealed, and it is moved
+// aside, not lost.
 func FuzzLetters(f *testing.F) {
 	b, dir, _ := box(f)
-	if err := errors.Join(b.Answer(gate(), by("ann", "yes")), b.Give(letters.Order{Do: letters.Pause, By: "ann", At: noon})); err != nil {
+	err := errors.Join(b.Answer(gate(), by("ann", "yes")), b.Give(letters.Order{
+		Do: letters.Pause,
+		By: "ann",
+		At: noon,
+	}))
+	if err != nil {
 		f.Fatal(err)
 	}
 	for _, name := range []string{"answers/GATE.json", "control.json"} {
@@ -347,6 +453,7 @@ func FuzzLetters(f *testing.F) {
 		f.Add(data)
 		f.Add(data[:len(data)/2])
 	}
+
 	f.Add([]byte("{}"))
 	f.Add([]byte("null"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -363,7 +470,8 @@ func FuzzLetters(f *testing.F) {
 		list, err := b.Answers(gate())
 		o, ok, oerr := b.Take(noon)
 		if err != nil || oerr != nil || len(list) > 0 || ok || len(*told) != 2 {
-			t.Fatalf("%q: Answers = %v, %v; Take = %v, %v; told %q", data, list, err, o, oerr, *told)
+			t.Fatalf("%q: Answers = %v, %v; Take = %v, %v; told %q",
+				data, list, err, o, oerr, *told)
 		}
 		for _, name := range []string{"answers-GATE.json.1", "control.json.1"} {
 			kept, err := os.ReadFile(filepath.Join(dir, "aside", name))
