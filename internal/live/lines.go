@@ -15,8 +15,9 @@ import (
 type Style struct {
 	style.Sheet
 
-	Language string                   // of the fixed texts of flows
-	Link     func(path string) string // gives the address of a project file, empty if it has none; nil: no links
+	Language string // of the fixed texts of flows
+	// gives the address of a project file, empty if it has none; nil: no links
+	Link func(path string) string
 }
 
 // mark is the sign that a line begins with.
@@ -38,8 +39,12 @@ var marks = [...]struct {
 	sign string
 	look style.Look
 }{
-	markRuns: {"", style.Works}, markHead: {"▶", style.Works}, markOk: {"✓", style.Good}, markBad: {"✗", style.Bad},
-	markHalf: {"✗", style.Waits}, markAside: {"│", style.Aside},
+	markRuns:  {"", style.Works},
+	markHead:  {"▶", style.Works},
+	markOk:    {"✓", style.Good},
+	markBad:   {"✗", style.Bad},
+	markHalf:  {"✗", style.Waits},
+	markAside: {"│", style.Aside},
 }
 
 // spinner is the animation of running work, plainSpinner the one without UTF-8.
@@ -67,7 +72,8 @@ type line struct {
 	end   string // behind that
 	notes []string
 	whole bool // broken between words, not cut
-	// with makes the text a fixed one of flows: its places, each with what stands there. Nil: it is none.
+	// with makes the text a fixed one of flows: its places, each with what stands there. Nil: it is
+	// none.
 	with []string
 }
 
@@ -76,12 +82,15 @@ func (l line) draw(width int, now time.Time, s Style) string {
 	if l.with != nil {
 		l.text = phrase.In(s.Language, l.text, l.with...)
 	}
-	width, l.text = max(width, leastWide), s.Text(l.text)
+	width = max(width, leastWide)
+	l.text = s.Text(l.text)
 	lead := strings.Repeat("  ", min(l.in, mostIn, width/6))
 	if l.whole {
 		return style.Wrap(lead+l.text+s.Text(l.end), width)
 	}
-	sign, look := "", marks[l.mark].look
+
+	sign := ""
+	look := marks[l.mark].look
 	switch {
 	case l.mark == markRuns:
 		signs := []rune(plainSpinner)
@@ -92,13 +101,18 @@ func (l line) draw(width int, now time.Time, s Style) string {
 	case l.mark != markNone:
 		sign = s.Mark(marks[l.mark].sign) + " "
 	}
-	room, notes, between := width-style.Width(lead+sign), l.end, "  "
+
+	room := width - style.Width(lead+sign)
+	notes := l.end
+	between := "  "
 	for _, n := range l.notes {
 		notes += between + n
-		if between = ", "; s.UTF8 {
+		between = ", "
+		if s.UTF8 {
 			between = " · "
 		}
 	}
+
 	text := s.Cut(l.text+l.path, max(room*2/5, room-style.Width(notes)))
 	notes = s.Cut(notes, room-style.Width(text))
 	if at := strings.LastIndex(text, l.path); l.path != "" && at >= 0 && s.Link != nil {
@@ -107,7 +121,8 @@ func (l line) draw(width int, now time.Time, s Style) string {
 		}
 	}
 	if end, ok := strings.CutPrefix(notes, l.end); ok {
-		text, notes = text+l.end, end
+		text += l.end
+		notes = end
 	}
 	return lead + s.Paint(look, sign) + text + s.Paint(style.Aside, notes)
 }
@@ -137,7 +152,8 @@ func (v *View) Lines(width int, now time.Time, s Style) []string {
 	var list []line
 	for _, r := range v.list {
 		head := r.line(now)
-		head.in, head.notes = 0, append(head.notes, r.totals()...)
+		head.in = 0
+		head.notes = append(head.notes, r.totals()...)
 		list = append(list, head)
 		list = r.tree(list, now)
 	}
@@ -163,7 +179,8 @@ func (n *node) tree(list []line, now time.Time) []line {
 	return list
 }
 
-// Present gives the running work in a limited number of lines; none if nothing runs. It goes below the News.
+// Present gives the running work in a limited number of lines; none if nothing runs. It goes below
+// the News.
 func (v *View) Present(width, most int, now time.Time, s Style) []string {
 	var list, below []line
 	last := v.last
@@ -175,19 +192,30 @@ func (v *View) Present(width, most int, now time.Time, s Style) []string {
 		for _, n := range all {
 			for _, up := range n.chain() {
 				if !up.holds(last) {
-					list, last = append(list, up.head()), up
+					list = append(list, up.head())
+					last = up
 				}
 			}
-			list, last = append(list, n.line(now)), n.up
+			list = append(list, n.line(now))
+			last = n.up
 		}
 		if r.question != "" {
-			below = append(below, line{in: 1, mark: markHead, text: r.part + "waits for an answer: " + r.question})
+			below = append(below, line{
+				in:   1,
+				mark: markHead,
+				text: r.part + "waits for an answer: " + r.question,
+			})
 		}
 		if notes := r.totals(); len(notes) > 0 {
 			text := r.part + short(now.Sub(r.began))
-			below = append(below, line{in: 1, text: text, notes: notes})
+			below = append(below, line{
+				in:    1,
+				text:  text,
+				notes: notes,
+			})
 		}
 	}
+
 	if room := max(1, most-len(below)-1); len(list) > room {
 		more := line{in: 1, text: fmt.Sprintf("... and %d more", len(list)-room)}
 		list = append(list[:room:room], more)
@@ -211,7 +239,11 @@ func (v *View) Alive(now time.Time, s Style) string {
 		return ""
 	}
 	const wide = 1000
-	return line{in: 1, mark: markHead, text: "still running: " + strings.Join(words, "; ")}.draw(wide, now, s)
+	return line{
+		in:   1,
+		mark: markHead,
+		text: "still running: " + strings.Join(words, "; "),
+	}.draw(wide, now, s)
 }
 
 // leaves adds what runs below a node and has nothing below it that runs.
@@ -236,7 +268,9 @@ func (n *node) title() string {
 	return n.run.part + n.name
 }
 
-func (n *node) depth() int { return 1 + len(n.chain()) }
+func (n *node) depth() int {
+	return 1 + len(n.chain())
+}
 
 // line is a node as it stands.
 func (n *node) line(now time.Time) line {
@@ -270,7 +304,11 @@ func signOf(o formats.Outcome) (sign mark, end string) {
 
 // head is a node that others stand below.
 func (n *node) head() line {
-	l := line{in: n.depth(), mark: markHead, text: n.title()}
+	l := line{
+		in:   n.depth(),
+		mark: markHead,
+		text: n.title(),
+	}
 	if left := n.left(); left != "" {
 		l.notes = []string{left}
 	}
@@ -284,8 +322,11 @@ func (n *node) left() string {
 		return ""
 	}
 	left := float64(min(n.of-n.number+1, formats.DefaultElements))
-	most := func(took time.Duration) string { return short(time.Duration(left * float64(took))) }
-	from, to := most(slices.Min(n.up.took)), most(slices.Max(n.up.took))
+	most := func(took time.Duration) string {
+		return short(time.Duration(left * float64(took)))
+	}
+	from := most(slices.Min(n.up.took))
+	to := most(slices.Max(n.up.took))
 	if from == to {
 		return "about " + from + " left"
 	}
@@ -364,7 +405,13 @@ func counted(word string, f facts) string {
 }
 
 // remark is a line below a node.
-func (n *node) remark(text string) line { return line{in: n.depth() + 1, text: text, whole: true} }
+func (n *node) remark(text string) line {
+	return line{
+		in:    n.depth() + 1,
+		text:  text,
+		whole: true,
+	}
+}
 
 // issue is an issue in one line.
 func issue(i formats.Issue) string {
@@ -382,26 +429,41 @@ func issue(i formats.Issue) string {
 // summary is what a run came to: files, documents, time, tokens and money.
 func (r *run) summary() (out []line) {
 	for _, c := range r.changed {
-		out = append(out, line{in: 1, path: said(c.Path), end: fmt.Sprintf("  +%d -%d", c.Added, c.Deleted)})
+		out = append(out, line{
+			in:   1,
+			path: said(c.Path),
+			end:  fmt.Sprintf("  +%d -%d", c.Added, c.Deleted),
+		})
 	}
+
 	for _, a := range r.made[:min(len(r.made), mostBelow)] {
 		if a.Type.IsDocument() && !a.Deleted {
-			out = append(out, line{in: 1, text: said(string(a.Type)) + " ", path: said(a.Path)})
+			out = append(out, line{
+				in:   1,
+				text: said(string(a.Type)) + " ",
+				path: said(a.Path),
+			})
 		}
 	}
+
 	notes := r.totals()
 	if took := r.ended.Sub(r.began) - r.away; took >= time.Second || len(notes) > 0 {
 		if r.workers > 0 {
 			notes = slices.Insert(notes, 0, formats.Count(r.workers, "worker"))
 		}
-		out = append(out, line{in: 1, text: "took " + short(took), notes: notes})
+		out = append(out, line{
+			in:    1,
+			text:  "took " + short(took),
+			notes: notes,
+		})
 	}
 	return out
 }
 
 // short is a duration in few letters: 0.4s, 42s, 2m10s, 1h02m.
 func short(d time.Duration) string {
-	switch d = max(0, d); {
+	d = max(0, d)
+	switch {
 	case d < 10*time.Second:
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	case d < time.Minute:

@@ -57,8 +57,8 @@ func NewScreen(c Config) *Screen {
 // Heartbeat is the interval of the heartbeat line without a terminal.
 const Heartbeat = 30 * time.Second
 
-// Begin starts showing emitted events; one goroutine draws until End, which must follow. parts and verbose are those of
-// the View. past are earlier events that another process showed.
+// Begin starts showing emitted events; one goroutine draws until End, which must follow. parts and
+// verbose are those of the View. past are earlier events that another process showed.
 func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[trace.Event, error]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,8 +70,12 @@ func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[tra
 			}
 		}
 	}
-	s.view.news, s.view.told, s.view.last, s.view.old = nil, nil, nil, 1
-	s.stop, s.done = make(chan struct{}), make(chan struct{})
+	s.view.news = nil
+	s.view.told = nil
+	s.view.last = nil
+	s.view.old = 1
+	s.stop = make(chan struct{})
+	s.done = make(chan struct{})
 	if s.Keys != nil {
 		s.Keys(true)
 	}
@@ -81,7 +85,8 @@ func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[tra
 // turn draws at each turn of the spinner.
 func (s *Screen) turn(stop, done chan struct{}) {
 	defer close(done)
-	frames, beats := time.NewTicker(turn), time.NewTicker(Heartbeat)
+	frames := time.NewTicker(turn)
+	beats := time.NewTicker(Heartbeat)
 	defer frames.Stop()
 	defer beats.Stop()
 	for {
@@ -107,7 +112,8 @@ func (s *Screen) turn(stop, done chan struct{}) {
 // End prints the last news and clears the running part.
 func (s *Screen) End() {
 	s.mu.Lock()
-	stop, done := s.stop, s.done
+	stop := s.stop
+	done := s.done
 	if stop == nil {
 		s.mu.Unlock()
 		return
@@ -132,20 +138,22 @@ func (s *Screen) Emit(e trace.Event) {
 	}
 }
 
-// Pause clears the running part and releases the keyboard until resume: for a question, or for another program on the
-// terminal. fresh means that the cursor is then at the start of a line.
+// Pause clears the running part and releases the keyboard until resume: for a question, or for
+// another program on the terminal. fresh means that the cursor is then at the start of a line.
 func (s *Screen) Pause() (resume func(fresh bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	if s.pauses++; s.pauses == 1 && s.stop != nil && s.Keys != nil {
+	s.pauses++
+	if s.pauses == 1 && s.stop != nil && s.Keys != nil {
 		s.Keys(false)
 	}
 	return func(fresh bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.within = s.within && !fresh
-		if s.pauses--; s.pauses == 0 && s.stop != nil && s.Keys != nil {
+		s.pauses--
+		if s.pauses == 0 && s.stop != nil && s.Keys != nil {
 			s.Keys(true)
 		}
 	}
@@ -160,7 +168,8 @@ func (s *Screen) Lend() (done func()) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.lent--; s.lent > 0 {
+		s.lent--
+		if s.lent > 0 {
 			return
 		}
 		for _, print := range s.held {
@@ -171,7 +180,9 @@ func (s *Screen) Lend() (done func()) {
 }
 
 // clear takes the present part away, and prints what was told and is not shown yet.
-func (s *Screen) clear() { s.paint(nil) }
+func (s *Screen) clear() {
+	s.paint(nil)
+}
 
 // frame draws the present part anew where it has changed.
 func (s *Screen) frame() {
@@ -183,7 +194,8 @@ func (s *Screen) frame() {
 	s.paint(s.view.Present(columns-1, max(1, rows-beside), s.Now(), s.Style()))
 }
 
-// paint puts lines in the place of the present part, and what was told since above them, in one write.
+// paint puts lines in the place of the present part, and what was told since above them, in one
+// write.
 func (s *Screen) paint(lines []string) {
 	if s.lent > 0 {
 		return
@@ -198,6 +210,7 @@ func (s *Screen) paint(lines []string) {
 	if len(news) == 0 && now == s.drawn {
 		return
 	}
+
 	var b strings.Builder
 	if up := s.height(columns); up > 0 {
 		fmt.Fprintf(&b, "\x1b[?25l\r\x1b[%dA\x1b[J", up)
@@ -209,17 +222,21 @@ func (s *Screen) paint(lines []string) {
 	for _, l := range append(news, lines...) {
 		b.WriteString(l + "\n")
 	}
+
 	if len(s.widths) > 0 {
 		b.WriteString("\x1b[?25h")
 	}
-	s.widths, s.drawn = s.widths[:0], now
+	s.widths = s.widths[:0]
+	s.drawn = now
 	for _, l := range lines {
 		s.widths = append(s.widths, ansi.StringWidth(l))
 	}
+
 	s.put(b.String())
 }
 
-// height is how many rows the present part takes; a terminal that has become narrower may have broken its lines.
+// height is how many rows the present part takes; a terminal that has become narrower may have
+// broken its lines.
 func (s *Screen) height(columns int) int {
 	rows := 0
 	for _, w := range s.widths {
@@ -237,7 +254,8 @@ func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(issues), func(i formats.Issue) bool {
-		return utf8.RuneCountInString(i.Description) <= mostText && slices.Contains(s.view.told, issue(i))
+		return utf8.RuneCountInString(i.Description) <= mostText &&
+			slices.Contains(s.view.told, issue(i))
 	})
 }
 
@@ -245,11 +263,14 @@ func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
 func (s *Screen) Moved() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.widths, s.drawn = nil, ""
+	s.widths = nil
+	s.drawn = ""
 }
 
 // Over gives a writer for other output on the same terminal, which appears above the running part.
-func (s *Screen) Over(to io.Writer) *Writer { return &Writer{s: s, to: to} }
+func (s *Screen) Over(to io.Writer) *Writer {
+	return &Writer{s: s, to: to}
+}
 
 // Writer is returned by Screen.Over.
 type Writer struct {

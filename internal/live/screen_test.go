@@ -21,9 +21,12 @@ import (
 	"tercet/internal/trace"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
 
-// tty shows what a terminal would, of the few sequences that a Screen may use; anything else fails the test.
+// tty shows what a terminal would, of the few sequences that a Screen may use; anything else fails
+// the test.
 type tty struct {
 	t      *testing.T
 	mu     sync.Mutex
@@ -54,14 +57,16 @@ func (v *tty) Write(p []byte) (int, error) {
 				v.hidden = m[1] == "?25l"
 			case m[2] != "":
 				n, _ := strconv.Atoi(m[2])
-				if v.row -= n; v.row < 0 {
+				v.row -= n
+				if v.row < 0 {
 					v.t.Errorf("the cursor is above what was drawn: %q", p)
 					v.row = 0
 				}
 			}
 			continue
 		}
-		switch c := text[0]; {
+		c := text[0]
+		switch {
 		case c == '\n':
 			v.row++
 		case c == '\r':
@@ -72,6 +77,7 @@ func (v *tty) Write(p []byte) (int, error) {
 		}
 		text = text[1:]
 	}
+
 	if v.hidden {
 		v.t.Errorf("a write leaves the cursor hidden: %q", p)
 	}
@@ -102,21 +108,36 @@ func after(d time.Duration) {
 	synctest.Wait()
 }
 
-func onScreen(t *testing.T, columns int, test func(s *live.Screen, v *tty, step func(place, outcome string))) {
+func onScreen(
+	t *testing.T,
+	columns int,
+	test func(s *live.Screen, v *tty, step func(place, outcome string)),
+) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		v := &tty{t: t}
-		s := live.NewScreen(live.Config{Out: v, Now: time.Now, Size: func() (int, int) { return columns, 10 }})
+		s := live.NewScreen(live.Config{
+			Out:  v,
+			Now:  time.Now,
+			Size: func() (int, int) { return columns, 10 },
+		})
 		s.Begin(nil, true, nil)
 		test(s, v, func(place, outcome string) {
-			s.Emit(trace.Event{Time: time.Now(), Run: "r", Kind: trace.Step, Step: place, Name: place, Outcome: outcome})
+			s.Emit(trace.Event{
+				Time:    time.Now(),
+				Run:     "r",
+				Kind:    trace.Step,
+				Step:    place,
+				Name:    place,
+				Outcome: outcome,
+			})
 		})
 		s.End()
 	})
 }
 
-// TestScreenDraws: the present part stands below what is done and is drawn anew in one write a turn; what others print
-// comes above it and is not torn, also where it stops inside of a line.
+// TestScreenDraws: the present part stands below what is done and is drawn anew in one write a
+// turn; what others print comes above it and is not torn, also where it stops inside of a line.
 func TestScreenDraws(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 80, func(s *live.Screen, v *tty, step func(place, outcome string)) {
@@ -149,12 +170,14 @@ func TestScreenDraws(t *testing.T) {
 		after(time.Second)
 		v.shows("  ok one\ntercet: a note\nhalf a line\n  x three: failed  1.0s\n  ok two  2.3s")
 		if n := v.written(); n != 1 {
-			t.Errorf("%d writes in a second in which nothing runs, want the one that takes it away", n)
+			t.Errorf("%d writes in a second in which nothing runs, want the one that takes it away",
+				n)
 		}
 	})
 }
 
-// TestScreenPauses: nothing is drawn while a question is open, and the keyboard is given back for it.
+// TestScreenPauses: nothing is drawn while a question is open, and the keyboard is given back for
+// it.
 func TestScreenPauses(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 80, func(s *live.Screen, v *tty, step func(place, outcome string)) {
@@ -179,18 +202,30 @@ func TestScreenPauses(t *testing.T) {
 	})
 }
 
-// TestScreenIsNarrower: a terminal that has become narrower broke lines in two; none of them is left behind.
+// TestScreenIsNarrower: a terminal that has become narrower broke lines in two; none of them is
+// left behind.
 func TestScreenIsNarrower(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v, columns := &tty{t: t}, atomic.Int64{}
+		v := &tty{t: t}
+		columns := atomic.Int64{}
 		columns.Store(80)
-		s := live.NewScreen(live.Config{Out: v, Now: time.Now, Size: func() (int, int) { return int(columns.Load()), 10 }})
+		s := live.NewScreen(live.Config{
+			Out:  v,
+			Now:  time.Now,
+			Size: func() (int, int) { return int(columns.Load()), 10 },
+		})
 		s.Begin(nil, false, nil)
-		s.Emit(trace.Event{Time: time.Now(), Kind: trace.Step, Step: "a", Name: strings.Repeat("wide ", 12)})
+		s.Emit(trace.Event{
+			Time: time.Now(),
+			Kind: trace.Step,
+			Step: "a",
+			Name: strings.Repeat("wide ", 12),
+		})
 		after(150 * time.Millisecond)
 		v.mu.Lock()
-		v.rows, v.row = []string{v.rows[0][:40], v.rows[0][40:]}, 2
+		v.rows = []string{v.rows[0][:40], v.rows[0][40:]}
+		v.row = 2
 		columns.Store(40)
 		v.mu.Unlock()
 		after(100 * time.Millisecond)
@@ -200,18 +235,28 @@ func TestScreenIsNarrower(t *testing.T) {
 	})
 }
 
-// TestWithoutATerminal: a line a change, none of them drawn over; every half minute one says what goes on and for how
-// long; with verbose, what agents do.
+// TestWithoutATerminal: a line a change, none of them drawn over; every half minute one says what
+// goes on and for how long; with verbose, what agents do.
 func TestWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 0, func(s *live.Screen, v *tty, step func(place, outcome string)) {
 		step("one", "")
 		after(31 * time.Second)
-		s.Emit(trace.Event{Time: time.Now(), Run: "r", Kind: trace.Agent, Step: "one", Name: "planner", Attrs: attrs{"tool": "Edit", "did": "edit", "on": "plan.md"}})
+		s.Emit(trace.Event{
+			Time:  time.Now(),
+			Run:   "r",
+			Kind:  trace.Agent,
+			Step:  "one",
+			Name:  "planner",
+			Attrs: attrs{"tool": "Edit", "did": "edit", "on": "plan.md"},
+		})
 		after(31 * time.Second)
 		step("one", "completed")
 		after(time.Minute)
-		v.shows("  > still running: one (30s)\n  | one: edits plan.md\n  > still running: one (1m00s, planner, edits plan.md)\n  ok one  1m02s")
+		v.shows(
+			"  > still running: one (30s)\n  | one: edits plan.md\n" +
+				"  > still running: one (1m00s, planner, edits plan.md)\n  ok one  1m02s",
+		)
 		if strings.ContainsAny(v.raw, "\r\x1b") {
 			t.Errorf("the log is drawn over: %q", v.raw)
 		}
@@ -234,18 +279,37 @@ func TestPastIsNotTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := &tty{t: t}
-		s := live.NewScreen(live.Config{Out: v, Now: time.Now, Size: func() (int, int) { return 80, 10 }})
+		s := live.NewScreen(live.Config{
+			Out:  v,
+			Now:  time.Now,
+			Size: func() (int, int) { return 80, 10 },
+		})
 		s.Begin(nil, false, read(implementing()))
-		s.Emit(trace.Event{Time: time.Now(), Run: "r1", Kind: trace.Run, Name: "/implement", ToDepth: 1})
-		s.Emit(trace.Event{Time: time.Now(), Run: "r1", Kind: trace.Step, Step: "phases[0]/code", Name: "Code"})
+		s.Emit(trace.Event{
+			Time:    time.Now(),
+			Run:     "r1",
+			Kind:    trace.Run,
+			Name:    "/implement",
+			ToDepth: 1,
+		})
+		s.Emit(trace.Event{
+			Time: time.Now(),
+			Run:  "r1",
+			Kind: trace.Step,
+			Step: "phases[0]/code",
+			Name: "Code",
+		})
 		after(150 * time.Millisecond)
-		v.shows("  > For each phase that is not completed\n    > phase 1/2 Accept ranges\n      / Code  0.1s\n  0.0s  12.3k tokens, $0.42")
+		v.shows(
+			"  > For each phase that is not completed\n    > phase 1/2 Accept ranges\n" +
+				"      / Code  0.1s\n  0.0s  12.3k tokens, $0.42",
+		)
 		s.End()
 	})
 }
 
-// TestScreenIsLent: while a program has the terminal nothing comes on it, also where the size of it is not known then;
-// afterwards all of it does.
+// TestScreenIsLent: while a program has the terminal nothing comes on it, also where the size of it
+// is not known then; afterwards all of it does.
 func TestScreenIsLent(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{80, 0} {
@@ -265,25 +329,38 @@ func TestScreenIsLent(t *testing.T) {
 			resume(true)
 			step("two", "completed")
 			after(150 * time.Millisecond)
-			if !strings.Contains(v.raw, "tercet: a note\n") || !strings.Contains(v.raw, "ok one\n") || !strings.Contains(v.raw, "ok two\n") {
+			if !strings.Contains(v.raw, "tercet: a note\n") ||
+				!strings.Contains(v.raw, "ok one\n") || !strings.Contains(v.raw, "ok two\n") {
 				t.Errorf("%d columns: the terminal got %q", columns, v.raw)
 			}
 		})
 	}
 }
 
-// TestUntold: what a failed step said of itself is not told again, but for what was cut, and what another process told.
+// TestUntold: what a failed step said of itself is not told again, but for what was cut, and what
+// another process told.
 func TestUntold(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 80, func(s *live.Screen, _ *tty, _ func(place, outcome string)) {
-		told := formats.Issue{Level: "error", Description: "the last page is lost", Files: []string{"a.go"}, Line: 3}
-		elsewhere, long := told, formats.Issue{Level: "error", Description: strings.Repeat("long ", 100)}
+		told := formats.Issue{
+			Level:       "error",
+			Description: "the last page is lost",
+			Files:       []string{"a.go"},
+			Line:        3,
+		}
+		elsewhere := told
+		long := formats.Issue{Level: "error", Description: strings.Repeat("long ", 100)}
 		elsewhere.Line = 4
 		passed := formats.Issue{Level: "error", Description: "only a word"}
 		end := func(place, outcome string, issues ...formats.Issue) trace.Event {
 			return trace.Event{
-				Time: time.Now(), Run: "r", Kind: trace.Step, Step: place, Name: place, Outcome: outcome,
-				Attrs: map[string]any{"issues": issues},
+				Time:    time.Now(),
+				Run:     "r",
+				Kind:    trace.Step,
+				Step:    place,
+				Name:    place,
+				Outcome: outcome,
+				Attrs:   map[string]any{"issues": issues},
 			}
 		}
 		s.Emit(end("one", "rejected", told, long))

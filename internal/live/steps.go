@@ -21,8 +21,8 @@ type branch struct {
 // inner is where an element or an attempt begins within a part of a step's path.
 var inner = lazy.Regexp(`\[|\.[0-9]+/`)
 
-// Steps draws the steps of a run from its journal. Nested steps show their own part of the path: element [0], later
-// visit #2, later attempt .2. A width of 0 cuts nothing.
+// Steps draws the steps of a run from its journal. Nested steps show their own part of the path:
+// element [0], later visit #2, later attempt .2. A width of 0 cuts nothing.
 func Steps(list []journal.Step, width int, s Style) []string {
 	top := &branch{}
 	for i := range list {
@@ -40,9 +40,12 @@ func (b *branch) at(name string) *branch {
 	if name == "" {
 		return b
 	}
-	i := slices.IndexFunc(b.below, func(one *branch) bool { return one.name == name })
+	i := slices.IndexFunc(b.below, func(one *branch) bool {
+		return one.name == name
+	})
 	if i < 0 {
-		i, b.below = len(b.below), append(b.below, &branch{name: name})
+		i = len(b.below)
+		b.below = append(b.below, &branch{name: name})
 	}
 	return b.below[i]
 }
@@ -50,14 +53,22 @@ func (b *branch) at(name string) *branch {
 func (b *branch) lines(list []line, in int) []line {
 	for _, one := range b.below {
 		var lead strings.Builder
-		for ; one.step == nil && len(one.below) == 1; one = one.below[0] { // a single step needs no line for its element
+		// a single step needs no line for its element
+		for ; one.step == nil && len(one.below) == 1; one = one.below[0] {
 			lead.WriteString(said(one.name) + " ")
 		}
-		l, s := line{in: in, mark: markHead, text: lead.String() + said(one.name)}, cmp.Or(one.step, &journal.Step{})
-		switch outcome := formats.Outcome(said(s.Outcome)); {
+		l := line{
+			in:   in,
+			mark: markHead,
+			text: lead.String() + said(one.name),
+		}
+		s := cmp.Or(one.step, &journal.Step{})
+		outcome := formats.Outcome(said(s.Outcome))
+		switch {
 		case one.step == nil:
 		case outcome == "", outcome == formats.OutcomeSkipped:
-			l.mark, l.end = markAside, ": "+cmp.Or(string(outcome), "not finished")
+			l.mark = markAside
+			l.end = ": " + cmp.Or(string(outcome), "not finished")
 		default:
 			l.mark, l.end = signOf(outcome)
 			l.notes = []string{short(time.Duration(s.Seconds * float64(time.Second)))}
@@ -72,5 +83,6 @@ func (b *branch) lines(list []line, in int) []line {
 		}
 		list = one.lines(list, in+1)
 	}
+
 	return list
 }

@@ -12,16 +12,28 @@ import (
 	"tercet/internal/style"
 )
 
-// TestSteps: the steps of subagents, of elements and of children side by side stand below the step that holds them, in
-// whatever order they began, with outcome, time, tokens and documents.
+// TestSteps: the steps of subagents, of elements and of children side by side stand below the step
+// that holds them, in whatever order they began, with outcome, time, tokens and documents.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	list := []journal.Step{
 		{Path: "open#1", Outcome: "skipped"},
 		{Path: "phases#1", Outcome: "completed", Seconds: 190},
 		{Path: "phases#1[0]/run#1", Outcome: "completed", Seconds: 12},
-		{Path: "phases#1[1]/run#1", Outcome: "failed", Seconds: 9, Summary: "the agent was stopped\x1b[2J by its time, and left what it had written in the tree"},
-		{Path: "phases#1[0]/run#1.1/code#1", Outcome: "completed", Seconds: 11.5, Tokens: 12300, Files: []string{"specs/196_x/plans/implementation-001.md"}},
+		{
+			Path:    "phases#1[1]/run#1",
+			Outcome: "failed",
+			Seconds: 9,
+			Summary: "the agent was stopped\x1b[2J by its time, and left what it had written in " +
+				"the tree",
+		},
+		{
+			Path:    "phases#1[0]/run#1.1/code#1",
+			Outcome: "completed",
+			Seconds: 11.5,
+			Tokens:  12300,
+			Files:   []string{"specs/196_x/plans/implementation-001.md"},
+		},
 		{Path: "phases#1[1]/run#1.1/code#1"},
 		{Path: "phases#1[1]/run#1.2/code#1", Outcome: "failed", Seconds: 3},
 		{Path: "look#1", Outcome: "rejected", Seconds: 4},
@@ -41,6 +53,7 @@ func TestSteps(t *testing.T) {
 		}
 		fmt.Fprintf(&got, "-- %d --\n%s\n", width, strings.Join(lines, "\n"))
 	}
+
 	file := filepath.Join("testdata", "steps.golden")
 	if *update {
 		if err := os.WriteFile(file, []byte(got.String()), 0o600); err != nil {

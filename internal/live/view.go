@@ -26,7 +26,8 @@ type View struct {
 	old  int      // terminals that were drawn on before
 }
 
-// Limits of what a View keeps of a run: texts in runes, substeps of a step, and the length of a path.
+// Limits of what a View keeps of a run: texts in runes, substeps of a step, and the length of a
+// path.
 const (
 	mostText    = 400
 	mostBelow   = 200
@@ -146,7 +147,8 @@ func factsOf(e trace.Event) (f facts) {
 			_ = json.Unmarshal(doc, &f) //nolint:errcheck // reason: what is of another shape is not drawn
 		}
 	}
-	f.Tokens, f.Cost = max(0, f.Tokens), max(0, f.Cost)
+	f.Tokens = max(0, f.Tokens)
+	f.Cost = max(0, f.Cost)
 	return f
 }
 
@@ -154,11 +156,14 @@ func factsOf(e trace.Event) (f facts) {
 var visits = lazy.Regexp(`#[0-9]+`)
 
 // said is a text of a stranger as it is kept.
-func said(text string) string { return plain.Line(formats.Clip(text, mostText)) }
+func said(text string) string {
+	return plain.Line(formats.Clip(text, mostText))
+}
 
 // Apply adds an event.
 func (v *View) Apply(e trace.Event) {
-	r, f := v.of(e), factsOf(e)
+	r := v.of(e)
+	f := factsOf(e)
 	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), mostPlace)], "")
 	const command = 1 // the depth of a command; deeper ones are the steps of a subagent
 	switch e.Kind {
@@ -186,7 +191,11 @@ func (v *View) Apply(e trace.Event) {
 		v.gate(r, r.nodes[place], e)
 	case trace.Mismatch:
 		if v.Verbose {
-			v.news = append(v.news, line{in: 1, mark: markAside, text: said(e.Name + ": " + e.Message)})
+			v.news = append(v.news, line{
+				in:   1,
+				mark: markAside,
+				text: said(e.Name + ": " + e.Message),
+			})
 		}
 	case trace.Warning:
 		v.warning(r.nodes[place], e)
@@ -194,14 +203,19 @@ func (v *View) Apply(e trace.Event) {
 	}
 }
 
-// warning adds a warning at the depth of the step that it is about; n is nil if the run itself made the call.
+// warning adds a warning at the depth of the step that it is about; n is nil if the run itself made
+// the call.
 func (v *View) warning(n *node, e trace.Event) {
 	depth := 1
 	if n != nil {
 		v.heads(n, false)
 		depth = n.depth()
 	}
-	v.news = append(v.news, line{in: depth, text: "warning: " + said(e.Message), whole: true})
+	v.news = append(v.news, line{
+		in:    depth,
+		text:  "warning: " + said(e.Message),
+		whole: true,
+	})
 }
 
 // of is the run of an event.
@@ -209,11 +223,16 @@ func (v *View) of(e trace.Event) *run {
 	r := v.runs[e.Run]
 	if r == nil {
 		r = &run{id: e.Run, nodes: map[string]*node{}}
-		r.node = node{run: r, name: said(e.Run), span: span{began: e.Time}}
+		r.node = node{
+			run:  r,
+			name: said(e.Run),
+			span: span{began: e.Time},
+		}
 		if v.runs == nil {
 			v.runs = map[string]*run{}
 		}
-		v.runs[e.Run], v.list = r, append(v.list, r)
+		v.runs[e.Run] = r
+		v.list = append(v.list, r)
 	}
 	r.part = v.Parts[e.Run]
 	return r
@@ -224,8 +243,13 @@ func (r *run) at(place string) *node {
 	if n := r.nodes[place]; n != nil {
 		return n
 	}
-	n := &node{run: r, place: place, name: said(place)}
-	for at := place; n.up == nil; {
+	n := &node{
+		run:   r,
+		place: place,
+		name:  said(place),
+	}
+	at := place
+	for n.up == nil {
 		cut := strings.LastIndexAny(at, "/[")
 		if cut <= 0 {
 			break
@@ -233,6 +257,7 @@ func (r *run) at(place string) *node {
 		at = at[:cut]
 		n.up = r.nodes[at]
 	}
+
 	r.nodes[place] = n
 	home := n.home()
 	home.below = append(home.below, n)
@@ -276,14 +301,22 @@ func (v *View) lived(r *run, e trace.Event, f facts) {
 		if r.over || r.name == said(r.id) {
 			r.began = e.Time
 		}
-		r.over, r.outcome, r.asked = false, "", time.Time{}
+		r.over = false
+		r.outcome = ""
+		r.asked = time.Time{}
 		r.most = budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
-		if r.name = said(e.Message); r.name == "" {
+		r.name = said(e.Message)
+		if r.name == "" {
 			r.name = said(e.Name)
 		}
 		return
 	}
-	r.over, r.ended, r.outcome, r.made, r.question = true, e.Time, formats.Outcome(said(e.Outcome)), f.Artifacts, ""
+
+	r.over = true
+	r.ended = e.Time
+	r.outcome = formats.Outcome(said(e.Outcome))
+	r.made = f.Artifacts
+	r.question = ""
 	if r.name == said(r.id) {
 		r.name = said(e.Name)
 	}
@@ -293,13 +326,16 @@ func (v *View) lived(r *run, e trace.Event, f facts) {
 	for _, n := range r.below {
 		n.stop(e.Time)
 	}
+
 	v.news = append(v.news, r.summary()...)
 }
 
 // stop ends what has no end of its own.
 func (n *node) stop(at time.Time) {
 	if !n.over {
-		n.over, n.ended, n.used = true, at, budget{}
+		n.over = true
+		n.ended = at
+		n.used = budget{}
 	}
 	for _, one := range n.below {
 		one.stop(at)
@@ -311,11 +347,20 @@ func (v *View) started(n *node, e trace.Event, p phase) {
 	for _, one := range n.below {
 		n.run.forget(one)
 	}
-	*n = node{run: n.run, up: n.up, place: n.place, name: said(e.Name), span: span{began: e.Time}, phase: p}
+	*n = node{
+		run:   n.run,
+		up:    n.up,
+		place: n.place,
+		name:  said(e.Name),
+		span:  span{began: e.Time},
+		phase: p,
+	}
 	v.heads(n, false)
 	if p.Phase > 0 {
 		v.news = append(v.news, line{
-			in: n.depth(), mark: markHead, text: "Phase {N}/{M}: launching {agent}",
+			in:   n.depth(),
+			mark: markHead,
+			text: "Phase {N}/{M}: launching {agent}",
 			with: append(p.places(), "{M}", strconv.Itoa(p.Phases)),
 		})
 	}
@@ -333,7 +378,8 @@ func (n *node) complete(e trace.Event, made []formats.Artifact) (out []line) {
 	}
 	tell := func(text, end string, with ...string) {
 		l := n.remark(text)
-		l.end, l.with = end, append([]string{}, with...)
+		l.end = end
+		l.with = append([]string{}, with...)
 		out = append(out, l)
 	}
 	tell("Phase {N} complete: {agent}", "", n.places()...)
@@ -354,12 +400,17 @@ func (n *node) complete(e trace.Event, made []formats.Artifact) (out []line) {
 func (v *View) finished(n *node, e trace.Event, f facts) {
 	switch {
 	case n.began.IsZero():
-		n.name, n.began = said(e.Name), e.Time
+		n.name = said(e.Name)
+		n.began = e.Time
 	case n.over && n.outcome == "": // another process began it
-		n.began, n.away = n.ended, 0
+		n.began = n.ended
+		n.away = 0
 	}
 	n.stop(e.Time)
-	n.ended, n.outcome, n.issues, n.doing = e.Time, formats.Outcome(said(e.Outcome)), f.Issues, ""
+	n.ended = e.Time
+	n.outcome = formats.Outcome(said(e.Outcome))
+	n.issues = f.Issues
+	n.doing = ""
 	if n.outcome == formats.OutcomeSkipped {
 		return
 	}
@@ -374,13 +425,16 @@ func (v *View) finished(n *node, e trace.Event, f facts) {
 	}
 }
 
-// complaints are the issues of a step that did not pass, but for those that stand below a step inside of it.
+// complaints are the issues of a step that did not pass, but for those that stand below a step
+// inside of it.
 func (n *node) complaints() (out []line) {
 	if !n.over || n.outcome == "" || n.outcome.Passes() {
 		return nil
 	}
 	own := slices.DeleteFunc(slices.Clone(n.issues), func(i formats.Issue) bool {
-		return slices.ContainsFunc(n.below, func(one *node) bool { return one.complains(i.Description) })
+		return slices.ContainsFunc(n.below, func(one *node) bool {
+			return one.complains(i.Description)
+		})
 	})
 	for _, i := range own[:min(len(own), mostShown)] {
 		out = append(out, n.remark(issue(i)))
@@ -392,19 +446,26 @@ func (n *node) complaints() (out []line) {
 }
 
 func (n *node) complains(of string) bool {
-	return slices.ContainsFunc(n.issues, func(i formats.Issue) bool { return i.Description == of }) ||
-		slices.ContainsFunc(n.below, func(one *node) bool { return one.complains(of) })
+	return slices.ContainsFunc(n.issues, func(i formats.Issue) bool {
+		return i.Description == of
+	}) ||
+		slices.ContainsFunc(n.below, func(one *node) bool {
+			return one.complains(of)
+		})
 }
 
-// heads shows the heads above a node. When something begins there, it shows those never shown. When something was done,
-// it also shows those that the last news does not stand below.
+// heads shows the heads above a node. When something begins there, it shows those never shown. When
+// something was done, it also shows those that the last news does not stand below.
 func (v *View) heads(n *node, done bool) {
 	for up := n.up; up != nil && !done; up = up.up {
-		up.over, up.outcome = false, "" // another process had left it
+		// another process had left it
+		up.over = false
+		up.outcome = ""
 	}
 	for _, up := range n.chain() {
 		if up.headed <= v.old || done && !up.holds(v.last) {
-			up.headed, v.news = v.old+1, append(v.news, up.head())
+			v.news = append(v.news, up.head())
+			up.headed = v.old + 1
 			v.last = up
 		}
 	}
@@ -437,7 +498,8 @@ func (n *node) holds(inner *node) bool {
 // passed takes in that a loop began with an element or a round.
 func (v *View) passed(n *node, e trace.Event, f facts) {
 	if up := n.up; up != nil && !f.Abreast {
-		if at := len(up.below) - 2; at >= 0 && up.below[at].number > 0 && !up.below[at].over && up.below[at] != n {
+		at := len(up.below) - 2
+		if at >= 0 && up.below[at].number > 0 && !up.below[at].over && up.below[at] != n {
 			before := up.below[at]
 			before.stop(e.Time)
 			up.took = append(up.took, e.Time.Sub(before.began)-before.away)
@@ -448,17 +510,29 @@ func (v *View) passed(n *node, e trace.Event, f facts) {
 		v.heads(n, false)
 		return
 	}
+
 	for _, one := range n.below {
 		n.run.forget(one)
 	}
-	*n = node{run: n.run, up: n.up, place: n.place, name: counted(said(e.Name), f), span: span{began: e.Time}}
-	n.pass = pass{number: max(1, f.Number), of: f.Of, flat: f.Steps <= 1}
+	*n = node{
+		run:   n.run,
+		up:    n.up,
+		place: n.place,
+		name:  counted(said(e.Name), f),
+		span:  span{began: e.Time},
+	}
+	n.pass = pass{
+		number: max(1, f.Number),
+		of:     f.Of,
+		flat:   f.Steps <= 1,
+	}
 	if words := said(formats.Clip(e.Message, mostItem)); words != "" {
 		n.name += " " + words
 	}
 	if !n.flat {
 		v.heads(n, false)
-		n.headed, v.last = v.old+1, n
+		n.headed = v.old + 1
+		v.last = n
 		v.news = append(v.news, n.head())
 	}
 }
@@ -474,13 +548,19 @@ func (v *View) round(n *node, e trace.Event, f facts) {
 
 // works takes in that a worker was started, and what it does.
 func (v *View) works(n *node, e trace.Event, f facts) {
-	if n.agent = said(e.Name); f.Runner != "" {
+	n.agent = said(e.Name)
+	if f.Runner != "" {
 		n.agent = said(f.Runner)
 	}
 	n.used = budget{max(n.used.tokens, f.Tokens), max(n.used.cost, f.Cost)}
 	if doing := f.words(); doing != "" && doing != n.doing {
-		if n.doing = doing; v.Verbose {
-			v.news = append(v.news, line{in: 1, mark: markAside, text: n.title() + ": " + n.doing})
+		n.doing = doing
+		if v.Verbose {
+			v.news = append(v.news, line{
+				in:   1,
+				mark: markAside,
+				text: n.title() + ": " + n.doing,
+			})
 		}
 	}
 }
@@ -522,16 +602,22 @@ func (r *run) answered(n *node, e trace.Event, f facts) {
 		}
 	}
 	for _, c := range f.Changed[:min(len(f.Changed), mostBelow)] {
-		at := slices.IndexFunc(r.changed, func(o Changed) bool { return o.Path == c.Path })
+		at := slices.IndexFunc(r.changed, func(o Changed) bool {
+			return o.Path == c.Path
+		})
 		if at < 0 {
-			at, r.changed = len(r.changed), append(r.changed, Changed{Path: c.Path})
+			at = len(r.changed)
+			r.changed = append(r.changed, Changed{Path: c.Path})
 		}
 		r.changed[at].Added += max(0, c.Added)
 		r.changed[at].Deleted += max(0, c.Deleted)
 	}
 	if n != nil && !n.over && e.Outcome != "" {
-		n.used, n.doing, n.agent = budget{}, "", ""
-		n.outcome, n.ended = formats.Outcome(said(e.Outcome)), e.Time.Add(e.Duration)
+		n.used = budget{}
+		n.doing = ""
+		n.agent = ""
+		n.outcome = formats.Outcome(said(e.Outcome))
+		n.ended = e.Time.Add(e.Duration)
 	}
 }
 
@@ -540,17 +626,20 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 	var text string
 	asks := said(e.Name)
 	if e.Message == "asked" {
-		r.question, r.asked = asks, e.Time
+		r.question = asks
+		r.asked = e.Time
 		return
 	}
 	r.waited(n, e.Time)
 	switch {
 	case e.Message == trace.CannotAsk:
-		text = asks + " tercet cannot ask here; takes '" + said(e.Outcome) + "' in " + e.Duration.String()
+		text = asks + " tercet cannot ask here; takes '" + said(e.Outcome) + "' in " +
+			e.Duration.String()
 	case strings.HasPrefix(e.Message, trace.AskedAnew):
 		text = asks + " is " + said(e.Message)
 	case e.Message == trace.InTime:
-		r.question, text = "", asks+" "+said(e.Outcome)+" (no answer in time)"
+		r.question = ""
+		text = asks + " " + said(e.Outcome) + " (no answer in time)"
 	default:
 		r.question = ""
 		return
@@ -558,11 +647,13 @@ func (v *View) gate(r *run, n *node, e trace.Event) {
 	v.news = append(v.news, line{in: 1, text: "gate: " + r.part + text})
 }
 
-// waited takes the time in which a question waited from its step, and from all around it where nothing else went on.
+// waited takes the time in which a question waited from its step, and from all around it where
+// nothing else went on.
 func (r *run) waited(n *node, until time.Time) {
 	alone := len(r.leaves(nil)) < 2
 	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.home() {
-		if n.away += away; !alone || n == &r.node {
+		n.away += away
+		if !alone || n == &r.node {
 			break
 		}
 	}
