@@ -26,15 +26,16 @@ const (
 	Rule      BlockKind = "rule"
 )
 
-// Block is one block of the body. A container (item or quote) comes before its content, which has a greater Depth. The
-// first paragraph of an item is the item's Text, not a block.
+// Block is one block of the body. A container (item or quote) comes before its content, which has a
+// greater Depth. The first paragraph of an item is the item's Text, not a block.
 type Block struct {
 	Kind     BlockKind
-	Pos, End Pos    // of its first character, and after its last; for a fence both fences included
-	Depth    int    // number of items and quotes around it
-	Level    int    // of a heading, 1 to 6
-	Text     string // of heading, item: one line, without escapes, code and emphasis marks and check box
-	Raw      string // of heading, paragraph, item, HTML: source text, lines separated by line feeds
+	Pos, End Pos // of its first character, and after its last; for a fence both fences included
+	Depth    int // number of items and quotes around it
+	Level    int // of a heading, 1 to 6
+	// of heading, item: one line, without escapes, code and emphasis marks and check box
+	Text string
+	Raw  string // of heading, paragraph, item, HTML: source text, lines separated by line feeds
 
 	Fenced  bool   // of code
 	Info    string // of a fence: what follows the opening backticks
@@ -57,7 +58,8 @@ func (b *Block) Plain() string {
 // maxWork bounds the number of container visits, lines times depth, of one file.
 const maxWork = 1 << 20
 
-// guard bounds the cost of nested containers and keeps fences out of HTML blocks. It serves one parse.
+// guard bounds the cost of nested containers and keeps fences out of HTML blocks. It serves one
+// parse.
 type guard struct {
 	work    int
 	deepAt  int   // offset of the first container that was refused, -1: none
@@ -77,7 +79,11 @@ type container struct {
 }
 
 // Open refuses a container above the limit; its text stays in the open block.
-func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+func (c container) Open(
+	parent ast.Node,
+	reader text.Reader,
+	pc parser.Context,
+) (ast.Node, parser.State) {
 	open := 0
 	for _, b := range pc.OpenedBlocks() {
 		if k := b.Node.Kind(); k == ast.KindListItem || k == ast.KindBlockquote {
@@ -98,7 +104,8 @@ func (c container) Open(parent ast.Node, reader text.Reader, pc parser.Context) 
 
 // Continue closes all blocks when the work limit is reached.
 func (c container) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-	if c.guard.work++; c.guard.work > maxWork {
+	c.guard.work++
+	if c.guard.work > maxWork {
 		_, at := reader.Position()
 		c.guard.refuse(at)
 		return parser.Close
@@ -124,7 +131,8 @@ func (t tagBlock) Continue(node ast.Node, reader text.Reader, pc parser.Context)
 	return t.BlockParser.Continue(node, reader, pc)
 }
 
-// fenceLine reads a line that could open or close a fence: columns before it, the run of backticks or tildes, the info.
+// fenceLine reads a line that could open or close a fence: columns before it, the run of backticks
+// or tildes, the info.
 func fenceLine(line string) (indent int, run, info string) {
 	line = strings.TrimRight(line, "\r\n")
 	indent = indentOf(line)
@@ -144,29 +152,53 @@ func fenceLine(line string) (indent int, run, info string) {
 func (d *Document) blocks() []Problem {
 	base := d.bodyStart()
 	g := &guard{deepAt: -1}
-	w := walker{doc: d, body: d.Text[base:], base: base, last: -1}
+	w := walker{
+		doc:  d,
+		body: d.Text[base:],
+		base: base,
+		last: -1,
+	}
 	root, err := parseBlocks(w.body, g)
 	if err != nil {
-		return []Problem{d.problem(CodeTooDeep, base, base, err.Error(), "report this text; it should have been read")}
+		return []Problem{d.problem(
+			CodeTooDeep,
+			base,
+			base,
+			err.Error(),
+			"report this text; it should have been read",
+		)}
 	}
+
 	w.walk(root, 0)
 	if g.deepAt >= 0 {
-		w.report(CodeTooDeep, g.deepAt, g.deepAt,
-			fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", maxDepth), "flatten the list")
+		w.report(
+			CodeTooDeep,
+			g.deepAt,
+			g.deepAt,
+			fmt.Sprintf("lists and quotes nested more than %d deep, or too many of them", maxDepth),
+			"flatten the list",
+		)
 	}
 	for _, off := range g.swallow {
-		w.report(CodeFenceInHTML, off, off+3, "fence directly after an HTML tag is part of the HTML",
-			"put a blank line between the tag and the fence")
+		w.report(
+			CodeFenceInHTML,
+			off,
+			off+3,
+			"fence directly after an HTML tag is part of the HTML",
+			"put a blank line between the tag and the fence",
+		)
 	}
+
 	return w.problems
 }
 
-// parseBlocks runs the third-party parser without inline parsers and link definitions, whose cost is more than linear.
-// A panic in it is an error.
+// parseBlocks runs the third-party parser without inline parsers and link definitions, whose cost
+// is more than linear. A panic in it is an error.
 func parseBlocks(body []byte, g *guard) (root ast.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			root, err = nil, fmt.Errorf("%w: %v", errParser, r)
+			root = nil
+			err = fmt.Errorf("%w: %v", errParser, r)
 		}
 	}()
 	values := parser.DefaultBlockParsers()
@@ -175,7 +207,8 @@ func parseBlocks(body []byte, g *guard) (root ast.Node, err error) {
 		if !ok {
 			continue
 		}
-		switch trigger := p.Trigger(); {
+		trigger := p.Trigger()
+		switch {
 		case bytes.IndexByte(trigger, '>') >= 0, bytes.IndexByte(trigger, '+') >= 0:
 			values[i].Value = container{p, g}
 		case bytes.IndexByte(trigger, '<') >= 0:
@@ -194,7 +227,9 @@ type walker struct {
 	problems []Problem
 }
 
-func (w *walker) pos(off int) Pos { return w.doc.pos(w.base + off) }
+func (w *walker) pos(off int) Pos {
+	return w.doc.pos(w.base + off)
+}
 
 // lineEnd is the place behind the last character of a line.
 func (w *walker) lineEnd(line int) Pos {
@@ -205,15 +240,17 @@ func (w *walker) report(code Code, from, to int, msg, help string) {
 	w.problems = append(w.problems, w.doc.problem(code, w.base+from, w.base+to, msg, help))
 }
 
-// start gives the offset of a block that begins with one of the given bytes. Behind a tab that the margin of a
-// container cuts, the parser counts columns. Its offset is then up to seven bytes too large.
+// start gives the offset of a block that begins with one of the given bytes. Behind a tab that the
+// margin of a container cuts, the parser counts columns. Its offset is then up to seven bytes too
+// large.
 func (w *walker) start(n ast.Node, first string) int {
 	at := min(max(n.Pos(), 0), len(w.body)-1)
 	if at < 0 {
 		return 0
 	}
 	begins := func(i int) bool {
-		return strings.IndexByte(first, w.body[i]) >= 0 && (i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0)
+		return strings.IndexByte(first, w.body[i]) >= 0 &&
+			(i == 0 || strings.IndexByte(" \t\n>", w.body[i-1]) >= 0)
 	}
 	line := bytes.LastIndexByte(w.body[:at], '\n') + 1
 	if bytes.IndexByte(w.body[line:at], '\t') < 0 && begins(at) {
@@ -230,7 +267,8 @@ func (w *walker) start(n ast.Node, first string) int {
 
 // add appends a block that begins at an offset.
 func (w *walker) add(b Block, at int) {
-	b.Pos, w.last = w.pos(at), at
+	b.Pos = w.pos(at)
+	w.last = at
 	w.doc.Blocks = append(w.doc.Blocks, b)
 }
 
@@ -240,9 +278,11 @@ func (w *walker) walk(parent ast.Node, depth int) {
 		switch n := n.(type) {
 		case *ast.Heading:
 			b, at := w.text(n, Heading, depth)
-			b.Level, b.Text = n.Level, plainText(b.Raw)
+			b.Level = n.Level
+			b.Text = plainText(b.Raw)
 			if mark := w.start(n, "#"); mark < len(w.body) && w.body[mark] == '#' {
-				at, b.End = mark, w.lineEnd(w.pos(mark).Line)
+				at = mark
+				b.End = w.lineEnd(w.pos(mark).Line)
 			}
 			w.add(b, at)
 		case *ast.Paragraph, *ast.TextBlock:
@@ -251,19 +291,28 @@ func (w *walker) walk(parent ast.Node, depth int) {
 			w.add(w.text(n, HTML, depth))
 		case *ast.CodeBlock:
 			b, at := w.text(n, Fence, depth)
-			b.Body, b.Raw = n.Lines().Value(w.body), ""
+			b.Body = n.Lines().Value(w.body)
+			b.Raw = ""
 			b.BodyPos = w.pos(at)
 			w.add(b, at)
 		case *ast.FencedCodeBlock:
 			w.fence(n, depth)
 		case *ast.ThematicBreak:
 			at := w.start(n, "-*_")
-			w.add(Block{Kind: Rule, Depth: depth, End: w.lineEnd(w.pos(at).Line)}, at)
+			w.add(Block{
+				Kind:  Rule,
+				Depth: depth,
+				End:   w.lineEnd(w.pos(at).Line),
+			}, at)
 		case *ast.Blockquote:
 			w.container(n, Block{Kind: Quote, Depth: depth}, w.start(n, ">"))
 		case *ast.List:
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-				w.container(c, Block{Kind: Item, Depth: depth, Ordered: n.IsOrdered()}, w.start(c, "-+*0123456789"))
+				w.container(c, Block{
+					Kind:    Item,
+					Depth:   depth,
+					Ordered: n.IsOrdered(),
+				}, w.start(c, "-+*0123456789"))
 			}
 		}
 	}
@@ -275,7 +324,8 @@ func (w *walker) container(n ast.Node, b Block, at int) {
 	text := []ast.NodeKind{ast.KindTextBlock, ast.KindParagraph}
 	if c := n.FirstChild(); b.Kind == Item && c != nil && slices.Contains(text, c.Kind()) {
 		own, _ := w.text(c, Item, b.Depth)
-		b.Raw, b.End = own.Raw, own.End
+		b.Raw = own.Raw
+		b.End = own.End
 		b.Text, b.Checked = checkBox(own.Raw)
 		n.RemoveChild(n, c)
 	}
@@ -300,7 +350,8 @@ func checkBox(raw string) (string, *bool) {
 
 // text reads a block that is made of lines, and gives the offset of the first.
 func (w *walker) text(n ast.Node, kind BlockKind, depth int) (Block, int) {
-	b, lines := Block{Kind: kind, Depth: depth}, n.Lines()
+	b := Block{Kind: kind, Depth: depth}
+	lines := n.Lines()
 	if lines.Len() == 0 {
 		at := min(max(n.Pos(), 0), len(w.body))
 		b.End = w.pos(at)
@@ -318,11 +369,16 @@ func (w *walker) text(n ast.Node, kind BlockKind, depth int) (Block, int) {
 
 // fence adds a fenced block, whose end the parser does not tell.
 func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
-	at, lines := w.start(n, "`~"), n.Lines()
+	at := w.start(n, "`~")
+	lines := n.Lines()
 	pos := w.pos(at)
 	b := Block{
-		Kind: Fence, Fenced: true, Depth: depth, Indent: pos.Col - 1,
-		Body: lines.Value(w.body), BodyPos: Pos{pos.Line + 1, 1},
+		Kind:    Fence,
+		Fenced:  true,
+		Depth:   depth,
+		Indent:  pos.Col - 1,
+		Body:    lines.Value(w.body),
+		BodyPos: Pos{pos.Line + 1, 1},
 	}
 	if n.Info != nil {
 		b.Info = string(n.Info.Segment.Value(w.body))
@@ -338,16 +394,29 @@ func (w *walker) fence(n *ast.FencedCodeBlock, depth int) {
 	if end < w.doc.LineCount() && len(closing) >= len(run) && strings.Trim(closing, run[:1]) == "" {
 		end++
 	} else {
-		w.report(CodeFenceOpen, at, at+len(open), "fence is not closed", "end it with a line of "+run)
+		w.report(
+			CodeFenceOpen,
+			at,
+			at+len(open),
+			"fence is not closed",
+			"end it with a line of "+run,
+		)
 	}
+
 	b.End = w.lineEnd(end)
 	w.add(b, at)
 	// A fence that holds what looks like the start of another one lacks its own end.
 	line := b.BodyPos.Line
 	for l := range strings.Lines(string(b.Body)) {
-		if indent, inner, info := fenceLine(l); indent < 4 && info != "" && strings.HasPrefix(inner, run) {
-			w.report(CodeFenceOpen, at, at+len(run), fmt.Sprintf("fence holds the start of another one on line %d", line),
-				fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1]))
+		indent, inner, info := fenceLine(l)
+		if indent < 4 && info != "" && strings.HasPrefix(inner, run) {
+			w.report(
+				CodeFenceOpen,
+				at,
+				at+len(run),
+				fmt.Sprintf("fence holds the start of another one on line %d", line),
+				fmt.Sprintf("close it before line %d, or open it with more of %q", line, run[:1]),
+			)
 			return
 		}
 		line++

@@ -17,8 +17,8 @@ const DefaultBytes = 256 << 10
 // maxDepth is how deep lists and quotes of a body, and maps and lists of YAML, may be nested.
 const maxDepth = 100
 
-// Document is a parsed markdown file. Text is Src without byte order mark and with line feeds only; positions are the
-// same in both.
+// Document is a parsed markdown file. Text is Src without byte order mark and with line feeds only;
+// positions are the same in both.
 type Document struct {
 	Src, Text []byte
 
@@ -33,14 +33,20 @@ type Document struct {
 	lines // of Text
 }
 
-// Parse reads a file. The Document is never nil: for a file that is too large or not text it has only Src, for other
-// problems everything readable.
-func Parse(src []byte) (*Document, []Problem) { return ParseUpTo(src, DefaultBytes) }
+// Parse reads a file. The Document is never nil: for a file that is too large or not text it has
+// only Src, for other problems everything readable.
+func Parse(src []byte) (*Document, []Problem) {
+	return ParseUpTo(src, DefaultBytes)
+}
 
 // ParseUpTo is Parse with another size limit, in bytes.
 func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
 	l, problem, ok := read(src, Pos{1, 1}, limit, false)
-	d := &Document{Src: src, BodyLine: 1, lines: l}
+	d := &Document{
+		Src:      src,
+		BodyLine: 1,
+		lines:    l,
+	}
 	if !ok {
 		return d, []Problem{problem}
 	}
@@ -48,8 +54,10 @@ func ParseUpTo(src []byte, limit int) (*Document, []Problem) {
 	if text == nil {
 		text = []byte{} // an empty file is text; only one that cannot be read has none
 	}
-	// The third-party parser ends the last line by an append: without a bound it would write behind the caller's text.
-	d.Text, d.lines = slices.Clip(text), linesOf(string(text), Pos{1, 1})
+	// The third-party parser ends the last line by an append: without a bound it would write behind
+	// the caller's text.
+	d.Text = slices.Clip(text)
+	d.lines = linesOf(string(text), Pos{1, 1})
 	problems := append(d.front(limit), d.blocks()...)
 	return d, problems
 }
@@ -59,30 +67,47 @@ func (d *Document) front(limit int) []Problem {
 	first := d.opening()
 	if first == 0 {
 		if i := strings.IndexByte(d.text, '\r'); i >= 0 && !strings.Contains(d.text[:i], "\n") {
-			return []Problem{d.problem(CodeLineEnds, i, i+1, "line ends with a bare carriage return",
-				"end lines with a line feed")}
+			return []Problem{d.problem(
+				CodeLineEnds,
+				i,
+				i+1,
+				"line ends with a bare carriage return",
+				"end lines with a line feed",
+			)}
 		}
 		return nil
 	}
+
 	open := d.starts[first-1]
 	unclosed := func(msg string) []Problem {
-		return []Problem{d.problem(CodeFrontUnclosed, open, open+3, msg, "end it with a line that holds only ---")}
+		return []Problem{d.problem(
+			CodeFrontUnclosed,
+			open,
+			open+3,
+			msg,
+			"end it with a line that holds only ---",
+		)}
 	}
-	closing, delimiter := first+1, ""
+	closing := first + 1
+	delimiter := ""
 	for ; closing <= d.LineCount(); closing++ {
-		if delimiter = strings.TrimRight(d.Line(closing), " \t"); delimiter == "---" || delimiter == "..." {
+		delimiter = strings.TrimRight(d.Line(closing), " \t")
+		if delimiter == "---" || delimiter == "..." {
 			break
 		}
 	}
+
 	if closing > d.LineCount() {
 		return unclosed("front matter opened here is not closed")
 	}
 	end := d.starts[closing-1]
-	d.HasFront, d.BodyLine = true, closing+1
+	d.HasFront = true
+	d.BodyLine = closing + 1
 	d.FrontText = d.Text[d.starts[first]:end]
 	d.FrontSpan = Span{Pos{first, 1}, Pos{closing, 4}}
 	var problems []Problem
-	// The library takes an indented delimiter inside a text for the end, so what it cut is not used.
+	// The library takes an indented delimiter inside a text for the end, so what it cut is not
+	// used.
 	decode := func(_ []byte, _ any) error {
 		d.Front, problems = parseYAML(d.FrontText, Pos{first + 1, 1}, limit, false)
 		if n := d.Front; n != nil && n.Kind != Map {
@@ -95,14 +120,15 @@ func (d *Document) front(limit int) []Problem {
 		return nil
 	}
 	block := strings.NewReader(d.text[open : end+len(d.Line(closing))])
-	if _, err := frontmatter.MustParse(block, nil, frontmatter.NewFormat("---", delimiter, decode)); err != nil {
+	_, err := frontmatter.MustParse(block, nil, frontmatter.NewFormat("---", delimiter, decode))
+	if err != nil {
 		problems = append(problems, unclosed("front matter cannot be read: "+err.Error())...)
 	}
 	return problems
 }
 
-// opening returns the line of the delimiter that opens front matter, or 0. Blank lines and one comment may stand before
-// it.
+// opening returns the line of the delimiter that opens front matter, or 0. Blank lines and one
+// comment may stand before it.
 func (d *Document) opening() int {
 	comment := false
 	for n := 1; n <= d.LineCount(); n++ {
@@ -114,7 +140,8 @@ func (d *Document) opening() int {
 		case strings.HasPrefix(line, "<!--") && !comment:
 			comment = true
 			for !strings.HasSuffix(line, "-->") {
-				if n++; n > d.LineCount() {
+				n++
+				if n > d.LineCount() {
 					return 0
 				}
 				line = strings.TrimRight(d.Line(n), " \t")
@@ -126,7 +153,8 @@ func (d *Document) opening() int {
 	return 0
 }
 
-// ProseLines yields the lines of the body that belong to no code block, with their numbers, as they stand in the file.
+// ProseLines yields the lines of the body that belong to no code block, with their numbers, as they
+// stand in the file.
 func (d *Document) ProseLines() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for n := d.BodyLine; n <= d.LineCount(); n++ {
@@ -138,7 +166,9 @@ func (d *Document) ProseLines() iter.Seq2[int, string] {
 }
 
 // Prose gives the text after the front matter.
-func (d *Document) Prose() string { return d.text[d.bodyStart():] }
+func (d *Document) Prose() string {
+	return d.text[d.bodyStart():]
+}
 
 func (d *Document) bodyStart() int {
 	if d.BodyLine > d.LineCount() {
@@ -149,7 +179,9 @@ func (d *Document) bodyStart() int {
 
 // InCode reports whether a line belongs to a code block, its fences included.
 func (d *Document) InCode(line int) bool {
-	i := sort.Search(len(d.Blocks), func(i int) bool { return d.Blocks[i].Pos.Line > line })
+	i := sort.Search(len(d.Blocks), func(i int) bool {
+		return d.Blocks[i].Pos.Line > line
+	})
 	return i > 0 && d.Blocks[i-1].Kind == Fence && line <= d.Blocks[i-1].End.Line
 }
 

@@ -22,10 +22,13 @@ func FuzzParse(f *testing.F) {
 		f.Add(src)
 		f.Add(bytes.ReplaceAll(src, []byte("\n"), []byte("\r\n")))
 	}
+
 	for _, s := range hostile() {
 		f.Add([]byte(s + s + s))
 	}
-	f.Add([]byte("\ufeff\n<!-- x\n-->\n---\na: |\n  ---\n...\n- [ ] x\n  > ```a\n  > b\n<b>\n```\n"))
+	f.Add([]byte(
+		"\ufeff\n<!-- x\n-->\n---\na: |\n  ---\n...\n- [ ] x\n  > ```a\n  > b\n<b>\n```\n",
+	))
 	f.Add([]byte("* \n\t#"))
 	f.Add([]byte(">\t >0>"))
 	f.Add([]byte("* a\n\n\t```\n\t```\n"))
@@ -33,7 +36,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		d, problems := md.Parse(src)
 		for _, p := range problems {
-			if p.Pos.IsZero() || p.Pos.Line > max(d.LineCount(), 1) && p.Code != md.CodeBadText || p.Help == "" || p.Msg == "" || p.End.Before(p.Pos) {
+			if p.Pos.IsZero() || p.Pos.Line > max(d.LineCount(), 1) && p.Code != md.CodeBadText ||
+				p.Help == "" || p.Msg == "" || p.End.Before(p.Pos) {
 				t.Errorf("problem without place or text: %#v", p)
 			}
 		}
@@ -59,11 +63,15 @@ func FuzzParse(f *testing.F) {
 
 func FuzzYAML(f *testing.F) {
 	for _, s := range []string{
-		"a: 1\nb: [x, {c: 'd''e'}]\n", "a: |2-\n   x\n\n  y\nb: >+\n z\n", "? a\n: b\n", "a: \"\\u00e9\\\n  x\"\n", "{a, b: , c: [d: e]}", "- \n- - x\n  - y\n", "&a [*a, !b c]\n",
-		"a: {x: $y[0], z: \"q\"}\n", "a:\n- b\n-\n  c: é\n", "a: b # c\n# d\n", "'a': b\n\"c\": d\n", "a: b\n  c\n\n  d\n", "a: \"b\n\n  c\"\n", "[]", "{}", "~", "- |\n a\n- >-\n\n  b\n   c\n",
+		"a: 1\nb: [x, {c: 'd''e'}]\n", "a: |2-\n   x\n\n  y\nb: >+\n z\n", "? a\n: b\n",
+		"a: \"\\u00e9\\\n  x\"\n", "{a, b: , c: [d: e]}", "- \n- - x\n  - y\n", "&a [*a, !b c]\n",
+		"a: {x: $y[0], z: \"q\"}\n", "a:\n- b\n-\n  c: é\n", "a: b # c\n# d\n",
+		"'a': b\n\"c\": d\n", "a: b\n  c\n\n  d\n", "a: \"b\n\n  c\"\n", "[]", "{}", "~",
+		"- |\n a\n- >-\n\n  b\n   c\n",
 	} {
 		f.Add([]byte(s))
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
 		n, problems := md.ParseYAML(src, md.Pos{})
 		text := bytes.TrimPrefix(src, []byte("\ufeff"))
@@ -86,22 +94,27 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// checkSpans holds that nodes nest, stand in order and lie inside the file, that a plain or literal scalar is what stands
-// at its place, and that ValuePos stays inside the node.
+// checkSpans holds that nodes nest, stand in order and lie inside the file, that a plain or literal
+// scalar is what stands at its place, and that ValuePos stays inside the node.
 func checkSpans(t *testing.T, n *md.Node, line func(int) string) {
 	t.Helper()
 	if n == nil {
 		return
 	}
-	inside := func(p md.Pos) bool { return !p.IsZero() && p.Col <= len(line(p.Line))+1 }
+
+	inside := func(p md.Pos) bool {
+		return !p.IsZero() && p.Col <= len(line(p.Line))+1
+	}
 	if !inside(n.Pos) || !inside(n.End) || n.End.Before(n.Pos) {
 		t.Errorf("%s %q from %s to %s", n.Kind, n.Value, n.Pos, n.End)
 		return
 	}
+
 	last := n.Pos
 	child := func(c *md.Node) {
 		if c.Pos.Before(last) || n.End.Before(c.End) {
-			t.Errorf("%s %q from %s to %s in a %s from %s to %s after %s", c.Kind, c.Value, c.Pos, c.End, n.Kind, n.Pos, n.End, last)
+			t.Errorf("%s %q from %s to %s in a %s from %s to %s after %s",
+				c.Kind, c.Value, c.Pos, c.End, n.Kind, n.Pos, n.End, last)
 		}
 		last = c.End
 		checkSpans(t, c, line)
@@ -110,13 +123,15 @@ func checkSpans(t *testing.T, n *md.Node, line func(int) string) {
 		child(e.Key)
 		child(e.Value)
 	}
+
 	for _, it := range n.Items {
 		child(it)
 	}
 	if n.Kind != md.Scalar {
 		return
 	}
-	if n.Style == md.Plain && n.Pos.Line == n.End.Line && line(n.Pos.Line)[n.Pos.Col-1:n.End.Col-1] != n.Value {
+	if n.Style == md.Plain && n.Pos.Line == n.End.Line &&
+		line(n.Pos.Line)[n.Pos.Col-1:n.End.Col-1] != n.Value {
 		t.Errorf("plain %q at %s in %q", n.Value, n.Pos, line(n.Pos.Line))
 	}
 	for _, off := range []int{0, len(n.Value) / 2, len(n.Value)} {

@@ -29,8 +29,8 @@ const (
 	BlockStyle
 )
 
-// ScalarType is the type of a scalar by the YAML 1.2 core schema, as a word for messages. Quoted text is always Str; so
-// are on, off, yes, no, infinities and NaN, which JSON cannot hold.
+// ScalarType is the type of a scalar by the YAML 1.2 core schema, as a word for messages. Quoted
+// text is always Str; so are on, off, yes, no, infinities and NaN, which JSON cannot hold.
 type ScalarType string
 
 // The types of a scalar.
@@ -42,8 +42,9 @@ const (
 	Null  ScalarType = "null"
 )
 
-// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes. Entries are the content
-// of a map, Items of a list, in source order. A duplicate key has two entries, and a Problem.
+// Node is one value of a YAML text. Value is the text of a scalar without quotes and escapes.
+// Entries are the content of a map, Items of a list, in source order. A duplicate key has two
+// entries, and a Problem.
 type Node struct {
 	Kind     NodeKind
 	Style    Style
@@ -60,8 +61,8 @@ type Node struct {
 // Entry is one key of a map with its value; neither is nil.
 type Entry struct{ Key, Value *Node }
 
-// Get gives the value of the first entry with a key; nil if there is none. A nil Node, and a Node that is not a map,
-// have no keys.
+// Get gives the value of the first entry with a key; nil if there is none. A nil Node, and a Node
+// that is not a map, have no keys.
 func (n *Node) Get(key string) *Node {
 	if n == nil {
 		return nil
@@ -75,13 +76,17 @@ func (n *Node) Get(key string) *Node {
 }
 
 // Absent reports whether a value was left out ("key:"), as opposed to a written null.
-func (n *Node) Absent() bool { return n != nil && n.Type == Null && n.raw == "" }
+func (n *Node) Absent() bool {
+	return n != nil && n.Type == Null && n.raw == ""
+}
 
 // IsStr reports whether the node is a scalar of type string.
-func (n *Node) IsStr() bool { return n != nil && n.Type == Str }
+func (n *Node) IsStr() bool {
+	return n != nil && n.Type == Str
+}
 
-// Any gives the value as map[string]any, []any, string, int, float64, bool or nil. An integer outside the range of int
-// is a float64. The last of duplicate keys wins.
+// Any gives the value as map[string]any, []any, string, int, float64, bool or nil. An integer
+// outside the range of int is a float64. The last of duplicate keys wins.
 func (n *Node) Any() any {
 	switch {
 	case n == nil || n.Type == Null:
@@ -106,8 +111,9 @@ func (n *Node) Any() any {
 	return n.Value
 }
 
-// ValuePos gives the file position of the byte at offset in Value. It accounts for quotes, escapes, indentation of
-// block scalars and folded lines, so that errors in an expression point at the token.
+// ValuePos gives the file position of the byte at offset in Value. It accounts for quotes, escapes,
+// indentation of block scalars and folded lines, so that errors in an expression point at the
+// token.
 func (n *Node) ValuePos(offset int) Pos {
 	if n == nil || n.Kind != Scalar {
 		return Pos{}
@@ -116,7 +122,10 @@ func (n *Node) ValuePos(offset int) Pos {
 	switch n.Style {
 	case Literal:
 		before := n.Value[:offset]
-		return Pos{n.Pos.Line + 1 + strings.Count(before, "\n"), n.indent + len(before) - strings.LastIndexByte(before, '\n')}
+		return Pos{
+			n.Pos.Line + 1 + strings.Count(before, "\n"),
+			n.indent + len(before) - strings.LastIndexByte(before, '\n'),
+		}
 	case Folded:
 		start := strings.IndexByte(n.raw, '\n') + 1
 		if skipBlank(n.Value, 0) == 0 {
@@ -130,29 +139,39 @@ func (n *Node) ValuePos(offset int) Pos {
 	return n.follow(0, offset)
 }
 
-// follow walks value and source side by side from the source offset r and returns the place of the value offset.
+// follow walks value and source side by side from the source offset r and returns the place of the
+// value offset.
 func (n *Node) follow(r, offset int) Pos {
 	for v := 0; v < offset && r < len(n.raw); {
-		switch c := n.raw[r]; {
+		c := n.raw[r]
+		switch {
 		case skipBlank(n.raw, r) > r: // line ends and blanks are one space, or fewer line ends
-			rEnd, vEnd := skipBlank(n.raw, r), skipBlank(n.Value, v)
+			rEnd := skipBlank(n.raw, r)
+			vEnd := skipBlank(n.Value, v)
 			if offset < vEnd {
 				return n.rawPos(min(r+offset-v, rEnd))
 			}
-			r, v = rEnd, vEnd
+			r = rEnd
+			v = vEnd
 		case n.Style == SingleQuoted && c == '\'':
-			r, v = r+2, v+1
+			r += 2
+			v++
 		case n.Style == DoubleQuoted && c == '\\' && r+1 < len(n.raw):
-			if next := skipBlank(n.raw, r+1); n.raw[r+1] == '\n' || n.raw[r+1] == '\r' { // joins the lines
+			next := skipBlank(n.raw, r+1)
+			if n.raw[r+1] == '\n' || n.raw[r+1] == '\r' { // joins the lines
 				r = next
 				continue
 			}
 			_, width := utf8.DecodeRuneInString(n.Value[v:])
-			r, v = r+max(2, map[byte]int{'x': 4, 'u': 6, 'U': 10}[n.raw[r+1]]), v+width // by the length of the escape
+			// by the length of the escape
+			r += max(2, map[byte]int{'x': 4, 'u': 6, 'U': 10}[n.raw[r+1]])
+			v += width
 		default:
-			r, v = r+1, v+1
+			r++
+			v++
 		}
 	}
+
 	if n.Style == DoubleQuoted && strings.HasPrefix(n.raw[min(r, len(n.raw)):], "\\\n") {
 		r++
 	}
@@ -170,7 +189,9 @@ func (n *Node) rawPos(r int) Pos {
 	return Pos{n.Pos.Line, n.Pos.Col + r}
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t'
+}
 
 func skipBlank(s string, i int) int {
 	for i < len(s) && (isSpace(s[i]) || s[i] == '\n' || s[i] == '\r') {
@@ -180,4 +201,6 @@ func skipBlank(s string, i int) int {
 }
 
 // Source gives a scalar as written, with its quotes or block header.
-func (n *Node) Source() string { return n.raw }
+func (n *Node) Source() string {
+	return n.raw
+}

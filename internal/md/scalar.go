@@ -7,11 +7,14 @@ import (
 	"tercet/internal/lazy"
 )
 
-// numeral is a number by the YAML 1.2 core schema: decimal, with a fraction or an exponent, hexadecimal or octal.
+// numeral is a number by the YAML 1.2 core schema: decimal, with a fraction or an exponent,
+// hexadecimal or octal.
 var numeral = lazy.Regexp(
-	`^(?:([-+]?[0-9]+)|0x([0-9a-fA-F]+)|0o([0-7]+)|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`)
+	`^(?:([-+]?[0-9]+)|0x([0-9a-fA-F]+)|0o([0-7]+)|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)$`,
+)
 
-// resolve returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no type is text.
+// resolve returns the type of a plain scalar by the YAML 1.2 core schema. A number that fits no
+// type is text.
 func resolve(v string) ScalarType {
 	switch v {
 	case "", "~", "null", "Null", "NULL":

@@ -2,8 +2,8 @@ package md
 
 import "strings"
 
-// Section is a heading and everything up to the next heading of its level or higher. Headings in lists and quotes start
-// no section.
+// Section is a heading and everything up to the next heading of its level or higher. Headings in
+// lists and quotes start no section.
 type Section struct {
 	Heading Block
 	Blocks  []Block // after the heading, deeper sections included
@@ -11,13 +11,19 @@ type Section struct {
 }
 
 // Title gives the text of the heading.
-func (s Section) Title() string { return s.Heading.Text }
+func (s Section) Title() string {
+	return s.Heading.Text
+}
 
 // Line gives the line of the heading in the file, from 1.
-func (s Section) Line() int { return s.Heading.Pos.Line }
+func (s Section) Line() int {
+	return s.Heading.Pos.Line
+}
 
 // Sections gives the sections of exactly one level.
-func (d *Document) Sections(level int) []Section { return sections(d.Blocks, level, d.LineCount()) }
+func (d *Document) Sections(level int) []Section {
+	return sections(d.Blocks, level, d.LineCount())
+}
 
 // Section gives the first section of a level with a title, ignoring case.
 func (d *Document) Section(level int, title string) (Section, bool) {
@@ -35,10 +41,15 @@ func sections(blocks []Block, level, endLine int) []Section {
 		if !blocks[i].heads(level) || blocks[i].Level != level {
 			continue
 		}
-		s := Section{Heading: blocks[i], Blocks: blocks[i+1:], EndLine: endLine}
+		s := Section{
+			Heading: blocks[i],
+			Blocks:  blocks[i+1:],
+			EndLine: endLine,
+		}
 		for k := range s.Blocks {
 			if s.Blocks[k].heads(level) {
-				s.Blocks, s.EndLine = s.Blocks[:k], s.Blocks[k].Pos.Line-1
+				s.EndLine = s.Blocks[k].Pos.Line - 1
+				s.Blocks = s.Blocks[:k]
 				break
 			}
 		}
@@ -47,5 +58,8 @@ func sections(blocks []Block, level, endLine int) []Section {
 	return out
 }
 
-// heads tells whether a block ends a section of a level: a heading of that level, or of a higher one.
-func (b *Block) heads(level int) bool { return b.Kind == Heading && b.Depth == 0 && b.Level <= level }
+// heads tells whether a block ends a section of a level: a heading of that level, or of a higher
+// one.
+func (b *Block) heads(level int) bool {
+	return b.Kind == Heading && b.Depth == 0 && b.Level <= level
+}

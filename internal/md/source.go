@@ -26,7 +26,9 @@ func linesOf(text string, at Pos) lines {
 }
 
 // LineCount gives the number of lines; an empty file has one.
-func (l *lines) LineCount() int { return len(l.starts) }
+func (l *lines) LineCount() int {
+	return len(l.starts)
+}
 
 // Line gives a line, counted from 1, without its end; empty if it does not exist.
 func (l *lines) Line(n int) string {
@@ -40,7 +42,9 @@ func (l *lines) Line(n int) string {
 }
 
 // number is that of the line, from 1, that holds an offset.
-func (l *lines) number(off int) int { return sort.SearchInts(l.starts, off+1) }
+func (l *lines) number(off int) int {
+	return sort.SearchInts(l.starts, off+1)
+}
 
 // pos turns an offset into a place in the file.
 func (l *lines) pos(off int) Pos {
@@ -59,17 +63,24 @@ func (l *lines) lineAt(off int) (string, int) {
 }
 
 func (l *lines) problem(code Code, from, to int, msg, help string) Problem {
-	return Problem{Code: code, Pos: l.pos(from), End: l.pos(max(from, to)), Msg: msg, Help: help}
+	return Problem{
+		Code: code,
+		Pos:  l.pos(from),
+		End:  l.pos(max(from, to)),
+		Msg:  msg,
+		Help: help,
+	}
 }
 
-// source is one YAML text. The cursor of offset is a line and a column in characters, both from 1, and a byte offset.
+// source is one YAML text. The cursor of offset is a line and a column in characters, both from 1,
+// and a byte offset.
 type source struct {
 	lines
 	line, col, off int
 }
 
-// offset turns the parser's line and column, which counts characters, into an offset. Nodes come in source order, so
-// the cursor makes the whole walk linear even when everything stands on one line.
+// offset turns the parser's line and column, which counts characters, into an offset. Nodes come in
+// source order, so the cursor makes the whole walk linear even when everything stands on one line.
 func (s *source) offset(line, col int) int {
 	switch {
 	case line < 1:
@@ -77,7 +88,9 @@ func (s *source) offset(line, col int) int {
 	case line > len(s.starts):
 		return len(s.text)
 	case line != s.line || col < s.col:
-		s.line, s.col, s.off = line, 1, s.starts[line-1]
+		s.line = line
+		s.col = 1
+		s.off = s.starts[line-1]
 	}
 	for s.col < col && s.off < len(s.text) && s.text[s.off] != '\n' {
 		_, size := utf8.DecodeRuneInString(s.text[s.off:])
@@ -87,14 +100,20 @@ func (s *source) offset(line, col int) int {
 	return s.off
 }
 
-// read gives a file or a block of YAML as lines. It gives false for one larger than the limit, or with a byte that is
-// no text. In a block it also refuses control characters, and YAML's line ends besides LF and CRLF.
+// read gives a file or a block of YAML as lines. It gives false for one larger than the limit, or
+// with a byte that is no text. In a block it also refuses control characters, and YAML's line ends
+// besides LF and CRLF.
 func read(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
 	if len(src) > limit {
 		return linesOf("", at), Problem{
-			CodeTooLarge, at, at, fmt.Sprintf("text of %d bytes, the limit is %d", len(src), limit), "split the file",
+			CodeTooLarge,
+			at,
+			at,
+			fmt.Sprintf("text of %d bytes, the limit is %d", len(src), limit),
+			"split the file",
 		}, false
 	}
+
 	l := linesOf(string(bytes.TrimPrefix(src, []byte(bom))), at)
 	for i, r := range l.text {
 		what := ""
@@ -117,8 +136,17 @@ func read(src []byte, at Pos, limit int, block bool) (lines, Problem, bool) {
 			return linesOf("", at), l.problem(CodeBadText, i, i+1, "text holds "+what,
 				"remove it, or write it as an escape in double quotes"), false
 		default:
-			return linesOf("", at), l.problem(CodeBadText, i, i+1, "file holds "+what, "save the file as UTF-8 text"), false
+			return linesOf(
+					"", at,
+				), l.problem(
+					CodeBadText,
+					i,
+					i+1,
+					"file holds "+what,
+					"save the file as UTF-8 text",
+				), false
 		}
 	}
+
 	return l, Problem{}, true
 }

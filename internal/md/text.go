@@ -10,11 +10,12 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxInline is how much text is read for marks; no author writes a longer heading, and marks without a partner cost
-// more than linear time.
+// maxInline is how much text is read for marks; no author writes a longer heading, and marks
+// without a partner cost more than linear time.
 const maxInline = 4 << 10
 
-// plainText returns a text on one line without escapes, code marks and emphasis marks. Links and HTML stay as they are.
+// plainText returns a text on one line without escapes, code marks and emphasis marks. Links and
+// HTML stay as they are.
 func plainText(raw string) string {
 	switch {
 	case !strings.ContainsAny(raw, "\n\t`*_\\"):
@@ -22,10 +23,13 @@ func plainText(raw string) string {
 	case len(raw) > maxInline:
 		return strings.Join(strings.Fields(raw), " ")
 	}
+
 	src := []byte(raw)
 	paragraph := parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1))
 	marks := parser.WithInlineParsers(
-		util.Prioritized(parser.NewCodeSpanParser(), 1), util.Prioritized(parser.NewEmphasisParser(), 2))
+		util.Prioritized(parser.NewCodeSpanParser(), 1),
+		util.Prioritized(parser.NewEmphasisParser(), 2),
+	)
 	root := parser.NewParser(paragraph, marks).Parse(text.NewReader(src))
 	var out []byte
 	walk := func(n ast.Node, entering bool) (ast.WalkStatus, error) {

@@ -15,10 +15,10 @@ var (
 	flowStop = lazy.Regexp(`[\[\]{},]|:(?:[\s,\[\]{}]|$)|\s#`)
 )
 
-// flowTrap searches a YAML text that the parser refused for an unquoted value inside {...} or [...]. The value stopped
-// at a bracket, a brace, a colon or a comma which its author took for text. It gives the piece that should have been
-// quoted. It searches the outermost entry in which the parser stopped, and then those before: the parser notices late
-// that a bracket was left open.
+// flowTrap searches a YAML text that the parser refused for an unquoted value inside {...} or
+// [...]. The value stopped at a bracket, a brace, a colon or a comma which its author took for
+// text. It gives the piece that should have been quoted. It searches the outermost entry in which
+// the parser stopped, and then those before: the parser notices late that a bracket was left open.
 func flowTrap(text string, until int) (from, to int, ok bool) {
 	tops := topKey().FindAllStringIndex(text[:min(until+1, len(text))], -1)
 	for i := range min(8, len(tops)) {
@@ -36,8 +36,8 @@ func flowTrap(text string, until int) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// cutValue follows the {...} or [...] that opens at an offset up to an unquoted value that is cut in the middle. end is
-// where it stopped.
+// cutValue follows the {...} or [...] that opens at an offset up to an unquoted value that is cut
+// in the middle. end is where it stopped.
 func cutValue(text string, i int) (from, end int, cut bool) {
 	var open []byte
 	colon := false // inside {...}: the entry has had its colon
@@ -51,11 +51,14 @@ func cutValue(text string, i int) (from, end int, cut bool) {
 		case '\'', '"':
 			i = quotedEnd(text, i)
 		case '{', '[':
-			open, colon = append(open, c), false
+			open = append(open, c)
+			colon = false
 			i++
 		case '}', ']':
 			i++
-			if open, colon = open[:len(open)-1], true; len(open) == 0 {
+			open = open[:len(open)-1]
+			colon = true
+			if len(open) == 0 {
 				return 0, i, false
 			}
 		case ',', ':':
@@ -72,18 +75,20 @@ func cutValue(text string, i int) (from, end int, cut bool) {
 			i = max(stop, i+1)
 		}
 	}
+
 	return 0, i, false
 }
 
-// cuts tells whether what stands at an offset ends a value in the middle. second tells that a colon stands before the
-// value in its entry already; on a line of its own it is then the next key.
+// cuts tells whether what stands at an offset ends a value in the middle. second tells that a colon
+// stands before the value in its entry already; on a line of its own it is then the next key.
 func cuts(text string, from, stop int, second bool) bool {
 	value := text[from:stop]
 	switch strings.TrimSpace(text[stop:min(stop+1, len(text))]) {
 	case "[", "{":
 		return true
 	case ",":
-		return strings.Count(value, "(") > strings.Count(value, ")") || strings.Count(value, `"`)%2 == 1
+		return strings.Count(value, "(") > strings.Count(value, ")") ||
+			strings.Count(value, `"`)%2 == 1
 	case ":":
 		before := strings.TrimRight(text[:from], " \t")
 		return second && !strings.Contains(value, "\n") && !strings.HasSuffix(before, "\n")
@@ -91,7 +96,9 @@ func cuts(text string, from, stop int, second bool) bool {
 	return false
 }
 
-func indentOf(s string) int { return len(s) - len(strings.TrimLeft(s, " ")) }
+func indentOf(s string) int {
+	return len(s) - len(strings.TrimLeft(s, " "))
+}
 
 // quote returns the text as a YAML scalar in quotes, single ones when possible.
 func quote(v string) string {
@@ -105,11 +112,12 @@ func quote(v string) string {
 	}
 }
 
-// intendedEnd returns where a value that starts at from was meant to end. Brackets and quotes balance up to a comma, a
-// closing bracket of the surroundings, or the end of the line.
+// intendedEnd returns where a value that starts at from was meant to end. Brackets and quotes
+// balance up to a comma, a closing bracket of the surroundings, or the end of the line.
 func intendedEnd(text string, from int) int {
 	line, _, _ := strings.Cut(text[from:], "\n")
-	depth, i := 0, 0
+	depth := 0
+	i := 0
 	for ; i < len(line); i++ {
 		c := line[i]
 		if depth == 0 && (c == ',' || c == ']' || c == '}') {

@@ -15,14 +15,16 @@ const bom = "\xef\xbb\xbf"
 // errDepth is what the parser returns to us when our limit stops it.
 var errDepth = errors.New("nested too deeply")
 
-// ParseYAML reads one YAML document. at is the file position of the first byte of src; the zero value means the start
-// of a file. An empty text gives a nil node without a problem, invalid YAML a nil node with one. Anchors, aliases,
-// merge keys, tags, document markers and keys that are not text are problems. They come beside the node, which is nil
-// only for document markers.
-func ParseYAML(src []byte, at Pos) (*Node, []Problem) { return parseYAML(src, at, DefaultBytes, false) }
+// ParseYAML reads one YAML document. at is the file position of the first byte of src; the zero
+// value means the start of a file. An empty text gives a nil node without a problem, invalid YAML a
+// nil node with one. Anchors, aliases, merge keys, tags, document markers and keys that are not
+// text are problems. They come beside the node, which is nil only for document markers.
+func ParseYAML(src []byte, at Pos) (*Node, []Problem) {
+	return parseYAML(src, at, DefaultBytes, false)
+}
 
-// ParseYAMLWithAliases is ParseYAML for files of other tools: anchors, aliases and merge keys have their meaning in
-// YAML. Aliases that expand without end are problems.
+// ParseYAMLWithAliases is ParseYAML for files of other tools: anchors, aliases and merge keys have
+// their meaning in YAML. Aliases that expand without end are problems.
 func ParseYAMLWithAliases(src []byte, at Pos) (*Node, []Problem) {
 	return parseYAML(src, at, DefaultBytes, true)
 }
@@ -35,10 +37,19 @@ func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 	if !ok {
 		return nil, []Problem{problem}
 	}
-	c := converter{source: &source{lines: text, line: 1, col: 1}, aliases: aliases}
+
+	c := converter{
+		source: &source{
+			lines: text,
+			line:  1,
+			col:   1,
+		},
+		aliases: aliases,
+	}
 	if p, ok := c.marker(); ok {
 		return nil, []Problem{p}
 	}
+
 	root, err := load(text.text)
 	if err != nil {
 		return nil, []Problem{c.diagnose(err)}
@@ -46,12 +57,13 @@ func parseYAML(src []byte, at Pos, limit int, aliases bool) (*Node, []Problem) {
 	if root == nil || len(root.Content) == 0 {
 		return nil, nil
 	}
+
 	n, _ := c.node(root.Content[0], -1)
 	return n, c.problems
 }
 
-// marker finds a document marker or a second document. Such a line at the left margin ends every scalar, so no parsing
-// is needed to see it.
+// marker finds a document marker or a second document. Such a line at the left margin ends every
+// scalar, so no parsing is needed to see it.
 func (s *source) marker() (Problem, bool) {
 	for _, start := range s.starts {
 		rest := s.text[start:]
@@ -59,8 +71,13 @@ func (s *source) marker() (Problem, bool) {
 			continue
 		}
 		if len(rest) == 3 || strings.IndexByte(" \t\r\n", rest[3]) >= 0 {
-			return s.problem(CodeDocuments, start, start+3, fmt.Sprintf("document marker %q inside a YAML block", rest[:3]),
-				"a block holds one document; remove the line, or indent it if it belongs to a text"), true
+			return s.problem(
+				CodeDocuments,
+				start,
+				start+3,
+				fmt.Sprintf("document marker %q inside a YAML block", rest[:3]),
+				"a block holds one document; remove the line, or indent it if it belongs to a text",
+			), true
 		}
 	}
 	return Problem{}, false
@@ -78,13 +95,16 @@ func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
 }
 
 // CheckAlias never refuses: the walk reports aliases and does not expand them.
-func (depthLimit) CheckAlias(_, _ int) error { return nil }
+func (depthLimit) CheckAlias(_, _ int) error {
+	return nil
+}
 
 // load runs the third-party parser. A panic in it is a syntax error of the text.
 func load(src string) (n *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = nil, fmt.Errorf("YAML parser stopped: %v", r)
+			n = nil
+			err = fmt.Errorf("YAML parser stopped: %v", r)
 		}
 	}()
 	l, err := yaml.NewLoader(strings.NewReader(src), yaml.WithPlugin(depthLimit{}))
@@ -119,8 +139,8 @@ func (c *converter) report(code Code, from, to int, msg, help string) {
 	c.problems = append(c.problems, c.problem(code, from, to, msg, help))
 }
 
-// node converts one node and returns it with the offset of its end. indent is the column, from 0, of the block
-// collection that holds it, -1 at the top: it decides where a block scalar ends.
+// node converts one node and returns it with the offset of its end. indent is the column, from 0,
+// of the block collection that holds it, -1 at the top: it decides where a block scalar ends.
 func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	off := c.offset(y.Line, y.Column)
 	if c.aliases && y.Kind == yaml.AliasNode && y.Alias != nil {
@@ -129,8 +149,11 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 	if c.within > 0 {
 		c.expanded++
 	}
-	start := c.properties(off,
-		y.Kind == yaml.ScalarNode && y.Value == "" && y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0)
+	start := c.properties(
+		off,
+		y.Kind == yaml.ScalarNode && y.Value == "" &&
+			y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0,
+	)
 	n := &Node{Pos: c.pos(off)}
 	var end int
 	switch y.Kind {
@@ -144,6 +167,7 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 		n.Kind = Scalar
 		end = c.scalar(n, y, start, indent)
 	}
+
 	n.End = c.pos(end)
 	return n, end
 }
@@ -151,24 +175,36 @@ func (c *converter) node(y *yaml.Node, indent int) (*Node, int) {
 // alias converts the node that an alias stands for. Its place is that of the alias.
 func (c *converter) alias(y *yaml.Node, off int) (*Node, int) {
 	end := off + len("*"+y.Value)
-	n := &Node{Kind: Scalar, Style: Plain, Type: Str, Value: "*" + y.Value}
+	n := &Node{
+		Kind:  Scalar,
+		Style: Plain,
+		Type:  Str,
+		Value: "*" + y.Value,
+	}
 	if c.within >= maxAliasNest || c.expanded >= maxExpanded {
 		if c.expanded < 2*maxExpanded { // once
 			c.expanded = 2 * maxExpanded
-			c.report(CodeAlias, off, end, "alias *"+y.Value+" expands without end", "write the value where it is needed")
+			c.report(
+				CodeAlias,
+				off,
+				end,
+				"alias *"+y.Value+" expands without end",
+				"write the value where it is needed",
+			)
 		}
 	} else {
 		c.within++
 		n, _ = c.node(y.Alias, -1)
 		c.within--
 	}
+
 	n.Pos = c.pos(off)
 	n.End = c.pos(end)
 	return n, end
 }
 
-// merge gives a map the entries that a merge key brings: those of one map or of a list of maps. Its own entries, and
-// those of an earlier map, win.
+// merge gives a map the entries that a merge key brings: those of one map or of a list of maps. Its
+// own entries, and those of an earlier map, win.
 func (n *Node) merge(from *Node) {
 	for _, one := range append([]*Node{from}, from.Items...) {
 		for _, e := range one.Entries {
@@ -179,8 +215,8 @@ func (n *Node) merge(from *Node) {
 	}
 }
 
-// properties reports an anchor, an alias and a tag, and returns the offset of the value after them. A value that was
-// left out stands directly after them.
+// properties reports an anchor, an alias and a tag, and returns the offset of the value after them.
+// A value that was left out stands directly after them.
 func (c *converter) properties(off int, absent bool) int {
 	for off < len(c.text) {
 		end := off
@@ -191,13 +227,31 @@ func (c *converter) properties(off int, absent bool) int {
 		switch c.text[off] {
 		case '&':
 			if !c.aliases {
-				c.report(CodeAnchor, off, end, "anchor "+word, "anchors are not used here; write the value where it is needed")
+				c.report(
+					CodeAnchor,
+					off,
+					end,
+					"anchor "+word,
+					"anchors are not used here; write the value where it is needed",
+				)
 			}
 		case '*':
-			c.report(CodeAlias, off, end, "alias "+word, "aliases are not used here; write the value, or quote it if it is text")
+			c.report(
+				CodeAlias,
+				off,
+				end,
+				"alias "+word,
+				"aliases are not used here; write the value, or quote it if it is text",
+			)
 			return off
 		case '!':
-			c.report(CodeTag, off, end, "tag "+word, "tags are not used here; quote the value if it is text")
+			c.report(
+				CodeTag,
+				off,
+				end,
+				"tag "+word,
+				"tags are not used here; quote the value if it is text",
+			)
 		default:
 			return off
 		}
@@ -207,11 +261,13 @@ func (c *converter) properties(off int, absent bool) int {
 		}
 		off = next
 	}
+
 	return off
 }
 
 func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
-	end, flow := start, c.collection(n, y)
+	end := start
+	flow := c.collection(n, y)
 	seen := make(map[string]Pos, len(y.Content)/2)
 	n.Entries = make([]Entry, 0, len(y.Content)/2)
 	var merged []*Node             // values of merge keys
@@ -225,7 +281,8 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 			c.report(CodeFlowTrap, cut.from, cut.to, "entry without a colon inside {...}",
 				"write key: value, or quote the value that this belongs to")
 		}
-		cut.to, last = 0, -1
+		cut.to = 0
+		last = -1
 	}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		key, keyEnd := c.node(y.Content[i], y.Column-1)
@@ -249,6 +306,7 @@ func (c *converter) mapping(n *Node, y *yaml.Node, start int) int {
 		c.key(key, keyEnd, seen)
 		n.Entries = append(n.Entries, Entry{key, value})
 	}
+
 	flush()
 	for _, from := range merged {
 		n.merge(from)
@@ -272,7 +330,8 @@ func (c *converter) collection(n *Node, y *yaml.Node) bool {
 // piece tells whether an entry of {...} is text without a colon.
 func (c *converter) piece(key, value *Node, keyEnd int) bool {
 	next := skipBlank(c.text, keyEnd)
-	return value.Absent() && key.Kind == Scalar && !key.Absent() && !strings.HasPrefix(c.text[next:], ":")
+	return value.Absent() && key.Kind == Scalar && !key.Absent() &&
+		!strings.HasPrefix(c.text[next:], ":")
 }
 
 // key checks one key of a map.
@@ -280,26 +339,51 @@ func (c *converter) key(key *Node, end int, seen map[string]Pos) {
 	start := end - len(key.raw)
 	switch {
 	case key.Kind != Scalar:
-		c.problems = append(c.problems,
-			Problem{CodeComplexKey, key.Pos, key.End, "a key is text, got a " + string(key.Kind), "quote the key"})
+		c.problems = append(c.problems, Problem{
+			CodeComplexKey,
+			key.Pos,
+			key.End,
+			"a key is text, got a " + string(key.Kind),
+			"quote the key",
+		})
 		return
 	case key.Absent():
-		c.report(CodeComplexKey, start, end, "a value without a key", "write key: value, or quote the text")
+		c.report(
+			CodeComplexKey,
+			start,
+			end,
+			"a value without a key",
+			"write key: value, or quote the text",
+		)
 		return
 	case key.Style == Plain && key.Value == "<<":
-		c.report(CodeMergeKey, start, end, "merge key <<", "merge keys are not used here; write the keys out")
+		c.report(
+			CodeMergeKey,
+			start,
+			end,
+			"merge key <<",
+			"merge keys are not used here; write the keys out",
+		)
 		return
 	}
+
 	if first, ok := seen[key.Value]; ok {
-		c.report(CodeDuplicateKey, start, end, fmt.Sprintf("duplicate key %q, first at %s", key.Value, first),
-			"keep one of the two")
+		c.report(
+			CodeDuplicateKey,
+			start,
+			end,
+			fmt.Sprintf("duplicate key %q, first at %s", key.Value, first),
+			"keep one of the two",
+		)
 		return
 	}
+
 	seen[key.Value] = key.Pos
 }
 
 func (c *converter) sequence(n *Node, y *yaml.Node, start int) int {
-	end, flow := start, c.collection(n, y)
+	end := start
+	flow := c.collection(n, y)
 	n.Items = make([]*Node, len(y.Content))
 	for i, item := range y.Content {
 		n.Items[i], end = c.node(item, y.Column-1)
@@ -316,7 +400,8 @@ func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
 	var end int
 	switch {
 	case y.Kind == yaml.AliasNode:
-		n.Style, n.Value = Plain, "*"+y.Value
+		n.Style = Plain
+		n.Value = "*" + y.Value
 		end = start + len(n.Value)
 	case y.Style&yaml.SingleQuotedStyle != 0:
 		n.Style = SingleQuoted
@@ -335,6 +420,7 @@ func (c *converter) scalar(n *Node, y *yaml.Node, start, indent int) int {
 		n.Type = resolve(y.Value)
 		end = c.plainEnd(start, y.Value)
 	}
+
 	end = min(end, len(c.text))
 	n.raw = c.text[start:end]
 	return end

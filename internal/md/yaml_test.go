@@ -20,7 +20,11 @@ func show(n *md.Node) string {
 		case md.Map:
 			fmt.Fprintf(&b, "%s%smap %s\n", indent, name, span)
 			for _, e := range n.Entries {
-				walk(e.Value, fmt.Sprintf("%s(%s-%s) ", e.Key.Value, e.Key.Pos, e.Key.End), indent+" ")
+				walk(
+					e.Value,
+					fmt.Sprintf("%s(%s-%s) ", e.Key.Value, e.Key.Pos, e.Key.End),
+					indent+" ",
+				)
 			}
 		case md.List:
 			fmt.Fprintf(&b, "%s%slist %s\n", indent, name, span)
@@ -34,6 +38,7 @@ func show(n *md.Node) string {
 	if n == nil {
 		return "nil\n"
 	}
+
 	walk(n, "", "")
 	return b.String()
 }
@@ -62,12 +67,16 @@ func TestParseYAMLPositions(t *testing.T) {
  a(1:1-1:2) string "one two" 1:4-2:6
  b(3:1-3:2) string "x\ny" 3:4-5:5
 `},
-		{"block scalars", "a: | # c\n  x\n\n   y\n\nb: >-\n  p\n  q\nc: |\nd: |2\n   z\n", `map 1:1-11:5
+		{
+			"block scalars",
+			"a: | # c\n  x\n\n   y\n\nb: >-\n  p\n  q\nc: |\nd: |2\n   z\n",
+			`map 1:1-11:5
  a(1:1-1:2) string "x\n\n y\n" 1:4-4:5
  b(6:1-6:2) string "p q" 6:4-8:4
  c(9:1-9:2) string "" 9:4-9:5
  d(10:1-10:2) string " z\n" 10:4-11:5
-`},
+`,
+		},
 		{"lists", "a:\n- b\n- - c\n  -\n- {k: v}\n- [1, [2], x: y]\n", `map 1:1-6:17
  a(1:1-1:2) list 2:1-6:17
   string "b" 2:3-2:4
@@ -179,7 +188,10 @@ func TestScalarTypes(t *testing.T) {
 func TestNodeAny(t *testing.T) {
 	t.Parallel()
 	n, _ := md.ParseYAML([]byte("a: [1, x, 2.5, ~, {b: true}]\nc: {}\n"), md.Pos{})
-	want := map[string]any{"a": []any{1, "x", 2.5, nil, map[string]any{"b": true}}, "c": map[string]any{}}
+	want := map[string]any{
+		"a": []any{1, "x", 2.5, nil, map[string]any{"b": true}},
+		"c": map[string]any{},
+	}
 	if diff := cmp.Diff(any(want), n.Any()); diff != "" {
 		t.Errorf("Any (-want +got):\n%s", diff)
 	}
@@ -195,8 +207,14 @@ func TestNodeAny(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	n, _ := md.ParseYAML([]byte("a:\nb: ~\nc: ''\nd: {e: }\n"), md.Pos{})
-	got := map[string]bool{"a": n.Get("a").Absent(), "b": n.Get("b").Absent(), "c": n.Get("c").Absent(), "e": n.Get("d").Get("e").Absent()}
-	if diff := cmp.Diff(map[string]bool{"a": true, "b": false, "c": false, "e": true}, got); diff != "" {
+	got := map[string]bool{
+		"a": n.Get("a").Absent(),
+		"b": n.Get("b").Absent(),
+		"c": n.Get("c").Absent(),
+		"e": n.Get("d").Get("e").Absent(),
+	}
+	diff := cmp.Diff(map[string]bool{"a": true, "b": false, "c": false, "e": true}, got)
+	if diff != "" {
 		t.Errorf("Absent (-want +got):\n%s", diff)
 	}
 }
@@ -244,7 +262,10 @@ func TestAnchorAndAlias(t *testing.T) {
 	for _, p := range problems {
 		got = append(got, p.String())
 	}
-	want := []string{"1:4: E222: anchor &x", "2:4: E223: alias *x", "3:4: E222: anchor &y", "3:8: E223: alias *x", "4:5: E223: alias *x", "4:1: E224: merge key <<"}
+	want := []string{
+		"1:4: E222: anchor &x", "2:4: E223: alias *x", "3:4: E222: anchor &y",
+		"3:8: E223: alias *x", "4:5: E223: alias *x", "4:1: E224: merge key <<",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
@@ -263,28 +284,82 @@ func TestAnchorAndAlias(t *testing.T) {
 func TestYAMLProblems(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, in, want, help string }{
-		{"colon in value", "a: b: c\n", "1:5: E220: colon inside an unquoted value", "quote the value: a: 'b: c'"},
-		{"indentation", "a: 1\n  b: 2\n", "2:3: E220: key indented more than the keys before it", "indent keys"},
-		{"dedent", "a:\n  b: 1\n c: 2\n", "3:2: E220: expected a key of the same indentation", "check the indentation"},
-		{"lost colon", "a 1\nb: 2\n", "1:1: E220: expected a colon after the key", "write key: value"},
-		{"lost colon before a map", "a\n  b: 2\n", "1:1: E220: expected a colon after the key", "write key: value"},
-		{"first key indented", " a: 1\nb: 2\n", "1:2: E220: first key is indented, one after it is not", "alike"},
-		{"open brace before a key with one", "a: {b: [x]\nc: {d: e}\n", `1:4: E220: "{" is not closed before line 2`, "close the bracket"},
-		{"wrong bracket", "a: [b: {c: d]\n", `1:13: E220: expected ',' or the end of the "{" at 1:8`, "close the bracket"},
-		{"missing comma", "a: ['b' 'c']\n", `1:9: E220: expected ',' or the end of the "[" at 1:4`, "close the bracket"},
-		{"no colon", "a: 1\nfoo\nb: 2\n", "2:1: E220: expected a colon after the key", "write key: value"},
-		{"at sign", "a: @x\n", `1:4: E220: an unquoted value cannot start with "@"`, "quote the value: a: '@x'"},
-		{"back tick", "a: `x`\n", "1:4: E220: an unquoted value cannot start with \"`\"", "quote the value: a: '`x`'"},
+		{
+			"colon in value", "a: b: c\n", "1:5: E220: colon inside an unquoted value",
+			"quote the value: a: 'b: c'",
+		},
+		{
+			"indentation", "a: 1\n  b: 2\n", "2:3: E220: key indented more than the keys before it",
+			"indent keys",
+		},
+		{
+			"dedent", "a:\n  b: 1\n c: 2\n", "3:2: E220: expected a key of the same indentation",
+			"check the indentation",
+		},
+		{
+			"lost colon", "a 1\nb: 2\n", "1:1: E220: expected a colon after the key",
+			"write key: value",
+		},
+		{
+			"lost colon before a map", "a\n  b: 2\n", "1:1: E220: expected a colon after the key",
+			"write key: value",
+		},
+		{
+			"first key indented", " a: 1\nb: 2\n",
+			"1:2: E220: first key is indented, one after it is not", "alike",
+		},
+		{
+			"open brace before a key with one", "a: {b: [x]\nc: {d: e}\n",
+			`1:4: E220: "{" is not closed before line 2`, "close the bracket",
+		},
+		{
+			"wrong bracket", "a: [b: {c: d]\n",
+			`1:13: E220: expected ',' or the end of the "{" at 1:8`, "close the bracket",
+		},
+		{
+			"missing comma", "a: ['b' 'c']\n",
+			`1:9: E220: expected ',' or the end of the "[" at 1:4`, "close the bracket",
+		},
+		{
+			"no colon", "a: 1\nfoo\nb: 2\n", "2:1: E220: expected a colon after the key",
+			"write key: value",
+		},
+		{
+			"at sign", "a: @x\n", `1:4: E220: an unquoted value cannot start with "@"`,
+			"quote the value: a: '@x'",
+		},
+		{
+			"back tick", "a: `x`\n", "1:4: E220: an unquoted value cannot start with \"`\"",
+			"quote the value: a: '`x`'",
+		},
 		{"glob", "a: *.ts\n", "1:4: E223: alias without an anchor", "quote the value: a: '*.ts'"},
-		{"two lists", "a: [A] [B]\n", "1:8: E220: text after the end of a value", "quote the value: a: '[A] [B]'"},
+		{
+			"two lists", "a: [A] [B]\n", "1:8: E220: text after the end of a value",
+			"quote the value: a: '[A] [B]'",
+		},
 		{"text after quotes", "a: 'x' y\n", "1:8: E220: text after the end of a value", "check"},
-		{"open quote", "a: 'x\nb: 1\n", "1:4: E220: quoted text without a closing quote", "close the quote"},
-		{"open brace", "a: {b: 1\nc: 2\n", `1:4: E220: "{" is not closed before line 2`, "close the bracket"},
+		{
+			"open quote", "a: 'x\nb: 1\n", "1:4: E220: quoted text without a closing quote",
+			"close the quote",
+		},
+		{
+			"open brace", "a: {b: 1\nc: 2\n", `1:4: E220: "{" is not closed before line 2`,
+			"close the bracket",
+		},
 		{"escape", `a: "\q"`, "1:5: E220: found unknown escape character", "check"},
 		{"tab", "a:\n\tb: 1\n", "2:1: E227: tab used for indentation", "spaces"},
-		{"tab after spaces", "a:\n  \tb: 1\n\tc: 2", "2:3: E227: tab used for indentation", "spaces"},
-		{"duplicate", "a: 1\nb: 2\na: 3\n", `3:1: E221: duplicate key "a", first at 1:1`, "keep one"},
-		{"duplicate with quotes", "{a: 1, 'a': 2}", `1:8: E221: duplicate key "a", first at 1:2`, "keep one"},
+		{
+			"tab after spaces", "a:\n  \tb: 1\n\tc: 2", "2:3: E227: tab used for indentation",
+			"spaces",
+		},
+		{
+			"duplicate", "a: 1\nb: 2\na: 3\n", `3:1: E221: duplicate key "a", first at 1:1`,
+			"keep one",
+		},
+		{
+			"duplicate with quotes", "{a: 1, 'a': 2}", `1:8: E221: duplicate key "a", first at 1:2`,
+			"keep one",
+		},
 		{"anchor", "a: &x 1\n", "1:4: E222: anchor &x", "write the value"},
 		{"alias without anchor", "a: *x\n", "1:4: E223", "quote the value: a: '*x'"},
 		{"tag", "a: !foo bar\n", "1:4: E225: tag !foo", "quote"},
@@ -294,26 +369,82 @@ func TestYAMLProblems(t *testing.T) {
 		{"merge", "a: 1\n<<: {b: 1}\n", "2:1: E224: merge key <<", "write the keys out"},
 		{"map as key", "{a: b}: c\n", "1:1: E228: a key is text, got a map", "quote the key"},
 		{"no key", ": c\n", "1:1: E228: a value without a key", "write key: value"},
-		{"second document", "a: 1\n---\nb: 2\n", `2:1: E226: document marker "---" inside a YAML block`, "one document"},
-		{"document end", "a: 1\n...\n", `2:1: E226: document marker "..." inside a YAML block`, "one document"},
-		{"control character", "a: \"\x1b\"", "1:5: E003: text holds the control character U+001B", "escape"},
-		{"carriage return", "a: 1\rb: 2", "1:5: E003: text holds a carriage return inside a line", "remove"},
-		{"line separator", "a: x\u2028y", "1:5: E003: text holds the control character U+2028", "remove"},
-		{"not UTF-8", "a: \xff", "1:4: E003: text holds the byte 0xff, which is not UTF-8", "remove"},
-		{"depth", strings.Repeat("[", 101) + strings.Repeat("]", 101), "1:101: E229: maps and lists nested too deeply", "flatten"},
-		{"size", strings.Repeat("#", md.DefaultBytes+1), "1:1: E002: text of 262145 bytes, the limit is 262144", "split"},
+		{
+			"second document", "a: 1\n---\nb: 2\n",
+			`2:1: E226: document marker "---" inside a YAML block`, "one document",
+		},
+		{
+			"document end", "a: 1\n...\n", `2:1: E226: document marker "..." inside a YAML block`,
+			"one document",
+		},
+		{
+			"control character", "a: \"\x1b\"",
+			"1:5: E003: text holds the control character U+001B", "escape",
+		},
+		{
+			"carriage return", "a: 1\rb: 2",
+			"1:5: E003: text holds a carriage return inside a line", "remove",
+		},
+		{
+			"line separator", "a: x\u2028y", "1:5: E003: text holds the control character U+2028",
+			"remove",
+		},
+		{
+			"not UTF-8", "a: \xff", "1:4: E003: text holds the byte 0xff, which is not UTF-8",
+			"remove",
+		},
+		{
+			"depth",
+			strings.Repeat("[", 101) + strings.Repeat("]", 101),
+			"1:101: E229: maps and lists nested too deeply",
+			"flatten",
+		},
+		{
+			"size",
+			strings.Repeat("#", md.DefaultBytes+1),
+			"1:1: E002: text of 262145 bytes, the limit is 262144",
+			"split",
+		},
 
-		{"index in braces", "with: {path: $steps.plan.artifacts[0].path}\n", "1:14: E205", "quote the value: '$steps.plan.artifacts[0].path'"},
-		{"template in braces", "return: {message: Plan ${{ $x.y }} done, next_steps: a}\n", "1:19: E205", "quote the value: 'Plan ${{ $x.y }} done'"},
-		{"comma", "return: {message: hello, world, code: 1}\n", `1:19: E205: ", " ends an unquoted value inside {...}`, "quote the value: 'hello, world'"},
-		{"commas", "{m: a, b, c}", `1:5: E205: ", " ends an unquoted value inside {...}`, "quote the value: 'a, b, c'"},
-		{"join", "a: {x: $a | join(\", \"), y: 1}", "1:8: E205", "quote the value: '$a | join(\", \")'"},
-		{"object", "a: {x: $a | map({b: .c}), y: 1}", "1:8: E205", "quote the value: '$a | map({b: .c})'"},
+		{
+			"index in braces", "with: {path: $steps.plan.artifacts[0].path}\n", "1:14: E205",
+			"quote the value: '$steps.plan.artifacts[0].path'",
+		},
+		{
+			"template in braces", "return: {message: Plan ${{ $x.y }} done, next_steps: a}\n",
+			"1:19: E205", "quote the value: 'Plan ${{ $x.y }} done'",
+		},
+		{
+			"comma", "return: {message: hello, world, code: 1}\n",
+			`1:19: E205: ", " ends an unquoted value inside {...}`,
+			"quote the value: 'hello, world'",
+		},
+		{
+			"commas", "{m: a, b, c}", `1:5: E205: ", " ends an unquoted value inside {...}`,
+			"quote the value: 'a, b, c'",
+		},
+		{
+			"join", "a: {x: $a | join(\", \"), y: 1}", "1:8: E205",
+			"quote the value: '$a | join(\", \")'",
+		},
+		{
+			"object", "a: {x: $a | map({b: .c}), y: 1}", "1:8: E205",
+			"quote the value: '$a | map({b: .c})'",
+		},
 		{"ternary colon", "a: {x: b: c}", "1:8: E205", "quote the value: 'b: c'"},
-		{"entry without colon", "{a, b: 1}", "1:2: E205: entry without a colon inside {...}", "write key: value"},
+		{
+			"entry without colon", "{a, b: 1}", "1:2: E205: entry without a colon inside {...}",
+			"write key: value",
+		},
 		{"brackets in list", "a: [x[0], y]", "1:5: E205", "quote the value: 'x[0]'"},
-		{"after a block scalar", "t: |\n  { [ it's\nw: {p: $x[0]}\n", "3:8: E205", "quote the value: '$x[0]'"},
-		{"after quotes and comments", "# {[\na: '{[' # [\nb: \"[\"\nw: {p: $x[0], q: 1}\n", "4:8: E205", "quote the value: '$x[0]'"},
+		{
+			"after a block scalar", "t: |\n  { [ it's\nw: {p: $x[0]}\n", "3:8: E205",
+			"quote the value: '$x[0]'",
+		},
+		{
+			"after quotes and comments", "# {[\na: '{[' # [\nb: \"[\"\nw: {p: $x[0], q: 1}\n",
+			"4:8: E205", "quote the value: '$x[0]'",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -332,15 +463,21 @@ func TestYAMLProblems(t *testing.T) {
 	}
 }
 
-// TestAliases: with aliases a node is what they stand for, at their own place; what expands without end is a problem.
+// TestAliases: with aliases a node is what they stand for, at their own place; what expands without
+// end is a problem.
 func TestAliases(t *testing.T) {
 	t.Parallel()
-	n, problems := md.ParseYAMLWithAliases([]byte("a: &x {p: 1, q: 2}\nb: *x\nc:\n  <<: [*x]\n  p: 3\n"), md.Pos{})
+	n, problems := md.ParseYAMLWithAliases(
+		[]byte("a: &x {p: 1, q: 2}\nb: *x\nc:\n  <<: [*x]\n  p: 3\n"),
+		md.Pos{},
+	)
 	if len(problems) > 0 {
 		t.Fatalf("problems %v, want none", problems)
 	}
 	want := map[string]any{
-		"a": map[string]any{"p": 1, "q": 2}, "b": map[string]any{"p": 1, "q": 2}, "c": map[string]any{"p": 3, "q": 2},
+		"a": map[string]any{"p": 1, "q": 2},
+		"b": map[string]any{"p": 1, "q": 2},
+		"c": map[string]any{"p": 3, "q": 2},
 	}
 	if diff := cmp.Diff(any(want), n.Any()); diff != "" {
 		t.Errorf("value (-want +got):\n%s", diff)
@@ -351,8 +488,10 @@ func TestAliases(t *testing.T) {
 	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c < 'j'; c++ {
 		p := string(c - 1)
-		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+p+", ", 9) + "*" + p + "]\n"
+		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+p+", ", 9) + "*" + p +
+			"]\n"
 	}
+
 	for _, text := range []string{bomb, "a: &a [*a]\n", "a: &a {b: *a}\n"} {
 		if _, problems := md.ParseYAMLWithAliases([]byte(text), md.Pos{}); len(problems) == 0 {
 			t.Errorf("%.40q has no problem, want one", text)

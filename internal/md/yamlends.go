@@ -2,7 +2,8 @@ package md
 
 import "strings"
 
-// plainEnd returns the end of an unquoted scalar: its value is its source with runs of white space replaced.
+// plainEnd returns the end of an unquoted scalar: its value is its source with runs of white space
+// replaced.
 func (s *source) plainEnd(off int, value string) int {
 	for i := range len(value) {
 		if c := value[i]; isSpace(c) || c == '\n' {
@@ -33,8 +34,9 @@ func quotedEnd(text string, off int) int {
 	return len(text)
 }
 
-// blockEnd returns the end of the block scalar whose header starts at off, and the column, from 0, of its text. Its
-// lines are blank or indented more than the collection around it; blank lines at the end do not count.
+// blockEnd returns the end of the block scalar whose header starts at off, and the column, from 0,
+// of its text. Its lines are blank or indented more than the collection around it; blank lines at
+// the end do not count.
 func (s *source) blockEnd(off, outer int) (end, indent int) {
 	header, start := s.lineAt(off)
 	end = start + len(header)
@@ -48,6 +50,7 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 			indent = max(outer, 0) + int(c-'0')
 		}
 	}
+
 	for _, at := range s.starts[s.number(start):] {
 		line, next := s.lineAt(at)
 		text := strings.TrimLeft(line, " ")
@@ -63,11 +66,12 @@ func (s *source) blockEnd(off, outer int) (end, indent int) {
 		}
 		end = next + len(line)
 	}
+
 	return end, max(indent, 0)
 }
 
-// closing returns the offset after the bracket that ends the flow collection which starts at start and whose last child
-// ends at end. A pair inside a list ([a: b]) has no brackets of its own.
+// closing returns the offset after the bracket that ends the flow collection which starts at start
+// and whose last child ends at end. A pair inside a list ([a: b]) has no brackets of its own.
 func (s *source) closing(start, end int, opener, closer byte) int {
 	if start >= len(s.text) || s.text[start] != opener {
 		return end
