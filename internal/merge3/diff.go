@@ -2,10 +2,11 @@ package merge3
 
 import "strings"
 
-// Diff gives the differing lines of two texts like a patch, with "-" and "+" and two lines of context. most limits the
-// number of lines; the last one then says so.
+// Diff gives the differing lines of two texts like a patch, with "-" and "+" and two lines of
+// context. most limits the number of lines; the last one then says so.
 func Diff(before, after string, most int) []string {
-	a, b := split(before), split(after)
+	a := split(before)
+	b := split(after)
 	all := edits(a, b)
 	near := make([]bool, len(all))
 	for i, line := range all {

@@ -1,7 +1,8 @@
 // Package merge3 compares and merges texts by their lines.
 //
-// Promise: Align pairs the lines of a longest common subsequence. Merge takes every change that only one side made,
-// byte for byte. It fails if both changed the same place. It will not write conflict markers. Its functions are pure.
+// Promise: Align pairs the lines of a longest common subsequence. Merge takes every change that
+// only one side made, byte for byte. It fails if both changed the same place. It will not write
+// conflict markers. Its functions are pure.
 package merge3
 
 import (
@@ -50,11 +51,13 @@ func middle(out []int, a, b []string, shift int) {
 			}
 		}
 	}
+
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
 		case a[i] == b[j]:
 			out[i] = j + shift
-			i, j = i+1, j+1
+			i++
+			j++
 		case same[i+1][j] >= same[i][j+1]:
 			i++
 		default:
@@ -63,18 +66,26 @@ func middle(out []int, a, b []string, shift int) {
 	}
 }
 
-// Merge merges two changed versions of a text. ok is false if both changed the same lines differently.
+// Merge merges two changed versions of a text. ok is false if both changed the same lines
+// differently.
 func Merge(base, yours, theirs string) (merged string, ok bool) {
-	o, a, b := strings.SplitAfter(base, "\n"), strings.SplitAfter(yours, "\n"), strings.SplitAfter(theirs, "\n")
-	toA, toB := append(Align(o, a), len(a)), append(Align(o, b), len(b))
+	o := strings.SplitAfter(base, "\n")
+	a := strings.SplitAfter(yours, "\n")
+	b := strings.SplitAfter(theirs, "\n")
+	toA := append(Align(o, a), len(a))
+	toB := append(Align(o, b), len(b))
 	var out strings.Builder
-	for i, j, k := 0, 0, 0; ; {
+	i := 0
+	j := 0
+	k := 0
+	for {
 		next := i // the next line of the base that both have kept
 		for next < len(o) && (toA[next] < 0 || toB[next] < 0) {
 			next++
 		}
 		was := strings.Join(o[i:next], "")
-		mine, other := strings.Join(a[j:toA[next]], ""), strings.Join(b[k:toB[next]], "")
+		mine := strings.Join(a[j:toA[next]], "")
+		other := strings.Join(b[k:toB[next]], "")
 		switch {
 		case mine == was, mine == other:
 			out.WriteString(other)
@@ -87,6 +98,8 @@ func Merge(base, yours, theirs string) (merged string, ok bool) {
 			return out.String(), true
 		}
 		out.WriteString(o[next])
-		i, j, k = next+1, toA[next]+1, toB[next]+1
+		i = next + 1
+		j = toA[next] + 1
+		k = toB[next] + 1
 	}
 }

@@ -20,7 +20,12 @@ func TestDiff(t *testing.T) {
 		{"a\nb\nc\n", "a\nb\nc\n", 10, nil},
 		{"", "a\n", 10, []string{"+a"}},
 		{"a\n", "", 10, []string{"-a"}},
-		{"a\nb\nc\nd\ne\nf\n", "a\nb\nX\nd\ne\nf\n", 20, []string{" a", " b", "-c", "+X", " d", " e", "..."}},
+		{
+			"a\nb\nc\nd\ne\nf\n",
+			"a\nb\nX\nd\ne\nf\n",
+			20,
+			[]string{" a", " b", "-c", "+X", " d", " e", "..."},
+		},
 		{"a\nb\n", "b\na\n", 20, []string{"-a", " b", "+a"}},
 		{"a\n", "1\n2\n3\n", 2, []string{"-a", "+1", "... (more is not shown)"}},
 	} {
@@ -42,12 +47,19 @@ func TestMerge(t *testing.T) {
 		{"apart", "a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n", true},
 		{"the same", "a\nb\n", "a\nX\n", "a\nX\n", "a\nX\n", true},
 		{"both added at the ends", "m\n", "top\nm\n", "m\nend\n", "top\nm\nend\n", true},
-		{"removed and changed elsewhere", "a\nb\nc\nd\n", "b\nc\nd\n", "a\nb\nc\nD\n", "b\nc\nD\n", true},
-		{"without a last line end", "a\nb", "A\nb", "a\nb\nc", "A\nb\nc", false}, // "b" and "b\n" are two lines
+		{
+			"removed and changed elsewhere", "a\nb\nc\nd\n", "b\nc\nd\n", "a\nb\nc\nD\n",
+			"b\nc\nD\n", true,
+		},
+		// "b" and "b\n" are two lines
+		{"without a last line end", "a\nb", "A\nb", "a\nb\nc", "A\nb\nc", false},
 		{"the same line", "a\nb\nc\n", "a\nX\nc\n", "a\nY\nc\n", "", false},
 		{"side by side", "a\nb\nc\n", "A\nb\nc\n", "a\nB\nc\n", "", false},
 		{"removed and changed", "a\nb\nc\n", "a\nc\n", "a\nB\nc\n", "", false},
-		{"line ends of Windows are kept", "a\r\nb\r\nc\r\n", "A\r\nb\r\nc\r\n", "a\r\nb\r\nC\r\n", "A\r\nb\r\nC\r\n", true},
+		{
+			"line ends of Windows are kept", "a\r\nb\r\nc\r\n", "A\r\nb\r\nc\r\n",
+			"a\r\nb\r\nC\r\n", "A\r\nb\r\nC\r\n", true,
+		},
 		{"from nothing", "", "", "a\n", "a\n", true},
 	} {
 		got, ok := merge3.Merge(tt.base, tt.yours, tt.theirs)
@@ -57,7 +69,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// FuzzMerge: one side alone is taken over, the sides may be exchanged, and each line of a merge comes from one of the texts.
+// FuzzMerge: one side alone is taken over, the sides may be exchanged, and each line of a merge
+// comes from one of the texts.
 func FuzzMerge(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nX\nc\n", "a\nb\nc\nd\n")
 	f.Add("", "a", "b\n")
@@ -70,7 +83,8 @@ func FuzzMerge(f *testing.F) {
 		}
 		got, ok := merge3.Merge(base, yours, theirs)
 		if again, same := merge3.Merge(base, theirs, yours); same != ok || again != got {
-			t.Errorf("Merge(%q, %q, %q) = %q, %v, exchanged %q, %v", base, yours, theirs, got, ok, again, same)
+			t.Errorf("Merge(%q, %q, %q) = %q, %v, exchanged %q, %v",
+				base, yours, theirs, got, ok, again, same)
 		}
 		all := strings.SplitAfter(base+"\n"+yours+"\n"+theirs, "\n")
 		for _, line := range strings.SplitAfter(got, "\n") {
@@ -83,7 +97,8 @@ func FuzzMerge(f *testing.F) {
 
 func TestDiffOfLongTextsEnds(t *testing.T) {
 	t.Parallel()
-	a, b := strings.Repeat("a\n", 100_000), strings.Repeat("b\n", 100_000)
+	a := strings.Repeat("a\n", 100_000)
+	b := strings.Repeat("b\n", 100_000)
 	if got := merge3.Diff(a, b, 5); len(got) != 6 || got[0] != "-a" {
 		t.Errorf("Diff() = %q, want five lines and a remark", got)
 	}
