@@ -1,6 +1,6 @@
-// Package nearest finds known names that resemble a misspelt one. It promises a deterministic order, and allocates in
-// proportion to the candidates only; it does not know what the names are for. Its functions are pure and safe for
-// concurrent use.
+// Package nearest finds known names that resemble a misspelt one. It promises a deterministic
+// order, and allocates in proportion to the candidates only; it does not know what the names are
+// for. Its functions are pure and safe for concurrent use.
 package nearest
 
 import (
@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// Names gives at most three similar candidates, nearest first, ties in alphabetical order. The distance is optimal
-// string alignment (a transposition costs one), less 0.3 for the same first and 0.1 for the same last letter. It
-// accepts a distance of at most a third of the word's length, and at least one.
+// Names gives at most three similar candidates, nearest first, ties in alphabetical order. The
+// distance is optimal string alignment (a transposition costs one), less 0.3 for the same first and
+// 0.1 for the same last letter. It accepts a distance of at most a third of the word's length, and
+// at least one.
 func Names(word string, candidates []string) []string {
 	type scored struct {
 		name  string
@@ -33,6 +34,7 @@ func Names(word string, candidates []string) []string {
 		}
 		found = append(found, scored{name, score})
 	}
+
 	slices.SortFunc(found, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name))
 	})
@@ -42,6 +44,7 @@ func Names(word string, candidates []string) []string {
 			out = append(out, f.name)
 		}
 	}
+
 	return out
 }
 
@@ -54,7 +57,8 @@ func Help(word string, candidates []string) string {
 	return "did you mean '" + strings.Join(names, "' or '") + "'?"
 }
 
-// Candidate extracts the name from the advice of Help; ok is false for any other text, and for several names.
+// Candidate extracts the name from the advice of Help; ok is false for any other text, and for
+// several names.
 func Candidate(help string) (string, bool) {
 	name, ok := strings.CutPrefix(help, "did you mean '")
 	if !ok {
@@ -64,9 +68,11 @@ func Candidate(help string) (string, bool) {
 	return name, ok && name != "" && !strings.Contains(name, "'")
 }
 
-// Distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of neighbours cost one.
+// Distance is the optimal string alignment distance in bytes: insert, delete, replace and swap of
+// neighbours cost one.
 func Distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	before := make([]int, len(b)+1)
+	last := make([]int, len(b)+1)
 	row := make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

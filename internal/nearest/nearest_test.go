@@ -10,7 +10,9 @@ import (
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	commands := []string{"plan", "clean", "implement", "research", "review", "revise", "task", "todo"}
+	commands := []string{
+		"plan", "clean", "implement", "research", "review", "revise", "task", "todo",
+	}
 	for word, want := range map[string][]string{
 		"plna":      {"plan"},
 		"pan":       {"plan"},
@@ -28,7 +30,9 @@ func TestNames(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	if got, want := nearest.Help("plna", []string{"plan"}), "did you mean 'plan'?"; got != want {
+	got := nearest.Help("plna", []string{"plan"})
+	want := "did you mean 'plan'?"
+	if got != want {
 		t.Errorf("Help(plna) = %q, want %q", got, want)
 	}
 	if got := nearest.Help("zzzz", []string{"plan"}); got != "" {

@@ -5,10 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// Within reports whether a text contains the letters of a word in order, ignoring case. rank tells how well: 0 whole
-// text, 1 prefix, 2 substring, 3 scattered letters from the first on, 4 any other.
+// Within reports whether a text contains the letters of a word in order, ignoring case. rank tells
+// how well: 0 whole text, 1 prefix, 2 substring, 3 scattered letters from the first on, 4 any
+// other.
 func Within(word, text string) (rank int, ok bool) {
-	word, text = strings.ToLower(word), strings.ToLower(text)
+	word = strings.ToLower(word)
+	text = strings.ToLower(text)
 	switch {
 	case word == text:
 		return 0, true

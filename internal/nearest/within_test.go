@@ -28,7 +28,8 @@ func TestWithin(t *testing.T) {
 		{"\xff\xfe", "a", 0, false},
 	} {
 		if rank, ok := nearest.Within(tt.word, tt.text); rank != tt.rank || ok != tt.ok {
-			t.Errorf("Within(%q, %q) = %d, %t, want %d, %t", tt.word, tt.text, rank, ok, tt.rank, tt.ok)
+			t.Errorf("Within(%q, %q) = %d, %t, want %d, %t",
+				tt.word, tt.text, rank, ok, tt.rank, tt.ok)
 		}
 	}
 }
