@@ -1,4 +1,5 @@
-// Package pages holds the explanation of each diagnostic: a text, an example that causes it and one that does not.
+// Package pages holds the explanation of each diagnostic: a text, an example that causes it and one
+// that does not.
 //
 // Promise: all pages are embedded in the binary, in the order of their codes. It checks no example.
 //
@@ -11,8 +12,9 @@ import (
 	"strings"
 )
 
-// The pages about diagnostics: a line `# CODE MEANING`, a text, an example that brings it about (`! frame`, the line
-// with the finding marked by >) and one that does not (`+ frame`). A frame says what the example is a part of.
+// The pages about diagnostics: a line `# CODE MEANING`, a text, an example that brings it about (`!
+// frame`, the line with the finding marked by >) and one that does not (`+ frame`). A frame says
+// what the example is a part of.
 //
 //go:embed text/*.txt
 var pageFiles embed.FS
@@ -28,15 +30,17 @@ type Page struct {
 
 // Example is a piece of a file; Line is the marked line, from 1, or 0 for none.
 type Example struct {
-	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan, document PROFILE, return,
-	// strict, result, config, scenario, pack.
+	// Frame is one of step, front, args, flow, file, worker, agent, agentfile, builtin, plan,
+	// document PROFILE, return, strict, result, config, scenario, pack.
 	Frame string
 	Lines []string
 	Line  int
 }
 
 // String is the piece as a text.
-func (e Example) String() string { return strings.Join(e.Lines, "\n") + "\n" }
+func (e Example) String() string {
+	return strings.Join(e.Lines, "\n") + "\n"
+}
 
 // All reads all pages, in the order of their codes.
 func All() ([]Page, error) {
@@ -52,7 +56,9 @@ func All() ([]Page, error) {
 		}
 		out = append(out, readPages(string(text))...)
 	}
-	slices.SortFunc(out, func(a, b Page) int { return strings.Compare(a.Code, b.Code) })
+	slices.SortFunc(out, func(a, b Page) int {
+		return strings.Compare(a.Code, b.Code)
+	})
 	return out, nil
 }
 
@@ -61,9 +67,11 @@ func readPages(text string) []Page {
 	var into *Example
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		mark, rest := "", ""
+		mark := ""
+		rest := ""
 		if len(line) == 1 || len(line) > 1 && line[1] == ' ' {
-			mark, rest = line[:1], line[min(2, len(line)):]
+			mark = line[:1]
+			rest = line[min(2, len(line)):]
 		}
 		if mark == "#" {
 			code, means, _ := strings.Cut(rest, " ")
@@ -91,6 +99,7 @@ func readPages(text string) []Page {
 			}
 		}
 	}
+
 	return out
 }
 
