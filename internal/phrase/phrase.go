@@ -13,9 +13,9 @@ const (
 	Japanese = "ja"
 )
 
-// texts has the Japanese of each text by its English. These are the phases that a command with tiers shows, and the
-// choices of the flows and of tercet itself. Names of tiers are not translated. Journals and expressions hold the
-// English whatever the language.
+// texts has the Japanese of each text by its English. These are the phases that a command with
+// tiers shows, and the choices of the flows and of tercet itself. Names of tiers are not
+// translated. Journals and expressions hold the English whatever the language.
 var texts = map[string]string{
 	"Phase {N}/{M}: launching {agent}": "Phase {N}/{M}: {agent} を起動します",
 	"Phase {N} complete: {agent}":      "Phase {N} 完了: {agent}",
@@ -25,10 +25,17 @@ var texts = map[string]string{
 	"(recommended)":                    "(推奨)",
 	"Not available: {source}":          "情報なし: {source}",
 
-	"accept": "受け入れる", "again": "もう一度",
-	"approve": "承認", "discard": "破棄", "keep": "残す",
-	"reject": "却下", "resume": "再開", "retry": "再試行", "retry with feedback": "指摘を付けて再試行", "skip": "スキップ",
-	"stop": "停止",
+	"accept":              "受け入れる",
+	"again":               "もう一度",
+	"approve":             "承認",
+	"discard":             "破棄",
+	"keep":                "残す",
+	"reject":              "却下",
+	"resume":              "再開",
+	"retry":               "再試行",
+	"retry with feedback": "指摘を付けて再試行",
+	"skip":                "スキップ",
+	"stop":                "停止",
 
 	"Abort":                      "中断",
 	"Answer":                     "回答する",
@@ -83,9 +90,12 @@ var texts = map[string]string{
 }
 
 // All yields each text in English and in Japanese.
-func All() iter.Seq2[string, string] { return maps.All(texts) }
+func All() iter.Seq2[string, string] {
+	return maps.All(texts)
+}
 
-// In gives a text in a language; an unknown text stays as it is. with gives pairs of {place} and value.
+// In gives a text in a language; an unknown text stays as it is. with gives pairs of {place} and
+// value.
 func In(language, english string, with ...string) string {
 	if text := texts[english]; text != "" && language == Japanese {
 		english = text
