@@ -4,4 +4,6 @@ package plain
 const Continued = continued
 
 // Rest is what a Writer holds back: the beginning of a character.
-func (s *Writer) Rest() string { return string(s.rest) }
+func (s *Writer) Rest() string {
+	return string(s.rest)
+}

@@ -1,7 +1,8 @@
 // Package plain makes untrusted text (files, agents, tools, names, titles) safe for a terminal.
 //
-// Promise: its results hold no control characters, and none that hide or reorder text; it shows these escaped, and
-// leaves plain text alone. JSON keeps its meaning. It will not decide where a text goes, and shortens none.
+// Promise: its results hold no control characters, and none that hide or reorder text; it shows
+// these escaped, and leaves plain text alone. JSON keeps its meaning. It will not decide where a
+// text goes, and shortens none.
 //
 // Concurrency: its functions are pure. A Writer belongs to one goroutine at a time.
 package plain
@@ -16,17 +17,19 @@ import (
 	"unicode/utf8"
 )
 
-// continued stands before each further line of a message, so that no line of a stranger begins like one of tercet's
-// own.
+// continued stands before each further line of a message, so that no line of a stranger begins like
+// one of tercet's own.
 const continued = "\n  > "
 
-// Passage is text of several lines that stands on lines of its own. Any other argument of an answer, a note or a prompt
-// stands within one line.
+// Passage is text of several lines that stands on lines of its own. Any other argument of an
+// answer, a note or a prompt stands within one line.
 type Passage string
 
-// Text makes untrusted text safe for a terminal: it escapes control characters, marks that reorder or hide text, and
-// invalid UTF-8. Line feeds and tabs stay.
-func Text(s string) string { return showing(s, unsafeRune) }
+// Text makes untrusted text safe for a terminal: it escapes control characters, marks that reorder
+// or hide text, and invalid UTF-8. Line feeds and tabs stay.
+func Text(s string) string {
+	return showing(s, unsafeRune)
+}
 
 // Line is Text for a single line or cell: it also escapes line feeds and tabs.
 func Line(s string) string {
@@ -59,7 +62,8 @@ func Sprintf(format string, args ...any) string {
 	return Text(fmt.Sprintf(format, shown...))
 }
 
-// JSON escapes control characters in a JSON document. They occur only in strings, so the document keeps its meaning.
+// JSON escapes control characters in a JSON document. They occur only in strings, so the document
+// keeps its meaning.
 func JSON(doc []byte) []byte {
 	if bytes.IndexFunc(doc, unsafeRune) < 0 && utf8.Valid(doc) {
 		return doc
@@ -72,7 +76,8 @@ func JSON(doc []byte) []byte {
 		case !unsafeRune(r):
 			b.WriteRune(r)
 		case r > 0xffff:
-			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			high := (r-0x10000)>>10 + 0xd800
+			low := (r-0x10000)&0x3ff + 0xdc00
 			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
@@ -101,16 +106,22 @@ func showing(s string, hide func(rune) bool) string {
 	return b.String()
 }
 
-// unsafeRune tells what must not reach a terminal: C0 and C1 except line feed and tab, and the ends of lines and
-// paragraphs. Marks of direction, marks of zero width and tags have no shape of their own, so they must not either.
-// Marks of numbers that are seen are text.
+// unsafeRune tells what must not reach a terminal: C0 and C1 except line feed and tab, and the ends
+// of lines and paragraphs. Marks of direction, marks of zero width and tags have no shape of their
+// own, so they must not either. Marks of numbers that are seen are text.
 func unsafeRune(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
 	case r < 0x7f && r >= 0x20:
 		return false
-	case unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point):
+	case unicode.In(
+		r,
+		unicode.Cc,
+		unicode.Zl,
+		unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point,
+	):
 		return true
 	}
 	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)

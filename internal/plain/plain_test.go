@@ -15,9 +15,11 @@ import (
 )
 
 // nasty is what strangers write to get at a terminal.
-const nasty = "a\x1b]52;c;eA==\x07b\x9bc\u009b31m\u202ed\u2066\u200b\u00ad\U000e0041\ntercet: all is well\r\x00\x7f\xff"
+const nasty = "a\x1b]52;c;eA==\x07b\x9bc\u009b31m\u202ed\u2066\u200b\u00ad\U000e0041\n" +
+	"tercet: all is well\r\x00\x7f\xff"
 
-// badIn gives the first thing of an output that must not reach a terminal; line feeds and tabs are looked for by the caller.
+// badIn gives the first thing of an output that must not reach a terminal; line feeds and tabs are
+// looked for by the caller.
 func badIn(s string) string {
 	if !utf8.ValidString(s) {
 		return "no UTF-8"
@@ -25,7 +27,9 @@ func badIn(s string) string {
 	for _, r := range s {
 		switch {
 		case r == '\n', r == '\t':
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x61c, r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r == 0x2028, r == 0x2029:
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+			r == 0x61c, r >= 0x200b && r <= 0x200f, r == 0x2060, r == 0xfeff, r == 0x2028,
+			r == 0x2029:
 			return "a character that the terminal obeys"
 		}
 	}
@@ -33,16 +37,28 @@ func badIn(s string) string {
 }
 
 func FuzzPlain(f *testing.F) {
-	for _, s := range []string{"", "plain\n\ttext", nasty, "\xc2", "\xe2\x80", "\U0010ffff", "\u061c\u2028\u2060\ufeff", "\xed\xa0\x80", "\"\u0085\U000e0001\"", "é中👩‍💻"} {
+	for _, s := range []string{
+		"", "plain\n\ttext", nasty, "\xc2", "\xe2\x80", "\U0010ffff", "\u061c\u2028\u2060\ufeff",
+		"\xed\xa0\x80", "\"\u0085\U000e0001\"", "é中👩‍💻",
+	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, s string) {
-		shown, line, message := plain.Text(s), plain.Line(s), plain.Message(s)
-		for _, out := range []string{shown, line, message, plain.Sprintf("%s %v %q", s, errors.New(s), s), plain.Sprintf("%s", plain.Passage(s))} {
+		shown := plain.Text(s)
+		line := plain.Line(s)
+		message := plain.Message(s)
+		for _, out := range []string{
+			shown, line,
+			message,
+			plain.Sprintf("%s %v %q", s, errors.New(s), s),
+			plain.Sprintf("%s", plain.Passage(s)),
+		} {
 			if bad := badIn(out); bad != "" {
 				t.Fatalf("%q became %q: %s", s, out, bad)
 			}
 		}
+
 		if strings.ContainsAny(line, "\n\t") {
 			t.Fatalf("%q became %q: more than one line or cell", s, line)
 		}
@@ -60,6 +76,7 @@ func FuzzPlain(f *testing.F) {
 		for i := range len(s) { // each byte on its own
 			_, _ = out.Write([]byte{s[i]})
 		}
+
 		if got := seen.String() + plain.Text(out.Rest()); got != shown {
 			t.Fatalf("%q became %q in pieces, %q at once", s, got, shown)
 		}
@@ -72,7 +89,8 @@ func FuzzPlain(f *testing.F) {
 			t.Fatalf("%q became %q: %s", doc, safe, bad)
 		}
 		var before, after map[string]string
-		if err := errors.Join(json.Unmarshal(doc, &before), json.Unmarshal(safe, &after)); err != nil || before["k"] != after["k"] {
+		err = errors.Join(json.Unmarshal(doc, &before), json.Unmarshal(safe, &after))
+		if err != nil || before["k"] != after["k"] {
 			t.Fatalf("%q became %q, which means something else: %v", doc, safe, err)
 		}
 	})
@@ -86,9 +104,17 @@ func TestForms(t *testing.T) {
 		{"a\nb\tc\n", "a\nb\tc\n", "a<U+000A>b<U+0009>c<U+000A>", "a\n  > b\tc"},
 		{"\x1b[31m", "<U+001B>[31m", "<U+001B>[31m", "<U+001B>[31m"},
 		{"\x9b\u009b\xff", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>", "<0x9B><U+009B><0xFF>"},
-		{"\u061c\u00ad\u2060\u2028\U000e0041", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>"},
+		{
+			"\u061c\u00ad\u2060\u2028\U000e0041", "<U+061C><U+00AD><U+2060><U+2028><U+E0041>",
+			"<U+061C><U+00AD><U+2060><U+2028><U+E0041>",
+			"<U+061C><U+00AD><U+2060><U+2028><U+E0041>",
+		},
 	} {
-		if diff := cmp.Diff([]string{tc.text, tc.line, tc.message}, []string{plain.Text(tc.in), plain.Line(tc.in), plain.Message(tc.in)}); diff != "" {
+		diff := cmp.Diff(
+			[]string{tc.text, tc.line, tc.message},
+			[]string{plain.Text(tc.in), plain.Line(tc.in), plain.Message(tc.in)},
+		)
+		if diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tc.in, diff)
 		}
 	}
