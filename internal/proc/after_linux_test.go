@@ -40,9 +40,12 @@ func TestAfter(t *testing.T) {
 			cancel  bool
 			limit   int64
 		}{
-			"ended":    {script: "echo $$ > pids; exit 3"},
-			"left":     {script: "setsid sleep 60 & echo $! > pids"},
-			"timeout":  {script: "trap '' INT TERM; echo $$ > pids; while :; do sleep 1; done", timeout: proc.Timeout{Total: 300 * time.Millisecond}},
+			"ended": {script: "echo $$ > pids; exit 3"},
+			"left":  {script: "setsid sleep 60 & echo $! > pids"},
+			"timeout": {
+				script:  "trap '' INT TERM; echo $$ > pids; while :; do sleep 1; done",
+				timeout: proc.Timeout{Total: 300 * time.Millisecond},
+			},
 			"canceled": {script: "echo $$ > pids; echo ready; sleep 60", cancel: true},
 			"flood":    {script: "echo $$ > pids; exec yes", limit: 1 << 16},
 		} {
@@ -50,14 +53,18 @@ func TestAfter(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				s := starter(t, func(s *proc.Starter) {
-					if s.Supervisor = nil; supervised {
+					s.Supervisor = nil
+					if supervised {
 						s.Supervisor = []string{self(t), superviseWord}
 					}
 				})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				c := sh(tt.script)
-				c.Dir, c.After, c.Limit, c.Private = dir, afterOf(dir), tt.limit, true
+				c.Dir = dir
+				c.After = afterOf(dir)
+				c.Limit = tt.limit
+				c.Private = true
 				if tt.timeout.Total > 0 {
 					c.Timeout = tt.timeout
 				}
@@ -79,13 +86,18 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// TestTempOfAKilledOwner: the private folder stands in the record before it is made, and goes before the record, so that a
-// start after a kill removes it, whether anybody of the child is still there.
+// TestTempOfAKilledOwner: the private folder stands in the record before it is made, and goes
+// before the record, so that a start after a kill removes it, whether anybody of the child is still
+// there.
 func TestTempOfAKilledOwner(t *testing.T) {
 	t.Parallel()
 	var told []string
-	records := proc.Register{Dir: filepath.Join(t.TempDir(), "children"), Tell: func(line string) { told = append(told, line) }}
-	recorded, removed := false, false
+	records := proc.Register{
+		Dir:  filepath.Join(t.TempDir(), "children"),
+		Tell: func(line string) { told = append(told, line) },
+	}
+	recorded := false
+	removed := false
 	s := starter(t, func(s *proc.Starter) {
 		s.Supervisor = []string{self(t), superviseWord}
 		s.Record = func(c proc.Started) (func(), error) {
@@ -100,9 +112,11 @@ func TestTempOfAKilledOwner(t *testing.T) {
 	c := sh(`test -d "$TMPDIR"`)
 	c.Private = true
 	if got := run(t, s, c); !got.Success() || !recorded || !removed {
-		t.Errorf("Run = %+v; recorded before it was there: %v, forgotten when it was gone: %v", got, recorded, removed)
+		t.Errorf("Run = %+v; recorded before it was there: %v, forgotten when it was gone: %v",
+			got, recorded, removed)
 	}
-	recorded, removed = false, false
+	recorded = false
+	removed = false
 	own, remove, err := s.Folder()
 	if err != nil || !recorded {
 		t.Fatalf("Folder = %q, %v; recorded before it was there: %v", own, err, recorded)
@@ -119,11 +133,20 @@ func TestTempOfAKilledOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	facts.PID = 1 << 22 // of this boot, and gone
-	before, err := records.Record(proc.Started{Proc: facts, Owner: facts, Name: "sh"})
+	before, err := records.Record(proc.Started{
+		Proc:  facts,
+		Owner: facts,
+		Name:  "sh",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := records.Record(proc.Started{Proc: facts, Owner: facts, Temp: left, Name: "sh"}); err != nil {
+	if _, err := records.Record(proc.Started{
+		Proc:  facts,
+		Owner: facts,
+		Temp:  left,
+		Name:  "sh",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	before()                                  // the supervisor had its next child by then
@@ -139,7 +162,8 @@ func TestTempOfAKilledOwner(t *testing.T) {
 		t.Errorf("after the sweep the folder of a process without children is %v", err)
 	}
 	if _, err := os.Stat(left); !os.IsNotExist(err) || !records.Empty() || len(told) > 0 {
-		t.Errorf("after the sweep the folder is %v, the records empty: %v, told %q", err, records.Empty(), told)
+		t.Errorf("after the sweep the folder is %v, the records empty: %v, told %q",
+			err, records.Empty(), told)
 	}
 }
 
@@ -149,7 +173,8 @@ func TestAfterIsNotThere(t *testing.T) {
 	c := sh("echo ran > " + dir + "/ran")
 	c.After = []string{"no-such-program"}
 	_, err := starter(t, nil).Run(t.Context(), c)
-	if _, statErr := os.Stat(dir + "/ran"); !errors.As(err, new(*proc.NotFoundError)) || statErr == nil {
+	_, statErr := os.Stat(dir + "/ran")
+	if !errors.As(err, new(*proc.NotFoundError)) || statErr == nil {
 		t.Errorf("Run = %v, want a NotFoundError and nothing run", err)
 	}
 }

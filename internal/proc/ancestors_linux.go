@@ -6,16 +6,20 @@ import (
 	"strconv"
 )
 
-// maxAncestorWalks bounds how often a line of ancestors is read again because one of them ended meanwhile.
+// maxAncestorWalks bounds how often a line of ancestors is read again because one of them ended
+// meanwhile.
 const maxAncestorWalks = 100
 
-// Supervised reports whether this process descends from a supervisor, which is this program with word as its only
-// argument. A process can clear its environment, and leave its session and group. It cannot leave its ancestors: an
-// orphan's new parent is the nearest subreaper, which is the supervisor.
+// Supervised reports whether this process descends from a supervisor, which is this program with
+// word as its only argument. A process can clear its environment, and leave its session and group.
+// It cannot leave its ancestors: an orphan's new parent is the nearest subreaper, which is the
+// supervisor.
 //
-// The answer is no where /proc does not show this process, and in a PID namespace that the supervisor is outside of.
+// The answer is no where /proc does not show this process, and in a PID namespace that the
+// supervisor is outside of.
 func Supervised(word string) bool {
-	name, err := os.Readlink("/proc/self") // os.Getpid may be the number in another namespace than that of /proc
+	// os.Getpid may be the number in another namespace than that of /proc
+	name, err := os.Readlink("/proc/self")
 	if err != nil {
 		return false
 	}
@@ -38,8 +42,8 @@ func supervisorOf(pid int, word string) (supervisor int, found bool) {
 	return 0, false
 }
 
-// walkAncestors is one attempt of supervisorOf. It is not complete if an ancestor ended during the walk: its children
-// then have another parent, and its number may belong to another process.
+// walkAncestors is one attempt of supervisorOf. It is not complete if an ancestor ended during the
+// walk: its children then have another parent, and its number may belong to another process.
 func walkAncestors(pid int, word string) (supervisor int, complete bool) {
 	child, err := readStat(pid)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"tercet/internal/proc"
 )
 
-// TestSupervised: nothing that a child does to its environment, session or parents hides that it has a supervisor.
+// TestSupervised: nothing that a child does to its environment, session or parents hides that it
+// has a supervisor.
 func TestSupervised(t *testing.T) {
 	t.Parallel()
 	if proc.Supervised(superviseWord) {
@@ -15,16 +16,20 @@ func TestSupervised(t *testing.T) {
 	}
 	ask := "env -i PROC_CHILD=supervised \"$0\""
 	for name, script := range map[string]string{
-		"child":           ask,
-		"session":         "setsid -w " + ask,
-		"grandchild":      "sh -c 'sh -c \"$1; true\" \"$0\"; true' \"$0\" " + quoted(ask),
-		"orphan":          "mkfifo done; (setsid sh -c '(" + ask + ") > out; echo > done' \"$0\" &); cat done; cat out",
-		"orphan, no name": "mkfifo done; (exec -a x setsid sh -c '(" + ask + ") > out; echo > done' \"$0\" &); cat done; cat out",
+		"child":      ask,
+		"session":    "setsid -w " + ask,
+		"grandchild": "sh -c 'sh -c \"$1; true\" \"$0\"; true' \"$0\" " + quoted(ask),
+		"orphan": "mkfifo done; (setsid sh -c '(" + ask +
+			") > out; echo > done' \"$0\" &); cat done; cat out",
+		"orphan, no name": "mkfifo done; (exec -a x setsid sh -c '(" + ask +
+			") > out; echo > done' \"$0\" &); cat done; cat out",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, supervisor := range [][]string{nil, {self(t), superviseWord}} {
-				s := starter(t, func(s *proc.Starter) { s.Supervisor = supervisor })
+				s := starter(t, func(s *proc.Starter) {
+					s.Supervisor = supervisor
+				})
 				c := sh("")
 				c.Argv = []string{"bash", "-c", script, self(t)}
 				c.Dir = t.TempDir()
@@ -34,11 +39,14 @@ func TestSupervised(t *testing.T) {
 					want = "true"
 				}
 				if got := strings.TrimSpace(string(res.Stdout)); err != nil || got != want {
-					t.Errorf("with supervisor %q: Supervised = %q, %v, stderr %q, want %s", supervisor, got, err, res.Stderr, want)
+					t.Errorf("with supervisor %q: Supervised = %q, %v, stderr %q, want %s",
+						supervisor, got, err, res.Stderr, want)
 				}
 			}
 		})
 	}
 }
 
-func quoted(script string) string { return "'" + strings.ReplaceAll(script, "'", `'\''`) + "'" }
+func quoted(script string) string {
+	return "'" + strings.ReplaceAll(script, "'", `'\''`) + "'"
+}

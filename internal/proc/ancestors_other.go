@@ -3,4 +3,6 @@
 package proc
 
 // Supervised is false where children have no supervisor.
-func Supervised(string) bool { return false }
+func Supervised(string) bool {
+	return false
+}

@@ -16,7 +16,11 @@ type meter struct {
 }
 
 func newMeter(limit int64) *meter {
-	m := &meter{beat: make(chan struct{}, 1), flood: make(chan struct{}), halt: make(chan struct{}, 1)}
+	m := &meter{
+		beat:  make(chan struct{}, 1),
+		flood: make(chan struct{}),
+		halt:  make(chan struct{}, 1),
+	}
 	m.left.Store(limit)
 	return m
 }
@@ -35,7 +39,9 @@ func (m *meter) take(n int) int {
 	return n + int(max(left, -int64(n)))
 }
 
-func (m *meter) flooded() bool { return m.left.Load() < 0 }
+func (m *meter) flooded() bool {
+	return m.left.Load() < 0
+}
 
 // sink keeps one stream. Its fields belong to the goroutine in drain until that has ended.
 type sink struct {
@@ -52,8 +58,8 @@ type sink struct {
 // chunks are what drain reads into: a run starts many children, and most of them print little.
 var chunks = sync.Pool{New: func() any { return new([8 << 10]byte) }}
 
-// drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing can be kept any
-// more, because a child that blocks in a write could not be asked to stop.
+// drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing
+// can be kept any more, because a child that blocks in a write could not be asked to stop.
 func (k *sink) drain(m *meter) {
 	chunk := chunks.Get().(*[8 << 10]byte) //nolint:errcheck // of New
 	defer chunks.Put(chunk)

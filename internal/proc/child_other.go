@@ -8,10 +8,15 @@ import (
 	"os/exec"
 )
 
-// launch refuses: without process groups nothing could be promised about what a child leaves behind.
-func launch(*exec.Cmd) error { return errors.ErrUnsupported }
+// launch refuses: without process groups nothing could be promised about what a child leaves
+// behind.
+func launch(*exec.Cmd) error {
+	return errors.ErrUnsupported
+}
 
-func detach(*exec.Cmd) error { return errors.ErrUnsupported }
+func detach(*exec.Cmd) error {
+	return errors.ErrUnsupported
+}
 
 func interrupt(*exec.Cmd) {}
 func terminate(*exec.Cmd) {}
@@ -23,6 +28,10 @@ func reap(*exec.Cmd) {}
 
 func sweep(*exec.Cmd, string) {}
 
-func signalName(*os.ProcessState) string { return "" }
+func signalName(*os.ProcessState) string {
+	return ""
+}
 
-func openSpill(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openSpill(string) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch starts cmd as the leader of a session of its own. Being in no terminal's session it can neither be stopped
-// by the terminal nor change it.
+// launch starts cmd as the leader of a session of its own. Being in no terminal's session it can
+// neither be stopped by the terminal nor change it.
 func launch(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	adopt()
@@ -24,9 +24,15 @@ func detach(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-func interrupt(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGINT) }
-func terminate(cmd *exec.Cmd) { signalGroup(cmd, unix.SIGTERM) }
-func kill(cmd *exec.Cmd)      { signalGroup(cmd, unix.SIGKILL) }
+func interrupt(cmd *exec.Cmd) {
+	signalGroup(cmd, unix.SIGINT)
+}
+func terminate(cmd *exec.Cmd) {
+	signalGroup(cmd, unix.SIGTERM)
+}
+func kill(cmd *exec.Cmd) {
+	signalGroup(cmd, unix.SIGKILL)
+}
 
 func signalGroup(cmd *exec.Cmd, sig unix.Signal) {
 	ignore(unix.Kill(-cmd.Process.Pid, sig)) // a group that is already empty needs no signal
@@ -40,8 +46,8 @@ func signalName(st *os.ProcessState) string {
 	return unix.SignalName(ws.Signal())
 }
 
-// openSpill opens a file of a run's folder for the output of a child. A link there is not followed, and a FIFO would
-// block for ever.
+// openSpill opens a file of a run's folder for the output of a child. A link there is not followed,
+// and a FIFO would block for ever.
 func openSpill(file string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // the run's own folder: not state that is replaced

@@ -5,15 +5,22 @@ import (
 	"os/exec"
 )
 
-// Detach starts tercet again in a session of its own, which outlives this process and its terminal. It uses only Argv,
-// Dir and Env of the command; Env is the complete environment. The process has no input and prints to out. ended gives
-// its exit code.
+// Detach starts tercet again in a session of its own, which outlives this process and its terminal.
+// It uses only Argv, Dir and Env of the command; Env is the complete environment. The process has
+// no input and prints to out. ended gives its exit code.
 func Detach(c Command, out *os.File) (ended <-chan int, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, failed(ErrStart, "this program", err)
 	}
-	cmd := &exec.Cmd{Path: self, Args: c.Argv, Dir: c.Dir, Env: c.Env, Stdout: out, Stderr: out}
+	cmd := &exec.Cmd{
+		Path:   self,
+		Args:   c.Argv,
+		Dir:    c.Dir,
+		Env:    c.Env,
+		Stdout: out,
+		Stderr: out,
+	}
 	if err := detach(cmd); err != nil {
 		return nil, c.notStarted(err)
 	}

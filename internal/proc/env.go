@@ -23,8 +23,8 @@ func checkEnv(lists ...[]string) error {
 	return nil
 }
 
-// mergeEnv joins lists; of two entries with one key the later value stands, at the place of the first.
-// The result is never nil, because a nil environment would mean that of the calling process.
+// mergeEnv joins lists; of two entries with one key the later value stands, at the place of the
+// first. The result is never nil, because a nil environment would mean that of the calling process.
 func mergeEnv(lists ...[]string) []string {
 	out := []string{}
 	at := map[string]int{}
@@ -52,10 +52,12 @@ func lookEnv(env []string, key string) (string, bool) {
 	return "", false
 }
 
-// Look gives the absolute path of the program that Run would start for name: on the PATH of s.Env, never on that of
-// this process. It skips empty and relative entries of PATH, so that a file in the working folder never runs by
-// accident.
-func (s *Starter) Look(name string) (string, error) { return look(s.Env, "", name) }
+// Look gives the absolute path of the program that Run would start for name: on the PATH of s.Env,
+// never on that of this process. It skips empty and relative entries of PATH, so that a file in the
+// working folder never runs by accident.
+func (s *Starter) Look(name string) (string, error) {
+	return look(s.Env, "", name)
+}
 
 func look(env []string, dir, name string) (string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
@@ -90,10 +92,11 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// Folder makes a private temporary folder for this process itself. It is recorded like that of a child, so that the
-// next start removes it if this process was killed.
+// Folder makes a private temporary folder for this process itself. It is recorded like that of a
+// child, so that the next start removes it if this process was killed.
 func (s *Starter) Folder() (dir string, remove func() error, err error) {
-	dir, forget := s.private(), func() {}
+	dir = s.private()
+	forget := func() {}
 	if owner, ferr := self(); ferr == nil && s.Record != nil {
 		// No process belongs to it: of this one there is more in the session than it started.
 		if forget, err = s.Record(Started{Owner: owner, Temp: dir}); err != nil {
@@ -115,7 +118,8 @@ func (s *Starter) private() string {
 	return filepath.Join(cmp.Or(s.Temp, os.TempDir()), "tercet-"+rand.Text())
 }
 
-// removeTemp removes the private folder of a call, also when the child took away its own right to write there.
+// removeTemp removes the private folder of a call, also when the child took away its own right to
+// write there.
 func removeTemp(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -139,18 +143,21 @@ func removeTemp(dir string) error {
 // Inherited lists the variables that every child sees, besides those of the configuration.
 func Inherited() []string {
 	return []string{
-		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "SHELL", "GOCACHE",
-		"GOMODCACHE", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN", "GONOSUMDB", "GOSUMDB", "CARGO_HOME",
-		"RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
-		"CODEX_HOME", "CLAUDE_CONFIG_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
+		"SHELL", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPATH", "GOROOT", "GOPROXY", "GOTOOLCHAIN",
+		"GONOSUMDB", "GOSUMDB", "CARGO_HOME", "RUSTUP_HOME", "npm_config_cache", "XDG_CACHE_HOME",
+		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR",
+		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 	}
 }
 
-// ForPush lists the variables that git, gh and glab also see when they push a branch and open a request.
+// ForPush lists the variables that git, gh and glab also see when they push a branch and open a
+// request.
 func ForPush() []string {
 	return []string{
-		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "GITLAB_TOKEN",
-		"GITLAB_HOST", "GLAB_CONFIG_DIR", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy",
+		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST",
+		"GH_CONFIG_DIR", "GITLAB_TOKEN", "GITLAB_HOST", "GLAB_CONFIG_DIR", "HTTPS_PROXY",
+		"https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy",
 	}
 }
 

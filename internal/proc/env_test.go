@@ -34,7 +34,8 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := starter(t, func(s *proc.Starter) {
-		s.Env = []string{"PATH=:.:relative:" + filepath.Join(dir, "first") + ":" + filepath.Join(dir, "bin")}
+		s.Env = []string{"PATH=:.:relative:" + filepath.Join(dir, "first") + ":" +
+			filepath.Join(dir, "bin")}
 	})
 	tests := []struct{ name, want string }{
 		{"tool", tool},
@@ -57,23 +58,32 @@ func TestLook(t *testing.T) {
 
 func TestParsePurpose(t *testing.T) {
 	t.Parallel()
-	for _, p := range []proc.Purpose{proc.PurposeGit, proc.PurposeCheck, proc.PurposeScript, proc.PurposeAgent, proc.PurposeProbe, proc.PurposeQuery} {
+	for _, p := range []proc.Purpose{
+		proc.PurposeGit, proc.PurposeCheck, proc.PurposeScript, proc.PurposeAgent,
+		proc.PurposeProbe, proc.PurposeQuery,
+	} {
 		if got, err := proc.ParsePurpose(p.String()); got != p || err != nil {
 			t.Errorf("ParsePurpose(%q) = %q, %v, want %q", p, got, err, p)
 		}
 	}
-	if _, err := proc.ParsePurpose("party"); err == nil || !strings.Contains(err.Error(), `expected a purpose`) {
+	_, err := proc.ParsePurpose("party")
+	if err == nil || !strings.Contains(err.Error(), `expected a purpose`) {
 		t.Errorf("ParsePurpose(party) = %v, want that no purpose has this name", err)
 	}
 }
 
 func TestSet(t *testing.T) {
 	t.Parallel()
-	lookup := func(name string) (string, bool) { return "is " + name, name != "ABSENT" }
-	if got := strings.Join(proc.Set(lookup, "ONE", "ABSENT", "TWO"), ","); got != "ONE=is ONE,TWO=is TWO" {
+	lookup := func(name string) (string, bool) {
+		return "is " + name, name != "ABSENT"
+	}
+	got := strings.Join(proc.Set(lookup, "ONE", "ABSENT", "TWO"), ",")
+	if got != "ONE=is ONE,TWO=is TWO" {
 		t.Errorf("Set = %s, want the two that are set", got)
 	}
-	secret := func(name string) bool { return strings.Contains(name, "TOKEN") || strings.Contains(name, "SOCK") }
+	secret := func(name string) bool {
+		return strings.Contains(name, "TOKEN") || strings.Contains(name, "SOCK")
+	}
 	if i := slices.IndexFunc(proc.Inherited(), secret); i >= 0 {
 		t.Errorf("every child inherits %s, want that only of what pushes", proc.Inherited()[i])
 	}

@@ -18,20 +18,24 @@ var (
 	ErrDenied = errors.New("not allowed to start")
 	// ErrStart means that a child could not be started or prepared.
 	ErrStart = errors.New("starting")
-	// ErrOutput means that the child ran, but its output could not be stored, or its temporary folder not removed. The
-	// Result beside it is valid.
+	// ErrOutput means that the child ran, but its output could not be stored, or its temporary
+	// folder not removed. The Result beside it is valid.
 	ErrOutput = errors.New("output of a child")
-	// ErrEvicted means that the child was ended because it held a lock of tercet. The Result beside it is valid.
+	// ErrEvicted means that the child was ended because it held a lock of tercet. The Result beside
+	// it is valid.
 	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 
-func lost(file string, err error) error { return fmt.Errorf("%w: %s: %w", ErrOutput, file, err) }
+func lost(file string, err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrOutput, file, err)
+}
 
 func failed(kind error, what string, err error) error {
 	return fmt.Errorf("%w %s: %w", kind, what, err)
 }
 
-// NotFoundError means that a program is not on the PATH of the child, or that its path leads to none.
+// NotFoundError means that a program is not on the PATH of the child, or that its path leads to
+// none.
 type NotFoundError struct {
 	Name string
 }

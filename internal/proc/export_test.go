@@ -9,10 +9,16 @@ func ParseStat(b []byte) (session int, start string, err error) {
 }
 
 // Hunt lets the tests say which processes each round of a hunt finds.
-func Hunt(s Started, list func() []int) int { return s.hunt(list) }
+func Hunt(s Started, list func() []int) int {
+	return s.hunt(list)
+}
 
 // Adopt makes orphans come to the test.
-func Adopt() { adopt() }
+func Adopt() {
+	adopt()
+}
 
 // ChildrenOf lists the children of a process by its folder.
-func ChildrenOf(proc string) []int { return childrenOf(proc) }
+func ChildrenOf(proc string) []int {
+	return childrenOf(proc)
+}

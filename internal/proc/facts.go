@@ -12,11 +12,16 @@ func Facts(pid int) (Proc, error) {
 	if err != nil {
 		return Proc{}, err
 	}
-	return Proc{PID: pid, Start: start, BootID: bootID(), Host: host}, nil
+	return Proc{
+		PID:    pid,
+		Start:  start,
+		BootID: bootID(),
+		Host:   host,
+	}, nil
 }
 
-// Alive reports whether p still runs. A process of another host counts as alive, because it cannot be seen. Where the
-// system gives no start time, any process with the number counts.
+// Alive reports whether p still runs. A process of another host counts as alive, because it cannot
+// be seen. Where the system gives no start time, any process with the number counts.
 func Alive(p Proc) bool {
 	host, err := os.Hostname()
 	if err != nil || host != p.Host {

@@ -17,18 +17,24 @@ type stat struct {
 	start   string // in clock ticks since boot
 }
 
-// parseStat reads one line of /proc/PID/stat. The name of the program stands in parentheses and may hold spaces,
-// parentheses and line ends, so everything is counted from the last closing one.
+// parseStat reads one line of /proc/PID/stat. The name of the program stands in parentheses and may
+// hold spaces, parentheses and line ends, so everything is counted from the last closing one.
 func parseStat(pid int, b []byte) (stat, error) {
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
 		return stat{}, oddStat(pid, "a name in parentheses")
 	}
+
 	f := strings.Fields(string(b[i+1:]))
-	const parent, session, start = 4 - 3, 6 - 3, 22 - 3 // numbered from 1 in proc(5); the first one here is number 3
+	const (
+		parent  = 4 - 3
+		session = 6 - 3
+		start   = 22 - 3
+	) // numbered from 1 in proc(5); the first one here is number 3
 	if len(f) <= start {
 		return stat{}, oddStat(pid, "22 fields")
 	}
+
 	sid, err := strconv.Atoi(f[session])
 	if err != nil {
 		return stat{}, oddStat(pid, "a number as session")
@@ -37,7 +43,12 @@ func parseStat(pid int, b []byte) (stat, error) {
 	if err != nil {
 		return stat{}, oddStat(pid, "a number as parent")
 	}
-	return stat{state: f[0], parent: ppid, session: sid, start: f[start]}, nil
+	return stat{
+		state:   f[0],
+		parent:  ppid,
+		session: sid,
+		start:   f[start],
+	}, nil
 }
 
 func oddStat(pid int, want string) error {

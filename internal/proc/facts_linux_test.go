@@ -28,7 +28,10 @@ func TestFactsAndAlive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edit := func(p proc.Proc, f func(*proc.Proc)) proc.Proc { f(&p); return p }
+	edit := func(p proc.Proc, f func(*proc.Proc)) proc.Proc {
+		f(&p)
+		return p
+	}
 	tests := []struct {
 		name string
 		p    proc.Proc
@@ -36,16 +39,26 @@ func TestFactsAndAlive(t *testing.T) {
 	}{
 		{"self", me, true},
 		{"child", c, true},
-		{"reused number", edit(me, func(p *proc.Proc) { p.Start = "1" }), false},
-		{"other boot", edit(me, func(p *proc.Proc) { p.BootID = "other" }), false},
-		{"other host", edit(me, func(p *proc.Proc) { p.Host = "elsewhere.invalid"; p.PID = 1 << 30 }), true},
-		{"no such number", edit(me, func(p *proc.Proc) { p.PID = 1 << 30 }), false},
+		{"reused number", edit(me, func(p *proc.Proc) {
+			p.Start = "1"
+		}), false},
+		{"other boot", edit(me, func(p *proc.Proc) {
+			p.BootID = "other"
+		}), false},
+		{"other host", edit(me, func(p *proc.Proc) {
+			p.Host = "elsewhere.invalid"
+			p.PID = 1 << 30
+		}), true},
+		{"no such number", edit(me, func(p *proc.Proc) {
+			p.PID = 1 << 30
+		}), false},
 	}
 	for _, tt := range tests {
 		if got := proc.Alive(tt.p); got != tt.want {
 			t.Errorf("Alive(%s) = %v, want %v", tt.name, got, tt.want)
 		}
 	}
+
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +75,14 @@ func TestFactsAndAlive(t *testing.T) {
 
 func FuzzParseStat(f *testing.F) {
 	const tail = " S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1"
-	for _, s := range []string{"42 (sh)" + tail, "42 (a) b\n(c))" + tail, "42 (sh) S 1", "", "42 sh", "42 (sh)" + " S 1 42 x 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1"} {
+	for _, s := range []string{
+		"42 (sh)" + tail,
+		"42 (a) b\n(c))" + tail,
+		"42 (sh) S 1",
+		"",
+		"42 sh",
+		"42 (sh)" + " S 1 42 x 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -84,15 +104,19 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
-// TestHuntLooksAgain: a process loses its parent after the list of a round was made, so that this round finds nothing to
-// kill. It must not be the last one.
+// TestHuntLooksAgain: a process loses its parent after the list of a round was made, so that this
+// round finds nothing to kill. It must not be the last one.
 func TestHuntLooksAgain(t *testing.T) {
 	t.Parallel()
 	hasSetsid(t)
 	proc.Adopt()
 	dir := t.TempDir()
-	parent := exec.CommandContext(t.Context(), "sh", "-c", `env -i setsid sh -c 'echo $$ > new; mv new pid; sleep 60' & wait`)
-	parent.Dir, parent.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
+	parent := exec.CommandContext(
+		t.Context(), "sh", "-c",
+		`env -i setsid sh -c 'echo $$ > new; mv new pid; sleep 60' & wait`,
+	)
+	parent.Dir = dir
+	parent.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir}
 	if err := parent.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +125,7 @@ func TestHuntLooksAgain(t *testing.T) {
 	for err := os.ErrNotExist; err != nil; child, err = os.ReadFile(filepath.Join(dir, "pid")) {
 		<-time.After(time.Millisecond)
 	}
+
 	round := 0
 	proc.Hunt(proc.Started{Temp: dir}, func() []int {
 		round++
@@ -120,8 +145,8 @@ func TestHuntLooksAgain(t *testing.T) {
 	gone(t, string(child))
 }
 
-// TestFolderAloneOwnsNobody: a record of a folder has no process, and session 0 is not its session. The kernel's own
-// processes are in it; within a container those who were sent in from outside are.
+// TestFolderAloneOwnsNobody: a record of a folder has no process, and session 0 is not its session.
+// The kernel's own processes are in it; within a container those who were sent in from outside are.
 func TestFolderAloneOwnsNobody(t *testing.T) {
 	t.Parallel()
 	child := exec.CommandContext(t.Context(), "sleep", "60")
@@ -129,7 +154,10 @@ func TestFolderAloneOwnsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	const kernel = 2 // a signal does nothing to it
-	if n := proc.Hunt(proc.Started{}, func() []int { return []int{kernel, child.Process.Pid} }); n != 0 {
+	n := proc.Hunt(proc.Started{}, func() []int {
+		return []int{kernel, child.Process.Pid}
+	})
+	if n != 0 {
 		t.Errorf("Hunt(a folder alone) killed %d, want 0", n)
 	}
 	if err := child.Process.Kill(); err != nil {
@@ -138,8 +166,8 @@ func TestFolderAloneOwnsNobody(t *testing.T) {
 	_ = child.Wait() // it was killed
 }
 
-// TestOrphans: a git whose starter is gone is one, whoever has its number now. Those of the living are not, nor is what
-// a git starts. Other projects are not asked for.
+// TestOrphans: a git whose starter is gone is one, whoever has its number now. Those of the living
+// are not, nor is what a git starts. Other projects are not asked for.
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	own, err := proc.Facts(os.Getpid())
@@ -173,7 +201,8 @@ func TestOrphans(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if got := proc.Orphans(here); len(got) != tt.want || tt.want > 0 && got[0] != child.Process.Pid {
+		got := proc.Orphans(here)
+		if len(got) != tt.want || tt.want > 0 && got[0] != child.Process.Pid {
 			t.Errorf("Orphans() = %d of %s with %q, want %d", got, tt.name, child.Env, tt.want)
 		}
 		if err := child.Process.Kill(); err != nil {

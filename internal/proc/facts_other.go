@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// startOf says only whether there is a process with that number: its start time cannot be known here.
+// startOf says only whether there is a process with that number: its start time cannot be known
+// here.
 func startOf(pid int) (string, bool, error) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -20,4 +21,6 @@ func startOf(pid int) (string, bool, error) {
 	return "", runs, p.Release()
 }
 
-func bootID() string { return "" }
+func bootID() string {
+	return ""
+}

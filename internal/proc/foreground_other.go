@@ -8,4 +8,6 @@ import (
 )
 
 // Run is not supported here.
-func (f Foreground) Run(context.Context) (Result, error) { return Result{}, errors.ErrUnsupported }
+func (f Foreground) Run(context.Context) (Result, error) {
+	return Result{}, errors.ErrUnsupported
+}

@@ -14,16 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run starts the program, gives it the terminal, and waits for its end. When ctx ends, it ends the program. It sets
-// Exit, Signal and Killed of the Result. Errors are *NotFoundError and ErrStart.
+// Run starts the program, gives it the terminal, and waits for its end. When ctx ends, it ends the
+// program. It sets Exit, Signal and Killed of the Result. Errors are *NotFoundError and ErrStart.
 func (f Foreground) Run(ctx context.Context) (Result, error) {
 	path, err := look(f.Env, f.Dir, f.Argv[0])
 	if err != nil {
 		return Result{}, err
 	}
+
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), path) // its group is ended below
-	cmd.Args, cmd.Dir, cmd.Env = f.Argv, f.Dir, f.Env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = f.In, f.Out, f.Out
+	cmd.Args = f.Argv
+	cmd.Dir = f.Dir
+	cmd.Env = f.Env
+	cmd.Stdin = f.In
+	cmd.Stdout = f.Out
+	cmd.Stderr = f.Out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var beside sync.WaitGroup
 	if f.Stdin != nil {
@@ -44,6 +49,7 @@ func (f Foreground) Run(ctx context.Context) (Result, error) {
 		beside.Wait()
 		return Result{}, failed(ErrStart, f.Argv[0], err)
 	}
+
 	ended := make(chan struct{})
 	beside.Go(func() { end(ctx, cmd, ended) })
 	state := f.attend(cmd)
@@ -66,16 +72,17 @@ func (f Foreground) hangup(cmd *exec.Cmd) {
 	}
 }
 
-// give makes a process group the one that has the terminal. This process may be in the background then, where the
-// system would stop it for that.
+// give makes a process group the one that has the terminal. This process may be in the background
+// then, where the system would stop it for that.
 func (f Foreground) give(group int) {
 	signal.Ignore(unix.SIGTTOU)
 	defer signal.Reset(unix.SIGTTOU)
-	ignore(unix.IoctlSetPointerInt(int(f.In.Fd()), unix.TIOCSPGRP, group)) // no terminal of ours: it has it already
+	// no terminal of ours: it has it already
+	ignore(unix.IoctlSetPointerInt(int(f.In.Fd()), unix.TIOCSPGRP, group))
 }
 
-// attend gives the program the terminal until it has ended. It has none for a moment when it starts, and is stopped if
-// it asks for it then.
+// attend gives the program the terminal until it has ended. It has none for a moment when it
+// starts, and is stopped if it asks for it then.
 func (f Foreground) attend(cmd *exec.Cmd) (state unix.WaitStatus) {
 	group := cmd.Process.Pid
 	for {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime's part of a fork, as in syscall.ForkExec: it blocks signals in the parent, and gives the child the
-// default handlers.
+// The runtime's part of a fork, as in syscall.ForkExec: it blocks signals in the parent, and gives
+// the child the default handlers.
 //
 //go:linkname beforeFork syscall.runtime_BeforeFork
 func beforeFork()
@@ -38,10 +38,13 @@ const (
 
 // String names the step in errors.
 func (s forkStep) String() string {
-	return [...]string{"fork", "streams", "setpgid", "no_new_privs", "landlock_restrict_self", "exec"}[s]
+	return [...]string{
+		"fork", "streams", "setpgid", "no_new_privs", "landlock_restrict_self", "exec",
+	}[s]
 }
 
-// forkedChild is everything that a child needs between fork and exec, where it can neither allocate nor grow its stack.
+// forkedChild is everything that a child needs between fork and exec, where it can neither allocate
+// nor grow its stack.
 type forkedChild struct {
 	path    *byte
 	argv    []*byte
@@ -53,26 +56,35 @@ type forkedChild struct {
 	failure [2]uint32 // what the child writes into it
 }
 
-// forkExecRuleset is syscall.ForkExec for a program that a landlock ruleset restricts, with no_new_privs, before its
-// first instruction.
+// forkExecRuleset is syscall.ForkExec for a program that a landlock ruleset restricts, with
+// no_new_privs, before its first instruction.
 //
-// The child restricts itself, because a restricted thread of this process would be in the landlock domain of the
-// program: the program could signal and trace it, and through its memory act without any restriction.
-func forkExecRuleset(path string, argv []string, attr *syscall.ProcAttr, ruleset int) (pid int, err error) {
+// The child restricts itself, because a restricted thread of this process would be in the landlock
+// domain of the program: the program could signal and trace it, and through its memory act without
+// any restriction.
+func forkExecRuleset(
+	path string,
+	argv []string,
+	attr *syscall.ProcAttr,
+	ruleset int,
+) (pid int, err error) {
 	c := &forkedChild{group: attr.Sys.Setpgid, ruleset: ruleset}
 	if c.path, err = syscall.BytePtrFromString(path); err != nil {
 		return 0, err
 	}
+
 	if c.argv, err = syscall.SlicePtrFromStrings(argv); err != nil {
 		return 0, err
 	}
 	if c.env, err = syscall.SlicePtrFromStrings(attr.Env); err != nil {
 		return 0, err
 	}
+
 	for i := range c.streams {
 		c.streams[i] = int(attr.Files[i])
 		if c.streams[i] < len(c.streams) {
-			return 0, fmt.Errorf("stream %d: expected a descriptor of its own, got %d", i, c.streams[i])
+			return 0, fmt.Errorf("stream %d: expected a descriptor of its own, got %d",
+				i, c.streams[i])
 		}
 	}
 
@@ -98,6 +110,7 @@ func forkExecRuleset(path string, argv []string, attr *syscall.ProcAttr, ruleset
 	if err == io.EOF {
 		return forked, nil // the program runs: exec closed the pipe
 	}
+
 	for {
 		_, waited := unix.Wait4(forked, nil, 0, nil)
 		if waited != unix.EINTR {
@@ -107,17 +120,20 @@ func forkExecRuleset(path string, argv []string, attr *syscall.ProcAttr, ruleset
 	if err != nil {
 		return 0, fmt.Errorf("a child ended before it could start the program: %w", err)
 	}
+
 	step := forkStep(binary.NativeEndian.Uint32(failure[:4]))
 	return 0, fmt.Errorf("%s: %w", step, syscall.Errno(binary.NativeEndian.Uint32(failure[4:])))
 }
 
-// fork makes the child, which execs the program or reports the step that failed and ends. The child has a copy of this
-// process's memory and none of its other threads, so it calls nothing but raw system calls.
+// fork makes the child, which execs the program or reports the step that failed and ends. The child
+// has a copy of this process's memory and none of its other threads, so it calls nothing but raw
+// system calls.
 //
 //go:noinline
 //go:norace
 func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
-	flags, stack := uintptr(unix.SIGCHLD), uintptr(0)
+	flags := uintptr(unix.SIGCHLD)
+	stack := uintptr(0)
 	if runtime.GOARCH == "s390x" { // the first two arguments of clone are swapped there
 		flags, stack = stack, flags
 	}
@@ -131,7 +147,12 @@ func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
 	afterForkInChild()
 	step, errno := c.become()
 	c.failure = [2]uint32{uint32(step), uint32(errno)}
-	syscall.RawSyscall(unix.SYS_WRITE, uintptr(c.report), uintptr(unsafe.Pointer(&c.failure)), unsafe.Sizeof(c.failure))
+	syscall.RawSyscall(
+		unix.SYS_WRITE,
+		uintptr(c.report),
+		uintptr(unsafe.Pointer(&c.failure)),
+		unsafe.Sizeof(c.failure),
+	)
 	for {
 		syscall.RawSyscall(unix.SYS_EXIT, 1, 0, 0)
 	}
@@ -152,10 +173,12 @@ func (c *forkedChild) become() (step forkStep, errno syscall.Errno) {
 			return stepGroup, errno
 		}
 	}
-	if _, _, errno = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+	_, _, errno = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0)
+	if errno != 0 {
 		return stepNoNewPrivs, errno
 	}
-	if _, _, errno = syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(c.ruleset), 0, 0); errno != 0 {
+	_, _, errno = syscall.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(c.ruleset), 0, 0)
+	if errno != 0 {
 		return stepLandlock, errno
 	}
 	_, _, errno = syscall.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(c.path)),

@@ -30,7 +30,12 @@ func restrictForTest(rules []byte) (*os.File, error) {
 // noFolders is a ruleset that refuses to make folders.
 func noFolders() (*os.File, error) {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_MAKE_DIR}
-	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
+	fd, _, errno := unix.Syscall(
+		unix.SYS_LANDLOCK_CREATE_RULESET,
+		uintptr(unsafe.Pointer(&attr)),
+		unsafe.Sizeof(attr.Handled_access_fs),
+		0,
+	)
 	if errno != 0 {
 		return nil, errno
 	}
@@ -55,12 +60,16 @@ func supervised(t *testing.T) *proc.Starter {
 // ruled gives a command under rules.
 func ruled(rules string, argv ...string) proc.Command {
 	return proc.Command{
-		Argv: argv, Purpose: proc.PurposeScript,
-		Within: func(string) proc.Launch { return proc.Launch{Argv: argv, Rules: []byte(rules)} },
+		Argv:    argv,
+		Purpose: proc.PurposeScript,
+		Within: func(string) proc.Launch {
+			return proc.Launch{Argv: argv, Rules: []byte(rules)}
+		},
 	}
 }
 
-// TestRulesets: a ruleset restricts one child and what it starts, and neither its supervisor nor the next child.
+// TestRulesets: a ruleset restricts one child and what it starts, and neither its supervisor nor
+// the next child.
 func TestRulesets(t *testing.T) {
 	t.Parallel()
 	needsLandlock(t)
@@ -88,7 +97,8 @@ func TestRulesets(t *testing.T) {
 		}
 		want := "NoNewPrivs:\t" + tt.privs + "\ninput"
 		if string(got.Stdout) != want || got.Exit != 3 {
-			t.Errorf("%s: stdout %q, exit %d, want %q and 3; stderr %q", tt.rules, got.Stdout, got.Exit, want, got.Stderr)
+			t.Errorf("%s: stdout %q, exit %d, want %q and 3; stderr %q",
+				tt.rules, got.Stdout, got.Exit, want, got.Stderr)
 		}
 		made, err := filepath.Glob(filepath.Join(c.Dir, "[ab]"))
 		if err != nil || len(made) != tt.folders {
@@ -100,7 +110,8 @@ func TestRulesets(t *testing.T) {
 	}
 }
 
-// TestNotRestricted: a program that cannot be restricted does not start, whatever step fails, and the supervisor goes on.
+// TestNotRestricted: a program that cannot be restricted does not start, whatever step fails, and
+// the supervisor goes on.
 func TestNotRestricted(t *testing.T) {
 	t.Parallel()
 	needsLandlock(t)
@@ -128,6 +139,7 @@ func TestNotRestricted(t *testing.T) {
 			t.Errorf("%s: the program ran", tt.rules)
 		}
 	}
+
 	if got := run(t, s, sh("echo on")); string(got.Stdout) != "on\n" {
 		t.Errorf("the next program prints %q, want on", got.Stdout)
 	}

@@ -7,4 +7,6 @@ import (
 	"os"
 )
 
-func restrictForTest([]byte) (*os.File, error) { return nil, errors.ErrUnsupported }
+func restrictForTest([]byte) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -9,4 +9,6 @@ type LockHolder struct {
 }
 
 // Worker reports whether the process descends from a supervisor.
-func (h LockHolder) Worker() bool { return h.supervisor != 0 }
+func (h LockHolder) Worker() bool {
+	return h.supervisor != 0
+}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LockHolders lists the other processes that hold a lock (flock) on a file. word is that of supervisors, as in
-// Supervised.
+// LockHolders lists the other processes that hold a lock (flock) on a file. word is that of
+// supervisors, as in Supervised.
 func LockHolders(path, word string) (out []LockHolder) {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -25,16 +25,22 @@ func LockHolders(path, word string) (out []LockHolder) {
 	}
 	for _, pid := range pids {
 		supervisor, _ := supervisorOf(pid, word)
-		out = append(out, LockHolder{PID: pid, Command: commandLine(pid), supervisor: supervisor})
+		out = append(out, LockHolder{
+			PID:        pid,
+			Command:    commandLine(pid),
+			supervisor: supervisor,
+		})
 	}
 	return out
 }
 
 // EndWorker asks the supervisor of the worker that the process belongs to to end it.
-func (h LockHolder) EndWorker() error { return unix.Kill(h.supervisor, evictSignal) }
+func (h LockHolder) EndWorker() error {
+	return unix.Kill(h.supervisor, evictSignal)
+}
 
-// holdersByFile lists the processes that have the file open and locked. A lock belongs to an open file, and the process
-// that took it may have passed the file on and ended.
+// holdersByFile lists the processes that have the file open and locked. A lock belongs to an open
+// file, and the process that took it may have passed the file on and ended.
 func holdersByFile(file os.FileInfo) (out []int) {
 	for _, pid := range everybody() {
 		dir := "/proc/" + strconv.Itoa(pid)
@@ -56,7 +62,8 @@ func holdersByFile(file os.FileInfo) (out []int) {
 	return out
 }
 
-// holdersByList lists the processes that took a lock on the file, as the kernel's list of locks has them.
+// holdersByList lists the processes that took a lock on the file, as the kernel's list of locks has
+// them.
 func holdersByList(file os.FileInfo) (out []int) {
 	st, ok := file.Sys().(*syscall.Stat_t)
 	text, err := os.ReadFile("/proc/locks")
@@ -65,7 +72,9 @@ func holdersByList(file os.FileInfo) (out []int) {
 	}
 	name := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
 	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line) // number, kind, ADVISORY, READ or WRITE, process, file, range; -> follows the number of who waits
+		// number, kind, ADVISORY, READ or WRITE, process, file, range; -> follows the number of who
+		// waits
+		f := strings.Fields(line)
 		if len(f) < 6 || f[1] != "FLOCK" || f[5] != name {
 			continue
 		}
@@ -77,8 +86,8 @@ func holdersByList(file os.FileInfo) (out []int) {
 	return out
 }
 
-// commandLine is how a process was started, with blanks between the words; empty if that cannot be read. A process that
-// is just starting a program shows no words yet: its name is taken then.
+// commandLine is how a process was started, with blanks between the words; empty if that cannot be
+// read. A process that is just starting a program shows no words yet: its name is taken then.
 func commandLine(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	line, err := os.ReadFile(dir + "/cmdline")
@@ -88,5 +97,8 @@ func commandLine(pid int) string {
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(line), "\x00", " "), "?"))
+	return strings.TrimSpace(strings.ToValidUTF8(
+		strings.ReplaceAll(string(line), "\x00", " "),
+		"?",
+	))
 }

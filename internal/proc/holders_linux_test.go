@@ -12,18 +12,21 @@ import (
 	"tercet/internal/proc"
 )
 
-// locks are ways to hold a lock on the file "$1" for a minute, after which the file "$1.held" is there.
+// locks are ways to hold a lock on the file "$1" for a minute, after which the file "$1.held" is
+// there.
 var locks = map[string]string{
 	"shared":    `exec 9<"$1"; flock -s 9; touch "$1.held"; sleep 60`,
 	"exclusive": `exec 9<"$1"; flock -x 9; touch "$1.held"; sleep 60`,
-	"passed on": `exec 9<"$1"; env -i flock -s 9; touch "$1.held"; exec env -i sleep 60`, // who took it has ended
+	// who took it has ended
+	"passed on": `exec 9<"$1"; env -i flock -s 9; touch "$1.held"; exec env -i sleep 60`,
 	"away":      `exec 9<"$1"; flock -s 9; setsid env -i sleep 60 & touch "$1.held"; wait`,
 }
 
 // held waits until one of locks holds its lock.
 func held(t *testing.T, file string) []proc.LockHolder {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+	end := time.Now().Add(time.Minute)
+	for ; ; <-time.After(5 * time.Millisecond) {
 		if _, err := os.Stat(file + ".held"); err == nil {
 			return proc.LockHolders(file, superviseWord)
 		}
@@ -33,7 +36,8 @@ func held(t *testing.T, file string) []proc.LockHolder {
 	}
 }
 
-// TestLockHolders: whoever holds a lock is found, and a worker that does is ended, however it holds it.
+// TestLockHolders: whoever holds a lock is found, and a worker that does is ended, however it holds
+// it.
 func TestLockHolders(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("flock"); err != nil {
@@ -53,7 +57,9 @@ func TestLockHolders(t *testing.T) {
 				if got := proc.LockHolders(file, superviseWord); len(got) > 0 {
 					t.Errorf("LockHolders(no lock) = %+v, want none", got)
 				}
-				s := starter(t, func(s *proc.Starter) { s.Supervisor = supervisor })
+				s := starter(t, func(s *proc.Starter) {
+					s.Supervisor = supervisor
+				})
 				c := sh("")
 				c.Argv = []string{"sh", "-c", script, "sh", file}
 				c.Timeout.Total = 2 * time.Minute
@@ -65,8 +71,10 @@ func TestLockHolders(t *testing.T) {
 					ended <- err
 				}()
 				list := held(t, file)
-				if len(list) == 0 || list[0].Command == "" || list[0].Worker() != (supervisor != nil) {
-					t.Errorf("with supervisor %q: LockHolders = %+v, want the child, a worker: %t", supervisor, list, supervisor != nil)
+				if len(list) == 0 || list[0].Command == "" ||
+					list[0].Worker() != (supervisor != nil) {
+					t.Errorf("with supervisor %q: LockHolders = %+v, want the child, a worker: %t",
+						supervisor, list, supervisor != nil)
 				}
 				if supervisor == nil {
 					cancel()

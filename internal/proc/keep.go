@@ -18,7 +18,8 @@ type order struct {
 	Streams          [3]string // what input, output and error output are opened from
 }
 
-// news comes back twice: when the program runs, and when nothing is left of it. Why says that it does not run.
+// news comes back twice: when the program runs, and when nothing is left of it. Why says that it
+// does not run.
 type news struct {
 	Why    string
 	Exit   int
@@ -48,16 +49,24 @@ func (s *Starter) hire() (*helper, error) {
 		h.end()
 	default:
 	}
-	h := &helper{cmd: &exec.Cmd{Path: s.Supervisor[0], Args: s.Supervisor, Env: []string{}}}
+
+	h := &helper{cmd: &exec.Cmd{
+		Path: s.Supervisor[0],
+		Args: s.Supervisor,
+		Env:  []string{},
+	}}
 	orders, err := h.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	h.life, h.out = orders, gob.NewEncoder(orders)
+
+	h.life = orders
+	h.out = gob.NewEncoder(orders)
 	told, err := h.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
+
 	h.in = gob.NewDecoder(told)
 	if err := launch(h.cmd); err != nil {
 		return nil, err
@@ -87,17 +96,21 @@ func (h *helper) start(o order, streams ...*os.File) error {
 	return nil
 }
 
-// wait tells how the child ended, once nothing is left of it. A supervisor that was killed cannot tell.
+// wait tells how the child ended, once nothing is left of it. A supervisor that was killed cannot
+// tell.
 func (h *helper) wait() news {
 	var n news
-	if h.well = h.in.Decode(&n) == nil; !h.well {
+	h.well = h.in.Decode(&n) == nil
+	if !h.well {
 		return news{Exit: -1, Signal: "SIGKILL"}
 	}
 	return n
 }
 
 // dismiss has the supervisor kill the child with all that it started, tell of it, and end.
-func (h *helper) dismiss() { ignore(h.life.Close()) } // it is gone if it cannot be told
+func (h *helper) dismiss() {
+	ignore(h.life.Close())
+} // it is gone if it cannot be told
 
 // end ends the supervisor.
 func (h *helper) end() {

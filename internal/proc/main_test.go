@@ -81,6 +81,7 @@ func play(part string) int {
 	default:
 		return playMore(part)
 	}
+
 	return 0
 }
 
@@ -100,7 +101,11 @@ func starter(t *testing.T, edit func(*proc.Starter)) *proc.Starter {
 		Env:   []string{"PATH=" + os.Getenv("PATH")},
 		Now:   time.Now,
 		Temp:  t.TempDir(),
-		Grace: proc.Grace{Interrupt: 150 * time.Millisecond, Terminate: 150 * time.Millisecond, Drain: 100 * time.Millisecond},
+		Grace: proc.Grace{
+			Interrupt: 150 * time.Millisecond,
+			Terminate: 150 * time.Millisecond,
+			Drain:     100 * time.Millisecond,
+		},
 	}
 	if os.Getenv("PROC_SUPERVISED") != "" {
 		s.Supervisor = []string{self(t), superviseWord}

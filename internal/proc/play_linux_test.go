@@ -30,23 +30,36 @@ func own() int {
 	if err != nil {
 		return 1
 	}
+
 	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(ctx, proc.Command) error { return nil }, Env: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now, Temp: dir,
+		Allow:      func(ctx, proc.Command) error { return nil },
+		Env:        []string{"PATH=" + os.Getenv("PATH")},
+		Now:        time.Now,
+		Temp:       dir,
 		Supervisor: []string{exe, superviseWord},
 		Record: func(c proc.Started) (func(), error) {
-			text := fmt.Sprintf("%d\n%s\n%s\n%s\n%d\n%s\n%s", c.PID, c.Start, c.BootID, c.Host, c.Owner.PID, c.Owner.Start, c.Temp)
+			text := fmt.Sprintf("%d\n%s\n%s\n%s\n%d\n%s\n%s",
+				c.PID, c.Start, c.BootID, c.Host, c.Owner.PID, c.Owner.Start, c.Temp)
 			return func() {}, os.WriteFile(dir+"/record", []byte(text), 0o600)
 		},
 	})
 	if err != nil {
 		return 1
 	}
+
 	if err := os.WriteFile(dir+"/pids", nil, 0o600); err != nil {
 		return 1
 	}
 	_, err = s.Run(backgroundContext(), proc.Command{
-		Argv: []string{"sh", "-c", escapes}, Dir: dir, Private: true, Purpose: proc.PurposeAgent,
-		Watch: func(p []byte) bool { os.Stdout.Write(p); return true }, After: afterOf(dir),
+		Argv:    []string{"sh", "-c", escapes},
+		Dir:     dir,
+		Private: true,
+		Purpose: proc.PurposeAgent,
+		Watch: func(p []byte) bool {
+			os.Stdout.Write(p)
+			return true
+		},
+		After: afterOf(dir),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,7 +69,9 @@ func own() int {
 }
 
 // backgroundContext is that of a process that this test binary plays.
-func backgroundContext() context.Context { return context.Background() }
+func backgroundContext() context.Context {
+	return context.Background()
+}
 
 // afterOf looks who is left, notes it, and leaves a process of its own behind.
 func afterOf(dir string) []string {

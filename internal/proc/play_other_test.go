@@ -2,4 +2,6 @@
 
 package proc_test
 
-func playMore(string) int { return 99 }
+func playMore(string) int {
+	return 99
+}

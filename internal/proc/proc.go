@@ -1,29 +1,31 @@
 // Package proc starts one child process at a time and never leaves one behind.
 //
-// It promises that a child runs only if Starter.Allow allows it, with exactly the given environment, within its limits
-// of time and output. Its output is always drained. When Run returns, the child and everything it started are gone. A
-// child leads its own session and process group and has no terminal, so it can neither read the user's keys nor change
-// the terminal. Stopping is SIGINT, a pause, SIGTERM, a pause, SIGKILL, each to the whole group.
+// It promises that a child runs only if Starter.Allow allows it, with exactly the given
+// environment, within its limits of time and output. Its output is always drained. When Run
+// returns, the child and everything it started are gone. A child leads its own session and process
+// group and has no terminal, so it can neither read the user's keys nor change the terminal.
+// Stopping is SIGINT, a pause, SIGTERM, a pause, SIGKILL, each to the whole group.
 //
-// On Linux a Starter with a Supervisor puts a process of this program between itself and the child. It is a child
-// subreaper, so it also kills descendants that left group and session and cleared their environment. A SIGKILL of the
-// calling process does not prevent that. Without one, as for git, the calling process is the subreaper. It kills and
-// reaps orphans of the child's session, and orphans with the call's private temporary folder in their environment. If
-// caller and supervisor were killed at once, Sweep does the same at the next start. It cannot find a descendant that
-// left the session and cleared its environment. Off Linux the group is killed and nothing else. On Windows nothing is
-// started.
+// On Linux a Starter with a Supervisor puts a process of this program between itself and the child.
+// It is a child subreaper, so it also kills descendants that left group and session and cleared
+// their environment. A SIGKILL of the calling process does not prevent that. Without one, as for
+// git, the calling process is the subreaper. It kills and reaps orphans of the child's session, and
+// orphans with the call's private temporary folder in their environment. If caller and supervisor
+// were killed at once, Sweep does the same at the next start. It cannot find a descendant that left
+// the session and cleared its environment. Off Linux the group is killed and nothing else. On
+// Windows nothing is started.
 //
-// A Foreground is the opposite: an interactive program, such as an editor, gets the terminal as from a shell. This
-// process takes the terminal back when the program ends or stops.
+// A Foreground is the opposite: an interactive program, such as an editor, gets the terminal as
+// from a shell. This process takes the terminal back when the program ends or stops.
 //
-// It can feed a child its input at once, or converse with it through Command.Talk, in one goroutine that ends before
-// Run returns.
+// It can feed a child its input at once, or converse with it through Command.Talk, in one goroutine
+// that ends before Run returns.
 //
-// It builds no shell string, reads no variable of the process's own environment, retries nothing and does not judge
-// exit codes. It is the only package that may import os/exec.
+// It builds no shell string, reads no variable of the process's own environment, retries nothing
+// and does not judge exit codes. It is the only package that may import os/exec.
 //
-// Starter is safe for concurrent use as long as its fields are not changed; every Run waits for the goroutines it
-// started.
+// Starter is safe for concurrent use as long as its fields are not changed; every Run waits for the
+// goroutines it started.
 package proc
 
 import (
@@ -46,16 +48,20 @@ const (
 	PurposeAgent  Purpose = "agent"
 	PurposeProbe  Purpose = "probe"
 	PurposeNotice Purpose = "notice"
-	PurposeQuery  Purpose = "query" // a query that may need too much time or memory, in a child of tercet
+	// a query that may need too much time or memory, in a child of tercet
+	PurposeQuery Purpose = "query"
 )
 
 // String is the purpose in messages.
-func (p Purpose) String() string { return string(p) }
+func (p Purpose) String() string {
+	return string(p)
+}
 
 // ParsePurpose parses the name of a purpose.
 func ParsePurpose(s string) (Purpose, error) {
 	switch p := Purpose(s); p {
-	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeNotice, PurposeQuery:
+	case PurposeGit, PurposeCheck, PurposeScript, PurposeAgent, PurposeProbe, PurposeNotice,
+		PurposeQuery:
 		return p, nil
 	default:
 		return "", fmt.Errorf("expected a purpose (git, check, script, agent, probe), got %q", s)
@@ -73,7 +79,9 @@ const (
 )
 
 // String is the kind in messages.
-func (k TimeoutKind) String() string { return string(k) }
+func (k TimeoutKind) String() string {
+	return string(k)
+}
 
 // The defaults of zero limits.
 const (
@@ -96,8 +104,9 @@ type Timeout struct {
 type Grace struct {
 	Interrupt time.Duration // between SIGINT and SIGTERM
 	Terminate time.Duration
-	Drain     time.Duration   // how long a descendant may hold the output after the child's end
-	Over      <-chan struct{} // once closed, children that are being stopped get no more time; nil: never
+	Drain     time.Duration // how long a descendant may hold the output after the child's end
+	// once closed, children that are being stopped get no more time; nil: never
+	Over <-chan struct{}
 }
 
 // Command is one child to run. It is never handed to a shell.
@@ -107,28 +116,33 @@ type Command struct {
 	Env     []string // KEY=VALUE, added to Starter.Env; a later one wins
 	Stdin   []byte   // input of the child; nil: empty
 	Timeout Timeout
-	// StdoutCap and StderrCap bound what is kept of each stream in memory, from its start; 0 means DefaultCap.
+	// StdoutCap and StderrCap bound what is kept of each stream in memory, from its start; 0 means
+	// DefaultCap.
 	StdoutCap, StderrCap int
-	// OutFile and ErrFile, if not empty, receive each stream from its first byte up to Limit. They belong in the folder of
-	// a run; they get mode 0600 and overwrite existing regular files.
+	// OutFile and ErrFile, if not empty, receive each stream from its first byte up to Limit. They
+	// belong in the folder of a run; they get mode 0600 and overwrite existing regular files.
 	OutFile, ErrFile string
-	// Limit bounds both streams together, in bytes; a child that prints more is killed. 0 means DefaultLimit.
+	// Limit bounds both streams together, in bytes; a child that prints more is killed. 0 means
+	// DefaultLimit.
 	Limit int64
 	// Private gives the child a fresh TMPDIR of mode 0700, which is removed after its end.
 	Private bool
-	// Watch, if not nil, gets standard output as it comes, in order, from one goroutine that ends before Run returns. It
-	// must not keep the slice or block. If it returns false the child is stopped.
+	// Watch, if not nil, gets standard output as it comes, in order, from one goroutine that ends
+	// before Run returns. It must not keep the slice or block. If it returns false the child is
+	// stopped.
 	Watch func(p []byte) bool
-	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside a valid Result, unless
-	// the child was stopped. When it returns, the child has Grace.Interrupt to end by itself. To stop a child, Talk's
-	// context ends first, with the same time before a signal; a flood is killed at once.
+	// Talk, if not nil, converses with the child instead of Stdin. Its error is that of Run, beside
+	// a valid Result, unless the child was stopped. When it returns, the child has Grace.Interrupt
+	// to end by itself. To stop a child, Talk's context ends first, with the same time before a
+	// signal; a flood is killed at once.
 	Talk Talk
-	// Within, if not nil, gives what to start in place of Argv, such as a sandbox around it. temp is the private TMPDIR;
-	// empty if there is none.
+	// Within, if not nil, gives what to start in place of Argv, such as a sandbox around it. temp
+	// is the private TMPDIR; empty if there is none.
 	Within func(temp string) Launch
-	// After, if not empty, is a program with arguments that runs when the child and its descendants have ended. It has 20
-	// s and no output. Use it to end what another process started for the child, such as a container. The supervisor runs
-	// it, so it runs even if the calling process was killed.
+	// After, if not empty, is a program with arguments that runs when the child and its descendants
+	// have ended. It has 20 s and no output. Use it to end what another process started for the
+	// child, such as a container. The supervisor runs it, so it runs even if the calling process
+	// was killed.
 	After   []string
 	Purpose Purpose // required
 }
@@ -137,17 +151,19 @@ type Command struct {
 type Launch struct {
 	Path string // absolute; empty: Argv[0] is looked up
 	Argv []string
-	// Rules, if not empty, are what the Restrict of the supervisor reads. Without a supervisor such a program does not
-	// start.
+	// Rules, if not empty, are what the Restrict of the supervisor reads. Without a supervisor such
+	// a program does not start.
 	Rules []byte
 }
 
-// Restrict makes a landlock ruleset out of Launch.Rules, which the child enforces on itself before it becomes the
-// program. nil: there is nothing that this kernel could refuse.
+// Restrict makes a landlock ruleset out of Launch.Rules, which the child enforces on itself before
+// it becomes the program. nil: there is nothing that this kernel could refuse.
 type Restrict func(rules []byte) (ruleset *os.File, err error)
 
 // String is the command's words, for messages only: nothing is quoted.
-func (c Command) String() string { return strings.Join(c.Argv, " ") }
+func (c Command) String() string {
+	return strings.Join(c.Argv, " ")
+}
 
 // Result says how a child ended. A non-zero exit is not an error.
 type Result struct {
@@ -157,30 +173,35 @@ type Result struct {
 	Truncated      bool   // a stream exceeded its cap
 	Duration       time.Duration
 	TimedOut       TimeoutKind // the limit that was reached, or empty
-	Killed         bool        // this package stopped the child: time limit, flood, Watch, or cancelled context
-	Flooded        bool        // the child printed more than Command.Limit
-	Stopped        bool        // Command.Watch ended it, or it was still running after Command.Talk
+	// this package stopped the child: time limit, flood, Watch, or cancelled context
+	Killed  bool
+	Flooded bool // the child printed more than Command.Limit
+	Stopped bool // Command.Watch ended it, or it was still running after Command.Talk
 }
 
 // Success reports whether the child ended by itself, with exit code 0, within its limits.
-func (r Result) Success() bool { return r.Exit == 0 && !r.Killed && !r.Flooded }
+func (r Result) Success() bool {
+	return r.Exit == 0 && !r.Killed && !r.Flooded
+}
 
 // Starter starts children. Make one with NewStarter and do not change it afterwards.
 type Starter struct {
 	// Allow decides whether c may start; its error is the reason. It runs before any lookup.
 	Allow func(ctx context.Context, c Command) error
-	// Env is the base environment of every child, as KEY=VALUE: an allow-list, never the full environment.
+	// Env is the base environment of every child, as KEY=VALUE: an allow-list, never the full
+	// environment.
 	Env []string
 	// Now measures Result.Duration.
 	Now func() time.Time
 	// Temp is the parent of private temporary folders; empty: the system's.
 	Temp  string
 	Grace Grace
-	// Supervisor is the command line of a process that calls Supervise. It starts one child after another. Empty: no
-	// supervisor. Children of git and of queries, which start nothing, and all children off Linux have none.
+	// Supervisor is the command line of a process that calls Supervise. It starts one child after
+	// another. Empty: no supervisor. Children of git and of queries, which start nothing, and all
+	// children off Linux have none.
 	Supervisor []string
-	// Record, if not nil, records a child with a supervisor before it runs, so that Sweep can end its remains if this
-	// process is killed. forget runs when the child is gone.
+	// Record, if not nil, records a child with a supervisor before it runs, so that Sweep can end
+	// its remains if this process is killed. forget runs when the child is gone.
 	Record func(Started) (forget func(), err error)
 
 	idle chan *helper // supervisors without a child
@@ -213,7 +234,8 @@ const mostIdle = 8
 
 // supervised tells whether a child gets a supervisor.
 func (s *Starter) supervised(c Command) bool {
-	return supervisable && len(s.Supervisor) > 0 && c.Purpose != PurposeGit && c.Purpose != PurposeQuery
+	return supervisable && len(s.Supervisor) > 0 && c.Purpose != PurposeGit &&
+		c.Purpose != PurposeQuery
 }
 
 // NewStarter gives a Starter like s with defaults filled in. A nil Allow or Now is an error.

@@ -20,15 +20,17 @@ type Started struct {
 	After []string `json:",omitempty"` // as in Command
 }
 
-// Register keeps a file for each running child, so that the next start can end what a killed owner left behind. It lies
-// in the user's own folder: files in a project could name foreign processes and folders.
+// Register keeps a file for each running child, so that the next start can end what a killed owner
+// left behind. It lies in the user's own folder: files in a project could name foreign processes
+// and folders.
 type Register struct {
 	Dir string // folder of the records, absolute; empty: no records
 	// Tell reports in one line what Sweep ended, or could not clear.
 	Tell func(line string)
 }
 
-// Record records a child before it runs. It does not sync: a record only matters until the next boot.
+// Record records a child before it runs. It does not sync: a record only matters until the next
+// boot.
 func (r Register) Record(c Started) (forget func(), err error) {
 	if r.Dir == "" {
 		return func() {}, nil
@@ -44,7 +46,8 @@ func (r Register) Record(c Started) (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	name := rand.Text() + ".json" // one supervisor may have its next child before the record of the last is gone
+	// one supervisor may have its next child before the record of the last is gone
+	name := rand.Text() + ".json"
 	if err := errors.Join(root.WriteFile(name, text, 0o600), root.Close()); err != nil {
 		return nil, err
 	}
@@ -58,7 +61,9 @@ func (r Register) remove(name string) {
 }
 
 // Empty reports whether there are no records, or none can be read.
-func (r Register) Empty() bool { return len(r.records()) == 0 }
+func (r Register) Empty() bool {
+	return len(r.records()) == 0
+}
 
 func (r Register) records() (names []string) {
 	entries, err := os.ReadDir(r.Dir)
@@ -71,8 +76,8 @@ func (r Register) records() (names []string) {
 	return names
 }
 
-// Sweep ends what killed owners left of their children; after clears what outlives the processes of one child. It ends
-// a process only if its boot and start time match the record.
+// Sweep ends what killed owners left of their children; after clears what outlives the processes of
+// one child. It ends a process only if its boot and start time match the record.
 func (r Register) Sweep(after func(Started)) {
 	for _, name := range r.records() {
 		text, err := os.ReadFile(filepath.Join(r.Dir, name))
@@ -84,7 +89,8 @@ func (r Register) Sweep(after func(Started)) {
 			continue
 		}
 		if n := Sweep(c); n > 0 {
-			r.Tell(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind", n, c.Name))
+			r.Tell(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind",
+				n, c.Name))
 		}
 		r.clear(c.Temp)
 		after(c)
@@ -92,7 +98,8 @@ func (r Register) Sweep(after func(Started)) {
 	}
 }
 
-// clear removes the temporary folder of a child, which lies where this package makes them and has such a name.
+// clear removes the temporary folder of a child, which lies where this package makes them and has
+// such a name.
 func (r Register) clear(temp string) {
 	dir, name := filepath.Split(temp)
 	if filepath.Clean(dir) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(name, "tercet-") {

@@ -13,9 +13,9 @@ import (
 
 // Run starts c, waits until it and everything it started are gone, and returns how it ended.
 //
-// A non-zero exit, a reached time limit and a flood are not errors: see Result. Errors are ErrDenied, *NotFoundError
-// and ErrStart. Beside a valid Result the error is ErrOutput, ErrEvicted, or the context's if ctx ended and the child
-// was stopped.
+// A non-zero exit, a reached time limit and a flood are not errors: see Result. Errors are
+// ErrDenied, *NotFoundError and ErrStart. Beside a valid Result the error is ErrOutput, ErrEvicted,
+// or the context's if ctx ended and the child was stopped.
 func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
@@ -31,7 +31,8 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, failed(ErrDenied, fmt.Sprintf("%q", c), allowed)
 	}
 	err := checkEnv(c.Env)
-	if _, bad := ParsePurpose(string(c.Purpose)); err == nil {
+	_, bad := ParsePurpose(string(c.Purpose))
+	if err == nil {
 		err = bad
 	}
 	if err != nil {
@@ -41,7 +42,9 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	return s.run(ctx, c)
 }
 
-func (c Command) notStarted(err error) error { return failed(ErrStart, fmt.Sprintf("%q", c), err) }
+func (c Command) notStarted(err error) error {
+	return failed(ErrStart, fmt.Sprintf("%q", c), err)
+}
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	env := mergeEnv(s.Env, c.Env)
@@ -60,11 +63,23 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		temp = s.private()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
 	}
-	o := order{Argv: c.Argv, Env: env, After: c.After, Dir: c.Dir}
+	o := order{
+		Argv:  c.Argv,
+		Env:   env,
+		After: c.After,
+		Dir:   c.Dir,
+	}
 	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil && c.Within == nil {
 		return Result{}, err
 	}
-	k := &child{command: c, grace: s.Grace, temp: temp, meter: newMeter(c.Limit), exited: make(chan struct{})}
+
+	k := &child{
+		command: c,
+		grace:   s.Grace,
+		temp:    temp,
+		meter:   newMeter(c.Limit),
+		exited:  make(chan struct{}),
+	}
 	if c.Talk != nil {
 		k.talk = newTalk(ctx, c.Talk)
 		defer k.talk.hangup()
@@ -74,6 +89,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	if err := k.start(ctx, s, o); err != nil {
 		return Result{}, c.notStarted(err)
 	}
+
 	stop := k.supervise(ctx)
 	err = k.settle(s)
 	if k.helper == nil {
@@ -93,7 +109,8 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	return res, err
 }
 
-// ownerKey marks a git with the process that started it: it has no supervisor, and goes on when that is killed.
+// ownerKey marks a git with the process that started it: it has no supervisor, and goes on when
+// that is killed.
 const ownerKey = "TERCET_OWNER"
 
 // killWait is how long a supervisor has to kill everything before it is killed itself.
@@ -110,7 +127,8 @@ func runAfter(ctx context.Context, words, env []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
-	cmd.Env, cmd.WaitDelay = env, DefaultDrain
+	cmd.Env = env
+	cmd.WaitDelay = DefaultDrain
 	ignore(cmd.Run()) // what was to be removed may be gone already; a later look sees the rest
 }
 
@@ -127,7 +145,8 @@ const (
 	stopTalk    stopReason = "talk"
 )
 
-// child is one run. The goroutines of run, drain (two), feed, talk and wait share it; what they share is named here.
+// child is one run. The goroutines of run, drain (two), feed, talk and wait share it; what they
+// share is named here.
 type child struct {
 	command  Command
 	grace    Grace
@@ -159,7 +178,8 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	}()
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
-			ours, theirs = append(ours, r), append(theirs, w)
+			ours = append(ours, r)
+			theirs = append(theirs, w)
 		}
 		return r, w, err
 	}
@@ -168,7 +188,11 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		s := &sink{pipe: r, max: keep, name: file}
+		s := &sink{
+			pipe: r,
+			max:  keep,
+			name: file,
+		}
 		if file != "" {
 			if s.file, err = openSpill(file); err != nil {
 				return nil, nil, err
@@ -181,6 +205,7 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	if k.out, stdout, err = sinkTo(k.command.StdoutCap, k.command.OutFile); err != nil {
 		return err
 	}
+
 	if k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile); err != nil {
 		return err
 	}
@@ -192,21 +217,28 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 		if stdin, k.stdin, err = os.Pipe(); err != nil {
 			return err
 		}
-		ours, theirs = append(ours, k.stdin), append(theirs, stdin)
+		ours = append(ours, k.stdin)
+		theirs = append(theirs, stdin)
 	}
 	if s.supervised(k.command) {
 		err = k.under(s, o, stdin, stdout, stderr)
 	} else {
-		// The context is watched by this package, which stops the whole group; os/exec would stop one process.
+		// The context is watched by this package, which stops the whole group; os/exec would stop
+		// one process.
 		if err := k.prepare(&o); err != nil {
 			return err
 		}
 		if len(o.Rules) > 0 {
-			return fmt.Errorf("a program with bounds starts under a supervisor only: %w", errors.ErrUnsupported)
+			return fmt.Errorf("a program with bounds starts under a supervisor only: %w",
+				errors.ErrUnsupported)
 		}
 		k.cmd = exec.CommandContext(context.WithoutCancel(ctx), o.Path)
-		k.cmd.Args, k.cmd.Dir, k.cmd.Env = o.Argv, o.Dir, o.Env
-		if k.cmd.Stdout, k.cmd.Stderr = stdout, stderr; stdin != nil {
+		k.cmd.Args = o.Argv
+		k.cmd.Dir = o.Dir
+		k.cmd.Env = o.Env
+		k.cmd.Stdout = stdout
+		k.cmd.Stderr = stderr
+		if stdin != nil {
 			k.cmd.Stdin = stdin
 		}
 		err = launch(k.cmd)
@@ -220,7 +252,8 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 // self is this process. Its facts never change.
 var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
 
-// under starts the child by a supervisor, once it is recorded. If it returns an error the child is gone.
+// under starts the child by a supervisor, once it is recorded. If it returns an error the child is
+// gone.
 func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 	if k.helper, err = s.hire(); err != nil {
 		return err
@@ -229,7 +262,11 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 	owner, err := self()
 	if err == nil && s.Record != nil {
 		k.forget, err = s.Record(Started{
-			Proc: k.helper.Proc, Owner: owner, Temp: k.temp, Name: k.command.Argv[0], After: k.command.After,
+			Proc:  k.helper.Proc,
+			Owner: owner,
+			Temp:  k.temp,
+			Name:  k.command.Argv[0],
+			After: k.command.After,
 		})
 	}
 	if err == nil {
@@ -244,8 +281,8 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 	return err
 }
 
-// prepare makes the private folder, which stands in the record by then, so that a process that is killed leaves none.
-// Then it asks for the program with its bounds, which name what is there.
+// prepare makes the private folder, which stands in the record by then, so that a process that is
+// killed leaves none. Then it asks for the program with its bounds, which name what is there.
 func (k *child) prepare(o *order) (err error) {
 	if k.temp != "" {
 		err = os.Mkdir(k.temp, 0o700)
@@ -274,15 +311,16 @@ func (k *child) tidy() (err error) {
 	return err
 }
 
-// clear ends the processes that are left of the child. A supervisor that has seen the end of all of it is kept for the
-// next one.
+// clear ends the processes that are left of the child. A supervisor that has seen the end of all of
+// it is kept for the next one.
 func (k *child) clear(s *Starter) {
 	switch {
 	case k.helper == nil:
 		kill(k.cmd)
 		sweep(k.cmd, k.temp)
 		reap(k.cmd)
-		k.exit, k.signal = k.cmd.ProcessState.ExitCode(), signalName(k.cmd.ProcessState)
+		k.exit = k.cmd.ProcessState.ExitCode()
+		k.signal = signalName(k.cmd.ProcessState)
 	case k.helper.well && k.reason == stopNone && s.rest(k.helper):
 	default:
 		kill(k.cmd)
@@ -314,7 +352,9 @@ func (k *child) attend() {
 func (k *child) wait() {
 	if k.helper != nil {
 		n := k.helper.wait()
-		k.exit, k.signal, k.evicted = n.Exit, n.Signal, n.Evicted
+		k.exit = n.Exit
+		k.signal = n.Signal
+		k.evicted = n.Evicted
 	} else {
 		blockUntilExit(k.cmd)
 	}
@@ -370,7 +410,8 @@ func (k *child) supervise(ctx context.Context) stopReason {
 	}
 }
 
-// stop ends the group by and by and returns when the process has ended. A flood is not asked politely.
+// stop ends the group by and by and returns when the process has ended. A flood is not asked
+// politely.
 func (k *child) stop(why stopReason) stopReason {
 	select {
 	case <-k.exited: // it ended by itself at the same moment
@@ -398,7 +439,8 @@ func (k *child) stop(why stopReason) stopReason {
 	return why
 }
 
-// dismissed has the supervisor kill the child and everything it started, and reports whether it did.
+// dismissed has the supervisor kill the child and everything it started, and reports whether it
+// did.
 func (k *child) dismissed() bool {
 	k.helper.dismiss()
 	wait := killWait
@@ -433,8 +475,8 @@ func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// settle takes in the rest of the output, kills what the process left behind and reaps. Afterwards no goroutine of
-// the run is left.
+// settle takes in the rest of the output, kills what the process left behind and reaps. Afterwards
+// no goroutine of the run is left.
 func (k *child) settle(s *Starter) error {
 	eof := make(chan struct{})
 	k.others.Go(func() {
@@ -444,7 +486,8 @@ func (k *child) settle(s *Starter) error {
 	k.waitFor(eof, k.grace.Drain)
 	k.clear(s)
 	k.endTalk()
-	// With everybody gone the end of the stream is at hand; only a descendant that escaped can still hold it.
+	// With everybody gone the end of the stream is at hand; only a descendant that escaped can
+	// still hold it.
 	cut := !k.waitFor(eof, 8*k.grace.Drain)
 	ignore(k.out.pipe.Close()) // it is read to its end, or closed to wake its reader
 	ignore(k.err.pipe.Close()) // as above

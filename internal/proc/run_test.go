@@ -39,7 +39,11 @@ func TestRunOutcome(t *testing.T) {
 		cmd  proc.Command
 		want proc.Result
 	}{
-		{"success", sh("echo out; echo err >&2"), proc.Result{Stdout: []byte("out\n"), Stderr: []byte("err\n")}},
+		{
+			"success",
+			sh("echo out; echo err >&2"),
+			proc.Result{Stdout: []byte("out\n"), Stderr: []byte("err\n")},
+		},
 		{"non-zero exit", sh("exit 3"), proc.Result{Exit: 3}},
 		{"signal", sh("kill -TERM $$"), proc.Result{Exit: -1, Signal: "SIGTERM"}},
 	}
@@ -48,7 +52,14 @@ func TestRunOutcome(t *testing.T) {
 			t.Parallel()
 			got := run(t, starter(t, nil), tt.cmd)
 			got.Duration = 0
-			if d := cmp.Diff(tt.want, got, cmp.Transformer("s", func(b []byte) string { return string(b) })); d != "" {
+			d := cmp.Diff(
+				tt.want,
+				got,
+				cmp.Transformer("s", func(b []byte) string {
+					return string(b)
+				}),
+			)
+			if d != "" {
 				t.Errorf("Run(%s) (-want +got)\n%s", tt.cmd, d)
 			}
 		})
@@ -80,7 +91,9 @@ func TestStdin(t *testing.T) {
 
 func TestEnvironmentIsExact(t *testing.T) {
 	t.Parallel()
-	s := starter(t, func(s *proc.Starter) { s.Env = []string{"PATH=/usr/bin:/bin", "A=1", "B=2", "A=3"} })
+	s := starter(t, func(s *proc.Starter) {
+		s.Env = []string{"PATH=/usr/bin:/bin", "A=1", "B=2", "A=3"}
+	})
 	c := part(t, "env")
 	c.Env = append(c.Env, "B=x=y", "C=")
 	c.Dir = t.TempDir()
@@ -91,25 +104,42 @@ func TestEnvironmentIsExact(t *testing.T) {
 	}
 }
 
-// TestArgumentsArriveUnchanged hands over more than 1,000 arguments: every byte on its own, in a word, behind a dash
-// and in quotes, and what a shell would obey. A program of each purpose gets them byte for byte, and nothing is obeyed.
+// TestArgumentsArriveUnchanged hands over more than 1,000 arguments: every byte on its own, in a
+// word, behind a dash and in quotes, and what a shell would obey. A program of each purpose gets
+// them byte for byte, and nothing is obeyed.
 func TestArgumentsArriveUnchanged(t *testing.T) {
 	t.Parallel()
-	args := []string{"", "a b", "--", "-", "--help", "\xed\xa0\x80", "\u202e", "日本語", strings.Repeat("x", 100_000)}
+	args := []string{
+		"", "a b", "--", "-",
+		"--help",
+		"\xed\xa0\x80",
+		"\u202e",
+		"日本語",
+		strings.Repeat("x", 100_000),
+	}
 	for n := 1; n < 256; n++ {
 		b := string([]byte{byte(n)})
 		args = append(args, b, "a"+b+"z", "-"+b, "'"+b+"\"")
 	}
-	for _, shell := range []string{"$HOME", "`touch canary`", "$(touch canary)", "; touch canary", "| touch canary", "&& touch canary", "> canary", "\ntouch canary\n", "'; touch canary; '", "${x:=$(touch canary)}", "{touch,canary}", "*", "~", "!!"} {
+
+	for _, shell := range []string{
+		"$HOME", "`touch canary`", "$(touch canary)", "; touch canary", "| touch canary",
+		"&& touch canary", "> canary", "\ntouch canary\n", "'; touch canary; '",
+		"${x:=$(touch canary)}", "{touch,canary}", "*", "~", "!!",
+	} {
 		args = append(args, shell, "x"+shell, "--opt="+shell, "\""+shell+"\"")
 	}
+
 	want := ""
 	for _, a := range args {
 		want += strconv.Quote(a) + "\n"
 	}
-	for _, purpose := range []proc.Purpose{proc.PurposeScript, proc.PurposeAgent, proc.PurposeCheck, proc.PurposeGit} {
+	for _, purpose := range []proc.Purpose{
+		proc.PurposeScript, proc.PurposeAgent, proc.PurposeCheck, proc.PurposeGit,
+	} {
 		c := part(t, "argv", args...)
-		c.Dir, c.Purpose = t.TempDir(), purpose
+		c.Dir = t.TempDir()
+		c.Purpose = purpose
 		if d := cmp.Diff(want, string(run(t, starter(t, nil), c).Stdout)); d != "" {
 			t.Errorf("arguments of a %s (-want +got)\n%s", purpose, d)
 		}
@@ -136,7 +166,8 @@ func TestRefusals(t *testing.T) {
 		c := sh("touch " + ran)
 		c.Purpose = proc.PurposeCheck
 		_, err := starter(t, deny).Run(t.Context(), c)
-		if !errors.Is(err, proc.ErrDenied) || !errors.Is(err, reason) || !strings.Contains(err.Error(), `start "sh -c`) {
+		if !errors.Is(err, proc.ErrDenied) || !errors.Is(err, reason) ||
+			!strings.Contains(err.Error(), `start "sh -c`) {
 			t.Errorf("Run = %v, want ErrDenied of sh with %v", err, reason)
 		}
 		if _, err := os.Stat(ran); err == nil {
@@ -152,18 +183,25 @@ func TestRefusals(t *testing.T) {
 	})
 	t.Run("not found", func(t *testing.T) {
 		t.Parallel()
-		_, err := starter(t, nil).Run(t.Context(), proc.Command{Argv: []string{"no-such-program"}, Purpose: proc.PurposeGit})
+		_, err := starter(t, nil).Run(t.Context(), proc.Command{
+			Argv:    []string{"no-such-program"},
+			Purpose: proc.PurposeGit,
+		})
 		var nf *proc.NotFoundError
 		if !errors.As(err, &nf) || nf.Name != "no-such-program" {
 			t.Errorf("Run = %v, want a NotFoundError", err)
 		}
 	})
 	bad := map[string]func(*proc.Command){
-		"purpose":   func(c *proc.Command) { c.Purpose = "" },
-		"folder":    func(c *proc.Command) { c.Dir = "/no/such/folder" },
-		"env":       func(c *proc.Command) { c.Env = []string{"NOVALUE"} },
-		"NUL":       func(c *proc.Command) { c.Argv = append(c.Argv, "a\x00b") },
-		"out file":  func(c *proc.Command) { c.OutFile = "/no/such/folder/out" },
+		"purpose": func(c *proc.Command) { c.Purpose = "" },
+		"folder":  func(c *proc.Command) { c.Dir = "/no/such/folder" },
+		"env":     func(c *proc.Command) { c.Env = []string{"NOVALUE"} },
+		"NUL": func(c *proc.Command) {
+			c.Argv = append(c.Argv, "a\x00b")
+		},
+		"out file": func(c *proc.Command) {
+			c.OutFile = "/no/such/folder/out"
+		},
 		"link file": func(c *proc.Command) { c.ErrFile = link(t) },
 	}
 	for name, edit := range bad {
@@ -197,7 +235,12 @@ func TestNewStarter(t *testing.T) {
 	if _, err := proc.NewStarter(proc.Starter{Allow: allow}); !errors.Is(err, proc.ErrNoNow) {
 		t.Errorf("NewStarter(no clock) = %v, want %v", err, proc.ErrNoNow)
 	}
-	if _, err := proc.NewStarter(proc.Starter{Allow: allow, Now: time.Now, Env: []string{"=x"}}); err == nil || err.Error() != `expected KEY=VALUE, got "=x"` {
+	_, err := proc.NewStarter(proc.Starter{
+		Allow: allow,
+		Now:   time.Now,
+		Env:   []string{"=x"},
+	})
+	if err == nil || err.Error() != `expected KEY=VALUE, got "=x"` {
 		t.Errorf("NewStarter(=x) = %v, want that the entry is refused", err)
 	}
 }
@@ -215,7 +258,8 @@ func TestTimeouts(t *testing.T) {
 	})
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
-		testkit.Widen(t, time.Second, func(limit time.Duration) bool { // it beats each half second, for longer than the first limit
+		// it beats each half second, for longer than the first limit
+		testkit.Widen(t, time.Second, func(limit time.Duration) bool {
 			c := part(t, "beats")
 			c.Timeout = proc.Timeout{Total: time.Hour, Idle: limit}
 			got := run(t, starter(t, nil), c)
@@ -244,7 +288,8 @@ func TestEscalation(t *testing.T) {
 	})
 }
 
-// TestNoMoreGrace: a child that ignores the first signal is killed as soon as no more time is given, whatever the pauses are.
+// TestNoMoreGrace: a child that ignores the first signal is killed as soon as no more time is
+// given, whatever the pauses are.
 func TestNoMoreGrace(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
@@ -253,7 +298,11 @@ func TestNoMoreGrace(t *testing.T) {
 		c := part(t, "stubborn")
 		c.Timeout = proc.Timeout{Total: time.Hour, Idle: limit}
 		got := run(t, starter(t, func(s *proc.Starter) {
-			s.Grace = proc.Grace{Interrupt: time.Hour, Terminate: time.Hour, Over: over}
+			s.Grace = proc.Grace{
+				Interrupt: time.Hour,
+				Terminate: time.Hour,
+				Over:      over,
+			}
 		}), c)
 		ready := strings.Contains(string(got.Stdout), "ready\n")
 		if ready && got.Signal != "SIGKILL" {
@@ -284,7 +333,10 @@ func onOutput(t *testing.T, cancel context.CancelFunc, file string) func() {
 			}
 		}
 	}()
-	return func() { close(end); <-done }
+	return func() {
+		close(end)
+		<-done
+	}
 }
 
 func TestCancel(t *testing.T) {
@@ -293,7 +345,9 @@ func TestCancel(t *testing.T) {
 	defer cancel()
 	c := part(t, "polite")
 	c.OutFile = filepath.Join(t.TempDir(), "out")
-	s := starter(t, func(s *proc.Starter) { s.Grace.Interrupt = 10 * time.Second })
+	s := starter(t, func(s *proc.Starter) {
+		s.Grace.Interrupt = 10 * time.Second
+	})
 	stop := onOutput(t, cancel, c.OutFile)
 	got, err := s.Run(cx, c)
 	stop()
@@ -315,7 +369,10 @@ func TestCapsAndSpill(t *testing.T) {
 	c.OutFile = filepath.Join(t.TempDir(), "out")
 	got := run(t, starter(t, nil), c)
 	if len(got.Stdout) != 100 || !got.Truncated || got.Flooded || string(got.Stderr) != "quiet\n" {
-		t.Errorf("Run = %d bytes, truncated %v, flooded %v, stderr %q; want 100, true, false, quiet", len(got.Stdout), got.Truncated, got.Flooded, got.Stderr)
+		t.Errorf(
+			"Run = %d bytes, truncated %v, flooded %v, stderr %q; want 100, true, false, quiet",
+			len(got.Stdout), got.Truncated, got.Flooded, got.Stderr,
+		)
 	}
 	info, err := os.Stat(c.OutFile)
 	if err != nil {
@@ -332,8 +389,10 @@ func TestFlood(t *testing.T) {
 	c.Limit = 3<<20 + 17
 	c.OutFile = filepath.Join(t.TempDir(), "out")
 	got := run(t, starter(t, nil), c)
-	if !got.Flooded || !got.Killed || got.Success() || len(got.Stdout) != proc.DefaultCap || got.TimedOut != proc.TimeoutNone {
-		t.Errorf("Run(flood) = flooded %v killed %v, %d bytes, want a killed flood of %d", got.Flooded, got.Killed, len(got.Stdout), proc.DefaultCap)
+	if !got.Flooded || !got.Killed || got.Success() || len(got.Stdout) != proc.DefaultCap ||
+		got.TimedOut != proc.TimeoutNone {
+		t.Errorf("Run(flood) = flooded %v killed %v, %d bytes, want a killed flood of %d",
+			got.Flooded, got.Killed, len(got.Stdout), proc.DefaultCap)
 	}
 	info, err := os.Stat(c.OutFile)
 	if err != nil {
@@ -346,7 +405,9 @@ func TestFlood(t *testing.T) {
 
 func TestPrivateTemp(t *testing.T) {
 	t.Parallel()
-	c := sh(`printf %s "$TMPDIR"; mkdir -p "$TMPDIR/a/b"; touch "$TMPDIR/a/b/c"; stat -c %a "$TMPDIR" >&2; chmod 0500 "$TMPDIR/a/b"`)
+	c := sh(
+		`printf %s "$TMPDIR"; mkdir -p "$TMPDIR/a/b"; touch "$TMPDIR/a/b/c"; stat -c %a "$TMPDIR" >&2; chmod 0500 "$TMPDIR/a/b"`,
+	)
 	c.Private = true
 	got := run(t, starter(t, nil), c)
 	dir := string(got.Stdout)
@@ -377,7 +438,11 @@ func TestNobodyIsLeft(t *testing.T) {
 		{"ignores signals", "trap '' INT TERM HUP; sleep 60 >/dev/null 2>&1 & echo $!"},
 		{"own session", "setsid sh -c 'echo $$ > pid; sleep 60' & " + wait},
 		{"double fork", "(setsid sh -c 'echo $$ > pid; sleep 60' >/dev/null 2>&1 &) ; " + wait},
-		{"child of an escaped one without environment", "setsid sh -c 'env -i setsid sh -c \"echo \\$\\$ > pid; sleep 60\" & sleep 60' >/dev/null 2>&1 & " + wait},
+		{
+			"child of an escaped one without environment",
+			"setsid sh -c 'env -i setsid sh -c \"echo \\$\\$ > pid; sleep 60\" & sleep 60' " +
+				">/dev/null 2>&1 & " + wait,
+		},
 	}
 	for _, tt := range tests {
 		for _, how := range []string{"ends", "limit"} {
@@ -385,7 +450,9 @@ func TestNobodyIsLeft(t *testing.T) {
 				t.Parallel()
 				testkit.Widen(t, time.Second/2, func(limit time.Duration) bool {
 					c := sh(tt.script)
-					c.Dir, c.Private, c.Timeout.Total = t.TempDir(), true, time.Hour
+					c.Dir = t.TempDir()
+					c.Private = true
+					c.Timeout.Total = time.Hour
 					if how == "limit" {
 						c.Argv[2] += "; sleep 60"
 						c.Timeout.Idle = limit
@@ -431,19 +498,24 @@ func gone(t *testing.T, out string) {
 }
 
 func BenchmarkRun(b *testing.B) {
-	s, err := proc.NewStarter(proc.Starter{Allow: func(ctx, proc.Command) error { return nil }, Now: time.Now})
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: func(ctx, proc.Command) error { return nil },
+		Now:   time.Now,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := s.Run(b.Context(), proc.Command{Argv: []string{"true"}, Purpose: proc.PurposeGit}); err != nil {
+		_, err := s.Run(b.Context(), proc.Command{Argv: []string{"true"}, Purpose: proc.PurposeGit})
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-// TestWithinSeesTheFolder: the private folder is there when the words of bounds are made, which name only what is there.
+// TestWithinSeesTheFolder: the private folder is there when the words of bounds are made, which
+// name only what is there.
 func TestWithinSeesTheFolder(t *testing.T) {
 	t.Parallel()
 	c := sh(`echo out`)

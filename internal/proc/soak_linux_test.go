@@ -21,8 +21,8 @@ import (
 
 var full = flag.Bool("full", false, "run the tests of many kills as often as the goals say")
 
-// inFolder lists the processes that run and stand in dir, which those that lost group, session and environment still
-// do.
+// inFolder lists the processes that run and stand in dir, which those that lost group, session and
+// environment still do.
 func inFolder(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -47,14 +47,15 @@ func inFolder(t *testing.T, dir string) []string {
 	return out
 }
 
-// zombie tells whether a process ended and nobody asked for its code. Where it runs, the number is another's by now.
+// zombie tells whether a process ended and nobody asked for its code. Where it runs, the number is
+// another's by now.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && bytes.Contains(stat, []byte(") Z "))
 }
 
-// TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every way: a second later
-// nobody of it runs any more.
+// TestSoakKills kills the owner of a child that escapes as it can, at random moments and in every
+// way: a second later nobody of it runs any more.
 func TestSoakKills(t *testing.T) {
 	hasSetsid(t)
 	times := 6
@@ -93,17 +94,20 @@ func TestSoakKills(t *testing.T) {
 			for _, pid := range pidsIn(t, dir) {
 				for ; zombie(pid); <-time.After(5 * time.Millisecond) {
 					if time.Since(begin) > 2*time.Minute {
-						t.Fatalf("kill %d (%s after %s, seed %d): process %d is left as a zombie", i, sig, after, seed, pid)
+						t.Fatalf("kill %d (%s after %s, seed %d): process %d is left as a zombie",
+							i, sig, after, seed, pid)
 					}
 				}
 			}
 		}
 		longest = max(longest, time.Since(begin))
 	}
+
 	t.Logf("%d kills: nobody left after at most %s", times, longest.Round(time.Millisecond))
 }
 
-// TestBigFlood lets a child print without end: it is killed at the limit, and this program stays small.
+// TestBigFlood lets a child print without end: it is killed at the limit, and this program stays
+// small.
 func TestBigFlood(t *testing.T) {
 	t.Parallel()
 	cmd, out := owner(t, t.TempDir(), "PROC_CHILD=floodowner")
@@ -113,33 +117,47 @@ func TestBigFlood(t *testing.T) {
 	}
 	var flooded bool
 	var printed, peak int64
-	if _, scanErr := fmt.Sscan(string(text), &flooded, &printed, &peak); err != nil || scanErr != nil {
+	_, scanErr := fmt.Sscan(string(text), &flooded, &printed, &peak)
+	if err != nil || scanErr != nil {
 		t.Fatalf("the owner printed %q, %v, %v", text, err, scanErr)
 	}
 	if !flooded || printed != proc.DefaultLimit || peak > 128<<10 {
-		t.Errorf("flooded %v, kept %d bytes, peak %d KiB, want true, %d and at most 128 MiB", flooded, printed, peak, proc.DefaultLimit)
+		t.Errorf("flooded %v, kept %d bytes, peak %d KiB, want true, %d and at most 128 MiB",
+			flooded, printed, peak, proc.DefaultLimit)
 	}
 	t.Logf("peak %d MiB", peak>>10)
 }
 
-// floodOwner runs a child that prints 3 GB, if it may, and tells what became of it and how much memory that took.
+// floodOwner runs a child that prints 3 GB, if it may, and tells what became of it and how much
+// memory that took.
 func floodOwner(dir string) int {
 	exe, err := os.Executable()
 	if err != nil {
 		return 1
 	}
+
 	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(ctx, proc.Command) error { return nil }, Env: []string{"PATH=" + os.Getenv("PATH")}, Now: time.Now, Temp: dir, Supervisor: []string{exe, superviseWord},
+		Allow:      func(ctx, proc.Command) error { return nil },
+		Env:        []string{"PATH=" + os.Getenv("PATH")},
+		Now:        time.Now,
+		Temp:       dir,
+		Supervisor: []string{exe, superviseWord},
 	})
 	if err != nil {
 		return 1
 	}
+
 	file := filepath.Join(dir, "out")
-	res, err := s.Run(backgroundContext(), proc.Command{Argv: []string{"head", "-c", "3000000000", "/dev/zero"}, OutFile: file, Purpose: proc.PurposeAgent})
+	res, err := s.Run(backgroundContext(), proc.Command{
+		Argv:    []string{"head", "-c", "3000000000", "/dev/zero"},
+		OutFile: file,
+		Purpose: proc.PurposeAgent,
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+
 	info, err := os.Stat(file)
 	if err != nil {
 		return 1
@@ -148,12 +166,14 @@ func floodOwner(dir string) int {
 	if err != nil {
 		return 1
 	}
+
 	peak := ""
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
 			peak = strings.Fields(rest)[0]
 		}
 	}
+
 	fmt.Println(res.Flooded, info.Size(), peak)
 	return 0
 }

@@ -21,17 +21,22 @@ import (
 // supervisable tells whether a child can have a supervisor here.
 const supervisable = true
 
-// Supervise is the main function of a supervisor: a process of tercet between a Starter and its children, one after
-// another. It reports a child's end once all descendants are gone. As a subreaper it finds even those that left session
-// and group and cleared their environment. When its Starter's process is gone, even by SIGKILL, it kills them all and
-// ends.
+// Supervise is the main function of a supervisor: a process of tercet between a Starter and its
+// children, one after another. It reports a child's end once all descendants are gone. As a
+// subreaper it finds even those that left session and group and cleared their environment. When its
+// Starter's process is gone, even by SIGKILL, it kills them all and ends.
 //
-// in and out are its standard input, with its orders, and its standard output. restrict makes the bounds of children
-// that have some; it may be nil if none has.
+// in and out are its standard input, with its orders, and its standard output. restrict makes the
+// bounds of children that have some; it may be nil if none has.
 func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
 	adopt()
-	runtime.GOMAXPROCS(1) // it waits, and the runtime wakes threads for each processor that it may use
-	s := &supervisor{tell: gob.NewEncoder(out), ended: make(chan os.Signal, 1), restrict: restrict}
+	// it waits, and the runtime wakes threads for each processor that it may use
+	runtime.GOMAXPROCS(1)
+	s := &supervisor{
+		tell:     gob.NewEncoder(out),
+		ended:    make(chan os.Signal, 1),
+		restrict: restrict,
+	}
 	signal.Notify(s.ended, unix.SIGCHLD)
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
@@ -39,7 +44,8 @@ func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
 	evict := make(chan os.Signal, 1)
 	signal.Notify(evict, evictSignal)
 	go s.evict(evict)
-	// An answer without a reader must fail: its signal would end the supervisor, and the child would stay.
+	// An answer without a reader must fail: its signal would end the supervisor, and the child
+	// would stay.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	orders := make(chan order)
 	go s.listen(gob.NewDecoder(in), orders)
@@ -54,7 +60,8 @@ type supervisor struct {
 	tell  *gob.Encoder
 	ended chan os.Signal // a child ended, or several did
 	mu    sync.Mutex
-	child int  // 0: none; then everybody is left alone: what is run last must not be taken for a descendant
+	// 0: none; then everybody is left alone: what is run last must not be taken for a descendant
+	child int
 	gone  bool // the owner
 
 	evicted bool // the child
@@ -89,17 +96,23 @@ func (s *supervisor) serve(o order) news {
 	end := s.reapAll(pid)
 	s.mu.Lock()
 	evicted := s.evicted
-	s.child, s.evicted = 0, false
+	s.child = 0
+	s.evicted = false
 	s.mu.Unlock()
 	s.runLast(o.After, o.Env)
 	ignore(os.Chdir("/")) // the supervisor keeps no folder busy
 	if end.Signaled() {
-		return news{Exit: -1, Signal: unix.SignalName(end.Signal()), Evicted: evicted}
+		return news{
+			Exit:    -1,
+			Signal:  unix.SignalName(end.Signal()),
+			Evicted: evicted,
+		}
 	}
 	return news{Exit: end.ExitStatus(), Evicted: evicted}
 }
 
-// evictSignal asks a supervisor to end its child, which holds a lock that another process of tercet waits for.
+// evictSignal asks a supervisor to end its child, which holds a lock that another process of tercet
+// waits for.
 const evictSignal = unix.SIGUSR1
 
 // evict kills the child, with all that it started, when it is asked to.
@@ -113,15 +126,19 @@ func (s *supervisor) evict(asked <-chan os.Signal) {
 	}
 }
 
-// start starts the program in the supervisor's group. Bubblewrap gets one of its own: it would die of a signal to the
-// group and take the program along.
+// start starts the program in the supervisor's group. Bubblewrap gets one of its own: it would die
+// of a signal to the group and take the program along.
 func (s *supervisor) start(o order) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
 		return 0, errors.New("no process needs it any more")
 	}
-	attr := &syscall.ProcAttr{Env: o.Env, Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap}}
+
+	attr := &syscall.ProcAttr{
+		Env: o.Env,
+		Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap},
+	}
 	// The streams belong to the program alone: their ends must show when it has closed them.
 	defer func() {
 		for _, fd := range attr.Files {
@@ -139,6 +156,7 @@ func (s *supervisor) start(o order) (int, error) {
 		}
 		attr.Files = append(attr.Files, uintptr(fd))
 	}
+
 	if o.Dir != "" {
 		if err := os.Chdir(o.Dir); err != nil { // what comes after the program works there too
 			return 0, err
@@ -176,7 +194,9 @@ func (s *supervisor) runLast(words, env []string) {
 		return
 	}
 	pid, err := syscall.ForkExec(words[0], words, &syscall.ProcAttr{
-		Env: env, Files: []uintptr{2, 2, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
+		Env:   env,
+		Files: []uintptr{2, 2, 2},
+		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
 		return // its owner finds out when it looks
@@ -194,8 +214,8 @@ func (s *supervisor) runLast(words, env []string) {
 	}
 }
 
-// wait gives the next child that ended. It sleeps outside of the system call: the runtime looks at a thread within one
-// every 20 us, which took a tenth of a processor.
+// wait gives the next child that ended. It sleeps outside of the system call: the runtime looks at
+// a thread within one every 20 us, which took a tenth of a processor.
 func (s *supervisor) wait(ws *unix.WaitStatus) (int, error) {
 	for {
 		pid, err := unix.Wait4(-1, ws, unix.WNOHANG, nil)
@@ -232,8 +252,9 @@ func (s *supervisor) killAll(child int) {
 	}
 }
 
-// killSome kills the descendants that it finds, and reports whether there may be more. Finding none proves nothing: a
-// process that loses its parent meanwhile moves to where the search has been already.
+// killSome kills the descendants that it finds, and reports whether there may be more. Finding none
+// proves nothing: a process that loses its parent meanwhile moves to where the search has been
+// already.
 func (s *supervisor) killSome(child int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -246,7 +267,8 @@ func (s *supervisor) killSome(child int) bool {
 	return true
 }
 
-// pass hands signals on to those who left the group, to which they were sent. To a container its engine hands them on.
+// pass hands signals on to those who left the group, to which they were sent. To a container its
+// engine hands them on.
 func (s *supervisor) pass(asked <-chan os.Signal) {
 	for one := range asked {
 		if sig, ok := one.(syscall.Signal); ok {
@@ -255,7 +277,8 @@ func (s *supervisor) pass(asked <-chan os.Signal) {
 	}
 }
 
-// passOne holds the lock to its end: what is run last must not begin while the descendants of before are looked for.
+// passOne holds the lock to its end: what is run last must not begin while the descendants of
+// before are looked for.
 func (s *supervisor) passOne(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,8 +306,8 @@ func comm(pid int) string {
 	return strings.TrimSpace(string(b))
 }
 
-// descendants lists the children of the process whose folder is proc, their children, and so on. Those below a program
-// of the name but are left out: an engine watches over them.
+// descendants lists the children of the process whose folder is proc, their children, and so on.
+// Those below a program of the name but are left out: an engine watches over them.
 func descendants(proc, but string) []int {
 	var out []int
 	for _, pid := range childrenOf(proc) {

@@ -20,29 +20,39 @@ import (
 	"tercet/internal/proc"
 )
 
-// TestAllOfItSupervised runs the tests of this package again with a supervisor between every child and this process.
+// TestAllOfItSupervised runs the tests of this package again with a supervisor between every child
+// and this process.
 func TestAllOfItSupervised(t *testing.T) {
 	if os.Getenv("PROC_SUPERVISED") != "" {
 		t.Skip("this is the second time")
 	}
 	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), self(t), "-test.count=1", "-test.skip=^TestSoak|^TestBigFlood", "-test.timeout=10m")
+	cmd := exec.CommandContext(
+		t.Context(),
+		self(t),
+		"-test.count=1",
+		"-test.skip=^TestSoak|^TestBigFlood",
+		"-test.timeout=10m",
+	)
 	cmd.Env = append(os.Environ(), "PROC_SUPERVISED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("with a supervisor: %v\n%s", err, out)
 	}
 }
 
-// runs tells whether a process runs. A zombie does not: its parent, which may be any, has not looked yet.
+// runs tells whether a process runs. A zombie does not: its parent, which may be any, has not
+// looked yet.
 func runs(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
 	}
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && !strings.Contains(string(b), ") Z ") && !strings.Contains(string(b), ") X ")
+	return err == nil && !strings.Contains(string(b), ") Z ") &&
+		!strings.Contains(string(b), ") X ")
 }
 
-// waitGone fails if a process still runs after a while: a second is far more than enough where nothing else runs.
+// waitGone fails if a process still runs after a while: a second is far more than enough where
+// nothing else runs.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
 	end := time.Now().Add(time.Minute)
@@ -54,8 +64,8 @@ func waitGone(t *testing.T, pid int) {
 	}
 }
 
-// escapes starts processes that leave group and session, clear their environment and ignore signals, and prints their
-// numbers.
+// escapes starts processes that leave group and session, clear their environment and ignore
+// signals, and prints their numbers.
 const escapes = `trap '' INT TERM HUP
 setsid sh -c 'trap "" INT TERM HUP; echo $$ >> pids; exec sleep 60' >/dev/null 2>&1 &
 env -i setsid sh -c 'trap "" INT TERM HUP; echo $$ >> pids; while :; do sleep 1; done' >/dev/null 2>&1 &
@@ -102,7 +112,9 @@ func pidsIn(t *testing.T, dir string) []int {
 func TestNobodySurvivesTheOwner(t *testing.T) {
 	t.Parallel()
 	hasSetsid(t)
-	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGSEGV} {
+	for _, sig := range []syscall.Signal{
+		syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGSEGV,
+	} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -132,13 +144,17 @@ func TestNobodySurvivesTheOwner(t *testing.T) {
 	}
 }
 
-// TestOwnerIsGoneBeforeTheAnswer kills the owner while the supervisor starts its child, which is before it answers.
+// TestOwnerIsGoneBeforeTheAnswer kills the owner while the supervisor starts its child, which is
+// before it answers.
 func TestOwnerIsGoneBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	hasSetsid(t)
 	dir := t.TempDir()
 	said := filepath.Join(dir, "said")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "pids"), nil, 0o600), os.WriteFile(said, nil, 0o600)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "pids"), nil, 0o600),
+		os.WriteFile(said, nil, 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), self(t), superviseWord)
@@ -162,13 +178,17 @@ func TestOwnerIsGoneBeforeTheAnswer(t *testing.T) {
 		Argv, Env []string
 		Streams   [3]string
 	}{
-		Path: sh, Dir: dir, Argv: []string{"sh", "-c", escapes}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Path:    sh,
+		Dir:     dir,
+		Argv:    []string{"sh", "-c", escapes},
+		Env:     []string{"PATH=" + os.Getenv("PATH")},
 		Streams: [3]string{os.DevNull, said, os.DevNull},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+	end := time.Now().Add(time.Minute)
+	for ; ; <-time.After(5 * time.Millisecond) {
 		text, err := os.ReadFile(said)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("the child said %q, %v, want ready", text, err)
@@ -177,6 +197,7 @@ func TestOwnerIsGoneBeforeTheAnswer(t *testing.T) {
 			break
 		}
 	}
+
 	if err := orders.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -210,11 +231,13 @@ func TestSweepAfterTheSupervisor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	for _, pid := range []int{s.PID, cmd.Process.Pid} {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := cmd.Wait(); err == nil {
 		t.Error("Wait of a killed owner = nil, want an error")
 	}
@@ -225,15 +248,19 @@ func TestSweepAfterTheSupervisor(t *testing.T) {
 		t.Errorf("Sweep(child of another boot) killed %d, want 0", got)
 	}
 	other = s
-	other.PID, other.Temp = os.Getpid(), ""
+	other.PID = os.Getpid()
+	other.Temp = ""
 	if got := proc.Sweep(other); got != 0 {
 		t.Errorf("Sweep(a number that was given again) killed %d, want 0", got)
 	}
 	if got := proc.Sweep(s); got == 0 {
-		t.Error("Sweep(child of a dead owner) killed 0, want those of its session and with its folder")
+		t.Error(
+			"Sweep(child of a dead owner) killed 0, want those of its session and with its folder",
+		)
 	}
 	pids := pidsIn(t, dir)
-	// Two of them left the session and cleared their environment: nothing tells any more whose they were.
+	// Two of them left the session and cleared their environment: nothing tells any more whose they
+	// were.
 	left := 0
 	for _, pid := range pids {
 		if runs(pid) {
@@ -243,6 +270,7 @@ func TestSweepAfterTheSupervisor(t *testing.T) {
 			}
 		}
 	}
+
 	if left > 3 {
 		t.Errorf("%d of %d left, want those without a trace alone", left, len(pids))
 	}
@@ -261,8 +289,19 @@ func recorded(t *testing.T, dir string) proc.Started {
 		t.Fatal(err)
 	}
 	return proc.Started{
-		Proc: proc.Proc{PID: pid, Start: f[1], BootID: f[2], Host: f[3]}, Temp: f[6],
-		Owner: proc.Proc{PID: own, Start: f[5], BootID: f[2], Host: f[3]},
+		Proc: proc.Proc{
+			PID:    pid,
+			Start:  f[1],
+			BootID: f[2],
+			Host:   f[3],
+		},
+		Temp: f[6],
+		Owner: proc.Proc{
+			PID:    own,
+			Start:  f[5],
+			BootID: f[2],
+			Host:   f[3],
+		},
 	}
 }
 
@@ -272,7 +311,9 @@ func TestSupervisorSaysWhyNot(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no program"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := starter(t, func(s *proc.Starter) { s.Supervisor = []string{self(t), superviseWord} })
+	s := starter(t, func(s *proc.Starter) {
+		s.Supervisor = []string{self(t), superviseWord}
+	})
 	_, err := s.Run(t.Context(), proc.Command{Argv: []string{file}, Purpose: proc.PurposeAgent})
 	if !errors.Is(err, proc.ErrStart) || !strings.Contains(err.Error(), "exec format error") {
 		t.Errorf("Run(a text) = %v, want ErrStart with the reason", err)
@@ -295,7 +336,11 @@ func TestRecordComesFirst(t *testing.T) {
 				if c.PID == 0 || c.Start == "" || c.Owner.PID != os.Getpid() || c.Name != "touch" {
 					t.Errorf("Record(%+v), want every fact", c)
 				}
-				return func() { mu.Lock(); forgotten++; mu.Unlock() }, err
+				return func() {
+					mu.Lock()
+					forgotten++
+					mu.Unlock()
+				}, err
 			}
 		}
 	}
@@ -317,12 +362,20 @@ func BenchmarkSupervised(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := proc.NewStarter(proc.Starter{Allow: func(ctx, proc.Command) error { return nil }, Now: time.Now, Supervisor: []string{exe, superviseWord}})
+	s, err := proc.NewStarter(proc.Starter{
+		Allow:      func(ctx, proc.Command) error { return nil },
+		Now:        time.Now,
+		Supervisor: []string{exe, superviseWord},
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Run(b.Context(), proc.Command{Argv: []string{"true"}, Purpose: proc.PurposeAgent}); err != nil {
+		_, err := s.Run(b.Context(), proc.Command{
+			Argv:    []string{"true"},
+			Purpose: proc.PurposeAgent,
+		})
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

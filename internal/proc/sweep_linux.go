@@ -14,14 +14,15 @@ import (
 // sweepRounds bounds the hunt for descendants that multiply faster than they are killed.
 const sweepRounds = 500
 
-// adopt makes orphans of children come to this process, where sweep finds them, and not to the init process.
+// adopt makes orphans of children come to this process, where sweep finds them, and not to the init
+// process.
 func adopt() {
 	// A kernel that refuses leaves the group kill, as on other systems.
 	ignore(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
-// blockUntilExit returns when the process has ended and leaves it unreaped. So its number, which is also that of its
-// group and session, goes to no other process before the group is killed.
+// blockUntilExit returns when the process has ended and leaves it unreaped. So its number, which is
+// also that of its group and session, goes to no other process before the group is killed.
 func blockUntilExit(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo
@@ -37,14 +38,17 @@ func reap(cmd *exec.Cmd) {
 	ignore(cmd.Wait()) // the exit is read from ProcessState, and no copying is done by os/exec
 }
 
-// sweep kills and reaps the descendants of cmd, which has ended, that are children of this process now.
+// sweep kills and reaps the descendants of cmd, which has ended, that are children of this process
+// now.
 func sweep(cmd *exec.Cmd, temp string) {
-	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.hunt(func() []int { return childrenOf("/proc/self") })
+	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.hunt(func() []int {
+		return childrenOf("/proc/self")
+	})
 }
 
-// Sweep kills the remains of a child whose owner is gone: the members of its session, and processes whose environment
-// has its private temporary folder. It does nothing while the owner runs, after another boot, and to a process whose
-// number was reused. It gives the number killed.
+// Sweep kills the remains of a child whose owner is gone: the members of its session, and processes
+// whose environment has its private temporary folder. It does nothing while the owner runs, after
+// another boot, and to a process whose number was reused. It gives the number killed.
 func Sweep(s Started) int {
 	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
 		return 0
@@ -55,9 +59,11 @@ func Sweep(s Started) int {
 	return s.hunt(everybody)
 }
 
-// hunt kills those of a list that descend from the child, with their own descendants, and reaps whom it can.
+// hunt kills those of a list that descend from the child, with their own descendants, and reaps
+// whom it can.
 func (s Started) hunt(list func() []int) int {
-	known := map[int]string{} // start times: a process that is about to die loses its environment first
+	// start times: a process that is about to die loses its environment first
+	known := map[int]string{}
 	for range sweepRounds {
 		found := false
 		for _, pid := range list() {
@@ -73,7 +79,8 @@ func (s Started) hunt(list func() []int) int {
 				}
 			default:
 				found = true
-				// Descendants are noted first: once their parent is dead nothing else may tell whose they were.
+				// Descendants are noted first: once their parent is dead nothing else may tell
+				// whose they were.
 				for _, one := range append(descendants("/proc/"+strconv.Itoa(pid), ""), pid) {
 					if st, err := readStat(one); err == nil {
 						known[one] = st.start
@@ -87,13 +94,15 @@ func (s Started) hunt(list func() []int) int {
 		}
 		pause(time.Millisecond)
 	}
+
 	return len(known)
 }
 
-// owns tells whether a process descends from the child. One of the session that began before the child does not: the
-// number of the session was given again.
+// owns tells whether a process descends from the child. One of the session that began before the
+// child does not: the number of the session was given again.
 func (s Started) owns(pid int, st stat) bool {
-	// Number 0 is no child: within a container it is the session of everybody who was sent in from outside.
+	// Number 0 is no child: within a container it is the session of everybody who was sent in from
+	// outside.
 	if s.PID != 0 && st.session == s.PID && !before(st.start, s.Start) {
 		return true
 	}
@@ -104,8 +113,9 @@ func (s Started) owns(pid int, st stat) bool {
 	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
-// Orphans lists gits that outlived the process which started them, with an entry in their environment. Daemons that a
-// git starts, such as those of ssh or for credentials, are none: they stay.
+// Orphans lists gits that outlived the process which started them, with an entry in their
+// environment. Daemons that a git starts, such as those of ssh or for credentials, are none: they
+// stay.
 func Orphans(entry string) (pids []int) {
 	for _, pid := range everybody() {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
@@ -124,7 +134,9 @@ func Orphans(entry string) (pids []int) {
 }
 
 // before compares start times, which are counts of clock ticks.
-func before(a, b string) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
+func before(a, b string) bool {
+	return len(a) < len(b) || len(a) == len(b) && a < b
+}
 
 // everybody lists the numbers of all processes.
 func everybody() (out []int) {

@@ -6,8 +6,8 @@ import "os/exec"
 
 func adopt() {}
 
-// blockUntilExit returns when the process has ended. It reaps at once, so that in the moment before the group is
-// killed the number may in theory belong to another group.
+// blockUntilExit returns when the process has ended. It reaps at once, so that in the moment before
+// the group is killed the number may in theory belong to another group.
 func blockUntilExit(cmd *exec.Cmd) {
 	ignore(cmd.Wait()) // the exit is read from ProcessState, and no copying is done by os/exec
 }

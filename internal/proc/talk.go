@@ -5,9 +5,10 @@ import (
 	"io"
 )
 
-// Talk is the tercet side of a conversation with a child. It writes to stdin and reads the child's output from stdout,
-// which ends when the child closes it. There is no buffer: a child that prints while Talk does not read waits, within
-// its time limits. When ctx ends, or a stream does, Talk must return. Then both streams are closed.
+// Talk is the tercet side of a conversation with a child. It writes to stdin and reads the child's
+// output from stdout, which ends when the child closes it. There is no buffer: a child that prints
+// while Talk does not read waits, within its time limits. When ctx ends, or a stream does, Talk
+// must return. Then both streams are closed.
 type Talk func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error
 
 // talk is the conversation of one run. Its goroutine has ended when settle returns.
@@ -71,7 +72,8 @@ func (k *child) leave() bool {
 	return k.exits(k.grace.Interrupt)
 }
 
-// endTalk ends the conversation with a child that is gone, which may still take in the last that was printed.
+// endTalk ends the conversation with a child that is gone, which may still take in the last that
+// was printed.
 func (k *child) endTalk() {
 	if k.talk == nil {
 		return

@@ -17,13 +17,18 @@ import (
 )
 
 // patient lets a child that is slow to start leave by itself.
-func patient(s *proc.Starter) { s.Grace.Interrupt = 10 * time.Second }
+func patient(s *proc.Starter) {
+	s.Grace.Interrupt = 10 * time.Second
+}
 
 func TestTalk(t *testing.T) {
 	t.Parallel()
 	c := part(t, "cat")
 	var seen strings.Builder
-	c.Watch = func(p []byte) bool { seen.Write(p); return true }
+	c.Watch = func(p []byte) bool {
+		seen.Write(p)
+		return true
+	}
 	c.Talk = func(_ context.Context, stdin io.WriteCloser, stdout io.Reader) error {
 		lines := bufio.NewScanner(stdout)
 		for i := range 100 {
@@ -37,15 +42,21 @@ func TestTalk(t *testing.T) {
 		return stdin.Close()
 	}
 	got := run(t, starter(t, patient), c)
-	if !got.Success() || got.Stopped || seen.String() != string(got.Stdout) || strings.Count(seen.String(), "\n") != 100 {
+	if !got.Success() || got.Stopped || seen.String() != string(got.Stdout) ||
+		strings.Count(seen.String(), "\n") != 100 {
 		t.Errorf("Run = %+v, watched %d bytes, want 100 lines and success", got, seen.Len())
 	}
 }
 
 func TestTalkEnds(t *testing.T) {
 	t.Parallel()
-	silent := func(context.Context, io.WriteCloser, io.Reader) error { return nil }
-	waits := func(ctx context.Context, _ io.WriteCloser, _ io.Reader) error { <-ctx.Done(); return ctx.Err() }
+	silent := func(context.Context, io.WriteCloser, io.Reader) error {
+		return nil
+	}
+	waits := func(ctx context.Context, _ io.WriteCloser, _ io.Reader) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	reads := func(_ context.Context, _ io.WriteCloser, stdout io.Reader) error {
 		_, err := io.Copy(io.Discard, stdout)
 		return err
@@ -57,22 +68,81 @@ func TestTalkEnds(t *testing.T) {
 		limit      proc.Timeout
 		want       func(proc.Result, error) bool
 	}{
-		{"the child ends when its input does", "cat", silent, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Success() && err == nil }},
-		{"an error is that of Run", "cat", func(context.Context, io.WriteCloser, io.Reader) error { return broken }, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Success() && errors.Is(err, broken) }},
-		{"a child that stays is killed", "stubborn", silent, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Stopped && r.Killed && err == nil }},
-		{"a child that is asked leaves unhurt", "cat", waits, proc.Timeout{Total: 200 * time.Millisecond}, func(r proc.Result, err error) bool {
-			return r.TimedOut == proc.TimeoutTotal && r.Exit == 0 && r.Signal == "" && err == nil
-		}},
-		{"nobody reads", "flood", waits, proc.Timeout{Idle: 300 * time.Millisecond}, func(r proc.Result, err error) bool { return r.TimedOut == proc.TimeoutIdle && err == nil }},
-		{"a flood", "flood", reads, proc.Timeout{}, func(r proc.Result, err error) bool { return r.Flooded && err == nil }},
-		{"a flood that nobody hears", "flood", silent, proc.Timeout{}, func(r proc.Result, err error) bool { return (r.Flooded || r.Stopped) && err == nil }},
+		{
+			"the child ends when its input does",
+			"cat",
+			silent,
+			proc.Timeout{},
+			func(r proc.Result, err error) bool {
+				return r.Success() && err == nil
+			},
+		},
+		{
+			"an error is that of Run",
+			"cat",
+			func(context.Context, io.WriteCloser, io.Reader) error {
+				return broken
+			},
+			proc.Timeout{},
+			func(r proc.Result, err error) bool {
+				return r.Success() && errors.Is(err, broken)
+			},
+		},
+		{
+			"a child that stays is killed",
+			"stubborn",
+			silent,
+			proc.Timeout{},
+			func(r proc.Result, err error) bool {
+				return r.Stopped && r.Killed && err == nil
+			},
+		},
+		{
+			"a child that is asked leaves unhurt",
+			"cat",
+			waits,
+			proc.Timeout{Total: 200 * time.Millisecond},
+			func(r proc.Result, err error) bool {
+				return r.TimedOut == proc.TimeoutTotal && r.Exit == 0 && r.Signal == "" &&
+					err == nil
+			},
+		},
+		{
+			"nobody reads",
+			"flood",
+			waits,
+			proc.Timeout{Idle: 300 * time.Millisecond},
+			func(r proc.Result, err error) bool {
+				return r.TimedOut == proc.TimeoutIdle && err == nil
+			},
+		},
+		{
+			"a flood",
+			"flood",
+			reads,
+			proc.Timeout{},
+			func(r proc.Result, err error) bool {
+				return r.Flooded && err == nil
+			},
+		},
+		{
+			"a flood that nobody hears",
+			"flood",
+			silent,
+			proc.Timeout{},
+			func(r proc.Result, err error) bool {
+				return (r.Flooded || r.Stopped) && err == nil
+			},
+		},
 	}
 	for _, supervised := range []bool{false, true} {
 		for _, tt := range tests {
 			t.Run(fmt.Sprint(tt.name, " ", supervised), func(t *testing.T) {
 				t.Parallel()
 				c := part(t, tt.part)
-				c.Talk, c.Limit, c.Timeout.Idle = tt.talk, 4<<20, tt.limit.Idle
+				c.Talk = tt.talk
+				c.Limit = 4 << 20
+				c.Timeout.Idle = tt.limit.Idle
 				if tt.limit.Total > 0 {
 					c.Timeout.Total = tt.limit.Total
 				}
@@ -93,7 +163,8 @@ func TestTalkEnds(t *testing.T) {
 	}
 }
 
-// TestTalkIsCut: a conversation that does not end is cut, with a child that ignores every request to leave.
+// TestTalkIsCut: a conversation that does not end is cut, with a child that ignores every request
+// to leave.
 func TestTalkIsCut(t *testing.T) {
 	t.Parallel()
 	pushes := func(_ context.Context, stdin io.WriteCloser, _ io.Reader) error {
@@ -108,7 +179,8 @@ func TestTalkIsCut(t *testing.T) {
 			t.Parallel()
 			testkit.Widen(t, time.Second/2, func(limit time.Duration) bool {
 				c := part(t, "stubborn")
-				c.Talk, c.Timeout.Total = pushes, limit
+				c.Talk = pushes
+				c.Timeout.Total = limit
 				s := starter(t, func(s *proc.Starter) {
 					if supervised {
 						s.Supervisor = []string{self(t), superviseWord}
