@@ -12,8 +12,8 @@ import (
 // boundable tells whether a child can be held to a bound of its memory here.
 const boundable = true
 
-// boundProcess limits this process to an amount of memory above what its address space has now. It also limits its
-// processor time, as a last resort if its parent is gone.
+// boundProcess limits this process to an amount of memory above what its address space has now. It
+// also limits its processor time, as a last resort if its parent is gone.
 func boundProcess(memory int64, timeout time.Duration) error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -25,7 +25,8 @@ func boundProcess(memory int64, timeout time.Duration) error {
 		return err
 	}
 	space := pages*uint64(os.Getpagesize()) + uint64(memory)
-	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: space, Max: space}); err != nil {
+	err = syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: space, Max: space})
+	if err != nil {
 		return err
 	}
 	cpu := uint64(timeout.Seconds())*uint64(runtime.NumCPU()) + 2

@@ -8,4 +8,6 @@ import "time"
 const boundable = false
 
 // boundProcess is for systems where a child can be bounded.
-func boundProcess(int64, time.Duration) error { return nil }
+func boundProcess(int64, time.Duration) error {
+	return nil
+}

@@ -35,13 +35,14 @@ const maxReported = 10
 
 // CLIRequest is the input of jq's command line.
 //
-// The filter runs over its inputs as jq runs it, with jq's exit codes: 0, and 1 and 4 of -e. 2 is an input that is not
-// JSON, 3 a filter that does not compile, 5 a run-time error. After such an error the run continues with the next
-// input, and the code is that of the last input. Environment, files and modules are denied. Unchanged objects of an
-// input print in source order, with their number literals.
+// The filter runs over its inputs as jq runs it, with jq's exit codes: 0, and 1 and 4 of -e. 2 is
+// an input that is not JSON, 3 a filter that does not compile, 5 a run-time error. After such an
+// error the run continues with the next input, and the code is that of the last input. Environment,
+// files and modules are denied. Unchanged objects of an input print in source order, with their
+// number literals.
 //
-// An input is not decoded in full where that cannot change a byte of the output. A File is then read in pieces, so an
-// input of any size takes little memory.
+// An input is not decoded in full where that cannot change a byte of the output. A File is then
+// read in pieces, so an input of any size takes little memory.
 type CLIRequest struct {
 	Filter string // an empty one is the identity
 
@@ -58,7 +59,8 @@ type CLIRequest struct {
 	RawInput   bool // -R: each line is a string, with Slurp the whole
 	Strict     bool // an input is exactly one value without duplicate keys
 	Indent     int  // 1 to 7, or 0 for 2
-	// Palette colours the output; nil: no colours. Plain makes the output safe for a terminal, before colouring.
+	// Palette colours the output; nil: no colours. Plain makes the output safe for a terminal,
+	// before colouring.
 	Palette *jsonx.Palette
 	Plain   bool
 
@@ -100,7 +102,12 @@ type Input struct {
 }
 
 func newCLI(req CLIRequest) *cli {
-	r := &cli{req: req, out: bufio.NewWriterSize(req.Out, 1<<16), indent: indent(req), from: &origins{}}
+	r := &cli{
+		req:    req,
+		out:    bufio.NewWriterSize(req.Out, 1<<16),
+		indent: indent(req),
+		from:   &origins{},
+	}
 	if !req.Sort {
 		r.shown = r.from
 	}
@@ -152,16 +159,23 @@ func (r *cli) prepare() (exit int, err error) {
 	if err != nil {
 		return ExitInput, err
 	}
+
 	c := compiler{
-		src: r.req.Filter, vars: vars, bounds: looseBounds, empty: true,
-		extra: r.functions(), allowed: []string{"input_filename/0", "debug/0", "stderr/0"},
+		src:     r.req.Filter,
+		vars:    vars,
+		bounds:  looseBounds,
+		empty:   true,
+		extra:   r.functions(),
+		allowed: []string{"input_filename/0", "debug/0", "stderr/0"},
 	}
 	if r.req.Statuses != nil {
-		c.allowed, c.extra = append(c.allowed, readyName+"/0"), append(c.extra, readyFunction(r.req.Statuses))
+		c.allowed = append(c.allowed, readyName+"/0")
+		c.extra = append(c.extra, readyFunction(r.req.Statuses))
 	}
 	if r.code, err = c.compile(); err != nil {
 		return exitCompile, err
 	}
+
 	r.values = values
 	if r.req.NullInput || r.req.Slurp || r.req.RawInput || len(r.req.Inputs) == 0 {
 		return 0, nil
@@ -199,7 +213,8 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 	r.next = next
 	for first := true; ; first = false {
 		r.from.reset(args)
-		in, ok := any(nil), first
+		in := any(nil)
+		ok := first
 		if !r.req.NullInput {
 			in, ok = r.next()
 		}
@@ -215,9 +230,12 @@ func (r *cli) whole(ctx context.Context) (int, error) {
 
 // one runs the filter for one input. The exit code is negative if the next input is to be taken.
 func (r *cli) one(ctx context.Context, in any) (int, error) {
-	results, last := r.results, r.last
+	results := r.results
+	last := r.last
 	failed := func(err error) int {
-		r.results, r.last, r.failed = results, last, true
+		r.results = results
+		r.last = last
+		r.failed = true
 		// What input says of a broken input is said once, in the end.
 		if r.broken == nil {
 			r.report(err)
@@ -240,6 +258,7 @@ func (r *cli) one(ctx context.Context, in any) (int, error) {
 			return ExitInput, err
 		}
 	}
+
 	r.failed = false
 	return -1, nil
 }
@@ -316,6 +335,7 @@ func (r *cli) result(v any) error {
 		_, err := r.out.WriteString(s)
 		return err
 	}
+
 	r.buf = appendValue(r.buf[:0], v, r.shown)
 	text := r.buf
 	if r.indent != "" && len(text) > 2 && (text[0] == '{' || text[0] == '[') {
@@ -353,9 +373,14 @@ func escaped(text []byte) []byte {
 	return out
 }
 
-// limits are those of texts that are only read: as deep as gojq goes, the last of two equal keys counts, as in jq.
+// limits are those of texts that are only read: as deep as gojq goes, the last of two equal keys
+// counts, as in jq.
 func limits() jsonx.Limits {
-	return jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt, Duplicates: true}
+	return jsonx.Limits{
+		Depth:      maxDepth,
+		Bytes:      math.MaxInt,
+		Duplicates: true,
+	}
 }
 
 // functions gives what jq's command line adds to the language.

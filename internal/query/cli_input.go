@@ -23,8 +23,10 @@ func (r *cli) arguments() (vars []string, values []any, err error) {
 			return nil, nil, err
 		}
 		named[a.Name] = v
-		vars, values = append(vars, "$"+a.Name), append(values, v)
+		vars = append(vars, "$"+a.Name)
+		values = append(values, v)
 	}
+
 	positional := []any{}
 	for _, a := range r.req.Positional {
 		a.Name = "ARGS.positional"
@@ -34,7 +36,11 @@ func (r *cli) arguments() (vars []string, values []any, err error) {
 		}
 		positional = append(positional, v)
 	}
-	return append(vars, "$ARGS"), append(values, map[string]any{"named": named, "positional": positional}), nil
+
+	return append(
+		vars,
+		"$ARGS",
+	), append(values, map[string]any{"named": named, "positional": positional}), nil
 }
 
 func (r *cli) argument(a Arg) (any, error) {
@@ -71,7 +77,8 @@ func (r *cli) all(yield func(any) bool) {
 	list := []any{}
 	for ; r.broken == nil && r.file < len(r.req.Inputs); r.file++ {
 		src := r.read()
-		for stream := jsonx.NewStream(src, limits()); r.broken == nil; {
+		stream := jsonx.NewStream(src, limits())
+		for r.broken == nil {
 			v, err := stream.Next()
 			if errors.Is(err, io.EOF) {
 				break
@@ -121,7 +128,8 @@ func (r *cli) Next() (any, bool) {
 
 // read gives all of the next input, which with Strict has to be one value without duplicate keys.
 func (r *cli) read() []byte {
-	in, out := r.req.Inputs[r.file], bytes.Buffer{}
+	in := r.req.Inputs[r.file]
+	out := bytes.Buffer{}
 	if in.File == nil {
 		out = *bytes.NewBuffer(in.Data)
 	} else {
@@ -133,7 +141,8 @@ func (r *cli) read() []byte {
 		_, r.broken = out.ReadFrom(io.NewSectionReader(in.File, 0, math.MaxInt64))
 	}
 	if r.req.Strict && r.broken == nil {
-		if _, err := jsonx.Parse(out.Bytes(), jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt}); err != nil {
+		_, err := jsonx.Parse(out.Bytes(), jsonx.Limits{Depth: maxDepth, Bytes: math.MaxInt})
+		if err != nil {
 			r.broken = fmt.Errorf("%s:%w", in.Name, err)
 		}
 	}

@@ -25,8 +25,9 @@ const (
 type Options struct {
 	Vars  []string // with their $
 	Funcs FuncSet
-	// Strict is for workflow expressions. It rejects functions whose result depends on time or place (now, localtime,
-	// input, halt, debug, ...), and tightly limits what cannot be interrupted.
+	// Strict is for workflow expressions. It rejects functions whose result depends on time or
+	// place (now, localtime, input, halt, debug, ...), and tightly limits what cannot be
+	// interrupted.
 	Strict bool
 }
 
@@ -38,10 +39,16 @@ type Code struct {
 	code *gojq.Code
 }
 
-// Compile parses and checks src. The error is an *Error, or Errors if there are several. Do not change the variables of
-// opt afterwards.
+// Compile parses and checks src. The error is an *Error, or Errors if there are several. Do not
+// change the variables of opt afterwards.
 func Compile(src string, opt Options) (*Code, error) {
-	c := compiler{src: src, vars: opt.Vars, funcs: opt.Funcs, strict: opt.Strict, bounds: looseBounds}
+	c := compiler{
+		src:    src,
+		vars:   opt.Vars,
+		funcs:  opt.Funcs,
+		strict: opt.Strict,
+		bounds: looseBounds,
+	}
 	if opt.Strict {
 		c.bounds = strictBounds
 	}
@@ -63,8 +70,13 @@ type compiler struct {
 
 func (c *compiler) compile() (*Code, error) {
 	if len(c.src) > MaxSource {
-		return nil, c.fail(-1, fmt.Sprintf("query of %d bytes is over the limit of %d", len(c.src), MaxSource), "")
+		return nil, c.fail(
+			-1,
+			fmt.Sprintf("query of %d bytes is over the limit of %d", len(c.src), MaxSource),
+			"",
+		)
 	}
+
 	q, err := gojq.Parse(c.src)
 	if err != nil {
 		return nil, c.syntax(err)
@@ -76,21 +88,31 @@ func (c *compiler) compile() (*Code, error) {
 		q.Term = &gojq.Term{Type: gojq.TermTypeIdentity}
 	}
 	toks, _ := tokens(c.src)
-	w := walker{toks: toks, own: true, bounds: c.bounds, defs: map[string]string{}}
+	w := walker{
+		toks:   toks,
+		own:    true,
+		bounds: c.bounds,
+		defs:   map[string]string{},
+	}
 	w.query(q)
 	if err := c.check(q, &w); err != nil {
 		return nil, err
 	}
+
 	if err := c.prelude(q, &w); err != nil {
 		return nil, err
 	}
-	// What the query does not name is not handed to the compiler, whose cost grows with the square of the names.
+	// What the query does not name is not handed to the compiler, whose cost grows with the square
+	// of the names.
 	out := &Code{vars: slices.Clip(c.vars), mentions: w.mentions}
-	known := slices.DeleteFunc(slices.Clone(c.vars), func(name string) bool { return !out.names(name) })
+	known := slices.DeleteFunc(slices.Clone(
+		c.vars,
+	), func(name string) bool { return !out.names(name) })
 	code, err := c.gojq(q, known)
 	if err != nil {
 		return nil, c.translate(err, &w)
 	}
+
 	out.code = code
 	return out, nil
 }
@@ -100,7 +122,8 @@ func (c *Code) uses(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name && !r.Bound })
 }
 
-// names tells whether the name of a variable stands in the query: then its value is one of those that gojq takes.
+// names tells whether the name of a variable stands in the query: then its value is one of those
+// that gojq takes.
 func (c *Code) names(name string) bool {
 	return slices.ContainsFunc(c.refs, func(r Ref) bool { return r.Var == name })
 }
@@ -109,7 +132,8 @@ func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err erro
 	// recover, because a compiler that is not ours gets what users type.
 	defer func() {
 		if r := recover(); r != nil {
-			code, err = nil, fmt.Errorf("query cannot be compiled: %v", r)
+			code = nil
+			err = fmt.Errorf("query cannot be compiled: %v", r)
 		}
 	}()
 	opts := append(guardFunctions(c.bounds), gojq.WithVariables(vars))
@@ -117,7 +141,12 @@ func (c *compiler) gojq(q *gojq.Query, vars []string) (code *gojq.Code, err erro
 }
 
 func (c *compiler) fail(offset int, msg, didYouMean string) *Error {
-	return &Error{Src: c.src, Offset: offset, Msg: msg, DidYouMean: didYouMean}
+	return &Error{
+		Src:        c.src,
+		Offset:     offset,
+		Msg:        msg,
+		DidYouMean: didYouMean,
+	}
 }
 
 func (c *compiler) syntax(err error) error {
@@ -131,7 +160,8 @@ func (c *compiler) syntax(err error) error {
 		return c.fail(unclosed, "string without its closing quote", "")
 	}
 	if pe.Token == "" {
-		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "") // not on the line below
+		// not on the line below
+		return c.fail(len(strings.TrimRight(c.src, "\r\n")), "unexpected end of the query", "")
 	}
 	at := max(pe.Offset-len(pe.Token), 0)
 	return c.fail(at, msg, c.habit(at, pe.Token))
@@ -149,7 +179,8 @@ func (c *compiler) habit(at int, token string) string {
 		return `"`
 	case token == "!":
 		return "| not"
-	case token == "=" && strings.HasPrefix(rest, "==="), token == "=" && strings.HasSuffix(c.src[:at], "=="):
+	case token == "=" && strings.HasPrefix(rest, "==="),
+		token == "=" && strings.HasSuffix(c.src[:at], "=="):
 		return "=="
 	case token == "else" || token == "elif":
 		return "then"
@@ -171,22 +202,33 @@ func (c *compiler) check(q *gojq.Query, w *walker) error {
 			list = append(list, c.fail(r.Offset, r.Var+" is not available", ""))
 			continue
 		}
-		list = append(list, c.fail(r.Offset, "unknown variable "+r.Var, meant(r.Var, append(boundNames(w), c.vars...))))
+		list = append(
+			list,
+			c.fail(
+				r.Offset,
+				"unknown variable "+r.Var,
+				meant(r.Var, append(boundNames(w), c.vars...)),
+			),
+		)
 	}
+
 	for _, f := range w.calls {
 		if why := c.refused(f.Function); why != "" {
 			list = append(list, c.fail(f.Offset, why, ""))
 		}
 	}
+
 	for _, f := range w.formats {
 		if !slices.Contains(formats, f.text) {
 			list = append(list, c.fail(f.offset, "unknown format "+f.text, meant(f.text, formats)))
 		}
 	}
+
 	return list.result()
 }
 
-// boundNames gives the variables that the query binds somewhere: one used outside of its scope is not there, but near.
+// boundNames gives the variables that the query binds somewhere: one used outside of its scope is
+// not there, but near.
 func boundNames(w *walker) []string {
 	var names []string
 	for _, r := range w.refs {
@@ -204,7 +246,9 @@ func (l Errors) result() error {
 	case 1:
 		return l[0]
 	}
-	slices.SortStableFunc(l, func(a, b *Error) int { return a.Offset - b.Offset })
+	slices.SortStableFunc(l, func(a, b *Error) int {
+		return a.Offset - b.Offset
+	})
 	return l
 }
 
@@ -244,28 +288,47 @@ func (c *compiler) unknown(sig string, w *walker) error {
 		}
 		names = append(names, n)
 	}
+
 	if len(arities) > 0 {
 		slices.Sort(arities)
-		return c.fail(at, fmt.Sprintf("unknown function %s, known: %s", sig, strings.Join(arities, ", ")), "")
+		return c.fail(
+			at,
+			fmt.Sprintf("unknown function %s, known: %s", sig, strings.Join(arities, ", ")),
+			"",
+		)
 	}
 	return c.fail(at, "unknown function "+sig, meant(name, names))
 }
 
 // String is name/arity.
-func (f Function) String() string { return fmt.Sprintf("%s/%d", f.Name, f.Args) }
+func (f Function) String() string {
+	return fmt.Sprintf("%s/%d", f.Name, f.Args)
+}
 
 // Refs gives every use of a variable in source order. Do not change them.
-func (c *Code) Refs() []Ref { return c.refs }
+func (c *Code) Refs() []Ref {
+	return c.refs
+}
 
-// Paths gives the static paths into the query's own input, as references to ".", in source order. Do not change them.
-func (c *Code) Paths() []Ref { return c.paths }
+// Paths gives the static paths into the query's own input, as references to ".", in source order.
+// Do not change them.
+func (c *Code) Paths() []Ref {
+	return c.paths
+}
 
 // Members gives the paths into the elements of lists that a variable leads to. Do not change them.
-func (c *Code) Members() []Member { return c.members }
+func (c *Code) Members() []Member {
+	return c.members
+}
 
-// Calls gives every call of a function that the query does not define itself, in source order. Do not change them.
-func (c *Code) Calls() []Call { return c.calls }
+// Calls gives every call of a function that the query does not define itself, in source order. Do
+// not change them.
+func (c *Code) Calls() []Call {
+	return c.calls
+}
 
-// Keys gives the name of every member that the query takes of a value, in source order; an empty one is only known when
-// it runs. Do not change them.
-func (c *Code) Keys() []string { return c.keys }
+// Keys gives the name of every member that the query takes of a value, in source order; an empty
+// one is only known when it runs. Do not change them.
+func (c *Code) Keys() []string {
+	return c.keys
+}

@@ -55,9 +55,23 @@ const (
 // oddStates are valid, and seldom.
 func oddStates() []string {
 	return []string{
-		``, ` `, `null`, `[]`, `{}`, `1`, `"x"`, `true `, `{"tasks":null}`, `{"tasks":[]}`, `{"tasks":{}}`, `{"tasks":7,"serial":null}`,
+		``,
+		` `,
+		`null`,
+		`[]`,
+		`{}`,
+		`1`,
+		`"x"`,
+		`true `,
+		`{"tasks":null}`,
+		`{"tasks":[]}`,
+		`{"tasks":{}}`,
+		`{"tasks":7,"serial":null}`,
 		`{"tasks":{"b":{"number":3,"title":"b"},"a":{"title":"a","number":1,"dependencies":[]}}}`,
-		`[{"number":3,"title":"x"},{"number":4}]`, `{"tasks":[[{"number":3}]]}`, `{"tasks":[[]]}`, `{"tasks":[{}]}`,
+		`[{"number":3,"title":"x"},{"number":4}]`,
+		`{"tasks":[[{"number":3}]]}`,
+		`{"tasks":[[]]}`,
+		`{"tasks":[{}]}`,
 		`{"tasks":[1,null,"x",[{"number":3}],true,{"number":3,"title":"t"}],"serial":412}`,
 		`{"tasks":[{"number":3,"title":"a"}],"serial":1,"tasks":[{"number":3,"title":"b"},{"number":1}]}`,
 		`{"serial":1,"serial":2,"tasks":[{"number":1,"number":3,"title":"last","title":"counts","status":"planned","status":"completed"}]}`,
@@ -67,12 +81,16 @@ func oddStates() []string {
 		  {"number":3e0,"title":"exp"},{"number":-3,"title":"neg"},{"number":9007199254740993,"title":"2^53+1","rate":1E+2,"mixed":-0},{"number":-0,"rate":0.10,"mixed":1e400},
 		  {"number":"3","title":"text","mixed":-1e-400}]}`,
 		`{"tasks":[{"number":3,"title":null,"status":{"completed":1},"dependencies":null,"artifacts":null,"mixed":[[]]},{"number":[3],"status":["completed"],"title":["a"],"dependencies":{"a":1},"artifacts":{"z":{"path":"p","type":"plan"},"a":{"type":"x"}}}]}`,
-		`{"tasks":[{"number":3,"title":"a"}]} {"tasks":[{"number":4}],"serial":412}` + "\n" + `{"serial":3}`,
-		`{"tasks":[{"number":3}]}{"tasks":[{"number":3}]}[1]`, `1 2 3`, `{"serial":1} null {"serial":{"z":1,"a":2}}`,
+		`{"tasks":[{"number":3,"title":"a"}]} {"tasks":[{"number":4}],"serial":412}` + "\n" +
+			`{"serial":3}`,
+		`{"tasks":[{"number":3}]}{"tasks":[{"number":3}]}[1]`,
+		`1 2 3`,
+		`{"serial":1} null {"serial":{"z":1,"a":2}}`,
 		`{"tasks":[{"z":{"y":[{"x":1,"w":2}]},"number":3,"title":"kept order","a":1}]}`,
 		`{"":{"":1},"tasks":[{"":2,"number":3}]}`,
 		`{"tasks":[{"number":3,"lease":{"session_id":"sess_1","session_id":"sess_2"},"lease":{"a":1}}]}`,
-		strings.Repeat("[", 600) + strings.Repeat("]", 600), `{"tasks":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
+		strings.Repeat("[", 600) + strings.Repeat("]", 600),
+		`{"tasks":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
 		`{"a":` + strings.Repeat(`{"a":`, 700) + "1" + strings.Repeat("}", 701),
 	}
 }
@@ -81,20 +99,66 @@ func oddStates() []string {
 func brokenStates() []string {
 	whole := strings.ReplaceAll(tasksState, "\n", "")
 	out := []string{
-		`{"tasks":[{"number":3,}]}`, `{"tasks":[{"number":3}],}`, `{"tasks":[{"number":3},]}`, `{"tasks":[,]}`, `{,}`, `{"tasks" [1]}`, `{"tasks":}`,
-		`{"tasks":[{"number":3} {"number":4}]}`, `{"tasks":[{"number":3}]`, `{"tasks":[{"number":3}]}}`, `{"tasks":[{"number":3}]} x`, `{"tasks":[{"number":3}]}` + "\x00",
-		`{"tasks":[{"number":03}]}`, `{"tasks":[{"number":3.}]}`, `{"tasks":[{"number":.3}]}`, `{"tasks":[{"number":+3}]}`, `{"tasks":[{"number":3e}]}`, `{"tasks":[{"number":-}]}`, `{"tasks":[{"number":3x}]}`,
-		`{"tasks":[{"number":1-2}]}`, `{"tasks":[nul]}`, `{"tasks":[nulll]}`, `{"tasks":[null1]}`, `{"tasks":[True]}`, `{"tasks":[NaN]}`, `{"tasks":['a']}`, `{tasks:[]}`, `{"a":1 /* c */}`,
-		"{\"tasks\":[{\"number\":3,\"title\":\"a\nb\"}]}", "{\"tasks\":[{\"number\":3,\"title\":\"a\x01b\"}]}", "{\"tasks\":[{\"number\":3,\"title\":\"a\xffb\"}]}", "{\"tasks\":[{\"number\":3,\"title\":\"\xc3\"}]}",
-		"{\"tasks\":[{\"number\":3,\"ti\xfftle\":\"a\"}]}", "{\"tasks\":[{\"number\":3,\"title\":\"\xed\xa0\x80\"}]}", "{\"tasks\":[{\"number\":3,\"title\":\"\xf4\x90\x80\x80 some more text\"}]}",
-		`{"tasks":[{"number":3,"title":"\x"}]}`, `{"tasks":[{"number":3,"title":"\u12g4"}]}`, `{"tasks":[{"number":3,"title":"\ud800"}]}`, `{"tasks":[{"number":3,"title":"\udc00"}]}`, `{"tasks":[{"number":3,"title":"\ud800\u0041"}]}`,
-		`{"tasks":[{"number":3,"title":"\u12"}]}`, `{"tasks":[{"number":3,"title":"\`, `{"tasks":[{"number":3,"title":"abc`, `{"tasks":[{"number":3,"title"`, `{"tasks":[{"number":3,"title":`, `{"tasks":[{"number":3,1:2}]}`,
-		"{\"tasks\":[\n<<<<<<< HEAD\n{\"number\":3}\n=======\n{\"number\":4}\n>>>>>>> b\n]}", "\xef\xbb\xbf \xef\xbb\xbf{}", " \xef\xbb\xbf{}", `{"tasks":[{"number":3}]} {"tasks":`, `{"serial":1} {"serial":2} ]`,
-		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), `{"tasks":[{"number":3,"x":` + strings.Repeat("[", 400) + `}]}`, "\x1b", `{"tasks":[{"number":3}]}` + "\xff",
+		`{"tasks":[{"number":3,}]}`,
+		`{"tasks":[{"number":3}],}`,
+		`{"tasks":[{"number":3},]}`,
+		`{"tasks":[,]}`,
+		`{,}`,
+		`{"tasks" [1]}`,
+		`{"tasks":}`,
+		`{"tasks":[{"number":3} {"number":4}]}`,
+		`{"tasks":[{"number":3}]`,
+		`{"tasks":[{"number":3}]}}`,
+		`{"tasks":[{"number":3}]} x`,
+		`{"tasks":[{"number":3}]}` + "\x00",
+		`{"tasks":[{"number":03}]}`,
+		`{"tasks":[{"number":3.}]}`,
+		`{"tasks":[{"number":.3}]}`,
+		`{"tasks":[{"number":+3}]}`,
+		`{"tasks":[{"number":3e}]}`,
+		`{"tasks":[{"number":-}]}`,
+		`{"tasks":[{"number":3x}]}`,
+		`{"tasks":[{"number":1-2}]}`,
+		`{"tasks":[nul]}`,
+		`{"tasks":[nulll]}`,
+		`{"tasks":[null1]}`,
+		`{"tasks":[True]}`,
+		`{"tasks":[NaN]}`,
+		`{"tasks":['a']}`,
+		`{tasks:[]}`,
+		`{"a":1 /* c */}`,
+		"{\"tasks\":[{\"number\":3,\"title\":\"a\nb\"}]}",
+		"{\"tasks\":[{\"number\":3,\"title\":\"a\x01b\"}]}",
+		"{\"tasks\":[{\"number\":3,\"title\":\"a\xffb\"}]}",
+		"{\"tasks\":[{\"number\":3,\"title\":\"\xc3\"}]}",
+		"{\"tasks\":[{\"number\":3,\"ti\xfftle\":\"a\"}]}",
+		"{\"tasks\":[{\"number\":3,\"title\":\"\xed\xa0\x80\"}]}",
+		"{\"tasks\":[{\"number\":3,\"title\":\"\xf4\x90\x80\x80 some more text\"}]}",
+		`{"tasks":[{"number":3,"title":"\x"}]}`,
+		`{"tasks":[{"number":3,"title":"\u12g4"}]}`,
+		`{"tasks":[{"number":3,"title":"\ud800"}]}`,
+		`{"tasks":[{"number":3,"title":"\udc00"}]}`,
+		`{"tasks":[{"number":3,"title":"\ud800\u0041"}]}`,
+		`{"tasks":[{"number":3,"title":"\u12"}]}`,
+		`{"tasks":[{"number":3,"title":"\`,
+		`{"tasks":[{"number":3,"title":"abc`,
+		`{"tasks":[{"number":3,"title"`,
+		`{"tasks":[{"number":3,"title":`,
+		`{"tasks":[{"number":3,1:2}]}`,
+		"{\"tasks\":[\n<<<<<<< HEAD\n{\"number\":3}\n=======\n{\"number\":4}\n>>>>>>> b\n]}",
+		"\xef\xbb\xbf \xef\xbb\xbf{}",
+		" \xef\xbb\xbf{}",
+		`{"tasks":[{"number":3}]} {"tasks":`,
+		`{"serial":1} {"serial":2} ]`,
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
+		`{"tasks":[{"number":3,"x":` + strings.Repeat("[", 400) + `}]}`,
+		"\x1b",
+		`{"tasks":[{"number":3}]}` + "\xff",
 	}
 	for i := 7; i < len(whole); i += 171 {
 		out = append(out, whole[:i])
 	}
+
 	return out
 }
 
@@ -102,15 +166,28 @@ func brokenStates() []string {
 func layouts(tb testing.TB, src string) []string {
 	tb.Helper()
 	var compact, pretty, tabs bytes.Buffer
-	for _, err := range []error{json.Compact(&compact, []byte(src)), json.Indent(&pretty, []byte(src), "", "  "), json.Indent(&tabs, []byte(src), "\t", "\t")} {
+	for _, err := range []error{
+		json.Compact(&compact, []byte(src)),
+		json.Indent(&pretty, []byte(src), "", "  "),
+		json.Indent(&tabs, []byte(src), "\t", "\t"),
+	} {
 		if err != nil {
 			tb.Fatal(err)
 		}
 	}
-	lines := strings.NewReplacer(`:[{`, ": [\n{", `},{"number`, "},\n{\"number", `}]}`, "}\n]\n}\n").Replace(compact.String())
+	lines := strings.NewReplacer(
+		`:[{`, ": [\n{", `},{"number`, "},\n{\"number", `}]}`, "}\n]\n}\n",
+	).Replace(compact.String())
 	return []string{
-		pretty.String() + "\n", src, compact.String(), tabs.String(), lines, strings.ReplaceAll(pretty.String(), "\n", "\r\n"), "\xef\xbb\xbf" + compact.String(),
-		strings.NewReplacer(`":`, "\"  \t:\r\n ", `,"`, " ,  \"").Replace(compact.String()), "\n\n \t" + compact.String() + " \r\n\n",
+		pretty.String() + "\n",
+		src,
+		compact.String(),
+		tabs.String(),
+		lines,
+		strings.ReplaceAll(pretty.String(), "\n", "\r\n"),
+		"\xef\xbb\xbf" + compact.String(),
+		strings.NewReplacer(`":`, "\"  \t:\r\n ", `,"`, " ,  \"").Replace(compact.String()),
+		"\n\n \t" + compact.String() + " \r\n\n",
 	}
 }
 
@@ -122,11 +199,13 @@ func large(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	var out strings.Builder
-	out.WriteString("{\"serial\": 412,\n\"before\": [" + strings.Repeat(`{"a": [1, "x"]}, `, 3000) + "0],\n\"tasks\": [\n")
+	out.WriteString("{\"serial\": 412,\n\"before\": [" + strings.Repeat(`{"a": [1, "x"]}, `, 3000) +
+		"0],\n\"tasks\": [\n")
 	for i := range 1500 {
 		fmt.Fprintf(&out, "%s,\n", doc.Tasks[i%len(doc.Tasks)])
 	}
-	fmt.Fprintf(&out, "{\"number\": 3, \"title\": \"%s\"}\n],\n\"version\": \"1\"}\n", strings.Repeat("long ", 100_000))
+	fmt.Fprintf(&out, "{\"number\": 3, \"title\": \"%s\"}\n],\n\"version\": \"1\"}\n",
+		strings.Repeat("long ", 100_000))
 	return out.String()
 }
 
@@ -170,7 +249,8 @@ func (a answer) String() string {
 	return fmt.Sprintf("exit %d, error %q, output\n%.2000s", a.exit, a.err, a.out)
 }
 
-// TestCorpus: every way to answer a query gives the same bytes, exit code and message, for every filter and every input.
+// TestCorpus: every way to answer a query gives the same bytes, exit code and message, for every
+// filter and every input.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	filters := corpus(t)
@@ -178,7 +258,8 @@ func TestCorpus(t *testing.T) {
 		t.Fatalf("corpus has %d filters, want at least 300", len(filters))
 	}
 	written := append(layouts(t, tasksState), layouts(t, projectsState)...)
-	odd, broken := oddStates(), brokenStates()
+	odd := oddStates()
+	broken := brokenStates()
 	big := large(t)
 	fast := 0
 	for i, f := range filters {
@@ -203,8 +284,10 @@ func TestCorpus(t *testing.T) {
 			different(t, f.src, query.CLIRequest{Compact: true}, []string{big, big[:len(big)-9]})
 		}
 	}
+
 	if fast < len(filters)/2 && testkit.Deep() {
-		t.Errorf("%d of %d filters were answered the fast way, want at least half of them", fast, len(filters))
+		t.Errorf("%d of %d filters were answered the fast way, want at least half of them",
+			fast, len(filters))
 	}
 	t.Logf("%d of %d filters, %d inputs", fast, len(filters), len(written)+len(odd)+len(broken))
 }
@@ -220,19 +303,32 @@ func TestRandomFilters(t *testing.T) {
 	}
 	for seed := range uint64(filters) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		if different(t, randomFilter(rnd), query.CLIRequest{Compact: seed%2 == 0, Raw: seed%3 == 0, ExitStatus: seed%5 == 0}, inputs) {
+		if different(
+			t,
+			randomFilter(rnd),
+			query.CLIRequest{
+				Compact:    seed%2 == 0,
+				Raw:        seed%3 == 0,
+				ExitStatus: seed%5 == 0,
+			},
+			inputs,
+		) {
 			fast++
 		}
 	}
+
 	if fast < filters/2 {
-		t.Errorf("%d of %d filters were answered the fast way, want at least half of them", fast, filters)
+		t.Errorf("%d of %d filters were answered the fast way, want at least half of them",
+			fast, filters)
 	}
 }
 
-// different reports every input for which the ways differ. It tells whether one was answered the fast way.
+// different reports every input for which the ways differ. It tells whether one was answered the
+// fast way.
 func different(t *testing.T, src string, req query.CLIRequest, inputs []string) (fast bool) {
 	t.Helper()
-	req.Filter, req.Statuses = src, corpusStatuses()
+	req.Filter = src
+	req.Statuses = corpusStatuses()
 	if req.Args == nil {
 		req.Args = corpusArgs()
 	}
@@ -243,6 +339,7 @@ func different(t *testing.T, src string, req query.CLIRequest, inputs []string) 
 	if strings.Contains(src, "now") {
 		return false
 	}
+
 	for i, in := range inputs {
 		run := func(whole bool, input query.Input) answer {
 			out, exit, quick, err := r.Run(t.Context(), whole, input)
@@ -262,6 +359,7 @@ func different(t *testing.T, src string, req query.CLIRequest, inputs []string) 
 			t.Errorf("%s on %.300q\ngot %s\nwant %s", src, in, got, want)
 		}
 	}
+
 	return fast
 }
 
@@ -277,7 +375,10 @@ func corpusArgs() []query.Arg {
 }
 
 func corpusStatuses() *query.Statuses {
-	return &query.Statuses{Waiting: []string{"not_started", "researched", "planned", "revised", "partial"}, Done: "completed"}
+	return &query.Statuses{
+		Waiting: []string{"not_started", "researched", "planned", "revised", "partial"},
+		Done:    "completed",
+	}
 }
 
 // jqDifferences are the marks of the corpus, each with its reason.
@@ -294,8 +395,9 @@ func jqDifferences() map[string]string {
 	}
 }
 
-// TestCorpusLikeJQ runs the corpus over both shapes of state with the jq that is installed: every twelfth filter, and all of
-// them if TERCET_CORPUS is all, since a start of jq takes longer than the rest.
+// TestCorpusLikeJQ runs the corpus over both shapes of state with the jq that is installed: every
+// twelfth filter, and all of them if TERCET_CORPUS is all, since a start of jq takes longer than
+// the rest.
 func TestCorpusLikeJQ(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "starts jq some hundred times")
@@ -311,14 +413,25 @@ func TestCorpusLikeJQ(t *testing.T) {
 		if f.mark != "" && f.mark != "order" && (f.mark != "jq 1.7" || version < "jq-1.7") {
 			continue
 		}
-		req := query.CLIRequest{Filter: f.src, Compact: true, Args: corpusArgs(), Sort: f.mark == "order"}
+		req := query.CLIRequest{
+			Filter:  f.src,
+			Compact: true,
+			Args:    corpusArgs(),
+			Sort:    f.mark == "order",
+		}
 		r, _, err := query.NewReady(req)
 		if err != nil {
 			continue
 		}
 		for _, input := range []string{tasksState, projectsState} {
-			got, exit, _, _ := r.Run(t.Context(), false, query.Input{Name: "in", Data: []byte(input)})
-			args := []string{"-c", f.src, "--argjson", "n", "3", "--arg", "s", "completed", "--argjson", "f", "3.0", "--argjson", "o", `{"number":3}`, "--argjson", "none", "null"}
+			got, exit, _, _ := r.Run(t.Context(), false, query.Input{
+				Name: "in",
+				Data: []byte(input),
+			})
+			args := []string{
+				"-c", f.src, "--argjson", "n", "3", "--arg", "s", "completed", "--argjson", "f",
+				"3.0", "--argjson", "o", `{"number":3}`, "--argjson", "none", "null",
+			}
 			if req.Sort {
 				args = append(args, "-S")
 			}
@@ -330,7 +443,8 @@ func TestCorpusLikeJQ(t *testing.T) {
 				continue // this jq has no regular expressions
 			}
 			if got != string(want) || exit != wantExit {
-				t.Errorf("%s: exit %d\n%.600s\njq: exit %d, %v\n%.600s", f.src, exit, got, wantExit, err, want)
+				t.Errorf("%s: exit %d\n%.600s\njq: exit %d, %v\n%.600s",
+					f.src, exit, got, wantExit, err, want)
 			}
 		}
 	}
@@ -360,7 +474,11 @@ func FuzzWays(f *testing.F) {
 		if rnd.IntN(2) == 0 {
 			src = randomFilter(rnd)
 		}
-		different(t, src, query.CLIRequest{Compact: rnd.IntN(2) == 0, Raw: rnd.IntN(3) == 0, ExitStatus: rnd.IntN(3) == 0}, []string{in})
+		different(t, src, query.CLIRequest{
+			Compact:    rnd.IntN(2) == 0,
+			Raw:        rnd.IntN(3) == 0,
+			ExitStatus: rnd.IntN(3) == 0,
+		}, []string{in})
 	})
 }
 
@@ -368,15 +486,22 @@ func FuzzWays(f *testing.F) {
 func randomFilter(rnd *rand.Rand) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	field := func() string {
-		return pick(".number", ".title", ".status", ".mixed", ".dependencies", ".artifacts", ".lease", ".a", `.["slug"]`, ".number?", ".lease.session_id")
+		return pick(
+			".number", ".title", ".status", ".mixed", ".dependencies", ".artifacts", ".lease", ".a",
+			`.["slug"]`, ".number?", ".lease.session_id",
+		)
 	}
 	scalar := func() string {
-		return pick("3", "1", "-3", "0", `"completed"`, `"a"`, "null", "true", "false", "9007199254740993", "$n", "$s", "$f", "$none", "1.5")
+		return pick(
+			"3", "1", "-3", "0", `"completed"`, `"a"`, "null", "true", "false", "9007199254740993",
+			"$n", "$s", "$f", "$none", "1.5",
+		)
 	}
 	var cond func(depth int) string
 	cond = func(depth int) string {
 		if depth > 0 && rnd.IntN(3) == 0 {
-			return "(" + cond(depth-1) + pick(" and ", " or ", " | not | . == ", ", ") + cond(depth-1) + ")"
+			return "(" + cond(depth-1) + pick(" and ", " or ", " | not | . == ", ", ") +
+				cond(depth-1) + ")"
 		}
 		switch rnd.IntN(7) {
 		case 0:
@@ -386,7 +511,8 @@ func randomFilter(rnd *rand.Rand) string {
 		case 2:
 			return "(" + field() + " | IN(" + scalar() + ", " + scalar() + "))"
 		case 3:
-			return "(" + field() + " | " + pick("startswith", "endswith", "contains", "test") + `("a"))`
+			return "(" + field() + " | " + pick("startswith", "endswith", "contains", "test") +
+				`("a"))`
 		case 4:
 			return `has("number")`
 		case 5:
@@ -396,30 +522,79 @@ func randomFilter(rnd *rand.Rand) string {
 	}
 	if rnd.IntN(5) == 0 {
 		array := pick(".tasks", ".tasks", ".active_projects", ".tasks[0].artifacts", ".")
-		begin := pick(array+" | group_by("+field()+")", "["+array+"[] | "+field()+"] | group_by(.)", array+" | map("+field()+") | group_by(.)", "["+array+"[]"+field()+"] | group_by(.)",
-			"reduce "+array+"[] as $t ({}; .[$t"+field()+"] += 1)")
-		return begin + pick("", " | length", " | map(length)", " | map([.[0], length])", " | map("+pick(".[0]", "first", "last")+field()+"?)", " | .[0]", " | . as $g | [$g[][0]?]", ", .serial", " | map(select("+cond(1)+"?))")
+		begin := pick(
+			array+" | group_by("+field()+")",
+			"["+array+"[] | "+field()+"] | group_by(.)",
+			array+" | map("+field()+") | group_by(.)",
+			"["+array+"[]"+field()+"] | group_by(.)",
+			"reduce "+array+"[] as $t ({}; .[$t"+field()+"] += 1)",
+		)
+		return begin + pick(
+			"",
+			" | length",
+			" | map(length)",
+			" | map([.[0], length])",
+			" | map("+pick(".[0]", "first", "last")+field()+"?)",
+			" | .[0]",
+			" | . as $g | [$g[][0]?]",
+			", .serial",
+			" | map(select("+cond(1)+"?))",
+		)
 	}
-	array := pick(".tasks", ".tasks", ".tasks", ".active_projects", ".", ".tasks?", ".tasks[1:]", "(.tasks, .active_projects)")
+
+	array := pick(
+		".tasks", ".tasks", ".tasks", ".active_projects", ".", ".tasks?", ".tasks[1:]",
+		"(.tasks, .active_projects)",
+	)
 	stages := []string{array + pick("[]", "[]?", " | .[]", "[0]", "")}
 	for range rnd.IntN(4) {
-		stages = append(stages, pick(
-			"select("+cond(2)+")", "select("+cond(1)+")", field(), "map(select("+cond(1)+"))", "["+field()+", "+field()+"]", "{n: "+field()+", m: "+field()+"}",
-			"map("+field()+")", "sort_by("+field()+")", "group_by("+field()+")", "group_by(.)", "length", "type", "first", "last", ".[0]", "(select("+cond(1)+"), "+field()+")",
-			"(select("+cond(1)+") // "+field()+")", "try "+field(), field()+"?", "if "+cond(1)+" then "+field()+" else . end", "any("+cond(1)+")", "tojson", "keys?", ".[]?", "values", "not",
-			field()+" as $y | select("+cond(1)+") | $y",
-		))
+		stages = append(
+			stages,
+			pick(
+				"select("+cond(2)+")",
+				"select("+cond(1)+")",
+				field(),
+				"map(select("+cond(1)+"))",
+				"["+field()+", "+field()+"]",
+				"{n: "+field()+", m: "+field()+"}",
+				"map("+field()+")",
+				"sort_by("+field()+")",
+				"group_by("+field()+")",
+				"group_by(.)",
+				"length",
+				"type",
+				"first",
+				"last",
+				".[0]",
+				"(select("+cond(1)+"), "+field()+")",
+				"(select("+cond(1)+") // "+field()+")",
+				"try "+field(),
+				field()+"?",
+				"if "+cond(1)+" then "+field()+" else . end",
+				"any("+cond(1)+")",
+				"tojson",
+				"keys?",
+				".[]?",
+				"values",
+				"not",
+				field()+" as $y | select("+cond(1)+") | $y",
+			),
+		)
 	}
+
 	src := strings.Join(stages, " | ")
 	switch rnd.IntN(6) {
 	case 0:
-		src = "[" + src + "] | " + pick("length", ".[0]", "map(type)", "first", "add", "unique", ".")
+		src = "[" + src + "] | " +
+			pick("length", ".[0]", "map(type)", "first", "add", "unique", ".")
 	case 1:
 		src = "first(" + src + ")"
 	case 2:
-		src = "(" + src + "), (.tasks | " + pick("length", "type", ".[0]?", "map("+field()+")") + ")"
+		src = "(" + src + "), (.tasks | " + pick("length", "type", ".[0]?", "map("+field()+")") +
+			")"
 	case 3:
 		src = "reduce (" + src + ") as $t (0; . + 1)"
 	}
+
 	return src
 }

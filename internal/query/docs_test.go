@@ -50,11 +50,13 @@ func differences(t *testing.T) []difference {
 				ok = false
 			}
 			if !ok {
-				t.Fatalf("docs/query.md: line %q is none of filter, input, jq, jq 1.7 and tercet", line)
+				t.Fatalf("docs/query.md: line %q is none of filter, input, jq, jq 1.7 and tercet",
+					line)
 			}
 		}
 		out = append(out, d)
 	}
+
 	return out
 }
 
@@ -71,7 +73,11 @@ func TestDifferences(t *testing.T) {
 		version = jqVersion(t, jq)
 	}
 	for _, d := range list {
-		got, err := runCLI(t.Context(), query.CLIRequest{Filter: d.filter, Compact: true, Inputs: []query.Input{{Name: "in", Data: []byte(d.input)}}})
+		got, err := runCLI(t.Context(), query.CLIRequest{
+			Filter:  d.filter,
+			Compact: true,
+			Inputs:  []query.Input{{Name: "in", Data: []byte(d.input)}},
+		})
 		lines := outputLines(got.Out)
 		if err != nil {
 			lines = append(lines, "! "+err.Error())
@@ -95,7 +101,8 @@ func TestDifferences(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, lines); diff != "" && !strings.Contains(string(stderrOf(err)), "ONIGURUMA") {
+		diff := cmp.Diff(want, lines)
+		if diff != "" && !strings.Contains(string(stderrOf(err)), "ONIGURUMA") {
 			t.Errorf("%s: %s of %s (-documented +got):\n%s", version, d.filter, d.input, diff)
 		}
 	}

@@ -90,7 +90,9 @@ func (e *LimitError) Error() string {
 }
 
 // errState is what `ready` says of a value that is no state.
-var errState = errors.New("ready needs a state: an object with tasks that have number, status and dependencies")
+var errState = errors.New(
+	"ready needs a state: an object with tasks that have number, status and dependencies",
+)
 
 // errNUL is a result that cannot be printed with a NUL behind it.
 var errNUL = errors.New("string with a NUL character cannot be printed with --raw-output0")

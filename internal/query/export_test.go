@@ -25,13 +25,24 @@ func NewReady(req CLIRequest) (Ready, int, error) {
 	return Ready{r}, exit, err
 }
 
-// Run answers for an input, as RunCLI does or with the input decoded in full. fast tells whether it was not.
-func (p Ready) Run(ctx context.Context, whole bool, in ...Input) (out string, exit int, fast bool, err error) {
+// Run answers for an input, as RunCLI does or with the input decoded in full. fast tells whether it
+// was not.
+func (p Ready) Run(
+	ctx context.Context,
+	whole bool,
+	in ...Input,
+) (out string, exit int, fast bool, err error) {
 	var buf bytes.Buffer
 	r := p.r
 	r.req.Inputs = in
 	r.out.Reset(&buf)
-	r.file, r.broken, r.last, r.results, r.failed, r.errs, r.more = 0, nil, nil, 0, false, nil, 0
+	r.file = 0
+	r.broken = nil
+	r.last = nil
+	r.results = 0
+	r.failed = false
+	r.errs = nil
+	r.more = 0
 	r.from.reset(0)
 	if r.plan != nil && !whole {
 		exit, err, fast = r.streamed(ctx)
@@ -46,4 +57,6 @@ func (p Ready) Run(ctx context.Context, whole bool, in ...Input) (out string, ex
 }
 
 // Risky tells whether a query runs in a child.
-func Risky(c *Code) bool { return c.risky }
+func Risky(c *Code) bool {
+	return c.risky
+}

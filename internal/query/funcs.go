@@ -10,7 +10,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// workflow are the functions that expressions of a workflow have, in jq; a later one may use an earlier one.
+// workflow are the functions that expressions of a workflow have, in jq; a later one may use an
+// earlier one.
 var workflow = []struct {
 	Function
 
@@ -21,19 +22,30 @@ var workflow = []struct {
 	{Function{"passed", 0}, `def passed: (if type == "object" then .status else . end) as $s
 		| $s == "completed" or $s == "approved" or $s == "conditional" or $s == "skipped";`, []string{"approved", "quorum"}},
 	{Function{"approved", 0}, `def approved: passed;`, nil},
-	{Function{"rejected", 0}, `def rejected: (if type == "object" then .status else . end) == "rejected";`, nil},
-	{Function{"failed", 0}, `def failed: (if type == "object" then .status else . end) == "failed";`, nil},
+	{
+		Function{"rejected", 0},
+		`def rejected: (if type == "object" then .status else . end) == "rejected";`,
+		nil,
+	},
+	{
+		Function{"failed", 0},
+		`def failed: (if type == "object" then .status else . end) == "failed";`,
+		nil,
+	},
 	{Function{"quorum", 1}, `def quorum($n): ([.[] | select(passed)] | length) >= $n;`, nil},
 }
 
-// prelude puts the definitions before the query that it calls: the guarded ones, and those of the workflow.
+// prelude puts the definitions before the query that it calls: the guarded ones, and those of the
+// workflow.
 func (c *compiler) prelude(q *gojq.Query, w *walker) error {
 	var src strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(w.defs)) {
 		src.WriteString(w.defs[name])
 	}
 	for _, d := range workflow {
-		called := func(f Call) bool { return f.Function == d.Function || slices.Contains(d.forUse, f.Name) }
+		called := func(f Call) bool {
+			return f.Function == d.Function || slices.Contains(d.forUse, f.Name)
+		}
 		if c.funcs == Workflow && slices.ContainsFunc(w.calls, called) {
 			src.WriteString(d.src)
 		}
@@ -89,7 +101,9 @@ func builtins() []string {
 	return names
 }
 
-var formats = []string{"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d"}
+var formats = []string{
+	"@text", "@json", "@html", "@uri", "@urid", "@csv", "@tsv", "@sh", "@base64", "@base64d",
+}
 
 // meant gives the name that a wrong one was probably meant to be, or nothing.
 func meant(wrong string, names []string) string {

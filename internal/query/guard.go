@@ -11,8 +11,9 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// A context stops a query between two of its steps. Some single steps can take minutes or all memory. A check stands in
-// the tree before such a step: a function of ours that hands on its input or ends the query.
+// A context stops a query between two of its steps. Some single steps can take minutes or all
+// memory. A check stands in the tree before such a step: a function of ours that hands on its input
+// or ends the query.
 
 // bounds says how large the values of a single step may be.
 type bounds struct {
@@ -27,25 +28,39 @@ type bounds struct {
 
 var (
 	strictBounds = bounds{
-		text: 8 << 20, items: 1 << 20, index: 100_000, regex: 16 << 10, test: 1 << 20, bits: 1 << 16, deep: 8 << 20,
+		text:  8 << 20,
+		items: 1 << 20,
+		index: 100_000,
+		regex: 16 << 10,
+		test:  1 << 20,
+		bits:  1 << 16,
+		deep:  8 << 20,
 	}
-	looseBounds = bounds{text: 256 << 20, items: 1 << 24, index: 1 << 24, regex: 256 << 10, test: 256 << 20, bits: 1 << 20}
+	looseBounds = bounds{
+		text:  256 << 20,
+		items: 1 << 24,
+		index: 1 << 24,
+		regex: 256 << 10,
+		test:  256 << 20,
+		bits:  1 << 20,
+	}
 )
 
 // The names of the checks. A query cannot call a name that begins with an underscore.
 const (
-	guardSmall  = "_t_small"  // the string or array may be added
-	guardDeep   = "_t_deep"   // the value is small in full
-	guardIndex  = "_t_index"  // the index, or every index of the path, may be assigned to
-	guardEvent  = "_t_event"  // the path of an event of a stream, its first element, may be assigned to
+	guardSmall = "_t_small" // the string or array may be added
+	guardDeep  = "_t_deep"  // the value is small in full
+	guardIndex = "_t_index" // the index, or every index of the path, may be assigned to
+	// the path of an event of a stream, its first element, may be assigned to
+	guardEvent  = "_t_event"
 	guardRegex  = "_t_regex"  // the string may be searched
 	guardTest   = "_t_test"   // the string may be tested
 	guardRepeat = "_t_repeat" // the two arguments may be multiplied
 	guardJoin   = "_t_joined" // the input may be joined with the argument
 )
 
-// guarded are definitions that a query calls in place of functions and operators that need a check. INDEX is another
-// one: gojq's copies the table for each element.
+// guarded are definitions that a query calls in place of functions and operators that need a check.
+// INDEX is another one: gojq's copies the table for each element.
 var guarded = map[string]string{
 	"*":            "def NAME(l; r): r as $r | l as $l | _t_repeat($l; $r) | $l * $r;",
 	"*=":           "def NAME(l; r): r as $r | l |= (_t_repeat(.; $r) | . * $r);",
@@ -60,20 +75,27 @@ var guarded = map[string]string{
 	"split/2":      "def NAME(a; b): _t_regex | split(a; b);",
 }
 
-// checkedInput gives the check of the input of further functions, whatever their number of arguments.
+// checkedInput gives the check of the input of further functions, whatever their number of
+// arguments.
 var checkedInput = map[string]string{
-	"test": guardTest, "match": guardRegex, "capture": guardRegex, "scan": guardRegex, "splits": guardRegex,
-	"sub": guardRegex, "gsub": guardRegex,
+	"test":    guardTest,
+	"match":   guardRegex,
+	"capture": guardRegex,
+	"scan":    guardRegex,
+	"splits":  guardRegex,
+	"sub":     guardRegex,
+	"gsub":    guardRegex,
 }
 
 // deepInput are functions that read their whole input; deepArgs also read their whole arguments.
 var (
 	deepInput = []string{
-		"tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose", "ascii",
+		"tojson", "tostring", "flatten", "sort", "unique", "min", "max", "implode", "transpose",
+		"ascii",
 	}
 	deepArgs = []string{
-		"contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by", "unique_by", "min_by",
-		"max_by", "IN",
+		"contains", "inside", "index", "rindex", "indices", "bsearch", "sort_by", "group_by",
+		"unique_by", "min_by", "max_by", "IN",
 	}
 )
 
@@ -96,10 +118,18 @@ func guardFunctions(b bounds) []gojq.CompilerOption {
 			}
 			return ""
 		}),
-		check(guardRegex, 0, func(v any, _ []any) string { return longer(v, b.regex, "string to search") }),
-		check(guardTest, 0, func(v any, _ []any) string { return longer(v, b.test, "string to test") }),
-		check(guardRepeat, 2, func(_ any, args []any) string { return b.product(args[0], args[1]) }),
-		check(guardJoin, 1, func(v any, args []any) string { return b.joined(v, args[0]) }),
+		check(guardRegex, 0, func(v any, _ []any) string {
+			return longer(v, b.regex, "string to search")
+		}),
+		check(guardTest, 0, func(v any, _ []any) string {
+			return longer(v, b.test, "string to test")
+		}),
+		check(guardRepeat, 2, func(_ any, args []any) string {
+			return b.product(args[0], args[1])
+		}),
+		check(guardJoin, 1, func(v any, args []any) string {
+			return b.joined(v, args[0])
+		}),
 	}
 }
 
@@ -195,7 +225,10 @@ func (b bounds) joined(v, sep any) string {
 }
 
 func call(name string, args ...*gojq.Query) *gojq.Query {
-	return &gojq.Query{Term: &gojq.Term{Type: gojq.TermTypeFunc, Func: &gojq.Func{Name: name, Args: args}}}
+	return &gojq.Query{Term: &gojq.Term{
+		Type: gojq.TermTypeFunc,
+		Func: &gojq.Func{Name: name, Args: args},
+	}}
 }
 
 // paren makes a query one operand, whatever operator it has and whatever it defines.
@@ -212,7 +245,11 @@ func checked(q *gojq.Query, check string) *gojq.Query {
 }
 
 func piped(q *gojq.Query, check string) *gojq.Query {
-	return paren(&gojq.Query{Left: paren(q), Op: gojq.OpPipe, Right: call(check)})
+	return paren(&gojq.Query{
+		Left:  paren(q),
+		Op:    gojq.OpPipe,
+		Right: call(check),
+	})
 }
 
 func literal(q *gojq.Query) bool {
@@ -230,7 +267,8 @@ func literal(q *gojq.Query) bool {
 
 // define gives the name of a guarded definition, which the query then has.
 func (w *walker) define(key, def string) string {
-	name := "_g_" + strings.NewReplacer("*", "times", "+", "plus", "=", "_to", "/", "_").Replace(key)
+	name := "_g_" +
+		strings.NewReplacer("*", "times", "+", "plus", "=", "_to", "/", "_").Replace(key)
 	w.defs[name] = strings.Replace(def, "NAME", name, 1)
 	return name
 }
@@ -238,15 +276,23 @@ func (w *walker) define(key, def string) string {
 // guardOperator guards an operator whose operands were walked.
 func (w *walker) guardOperator(q *gojq.Query) {
 	_, compares := holds[q.Op]
-	switch key := q.Op.String(); {
+	key := q.Op.String()
+	switch {
 	case q.Op == gojq.OpAdd:
-		q.Left, q.Right = checked(q.Left, guardSmall), checked(q.Right, guardSmall)
+		q.Left = checked(q.Left, guardSmall)
+		q.Right = checked(q.Right, guardSmall)
 	case q.Op == gojq.OpUpdateAdd && literal(q.Right) && q.Right.Term.Type == gojq.TermTypeNumber:
 	case guarded[key] != "":
 		t := call(w.define(key, guarded[key]), q.Left, q.Right).Term
-		*q = gojq.Query{Meta: q.Meta, Imports: q.Imports, FuncDefs: q.FuncDefs, Term: t}
+		*q = gojq.Query{
+			Meta:     q.Meta,
+			Imports:  q.Imports,
+			FuncDefs: q.FuncDefs,
+			Term:     t,
+		}
 	case w.bounds.deep > 0 && (compares || q.Op == gojq.OpSub):
-		q.Left, q.Right = checked(q.Left, guardDeep), checked(q.Right, guardDeep)
+		q.Left = checked(q.Left, guardDeep)
+		q.Right = checked(q.Right, guardDeep)
 	}
 }
 
@@ -257,9 +303,11 @@ func (w *walker) guardCall(f *gojq.Func) {
 		f.Name = w.define(key, def)
 		return
 	}
-	check, arg := checkedInput[f.Name], "%s"
+	check := checkedInput[f.Name]
+	arg := "%s"
 	if w.bounds.deep > 0 && slices.Contains(deepArgs, f.Name) {
-		check, arg = guardDeep, "%s | "+guardDeep
+		check = guardDeep
+		arg = "%s | " + guardDeep
 	} else if w.bounds.deep > 0 && slices.Contains(deepInput, f.Name) {
 		check = guardDeep
 	}
@@ -267,7 +315,9 @@ func (w *walker) guardCall(f *gojq.Func) {
 		return
 	}
 	params := []string{"", "(a)", "(a; b)", "(a; b; c)"}[len(f.Args)]
-	args := strings.NewReplacer("a", fmt.Sprintf(arg, "a"), "b", fmt.Sprintf(arg, "b")).Replace(params)
+	args := strings.NewReplacer("a", fmt.Sprintf(arg, "a"), "b", fmt.Sprintf(arg, "b")).Replace(
+		params,
+	)
 	f.Name = w.define(key, "def NAME"+params+": "+check+" | "+f.Name+args+";")
 }
 
@@ -276,7 +326,8 @@ func (w *walker) guardIndex(i *gojq.Index) {
 	if i.Start == nil || i.IsSlice {
 		return
 	}
-	if q := i.Start; literal(q) && len(q.Term.Number) < 5 || wholeNumber(q) && q.Term.Type == gojq.TermTypeUnary {
+	q := i.Start
+	if literal(q) && len(q.Term.Number) < 5 || wholeNumber(q) && q.Term.Type == gojq.TermTypeUnary {
 		return // the last elements are never far away
 	}
 	i.Start = piped(i.Start, guardIndex)
@@ -299,7 +350,15 @@ func (w *walker) guardText(s *gojq.String) {
 func (w *walker) guardFormat(t *gojq.Term) {
 	if t.Str == nil && w.bounds.deep > 0 {
 		inner := &gojq.Query{Term: &gojq.Term{Type: t.Type, Format: t.Format}}
-		q := &gojq.Query{Left: call(guardDeep), Op: gojq.OpPipe, Right: inner}
-		*t = gojq.Term{Type: gojq.TermTypeQuery, Query: q, SuffixList: t.SuffixList}
+		q := &gojq.Query{
+			Left:  call(guardDeep),
+			Op:    gojq.OpPipe,
+			Right: inner,
+		}
+		*t = gojq.Term{
+			Type:       gojq.TermTypeQuery,
+			Query:      q,
+			SuffixList: t.SuffixList,
+		}
 	}
 }

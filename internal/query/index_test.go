@@ -15,10 +15,20 @@ import (
 // TestIndexTable: INDEX gives what gojq's own gives, which takes quadratic time.
 func TestIndexTable(t *testing.T) {
 	t.Parallel()
-	inputs := []any{nil, []any{}, []any{map[string]any{"n": 1}, map[string]any{"n": "1", "m": 2}, map[string]any{}}, []any{1, 2, 1}, map[string]any{"a": 3, "b": 4}, "x"}
+	inputs := []any{
+		nil,
+		[]any{},
+		[]any{map[string]any{"n": 1}, map[string]any{"n": "1", "m": 2}, map[string]any{}},
+		[]any{1, 2, 1},
+		map[string]any{"a": 3, "b": 4},
+		"x",
+	}
 	for _, src := range []string{
-		"INDEX(.n)", "INDEX(.)", "INDEX(.n, .m)", "INDEX(empty)", "INDEX(.[]?; .n?)", "INDEX(.[]?; .)", "INDEX((1, 2, 3); . % 2)", "INDEX(empty; .)", "INDEX(.[]?; empty)",
-		"INDEX(.[]?; 1, 2)", "INDEX(.[]?; error)", "try INDEX(.n) catch .", "INDEX(.[]?; .).x?", "[INDEX(.[]?; .)[]]", "INDEX(.[]?; .) | keys", "def add: 7; def tostring: null; INDEX(.[]?; .)",
+		"INDEX(.n)", "INDEX(.)", "INDEX(.n, .m)", "INDEX(empty)", "INDEX(.[]?; .n?)",
+		"INDEX(.[]?; .)", "INDEX((1, 2, 3); . % 2)", "INDEX(empty; .)", "INDEX(.[]?; empty)",
+		"INDEX(.[]?; 1, 2)", "INDEX(.[]?; error)", "try INDEX(.n) catch .", "INDEX(.[]?; .).x?",
+		"[INDEX(.[]?; .)[]]", "INDEX(.[]?; .) | keys",
+		"def add: 7; def tostring: null; INDEX(.[]?; .)",
 	} {
 		q, err := gojq.Parse(src)
 		if err != nil {
@@ -42,7 +52,8 @@ func TestIndexTable(t *testing.T) {
 	}
 }
 
-// TestIndexLinear: a table of many elements takes time in proportion. gojq's own would take minutes for these.
+// TestIndexLinear: a table of many elements takes time in proportion. gojq's own would take minutes
+// for these.
 func TestIndexLinear(t *testing.T) {
 	t.Parallel()
 	const n = 100_000

@@ -15,9 +15,9 @@ import (
 	"tercet/internal/proc"
 )
 
-// The limits of a job besides its time. A query normally runs in this process, under its deadline. It runs in a child
-// with system limits in two cases: single steps can take all time or memory (see risky), or it needs a large input in
-// full.
+// The limits of a job besides its time. A query normally runs in this process, under its deadline.
+// It runs in a child with system limits in two cases: single steps can take all time or memory (see
+// risky), or it needs a large input in full.
 const (
 	maxMemory  = 1536 << 20 // beside what the inputs need
 	perByte    = 16         // memory for each byte of the inputs, at most
@@ -43,8 +43,8 @@ type Host struct {
 	Self    string // path of this binary; empty if it cannot be started again
 }
 
-// Run runs a request and gives the exit code. The error is an *Error, Errors, several joined errors, an error of Out or
-// Open, the cause of a cancelled ctx, or a *LimitError.
+// Run runs a request and gives the exit code. The error is an *Error, Errors, several joined
+// errors, an error of Out or Open, the cause of a cancelled ctx, or a *LimitError.
 func (h Host) Run(ctx context.Context, req CLIRequest) (exit int, err error) {
 	given := req
 	size, err := req.open(h.Open)
@@ -88,20 +88,27 @@ func (req *CLIRequest) open(open func(Input) (File, error)) (size int64, err err
 	return size, nil
 }
 
-// child runs a call in a process of its own. started is false if there could be none: then this process has to do.
+// child runs a call in a process of its own. started is false if there could be none: then this
+// process has to do.
 func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, started bool) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return exitRuntime, err, true
 	}
+
 	res, err := h.Starter.Run(ctx, proc.Command{
-		Argv: []string{h.Self, BoundedVerb}, Stdin: text, Purpose: proc.PurposeQuery,
+		Argv:      []string{h.Self, BoundedVerb},
+		Stdin:     text,
+		Purpose:   proc.PurposeQuery,
 		Timeout:   proc.Timeout{Total: c.Timeout + grace},
-		StdoutCap: maxOutput, StderrCap: 1 << 20, Limit: maxOutput,
+		StdoutCap: maxOutput,
+		StderrCap: 1 << 20,
+		Limit:     maxOutput,
 	})
 	if errors.Is(err, proc.ErrStart) {
 		return 0, nil, false
 	}
+
 	if _, werr := c.Out.Write(res.Stdout); werr != nil && err == nil {
 		err = werr
 	}
@@ -111,21 +118,29 @@ func (h Host) child(ctx context.Context, c CLIRequest) (exit int, err error, sta
 	if err != nil {
 		return exitRuntime, err, true
 	}
+
 	switch {
 	case res.Flooded:
 		return exitRuntime, &LimitError{BoundOutput, maxOutput}, true
 	case res.TimedOut != proc.TimeoutNone, res.Signal == "SIGXCPU":
 		return exitRuntime, &LimitError{BoundTime, c.Timeout.Milliseconds()}, true
 	case res.Signal == "SIGKILL", bytes.Contains(res.Stderr, []byte("fatal error: ")):
-		// Without memory the runtime of Go ends the process with a message of its own, or the system does.
+		// Without memory the runtime of Go ends the process with a message of its own, or the
+		// system does.
 		return exitRuntime, &LimitError{BoundMemory, c.Memory}, true
 	}
+
 	_, err = c.Err.Write(res.Stderr)
 	return res.Exit, err, true
 }
 
 // RunBounded reads a request of Run's process and runs it within its limits. It starts no child.
-func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error), out, stderr io.Writer) (int, error) {
+func RunBounded(
+	ctx context.Context,
+	text []byte,
+	open func(Input) (File, error),
+	out, stderr io.Writer,
+) (int, error) {
 	req := CLIRequest{Out: out, Err: stderr}
 	if err := json.Unmarshal(text, &req); err != nil || req.Timeout <= 0 || req.Memory <= 0 {
 		return ExitInput, errors.New("expected a query of 'tercet query'")
@@ -136,14 +151,17 @@ func RunBounded(ctx context.Context, text []byte, open func(Input) (File, error)
 	return Host{Open: open}.Run(ctx, req)
 }
 
-// within runs a compiled query for as long as it may take. A query that goes on after its time, in the middle of a
-// step, is not waited for: it ends with the process.
+// within runs a compiled query for as long as it may take. A query that goes on after its time, in
+// the middle of a step, is not waited for: it ends with the process.
 func (r *cli) within(ctx context.Context) (int, error) {
 	c := r.req
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{BoundTime, c.Timeout.Milliseconds()})
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, &LimitError{
+		BoundTime,
+		c.Timeout.Milliseconds(),
+	})
 	defer cancel()
-	// All input that was read stays alive to the end, and of a stream almost nothing does. Garbage collection while memory
-	// grows took half of the time of a small query.
+	// All input that was read stays alive to the end, and of a stream almost nothing does. Garbage
+	// collection while memory grows took half of the time of a small query.
 	debug.SetGCPercent(-1)
 	ctx, stop := watchMemory(ctx, c.Memory, r.calm())
 	defer stop()
@@ -151,12 +169,15 @@ func (r *cli) within(ctx context.Context) (int, error) {
 		exit int
 		err  error
 	}
-	done, late := make(chan end, 1), make(chan struct{})
+	done := make(chan end, 1)
+	late := make(chan struct{})
 	go func() {
 		exit, err := r.run(ctx)
 		done <- end{exit, err}
 	}()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, func() { close(late) }) })()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { close(late) })
+	})()
 	select {
 	case e := <-done:
 		return e.exit, e.err
@@ -165,7 +186,8 @@ func (r *cli) within(ctx context.Context) (int, error) {
 	}
 }
 
-// calm is how much memory a query may take before garbage is collected: what its inputs become if they are read whole.
+// calm is how much memory a query may take before garbage is collected: what its inputs become if
+// they are read whole.
 func (r *cli) calm() int64 {
 	if r.plan != nil {
 		return calmMemory
@@ -173,8 +195,9 @@ func (r *cli) calm() int64 {
 	return calmMemory + min((r.req.Memory-maxMemory), 12*calmMemory)
 }
 
-// watchMemory starts a garbage collection only above a bound, which begins at calm and grows with live memory. It ends
-// the context a little before limit is used up, so the message can be a good one.
+// watchMemory starts a garbage collection only above a bound, which begins at calm and grows with
+// live memory. It ends the context a little before limit is used up, so the message can be a good
+// one.
 func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context, stop func()) {
 	debug.SetMemoryLimit(calm)
 	ctx, cancel := context.WithCancelCause(parent)
@@ -183,7 +206,10 @@ func watchMemory(parent context.Context, limit, calm int64) (ctx context.Context
 		defer close(done)
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
-		sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+		sample := []metrics.Sample{
+			{Name: "/memory/classes/total:bytes"},
+			{Name: "/memory/classes/heap/released:bytes"},
+		}
 		for {
 			select {
 			case <-ctx.Done():

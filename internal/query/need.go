@@ -10,9 +10,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// need says how much of one place of an input a query looks at. What it does not look at need not be decoded: a
-// scalar always is, an array or object only as far as it says. The zero value is a query that asks at most for the
-// type.
+// need says how much of one place of an input a query looks at. What it does not look at need not
+// be decoded: a scalar always is, an array or object only as far as it says. The zero value is a
+// query that asks at most for the type.
 type need struct {
 	all    bool // everything below
 	fixed  bool // if it is an array: how many elements it has, and which one stands where
@@ -36,13 +36,16 @@ func (n *need) field(name string) *need {
 }
 
 // drops tells whether elements that fail the test, or are not ready, may be left out.
-func (n *need) drops() bool { return !n.all && !n.fixed && n.sites == 1 }
+func (n *need) drops() bool {
+	return !n.all && !n.fixed && n.sites == 1
+}
 
-// flow is where the values of one place of a query can come from. A flow without places is of values that hold nothing
-// of the input that is not asked for in full.
+// flow is where the values of one place of a query can come from. A flow without places is of
+// values that hold nothing of the input that is not asked for in full.
 type flow struct {
-	at   []*need
-	site *need // the array whose elements come here one by one, and nothing else has looked at them yet
+	at []*need
+	// the array whose elements come here one by one, and nothing else has looked at them yet
+	site *need
 }
 
 // list is the flow of an array that is made of the values.
@@ -53,7 +56,9 @@ func (f flow) list() flow {
 	return flow{at: []*need{{made: f.at}}}
 }
 
-func join(a, b flow) flow { return flow{at: slices.Concat(a.at, b.at)} }
+func join(a, b flow) flow {
+	return flow{at: slices.Concat(a.at, b.at)}
+}
 
 // demand asks for all of the values.
 func demand(flows ...flow) {
@@ -100,13 +105,14 @@ func (f flow) element() flow {
 	return flow{at: f.iterate().at}
 }
 
-// infer finds out what a query needs of its input, by following where the values of the input can go. It is careful in
-// one direction: what it does not know asks for everything. Two things let it be simple. An error of a run on a part of
-// the input is never shown, because the run is repeated on the whole. So only errors caught inside the query matter,
-// and they depend on types, which are always known. And what is printed is asked for in full.
+// infer finds out what a query needs of its input, by following where the values of the input can
+// go. It is careful in one direction: what it does not know asks for everything. Two things let it
+// be simple. An error of a run on a part of the input is never shown, because the run is repeated
+// on the whole. So only errors caught inside the query matter, and they depend on types, which are
+// always known. And what is printed is asked for in full.
 //
-// ok is false for queries that can tell the difference: they read inputs, print on their own, or look at error
-// messages.
+// ok is false for queries that can tell the difference: they read inputs, print on their own, or
+// look at error messages.
 func infer(q *gojq.Query, globals map[string]any) (root *need, ok bool) {
 	root = &need{}
 	a := inference{globals: globals}
@@ -132,6 +138,7 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 	if q.Term != nil {
 		return a.term(q.Term, in)
 	}
+
 	l := a.query(q.Left, in)
 	if q.Op == gojq.OpPipe {
 		if len(q.Patterns) > 0 {
@@ -141,9 +148,11 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 		a.selects(q.Right, l)
 		return a.query(q.Right, flow{at: l.at})
 	}
+
 	r := a.query(q.Right, in)
 	_, compares := holds[q.Op]
-	switch op := q.Op; {
+	op := q.Op
+	switch {
 	case op == gojq.OpComma, op == gojq.OpAlt:
 		return join(l, r)
 	case op == gojq.OpAnd, op == gojq.OpOr:
@@ -153,13 +162,15 @@ func (a *inference) query(q *gojq.Query, in flow) flow {
 	case !compares && op > gojq.OpMod:
 		demand(in) // assignments change their input at any place
 	}
+
 	demand(l, r)
 	return flow{}
 }
 
 // inner takes the parentheses off a query.
 func inner(q *gojq.Query) *gojq.Query {
-	for q.Term != nil && len(q.FuncDefs) == 0 && q.Term.Type == gojq.TermTypeQuery && len(q.Term.SuffixList) == 0 {
+	for q.Term != nil && len(q.FuncDefs) == 0 && q.Term.Type == gojq.TermTypeQuery &&
+		len(q.Term.SuffixList) == 0 {
 		q = q.Term.Query
 	}
 	return q
@@ -176,7 +187,8 @@ func head(q *gojq.Query) *gojq.Term {
 	return q.Term
 }
 
-// bind enters the variable of a pattern. What is taken apart, or bound in several ways, is left to the whole input.
+// bind enters the variable of a pattern. What is taken apart, or bound in several ways, is left to
+// the whole input.
 func (a *inference) bind(ps []*gojq.Pattern, from flow) {
 	a.lost = a.lost || len(ps) > 1 || ps[0].Name == ""
 	vars := map[string]flow{ps[0].Name: {at: from.at}}
@@ -243,6 +255,7 @@ func (a *inference) head(t *gojq.Term, in flow) flow {
 	default:
 		a.lost = true // foreach, label, break, a sign: the whole input
 	}
+
 	return flow{}
 }
 
@@ -340,6 +353,7 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 		}
 		return elems.list()
 	}
+
 	switch f.Name {
 	case "input", "inputs", "debug", "stderr", "input_filename", "halt", "halt_error":
 		a.lost = true // their effect is not only their result
@@ -354,8 +368,12 @@ func (a *inference) call(f *gojq.Func, in flow) flow {
 
 // holds gives of the operators that compare whether they hold for less, equal and greater.
 var holds = map[gojq.Operator][3]bool{
-	gojq.OpEq: {false, true, false}, gojq.OpNe: {true, false, true}, gojq.OpLt: {true, false, false},
-	gojq.OpLe: {true, true, false}, gojq.OpGt: {false, false, true}, gojq.OpGe: {false, true, true},
+	gojq.OpEq: {false, true, false},
+	gojq.OpNe: {true, false, true},
+	gojq.OpLt: {true, false, false},
+	gojq.OpLe: {true, true, false},
+	gojq.OpGt: {false, false, true},
+	gojq.OpGe: {false, true, true},
 }
 
 // test is a comparison of a member of an element with a scalar.
@@ -366,8 +384,9 @@ type test struct {
 	value   any
 }
 
-// selects takes up the first comparison in the condition of a select that begins a query, if it gets the elements of an
-// array one by one. If that comparison fails, so does the condition, whatever follows it.
+// selects takes up the first comparison in the condition of a select that begins a query, if it
+// gets the elements of an array one by one. If that comparison fails, so does the condition,
+// whatever follows it.
 func (a *inference) selects(q *gojq.Query, in flow) {
 	first := head(q)
 	if in.site == nil || first == nil || !isCall(first, "select", 1) {
@@ -381,8 +400,11 @@ func (a *inference) selects(q *gojq.Query, in flow) {
 		return
 	}
 	other := inner(q.Right)
-	if t.name = fieldOf(q.Left); t.name == "" {
-		t.name, t.swapped, other = fieldOf(q.Right), true, inner(q.Left)
+	t.name = fieldOf(q.Left)
+	if t.name == "" {
+		t.name = fieldOf(q.Right)
+		t.swapped = true
+		other = inner(q.Left)
 	}
 	if t.name != "" && a.scalar(other, &t.value) {
 		in.at[0].field(t.name)
@@ -393,7 +415,9 @@ func (a *inference) selects(q *gojq.Query, in flow) {
 // fieldOf gives the name of .name, which may have a question mark; empty if it is none.
 func fieldOf(q *gojq.Query) string {
 	if q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 ||
-		slices.ContainsFunc(q.Term.SuffixList, func(s *gojq.Suffix) bool { return !s.Optional }) {
+		slices.ContainsFunc(q.Term.SuffixList, func(s *gojq.Suffix) bool {
+			return !s.Optional
+		}) {
 		return ""
 	}
 	name, _ := indexKey(q.Term.Index)
@@ -406,7 +430,8 @@ func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 		*v, ok = q.Run(nil).Next()
 		return ok
 	}
-	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 || q.Term.Type != gojq.TermTypeFunc {
+	if q.Term == nil || len(q.FuncDefs) > 0 || len(q.Term.SuffixList) > 0 ||
+		q.Term.Type != gojq.TermTypeFunc {
 		return false
 	}
 	*v, ok = a.globals[q.Term.Func.Name]
@@ -414,8 +439,8 @@ func (a *inference) scalar(q *gojq.Query, v *any) (ok bool) {
 	return ok && !bound && simple(*v)
 }
 
-// fails tells whether the comparison is sure to fail for an element that was skimmed. Of a member that is an array or
-// an object only the type counts.
+// fails tells whether the comparison is sure to fail for an element that was skimmed. Of a member
+// that is an array or an object only the type counts.
 func (t *test) fails(v *jsonx.Value) bool {
 	if !v.Is(jsonx.Dict) {
 		return false

@@ -8,9 +8,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// origins knows of each object that was decoded from a source its place there. An object that a query hands through is
-// the very map that was decoded, because gojq never changes its input. So it can be printed as it stands in the source.
-// A nil *origins knows nothing.
+// origins knows of each object that was decoded from a source its place there. An object that a
+// query hands through is the very map that was decoded, because gojq never changes its input. So it
+// can be printed as it stands in the source. A nil *origins knows nothing.
 type origins struct {
 	all   []origin
 	index map[uintptr]*jsonx.Value
@@ -23,7 +23,9 @@ type origin struct {
 	from *jsonx.Value
 }
 
-func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
+func address(m map[string]any) uintptr {
+	return reflect.ValueOf(m).Pointer()
+}
 
 func (o *origins) add(m map[string]any, from *jsonx.Value) {
 	if o != nil {
@@ -34,7 +36,9 @@ func (o *origins) add(m map[string]any, from *jsonx.Value) {
 // reset forgets all but the first n objects.
 func (o *origins) reset(n int) {
 	clear(o.all[n:])
-	o.all, o.index, o.indexed = o.all[:n], nil, 0
+	o.all = o.all[:n]
+	o.index = nil
+	o.indexed = 0
 }
 
 func (o *origins) find(m map[string]any) *jsonx.Value {

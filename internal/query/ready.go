@@ -62,7 +62,8 @@ func (r *readiness) add(task any) bool {
 
 // ready tells whether the task with this place in the list waits for nothing else.
 func (r *readiness) ready(i int) bool {
-	return r.deps[i] != nil && !slices.ContainsFunc(r.deps[i], func(n int) bool { return r.open[n] })
+	return r.deps[i] != nil &&
+		!slices.ContainsFunc(r.deps[i], func(n int) bool { return r.open[n] })
 }
 
 // readyFunction is `ready` for a document that was decoded.

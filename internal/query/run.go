@@ -20,7 +20,8 @@ const (
 	MaxOutput  = 8 << 20
 )
 
-// What each element of the input adds to these limits, so that work in proportion to a long list is done.
+// What each element of the input adds to these limits, so that work in proportion to a long list is
+// done.
 const (
 	timePerElement   = 100 * time.Microsecond
 	outputPerElement = 1 << 10
@@ -40,7 +41,10 @@ func (c *Code) allowanceFor(input any, vars map[string]any) allowance {
 			n += countElements(vars[name])
 		}
 	}
-	return allowance{time: MaxTime + time.Duration(n)*timePerElement, output: MaxOutput + n*outputPerElement}
+	return allowance{
+		time:   MaxTime + time.Duration(n)*timePerElement,
+		output: MaxOutput + n*outputPerElement,
+	}
 }
 
 // countElements counts those of a value that is an array, or of the arrays that an object has.
@@ -62,9 +66,9 @@ func countElements(v any) int {
 	return 0
 }
 
-// Run gives all results for one input. vars are the values of Options.Vars by name with $; a missing one is null. Input
-// and vars pass Normalize, unless Prepared. The error is a *LimitError, the cause of a cancelled context, or the
-// query's error as text; then there are no results.
+// Run gives all results for one input. vars are the values of Options.Vars by name with $; a
+// missing one is null. Input and vars pass Normalize, unless Prepared. The error is a *LimitError,
+// the cause of a cancelled context, or the query's error as text; then there are no results.
 func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, error) {
 	var out []any
 	most := c.allowanceFor(input, vars)
@@ -84,8 +88,8 @@ func (c *Code) Run(ctx context.Context, input any, vars map[string]any) ([]any, 
 	return out, nil
 }
 
-// Lines gives all results for a JSON document, one a line: texts raw, other values as compact JSON. Errors are those of
-// Run, and of parsing the document.
+// Lines gives all results for a JSON document, one a line: texts raw, other values as compact JSON.
+// Errors are those of Run, and of parsing the document.
 func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	in, err := jsonx.Parse(doc, limits())
 	if err != nil {
@@ -99,8 +103,8 @@ func (c *Code) Lines(ctx context.Context, doc []byte) ([]byte, error) {
 	return out, err
 }
 
-// One gives the first result, nil if there is none. It does not compute further results, because jq's truth of a
-// condition depends only on the first. The errors are those of Run.
+// One gives the first result, nil if there is none. It does not compute further results, because
+// jq's truth of a condition depends only on the first. The errors are those of Run.
 func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, error) {
 	most := c.allowanceFor(input, vars)
 	for v, err := range c.bounded(ctx, input, vars, most.time) {
@@ -112,8 +116,8 @@ func (c *Code) One(ctx context.Context, input any, vars map[string]any) (any, er
 	return nil, nil
 }
 
-// First gives the first result of a query without variables, nil if there is none. Nothing bounds its time: it is for
-// small inputs, and for queries whose functions are known to be cheap.
+// First gives the first result of a query without variables, nil if there is none. Nothing bounds
+// its time: it is for small inputs, and for queries whose functions are known to be cheap.
 func (c *Code) First(input any) (any, error) {
 	in, _, err := c.values(input, nil)
 	if err != nil {
@@ -174,7 +178,9 @@ type halted struct {
 	code  int
 }
 
-func (h *halted) Error() string { return "halted" }
+func (h *halted) Error() string {
+	return "halted"
+}
 
 // each runs the code on values that are what gojq takes. Its errors are those of Iter, and *halted.
 func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, error] {
@@ -207,7 +213,8 @@ func (c *Code) each(ctx context.Context, in any, values []any) iter.Seq2[any, er
 	}
 }
 
-// values gives the input and the values of the variables in order. What the query does not refer to is not looked at.
+// values gives the input and the values of the variables in order. What the query does not refer to
+// is not looked at.
 func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 	in, err := normalize(input, 0)
 	if err != nil {
@@ -229,7 +236,8 @@ func (c *Code) values(input any, vars map[string]any) (any, []any, error) {
 func next(it gojq.Iter) (v any, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, ok = fmt.Errorf("query cannot be run: %v", r), true
+			v = fmt.Errorf("query cannot be run: %v", r)
+			ok = true
 		}
 	}()
 	return it.Next()

@@ -49,43 +49,78 @@ func texts(list []any) string {
 	return strings.Join(out, " ")
 }
 
-// TestRun also checks that a strict query, with its checks on every step, gives the same as one without.
+// TestRun also checks that a strict query, with its checks on every step, gives the same as one
+// without.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ input, src, want string }{
 		{`null`, `1, "a", [1,{"b":2}]`, `1 ["a"] [1,{"b":2}]`},
 		{
-			`{"a":9007199254740993,"b":1.0,"c":1e400,"d":12345678901234567890123}`, `.a, .b, .c, .d, .a + 1`,
+			`{"a":9007199254740993,"b":1.0,"c":1e400,"d":12345678901234567890123}`,
+			`.a, .b, .c, .d, .a + 1`,
 			`9007199254740993 1.0 1e400 12345678901234567890123 9007199254740994`,
 		},
-		{`{"a":[3,1,2]}`, `.a | sort, add, (map(. * 2) | join("-")), max, (.[1:] | length)`, `[1,2,3] 6 ["6-2-4"] 3 2`},
-		{`[[1,2],[3]]`, `flatten, (.[] | length), transpose, (.. | numbers)`, `[1,2,3] 2 1 [[1,3],[2,null]] 1 2 3`},
-		{`{"a":"x"}`, `"\(.a)-\(.)", @json, @base64 "\(.a)!", @text`, `["x-{\"a\":\"x\"}"] ["{\"a\":\"x\"}"] ["eA==!"] ["{\"a\":\"x\"}"]`},
-		{`null`, `[(1,2) * (10,100)], [(1,2) + (10,20)]`, `[10,20,100,200] [11,12,21,22]`},
-		{`null`, `"ab" * 3, {"a":{"b":1}} * {"a":{"c":2}}, 1.5 * 2, 99999999999 * 99999999999`, `["ababab"] {"a":{"b":1,"c":2}} 3 9999999999800000000001`},
 		{
-			`{"a":[1],"n":2}`, `(.a += [2]), (.n *= 4), (.n += .a[0]), (.a[3] = 0), (.a[-1] |= . + 1), setpath(["a",1]; 5)`,
+			`{"a":[3,1,2]}`,
+			`.a | sort, add, (map(. * 2) | join("-")), max, (.[1:] | length)`,
+			`[1,2,3] 6 ["6-2-4"] 3 2`,
+		},
+		{
+			`[[1,2],[3]]`,
+			`flatten, (.[] | length), transpose, (.. | numbers)`,
+			`[1,2,3] 2 1 [[1,3],[2,null]] 1 2 3`,
+		},
+		{
+			`{"a":"x"}`,
+			`"\(.a)-\(.)", @json, @base64 "\(.a)!", @text`,
+			`["x-{\"a\":\"x\"}"] ["{\"a\":\"x\"}"] ["eA==!"] ["{\"a\":\"x\"}"]`,
+		},
+		{`null`, `[(1,2) * (10,100)], [(1,2) + (10,20)]`, `[10,20,100,200] [11,12,21,22]`},
+		{
+			`null`,
+			`"ab" * 3, {"a":{"b":1}} * {"a":{"c":2}}, 1.5 * 2, 99999999999 * 99999999999`,
+			`["ababab"] {"a":{"b":1,"c":2}} 3 9999999999800000000001`,
+		},
+		{
+			`{"a":[1],"n":2}`,
+			`(.a += [2]), (.n *= 4), (.n += .a[0]), (.a[3] = 0), (.a[-1] |= . + 1), setpath(["a",1]; 5)`,
 			`{"a":[1,2],"n":2} {"a":[1],"n":8} {"a":[1],"n":3} {"a":[1,null,null,0],"n":2} {"a":[2],"n":2} {"a":[1,5],"n":2}`,
 		},
-		{`{"a":[1,2]}`, `def add(f): [f]; def join(g): "mine", g; add(.a[]), join(1, 2)`, `[1,2] ["mine"] 1 2`},
 		{
-			`["a","b"]`, `join(",", ";"), add, add(.[] + "!"), (.[0] | test("A"; "i")), (.[1] | sub("b"; "c")), first(.[] | match("b").offset)`,
+			`{"a":[1,2]}`,
+			`def add(f): [f]; def join(g): "mine", g; add(.a[]), join(1, 2)`,
+			`[1,2] ["mine"] 1 2`,
+		},
+		{
+			`["a","b"]`,
+			`join(",", ";"), add, add(.[] + "!"), (.[0] | test("A"; "i")), (.[1] | sub("b"; "c")), first(.[] | match("b").offset)`,
 			`["a,b"] ["a;b"] ["ab"] ["a!b!"] true ["c"] 0`,
 		},
 		{
-			`[1,[2]]`, `contains([1]), index([[2]]), IN(1, [1,[2]]), (.[1] == [2]), . - [1], (try error({"x":1}) catch .x), [paths]`,
+			`[1,[2]]`,
+			`contains([1]), index([[2]]), IN(1, [1,[2]]), (.[1] == [2]), . - [1], (try error({"x":1}) catch .x), [paths]`,
 			`true 1 true true [[2]] 1 [[0],[1],[1,0]]`,
 		},
 		{
-			`[{"k":"b"},{"k":"a"}]`, `sort_by(.k)[0].k, (group_by(.k) | length), (map({(.k): 1}) | add), path(.[0].k), [path(.[("x" | 0, 1)])], to_entries[0].key`,
+			`[{"k":"b"},{"k":"a"}]`,
+			`sort_by(.k)[0].k, (group_by(.k) | length), (map({(.k): 1}) | add), path(.[0].k), [path(.[("x" | 0, 1)])], to_entries[0].key`,
 			`["a"] 2 {"a":1,"b":1} [0,"k"] [[0],[1]] 0`,
 		},
-		{`{"a":1}`, `.["a"], ."a", .[("a","b")], (.a as $x | $x * $x), ([limit(3; repeat(1))] | length), reduce range(5) as $i (0; . + $i)`, `1 1 1 null 1 3 10`},
 		{
-			`null`, `[fromstream(([["a",0],1],[["a",0]],[["a"]]))], [splits("a";"b")]?, ("a,b" | [splits(",")], split(",";null), [scan("[a-z]")])`,
+			`{"a":1}`,
+			`.["a"], ."a", .[("a","b")], (.a as $x | $x * $x), ([limit(3; repeat(1))] | length), reduce range(5) as $i (0; . + $i)`,
+			`1 1 1 null 1 3 10`,
+		},
+		{
+			`null`,
+			`[fromstream(([["a",0],1],[["a",0]],[["a"]]))], [splits("a";"b")]?, ("a,b" | [splits(",")], split(",";null), [scan("[a-z]")])`,
 			`[{"a":[1]}] ["a","b"] ["a","b"] ["a","b"]`,
 		},
-		{`"x"`, `test("x")?, (1 | test("x")? // "no"), .a?, try .a catch "caught"`, `true ["no"] ["caught"]`},
+		{
+			`"x"`,
+			`test("x")?, (1 | test("x")? // "no"), .a?, try .a catch "caught"`,
+			`true ["no"] ["caught"]`,
+		},
 	}
 	for _, tt := range tests {
 		for _, strict := range []bool{true, false} {
@@ -138,11 +173,18 @@ func TestWorkflowFunctions(t *testing.T) {
 		{`.children | quorum(5), quorum(6)`, `true false`},
 		{`{a: .children[0], b: .children[4]} | quorum(1)`, `true`},
 		{`[] | all(approved), any(approved), quorum(0)`, `true false true`},
-		{`null | default(1), (false | default(1)), (0 | default(error("not evaluated")))`, `1 false 0`},
+		{
+			`null | default(1), (false | default(1)), (0 | default(error("not evaluated")))`,
+			`1 false 0`,
+		},
 		{`def passed: 7; [passed], quorum(1)?`, `[7] false`},
 		{`$x.children | length | default(3)`, `9`},
 	} {
-		c := compile(t, tt.src, query.Options{Strict: true, Funcs: query.Workflow, Vars: []string{"$x"}})
+		c := compile(t, tt.src, query.Options{
+			Strict: true,
+			Funcs:  query.Workflow,
+			Vars:   []string{"$x"},
+		})
 		got, err := c.Run(t.Context(), children, map[string]any{"$x": children})
 		if err != nil || texts(got) != tt.want {
 			t.Errorf("Run(%s) = %s, %v, want %s", tt.src, texts(got), err, tt.want)
@@ -152,7 +194,9 @@ func TestWorkflowFunctions(t *testing.T) {
 
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	c := compile(t, `$steps.a, $none, ($big | length), .x`, query.Options{Vars: []string{"$unused", "$steps", "$none", "$big"}})
+	c := compile(t, `$steps.a, $none, ($big | length), .x`, query.Options{
+		Vars: []string{"$unused", "$steps", "$none", "$big"},
+	})
 	if diff := cmp.Diff([]string{"$steps", "$none", "$big"}, c.Vars()); diff != "" {
 		t.Errorf("Vars (-want +got):\n%s", diff)
 	}
@@ -174,6 +218,7 @@ func TestVariables(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	_, err := c.Run(t.Context(), func() {}, vars)
 	if want := "input: unsupported type: func()"; err == nil || err.Error() != want {
@@ -183,13 +228,19 @@ func TestVariables(t *testing.T) {
 
 func TestOne(t *testing.T) {
 	t.Parallel()
-	for src, want := range map[string]any{`empty`: nil, `1, error("later")`: 1, `.[]`: "a", `false, true`: false} {
+	for src, want := range map[string]any{
+		`empty`:             nil,
+		`1, error("later")`: 1,
+		`.[]`:               "a",
+		`false, true`:       false,
+	} {
 		got, err := compile(t, src, query.Options{}).One(t.Context(), []any{"a", "b"}, nil)
 		if err != nil || got != want {
 			t.Errorf("One(%s) = %v, %v, want %v", src, got, err, want)
 		}
 	}
-	if _, err := compile(t, `error("now")`, query.Options{}).One(t.Context(), nil, nil); err == nil || err.Error() != "now" {
+	_, err := compile(t, `error("now")`, query.Options{}).One(t.Context(), nil, nil)
+	if err == nil || err.Error() != "now" {
 		t.Errorf("One = %v, want now", err)
 	}
 }
@@ -197,14 +248,15 @@ func TestOne(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]string{
-		`"x" | .a`:                  `expected an object but got: string ("x")`,
-		`1 + "a"`:                   `cannot add: number (1) and string ("a")`,
-		`error("my message")`:       `my message`,
-		`error({a: [1]})`:           `{"a":[1]}`,
-		`error(null)`:               `null`,
-		`"bye" | halt_error`:        `bye`,
-		`1, 2, error("after")`:      `after`,
-		`"x" | test("(")`:           "invalid regular expression \"(\": error parsing regexp: missing closing ): `(`",
+		`"x" | .a`:             `expected an object but got: string ("x")`,
+		`1 + "a"`:              `cannot add: number (1) and string ("a")`,
+		`error("my message")`:  `my message`,
+		`error({a: [1]})`:      `{"a":[1]}`,
+		`error(null)`:          `null`,
+		`"bye" | halt_error`:   `bye`,
+		`1, 2, error("after")`: `after`,
+		`"x" | test("(")`: "invalid regular expression \"(\": error parsing regexp: " +
+			"missing closing ): `(`",
 		`[] | implode | .a`:         `expected an object but got: string ("")`,
 		`[range(200000)|"x"]|error`: `value is too large to show`,
 	} {
@@ -222,7 +274,9 @@ func TestRunErrors(t *testing.T) {
 			}
 		}
 	}
-	if got, err := compile(t, `1, halt, 2`, query.Options{}).Run(t.Context(), nil, nil); err != nil || texts(got) != "1" {
+
+	got, err := compile(t, `1, halt, 2`, query.Options{}).Run(t.Context(), nil, nil)
+	if err != nil || texts(got) != "1" {
 		t.Errorf("Run of halt = %v, %v, want 1", got, err)
 	}
 }
@@ -235,8 +289,16 @@ func TestQueryLimits(t *testing.T) {
 		msg  string
 	}{
 		{`range(10001)`, query.BoundResults, "query gave more than 10000 results"},
-		{`"x" * 1000000 | range(9) as $i | .`, query.BoundOutput, "query gave more than 8388608 bytes"},
-		{`["x" * 1000000 as $s | range(9) | $s]`, query.BoundOutput, "query gave more than 8388608 bytes"},
+		{
+			`"x" * 1000000 | range(9) as $i | .`,
+			query.BoundOutput,
+			"query gave more than 8388608 bytes",
+		},
+		{
+			`["x" * 1000000 as $s | range(9) | $s]`,
+			query.BoundOutput,
+			"query gave more than 8388608 bytes",
+		},
 		{`def f: f; f`, query.BoundTime, "query took longer than 1s"},
 		{`last(range(1e12))`, query.BoundTime, "query took longer than 1s"},
 	}
@@ -247,38 +309,60 @@ func TestQueryLimits(t *testing.T) {
 			t.Errorf("Run(%s) = %v, want %s", tt.src, err, tt.msg)
 		}
 	}
-	if got, err := compile(t, `range(10000)`, query.Options{}).Run(t.Context(), nil, nil); err != nil || len(got) != query.MaxResults {
+
+	got, err := compile(t, `range(10000)`, query.Options{}).Run(t.Context(), nil, nil)
+	if err != nil || len(got) != query.MaxResults {
 		t.Errorf("Run of 10000 results = %d, %v", len(got), err)
 	}
 	why := errors.New("stopped by the user")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := compile(t, `def f: f; f`, query.Options{}).Run(ctx, nil, nil); !errors.Is(err, why) {
+	_, err = compile(t, `def f: f; f`, query.Options{}).Run(ctx, nil, nil)
+	if !errors.Is(err, why) {
 		t.Errorf("Run with a cancelled context = %v, want %v", err, why)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
-	if _, err := compile(t, `def f: f; f`, query.Options{}).Run(ctx, nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+	_, err = compile(t, `def f: f; f`, query.Options{}).Run(ctx, nil, nil)
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Run past the caller's deadline = %v, want that deadline", err)
 	}
 }
 
-// TestHostile: no single step of a strict query takes long, so that each ends soon after its second.
+// TestHostile: no single step of a strict query takes long, so that each ends soon after its
+// second.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for i, src := range []string{ //nolint:paralleltest // each has its second to itself
-		`"x" * 1000000000`, `1000000000 * "x"`, `def f: "x"; f * 1000000000`, `{a: "x"} | .a *= 1000000000`,
-		`reduce range(40) as $i ("x"; . + .)`, `reduce range(40) as $i ("x"; "\(.)\(.)")`, `reduce range(40) as $i ("x"; . * 2)`,
-		`reduce range(40) as $i ([1]; . + .)`, `reduce range(40) as $i ({a: "x"}; .a += .a) | .a`, `reduce range(99) as $i (9999999999; . * .)`,
-		`[] | .[536870911] = 1`, `[] | .[100001]`, `[] | .[100000 + 1] = 1`, `[] | setpath([536870911]; 1)`, `[] | setpath(["a" | 536870911]; 1)`,
-		`fromstream([[536870911], 1], [[536870911]])`, `"x" * 1000000 | [match(""; "g")]`, `"x" * 20000 | gsub("a"; "bb")`, `"x" * 20000 | [splits("")]`, `"x" * 2000000 | test("y")`,
-		`"x" * 1000000 as $s | [range(1000) | $s] | add`, `"x" * 1000000 as $s | add(range(1000) | $s)`, `"x" * 1000000 as $s | [range(1000) | ""] | join($s)`,
-		`reduce range(60) as $i (0; [., .]) | tojson`, `reduce range(60) as $i (0; [., .]) | . == [.]`, `reduce range(60) as $i (0; [., .]) | "\(.)"`,
-		`reduce range(60) as $i (0; [., .]) | @json`, `reduce range(60) as $i (0; [., .]) | flatten`, `reduce range(60) as $i (0; [., .]) | contains([1])`,
-		`reduce range(60) as $i (0; [., .])`, `reduce range(60) as $i (0; [., .]) | error`, `reduce range(60) as $i (0; [., .]) | [., .] | sort`, `reduce range(60) as $i (0; [., .]) | [., .] | unique_by(.)`,
-		`reduce range(60) as $i ({}; {a: ., b: .}) | . * .`, `reduce range(60) as $i (0; [., .]) | . - .`, `reduce range(60) as $i (0; [., .]) | IN([.])`,
-		`repeat(.)`, `range(infinite)`, `[limit(1e9; repeat(1))]`, `def f: [f]; f`, `("[" * 100000) | fromjson`, `[range(1e9)]`, `.. |= (., .)`, `[recurse([.])]`,
-		`[.[]?, range(1e5)] | combinations(9)`, `until(false; . + 1)`, `while(true; .)`, `label $f | range(1e12) | if . < 0 then break $f else empty end`,
+		`"x" * 1000000000`, `1000000000 * "x"`, `def f: "x"; f * 1000000000`,
+		`{a: "x"} | .a *= 1000000000`,
+		`reduce range(40) as $i ("x"; . + .)`, `reduce range(40) as $i ("x"; "\(.)\(.)")`,
+		`reduce range(40) as $i ("x"; . * 2)`,
+		`reduce range(40) as $i ([1]; . + .)`, `reduce range(40) as $i ({a: "x"}; .a += .a) | .a`,
+		`reduce range(99) as $i (9999999999; . * .)`,
+		`[] | .[536870911] = 1`, `[] | .[100001]`, `[] | .[100000 + 1] = 1`,
+		`[] | setpath([536870911]; 1)`, `[] | setpath(["a" | 536870911]; 1)`,
+		`fromstream([[536870911], 1], [[536870911]])`, `"x" * 1000000 | [match(""; "g")]`,
+		`"x" * 20000 | gsub("a"; "bb")`, `"x" * 20000 | [splits("")]`, `"x" * 2000000 | test("y")`,
+		`"x" * 1000000 as $s | [range(1000) | $s] | add`,
+		`"x" * 1000000 as $s | add(range(1000) | $s)`,
+		`"x" * 1000000 as $s | [range(1000) | ""] | join($s)`,
+		`reduce range(60) as $i (0; [., .]) | tojson`,
+		`reduce range(60) as $i (0; [., .]) | . == [.]`,
+		`reduce range(60) as $i (0; [., .]) | "\(.)"`,
+		`reduce range(60) as $i (0; [., .]) | @json`,
+		`reduce range(60) as $i (0; [., .]) | flatten`,
+		`reduce range(60) as $i (0; [., .]) | contains([1])`,
+		`reduce range(60) as $i (0; [., .])`, `reduce range(60) as $i (0; [., .]) | error`,
+		`reduce range(60) as $i (0; [., .]) | [., .] | sort`,
+		`reduce range(60) as $i (0; [., .]) | [., .] | unique_by(.)`,
+		`reduce range(60) as $i ({}; {a: ., b: .}) | . * .`,
+		`reduce range(60) as $i (0; [., .]) | . - .`,
+		`reduce range(60) as $i (0; [., .]) | IN([.])`,
+		`repeat(.)`, `range(infinite)`, `[limit(1e9; repeat(1))]`, `def f: [f]; f`,
+		`("[" * 100000) | fromjson`, `[range(1e9)]`, `.. |= (., .)`, `[recurse([.])]`,
+		`[.[]?, range(1e5)] | combinations(9)`, `until(false; . + 1)`, `while(true; .)`,
+		`label $f | range(1e12) | if . < 0 then break $f else empty end`,
 	} {
 		if !testkit.Deep() && i%3 != 0 {
 			continue
@@ -323,7 +407,10 @@ func TestNormalize(t *testing.T) {
 		{json.Number("1234567890123456789"), json.Number("1234567890123456789")},
 		{[]string{"a"}, []any{"a"}},
 		{map[string]named{"a": "b"}, map[string]any{"a": "b"}},
-		{inner{N: &n, M: map[string]int{"z": 1}}, map[string]any{"n": 5, "m": map[string]any{"z": 1}}},
+		{
+			inner{N: &n, M: map[string]int{"z": 1}},
+			map[string]any{"n": 5, "m": map[string]any{"z": 1}},
+		},
 		{[]any{1, int8(2), []any{uint(3)}}, []any{1, 2, []any{3}}},
 		{map[string]any{"a": int32(1), "b": "x"}, map[string]any{"a": 1, "b": "x"}},
 		{parse(t, `{"b":[1,2.50]}`), map[string]any{"b": []any{1, json.Number("2.50")}}},
@@ -336,10 +423,16 @@ func TestNormalize(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := query.Normalize(tt.in)
-		if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 })); diff != "" {
+		diff := cmp.Diff(
+			tt.want,
+			got,
+			cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 }),
+		)
+		if diff != "" {
 			t.Errorf("Normalize(%#v) (-want +got):\n%s", tt.in, diff)
 		}
 	}
+
 	loop := []any{nil}
 	loop[0] = loop
 	if got := query.Normalize(loop); got != nil {
@@ -384,7 +477,8 @@ func tasks(n int) string {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, `{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`, i, i/2)
+		fmt.Fprintf(&b, `{"number":%d,"title":"Fix the parser","status":"planned","dependencies":[%d],"effort":1.50,"artifacts":[{"type":"plan","path":"a/b"}]}`,
+			i, i/2)
 	}
 	b.WriteString(`]}`)
 	return b.String()
@@ -409,7 +503,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestLongListsGetMore: what a run may take grows with the lists that it reads, so that work in proportion to them is done.
+// TestLongListsGetMore: what a run may take grows with the lists that it reads, so that work in
+// proportion to them is done.
 func TestLongListsGetMore(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -422,7 +517,8 @@ func TestLongListsGetMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := query.Prepare(map[string]any{"tasks": list})
-	if v, err := code.One(t.Context(), nil, map[string]any{"$state": state}); err != nil || len(v.([]any)) != n {
+	if v, err := code.One(t.Context(), nil, map[string]any{"$state": state}); err != nil ||
+		len(v.([]any)) != n {
 		t.Errorf("One of %d elements = %v, want all of them", n, err)
 	}
 	few := query.Prepare(map[string]any{"tasks": []any{strings.Repeat("x", 500*n)}})

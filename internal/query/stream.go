@@ -17,22 +17,25 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// An input is read in one pass, value by value and of an array element by element. The parser's checks apply to what
-// the query cannot look at (infer), but it is left out. So are elements that the selection is sure to drop (test). The
-// same code runs on what is left, for a query `PATH[] | BODY` on some elements at a time. Nothing is printed before the
-// input was read to its end. Whatever cannot be told this way, also an error of the run, is left to the whole input.
-// This way shows no error of its own.
+// An input is read in one pass, value by value and of an array element by element. The parser's
+// checks apply to what the query cannot look at (infer), but it is left out. So are elements that
+// the selection is sure to drop (test). The same code runs on what is left, for a query `PATH[] |
+// BODY` on some elements at a time. Nothing is printed before the input was read to its end.
+// Whatever cannot be told this way, also an error of the run, is left to the whole input. This way
+// shows no error of its own.
 
 const (
-	windowSize = 256 << 10 // how much of an input is read at a time at least; one element may make it larger
-	partSize   = 512       // how many elements are handed on at a time
-	maxNested  = 500       // how deep values may be nested here
+	// how much of an input is read at a time at least; one element may make it larger
+	windowSize = 256 << 10
+	partSize   = 512 // how many elements are handed on at a time
+	maxNested  = 500 // how deep values may be nested here
 )
 
 // plan is what is known of a query before it runs.
 type plan struct {
 	root *need
-	part *need  // the array whose elements the query treats one by one, independently; nil if there is none
+	// the array whose elements the query treats one by one, independently; nil if there is none
+	part *need
 	name string // of that member of the input, empty if the input is the array
 }
 
@@ -44,7 +47,8 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 	}
 	p := &plan{root: root}
 	if name, ok := eachOf(q); ok {
-		p.name, p.part = name, root
+		p.name = name
+		p.part = root
 		if name != "" {
 			p.part = root.field(name)
 		}
@@ -52,8 +56,8 @@ func newPlan(q *gojq.Query, globals map[string]any) *plan {
 	return p
 }
 
-// eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`. Its results are then those of BODY
-// for each element, one after the other.
+// eachOf tells whether a query is `.[] | BODY`, `.name[] | BODY` or `ready | BODY`. Its results are
+// then those of BODY for each element, one after the other.
 func eachOf(q *gojq.Query) (name string, ok bool) {
 	t := head(q)
 	switch {
@@ -65,7 +69,9 @@ func eachOf(q *gojq.Query) (name string, ok bool) {
 		name, ok = indexKey(t.Index)
 		ok = ok && name != ""
 	}
-	i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool { return s.Iter || s.Index != nil })
+	i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool {
+		return s.Iter || s.Index != nil
+	})
 	return name, (ok || t.Type == gojq.TermTypeIdentity) && i >= 0 && t.SuffixList[i].Iter
 }
 
@@ -77,11 +83,14 @@ func (p *plan) wrap(elems []any) any {
 	return map[string]any{p.name: elems}
 }
 
-// streamed answers a query in one pass. ok is false if that cannot be done; then nothing was printed.
+// streamed answers a query in one pass. ok is false if that cannot be done; then nothing was
+// printed.
 func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 	var kept bytes.Buffer
-	out, args := r.out, len(r.from.all)
-	r.out, ok = bufio.NewWriter(&kept), true
+	out := r.out
+	args := len(r.from.all)
+	r.out = bufio.NewWriter(&kept)
+	ok = true
 	for r.file = 0; ok && r.file < len(r.req.Inputs); r.file++ {
 		ok = r.streamedInput(ctx)
 	}
@@ -92,7 +101,9 @@ func (r *cli) streamed(ctx context.Context) (exit int, err error, ok bool) {
 	case ctx.Err() != nil:
 		return exitRuntime, context.Cause(ctx), true
 	case !ok:
-		r.file, r.results, r.last = 0, 0, nil
+		r.file = 0
+		r.results = 0
+		r.last = nil
 		return 0, nil, false
 	}
 	if _, err := out.Write(kept.Bytes()); err != nil {
@@ -128,7 +139,11 @@ func (r *cli) streamedInput(ctx context.Context) bool {
 func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
 	root := &need{}
 	flow{at: []*need{root}}.ready()
-	s := r.newStream(ctx, &plan{root: root, part: root.field(readyTasks), name: readyTasks}, nil)
+	s := r.newStream(ctx, &plan{
+		root: root,
+		part: root.field(readyTasks),
+		name: readyTasks,
+	}, nil)
 	s.emit = func(doc any) bool {
 		for len(ready) <= s.values {
 			ready = append(ready, readiness{Statuses: r.req.Statuses, open: map[int]bool{}})
@@ -138,8 +153,8 @@ func (r *cli) readyOnes(ctx context.Context) (ready []readiness, ok bool) {
 	return ready, s.read()
 }
 
-// stream reads the values of an input as far as a query needs them. It gives up, with false, on everything that is not
-// strict JSON, and on some that is. Then the parser has to decide.
+// stream reads the values of an input as far as a query needs them. It gives up, with false, on
+// everything that is not strict JSON, and on some that is. Then the parser has to decide.
 type stream struct {
 	window
 	*plan
@@ -159,8 +174,14 @@ func (r *cli) newStream(ctx context.Context, p *plan, from *origins) *stream {
 		w.file = bytes.NewReader(in.Data)
 	}
 	lim := limits()
-	lim.Depth, lim.Duplicates = maxNested, !r.req.Strict
-	return &stream{window: w, plan: p, skimmer: jsonx.NewSkimmer(lim), from: from}
+	lim.Depth = maxNested
+	lim.Duplicates = !r.req.Strict
+	return &stream{
+		window:  w,
+		plan:    p,
+		skimmer: jsonx.NewSkimmer(lim),
+		from:    from,
+	}
 }
 
 // read hands all values to emit.
@@ -179,7 +200,8 @@ func (s *stream) read() bool {
 
 // take reads the next value; one without a need is only stepped over.
 func (s *stream) take(n *need) (any, bool) {
-	switch c := s.peek(); {
+	c := s.peek()
+	switch {
 	case c == '{' && (n == nil || !n.all && n.elems == nil):
 		return s.members(n)
 	case c == '[' && (n == nil || !n.all):
@@ -193,11 +215,13 @@ func (s *stream) take(n *need) (any, bool) {
 }
 
 func (s *stream) members(n *need) (any, bool) {
-	if s.depth++; s.depth > maxNested {
+	s.depth++
+	if s.depth > maxNested {
 		return nil, false
 	}
 	defer func() { s.depth-- }()
-	m, seen := map[string]any{}, map[string]bool{}
+	m := map[string]any{}
+	seen := map[string]bool{}
 	for {
 		if closed, ok := s.comma('}', len(seen) == 0); closed || !ok {
 			return m, ok
@@ -290,7 +314,8 @@ func (s *stream) decode(v *jsonx.Value) (any, bool) {
 	}
 }
 
-// skim steps over the next value and gives what it is, with the members that are wanted; nil if there is none.
+// skim steps over the next value and gives what it is, with the members that are wanted; nil if
+// there is none.
 func (s *stream) skim(wanted ...string) *jsonx.Value {
 	s.peek()
 	for {
@@ -316,7 +341,8 @@ type window struct {
 	err  error // of the file, or of the context
 }
 
-// more reads on; false if nothing can change by that. What is not taken yet stays, at another place.
+// more reads on; false if nothing can change by that. What is not taken yet stays, at another
+// place.
 func (w *window) more() bool {
 	if w.err == nil {
 		w.err = w.ctx.Err()
@@ -331,8 +357,11 @@ func (w *window) more() bool {
 		w.text = w.text[:copy(w.text, rest)]
 	}
 	n, err := w.file.ReadAt(w.text[len(w.text):cap(w.text)], w.next)
-	w.text, w.at, w.next = w.text[:len(w.text)+n], 0, w.next+int64(n)
-	if w.end = errors.Is(err, io.EOF); !w.end {
+	w.text = w.text[:len(w.text)+n]
+	w.at = 0
+	w.next = w.next + int64(n)
+	w.end = errors.Is(err, io.EOF)
+	if !w.end {
 		w.err = err
 	}
 	return true

@@ -7,15 +7,16 @@ import (
 	"tercet/internal/lazy"
 )
 
-// token is a name or a variable in the source of a query: what an error or a reference points at. gojq's tree has no
-// positions, so the names of the tree are found again among these, in order.
+// token is a name or a variable in the source of a query: what an error or a reference points at.
+// gojq's tree has no positions, so the names of the tree are found again among these, in order.
 type token struct {
-	text   string // with the $ of a variable, the @ of a format; a dot where a path of the input begins
+	// with the $ of a variable, the @ of a format; a dot where a path of the input begins
+	text   string
 	offset int
 }
 
-// inCode is what code is made of: space, a comment, a format, a number, a name or a variable, a path's dots, any other
-// byte. A comment ends at a line break without a backslash before it.
+// inCode is what code is made of: space, a comment, a format, a number, a name or a variable, a
+// path's dots, any other byte. A comment ends at a line break without a backslash before it.
 var inCode = lazy.Regexp(`^(?:[ \t\r\n]+|#(?:\\\r\n|\\(?s:.)|[^\r\n\\])*\\?|@\w*|` +
 	`\d[\d.]*(?:[eE][-+]?\d*)?|\$?[A-Za-z_]\w*(?:::[A-Za-z_]\w*)?|\.\.|\.\w*|(?s:.))`)
 
@@ -27,17 +28,22 @@ var keywords = []string{
 	"and", "or", "if", "then", "elif", "else", "try", "catch", "reduce", "foreach", "as",
 }
 
-// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings and comments are
-// left out; the code inside the interpolations of a string is not. unclosed is where the string starts that has no end,
-// -1 if there is none.
+// tokens gives the names, keywords, formats and variables of src in order. Fields (.name), strings
+// and comments are left out; the code inside the interpolations of a string is not. unclosed is
+// where the string starts that has no end, -1 if there is none.
 func tokens(src string) (out []token, unclosed int) {
-	var open []int // for each string that is open around this place: how many parentheses its interpolation has open
-	term := false  // what stands before this place is the end of a term
+	// for each string that is open around this place: how many parentheses its interpolation has
+	// open
+	var open []int
+	term := false // what stands before this place is the end of a term
 	for i := 0; i < len(src); {
-		word, at := inCode().FindString(src[i:]), i
+		word := inCode().FindString(src[i:])
+		at := i
 		i += len(word)
-		text, n := false, len(open)-1
-		switch c := word[0]; {
+		text := false
+		n := len(open) - 1
+		c := word[0]
+		switch {
 		case strings.ContainsRune(" \t\r\n#", rune(c)):
 			continue
 		case c == '"':
@@ -47,7 +53,8 @@ func tokens(src string) (out []token, unclosed int) {
 		case c == ')' && n >= 0 && open[n] > 0:
 			open[n]--
 		case c == ')' && n >= 0:
-			open, text = open[:n], true
+			open = open[:n]
+			text = true
 		case c == '.' && !term && word != "..":
 			if len(word) > 1 && digit(word[1]) {
 				break // a number
@@ -70,12 +77,17 @@ func tokens(src string) (out []token, unclosed int) {
 			}
 		}
 	}
+
 	if len(open) > 0 {
 		return out, len(src)
 	}
 	return out, -1
 }
 
-func digit(c byte) bool { return '0' <= c && c <= '9' }
+func digit(c byte) bool {
+	return '0' <= c && c <= '9'
+}
 
-func nameStart(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' }
+func nameStart(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
+}

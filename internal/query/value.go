@@ -12,7 +12,9 @@ import (
 )
 
 // Truth is jq's truth: every value but null and false.
-func Truth(v any) bool { return v != nil && v != false }
+func Truth(v any) bool {
+	return v != nil && v != false
+}
 
 // Text is a string unchanged, or any other value as compact JSON, as in string interpolation.
 func Text(v any) string {
@@ -30,10 +32,13 @@ func Text(v any) string {
 type Prepared struct{ v any }
 
 // Prepare makes v a Prepared; see Normalize.
-func Prepare(v any) Prepared { return Prepared{Normalize(v)} }
+func Prepare(v any) Prepared {
+	return Prepared{Normalize(v)}
+}
 
-// Normalize converts v to a query value: nil, bool, int, float64, *big.Int, json.Number, string, []any, map[string]any.
-// A *jsonx.Value keeps its number literals. Any other type converts by its JSON form, null if it has none.
+// Normalize converts v to a query value: nil, bool, int, float64, *big.Int, json.Number, string,
+// []any, map[string]any. A *jsonx.Value keeps its number literals. Any other type converts by its
+// JSON form, null if it has none.
 func Normalize(v any) any {
 	n, err := normalize(v, 0)
 	if err != nil {
@@ -53,6 +58,7 @@ func normalize(v any, depth int) (out any, err error) {
 	if list, ok := v.([]any); simple(v) || ok && list != nil && len(list) == 0 {
 		return v, nil
 	}
+
 	switch v := v.(type) {
 	case *big.Int:
 		if v != nil {
@@ -88,6 +94,7 @@ func normalize(v any, depth int) (out any, err error) {
 	case *jsonx.Value:
 		return decode(v, nil), nil
 	}
+
 	src, err := jsonx.Marshal(v, "")
 	if err != nil {
 		return nil, err
@@ -107,8 +114,8 @@ func simple(v any) bool {
 // maxIntDigits is how many digits surely fit an int.
 const maxIntDigits = 18
 
-// number gives a literal as an int if that prints as the same text, which is faster to compute with, else as
-// json.Number.
+// number gives a literal as an int if that prints as the same text, which is faster to compute
+// with, else as json.Number.
 func number(text string) any {
 	digits := text
 	if digits != "" && digits[0] == '-' {
@@ -161,10 +168,12 @@ func decode(v *jsonx.Value, from *origins) any {
 		from.add(m, v)
 		return m
 	}
+
 	return nil
 }
 
-// measure gives what is left of a budget of bytes after v as compact JSON, about; negative if it is not enough.
+// measure gives what is left of a budget of bytes after v as compact JSON, about; negative if it is
+// not enough.
 func measure(v any, budget int) int {
 	budget--
 	switch v := v.(type) {
@@ -191,11 +200,13 @@ func measure(v any, budget int) int {
 	default:
 		return budget - 3
 	}
+
 	return budget - 1
 }
 
-// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers. Objects that were
-// read from a source and are in from print as they stand there, others sorted by key.
+// appendValue writes v as compact JSON as jq does: NaN is null, infinities are the largest numbers.
+// Objects that were read from a source and are in from print as they stand there, others sorted by
+// key.
 func appendValue(out []byte, v any, from *origins) []byte {
 	switch v := v.(type) {
 	case nil:

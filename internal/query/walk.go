@@ -8,17 +8,18 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// walker goes through a tree in the order of its source and finds out which variables and functions are bound inside
-// it.
+// walker goes through a tree in the order of its source and finds out which variables and functions
+// are bound inside it.
 type walker struct {
 	mentions
 
-	toks    []token
-	next    int        // the first token that is not behind the walk
-	vars    []string   // bound here, innermost last
-	funcs   []Function // defined here, innermost last
-	own     bool       // what is walked has the query's own input
-	of      list       // what is walked has the value of a variable's path for its input, or its elements
+	toks  []token
+	next  int        // the first token that is not behind the walk
+	vars  []string   // bound here, innermost last
+	funcs []Function // defined here, innermost last
+	own   bool       // what is walked has the query's own input
+	// what is walked has the value of a variable's path for its input, or its elements
+	of      list
 	formats []token
 	bounds  bounds
 	defs    map[string]string // definitions that the guarded query calls
@@ -34,8 +35,8 @@ type mentions struct {
 	risky   bool     // a single step may take all time or memory
 }
 
-// Ref is one use of a variable with the static path after it: $steps.plan["artifacts"][0] is $steps with plan and
-// artifacts.
+// Ref is one use of a variable with the static path after it: $steps.plan["artifacts"][0] is $steps
+// with plan and artifacts.
 type Ref struct {
 	Var    string // with its $
 	Path   []string
@@ -43,8 +44,8 @@ type Ref struct {
 	Bound  bool // bound by the query itself: as, reduce, foreach or a parameter
 }
 
-// Member is a static path into each element of a variable's list. For example, `$steps.l.children | map(.x)` is $steps
-// with l, children and x; x is the element's part.
+// Member is a static path into each element of a variable's list. For example, `$steps.l.children |
+// map(.x)` is $steps with l, children and x; x is the element's part.
 type Member struct {
 	Ref
 
@@ -70,8 +71,8 @@ type Call struct {
 	Offset int // of the name in the source, -1 if unknown
 }
 
-// place finds the next token with this text. The walk follows the order of the source, so an earlier one is never
-// meant.
+// place finds the next token with this text. The walk follows the order of the source, so an
+// earlier one is never meant.
 func (w *walker) place(text string) int {
 	for i := w.next; i < len(w.toks); i++ {
 		if w.toks[i].text == text {
@@ -84,8 +85,12 @@ func (w *walker) place(text string) int {
 
 // scope gives a function that forgets what is bound from here on.
 func (w *walker) scope() func() {
-	v, f := len(w.vars), len(w.funcs)
-	return func() { w.vars, w.funcs = w.vars[:v], w.funcs[:f] }
+	v := len(w.vars)
+	f := len(w.funcs)
+	return func() {
+		w.vars = w.vars[:v]
+		w.funcs = w.funcs[:f]
+	}
 }
 
 func (w *walker) query(q *gojq.Query) {
@@ -114,7 +119,9 @@ func (w *walker) query(q *gojq.Query) {
 }
 
 // small tells whether a query is the literal of a number of at most two digits.
-func small(q *gojq.Query) bool { return wholeNumber(q) && len(q.Term.Number) <= 2 }
+func small(q *gojq.Query) bool {
+	return wholeNumber(q) && len(q.Term.Number) <= 2
+}
 
 // risky tells whether a function may search a string in quadratic time.
 func risky(f *gojq.Func) bool {
@@ -128,17 +135,23 @@ func risky(f *gojq.Func) bool {
 }
 
 // apart walks a query that has another input than what stands around it.
-func (w *walker) apart(q *gojq.Query) { w.on(list{}, q) }
+func (w *walker) apart(q *gojq.Query) {
+	w.on(list{}, q)
+}
 
 // on walks a query whose input is something of a variable, or nothing that is known.
 func (w *walker) on(of list, q *gojq.Query) {
-	own, outer := w.own, w.of
-	w.own, w.of = false, of
+	own := w.own
+	outer := w.of
+	w.own = false
+	w.of = of
 	w.query(q)
-	w.own, w.of = own, outer
+	w.own = own
+	w.of = outer
 }
 
-// pipe lets the path of a variable on the left go on with the path that the right side starts with: $steps | .plan.
+// pipe lets the path of a variable on the left go on with the path that the right side starts with:
+// $steps | .plan.
 func (w *walker) pipe(q *gojq.Query) {
 	var of list
 	if l := q.Left; l != nil && l.Term != nil && len(l.FuncDefs) == 0 {
@@ -151,8 +164,8 @@ func (w *walker) pipe(q *gojq.Query) {
 	w.on(of, q.Right)
 }
 
-// given is what the term on the left of a pipe gives to its right, if that is part of a variable. ref is the place of
-// its use in refs.
+// given is what the term on the left of a pipe gives to its right, if that is part of a variable.
+// ref is the place of its use in refs.
 func (w *walker) given(t *gojq.Term, ref int) list {
 	keys, rest := static(suffixes(t))
 	each := elements(rest)
@@ -161,7 +174,8 @@ func (w *walker) given(t *gojq.Term, ref int) list {
 		r := w.refs[ref]
 		r.Path = keys
 		return list{r, each}
-	case (t.Type == gojq.TermTypeIdentity || t.Type == gojq.TermTypeIndex) && each && len(keys) == 0 && !w.of.each:
+	case (t.Type == gojq.TermTypeIdentity || t.Type == gojq.TermTypeIndex) && each &&
+		len(keys) == 0 && !w.of.each:
 		return list{w.of.ref, true}
 	case w.of.each && isCall(t, "select", 1) && len(t.SuffixList) == 0:
 		return w.of
@@ -177,7 +191,8 @@ func suffixes(t *gojq.Term) []*gojq.Suffix {
 	return t.SuffixList
 }
 
-// elements tells whether suffixes take elements of a list and nothing of them: all, or one by its number.
+// elements tells whether suffixes take elements of a list and nothing of them: all, or one by its
+// number.
 func elements(list []*gojq.Suffix) bool {
 	if len(list) == 0 || !element(list[0]) {
 		return false
@@ -187,7 +202,8 @@ func elements(list []*gojq.Suffix) bool {
 }
 
 func element(s *gojq.Suffix) bool {
-	return s.Iter || s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && wholeNumber(s.Index.Start)
+	return s.Iter ||
+		s.Index != nil && !s.Index.IsSlice && s.Index.Start != nil && wholeNumber(s.Index.Start)
 }
 
 // member notes what suffixes take from the elements of a list.
@@ -224,13 +240,15 @@ func leading(q *gojq.Query) []string {
 	return append([]string{key}, path...)
 }
 
-// static gives the keys that suffixes take one after the other, and those suffixes that are behind them.
+// static gives the keys that suffixes take one after the other, and those suffixes that are behind
+// them.
 func static(list []*gojq.Suffix) (path []string, rest []*gojq.Suffix) {
 	for i, s := range list {
 		if s.Optional {
 			continue
 		}
-		key, ok := "", false
+		key := ""
+		ok := false
 		if s.Index != nil {
 			key, ok = indexKey(s.Index)
 		}
@@ -251,7 +269,9 @@ func indexKey(i *gojq.Index) (string, bool) {
 	case i.Str != nil:
 		return i.Str.Str, i.Str.Queries == nil
 	}
-	if q := i.Start; q != nil && q.Term != nil && q.Term.Type == gojq.TermTypeString && len(q.Term.SuffixList) == 0 {
+	q := i.Start
+	if q != nil && q.Term != nil && q.Term.Type == gojq.TermTypeString &&
+		len(q.Term.SuffixList) == 0 {
 		return q.Term.Str.Str, q.Term.Str.Queries == nil
 	}
 	return "", false
@@ -333,7 +353,11 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		at := w.place(".")
 		if key, ok := indexKey(t.Index); ok && w.own {
 			path, _ := static(t.SuffixList)
-			w.paths = append(w.paths, Ref{Var: ".", Path: append([]string{key}, path...), Offset: at})
+			w.paths = append(w.paths, Ref{
+				Var:    ".",
+				Path:   append([]string{key}, path...),
+				Offset: at,
+			})
 		}
 		w.member(w.of, suffixes(t))
 		w.index(t.Index)
@@ -365,7 +389,13 @@ func (w *walker) term(t *gojq.Term, then []string) {
 	case gojq.TermTypeReduce:
 		w.loop(t.Reduce.Query, t.Reduce.Patterns, t.Reduce.Start, t.Reduce.Update, nil)
 	case gojq.TermTypeForeach:
-		w.loop(t.Foreach.Query, t.Foreach.Patterns, t.Foreach.Start, t.Foreach.Update, t.Foreach.Extract)
+		w.loop(
+			t.Foreach.Query,
+			t.Foreach.Patterns,
+			t.Foreach.Start,
+			t.Foreach.Update,
+			t.Foreach.Extract,
+		)
 	case gojq.TermTypeLabel:
 		w.place(t.Label.Ident)
 		w.query(t.Label.Body)
@@ -377,6 +407,7 @@ func (w *walker) term(t *gojq.Term, then []string) {
 		w.keys = append(w.keys, "")
 	case gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber:
 	}
+
 	for _, s := range t.SuffixList {
 		w.index(s.Index)
 	}
@@ -411,6 +442,7 @@ func (w *walker) call(t *gojq.Term, then []string) {
 		w.member(list{ref: w.refs[len(w.refs)-1]}, rest)
 		return
 	}
+
 	if sig := (Function{Name: f.Name, Args: len(f.Args)}); !slices.Contains(w.funcs, sig) {
 		w.calls = append(w.calls, Call{sig, at})
 		w.risky = w.risky || risky(f)
@@ -424,13 +456,19 @@ func (w *walker) call(t *gojq.Term, then []string) {
 	case !w.of.each && slices.Contains(strings.Fields(eachTakers), f.Name):
 		of = list{w.of.ref, true}
 	}
+
 	for _, arg := range f.Args {
 		w.on(of, arg)
 	}
 }
 
 func (w *walker) ref(name string, path []string, at int) {
-	w.refs = append(w.refs, Ref{Var: name, Path: path, Offset: at, Bound: slices.Contains(w.vars, name)})
+	w.refs = append(w.refs, Ref{
+		Var:    name,
+		Path:   path,
+		Offset: at,
+		Bound:  slices.Contains(w.vars, name),
+	})
 }
 
 func (w *walker) object(o *gojq.Object) {

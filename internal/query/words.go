@@ -8,11 +8,14 @@ import (
 // PositionalFlag holds the words after --args and --jsonargs.
 const PositionalFlag = "args"
 
-// Words rewrites jq's multi-word flags: --arg NAME VALUE becomes --arg NAME=VALUE, and each word after --args or
-// --jsonargs becomes a flag of its own.
+// Words rewrites jq's multi-word flags: --arg NAME VALUE becomes --arg NAME=VALUE, and each word
+// after --args or --jsonargs becomes a flag of its own.
 func Words(args []string) []string {
 	verb := slices.Index(args, "query")
-	if verb < 0 || slices.ContainsFunc(args[:verb], func(w string) bool { return strings.HasPrefix(w, "/") }) {
+	if verb < 0 ||
+		slices.ContainsFunc(args[:verb], func(w string) bool {
+			return strings.HasPrefix(w, "/")
+		}) {
 		return args
 	}
 	j := jqLine{out: slices.Clone(args[:verb+1])}
@@ -35,8 +38,8 @@ const bundled = "rcensRjaSfCM"
 
 // valued are the flags whose value is the word behind them.
 var valued = []string{
-	"-f", "--from-file", "--indent", "--timeout", "--at", "--dir", "--color", "--lock-timeout", "--runner",
-	"--jq", "--model",
+	"-f", "--from-file", "--indent", "--timeout", "--at", "--dir", "--color", "--lock-timeout",
+	"--runner", "--jq", "--model",
 }
 
 // named are the flags that take a name and a value.
@@ -86,11 +89,13 @@ func (j *jqLine) take(rest []string) int {
 		j.out = append(j.out, word, rest[1])
 		return 2
 	}
+
 	j.out = append(j.out, word)
 	return 1
 }
 
-// paints gives jq's flags for colour, and --color without a word behind it, as --color of tercet; empty: it is none.
+// paints gives jq's flags for colour, and --color without a word behind it, as --color of tercet;
+// empty: it is none.
 func paints(word string, rest []string) string {
 	switch word {
 	case "-C", "--color-output":
