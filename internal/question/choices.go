@@ -21,7 +21,8 @@ type Set struct {
 // reserved are the keys that no choice gets: they show a diff, open an editor and explain the keys.
 const reserved = "de?"
 
-// Of makes the Set of some choices in a language; each gets the first free letter of its label as key.
+// Of makes the Set of some choices in a language; each gets the first free letter of its label as
+// key.
 func Of(choices []formats.Choice, language string) Set {
 	var s Set
 	taken := reserved
@@ -31,18 +32,24 @@ func Of(choices []formats.Choice, language string) Set {
 			word += " " + phrase.In(language, "(recommended)")
 		}
 		key := strings.IndexFunc(word, func(r rune) bool {
-			return r < unicode.MaxASCII && unicode.IsLetter(r) && !strings.ContainsRune(taken, unicode.ToLower(r))
+			return r < unicode.MaxASCII && unicode.IsLetter(r) &&
+				!strings.ContainsRune(taken, unicode.ToLower(r))
 		})
 		if key >= 0 {
 			taken += strings.ToLower(word[key : key+1])
 		}
-		s.labels, s.words, s.keys = append(s.labels, c.Label), append(s.words, word), append(s.keys, key)
+		s.labels = append(s.labels, c.Label)
+		s.words = append(s.words, word)
+		s.keys = append(s.keys, key)
 	}
 	return s
 }
 
-// String is the choices in one line: [a]pprove [r]eject. A choice without a letter shows its number.
-func (s Set) String() string { return strings.Join(s.shownAll(), "  ") }
+// String is the choices in one line: [a]pprove [r]eject. A choice without a letter shows its
+// number.
+func (s Set) String() string {
+	return strings.Join(s.shownAll(), "  ")
+}
 
 func (s Set) shownAll() []string {
 	words := make([]string, len(s.labels))
@@ -53,7 +60,8 @@ func (s Set) shownAll() []string {
 }
 
 func (s Set) shown(i int) string {
-	label, key := s.words[i], s.keys[i]
+	label := s.words[i]
+	key := s.keys[i]
 	if key < 0 {
 		return fmt.Sprintf("[%d] %s", i+1, plain.Line(label))
 	}
@@ -66,7 +74,10 @@ func (s Set) Keys() []string {
 	for i := range s.labels {
 		out = append(out, fmt.Sprintf("%d  %s", i+1, s.shown(i)))
 	}
-	return append(out, "type a letter, a number or the beginning of a label; ': words' after it become your note")
+	return append(
+		out,
+		"type a letter, a number or the beginning of a label; ': words' after it become your note",
+	)
 }
 
 // Read parses a line into a label, and the note after a colon.
@@ -91,6 +102,7 @@ func (s Set) find(typed string) (string, bool) {
 	if word == "" || len(word) == 1 && strings.Contains(reserved, word) {
 		return "", false
 	}
+
 	named := func(fits func(label string) bool) (found []string) {
 		for _, l := range s.labels {
 			if fits(folded(l)) || fits(folded(phrase.In(phrase.Japanese, l))) {
@@ -102,6 +114,7 @@ func (s Set) find(typed string) (string, bool) {
 	if found := named(func(l string) bool { return l == word }); len(found) > 0 {
 		return found[0], true
 	}
+
 	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(s.labels) {
 		return s.labels[n-1], true
 	}
@@ -110,6 +123,7 @@ func (s Set) find(typed string) (string, bool) {
 			return s.labels[i], true
 		}
 	}
+
 	found := named(func(l string) bool { return strings.HasPrefix(l, word) })
 	if len(found) != 1 {
 		return "", false
@@ -117,33 +131,42 @@ func (s Set) find(typed string) (string, bool) {
 	return found[0], true
 }
 
-// Chosen is the choice for a word; without a word, the one that approves or leaves. It may require the note.
+// Chosen is the choice for a word; without a word, the one that approves or leaves. It may require
+// the note.
 func Chosen(g formats.Gate, word, note string, approve bool) (string, error) {
 	labels := make([]string, len(g.Choices))
 	var meant, ways []string
 	for i, c := range g.Choices {
-		if labels[i] = c.Label; word == "" && (approve && c.Approves || !approve && c.Leaves) {
-			meant, ways = append(meant, c.Label), append(ways, fmt.Sprintf("--choice %d takes '%s'", i+1, c.Label))
+		labels[i] = c.Label
+		if word == "" && (approve && c.Approves || !approve && c.Leaves) {
+			meant = append(meant, c.Label)
+			ways = append(ways, fmt.Sprintf("--choice %d takes '%s'", i+1, c.Label))
 		}
 	}
+
 	switch {
 	case len(meant) == 1:
 		return meant[0], nil
 	case len(meant) > 1:
-		return "", formats.Fail(formats.CodeUsage, "tercet approve "+g.Run+" "+strings.Join(ways, ", "),
+		return "", formats.Fail(formats.CodeUsage,
+			"tercet approve "+g.Run+" "+strings.Join(ways, ", "),
 			"expected one choice that goes on, got %d", len(meant))
 	}
+
 	if label, ok := Of(g.Choices, "").find(word); ok {
 		if g.Lacks(label, note) {
-			return "", formats.Fail(formats.CodeUsage, "pass --note 'what to do'", "the choice '%s' needs a note", label)
+			return "", formats.Fail(formats.CodeUsage, "pass --note 'what to do'",
+				"the choice '%s' needs a note", label)
 		}
 		return label, nil
 	}
+
 	help := "pass --choice with one of " + strings.Join(labels, ", ")
 	if word == "" {
 		return "", formats.Fail(formats.CodeUsage, help, "no choice of the gate says just that")
 	}
-	return "", formats.Fail(formats.CodeUsage, help, "expected one choice of the gate, got %q", word)
+	return "", formats.Fail(formats.CodeUsage, help, "expected one choice of the gate, got %q",
+		word)
 }
 
 // folded is a text as answers are compared: without case and blanks.
@@ -156,7 +179,8 @@ func folded(s string) string {
 	}, s)
 }
 
-// ParseYes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an empty line are valid.
+// ParseYes parses the answer to a yes-or-no question with default no. Only y, yes, n, no and an
+// empty line are valid.
 func ParseYes(line string) (yes, ok bool) {
 	switch folded(line) {
 	case "y", "yes":

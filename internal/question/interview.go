@@ -41,12 +41,18 @@ const Back = "back"
 func (i *Interview) Ask() (lines []string, prompt string) {
 	if i.Reviews() {
 		for n, item := range i.items {
-			lines = append(lines, fmt.Sprintf("  %d  %s: %s", n+1, item.Name, plain.Line(cmp.Or(i.answers[n], "-"))))
+			lines = append(
+				lines,
+				fmt.Sprintf("  %d  %s: %s", n+1, item.Name, plain.Line(cmp.Or(i.answers[n], "-"))),
+			)
 		}
 		return lines, "Enter goes on, a number changes one, Ctrl-D leaves: "
 	}
 	item := &i.items[i.at]
-	lines = append(lines, fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), plain.Line(cmp.Or(item.Text, item.Name))))
+	lines = append(
+		lines,
+		fmt.Sprintf("%d of %d  %s", i.at+1, len(i.items), plain.Line(cmp.Or(item.Text, item.Name))),
+	)
 	for _, key := range item.set().Keys()[:len(item.Choices)] {
 		lines = append(lines, "  "+key)
 	}
@@ -61,8 +67,12 @@ func (i *Interview) Ask() (lines []string, prompt string) {
 }
 
 // Reviews reports whether the user now sees all answers; empty is the meaning of an empty line.
-func (i *Interview) Reviews() bool { return i.at == len(i.items) }
-func (i *Interview) empty() string { return cmp.Or(i.answers[i.at], i.items[i.at].Default) }
+func (i *Interview) Reviews() bool {
+	return i.at == len(i.items)
+}
+func (i *Interview) empty() string {
+	return cmp.Or(i.answers[i.at], i.items[i.at].Default)
+}
 
 func (t *Item) set() Set {
 	choices := make([]formats.Choice, len(t.Choices))
@@ -72,7 +82,8 @@ func (t *Item) set() Set {
 	return Of(choices, "")
 }
 
-// Answer takes a line. done means that the user has confirmed all answers; bad says why the line is invalid.
+// Answer takes a line. done means that the user has confirmed all answers; bad says why the line is
+// invalid.
 func (i *Interview) Answer(line string) (done bool, bad string) {
 	word := strings.TrimSpace(line)
 	switch {
@@ -122,4 +133,6 @@ func (i *Interview) take(word string) (bad string) {
 }
 
 // Answers gives the answers in order; empty for a skipped question.
-func (i *Interview) Answers() []string { return i.answers }
+func (i *Interview) Answers() []string {
+	return i.answers
+}

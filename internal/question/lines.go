@@ -14,8 +14,8 @@ import (
 	"tercet/internal/keyboard"
 )
 
-// Lines reads an input line by line, so that a wait interrupted by a signal loses nothing. It reads a terminal only
-// while a caller waits for a line, and any other input in one goroutine.
+// Lines reads an input line by line, so that a wait interrupted by a signal loses nothing. It reads
+// a terminal only while a caller waits for a line, and any other input in one goroutine.
 type Lines struct {
 	in   *bufio.Reader
 	once sync.Once
@@ -32,7 +32,11 @@ type read struct {
 
 // NewLines makes the reader of an input; tty is the same input if it is a terminal, else nil.
 func NewLines(in io.Reader, tty *keyboard.Keyboard) *Lines {
-	return &Lines{in: bufio.NewReader(in), tty: tty, ch: make(chan read)}
+	return &Lines{
+		in:  bufio.NewReader(in),
+		tty: tty,
+		ch:  make(chan read),
+	}
 }
 
 // follow reads until the end of the input.
@@ -97,8 +101,8 @@ func (l *Lines) typed(ctx context.Context, within time.Duration) (string, error)
 // quiet is how long nothing may come on a terminal until what was typed, or pasted, has all come.
 const quiet = 20 * time.Millisecond
 
-// Drop clears a terminal's input before a question: it gives the complete lines typed so far, and drops an incomplete
-// one.
+// Drop clears a terminal's input before a question: it gives the complete lines typed so far, and
+// drops an incomplete one.
 func (l *Lines) Drop(ctx context.Context) []string {
 	if l.tty == nil {
 		return nil

@@ -29,8 +29,8 @@ type Person struct {
 	Line func(ctx context.Context, prompt string) (string, error)
 	// Untaken reports lines typed before the question, which do not answer it.
 	Untaken func(lines []string)
-	// Env is the user's environment, which names editor and pager. Lend reserves the terminal for one of them until done,
-	// and Suspend stops this process like Ctrl-Z until it continues.
+	// Env is the user's environment, which names editor and pager. Lend reserves the terminal for
+	// one of them until done, and Suspend stops this process like Ctrl-Z until it continues.
 	Env     []string
 	Lend    func() (out *os.File, done func())
 	Suspend func()
@@ -40,7 +40,8 @@ type Person struct {
 type Matter struct {
 	Begins string // prefix of the question's lines
 	Note   string // a note given in advance
-	// Root is the project, whose documents the user reads and edits. Diff gives the changes of the work; nil: unknown.
+	// Root is the project, whose documents the user reads and edits. Diff gives the changes of the
+	// work; nil: unknown.
 	Root *os.Root
 	Diff func(ctx context.Context) (string, error)
 }
@@ -48,8 +49,8 @@ type Matter struct {
 // Answer is the user's answer: a choice with its note, or an edited document instead.
 type Answer struct{ Label, Note, Edited string }
 
-// ErrLeft means that the user left the question without an answer. ErrInterrupted, which is one, means by Ctrl-C, or
-// that the terminal is gone.
+// ErrLeft means that the user left the question without an answer. ErrInterrupted, which is one,
+// means by Ctrl-C, or that the terminal is gone.
 var (
 	ErrLeft        = errors.New("left without an answer")
 	ErrInterrupted = fmt.Errorf("interrupted: %w", ErrLeft)
@@ -68,10 +69,17 @@ type asking struct {
 	seen string // the diff that the user looked at
 }
 
-// Ask shows what the answer is bound to, and asks until there is an answer. After looking at the diff, writing a note
-// or editing a document, it asks again.
+// Ask shows what the answer is bound to, and asks until there is an answer. After looking at the
+// diff, writing a note or editing a document, it asks again.
 func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, error) {
-	a := &asking{Person: p, Matter: m, gate: g, set: Of(g.Choices, p.Language), note: m.Note, text: m.Note}
+	a := &asking{
+		Person: p,
+		Matter: m,
+		gate:   g,
+		set:    Of(g.Choices, p.Language),
+		note:   m.Note,
+		text:   m.Note,
+	}
 	if g.Flow {
 		a.say(phrase.In(p.Language, "Confirmation needed"))
 	}
@@ -80,6 +88,7 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 			a.show(text)
 		}
 	}
+
 	a.diff = a.current(ctx)
 	p.Untaken(p.Lines.Drop(ctx))
 	for {
@@ -99,11 +108,16 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 			a.say("the diff has changed since you looked at it: d shows it as it is now")
 		case ok && a.gate.Lacks(label, a.note+note):
 			word := plain.Line(phrase.In(a.Language, label))
-			a.say(fmt.Sprintf("'%s' needs a note: type it behind a colon, as in '%s: what to do'", word, word))
+			a.say(fmt.Sprintf("'%s' needs a note: type it behind a colon, as in '%s: what to do'",
+				word, word))
 		case ok:
 			return Answer{Label: label, Note: strings.Trim(a.note+"\n"+note, "\n")}, nil
-		case a.gate.Free != "" && len(word) > 1, a.gate.Free != "" && word != "" && !strings.Contains(reserved, word):
-			return Answer{Label: a.gate.Free, Note: strings.Trim(a.note+"\n"+strings.TrimSpace(line), "\n")}, nil
+		case a.gate.Free != "" && len(word) > 1,
+			a.gate.Free != "" && word != "" && !strings.Contains(reserved, word):
+			return Answer{
+				Label: a.gate.Free,
+				Note:  strings.Trim(a.note+"\n"+strings.TrimSpace(line), "\n"),
+			}, nil
 		case word == "d" && a.diff != "" && which == "":
 			a.diff = a.current(ctx)
 			a.seen = a.diff
@@ -123,8 +137,8 @@ func (p Person) Ask(ctx context.Context, g formats.Gate, m Matter) (Answer, erro
 	}
 }
 
-// show prints a text that the answer is bound to. Prose is broken between words; patches, commands and blocks
-// of code are left whole.
+// show prints a text that the answer is bound to. Prose is broken between words; patches, commands
+// and blocks of code are left whole.
 func (a *asking) show(text string) {
 	columns, _ := a.Screen()
 	switch {
@@ -158,20 +172,26 @@ func (a *asking) prompt() string {
 	if style.Width(question)+style.Width(a.set.String())+len(more)+5 <= columns {
 		return line
 	}
-	out, at := style.Wrap(question, columns)+"\n ", 1
+
+	out := style.Wrap(question, columns) + "\n "
+	at := 1
 	for _, item := range items {
 		w := style.Width(item)
 		if item == items[len(items)-1] {
 			w = len(more)
 		}
 		if at > 1 && at+w+2 >= columns {
-			out, at = out+"\n ", 1
+			out += "\n "
+			at = 1
 		}
 		if at > 1 {
-			out, at = out+" ", at+1
+			out += " "
+			at++
 		}
-		out, at = out+" "+item, at+w+1
+		out += " " + item
+		at += w + 1
 	}
+
 	return out + " "
 }
 
@@ -181,7 +201,10 @@ func (a *asking) keys() {
 	last := len(list) - 1
 	var own []string
 	if a.diff != "" {
-		own = append(own, fmt.Sprintf("d  what the work has changed: %s", formats.Count(files(a.diff), "file")))
+		own = append(
+			own,
+			fmt.Sprintf("d  what the work has changed: %s", formats.Count(files(a.diff), "file")),
+		)
 	}
 	editor := cmp.Or(a.get("VISUAL"), a.get("EDITOR"))
 	if editor == "" {

@@ -51,20 +51,33 @@ func (p Person) words(text string) (list []string, err error) {
 	return list, err
 }
 
-// call gives the terminal to the program that a variable names until it ends, and tells whether it did its work.
-// Everything else is told.
-func (a *asking) call(ctx context.Context, variable, dir string, stdin []byte, args ...string) bool {
+// call gives the terminal to the program that a variable names until it ends, and tells whether it
+// did its work. Everything else is told.
+func (a *asking) call(
+	ctx context.Context,
+	variable, dir string,
+	stdin []byte,
+	args ...string,
+) bool {
 	argv, err := a.words(a.get(variable))
 	if err != nil {
 		a.say(fmt.Sprintf("%s cannot be read: %s", variable, plain.Line(err.Error())))
 		return false
 	}
+
 	tty := a.Lines.tty
 	if tty == nil {
 		return false
 	}
 	out, done := a.Lend()
-	f := proc.Foreground{Argv: append(argv, args...), Dir: dir, Env: a.Env, Stdin: stdin, In: tty.File(), Out: out}
+	f := proc.Foreground{
+		Argv:  append(argv, args...),
+		Dir:   dir,
+		Env:   a.Env,
+		Stdin: stdin,
+		In:    tty.File(),
+		Out:   out,
+	}
 	if a.get("LESS") == "" {
 		f.Env = append(slices.Clone(f.Env), "LESS=FRX")
 	}
@@ -90,6 +103,7 @@ func (a *asking) call(ctx context.Context, variable, dir string, stdin []byte, a
 	default:
 		return true
 	}
+
 	return false
 }
 
@@ -99,20 +113,27 @@ func (a *asking) page(ctx context.Context, patch string) {
 	text := a.Sheet.Diff(patch) + "\n"
 	if pager := a.get("PAGER"); pager != "" {
 		argv, err := a.words(pager)
-		_, missing := (&proc.Starter{Env: a.Env}).Look(cmp.Or(slices.Concat(argv, []string{""})[0], ""))
+		_, missing := (&proc.Starter{Env: a.Env}).Look(cmp.Or(
+			slices.Concat(argv, []string{""})[0],
+			"",
+		))
 		if err == nil && missing == nil {
 			a.call(ctx, "PAGER", os.TempDir(), []byte(text))
 			return
 		}
 		a.say(fmt.Sprintf("PAGER names %s, which is not there", plain.Line(pager)))
 	}
-	lines, bare := strings.SplitAfter(text, "\n"), strings.Split(patch+"\n", "\n") // a blank line ends it
+	// a blank line ends it
+	lines := strings.SplitAfter(text, "\n")
+	bare := strings.Split(patch+"\n", "\n")
 	for at := 0; at < len(lines); {
 		columns, rows := a.Screen()
 		first := at
-		for used := 0; at < len(lines); at++ {
+		used := 0
+		for ; at < len(lines); at++ {
 			row := 1 + max(style.Width(bare[at])-1, 0)/max(columns, 1)
-			if used += row; used >= max(rows, 3) && at > first {
+			used += row
+			if used >= max(rows, 3) && at > first {
 				break
 			}
 		}
@@ -121,7 +142,10 @@ func (a *asking) page(ctx context.Context, patch string) {
 			fmt.Fprintln(a.Out)
 			return
 		}
-		line, err := a.Line(ctx, fmt.Sprintf("line %d of %d: Enter goes on, q ends ", at, len(lines)))
+		line, err := a.Line(
+			ctx,
+			fmt.Sprintf("line %d of %d: Enter goes on, q ends ", at, len(lines)),
+		)
 		if err != nil || strings.TrimSpace(line) != "" {
 			if err != nil {
 				fmt.Fprintln(a.Out)
@@ -131,8 +155,8 @@ func (a *asking) page(ctx context.Context, patch string) {
 	}
 }
 
-// editor edits a text in a file of a name, and gives what stands there then. Without one, and when it did not do its
-// work, that is told.
+// editor edits a text in a file of a name, and gives what stands there then. Without one, and when
+// it did not do its work, that is told.
 func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 	variable := "VISUAL"
 	if a.get(variable) == "" {
@@ -142,6 +166,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 		a.say("no editor is set: set VISUAL or EDITOR; a note can also follow a choice after ':'")
 		return "", false
 	}
+
 	dir, err := os.MkdirTemp("", "tercet-")
 	if err != nil {
 		a.say("the editor has no folder: " + plain.Line(err.Error()))
@@ -156,6 +181,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 	if !a.call(ctx, variable, dir, nil, file) {
 		return "", false
 	}
+
 	data, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && strings.TrimSpace(string(data)) == "":
@@ -167,6 +193,7 @@ func (a *asking) editor(ctx context.Context, name, text string) (string, bool) {
 		a.say("what the editor left is no UTF-8 text")
 		return "", false
 	}
+
 	return string(data), true
 }
 
@@ -175,7 +202,11 @@ const noteEnds = "(The note ends here. It goes with your answer to what follows.
 
 // write has the user write a note.
 func (a *asking) write(ctx context.Context) {
-	left, ok := a.editor(ctx, "note.md", a.text+"\n\n"+noteEnds+"\n"+formats.OneLine(a.gate.Question)+"\n")
+	left, ok := a.editor(
+		ctx,
+		"note.md",
+		a.text+"\n\n"+noteEnds+"\n"+formats.OneLine(a.gate.Question)+"\n",
+	)
 	if !ok {
 		return
 	}
@@ -186,38 +217,44 @@ func (a *asking) write(ctx context.Context) {
 		a.say("the note is as it was")
 		return
 	case len(text) > letters.MaxNote:
-		a.say(fmt.Sprintf("expected a note of at most %d bytes, got %d; e opens it again", letters.MaxNote, len(text)))
+		a.say(fmt.Sprintf("expected a note of at most %d bytes, got %d; e opens it again",
+			letters.MaxNote, len(text)))
 		a.text = text
 		return
 	}
-	a.note, a.text = text, text
+	a.note = text
+	a.text = text
 	a.say("your note goes with the answer: " + plain.Line(formats.Clip(formats.OneLine(text), 60)))
 }
 
 // maxEdited bounds a document that can be changed at a question.
 const maxEdited = 4 << 20
 
-// edit has the user change a document that is named by its number or by a part of its name. It gives the name of one
-// that is another one then.
+// edit has the user change a document that is named by its number or by a part of its name. It
+// gives the name of one that is another one then.
 func (a *asking) edit(ctx context.Context, which string) string {
 	list := a.gate.Documents
 	at, err := strconv.Atoi(which)
-	if at--; err != nil {
+	at--
+	if err != nil {
 		has := func(name string) bool { return strings.Contains(name, which) }
 		if at = slices.IndexFunc(list, has); at >= 0 && slices.ContainsFunc(list[at+1:], has) {
 			at = -1
 		}
 	}
 	if at < 0 || at >= len(list) || a.Root == nil {
-		a.say(fmt.Sprintf("no document is called %s; ? lists them", plain.Line(strconv.Quote(which))))
+		a.say(fmt.Sprintf("no document is called %s; ? lists them",
+			plain.Line(strconv.Quote(which))))
 		return ""
 	}
+
 	name := list[at]
 	was, err := a.document(name)
 	if err != nil {
 		a.say(plain.Line(err.Error()))
 		return ""
 	}
+
 	now, ok := a.editor(ctx, path.Base(name), was)
 	switch {
 	case !ok:
@@ -226,6 +263,7 @@ func (a *asking) edit(ctx context.Context, which string) string {
 		a.say(plain.Line(name) + " is as it was")
 		return ""
 	}
+
 	err = atomicfile.WriteIn(a.Root, name, []byte(now), atomicfile.Options{Before: func() error {
 		if there, err := a.document(name); err != nil || there != was {
 			return cmp.Or(err, errors.New("the file has changed meanwhile"))
@@ -236,7 +274,8 @@ func (a *asking) edit(ctx context.Context, which string) string {
 		a.say(fmt.Sprintf("%s was not written: %s", plain.Line(name), plain.Line(err.Error())))
 		if dir, err := os.MkdirTemp("", "tercet-kept-"); err == nil {
 			kept := filepath.Join(dir, path.Base(name))
-			if err := atomicfile.Write(kept, []byte(now), atomicfile.Options{Mode: 0o600}); err == nil {
+			err := atomicfile.Write(kept, []byte(now), atomicfile.Options{Mode: 0o600})
+			if err == nil {
 				a.say("what you wrote is kept in " + kept)
 			}
 		}
@@ -252,7 +291,8 @@ func (a *asking) document(name string) (string, error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxEdited {
-		return "", fmt.Errorf("expected a regular file of at most %d MiB, got %s", maxEdited>>20, name)
+		return "", fmt.Errorf("expected a regular file of at most %d MiB, got %s",
+			maxEdited>>20, name)
 	}
 	data, err := a.Root.ReadFile(name)
 	if err == nil && !utf8.Valid(data) {

@@ -23,12 +23,14 @@ func set(labels ...string) question.Set {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for want, labels := range map[string][]string{
-		"[a]pprove  [r]eject":                           {"approve", "reject"},
-		"[R]etry  Re[t]ry with a note  [S]kip  [A]bort": {"Retry", "Retry with a note", "Skip", "Abort"},
-		"[A]pprove and start  A[p]prove":                {"Approve and start", "Approve"},
-		"[1] 承認して開始  [2] 中断":                            {"承認して開始", "中断"},
-		"e[x]it  d[i]scard  [3] de":                     {"exit", "discard", "de"},
-		"[1] é  [a]":                                    {"é", "a"},
+		"[a]pprove  [r]eject": {"approve", "reject"},
+		"[R]etry  Re[t]ry with a note  [S]kip  [A]bort": {
+			"Retry", "Retry with a note", "Skip", "Abort",
+		},
+		"[A]pprove and start  A[p]prove": {"Approve and start", "Approve"},
+		"[1] 承認して開始  [2] 中断":             {"承認して開始", "中断"},
+		"e[x]it  d[i]scard  [3] de":      {"exit", "discard", "de"},
+		"[1] é  [a]":                     {"é", "a"},
 	} {
 		if got := set(labels...).String(); got != want {
 			t.Errorf("Of(%q) = %s, want %s", labels, got, want)
@@ -51,7 +53,9 @@ func TestAnswers(t *testing.T) {
 		{Label: "Change to Minor"},
 		{Label: "Ship it"},
 	}, phrase.Japanese)
-	if got, want := ja.String(), "[1] 承認して開始  [2] 修正を指示  [3] 承認して続行  [M]ajor に変更  M[i]nor に変更  [S]hip it"; got != want {
+	got := ja.String()
+	want := "[1] 承認して開始  [2] 修正を指示  [3] 承認して続行  [M]ajor に変更  M[i]nor に変更  [S]hip it"
+	if got != want {
 		t.Errorf("in Japanese the choices are %s, want %s", got, want)
 	}
 	for _, tt := range []struct {
@@ -104,7 +108,8 @@ func TestAnswers(t *testing.T) {
 	} {
 		label, note, ok := tt.of.Read(tt.line)
 		if label != tt.want || note != tt.note || ok != (tt.want != "") {
-			t.Errorf("Read(%q) of %s = %q, %q, %t, want %q, %q", tt.line, tt.of, label, note, ok, tt.want, tt.note)
+			t.Errorf("Read(%q) of %s = %q, %q, %t, want %q, %q",
+				tt.line, tt.of, label, note, ok, tt.want, tt.note)
 		}
 	}
 }
@@ -112,8 +117,15 @@ func TestAnswers(t *testing.T) {
 func TestYes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][2]bool{
-		"y": {true, true}, " YES ": {true, true}, "n": {false, true}, "no": {false, true}, "": {false, true},
-		"ye": {false, false}, "/task x": {false, false}, "yes please": {false, false}, "1": {false, false},
+		"y":          {true, true},
+		" YES ":      {true, true},
+		"n":          {false, true},
+		"no":         {false, true},
+		"":           {false, true},
+		"ye":         {false, false},
+		"/task x":    {false, false},
+		"yes please": {false, false},
+		"1":          {false, false},
 	} {
 		if yes, ok := question.ParseYes(line); yes != want[0] || ok != want[1] {
 			t.Errorf("ParseYes(%q) = %t, %t, want %v", line, yes, ok, want)
@@ -147,6 +159,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("Next = %q, %v, want %q", got, err, want)
 		}
 	}
+
 	if got := l.Drop(t.Context()); got != nil {
 		t.Errorf("Drop of what is no terminal = %q, want nothing", got)
 	}
@@ -172,44 +185,60 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestAskNarrow: on 40 columns the question and its choices are broken between words, and every key is there.
+// TestAskNarrow: on 40 columns the question and its choices are broken between words, and every key
+// is there.
 func TestAskNarrow(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	var prompts []string
 	answers := []string{"?", "x", "r: too long"}
 	p := question.Person{
-		Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 40, 10 },
-		Untaken: func([]string) {}, Line: func(_ context.Context, text string) (string, error) {
+		Lines:   question.NewLines(strings.NewReader(""), nil),
+		Out:     &out,
+		Screen:  func() (int, int) { return 40, 10 },
+		Untaken: func([]string) {},
+		Line: func(_ context.Context, text string) (string, error) {
 			prompts = append(prompts, text)
 			answer := answers[0]
 			answers = answers[1:]
 			return answer, nil
 		},
 	}
-	const prose = "- [major] the password of the shop is written to the log\n```\ncp one two\n```\nDone."
+	const prose = "- [major] the password of the shop is written to the log\n```\ncp one two\n" +
+		"```\nDone."
 	g := formats.Gate{
 		Question: "Merge the work of task 12 with what has come meanwhile?",
-		Choices:  []formats.Choice{{Label: "Approve and start"}, {Label: "Request modification"}, {Label: "Abort"}},
-		Show:     []string{"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\x1b", prose}, Documents: []string{"plan.md"},
+		Choices: []formats.Choice{
+			{Label: "Approve and start"},
+			{Label: "Request modification"},
+			{Label: "Abort"},
+		},
+		Show:      []string{"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\x1b", prose},
+		Documents: []string{"plan.md"},
 	}
 	a, err := p.Ask(t.Context(), g, question.Matter{Note: "first"})
 	if err != nil || a.Label != "Request modification" || a.Note != "first\ntoo long" {
 		t.Errorf("Ask = %+v, %v", a, err)
 	}
-	want := "Merge the work of task 12 with what has\ncome meanwhile?\n  [A]pprove and start\n  [R]equest modification  A[b]ort\n  [d]iff [e]dit [?] "
+	want := "Merge the work of task 12 with what has\ncome meanwhile?\n  [A]pprove and start\n" +
+		"  [R]equest modification  A[b]ort\n  [d]iff [e]dit [?] "
 	if prompts[0] != want {
 		t.Errorf("prompt = %q, want %q", prompts[0], want)
 	}
 	shown := out.String()
 	for _, want := range []string{
-		"  | +b<U+001B>\n", "  | - [major] the password of the shop\n  |   is written to the log\n  | ```\n  | cp one two\n", "  1  [A]pprove and start\n", "d  what the work has changed: 1 file\n", "e  an editor; set VISUAL or EDITOR",
-		"  your note: first\n", `expected one of the choices, got "x"`,
+		"  | +b<U+001B>\n",
+		"  | - [major] the password of the shop\n  |   is written to the log\n  | ```\n" +
+			"  | cp one two\n",
+		"  1  [A]pprove and start\n", "d  what the work has changed: 1 file\n",
+		"e  an editor; set VISUAL or EDITOR", "  your note: first\n",
+		`expected one of the choices, got "x"`,
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("nothing says %q:\n%s", want, shown)
 		}
 	}
+
 	for line := range strings.SplitSeq(shown+want, "\n") {
 		if len(line) > 40 {
 			t.Errorf("line %q is wider than 40", line)
@@ -217,50 +246,78 @@ func TestAskNarrow(t *testing.T) {
 	}
 }
 
-// TestCommandsAreWhole: what a person agrees to run, a patch, and what stands between fences are shown as they are.
+// TestCommandsAreWhole: what a person agrees to run, a patch, and what stands between fences are
+// shown as they are.
 func TestCommandsAreWhole(t *testing.T) {
 	t.Parallel()
 	const command = "printf '%s' one two three four five six seven > count.sh"
 	for text, person := range map[string]bool{
-		command: true, "```sh\n" + command + "\n```": false, "diff --git a/a b/a\n@@ -1 +1 @@\n+" + command: false,
+		command:                       true,
+		"```sh\n" + command + "\n```": false,
+		"diff --git a/a b/a\n@@ -1 +1 @@\n+" + command: false,
 	} {
 		var out strings.Builder
 		p := question.Person{
-			Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 40, 10 },
-			Untaken: func([]string) {}, Line: func(context.Context, string) (string, error) { return "a", nil },
+			Lines:   question.NewLines(strings.NewReader(""), nil),
+			Out:     &out,
+			Screen:  func() (int, int) { return 40, 10 },
+			Untaken: func([]string) {},
+			Line: func(context.Context, string) (string, error) {
+				return "a", nil
+			},
 		}
-		g := formats.Gate{Question: "Run it?", Choices: []formats.Choice{{Label: "approve"}}, Show: []string{text}, NeedsPerson: person}
-		if _, err := p.Ask(t.Context(), g, question.Matter{}); err != nil || !strings.Contains(out.String(), command+"\n") {
+		g := formats.Gate{
+			Question:    "Run it?",
+			Choices:     []formats.Choice{{Label: "approve"}},
+			Show:        []string{text},
+			NeedsPerson: person,
+		}
+		_, err := p.Ask(t.Context(), g, question.Matter{})
+		if err != nil || !strings.Contains(out.String(), command+"\n") {
 			t.Errorf("%q is shown as %q, %v", text, out.String(), err)
 		}
 	}
 }
 
-// TestNoteIsNeeded: a choice that needs a note is not taken without one; a note that was given before counts.
+// TestNoteIsNeeded: a choice that needs a note is not taken without one; a note that was given
+// before counts.
 func TestNoteIsNeeded(t *testing.T) {
 	t.Parallel()
-	g := formats.Gate{Question: "Well?", Choices: []formats.Choice{{Label: "Go on"}, {Label: "Retry with a note", NeedsNote: true}}}
-	for note, answers := range map[string][]string{"": {"r", "2", "retry:  ", "r: shorter"}, "before": {"r"}} {
+	g := formats.Gate{
+		Question: "Well?",
+		Choices:  []formats.Choice{{Label: "Go on"}, {Label: "Retry with a note", NeedsNote: true}},
+	}
+	for note, answers := range map[string][]string{
+		"":       {"r", "2", "retry:  ", "r: shorter"},
+		"before": {"r"},
+	} {
 		var out strings.Builder
-		want, asked := max(1, len(answers)), 0
+		want := max(1, len(answers))
+		asked := 0
 		p := question.Person{
-			Lines: question.NewLines(strings.NewReader(""), nil), Out: &out, Screen: func() (int, int) { return 80, 10 },
-			Untaken: func([]string) {}, Line: func(context.Context, string) (string, error) {
+			Lines:   question.NewLines(strings.NewReader(""), nil),
+			Out:     &out,
+			Screen:  func() (int, int) { return 80, 10 },
+			Untaken: func([]string) {},
+			Line: func(context.Context, string) (string, error) {
 				asked++
 				return answers[asked-1], nil
 			},
 		}
 		a, err := p.Ask(t.Context(), g, question.Matter{Note: note})
-		if err != nil || a.Label != "Retry with a note" || strings.TrimSpace(a.Note) == "" || asked != want {
+		if err != nil || a.Label != "Retry with a note" || strings.TrimSpace(a.Note) == "" ||
+			asked != want {
 			t.Errorf("Ask with %q = %+v, %v after %d answers, want %d", note, a, err, asked, want)
 		}
 		if strings.Contains(out.String(), "needs a note: type it behind a") != (want > 1) {
 			t.Errorf("Ask with %q tells %q", note, out.String())
 		}
 	}
+
 	for word, note := range map[string]string{"2": "", "retry": " ", "Go on": ""} {
 		_, err := question.Chosen(g, word, note, true)
-		if usage := err != nil && formats.CodeOf(err) == formats.CodeUsage; usage != (word != "Go on") {
+		usage := err != nil && formats.CodeOf(err) == formats.CodeUsage
+		if usage != (word != "Go on") {
 			t.Errorf("Chosen(%q, %q) = %v", word, note, err)
 		}
 	}
