@@ -1,8 +1,9 @@
 // Package secrets finds keys, tokens and passwords before a commit.
 //
-// It promises to look at names and lines only, and to report place and class of a secret, never its value. It reads no
-// file and decides nothing about commits. journal.Masker masks what is found here, and has wider rules besides, because
-// masking too much is cheaper than refusing a commit. Everything here is safe for concurrent use.
+// It promises to look at names and lines only, and to report place and class of a secret, never its
+// value. It reads no file and decides nothing about commits. journal.Masker masks what is found
+// here, and has wider rules besides, because masking too much is cheaper than refusing a commit.
+// Everything here is safe for concurrent use.
 package secrets
 
 import (
@@ -42,16 +43,22 @@ func (f Finding) Allow() string {
 	return fmt.Sprintf("secrets: {allow: [{file: %q, sha256: %s}]}", f.File, f.Sum)
 }
 
-// Allowed is a finding that the user accepted: a line by its sum, or a file by its name if Sum is empty.
+// Allowed is a finding that the user accepted: a line by its sum, or a file by its name if Sum is
+// empty.
 type Allowed struct{ File, Sum string }
 
 // String is the finding in a listing of the configuration.
-func (a Allowed) String() string { return strings.TrimSpace(a.File + " " + a.Sum) }
+func (a Allowed) String() string {
+	return strings.TrimSpace(a.File + " " + a.Sum)
+}
 
 // Allows reports whether the finding was accepted. An accepted name accepts no lines.
-func (a Allowed) Allows(f Finding) bool { return a.File == f.File && strings.EqualFold(a.Sum, f.Sum) }
+func (a Allowed) Allows(f Finding) bool {
+	return a.File == f.File && strings.EqualFold(a.Sum, f.Sum)
+}
 
-// rule finds one class in a line. A line that holds none of the words, in lower case, is not searched.
+// rule finds one class in a line. A line that holds none of the words, in lower case, is not
+// searched.
 type rule struct {
 	class string
 	words []string
@@ -61,33 +68,66 @@ type rule struct {
 
 // may tells whether the rule has to search a text, given in lower case.
 func (r rule) may(low string) bool {
-	return slices.ContainsFunc(r.words, func(word string) bool { return strings.Contains(low, word) })
+	return slices.ContainsFunc(r.words, func(word string) bool {
+		return strings.Contains(low, word)
+	})
 }
 
 // begin is the start of a line or a character that no token holds: "task-..." has no "sk-...".
 const begin = `(?:^|[^A-Za-z0-9_-])`
 
 var rules = []rule{
-	{"cloud key", []string{"akia", "asia"}, lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`), nil},
+	{
+		"cloud key",
+		[]string{"akia", "asia"},
+		lazy.Regexp(begin + `((?:AKIA|ASIA)[0-9A-Z]{16})`),
+		nil,
+	},
 	{"cloud key", []string{"aiza"}, lazy.Regexp(begin + `(AIza[0-9A-Za-z_-]{35})`), nil},
-	{"hosting token", []string{"gh", "glpat-", "npm_"}, lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}` +
-		`|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`), nil},
-	{"model key", []string{"sk-"}, lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`), hasDigit},
+	{
+		"hosting token",
+		[]string{"gh", "glpat-", "npm_"},
+		lazy.Regexp(begin + `(gh[pousr]_[A-Za-z0-9]{36,}` +
+			`|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})`),
+		nil,
+	},
+	{
+		"model key",
+		[]string{"sk-"},
+		lazy.Regexp(begin + `sk-(?:proj-|svcacct-|ant-)?([A-Za-z0-9_-]{20,})`),
+		hasDigit,
+	},
 	{"chat token", []string{"xox"}, lazy.Regexp(begin + `(xox[abprs]-[A-Za-z0-9-]{10,})`), nil},
 	{"payment key", []string{"k_live_"}, lazy.Regexp(begin + `([sr]k_live_[A-Za-z0-9]{16,})`), nil},
-	{"private key", []string{"private key"}, lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`), nil},
-	{"password or token", []string{"key", "token", "secret", "passw"}, lazy.Regexp(
-		`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
-			`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`), literal},
+	{
+		"private key",
+		[]string{"private key"},
+		lazy.Regexp(`(-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)`),
+		nil,
+	},
+	{"password or token",
+		[]string{"key", "token", "secret", "passw"},
+		lazy.Regexp(
+			`(?i)(?:api_?key|token|secret|passw(?:or)?d)\\*["']?\s*[:=]\s*` +
+				`(?:\\*"([^"\s]{15,}[^"\s\\])\\*"|\\*'([^'\s]{15,}[^'\s\\])\\*'|([^\s"']{16,}))`),
+		literal,
+	},
 	{"token", []string{"eyj"}, lazy.Regexp(`(?:^|[^\w-])(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.)`), nil},
-	{"password in a URL", []string{"://"}, lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`), noPlaceholder},
+	{
+		"password in a URL",
+		[]string{"://"},
+		lazy.Regexp(`[a-z]+://[^:/\s]+:([^@/\s]{8,})@`),
+		noPlaceholder,
+	},
 }
 
-// Patterns of values that are no secret: an example, a path, a reference in code. logins has the files that are secrets
-// only if they hold a login.
+// Patterns of values that are no secret: an example, a path, a reference in code. logins has the
+// files that are secrets only if they hold a login.
 var (
-	sample    = lazy.Regexp(`(?i)\$\{|\{\{|<[^>]*>|example|changeme|\[masked\]`)
-	place     = lazy.Regexp(`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`)
+	sample = lazy.Regexp(`(?i)\$\{|\{\{|<[^>]*>|example|changeme|\[masked\]`)
+	place  = lazy.Regexp(
+		`^(?:[A-Za-z]:\\|~?/|\.{1,2}/)[\w./\\-]*$|^[\w.-]+(?:/[\w.-]+)*\.[a-z]{1,4}$`,
+	)
 	reference = lazy.Regexp(`^[$@&*!?]?[A-Za-z_-]+(?:(?:\.|->|::)[A-Za-z_-]+)*[,;)\]}]*$`)
 	logins    = map[string]func() *regexp.Regexp{
 		".npmrc": lazy.Regexp(`_(?:authToken|auth|password)\s*=\s*(\S+)`),
@@ -99,15 +139,19 @@ func placeholder(value string) bool {
 	return sample().MatchString(value) || strings.HasPrefix(value, "$")
 }
 
-func hasDigit(m []string) bool { return strings.ContainsAny(m[1], "0123456789") }
+func hasDigit(m []string) bool {
+	return strings.ContainsAny(m[1], "0123456789")
+}
 
-func noPlaceholder(m []string) bool { return !placeholder(m[1]) }
+func noPlaceholder(m []string) bool {
+	return !placeholder(m[1])
+}
 
 // entropy from which a value is taken for one that was drawn, in bits a character.
 const drawn = 3.5
 
-// literal tells whether a name was given a value that looks like a secret. The value is as long and as mixed as one,
-// and no placeholder, call, path or reference.
+// literal tells whether a name was given a value that looks like a secret. The value is as long and
+// as mixed as one, and no placeholder, call, path or reference.
 func literal(m []string) bool {
 	bare := m[3] != ""
 	value := m[1] + m[2] + m[3]
@@ -142,7 +186,12 @@ func Line(file string, number int, text string) []Finding {
 	var found []Finding
 	add := func(class string) {
 		sum := sha256.Sum256([]byte(text))
-		found = append(found, Finding{File: file, Line: number, Class: class, Sum: hex.EncodeToString(sum[:])})
+		found = append(found, Finding{
+			File:  file,
+			Line:  number,
+			Class: class,
+			Sum:   hex.EncodeToString(sum[:]),
+		})
 	}
 	for _, r := range rules {
 		holds := func(m []string) bool { return r.holds == nil || r.holds(m) }
@@ -158,7 +207,8 @@ func Line(file string, number int, text string) []Finding {
 	return found
 }
 
-// Mask replaces the values of all findings of a text by a word. It looks at each line alone, as Line does.
+// Mask replaces the values of all findings of a text by a word. It looks at each line alone, as
+// Line does.
 func Mask(text, word string) string {
 	low := strings.ToLower(text)
 	for _, r := range rules {
@@ -184,12 +234,13 @@ func Mask(text, word string) string {
 
 // files are patterns for the names of files that hold secrets.
 var files = []string{
-	".env", ".env.*", "*.pem", "*.key", "*.p12", "credentials", "credentials.json", "credentials.yaml", "credentials.yml",
-	"credentials.toml", "credentials.ini", "credentials.csv", "credentials.xml", "*.secret", "id_rsa", "id_ed25519",
-	"id_ecdsa",
+	".env", ".env.*", "*.pem", "*.key", "*.p12", "credentials", "credentials.json",
+	"credentials.yaml", "credentials.yml", "credentials.toml", "credentials.ini", "credentials.csv",
+	"credentials.xml", "*.secret", "id_rsa", "id_ed25519", "id_ecdsa",
 }
 
-// Files with these endings, or below these folders, are examples by name; their lines are scanned all the same.
+// Files with these endings, or below these folders, are examples by name; their lines are scanned
+// all the same.
 var (
 	exampleEndings = []string{".example", ".template", ".sample", ".dist"}
 	exampleFolders = []string{"tests", "fixtures", "examples", "testdata"}
@@ -207,8 +258,8 @@ func File(file, text string) []Finding {
 	return found
 }
 
-// Guarded reports whether a file must never be part of a result: by its name, or, for a file of logins, because it
-// contains one. read gives the text of such a file.
+// Guarded reports whether a file must never be part of a result: by its name, or, for a file of
+// logins, because it contains one. read gives the text of such a file.
 func Guarded(file string, read func() string) (Finding, bool) {
 	if f, ok := Name(file); ok {
 		return f, true
@@ -225,8 +276,11 @@ func Guarded(file string, read func() string) (Finding, bool) {
 func example(file string) bool {
 	dir, base := path.Split(strings.ToLower(file))
 	ends := func(end string) bool { return strings.HasSuffix(base, end) }
-	lies := func(folder string) bool { return slices.Contains(exampleFolders, folder) }
-	return slices.ContainsFunc(exampleEndings, ends) || slices.ContainsFunc(strings.Split(dir, "/"), lies)
+	lies := func(folder string) bool {
+		return slices.Contains(exampleFolders, folder)
+	}
+	return slices.ContainsFunc(exampleEndings, ends) ||
+		slices.ContainsFunc(strings.Split(dir, "/"), lies)
 }
 
 // Name reports whether a file holds secrets by its name, which has slashes.
@@ -235,6 +289,9 @@ func Name(file string) (Finding, bool) {
 		return Finding{}, false
 	}
 	base := path.Base(strings.ToLower(file))
-	is := func(pattern string) bool { ok, err := path.Match(pattern, base); return ok && err == nil }
+	is := func(pattern string) bool {
+		ok, err := path.Match(pattern, base)
+		return ok && err == nil
+	}
 	return Finding{File: file, Class: "file of secrets"}, slices.ContainsFunc(files, is)
 }

@@ -10,7 +10,8 @@ import (
 // The parts of tokens are put together here, so that no scanner takes this file for a leak.
 func TestLine(t *testing.T) {
 	t.Parallel()
-	run, drawn := strings.Repeat("aB3dE6gH", 6), "aB3dE6gHkL9mNpQr"
+	run := strings.Repeat("aB3dE6gH", 6)
+	drawn := "aB3dE6gHkL9mNpQr"
 	for in, want := range map[string]string{
 		"AK" + "IA" + "ABCDEFGH12345678":                        "cloud key",
 		"x=AS" + "IA" + "ABCDEFGH12345678 y":                    "cloud key",
@@ -85,7 +86,8 @@ func TestLine(t *testing.T) {
 			}
 			for _, said := range []string{f.String(), f.Allow()} {
 				for at := 0; at+8 <= len(in); at++ {
-					if part := in[at : at+8]; strings.ContainsAny(part, "0123456789") && strings.Contains(said, part) {
+					part := in[at : at+8]
+					if strings.ContainsAny(part, "0123456789") && strings.Contains(said, part) {
 						t.Errorf("Line(%q) tells the value: %s", in, said)
 					}
 				}
@@ -122,11 +124,31 @@ func TestLogins(t *testing.T) {
 func TestName(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
-		".env": true, "app/.env": true, ".env.production": true, ".ENV": true, "tls/server.pem": true, "id_rsa": true, "a.key": true,
-		"credentials": true, "aws/credentials.json": true, "db.secret": true, "x.p12": true, "sub/id_ed25519": true,
-		".env.example": false, ".env.sample": false, "server.pem.dist": false, "tests/server.pem": false, "a/fixtures/b/.env": false,
-		"examples/id_rsa": false, "pkg/testdata/ca.key": false,
-		"credentials.go": false, "environment": false, "keyboard.go": false, "id_rsa.pub": false, ".npmrc": false, "key": false,
+		".env":                 true,
+		"app/.env":             true,
+		".env.production":      true,
+		".ENV":                 true,
+		"tls/server.pem":       true,
+		"id_rsa":               true,
+		"a.key":                true,
+		"credentials":          true,
+		"aws/credentials.json": true,
+		"db.secret":            true,
+		"x.p12":                true,
+		"sub/id_ed25519":       true,
+		".env.example":         false,
+		".env.sample":          false,
+		"server.pem.dist":      false,
+		"tests/server.pem":     false,
+		"a/fixtures/b/.env":    false,
+		"examples/id_rsa":      false,
+		"pkg/testdata/ca.key":  false,
+		"credentials.go":       false,
+		"environment":          false,
+		"keyboard.go":          false,
+		"id_rsa.pub":           false,
+		".npmrc":               false,
+		"key":                  false,
 	} {
 		if _, got := secrets.Name(name); got != want {
 			t.Errorf("Name(%q) = %v, want %v", name, got, want)
@@ -165,7 +187,11 @@ func TestGuarded(t *testing.T) {
 
 func TestAllows(t *testing.T) {
 	t.Parallel()
-	line := secrets.Finding{File: "a", Line: 3, Sum: "ab"}
+	line := secrets.Finding{
+		File: "a",
+		Line: 3,
+		Sum:  "ab",
+	}
 	name := secrets.Finding{File: "a"}
 	for _, c := range []struct {
 		a    secrets.Allowed
