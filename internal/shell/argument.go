@@ -23,8 +23,9 @@ type Argument struct {
 	Folder bool // one of tercet's own folders: it may be a program or a script file
 }
 
-// Refusal says why a script may not run with arguments; empty if it may. It judges the values: the same script may run
-// with one argument and be refused with another. What it does not understand, it refuses.
+// Refusal says why a script may not run with arguments; empty if it may. It judges the values: the
+// same script may run with one argument and be refused with another. What it does not understand,
+// it refuses.
 func Refusal(script string, args []Argument) string {
 	a := &arguments{vars: map[string]value{}}
 	for _, arg := range args {
@@ -41,17 +42,25 @@ func Refusal(script string, args []Argument) string {
 		a.given = a.given || v.origin == given
 		a.known = a.known || v.known()
 	}
+
 	if !a.known {
 		return ""
 	}
 	if strings.ContainsAny(script, markStart+markEnd) {
 		return unreadScript
 	}
+
 	file, err := parse(script)
 	if err != nil {
 		return unreadScript
 	}
-	s := &scan{out: &findings{}, vars: map[string]string{}, calls: new(int), fetched: map[string]bool{}, args: a}
+	s := &scan{
+		out:     &findings{},
+		vars:    map[string]string{},
+		calls:   new(int),
+		fetched: map[string]bool{},
+		args:    a,
+	}
 	a.script(s, file)
 	for _, wrote := range a.wrote {
 		for _, ran := range a.ran {
@@ -60,6 +69,7 @@ func Refusal(script string, args []Argument) string {
 			}
 		}
 	}
+
 	return a.reason
 }
 
@@ -73,13 +83,15 @@ var (
 	// isPlain is a text in which no program and no shell sees a sign.
 	isPlain = lazy.Regexp(`^[A-Za-z0-9_./:@%,+-]*$`)
 	// startsPrograms are variables by which programs are found, started or given options.
-	startsPrograms = lazy.Regexp(`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS)?PATH|ENV|HOME|SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|` +
-		`CPP|LD|AR|MAKE|FC|LINKER|MAKEFILES|TEXINPUTS|CLASSPATH|KUBECONFIG|PHPRC|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|` +
-		`LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|TERMINFO.*|LUA_INIT.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|` +
-		`GZIP|XZ_.*|RUBYLIB|PERL5.*|PERLLIB|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
-		`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|PYTEST_.*|DOCKER_.*|` +
-		`BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
-		`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|_WRAPPER|_proxy|_PROXY))$`)
+	startsPrograms = lazy.Regexp(
+		`^(?:(?:CD|MAN|INFO|F|GCONV_|LOC|NLS)?PATH|ENV|HOME|SHELL|BROWSER|IFS|PS[0-9]|CC|CXX|` +
+			`CPP|LD|AR|MAKE|FC|LINKER|MAKEFILES|TEXINPUTS|CLASSPATH|KUBECONFIG|PHPRC|CURL_HOME|WGETRC|INPUTRC|LESS|LESSOPEN|` +
+			`LESSCLOSE|LESSKEY.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|TERMINFO.*|LUA_INIT.*|TAR_OPTIONS|GREP_OPTIONS|UNZIP|ZIPOPT|` +
+			`GZIP|XZ_.*|RUBYLIB|PERL5.*|PERLLIB|PYTHON.*|NODE_.*|RUBYOPT|_?JAVA.*|JDK_.*|DOTNET_.*|` +
+			`GO(?:FLAGS|PATH|ROOT|ENV|PROXY|BIN|TOOLCHAIN|TOOLDIR|EXPERIMENT)|CGO_.*|CARGO.*|RUST.*|PYTEST_.*|DOCKER_.*|` +
+			`BASH_.*|XDG_.*|RSYNC_.*|CVS_.*|SVN_.*|SSH_.*|GIT.*|GH_.*|LD_.*|DYLD_.*|npm_.*|NPM_.*|` +
+			`.*(?:FLAGS|OPTS|OPTIONS|PAGER|EDITOR|VISUAL|ASKPASS|_COMMAND|_DIFF|_SSH|_RSH|_CONFIG.*|_WRAPPER|_proxy|_PROXY))$`,
+	)
 )
 
 // trust says where a part of a word comes from, the least trusted last.
@@ -99,7 +111,9 @@ type value struct {
 	texts  []string // nil: anything
 }
 
-func (v value) known() bool { return v.origin >= number }
+func (v value) known() bool {
+	return v.origin >= number
+}
 
 // mostTexts bounds how many texts of one value are told apart.
 const mostTexts = 64
@@ -223,7 +237,8 @@ func (a *arguments) parameter(p *syntax.ParamExp) (value, bool) {
 	return v, ok
 }
 
-// collect follows arguments into variables. A variable that is ever assigned one can hold it anywhere.
+// collect follows arguments into variables. A variable that is ever assigned one can hold it
+// anywhere.
 func (a *arguments) collect(s *scan, file *syntax.File) {
 	for round := range 8 {
 		before := maps.Clone(a.vars)
@@ -247,7 +262,8 @@ func (a *arguments) collect(s *scan, file *syntax.File) {
 			return true
 		})
 		if maps.EqualFunc(before, a.vars, func(x, y value) bool {
-			return x.origin == y.origin && slices.Equal(x.texts, y.texts) && (x.texts == nil) == (y.texts == nil)
+			return x.origin == y.origin && slices.Equal(x.texts, y.texts) &&
+				(x.texts == nil) == (y.texts == nil)
 		}) {
 			return
 		}
@@ -349,11 +365,16 @@ func (a *arguments) constructs(file *syntax.File) {
 			a.expanded(n)
 		case *syntax.DeclClause:
 			a.declared(n)
-		case nil, *syntax.Comment, *syntax.File, *syntax.Stmt, *syntax.Word, *syntax.Redirect, *syntax.CallExpr,
-			*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause,
-			*syntax.WordIter, *syntax.CaseClause, *syntax.CaseItem, *syntax.TimeClause, *syntax.ArrayExpr, *syntax.Lit,
-			*syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.BinaryArithm, *syntax.UnaryArithm,
-			*syntax.ParenArithm, *syntax.BraceExp, *syntax.BinaryTest, *syntax.UnaryTest, *syntax.ParenTest:
+		case nil, *syntax.Comment, *syntax.File, *syntax.Stmt, *syntax.Word, *syntax.Redirect,
+			*syntax.CallExpr,
+			*syntax.BinaryCmd, *syntax.Subshell, *syntax.Block, *syntax.IfClause,
+			*syntax.WhileClause, *syntax.ForClause,
+			*syntax.WordIter, *syntax.CaseClause, *syntax.CaseItem, *syntax.TimeClause,
+			*syntax.ArrayExpr, *syntax.Lit,
+			*syntax.SglQuoted, *syntax.DblQuoted, *syntax.CmdSubst, *syntax.BinaryArithm,
+			*syntax.UnaryArithm,
+			*syntax.ParenArithm, *syntax.BraceExp, *syntax.BinaryTest, *syntax.UnaryTest,
+			*syntax.ParenTest:
 		case *syntax.FuncDecl:
 			a.other("a function")
 		case *syntax.CoprocClause:
@@ -361,6 +382,7 @@ func (a *arguments) constructs(file *syntax.File) {
 		default:
 			a.other("what stands at line " + strconv.Itoa(int(n.Pos().Line())))
 		}
+
 		return true
 	})
 }
@@ -436,7 +458,8 @@ func (a *arguments) expanded(n *syntax.ParamExp) {
 	}
 }
 
-// declared judges export and its like: names are no arguments, and no attribute may change how a value is read.
+// declared judges export and its like: names are no arguments, and no attribute may change how a
+// value is read.
 func (a *arguments) declared(n *syntax.DeclClause) {
 	variant := n.Variant.Value
 	for _, arg := range n.Args {
@@ -483,7 +506,9 @@ func (a *arguments) plainFolders() bool {
 	return true
 }
 
-func isNotPlain(text string) bool { return !isPlain().MatchString(text) }
+func isNotPlain(text string) bool {
+	return !isPlain().MatchString(text)
+}
 
 // redirect judges a redirection and notes the input that it brings.
 func (a *arguments) redirect(s *scan, st *syntax.Stmt, r *syntax.Redirect) {
@@ -576,6 +601,7 @@ func (a *arguments) field(w word) field {
 		begun = f.add(v, begun)
 		text = text[end:]
 	}
+
 	if w.braces { // which a shell may take for several words, or for none
 		f.origin = max(f.origin, unsure)
 		f.loose = true
@@ -619,9 +645,12 @@ func (f *field) add(v value, begun bool) bool {
 	return begun || v.texts != nil && !slices.Contains(v.texts, "")
 }
 
-func beginsOption(text string) bool { return text != "" && (text[0] == '-' || text[0] == '+') }
+func beginsOption(text string) bool {
+	return text != "" && (text[0] == '-' || text[0] == '+')
+}
 
-// cross gives every text of the first followed by every one of the second; nil if they are not known or too many.
+// cross gives every text of the first followed by every one of the second; nil if they are not
+// known or too many.
 func cross(a, b []string) []string {
 	if a == nil || b == nil || len(a)*len(b) > mostTexts {
 		return nil
@@ -644,7 +673,10 @@ func (a *arguments) split(w word) []field {
 	if !w.split || !f.origin.fromOutside() {
 		return []field{f}
 	}
-	special := func(text string) bool { return strings.ContainsAny(text, " \t\n*?[\\") }
+
+	special := func(text string) bool {
+		return strings.ContainsAny(text, " \t\n*?[\\")
+	}
 	if len(f.texts) == 1 && !a.splits && !strings.ContainsAny(f.texts[0], "*?[\\") && f.lead == "" {
 		var out []field
 		for _, one := range strings.Fields(f.texts[0]) {
@@ -667,7 +699,9 @@ func (a *arguments) split(w word) []field {
 	return []field{f}
 }
 
-func (t trust) fromOutside() bool { return t >= number }
+func (t trust) fromOutside() bool {
+	return t >= number
+}
 
 // value is the value of a variable that is assigned the word.
 func (f field) value() value {

@@ -24,6 +24,7 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 			j.modes(w, j.has("-R", "--recursive"))
 		}
 	}
+
 	switch verb {
 	case "copy":
 		j.copies()
@@ -38,7 +39,9 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 	case "find":
 		j.finds()
 	case "each": // what fd starts for each file
-		i := slices.IndexFunc(j.args, func(w word) bool { return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch") })
+		i := slices.IndexFunc(j.args, func(w word) bool {
+			return oneOf(w.text, "-x", "--exec", "-X", "--exec-batch")
+		})
 		if i >= 0 {
 			j.inner(j.v, append(slices.Clone(j.args[i+1:]), word{text: hole, pos: j.args[i].pos}))
 		}
@@ -59,7 +62,8 @@ func (j *judgement) touches(verb, arg string, rest []word) {
 }
 
 func (s *scan) modes(w word, all bool) {
-	switch _, z := s.resolve(w); {
+	_, z := s.resolve(w)
+	switch {
 	case z == system || z == device || z == home || z == outside && all:
 		s.risk("fs!", w.text, "changes the rights of files outside the project")
 	case z == whole && all:
@@ -91,7 +95,8 @@ func (j *judgement) copies() {
 		}
 	}
 	for _, w := range sources {
-		if j.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) && dest.text != "" {
+		if j.cmd == "rsync" && j.has("--remove-source-files") && !remotePath(dest) &&
+			dest.text != "" {
 			j.removes(w, false)
 		}
 		if j.cmd != "ln" {
@@ -111,13 +116,15 @@ func (j *judgement) finds() {
 			break
 		}
 	}
+
 	if len(paths) == 0 {
 		paths = []word{{text: ".", pos: j.here}}
 	}
 	filtered := false
 	for i := 0; i < len(rest); i++ {
-		filtered = filtered || listed(rest[i].text, "-name -iname -path -ipath -regex -wholename -newer -size -empty "+
-			"-mtime -mmin -perm -user")
+		filtered = filtered ||
+			listed(rest[i].text, "-name -iname -path -ipath -regex -wholename -newer -size -empty "+
+				"-mtime -mmin -perm -user")
 		switch rest[i].text {
 		case "-delete":
 			for _, p := range paths {
@@ -129,7 +136,10 @@ func (j *judgement) finds() {
 			}
 		case "-exec", "-execdir", "-ok", "-okdir":
 			command := rest[i+1:]
-			if n := slices.IndexFunc(command, func(w word) bool { return oneOf(w.text, ";", "+") }); n >= 0 {
+			n := slices.IndexFunc(command, func(w word) bool {
+				return oneOf(w.text, ";", "+")
+			})
+			if n >= 0 {
 				command = command[:n]
 			}
 			i += len(command)
@@ -170,13 +180,15 @@ func (s *scan) findDeletes(p word, filtered bool) {
 
 // redirects judges what a statement reads from and writes to.
 func (s *scan) redirects(list []*syntax.Redirect) {
-	here, cmd := s.here, s.cmd
+	here := s.here
+	cmd := s.cmd
 	for _, r := range list {
 		if r.Op == syntax.WordHdoc || r.Word == nil || r.Hdoc != nil {
 			continue
 		}
 		w := s.word(r.Word)
-		s.here, s.cmd = s.at(r.Pos()), r.Op.String()
+		s.here = s.at(r.Pos())
+		s.cmd = r.Op.String()
 		switch {
 		case strings.HasPrefix(w.text, "/dev/tcp/"), strings.HasPrefix(w.text, "/dev/udp/"):
 			if parts := strings.Split(w.text, "/"); !isLoopback(parts[3]) {
@@ -188,7 +200,8 @@ func (s *scan) redirects(list []*syntax.Redirect) {
 		default:
 			s.writes(w, "writes")
 		}
-		s.here, s.cmd = here, cmd
+		s.here = here
+		s.cmd = cmd
 	}
 }
 
@@ -206,7 +219,8 @@ func (s *scan) writes(w word, verb string) {
 	case z == home || z == outside:
 		s.risk("fs+", p, verb+" outside the project")
 	case z == inside:
-		if hasAny(p, "/.git/hooks/", "/.git/config") || strings.HasSuffix(p, "/.git/info/attributes") {
+		if hasAny(p, "/.git/hooks/", "/.git/config") ||
+			strings.HasSuffix(p, "/.git/info/attributes") {
 			s.risk("root+", p, "git runs it later, with the rights of the user who calls git")
 		}
 	case w.leads():
@@ -216,18 +230,25 @@ func (s *scan) writes(w word, verb string) {
 
 // isStartup tells files of the user's folder that are run, or that decide who may log in.
 func isStartup(p string) bool {
-	return listed(p, "*/.bashrc */.bash_profile */.profile */.zshrc */.zprofile */.zshenv */.bash_login */.xinitrc "+
-		"*/.gitconfig */authorized_keys */config.fish "+
-		"*/.ssh/* */.config/autostart/* */.config/systemd/* */LaunchAgents/*")
+	return listed(
+		p,
+		"*/.bashrc */.bash_profile */.profile */.zshrc */.zprofile */.zshenv */.bash_login "+
+			"*/.xinitrc "+
+			"*/.gitconfig */authorized_keys */config.fish "+
+			"*/.ssh/* */.config/autostart/* */.config/systemd/* */LaunchAgents/*",
+	)
 }
 
 // removes judges a file or folder that is deleted.
 func (s *scan) removes(w word, recursive bool) {
-	grave, light := "fs+", "fs-"
+	grave := "fs+"
+	light := "fs-"
 	if recursive {
-		grave, light = "fs!", "fs+"
+		grave = "fs!"
+		light = "fs+"
 	}
-	switch p, z := s.resolve(w); {
+	p, z := s.resolve(w)
+	switch {
 	case z.foreign():
 		s.risk("fs!", p, "deletes outside the project")
 	case z == whole && recursive:
@@ -256,12 +277,15 @@ func (s *scan) removes(w word, recursive bool) {
 }
 
 // products are folders that a build makes and can make again.
-const products = "node_modules build dist target out output coverage .cache __pycache__ tmp temp .next .nuxt " +
+const products = "node_modules build dist target out output coverage .cache __pycache__ tmp temp " +
+	".next .nuxt " +
 	".pytest_cache " +
-	".mypy_cache .ruff_cache .tox .venv venv bin obj .gradle .turbo .parcel-cache _build site public vendor " +
+	".mypy_cache .ruff_cache .tox .venv venv bin obj .gradle .turbo .parcel-cache _build site " +
+	"public vendor " +
 	".terraform logs"
 
 func isProduct(rel string) bool {
 	isListed := func(name string) bool { return listed(name, products) }
-	return slices.ContainsFunc(strings.Split(rel, "/"), isListed) || strings.HasSuffix(rel, ".egg-info")
+	return slices.ContainsFunc(strings.Split(rel, "/"), isListed) ||
+		strings.HasSuffix(rel, ".egg-info")
 }

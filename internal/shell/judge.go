@@ -8,36 +8,45 @@ import (
 	"strings"
 )
 
-// rules tell what programs do by the words that they are started with. They are tried in this order, which is that of
-// the findings at one place.
+// rules tell what programs do by the words that they are started with. They are tried in this
+// order, which is that of the findings at one place.
 //
-// An entry begins a line with the programs that it is about: "git-VERB" is a verb of git, "/code" is code of another
-// language. Behind | stand the options that take a value. @NAME are those of the list of that name; ^: the first word
-// that is no option ends them. Behind another | stands what a finding names. $0 is the program, $1 and $2 its first
-// words that are no options, $* all of these. $@ is all words, $- the option or word that decided.
+// An entry begins a line with the programs that it is about: "git-VERB" is a verb of git, "/code"
+// is code of another language. Behind | stand the options that take a value. @NAME are those of the
+// list of that name; ^: the first word that is no option ends them. Behind another | stands what a
+// finding names. $0 is the program, $1 and $2 its first words that are no options, $* all of these.
+// $@ is all words, $- the option or word that decided.
 //
-// A row follows a tab. The first row of an entry counts whose conditions all hold (see judgement.holds), each with what
-// may satisfy it. Behind => stands what follows (see judgement.does), with & between; where there is no =>, nothing
-// does. A class has a reason behind it; without one, it is the reason of the row before. A line with two tabs before it
-// goes on. A line that begins with % says where programs take arguments of the user, see intake.
+// A row follows a tab. The first row of an entry counts whose conditions all hold (see
+// judgement.holds), each with what may satisfy it. Behind => stands what follows (see
+// judgement.does), with & between; where there is no =>, nothing does. A class has a reason behind
+// it; without one, it is the reason of the row before. A line with two tabs before it goes on. A
+// line that begins with % says where programs take arguments of the user, see intake.
 //
 //go:embed rules.txt
 var rules string
 
 // classes are the classes that rules name.
 var classes = map[string]Finding{
-	"fs!": {Category: DestructiveFS, Level: Required}, "fs+": {Category: DestructiveFS, Level: Recommended},
-	"fs-": {Category: DestructiveFS}, "root!": {Category: PrivilegeEscalation, Level: Required},
-	"root+": {Category: PrivilegeEscalation, Level: Recommended}, "db!": {Category: ProdDB, Level: Required},
-	"db+": {Category: ProdDB, Level: Recommended}, "db-": {Category: ProdDB},
-	"net!": {Category: ExternalNet, Level: Required}, "net+": {Category: ExternalNet, Level: Recommended},
-	"secret!": {Category: SecretAccess, Level: Required}, "secret+": {Category: SecretAccess, Level: Recommended},
+	"fs!":     {Category: DestructiveFS, Level: Required},
+	"fs+":     {Category: DestructiveFS, Level: Recommended},
+	"fs-":     {Category: DestructiveFS},
+	"root!":   {Category: PrivilegeEscalation, Level: Required},
+	"root+":   {Category: PrivilegeEscalation, Level: Recommended},
+	"db!":     {Category: ProdDB, Level: Required},
+	"db+":     {Category: ProdDB, Level: Recommended},
+	"db-":     {Category: ProdDB},
+	"net!":    {Category: ExternalNet, Level: Required},
+	"net+":    {Category: ExternalNet, Level: Recommended},
+	"secret!": {Category: SecretAccess, Level: Required},
+	"secret+": {Category: SecretAccess, Level: Recommended},
 	"secret-": {Category: SecretAccess},
 }
 
 func classed(class, target, reason string) Finding {
 	f := classes[class]
-	f.Target, f.Reason = target, reason
+	f.Target = target
+	f.Reason = reason
 	return f
 }
 
@@ -76,20 +85,30 @@ type judgement struct {
 
 // judge holds the program at hand to the rules.
 func (s *scan) judge(v invocation) {
-	j, program := &judgement{scan: s, v: v, name: s.cmd, args: v.words[1:]}, s.cmd
+	j := &judgement{
+		scan: s,
+		v:    v,
+		name: s.cmd,
+		args: v.words[1:],
+	}
+	program := s.cmd
 	if s.cmd == "git" {
 		l := split(j.args, "-C -c --git-dir --work-tree --namespace --exec-path", true)
 		if len(l.rest) == 0 {
 			return
 		}
-		j.name, program, j.args = "git "+l.arg(0), "git-"+l.arg(0), l.rest[1:]
+		j.name = "git " + l.arg(0)
+		program = "git-" + l.arg(0)
+		j.args = l.rest[1:]
 	}
 	j.obey(program)
 }
 
 // obey does what the rules say of a program. A version behind its name does not count.
 func (j *judgement) obey(program string) {
-	plain, mine, why := strings.TrimRight(program, "0123456789."), false, ""
+	plain := strings.TrimRight(program, "0123456789.")
+	mine := false
+	why := ""
 	lists := map[string]string{}
 	for text := range strings.SplitSeq(strings.ReplaceAll(rules, "\n\t\t", " "), "\n") {
 		if strings.HasPrefix(text, "%") {
@@ -128,7 +147,10 @@ func (j *judgement) obey(program string) {
 
 // enter takes the words apart as an entry says.
 func (j *judgement) enter(valued, target string, lists map[string]string) {
-	j.hit, j.hits, j.target, j.valued = word{}, nil, target, valued
+	j.hit = word{}
+	j.hits = nil
+	j.target = target
+	j.valued = valued
 	if at := strings.IndexByte(valued, '@'); at >= 0 {
 		name := strings.TrimSpace(valued[at:])
 		j.valued = valued[:at] + lists[name]
@@ -137,14 +159,29 @@ func (j *judgement) enter(valued, target string, lists map[string]string) {
 }
 
 func (j *judgement) book(f Finding, why string) {
-	target := strings.NewReplacer("$0", j.name, "$1", j.arg(0), "$2", j.arg(1), "$*", joined(j.rest), "$@", joined(j.args),
-		"$-", j.hit.text).Replace(j.target)
-	f.Target, f.Reason = strings.TrimSpace(target), why
+	target := strings.NewReplacer(
+		"$0", j.name, "$1",
+		j.arg(0),
+		"$2",
+		j.arg(1),
+		"$*",
+		joined(j.rest),
+		"$@",
+		joined(j.args),
+		"$-",
+		j.hit.text,
+	).Replace(j.target)
+	f.Target = strings.TrimSpace(target)
+	f.Reason = why
 	if f.Category == ProdDB {
 		f.Target = hidden(target)
 	}
 	net := f.Category == ExternalNet
-	j.add(found{Finding: f, fetches: net, sends: net || f.Category == ProdDB && f.Level == Required})
+	j.add(found{
+		Finding: f,
+		fetches: net,
+		sends:   net || f.Category == ProdDB && f.Level == Required,
+	})
 	if why == "fetches code and may run it at once" && j.has("-g", "--global") {
 		j.risk("fs+", f.Target, "installs outside the project")
 	}
@@ -188,16 +225,25 @@ func (j *judgement) among(ws []word, patterns []string, as func(string) string) 
 func (j *judgement) holds(condition string) bool {
 	kind, list, _ := strings.Cut(condition, ":")
 	if condition[0] == '-' {
-		kind, list = "-", condition
+		kind = "-"
+		list = condition
 	}
 	patterns := strings.Fields(list)
-	words, as := j.rest, func(text string) string { return text }
-	span := func(ws []word, from, to int) []word { return ws[min(from, len(ws)):min(to, len(ws))] }
+	words := j.rest
+	as := func(text string) string { return text }
+	span := func(ws []word, from, to int) []word {
+		return ws[min(from, len(ws)):min(to, len(ws))]
+	}
 	switch kind {
 	case "-":
-		i := slices.IndexFunc(j.options, func(o option) bool { return line{options: []option{o}}.has(patterns...) })
+		i := slices.IndexFunc(j.options, func(o option) bool {
+			return line{options: []option{o}}.has(patterns...)
+		})
 		if i >= 0 {
-			j.hit = word{text: strings.TrimSuffix(j.options[i].name+"="+j.options[i].value.text, "=")}
+			j.hit = word{text: strings.TrimSuffix(
+				j.options[i].name+"="+j.options[i].value.text,
+				"=",
+			)}
 		}
 		return i >= 0
 	case "any":
@@ -210,18 +256,23 @@ func (j *judgement) holds(condition string) bool {
 	case "then":
 		words = span(j.args, 1, len(j.args))
 	case "base":
-		words, as = slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool { return !w.known() }), path.Base
+		words = slices.DeleteFunc(slices.Clone(j.rest), func(w word) bool {
+			return !w.known()
+		})
+		as = path.Base
 	case "text":
 		words = []word{{text: j.name + " " + joined(j.args)}}
 	case "looks":
-		words, patterns = span(j.rest, 0, 3), strings.Fields("get list describe show ls view status info diff checks "+
+		words = span(j.rest, 0, 3)
+		patterns = strings.Fields("get list describe show ls view status info diff checks " +
 			"head logs whoami search tail ps clone download current")
 		as = func(text string) string {
 			verb, _, _ := strings.Cut(text[strings.LastIndexByte(text, ':')+1:], "-")
 			return verb
 		}
 	case "args":
-		if words = j.args; list == "" {
+		words = j.args
+		if list == "" {
 			return len(j.args) > 0
 		}
 	case "rest":
@@ -235,13 +286,18 @@ func (j *judgement) holds(condition string) bool {
 		j.hit = w
 		return ok && !isLoopback(w.text)
 	case "far":
-		i := slices.IndexFunc(j.rest, func(w word) bool { return !isLoopback(w.text) && !strings.HasPrefix(w.text, "+") })
+		i := slices.IndexFunc(j.rest, func(w word) bool {
+			return !isLoopback(w.text) && !strings.HasPrefix(w.text, "+")
+		})
 		if i >= 0 {
 			j.hit = j.rest[i]
 		}
 		return i >= 0
 	case "image":
-		return slices.ContainsFunc(j.rest, func(w word) bool { _, z := j.resolve(w); return z == inside || z == temp })
+		return slices.ContainsFunc(j.rest, func(w word) bool {
+			_, z := j.resolve(w)
+			return z == inside || z == temp
+		})
 	default: // prod
 		names := []string{j.name, joined(j.args)}
 		for _, e := range j.v.env {
@@ -249,11 +305,13 @@ func (j *judgement) holds(condition string) bool {
 		}
 		return isProd(strings.Join(names, " "))
 	}
+
 	return j.among(words, patterns, as)
 }
 
-// does is what a row says besides a class. N is the number of words that are no options before those that count. True
-// is for what starts another program, and for words of the shell: nothing more is said of these.
+// does is what a row says besides a class. N is the number of words that are no options before
+// those that count. True is for what starts another program, and for words of the shell: nothing
+// more is said of these.
 //
 //	run N, text N       the words are a command; a shell reads them; past N: a command behind options
 //	word N, option -c   a shell reads this word, or the value of this option
@@ -267,7 +325,8 @@ func (j *judgement) holds(condition string) bool {
 func (j *judgement) does(verb, arg string) bool {
 	number, _, _ := strings.Cut(arg, " ")
 	n, _ := strconv.Atoi(number) //nolint:errcheck // reason: none is 0
-	options, rest := strings.Fields(arg), j.rest[min(n, len(j.rest)):]
+	options := strings.Fields(arg)
+	rest := j.rest[min(n, len(j.rest)):]
 	switch verb {
 	case "run":
 		j.inner(j.v, rest)
@@ -310,5 +369,6 @@ func (j *judgement) does(verb, arg string) bool {
 		j.reaches(verb, arg)
 		return false
 	}
+
 	return true
 }

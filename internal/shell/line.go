@@ -17,12 +17,15 @@ type line struct {
 	rest    []word
 }
 
-// split takes words apart. valued names the options that take a value: " -n --name ". The first word that is no option
-// does not end them unless first is set, as it does for programs that start others.
+// split takes words apart. valued names the options that take a value: " -n --name ". The first
+// word that is no option does not end them unless first is set, as it does for programs that start
+// others.
 func split(ws []word, valued string, first bool) line {
 	var l line
 	valued = " " + valued + " "
-	takes := func(name string) bool { return strings.Contains(valued, " "+name+" ") }
+	takes := func(name string) bool {
+		return strings.Contains(valued, " "+name+" ")
+	}
 	for i := 0; i < len(ws); i++ {
 		w := ws[i]
 		switch {
@@ -48,6 +51,7 @@ func split(ws []word, valued string, first bool) line {
 			i += l.short(ws, i, takes)
 		}
 	}
+
 	return l
 }
 
@@ -83,7 +87,9 @@ func (l *line) short(ws []word, i int, takes func(string) bool) int {
 func (l line) has(names ...string) bool {
 	return slices.ContainsFunc(l.options, func(o option) bool {
 		return slices.ContainsFunc(names, func(n string) bool {
-			return n == o.name || strings.Contains(n, "=") && like(strings.ToLower(o.name+"="+o.value.text), strings.ToLower(n))
+			return n == o.name ||
+				strings.Contains(n, "=") &&
+					like(strings.ToLower(o.name+"="+o.value.text), strings.ToLower(n))
 		})
 	})
 }

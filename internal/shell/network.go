@@ -40,7 +40,8 @@ func (j *judgement) reaches(verb, arg string) {
 			j.unknown(w.pos, arg)
 		}
 	case "urls":
-		if !listed(j.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") { // only text
+		// only text
+		if !listed(j.cmd, "echo printf grep egrep fgrep rg sed awk test [ export git jq man # :") {
 			j.urls(j.args, "")
 		}
 	case "client":
@@ -86,7 +87,8 @@ func (j *judgement) reaches(verb, arg string) {
 	}
 }
 
-// saves notes the file that will hold what comes from another machine, which runs books when it is run.
+// saves notes the file that will hold what comes from another machine, which runs books when it is
+// run.
 func (j *judgement) saves(options ...string) {
 	w, ok := j.get(options...)
 	if !ok {
@@ -107,7 +109,8 @@ func (s *scan) runs(w word) {
 // web judges addresses of the web.
 func (s *scan) web(urls []word, sends bool) {
 	for _, w := range urls {
-		switch host := hostOf(w.text); {
+		host := hostOf(w.text)
+		switch {
 		case isLoopback(host):
 		case sends:
 			s.remote("net!", w.text, "sends data to another machine")
@@ -121,7 +124,9 @@ func (s *scan) web(urls []word, sends bool) {
 
 // http judges httpie, whose words are a method, an address, and what it sends.
 func (j *judgement) http() {
-	sends := j.holds(`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-=]=[^=]* [^\-]*[^=]= [^\-=]= =[^=]* =`)
+	sends := j.holds(
+		`args: POST PUT PATCH DELETE [^\-]*[^=]=[^=]* [^\-=]=[^=]* [^\-]*[^=]= [^\-=]= =[^=]* =`,
+	)
 	if j.holds("1: GET POST PUT PATCH DELETE HEAD") {
 		j.rest = j.rest[1:]
 	}
@@ -133,7 +138,8 @@ func (j *judgement) socat() {
 		kind, host, _ := strings.Cut(w.text, ":")
 		if k := strings.ToUpper(kind); hasAny(k, "EXEC", "SYSTEM") {
 			j.unknown(w.pos, "it starts a program for anyone who connects")
-		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") && !isLoopback(host) {
+		} else if hasAny(k, "TCP", "UDP", "SSL") && !strings.Contains(k, "LISTEN") &&
+			!isLoopback(host) {
 			j.remote("net!", w.text, "opens a connection to another machine")
 		}
 	}
@@ -167,7 +173,9 @@ func remotePath(w word) bool {
 	return ok && host != "" && !strings.Contains(host, "/") && !isLoopback(afterAt(host))
 }
 
-func afterAt(s string) string { return s[strings.LastIndexByte(s, '@')+1:] }
+func afterAt(s string) string {
+	return s[strings.LastIndexByte(s, '@')+1:]
+}
 
 // hostOf gives the host of an address; without a scheme the text before the first slash.
 func hostOf(text string) string {
@@ -191,7 +199,8 @@ func isLoopback(host string) bool {
 	}
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	ip := net.ParseIP(host)
-	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") || ip != nil && ip.IsLoopback()
+	return listed(host, "localhost 0.0.0.0 :: host.docker.internal *.localhost") ||
+		ip != nil && ip.IsLoopback()
 }
 
 // reach says where a database is.
@@ -203,18 +212,21 @@ const (
 	remote
 )
 
-// client judges the program of a database by where it goes and what it does there. by are its options that name the
-// host, the statements, and the database.
+// client judges the program of a database by where it goes and what it does there. by are its
+// options that name the host, the statements, and the database.
 func (j *judgement) client(by []string) {
-	where, target := local, ""
+	where := local
+	target := ""
 	var names, sql []string
 	look := func(text string) {
 		if r := reachOf(text); target == "" || r > where {
-			where, target = max(where, r), text
+			where = max(where, r)
+			target = text
 		}
 	}
 	name := func(w word, address bool) {
-		if names = append(append(names, w.vars...), w.text); address || !w.known() || strings.Contains(w.text, "://") {
+		names = append(append(names, w.vars...), w.text)
+		if address || !w.known() || strings.Contains(w.text, "://") {
 			look(w.text)
 		}
 	}
@@ -228,7 +240,10 @@ func (j *judgement) client(by []string) {
 			name(o.value, false)
 		}
 	}
-	for _, address := range []string{"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE"} {
+
+	for _, address := range []string{
+		"PGHOST", "MYSQL_HOST", "MONGO_URL", "DATABASE_URL", "REDIS_URL", "PGSERVICE",
+	} {
 		if value, ok := j.vars[address]; ok && value != hole {
 			look(value)
 		}
@@ -238,6 +253,7 @@ func (j *judgement) client(by []string) {
 			}
 		}
 	}
+
 	for _, w := range j.rest {
 		name(w, strings.Contains(w.text, "host="))
 		sql = append(sql, w.text)
@@ -245,13 +261,15 @@ func (j *judgement) client(by []string) {
 	if j.v.in != nil {
 		sql = append(sql, j.v.in.text)
 	}
-	changes := destroys(strings.Join(sql, " ")) || oneOf(j.cmd, "dropdb", "dropuser") || j.has("--clean", "--drop")
+	changes := destroys(strings.Join(sql, " ")) || oneOf(j.cmd, "dropdb", "dropuser") ||
+		j.has("--clean", "--drop")
 	j.data(where, target, isProd(strings.Join(append(names, target), " ")), changes)
 }
 
 // data books what is done to a database.
 func (s *scan) data(where reach, target string, prod, changes bool) {
-	class, reason := "db!", "works on a production database, by its name"
+	class := "db!"
+	reason := "works on a production database, by its name"
 	switch {
 	case prod:
 	case where == remote:
@@ -259,11 +277,14 @@ func (s *scan) data(where reach, target string, prod, changes bool) {
 	case where == somewhere && changes:
 		reason = "changes or deletes data of a database that shows only when it runs"
 	case where == somewhere:
-		class, reason = "db+", "which database it is shows only when it runs"
+		class = "db+"
+		reason = "which database it is shows only when it runs"
 	case changes:
-		class, reason = "db+", "changes or deletes data of a database on this machine"
+		class = "db+"
+		reason = "changes or deletes data of a database on this machine"
 	default:
-		class, reason = "db-", "reads a database on this machine"
+		class = "db-"
+		reason = "reads a database on this machine"
 	}
 	s.add(found{Finding: classed(class, hidden(target), reason), sends: where == remote})
 }
@@ -296,7 +317,10 @@ func reachOf(text string) reach {
 	}
 	// names that only a network of containers on this machine knows
 	if text == "" || text[0] == '/' || text[0] == '.' || isLoopback(host) || isLoopback(text) ||
-		listed(host, "db database postgres postgresql mysql mariadb mongo mongodb redis test-db testdb") {
+		listed(
+			host,
+			"db database postgres postgresql mysql mariadb mongo mongodb redis test-db testdb",
+		) {
 		return local
 	}
 	return remote
@@ -315,26 +339,33 @@ func isProd(names string) bool {
 // destroys tells SQL and its like that changes or deletes.
 func destroys(sql string) bool {
 	u := strings.ToUpper(strings.Join(strings.Fields(sql), " "))
-	return hasAny(u, "DROP ", "TRUNCATE", "DELETE FROM", "ALTER TABLE", "ALTER USER", "ALTER ROLE", "FLUSHALL", "FLUSHDB",
-		"DROPDATABASE", ".DROP(", "DELETEMANY", "DELETEONE", ".REMOVE(", "GRANT ", "REVOKE ", "INSERT INTO") ||
-		strings.Contains(u, "UPDATE ") && strings.Contains(u, " SET ") || strings.HasPrefix(u, "DEL ")
+	return hasAny(
+		u, "DROP ", "TRUNCATE", "DELETE FROM", "ALTER TABLE", "ALTER USER", "ALTER ROLE",
+		"FLUSHALL", "FLUSHDB", "DROPDATABASE", ".DROP(", "DELETEMANY", "DELETEONE", ".REMOVE(",
+		"GRANT ", "REVOKE ", "INSERT INTO",
+	) ||
+		strings.Contains(u, "UPDATE ") && strings.Contains(u, " SET ") ||
+		strings.HasPrefix(u, "DEL ")
 }
 
-const databaseSchemes = "postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss sqlserver clickhouse " +
+const databaseSchemes = "postgres postgresql mysql mariadb mongodb mongodb+srv redis rediss " +
+	"sqlserver clickhouse " +
 	"cockroachdb cassandra"
 
 // urls books addresses of databases that any program is given.
 func (s *scan) urls(ws []word, variable string) {
 	for _, w := range ws {
 		text := w.text
-		if name, value, ok := strings.Cut(text, "="); ok && strings.Contains(value, "://") && !strings.Contains(name, "://") {
+		if name, value, ok := strings.Cut(text, "="); ok && strings.Contains(value, "://") &&
+			!strings.Contains(name, "://") {
 			text = value
 		}
 		scheme, _, ok := strings.Cut(strings.ToLower(text), "://")
 		if !ok || !listed(scheme, databaseSchemes) {
 			continue
 		}
-		where, prod := reachOf(text), isProd(text+" "+variable)
+		where := reachOf(text)
+		prod := isProd(text + " " + variable)
 		if where != local || prod {
 			s.data(where, text, prod, false)
 		}

@@ -11,8 +11,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// intake says where a program takes arguments: a row of the rules that begins with %. Lists are words with spaces
-// between them; an option stands without its hyphens.
+// intake says where a program takes arguments: a row of the rules that begins with %. Lists are
+// words with spaces between them; an option stands without its hyphens.
 //
 //	free       no option starts a program, writes a file or takes a name
 //	operands   options and operands
@@ -55,7 +55,9 @@ type intake struct {
 //	local    operands are code of the project
 //	no@      @file brings options, or sends a file; no: a name with : is a host
 //	forward  -- hands options on to another program
-func (p intake) has(trait string) bool { return oneWord(p.lists["traits"], trait) }
+func (p intake) has(trait string) bool {
+	return oneWord(p.lists["traits"], trait)
+}
 
 // oneWord tells whether a word stands in a list, or the list has everything.
 func oneWord(list, word string) bool {
@@ -86,7 +88,11 @@ var intakes = sync.OnceValue(func() map[string]intake {
 // intakeOf finds a program by its name, with or without a folder and a version.
 func intakeOf(name string) intake {
 	base := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-	for _, one := range []string{base, strings.TrimRight(base, ".0123456789"), strings.TrimRight(base, "-.0123456789")} {
+	for _, one := range []string{
+		base,
+		strings.TrimRight(base, ".0123456789"),
+		strings.TrimRight(base, "-.0123456789"),
+	} {
 		if p, ok := intakes()[one]; ok && one != "*" {
 			return p
 		}
@@ -126,6 +132,7 @@ func (p intake) option(word string) optionUse {
 	if long {
 		return useUnknown
 	}
+
 	for i := range len(name) {
 		use := p.use(name[i : i+1])
 		last := i == len(name)-1
@@ -138,6 +145,7 @@ func (p intake) option(word string) optionUse {
 			return use
 		}
 	}
+
 	return useUnknown
 }
 
@@ -157,7 +165,8 @@ func (p intake) use(name string) optionUse {
 	return useUnknown
 }
 
-// takes tells whether an argument may stand behind an option, which may or may not take it for its value.
+// takes tells whether an argument may stand behind an option, which may or may not take it for its
+// value.
 func (p intake) takes(option string) bool {
 	name, _, attached := strings.Cut(option, "=")
 	if attached {
@@ -198,11 +207,13 @@ func (a *arguments) program(s *scan, args []field, again bool) {
 		a.refuse(unreadScript)
 		return
 	}
+
 	a.depth++
 	defer func() { a.depth-- }()
 	name := args[0]
 	switch {
-	case name.origin == given, name.origin == number, name.origin == folder && (!name.ownFirst || name.loose):
+	case name.origin == given, name.origin == number,
+		name.origin == folder && (!name.ownFirst || name.loose):
 		a.refuse("an argument would be the name of the program")
 		return
 	case name.origin == unsure && a.given:
@@ -212,11 +223,13 @@ func (a *arguments) program(s *scan, args []field, again bool) {
 	case name.origin == unsure:
 		return
 	}
+
 	p := intakeOf(name.lead)
 	if a.moved && !oneWord("free test cd", p.kind) {
 		a.refuse("an argument would name the folder in which %s looks for programs", p.name)
 		return
 	}
+
 	c := &started{a, p, s, name.lead, args[1:], again || p.has("again")}
 	if strings.Contains(name.lead, "/") || name.origin == folder {
 		a.ran = append(a.ran, name.lead)
@@ -286,7 +299,8 @@ func (c *started) partOf() {
 // never refuses every argument, and tercet's own folders inside of another text.
 func (c *started) never() {
 	inside := func(f field) bool { return f.origin == folder && !f.ownFirst }
-	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.input || c.has("shell") && c.arguments.given {
+	if hasGiven(c.args) || slices.ContainsFunc(c.args, inside) || c.input ||
+		c.has("shell") && c.arguments.given {
 		c.reach()
 	}
 	if !c.has("shell") || !hasKnown(c.args) || c.reason != "" {
@@ -353,7 +367,10 @@ func (c *started) reread(f field) {
 }
 
 func (c *started) couldBeOption() {
-	c.refuse("an argument that begins with - or + could be an option of %s; write -- in front of it", c.written)
+	c.refuse(
+		"an argument that begins with - or + could be an option of %s; write -- in front of it",
+		c.written,
+	)
 }
 
 // writers are programs that write the files that their words name.
@@ -387,7 +404,8 @@ func (c *started) operands(args []field) {
 			c.couldBeOption()
 		case ended:
 		case beginsOption(f.lead):
-			if (!attached || !oneWord(c.lists["long"], name)) && !oneWord(c.lists["joined"], f.lead) {
+			if (!attached || !oneWord(c.lists["long"], name)) &&
+				!oneWord(c.lists["joined"], f.lead) {
 				c.refuse("an argument would be part of the option %s of %s", f.lead, c.written)
 			}
 		case before != "" && !c.takes(before):
@@ -399,16 +417,21 @@ func (c *started) operands(args []field) {
 }
 
 func (c *started) valueOf(option string) {
-	c.refuse("an argument could be the value of the option %s of %s; write -- in front of it if it is none", option,
-		c.written)
+	c.refuse(
+		"an argument could be the value of the option %s of %s; write -- in front of it if it "+
+			"is none",
+		option, c.written,
+	)
 }
 
-// archive judges tar, which reads options from its input, and whose first word is options without a hyphen.
+// archive judges tar, which reads options from its input, and whose first word is options without a
+// hyphen.
 func (c *started) archive(args []field) {
 	if c.input {
 		c.refuse("an argument could reach %s, which can read options from its input", c.written)
 	}
-	if hasGiven(args) && args[0].origin == fixed && strings.Trim(args[0].lead, "-cxtrufvzjJpka") != "" {
+	if hasGiven(args) && args[0].origin == fixed &&
+		strings.Trim(args[0].lead, "-cxtrufvzjJpka") != "" {
 		c.valueOf(args[0].lead)
 	}
 }
@@ -459,16 +482,21 @@ func (c *started) test() {
 	case len(args) == 3 && args[1].origin == fixed && binaryTest().MatchString(args[1].lead):
 		return
 	}
+
 	for _, f := range args {
-		asks := f.origin == fixed && strings.HasPrefix(f.lead, "-") && !unaryTest().MatchString(f.lead)
-		name := func(text string) bool { return !strings.ContainsAny(text, "([") }
+		asks := f.origin == fixed && strings.HasPrefix(f.lead, "-") &&
+			!unaryTest().MatchString(f.lead)
+		name := func(text string) bool {
+			return !strings.ContainsAny(text, "([")
+		}
 		if asks || f.origin == given && (f.option || f.loose || !f.all(name)) {
 			c.refuse("an argument could be computed by %s", c.written)
 		}
 	}
 }
 
-// printf judges the format and what it prints: a conversion into a number can compute, and one can name a variable.
+// printf judges the format and what it prints: a conversion into a number can compute, and one can
+// name a variable.
 func (c *started) printf() {
 	if !hasGiven(c.args) {
 		return
@@ -481,7 +509,10 @@ func (c *started) printf() {
 		c.couldBeOption()
 	}
 	for _, text := range format.texts {
-		for _, conversion := range anyFormat().FindAllString(strings.ReplaceAll(text, "%%", ""), -1) {
+		for _, conversion := range anyFormat().FindAllString(
+			strings.ReplaceAll(text, "%%", ""),
+			-1,
+		) {
 			if !strings.ContainsAny(conversion[len(conversion)-1:], "sqbc") {
 				c.refuse("an argument could be computed by printf %s", conversion)
 			}
@@ -558,7 +589,8 @@ func (c *started) starts() {
 	rest, ok := c.skip(args)
 	if !ok {
 		if hasKnown(args) || c.input {
-			c.refuse("an argument could be an option of %s, or the program that it starts", c.written)
+			c.refuse("an argument could be an option of %s, or the program that it starts",
+				c.written)
 		}
 		return
 	}
@@ -573,6 +605,7 @@ func (c *started) starts() {
 		c.surroundings(strings.TrimSuffix(name, "+"), rest[0].origin)
 		rest = rest[1:]
 	}
+
 	if c.has("lead") && len(rest) > 0 {
 		if rest[0].origin == given {
 			c.partOf()
@@ -626,10 +659,12 @@ func isInput(name string) bool {
 }
 
 // runningModules are modules of python whose words are programs.
-const runningModules = "timeit pdb bdb cProfile profile trace runpy code pip doctest unittest pytest zipapp idlelib " +
+const runningModules = "timeit pdb bdb cProfile profile trace runpy code pip doctest unittest " +
+	"pytest zipapp idlelib " +
 	"ensurepip venv asyncio"
 
-// script judges a shell or another interpreter: everything before its script or its code is the file's.
+// script judges a shell or another interpreter: everything before its script or its code is the
+// file's.
 func (c *started) script() {
 	for i := 0; i < len(c.args); i++ {
 		f := c.args[i]
@@ -649,7 +684,8 @@ func (c *started) script() {
 		case useValue:
 			i++
 			if i < len(c.args) && c.args[i].origin == given {
-				c.refuse("an argument could be an option of %s, or the program that it starts", c.written)
+				c.refuse("an argument could be an option of %s, or the program that it starts",
+					c.written)
 			}
 		case useCode:
 			if i+1 < len(c.args) {
@@ -661,7 +697,8 @@ func (c *started) script() {
 				return
 			}
 			module := c.args[i+1]
-			if module.origin == fixed && oneWord(runningModules, module.lead) && hasGiven(c.args[i+2:]) {
+			if module.origin == fixed && oneWord(runningModules, module.lead) &&
+				hasGiven(c.args[i+2:]) {
 				c.reach()
 			}
 			c.behindScript(c.args[i+1:])
@@ -673,6 +710,7 @@ func (c *started) script() {
 			return
 		}
 	}
+
 	if c.input {
 		c.reach()
 	}
@@ -728,7 +766,8 @@ func (c *started) text() {
 func (c *started) file(f field) {
 	named := func(text string) bool { return !strings.Contains(text, "=") }
 	if f.origin == given && (f.option || f.loose || !f.all(named)) {
-		c.refuse("an argument that begins with - or holds = could be part of a program for %s", c.written)
+		c.refuse("an argument that begins with - or holds = could be part of a program for %s",
+			c.written)
 	}
 }
 
@@ -736,7 +775,8 @@ func (c *started) textOf(f field) {
 	if c.input && isInput(f.lead) {
 		c.reach()
 	}
-	if f.origin == given || f.origin == folder && !f.ownFirst || f.origin == unsure && hasGiven(c.args) {
+	if f.origin == given || f.origin == folder && !f.ownFirst ||
+		f.origin == unsure && hasGiven(c.args) {
 		c.partOf()
 	}
 }
@@ -749,14 +789,17 @@ func (c *started) find() {
 		f := c.args[i]
 		if f.origin == fixed && oneWord(c.lists["starts"], f.lead) {
 			end := i + 1
-			for end < len(c.args) && (c.args[end].origin != fixed || !oneWord("; +", c.args[end].lead)) {
+			for end < len(c.args) &&
+				(c.args[end].origin != fixed || !oneWord("; +", c.args[end].lead)) {
 				end++
 			}
 			c.program(c.scan, c.args[i+1:end], c.again)
 			i = end
 			continue
 		}
-		word := func(text string) bool { return text == "" || !strings.Contains("(!),", text[:1]) }
+		word := func(text string) bool {
+			return text == "" || !strings.Contains("(!),", text[:1])
+		}
 		switch {
 		case f.origin != given:
 			behind = behind || f.origin != unsure && !strings.HasPrefix(f.lead, "-")
@@ -771,7 +814,8 @@ func (c *started) find() {
 	}
 }
 
-// targets judges make, npm and their like: arguments stand behind a target or a script of the project.
+// targets judges make, npm and their like: arguments stand behind a target or a script of the
+// project.
 func (c *started) targets() {
 	rest, ok := c.skip(c.args)
 	verbs := c.lists["verbs"]
@@ -784,11 +828,14 @@ func (c *started) targets() {
 			c.refuse("an argument would be the name of the program")
 		}
 	}
+
 	known := ok && len(rest) >= need && (verbs == "" || oneWord(verbs, rest[0].lead))
 	for _, f := range rest[:min(need, len(rest))] {
 		own := f.origin == folder && f.ownFirst
-		known = known && (f.origin < number || own || verbs == "" && f.origin != given) && !strings.HasPrefix(f.lead, "-")
+		known = known && (f.origin < number || own || verbs == "" && f.origin != given) &&
+			!strings.HasPrefix(f.lead, "-")
 	}
+
 	if need == 2 && known {
 		known = rest[1].origin == fixed || rest[1].origin == folder
 	}
@@ -798,7 +845,10 @@ func (c *started) targets() {
 		}
 		return
 	}
-	plain := func(text string) bool { return isPlain().MatchString(text) && !strings.ContainsAny(text, "=:%@") }
+
+	plain := func(text string) bool {
+		return isPlain().MatchString(text) && !strings.ContainsAny(text, "=:%@")
+	}
 	for _, f := range rest[need:] {
 		if f.origin != given {
 			continue
@@ -807,14 +857,17 @@ func (c *started) targets() {
 		case c.has("target") && (f.option || f.loose || f.lead != "" || !f.all(plain)):
 			c.partOf()
 		case f.option || f.loose || beginsOption(f.lead):
-			c.refuse("an argument that begins with - or + could be an option of what %s starts", c.written)
+			c.refuse("an argument that begins with - or + could be an option of what %s starts",
+				c.written)
 		}
 	}
+
 	c.parameters(rest[need:], true)
 }
 
 // verbOptions are options before a verb that take the next word.
-const verbOptions = "-c -C --git-dir --work-tree --namespace --config-env --exec-path --super-prefix"
+const verbOptions = "-c -C --git-dir --work-tree --namespace --config-env --exec-path " +
+	"--super-prefix"
 
 // verb judges programs whose first operand says what they do.
 func (c *started) verb() {
@@ -822,7 +875,8 @@ func (c *started) verb() {
 		f := c.args[i]
 		takes := f.origin == fixed && oneWord(verbOptions, f.lead)
 		if f.origin == given || takes && i+1 < len(c.args) && c.args[i+1].origin == given {
-			c.refuse("an argument could be an option of %s itself, which can name programs", c.written)
+			c.refuse("an argument could be an option of %s itself, which can name programs",
+				c.written)
 			return
 		}
 		if takes {
@@ -859,7 +913,9 @@ func (c *started) host(verb string) {
 
 var (
 	hostPrefix = lazy.Regexp(`^["']?https?://[^/$@?#]+/`)
-	urlFlags   = lazy.Regexp(`^(?:-[sSfLIivk]|-sS|-fsSL|-sL|-sSL|-fsS|-q|-O-|--(?:silent|fail|location))$`)
+	urlFlags   = lazy.Regexp(
+		`^(?:-[sSfLIivk]|-sS|-fsSL|-sL|-sSL|-fsS|-q|-O-|--(?:silent|fail|location))$`,
+	)
 )
 
 // urls judges curl and its like: the host is the file's, and options are.
@@ -871,7 +927,8 @@ func (c *started) urls() {
 		if f.origin != given {
 			continue
 		}
-		option := i > 0 && strings.HasPrefix(c.args[i-1].lead, "-") && !urlFlags().MatchString(c.args[i-1].lead)
+		option := i > 0 && strings.HasPrefix(c.args[i-1].lead, "-") &&
+			!urlFlags().MatchString(c.args[i-1].lead)
 		if option || !hostPrefix().MatchString(f.lead) || f.loose {
 			c.refuse("an argument could name a host, a file or an option for %s", c.written)
 		}

@@ -21,9 +21,12 @@ const (
 )
 
 // real tells whether the user keeps something there that the project does not own.
-func (z zone) foreign() bool { return z == home || z == system || z == device || z == outside }
+func (z zone) foreign() bool {
+	return z == home || z == system || z == device || z == outside
+}
 
-// resolve gives the absolute path of a word, as far as it is known, and its zone. Links are not followed.
+// resolve gives the absolute path of a word, as far as it is known, and its zone. Links are not
+// followed.
 func (s *scan) resolve(w word) (string, zone) {
 	t := w.text
 	if w.tilde {
@@ -42,6 +45,7 @@ func (s *scan) resolve(w word) (string, zone) {
 	if t == "" {
 		return "", unknown
 	}
+
 	prefix, _, cut := strings.Cut(t, hole)
 	if cut {
 		return s.partly(t, prefix)
@@ -78,7 +82,8 @@ func (s *scan) partly(t, prefix string) (string, zone) {
 	return t, z
 }
 
-// zoned gives the zone of a clean absolute path. A glob in the last element stands for everything in the folder.
+// zoned gives the zone of a clean absolute path. A glob in the last element stands for everything
+// in the folder.
 func (s *scan) zoned(p string, w word) (string, zone) {
 	look := p
 	if w.glob {
@@ -91,10 +96,13 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 			}
 		}
 	}
-	root, h, folder := s.place.Root, s.place.Home, strings.TrimSuffix(look, "/")+"/"
+	root := s.place.Root
+	h := s.place.Home
+	folder := strings.TrimSuffix(look, "/") + "/"
 	for _, known := range zones {
 		switch {
-		case listed(folder, known.paths), known.zone == home && h != "" && (look == h || within(look, h)):
+		case listed(folder, known.paths),
+			known.zone == home && h != "" && (look == h || within(look, h)):
 			return p, known.zone
 		case known.zone == inside && root != "" && look == root:
 			return p, whole
@@ -102,23 +110,34 @@ func (s *scan) zoned(p string, w word) (string, zone) {
 			return p, inside
 		}
 	}
+
 	return p, outside
 }
 
-// zones are the paths of which is known where they lead, with a slash behind them; the first that fits counts.
+// zones are the paths of which is known where they lead, with a slash behind them; the first that
+// fits counts.
 var zones = []struct {
 	paths string
 	zone  zone
 }{
-	{"/dev/null/ /dev/zero/ /dev/full/ /dev/tty/ /dev/stdin/ /dev/stdout/ /dev/stderr/ /dev/random/ /dev/urandom/ " +
-		"/dev/ptmx/ /dev/fd/?* /dev/pts/?* /dev/tcp/?* /dev/udp/?*", null},
+	{
+		"/dev/null/ /dev/zero/ /dev/full/ /dev/tty/ /dev/stdin/ /dev/stdout/ /dev/stderr/ " +
+			"/dev/random/ /dev/urandom/ " +
+			"/dev/ptmx/ /dev/fd/?* /dev/pts/?* /dev/tcp/?* /dev/udp/?*",
+		null,
+	},
 	{"/dev/shm/?*", temp},
 	{"/dev/*", device},
 	{"", inside}, // the project
 	{"/tmp/?* /var/tmp/?* /private/tmp/?* /var/folders/?*", temp},
 	{"/home/?* /Users/?* /root" + "/*", home},
-	{"/ /bin/* /boot/* /etc/* /lib/* /lib32/* /lib64/* /opt/* /proc/* /run/* /sbin/* /srv/* /sys/* /usr/* /var/* /tmp/* " +
-		"/home/* /Users/* /System/* /Library/* /Applications/* /private/* /cores/* /nix/* /snap/*", system},
+	{
+		"/ /bin/* /boot/* /etc/* /lib/* /lib32/* /lib64/* /opt/* /proc/* /run/* /sbin/* /srv/* " +
+			"/sys/* /usr/* /var/* /tmp/* " +
+			"/home/* /Users/* /System/* /Library/* /Applications/* /private/* /cores/* /nix/* " +
+			"/snap/*",
+		system,
+	},
 }
 
 // within tells whether p stands below dir.
@@ -126,6 +145,8 @@ func within(p, dir string) bool {
 	return p != dir && strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// leads tells whether a word begins with something unknown that a slash follows: empty, it would be the root of
-// everything.
-func (w word) leads() bool { return strings.HasPrefix(w.text, hole+"/") }
+// leads tells whether a word begins with something unknown that a slash follows: empty, it would be
+// the root of everything.
+func (w word) leads() bool {
+	return strings.HasPrefix(w.text, hole+"/")
+}

@@ -27,7 +27,9 @@ const (
 )
 
 // String is the category in reports.
-func (c Category) String() string { return string(c) }
+func (c Category) String() string {
+	return string(c)
+}
 
 // Level is how much a risk needs a sandbox.
 type Level int
@@ -40,10 +42,14 @@ const (
 )
 
 // String is the level in reports.
-func (l Level) String() string { return [...]string{"optional", "recommended", "required"}[l] }
+func (l Level) String() string {
+	return [...]string{"optional", "recommended", "required"}[l]
+}
 
 // MarshalText writes String.
-func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+func (l Level) MarshalText() ([]byte, error) {
+	return []byte(l.String()), nil
+}
 
 // Place is where a command would run. Paths are absolute; empty ones are unknown.
 type Place struct {
@@ -90,7 +96,8 @@ func (r Report) Risks() []string {
 // Classify finds the risks of a shell command.
 func Classify(src string, p Place) (Report, error) {
 	if len(src) > MaxSource {
-		return Report{}, formats.Fail(formats.CodeLimit, "put the commands into a file and review that file",
+		return Report{}, formats.Fail(formats.CodeLimit,
+			"put the commands into a file and review that file",
 			"expected a command of at most %d bytes, got %d", MaxSource, len(src))
 	}
 	file, err := parse(src)
@@ -99,8 +106,14 @@ func Classify(src string, p Place) (Report, error) {
 	}
 	p.Dir = cmp.Or(p.Dir, p.Root)
 	s := &scan{
-		place: p, dir: p.Dir, dirKnown: p.Dir != "", out: &findings{}, vars: map[string]string{}, calls: new(int),
-		fetched: map[string]bool{}, here: formats.Pos{Line: 1, Col: 1},
+		place:    p,
+		dir:      p.Dir,
+		dirKnown: p.Dir != "",
+		out:      &findings{},
+		vars:     map[string]string{},
+		calls:    new(int),
+		fetched:  map[string]bool{},
+		here:     formats.Pos{Line: 1, Col: 1},
 	}
 	s.stmts(file.Stmts, nil)
 	return s.out.report(), nil
@@ -134,16 +147,21 @@ func parse(src string) (*syntax.File, error) {
 
 // unreadable tells where a text is no command.
 func unreadable(err error) error {
-	at, text := formats.Pos{Line: 1, Col: 1}, err.Error()
+	at := formats.Pos{Line: 1, Col: 1}
+	text := err.Error()
 	if p, ok := errors.AsType[syntax.ParseError](err); ok {
-		at, text = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}, p.Text
+		at = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}
+		text = p.Text
 	} else if p, ok := errors.AsType[syntax.LangError](err); ok {
 		at = formats.Pos{Line: int(p.Pos.Line()), Col: int(p.Pos.Col())}
 		text = p.Feature + " is not a word of this shell"
 	}
 	return &formats.Failure{
-		Code: formats.CodeUsage, File: "command", Pos: at, Message: text,
-		Help: "put quotes around the command, so that it arrives as you mean it",
+		Code:    formats.CodeUsage,
+		File:    "command",
+		Pos:     at,
+		Message: text,
+		Help:    "put quotes around the command, so that it arrives as you mean it",
 	}
 }
 

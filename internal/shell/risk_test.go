@@ -15,7 +15,11 @@ import (
 )
 
 func here() shell.Place {
-	return shell.Place{Root: "/work/app", Dir: "/work/app", Home: "/people/ann"}
+	return shell.Place{
+		Root: "/work/app",
+		Dir:  "/work/app",
+		Home: "/people/ann",
+	}
 }
 
 // table reads the commands with what is to be found in them.
@@ -27,7 +31,8 @@ func table(tb testing.TB) (out [][2]string) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if want, command, ok := strings.Cut(lines.Text(), " ::: "); ok && !strings.HasPrefix(want, "#") {
+		want, command, ok := strings.Cut(lines.Text(), " ::: ")
+		if ok && !strings.HasPrefix(want, "#") {
 			out = append(out, [2]string{strings.TrimSpace(want), command})
 		}
 	}
@@ -82,7 +87,8 @@ func TestCommands(t *testing.T) {
 		want := strings.Fields(tt[0])
 		slices.Sort(want)
 		if got := brief(r); got != strings.Join(want, " ") {
-			t.Errorf("Classify(%s) = %s, want %s; findings %+v, unknown %+v", tt[1], got, tt[0], r.Findings, r.Unknown)
+			t.Errorf("Classify(%s) = %s, want %s; findings %+v, unknown %+v",
+				tt[1], got, tt[0], r.Findings, r.Unknown)
 		}
 	}
 }
@@ -94,29 +100,79 @@ func TestPlacesAndTargets(t *testing.T) {
 		want []shell.Finding
 	}{
 		{"ls; rm -rf ../x", []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 5}, Command: "rm", Target: "/work/x", Reason: "deletes outside the project",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 1, Col: 5},
+			Command:  "rm",
+			Target:   "/work/x",
+			Reason:   "deletes outside the project",
 		}}},
 		{"set -e\n\tcd /\n  rm -rf etc", []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 3, Col: 3}, Command: "rm", Target: "/etc", Reason: "deletes outside the project",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 3, Col: 3},
+			Command:  "rm",
+			Target:   "/etc",
+			Reason:   "deletes outside the project",
 		}}},
 		{"sh -c 'ls\nrm ~/a'", []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 2, Col: 1}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 2, Col: 1},
+			Command:  "rm",
+			Target:   "/people/ann/a",
+			Reason:   "deletes outside the project",
 		}}},
 		{`bash -c "ls; rm ~/a"`, []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 14}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 1, Col: 14},
+			Command:  "rm",
+			Target:   "/people/ann/a",
+			Reason:   "deletes outside the project",
 		}}},
 		{`bash -c r"m ~/a"`, []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 9}, Command: "rm", Target: "/people/ann/a", Reason: "deletes outside the project",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 1, Col: 9},
+			Command:  "rm",
+			Target:   "/people/ann/a",
+			Reason:   "deletes outside the project",
 		}}},
 		{"echo x >/etc/x$N", []shell.Finding{{
-			Category: shell.DestructiveFS, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 8}, Command: ">", Target: "/etc/x?", Reason: "writes a file of the system",
+			Category: shell.DestructiveFS,
+			Level:    shell.Required,
+			Pos:      formats.Pos{Line: 1, Col: 8},
+			Command:  ">",
+			Target:   "/etc/x?",
+			Reason:   "writes a file of the system",
 		}}},
 		{"psql postgres://ann:geheim@db.example.com/app", []shell.Finding{
-			{Category: shell.ProdDB, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "psql", Target: "postgres://ann@db.example.com/app", Reason: "works on a database of another machine"},
+			{
+				Category: shell.ProdDB,
+				Level:    shell.Required,
+				Pos:      formats.Pos{Line: 1, Col: 1},
+				Command:  "psql",
+				Target:   "postgres://ann@db.example.com/app",
+				Reason:   "works on a database of another machine",
+			},
 		}},
 		{"sudo -u bob cat .env", []shell.Finding{
-			{Category: shell.PrivilegeEscalation, Level: shell.Required, Pos: formats.Pos{Line: 1, Col: 1}, Command: "sudo", Reason: "runs with the rights of another"},
-			{Category: shell.SecretAccess, Level: shell.Recommended, Pos: formats.Pos{Line: 1, Col: 13}, Command: "cat", Target: "/work/app/.env", Reason: "reads keys, passwords or tokens"},
+			{
+				Category: shell.PrivilegeEscalation,
+				Level:    shell.Required,
+				Pos:      formats.Pos{Line: 1, Col: 1},
+				Command:  "sudo",
+				Reason:   "runs with the rights of another",
+			},
+			{
+				Category: shell.SecretAccess,
+				Level:    shell.Recommended,
+				Pos:      formats.Pos{Line: 1, Col: 13},
+				Command:  "cat",
+				Target:   "/work/app/.env",
+				Reason:   "reads keys, passwords or tokens",
+			},
 		}},
 	} {
 		r, err := shell.Classify(tt.src, here())
@@ -141,7 +197,11 @@ func TestPlaceDecides(t *testing.T) {
 		{shell.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ..", shell.Required},
 		{shell.Place{Root: "/work/app", Dir: "/work/app/src"}, "rm -rf ../..", shell.Required},
 		{shell.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf build", shell.Optional},
-		{shell.Place{Root: "/people/ann/app", Home: "/people/ann"}, "rm -rf ~/app/build", shell.Optional},
+		{
+			shell.Place{Root: "/people/ann/app", Home: "/people/ann"},
+			"rm -rf ~/app/build",
+			shell.Optional,
+		},
 		{shell.Place{Root: "/tmp/app"}, "rm -rf .", shell.Required},
 		{shell.Place{Root: "/tmp/app"}, "rm -rf /tmp/other", shell.Optional},
 		{shell.Place{}, "rm -rf build", shell.Recommended},
@@ -158,7 +218,10 @@ func TestPlaceDecides(t *testing.T) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	r, err := shell.Classify("ls\n  $X a", here())
-	want := []shell.Unknown{{Pos: formats.Pos{Line: 2, Col: 3}, Reason: "which program it is shows only when it runs"}}
+	want := []shell.Unknown{{
+		Pos:    formats.Pos{Line: 2, Col: 3},
+		Reason: "which program it is shows only when it runs",
+	}}
 	if diff := cmp.Diff(want, r.Unknown); diff != "" || err != nil || r.Level != shell.Recommended {
 		t.Errorf("unknown code differs (-want +got):\n%s%v, tier %s", diff, err, r.Level)
 	}
@@ -172,11 +235,13 @@ func TestNotAClassify(t *testing.T) {
 		"a && && b":       "command:1:3: USAGE: `&&` must be followed by a statement",
 	} {
 		_, err := shell.Classify(src, here())
-		if err == nil || !strings.HasPrefix(err.Error(), want[:strings.LastIndex(want, ": ")]) || formats.HelpOf(err) == "" {
+		if err == nil || !strings.HasPrefix(err.Error(), want[:strings.LastIndex(want, ": ")]) ||
+			formats.HelpOf(err) == "" {
 			t.Errorf("Classify(%q) = %v, want %s", src, err, want)
 		}
 	}
-	if _, err := shell.Classify(strings.Repeat("a", shell.MaxSource+1), here()); formats.CodeOf(err) != formats.CodeLimit {
+	_, err := shell.Classify(strings.Repeat("a", shell.MaxSource+1), here())
+	if formats.CodeOf(err) != formats.CodeLimit {
 		t.Errorf("Classify(a text that is too long) = %v, want LIMIT", err)
 	}
 }
@@ -203,19 +268,24 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-// TestNothingHides puts one command into every wrapper, alone and in pairs: it is found behind all of them.
+// TestNothingHides puts one command into every wrapper, alone and in pairs: it is found behind all
+// of them.
 func TestNothingHides(t *testing.T) {
 	t.Parallel()
 	wraps := []string{
-		"env A=1 %", "nice -n 3 %", "timeout -k 1 5 %", "nohup %", "setsid %", "stdbuf -oL %", "command %", "exec %", "xargs -n 1 %", "sudo -u x %",
-		"time %", "strace -f -o /tmp/t %", "find . -exec % \\;", "flock /tmp/l %", "( % )", "{ %; }", "if true; then %; fi", "while true; do %; done", "case x in x) %;; esac",
-		"f() { %; }", "! %", "% &", "true | %", "% | true", "echo $( %)", "echo `%`", "diff <(%) x", "a=$( %)", "export a=$( %)", "cat <<X\n$( %)\nX\n", "[[ -n $( %) ]]", "echo $((1+$( %)))", "a=($( %))",
+		"env A=1 %", "nice -n 3 %", "timeout -k 1 5 %", "nohup %", "setsid %", "stdbuf -oL %",
+		"command %", "exec %", "xargs -n 1 %", "sudo -u x %", "time %", "strace -f -o /tmp/t %",
+		"find . -exec % \\;", "flock /tmp/l %", "( % )", "{ %; }", "if true; then %; fi",
+		"while true; do %; done", "case x in x) %;; esac", "f() { %; }", "! %", "% &", "true | %",
+		"% | true", "echo $( %)", "echo `%`", "diff <(%) x", "a=$( %)", "export a=$( %)",
+		"cat <<X\n$( %)\nX\n", "[[ -n $( %) ]]", "echo $((1+$( %)))", "a=($( %))",
 		"echo ${x:-$( %)}", "coproc %", "busybox %", "poetry run %",
 	}
 	const inner = "rm -rf /etc/x"
 	for _, a := range wraps {
 		for _, b := range append([]string{"%"}, wraps...) {
-			if strings.HasPrefix(b, "! ") || strings.HasPrefix(b, "coproc ") || strings.Contains(a, "`") && strings.Contains(b, "`") {
+			if strings.HasPrefix(b, "! ") || strings.HasPrefix(b, "coproc ") ||
+				strings.Contains(a, "`") && strings.Contains(b, "`") {
 				continue // a program cannot start a word of the shell, and backquotes do not nest
 			}
 			src := strings.ReplaceAll(a, "%", strings.ReplaceAll(b, "%", inner))
@@ -237,9 +307,13 @@ func FuzzCommand(f *testing.F) {
 	for _, tt := range table(f) {
 		f.Add(tt[1])
 	}
-	for _, s := range []string{"$(", "{a,b}{c,d}{1..99999999}", "eval eval eval", "cat <<A <<B\nx\nA\ny\nB", "\xff", "~+/x", "$((`rm`))", "rm -rf {{{", "a=${a:-${a}}"} {
+	for _, s := range []string{
+		"$(", "{a,b}{c,d}{1..99999999}", "eval eval eval", "cat <<A <<B\nx\nA\ny\nB", "\xff",
+		"~+/x", "$((`rm`))", "rm -rf {{{", "a=${a:-${a}}",
+	} {
 		f.Add(s)
 	}
+
 	f.Fuzz(func(t *testing.T, src string) {
 		lines := strings.Split(src, "\n")
 		r, err := shell.Classify(src, here())
@@ -252,7 +326,9 @@ func FuzzCommand(f *testing.F) {
 		tier := shell.Optional
 		for _, one := range r.Findings {
 			tier = max(tier, one.Level)
-			if one.Pos.Line < 1 || one.Pos.Col < 1 || one.Pos.Line > len(lines) || one.Reason == "" || one.Command == "" && one.Reason == "" || strings.Contains(one.Target, "\x00") {
+			if one.Pos.Line < 1 || one.Pos.Col < 1 || one.Pos.Line > len(lines) ||
+				one.Reason == "" || one.Command == "" && one.Reason == "" ||
+				strings.Contains(one.Target, "\x00") {
 				t.Fatalf("Classify(%q): finding %+v says too little", src, one)
 			}
 		}
@@ -308,6 +384,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("Classify(%s) has the class %s, want %s", command, got, want)
 		}
 	}
+
 	if n < 2700 {
 		t.Errorf("%d commands, want at least 2700", n)
 	}

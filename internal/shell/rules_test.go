@@ -12,7 +12,8 @@ import (
 	"tercet/internal/shell"
 )
 
-// TestRules holds the text of the rules to what reads it: each list, class, effect and condition that they name is one.
+// TestRules holds the text of the rules to what reads it: each list, class, effect and condition
+// that they name is one.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -40,13 +41,25 @@ func TestRules(t *testing.T) {
 			return true
 		})
 	}
+
 	lists := map[string]bool{}
-	condition := regexp.MustCompile(`^!?(-\S|(args|rest|options|near|far|image|looks|prod)$|(0|1|2|any|base|args|then|text|away): \S)`)
-	intake := regexp.MustCompile(`^%(free|test|printf|cd|start|script|text|find|target|verb|operands|url|names|never) \S`)
-	list := regexp.MustCompile(`^(flags|valued|code|script|verbs|looks|letters|long|joined|starts|values|traits): \S`)
-	trait := regexp.MustCompile(`^(shell|lead|sets|digits|asks|deaf|again|target|local|no@|no:|forward)$`)
+	condition := regexp.MustCompile(
+		`^!?(-\S|(args|rest|options|near|far|image|looks|prod)$|(0|1|2|any|base|args|then|text|away): \S)`,
+	)
+	intake := regexp.MustCompile(
+		`^%(free|test|printf|cd|start|script|text|find|target|verb|operands|url|names|never) \S`,
+	)
+	list := regexp.MustCompile(
+		`^(flags|valued|code|script|verbs|looks|letters|long|joined|starts|values|traits): \S`,
+	)
+	trait := regexp.MustCompile(
+		`^(shell|lead|sets|digits|asks|deaf|again|target|local|no@|no:|forward)$`,
+	)
 	rows := 0
-	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(shell.Rules, "\n\t\t", " ")), "\n") {
+	for line := range strings.SplitSeq(
+		strings.TrimSpace(strings.ReplaceAll(shell.Rules, "\n\t\t", " ")),
+		"\n",
+	) {
 		if strings.HasPrefix(line, "%") {
 			names, keys, _ := strings.Cut(line, " | ")
 			if !intake.MatchString(names) {
@@ -91,6 +104,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
+
 	if rows < 200 {
 		t.Errorf("%d rows, want at least 200", rows)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE, name=@FILE,
-// --option=FILE.
+// mentions judges a word of a program that may read any file it is given: FILE, @FILE, name=FILE,
+// name=@FILE, --option=FILE.
 func (s *scan) mentions(w word) {
 	if strings.Contains(w.text, "://") {
 		return
@@ -27,10 +27,12 @@ func (s *scan) reads(w word, named bool) {
 	if !secretFile(p, z) {
 		return
 	}
-	class, reason := "secret!", "reads keys, passwords or tokens"
+	class := "secret!"
+	reason := "reads keys, passwords or tokens"
 	switch {
 	case named:
-		class, reason = "secret-", "looks at where keys, passwords or tokens are kept"
+		class = "secret-"
+		reason = "looks at where keys, passwords or tokens are kept"
 	case !z.foreign() && z != null:
 		class = "secret+"
 	}
@@ -39,23 +41,31 @@ func (s *scan) reads(w word, named bool) {
 
 // Files in which tools store secrets: whole names, endings, and path parts between slashes.
 const (
-	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc .pgpass .my.cnf " +
+	secretNames = "id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk id_ed25519_sk .netrc _netrc " +
+		".pgpass .my.cnf " +
 		".git-credentials .pypirc " +
-		".htpasswd .vault-token credentials.json secrets.yml secrets.yaml secrets.json secrets.toml terraform.tfstate " +
+		".htpasswd .vault-token credentials.json secrets.yml secrets.yaml secrets.json " +
+		"secrets.toml terraform.tfstate " +
 		"master.key " +
-		".dockercfg wallet.dat .bash_history .zsh_history .psql_history .mysql_history token.json .envrc " +
+		".dockercfg wallet.dat .bash_history .zsh_history .psql_history .mysql_history " +
+		"token.json .envrc " +
 		"application_default_credentials.json auth.json .credentials.json kubeconfig " +
-		"*.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *service-account*.json *service_account*.json *serviceaccount*.json " +
+		"*.p12 *.pfx *.jks *.keystore *.kdbx *.ppk *service-account*.json *service_account*.json " +
+		"*serviceaccount*.json " +
 		"*client_secret*.json *gcp-key*.json"
 	homeSecrets   = ".npmrc .yarnrc.yml .s3cfg .boto"
 	publicKeys    = "*cert* *public* *chain* *bundle* *ca.pem* *cacert*"
-	secretFolders = "*/.aws/* */.gnupg/* */.kube/* */.config/gcloud/* */.azure/* */.password-store/* */keyrings/* " +
+	secretFolders = "*/.aws/* */.gnupg/* */.kube/* */.config/gcloud/* */.azure/* " +
+		"*/.password-store/* */keyrings/* " +
 		"*/Keychains/* " +
-		"*/.config/gh/* */.oci/* */.config/op/* */.docker/config.json/ */.codex/auth.json/ /etc/shadow/ /etc/gshadow/ " +
+		"*/.config/gh/* */.oci/* */.config/op/* */.docker/config.json/ */.codex/auth.json/ " +
+		"/etc/shadow/ /etc/gshadow/ " +
 		"/etc/sudoers/ " +
-		"/etc/master.passwd/ /etc/krb5.keytab/ /etc/sudoers.d/?* /etc/ssh/ssh_host_* /run/secrets* /var/run/secrets* " +
+		"/etc/master.passwd/ /etc/krb5.keytab/ /etc/sudoers.d/?* /etc/ssh/ssh_host_* " +
+		"/run/secrets* /var/run/secrets* " +
 		"/proc/*/environ/"
-	sampleFolders = "*/testdata/* */fixtures/* */examples/* */node_modules/* */site-packages/* */usr/share/* " +
+	sampleFolders = "*/testdata/* */fixtures/* */examples/* */node_modules/* */site-packages/* " +
+		"*/usr/share/* " +
 		"*/etc/ssl/certs/*"
 )
 
@@ -72,7 +82,8 @@ func secretFile(p string, z zone) bool {
 		return false
 	case listed(p+"/", secretFolders):
 		return true
-	case strings.Contains(p+"/", "/.ssh/") && !oneOf(base, "known_hosts", "config", "authorized_keys", "known_hosts.old"):
+	case strings.Contains(p+"/", "/.ssh/") &&
+		!oneOf(base, "known_hosts", "config", "authorized_keys", "known_hosts.old"):
 		return true
 	case strings.HasSuffix(lower, ".pem") || strings.HasSuffix(lower, ".key"):
 		return len(lower) > len(".pem") && !listed(lower, publicKeys)
@@ -86,9 +97,10 @@ func isEnvFile(base string) bool {
 		return !oneOf(base, "example.env", "sample.env", "template.env", "test.env")
 	}
 	rest, ok := strings.CutPrefix(base, ".env")
-	return ok && (rest == "" || rest[0] == '.') && !slices.ContainsFunc(strings.Split(rest, "."), func(part string) bool {
-		return listed(part, "example sample template dist defaults schema tpl test ci d vault")
-	})
+	return ok && (rest == "" || rest[0] == '.') &&
+		!slices.ContainsFunc(strings.Split(rest, "."), func(part string) bool {
+			return listed(part, "example sample template dist defaults schema tpl test ci d vault")
+		})
 }
 
 // variables books variables that hold a secret by their names.
@@ -106,7 +118,10 @@ func (s *scan) variables(args []word) {
 }
 
 func isSecretName(n string) bool {
-	return listed(strings.ToUpper(n), "*PASSWORD* *PASSWD* *SECRET* *PRIVATE_KEY* *API_KEY* *APIKEY* *ACCESS_KEY* "+
-		"*CREDENTIAL* "+
-		"*_TOKEN TOKEN *_PAT")
+	return listed(
+		strings.ToUpper(n),
+		"*PASSWORD* *PASSWD* *SECRET* *PRIVATE_KEY* *API_KEY* *APIKEY* *ACCESS_KEY* "+
+			"*CREDENTIAL* "+
+			"*_TOKEN TOKEN *_PAT",
+	)
 }

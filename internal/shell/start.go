@@ -15,28 +15,37 @@ func (s *scan) start(v invocation) {
 		s.args.program(s, s.args.fields(v.words), false)
 		return
 	}
-	if s.depth++; s.depth > mostDepth {
+
+	s.depth++
+	if s.depth > mostDepth {
 		s.unknown(s.here, "it is nested too deeply to be looked at")
 		s.depth--
 		return
 	}
 	defer func() { s.depth-- }()
-	first, args := v.words[0], v.words[1:]
+	first := v.words[0]
+	args := v.words[1:]
 	s.here = first.pos
 	if !first.known() {
 		s.unknown(s.here, "which program it is shows only when it runs")
 		return
 	}
+
 	s.cmd = path.Base(first.text)
 	if strings.Contains(first.text, "/") {
 		s.runs(first)
 	}
 	for _, e := range v.env {
 		s.urls([]word{e.value}, e.name)
-		if listed(e.name, "LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV PROMPT_COMMAND GIT_SSH_COMMAND") {
+		if listed(
+			e.name,
+			"LD_PRELOAD LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV PROMPT_COMMAND "+
+				"GIT_SSH_COMMAND",
+		) {
 			s.risk("root+", e.name+"="+e.value.text, "makes other programs run code of its choice")
 		}
 	}
+
 	if asked(args) && s.cmd != "env" {
 		return
 	}
@@ -65,14 +74,17 @@ func (s *scan) inner(v invocation, words []word) {
 		v.env = append(slices.Clip(v.env), setting{name, w})
 		words = words[1:]
 	}
-	here, cmd := s.here, s.cmd
+	here := s.here
+	cmd := s.cmd
 	v.words = words
 	s.start(v)
-	s.here, s.cmd = here, cmd
+	s.here = here
+	s.cmd = cmd
 }
 
 func isName(n string) bool {
-	return n != "" && strings.Trim(n, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
+	return n != "" &&
+		strings.Trim(n, "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
 		(n[0] < '0' || n[0] > '9')
 }
 
@@ -84,15 +96,21 @@ func (j *judgement) env() {
 			c.goTo(w)
 			c.inner(j.v, j.rest)
 		})
-	} else if j.inner(j.v, j.rest); len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asked(j.args) {
-		j.risk("secret+", "", everyVariable)
+	} else {
+		j.inner(j.v, j.rest)
+		if len(j.rest) == 0 && !j.has("-i", "--ignore-environment") && !asked(j.args) {
+			j.risk("secret+", "", everyVariable)
+		}
 	}
 }
 
 func (j *judgement) xargs() {
 	rest := slices.Clone(j.rest)
 	if j.cmd == "parallel" {
-		if i := slices.IndexFunc(rest, func(w word) bool { return strings.HasPrefix(w.text, ":::") }); i >= 0 {
+		i := slices.IndexFunc(rest, func(w word) bool {
+			return strings.HasPrefix(w.text, ":::")
+		})
+		if i >= 0 {
 			rest = rest[:i]
 		}
 		if len(rest) == 1 && strings.ContainsAny(rest[0].text, " ;|&") {
@@ -103,6 +121,7 @@ func (j *judgement) xargs() {
 	if len(rest) == 0 {
 		return
 	}
+
 	mark := "{}"
 	if w, ok := j.get("-I", "--replace"); ok && w.text != "" {
 		mark = w.text
@@ -112,6 +131,7 @@ func (j *judgement) xargs() {
 		rest[i].text = strings.ReplaceAll(w.text, mark, hole)
 		filled = filled || rest[i].text != w.text
 	}
+
 	if !filled {
 		rest = append(rest, word{text: hole, pos: rest[0].pos})
 	}
@@ -134,7 +154,8 @@ func (s *scan) alias(args []word) {
 // goTo takes in a change of the working folder.
 func (s *scan) goTo(w word) {
 	p, z := s.resolve(w)
-	s.dirKnown = z != unknown && w.known() && !w.glob && w.text != "-" && path.IsAbs(p) && s.loose == 0
+	s.dirKnown = z != unknown && w.known() && !w.glob && w.text != "-" && path.IsAbs(p) &&
+		s.loose == 0
 	s.dir = p
 }
 
@@ -151,7 +172,8 @@ func (j *judgement) shell() {
 			})
 		}
 	case len(j.rest) > 0 && !j.has("-s") && !oneOf(j.rest[0].text, "-", "/dev/stdin"):
-		if j.runs(j.rest[0]); j.rest[0].code {
+		j.runs(j.rest[0])
+		if j.rest[0].code {
 			j.substituted(j.rest[0])
 		}
 	default:
@@ -161,12 +183,16 @@ func (j *judgement) shell() {
 
 // fetchedCode books code that comes from elsewhere and is run.
 func (s *scan) fetchedCode(target string) {
-	s.add(found{Finding: classed("net!", target, "runs what it fetches from elsewhere"), fetches: true})
+	s.add(found{
+		Finding: classed("net!", target, "runs what it fetches from elsewhere"),
+		fetches: true,
+	})
 }
 
 // piped judges a program that runs what comes from a pipe.
 func (s *scan) piped(v invocation, shell bool) {
-	switch in := v.in; {
+	in := v.in
+	switch {
 	case in == nil:
 	case in.fetched:
 		s.fetchedCode("")
@@ -199,7 +225,11 @@ func (s *scan) substituted(w word) {
 
 // code looks for words in code of another language, which is not parsed.
 func (s *scan) code(text string) {
-	j := &judgement{scan: s, name: strings.ToLower(text), args: []word{{text: text}}}
+	j := &judgement{
+		scan: s,
+		name: strings.ToLower(text),
+		args: []word{{text: text}},
+	}
 	j.obey("/code")
 }
 
@@ -210,8 +240,13 @@ func (s *scan) quoted(text string) (out []word) {
 		if !ok {
 			break
 		}
-		if name := strings.TrimLeft(inside, "<>+ "); strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~/") {
-			out = append(out, word{text: name, pos: s.here, tilde: name[0] == '~'})
+		name := strings.TrimLeft(inside, "<>+ ")
+		if strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~/") {
+			out = append(out, word{
+				text:  name,
+				pos:   s.here,
+				tilde: name[0] == '~',
+			})
 		}
 		text = rest
 	}

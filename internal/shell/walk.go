@@ -16,8 +16,8 @@ const (
 	mostCalls = 20000
 )
 
-// scan walks statements in the order in which a shell would run them, with the folder and the variables as they are
-// known there.
+// scan walks statements in the order in which a shell would run them, with the folder and the
+// variables as they are known there.
 type scan struct {
 	place    Place
 	out      *findings
@@ -42,7 +42,8 @@ type origin struct {
 }
 
 func (s *scan) at(p syntax.Pos) formats.Pos {
-	line, col := max(int(p.Line()), 1), max(int(p.Col()), 1)
+	line := max(int(p.Line()), 1)
+	col := max(int(p.Col()), 1)
 	switch {
 	case s.base.pos.IsZero():
 		return formats.Pos{Line: line, Col: col}
@@ -58,7 +59,8 @@ func (s *scan) at(p syntax.Pos) formats.Pos {
 func (s *scan) child(f func(*scan)) {
 	c := *s
 	c.vars = maps.Clone(s.vars)
-	if c.depth++; c.depth > mostDepth {
+	c.depth++
+	if c.depth > mostDepth {
 		unread(s, "it is nested too deeply to be looked at")
 		return
 	}
@@ -95,14 +97,16 @@ func (s *scan) text(src string, at word) {
 			s.unknown(at.pos, "a shell reads a text that is no command")
 			return
 		}
-		if c.base = (origin{pos: at.inner}); at.inner.IsZero() {
+		c.base = (origin{pos: at.inner})
+		if at.inner.IsZero() {
 			c.base = origin{pos: at.pos, fixed: true}
 		}
 		c.stmts(file.Stmts, nil)
 	})
 }
 
-// unknownName is a variable that nothing assigns: it stands for the unknown parts of a text that is parsed again.
+// unknownName is a variable that nothing assigns: it stands for the unknown parts of a text that is
+// parsed again.
 const unknownName = "${__unknown}"
 
 func (s *scan) unknown(at formats.Pos, reason string) {
@@ -111,8 +115,8 @@ func (s *scan) unknown(at formats.Pos, reason string) {
 	}
 }
 
-// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what reads a secret and what
-// can send it belong together.
+// stmts scans statements of which each sees the same input. Each is judged as a pipeline: what
+// reads a secret and what can send it belong together.
 func (s *scan) stmts(list []*syntax.Stmt, in *stage) {
 	for _, st := range list {
 		from := len(s.out.list)
@@ -127,7 +131,9 @@ type stage struct {
 	fetched bool   // comes from elsewhere
 }
 
-func (in *stage) known() bool { return in != nil && !strings.Contains(in.text, hole) }
+func (in *stage) known() bool {
+	return in != nil && !strings.Contains(in.text, hole)
+}
 
 // run scans a statement whose input is in; nil means that it has none.
 func (s *scan) run(st *syntax.Stmt, in *stage) {
@@ -196,8 +202,8 @@ func (s *scan) command(st *syntax.Stmt, in *stage) {
 	}
 }
 
-// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but the parser takes a
-// simple command's first word, left of a pipe, for one.
+// unnamed gives the command of a coprocess. Only a compound command may have a name before it, but
+// the parser takes a simple command's first word, left of a pipe, for one.
 func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	left := c.Stmt
 	for b, ok := left.Cmd.(*syntax.BinaryCmd); ok; b, ok = left.Cmd.(*syntax.BinaryCmd) {
@@ -209,7 +215,8 @@ func unnamed(c *syntax.CoprocClause) *syntax.Stmt {
 	return c.Stmt
 }
 
-// loop scans a for loop: once for each of a few words that are known, else with a variable that is not.
+// loop scans a for loop: once for each of a few words that are known, else with a variable that is
+// not.
 func (s *scan) loop(c *syntax.ForClause) {
 	it, ok := c.Loop.(*syntax.WordIter)
 	if !ok {
@@ -217,7 +224,8 @@ func (s *scan) loop(c *syntax.ForClause) {
 		return
 	}
 	items := s.fields(it.Items)
-	if len(items) == 0 || len(items) > 8 || slices.ContainsFunc(items, func(w word) bool { return w.glob }) {
+	if len(items) == 0 || len(items) > 8 ||
+		slices.ContainsFunc(items, func(w word) bool { return w.glob }) {
 		items = []word{{text: hole}}
 	}
 	for _, w := range items {
@@ -277,9 +285,11 @@ func (s *scan) printed(st *syntax.Stmt) string {
 
 const everyVariable = "prints every variable, passwords and tokens among them"
 
-// declare takes in what export, local and their like assign; `export -p` alone shows every variable.
+// declare takes in what export, local and their like assign; `export -p` alone shows every
+// variable.
 func (s *scan) declare(c *syntax.DeclClause) {
-	s.here, s.cmd = s.at(c.Pos()), c.Variant.Value
+	s.here = s.at(c.Pos())
+	s.cmd = c.Variant.Value
 	bare := oneOf(s.cmd, "export", "declare", "typeset")
 	for _, a := range c.Args {
 		bare = bare && a.Name == nil
@@ -297,7 +307,8 @@ func (s *scan) assign(a *syntax.Assign) {
 		return
 	}
 	name := a.Name.Value
-	s.here, s.cmd = s.at(a.Pos()), name+"="
+	s.here = s.at(a.Pos())
+	s.cmd = name + "="
 	s.vars[name] = hole
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
@@ -317,7 +328,8 @@ func (s *scan) assign(a *syntax.Assign) {
 
 // call scans a simple command.
 func (s *scan) call(c *syntax.CallExpr, in *stage) {
-	if *s.calls++; *s.calls > mostCalls {
+	*s.calls++
+	if *s.calls > mostCalls {
 		unread(s, "it is too long to be looked at as a whole")
 		return
 	}
@@ -351,7 +363,9 @@ type invocation struct {
 
 // add books a finding at the command at hand.
 func (s *scan) add(f found) {
-	f.Pos, f.Command, f.Target = s.here, s.cmd, strings.ReplaceAll(f.Target, hole, "?")
+	f.Pos = s.here
+	f.Command = s.cmd
+	f.Target = strings.ReplaceAll(f.Target, hole, "?")
 	s.out.list = append(s.out.list, f)
 }
 
@@ -362,13 +376,20 @@ func (s *scan) risk(class, target, reason string) {
 
 // remote books what speaks to another machine: it can bring data in and carry data out.
 func (s *scan) remote(class, target, reason string) {
-	s.add(found{Finding: classed(class, target, reason), sends: true, fetches: true})
+	s.add(found{
+		Finding: classed(class, target, reason),
+		sends:   true,
+		fetches: true,
+	})
 }
 
-// leak raises what reads a secret beside something that can send it, from the finding with that number on.
+// leak raises what reads a secret beside something that can send it, from the finding with that
+// number on.
 func (s *scan) leak(from int) {
 	list := s.out.list[from:]
-	reads := func(f found) bool { return f.Category == SecretAccess && !f.names }
+	reads := func(f found) bool {
+		return f.Category == SecretAccess && !f.names
+	}
 	sends := func(f found) bool { return f.sends }
 	if !slices.ContainsFunc(list, reads) || !slices.ContainsFunc(list, sends) {
 		return

@@ -10,7 +10,8 @@ import (
 	"tercet/formats"
 )
 
-// hole stands in the text of a word for a part that is not known before the command runs. No shell word can hold it.
+// hole stands in the text of a word for a part that is not known before the command runs. No shell
+// word can hold it.
 const hole = "\x00"
 
 // word is one word of a command as far as it can be known.
@@ -20,7 +21,8 @@ type word struct {
 	glob  bool     // has an unquoted * ? or [
 	tilde bool     // begins with an unquoted ~
 	pos   formats.Pos
-	inner formats.Pos // where the text inside plain quotes begins; zero where text and source differ
+	// where the text inside plain quotes begins; zero where text and source differ
+	inner formats.Pos
 	// fetched tells that a command or process substitution in it brings text in from elsewhere.
 	fetched bool
 	code    bool // has a command or process substitution
@@ -28,7 +30,9 @@ type word struct {
 	braces  bool // it has braces, which are not expanded where arguments are followed
 }
 
-func (w word) known() bool { return !strings.Contains(w.text, hole) }
+func (w word) known() bool {
+	return !strings.Contains(w.text, hole)
+}
 
 // value is what a variable holds that it is assigned to.
 func (w word) value() string {
@@ -44,7 +48,8 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 	for _, w := range ws {
 		pos := s.here
 		if len(w.Parts) > 0 {
-			pos = s.at(w.Pos()) // asked before braces are split: a group whose first word is empty has no place
+			// asked before braces are split: a group whose first word is empty has no place
+			pos = s.at(w.Pos())
 		}
 		if s.args != nil {
 			whole := *w
@@ -59,15 +64,18 @@ func (s *scan) fields(ws []*syntax.Word) []word {
 		}
 		n := 0
 		for one, err := range expand.BracesSeq(nil, w) {
-			if n++; err != nil || n > mostBraces {
+			n++
+			if err != nil || n > mostBraces {
 				out = append(out, word{text: hole, pos: pos})
 				break
 			}
 			b := s.word(one)
-			b.pos, b.inner = pos, formats.Pos{}
+			b.pos = pos
+			b.inner = formats.Pos{}
 			out = append(out, b)
 		}
 	}
+
 	return out
 }
 
@@ -105,6 +113,7 @@ func (s *scan) word(w *syntax.Word) word {
 		}
 		s.part(&out, &b, part, false)
 	}
+
 	out.text = b.String()
 	return out
 }
@@ -208,7 +217,8 @@ func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted b
 	case p.Length:
 		b.WriteString("0")
 		return
-	case p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Excl || p.Names != 0:
+	case p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Excl ||
+		p.Names != 0:
 		value = hole
 	case set:
 	case name == "HOME" && s.place.Home != "":
@@ -220,7 +230,9 @@ func (s *scan) param(out *word, b *strings.Builder, p *syntax.ParamExp, quoted b
 	default:
 		value = hole
 	}
-	if b.WriteString(value); value == hole {
+
+	b.WriteString(value)
+	if value == hole {
 		out.vars = append(out.vars, name)
 	}
 }
@@ -261,7 +273,9 @@ func ansi(v string) string {
 	return strings.ReplaceAll(out, hole, "")
 }
 
-func oneOf[T comparable](s T, list ...T) bool { return slices.Contains(list, s) }
+func oneOf[T comparable](s T, list ...T) bool {
+	return slices.Contains(list, s)
+}
 
 func hasAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
