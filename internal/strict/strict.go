@@ -1,9 +1,10 @@
-// Package strict decodes maps that were read from a file. It promises that one pass reports every mistake with code and
-// place. Mistakes are unknown keys, with advice, keys without a value, and values of the wrong type or form. Package md
-// reports duplicate keys; here the first one counts.
+// Package strict decodes maps that were read from a file. It promises that one pass reports every
+// mistake with code and place. Mistakes are unknown keys, with advice, keys without a value, and
+// values of the wrong type or form. Package md reports duplicate keys; here the first one counts.
 //
-// It does not know what a key means; its only messages are "expected X, got Y" and the one about an unknown key. The
-// caller chooses the codes and stores the findings. A Decoder serves one goroutine; everything else is a pure function.
+// It does not know what a key means; its only messages are "expected X, got Y" and the one about an
+// unknown key. The caller chooses the codes and stores the findings. A Decoder serves one
+// goroutine; everything else is a pure function.
 package strict
 
 import (
@@ -37,8 +38,8 @@ type Form struct {
 // Decoder reads maps and reports findings. Report is required.
 type Decoder struct {
 	Report func(Finding)
-	// The codes of wrong values, unknown keys, and keys without a value. Without a code for the last, such a key counts as
-	// absent.
+	// The codes of wrong values, unknown keys, and keys without a value. Without a code for the
+	// last, such a key counts as absent.
 	Value, Key, Absent string
 	// Full means that no more findings are wanted, so advice is not computed; nil means never.
 	Full func() bool
@@ -48,8 +49,8 @@ type Decoder struct {
 	Got func(*md.Node) string
 }
 
-// Map yields the entries of a map with known keys, in file order, and reports the others. want describes the map in the
-// message about a value of another kind.
+// Map yields the entries of a map with known keys, in file order, and reports the others. want
+// describes the map in the message about a value of another kind.
 func (d *Decoder) Map(n *md.Node, want string, form Form) iter.Seq2[*md.Node, *md.Node] {
 	return func(yield func(key, value *md.Node) bool) {
 		for key, v := range d.Entries(n, want) {
@@ -101,7 +102,12 @@ func (d *Decoder) Entries(n *md.Node, want string) iter.Seq2[*md.Node, *md.Node]
 
 func (d *Decoder) absent(key *md.Node) {
 	if d.Absent != "" {
-		d.Refuse(d.Absent, key, "write a value, or remove the key", fmt.Sprintf("key '%s' has no value", key.Value))
+		d.Refuse(
+			d.Absent,
+			key,
+			"write a value, or remove the key",
+			fmt.Sprintf("key '%s' has no value", key.Value),
+		)
 	}
 }
 
@@ -125,7 +131,13 @@ func (d *Decoder) Wrong(n *md.Node, want, help string) {
 
 // Refuse reports any other finding about a key or a value.
 func (d *Decoder) Refuse(code string, n *md.Node, help, message string) {
-	d.Report(Finding{Code: code, Pos: n.Pos, End: n.End, Message: message, Help: help})
+	d.Report(Finding{
+		Code:    code,
+		Pos:     n.Pos,
+		End:     n.End,
+		Message: message,
+		Help:    help,
+	})
 }
 
 // Items gives the elements of a list. A scalar counts as a list of one; a map is reported.
@@ -141,7 +153,8 @@ func (d *Decoder) Items(n *md.Node, want string) []*md.Node {
 	return nil
 }
 
-// As parses a value with a function whose ok says whether the value fits, and reports one that does not.
+// As parses a value with a function whose ok says whether the value fits, and reports one that does
+// not.
 func As[T any](d *Decoder, n *md.Node, want string, read func(*md.Node) (T, bool)) (T, bool) {
 	v, ok := read(n)
 	if !ok {

@@ -11,7 +11,8 @@ import (
 	"tercet/internal/strict"
 )
 
-// TestMap: one pass tells everything that is wrong, each finding with its code and place, and gives what is right.
+// TestMap: one pass tells everything that is wrong, each finding with its code and place, and gives
+// what is right.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	const src = `name: x
@@ -29,13 +30,20 @@ time: soon
 	n, _ := md.ParseYAML([]byte(src), md.Pos{})
 	var got []string
 	d := strict.Decoder{
-		Value: "V", Key: "K", Absent: "A", All: "the keys are ",
+		Value:  "V",
+		Key:    "K",
+		Absent: "A",
+		All:    "the keys are ",
 		Report: func(f strict.Finding) {
-			got = append(got, fmt.Sprintf("%s-%s %s: %s; %s", f.Pos, f.End, f.Code, f.Message, f.Help))
+			got = append(
+				got,
+				fmt.Sprintf("%s-%s %s: %s; %s", f.Pos, f.End, f.Code, f.Message, f.Help),
+			)
 		},
 	}
 	form := strict.Form{
-		Unknown: "unknown key '%s' in a test", Keys: []string{"name", "on", "off", "count", "list", "time"},
+		Unknown: "unknown key '%s' in a test",
+		Keys:    []string{"name", "on", "off", "count", "list", "time"},
 		Foreign: []string{"color"},
 	}
 	for key, v := range d.Map(n, "a map", form) {
@@ -52,6 +60,7 @@ time: soon
 			strict.As(&d, v, "a duration", strict.Duration)
 		}
 	}
+
 	want := []string{
 		"name = x",
 		"2:1-2:5 K: unknown key 'nane' in a test; did you mean 'name'?",
@@ -71,12 +80,15 @@ time: soon
 func TestWrongKinds(t *testing.T) {
 	t.Parallel()
 	var got []string
-	d := strict.Decoder{Report: func(f strict.Finding) { got = append(got, f.Message) }}
+	d := strict.Decoder{Report: func(f strict.Finding) {
+		got = append(got, f.Message)
+	}}
 	list, _ := md.ParseYAML([]byte("[a]"), md.Pos{})
 	table, _ := md.ParseYAML([]byte("{a: ~, b: }"), md.Pos{})
 	for range d.Free(list, "a map of names") {
 		t.Error("a list has entries")
 	}
+
 	if items := d.Items(table, "names"); items != nil {
 		t.Errorf("a map has items: %v", items)
 	}
@@ -89,7 +101,11 @@ func TestWrongKinds(t *testing.T) {
 	for range d.Free(table, "a map") { // without a code for it, a key without a value is not there
 		keys++
 	}
-	want := []string{"expected a map of names, got a list", "expected names, got a map", "expected a number, got null", "expected a number, got nothing"}
+
+	want := []string{
+		"expected a map of names, got a list", "expected names, got a map",
+		"expected a number, got null", "expected a number, got nothing",
+	}
 	if diff := cmp.Diff(want, got); diff != "" || keys != 1 {
 		t.Errorf("%d keys, findings (-want +got):\n%s", keys, diff)
 	}
@@ -113,7 +129,8 @@ func TestReaders(t *testing.T) {
 	if v, ok := strict.Duration(n.Get("d")); v != 90*time.Second || !ok {
 		t.Error("Duration(90s)", v, ok)
 	}
-	if v, ok := strict.Text(func(s string) bool { return s == "text" })(n.Get("s")); v != "text" || !ok {
+	v, ok := strict.Text(func(s string) bool { return s == "text" })(n.Get("s"))
+	if v != "text" || !ok {
 		t.Error("Text(text)", v, ok)
 	}
 }

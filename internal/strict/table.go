@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Key is one row of a table: the key, what its value may be, and what it does. The value is several of these, joined
-// by |.
+// Key is one row of a table: the key, what its value may be, and what it does. The value is several
+// of these, joined by |.
 //
 //	form:NAME   a map with the keys of another table
 //	WORD        what the rule of that name says
@@ -15,7 +15,8 @@ import (
 //	[WORD]      a list of what the word stands for; {WORD} is a map from any name to it
 type Key [3]string
 
-// Table is the keys of one kind of map. Checks, the JSON Schema for editors and the reference page use it.
+// Table is the keys of one kind of map. Checks, the JSON Schema for editors and the reference page
+// use it.
 type Table struct {
 	Name, Unknown string // Unknown is Form.Unknown
 	Keys          []Key
@@ -25,7 +26,11 @@ type Table struct {
 
 // Form is the table for the decoder.
 func (t Table) Form() Form {
-	f := Form{Unknown: t.Unknown, Foreign: t.Foreign, Keys: make([]string, len(t.Keys))}
+	f := Form{
+		Unknown: t.Unknown,
+		Foreign: t.Foreign,
+		Keys:    make([]string, len(t.Keys)),
+	}
 	for i, k := range t.Keys {
 		f.Keys[i] = k[0]
 	}
@@ -41,13 +46,14 @@ func Find(tables []Table, name string) Table {
 	return tables[i]
 }
 
-// Schema is the JSON Schema of one of the tables, for editors. rules maps the words of Key.Is to JSON; the names of
-// rules and tables must differ.
+// Schema is the JSON Schema of one of the tables, for editors. rules maps the words of Key.Is to
+// JSON; the names of rules and tables must differ.
 func Schema(name, rules string, tables []Table) (map[string]any, error) {
 	defs := map[string]any{}
 	if err := json.Unmarshal([]byte(rules), &defs); err != nil {
 		return nil, err
 	}
+
 	for _, t := range tables {
 		properties := map[string]any{}
 		for _, k := range t.Keys {
@@ -58,15 +64,23 @@ func Schema(name, rules string, tables []Table) (map[string]any, error) {
 		for _, key := range t.Foreign {
 			properties[key] = map[string]any{"description": "a key of another tool, left alone"}
 		}
-		one := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+		one := map[string]any{
+			"type":                 "object",
+			"properties":           properties,
+			"additionalProperties": false,
+		}
 		if len(t.Needs) > 0 {
 			one["required"] = t.Needs
 		}
 		defs[t.Name] = one
 	}
+
 	return map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:tercet:schema:" + name,
-		"title": "tercet " + name, "$ref": "#/$defs/" + name, "$defs": defs,
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"$id":     "urn:tercet:schema:" + name,
+		"title":   "tercet " + name,
+		"$ref":    "#/$defs/" + name,
+		"$defs":   defs,
 	}, nil
 }
 
@@ -81,7 +95,10 @@ func ruleOf(is string) map[string]any {
 		case '[':
 			all = append(all, map[string]any{"type": "array", "items": ruleOf(inner)})
 		case '{':
-			all = append(all, map[string]any{"type": "object", "additionalProperties": ruleOf(inner)})
+			all = append(all, map[string]any{
+				"type":                 "object",
+				"additionalProperties": ruleOf(inner),
+			})
 		default:
 			all = append(all, map[string]any{"$ref": "#/$defs/" + strings.TrimPrefix(one, "form:")})
 		}
@@ -96,4 +113,6 @@ func ruleOf(is string) map[string]any {
 }
 
 // Texts joins words into quoted texts for a Key.
-func Texts(words []string) string { return "'" + strings.Join(words, "'|'") + "'" }
+func Texts(words []string) string {
+	return "'" + strings.Join(words, "'|'") + "'"
+}
