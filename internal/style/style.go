@@ -1,11 +1,12 @@
-// Package style formats output for a terminal: the width of texts, the colours of statuses, diffs and tables.
+// Package style formats output for a terminal: the width of texts, the colours of statuses, diffs
+// and tables.
 //
-// Promise: there is one table of looks, and one of the colours of statuses. Widths are columns, not bytes. Without
-// colour the output is plain text, and without UTF-8 the marks are ASCII. Texts break between
-// words where possible.
+// Promise: there is one table of looks, and one of the colours of statuses. Widths are columns, not
+// bytes. Without colour the output is plain text, and without UTF-8 the marks are ASCII. Texts
+// break between words where possible.
 //
-// It will not decide whether to use colour. It makes untrusted text safe in tables only: elsewhere internal/plain must
-// do so first.
+// It will not decide whether to use colour. It makes untrusted text safe in tables only: elsewhere
+// internal/plain must do so first.
 //
 // Concurrency: its functions are pure.
 package style
@@ -45,7 +46,16 @@ func (s Sheet) Paint(l Look, text string) string {
 }
 
 // marks are what stands for a mark where the locale is not UTF-8.
-var marks = map[string]string{"▶": ">", "✓": "ok", "✗": "x", "…": "...", "●": "*", "○": "o", "│": "|", "→": "->"}
+var marks = map[string]string{
+	"▶": ">",
+	"✓": "ok",
+	"✗": "x",
+	"…": "...",
+	"●": "*",
+	"○": "o",
+	"│": "|",
+	"→": "->",
+}
 
 // Text replaces marks in a text where the stream lacks UTF-8.
 func (s Sheet) Text(text string) string {
@@ -58,7 +68,9 @@ func (s Sheet) Text(text string) string {
 }
 
 // Capable reports whether a terminal, by its TERM, supports escape sequences.
-func Capable(kind string) bool { return kind != "" && kind != "dumb" }
+func Capable(kind string) bool {
+	return kind != "" && kind != "dumb"
+}
 
 // Link makes a text a link to an address.
 func Link(address, text string) string {
@@ -75,16 +87,32 @@ func (s Sheet) Mark(mark string) string {
 
 // looks are those of the statuses of tasks, runs, steps and gates.
 var looks = map[string]Look{
-	formats.Researching.String(): Works, formats.Planning.String(): Works, formats.Revising.String(): Works,
-	formats.Implementing.String(): Works, AtWork: Works,
-	formats.Researched.String(): Ready, formats.Planned.String(): Ready, formats.Revised.String(): Ready,
-	formats.Expanded.String():  Ready,
-	formats.Completed.String(): Good, formats.OutcomeApproved.String(): Good, "ok": Good,
-	formats.OutcomeConditional.String(): Waits, formats.Partial.String(): Waits, formats.OnHold.String(): Waits,
-	formats.OutcomeSuspended.String(): Waits, Asks: Waits, "warn": Waits,
-	formats.Blocked.String(): Bad, formats.OutcomeRejected.String(): Bad, formats.OutcomeFailed.String(): Bad,
-	formats.RunCancelled: Bad, Gone: Bad, "fail": Bad,
-	formats.Abandoned.String(): Aside, formats.OutcomeSkipped.String(): Aside,
+	formats.Researching.String():        Works,
+	formats.Planning.String():           Works,
+	formats.Revising.String():           Works,
+	formats.Implementing.String():       Works,
+	AtWork:                              Works,
+	formats.Researched.String():         Ready,
+	formats.Planned.String():            Ready,
+	formats.Revised.String():            Ready,
+	formats.Expanded.String():           Ready,
+	formats.Completed.String():          Good,
+	formats.OutcomeApproved.String():    Good,
+	"ok":                                Good,
+	formats.OutcomeConditional.String(): Waits,
+	formats.Partial.String():            Waits,
+	formats.OnHold.String():             Waits,
+	formats.OutcomeSuspended.String():   Waits,
+	Asks:                                Waits,
+	"warn":                              Waits,
+	formats.Blocked.String():            Bad,
+	formats.OutcomeRejected.String():    Bad,
+	formats.OutcomeFailed.String():      Bad,
+	formats.RunCancelled:                Bad,
+	Gone:                                Bad,
+	"fail":                              Bad,
+	formats.Abandoned.String():          Aside,
+	formats.OutcomeSkipped.String():     Aside,
 }
 
 // Further words for runs and gates in a table, beside their statuses.
@@ -95,11 +123,14 @@ const (
 )
 
 // LookOf is the look of a status.
-func LookOf(status string) Look { return looks[status] }
+func LookOf(status string) Look {
+	return looks[status]
+}
 
 // IsPatch reports whether a text is a patch.
 func IsPatch(s string) bool {
-	return strings.HasPrefix(s, "diff --git ") || strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
+	return strings.HasPrefix(s, "diff --git ") ||
+		strings.Contains(s, "\n@@ -") && strings.Contains(s, "\n+++ ")
 }
 
 // Diff colours a patch, line by line.
@@ -110,9 +141,11 @@ func (s Sheet) Diff(patch string) string {
 		l := Plain
 		switch {
 		case strings.HasPrefix(line, "diff "):
-			l, body = Heading, false
+			l = Heading
+			body = false
 		case strings.HasPrefix(line, "@@"):
-			l, body = Works, true
+			l = Works
+			body = true
 		case !body && line != "" && line[0] != ' ':
 			l = Heading
 		case strings.HasPrefix(line, "+"):

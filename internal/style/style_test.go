@@ -11,11 +11,19 @@ import (
 	"tercet/internal/style"
 )
 
-var tasks = formats.Table{Columns: []string{"number", "title", "status", "next_step"}, Rows: [][]string{
-	{"1", "Fix the parser", "planned", ""},
-	{"12", "数える: count the words of every page that the index has, also of those in other languages", "blocked", ""},
-	{"3", "tab\there\x1b[31m", "completed", ""},
-}}
+var tasks = formats.Table{
+	Columns: []string{"number", "title", "status", "next_step"},
+	Rows: [][]string{
+		{"1", "Fix the parser", "planned", ""},
+		{
+			"12",
+			"数える: count the words of every page that the index has, also of those in other " +
+				"languages",
+			"blocked", "",
+		},
+		{"3", "tab\there\x1b[31m", "completed", ""},
+	},
+}
 
 const at40 = `NUMBER  TITLE                  STATUS
 1       Fix the parser         planned
@@ -36,7 +44,9 @@ const at200 = `NUMBER  TITLE                                                    
 `
 
 // bare takes the paint off.
-func bare(s string) string { return regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(s, "") }
+func bare(s string) string {
+	return regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(s, "")
+}
 
 func TestTable(t *testing.T) {
 	t.Parallel()
@@ -51,16 +61,20 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
+
 	coloured := style.Sheet{Colour: true}
 	if got := coloured.Table(tasks, 40); !strings.Contains(got, "\x1b[31mblocked\x1b[0m") ||
-		!strings.Contains(got, "\x1b[1mNUMBER\x1b[0m") || !strings.Contains(got, "数える: count the ...") {
+		!strings.Contains(got, "\x1b[1mNUMBER\x1b[0m") ||
+		!strings.Contains(got, "数える: count the ...") {
 		t.Errorf("colours, or the ellipsis of ASCII, are missing: %q", got)
 	}
-	want := "1\tFix the parser\tplanned\t\n12\t" + tasks.Rows[1][1] + "\tblocked\t\n3\ttab<U+0009>here<U+001B>[31m\tcompleted\t\n"
+	want := "1\tFix the parser\tplanned\t\n12\t" + tasks.Rows[1][1] +
+		"\tblocked\t\n3\ttab<U+0009>here<U+001B>[31m\tcompleted\t\n"
 	if got := (style.Sheet{}).Tabbed(tasks); got != want {
 		t.Errorf("Tabbed = %q, want %q", got, want)
 	}
-	if got := coloured.Tabbed(tasks); bare(got) != want || !strings.Contains(got, "\x1b[32mcompleted\x1b[0m") {
+	got := coloured.Tabbed(tasks)
+	if bare(got) != want || !strings.Contains(got, "\x1b[32mcompleted\x1b[0m") {
 		t.Errorf("Tabbed in colour = %q", got)
 	}
 	if got := coloured.Table(formats.Table{Columns: []string{"a"}}, 40); got != "" {
@@ -68,31 +82,51 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestStacked: what cannot be read in columns stands row by row, and no cell that can be typed is cut.
+// TestStacked: what cannot be read in columns stands row by row, and no cell that can be typed is
+// cut.
 func TestStacked(t *testing.T) {
 	t.Parallel()
-	tab := formats.Table{Columns: []string{"what", "id", "about", "status", "next"}, Rows: [][]string{
-		{"run", "rtoy7nfbqt", "/ship: Ship it with all that has come meanwhile?", "waits for an answer", "tercet approve rtoy7nfbqt"},
-		{"task", "1", "Fix it", "planned", ""},
-	}}
-	want := "run  rtoy7nfbqt\n  /ship: Ship it with all that has come…\n  waits for an answer\n  tercet approve rtoy7nfbqt\ntask  1  Fix it  planned\n"
+	tab := formats.Table{
+		Columns: []string{"what", "id", "about", "status", "next"},
+		Rows: [][]string{
+			{
+				"run", "rtoy7nfbqt", "/ship: Ship it with all that has come meanwhile?",
+				"waits for an answer", "tercet approve rtoy7nfbqt",
+			},
+			{"task", "1", "Fix it", "planned", ""},
+		},
+	}
+	want := "run  rtoy7nfbqt\n  /ship: Ship it with all that has come…\n  waits for an answer\n" +
+		"  tercet approve rtoy7nfbqt\ntask  1  Fix it  planned\n"
 	if diff := cmp.Diff(want, style.Sheet{UTF8: true}.Table(tab, 40)); diff != "" {
 		t.Errorf("40 columns (-want +got):\n%s", diff)
 	}
-	if got := (style.Sheet{Colour: true}).Table(tab, 40); !strings.Contains(got, "\x1b[33mwaits for an answer\x1b[0m") {
+	got := (style.Sheet{Colour: true}).Table(tab, 40)
+	if !strings.Contains(got, "\x1b[33mwaits for an answer\x1b[0m") {
 		t.Errorf("no colour in %q", got)
 	}
-	paths := formats.Table{Columns: []string{"document", "path", "summary"}, Rows: [][]string{
-		{"report", ".tercet/specs/001_fix_the_parser/reports/research-001.md", "what there is of it, and what there is not"},
-	}}
+	paths := formats.Table{
+		Columns: []string{"document", "path", "summary"},
+		Rows: [][]string{
+			{
+				"report",
+				".tercet/specs/001_fix_the_parser/reports/research-001.md",
+				"what there is of it, and what there is not",
+			},
+		},
+	}
 	for columns, want := range map[int]string{
-		40:  "report\n  .tercet/specs/001_fix_the_parser/reports/research-001.md\n  what there is of it, and what there i…\n",
-		100: "DOCUMENT  PATH                                                      SUMMARY\nreport    .tercet/specs/001_fix_the_parser/reports/research-001.md  what there is of it, and what t…\n",
+		40: "report\n  .tercet/specs/001_fix_the_parser/reports/research-001.md\n" +
+			"  what there is of it, and what there i…\n",
+		100: "DOCUMENT  PATH                                                      SUMMARY\n" +
+			"report    .tercet/specs/001_fix_the_parser/reports/research-001.md  what there is " +
+			"of it, and what t…\n",
 	} {
 		if diff := cmp.Diff(want, style.Sheet{UTF8: true}.Table(paths, columns)); diff != "" {
 			t.Errorf("paths on %d columns (-want +got):\n%s", columns, diff)
 		}
 	}
+
 	for columns := 20; columns < 200; columns++ {
 		for line := range strings.Lines(style.Sheet{UTF8: true}.Table(tab, columns)) {
 			if w := style.Width(strings.TrimSuffix(line, "\n")); w > columns {
@@ -131,8 +165,13 @@ func TestMarks(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	patch := "diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n--- x\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null"
-	want := "\x1b[1mdiff --git a/a b/a\x1b[0m\n\x1b[1mindex 1..2 100644\x1b[0m\n\x1b[1m--- a/a\x1b[0m\n\x1b[1m+++ b/a\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n same\n\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n\x1b[31m--- x\x1b[0m\n\x1b[1mdiff --git a/b b/b\x1b[0m\n\x1b[1mnew file mode 100644\x1b[0m\n\x1b[1m--- /dev/null\x1b[0m"
+	patch := "diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n same\n" +
+		"-old\n+new\n--- x\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null"
+	want := "\x1b[1mdiff --git a/a b/a\x1b[0m\n\x1b[1mindex 1..2 100644\x1b[0m\n" +
+		"\x1b[1m--- a/a\x1b[0m\n\x1b[1m+++ b/a\x1b[0m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[0m\n same\n" +
+		"\x1b[31m-old\x1b[0m\n\x1b[32m+new\x1b[0m\n\x1b[31m--- x\x1b[0m\n" +
+		"\x1b[1mdiff --git a/b b/b\x1b[0m\n\x1b[1mnew file mode 100644\x1b[0m\n" +
+		"\x1b[1m--- /dev/null\x1b[0m"
 	if diff := cmp.Diff(want, style.Sheet{Colour: true}.Diff(patch)); diff != "" {
 		t.Errorf("Diff (-want +got):\n%s", diff)
 	}

@@ -25,14 +25,16 @@ func (s Sheet) Tabbed(tab formats.Table) string {
 }
 
 // readable is how narrow a column may become before a table is no help any more.
-func readable(columns int) int { return max(16, columns/4) }
+func readable(columns int) int {
+	return max(16, columns/4)
+}
 
 // copied are the columns whose cells users copy: a cut one is of no use.
 var copied = []string{"path"}
 
-// Table formats an aligned table within a number of columns; 0: any width. A table that is too wide loses its empty
-// columns; then the widest column is cut, then all wide ones. If that is not enough, each row becomes a list of its
-// cells.
+// Table formats an aligned table within a number of columns; 0: any width. A table that is too wide
+// loses its empty columns; then the widest column is cut, then all wide ones. If that is not
+// enough, each row becomes a list of its cells.
 func (s Sheet) Table(tab formats.Table, columns int) string {
 	if len(tab.Rows) == 0 {
 		return ""
@@ -44,6 +46,7 @@ func (s Sheet) Table(tab formats.Table, columns int) string {
 	if !fits {
 		return s.stacked(tab, columns)
 	}
+
 	var b strings.Builder
 	for n, row := range slices.Insert(slices.Clone(tab.Rows), 0, heads(tab)) {
 		var line []string
@@ -62,15 +65,18 @@ func (s Sheet) Table(tab formats.Table, columns int) string {
 		}
 		b.WriteString(strings.TrimRight(strings.Join(line, "  "), " ") + "\n")
 	}
+
 	return b.String()
 }
 
 // fitted gives the widths of columns, and tells whether a table with them can be read.
 func fitted(tab formats.Table, columns int) (widths []int, fits bool) {
 	widths = widthsOf(tab)
-	sum, widest := span(widths), 0
+	sum := span(widths)
+	widest := 0
 	for i, w := range widths {
-		if i > 0 && (widest == 0 || w > widths[widest]) && !slices.Contains(copied, tab.Columns[i]) {
+		if i > 0 && (widest == 0 || w > widths[widest]) &&
+			!slices.Contains(copied, tab.Columns[i]) {
 			widest = i
 		}
 	}
@@ -100,8 +106,8 @@ func span(widths []int) int {
 	return sum
 }
 
-// stacked shows each row by itself: its cells are in one line, and what does not fit in the line below it. What is
-// copied is whole: the terminal breaks it.
+// stacked shows each row by itself: its cells are in one line, and what does not fit in the line
+// below it. What is copied is whole: the terminal breaks it.
 func (s Sheet) stacked(tab formats.Table, columns int) string {
 	const in = "  "
 	var b strings.Builder
@@ -130,6 +136,7 @@ func (s Sheet) stacked(tab formats.Table, columns int) string {
 		}
 		b.WriteString("\n")
 	}
+
 	return b.String()
 }
 

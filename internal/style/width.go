@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Width is the number of columns of a text on a terminal. East Asian wide characters and most emoji count two,
-// combining marks and invisible characters none, a tab four, any other one.
+// Width is the number of columns of a text on a terminal. East Asian wide characters and most emoji
+// count two, combining marks and invisible characters none, a tab four, any other one.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -19,7 +19,8 @@ func Width(s string) int {
 	return n
 }
 
-// Prose is Wrap for Markdown; it leaves code, tables and patches unbroken, so that users can copy them.
+// Prose is Wrap for Markdown; it leaves code, tables and patches unbroken, so that users can copy
+// them.
 func Prose(text string, columns int) string {
 	if columns < minColumns || Width(text) <= columns || IsPatch(text) {
 		return text
@@ -34,9 +35,10 @@ func Prose(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Wrap breaks lines that are wider than a number of columns at blanks. It indents the continuation to the line's last
-// column, which begins after two blanks, or to its first word, in a list after the mark. A last column too far to the
-// right goes on the next line, indented by four. It never breaks a word.
+// Wrap breaks lines that are wider than a number of columns at blanks. It indents the continuation
+// to the line's last column, which begins after two blanks, or to its first word, in a list after
+// the mark. A last column too far to the right goes on the next line, indented by four. It never
+// breaks a word.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -56,16 +58,19 @@ func wrapLine(line string, columns int) string {
 	if in > columns/2 {
 		return wrapLine("    "+words, columns)
 	}
+
 	if at := strings.LastIndex(line, "  "); at >= in && at > 0 && line[at-1] != '.' {
 		last := Width(line[:at+2])
 		if last > columns*3/5 || last+widest(line[at+2:]) > columns {
 			below := strings.Repeat(" ", in+4)
-			return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" + wrapLine(below+line[at+2:], columns)
+			return wrapLine(strings.TrimRight(line[:at], " "), columns) + "\n" +
+				wrapLine(below+line[at+2:], columns)
 		}
 		in = last
 	} else {
 		in += len(listed().FindString(words))
 	}
+
 	var b strings.Builder
 	at := 0
 	for n, word := range quoted(strings.Split(line, " "), columns-in) {
@@ -81,16 +86,22 @@ func wrapLine(line string, columns int) string {
 		b.WriteString(word)
 		at += Width(word)
 	}
+
 	return b.String()
 }
 
-// quoted joins the words between two quotes, such as those of a command that users copy, where they fit on a line.
+// quoted joins the words between two quotes, such as those of a command that users copy, where they
+// fit on a line.
 func quoted(words []string, most int) (out []string) {
 	for i := 0; i < len(words); {
-		n, begin := 1, strings.TrimLeft(words[i], "(")
+		n := 1
+		begin := strings.TrimLeft(words[i], "(")
 		if begin != "" && strings.ContainsAny(begin[:1], "'`") {
-			closes := func(word string) bool { return strings.HasSuffix(strings.TrimRight(word, ".,:;?)"), begin[:1]) }
-			if at := slices.IndexFunc(words[i:], closes); at > 0 && Width(strings.Join(words[i:i+at+1], " ")) <= most {
+			closes := func(word string) bool {
+				return strings.HasSuffix(strings.TrimRight(word, ".,:;?)"), begin[:1])
+			}
+			at := slices.IndexFunc(words[i:], closes)
+			if at > 0 && Width(strings.Join(words[i:i+at+1], " ")) <= most {
 				n = at + 1
 			}
 		}
@@ -113,7 +124,9 @@ func widest(text string) int {
 }
 
 // Cut shortens a text to a number of columns; an ellipsis replaces the rest.
-func Cut(text string, columns int) string { return Sheet{UTF8: true}.Cut(text, columns) }
+func Cut(text string, columns int) string {
+	return Sheet{UTF8: true}.Cut(text, columns)
+}
 
 // Cut is the function Cut with the sheet's ellipsis.
 func (s Sheet) Cut(text string, columns int) string {
@@ -121,12 +134,15 @@ func (s Sheet) Cut(text string, columns int) string {
 		return text
 	}
 	more := s.Mark("…")
-	at, keep := 0, columns-Width(more)
+	at := 0
+	keep := columns - Width(more)
 	if keep < 1 {
-		more, keep = "", columns
+		more = ""
+		keep = columns
 	}
 	for i, r := range text {
-		if at += runeWidth(r); at > keep {
+		at += runeWidth(r)
+		if at > keep {
 			return text[:i] + more
 		}
 	}
@@ -153,14 +169,16 @@ func Around(line string, at, columns int) (shown string, column int) {
 // minColumns is what a line can be broken in; where less is told, nothing is known.
 const minColumns = 20
 
-// Fit reduces column widths until all columns, with two blanks between, fit into a total. The widest lose first; the
-// first column, the row's name, loses nothing. ok is false if it had to cut.
+// Fit reduces column widths until all columns, with two blanks between, fit into a total. The
+// widest lose first; the first column, the row's name, loses nothing. ok is false if it had to cut.
 func Fit(widths []int, columns int) (fits bool) {
 	const least = 6
 	for fits = true; columns >= minColumns; fits = false {
-		sum, widest := -2, len(widths)-1
+		sum := -2
+		widest := len(widths) - 1
 		for i, w := range widths {
-			if sum += w + 2; i > 0 && w > widths[widest] {
+			sum += w + 2
+			if i > 0 && w > widths[widest] {
 				widest = i
 			}
 		}
@@ -187,8 +205,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wide are the characters that take two columns: those with the Unicode property East Asian Width W and F, rounded to
-// whole blocks.
+// wide are the characters that take two columns: those with the Unicode property East Asian Width W
+// and F, rounded to whole blocks.
 var wide = [][2]rune{
 	{0x1100, 0x115F}, // Hangul Jamo, leading
 	{0x2E80, 0x303E}, // CJK radicals to CJK symbols

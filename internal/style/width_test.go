@@ -22,13 +22,15 @@ func TestCut(t *testing.T) {
 		{"日本語です", 6, "日本…"},
 		{"no width is known", 0, "no width is known"},
 	} {
-		if got := style.Cut(tt.text, tt.columns); got != tt.want || tt.columns > 0 && style.Width(got) > tt.columns {
+		got := style.Cut(tt.text, tt.columns)
+		if got != tt.want || tt.columns > 0 && style.Width(got) > tt.columns {
 			t.Errorf("Cut(%q, %d) = %q, want %q", tt.text, tt.columns, got, tt.want)
 		}
 	}
 }
 
-// TestWrap: what goes on stands below its column where its words have room there, else below the line; no word is broken.
+// TestWrap: what goes on stands below its column where its words have room there, else below the
+// line; no word is broken.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -42,7 +44,11 @@ func TestWrap(t *testing.T) {
 		{"  e  a note, written with it", 20, "  e  a note, written\n     with it"},
 		{"  publish      delegate it", 20, "  publish\n      delegate it"},
 		{"    deep  implementation now", 22, "    deep\n        implementation\n        now"},
-		{"see .tercet/specs/001_fix_the_parser now", 20, "see\n.tercet/specs/001_fix_the_parser\nnow"},
+		{
+			"see .tercet/specs/001_fix_the_parser now",
+			20,
+			"see\n.tercet/specs/001_fix_the_parser\nnow",
+		},
 		{"日本語です 日本語です", 20, "日本語です\n日本語です"},
 		{"- one two three four five", 20, "- one two three four\n  five"},
 		{" 10. one two three four", 20, " 10. one two three\n     four"},
@@ -60,10 +66,14 @@ func TestWrap(t *testing.T) {
 // TestProse: sentences and lists are broken, what is copied is not.
 func TestProse(t *testing.T) {
 	t.Parallel()
-	const copied = "```\ngo test ./... -run Everything\n```\n\n    go vet ./... everywhere\n\n| a table | has its rows | whole |\n"
-	const patch = "why it is so and not otherwise\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a line that is wide\n+another one that is wide\n"
+	const copied = "```\ngo test ./... -run Everything\n```\n\n    go vet ./... everywhere\n\n" +
+		"| a table | has its rows | whole |\n"
+	const patch = "why it is so and not otherwise\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n" +
+		"-a line that is wide\n+another one that is wide\n"
 	for text, want := range map[string]string{
-		"What there is to say:\n\n" + copied + "- one two three four five\n": "What there is to\nsay:\n\n" + copied + "- one two three four\n  five\n",
+		"What there is to say:\n\n" + copied +
+			"- one two three four five\n": "What there is to\nsay:\n\n" + copied +
+			"- one two three four\n  five\n",
 		patch: patch,
 	} {
 		if diff := cmp.Diff(want, style.Prose(text, 20)); diff != "" {
@@ -77,7 +87,8 @@ func TestProse(t *testing.T) {
 
 func TestAround(t *testing.T) {
 	t.Parallel()
-	line := "choices: {ja 日本語: next, no: fail, let me think about it: never} # and more words behind it"
+	line := "choices: {ja 日本語: next, no: fail, let me think about it: never} # and more words " +
+		"behind it"
 	for _, word := range []string{"choices", "日本語", "fail", "never", "it\x00"} {
 		word, last := strings.CutSuffix(word, "\x00")
 		at := strings.Index(line, word)
@@ -93,11 +104,13 @@ func TestAround(t *testing.T) {
 			for style.Width(shown[:i]) < column {
 				i++
 			}
-			for i < len(shown) && shown[i]&0xC0 == 0x80 { // Width counts the bytes of half a character
+			// Width counts the bytes of half a character
+			for i < len(shown) && shown[i]&0xC0 == 0x80 {
 				i++
 			}
 			if !strings.HasPrefix(shown[i:], word[:1]) {
-				t.Fatalf("Around(%q, %d) = %q with %d, where %q stands", word, columns, shown, column, shown[i:])
+				t.Fatalf("Around(%q, %d) = %q with %d, where %q stands",
+					word, columns, shown, column, shown[i:])
 			}
 		}
 	}
@@ -120,7 +133,8 @@ func TestFit(t *testing.T) {
 	} {
 		got := slices.Clone(tt.widths)
 		if fits := style.Fit(got, tt.columns); fits != tt.fits || !slices.Equal(got, tt.want) {
-			t.Errorf("Fit(%v, %d) = %t %v, want %t %v", tt.widths, tt.columns, fits, got, tt.fits, tt.want)
+			t.Errorf("Fit(%v, %d) = %t %v, want %t %v",
+				tt.widths, tt.columns, fits, got, tt.fits, tt.want)
 		}
 	}
 }
