@@ -1,5 +1,6 @@
-// Package testkit holds what the tests of several packages share. Only tests use it. It promises that a machine with
-// much else to do is never a failure, and that what a test leaves out is said. Its functions may be called side by side.
+// Package testkit holds what the tests of several packages share. Only tests use it. It promises
+// that a machine with much else to do is never a failure, and that what a test leaves out is said.
+// Its functions may be called side by side.
 package testkit
 
 import (
@@ -8,8 +9,9 @@ import (
 	"time"
 )
 
-// Widen calls try with a time limit that covers the start of a program. It doubles the limit for as long as try says
-// that the program had not come far enough: a slow machine needs more time, and a program that never starts is a failure.
+// Widen calls try with a time limit that covers the start of a program. It doubles the limit for as
+// long as try says that the program had not come far enough: a slow machine needs more time, and a
+// program that never starts is a failure.
 func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (started bool)) {
 	t.Helper()
 	const enough = 2 * time.Minute
@@ -23,9 +25,12 @@ func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (sta
 	}
 }
 
-// Deep tells whether the tests that take long are wanted too, by TEST_DEEP=1 in the environment: kills at every place,
-// corpora, every line of a journal, long random runs. .ci/run and make check set it.
-func Deep() bool { return os.Getenv("TEST_DEEP") != "" }
+// Deep tells whether the tests that take long are wanted too, by TEST_DEEP=1 in the environment:
+// kills at every place, corpora, every line of a journal, long random runs. .ci/run and make check
+// set it.
+func Deep() bool {
+	return os.Getenv("TEST_DEEP") != ""
+}
 
 // OnlyDeep skips a test unless those that take long are wanted; why says what takes long in it.
 func OnlyDeep(t testing.TB, why string) {
