@@ -20,7 +20,8 @@ type call struct {
 	form   form
 }
 
-// watched are the system calls that the filter hands over: those that Go makes, which all name a directory or a handle.
+// watched are the system calls that the filter hands over: those that Go makes, which all name a
+// directory or a handle.
 var watched = []call{
 	{unix.SYS_OPENAT, "openat", byPath},
 	{unix.SYS_OPENAT2, "openat", byPath},

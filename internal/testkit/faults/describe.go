@@ -13,19 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// describe reads what a call is about from the thread that waits in it, and tells whether it is counted.
+// describe reads what a call is about from the thread that waits in it, and tells whether it is
+// counted.
 func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 	c := l.calls[uint32(n.number)]
 	out := Call{Name: c.name}
 	proc := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
-	at := func(dir, ptr uint64) string { return resolve(proc, int32(dir), text(int(n.pid), uintptr(ptr))) }
+	at := func(dir, ptr uint64) string {
+		return resolve(proc, int32(dir), text(int(n.pid), uintptr(ptr)))
+	}
 	switch c.form {
 	case byHandle:
 		out.Path = handle(proc, int32(n.args[0]))
 	case byPath:
 		out.Path = at(n.args[0], n.args[1])
 	case byTwo:
-		out.Path, out.To = at(n.args[0], n.args[1]), at(n.args[2], n.args[3])
+		out.Path = at(n.args[0], n.args[1])
+		out.To = at(n.args[2], n.args[3])
 	}
 	counted := within(plan.Under, out.Path) || within(plan.Under, out.To)
 	if said := out.Name == "write" && n.args[0] == 1; counted || said {
@@ -40,10 +44,12 @@ func (l *Listener) describe(n *notification, plan Plan) (Call, bool) {
 func details(n *notification, proc string, out *Call) {
 	switch n.number {
 	case unix.SYS_OPENAT:
-		out.Flags, out.Mode = int(n.args[2]), uint32(n.args[3])
+		out.Flags = int(n.args[2])
+		out.Mode = uint32(n.args[3])
 	case unix.SYS_OPENAT2:
 		if how := memory(int(n.pid), uintptr(n.args[2]), 16); len(how) == 16 {
-			out.Flags, out.Mode = int(binary.NativeEndian.Uint64(how)), uint32(binary.NativeEndian.Uint64(how[8:]))
+			out.Flags = int(binary.NativeEndian.Uint64(how))
+			out.Mode = uint32(binary.NativeEndian.Uint64(how[8:]))
 		}
 	case unix.SYS_UNLINKAT:
 		out.Flags = int(n.args[2])
@@ -54,9 +60,11 @@ func details(n *notification, proc string, out *Call) {
 	case unix.SYS_FTRUNCATE:
 		out.Pos = int64(n.args[1])
 	case unix.SYS_PWRITE64:
-		out.Size, out.Pos = int(n.args[2]), int64(n.args[3])
+		out.Size = int(n.args[2])
+		out.Pos = int64(n.args[3])
 	case unix.SYS_WRITE:
-		out.Size, out.Pos = int(n.args[2]), offset(proc, int32(n.args[0]))
+		out.Size = int(n.args[2])
+		out.Pos = offset(proc, int32(n.args[0]))
 	}
 }
 
@@ -84,7 +92,8 @@ func resolve(proc string, dir int32, path string) string {
 	return filepath.Join(base, path)
 }
 
-// offset gives the place where a write will begin: the position, or the end for a file that is appended to.
+// offset gives the place where a write will begin: the position, or the end for a file that is
+// appended to.
 func offset(proc string, fd int32) int64 {
 	name := strconv.Itoa(int(fd))
 	data, err := os.ReadFile(proc + "/fdinfo/" + name)

@@ -15,7 +15,8 @@ import (
 // ErrUnavailable means that this system cannot watch calls; the wrapping error says why.
 var ErrUnavailable = errors.New("no system call notifications")
 
-// Available says why calls cannot be watched here; nil if they can, as far as is known without trying.
+// Available says why calls cannot be watched here; nil if they can, as far as is known without
+// trying.
 func Available() error {
 	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
 	at := uintptr(unsafe.Pointer(&action))
@@ -25,19 +26,23 @@ func Available() error {
 	return nil
 }
 
-// Pair makes the two ends of the channel between a program and the test. The program's end goes into its extra files;
-// the test closes its copy after the start.
+// Pair makes the two ends of the channel between a program and the test. The program's end goes
+// into its extra files; the test closes its copy after the start.
 func Pair() (test, program *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, os.NewSyscallError("socketpair", err)
 	}
-	return os.NewFile(uintptr(fds[0]), "faults-test"), os.NewFile(uintptr(fds[1]), "faults-program"), nil
+	return os.NewFile(
+		uintptr(fds[0]),
+		"faults-test",
+	), os.NewFile(uintptr(fds[1]), "faults-program"), nil
 }
 
-// Enter puts this process, with all its threads, under the filter and sends the notifications to the test. It closes
-// program. From then on every file call waits for the test. With changes only those wait for which Call.Changes may be
-// true: most calls read, and each wait costs time. The test also gets an error.
+// Enter puts this process, with all its threads, under the filter and sends the notifications to
+// the test. It closes program. From then on every file call waits for the test. With changes only
+// those wait for which Call.Changes may be true: most calls read, and each wait costs time. The
+// test also gets an error.
 func Enter(program *os.File, changes bool) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -52,7 +57,8 @@ func Enter(program *os.File, changes bool) error {
 	return errors.Join(os.NewSyscallError("close", unix.Close(listener)), program.Close())
 }
 
-// filter installs the filter for all threads and gives the descriptor on which the notifications come.
+// filter installs the filter for all threads and gives the descriptor on which the notifications
+// come.
 func filter(changes bool) (int, error) {
 	code := instructions(changes)
 	prog := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
@@ -61,9 +67,15 @@ func filter(changes bool) (int, error) {
 	}
 	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_TSYNC |
 		unix.SECCOMP_FILTER_FLAG_TSYNC_ESRCH
-	// With the last flag a call that was handed over is not begun again because of a signal, which would count it twice.
+	// With the last flag a call that was handed over is not begun again because of a signal, which
+	// would count it twice.
 	for _, f := range []uintptr{flags | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, flags} {
-		fd, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, f, uintptr(unsafe.Pointer(&prog)))
+		fd, _, e := unix.RawSyscall(
+			unix.SYS_SECCOMP,
+			unix.SECCOMP_SET_MODE_FILTER,
+			f,
+			uintptr(unsafe.Pointer(&prog)),
+		)
 		runtime.KeepAlive(code)
 		if e == 0 {
 			return int(fd), nil
@@ -77,16 +89,31 @@ func filter(changes bool) (int, error) {
 
 // instructions is the filter: the watched calls are handed over, all others are done.
 func instructions(changes bool) []unix.SockFilter {
-	const number, arch, flags = 0, 4, 32 // offsets in struct seccomp_data; the last is the lower half of openat's third
+	const (
+		number = 0
+		arch   = 4
+		flags  = 32
+	) // offsets in struct seccomp_data; the last is the lower half of openat's third
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
 	}
-	give := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	jump := func(how uint16, k uint32, yes, no int) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | how | unix.BPF_K, K: k, Jt: uint8(yes), Jf: uint8(no)}
+	give := func(k uint32) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k}
 	}
-	own := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
-	handOver, done := give(unix.SECCOMP_RET_USER_NOTIF), give(unix.SECCOMP_RET_ALLOW)
+	jump := func(how uint16, k uint32, yes, no int) unix.SockFilter {
+		return unix.SockFilter{
+			Code: unix.BPF_JMP | how | unix.BPF_K,
+			K:    k,
+			Jt:   uint8(yes),
+			Jf:   uint8(no),
+		}
+	}
+	own := map[string]uint32{
+		"amd64": unix.AUDIT_ARCH_X86_64,
+		"arm64": unix.AUDIT_ARCH_AARCH64,
+	}[runtime.GOARCH]
+	handOver := give(unix.SECCOMP_RET_USER_NOTIF)
+	done := give(unix.SECCOMP_RET_ALLOW)
 	out := []unix.SockFilter{load(arch), jump(unix.BPF_JEQ, own, 1, 0), done, load(number)}
 	for _, c := range watched {
 		switch {
@@ -99,5 +126,6 @@ func instructions(changes bool) []unix.SockFilter {
 			out = append(out, jump(unix.BPF_JEQ, c.number, 0, 1), handOver)
 		}
 	}
+
 	return append(out, done)
 }

@@ -20,8 +20,11 @@ import (
 	"tercet/internal/testkit/faults"
 )
 
-// quick is the environment of a child: with the race detector a process sleeps at its end unless it is told not to.
-func quick() []string { return append(os.Environ(), "GORACE=atexit_sleep_ms=0") }
+// quick is the environment of a child: with the race detector a process sleeps at its end unless it
+// is told not to.
+func quick() []string {
+	return append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+}
 
 // folders gives an empty folder, and makes its neighbour that is not counted.
 func folders(t *testing.T) string {
@@ -45,7 +48,8 @@ func run(t *testing.T, kind string, plan faults.Plan) (faults.Outcome, *exec.Cmd
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "work", kind, plan.Under)
 	var errs bytes.Buffer
-	cmd.Stderr, cmd.Env = &errs, quick()
+	cmd.Stderr = &errs
+	cmd.Env = quick()
 	out, err := under(cmd, plan)
 	if errors.Is(err, faults.ErrUnavailable) {
 		t.Skip(err)
@@ -73,12 +77,17 @@ func TestRecord(t *testing.T) {
 	t.Parallel()
 	dir := folders(t)
 	var got []string
-	out, cmd, _ := run(t, "one", faults.Plan{Under: dir, Bytes: true, Record: func(c faults.Call) {
-		got = append(got, c.String()+" "+string(c.Data))
-	}})
+	out, cmd, _ := run(t, "one", faults.Plan{
+		Under: dir,
+		Bytes: true,
+		Record: func(c faults.Call) {
+			got = append(got, c.String()+" "+string(c.Data))
+		},
+	})
 	want := []string{
-		"1 openat a O_CREAT ", "2 write a 6 bytes at 0 hello ", "3 write a 5 bytes at 6 world", "4 fsync a ", "5 close a ", "6 renameat a -> a2 ",
-		"7 linkat a2 -> a3 ", "", "8 unlinkat a2 ", "9 unlinkat a3 ", "10 mkdirat a ",
+		"1 openat a O_CREAT ", "2 write a 6 bytes at 0 hello ", "3 write a 5 bytes at 6 world",
+		"4 fsync a ", "5 close a ", "6 renameat a -> a2 ", "7 linkat a2 -> a3 ", "",
+		"8 unlinkat a2 ", "9 unlinkat a3 ", "10 mkdirat a ",
 	}
 	if len(got) == len(want) && strings.HasSuffix(got[7], "6 bytes at 0 linked") {
 		got[7] = "" // its name is that of the system's empty device
@@ -91,22 +100,28 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestChanges: who asks for changes alone is told of every one, and of no call that only reads or closes.
+// TestChanges: who asks for changes alone is told of every one, and of no call that only reads or
+// closes.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	record := func(kind string, only func(faults.Call) bool) (got []string) {
-		_, cmd, errs := run(t, kind, faults.Plan{Under: folders(t), Only: only, Record: func(c faults.Call) {
-			if c.N > 0 {
-				got = append(got, c.String())
-			}
-		}})
+		_, cmd, errs := run(t, kind, faults.Plan{
+			Under: folders(t),
+			Only:  only,
+			Record: func(c faults.Call) {
+				if c.N > 0 {
+					got = append(got, c.String())
+				}
+			},
+		})
 		if !cmd.ProcessState.Success() {
 			t.Errorf("%s: %v %s", kind, cmd.ProcessState, errs)
 		}
 		return got
 	}
 	got := record("changes", nil)
-	if diff := cmp.Diff(record("one", faults.Call.Changes), got); diff != "" || len(got) != callsOfFile-1 {
+	diff := cmp.Diff(record("one", faults.Call.Changes), got)
+	if diff != "" || len(got) != callsOfFile-1 {
 		t.Errorf("%d calls, want %d, (-picked +asked for)\n%s", len(got), callsOfFile-1, diff)
 	}
 }
@@ -117,15 +132,29 @@ func TestCountsThreads(t *testing.T) {
 	for range 5 {
 		out, cmd, errs := run(t, "many", faults.Plan{Under: folders(t)})
 		if out.Calls != workers*callsOfFile || !cmd.ProcessState.Success() {
-			t.Errorf("%d calls, %v %s; want %d and success", out.Calls, cmd.ProcessState, errs, workers*callsOfFile)
+			t.Errorf("%d calls, %v %s; want %d and success",
+				out.Calls, cmd.ProcessState, errs, workers*callsOfFile)
 		}
 	}
 }
 
-// TestEveryPoint kills a worker before each of its calls, or fails the call: what was done before is there, and no more.
+// TestEveryPoint kills a worker before each of its calls, or fails the call: what was done before
+// is there, and no more.
 func TestEveryPoint(t *testing.T) {
 	t.Parallel()
-	left := [][]string{{}, {"a"}, {"a"}, {"a"}, {"a"}, {"a"}, {"a2"}, {"a2", "a3"}, {"a3"}, {}, {"a"}}
+	left := [][]string{
+		{},
+		{"a"},
+		{"a"},
+		{"a"},
+		{"a"},
+		{"a"},
+		{"a2"},
+		{"a2", "a3"},
+		{"a3"},
+		{},
+		{"a"},
+	}
 	for k := 1; k <= callsOfFile+1; k++ {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			t.Parallel()
@@ -136,18 +165,27 @@ func TestEveryPoint(t *testing.T) {
 				if out.Reached || !cmd.ProcessState.Success() {
 					t.Errorf("outcome = %+v, %v; want it not reached", out, cmd.ProcessState)
 				}
-			} else if !out.Reached || out.Hit.N != k || !state.Signaled() || state.Signal() != syscall.SIGKILL {
+			} else if !out.Reached || out.Hit.N != k || !state.Signaled() ||
+				state.Signal() != syscall.SIGKILL {
 				t.Errorf("outcome = %+v, %v; want it killed at call %d", out, cmd.ProcessState, k)
 			}
+
 			if diff := cmp.Diff(left[k-1], names(t, dir), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 			if k > callsOfFile {
 				return
 			}
-			out, cmd, errs := run(t, "one", faults.Plan{Under: folders(t), At: k, Errno: syscall.ENOSPC})
-			if !out.Reached || out.Hit.N != k || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs, "no space left on device") {
-				t.Errorf("outcome = %+v, %v, %q; want call %d answered with the error", out, cmd.ProcessState, errs, k)
+
+			out, cmd, errs := run(t, "one", faults.Plan{
+				Under: folders(t),
+				At:    k,
+				Errno: syscall.ENOSPC,
+			})
+			if !out.Reached || out.Hit.N != k || cmd.ProcessState.ExitCode() != 1 ||
+				!strings.Contains(errs, "no space left on device") {
+				t.Errorf("outcome = %+v, %v, %q; want call %d answered with the error",
+					out, cmd.ProcessState, errs, k)
 			}
 		})
 	}
@@ -157,7 +195,12 @@ func TestEveryPoint(t *testing.T) {
 func TestLaterCallsFailToo(t *testing.T) {
 	t.Parallel()
 	dir := folders(t)
-	out, _, _ := run(t, "one", faults.Plan{Under: dir, At: 8, Errno: syscall.EROFS, Again: func(c faults.Call) bool { return c.Name == "unlinkat" }})
+	out, _, _ := run(t, "one", faults.Plan{
+		Under: dir,
+		At:    8,
+		Errno: syscall.EROFS,
+		Again: func(c faults.Call) bool { return c.Name == "unlinkat" },
+	})
 	if diff := cmp.Diff([]string{"a2", "a3"}, names(t, dir)); diff != "" || out.Again != 1 {
 		t.Errorf("outcome = %+v, want one more call failed; files (-want +got):\n%s", out, diff)
 	}
@@ -186,18 +229,26 @@ func TestProgram(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := folders(t)
-			args := slices.Concat([]string{"-path", dir}, tt.args, []string{"--", os.Args[0], "work", "executed", dir})
+			args := slices.Concat(
+				[]string{"-path", dir},
+				tt.args,
+				[]string{"--", os.Args[0], "work", "executed", dir},
+			)
 			cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 			var errs bytes.Buffer
-			cmd.Stderr, cmd.Env = &errs, quick()
-			if err := cmd.Run(); cmd.ProcessState == nil {
+			cmd.Stderr = &errs
+			cmd.Env = quick()
+			err := cmd.Run()
+			if cmd.ProcessState == nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(errs.String(), "no system call notifications") {
 				t.Skip(errs.String())
 			}
-			if got := cmd.ProcessState.ExitCode(); got != tt.exit || !strings.Contains(errs.String(), tt.said) {
-				t.Errorf("exit code %d, stderr %q; want %d and %q", got, errs.String(), tt.exit, tt.said)
+			got := cmd.ProcessState.ExitCode()
+			if got != tt.exit || !strings.Contains(errs.String(), tt.said) {
+				t.Errorf("exit code %d, stderr %q; want %d and %q",
+					got, errs.String(), tt.exit, tt.said)
 			}
 			if got := len(names(t, dir)); tt.left >= 0 && got != tt.left {
 				t.Errorf("%d files left, want %d", got, tt.left)

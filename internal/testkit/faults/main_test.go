@@ -31,7 +31,8 @@ const notReached = 77
 //	./faultinject -path FOLDER -k N -act kill|errno:28 -- tercet task set ...
 //	./faultinject -path FOLDER -act record -- tercet task set ...
 //
-// It ends with the exit code of the command, or with 77 when the command made fewer than N calls about FOLDER.
+// It ends with the exit code of the command, or with 77 when the command made fewer than N calls
+// about FOLDER.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(enterEnv) != "":
@@ -66,9 +67,13 @@ func program(args []string) int {
 	at := set.Int("k", 0, "number of the call that is hit")
 	act := set.String("act", "kill", "kill, errno:NUMBER or record")
 	if err := set.Parse(args); err != nil || set.NArg() == 0 {
-		fmt.Fprintln(os.Stderr, "faultinject: expected -path FOLDER [-k N] [-act kill|errno:N|record] -- COMMAND")
+		fmt.Fprintln(
+			os.Stderr,
+			"faultinject: expected -path FOLDER [-k N] [-act kill|errno:N|record] -- COMMAND",
+		)
 		return 2
 	}
+
 	folder, err := filepath.Abs(*path)
 	if err == nil {
 		folder, err = filepath.EvalSymlinks(folder)
@@ -82,7 +87,8 @@ func program(args []string) int {
 		n, err = strconv.Atoi(number)
 		plan.Errno = syscall.Errno(n)
 	case *act == "record":
-		plan.At, plan.Record = 0, func(c faults.Call) {
+		plan.At = 0
+		plan.Record = func(c faults.Call) {
 			if c.N > 0 {
 				fmt.Fprintln(os.Stderr, c)
 			}
@@ -94,8 +100,11 @@ func program(args []string) int {
 		fmt.Fprintln(os.Stderr, "faultinject:", err)
 		return 2
 	}
+
 	cmd := exec.Command(os.Args[0], set.Args()...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin = os.Stdin
+	cmd.Stdout = os.Stdout
+	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), enterEnv+"=1")
 	out, err := under(cmd, plan)
 	if err != nil {
@@ -106,14 +115,15 @@ func program(args []string) int {
 		fmt.Fprintf(os.Stderr, "faultinject: not reached, %d calls\n", out.Calls)
 		return notReached
 	}
+
 	if st, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && st.Signaled() {
 		return 128 + int(st.Signal())
 	}
 	return cmd.ProcessState.ExitCode()
 }
 
-// under runs a command, which has to enter the filter over its descriptor 3, as the plan says. That the command does not
-// succeed is no error.
+// under runs a command, which has to enter the filter over its descriptor 3, as the plan says. That
+// the command does not succeed is no error.
 func under(cmd *exec.Cmd, plan faults.Plan) (faults.Outcome, error) {
 	test, program, err := faults.Pair()
 	if err != nil {
@@ -131,7 +141,8 @@ func under(cmd *exec.Cmd, plan faults.Plan) (faults.Outcome, error) {
 	if err == nil {
 		out, err = l.Serve(cmd.Process.Pid, plan)
 	}
-	if waited := cmd.Wait(); err == nil {
+	waited := cmd.Wait()
+	if err == nil {
 		if _, ended := errors.AsType[*exec.ExitError](waited); !ended {
 			err = waited
 		}
@@ -141,8 +152,8 @@ func under(cmd *exec.Cmd, plan faults.Plan) (faults.Outcome, error) {
 
 const workers = 8
 
-// work is what the tests watch: every worker makes a file, writes, syncs, renames and removes it, on threads of its own, and
-// does the same in a folder that is not counted.
+// work is what the tests watch: every worker makes a file, writes, syncs, renames and removes it,
+// on threads of its own, and does the same in a folder that is not counted.
 func work(kind, dir string) int {
 	if kind != "executed" {
 		if err := faults.Enter(os.NewFile(3, "faults"), kind == "changes"); err != nil {
@@ -156,6 +167,7 @@ func work(kind, dir string) int {
 		}
 		return 0
 	}
+
 	var wg sync.WaitGroup
 	bad := make(chan error, 2*workers)
 	for i := range workers {
@@ -163,6 +175,7 @@ func work(kind, dir string) int {
 			wg.Go(func() { bad <- file(d, strconv.Itoa(i)) })
 		}
 	}
+
 	wg.Wait()
 	close(bad)
 	for err := range bad {
@@ -171,10 +184,12 @@ func work(kind, dir string) int {
 			return 1
 		}
 	}
+
 	return 0
 }
 
-// callsOfFile is how many calls file makes: openat, write, write, fsync, close, renameat, linkat, unlinkat, unlinkat, mkdirat.
+// callsOfFile is how many calls file makes: openat, write, write, fsync, close, renameat, linkat,
+// unlinkat, unlinkat, mkdirat.
 const callsOfFile = 10
 
 func file(dir, name string) error {
@@ -183,6 +198,7 @@ func file(dir, name string) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.WriteString("hello ")
 	if err == nil {
 		_, err = f.WriteString("world")
@@ -193,12 +209,14 @@ func file(dir, name string) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
+
 	if err := os.Rename(path, path+"2"); err != nil {
 		return err
 	}
 	if err := os.Link(path+"2", path+"3"); err != nil {
 		return err
 	}
+
 	if _, err := io.WriteString(os.Stdout, "linked"); err != nil {
 		return err
 	}

@@ -22,8 +22,8 @@ type Plan struct {
 	Errno unix.Errno
 	// Again selects later calls that also fail with Errno, as on a full disk; nil: none.
 	Again func(Call) bool
-	// Record gets every counted call in order, and writes to standard output with N 0; may be nil. Only with Bytes the
-	// calls hold the written bytes.
+	// Record gets every counted call in order, and writes to standard output with N 0; may be nil.
+	// Only with Bytes the calls hold the written bytes.
 	Record func(Call)
 	Bytes  bool
 }

@@ -36,11 +36,12 @@ type Listener struct {
 	calls map[uint32]call
 }
 
-// Accept waits until the program at the other end of test has entered the filter. It closes test. The error is
-// ErrUnavailable when the program could not enter.
+// Accept waits until the program at the other end of test has entered the filter. It closes test.
+// The error is ErrUnavailable when the program could not enter.
 func Accept(test *os.File) (_ *Listener, err error) {
 	defer func() { err = errors.Join(err, test.Close()) }()
-	text, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
+	text := make([]byte, 512)
+	rights := make([]byte, unix.CmsgSpace(4))
 	n, rn, _, _, err := unix.Recvmsg(int(test.Fd()), text, rights, unix.MSG_CMSG_CLOEXEC)
 	for errors.Is(err, unix.EINTR) {
 		n, rn, _, _, err = unix.Recvmsg(int(test.Fd()), text, rights, unix.MSG_CMSG_CLOEXEC)
@@ -54,6 +55,7 @@ func Accept(test *os.File) (_ *Listener, err error) {
 	if rn == 0 {
 		return nil, fmt.Errorf("%w: %s", ErrUnavailable, text[:n])
 	}
+
 	messages, err := unix.ParseSocketControlMessage(rights[:rn])
 	if err != nil {
 		return nil, os.NewSyscallError("recvmsg", err)
@@ -62,6 +64,7 @@ func Accept(test *os.File) (_ *Listener, err error) {
 	if err != nil {
 		return nil, os.NewSyscallError("recvmsg", err)
 	}
+
 	l := &Listener{fd: fds[0], calls: map[uint32]call{}}
 	for _, c := range watched {
 		l.calls[c.number] = c
@@ -69,10 +72,12 @@ func Accept(test *os.File) (_ *Listener, err error) {
 	return l, nil
 }
 
-// Serve answers the calls of program pid by the plan, until it and all its descendants have ended. It closes the
-// listener. The caller waits for the program itself, and kills it to end Serve early.
+// Serve answers the calls of program pid by the plan, until it and all its descendants have ended.
+// It closes the listener. The caller waits for the program itself, and kills it to end Serve early.
 func (l *Listener) Serve(pid int, plan Plan) (out Outcome, err error) {
-	defer func() { err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd))) }()
+	defer func() {
+		err = errors.Join(err, os.NewSyscallError("close", unix.Close(l.fd)))
+	}()
 	for {
 		poll := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}}
 		if _, err := unix.Poll(poll, -1); err != nil {
@@ -99,6 +104,7 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 	if out.Reached && plan.Errno == 0 && threadOf(pid, n.pid) {
 		return nil // an answer could let its call be done before the thread ends
 	}
+
 	what, counted := l.describe(&n, plan)
 	r := response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	before := *out
@@ -108,18 +114,24 @@ func (l *Listener) one(pid int, plan Plan, out *Outcome) error {
 		what.N = out.Calls
 		switch {
 		case plan.At == what.N:
-			out.Reached, out.Hit = true, what
+			out.Reached = true
+			out.Hit = what
 			if plan.Errno == 0 {
 				own := threadOf(pid, n.pid)
-				if err := unix.Kill(pid, unix.SIGKILL); own {
+				err := unix.Kill(pid, unix.SIGKILL)
+				if own {
 					return os.NewSyscallError("kill", err)
 				}
-				break // a child of the program made the call, and goes on; the program may have ended by itself
+				// a child of the program made the call, and goes on; the program may have ended by
+				// itself
+				break
 			}
-			r.errno, r.flags = -int32(plan.Errno), 0
+			r.errno = -int32(plan.Errno)
+			r.flags = 0
 		case out.Reached && plan.Again != nil && plan.Again(what):
 			out.Again++
-			r.errno, r.flags = -int32(plan.Errno), 0
+			r.errno = -int32(plan.Errno)
+			r.flags = 0
 		}
 	}
 	if err := l.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); err != nil {
@@ -140,7 +152,8 @@ func threadOf(pid int, thread uint32) bool {
 
 // skipGone drops the error of a call whose thread is gone.
 func skipGone(doing string, err error) error {
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) || errors.Is(err, unix.EINPROGRESS) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EINTR) ||
+		errors.Is(err, unix.EINPROGRESS) {
 		return nil
 	}
 	return os.NewSyscallError(doing, err)
