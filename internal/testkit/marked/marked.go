@@ -1,6 +1,6 @@
-// Package marked reads the expected findings of a test file, each in a comment on the line that causes it. Only tests
-// use it. It promises that a finding meets at most one expectation, and each expectation is met by at most one finding.
-// Marks serve one goroutine.
+// Package marked reads the expected findings of a test file, each in a comment on the line that
+// causes it. Only tests use it. It promises that a finding meets at most one expectation, and each
+// expectation is met by at most one finding. Marks serve one goroutine.
 package marked
 
 import (
@@ -20,20 +20,23 @@ type Mark struct {
 // Marks are the expected findings of a file, in order.
 type Marks []*Mark
 
-// Read parses the expectations in a text: ERROR "regexp" "regexp" in a comment that starts with //, # or <!--. ERROR-1
-// expects the finding on the line above. The error is about a malformed expectation.
+// Read parses the expectations in a text: ERROR "regexp" "regexp" in a comment that starts with //,
+// # or <!--. ERROR-1 expects the finding on the line above. The error is about a malformed
+// expectation.
 func Read(src string) (Marks, error) {
 	_, out, err := read(src, `(?:<!-- |# |// )ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)`, false)
 	return out, err
 }
 
-// Cut is Read for // comments at line ends, in a text of any language. It also gives the text without them.
+// Cut is Read for // comments at line ends, in a text of any language. It also gives the text
+// without them.
 func Cut(src string) (text string, all Marks, err error) {
 	return read(src, ` ?// ERROR([+-]\d+)?((?: "(?:[^"\\]|\\.)*")+)$`, true)
 }
 
 func read(src, pattern string, cut bool) (string, Marks, error) {
-	head, one := regexp.MustCompile(pattern), regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	head := regexp.MustCompile(pattern)
+	one := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 	var out Marks
 	lines := strings.Split(src, "\n")
 	for i, line := range lines {
@@ -58,10 +61,12 @@ func read(src, pattern string, cut bool) (string, Marks, error) {
 			}
 		}
 	}
+
 	return strings.Join(lines, "\n"), out, nil
 }
 
-// Meets reports whether a finding on a line was expected and not met yet; text is its code and message.
+// Meets reports whether a finding on a line was expected and not met yet; text is its code and
+// message.
 func (m Marks) Meets(line int, text string) bool {
 	for _, one := range m {
 		if !one.met && one.Line == line && one.Pattern.MatchString(text) {

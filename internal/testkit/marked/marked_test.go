@@ -9,7 +9,8 @@ import (
 
 func TestMarks(t *testing.T) {
 	t.Parallel()
-	const src = "a: 1 # ERROR \"E001: one\" \"say \\\"two\\\"\"\nb\n<!-- ERROR-1 \"E003\" -->\nc // ERROR+2 \"E004\"\n"
+	const src = "a: 1 # ERROR \"E001: one\" \"say \\\"two\\\"\"\nb\n<!-- ERROR-1 \"E003\" -->\n" +
+		"c // ERROR+2 \"E004\"\n"
 	all, err := marked.Read(src)
 	if err != nil || len(all) != 4 {
 		t.Fatalf("Read = %v, %v, want four", all, err)
@@ -30,6 +31,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("Meets(%d, %q) = %t", tt.line, tt.text, got)
 		}
 	}
+
 	if left := all.Unmet(); len(left) != 1 || left[0].Line != 6 {
 		t.Errorf("Unmet = %v, want that of line 6", left)
 	}
@@ -41,7 +43,8 @@ func TestCut(t *testing.T) {
 	if err != nil || text != "{\n  \"a\": 1\n}\n" || len(all) != 1 || all[0].Line != 2 {
 		t.Errorf("Cut = %q, %v, %v", text, all, err)
 	}
-	if _, _, err := marked.Cut(`x // ERROR "("`); err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
+	_, _, err = marked.Cut(`x // ERROR "("`)
+	if err == nil || !strings.HasPrefix(err.Error(), "line 1: ") {
 		t.Errorf("a pattern that is none: %v", err)
 	}
 }
