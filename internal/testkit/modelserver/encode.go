@@ -14,11 +14,20 @@ const model = "fake-model"
 func encode(t Turn, r Reply) (frames [][]byte, sse bool) {
 	t.Model = cmp.Or(t.Model, model)
 	b := blanks{
-		"MODEL": t.Model, "N": t.Count, "TEXT": r.Text, "IN": r.Usage.Input, "CACHED": r.Usage.Cached,
-		"FRESH": r.Usage.Input - r.Usage.Cached, "OUT": r.Usage.Output, "TOTAL": r.Usage.Input + r.Usage.Output,
+		"MODEL":  t.Model,
+		"N":      t.Count,
+		"TEXT":   r.Text,
+		"IN":     r.Usage.Input,
+		"CACHED": r.Usage.Cached,
+		"FRESH":  r.Usage.Input - r.Usage.Cached,
+		"OUT":    r.Usage.Output,
+		"TOTAL":  r.Usage.Input + r.Usage.Output,
 	}
 	whole, events := map[API]func(Reply, blanks) (json.RawMessage, [][]byte){
-		Anthropic: anthropic, Responses: responses, Chat: chat, Gemini: gemini,
+		Anthropic: anthropic,
+		Responses: responses,
+		Chat:      chat,
+		Gemini:    gemini,
 	}[t.API](r, b)
 	if !t.Stream {
 		return [][]byte{whole}, false
@@ -48,7 +57,10 @@ func (b blanks) calls(r Reply, form string) []json.RawMessage {
 		if args == nil {
 			args = object{}
 		}
-		b["TOOL"], b["I"], b["ARGS"], b["QUOTED"] = c.Tool, i, args, string(text(args))
+		b["TOOL"] = c.Tool
+		b["I"] = i
+		b["ARGS"] = args
+		b["QUOTED"] = string(text(args))
 		out = append(out, b.in(form))
 	}
 	return out
@@ -74,13 +86,18 @@ func text(v any) []byte {
 func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	const message = `{"id":"msg_<N>","type":"message","role":"assistant","model":<MODEL>,"content":<CONTENT>,` +
 		`"stop_reason":<STOP>,"stop_sequence":null,"usage":<USAGE>}`
-	b["STOP"], b["CONTENT"] = nil, []any{}
-	b["USAGE"] = b.in(`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,"cache_creation_input_tokens":0,` +
-		`"output_tokens":<OUT>}`)
+	b["STOP"] = nil
+	b["CONTENT"] = []any{}
+	b["USAGE"] = b.in(
+		`{"input_tokens":<FRESH>,"cache_read_input_tokens":<CACHED>,"cache_creation_input_tokens":0,` +
+			`"output_tokens":<OUT>}`,
+	)
 	events := [][]byte{b.event("message_start", `"message":`+message)}
 	var content []json.RawMessage
 	add := func(whole, start, delta json.RawMessage) {
-		b["INDEX"], b["START"], b["DELTA"] = len(content), start, delta
+		b["INDEX"] = len(content)
+		b["START"] = start
+		b["DELTA"] = delta
 		content = append(content, whole)
 		events = append(events,
 			b.event("content_block_start", `"index":<INDEX>,"content_block":<START>`),
@@ -96,39 +113,64 @@ func anthropic(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		b["STOP"] = "tool_use"
 	}
 	const call = `{"type":"tool_use","id":"toolu_<N>_<I>","name":<TOOL>,"input":`
-	wholes, starts := b.calls(r, call+`<ARGS>}`), b.calls(r, call+`{}}`)
+	wholes := b.calls(r, call+`<ARGS>}`)
+	starts := b.calls(r, call+`{}}`)
 	for i, delta := range b.calls(r, `{"type":"input_json_delta","partial_json":<QUOTED>}`) {
 		add(wholes[i], starts[i], delta)
 	}
+
 	b["CONTENT"] = content
-	return b.in(message), append(events,
-		b.event("message_delta", `"delta":{"stop_reason":<STOP>,"stop_sequence":null},"usage":<USAGE>`),
-		[]byte("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"))
+	return b.in(message), append(
+		events,
+		b.event(
+			"message_delta",
+			`"delta":{"stop_reason":<STOP>,"stop_sequence":null},"usage":<USAGE>`,
+		),
+		[]byte("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
+	)
 }
 
 func responses(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	var items []json.RawMessage
 	if r.Text != "" {
-		items = append(items, b.in(`{"type":"message","id":"msg_<N>","role":"assistant","status":"completed",`+
-			`"content":[{"type":"output_text","text":<TEXT>,"annotations":[]}]}`))
+		items = append(
+			items,
+			b.in(`{"type":"message","id":"msg_<N>","role":"assistant","status":"completed",`+
+				`"content":[{"type":"output_text","text":<TEXT>,"annotations":[]}]}`),
+		)
 	}
-	items = append(items, b.calls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
-		`"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...)
+	items = append(
+		items,
+		b.calls(r, `{"type":"function_call","id":"fc_call_<N>_<I>","call_id":"call_<N>_<I>",`+
+			`"name":<TOOL>,"arguments":<QUOTED>,"status":"completed"}`)...,
+	)
 	b["OUTPUT"] = items
-	whole := b.in(`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed","output":<OUTPUT>,` +
-		`"usage":{"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},"output_tokens":<OUT>,` +
-		`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":<TOTAL>}}`)
-	events := [][]byte{b.event("response.created",
-		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"in_progress","output":[]}`)}
+	whole := b.in(
+		`{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"completed","output":<OUTPUT>,` +
+			`"usage":{"input_tokens":<IN>,"input_tokens_details":{"cached_tokens":<CACHED>},"output_tokens":<OUT>,` +
+			`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":<TOTAL>}}`,
+	)
+	events := [][]byte{b.event(
+		"response.created",
+		`"response":{"id":"resp_<N>","object":"response","model":<MODEL>,"status":"in_progress","output":[]}`,
+	)}
 	for i, item := range items {
-		b["INDEX"], b["ITEM"] = i, item
-		events = append(events, b.event("response.output_item.added", `"output_index":<INDEX>,"item":<ITEM>`))
+		b["INDEX"] = i
+		b["ITEM"] = item
+		events = append(
+			events,
+			b.event("response.output_item.added", `"output_index":<INDEX>,"item":<ITEM>`),
+		)
 		if i == 0 && r.Text != "" {
 			events = append(events, b.event("response.output_text.delta",
 				`"output_index":0,"content_index":0,"item_id":"msg_<N>","delta":<TEXT>`))
 		}
-		events = append(events, b.event("response.output_item.done", `"output_index":<INDEX>,"item":<ITEM>`))
+		events = append(
+			events,
+			b.event("response.output_item.done", `"output_index":<INDEX>,"item":<ITEM>`),
+		)
 	}
+
 	b["WHOLE"] = whole
 	return whole, append(events, b.event("response.completed", `"response":<WHOLE>`))
 }
@@ -138,7 +180,9 @@ func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
 	if len(r.Calls) > 0 {
 		b["CALLS"] = b.calls(r, `{"index":<I>,"id":"call_<N>_<I>","type":"function",`+
 			`"function":{"name":<TOOL>,"arguments":<QUOTED>}}`)
-		b["STOP"], b["MESSAGE"] = "tool_calls", b.in(`{"role":"assistant","content":<TEXT>,"tool_calls":<CALLS>}`)
+		b["STOP"], b["MESSAGE"] = "tool_calls", b.in(
+			`{"role":"assistant","content":<TEXT>,"tool_calls":<CALLS>}`,
+		)
 	}
 	const (
 		head  = `{"id":"chatcmpl-<N>","created":1767610000,"model":<MODEL>,"object":"chat.completion`
@@ -146,11 +190,12 @@ func chat(r Reply, b blanks) (json.RawMessage, [][]byte) {
 		usage = `"usage":{"prompt_tokens":<IN>,"completion_tokens":<OUT>,"total_tokens":<TOTAL>,` +
 			`"prompt_tokens_details":{"cached_tokens":<CACHED>}}}`
 	)
-	return b.in(head + `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],` + usage), [][]byte{
-		b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
-		b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
-		[]byte("data: [DONE]\n\n"),
-	}
+	return b.in(head + `","choices":[{"index":0,"message":<MESSAGE>,"finish_reason":<STOP>}],` +
+			usage), [][]byte{
+			b.event("", chunk+`<MESSAGE>,"finish_reason":null}]}`),
+			b.event("", chunk+`{},"finish_reason":<STOP>}],`+usage),
+			[]byte("data: [DONE]\n\n"),
+		}
 }
 
 func gemini(r Reply, b blanks) (json.RawMessage, [][]byte) {

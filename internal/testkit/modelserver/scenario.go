@@ -41,14 +41,19 @@ type Reply struct {
 
 func (r *Reply) fill(t Turn) {
 	if r.Usage == (Usage{}) {
-		r.Usage = Usage{Input: 100, Cached: 20, Output: 20}
+		r.Usage = Usage{
+			Input:  100,
+			Cached: 20,
+			Output: 20,
+		}
 	}
 	if r.Text == "" && len(r.Calls) == 0 {
 		r.Text = defaultText
 	}
 	for _, c := range r.Calls {
 		if !c.Forced && !slices.Contains(t.Tools, c.Tool) {
-			r.Text, r.Calls = "the tool "+c.Tool+" is not offered", nil
+			r.Text = "the tool " + c.Tool + " is not offered"
+			r.Calls = nil
 			return
 		}
 	}
@@ -57,10 +62,12 @@ func (r *Reply) fill(t Turn) {
 // defaultText is what the model says where a scenario does not care.
 const defaultText = "pong"
 
-// builtin gives the script of a scenario that needs none of the caller: a text, an HTTP status or a fault.
+// builtin gives the script of a scenario that needs none of the caller: a text, an HTTP status or a
+// fault.
 func builtin(name string) (Script, bool) {
 	reply := Reply{Text: defaultText}
-	switch status, err := strconv.Atoi(name); {
+	status, err := strconv.Atoi(name)
+	switch {
 	case err == nil && status >= 400 && status < 600:
 		reply = Reply{Status: status}
 	case slices.Contains([]Fault{Garbage, Hang, Cut}, Fault(name)):
@@ -74,15 +81,18 @@ func builtin(name string) (Script, bool) {
 // Write is a reply that writes a file with the tool offered for it; a text if there is none.
 func (t Turn) Write(path, content string) Reply {
 	args := map[string][2]string{
-		"Write": {"file_path", "content"}, "write_file": {"file_path", "content"}, "write": {"filePath", "content"},
-		"create": {"path", "file_text"},
+		"Write":      {"file_path", "content"},
+		"write_file": {"file_path", "content"},
+		"write":      {"filePath", "content"},
+		"create":     {"path", "file_text"},
 	}
 	for _, tool := range t.Tools {
 		if names, ok := args[tool]; ok {
 			return call(tool, names[0], path, names[1], content)
 		}
 	}
-	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") + "\nEND_OF_FILE")
+	return t.Shell("cat > '" + path + "' <<'END_OF_FILE'\n" + strings.TrimSuffix(content, "\n") +
+		"\nEND_OF_FILE")
 }
 
 // Shell is a reply that runs a command with the tool offered for it; a text if there is none.

@@ -35,7 +35,11 @@ type Server struct {
 
 // New makes a server. scripts are the caller's scenarios by name; they override built-in ones.
 func New(scripts map[string]Script) *Server {
-	return &Server{scripts: scripts, closed: make(chan struct{}), turns: map[string]int{}}
+	return &Server{
+		scripts: scripts,
+		closed:  make(chan struct{}),
+		turns:   map[string]int{},
+	}
 }
 
 // Base is the address for a client: the listener's, with scenario and key.
@@ -44,13 +48,17 @@ func Base(listener, scenario, key string) string {
 }
 
 // Close ends every hanging request.
-func (s *Server) Close() { s.once.Do(func() { close(s.closed) }) }
+func (s *Server) Close() {
+	s.once.Do(func() { close(s.closed) })
+}
 
 // Requests lists the requests under a key, in order of arrival; an empty key means all.
 func (s *Server) Requests(key string) []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.entries), func(e Entry) bool { return key != "" && e.Key != key })
+	return slices.DeleteFunc(slices.Clone(
+		s.entries,
+	), func(e Entry) bool { return key != "" && e.Key != key })
 }
 
 // Turns lists the requests under a key that needed an answer of the model.
@@ -70,9 +78,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+
 	scenario, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	key, rest, _ := strings.Cut(rest, "/")
-	e, path := Entry{Scenario: scenario, Key: key, Header: r.Header.Clone()}, "/"+rest
+	e := Entry{
+		Scenario: scenario,
+		Key:      key,
+		Header:   r.Header.Clone(),
+	}
+	path := "/" + rest
 	if json.Valid(body) {
 		e.Body = body
 	}
@@ -88,6 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+
 	api := endpoints[at].api
 	turn, err := parseTurn(api, body)
 	if err != nil {
@@ -100,7 +115,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		turn.Model, _, _ = strings.Cut(name, ":")
 		turn.Stream = strings.HasSuffix(path, ":streamGenerateContent")
 	}
-	turn.Scenario, turn.Key = scenario, key
+	turn.Scenario = scenario
+	turn.Key = key
 	s.mu.Lock()
 	s.turns[scenario+"/"+key]++
 	turn.Count = s.turns[scenario+"/"+key]
@@ -115,6 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, api, http.StatusNotFound, "unknown scenario "+scenario)
 		return
 	}
+
 	s.answer(w, r, turn, script(turn))
 }
 
@@ -140,7 +157,9 @@ var endpoints = []endpoint{
 	{http.MethodPost, ":generateContent", Gemini, nil},
 	{http.MethodPost, ":countTokens", Gemini, object{"totalTokens": 100}},
 	{http.MethodGet, "/models", Chat, object{
-		"object": "list", "data": []any{object{"id": model, "object": "model"}}, "models": []any{},
+		"object": "list",
+		"data":   []any{object{"id": model, "object": "model"}},
+		"models": []any{},
 	}},
 }
 
@@ -153,8 +172,11 @@ func send(w http.ResponseWriter, status int, v any) {
 // fail sends an error in the words of the wire format.
 func fail(w http.ResponseWriter, api API, status int, message string) {
 	words := map[int][2]string{ // of the others, of Gemini
-		400: {"invalid_request_error", "INVALID_ARGUMENT"}, 401: {"authentication_error", "UNAUTHENTICATED"},
-		429: {"rate_limit_error", "RESOURCE_EXHAUSTED"}, 500: {"api_error", "INTERNAL"}, 529: {"overloaded_error", ""},
+		400: {"invalid_request_error", "INVALID_ARGUMENT"},
+		401: {"authentication_error", "UNAUTHENTICATED"},
+		429: {"rate_limit_error", "RESOURCE_EXHAUSTED"},
+		500: {"api_error", "INTERNAL"},
+		529: {"overloaded_error", ""},
 	}[status]
 	kind := cmp.Or(words[0], "api_error")
 	body := object{"error": object{"type": kind, "message": message, "code": nil, "param": nil}}
@@ -162,7 +184,11 @@ func fail(w http.ResponseWriter, api API, status int, message string) {
 	case Anthropic:
 		body = object{"type": "error", "error": object{"type": kind, "message": message}}
 	case Gemini:
-		body = object{"error": object{"code": status, "message": message, "status": words[1]}}
+		body = object{"error": object{
+			"code":    status,
+			"message": message,
+			"status":  words[1],
+		}}
 	case Responses, Chat:
 	}
 	send(w, status, body)
@@ -182,6 +208,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, t Turn, reply Re
 		fail(w, t.API, reply.Status, "the model said no")
 		return
 	}
+
 	frames, sse := encode(t, reply)
 	if reply.Fault == Garbage {
 		frames = [][]byte{[]byte(`{"broken": `)}
@@ -215,7 +242,9 @@ func write(w http.ResponseWriter, p []byte) error {
 func cut(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return // the answer ends here in any case; over HTTP/2, which is not spoken here, it would look whole
+		// the answer ends here in any case; over HTTP/2, which is not spoken here, it would look
+		// whole
+		return
 	}
 	ignore(conn.Close()) // what is cut off cannot be lost
 }

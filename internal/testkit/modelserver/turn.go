@@ -74,7 +74,13 @@ func parseTurn(api API, body []byte) (Turn, error) {
 	if err := json.Unmarshal(body, &w); err != nil {
 		return Turn{}, err
 	}
-	t := Turn{API: api, Model: w.Model, Stream: w.Stream, System: plain(w.System) + w.Instr}
+
+	t := Turn{
+		API:    api,
+		Model:  w.Model,
+		Stream: w.Stream,
+		System: plain(w.System) + w.Instr,
+	}
 	for _, tool := range w.Tools {
 		if name := cmp.Or(tool.Function.Name, tool.Name); name != "" {
 			t.Tools = append(t.Tools, name)
@@ -83,6 +89,7 @@ func parseTurn(api API, body []byte) (Turn, error) {
 			t.Tools = append(t.Tools, d.Name)
 		}
 	}
+
 	messages := w.Messages
 	if len(w.Input) > 0 {
 		if err := json.Unmarshal(w.Input, &messages); err != nil {
@@ -92,6 +99,7 @@ func parseTurn(api API, body []byte) (Turn, error) {
 	for _, m := range messages {
 		t.add(m)
 	}
+
 	for _, c := range append([]content{w.SystemIn}, w.Contents...) {
 		t.addParts(c, c.Role == "")
 	}
