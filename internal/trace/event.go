@@ -13,13 +13,14 @@ type Kind string
 
 // The kinds of events.
 const (
-	Route    Kind = "route"         // a line was routed, or not
-	Delegate Kind = "delegate"      // a subagent was called
-	Step     Kind = "step"          // a step of a command began or ended
-	Gate     Kind = "gate"          // a question was asked or answered
-	State    Kind = "state"         // the state file was written
-	Run      Kind = "run"           // a run began (without an outcome) or ended
-	Pass     Kind = "pass"          // a loop began an element or a round; its index ends the step path
+	Route    Kind = "route"    // a line was routed, or not
+	Delegate Kind = "delegate" // a subagent was called
+	Step     Kind = "step"     // a step of a command began or ended
+	Gate     Kind = "gate"     // a question was asked or answered
+	State    Kind = "state"    // the state file was written
+	Run      Kind = "run"      // a run began (without an outcome) or ended
+	// a loop began an element or a round; its index ends the step path
+	Pass     Kind = "pass"
 	Round    Kind = "round"         // a step repeats after its result was refused
 	Mismatch Kind = "next_mismatch" // a worker named another next agent than the file
 	Agent    Kind = "agent"         // a worker started, or reported actions and use
@@ -28,20 +29,24 @@ const (
 
 // The messages of questions that the user must see at once.
 const (
-	CannotAsk = "nobody can be asked"    // a gate waits for its timeout
-	AskedAnew = "asked again, changed: " // prefix: an answer was refused because its subject has changed
-	InTime    = "answered by timeout"    // a gate's timeout ended without an answer
+	CannotAsk = "nobody can be asked" // a gate waits for its timeout
+	// prefix: an answer was refused because its subject has changed
+	AskedAnew = "asked again, changed: "
+	InTime    = "answered by timeout" // a gate's timeout ended without an answer
 )
 
 // String is the kind in trace.jsonl.
-func (k Kind) String() string { return string(k) }
+func (k Kind) String() string {
+	return string(k)
+}
 
 // Event is one event of a run. Only Kind is required; the edge fills in a zero Time.
 type Event struct {
-	Time      time.Time      `json:"time,omitzero"`
-	Run       string         `json:"run,omitempty"`
-	Kind      Kind           `json:"kind"`
-	Name      string         `json:"name,omitempty"`            // of the command, the subagent, or the step's id
+	Time time.Time `json:"time,omitzero"`
+	Run  string    `json:"run,omitempty"`
+	Kind Kind      `json:"kind"`
+	// of the command, the subagent, or the step's id
+	Name      string         `json:"name,omitempty"`
 	Step      string         `json:"step_path,omitempty"`       // as in the journal
 	FromDepth int            `json:"from_depth"`                // depth of the caller
 	ToDepth   int            `json:"to_depth"`                  // depth of the callee
@@ -61,8 +66,8 @@ type record struct {
 	Attrs   map[string]any `json:"attrs,omitempty"`
 }
 
-// Encode gives an event as one line of trace.jsonl without its line feed: times in UTC, attributes sorted by name. An
-// attribute without a JSON form becomes a text with the reason.
+// Encode gives an event as one line of trace.jsonl without its line feed: times in UTC, attributes
+// sorted by name. An attribute without a JSON form becomes a text with the reason.
 func Encode(e Event) []byte {
 	e.Time = e.Time.UTC()
 	r := record{e, e.Duration.Seconds(), e.Outcome, e.Message, e.Attrs}
@@ -82,7 +87,9 @@ func Decode(line []byte) (Event, error) {
 	}
 	e := r.Event
 	e.Duration = time.Duration(min(max(0, r.Seconds), math.MaxInt32) * float64(time.Second))
-	e.Outcome, e.Message, e.Attrs = r.Outcome, r.Message, r.Attrs
+	e.Outcome = r.Outcome
+	e.Message = r.Message
+	e.Attrs = r.Attrs
 	return e, nil
 }
 
@@ -114,7 +121,9 @@ type Sink interface{ Emit(e Event) }
 type Func func(Event)
 
 // Emit calls the function.
-func (f Func) Emit(e Event) { f(e) }
+func (f Func) Emit(e Event) {
+	f(e)
+}
 
 // Discard is a Sink that drops events. Its zero value is ready.
 type Discard struct{}

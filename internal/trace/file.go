@@ -9,8 +9,8 @@ import (
 // MaxHeld bounds the bytes that a File keeps in memory before Open. It drops later events.
 const MaxHeld = 1 << 20
 
-// File writes the lines of one run. Until Open it keeps them in memory, because a run's folder only exists once the run
-// stores something. The zero value is ready.
+// File writes the lines of one run. Until Open it keeps them in memory, because a run's folder only
+// exists once the run stores something. The zero value is ready.
 type File struct {
 	mu     sync.Mutex
 	held   []byte
@@ -32,7 +32,8 @@ func (f *File) Add(line []byte) {
 	}
 }
 
-// Open opens the writer for events and writes the stored ones. The File closes the writer. A second call does nothing.
+// Open opens the writer for events and writes the stored ones. The File closes the writer. A second
+// call does nothing.
 func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +52,8 @@ func (f *File) Open(opener func() (io.WriteCloser, error)) error {
 	return f.err
 }
 
-// Close closes the writer, if there is one, and gives the first write error. It drops events that were never written.
+// Close closes the writer, if there is one, and gives the first write error. It drops events that
+// were never written.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -28,9 +28,18 @@ func TestEncode(t *testing.T) {
 		{
 			"whole",
 			trace.Event{
-				Time: noon, Run: "r1", Kind: trace.Delegate, Name: "planner", Step: "plan", FromDepth: 1, ToDepth: 2,
-				Path: []string{"router", "/plan", "planner"}, Duration: 1500 * time.Millisecond, Outcome: "completed",
-				Message: "a <b> & \x1b[1m\nc", Attrs: map[string]any{"z": 1, "a": "x"},
+				Time:      noon,
+				Run:       "r1",
+				Kind:      trace.Delegate,
+				Name:      "planner",
+				Step:      "plan",
+				FromDepth: 1,
+				ToDepth:   2,
+				Path:      []string{"router", "/plan", "planner"},
+				Duration:  1500 * time.Millisecond,
+				Outcome:   "completed",
+				Message:   "a <b> & \x1b[1m\nc",
+				Attrs:     map[string]any{"z": 1, "a": "x"},
 			},
 			`{"time":"2026-03-01T12:00:00.005Z","run":"r1","kind":"delegate","name":"planner","step_path":"plan","from_depth":1,` +
 				`"to_depth":2,"delegation_path":["router","/plan","planner"],"duration_seconds":1.5,"outcome":"completed",` +
@@ -88,13 +97,18 @@ func names(t *testing.T, lines string) []string {
 }
 
 // line is an event as a File takes it.
-func line(e trace.Event) []byte { return append(trace.Encode(e), '\n') }
+func line(e trace.Event) []byte {
+	return append(trace.Encode(e), '\n')
+}
 
 func TestFileKeepsThenAppends(t *testing.T) {
 	t.Parallel()
 	var f trace.File
 	f.Add(line(trace.Event{Name: "early"}))
-	if err := f.Open(func() (io.WriteCloser, error) { return nil, io.ErrNoProgress }); !errors.Is(err, io.ErrNoProgress) {
+	err := f.Open(func() (io.WriteCloser, error) {
+		return nil, io.ErrNoProgress
+	})
+	if !errors.Is(err, io.ErrNoProgress) {
 		t.Fatalf("Open with a failing opener = %v, want %v", err, io.ErrNoProgress)
 	}
 	var out buffer
@@ -189,7 +203,9 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := trace.Decode(trace.Encode(e))
-		if diff := cmp.Diff(e.Attrs, again.Attrs); err != nil || diff != "" && len(e.Attrs) > 0 || e.Step != again.Step || e.Outcome != again.Outcome {
+		diff := cmp.Diff(e.Attrs, again.Attrs)
+		if err != nil || diff != "" && len(e.Attrs) > 0 || e.Step != again.Step ||
+			e.Outcome != again.Outcome {
 			t.Errorf("Decode(Encode(%+v)) = %+v, %v", e, again, err)
 		}
 	})
