@@ -13,15 +13,19 @@ import (
 )
 
 // flows are the commands that a file with a name of another tool answers for.
-var flows = []string{"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst"}
+var flows = []string{
+	"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst",
+}
 
 // consentKeys are the keys of an auto-approve file, in the order in which a message lists them.
 var consentKeys = []string{"APPROVE", "COMMANDS", "UNTIL", "PLAN", "PRODUCT_TYPE", "HAS_UI"}
 
 // consentValues are the values that they take; none means any that their reader takes.
 var consentValues = map[string][]string{
-	"APPROVE": {"yes", "no"}, "PLAN": {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
-	"PRODUCT_TYPE": {"service", "tool", "library", "cli"}, "HAS_UI": {"yes", "no", "true", "false"},
+	"APPROVE":      {"yes", "no"},
+	"PLAN":         {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
+	"PRODUCT_TYPE": {"service", "tool", "library", "cli"},
+	"HAS_UI":       {"yes", "no", "true", "false"},
 }
 
 // Consent says whether the project's auto-approve file answers the gates of a run that starts now.
@@ -31,13 +35,14 @@ type Consent struct {
 	Absent string // why an existing file does not answer, in one line
 }
 
-// Consent reads the auto-approve file of a trusted project. An empty file approves. Unknown lines are a
-// *formats.Diagnostics of code CONFIG with all of them.
+// Consent reads the auto-approve file of a trusted project. An empty file approves. Unknown lines
+// are a *formats.Diagnostics of code CONFIG with all of them.
 func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	v, err := g.Verdict()
 	if err != nil || v.By == "" {
 		return Consent{}, nil //nolint:nilerr // what has no consent is reported where it would run
 	}
+
 	at := slices.IndexFunc(autoApproves, func(name string) bool {
 		f, ok := v.Manifest.File(name)
 		return ok && f.Problem == ""
@@ -45,11 +50,13 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	if at < 0 {
 		return Consent{}, nil
 	}
+
 	name := autoApproves[at]
 	text, err := fs.ReadFile(g.FS("."), name)
 	if err != nil {
 		return Consent{}, err
 	}
+
 	c := consent{commands: flows}
 	if name == autoApproves[0] {
 		c.commands = nil
@@ -57,9 +64,12 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	c.read(name, string(formats.WithoutBOM(text)))
 	if len(c.found) > 0 {
 		return Consent{}, &formats.Diagnostics{
-			List: c.found, Sources: map[string][]byte{name: text}, Of: formats.CodeConfig,
+			List:    c.found,
+			Sources: map[string][]byte{name: text},
+			Of:      formats.CodeConfig,
 		}
 	}
+
 	why := ""
 	switch {
 	case c.refuses:
@@ -69,6 +79,7 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	case !c.until.IsZero() && now.After(c.until):
 		why = "it was good until " + c.until.Format(time.RFC3339)
 	}
+
 	if why != "" {
 		return Consent{Absent: name + " answers nothing: " + why}, nil
 	}
@@ -96,17 +107,23 @@ func (c *consent) read(name, text string) {
 			continue
 		}
 		key, value, ok := strings.Cut(body, ":")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		key = strings.TrimSpace(key)
+		value = strings.TrimSpace(value)
 		at := formats.Pos{Line: number, Col: 1 + strings.Index(line, body)}
 		add := func(help, format string, args ...any) {
 			c.found = append(c.found, formats.Diagnostic{
-				Code: formats.FindingConsent, Severity: formats.SeverityError, File: name, Pos: at,
-				Message: fmt.Sprintf(format, args...), Help: help,
+				Code:     formats.FindingConsent,
+				Severity: formats.SeverityError,
+				File:     name,
+				Pos:      at,
+				Message:  fmt.Sprintf(format, args...),
+				Help:     help,
 			})
 		}
 		switch {
 		case !ok:
-			add("an empty file approves; to refuse write APPROVE: no, or remove the file", "expected KEY: value, got %q", body)
+			add("an empty file approves; to refuse write APPROVE: no, or remove the file",
+				"expected KEY: value, got %q", body)
 		case !slices.Contains(consentKeys, key):
 			all := "the keys are " + strings.Join(consentKeys, ", ")
 			add(cmp.Or(nearest.Help(strings.ToUpper(key), consentKeys), all), "unknown key %q", key)
@@ -118,7 +135,8 @@ func (c *consent) read(name, text string) {
 				add("", "expected %s for %s, got %q", want, key, value)
 			}
 			if key == "PLAN" {
-				c.in.Plan, c.in.At = value, at
+				c.in.Plan = value
+				c.in.At = at
 			}
 		}
 		seen[key] = true
@@ -131,6 +149,7 @@ func (c *consent) take(key, value string) (want string) {
 	if values != nil && !slices.Contains(values, value) {
 		return "one of " + strings.Join(values, ", ")
 	}
+
 	switch key {
 	case "APPROVE":
 		c.refuses = value == "no"
@@ -152,5 +171,6 @@ func (c *consent) take(key, value string) (want string) {
 			return "a date such as 2030-01-31 or a time such as 2030-01-31T18:00:00Z"
 		}
 	}
+
 	return ""
 }

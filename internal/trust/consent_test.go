@@ -10,10 +10,25 @@ import (
 func TestConsentIsReadToTheLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
-		"": 0, "\n\n": 0, "# no\n": 0, "  # a remark\r\nAPPROVE: yes\r\n": 0, "APPROVE:yes": 0,
-		"APPROVE: no\nCOMMANDS: /plan, ship\nUNTIL: 2030-01-31\nPLAN: Full\nPRODUCT_TYPE: cli\nHAS_UI: false\n": 0,
-		"no": 1, "yes": 1, "approve: yes": 1, "APPROVE: maybe": 1, "APPROVE:": 1, "COMMANDS:": 1, "COMMANDS: a,,b": 1,
-		"UNTIL: 2030-13-01": 1, "UNTIL: 2030-01-31 12:00": 1, "PLAN: light": 1, "APPROVE: yes\nAPPROVE: yes\n": 1, "a\nb\nc": 3,
+		"":                                 0,
+		"\n\n":                             0,
+		"# no\n":                           0,
+		"  # a remark\r\nAPPROVE: yes\r\n": 0,
+		"APPROVE:yes":                      0,
+		"APPROVE: no\nCOMMANDS: /plan, ship\nUNTIL: 2030-01-31\nPLAN: Full\nPRODUCT_TYPE: cli\n" +
+			"HAS_UI: false\n": 0,
+		"no":                           1,
+		"yes":                          1,
+		"approve: yes":                 1,
+		"APPROVE: maybe":               1,
+		"APPROVE:":                     1,
+		"COMMANDS:":                    1,
+		"COMMANDS: a,,b":               1,
+		"UNTIL: 2030-13-01":            1,
+		"UNTIL: 2030-01-31 12:00":      1,
+		"PLAN: light":                  1,
+		"APPROVE: yes\nAPPROVE: yes\n": 1,
+		"a\nb\nc":                      3,
 	} {
 		if got := trust.ReadConsent(text); got != want {
 			t.Errorf("ReadConsent(%q) has %d findings, want %d", text, got, want)
@@ -30,7 +45,8 @@ func FuzzConsent(f *testing.F) {
 			return
 		}
 		for line := range strings.Lines(text) {
-			if line = strings.TrimSpace(line); line != "" && line[0] != '#' && !strings.Contains(line, ":") {
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' && !strings.Contains(line, ":") {
 				t.Errorf("ReadConsent(%q) takes the line %q", text, line)
 			}
 		}

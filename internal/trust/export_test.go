@@ -8,4 +8,6 @@ func ReadConsent(text string) int {
 }
 
 // Project is the real path of the project root, by which its record is found.
-func (s *Store) Project() string { return s.project }
+func (s *Store) Project() string {
+	return s.project
+}

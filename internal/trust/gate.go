@@ -29,7 +29,8 @@ type Config struct {
 	Instead string
 	// Agreed holds the digests approved in this process, in case no record can be stored.
 	Agreed map[string]bool
-	// Others lists the commands of the project, the agents of other tools in it, and the folders that contain them.
+	// Others lists the commands of the project, the agents of other tools in it, and the folders
+	// that contain them.
 	Others func() (files []Listed, folders []string, err error)
 	// Argv gives the command line in a subagent file; nil if it has none.
 	Argv func(name string, src []byte) []string
@@ -38,21 +39,24 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Gate decides which files of one project may start processes. It is safe for concurrent use and makes its verdict
-// once.
+// Gate decides which files of one project may start processes. It is safe for concurrent use and
+// makes its verdict once.
 type Gate struct {
 	Config
 	making  sync.Mutex        // held while the verdict is made
 	mu      sync.Mutex        // guards what follows
 	verdict *Verdict          // written under both
 	seen    map[string]string // the sha256 of what was read before the verdict, by path
-	// What a subagent did to what git runs. From then on git does not start any more. A worktree shares configuration and
-	// hooks with its repository, and the next call would be the engine's own.
+	// What a subagent did to what git runs. From then on git does not start any more. A worktree
+	// shares configuration and hooks with its repository, and the next call would be the engine's
+	// own.
 	tampered error
 }
 
 // New makes the gate of a project; it reads nothing.
-func New(c Config) *Gate { return &Gate{Config: c, seen: map[string]string{}} }
+func New(c Config) *Gate {
+	return &Gate{Config: c, seen: map[string]string{}}
+}
 
 // The ways in which a project became trusted.
 const (
@@ -74,14 +78,15 @@ type Verdict struct {
 	dir      string
 }
 
-// Verdict compares the listed files with the approved ones, once. It never asks. The error is a formats.Failure: a file
-// changed since it was read, or the list cannot be made.
+// Verdict compares the listed files with the approved ones, once. It never asks. The error is a
+// formats.Failure: a file changed since it was read, or the list cannot be made.
 func (g *Gate) Verdict() (*Verdict, error) {
 	g.making.Lock()
 	defer g.making.Unlock()
 	if g.verdict != nil {
 		return g.verdict, nil
 	}
+
 	files, err := g.listing()
 	if err != nil {
 		return nil, err
@@ -89,16 +94,24 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	v := &Verdict{Files: files, dir: g.Dir}
 	names := make([]string, len(files))
 	for i, f := range files {
-		names[i], v.Files[i].Path = f.Path, shown(f.Path)
+		names[i] = f.Path
+		v.Files[i].Path = shown(f.Path)
 	}
+
 	if v.Manifest, err = Read(g.Root, names); err != nil {
-		return nil, &formats.Failure{Code: formats.CodeIO, Message: "files that can start a program", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeIO,
+			Message: "files that can start a program",
+			Err:     err,
+		}
 	}
+
 	if v.Store, v.Note = Open(g.Home, g.Dir); v.Note == nil {
 		v.record, v.Note = v.Store.Load()
 	} else {
 		v.Store = nil
 	}
+
 	v.Changes = v.record.Changes(v.Manifest)
 	hash := v.Manifest.Hash()
 	switch {
@@ -109,6 +122,7 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	default:
 		v.By = g.Instead
 	}
+
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(g.seen)) {
@@ -116,6 +130,7 @@ func (g *Gate) Verdict() (*Verdict, error) {
 			return nil, err
 		}
 	}
+
 	g.verdict = v
 	return v, nil
 }
@@ -140,8 +155,8 @@ func (v *Verdict) holds(name, sum string) error {
 		return nil
 	}
 	if f, ok := v.Manifest.File(name); !ok || f.SHA256 != sum {
-		return formats.Fail(formats.CodeUntrusted, "look at it, and run the command again", "%s changed while it was read",
-			name)
+		return formats.Fail(formats.CodeUntrusted, "look at it, and run the command again",
+			"%s changed while it was read", name)
 	}
 	return nil
 }
@@ -163,7 +178,8 @@ func (v *Verdict) Refused() error {
 		}
 		what = files + " of " + v.dir + ": " + strings.Join(names, ", ")
 	}
-	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() + " to agree to exactly this"
+	help := "run 'tercet trust' on a terminal, or pass --trust=sha256:" + v.Manifest.Hash() +
+		" to agree to exactly this"
 	return formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what)
 }
 
@@ -172,7 +188,10 @@ func (v *Verdict) All() []Change {
 	out := make([]Change, len(v.Manifest.Files))
 	for i, f := range v.Manifest.Files {
 		out[i] = Change{File: f, Kind: "trusted"}
-		if at := slices.IndexFunc(v.Changes, func(c Change) bool { return c.Path == f.Path }); at >= 0 {
+		at := slices.IndexFunc(v.Changes, func(c Change) bool {
+			return c.Path == f.Path
+		})
+		if at >= 0 {
 			out[i] = v.Changes[at]
 		}
 	}
@@ -194,7 +213,8 @@ func (v *Verdict) Difference(c Change, most int) []string {
 	return merge3.Diff(string(old), string(c.text), most)
 }
 
-// Agree stores the user's approval: in this process, and in the record. The error says why it is not in the record.
+// Agree stores the user's approval: in this process, and in the record. The error says why it is
+// not in the record.
 func (g *Gate) Agree(v *Verdict) error {
 	g.mu.Lock()
 	if g.Agreed != nil {
@@ -205,7 +225,8 @@ func (g *Gate) Agree(v *Verdict) error {
 	if v.Store == nil {
 		return v.Note
 	}
-	v.record, v.Changes = v.record.Approve(v.Manifest), nil
+	v.record = v.record.Approve(v.Manifest)
+	v.Changes = nil
 	return v.Store.Save(v.record, v.Manifest, g.Now())
 }
 
@@ -234,8 +255,9 @@ type Start struct {
 	Agent bool // an agent CLI, or the program of a subagent
 }
 
-// Allow is the one gate of all processes. Nothing of a project starts before it is trusted. A program that is a file of
-// the project starts only with its approved content, wherever its words lead from Dir.
+// Allow is the one gate of all processes. Nothing of a project starts before it is trusted. A
+// program that is a file of the project starts only with its approved content, wherever its words
+// lead from Dir.
 func (g *Gate) Allow(s Start) error {
 	v, err := g.Verdict()
 	switch {
@@ -250,6 +272,7 @@ func (g *Gate) Allow(s Start) error {
 	case !s.Agent || v.By == ByEnvironment:
 		return nil
 	}
+
 	for _, word := range s.Argv {
 		name, ok := inside(g.Dir, word)
 		if !ok {
@@ -267,24 +290,28 @@ func (g *Gate) Allow(s Start) error {
 		switch {
 		case !there, listed && sum == agreed.SHA256 && agreed.Problem == "":
 		case listed:
-			return formats.Fail(formats.CodeUntrusted, "look at the change; the next command asks about it",
+			return formats.Fail(formats.CodeUntrusted,
+				"look at the change; the next command asks about it",
 				"%s changed while the command ran", name)
 		default:
-			return formats.Fail(formats.CodeUntrusted, "add it to the project; the next command asks about it",
+			return formats.Fail(formats.CodeUntrusted,
+				"add it to the project; the next command asks about it",
 				"%s is not among the files that were agreed to", name)
 		}
 	}
+
 	return nil
 }
 
-// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given such files as
-// arguments.
+// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given
+// such files as arguments.
 func ofMachinery(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return first == formats.Workspace || first == ".git"
 }
 
-// readAt gives the sha256 of a file by its path, none for what cannot be read; false if no file is there.
+// readAt gives the sha256 of a file by its path, none for what cannot be read; false if no file is
+// there.
 func readAt(at string) (sum string, there bool) {
 	real, err := filepath.EvalSymlinks(at)
 	if err != nil {
@@ -308,20 +335,27 @@ func (g *Gate) Tamper(agent, what string) error {
 	defer g.mu.Unlock()
 	if g.tampered == nil {
 		g.tampered = formats.Fail(formats.CodeUntrusted,
-			"look at these before you use git here: a hook or a setting of git runs programs with your rights; "+
+			"look at these before you use git here: a hook or a setting of git runs programs "+
+				"with your rights; "+
 				"undo what you do not want, then run the command again",
-			"while subagent %s worked, what git runs or reads in this repository changed: %s", agent, what)
+			"while subagent %s worked, what git runs or reads in this repository changed: %s",
+			agent, what)
 	}
 	return g.tampered
 }
 
-// Watch records the workspace files that start processes or answer gates; the returned function checks them after a
-// subagent has ended. It applies even if the environment replaces the user's answer, because these files decide what
-// runs next. It ignores files of other tools: writing them may be the task, and the next command asks about them.
+// Watch records the workspace files that start processes or answer gates; the returned function
+// checks them after a subagent has ended. It applies even if the environment replaces the user's
+// answer, because these files decide what runs next. It ignores files of other tools: writing them
+// may be the task, and the next command asks about them.
 func (g *Gate) Watch(agent string) (func() error, error) {
 	before, err := g.own()
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeIO, Message: "files of the workspace that start programs", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeIO,
+			Message: "files of the workspace that start programs",
+			Err:     err,
+		}
 	}
 	return func() error {
 		now, err := g.own()
@@ -333,8 +367,10 @@ func (g *Gate) Watch(agent string) (func() error, error) {
 			return nil
 		}
 		return formats.Fail(formats.CodeUntrusted,
-			"if the change was not yours, undo it: these files decide what runs next; then run the command again",
-			"while subagent %s worked, files of the workspace that start programs changed: %s", agent, strings.Join(what, ", "))
+			"if the change was not yours, undo it: these files decide what runs next; then run "+
+				"the command again",
+			"while subagent %s worked, files of the workspace that start programs changed: %s",
+			agent, strings.Join(what, ", "))
 	}, nil
 }
 
@@ -366,9 +402,10 @@ func (m Manifest) differs(now Manifest) []string {
 
 // Named reports whether --trust names this digest.
 func (g *Gate) Named(digest string) bool {
-	return digest != "" && slices.ContainsFunc(strings.Split(g.Digests, ","), func(one string) bool {
-		return strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest
-	})
+	return digest != "" &&
+		slices.ContainsFunc(strings.Split(g.Digests, ","), func(one string) bool {
+			return strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest
+		})
 }
 
 // CheckDigests rejects malformed digests before anything else happens.
@@ -378,7 +415,8 @@ func CheckDigests(text string) error {
 	}
 	for one := range strings.SplitSeq(text, ",") {
 		if one = strings.TrimSpace(one); !isSum(strings.TrimPrefix(one, "sha256:")) {
-			return formats.Fail(formats.CodeUsage, "'tercet trust --json' prints the hash of the files as they are",
+			return formats.Fail(formats.CodeUsage,
+				"'tercet trust --json' prints the hash of the files as they are",
 				"expected sha256: and 64 hex digits for --trust, got %s", one)
 		}
 	}

@@ -38,14 +38,21 @@ const (
 	subagents  = formats.Workspace + "/subagents"
 )
 
-// autoApproves are the files of a project root that answer its gates; the first that is there counts.
-var autoApproves = []string{formats.Workspace + "/auto-approve", ".aphelion-auto-approve", ".telescope-auto-approve"}
+// autoApproves are the files of a project root that answer its gates; the first that is there
+// counts.
+var autoApproves = []string{
+	formats.Workspace + "/auto-approve",
+	".aphelion-auto-approve",
+	".telescope-auto-approve",
+}
 
-// toolSettings are files of other tools that name programs: an agent that is started in the project reads them.
+// toolSettings are files of other tools that name programs: an agent that is started in the project
+// reads them.
 var toolSettings = []string{
-	".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json", "opencode.jsonc",
-	".opencode/opencode.json", ".opencode/opencode.jsonc", ".claude-plugin/marketplace.json", ".gemini/settings.json",
-	".codex/config.toml", ".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json", ".github/mcp.json",
+	".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json",
+	"opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
+	".claude-plugin/marketplace.json", ".gemini/settings.json", ".codex/config.toml",
+	".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json", ".github/mcp.json",
 	".github/copilot/settings.json", ".github/copilot/settings.local.json",
 }
 
@@ -62,19 +69,21 @@ var wholeFolders = []Listed{
 	{Path: ".opencode/plugins", Kind: KindSettings},
 }
 
-// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They are listed last, so
-// that a command stays one.
+// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They
+// are listed last, so that a command stays one.
 const extensions = ".gemini/extensions"
 
 // ownFolders are those of the workspace that decide what runs next.
 var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
 
-// listing gives every file of the project that can start a program, by path. Nothing in .git is looked at.
+// listing gives every file of the project that can start a program, by path. Nothing in .git is
+// looked at.
 func (g *Gate) listing() (_ []Listed, err error) {
 	out := []Listed{{Path: configFile, Kind: KindConfig}}
 	for _, name := range autoApproves {
 		out = append(out, Listed{Path: name, Kind: KindApproval})
 	}
+
 	for _, name := range toolSettings {
 		out = append(out, Listed{Path: name, Kind: KindSettings})
 	}
@@ -90,6 +99,7 @@ func (g *Gate) listing() (_ []Listed, err error) {
 	for _, folder := range wholeFolders {
 		walk(folder.Path, folder.Kind, nil)
 	}
+
 	others, folders, failed := g.Others()
 	if failed != nil {
 		return nil, failed
@@ -97,20 +107,27 @@ func (g *Gate) listing() (_ []Listed, err error) {
 	out = append(out, others...)
 	// What cannot be named is no command and no agent here, and may be one elsewhere.
 	for _, dir := range folders {
-		walk(dir, kindUnnamed, func(name string) bool { return !utf8.ValidString(name) })
+		walk(dir, kindUnnamed, func(name string) bool {
+			return !utf8.ValidString(name)
+		})
 	}
+
 	out = append(out, g.subagents()...)
 	for _, word := range g.Words {
 		if name, ok := inside(g.Dir, word); ok {
 			out = append(out, Listed{Path: name, Kind: KindSpeaker})
 		}
 	}
+
 	walk(extensions, KindSettings, nil)
-	slices.SortStableFunc(out, func(x, y Listed) int { return cmp.Compare(x.Path, y.Path) })
+	slices.SortStableFunc(out, func(x, y Listed) int {
+		return cmp.Compare(x.Path, y.Path)
+	})
 	return slices.CompactFunc(out, func(x, y Listed) bool { return x.Path == y.Path }), err
 }
 
-// subagents lists the project's subagent files, and the files of the project that they name as programs.
+// subagents lists the project's subagent files, and the files of the project that they name as
+// programs.
 func (g *Gate) subagents() []Listed {
 	tree := g.FS(subagents)
 	files, err := fs.Glob(tree, "*.md")
@@ -118,6 +135,7 @@ func (g *Gate) subagents() []Listed {
 	if errors.Join(err, failed) != nil {
 		return nil
 	}
+
 	for _, e := range entries { // a pattern for both would look into a pipe, and wait for it
 		if !e.IsDir() {
 			continue
@@ -129,6 +147,7 @@ func (g *Gate) subagents() []Listed {
 			}
 		}
 	}
+
 	var out []Listed
 	for _, file := range files {
 		name := path.Join(subagents, file)
@@ -143,11 +162,12 @@ func (g *Gate) subagents() []Listed {
 			}
 		}
 	}
+
 	return out
 }
 
-// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names are the bytes that
-// they are.
+// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names
+// are the bytes that they are.
 func below(root *os.Root, dir string) ([]string, error) {
 	var out []string
 	var walk func(dir string, around []fs.FileInfo) error
@@ -160,21 +180,27 @@ func below(root *os.Root, dir string) ([]string, error) {
 			out = append(out, dir)
 			return nil //nolint:nilerr // it is listed, and the manifest says that it cannot be read
 		}
+
 		info, err := f.Stat()
 		if err == nil && !info.IsDir() {
 			out = append(out, dir)
 			return f.Close()
 		}
+
 		entries, failed := f.ReadDir(-1)
 		if err = errors.Join(err, failed, f.Close()); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(around, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
+		if slices.ContainsFunc(around, func(one fs.FileInfo) bool {
+			return os.SameFile(one, info)
+		}) {
 			return nil // a link that leads back
 		}
+
 		around = append(slices.Clip(around), info)
 		for _, e := range entries {
-			name, folder := dir+"/"+e.Name(), e.IsDir()
+			name := dir + "/" + e.Name()
+			folder := e.IsDir()
 			if e.Type()&fs.ModeSymlink != 0 {
 				info, err := root.Stat(filepath.FromSlash(name))
 				folder = err == nil && info.IsDir()
@@ -185,6 +211,7 @@ func below(root *os.Root, dir string) ([]string, error) {
 				return err
 			}
 		}
+
 		return nil
 	}
 	err := walk(dir, nil)

@@ -27,7 +27,8 @@ const (
 
 // File is one file of a project that can start a process.
 type File struct {
-	Path   string // slash-separated, relative to the project root; <0xFF> replaces a byte that is not UTF-8
+	// slash-separated, relative to the project root; <0xFF> replaces a byte that is not UTF-8
+	Path   string
 	SHA256 string // of its content, in hex; of Problem if that is set
 	Size   int64
 	// Problem says why the file cannot be read; empty: it was read. Such a file never starts.
@@ -38,8 +39,9 @@ type File struct {
 // Manifest is what the user approves: files with their content, sorted by path.
 type Manifest struct{ Files []File }
 
-// Read makes the manifest of the named files below root. It is complete: it omits only names that do not exist or are
-// not below root. An unreadable file is listed with the reason, and needs approval once it is readable.
+// Read makes the manifest of the named files below root. It is complete: it omits only names that
+// do not exist or are not below root. An unreadable file is listed with the reason, and needs
+// approval once it is readable.
 func Read(root *os.Root, names []string) (Manifest, error) {
 	names = slices.Clone(names)
 	slices.Sort(names)
@@ -57,7 +59,9 @@ func Read(root *os.Root, names []string) (Manifest, error) {
 			m.Files = append(m.Files, f)
 		}
 	}
-	slices.SortFunc(m.Files, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
+	slices.SortFunc(m.Files, func(x, y File) int {
+		return strings.Compare(x.Path, y.Path)
+	})
 	return m, nil
 }
 
@@ -65,8 +69,8 @@ func tooMany(what string, most int64) error {
 	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
 }
 
-// shown is the path of a file as a terminal shows it, with <0xFF> for a byte that is not UTF-8. Should another file be
-// called like that, neither counts as agreed to.
+// shown is the path of a file as a terminal shows it, with <0xFF> for a byte that is not UTF-8.
+// Should another file be called like that, neither counts as agreed to.
 func shown(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -84,15 +88,18 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	if !filepath.IsLocal(local) {
 		return File{}, false, nil
 	}
+
 	file = File{Path: shown(name)}
 	f, err := atomicfile.Open(root, name)
 	if err != nil {
 		link, failed := root.Lstat(local)
-		if failed != nil && !errors.Is(failed, fs.ErrPermission) { // absent, or beyond a link out of the project
+		// absent, or beyond a link out of the project
+		if failed != nil && !errors.Is(failed, fs.ErrPermission) {
 			return File{}, false, nil
 		}
 		file.Problem = "cannot be read"
-		if target, failed := root.Readlink(local); failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {
+		target, failed := root.Readlink(local)
+		if failed == nil && link != nil && link.Mode()&fs.ModeSymlink != 0 {
 			file.Problem += ": link to " + strconv.Quote(target)
 		}
 		file.SHA256 = formats.Sum([]byte(file.Problem))
@@ -103,12 +110,14 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	if err != nil || info.IsDir() {
 		return File{}, false, err
 	}
+
 	sum := sha256.New()
 	to := io.TeeReader(io.LimitReader(f, MaxBytes+1), sum)
 	head, err := io.ReadAll(io.LimitReader(to, keptText+1))
 	if err != nil {
 		return File{}, false, err
 	}
+
 	rest, err := io.Copy(io.Discard, to)
 	file.Size = int64(len(head)) + rest
 	if err == nil && file.Size > MaxBytes {
@@ -117,6 +126,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	if err != nil {
 		return File{}, false, err
 	}
+
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if file.Size <= keptText && utf8.Valid(head) {
 		file.text = head
@@ -126,14 +136,19 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 
 // Of is the file for content that the caller wrote.
 func Of(path string, data []byte) File {
-	f := File{Path: path, SHA256: formats.Sum(data), Size: int64(len(data))}
+	f := File{
+		Path:   path,
+		SHA256: formats.Sum(data),
+		Size:   int64(len(data)),
+	}
 	if len(data) <= keptText && utf8.Valid(data) {
 		f.text = data
 	}
 	return f
 }
 
-// Hash is the SHA-256 over one line for each file: it identifies exactly these files with this content.
+// Hash is the SHA-256 over one line for each file: it identifies exactly these files with this
+// content.
 func (m Manifest) Hash() string {
 	var b strings.Builder
 	for _, f := range m.Files {
@@ -144,7 +159,9 @@ func (m Manifest) Hash() string {
 
 // File finds a file by its path; false if the manifest has none of that path.
 func (m Manifest) File(path string) (File, bool) {
-	i, ok := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	i, ok := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int {
+		return strings.Compare(f.Path, p)
+	})
 	if !ok {
 		return File{}, false
 	}

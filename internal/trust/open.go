@@ -13,13 +13,18 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// FS is a folder of the project. It refuses links out of the project, and everything except files and folders. A file
-// read to its end must have its approved content; content read before the verdict is compared later. All files read
-// here must be listed.
-func (g *Gate) FS(dir string) fs.FS { return tree{g.Root, dir, g.saw} }
+// FS is a folder of the project. It refuses links out of the project, and everything except files
+// and folders. A file read to its end must have its approved content; content read before the
+// verdict is compared later. All files read here must be listed.
+func (g *Gate) FS(dir string) fs.FS {
+	return tree{g.Root, dir, g.saw}
+}
 
-// Files is the whole project with the same rules, but without comparing content, for files that start nothing.
-func (g *Gate) Files() fs.FS { return tree{g.Root, ".", nil} }
+// Files is the whole project with the same rules, but without comparing content, for files that
+// start nothing.
+func (g *Gate) Files() fs.FS {
+	return tree{g.Root, ".", nil}
+}
 
 type tree struct {
 	root *os.Root
@@ -40,7 +45,12 @@ func (t tree) Open(name string) (fs.File, error) {
 	if info.IsDir() || t.saw == nil {
 		return f, nil
 	}
-	return &hashed{File: f, saw: t.saw, name: shown(at), sum: sha256.New()}, nil
+	return &hashed{
+		File: f,
+		saw:  t.saw,
+		name: shown(at),
+		sum:  sha256.New(),
+	}, nil
 }
 
 // Stat follows links inside the project.

@@ -28,8 +28,8 @@ type Store struct {
 	project string // real path of the project root
 }
 
-// Open makes the store for one project root in dir, tercet's folder in the user's state folder. It writes nothing. The
-// error says why the store cannot be used.
+// Open makes the store for one project root in dir, tercet's folder in the user's state folder. It
+// writes nothing. The error says why the store cannot be used.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, unused(dir, "expected an absolute path")
@@ -52,7 +52,8 @@ func unused(dir, why string) error {
 
 // usable checks the place and everything of it that is there.
 func (s *Store) usable() error {
-	if at := resolved(filepath.Dir(s.dir)); within(s.project, filepath.Join(at, filepath.Base(s.dir))) {
+	at := resolved(filepath.Dir(s.dir))
+	if within(s.project, filepath.Join(at, filepath.Base(s.dir))) {
 		return unused(s.dir, "it lies inside the project")
 	}
 	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.path("")} {
@@ -75,7 +76,8 @@ func (s *Store) usable() error {
 
 // resolved follows the links of a path as far as it exists.
 func resolved(dir string) string {
-	for rest := ""; ; {
+	rest := ""
+	for {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(real, rest)
 		}
@@ -83,7 +85,8 @@ func resolved(dir string) string {
 		if up == dir {
 			return filepath.Join(dir, rest)
 		}
-		dir, rest = up, filepath.Join(filepath.Base(dir), rest)
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = up
 	}
 }
 
@@ -108,8 +111,8 @@ func (s *Store) open() (*os.Root, error) {
 
 const recordFile = "record.json"
 
-// Load gives the record of the project; without one, Known is false. The error says why the record or the store cannot
-// be used; there is then no approval.
+// Load gives the record of the project; without one, Known is false. The error says why the record
+// or the store cannot be used; there is then no approval.
 func (s *Store) Load() (Record, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,6 +121,7 @@ func (s *Store) Load() (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+
 	var r Record
 	info, err := root.Lstat(recordFile)
 	switch {
@@ -134,13 +138,16 @@ func (s *Store) Load() (Record, error) {
 			r, err = parse(data, s.project)
 		}
 	}
+
 	if err = errors.Join(err, root.Close()); err != nil {
-		return Record{}, formats.Fail(formats.CodeIO, "", "trust record %s is not used: %v", s.path(recordFile), err)
+		return Record{}, formats.Fail(formats.CodeIO, "",
+			"trust record %s is not used: %v", s.path(recordFile), err)
 	}
 	return r, nil
 }
 
-// Save replaces the record of the project, and stores the files' texts beside it, so that a later change can be shown.
+// Save replaces the record of the project, and stores the files' texts beside it, so that a later
+// change can be shown.
 func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	if err := s.usable(); err != nil {
 		return err
@@ -148,6 +155,7 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.dir), 0o700); err != nil {
 		return err
 	}
+
 	base, err := os.OpenRoot(filepath.Dir(s.dir))
 	if err != nil {
 		return err
@@ -157,6 +165,7 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	if err := atomicfile.MkdirAll(base, path.Join(own, "files"), 0o700); err != nil {
 		return err
 	}
+
 	root, err := s.open()
 	if err != nil {
 		return err
@@ -174,19 +183,29 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	for _, f := range r.Files {
 		keep[f] = true
 	}
+
 	for _, f := range m.Files {
 		if f.text != nil && keep[f.SHA256] {
-			if err := atomicfile.WriteIn(root, "files/"+f.SHA256, f.text, atomicfile.Options{Mode: 0o600}); err != nil {
+			err := atomicfile.WriteIn(root, "files/"+
+				f.SHA256, f.text, atomicfile.Options{Mode: 0o600})
+			if err != nil {
 				return err
 			}
 		}
 	}
-	r.Schema, r.Root, r.Manifest, r.Time = schema, s.project, m.Hash(), now.UTC().Truncate(time.Second)
+
+	r.Schema = schema
+	r.Root = s.project
+	r.Manifest = m.Hash()
+	r.Time = now.UTC().Truncate(time.Second)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteIn(root, recordFile, append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+
+	if err := atomicfile.WriteIn(root, recordFile, append(
+		data, '\n',
+	), atomicfile.Options{Mode: 0o600}); err != nil {
 		return err
 	}
 	return sweep(root, keep)
@@ -262,18 +281,25 @@ type Change struct {
 func (r Record) Changes(m Manifest) []Change {
 	var out []Change
 	for _, f := range m.Files {
-		switch before, ok := r.Files[f.Path]; {
+		before, ok := r.Files[f.Path]
+		switch {
 		case !ok:
 			out = append(out, Change{File: f, Kind: "new"})
 		case before != f.SHA256:
-			out = append(out, Change{File: f, Kind: "changed", Before: before})
+			out = append(out, Change{
+				File:   f,
+				Kind:   "changed",
+				Before: before,
+			})
 		}
 	}
 	return out
 }
 
 // Covers reports whether there is a record and nothing of the manifest needs approval.
-func (r Record) Covers(m Manifest) bool { return r.Known && len(r.Changes(m)) == 0 }
+func (r Record) Covers(m Manifest) bool {
+	return r.Known && len(r.Changes(m)) == 0
+}
 
 // Approve is the record with the current files of the manifest.
 func (r Record) Approve(m Manifest) Record {
@@ -282,7 +308,8 @@ func (r Record) Approve(m Manifest) Record {
 	for _, f := range m.Files {
 		files[f.Path] = f.SHA256
 	}
-	r.Files, r.Known = files, true
+	r.Files = files
+	r.Known = true
 	return r
 }
 
@@ -292,13 +319,15 @@ func (s *Store) newer(data []byte) error {
 	if json.Unmarshal(data, &r) != nil {
 		return nil //nolint:nilerr // parse says what is wrong with it
 	}
-	if f := formats.Newer(formats.CodeUntrusted, "trust record "+s.path(recordFile), r.Schema, schema); f != nil {
+	f := formats.Newer(formats.CodeUntrusted, "trust record "+s.path(recordFile), r.Schema, schema)
+	if f != nil {
 		return f
 	}
 	return nil
 }
 
-// parse reads a record. Everything in it must be as it was written: a record that is not understood counts as none.
+// parse reads a record. Everything in it must be as it was written: a record that is not understood
+// counts as none.
 func parse(data []byte, project string) (r Record, err error) {
 	if _, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20}); err != nil {
 		return Record{}, err // a key that stands twice, for one
@@ -324,4 +353,6 @@ func parse(data []byte, project string) (r Record, err error) {
 }
 
 // isSum tells whether a text has the form of a sha256: 64 lower hexadecimal digits.
-func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+func isSum(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -16,7 +16,9 @@ import (
 	"tercet/internal/trust"
 )
 
-func now() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+func now() time.Time {
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+}
 
 // project is a folder with files, and a folder beside it for the store.
 func project(t *testing.T, files map[string]string) (dir, state string) {
@@ -25,7 +27,8 @@ func project(t *testing.T, files map[string]string) (dir, state string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, state = filepath.Join(base, "project"), filepath.Join(base, "state", "tercet")
+	dir = filepath.Join(base, "project")
+	state = filepath.Join(base, "state", "tercet")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +174,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestAnyByte is the promise of change detection over every byte of every file: each single change is one question.
+// TestAnyByte is the promise of change detection over every byte of every file: each single change
+// is one question.
 func TestAnyByte(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -181,6 +185,7 @@ func TestAnyByte(t *testing.T) {
 		files[name] = strings.Repeat(name, 1+i%5)
 		names = append(names, name)
 	}
+
 	dir, state := project(t, files)
 	r := approve(t, open(t, state, dir), manifest(t, dir, names...))
 	tried := 0
@@ -189,12 +194,18 @@ func TestAnyByte(t *testing.T) {
 			changed := []byte(files[name])
 			changed[i] ^= 1 << (i % 7)
 			put(t, dir, name, string(changed))
-			if d := cmp.Diff([]string{"changed " + name}, changes(r, manifest(t, dir, names...))); d != "" {
+			d := cmp.Diff([]string{"changed " + name}, changes(r, manifest(t, dir, names...)))
+			if d != "" {
 				t.Fatalf("byte %d of %s (-want +got)\n%s", i, name, d)
 			}
 			tried++
 		}
-		for _, changed := range []string{"", files[name] + "\n", files[name][1:], files[name][:len(files[name])-1]} {
+		for _, changed := range []string{
+			"",
+			files[name] + "\n",
+			files[name][1:],
+			files[name][:len(files[name])-1],
+		} {
 			put(t, dir, name, changed)
 			if got := changes(r, manifest(t, dir, names...)); len(got) != 1 {
 				t.Fatalf("%s as %q: changes = %q, want one", name, changed, got)
@@ -203,6 +214,7 @@ func TestAnyByte(t *testing.T) {
 		}
 		put(t, dir, name, files[name])
 	}
+
 	if got := changes(r, manifest(t, dir, names...)); len(got) != 0 {
 		t.Errorf("changes of what was put back = %q, want none", got)
 	}
@@ -243,9 +255,15 @@ func TestNoParentAndNoOtherFolder(t *testing.T) {
 func TestStoreIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, arm := range map[string]func(t *testing.T, dir, state string) string{
-		"inside":         func(_ *testing.T, dir, _ string) string { return filepath.Join(dir, "state", "tercet") },
-		"is the project": func(_ *testing.T, dir, _ string) string { return dir },
-		"relative":       func(*testing.T, string, string) string { return "state/tercet" },
+		"inside": func(_ *testing.T, dir, _ string) string {
+			return filepath.Join(dir, "state", "tercet")
+		},
+		"is the project": func(_ *testing.T, dir, _ string) string {
+			return dir
+		},
+		"relative": func(*testing.T, string, string) string {
+			return "state/tercet"
+		},
 		"inside by a link": func(t *testing.T, dir, state string) string {
 			t.Helper()
 			link(t, dir, filepath.Dir(state))
@@ -279,7 +297,8 @@ func TestStoreIsRefused(t *testing.T) {
 			dir, state := project(t, nil)
 			place := arm(t, dir, state)
 			_, err := trust.Open(place, dir)
-			if err == nil || !strings.Contains(err.Error(), " is not used: ") || formats.CodeOf(err) != formats.CodeIO {
+			if err == nil || !strings.Contains(err.Error(), " is not used: ") ||
+				formats.CodeOf(err) != formats.CodeIO {
 				t.Errorf("Open(%s) = %v, want why it is not used", place, err)
 			}
 		})
@@ -330,16 +349,27 @@ func TestBrokenRecordIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, bad := range map[string]string{
-		"empty": "", "no JSON": "x", "a list": "[]", "of another folder": strings.Replace(string(good), dir, dir+"x", 1),
-		"no hash": strings.Replace(string(good), m.Files[0].SHA256, "yes", 1), "another schema": strings.Replace(string(good), "record/1", "record/0", 1),
-		"a file twice": strings.Replace(string(good), `"a.md"`, `"a.md": "`+m.Files[0].SHA256+`", "a.md"`, 1), "no time": strings.Replace(string(good), "2026", "yesterday", 1),
-		"cut": string(good[:len(good)/2]),
+		"empty":             "",
+		"no JSON":           "x",
+		"a list":            "[]",
+		"of another folder": strings.Replace(string(good), dir, dir+"x", 1),
+		"no hash":           strings.Replace(string(good), m.Files[0].SHA256, "yes", 1),
+		"another schema":    strings.Replace(string(good), "record/1", "record/0", 1),
+		"a file twice": strings.Replace(
+			string(good),
+			`"a.md"`,
+			`"a.md": "`+m.Files[0].SHA256+`", "a.md"`,
+			1,
+		),
+		"no time": strings.Replace(string(good), "2026", "yesterday", 1),
+		"cut":     string(good[:len(good)/2]),
 	} {
 		if err := os.WriteFile(found[0], []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r, err := s.Load()
-		if err == nil || r.Known || !strings.HasPrefix(err.Error(), "trust record "+found[0]+" is not used: ") {
+		if err == nil || r.Known ||
+			!strings.HasPrefix(err.Error(), "trust record "+found[0]+" is not used: ") {
 			t.Errorf("%s: Load() = %+v, %v, want why it is not used, and no record", name, r, err)
 		}
 	}
@@ -360,10 +390,12 @@ func TestNewerRecord(t *testing.T) {
 	if err := os.WriteFile(found[0], newer, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Load(); err == nil || r.Known || !strings.Contains(err.Error(), "has version 9") {
+	r, err := s.Load()
+	if err == nil || r.Known || !strings.Contains(err.Error(), "has version 9") {
 		t.Errorf("Load() = %+v, %v, want no record, and why", r, err)
 	}
-	if err := s.Save(trust.Record{}.Approve(m), m, now()); err == nil || !strings.Contains(err.Error(), "has version 9") {
+	err = s.Save(trust.Record{}.Approve(m), m, now())
+	if err == nil || !strings.Contains(err.Error(), "has version 9") {
 		t.Errorf("Save() = %v, want it refused", err)
 	}
 	if after, err := os.ReadFile(found[0]); err != nil || string(after) != string(newer) {
@@ -371,8 +403,8 @@ func TestNewerRecord(t *testing.T) {
 	}
 }
 
-// TestLinks: a link to a file of the project counts as that file, one that leads out is listed as what it is, and a name
-// outside of the project is none.
+// TestLinks: a link to a file of the project counts as that file, one that leads out is listed as
+// what it is, and a name outside of the project is none.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	dir, _ := project(t, map[string]string{"real.md": "x\n"})
@@ -383,11 +415,14 @@ func TestLinks(t *testing.T) {
 	link(t, "real.md", filepath.Join(dir, "inside.md"))
 	link(t, secret, filepath.Join(dir, "outside.md"))
 	link(t, "../secret.md", filepath.Join(dir, "up.md"))
-	m := manifest(t, dir, "real.md", "inside.md", "outside.md", "up.md", "../secret.md", "/etc/passwd", "")
+	m := manifest(
+		t, dir, "real.md", "inside.md", "outside.md", "up.md", "../secret.md", "/etc/passwd", "",
+	)
 	var got []string
 	for _, f := range m.Files {
 		got = append(got, f.Path)
 	}
+
 	if d := cmp.Diff([]string{"inside.md", "outside.md", "real.md", "up.md"}, got); d != "" {
 		t.Errorf("listed (-want +got)\n%s", d)
 	}
@@ -397,7 +432,11 @@ func TestLinks(t *testing.T) {
 	// What a link leads to is what is agreed to.
 	before := m.Hash()
 	put(t, dir, "other.md", "y\n")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "inside.md")), os.Symlink("other.md", filepath.Join(dir, "inside.md"))); err != nil {
+	err := errors.Join(
+		os.Remove(filepath.Join(dir, "inside.md")),
+		os.Symlink("other.md", filepath.Join(dir, "inside.md")),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if manifest(t, dir, "real.md", "inside.md").Hash() == before {
@@ -423,7 +462,8 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	m, err := trust.Read(root, []string{"a.md", "b.md", "run.sh"})
-	if err != nil || len(m.Files) != 3 || m.Files[0].Problem != "" || m.Files[1].Problem == "" || m.Files[2].Problem == "" {
+	if err != nil || len(m.Files) != 3 || m.Files[0].Problem != "" || m.Files[1].Problem == "" ||
+		m.Files[2].Problem == "" {
 		t.Errorf("Read = %v, %v, want three files, two with a problem", m, err)
 	}
 }
@@ -448,7 +488,8 @@ func TestHashTellsNamesApart(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	f.Add([]byte(`{"schema":"tercet.trust-record/1","root":"R","manifest":"` + formats.Sum(nil) + `","time":"2026-01-02T03:04:05Z","files":{"a":"` + formats.Sum(nil) + `"}}`))
+	f.Add([]byte(`{"schema":"tercet.trust-record/1","root":"R","manifest":"` + formats.Sum(nil) +
+		`","time":"2026-01-02T03:04:05Z","files":{"a":"` + formats.Sum(nil) + `"}}`))
 	f.Add([]byte(`{"files":{"a":1}}`))
 	dir, err := filepath.EvalSymlinks(f.TempDir())
 	if err != nil {
