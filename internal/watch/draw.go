@@ -15,8 +15,8 @@ import (
 	"tercet/internal/style"
 )
 
-// Limits of the layout, in columns: the least width for two panes, the least while a pane has the keys, and the left
-// one's width.
+// Limits of the layout, in columns: the least width for two panes, the least while a pane has the
+// keys, and the left one's width.
 const (
 	narrow    = 60
 	reading   = 120
@@ -34,7 +34,8 @@ func (m *model) View() tea.View {
 	v.AltScreen = true
 	if m.typed != nil {
 		if c := m.typed.input.Cursor(); c != nil {
-			c.X, c.Y = min(m.wide-1, c.X+ansi.StringWidth(m.lead())), max(0, m.high-1)
+			c.X = min(m.wide-1, c.X+ansi.StringWidth(m.lead()))
+			c.Y = max(0, m.high-1)
 			v.Cursor = c
 		}
 	}
@@ -42,9 +43,12 @@ func (m *model) View() tea.View {
 }
 
 // room is how many rows a pane has.
-func (m *model) room() int { return max(1, m.high-chrome) }
+func (m *model) room() int {
+	return max(1, m.high-chrome)
+}
 
-// left is how wide the list is, and right the pane; one of them has no room where both have too little.
+// left is how wide the list is, and right the pane; one of them has no room where both have too
+// little.
 func (m *model) sizes() (left, right int) {
 	switch {
 	case m.wide >= reading, m.wide >= narrow && !m.seen.focus:
@@ -58,10 +62,13 @@ func (m *model) sizes() (left, right int) {
 
 // lines are the rows of the screen, none wider than it.
 func (m *model) lines() []string {
-	sheet, rows := m.do.Sheet, m.room()
+	sheet := m.do.Sheet
+	rows := m.room()
 	left, right := m.sizes()
 	out := []string{m.head()}
-	list, about, body := m.runs(left, rows+1), "", []string(nil)
+	list := m.runs(left, rows+1)
+	about := ""
+	body := []string(nil)
 	if right > 0 {
 		about = m.about()
 		body = m.content()
@@ -72,7 +79,11 @@ func (m *model) lines() []string {
 		body = body[top:]
 	}
 	if m.help {
-		list, left, right, about, body = nil, 0, m.wide, sheet.Paint(style.Heading, "keys"), m.passage(keys, m.wide)
+		list = nil
+		left = 0
+		right = m.wide
+		about = sheet.Paint(style.Heading, "keys")
+		body = m.passage(keys, m.wide)
 	}
 	for i := range rows + 1 {
 		line := ""
@@ -95,6 +106,7 @@ func (m *model) lines() []string {
 		}
 		out = append(out, line)
 	}
+
 	out = append(out, m.bottom()...)
 	for i, line := range out {
 		out[i] = m.cut(line, m.wide)
@@ -105,7 +117,11 @@ func (m *model) lines() []string {
 // cut shortens a row by its width; what it holds has its colours.
 func (m *model) cut(line string, columns int) string {
 	sheet := m.do.Sheet
-	return ansi.Truncate(sheet.Text(strings.ReplaceAll(line, "\t", "    ")), columns, sheet.Mark("…"))
+	return ansi.Truncate(
+		sheet.Text(strings.ReplaceAll(line, "\t", "    ")),
+		columns,
+		sheet.Mark("…"),
+	)
 }
 
 // head says how many runs there are of each kind, and which of them are shown.
@@ -150,8 +166,13 @@ func (m *model) runs(columns, most int) []string {
 
 // row is a run in the list.
 func (m *model) row(r row, columns int) string {
-	sheet, now := m.do.Sheet, m.do.Desk.Clock.Now()
-	mark := map[state]string{asks: "?", works: sheet.Mark("▶"), rests: sheet.Mark("○")}[r.state]
+	sheet := m.do.Sheet
+	now := m.do.Desk.Clock.Now()
+	mark := map[state]string{
+		asks:  "?",
+		works: sheet.Mark("▶"),
+		rests: sheet.Mark("○"),
+	}[r.state]
 	switch {
 	case r.trouble != "", r.state == rests && r.Status == journal.Open:
 		mark = "!"
@@ -160,7 +181,9 @@ func (m *model) row(r row, columns int) string {
 	case r.state == over:
 		mark = sheet.Mark("✗")
 	}
-	lead, age := "  ", journal.Age(max(0, now.Sub(r.Started)))
+
+	lead := "  "
+	age := journal.Age(max(0, now.Sub(r.Started)))
 	if r.ID == m.list.at {
 		lead = "> "
 	}
@@ -215,6 +238,7 @@ func (m *model) content() []string {
 	case r.trouble != "":
 		return m.passage(r.trouble, right)
 	}
+
 	switch m.seen.pane {
 	case paneTree:
 		now := m.do.Desk.Clock.Now()
@@ -232,7 +256,10 @@ func (m *model) content() []string {
 		case asks:
 			out = append(out, m.passage("g, or 'tercet approve "+r.ID+"', answers it", right)...)
 		case rests:
-			out = append(out, m.passage("r, or 'tercet resume "+r.ID+"', goes on with it", right)...)
+			out = append(
+				out,
+				m.passage("r, or 'tercet resume "+r.ID+"', goes on with it", right)...,
+			)
 		case works, over:
 		}
 		return out
@@ -248,6 +275,7 @@ func (m *model) content() []string {
 		return strings.Split(m.do.Sheet.Diff(strings.TrimRight(m.seen.diff, "\n")), "\n")
 	case paneGate:
 	}
+
 	return m.question(r, right)
 }
 
@@ -262,6 +290,7 @@ func (m *model) question(r row, columns int) []string {
 	if g == nil {
 		return []string{"the run asks nothing"}
 	}
+
 	out := []string{}
 	for _, line := range m.passage(g.Question, columns) {
 		out = append(out, m.do.Sheet.Paint(style.Waits, line))
@@ -269,12 +298,20 @@ func (m *model) question(r row, columns int) []string {
 	for _, v := range g.Votes {
 		out = append(out, plain.Line("answered by "+v.By+": "+v.Answer))
 	}
+
 	if r.answer != "" {
-		return append(out, m.passage("answered by "+r.answer+"; r goes on with the run", columns)...)
+		return append(
+			out,
+			m.passage("answered by "+r.answer+"; r goes on with the run", columns)...,
+		)
 	}
+
 	if until := g.Until(); !until.IsZero() {
 		left := journal.Age(max(0, until.Sub(m.do.Desk.Clock.Now())))
-		out = append(out, plain.Line("takes '"+phrase.In(m.do.Language, g.Timeout.Choose)+"' in "+left))
+		out = append(
+			out,
+			plain.Line("takes '"+phrase.In(m.do.Language, g.Timeout.Choose)+"' in "+left),
+		)
 	}
 	if !m.seen.focus {
 		out = append(out, "g or Enter, then a key of it answers")
@@ -283,29 +320,35 @@ func (m *model) question(r row, columns int) []string {
 	for _, key := range question.Of(g.Choices, m.do.Language).Keys() {
 		out = append(out, m.passage(key, columns)...)
 	}
+
 	out = append(out, "")
 	for _, text := range g.Show {
 		for line := range strings.SplitSeq(strings.TrimRight(plain.Text(text), "\n"), "\n") {
 			out = append(out, m.passage(line, columns)...)
 		}
 	}
+
 	return out
 }
 
 // bottom is what was told, and the keys or the line that is typed.
 func (m *model) bottom() []string {
-	told, look := m.told.text, style.Plain
+	told := m.told.text
+	look := style.Plain
 	if m.told.bad {
 		look = style.Bad
 	}
 	if told == "" && m.list.err != "" {
-		told, look = plain.Line(m.list.err), style.Bad
+		told = plain.Line(m.list.err)
+		look = style.Bad
 	}
 	if t := m.typed; t != nil {
 		if told == "" && t.what == answers {
 			told = "Enter answers, Esc leaves"
-			if label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(t.input.Value()); ok {
-				if told = "Enter answers '" + plain.Line(phrase.In(m.do.Language, label)) + "'"; note != "" {
+			label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(t.input.Value())
+			if ok {
+				told = "Enter answers '" + plain.Line(phrase.In(m.do.Language, label)) + "'"
+				if note != "" {
 					told += " with a note"
 				}
 				told += " to: " + plain.Line(t.gate.Question)

@@ -15,7 +15,11 @@ type Screen struct{ *model }
 
 // NewScreen makes a screen of a size that has looked once.
 func NewScreen(ctx context.Context, c Config, wide, high int) Screen {
-	d := &deeds{Config: c, ctx: ctx, feed: newFeed(c)}
+	d := &deeds{
+		Config: c,
+		ctx:    ctx,
+		feed:   newFeed(c),
+	}
 	s := Screen{newModel(d, live.Style{Sheet: c.Sheet})}
 	s.Send(tea.WindowSizeMsg{Width: wide, Height: high})
 	s.Look()
@@ -23,7 +27,9 @@ func NewScreen(ctx context.Context, c Config, wide, high int) Screen {
 }
 
 // Look looks for what is new.
-func (s Screen) Look() { s.run(s.refresh()) }
+func (s Screen) Look() {
+	s.run(s.refresh())
+}
 
 // Send gives the model a message, and does what comes of it; left tells that it leaves.
 func (s Screen) Send(msg tea.Msg) (left bool) {
@@ -47,7 +53,9 @@ func (s Screen) run(cmd tea.Cmd) (left bool) {
 }
 
 // Text is what the screen shows.
-func (s Screen) Text() string { return strings.Join(s.lines(), "\n") }
+func (s Screen) Text() string {
+	return strings.Join(s.lines(), "\n")
+}
 
 // Human is the least time between two keys.
 const Human = human + time.Millisecond

@@ -78,7 +78,13 @@ type feed struct {
 	differs int               // looks until its diff is looked at again
 }
 
-func newFeed(c Config) *feed { return &feed{desk: c.Desk, diff: c.Diff, held: map[string]*held{}} }
+func newFeed(c Config) *feed {
+	return &feed{
+		desk: c.Desk,
+		diff: c.Diff,
+		held: map[string]*held{},
+	}
+}
 
 // held is what is known of a run.
 type held struct {
@@ -111,9 +117,11 @@ const (
 // look reads what is new of all runs, and of the one that is looked at what the pane shows.
 func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
 	ids, err := journal.IDs(f.desk.Root)
-	if n.err = err; err != nil {
+	n.err = err
+	if err != nil {
 		return n
 	}
+
 	finished := 0
 	for _, id := range slices.Backward(ids) { // ids begin with their time
 		h := f.held[id]
@@ -131,19 +139,26 @@ func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
 			finished++
 		}
 	}
+
 	slices.SortStableFunc(n.rows, func(a, b row) int {
-		return cmp.Or(int(a.state-b.state), b.Started.Compare(a.Started), strings.Compare(b.ID, a.ID))
+		return cmp.Or(
+			int(a.state-b.state),
+			b.Started.Compare(a.Started),
+			strings.Compare(b.ID, a.ID),
+		)
 	})
 	if run == "" && len(n.rows) > 0 {
 		run = n.rows[0].ID
 	}
-	if n.run = run; run != "" {
+	n.run = run
+	if run != "" {
 		f.follow(ctx, &n, at)
 	}
 	return n
 }
 
-// update looks at a run that may go on. Of one that has ended before all that are shown nothing is read.
+// update looks at a run that may go on. Of one that has ended before all that are shown nothing is
+// read.
 func (f *feed) update(h *held, id string, enough bool) {
 	info, err := f.stamp(path.Join(journal.Folder, id, journal.LockName+".info"))
 	_, unlocked := f.desk.Root.Lstat(journal.LockOf(id))
@@ -151,13 +166,15 @@ func (f *feed) update(h *held, id string, enough bool) {
 		h.ended = true
 		return
 	}
+
 	now, jerr := f.stamp(path.Join(journal.Folder, id, journal.Name))
 	if jerr != nil {
 		return // it has not begun
 	}
 	changed := now != h.journal || err == nil && info != h.info
 	if changed || h.live {
-		h.live = unlocked == nil && f.desk.Live(id)                                  // which writes who held the lock
+		// which writes who held the lock
+		h.live = unlocked == nil && f.desk.Live(id)
 		h.info, _ = f.stamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
 	}
 	if now != h.journal {
@@ -165,7 +182,9 @@ func (f *feed) update(h *held, id string, enough bool) {
 		if !ok {
 			return
 		}
-		h.shown, h.journal, h.row = true, now, row{Run: r}
+		h.shown = true
+		h.journal = now
+		h.row = row{Run: r}
 		if r.Status == journal.Open || r.Status == formats.OutcomeSuspended.String() {
 			records, err := f.desk.Records(id)
 			if err != nil {
@@ -174,7 +193,8 @@ func (f *feed) update(h *held, id string, enough bool) {
 				h.row.gate, _ = journal.Gates(records)
 			}
 		} else {
-			h.row.state, h.ended = over, true
+			h.row.state = over
+			h.ended = true
 			return
 		}
 	}
@@ -182,8 +202,10 @@ func (f *feed) update(h *held, id string, enough bool) {
 	switch {
 	case h.row.gate != nil:
 		h.row.state = asks
-		if a, ok, err := f.desk.Answered(*h.row.gate); !h.live && h.row.gate.Quorum <= 1 && ok && err == nil {
-			h.row.state, h.row.answer = rests, a.By+": "+a.Answer
+		a, ok, err := f.desk.Answered(*h.row.gate)
+		if !h.live && h.row.gate.Quorum <= 1 && ok && err == nil {
+			h.row.state = rests
+			h.row.answer = a.By + ": " + a.Answer
 		}
 	case h.live:
 		h.row.state = works
@@ -203,7 +225,10 @@ func (f *feed) stamp(name string) (stamp, error) {
 // follow reads what is new of the run that is looked at.
 func (f *feed) follow(ctx context.Context, n *news, at pane) {
 	if n.run != f.run {
-		f.run, f.log, f.said, f.differs = n.run, journal.NewLog(f.desk.Root, n.run, ""), nil, 0
+		f.run = n.run
+		f.log = journal.NewLog(f.desk.Root, n.run, "")
+		f.said = nil
+		f.differs = 0
 		f.doing = map[string]string{}
 		n.afresh = true
 	}
@@ -218,22 +243,30 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 		}
 		n.events = slices.AppendSeq(n.events, trace.Lines(lines))
 	}
+
 	for i, e := range n.events {
 		n.events[i].Run = n.run
-		if doing := live.Doing(e); doing != "" && doing != f.doing[e.Step] { // else it has only used more
+		// else it has only used more
+		if doing := live.Doing(e); doing != "" && doing != f.doing[e.Step] {
 			f.doing[e.Step] = doing
-			text := strings.Join([]string{e.Time.Local().Format(time.TimeOnly), e.Name, e.Step, doing}, "  ")
+			text := strings.Join(
+				[]string{e.Time.Local().Format(time.TimeOnly), e.Name, e.Step, doing},
+				"  ",
+			)
 			f.said = append(f.said[max(0, len(f.said)-mostLog):], timed{e.Time, plain.Line(text)})
 		}
 	}
+
 	switch at {
 	case paneLog:
 		if n.log, err = f.logged(); err != nil {
 			n.err = err
 		}
 	case paneDiff:
-		if f.differs--; f.differs < 0 {
-			f.differs, n.differ = rarely, true
+		f.differs--
+		if f.differs < 0 {
+			f.differs = rarely
+			n.differ = true
 			if n.diff, err = f.diff(ctx, n.run); err != nil {
 				n.err = err
 			}
@@ -243,7 +276,8 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 	}
 }
 
-// logged gives what is new of the log: what 'tercet show --log' prints, and what agents do, by their times.
+// logged gives what is new of the log: what 'tercet show --log' prints, and what agents do, by
+// their times.
 func (f *feed) logged() (out []string, err error) {
 	events, _, err := f.log.More()
 	list := f.said
@@ -257,12 +291,17 @@ func (f *feed) logged() (out []string, err error) {
 			list = append(list, timed{at, plain.Line(e.String())})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b timed) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(list, func(a, b timed) int {
+		return a.at.Compare(b.at)
+	})
 	for _, one := range list {
 		out = append(out, one.text)
 	}
 	return out, err
 }
 
-// isEvent tells a line that an agent printed for programs. What it says stands in the trace in words.
-func isEvent(text string) bool { return strings.HasPrefix(text, "{") && json.Valid([]byte(text)) }
+// isEvent tells a line that an agent printed for programs. What it says stands in the trace in
+// words.
+func isEvent(text string) bool {
+	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
+}

@@ -17,7 +17,8 @@ import (
 	"tercet/internal/question"
 )
 
-// model is what the screen shows. All that it changes by are messages; what it does are the commands of its deeds.
+// model is what the screen shows. All that it changes by are messages; what it does are the
+// commands of its deeds.
 type model struct {
 	do    *deeds
 	look  live.Style
@@ -38,8 +39,9 @@ type list struct {
 	rows   []row
 	at     string // the run that is chosen, by its id
 	filter string
-	err    string               // why nothing new is known
-	begun  map[string]time.Time // runs that were resumed without the user, with the time for which they waited
+	err    string // why nothing new is known
+	// runs that were resumed without the user, with the time for which they waited
+	begun map[string]time.Time
 }
 
 // pane is what stands on the right.
@@ -52,7 +54,12 @@ const (
 	paneGate
 )
 
-var panes = [...]string{paneTree: "tree", paneLog: "log", paneDiff: "diff", paneGate: "gate"}
+var panes = [...]string{
+	paneTree: "tree",
+	paneLog:  "log",
+	paneDiff: "diff",
+	paneGate: "gate",
+}
 
 // seen is the run that is looked at.
 type seen struct {
@@ -90,12 +97,17 @@ const (
 	cancels
 )
 
-// human is the least time between two keys that a user types: what comes faster was pasted, and decides nothing.
+// human is the least time between two keys that a user types: what comes faster was pasted, and
+// decides nothing.
 const human = 80 * time.Millisecond
 
 func newModel(d *deeds, look live.Style) *model {
 	return &model{
-		do: d, look: look, wide: 80, high: 24, list: list{begun: map[string]time.Time{}},
+		do:   d,
+		look: look,
+		wide: 80,
+		high: 24,
+		list: list{begun: map[string]time.Time{}},
 		seen: seen{top: end, tree: &live.View{}},
 	}
 }
@@ -104,18 +116,24 @@ func newModel(d *deeds, look live.Style) *model {
 type tick struct{}
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return tea.Batch(m.refresh(), later()) }
+func (m *model) Init() tea.Cmd {
+	return tea.Batch(m.refresh(), later())
+}
 
 // later waits until it is time to look.
-func later() tea.Cmd { return tea.Tick(every, func(time.Time) tea.Msg { return tick{} }) }
+func later() tea.Cmd {
+	return tea.Tick(every, func(time.Time) tea.Msg { return tick{} })
+}
 
 // refresh looks for what is new, once at a time.
 func (m *model) refresh() tea.Cmd {
-	if m.again = m.busy; m.busy {
+	m.again = m.busy
+	if m.busy {
 		return nil
 	}
 	m.busy = true
-	run, at := m.list.at, m.seen.pane
+	run := m.list.at
+	at := m.seen.pane
 	return m.do.do(func() tea.Msg { return m.do.feed.look(m.do.ctx, run, at) })
 }
 
@@ -123,7 +141,8 @@ func (m *model) refresh() tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.wide, m.high = msg.Width, msg.Height
+		m.wide = msg.Width
+		m.high = msg.Height
 	case tick:
 		if m.busy { // which takes longer than it should
 			return m, later()
@@ -149,9 +168,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		now := m.do.Desk.Clock.Now()
 		quick := now.Sub(m.last) < human
-		m.last, m.told = now, told{}
+		m.last = now
+		m.told = told{}
 		return m, m.key(msg, quick)
 	}
+
 	return m, nil
 }
 
@@ -166,20 +187,27 @@ func (m *model) take(n news) {
 	}
 	m.list.at = cmp.Or(m.list.at, n.run)
 	if n.run != m.seen.run {
-		m.seen.run, m.seen.tree, m.seen.log, m.seen.diff, m.seen.known = n.run, &live.View{}, nil, "", false
+		m.seen.run = n.run
+		m.seen.tree = &live.View{}
+		m.seen.log = nil
+		m.seen.diff = ""
+		m.seen.known = false
 	}
 	if n.afresh {
-		m.seen.tree, m.seen.log = &live.View{}, nil
+		m.seen.tree = &live.View{}
+		m.seen.log = nil
 	}
 	for _, e := range n.events {
 		m.seen.tree.Apply(e)
 		m.seen.last = e.Time
 	}
+
 	m.seen.tree.News(m.wide, m.look) // which this screen does not draw
 	m.seen.log = append(m.seen.log, n.log...)
 	m.seen.log = slices.Clip(m.seen.log[max(0, len(m.seen.log)-mostLog):])
 	if n.differ {
-		m.seen.diff, m.seen.known = n.diff, true
+		m.seen.diff = n.diff
+		m.seen.known = true
 	}
 	m.fit()
 }
@@ -195,7 +223,8 @@ func (m *model) fit() {
 // alone goes on, once each, with the runs whose time has come and that need no answer.
 func (m *model) alone() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
-		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) || m.list.begun[r.ID].Equal(r.Until) {
+		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) ||
+			m.list.begun[r.ID].Equal(r.Until) {
 			continue
 		}
 		m.list.begun[r.ID] = r.Until
@@ -212,7 +241,10 @@ func (l list) shown() []row {
 	}
 	var out []row
 	for _, r := range l.rows {
-		if strings.Contains(strings.ToLower(r.ID+" "+r.Line+" "+r.word()), strings.ToLower(l.filter)) {
+		if strings.Contains(
+			strings.ToLower(r.ID+" "+r.Line+" "+r.word()),
+			strings.ToLower(l.filter),
+		) {
 			out = append(out, r)
 		}
 	}
@@ -232,7 +264,8 @@ func (m *model) chosen() (row, bool) {
 // choose looks at another run.
 func (m *model) choose(id string) {
 	if m.list.at != id {
-		m.list.at, m.seen.top = id, m.start()
+		m.list.at = id
+		m.seen.top = m.start()
 	}
 }
 
@@ -246,7 +279,8 @@ func (m *model) start() int {
 
 // show shows a pane, and gives it the keys.
 func (m *model) show(p pane) tea.Cmd {
-	m.seen.pane, m.seen.focus = p, true
+	m.seen.pane = p
+	m.seen.focus = true
 	m.seen.top = m.start()
 	if p == paneDiff {
 		m.seen.known = false
@@ -268,10 +302,15 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 		m.help = false
 		return nil
 	}
+
 	r, ok := m.chosen()
 	if ok && m.seen.focus && m.seen.pane == paneGate && r.state == asks && len(k.Text) > 0 {
 		if _, _, fits := question.Of(r.gate.Choices, m.do.Language).Read(k.Text); fits {
-			return m.begin(&typed{what: answers, run: r.ID, gate: *r.gate}, k.Text)
+			return m.begin(&typed{
+				what: answers,
+				run:  r.ID,
+				gate: *r.gate,
+			}, k.Text)
 		}
 	}
 	switch name {
@@ -286,7 +325,8 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	case "shift+tab":
 		return m.show((m.seen.pane + pane(len(panes)) - 1) % pane(len(panes)))
 	case "enter", "right":
-		if m.seen.focus = true; ok && r.state == asks && name == "enter" {
+		m.seen.focus = true
+		if ok && r.state == asks && name == "enter" {
 			return m.show(paneGate)
 		}
 	case "esc", "left":
@@ -303,6 +343,7 @@ func (m *model) key(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	default:
 		return m.move(name)
 	}
+
 	return nil
 }
 
@@ -350,7 +391,8 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	t := m.typed
 	switch k.String() {
 	case "esc":
-		if m.typed = nil; t.what == filters {
+		m.typed = nil
+		if t.what == filters {
 			m.list.filter = ""
 		}
 		return nil
@@ -360,17 +402,21 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 	default:
 		return m.edit(k)
 	}
+
 	text := t.input.Value()
 	if quick && t.what != filters {
 		m.told = told{"Enter came at once, as in a paste; press it again", true}
 		return nil
 	}
+
 	switch t.what {
 	case filters:
 	case answers:
 		label, note, ok := question.Of(t.gate.Choices, m.do.Language).Read(text)
 		if free := t.gate.Free; !ok && free != "" && strings.TrimSpace(text) != "" {
-			label, note, ok = free, strings.TrimSpace(text), true
+			label = free
+			note = strings.TrimSpace(text)
+			ok = true
 		}
 		if !ok {
 			m.told = told{"that is no choice; Esc leaves", true}
@@ -381,7 +427,8 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 			m.told = told{"'" + word + "' needs a note: type it behind a colon", true}
 			return nil
 		}
-		m.typed, m.told = nil, told{text: "answers " + plain.Line(phrase.In(m.do.Language, label))}
+		m.typed = nil
+		m.told = told{text: "answers " + plain.Line(phrase.In(m.do.Language, label))}
 		return m.do.answer(t.run, t.gate, label, note)
 	case cancels:
 		yes, ok := question.ParseYes(text)
@@ -389,11 +436,13 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 			m.told = told{"expected y or n", true}
 			return nil
 		}
-		if m.typed = nil; yes {
+		m.typed = nil
+		if yes {
 			m.told = told{text: "run " + t.run + ": asked to end"}
 			return m.do.cancel(t.run)
 		}
 	}
+
 	m.typed = nil
 	return nil
 }
@@ -402,7 +451,14 @@ func (m *model) typing(k tea.KeyPressMsg, quick bool) tea.Cmd {
 func (m *model) move(key string) tea.Cmd {
 	page := max(1, m.room()-1)
 	by, ok := map[string]int{
-		"up": -1, "k": -1, "down": 1, "j": 1, "pgup": -page, "pgdown": page, "home": -1 << 30, "end": 1 << 30,
+		"up":     -1,
+		"k":      -1,
+		"down":   1,
+		"j":      1,
+		"pgup":   -page,
+		"pgdown": page,
+		"home":   -1 << 30,
+		"end":    1 << 30,
 	}[key]
 	switch {
 	case !ok:
@@ -418,6 +474,7 @@ func (m *model) move(key string) tea.Cmd {
 		}
 		return nil
 	}
+
 	rows := m.list.shown()
 	if len(rows) == 0 {
 		return nil

@@ -37,8 +37,12 @@ func TestRunBreaksDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.config.In, p.config.Out, p.config.Env = theirs, theirs, []string{"TERM=xterm-256color"}
-	p.config.Diff = func(context.Context, string) (string, error) { panic("a defect") }
+	p.config.In = theirs
+	p.config.Out = theirs
+	p.config.Env = []string{"TERM=xterm-256color"}
+	p.config.Diff = func(context.Context, string) (string, error) {
+		panic("a defect")
+	}
 	printed := make(chan string)
 	go func() {
 		var all []byte
@@ -54,7 +58,9 @@ func TestRunBreaksDown(t *testing.T) {
 				}
 			}
 			if err != nil {
-				if !errors.Is(err, os.ErrClosed) && !strings.Contains(err.Error(), "input/output error") { // as Linux ends it
+				// as Linux ends it
+				if !errors.Is(err, os.ErrClosed) &&
+					!strings.Contains(err.Error(), "input/output error") {
 					t.Error(err)
 				}
 				break
@@ -74,7 +80,8 @@ func TestRunBreaksDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := <-printed
-	if i := strings.LastIndex(text, "\x1b[?1049"); i < 0 || !strings.HasPrefix(text[i:], "\x1b[?1049l") {
+	i := strings.LastIndex(text, "\x1b[?1049")
+	if i < 0 || !strings.HasPrefix(text[i:], "\x1b[?1049l") {
 		t.Errorf("the screen of before is not back: %q", text)
 	}
 }

@@ -37,7 +37,8 @@ type Config struct {
 
 	// Diff gives the changes of a run in its worktree; empty if it has none.
 	Diff func(ctx context.Context, run string) (string, error)
-	// Start starts a verb on a run in a process that outlives this one and prints to a file; ended gives its exit code.
+	// Start starts a verb on a run in a process that outlives this one and prints to a file; ended
+	// gives its exit code.
 	Start func(verb, run string, out *os.File) (ended <-chan int, err error)
 	// Suspend stops the process until it continues, as Ctrl-Z does.
 	Suspend func()
@@ -55,17 +56,36 @@ const (
 // Run shows the screen until the user leaves or the context ends.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	d := &deeds{Config: c, ctx: ctx, feed: newFeed(c)}
-	m := newModel(d, live.Style{Sheet: c.Sheet, Link: c.Link, Language: c.Language})
+	d := &deeds{
+		Config: c,
+		ctx:    ctx,
+		feed:   newFeed(c),
+	}
+	m := newModel(d, live.Style{
+		Sheet:    c.Sheet,
+		Link:     c.Link,
+		Language: c.Language,
+	})
 	profile := colorprofile.ASCII
 	if c.Sheet.Colour {
 		profile = colorprofile.ANSI256
 	}
-	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithFPS(fps),
-		// What asks the terminal questions, whose answers could come too late, is left out where a terminal is far.
-		tea.WithEnvironment(append(c.Env, "SSH_TTY=none")), tea.WithColorProfile(profile), tea.WithoutSignalHandler())
+	p := tea.NewProgram(
+		m,
+		tea.WithContext(ctx),
+		tea.WithInput(c.In),
+		tea.WithOutput(c.Out),
+		tea.WithFPS(fps),
+		// What asks the terminal questions, whose answers could come too late, is left out where a
+		// terminal is far.
+		tea.WithEnvironment(append(c.Env, "SSH_TTY=none")),
+		tea.WithColorProfile(profile),
+		tea.WithoutSignalHandler(),
+	)
 	before := c.Desk.Tell
-	c.Desk.Tell = func(format string, args ...any) { p.Send(told{text: plain.Sprintf(format, args...)}) }
+	c.Desk.Tell = func(format string, args ...any) {
+		p.Send(told{text: plain.Sprintf(format, args...)})
+	}
 	_, err := p.Run()
 	cancel()
 	d.mu.Lock()
@@ -75,14 +95,20 @@ func Run(ctx context.Context, c Config) error {
 	c.Desk.Tell = before
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
-		return formats.Fail(formats.CodeBug, "report it with the text above", "the screen broke down")
+		return formats.Fail(
+			formats.CodeBug,
+			"report it with the text above",
+			"the screen broke down",
+		)
 	case err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), context.Canceled):
 		return context.Cause(ctx)
 	case errors.Is(err, tea.ErrProgramKilled):
 		return formats.Fail(formats.CodeCancelled, "", "terminated")
 	case err != nil:
-		return formats.Fail(formats.CodeIO, "run 'tercet show --log -f RUN' instead", "the terminal: %s", err)
+		return formats.Fail(formats.CodeIO, "run 'tercet show --log -f RUN' instead",
+			"the terminal: %s", err)
 	}
+
 	return nil
 }
 
@@ -134,7 +160,8 @@ func failure(err error) told {
 	f := formats.Failed(err)
 	text := err.Error()
 	if len(f.Errors) > 0 {
-		if text = f.Errors[0].Message; f.Errors[0].Recommendation != "" {
+		text = f.Errors[0].Message
+		if f.Errors[0].Recommendation != "" {
 			text += " (" + f.Errors[0].Recommendation + ")"
 		}
 	}
@@ -149,10 +176,18 @@ func (d *deeds) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 		case err != nil:
 			return "", err
 		case now.ID != g.ID:
-			return "", formats.Fail(formats.CodePrecondition, "look at it, and answer again", "the question is another one now")
+			return "", formats.Fail(
+				formats.CodePrecondition,
+				"look at it, and answer again",
+				"the question is another one now",
+			)
 		}
 		told, err := d.Desk.Answer(d.ctx, r, now, formats.Decision{
-			Answer: label, By: d.Desk.User, Person: true, Note: d.Desk.Mask.Text(note), At: d.Desk.Clock.Now().UTC(),
+			Answer: label,
+			By:     d.Desk.User,
+			Person: true,
+			Note:   d.Desk.Mask.Text(note),
+			At:     d.Desk.Clock.Now().UTC(),
 		})
 		if err == nil && told.Status == "kept" && !d.Desk.Live(run) {
 			told.Text = "kept; r goes on with the run"
@@ -168,7 +203,8 @@ func (d *deeds) pause(run string) tea.Cmd {
 	})
 }
 
-// cancel ends a run that goes on. One that waits is given up by a process of its own, as its Error Handling may work.
+// cancel ends a run that goes on. One that waits is given up by a process of its own, as its Error
+// Handling may work.
 func (d *deeds) cancel(run string) tea.Cmd {
 	return d.act(func() (string, error) {
 		if !d.Desk.Live(run) {
@@ -194,7 +230,8 @@ func (d *deeds) resume(run string) tea.Cmd {
 	})
 }
 
-// started begins a verb in a process of its own, and tells how that ended if it does while the screen is there.
+// started begins a verb in a process of its own, and tells how that ended if it does while the
+// screen is there.
 func (d *deeds) started(verb, run, done string) (string, error) {
 	name := path.Join(journal.Folder, run, verb+".log")
 	out, err := d.Desk.Root.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -224,7 +261,8 @@ func (d *deeds) outcome(code int, name string) error {
 	}
 	words := strings.Split(strings.TrimSpace(string(data)), "\n")
 	last := words[max(0, len(words)-2):]
-	return formats.Fail(formats.CodePrecondition, "", "exit code %d: %s", code, strings.Join(last, " "))
+	return formats.Fail(formats.CodePrecondition, "",
+		"exit code %d: %s", code, strings.Join(last, " "))
 }
 
 // suspended is the exit code of a run that waits.

@@ -35,13 +35,16 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // ofDay are times as they are here.
 var ofDay = regexp.MustCompile(`[0-9]{2}:[0-9]{2}:[0-9]{2}`)
 
-// clock stands still but for what a test lets pass. Nobody works on a run after somebody has waited for it.
+// clock stands still but for what a test lets pass. Nobody works on a run after somebody has waited
+// for it.
 type clock struct {
 	now time.Time
 	at  map[string]bool
 }
 
-func (c *clock) Now() time.Time { return c.now }
+func (c *clock) Now() time.Time {
+	return c.now
+}
 
 func (c *clock) Sleep(_ context.Context, d time.Duration) error {
 	clear(c.at)
@@ -67,9 +70,17 @@ func newProject(t *testing.T) *project {
 	}
 	t.Cleanup(func() { root.Close() })
 	at := map[string]bool{}
-	p := &project{t: t, clock: &clock{noon, at}, at: at}
+	p := &project{
+		t:     t,
+		clock: &clock{noon, at},
+		at:    at,
+	}
 	p.desk = &control.Desk{
-		Root: root, Secret: func() []byte { return []byte("of the person") }, Clock: p.clock, User: "ann", Mask: journal.NewMasker(),
+		Root:   root,
+		Secret: func() []byte { return []byte("of the person") },
+		Clock:  p.clock,
+		User:   "ann",
+		Mask:   journal.NewMasker(),
 		Claim: func(file string) (io.Closer, error) {
 			if p.at[path.Base(path.Dir(file))] {
 				return nil, formats.Fail(formats.CodeLocked, "", "%s is held", file)
@@ -79,7 +90,10 @@ func newProject(t *testing.T) *project {
 		Tell: func(string, ...any) {},
 	}
 	p.config = watch.Config{
-		Name: "project", Desk: p.desk, Sheet: style.Sheet{UTF8: true}, Suspend: func() {},
+		Name:    "project",
+		Desk:    p.desk,
+		Sheet:   style.Sheet{UTF8: true},
+		Suspend: func() {},
 		Diff: func(_ context.Context, run string) (string, error) {
 			return "a.go | +1 -1\n\ndiff --git a/a.go b/a.go\n@@ -1 +1 @@\n-old\t\x1b[2J\n+new of " + run + "\n", nil
 		},
@@ -97,26 +111,42 @@ func newProject(t *testing.T) *project {
 // run begins a run some time before noon and makes entries in its journal.
 func (p *project) run(id, line string, before time.Duration, list ...formats.Entry) {
 	p.t.Helper()
-	began := formats.Started{Format: formats.JournalFormat, Line: line, Steps: []string{"code", "go"}, Args: map[string]any{}}
-	dir, over := path.Join(journal.Folder, id), false
+	began := formats.Started{
+		Format: formats.JournalFormat,
+		Line:   line,
+		Steps:  []string{"code", "go"},
+		Args:   map[string]any{},
+	}
+	dir := path.Join(journal.Folder, id)
+	over := false
 	w := journal.New(func() (*os.Root, error) {
 		if err := p.desk.Root.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 		return p.desk.Root.OpenRoot(dir)
-	}, journal.Options{Clock: func() time.Time { return noon.Add(-before) }, Key: p.desk.Key(id)})
-	for _, e := range append([]formats.Entry{{Type: formats.EntryRunStarted, Data: began}}, list...) {
+	}, journal.Options{
+		Clock: func() time.Time {
+			return noon.Add(-before)
+		},
+		Key: p.desk.Key(id),
+	})
+	for _, e := range append(
+		[]formats.Entry{{Type: formats.EntryRunStarted, Data: began}},
+		list...,
+	) {
 		over = e.Type == formats.EntryRunFinished
 		if err := w.Append(p.t.Context(), e); err != nil {
 			p.t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		p.t.Fatal(err)
 	}
 	if over {
 		return
 	}
+
 	if err := p.desk.Root.WriteFile(journal.LockOf(id), nil, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
@@ -125,7 +155,11 @@ func (p *project) run(id, line string, before time.Duration, list ...formats.Ent
 // traces writes what a run told.
 func (p *project) traces(id string, list ...trace.Event) {
 	p.t.Helper()
-	file, err := p.desk.Root.OpenFile(path.Join(journal.Folder, id, "trace.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := p.desk.Root.OpenFile(
+		path.Join(journal.Folder, id, "trace.jsonl"),
+		os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600,
+	)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -148,14 +182,21 @@ func ended(status string) formats.Entry {
 }
 
 func suspended(why formats.Suspended) formats.Entry {
-	return formats.Entry{Type: formats.EntrySuspended, Step: "go#1", Data: why}
+	return formats.Entry{
+		Type: formats.EntrySuspended,
+		Step: "go#1",
+		Data: why,
+	}
 }
 
 // gate is a question with a key for each choice.
 func gate(run string) formats.Gate {
 	return formats.Gate{
-		ID: "gate-" + run, Run: run, Question: "Ship 日本語 it?", Opened: noon.Add(-time.Hour),
-		Show: []string{"Two files\x1b[2J changed:\n\ta.go"},
+		ID:       "gate-" + run,
+		Run:      run,
+		Question: "Ship 日本語 it?",
+		Opened:   noon.Add(-time.Hour),
+		Show:     []string{"Two files\x1b[2J changed:\n\ta.go"},
 		Choices: []formats.Choice{
 			{Label: "approve", Approves: true}, {Label: "again"}, {Label: "reject", Leaves: true},
 		},
@@ -169,17 +210,40 @@ func busy(t *testing.T) *project {
 	p.run("r1done", "/plan 195", 3*time.Hour, ended("completed"))
 	p.run("r2fail", "/research 195", 2*time.Hour, ended("failed"))
 	g := gate("r3asks")
-	p.run("r3asks", "/ship", time.Hour, formats.Entry{Type: formats.EntryGateOpened, Step: "go#1", Key: g.ID, Data: g},
+	p.run("r3asks", "/ship", time.Hour, formats.Entry{
+		Type: formats.EntryGateOpened,
+		Step: "go#1",
+		Key:  g.ID,
+		Data: g,
+	},
 		suspended(formats.Suspended{Question: g.Question}))
 	p.run("r4rest", "/review 196 \x1b]0;title\x07日本語", 40*time.Minute, suspended(formats.Suspended{
 		Postponed: formats.Postponed{Why: "paused by ann"},
 	}))
-	p.run("r5gone", "/revise 196 a text that is long enough to be cut where there is no room", 30*time.Minute)
+	p.run(
+		"r5gone",
+		"/revise 196 a text that is long enough to be cut where there is no room",
+		30*time.Minute,
+	)
 	p.run("r6work", "/implement 196", 5*time.Minute)
 	p.at["r6work"] = true
-	p.traces("r6work", trace.Event{Kind: trace.Run, ToDepth: 1, Name: "/implement", Attrs: map[string]any{"line": "/implement 196"}},
-		trace.Event{Kind: trace.Step, Step: "code", Name: "Delegate to implementer"},
-		trace.Event{Kind: trace.Agent, Step: "code", Name: "implementer", Attrs: does("edit", "\x1b[31mpages.go")})
+	p.traces("r6work", trace.Event{
+		Kind:    trace.Run,
+		ToDepth: 1,
+		Name:    "/implement",
+		Attrs:   map[string]any{"line": "/implement 196"},
+	},
+		trace.Event{
+			Kind: trace.Step,
+			Step: "code",
+			Name: "Delegate to implementer",
+		},
+		trace.Event{
+			Kind:  trace.Agent,
+			Step:  "code",
+			Name:  "implementer",
+			Attrs: does("edit", "\x1b[31mpages.go"),
+		})
 	return p
 }
 
@@ -199,11 +263,21 @@ func (p *project) press(s watch.Screen, keys ...string) (left bool) {
 
 func key(name string) tea.KeyPressMsg {
 	named := map[string]tea.Key{
-		"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "up": {Code: tea.KeyUp},
-		"shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft},
-		"right": {Code: tea.KeyRight}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
-		"home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
-		"backspace": {Code: tea.KeyBackspace}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
+		"enter":     {Code: tea.KeyEnter},
+		"esc":       {Code: tea.KeyEscape},
+		"tab":       {Code: tea.KeyTab},
+		"up":        {Code: tea.KeyUp},
+		"shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift},
+		"down":      {Code: tea.KeyDown},
+		"left":      {Code: tea.KeyLeft},
+		"right":     {Code: tea.KeyRight},
+		"pgup":      {Code: tea.KeyPgUp},
+		"pgdown":    {Code: tea.KeyPgDown},
+		"home":      {Code: tea.KeyHome},
+		"end":       {Code: tea.KeyEnd},
+		"ctrl+c":    {Code: 'c', Mod: tea.ModCtrl},
+		"backspace": {Code: tea.KeyBackspace},
+		"ctrl+z":    {Code: 'z', Mod: tea.ModCtrl},
 	}
 	if k, ok := named[name]; ok {
 		return tea.KeyPressMsg(k)
@@ -211,7 +285,8 @@ func key(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
 }
 
-// TestScreen holds what is seen at each size, and that nothing is wider or higher than the terminal.
+// TestScreen holds what is seen at each size, and that nothing is wider or higher than the
+// terminal.
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -256,10 +331,12 @@ func TestScreen(t *testing.T) {
 				}
 				for line := range strings.SplitSeq(text, "\n") {
 					if ansi.StringWidth(line) > c.wide {
-						t.Errorf("%v: %q takes %d columns of %d", keys, line, ansi.StringWidth(line), c.wide)
+						t.Errorf("%v: %q takes %d columns of %d",
+							keys, line, ansi.StringWidth(line), c.wide)
 					}
 				}
 			}
+
 			file := filepath.Join("testdata", name+".golden")
 			if *update {
 				if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
@@ -284,21 +361,57 @@ func shown(t *testing.T) *project {
 	p.run("r6mq2a", "/plan 195", 3*time.Hour, ended("completed"))
 	p.run("r6mq4d", "/implement 195", 2*time.Hour, ended("failed"))
 	g := gate("r6mq7k")
-	g.Question, g.Show = "Publish 1.4.0?", []string{"CHANGELOG.md | +12 -0\nVERSION | +1 -1"}
-	p.run(g.Run, "/release 1.4.0", 20*time.Minute, formats.Entry{Type: formats.EntryGateOpened, Step: "go#1", Key: g.ID, Data: g},
+	g.Question = "Publish 1.4.0?"
+	g.Show = []string{"CHANGELOG.md | +12 -0\nVERSION | +1 -1"}
+	p.run(g.Run, "/release 1.4.0", 20*time.Minute, formats.Entry{
+		Type: formats.EntryGateOpened,
+		Step: "go#1",
+		Key:  g.ID,
+		Data: g,
+	},
 		suspended(formats.Suspended{Question: g.Question}))
-	p.run("r6mq9x", "/review 196", 12*time.Minute, suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}))
+	p.run(
+		"r6mq9x",
+		"/review 196",
+		12*time.Minute,
+		suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}),
+	)
 	p.run("r6mr1c", "/implement 196", 5*time.Minute)
 	p.at["r6mr1c"] = true
 	p.traces("r6mr1c",
-		trace.Event{Kind: trace.Run, ToDepth: 1, Name: "/implement", Attrs: map[string]any{"line": "/implement 196"}},
-		trace.Event{Kind: trace.Step, Step: "code", Name: "Write the code"},
-		trace.Event{Kind: trace.Delegate, Step: "code", Name: "implementer"},
-		trace.Event{Kind: trace.Agent, Step: "code", Name: "implementer", Attrs: does("edit", "pages.go")},
-		trace.Event{Kind: trace.Agent, Step: "code", Name: "implementer", Attrs: does("run", "go test ./...")})
+		trace.Event{
+			Kind:    trace.Run,
+			ToDepth: 1,
+			Name:    "/implement",
+			Attrs:   map[string]any{"line": "/implement 196"},
+		},
+		trace.Event{
+			Kind: trace.Step,
+			Step: "code",
+			Name: "Write the code",
+		},
+		trace.Event{
+			Kind: trace.Delegate,
+			Step: "code",
+			Name: "implementer",
+		},
+		trace.Event{
+			Kind:  trace.Agent,
+			Step:  "code",
+			Name:  "implementer",
+			Attrs: does("edit", "pages.go"),
+		},
+		trace.Event{
+			Kind:  trace.Agent,
+			Step:  "code",
+			Name:  "implementer",
+			Attrs: does("run", "go test ./..."),
+		})
 	p.config.Diff = func(context.Context, string) (string, error) {
-		return "pages/pages.go | +1 -1\n\ndiff --git a/pages/pages.go b/pages/pages.go\n--- a/pages/pages.go\n+++ b/pages/pages.go\n" +
-			"@@ -31,3 +31,3 @@ func Expand(list string) ([]int, error) {\n-\t\tfor n := from; n < to; n++ {\n" +
+		return "pages/pages.go | +1 -1\n\ndiff --git a/pages/pages.go b/pages/pages.go\n" +
+			"--- a/pages/pages.go\n+++ b/pages/pages.go\n" +
+			"@@ -31,3 +31,3 @@ func Expand(list string) ([]int, error) {\n" +
+			"-\t\tfor n := from; n < to; n++ {\n" +
 			"+\t\tfor n := from; n <= to; n++ {\n \t\t\tpages = append(pages, n)\n", nil
 	}
 	return p
@@ -330,11 +443,16 @@ func TestScreensOfDocs(t *testing.T) {
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " ")
 		}
-		got, file := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", c.name+".golden")
+		got := strings.Join(lines, "\n") + "\n"
+		file := filepath.Join("testdata", c.name+".golden")
 		fence := regexp.MustCompile("(?s)(<!-- " + c.name + " -->\n```text\n).*?(```\n)")
 		if *update {
 			text = fence.ReplaceAll(text, []byte("${1}"+got+"${2}"))
-			if err := errors.Join(os.WriteFile(file, []byte(got), 0o600), os.WriteFile(page, text, 0o600)); err != nil {
+			err := errors.Join(
+				os.WriteFile(file, []byte(got), 0o600),
+				os.WriteFile(page, text, 0o600),
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -352,7 +470,8 @@ func TestScreensOfDocs(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
-	s, other := p.screen(80, 24), p.screen(80, 24)
+	s := p.screen(80, 24)
+	other := p.screen(80, 24)
 	g := gate("r3asks")
 	answered := func(want string) {
 		t.Helper()
@@ -394,12 +513,14 @@ func TestAnswer(t *testing.T) {
 		t.Errorf("the screen does not say that somebody else answered:\n%s", other.Text())
 	}
 	answered("approve: ok")
-	if p.press(s, "r"); strings.Join(p.started, "") != "resume r3asks" {
+	p.press(s, "r")
+	if strings.Join(p.started, "") != "resume r3asks" {
 		t.Errorf("started %q, want the run resumed: r is no answer any more", p.started)
 	}
 }
 
-// TestOrders: runs are paused, resumed and cancelled as by the verbs, and what goes wrong stays until the next key.
+// TestOrders: runs are paused, resumed and cancelled as by the verbs, and what goes wrong stays
+// until the next key.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
@@ -436,19 +557,35 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestTimedRunGoesOnOnce: a run that waits for a time goes on without a person where it may, once for each time.
+// TestTimedRunGoesOnOnce: a run that waits for a time goes on without a person where it may, once
+// for each time.
 func TestTimedRunGoesOnOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	later := func(until, alone time.Duration) formats.Entry {
 		return suspended(formats.Suspended{Postponed: formats.Postponed{
-			Why: "usage limit", Until: noon.Add(until), Alone: noon.Add(alone),
+			Why:   "usage limit",
+			Until: noon.Add(until),
+			Alone: noon.Add(alone),
 		}})
 	}
 	p.run("r1may", "/plan 1", 3*time.Hour, later(time.Minute, time.Hour))
-	p.run("r2asks", "/plan 2", 3*time.Hour, suspended(formats.Suspended{Postponed: formats.Postponed{Why: "usage limit", Until: noon.Add(time.Minute)}}))
+	p.run(
+		"r2asks",
+		"/plan 2",
+		3*time.Hour,
+		suspended(formats.Suspended{Postponed: formats.Postponed{
+			Why:   "usage limit",
+			Until: noon.Add(time.Minute),
+		}}),
+	)
 	p.run("r3late", "/plan 3", 3*time.Hour, later(-time.Hour, -time.Minute))
-	p.run("r4paused", "/plan 4", 3*time.Hour, suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}))
+	p.run(
+		"r4paused",
+		"/plan 4",
+		3*time.Hour,
+		suspended(formats.Suspended{Postponed: formats.Postponed{Why: "paused by ann"}}),
+	)
 	s := p.screen(80, 24)
 	if len(p.started) > 0 {
 		t.Fatalf("started %q before the time has come", p.started)
@@ -474,7 +611,9 @@ func TestFilter(t *testing.T) {
 	p := busy(t)
 	s := p.screen(80, 24)
 	p.press(s, "/", "p", "l", "a", "enter")
-	if text := s.Text(); !strings.Contains(text, "only 'pla'") || strings.Contains(text, "/ship") || !strings.Contains(text, "> ✓ /plan") {
+	text := s.Text()
+	if !strings.Contains(text, "only 'pla'") || strings.Contains(text, "/ship") ||
+		!strings.Contains(text, "> ✓ /plan") {
 		t.Errorf("the screen does not show just the runs that fit, and that it does:\n%s", text)
 	}
 	p.press(s, "esc")
@@ -498,8 +637,18 @@ func TestFollows(t *testing.T) {
 	}
 	more := does("run", "go test")
 	more["tokens"] = 9
-	p.traces("r6work", trace.Event{Kind: trace.Agent, Step: "code", Name: "implementer", Attrs: does("run", "go test")},
-		trace.Event{Kind: trace.Agent, Step: "code", Name: "implementer", Attrs: more})
+	p.traces("r6work", trace.Event{
+		Kind:  trace.Agent,
+		Step:  "code",
+		Name:  "implementer",
+		Attrs: does("run", "go test"),
+	},
+		trace.Event{
+			Kind:  trace.Agent,
+			Step:  "code",
+			Name:  "implementer",
+			Attrs: more,
+		})
 	s.Look()
 	s.Look()
 	if n := strings.Count(s.Text(), "runs go test"); n != 1 {
@@ -509,6 +658,7 @@ func TestFollows(t *testing.T) {
 	for range 3 {
 		s.Look()
 	}
+
 	if !strings.Contains(s.Text(), "1 waiting for you") || strings.Contains(s.Text(), "at work") {
 		t.Errorf("a process that is gone is at work:\n%s", s.Text())
 	}
@@ -521,36 +671,55 @@ func TestFollows(t *testing.T) {
 func TestNoRuns(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	if err := errors.Join(p.desk.Root.MkdirAll(formats.Workspace, 0o700), p.desk.Root.WriteFile(journal.Folder, nil, 0o600)); err != nil {
+	err := errors.Join(
+		p.desk.Root.MkdirAll(formats.Workspace, 0o700),
+		p.desk.Root.WriteFile(journal.Folder, nil, 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.screen(100, 20).Text(); !strings.Contains(got, ".tercet/runs is no folder that can be read") {
+	got := p.screen(100, 20).Text()
+	if !strings.Contains(got, ".tercet/runs is no folder that can be read") {
 		t.Errorf("the screen is\n%s", got)
 	}
 }
 
-// TestLittle: of runs that have ended before those that are shown nothing is read, of those that are shown nothing again.
+// TestLittle: of runs that have ended before those that are shown nothing is read, of those that
+// are shown nothing again.
 //
 //nolint:paralleltest // it counts what is allocated
 func TestLittle(t *testing.T) {
 	p := newProject(t)
 	for i := range 1000 {
-		if err := p.desk.Root.MkdirAll(fmt.Sprintf("%s/r0%04d", journal.Folder, i), 0o700); err != nil {
+		err := p.desk.Root.MkdirAll(fmt.Sprintf("%s/r0%04d", journal.Folder, i), 0o700)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.desk.Root.WriteFile(fmt.Sprintf("%s/r0%04d/journal.jsonl", journal.Folder, i), []byte("no\n"), 0o600); err != nil {
+		err = p.desk.Root.WriteFile(
+			fmt.Sprintf("%s/r0%04d/journal.jsonl", journal.Folder, i),
+			[]byte("no\n"),
+			0o600,
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for i := range 20 {
 		p.run(fmt.Sprintf("r1%04d", i), fmt.Sprintf("/plan %d", i), time.Hour, ended("completed"))
 	}
 	s := p.screen(80, 30)
 	for i := range 20 {
-		if err := p.desk.Root.WriteFile(fmt.Sprintf("%s/r1%04d/journal.jsonl", journal.Folder, i), nil, 0o600); err != nil {
+		err := p.desk.Root.WriteFile(
+			fmt.Sprintf("%s/r1%04d/journal.jsonl", journal.Folder, i),
+			nil,
+			0o600,
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	s.Look()
 	if n := strings.Count(s.Text(), "/plan "); n != 20 || strings.Contains(s.Text(), "!") {
 		t.Errorf("%d runs are shown, want the 20 last ones, as they ended:\n%s", n, s.Text())
@@ -575,7 +744,8 @@ func TestNothing(t *testing.T) {
 	}
 	s.Look()
 	p.run("r1", "/plan 1", time.Minute)
-	if err := p.desk.Root.WriteFile(journal.Folder+"/r1/trace.jsonl", []byte("{\nno\n\x00"), 0o600); err != nil {
+	err := p.desk.Root.WriteFile(journal.Folder+"/r1/trace.jsonl", []byte("{\nno\n\x00"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.Look()
@@ -584,13 +754,16 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestRandomKeys: whatever is typed in whatever window, nothing breaks, and nothing of a stranger reaches the terminal.
+// TestRandomKeys: whatever is typed in whatever window, nothing breaks, and nothing of a stranger
+// reaches the terminal.
 func TestRandomKeys(t *testing.T) {
 	t.Parallel()
 	p := busy(t)
 	s := p.screen(80, 24)
-	names := strings.Fields("enter esc tab shift+tab up down left right pgup pgdown home end backspace " +
-		"j k t l d g p r c ? / a 1 2 : y n x 日 ctrl+z")
+	names := strings.Fields(
+		"enter esc tab shift+tab up down left right pgup pgdown home end backspace " +
+			"j k t l d g p r c ? / a 1 2 : y n x 日 ctrl+z",
+	)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		switch random.IntN(20) {
@@ -619,7 +792,8 @@ func TestKeysAreWhole(t *testing.T) {
 		rows := strings.Split(s.Text(), "\n")
 		words[wide] = strings.Join(strings.Fields(strings.Join(rows[2:len(rows)-2], " ")), " ")
 	}
-	if words[40] != words[200] || words[80] != words[200] || !strings.HasSuffix(words[40], "answers nothing.") {
+	if words[40] != words[200] || words[80] != words[200] ||
+		!strings.HasSuffix(words[40], "answers nothing.") {
 		t.Errorf("at 40 columns %q, at 80 %q, want %q", words[40], words[80], words[200])
 	}
 }
