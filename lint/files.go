@@ -58,13 +58,15 @@ func Read(name string) ([]byte, error) {
 	if len(src) <= commands.MaxFile {
 		return src, nil
 	}
-	text := fmt.Sprintf("text of %d bytes, the limit is %d", max(info.Size(), int64(len(src))), commands.MaxFile)
+	text := fmt.Sprintf("text of %d bytes, the limit is %d",
+		max(info.Size(), int64(len(src))), commands.MaxFile)
 	return nil, &formats.Diagnostics{List: []formats.Diagnostic{
 		formats.AboutFile(md.CodeTooLarge, name, text, "split the file"),
 	}}
 }
 
-// Rewrite replaces the text that was read; a link stays a link. It fails if the file has changed since.
+// Rewrite replaces the text that was read; a link stays a link. It fails if the file has changed
+// since.
 func Rewrite(name string, was, text []byte) error {
 	full, err := filepath.EvalSymlinks(name)
 	if err == nil {
@@ -84,9 +86,9 @@ func Rewrite(name string, was, text []byte) error {
 	return nil
 }
 
-// Files lists the named files and the markdown files below named folders. It leaves out documents: in a workspace and
-// in the folders of other tools all but commands and subagents, around a workspace the files that declare neither. An
-// unreadable file in a folder is a finding.
+// Files lists the named files and the markdown files below named folders. It leaves out documents:
+// in a workspace and in the folders of other tools all but commands and subagents, around a
+// workspace the files that declare neither. An unreadable file in a folder is a finding.
 func Files(paths []string) (files []string, unread []formats.Diagnostic, err error) {
 	for _, p := range paths {
 		top, _ := filepath.Abs(p) //nolint:errcheck // without a name it is no folder of a tool
@@ -96,9 +98,13 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 				files = append(files, name)
 				return err
 			}
+
 			around, _ := filepath.Abs(filepath.Dir(name)) //nolint:errcheck // without a name it is no workspace
 			inWorkspace := name != p && filepath.Base(around) == formats.Workspace
-			ofTool := dialect.Within(filepath.ToSlash(strings.TrimPrefix(around, filepath.Dir(top)) + "/"))
+			ofTool := dialect.Within(filepath.ToSlash(strings.TrimPrefix(
+				around,
+				filepath.Dir(top),
+			) + "/"))
 			switch {
 			case err != nil:
 			case d.IsDir():
@@ -107,7 +113,8 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 				}
 				return nil
 			case !inWorkspace && (strings.HasSuffix(name, ".md") && !ofTool || Foreign(name)):
-				inside := ofTool || strings.Contains(filepath.ToSlash(around)+"/", "/"+formats.Workspace+"/")
+				inside := ofTool ||
+					strings.Contains(filepath.ToSlash(around)+"/", "/"+formats.Workspace+"/")
 				if err = readable(name); err == nil && apart == nil && !inside && !declares(name) {
 					return nil
 				}
@@ -122,13 +129,15 @@ func Files(paths []string) (files []string, unread []formats.Diagnostic, err err
 			return nil
 		})
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, formats.Fail(formats.CodeUsage, "write its path from the folder you are in",
+			return nil, nil, formats.Fail(formats.CodeUsage,
+				"write its path from the folder you are in",
 				"no file and no folder stands at %q", p)
 		}
 		if err != nil {
 			return nil, nil, formats.Broken(formats.CodeUsage, p, err)
 		}
 	}
+
 	return files, unread, nil
 }
 

@@ -33,7 +33,8 @@ func File(lib *commands.Library, name string, src []byte, strict bool) []formats
 	return list
 }
 
-// Check checks one file: another tool's if it is in that tool's folder, else a subagent or a command.
+// Check checks one file: another tool's if it is in that tool's folder, else a subagent or a
+// command.
 func Check(lib *commands.Library, name string, src []byte, subagent bool) []formats.Diagnostic {
 	return append(check(lib, name, src, subagent), scoped(name)...)
 }
@@ -46,6 +47,7 @@ func check(lib *commands.Library, name string, src []byte, subagent bool) []form
 		prog, err := lib.Compile(name, src)
 		return Of(name, prog, err)
 	}
+
 	def, err := subagents.ParseDefinition(name, src)
 	if err != nil {
 		return append(Of(name, nil, err), stepErrors(name, src)...)
@@ -53,22 +55,38 @@ func check(lib *commands.Library, name string, src []byte, subagent bool) []form
 	found := append(def.Warnings, compile.Contract(&def.Info)...)
 	// the facets lie beside the folder of the subagents, those of a pack too
 	folder := filepath.Dir(name)
-	if full, err := filepath.Abs(folder); err == nil && filepath.Base(filepath.Dir(full)) == "subagents" {
-		folder, def.Info.Pack = filepath.Join(folder, ".."), filepath.Base(full)
+	if full, err := filepath.Abs(folder); err == nil &&
+		filepath.Base(filepath.Dir(full)) == "subagents" {
+		folder = filepath.Join(folder, "..")
+		def.Info.Pack = filepath.Base(full)
 	}
-	if err := def.Resolve(os.DirFS(filepath.Join(folder, "..", "facets")), def.Info.Pack); err != nil {
+	if err := def.Resolve(
+		os.DirFS(filepath.Join(folder, "..", "facets")),
+		def.Info.Pack,
+	); err != nil {
 		found = append(found, Of(name, nil, err)...)
 	}
 	if !def.Info.Workflow {
 		return found
 	}
-	flow := &commands.Workflow{File: name, Src: src, Info: def.Info, Env: lib.Env}
+
+	flow := &commands.Workflow{
+		File: name,
+		Src:  src,
+		Info: def.Info,
+		Env:  lib.Env,
+	}
 	prog, err := flow.Program()
 	return append(found, Of(name, prog, err)...)
 }
 
 // foreign checks a file of another tool: as that does, or by its steps.
-func foreign(lib *commands.Library, p dialect.Place, inside, name string, src []byte) []formats.Diagnostic {
+func foreign(
+	lib *commands.Library,
+	p dialect.Place,
+	inside, name string,
+	src []byte,
+) []formats.Diagnostic {
 	c, err := dialect.Parse(p, inside, src)
 	if p.Agents || err != nil {
 		return dialect.Check(p, inside, name, src)
@@ -100,13 +118,19 @@ func scoped(name string) []formats.Diagnostic {
 		return nil
 	}
 	called := strings.ReplaceAll(strings.TrimSuffix(inside, path.Ext(inside)), "/", ":")
-	found := formats.AboutFile(dialect.CodeName, name, "folder "+folder+" has the name of a scope: /"+called+
-		" means the command of that scope first", "rename the folder; until then call this file as /project:"+called)
+	found := formats.AboutFile(
+		dialect.CodeName,
+		name,
+		"folder "+folder+" has the name of a scope: /"+called+
+			" means the command of that scope first",
+		"rename the folder; until then call this file as /project:"+called,
+	)
 	found.Severity = formats.SeverityWarning
 	return []formats.Diagnostic{found}
 }
 
-// foreignPlace tells where another tool keeps commands or agents that a file lies, and its name there.
+// foreignPlace tells where another tool keeps commands or agents that a file lies, and its name
+// there.
 func foreignPlace(name string) (place dialect.Place, inside string, ok bool) {
 	if full, err := filepath.Abs(name); err == nil {
 		name = full
@@ -120,13 +144,16 @@ func Foreign(name string) bool {
 	return ok
 }
 
-// stepErrors are the findings in the form of the steps of a subagent file whose definition cannot be read.
+// stepErrors are the findings in the form of the steps of a subagent file whose definition cannot
+// be read.
 func stepErrors(name string, src []byte) []formats.Diagnostic {
 	if !strings.Contains(string(src), "\n## Workflow Execution") {
 		return nil
 	}
 	f := syntax.ReadWorkflow(name, src)
-	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool { return d.Pos.Line < f.BodyLine })
+	return slices.DeleteFunc(f.Found, func(d formats.Diagnostic) bool {
+		return d.Pos.Line < f.BodyLine
+	})
 }
 
 // Of gives a compiler's findings: warnings of the program, or errors of the file.
@@ -138,7 +165,10 @@ func Of(name string, prog *compile.Program, err error) []formats.Diagnostic {
 		return prog.Warnings
 	}
 	return []formats.Diagnostic{{
-		Code: formats.CodeOf(err).String(), Severity: formats.SeverityError, File: name, Message: err.Error(),
+		Code:     formats.CodeOf(err).String(),
+		Severity: formats.SeverityError,
+		File:     name,
+		Message:  err.Error(),
 	}}
 }
 
@@ -157,14 +187,21 @@ type Mended struct {
 	Left []formats.Diagnostic // findings in Text
 }
 
-// Mend applies all fixes with a single candidate, and gives the text its standard form. It does not touch other files,
-// such as a schema. A file of another tool, or one that cannot be read, keeps its form.
+// Mend applies all fixes with a single candidate, and gives the text its standard form. It does not
+// touch other files, such as a schema. A file of another tool, or one that cannot be read, keeps
+// its form.
 func Mend(lib *commands.Library, name string, src []byte, strict, expand bool) (Mended, error) {
-	check := func(text []byte) []formats.Diagnostic { return File(lib, name, text, strict) }
+	check := func(text []byte) []formats.Diagnostic {
+		return File(lib, name, text, strict)
+	}
 	m := Mended{Text: src, Left: check(src)}
-	text, _, made := formats.Mend(src, ownFixes(name, m.Left), func(next []byte) []formats.Diagnostic {
-		return ownFixes(name, check(next))
-	})
+	text, _, made := formats.Mend(
+		src,
+		ownFixes(name, m.Left),
+		func(next []byte) []formats.Diagnostic {
+			return ownFixes(name, check(next))
+		},
+	)
 	if len(made) > 0 {
 		m.Text = text
 		m.Made = made
@@ -207,7 +244,8 @@ func Format(lib *commands.Library, name string, src []byte, expand bool) ([]byte
 	return syntax.FormatText(compile.Expand(f, prog)), nil
 }
 
-// InputName is the name of the file that standard input would be in: a command says itself what it is called.
+// InputName is the name of the file that standard input would be in: a command says itself what it
+// is called.
 func InputName(src []byte) string {
 	for line := range bytes.Lines(src) {
 		if rest, ok := bytes.CutPrefix(line, []byte("command:")); ok {

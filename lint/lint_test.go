@@ -17,13 +17,18 @@ import (
 	"tercet/subagents"
 )
 
-const command = "---\ncommand: hello\ndescription: say hello\n---\n\n## Workflow Execution\n\n### Step 1: Say it\n\n" +
+const command = "---\ncommand: hello\ndescription: say hello\n---\n\n## Workflow Execution\n\n" +
+	"### Step 1: Say it\n\n" +
 	"```yaml step\nid:   say\nreturn: {text: hello}\n```\n"
 
 // library is one that compiles against the shipped subagents.
 func library(t *testing.T) *commands.Library {
 	t.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +57,11 @@ func put(t *testing.T, dir, name, text string) string {
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		command: false, "---\nname: a\nrole: planner\n---\n": true, "---\nrole: planner\n---\n": true,
-		"---\ndescription: x\n---\nname: a\n": false, "": false,
+		command:                               false,
+		"---\nname: a\nrole: planner\n---\n":  true,
+		"---\nrole: planner\n---\n":           true,
+		"---\ndescription: x\n---\nname: a\n": false,
+		"":                                    false,
 	} {
 		if got := lint.Subagent([]byte(text)); got != want {
 			t.Errorf("Subagent(%q) = %v, want %v", text, got, want)
@@ -79,19 +87,26 @@ func TestFile(t *testing.T) {
 		{"/p/.claude/commands/a.md", "fix $1\n", false, ""},
 	} {
 		list := lint.File(lib, test.name, []byte(test.text), test.strict)
-		if (len(list) > 0) != (test.want != "") || test.want != "" && !strings.Contains(list[0].Message, test.want) {
+		if (len(list) > 0) != (test.want != "") ||
+			test.want != "" && !strings.Contains(list[0].Message, test.want) {
 			t.Errorf("File(%s, %q) = %v, want %q", test.name, test.text, list, test.want)
 		}
 	}
 }
 
-// TestFiles: of a folder those that hold commands and subagents are listed, and what cannot be read is a finding.
+// TestFiles: of a folder those that hold commands and subagents are listed, and what cannot be read
+// is a finding.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml", "f.toml", ".claude/skills/s/SKILL.md", ".claude/skills/s/assets/t.md", ".claude/docs/g.md", ".gemini/h.md", "README.md"} {
+	for _, name := range []string{
+		"a.md", "b.txt", ".tercet/commands/c.md", ".tercet/specs/d.md", ".gemini/commands/e.toml",
+		"f.toml", ".claude/skills/s/SKILL.md", ".claude/skills/s/assets/t.md", ".claude/docs/g.md",
+		".gemini/h.md", "README.md",
+	} {
 		put(t, dir, name, "x")
 	}
+
 	put(t, dir, "a.md", "---\ncommand: a\n---\n")
 	if err := os.Symlink("nowhere", filepath.Join(dir, "loose.md")); err != nil {
 		t.Fatal(err)
@@ -101,7 +116,11 @@ func TestFiles(t *testing.T) {
 	for _, f := range files {
 		got = append(got, strings.TrimPrefix(f, dir+"/"))
 	}
-	if want := []string{".claude/skills/s/SKILL.md", ".gemini/commands/e.toml", ".tercet/commands/c.md", "a.md"}; !slices.Equal(got, want) || err != nil {
+
+	want := []string{
+		".claude/skills/s/SKILL.md", ".gemini/commands/e.toml", ".tercet/commands/c.md", "a.md",
+	}
+	if !slices.Equal(got, want) || err != nil {
 		t.Errorf("Files = %q, %v, want %q", got, err, want)
 	}
 	if inside, _, err := lint.Files([]string{dir + "/.claude"}); len(inside) != 1 || err != nil {
@@ -125,7 +144,8 @@ func TestEach(t *testing.T) {
 		return src, []formats.Diagnostic{formats.AboutFile("E999", name, "odd", "")}, nil
 	}
 	all, err := lint.Each([]string{large, small}, one)
-	if err != nil || len(all.List) != 2 || all.List[0].Code != md.CodeTooLarge || all.List[1].Code != "E999" ||
+	if err != nil || len(all.List) != 2 || all.List[0].Code != md.CodeTooLarge ||
+		all.List[1].Code != "E999" ||
 		!bytes.Equal(all.Sources[small], []byte("x")) {
 		t.Errorf("Each = %+v, %v, want a finding for each", all, err)
 	}
@@ -134,7 +154,8 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestFormat: a text of standard input bears the name of its command, and one of another tool's form is told.
+// TestFormat: a text of standard input bears the name of its command, and one of another tool's
+// form is told.
 func TestFormat(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
@@ -164,11 +185,13 @@ func TestRewrite(t *testing.T) {
 	if err := lint.Rewrite(link, []byte("was"), []byte("now")); err != nil {
 		t.Fatal(err)
 	}
-	if err := lint.Rewrite(link, []byte("was"), []byte("later")); err == nil || !strings.Contains(err.Error(), "changed meanwhile") {
+	if err := lint.Rewrite(link, []byte("was"), []byte("later")); err == nil ||
+		!strings.Contains(err.Error(), "changed meanwhile") {
 		t.Errorf("Rewrite over another text = %v, want it refused", err)
 	}
 	text, err := os.ReadFile(name)
-	if info, lerr := os.Lstat(link); string(text) != "now" || err != nil || lerr != nil || info.Mode()&os.ModeSymlink == 0 {
+	info, lerr := os.Lstat(link)
+	if string(text) != "now" || err != nil || lerr != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the file holds %q, %v; the link is %v", text, err, info)
 	}
 }
