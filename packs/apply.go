@@ -22,7 +22,8 @@ const (
 	LockFile    = formats.Workspace + "/packs.lock"
 )
 
-// pending is what PendingFile holds. The mac is by the user's key: one that came with a repository changes nothing.
+// pending is what PendingFile holds. The mac is by the user's key: one that came with a repository
+// changes nothing.
 type pending struct {
 	Schema string `json:"schema"`
 	Pack   string `json:"pack"`
@@ -47,17 +48,25 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 	if len(ops) == 0 {
 		return nil
 	}
+
 	for _, o := range ops {
 		if now, err := sumOf(root, o.Path); err != nil || now != o.Before {
 			return errors.Join(err, formats.Fail(formats.CodePrecondition, "run the command again",
 				"%s was changed meanwhile; nothing was written", o.Path))
 		}
 	}
-	begun := pending{Schema: schema, Pack: p.Pack.Name, Ops: ops}
+
+	begun := pending{
+		Schema: schema,
+		Pack:   p.Pack.Name,
+		Ops:    ops,
+	}
 	begun.MAC = begun.seal(key)
 	text, err := json.Marshal(begun)
 	if err == nil {
-		err = atomicfile.WriteIn(root, PendingFile, append(text, '\n'), atomicfile.Options{Mode: 0o600})
+		err = atomicfile.WriteIn(root, PendingFile, append(
+			text, '\n',
+		), atomicfile.Options{Mode: 0o600})
 	}
 	if err != nil {
 		return formats.OnFile("write", PendingFile, err)
@@ -65,8 +74,8 @@ func (p Plan) Apply(root *os.Root, key []byte) error {
 	return begun.finishOrUndo(root)
 }
 
-// Finish completes a change whose process was killed. It gives the pack's name; empty if there was none. A change that
-// cannot be completed is taken back, so that the error is told once.
+// Finish completes a change whose process was killed. It gives the pack's name; empty if there was
+// none. A change that cannot be completed is taken back, so that the error is told once.
 func Finish(root *os.Root, key []byte) (pack string, err error) {
 	data, err := atomicfile.ReadFile(root, PendingFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +89,12 @@ func Finish(root *os.Root, key []byte) (pack string, err error) {
 		err = errors.New("you did not begin this change here")
 	}
 	if err != nil {
-		return "", formats.Broken(formats.CodeInvalidState, PendingFile, err, "remove it: rm "+PendingFile)
+		return "", formats.Broken(
+			formats.CodeInvalidState,
+			PendingFile,
+			err,
+			"remove it: rm "+PendingFile,
+		)
 	}
 	return p.Pack, p.finishOrUndo(root)
 }
@@ -95,8 +109,10 @@ func (p pending) finishOrUndo(root *os.Root) error {
 		return errors.Join(err, undoing)
 	}
 	return &formats.Failure{
-		Code: formats.CodeOf(err), Message: "the change of pack " + p.Pack + " was taken back", Err: err,
-		Help: "look at what stands there, then run the command again",
+		Code:    formats.CodeOf(err),
+		Message: "the change of pack " + p.Pack + " was taken back",
+		Err:     err,
+		Help:    "look at what stands there, then run the command again",
 	}
 }
 
@@ -121,7 +137,8 @@ func (p pending) undo(root *os.Root) error {
 		return formats.OnFile("remove", PendingFile, err)
 	}
 	for _, o := range p.Ops { // folders that were made for it
-		for dir := path.Dir(o.Path); o.Before == "" && strings.Count(dir, "/") > 1 && root.Remove(dir) == nil; {
+		for dir := path.Dir(o.Path); o.Before == "" && strings.Count(dir, "/") > 1 &&
+			root.Remove(dir) == nil; {
 			dir = path.Dir(dir)
 		}
 	}
@@ -136,7 +153,8 @@ func (o op) after() string {
 	return formats.Sum(o.After)
 }
 
-// finish writes what is not written yet. A file that is neither as it was nor as it shall be is a user's edit.
+// finish writes what is not written yet. A file that is neither as it was nor as it shall be is a
+// user's edit.
 func (p pending) finish(root *os.Root) error {
 	for _, o := range p.Ops {
 		now, err := sumOf(root, o.Path)
@@ -161,14 +179,17 @@ func (p pending) finish(root *os.Root) error {
 			return formats.OnFile("write", o.Path, err)
 		}
 	}
+
 	if err := atomicfile.Remove(root, PendingFile); err != nil {
 		return formats.OnFile("remove", PendingFile, err)
 	}
 	for _, o := range p.Ops { // folders that nothing is left in
-		for dir := path.Dir(o.Path); o.Delete && strings.Count(dir, "/") > 1 && root.Remove(dir) == nil; {
+		for dir := path.Dir(o.Path); o.Delete && strings.Count(dir, "/") > 1 &&
+			root.Remove(dir) == nil; {
 			dir = path.Dir(dir)
 		}
 	}
+
 	return nil
 }
 

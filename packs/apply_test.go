@@ -33,7 +33,8 @@ func TestNamesOfFiles(t *testing.T) {
 			name:        {Data: []byte("---\ncommand: a\n---\n")},
 		}
 		_, err := packs.Read("mini", tree)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("Read of %.40q = %v, want %q", name, err, want)
 		}
 	}
@@ -58,7 +59,11 @@ func TestTakenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		from := packs.Pack{Name: "mini", Version: "1.0.0", Files: files}
+		from := packs.Pack{
+			Name:    "mini",
+			Version: "1.0.0",
+			Files:   files,
+		}
 		plan, err := packs.Add(project, record, from, packs.Builtin, "")
 		if _, there := record.Find("mini"); there {
 			plan, err = packs.Update(project, record, from, "", true)
@@ -88,7 +93,8 @@ func TestTakenBack(t *testing.T) {
 			t.Errorf("code = %s, want IO", code)
 		}
 		if got := content(t, project); !maps.Equal(got, had) {
-			t.Errorf("files = %q, want as before: %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(had)))
+			t.Errorf("files = %q, want as before: %q",
+				slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(had)))
 		}
 		if name, err := packs.Finish(root, key); name != "" || err != nil {
 			t.Errorf("Finish = %q, %v, want nothing left", name, err)

@@ -25,7 +25,9 @@ const CodePack = "E470"
 const (
 	MaxBytes = 16 << 20
 	MaxFiles = 500
-	maxName  = 200 // bytes of a file's name: what is being written, and .new, have longer ones, and 255 are possible
+	// bytes of a file's name: what is being written, and .new, have longer ones, and 255 are
+	// possible
+	maxName = 200
 )
 
 // Pack is a pack as its author published it.
@@ -45,14 +47,20 @@ type File struct {
 
 var (
 	nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
-	semVer   = lazy.Regexp(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	entries  = lazy.Regexp(`^(pack\.yaml|README\.md|LICENSE|commands/[^/]+\.md|subagents/[^/]+\.md|` +
-		`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|templates/[^/]+|tests/[^/]+\.json)$`)
+	semVer   = lazy.Regexp(
+		`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`,
+	)
+	entries = lazy.Regexp(
+		`^(pack\.yaml|README\.md|LICENSE|commands/[^/]+\.md|subagents/[^/]+\.md|` +
+			`facets/(persona|knowledge|instruction|output|policy)/[^/]+\.md|templates/[^/]+|tests/[^/]+\.json)$`,
+	)
 )
 
-// reserved are the words that stand before a colon in names of commands and subagents and mean something else.
+// reserved are the words that stand before a colon in names of commands and subagents and mean
+// something else.
 var reserved = []string{
-	"tercet", "project", "user", "claude", "opencode", "gemini", "codex", "copilot", "cursor", "vscode", "base", "new",
+	"tercet", "project", "user", "claude", "opencode", "gemini", "codex", "copilot", "cursor",
+	"vscode", "base", "new",
 }
 
 // IsName reports whether a pack may have this name.
@@ -60,11 +68,13 @@ func IsName(name string) bool {
 	return nameForm().MatchString(name) && !slices.Contains(reserved, name)
 }
 
-// Read reads a pack; shown is its name in messages. The error is a *formats.Diagnostics with all findings.
+// Read reads a pack; shown is its name in messages. The error is a *formats.Diagnostics with all
+// findings.
 func Read(shown string, tree fs.FS) (Pack, error) {
 	r := &reader{shown: shown, sources: map[string][]byte{}}
 	var p Pack
-	size, most := 0, false
+	size := 0
+	most := false
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -74,25 +84,43 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			r.file(name, "expected a regular file, got a link or a device", "put the file itself into the pack")
+			r.file(
+				name,
+				"expected a regular file, got a link or a device",
+				"put the file itself into the pack",
+			)
 			return nil
 		case badName(name) != "":
-			r.file(name, "got "+badName(name), fmt.Sprintf(
-				"rename it: a name has at most %d bytes, and no control characters, backslashes or colons", maxName))
+			r.file(
+				name,
+				"got "+badName(name),
+				fmt.Sprintf(
+					"rename it: a name has at most %d bytes, and no control characters, "+
+						"backslashes or colons",
+					maxName,
+				),
+			)
 			return nil
 		case !entries().MatchString(name):
-			r.file(name, "a pack has no such entry",
-				"it has pack.yaml, commands/*.md, subagents/*.md, facets/KIND/*.md, templates/*, tests/*.json")
+			r.file(
+				name,
+				"a pack has no such entry",
+				"it has pack.yaml, commands/*.md, subagents/*.md, facets/KIND/*.md, templates/*, "+
+					"tests/*.json",
+			)
 			return nil
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		if size += int(min(info.Size(), MaxBytes+1)); size > MaxBytes || len(p.Files) >= MaxFiles {
+		size += int(min(info.Size(), MaxBytes+1))
+		if size > MaxBytes || len(p.Files) >= MaxFiles {
 			most = true
 			return fs.SkipAll
 		}
+
 		data, err := fs.ReadFile(tree, name)
 		p.Files = append(p.Files, File{name, data})
 		return err
@@ -109,6 +137,7 @@ func Read(shown string, tree fs.FS) (Pack, error) {
 			p.Files[i].Data = r.belong(p.Name, f, rest)
 		}
 	}
+
 	if len(r.list) > 0 {
 		d := &formats.Diagnostics{List: r.list, Sources: r.sources}
 		d.Sort()
@@ -157,45 +186,87 @@ func (r *reader) file(name, text, help string) {
 
 func (r *reader) report(f strict.Finding) {
 	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
-	d.File, d.End = r.at, f.End
+	d.File = r.at
+	d.End = f.End
 	r.list = append(r.list, d)
 }
 
 var packForm = strict.Form{
-	Unknown: "unknown key %q in pack.yaml", Keys: []string{"name", "version", "description", "needs"},
+	Unknown: "unknown key %q in pack.yaml",
+	Keys:    []string{"name", "version", "description", "needs"},
 }
 
 // manifest reads pack.yaml.
 func (r *reader) manifest(p *Pack) {
-	i := slices.IndexFunc(p.Files, func(f File) bool { return f.Path == "pack.yaml" })
+	i := slices.IndexFunc(p.Files, func(f File) bool {
+		return f.Path == "pack.yaml"
+	})
 	if i < 0 {
-		r.file("pack.yaml", "expected a pack.yaml, got none", "write name, version and description into it")
+		r.file(
+			"pack.yaml",
+			"expected a pack.yaml, got none",
+			"write name, version and description into it",
+		)
 		return
 	}
+
 	r.at = r.shown + "/pack.yaml"
 	r.sources[r.at] = p.Files[i].Data
-	r.Decoder = strict.Decoder{Report: r.report, Value: CodePack, Key: CodePack, Absent: CodePack, All: "one of "}
+	r.Decoder = strict.Decoder{
+		Report: r.report,
+		Value:  CodePack,
+		Key:    CodePack,
+		Absent: CodePack,
+		All:    "one of ",
+	}
 	root, problems := md.ParseYAML(p.Files[i].Data, md.Pos{Line: 1, Col: 1})
 	for _, one := range problems {
-		r.report(strict.Finding{Code: CodePack, Pos: one.Pos, Message: one.Msg})
+		r.report(strict.Finding{
+			Code:    CodePack,
+			Pos:     one.Pos,
+			Message: one.Msg,
+		})
 	}
+
 	if root == nil || len(problems) > 0 {
 		return
 	}
-	line := func(s string) bool { return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n") }
+	line := func(s string) bool {
+		return s != "" && len([]rune(s)) <= 120 && !strings.Contains(s, "\n")
+	}
 	for key, n := range r.Map(root, "a map", packForm) {
 		switch key.Value {
 		case "name":
-			p.Name, _ = strict.As(&r.Decoder, n,
-				"a name of small letters, digits and hyphens that is not reserved", strict.Text(IsName))
+			p.Name, _ = strict.As(
+				&r.Decoder,
+				n,
+				"a name of small letters, digits and hyphens that is not reserved",
+				strict.Text(IsName),
+			)
 		case "version":
-			p.Version, _ = strict.As(&r.Decoder, n, "a version such as 1.2.0", strict.Text(semVer().MatchString))
+			p.Version, _ = strict.As(
+				&r.Decoder,
+				n,
+				"a version such as 1.2.0",
+				strict.Text(semVer().MatchString),
+			)
 		case "needs":
-			p.Needs, _ = strict.As(&r.Decoder, n, "a version such as 1.2.0", strict.Text(semVer().MatchString))
+			p.Needs, _ = strict.As(
+				&r.Decoder,
+				n,
+				"a version such as 1.2.0",
+				strict.Text(semVer().MatchString),
+			)
 		case "description":
-			p.Description, _ = strict.As(&r.Decoder, n, "one line of at most 120 characters", strict.Text(line))
+			p.Description, _ = strict.As(
+				&r.Decoder,
+				n,
+				"one line of at most 120 characters",
+				strict.Text(line),
+			)
 		}
 	}
+
 	for _, key := range packForm.Keys[:3] {
 		if root.Kind == md.Map && root.Get(key) == nil {
 			r.Refuse(CodePack, root, "write "+key+": ...", "expected a "+key+", got none")
@@ -214,7 +285,8 @@ func (r *reader) belong(pack string, f File, name string) []byte {
 	}
 	if n := doc.Front.Get("subagents"); n != nil {
 		if n.Value != pack {
-			r.at, r.sources[at] = at, f.Data
+			r.at = at
+			r.sources[at] = f.Data
 			r.Refuse(CodePack, n, "write "+pack+", or leave the key out",
 				fmt.Sprintf("expected the pack's own name, got %q", n.Value))
 		}
@@ -239,7 +311,10 @@ func (p Pack) Placed() []File {
 		case "subagents", "templates":
 			out = append(out, File{path.Join(formats.Workspace, dir, p.Name, name), f.Data})
 		case "facets":
-			out = append(out, File{path.Join(formats.Workspace, path.Dir(f.Path), p.Name, name), f.Data})
+			out = append(out, File{
+				path.Join(formats.Workspace, path.Dir(f.Path), p.Name, name),
+				f.Data,
+			})
 		}
 	}
 	return out
@@ -247,11 +322,13 @@ func (p Pack) Placed() []File {
 
 // Tests are the test files of the pack.
 func (p Pack) Tests() []File {
-	return slices.DeleteFunc(slices.Clone(p.Files), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
+	return slices.DeleteFunc(slices.Clone(
+		p.Files,
+	), func(f File) bool { return !strings.HasPrefix(f.Path, "tests/") })
 }
 
-// Newer reports whether a version is above another one. Versions are as in pack.yaml; pre-releases come before the
-// release.
+// Newer reports whether a version is above another one. Versions are as in pack.yaml; pre-releases
+// come before the release.
 func Newer(version, than string) bool {
 	number := func(s string) (out [3]int, pre string) {
 		s, _, _ = strings.Cut(s, "+")

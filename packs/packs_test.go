@@ -34,12 +34,18 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("name: a\nversion: 1.0.0\ndescription: x\n"), []byte("---\ncommand: a\n---\n"))
 	f.Add([]byte("name: tercet\n"), []byte(""))
 	f.Fuzz(func(t *testing.T, manifest, command []byte) {
-		p, err := packs.Read("p", fstest.MapFS{"pack.yaml": {Data: manifest}, "commands/a.md": {Data: command}})
+		p, err := packs.Read("p", fstest.MapFS{
+			"pack.yaml":     {Data: manifest},
+			"commands/a.md": {Data: command},
+		})
 		var d *formats.Diagnostics
 		if err != nil && (!errors.As(err, &d) || len(d.List) == 0) {
 			t.Errorf("Read = %v, want findings", err)
 		}
-		if placed := p.Placed(); err == nil && (len(placed) != 1 || placed[0].Path != ".tercet/commands/a.md" || !packs.IsName(p.Name)) {
+		placed := p.Placed()
+		if err == nil &&
+			(len(placed) != 1 || placed[0].Path != ".tercet/commands/a.md" ||
+				!packs.IsName(p.Name)) {
 			t.Errorf("%q is placed as %v", p.Name, placed)
 		}
 	})
@@ -47,7 +53,11 @@ func FuzzRead(f *testing.F) {
 
 // FuzzLoad: a record is read or refused, and no file of it lies where a pack has none.
 func FuzzLoad(f *testing.F) {
-	f.Add([]byte(`{"schema": "tercet.packs/1", "packs": [{"name": "a", "files": [{"path": ".tercet/commands/a.md", "sha256": ""}]}]}`))
+	f.Add(
+		[]byte(
+			`{"schema": "tercet.packs/1", "packs": [{"name": "a", "files": [{"path": ".tercet/commands/a.md", "sha256": ""}]}]}`,
+		),
+	)
 	f.Add([]byte(`{"schema": "tercet.packs/2", "packs": [{"name": "../x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := packs.Load(fstest.MapFS{packs.RecordFile: {Data: data}})

@@ -31,8 +31,9 @@ const (
 // Means says what the user must do after an action; empty: nothing.
 func (a Action) Means() string {
 	return map[Action]string{
-		Conflict: ": yours stays, that of the pack lies beside it as .new", Orphan: ": the pack has it no more",
-		Kept: ": you edited it",
+		Conflict: ": yours stays, that of the pack lies beside it as .new",
+		Orphan:   ": the pack has it no more",
+		Kept:     ": you edited it",
 	}[a]
 }
 
@@ -45,7 +46,9 @@ type Step struct {
 }
 
 // Diff shows the differences between the pack's text and yours, in a limited number of lines.
-func (s Step) Diff(most int) []string { return merge3.Diff(string(s.Yours), string(s.Packs), most) }
+func (s Step) Diff(most int) []string {
+	return merge3.Diff(string(s.Yours), string(s.Packs), most)
+}
 
 // Plan is a change of a workspace that has not begun.
 type Plan struct {
@@ -78,7 +81,14 @@ type planner struct {
 }
 
 func newPlanner(project fs.FS, r Record, p Installed) *planner {
-	return &planner{Plan: Plan{Pack: p, ops: map[string]op{}, record: r}, project: project}
+	return &planner{
+		Plan: Plan{
+			Pack:   p,
+			ops:    map[string]op{},
+			record: r,
+		},
+		project: project,
+	}
 }
 
 // text is a file of the project, nil if it is not there.
@@ -101,11 +111,17 @@ func (p *planner) put(name string, text []byte) error {
 	if err != nil || was == nil && text == nil {
 		return err
 	}
-	o := op{Path: name, After: text, Delete: text == nil, Was: was}
+	o := op{
+		Path:   name,
+		After:  text,
+		Delete: text == nil,
+		Was:    was,
+	}
 	if was != nil {
 		o.Before = formats.Sum(was)
 	}
-	if delete(p.ops, name); text == nil || o.Before != formats.Sum(text) {
+	delete(p.ops, name)
+	if text == nil || o.Before != formats.Sum(text) {
 		p.ops[name] = o
 	}
 	return nil
@@ -130,10 +146,15 @@ func (p *planner) done(from *Pack) (Plan, error) {
 			}
 		}
 	}
-	slices.SortFunc(p.Pack.Files, func(a, b Sum) int { return strings.Compare(a.Path, b.Path) })
-	slices.SortFunc(p.Steps, func(a, b Step) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(p.Pack.Files, func(a, b Sum) int {
+		return strings.Compare(a.Path, b.Path)
+	})
+	slices.SortFunc(p.Steps, func(a, b Step) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	p.record = p.record.with(p.Pack)
-	if p.record.Schema = schema; p.record.Packs == nil {
+	p.record.Schema = schema
+	if p.record.Packs == nil {
 		p.record.Packs = []Installed{}
 	}
 	text, err := jsonx.Marshal(p.record, "  ")
@@ -146,7 +167,8 @@ func (p *planner) done(from *Pack) (Plan, error) {
 // MayAdd refuses an installed pack, and one that needs a newer tercet.
 func MayAdd(r Record, p Pack, version string) error {
 	if _, ok := r.Find(p.Name); ok {
-		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name, "pack %s is installed already", p.Name)
+		return formats.Fail(formats.CodePrecondition, "tercet pack update "+p.Name,
+			"pack %s is installed already", p.Name)
 	}
 	return MayUse(p, version)
 }
@@ -162,7 +184,12 @@ func MayUse(p Pack, version string) error {
 
 // Add plans to install a pack.
 func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error) {
-	p := newPlanner(project, r, Installed{Name: from.Name, Version: from.Version, Source: source, Commit: commit})
+	p := newPlanner(project, r, Installed{
+		Name:    from.Name,
+		Version: from.Version,
+		Source:  source,
+		Commit:  commit,
+	})
 	for _, f := range from.Placed() {
 		yours, err := p.text(f.Path)
 		switch {
@@ -187,27 +214,41 @@ func Add(project fs.FS, r Record, from Pack, source, commit string) (Plan, error
 func (p *Plan) Choose(name string, packs bool) {
 	i := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Path == name })
 	s := &p.Steps[i]
-	if s.Action = Kept; packs {
+	s.Action = Kept
+	if packs {
 		s.Action = Replaced
-		p.ops[name] = op{Path: name, Before: formats.Sum(s.Yours), After: s.Packs, Was: s.Yours}
+		p.ops[name] = op{
+			Path:   name,
+			Before: formats.Sum(s.Yours),
+			After:  s.Packs,
+			Was:    s.Yours,
+		}
 	}
 }
 
-// Update plans to bring an installed pack, as recorded, to another version and commit. prune deletes unedited files
-// that are no longer in the pack.
+// Update plans to bring an installed pack, as recorded, to another version and commit. prune
+// deletes unedited files that are no longer in the pack.
 func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan, error) {
 	old, _ := r.Find(from.Name)
-	p := newPlanner(project, r, Installed{Name: old.Name, Version: from.Version, Source: old.Source, Commit: commit})
-	before, now := map[string]string{}, map[string]bool{}
+	p := newPlanner(project, r, Installed{
+		Name:    old.Name,
+		Version: from.Version,
+		Source:  old.Source,
+		Commit:  commit,
+	})
+	before := map[string]string{}
+	now := map[string]bool{}
 	for _, f := range old.Files {
 		before[f.Path] = f.SHA256
 	}
+
 	for _, f := range from.Placed() {
 		now[f.Path] = true
 		if err := p.update(f, before[f.Path]); err != nil {
 			return Plan{}, err
 		}
 	}
+
 	for _, f := range old.Files {
 		if !now[f.Path] {
 			if err := p.dropped(f, prune); err != nil {
@@ -215,6 +256,7 @@ func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan
 			}
 		}
 	}
+
 	tests, err := fs.Glob(project, path.Join(Folder, old.Name, "base/tests/*.json"))
 	if err != nil {
 		return Plan{}, err
@@ -224,6 +266,7 @@ func Update(project fs.FS, r Record, from Pack, commit string, prune bool) (Plan
 			return Plan{}, err
 		}
 	}
+
 	return p.done(&from)
 }
 
@@ -233,6 +276,7 @@ func (p *planner) update(f File, was string) error {
 	if err != nil {
 		return err
 	}
+
 	base, err := p.text(baseOf(p.Pack.Name, f.Path))
 	if err != nil {
 		return err
@@ -241,7 +285,8 @@ func (p *planner) update(f File, was string) error {
 		base = nil // it is unknown
 	}
 	mine := string(yours)
-	switch merged, ok := merge3.Merge(string(base), mine, string(f.Data)); {
+	merged, ok := merge3.Merge(string(base), mine, string(f.Data))
+	switch {
 	case yours == nil && was == "":
 		p.step(f.Path, Written, nil, f.Data)
 		return p.put(f.Path, f.Data)
@@ -257,6 +302,7 @@ func (p *planner) update(f File, was string) error {
 		p.step(f.Path, Conflict, yours, f.Data)
 		return p.put(f.Path+".new", f.Data)
 	}
+
 	return nil
 }
 
@@ -283,7 +329,11 @@ func (p *planner) dropped(f Sum, prune bool) error {
 
 // Remove plans to remove a pack: unedited files are deleted, the rest stays.
 func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
-	p := newPlanner(project, r, Installed{Name: old.Name, Version: old.Version, Source: old.Source})
+	p := newPlanner(project, r, Installed{
+		Name:    old.Name,
+		Version: old.Version,
+		Source:  old.Source,
+	})
 	for _, f := range old.Files {
 		yours, err := p.text(f.Path)
 		if err != nil {
@@ -301,15 +351,20 @@ func Remove(project fs.FS, r Record, old Installed) (Plan, error) {
 			return Plan{}, err
 		}
 	}
-	err := fs.WalkDir(project, path.Join(Folder, old.Name), func(name string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
-			return nil
-		}
-		if err == nil {
-			err = p.put(name, nil)
-		}
-		return err
-	})
+
+	err := fs.WalkDir(
+		project,
+		path.Join(Folder, old.Name),
+		func(name string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+				return nil
+			}
+			if err == nil {
+				err = p.put(name, nil)
+			}
+			return err
+		},
+	)
 	if err != nil {
 		return Plan{}, err
 	}

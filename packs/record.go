@@ -47,7 +47,9 @@ const Builtin = "builtin"
 
 // Find gives a pack of the workspace by name.
 func (r Record) Find(name string) (Installed, bool) {
-	i := slices.IndexFunc(r.Packs, func(p Installed) bool { return p.Name == name })
+	i := slices.IndexFunc(r.Packs, func(p Installed) bool {
+		return p.Name == name
+	})
 	if i < 0 {
 		return Installed{}, false
 	}
@@ -56,11 +58,15 @@ func (r Record) Find(name string) (Installed, bool) {
 
 // with is a record in which a pack stands as it is now; without files it is gone.
 func (r Record) with(p Installed) Record {
-	r.Packs = slices.DeleteFunc(slices.Clone(r.Packs), func(one Installed) bool { return one.Name == p.Name })
+	r.Packs = slices.DeleteFunc(slices.Clone(
+		r.Packs,
+	), func(one Installed) bool { return one.Name == p.Name })
 	if p.Files != nil {
 		r.Packs = append(r.Packs, p)
 	}
-	slices.SortFunc(r.Packs, func(a, b Installed) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.Packs, func(a, b Installed) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return r
 }
 
@@ -74,16 +80,19 @@ func Load(project fs.FS) (Record, error) {
 	} else if err != nil {
 		return Record{}, formats.Broken(formats.CodeIO, RecordFile, err)
 	}
+
 	var r Record
 	bad := func(offset int, format string, args ...any) error {
 		line, col := jsonx.Pos(data, offset)
-		return formats.Fail(formats.CodeInvalidState, "take it from the last commit: git checkout -- "+RecordFile,
+		return formats.Fail(formats.CodeInvalidState,
+			"take it from the last commit: git checkout -- "+RecordFile,
 			"%s:%d:%d: %s", RecordFile, line, col, fmt.Sprintf(format, args...))
 	}
 	v, err := jsonx.Parse(data, jsonx.Limits{})
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
 		return r, bad(syntax.Offset, "%s", syntax.Msg)
 	}
+
 	if err := json.Unmarshal(data, &r); err != nil {
 		at := 0
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -91,20 +100,26 @@ func Load(project fs.FS) (Record, error) {
 		}
 		return r, bad(at, "%v", err)
 	}
+
 	if f := formats.Newer(formats.CodeInvalidState, RecordFile, r.Schema, schema); f != nil {
 		return r, f
 	}
 	for i, p := range r.Packs {
 		at := elem(v, "packs", i)
-		if !IsName(p.Name) || slices.ContainsFunc(r.Packs[:i], func(o Installed) bool { return o.Name == p.Name }) {
+		if !IsName(p.Name) ||
+			slices.ContainsFunc(r.Packs[:i], func(o Installed) bool {
+				return o.Name == p.Name
+			}) {
 			return r, bad(at.Start, "expected the name of one pack, got %q", p.Name)
 		}
 		for n, f := range p.Files {
 			if !placed(p.Name, f.Path) || !hashForm().MatchString(f.SHA256) {
-				return r, bad(elem(at, "files", n).Start, "expected a file of the pack and its sha256, got %q", f.Path)
+				return r, bad(elem(at, "files", n).Start,
+					"expected a file of the pack and its sha256, got %q", f.Path)
 			}
 		}
 	}
+
 	return r, nil
 }
 
@@ -127,9 +142,11 @@ func placed(pack, name string) bool {
 	case len(part) == 2:
 		return part[0] == "commands" && strings.HasSuffix(rest, ".md")
 	case len(part) == 3:
-		return part[1] == pack && (part[0] == "templates" || part[0] == "subagents" && strings.HasSuffix(rest, ".md"))
+		return part[1] == pack &&
+			(part[0] == "templates" || part[0] == "subagents" && strings.HasSuffix(rest, ".md"))
 	}
-	return len(part) == 4 && part[0] == "facets" && part[2] == pack && strings.HasSuffix(rest, ".md")
+	return len(part) == 4 && part[0] == "facets" && part[2] == pack &&
+		strings.HasSuffix(rest, ".md")
 }
 
 // baseOf is where the base of a file lies.
