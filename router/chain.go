@@ -11,19 +11,23 @@ import (
 // Part is one command of a line that has several.
 type Part struct {
 	Line string
-	Sign string // the sign before it; && runs it only if the previous one ended with 0; empty for the first
+	// the sign before it; && runs it only if the previous one ended with 0; empty for the first
+	Sign string
 }
 
-// Chain splits a line of the prompt at ` && /NAME` and ` ; /NAME`, outside quotes, where NAME is a known command. It
-// rejects ` | /NAME`. Elsewhere these characters are text.
+// Chain splits a line of the prompt at ` && /NAME` and ` ; /NAME`, outside quotes, where NAME is a
+// known command. It rejects ` | /NAME`. Elsewhere these characters are text.
 func (t *Table) Chain(line string) ([]Part, error) {
 	var out []Part
-	start, last, sign := 0, "", ""
+	start := 0
+	last := ""
+	sign := ""
 	for at := 0; at < len(line); {
 		rest := line[at:]
 		if rest[0] == '"' || rest[0] == '\'' {
 			if n := strings.IndexByte(rest[1:], rest[0]); n >= 0 {
-				at, last = at+n+2, ""
+				at += n + 2
+				last = ""
 				continue
 			}
 		}
@@ -36,11 +40,17 @@ func (t *Table) Chain(line string) ([]Part, error) {
 			if last == "|" {
 				return nil, noPipe(word)
 			}
-			out = append(out, Part{strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line[start:at]), last)), sign})
-			start, sign = at, last
+			out = append(out, Part{
+				strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line[start:at]), last)),
+				sign,
+			})
+			start = at
+			sign = last
 		}
-		at, last = at+len(word), word
+		at += len(word)
+		last = word
 	}
+
 	return append(out, Part{strings.TrimSpace(line[start:]), sign}), nil
 }
 
@@ -56,13 +66,16 @@ func (t *Table) has(word string) bool {
 
 // Alone rejects a line with a second command: a shell call of tercet runs only one.
 func (t *Table) Alone(l Line) error {
-	sign, word := "", ""
+	sign := ""
+	word := ""
 	for i := range max(len(l.Words)-2, 0) {
 		if t.joins(l.Words[i+1], l.Words[i+2]) {
-			sign, word = l.Words[i+1], l.Words[i+2]
+			sign = l.Words[i+1]
+			word = l.Words[i+2]
 			break
 		}
 	}
+
 	if l.Words == nil {
 		parts, err := t.Chain(l.Raw)
 		if err != nil {
@@ -79,8 +92,10 @@ func (t *Table) Alone(l Line) error {
 	case "|":
 		return noPipe(word)
 	}
+
 	return formats.Fail(formats.CodeUsage,
-		"call 'tercet "+printable(word)+"' by itself after it; as text, quote all of the text that it belongs to",
+		"call 'tercet "+printable(word)+
+			"' by itself after it; as text, quote all of the text that it belongs to",
 		"one call runs one command, got '%s %s' after it", sign, printable(word))
 }
 

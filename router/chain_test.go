@@ -34,7 +34,9 @@ func TestChain(t *testing.T) {
 			t.Errorf("Chain(%q): %v; parts differ (-want +got):\n%s", line, err, diff)
 		}
 	}
-	if _, err := table.Chain("/plan 1 | /todo"); err == nil || !strings.Contains(err.Error(), "'| /todo'") {
+
+	_, err := table.Chain("/plan 1 | /todo")
+	if err == nil || !strings.Contains(err.Error(), "'| /todo'") {
 		t.Errorf("Chain with a pipe = %v, want it refused by name", err)
 	}
 	if _, err := table.Chain(`/plan "1 | /todo"`); err != nil {
@@ -61,14 +63,18 @@ func TestAlone(t *testing.T) {
 		{router.Line{Raw: "/plan '1 | /todo'"}, ""},
 	} {
 		err := table.Alone(tt.line)
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+		if (err == nil) != (tt.want == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Alone(%+v) = %v, want %q", tt.line, err, tt.want)
 		}
 	}
 }
 
 func FuzzChain(f *testing.F) {
-	for _, seed := range []string{"/plan 1 && /todo", "/plan 'x | /todo", "/plan \xff ; /todo", " ; /todo", "/todo | /plan", "\u2003"} {
+	for _, seed := range []string{
+		"/plan 1 && /todo", "/plan 'x | /todo", "/plan \xff ; /todo", " ; /todo", "/todo | /plan",
+		"\u2003",
+	} {
 		f.Add(seed)
 	}
 	table, err := router.Scan(router.Names{}, library())
@@ -81,7 +87,8 @@ func FuzzChain(f *testing.F) {
 			return
 		}
 		for i, p := range parts {
-			if i > 0 && (p.Sign != "&&" && p.Sign != ";" || !strings.HasPrefix(p.Line, "/")) || !strings.Contains(line, p.Line) {
+			if i > 0 && (p.Sign != "&&" && p.Sign != ";" || !strings.HasPrefix(p.Line, "/")) ||
+				!strings.Contains(line, p.Line) {
 				t.Fatalf("Chain(%q) = %+v", line, parts)
 			}
 		}

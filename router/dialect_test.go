@@ -17,15 +17,28 @@ func markdown(file string) (string, bool) {
 }
 
 func foreign(name, scope string, files ...string) router.Source {
-	return router.Source{Name: name, Scope: scope, Dialect: "claude", Command: markdown, FS: tree(files...)}
+	return router.Source{
+		Name:    name,
+		Scope:   scope,
+		Dialect: "claude",
+		Command: markdown,
+		FS:      tree(files...),
+	}
 }
 
 func TestSpellings(t *testing.T) {
 	t.Parallel()
 	table := scan(
 		t, map[string]string{"c": "git:commit"},
-		router.Source{Name: ".tercet/commands", Scope: "project", FS: tree("plan.md", "own/build.md")},
-		foreign(".claude/commands", "project", "git/commit.md", "git/sub/push.md", "plan.md", "Fix_It.md", "a/review.md", "node_modules/x.md", ".hidden/y.md", "two words.md"),
+		router.Source{
+			Name:  ".tercet/commands",
+			Scope: "project",
+			FS:    tree("plan.md", "own/build.md"),
+		},
+		foreign(
+			".claude/commands", "project", "git/commit.md", "git/sub/push.md", "plan.md",
+			"Fix_It.md", "a/review.md", "node_modules/x.md", ".hidden/y.md", "two words.md",
+		),
 		foreign("~/.claude/commands", "user", "plan.md", "git/commit.md", "b/review.md", "only.md"),
 		library(),
 	)
@@ -62,11 +75,16 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("Route(/%s) = %s, want %s", tt.typed, got, tt.want)
 		}
 	}
+
 	r, err := table.Route(router.Line{Raw: "/plan"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{".claude/commands/plan.md", "~/.claude/commands/plan.md", "library/plan.md"}, r.Shadows); diff != "" {
+	diff := cmp.Diff(
+		[]string{".claude/commands/plan.md", "~/.claude/commands/plan.md", "library/plan.md"},
+		r.Shadows,
+	)
+	if diff != "" {
 		t.Errorf("shadows of /plan differ (-want +got):\n%s", diff)
 	}
 	if r, err := table.Route(router.Line{Raw: "/only"}); err != nil || r.Dialect != "claude" {
@@ -78,7 +96,10 @@ func TestSpellings(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	table := scan(
-		t, nil, foreign(".claude/commands", "project", "plan.md", "git/commit.md"), foreign("~/.claude/commands", "user", "plan.md"), library(),
+		t, nil,
+		foreign(".claude/commands", "project", "plan.md", "git/commit.md"),
+		foreign("~/.claude/commands", "user", "plan.md"),
+		library(),
 	)
 	for typed, want := range map[string]string{
 		"git:commit": "/git:commit /git/commit /commit /project:git:commit",
@@ -99,7 +120,11 @@ func TestNames(t *testing.T) {
 
 func TestAmbiguousLastPart(t *testing.T) {
 	t.Parallel()
-	table := scan(t, nil, foreign("p", "project", "a/check.md", "b/check.md"), foreign("u", "user", "a/check.md"))
+	table := scan(
+		t, nil,
+		foreign("p", "project", "a/check.md", "b/check.md"),
+		foreign("u", "user", "a/check.md"),
+	)
 	_, err := table.Route(router.Line{Raw: "/check"})
 	var got *router.AmbiguousCommandError
 	if !errors.As(err, &got) {
@@ -116,11 +141,12 @@ func TestAmbiguousLastPart(t *testing.T) {
 func TestRouteOfAnotherToolAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted for the whole process
 	table := scan(t, nil, foreign("p", "project", "git/commit.md"), library())
 	for _, line := range []string{"/commit a b", "/git/commit", "/project:git:commit x"} {
-		if n := testing.AllocsPerRun(100, func() {
+		n := testing.AllocsPerRun(100, func() {
 			if _, err := table.Route(router.Line{Raw: line}); err != nil {
 				t.Fatal(err)
 			}
-		}); n != 0 {
+		})
+		if n != 0 {
 			t.Errorf("Route(%q) allocates %v times, want 0", line, n)
 		}
 	}

@@ -16,12 +16,17 @@ type UnknownCommandError struct {
 }
 
 // Error names the unknown command.
-func (e *UnknownCommandError) Error() string { return "unknown command '/" + printable(e.Name) + "'" }
+func (e *UnknownCommandError) Error() string {
+	return "unknown command '/" + printable(e.Name) + "'"
+}
 
 // ErrorCode is USAGE.
-func (e *UnknownCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
+func (e *UnknownCommandError) ErrorCode() formats.Code {
+	return formats.CodeUsage
+}
 
-// Help says why a file of that name is unusable, or suggests the nearest names, or the command that lists all.
+// Help says why a file of that name is unusable, or suggests the nearest names, or the command that
+// lists all.
 func (e *UnknownCommandError) Help() string {
 	if e.LeftOut != "" {
 		return clipped(e.LeftOut, 300)
@@ -47,7 +52,9 @@ func (e *AmbiguousCommandError) Error() string {
 }
 
 // ErrorCode is USAGE.
-func (e *AmbiguousCommandError) ErrorCode() formats.Code { return formats.CodeUsage }
+func (e *AmbiguousCommandError) ErrorCode() formats.Code {
+	return formats.CodeUsage
+}
 
 // Help lists the commands.
 func (e *AmbiguousCommandError) Help() string {
@@ -61,8 +68,11 @@ func offer(names []string) string {
 	return "did you mean /" + strings.Join(names, " or /") + "?"
 }
 
-// printable repeats what was typed within a message: one line, no control characters, at most 60 characters.
-func printable(s string) string { return clipped(s, 60) }
+// printable repeats what was typed within a message: one line, no control characters, at most 60
+// characters.
+func printable(s string) string {
+	return clipped(s, 60)
+}
 
 // clipped is a text as one line without control characters, at most so many characters of it.
 func clipped(s string, most int) string {

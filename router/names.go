@@ -7,7 +7,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Hides gives the file with the plain name of a command that is reached by a longer name; empty: none.
+// Hides gives the file with the plain name of a command that is reached by a longer name; empty:
+// none.
 func (t *Table) Hides(r Route) string {
 	first, err := t.Route(Line{Words: []string{"/" + r.Name}})
 	if err != nil || first.Source == r.Source && first.File == r.File {
@@ -18,14 +19,19 @@ func (t *Table) Hides(r Route) string {
 
 // Spellings lists the names of the same file, those with scopes and tools in front included.
 func (t *Table) Spellings(r Route) []string {
-	names := []string{r.Name, strings.ReplaceAll(r.Name, ":", "/"), r.Name[strings.LastIndexByte(r.Name, ':')+1:]}
+	names := []string{
+		r.Name,
+		strings.ReplaceAll(r.Name, ":", "/"),
+		r.Name[strings.LastIndexByte(r.Name, ':')+1:],
+	}
 	for _, word := range t.scopes {
 		names = append(names, word+":"+r.Name)
 	}
 	out := []string{}
 	for _, name := range names {
 		found, err := t.Route(Line{Raw: "/" + name})
-		if err == nil && found.Source == r.Source && found.File == r.File && !slices.Contains(out, "/"+name) {
+		if err == nil && found.Source == r.Source && found.File == r.File &&
+			!slices.Contains(out, "/"+name) {
 			out = append(out, "/"+name)
 		}
 	}
@@ -43,14 +49,17 @@ type Hidden struct {
 }
 
 // Hidden lists the commands whose plain names belong to other files.
-func (t *Table) Hidden() []Hidden { return slices.Clone(t.hidden) }
+func (t *Table) Hidden() []Hidden {
+	return slices.Clone(t.hidden)
+}
 
 // Call is the shortest name, without slash, of a file given with its source in front; empty: none.
 func (t *Table) Call(file string) string {
 	best := ""
 	for name, goal := range t.byName {
-		if goal.Source+"/"+goal.File == file && !strings.Contains(name, "/") && (best == "" || len(name) < len(best) ||
-			len(name) == len(best) && name < best) {
+		if goal.Source+"/"+goal.File == file && !strings.Contains(name, "/") &&
+			(best == "" || len(name) < len(best) ||
+				len(name) == len(best) && name < best) {
 			best = name
 		}
 	}
@@ -58,13 +67,17 @@ func (t *Table) Call(file string) string {
 }
 
 // Unmet lists preferences of the configuration that match no command, as scope and name.
-func (t *Table) Unmet() []string { return slices.Clone(t.unmet) }
+func (t *Table) Unmet() []string {
+	return slices.Clone(t.unmet)
+}
 
 // Scopes lists the words that may precede a name.
-func (t *Table) Scopes() []string { return slices.Clone(t.scopes) }
+func (t *Table) Scopes() []string {
+	return slices.Clone(t.scopes)
+}
 
-// CallsAsMeant rewrites the commands in a text to the names that its author meant. A command of the same source keeps
-// its meaning, even if a prompt of another tool has its plain name.
+// CallsAsMeant rewrites the commands in a text to the names that its author meant. A command of the
+// same source keeps its meaning, even if a prompt of another tool has its plain name.
 func (t *Table) CallsAsMeant(source, text string, prompt func(source, file string) bool) string {
 	return slashWord().ReplaceAllStringFunc(text, func(word string) string {
 		at := strings.IndexByte(word, '/')

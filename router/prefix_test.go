@@ -10,7 +10,8 @@ import (
 	"tercet/router"
 )
 
-// TestPrefix: a source with a prefix hides nothing and is hidden by nothing, but for one of the same prefix.
+// TestPrefix: a source with a prefix hides nothing and is hidden by nothing, but for one of the
+// same prefix.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
 	files := func(names ...string) fs.FS {
@@ -20,23 +21,48 @@ func TestPrefix(t *testing.T) {
 		}
 		return m
 	}
-	command := func(file string) (string, bool) { return strings.TrimSuffix(file, ".md"), true }
+	command := func(file string) (string, bool) {
+		return strings.TrimSuffix(file, ".md"), true
+	}
 	table, err := router.Scan(router.Names{},
 		router.Source{Name: "own", FS: files("deploy.md")},
-		router.Source{Name: "one", FS: files("deploy.md", "sync.md"), Prefix: "one", Command: command},
-		router.Source{Name: "two", FS: files("deploy.md", "sync.md"), Prefix: "two", Command: command},
-		router.Source{Name: "again", FS: files("sync.md"), Prefix: "two", Command: command},
+		router.Source{
+			Name:    "one",
+			FS:      files("deploy.md", "sync.md"),
+			Prefix:  "one",
+			Command: command,
+		},
+		router.Source{
+			Name:    "two",
+			FS:      files("deploy.md", "sync.md"),
+			Prefix:  "two",
+			Command: command,
+		},
+		router.Source{
+			Name:    "again",
+			FS:      files("sync.md"),
+			Prefix:  "two",
+			Command: command,
+		},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"deploy": "own", "one.deploy": "one", "two.deploy": "two", "sync": "one", "two.sync": "two"} {
+	for name, want := range map[string]string{
+		"deploy":     "own",
+		"one.deploy": "one",
+		"two.deploy": "two",
+		"sync":       "one",
+		"two.sync":   "two",
+	} {
 		got, err := table.Route(router.Line{Raw: "/" + name})
 		if err != nil || got.Source != want {
 			t.Errorf("Route(/%s) = %v, %v, want one of %s", name, got, err, want)
 		}
 	}
-	if got, err := table.Route(router.Line{Raw: "/two.sync"}); err != nil || !slices.Equal(got.Shadows, []string{"again/sync.md"}) {
+
+	got, err := table.Route(router.Line{Raw: "/two.sync"})
+	if err != nil || !slices.Equal(got.Shadows, []string{"again/sync.md"}) {
 		t.Errorf("Route(/two.sync) shadows %v, %v, want again/sync.md", got.Shadows, err)
 	}
 	for _, name := range []string{"own.deploy", "one.sync"} {

@@ -27,14 +27,16 @@ type Route struct {
 	Shadows []string // files that it hides, as source/path; do not change
 }
 
-// Route finds the command of a line. The error is an *UnknownCommandError, an *AmbiguousCommandError, or a
-// *formats.Failure about a line without a slash. A hit allocates nothing.
+// Route finds the command of a line. The error is an *UnknownCommandError, an
+// *AmbiguousCommandError, or a *formats.Failure about a line without a slash. A hit allocates
+// nothing.
 func (t *Table) Route(l Line) (Route, error) {
 	var r Route
 	first := ""
 	if l.Words != nil {
 		if len(l.Words) > 0 {
-			first, r.Words = l.Words[0], l.Words[1:]
+			first = l.Words[0]
+			r.Words = l.Words[1:]
 		}
 	} else {
 		first, r.Raw = cut(l.Raw)
@@ -49,7 +51,10 @@ func (t *Table) Route(l Line) (Route, error) {
 		}
 	}
 	r.Dialect = found.Dialect
-	r.Name, r.File, r.Source, r.Shadows = found.Name, found.File, found.Source, found.shadows
+	r.Name = found.Name
+	r.File = found.File
+	r.Source = found.Source
+	r.Shadows = found.shadows
 	return r, nil
 }
 
@@ -62,7 +67,8 @@ func cut(raw string) (first, rest string) {
 	return raw, ""
 }
 
-// unknown offers the nearest names, and before them the commands whose last part was named without their folder.
+// unknown offers the nearest names, and before them the commands whose last part was named without
+// their folder.
 func (t *Table) unknown(name string) error {
 	if names := t.several[name]; names != nil {
 		return &AmbiguousCommandError{Name: name, Candidates: slices.Clone(names)}
@@ -83,13 +89,21 @@ func (t *Table) unknown(name string) error {
 		near = append(near, nearest.Names(typed, t.names)...)
 	}
 	near = near[:min(len(near), 3)]
-	return &UnknownCommandError{Name: name, DidYouMean: near, LeftOut: t.leftOut(canonical(name))}
+	return &UnknownCommandError{
+		Name:       name,
+		DidYouMean: near,
+		LeftOut:    t.leftOut(canonical(name)),
+	}
 }
 
 func (t *Table) noSlash(l Line, first string) error {
 	line := strings.TrimSpace(l.Text())
 	if line == "" {
-		return formats.Fail(formats.CodeUsage, offer(nil), "expected a slash command, got an empty line")
+		return formats.Fail(
+			formats.CodeUsage,
+			offer(nil),
+			"expected a slash command, got an empty line",
+		)
 	}
 	var near []string
 	_, command := t.byName[first]
@@ -100,7 +114,8 @@ func (t *Table) noSlash(l Line, first string) error {
 	case task && first != line && first != "/":
 		near = []string{`task "…"`}
 	}
-	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'", printable(line))
+	return formats.Fail(formats.CodeUsage, offer(near), "commands start with '/', got '%s'",
+		printable(line))
 }
 
 // Text is the line in messages and journals: as typed, or the words, quoted where needed.

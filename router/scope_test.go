@@ -11,19 +11,27 @@ import (
 // tool is the folder of a tool, as the edge gives it to the router.
 func tool(name, scope, tool string, files ...string) router.Source {
 	s := foreign(name, scope, files...)
-	s.Dialect, s.Tool = tool, tool
+	s.Dialect = tool
+	s.Tool = tool
 	return s
 }
 
-// TestScopes: every file has a name that leads to it, words that two tools could be meant by are asked back, and what is
-// preferred has the plain name.
+// TestScopes: every file has a name that leads to it, words that two tools could be meant by are
+// asked back, and what is preferred has the plain name.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	shipped := library()
 	shipped.Scope = "tercet"
 	table, err := router.Scan(
-		router.Names{Aliases: map[string]string{"p": "tercet:plan"}, Prefer: map[string]string{"plan": "tercet", "both": "gemini", "todo": "cursor"}},
-		router.Source{Name: ".tercet/commands", Scope: "project", FS: tree("claude/plan.md", "own.md")},
+		router.Names{
+			Aliases: map[string]string{"p": "tercet:plan"},
+			Prefer:  map[string]string{"plan": "tercet", "both": "gemini", "todo": "cursor"},
+		},
+		router.Source{
+			Name:  ".tercet/commands",
+			Scope: "project",
+			FS:    tree("claude/plan.md", "own.md"),
+		},
 		tool(".claude/commands", "project", "claude", "plan.md", "both.md", "own.md"),
 		tool(".gemini/commands", "project", "gemini", "both.md", "review.md"),
 		tool("~/.claude/commands", "user", "claude", "both.md", "review.md"),
@@ -62,29 +70,45 @@ func TestScopes(t *testing.T) {
 			t.Errorf("Route(/%s) = %s, want %s", typed, got, want)
 		}
 	}
+
 	if got := strings.Join(table.Unmet(), " "); got != "cursor:todo" {
 		t.Errorf("unmet %q, want cursor:todo", got)
 	}
 	for _, h := range table.Hidden() {
-		if r, err := table.Route(router.Line{Raw: "/" + h.Call}); err != nil || r.Source != h.Source || r.File != h.File {
-			t.Errorf("%s/%s is called /%s, which leads to %s/%s, %v", h.Source, h.File, h.Call, r.Source, r.File, err)
+		r, err := table.Route(router.Line{Raw: "/" + h.Call})
+		if err != nil || r.Source != h.Source || r.File != h.File {
+			t.Errorf("%s/%s is called /%s, which leads to %s/%s, %v",
+				h.Source, h.File, h.Call, r.Source, r.File, err)
 		}
 	}
+
 	for _, e := range table.Commands() {
-		if r, err := table.Route(router.Line{Raw: "/" + e.Name}); err != nil || r.Source != e.Source || r.File != e.File {
-			t.Errorf("/%s is listed for %s/%s and leads to %s/%s, %v", e.Name, e.Source, e.File, r.Source, r.File, err)
+		r, err := table.Route(router.Line{Raw: "/" + e.Name})
+		if err != nil || r.Source != e.Source || r.File != e.File {
+			t.Errorf("/%s is listed for %s/%s and leads to %s/%s, %v",
+				e.Name, e.Source, e.File, r.Source, r.File, err)
 		}
 	}
+
 	for source, want := range map[string]string{
 		"library":            "run tercet /tercet:review 1, then /todo; see a/review",
 		".gemini/commands":   "run tercet /review 1, then /todo; see a/review",
 		"~/.claude/commands": "run tercet /claude:review 1, then /todo; see a/review",
 	} {
-		if got := table.CallsAsMeant(source, "run tercet /review 1, then /todo; see a/review", func(string, string) bool { return true }); got != want {
+		got := table.CallsAsMeant(
+			source,
+			"run tercet /review 1, then /todo; see a/review",
+			func(string, string) bool { return true },
+		)
+		if got != want {
 			t.Errorf("CallsAsMeant(%s) = %q, want %q", source, got, want)
 		}
-		if got := table.CallsAsMeant(source, "/review 1", func(string, string) bool { return false }); got != "/review 1" {
-			t.Errorf("CallsAsMeant(%s) = %q where /review is a workflow, want it as it is", source, got)
+		got = table.CallsAsMeant(source, "/review 1", func(string, string) bool {
+			return false
+		})
+		if got != "/review 1" {
+			t.Errorf("CallsAsMeant(%s) = %q where /review is a workflow, want it as it is",
+				source, got)
 		}
 	}
 }

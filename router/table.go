@@ -15,20 +15,22 @@ import (
 	"tercet/internal/lazy"
 )
 
-// Source is a tree of command files: a project folder, the library inside the binary, or another tool's folder.
+// Source is a tree of command files: a project folder, the library inside the binary, or another
+// tool's folder.
 type Source struct {
 	Name string // for messages and traces, "library"
 	FS   fs.FS
 	// Dialect is the tool of these files; empty: tercet.
 	Dialect string
-	// Scope and Tool are words that may precede a name, as in /project:plan, /claude:plan and /user:claude:plan; empty:
-	// none.
+	// Scope and Tool are words that may precede a name, as in /project:plan, /claude:plan and
+	// /user:claude:plan; empty: none.
 	Scope, Tool string
-	// Prefix, with a dot, precedes a name that an earlier source has, so that both commands can be called; empty: the file
-	// is hidden.
+	// Prefix, with a dot, precedes a name that an earlier source has, so that both commands can be
+	// called; empty: the file is hidden.
 	Prefix string
-	// Command gives the slash name of a file, false if it is not a command. Nil means tercet's own rule, which also skips
-	// folders with an invalid name. With a rule, commands also answer to their last part while that is unique.
+	// Command gives the slash name of a file, false if it is not a command. Nil means tercet's own
+	// rule, which also skips folders with an invalid name. With a rule, commands also answer to
+	// their last part while that is unique.
 	Command func(file string) (name string, ok bool)
 	// Depth limits levels of folders, links included; 0: MaxFolders, without links.
 	Depth int
@@ -78,17 +80,25 @@ type target struct {
 	short   bool // it may be called by its last part
 }
 
-// Scan lists the command files of the sources. The first source with a name keeps it and hides the later ones; a source
-// without a root folder is empty. Scan skips hidden files and folders, files whose name is no command's, and folders
-// deeper than MaxFolders. A command also answers to its name with '/' for ':', and with its source's words in front.
-// Where the source allows it, its last part is enough. A word that fits two tools names neither; a scope word in front
-// of a name always means the scope, never a folder. A link counts as a file if the source's own Stat says so, and never
-// as a folder. An alias maps one slash name to another, not to an alias, and overrides a file of the same name.
+// Scan lists the command files of the sources. The first source with a name keeps it and hides the
+// later ones; a source without a root folder is empty. Scan skips hidden files and folders, files
+// whose name is no command's, and folders deeper than MaxFolders. A command also answers to its
+// name with '/' for ':', and with its source's words in front. Where the source allows it, its last
+// part is enough. A word that fits two tools names neither; a scope word in front of a name always
+// means the scope, never a folder. A link counts as a file if the source's own Stat says so, and
+// never as a folder. An alias maps one slash name to another, not to an alias, and overrides a file
+// of the same name.
 func Scan(names Names, sources ...Source) (*Table, error) {
 	t := &Table{byName: map[string]*target{}, several: map[string][]string{}}
-	own, scoped := map[string][]*target{}, map[string][]*target{}
+	own := map[string][]*target{}
+	scoped := map[string][]*target{}
 	for _, s := range sources {
-		w := walk{source: s, table: t, own: own, scoped: scoped}
+		w := walk{
+			source: s,
+			table:  t,
+			own:    own,
+			scoped: scoped,
+		}
 		if err := w.folder(".", 0); err != nil {
 			return nil, err
 		}
@@ -98,21 +108,26 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 			}
 		}
 	}
+
 	t.scoped(scoped)
 	for name, word := range names.Prefer {
 		if name = canonical(name); !t.prefer(own, name, word+":"+name) {
 			t.unmet = append(t.unmet, word+":"+name)
 		}
 	}
+
 	slices.Sort(t.unmet)
 	all := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		t.settle(all, own[name], name)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		t.names, t.entries = append(t.names, name), append(t.entries, all[name].Entry)
+		t.names = append(t.names, name)
+		t.entries = append(t.entries, all[name].Entry)
 		t.spell(name, all[name])
 	}
+
 	t.shorten(all, "")
 	for _, word := range t.scopes {
 		t.shorten(t.behind(word), word+":")
@@ -120,15 +135,20 @@ func Scan(names Names, sources ...Source) (*Table, error) {
 	for i, h := range t.hidden {
 		t.hidden[i].Call = t.Call(h.Source + "/" + h.File)
 	}
+
 	return t, t.alias(names.Aliases)
 }
 
-// scoped settles what follows the words of scopes and tools. Of the files of one tool the first has the name, and
-// tercet's own goes before those of others. If two tools have one, its tool is part of its name too.
+// scoped settles what follows the words of scopes and tools. Of the files of one tool the first has
+// the name, and tercet's own goes before those of others. If two tools have one, its tool is part
+// of its name too.
 func (t *Table) scoped(all map[string][]*target) {
 	for name, list := range all {
 		first := list[0]
-		if first.tool == "" || !slices.ContainsFunc(list, func(o *target) bool { return o.tool != first.tool }) {
+		if first.tool == "" ||
+			!slices.ContainsFunc(list, func(o *target) bool {
+				return o.tool != first.tool
+			}) {
 			t.spell(name, first)
 		}
 	}
@@ -158,15 +178,19 @@ func (t *Table) prefer(own map[string][]*target, name, scoped string) bool {
 	return at >= 0
 }
 
-// settle gives a name to the first of the files that have it; each hides those behind it. A name that begins with the
-// word of a scope is taken where that leads to another file: the command goes by its scope then.
+// settle gives a name to the first of the files that have it; each hides those behind it. A name
+// that begins with the word of a scope is taken where that leads to another file: the command goes
+// by its scope then.
 func (t *Table) settle(all map[string]*target, list []*target, name string) {
 	for i, one := range list {
 		for _, behind := range list[i+1:] {
 			one.shadows = append(one.shadows, behind.Source+"/"+behind.File)
 		}
 		if i > 0 {
-			t.hidden = append(t.hidden, Hidden{Entry: one.Entry, By: list[0].Source + "/" + list[0].File})
+			t.hidden = append(t.hidden, Hidden{
+				Entry: one.Entry,
+				By:    list[0].Source + "/" + list[0].File,
+			})
 		}
 	}
 	if taken := t.byName[name]; taken != nil && taken != list[0] {
@@ -194,8 +218,8 @@ func (t *Table) spell(name string, goal *target) {
 	}
 }
 
-// shorten lets commands answer to their last part where only one has it. Behind a scope too: /user:commit is the user's
-// git/commit.md, if that is the only commit there.
+// shorten lets commands answer to their last part where only one has it. Behind a scope too:
+// /user:commit is the user's git/commit.md, if that is the only commit there.
 func (t *Table) shorten(all map[string]*target, scope string) {
 	several := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -204,7 +228,8 @@ func (t *Table) shorten(all map[string]*target, scope string) {
 		}
 	}
 	for short, names := range several {
-		switch key := scope + short; {
+		key := scope + short
+		switch {
 		case t.byName[key] != nil || t.several[key] != nil:
 		case len(names) == 1:
 			t.spell(key, all[names[0]])
@@ -217,12 +242,15 @@ func (t *Table) shorten(all map[string]*target, scope string) {
 }
 
 // Commands lists the commands by name, without hidden ones and aliases.
-func (t *Table) Commands() []Entry { return slices.Clone(t.entries) }
+func (t *Table) Commands() []Entry {
+	return slices.Clone(t.entries)
+}
 
 func (t *Table) alias(aliases map[string]string) error {
 	found := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(aliases)) {
-		from, to := canonical(name), canonical(aliases[name])
+		from := canonical(name)
+		to := canonical(aliases[name])
 		if !isName(from) || !isName(to) {
 			return formats.Fail(formats.CodeConfig, "write it like p: plan",
 				"expected slash names as alias, got %q for %q", name, aliases[name])
@@ -238,6 +266,7 @@ func (t *Table) alias(aliases map[string]string) error {
 		found[from] = &one
 		t.names = append(t.names, from)
 	}
+
 	for name, goal := range found {
 		t.byName[name] = goal
 		t.byName[strings.ReplaceAll(name, ":", "/")] = goal
@@ -269,18 +298,22 @@ func (w *walk) folder(dir string, depth int) error {
 		}
 		return w.unread(dir, err)
 	}
-	if w.seen += len(list); w.seen > MaxFiles {
+
+	w.seen += len(list)
+	if w.seen > MaxFiles {
 		w.seen -= len(list)
 		return w.unread(dir, errTooMany)
 	}
+
 	for _, entry := range list {
 		inside := path.Join(dir, entry.Name())
 		if strings.HasPrefix(entry.Name(), ".") || !w.isText(inside) {
 			continue
 		}
 		switch {
-		case entry.IsDir() || entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth &&
-			w.linksToFolder(inside):
+		case entry.IsDir() ||
+			entry.Type() == fs.ModeSymlink && w.source.Depth > 0 && depth < w.source.Depth &&
+				w.linksToFolder(inside):
 			if !w.enters(entry.Name()) {
 				continue
 			}
@@ -291,17 +324,20 @@ func (w *walk) folder(dir string, depth int) error {
 			if err := w.folder(inside, depth+1); err != nil {
 				return err
 			}
-		case entry.Type().IsRegular() || entry.Type() == fs.ModeSymlink && w.leadsTo(inside).IsRegular():
+		case entry.Type().IsRegular() ||
+			entry.Type() == fs.ModeSymlink && w.leadsTo(inside).IsRegular():
 			w.file(inside)
 		default:
 			w.noFile(inside, entry.Type())
 		}
 	}
+
 	return nil
 }
 
-// leadsTo asks the source for the type of a link's target. A source that is bound to its root refuses that for links
-// that leave it. A source without Stat would have to open the file, so its links are left out as irregular.
+// leadsTo asks the source for the type of a link's target. A source that is bound to its root
+// refuses that for links that leave it. A source without Stat would have to open the file, so its
+// links are left out as irregular.
 func (w *walk) leadsTo(inside string) fs.FileMode {
 	if own, ok := w.source.FS.(fs.StatFS); ok {
 		if info, err := own.Stat(inside); err == nil {
@@ -339,8 +375,15 @@ func (w *walk) file(inside string) {
 		name = w.source.Prefix + "." + name
 	}
 	found := &target{
-		Entry: Entry{Name: name, File: inside, Source: w.source.Name, Dialect: w.source.Dialect},
-		scope: w.source.Scope, tool: w.source.Tool, short: w.source.Command != nil,
+		Entry: Entry{
+			Name:    name,
+			File:    inside,
+			Source:  w.source.Name,
+			Dialect: w.source.Dialect,
+		},
+		scope: w.source.Scope,
+		tool:  w.source.Tool,
+		short: w.source.Command != nil,
 	}
 	w.own[name] = append(w.own[name], found)
 	words := []string{found.scope, found.tool}
@@ -354,12 +397,15 @@ func (w *walk) file(inside string) {
 	}
 }
 
-func isName(name string) bool { return nameForm().MatchString(name) }
+func isName(name string) bool {
+	return nameForm().MatchString(name)
+}
 
 // nameForm is the form of a command's name: parts of at most 32 characters with ':' between them.
 var nameForm = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}(?::[a-z][a-z0-9-]{0,31})*$`)
 
-// LeftOut is a file or folder of another tool that a scan could not use, although it may hold commands.
+// LeftOut is a file or folder of another tool that a scan could not use, although it may hold
+// commands.
 type LeftOut struct {
 	Name   string // its slash name, without slash; empty: a folder
 	File   string // path with the source's name in front
@@ -367,12 +413,17 @@ type LeftOut struct {
 }
 
 // String is what is left out, and why.
-func (l LeftOut) String() string { return l.File + " is left out: " + l.Reason }
+func (l LeftOut) String() string {
+	return l.File + " is left out: " + l.Reason
+}
 
-// LeftOut lists what the scan could not use, by path. In tercet's own folders an unreadable file is an error instead.
+// LeftOut lists what the scan could not use, by path. In tercet's own folders an unreadable file is
+// an error instead.
 func (t *Table) LeftOut() []LeftOut {
 	out := slices.Clone(t.left)
-	slices.SortFunc(out, func(a, b LeftOut) int { return cmp.Compare(a.File, b.File) })
+	slices.SortFunc(out, func(a, b LeftOut) int {
+		return cmp.Compare(a.File, b.File)
+	})
 	return out
 }
 
@@ -387,13 +438,22 @@ func (t *Table) leftOut(name string) string {
 }
 
 func (w *walk) leave(name, inside, reason string) {
-	w.table.left = append(w.table.left, LeftOut{Name: name, File: path.Join(w.source.Name, inside), Reason: reason})
+	w.table.left = append(w.table.left, LeftOut{
+		Name:   name,
+		File:   path.Join(w.source.Name, inside),
+		Reason: reason,
+	})
 }
 
-// unread deals with a folder that cannot be read. A folder of another tool costs its own commands and no others.
+// unread deals with a folder that cannot be read. A folder of another tool costs its own commands
+// and no others.
 func (w *walk) unread(dir string, err error) error {
 	if w.source.Command == nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: "commands of " + w.source.Name + ": " + dir, Err: err}
+		return &formats.Failure{
+			Code:    formats.CodeIO,
+			Message: "commands of " + w.source.Name + ": " + dir,
+			Err:     err,
+		}
 	}
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
 		err = cause.Err
@@ -402,7 +462,8 @@ func (w *walk) unread(dir string, err error) error {
 	return nil
 }
 
-// isText tells whether a name is UTF-8: what is not cannot be opened by its name. Of another tool's it is noted.
+// isText tells whether a name is UTF-8: what is not cannot be opened by its name. Of another tool's
+// it is noted.
 func (w *walk) isText(inside string) bool {
 	if utf8.ValidString(inside) {
 		return true
@@ -420,19 +481,22 @@ func (w *walk) tooDeep(inside string) {
 	}
 }
 
-// noFile notes what has the name of a command of another tool and is no file, and links to folders, which are not
-// followed.
+// noFile notes what has the name of a command of another tool and is no file, and links to folders,
+// which are not followed.
 func (w *walk) noFile(inside string, kind fs.FileMode) {
 	name, ok := w.name(inside)
 	switch {
 	case !ok && w.source.Depth > 0 && strings.Contains(inside, "/"): // a skill's own
 	case kind == fs.ModeSymlink && w.linksToFolder(inside):
 		w.leave("", inside, "links to folders are not followed")
-	case kind == fs.ModeSymlink && (ok || path.Ext(inside) == ""): // without an ending it may have been a folder
+	case kind == fs.ModeSymlink && (ok || path.Ext(inside) == ""):
+		// without an ending it may have been a folder
 		w.leave(name, inside, "it is a link that leads nowhere, or out of the project")
 	case ok:
 		w.leave(name, inside, "it is no regular file")
 	}
 }
 
-func (w *walk) linksToFolder(inside string) bool { return w.leadsTo(inside) == fs.ModeDir }
+func (w *walk) linksToFolder(inside string) bool {
+	return w.leadsTo(inside) == fs.ModeDir
+}
