@@ -26,11 +26,12 @@ func (r Return) read(agent string) (formats.Return, error) {
 	blocks, found := formats.ParseAgentResult([]byte(r.Text))
 	own, _, ok := formats.PickResult(blocks, agent)
 	if !ok {
-		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn, "begin it with AGENT_RESULT: "+agent,
-			"expected a block of %s, got none", agent)
+		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn,
+			"begin it with AGENT_RESULT: "+agent, "expected a block of %s, got none", agent)
 	}
 	if d := (&formats.Diagnostics{List: found}); d.HasErrors() {
-		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn, d.Help(), "%s", d.List[0].Message)
+		return formats.Return{}, formats.Fail(formats.CodeInvalidReturn, d.Help(), "%s",
+			d.List[0].Message)
 	}
 	return own.Return()
 }
@@ -49,19 +50,29 @@ type Cast struct {
 }
 
 // Performs sets the program that runs.
-func (c *Cast) Performs(p *compile.Program) { c.prog = p }
+func (c *Cast) Performs(p *compile.Program) {
+	c.prog = p
+}
 
 // Program is the program of the last line; nil if it ran none.
-func (c *Cast) Program() *compile.Program { return c.prog }
+func (c *Cast) Program() *compile.Program {
+	return c.prog
+}
 
-// NewCast makes the cast of a test. A recording cast calls the real workers and stores their answers.
+// NewCast makes the cast of a test. A recording cast calls the real workers and stores their
+// answers.
 func NewCast(t *Test, record bool) *Cast {
 	return &Cast{
-		test: t, record: record, calls: map[string]int{}, answers: slices.Clone(t.Answers), took: map[string][]Return{},
+		test:    t,
+		record:  record,
+		calls:   map[string]int{},
+		answers: slices.Clone(t.Answers),
+		took:    map[string][]Return{},
 	}
 }
 
-// Plays reports whether a subagent is scripted: all but built-in and workflow subagents, and these if the test says so.
+// Plays reports whether a subagent is scripted: all but built-in and workflow subagents, and these
+// if the test says so.
 func (c *Cast) Plays(info formats.AgentInfo) bool {
 	if info.Builtin || info.Workflow {
 		return !c.record && c.test.Returns[info.Name] != nil && !Reserved(info.Name)
@@ -71,14 +82,20 @@ func (c *Cast) Plays(info formats.AgentInfo) bool {
 
 // Agent replaces a subagent's own runner.
 func (c *Cast) Agent(def subagents.Definition, own subagents.Agent) subagents.Agent {
-	return &player{cast: c, info: def.Info, own: own}
+	return &player{
+		cast: c,
+		info: def.Info,
+		own:  own,
+	}
 }
 
 // Answer gives the test's next answer to a gate, if there is one left for its step.
 func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.answers, func(a Answer) bool { return a.Gate == idOf(g.Step) })
+	i := slices.IndexFunc(c.answers, func(a Answer) bool {
+		return a.Gate == idOf(g.Step)
+	})
 	if i < 0 {
 		return formats.Decision{}, false
 	}
@@ -89,7 +106,12 @@ func (c *Cast) Answer(g formats.Gate) (formats.Decision, bool) {
 			a.Choose = one.Label
 		}
 	}
-	return formats.Decision{Answer: a.Choose, Note: a.Note, By: "test", Person: true}, true
+	return formats.Decision{
+		Answer: a.Choose,
+		Note:   a.Note,
+		By:     "test",
+		Person: true,
+	}, true
 }
 
 // next is the return for the next call of a worker.
@@ -124,7 +146,10 @@ func (p *player) Run(ctx context.Context, r formats.Request) (formats.Return, er
 }
 
 // RunMetered replays one call, or records it. A replayed worker uses nothing.
-func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (p *player) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	if p.cast.record {
 		return p.cast.tape(ctx, p, r)
 	}
@@ -132,15 +157,19 @@ func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 	said, ok := p.cast.next(p.info.Name)
 	if !ok {
 		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
-			`add it to "returns" in `+p.cast.test.File, "the test has no return for %s", p.info.Name)
+			`add it to "returns" in `+p.cast.test.File,
+			"the test has no return for %s", p.info.Name)
 	}
+
 	name, _, _ := strings.Cut(p.info.Name, "@")
 	ret, err := said.read(name)
 	if err != nil {
 		return ret, used, err
 	}
+
 	ret = ret.Typed(p.info.Fields)
-	documents, tree := map[string]string{}, map[string]string{}
+	documents := map[string]string{}
+	tree := map[string]string{}
 	for file, text := range said.Writes {
 		if p.document(r, ret, file) {
 			documents[file] = text
@@ -148,11 +177,15 @@ func (p *player) RunMetered(ctx context.Context, r formats.Request) (formats.Ret
 			tree[file] = text
 		}
 	}
-	return ret, used, errors.Join(cassette.Write(r.Out, documents, nil), cassette.Write(r.Dir, tree, said.Removes))
+
+	return ret, used, errors.Join(
+		cassette.Write(r.Out, documents, nil),
+		cassette.Write(r.Dir, tree, said.Removes),
+	)
 }
 
-// document tells whether a file goes into the folder for documents. That is a document that the return or the contract
-// names, and every file of a call that works in no tree.
+// document tells whether a file goes into the folder for documents. That is a document that the
+// return or the contract names, and every file of a call that works in no tree.
 func (p *player) document(r formats.Request, ret formats.Return, file string) bool {
 	for _, a := range ret.Artifacts {
 		if path.Clean(a.Path) == file && !a.Guessed {
@@ -160,6 +193,7 @@ func (p *player) document(r formats.Request, ret formats.Return, file string) bo
 		}
 	}
 	return r.NoTree || slices.ContainsFunc(p.info.Artifacts, func(a formats.ArtifactSpec) bool {
-		return a.Type.IsDocument() && (a.Name == path.Base(file) || a.Name == "" && !strings.Contains(file, "/"))
+		return a.Type.IsDocument() &&
+			(a.Name == path.Base(file) || a.Name == "" && !strings.Contains(file, "/"))
 	})
 }

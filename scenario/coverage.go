@@ -12,7 +12,8 @@ import (
 	"tercet/internal/journal"
 )
 
-// Coverage is what the tests of one command reached: its steps, and the named outcomes of its rules and gates.
+// Coverage is what the tests of one command reached: its steps, and the named outcomes of its rules
+// and gates.
 type Coverage struct {
 	Command string   `json:"command"`
 	Steps   int      `json:"steps"`
@@ -26,7 +27,12 @@ type Coverage struct {
 
 // NewCoverage lists the steps of a command, and the outcomes that its rules and gates name.
 func NewCoverage(prog *compile.Program) *Coverage {
-	c := &Coverage{Command: "/" + prog.Name, Unrun: []string{}, Untaken: []string{}, seen: map[string]bool{}}
+	c := &Coverage{
+		Command: "/" + prog.Name,
+		Unrun:   []string{},
+		Untaken: []string{},
+		seen:    map[string]bool{},
+	}
 	var within string
 	choices := func(g *syntax.Gate) {
 		for _, ch := range g.Choices {
@@ -47,8 +53,10 @@ func NewCoverage(prog *compile.Program) *Coverage {
 		}
 		return true
 	})
-	c.steps, c.rules = unique(c.steps), unique(c.rules)
-	c.Steps, c.Rules = len(c.steps), len(c.rules)
+	c.steps = unique(c.steps)
+	c.rules = unique(c.rules)
+	c.Steps = len(c.steps)
+	c.Rules = len(c.rules)
 	return c
 }
 
@@ -69,7 +77,8 @@ func (c *Coverage) Add(records []journal.Record) {
 			continue
 		}
 		id := idOf(r.Step)
-		if _, inserted, ok := strings.Cut(id, "."); ok { // between steps, behind the one that it follows
+		// between steps, behind the one that it follows
+		if _, inserted, ok := strings.Cut(id, "."); ok {
 			id = inserted
 		}
 		switch r.Type { //nolint:exhaustive // the others say nothing of steps and rules
@@ -83,10 +92,12 @@ func (c *Coverage) Add(records []journal.Record) {
 			c.seen[id+" "+data.Choice] = true
 		}
 	}
+
 	unseen := func(all []string) []string {
 		return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return c.seen[s] })
 	}
-	c.Unrun, c.Untaken = nonNil(unseen(c.steps)), nonNil(unseen(c.rules))
+	c.Unrun = nonNil(unseen(c.steps))
+	c.Untaken = nonNil(unseen(c.rules))
 }
 
 func nonNil(list []string) []string {
@@ -98,9 +109,11 @@ func nonNil(list []string) []string {
 
 // String is the coverage in one line.
 func (c *Coverage) String() string {
-	text := fmt.Sprintf("coverage: %s started %d of %s", c.Command, c.Steps-len(c.Unrun), formats.Count(c.Steps, "step"))
+	text := fmt.Sprintf("coverage: %s started %d of %s",
+		c.Command, c.Steps-len(c.Unrun), formats.Count(c.Steps, "step"))
 	if c.Rules > 0 {
-		text += fmt.Sprintf(" and took %d of %s", c.Rules-len(c.Untaken), formats.Count(c.Rules, "rule"))
+		text += fmt.Sprintf(" and took %d of %s",
+			c.Rules-len(c.Untaken), formats.Count(c.Rules, "rule"))
 	}
 	if len(c.Unrun) > 0 {
 		text += "; not started: " + strings.Join(c.Unrun, ", ")

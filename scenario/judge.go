@@ -13,11 +13,12 @@ import (
 	"tercet/internal/journal"
 )
 
-// Reserved reports whether a subagent is a part of the engine: it is never scripted and counts in no sequence.
+// Reserved reports whether a subagent is a part of the engine: it is never scripted and counts in
+// no sequence.
 func Reserved(name string) bool {
 	return slices.Contains([]string{
-		formats.AgentStatusSync, formats.AgentGitWorkflow, formats.AgentGatekeeper, "task-creator", "meta-builder",
-		"error-diagnostics", "reference",
+		formats.AgentStatusSync, formats.AgentGitWorkflow, formats.AgentGatekeeper, "task-creator",
+		"meta-builder", "error-diagnostics", "reference",
 	}, name)
 }
 
@@ -38,7 +39,10 @@ func (c *Cast) Judge(o Outcome) []string {
 	}
 	e := &c.test.Expect
 	if o.Exit != e.Exit {
-		differ("exit", e.Exit, fmt.Sprintf("%d, %s: %s", o.Exit, o.Return.Outcome(), o.Return.Summary))
+		differ(
+			"exit", e.Exit,
+			fmt.Sprintf("%d, %s: %s", o.Exit, o.Return.Outcome(), o.Return.Summary),
+		)
 	}
 	if got := o.Return.Outcome(); e.Outcome != "" && string(got) != e.Outcome {
 		differ("outcome", e.Outcome, got)
@@ -65,17 +69,21 @@ func (c *Cast) Judge(o Outcome) []string {
 			}
 			got := did.given[agent][i]
 			for _, name := range slices.Sorted(maps.Keys(want)) {
-				if wanted, found := shown(want[name]), shown(got[name]); wanted != found {
+				wanted := shown(want[name])
+				found := shown(got[name])
+				if wanted != found {
 					differ(what+", "+name, wanted, found)
 				}
 			}
 		}
 	}
+
 	for _, text := range e.Shown {
 		if !strings.Contains(o.Shown, text) {
 			differ("shown", fmt.Sprintf("%q in it", text), fmt.Sprintf("%q", o.Shown))
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(e.Files)) {
 		data, err := fs.ReadFile(o.Files, name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -87,13 +95,23 @@ func (c *Cast) Judge(o Outcome) []string {
 		}
 		for _, part := range e.Files[name] {
 			if !strings.Contains(string(data), part) {
-				differ(name, fmt.Sprintf("%q in it", part), fmt.Sprintf("%q", formats.Clip(string(data), 200)))
+				differ(
+					name,
+					fmt.Sprintf("%q in it", part),
+					fmt.Sprintf("%q", formats.Clip(string(data), 200)),
+				)
 			}
 		}
 	}
+
 	for _, a := range c.answers {
-		out = append(out, fmt.Sprintf("answers: the gate %s was not opened, so %q was not used", a.Gate, a.Choose))
+		out = append(
+			out,
+			fmt.Sprintf("answers: the gate %s was not opened, so %q was not used",
+				a.Gate, a.Choose),
+		)
 	}
+
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(c.missing))) {
 		out = append(out, fmt.Sprintf("returns: %s was called and has none", name))
 	}
@@ -109,7 +127,9 @@ func shown(v any) string {
 	return string(text)
 }
 
-func listed(names []string) string { return "[" + strings.Join(names, ", ") + "]" }
+func listed(names []string) string {
+	return "[" + strings.Join(names, ", ") + "]"
+}
 
 // told is what a journal tells of a run.
 type told struct {

@@ -55,8 +55,8 @@ type Expect struct {
 	Rollbacks *int
 	Sequence  []string // the started workers
 	Gates     []string // steps of the opened gates
-	// Given are inputs by subagent, one map for each of its calls in order. Inputs that a map does not name may be
-	// anything; null also stands for one that was left out.
+	// Given are inputs by subagent, one map for each of its calls in order. Inputs that a map does
+	// not name may be anything; null also stands for one that was left out.
 	Given map[string][]map[string]any
 	Files map[string][]string
 	Shown []string // texts in the output to the user
@@ -64,27 +64,50 @@ type Expect struct {
 
 // The keys of a test file, of an answer, and of an expectation.
 var (
-	testForm = strict.Form{Unknown: "unknown key %q in a test", Keys: []string{
-		"line", "yes", "language", "before", "files", "answers", "returns", "expect",
-	}}
-	answerForm = strict.Form{Unknown: "unknown key %q in an answer", Keys: []string{"gate", "choose", "note"}}
-	expectForm = strict.Form{Unknown: "unknown key %q in what is expected", Keys: []string{
-		"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "given", "files", "shown",
-	}}
+	testForm = strict.Form{
+		Unknown: "unknown key %q in a test",
+		Keys: []string{
+			"line", "yes", "language", "before", "files", "answers", "returns", "expect",
+		},
+	}
+	answerForm = strict.Form{
+		Unknown: "unknown key %q in an answer",
+		Keys:    []string{"gate", "choose", "note"},
+	}
+	expectForm = strict.Form{
+		Unknown: "unknown key %q in what is expected",
+		Keys: []string{
+			"exit", "outcome", "summary", "sequence", "rollbacks", "gates", "given", "files",
+			"shown",
+		},
+	}
 )
 
 // Parse reads a test file. The error is a *formats.Diagnostics with all findings.
 func Parse(file string, src []byte) (Test, error) {
 	r := &reader{file: file}
-	r.Decoder = strict.Decoder{Report: r.report, Value: CodeTest, Key: CodeTest, All: "one of "}
+	r.Decoder = strict.Decoder{
+		Report: r.report,
+		Value:  CodeTest,
+		Key:    CodeTest,
+		All:    "one of ",
+	}
 	t := Test{File: file, Src: src}
 	_, err := jsonx.Parse(src, jsonx.Limits{Bytes: MaxFile})
 	if syntax, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		r.report(strict.Finding{Code: CodeTest, Pos: md.Pos{Line: syntax.Line, Col: syntax.Col}, Message: syntax.Msg})
+		r.report(strict.Finding{
+			Code:    CodeTest,
+			Pos:     md.Pos{Line: syntax.Line, Col: syntax.Col},
+			Message: syntax.Msg,
+		})
 	} else { // JSON is YAML too, of which the reader knows each place
 		root, problems := md.ParseYAML(src, md.Pos{Line: 1, Col: 1})
 		for _, one := range problems {
-			r.report(strict.Finding{Code: CodeTest, Pos: one.Pos, Message: one.Msg})
+			r.report(strict.Finding{
+				Code:    CodeTest,
+				Pos:     one.Pos,
+				Message: one.Msg,
+			})
 		}
 		if root != nil && len(problems) == 0 {
 			r.test(&t, root)
@@ -107,7 +130,8 @@ type reader struct {
 
 func (r *reader) report(f strict.Finding) {
 	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
-	d.File, d.End = r.file, f.End
+	d.File = r.file
+	d.End = f.End
 	r.list = append(r.list, d)
 }
 
@@ -119,7 +143,12 @@ func (r *reader) test(t *Test, root *md.Node) {
 		case "yes":
 			t.Yes, _ = strict.As(&r.Decoder, n, "true or false", strict.Bool)
 		case "language":
-			t.Language, _ = strict.As(&r.Decoder, n, "en or ja", strict.Word(phrase.English, phrase.Japanese))
+			t.Language, _ = strict.As(
+				&r.Decoder,
+				n,
+				"en or ja",
+				strict.Word(phrase.English, phrase.Japanese),
+			)
 		case "before":
 			for _, item := range r.items(n) {
 				t.Before = append(t.Before, r.slash(item))
@@ -137,8 +166,14 @@ func (r *reader) test(t *Test, root *md.Node) {
 			r.expect(&t.Expect, n)
 		}
 	}
+
 	if root.Kind == md.Map && root.Get("line") == nil {
-		r.Refuse(CodeTest, root, `write the slash command, such as "line": "/plan 1"`, "expected a line, got none")
+		r.Refuse(
+			CodeTest,
+			root,
+			`write the slash command, such as "line": "/plan 1"`,
+			"expected a line, got none",
+		)
 	}
 }
 
@@ -152,13 +187,17 @@ func (r *reader) items(n *md.Node) []*md.Node {
 }
 
 func (r *reader) slash(n *md.Node) string {
-	fits := func(s string) bool { return strings.HasPrefix(s, "/") && !strings.ContainsAny(s, "\n\x00") }
+	fits := func(s string) bool {
+		return strings.HasPrefix(s, "/") && !strings.ContainsAny(s, "\n\x00")
+	}
 	line, _ := strict.As(&r.Decoder, n, "a slash command", strict.Text(fits))
 	return line
 }
 
 func (r *reader) text(n *md.Node) string {
-	text, _ := strict.As(&r.Decoder, n, "a string", strict.Text(func(string) bool { return true }))
+	text, _ := strict.As(&r.Decoder, n, "a string", strict.Text(func(string) bool {
+		return true
+	}))
 	return text
 }
 
@@ -170,11 +209,16 @@ func (r *reader) words(n *md.Node) []string {
 	return out
 }
 
-// path tells whether a path fits, and reports one that does not. Workers do not write into the workspace.
+// path tells whether a path fits, and reports one that does not. Workers do not write into the
+// workspace.
 func (r *reader) path(n *md.Node, fits func(string) bool) bool {
 	ok := n.IsStr() && utf8.ValidString(n.Value) && fits(n.Value)
 	if !ok {
-		r.Wrong(n, "a path inside the project", "it is relative, with slashes, and leads into no .git")
+		r.Wrong(
+			n,
+			"a path inside the project",
+			"it is relative, with slashes, and leads into no .git",
+		)
 	}
 	return ok
 }
@@ -187,7 +231,8 @@ func inside(name string) bool {
 func (r *reader) files(n *md.Node, fits func(string) bool) map[string]string {
 	out := map[string]string{}
 	for key, value := range r.Entries(n, "an object from paths to texts") {
-		if text := r.text(value); r.path(key, fits) {
+		text := r.text(value)
+		if r.path(key, fits) {
 			out[key.Value] = text
 		}
 	}
@@ -196,10 +241,19 @@ func (r *reader) files(n *md.Node, fits func(string) bool) map[string]string {
 
 func (r *reader) answer(n *md.Node) (a Answer) {
 	for key, value := range r.Map(n, "an object with gate and choose", answerForm) {
-		*map[string]*string{"gate": &a.Gate, "choose": &a.Choose, "note": &a.Note}[key.Value] = r.text(value)
+		*map[string]*string{
+			"gate":   &a.Gate,
+			"choose": &a.Choose,
+			"note":   &a.Note,
+		}[key.Value] = r.text(value)
 	}
 	if n.Kind == md.Map && (a.Gate == "" || a.Choose == "") {
-		r.Refuse(CodeTest, n, `write {"gate": "STEP", "choose": "LABEL"}`, "expected a gate and a choice, got none")
+		r.Refuse(
+			CodeTest,
+			n,
+			`write {"gate": "STEP", "choose": "LABEL"}`,
+			"expected a gate and a choice, got none",
+		)
 	}
 	return a
 }
@@ -211,7 +265,12 @@ func (r *reader) returns(n *md.Node) map[string][]Return {
 			out[key.Value] = append(out[key.Value], r.answered(key.Value, item))
 		}
 		if list.Kind == md.List && len(list.Items) == 0 {
-			r.Refuse(CodeTest, list, "leave the subagent out, or write what it returns", "expected a return, got none")
+			r.Refuse(
+				CodeTest,
+				list,
+				"leave the subagent out, or write what it returns",
+				"expected a return, got none",
+			)
 		}
 	}
 	return out
@@ -219,10 +278,12 @@ func (r *reader) returns(n *md.Node) map[string][]Return {
 
 // answered reads one return: an object, or the text of an AGENT_RESULT block.
 func (r *reader) answered(agent string, n *md.Node) (out Return) {
-	if out.Text = n.Value; n.Kind == md.Map {
+	out.Text = n.Value
+	if n.Kind == md.Map {
 		kept := map[string]any{}
 		for _, e := range n.Entries {
-			switch value := e.Value; e.Key.Value {
+			value := e.Value
+			switch e.Key.Value {
 			case "writes":
 				out.Writes = r.files(value, cassette.Within)
 			case "removes":
@@ -244,14 +305,25 @@ func (r *reader) answered(agent string, n *md.Node) (out Return) {
 			}
 			out.Text = string(text)
 		} else if len(kept) > 0 {
-			r.Refuse(CodeTest, n, "put them into the block", `expected nothing beside "result" but writes and removes`)
+			r.Refuse(
+				CodeTest,
+				n,
+				"put them into the block",
+				`expected nothing beside "result" but writes and removes`,
+			)
 		}
 	} else if !n.IsStr() {
 		r.Wrong(n, "a return as an object, or the text of an AGENT_RESULT block", "")
 		return out
 	}
+
 	if _, err := out.read(agent); err != nil {
-		r.Refuse(CodeTest, n, formats.HelpOf(err), fmt.Sprintf("the return of %s: %v", agent, plainly(err)))
+		r.Refuse(
+			CodeTest,
+			n,
+			formats.HelpOf(err),
+			fmt.Sprintf("the return of %s: %v", agent, plainly(err)),
+		)
 	}
 	return out
 }
@@ -270,8 +342,15 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 		case "exit":
 			e.Exit, _ = strict.As(&r.Decoder, value, "an exit number", strict.Int)
 		case "outcome":
-			known := func(s string) bool { return slices.Contains(formats.Outcomes(), formats.Outcome(s)) }
-			e.Outcome, _ = strict.As(&r.Decoder, value, "an outcome such as completed or partial", strict.Text(known))
+			known := func(s string) bool {
+				return slices.Contains(formats.Outcomes(), formats.Outcome(s))
+			}
+			e.Outcome, _ = strict.As(
+				&r.Decoder,
+				value,
+				"an outcome such as completed or partial",
+				strict.Text(known),
+			)
 		case "summary":
 			e.Summary = r.text(value)
 		case "rollbacks":
@@ -287,7 +366,10 @@ func (r *reader) expect(e *Expect, n *md.Node) {
 			e.Given = r.given(value)
 		case "files":
 			e.Files = map[string][]string{}
-			for key, parts := range r.Entries(value, "an object from paths to texts that stand in them") {
+			for key, parts := range r.Entries(
+				value,
+				"an object from paths to texts that stand in them",
+			) {
 				if r.path(key, inside) {
 					e.Files[key.Value] = r.words(parts)
 				}

@@ -26,24 +26,32 @@ const whole = `{
   "expect": {"exit": 3, "rollbacks": 0, "sequence": []}
 }`
 
-// TestCast: answers come in their order and the last one repeats, files go where the engine looks for them, and a worker without
-// an answer is told.
+// TestCast: answers come in their order and the last one repeats, files go where the engine looks
+// for them, and a worker without an answer is told.
 func TestCast(t *testing.T) {
 	t.Parallel()
 	test, err := scenario.Parse("t.json", []byte(whole))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, out := t.TempDir(), t.TempDir()
+	dir := t.TempDir()
+	out := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "old.go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cast := scenario.NewCast(&test, false)
-	info := formats.AgentInfo{Name: "writer", Fields: map[string]formats.Field{"COUNT": {Type: formats.TypeInteger}}}
+	info := formats.AgentInfo{
+		Name:   "writer",
+		Fields: map[string]formats.Field{"COUNT": {Type: formats.TypeInteger}},
+	}
 	writer := cast.Agent(subagents.Definition{Info: info}, nil)
 	var summaries []string
 	for i := range 4 {
-		ret, err := writer.Run(t.Context(), formats.Request{Agent: "writer", Dir: dir, Out: out})
+		ret, err := writer.Run(t.Context(), formats.Request{
+			Agent: "writer",
+			Dir:   dir,
+			Out:   out,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,34 +60,66 @@ func TestCast(t *testing.T) {
 			t.Errorf("COUNT = %#v, want it typed by the contract", ret.Fields["COUNT"])
 		}
 	}
+
 	if summaries[0] != "one" || summaries[2] != summaries[3] {
 		t.Errorf("summaries = %q, want them in order and the last one twice", summaries)
 	}
-	for name, want := range map[string]bool{out + "/R.md": true, dir + "/R.md": false, dir + "/src/a.go": true, dir + "/b.go": true, dir + "/old.go": false} {
+	for name, want := range map[string]bool{
+		out + "/R.md":     true,
+		dir + "/R.md":     false,
+		dir + "/src/a.go": true,
+		dir + "/b.go":     true,
+		dir + "/old.go":   false,
+	} {
 		if _, err := os.Stat(name); (err == nil) != want {
 			t.Errorf("%s: %v, want it there: %v", name, err, want)
 		}
 	}
-	if d, ok := cast.Answer(formats.Gate{Step: "loop#1[2]/ask#1"}); !ok || d.Answer != "keep" || d.Note != "well" {
+
+	d, ok := cast.Answer(formats.Gate{Step: "loop#1[2]/ask#1"})
+	if !ok || d.Answer != "keep" || d.Note != "well" {
 		t.Errorf("Answer = %v, %v", d, ok)
 	}
-	japanese := scenario.NewCast(&scenario.Test{Language: "ja", Answers: []scenario.Answer{{Gate: "ask", Choose: "中断"}}}, false)
-	if d, ok := japanese.Answer(formats.Gate{Step: "ask", Choices: []formats.Choice{{Label: "Retry"}, {Label: "Abort"}}}); !ok || d.Answer != "Abort" {
+	japanese := scenario.NewCast(
+		&scenario.Test{Language: "ja", Answers: []scenario.Answer{{Gate: "ask", Choose: "中断"}}},
+		false,
+	)
+	d, ok = japanese.Answer(formats.Gate{
+		Step:    "ask",
+		Choices: []formats.Choice{{Label: "Retry"}, {Label: "Abort"}},
+	})
+	if !ok || d.Answer != "Abort" {
 		t.Errorf("Answer in Japanese = %v, %v", d, ok)
 	}
 	if _, ok := cast.Answer(formats.Gate{Step: "ask#2"}); ok {
 		t.Error("an answer was given twice")
 	}
-	if _, err := cast.Agent(subagents.Definition{Info: formats.AgentInfo{Name: "other"}}, nil).Run(t.Context(), formats.Request{}); formats.CodeOf(err) != formats.CodeUsage {
+	_, err = cast.Agent(subagents.Definition{Info: formats.AgentInfo{Name: "other"}}, nil).Run(
+		t.Context(),
+		formats.Request{},
+	)
+	if formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("Run without an answer = %v", err)
 	}
-	for name, want := range map[string]bool{"gatekeeper": false, "document-writer": false, "sandbox-runner": false} {
+	for name, want := range map[string]bool{
+		"gatekeeper":      false,
+		"document-writer": false,
+		"sandbox-runner":  false,
+	} {
 		if got := cast.Plays(formats.AgentInfo{Name: name, Builtin: true}); got != want {
 			t.Errorf("Plays(%s) = %v", name, got)
 		}
 	}
-	want := []string{"exit: expected 3, got 0, completed: ", "returns: other was called and has none"}
-	if got := cast.Judge(scenario.Outcome{Return: formats.Return{Status: formats.StatusCompleted}, Files: os.DirFS(dir)}); !slices.Equal(got, want) {
+
+	want := []string{
+		"exit: expected 3, got 0, completed: ",
+		"returns: other was called and has none",
+	}
+	got := cast.Judge(scenario.Outcome{
+		Return: formats.Return{Status: formats.StatusCompleted},
+		Files:  os.DirFS(dir),
+	})
+	if !slices.Equal(got, want) {
 		t.Errorf("Judge = %q, want %q", got, want)
 	}
 }

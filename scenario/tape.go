@@ -13,18 +13,24 @@ import (
 )
 
 // tape calls a worker and keeps what it answers, with the files that it wrote.
-func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret formats.Return, used subagents.Measured,
+func (c *Cast) tape(
+	ctx context.Context,
+	p *player,
+	r formats.Request,
+) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
 	before, err := cassette.Shot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
+
 	if m, ok := p.own.(subagents.Metered); ok {
 		ret, used, err = m.RunMetered(ctx, r)
 	} else {
 		ret, err = p.own.Run(ctx, r)
 	}
+
 	var kept Return
 	broken, unread := errors.AsType[*subagents.ReturnError](err)
 	switch {
@@ -34,13 +40,16 @@ func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret form
 		kept.Text = string(broken.Raw)
 	default:
 		plain := ret
-		plain.Metadata, plain.Class, plain.Schema = formats.Metadata{}, "", ""
+		plain.Metadata = formats.Metadata{}
+		plain.Class = ""
+		plain.Schema = ""
 		text, err := jsonx.Marshal(plain, "")
 		if err != nil {
 			return ret, used, err
 		}
 		kept.Text = string(text)
 	}
+
 	documents, _, err := cassette.Changed(nil, r.Out)
 	if err != nil {
 		return ret, used, err
@@ -48,6 +57,7 @@ func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret form
 	if kept.Writes, kept.Removes, err = cassette.Changed(before, r.Dir); err != nil {
 		return ret, used, err
 	}
+
 	maps.Copy(kept.Writes, documents)
 	c.mu.Lock()
 	c.took[p.info.Name] = append(c.took[p.info.Name], kept)
@@ -58,13 +68,14 @@ func (c *Cast) tape(ctx context.Context, p *player, r formats.Request) (ret form
 	return ret, used, nil
 }
 
-// Recorded is the test file with the workers' answers, and with the results as expectations if it has none. It omits
-// unreadable returns: the next one is the result of the repair.
+// Recorded is the test file with the workers' answers, and with the results as expectations if it
+// has none. It omits unreadable returns: the next one is the result of the repair.
 func (c *Cast) Recorded(o Outcome) ([]byte, error) {
 	root, err := jsonx.Parse(c.test.Src, jsonx.Limits{Bytes: MaxFile})
 	if err != nil {
 		return nil, err
 	}
+
 	doc := &jsonx.Object{}
 	for _, m := range root.Members {
 		doc.Set(m.Key, m.Value)
@@ -93,11 +104,18 @@ func (c *Cast) Recorded(o Outcome) ([]byte, error) {
 		}
 		returns.Set(name, list)
 	}
+
 	doc.Set("returns", returns)
 	if !c.test.Expects {
 		did := tell(o.Records)
-		doc.Set("expect", new(jsonx.Object).Set("exit", o.Exit).Set("outcome", string(o.Return.Outcome())).
-			Set("sequence", nonNil(did.sequence)).Set("rollbacks", did.rollbacks).Set("gates", nonNil(did.gates)))
+		doc.Set(
+			"expect",
+			new(jsonx.Object).Set("exit", o.Exit).Set("outcome", string(o.Return.Outcome())).
+				Set("sequence", nonNil(did.sequence)).Set("rollbacks", did.rollbacks).Set(
+				"gates",
+				nonNil(did.gates),
+			),
+		)
 	}
 	text, err := jsonx.Marshal(doc, "  ")
 	return append(text, '\n'), err
