@@ -16,8 +16,11 @@ import (
 	"tercet/internal/nearest"
 )
 
-// apply does nothing: a phase is set before a draft is made, because that does not touch state.json.
-func (SetPhase) apply(*draft) error { return nil }
+// apply does nothing: a phase is set before a draft is made, because that does not touch
+// state.json.
+func (SetPhase) apply(*draft) error {
+	return nil
+}
 
 func (op UpdateStatus) timeout() time.Duration {
 	if op.Lease == nil {
@@ -43,6 +46,7 @@ func (d *draft) create(n NewTask) error {
 	if err != nil {
 		return err
 	}
+
 	slug := cmp.Or(n.Slug, Slug(title))
 	if slug != Slug(slug) {
 		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
@@ -52,14 +56,25 @@ func (d *draft) create(n NewTask) error {
 			return err
 		}
 	}
+
 	if err := d.plainText(n.Description, breaks); err != nil {
 		return err
 	}
 	t := &formats.Task{
-		Number: d.next, Title: title, Slug: slug, Status: formats.NotStarted, Language: n.Language, Priority: n.Priority,
-		Effort: n.Effort, Description: n.Description, Dependencies: slices.Clone(n.Dependencies),
-		Created: stamp(d.now), Updated: stamp(d.now), Artifacts: []formats.Artifact{}, Session: d.tx.Session,
-		Issue: n.Issue,
+		Number:       d.next,
+		Title:        title,
+		Slug:         slug,
+		Status:       formats.NotStarted,
+		Language:     n.Language,
+		Priority:     n.Priority,
+		Effort:       n.Effort,
+		Description:  n.Description,
+		Dependencies: slices.Clone(n.Dependencies),
+		Created:      stamp(d.now),
+		Updated:      stamp(d.now),
+		Artifacts:    []formats.Artifact{},
+		Session:      d.tx.Session,
+		Issue:        n.Issue,
 	}
 	t.Priority = cmp.Or(t.Priority, "medium")
 	if t.Dependencies == nil {
@@ -84,18 +99,21 @@ func (d *draft) plainTitle(title string) (string, error) {
 		return "", d.refused(0, "", "expected a title, got none")
 	}
 	if len(title) > maxTitle {
-		return "", d.refused(0, "", "expected title of at most %d bytes, got %d", maxTitle, len(title))
+		return "", d.refused(0, "",
+			"expected title of at most %d bytes, got %d", maxTitle, len(title))
 	}
 	return title, d.plainText(title, "")
 }
 
-// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but those that are
-// allowed.
+// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but
+// those that are allowed.
 func (d *draft) plainText(s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
 		return d.refused(0, "", "expected text in UTF-8, got other bytes")
 	}
-	at := strings.IndexFunc(s, func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(allowed, r) })
+	at := strings.IndexFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) && !strings.ContainsRune(allowed, r)
+	})
 	if at < 0 {
 		return nil
 	}
@@ -129,7 +147,9 @@ func (op DivideTask) apply(d *draft) error {
 }
 
 // metadataKeys are the members of a task that the user sets.
-var metadataKeys = []string{"title", "description", "priority", "effort", "language", "dependencies", "parent"}
+var metadataKeys = []string{
+	"title", "description", "priority", "effort", "language", "dependencies", "parent",
+}
 
 func (op UpdateMetadata) apply(d *draft) error {
 	t, err := d.take(op.Task)
@@ -176,9 +196,13 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		t.Parent = parent
 		return nil
 	}
+
 	into := map[string]*string{
-		"title": &t.Title, "description": &t.Description, "priority": &t.Priority, "effort": &t.Effort,
-		"language": &t.Language,
+		"title":       &t.Title,
+		"description": &t.Description,
+		"priority":    &t.Priority,
+		"effort":      &t.Effort,
+		"language":    &t.Language,
 	}[key]
 	if into == nil {
 		help := nearest.Help(key, metadataKeys)
@@ -188,11 +212,13 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		return d.refused(t.Number, cmp.Or(help, "the fields are "+strings.Join(metadataKeys, ", ")),
 			"expected a field that can be set, got %q", key)
 	}
+
 	text, ok := value.(string)
 	if !ok {
 		return refuse("expected text, got %v", value)
 	}
-	allowed, err := "", error(nil)
+	allowed := ""
+	err := error(nil)
 	switch key {
 	case "title":
 		text, err = d.plainTitle(text)
@@ -235,8 +261,8 @@ func (op LinkArtifacts) apply(d *draft) error {
 func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := pathFault(a.Path); why != "" {
-			return false, d.refused(t.Number, "", "expected artifact path inside the project root, got %q: %s", a.Path,
-				why)
+			return false, d.refused(t.Number, "",
+				"expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
 		if err := d.plainText(a.Summary, breaks); err != nil {
 			return false, err
@@ -253,7 +279,9 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 				return false, noArtifact(t.Number, "", "", a.Path, why)
 			}
 		}
-		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool { return old.Path == a.Path })
+		at := slices.IndexFunc(t.Artifacts, func(old formats.Artifact) bool {
+			return old.Path == a.Path
+		})
 		if at < 0 {
 			a.Created = stamp(d.now)
 			t.Artifacts = append(t.Artifacts, a)
@@ -268,13 +296,14 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			changed = true
 		}
 	}
+
 	return changed, nil
 }
 
 func artifactTypes() []formats.ArtifactType {
 	return []formats.ArtifactType{
-		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation, formats.ArtifactSummary,
-		formats.ArtifactReview, formats.ArtifactDocumentation,
+		formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation,
+		formats.ArtifactSummary, formats.ArtifactReview, formats.ArtifactDocumentation,
 	}
 }
 
@@ -282,7 +311,9 @@ func (op SetLease) apply(d *draft) error {
 	return d.each(op.Tasks, func(n int) error { return d.setOneLease(op, n) })
 }
 
-func (d *draft) noTasks() error { return d.refused(0, "", "expected at least one task, got none") }
+func (d *draft) noTasks() error {
+	return d.refused(0, "", "expected at least one task, got none")
+}
 
 // each does an operation on its tasks, and gives all that is wrong with them.
 func (d *draft) each(tasks []int, do func(int) error) error {
@@ -301,10 +332,13 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 	if err != nil {
 		return err
 	}
+
 	from, stale := d.cfg.effective(t, d.now)
 	switch {
 	case op.Clear && stale && t.Prior != "":
-		t.Status, t.Prior, t.Lease = t.Prior, "", nil
+		t.Status = t.Prior
+		t.Prior = ""
+		t.Lease = nil
 		d.touch(t)
 		d.verdict(t, from, true)
 		return nil
@@ -317,6 +351,7 @@ func (d *draft) setOneLease(op SetLease, n int) error {
 	case !t.Status.InProgress() || stale && (d.tx.Run == "" || t.Lease.Run != d.tx.Run):
 		return d.refused(n, "", "expected a task in progress, got one that is %s", from.String())
 	}
+
 	t.Lease = d.lease(op.Timeout)
 	t.Lease.Suspended = op.Suspended
 	d.touch(t)
@@ -339,7 +374,8 @@ func (op ArchiveTasks) apply(d *draft) error {
 			return err
 		}
 		if !t.Status.Terminal() && !d.tx.Force {
-			return d.refused(n, "", "expected a completed or abandoned task, got one that is %s", t.Status.String())
+			return d.refused(n, "",
+				"expected a completed or abandoned task, got one that is %s", t.Status.String())
 		}
 		d.removed[d.base.index[n]] = true
 		d.verdict(t, t.Status, true)
@@ -353,14 +389,18 @@ func (op UnarchiveTasks) apply(d *draft) error {
 		return err
 	}
 	err = d.each(op.Tasks, func(n int) error {
-		t, old := d.peek(n), archive.find(n)
+		t := d.peek(n)
+		old := archive.find(n)
 		switch {
 		case t != nil:
 			d.verdict(t, t.Status, false)
 		case old == nil:
 			return noTask(n, false)
 		default:
-			d.restored = append(d.restored, restored{task: *old, raw: archive.value(n).Raw(archive.src)})
+			d.restored = append(d.restored, restored{
+				task: *old,
+				raw:  archive.value(n).Raw(archive.src),
+			})
 			d.verdict(old, old.Status, true)
 		}
 		return nil

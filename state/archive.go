@@ -23,7 +23,10 @@ func (s *session) archived() (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.archive, s.archiveInfo, s.archiveReal, s.archiveRead = doc, info, real, true
+	s.archive = doc
+	s.archiveInfo = info
+	s.archiveReal = real
+	s.archiveRead = true
 	return doc, nil
 }
 
@@ -47,7 +50,8 @@ func (s *session) intoArchive(d *draft, line auditLine) error {
 	}
 	base := archive
 	if base == nil {
-		if base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.next}); err != nil {
+		base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.next})
+		if err != nil {
 			return err
 		}
 	}
@@ -69,6 +73,7 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	if err != nil {
 		return err
 	}
+
 	dir := path.Dir(s.archiveReal)
 	if old == nil {
 		if err := atomicfile.MkdirAll(s.cfg.Root, dir, 0); err != nil {
@@ -78,16 +83,28 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	if err := s.cfg.sweep(s.archiveReal); err != nil {
 		return err
 	}
-	line.File, line.Pre, line.Post, line.Undo = archiveFile, "", formats.Sum(data), nil
+
+	line.File = archiveFile
+	line.Pre = ""
+	line.Post = formats.Sum(data)
+	line.Undo = nil
 	line.Added, line.Removed = line.Removed, line.Added
 	if old != nil {
 		line.Pre = old.sha
 	}
-	c := change{name: archiveFile, real: s.archiveReal, data: data, line: line, read: s.archiveInfo}
+	c := change{
+		name: archiveFile,
+		real: s.archiveReal,
+		data: data,
+		line: line,
+		read: s.archiveInfo,
+	}
 	if err := s.commit(c); err != nil {
 		return err
 	}
-	s.archive, s.archiveRead = nil, false
+
+	s.archive = nil
+	s.archiveRead = false
 	return nil
 }
 
@@ -113,18 +130,28 @@ func (s *session) outOfArchive(line auditLine) error {
 	return s.writeArchive(a, archive, line)
 }
 
-// finishMove completes a move between the two files that a kill left half done. A number that is in both with equal
-// updated goes where the move was going; if that is not known, to the archive.
+// finishMove completes a move between the two files that a kill left half done. A number that is in
+// both with equal updated goes where the move was going; if that is not known, to the archive.
 func (s *session) finishMove(direction string, cause auditLine) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {
 		return err
 	}
+
 	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
 	line := auditLine{
-		about:  about{Session: cause.Session, Run: cause.Run, Verdicts: cause.Verdicts},
-		Serial: s.serial + 1, Txn: cause.Txn, Kind: lineWrite, File: stateFile, Move: direction, Time: stamp(s.now),
-		Pre: s.doc.sha,
+		about: about{
+			Session:  cause.Session,
+			Run:      cause.Run,
+			Verdicts: cause.Verdicts,
+		},
+		Serial: s.serial + 1,
+		Txn:    cause.Txn,
+		Kind:   lineWrite,
+		File:   stateFile,
+		Move:   direction,
+		Time:   stamp(s.now),
+		Pre:    s.doc.sha,
 	}
 	var numbers []int
 	for i := range s.doc.Tasks {
@@ -139,14 +166,17 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		numbers = append(numbers, t.Number)
 		d.removed[i] = true
 	}
+
 	if len(numbers) == 0 {
 		return nil
 	}
 	s.warn(fmt.Sprintf("finished the interrupted move of tasks %v", numbers))
 	if direction == moveBack {
-		line.Serial, line.Added = s.serial, numbers
+		line.Serial = s.serial
+		line.Added = numbers
 		return s.outOfArchive(line)
 	}
+
 	line.Removed = numbers
 	if err := s.commitDraft(d, line); err != nil {
 		return err
@@ -159,7 +189,12 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 
 // bothPlaces reports a task that is active and archived with different content.
 func bothPlaces(doc *document, i int) error {
-	return invalid(doc.file, doc.src, finding(formats.SeverityError, doc.file, position(doc.src, doc.values[i].Start),
-		"remove one of the two by hand", fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
-			doc.Tasks[i].Number, archiveFile)))
+	return invalid(
+		doc.file,
+		doc.src,
+		finding(formats.SeverityError, doc.file, position(doc.src, doc.values[i].Start),
+			"remove one of the two by hand",
+			fmt.Sprintf("task %d is active here and archived in %s, and the two differ",
+				doc.Tasks[i].Number, archiveFile)),
+	)
 }

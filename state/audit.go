@@ -9,17 +9,20 @@ import (
 
 // The kinds of lines of the audit log.
 const (
-	lineInit     = "init"     // the state was made
-	lineWrite    = "write"    // a transaction, written before its file is renamed into place
-	lineGroup    = "group"    // several transactions that shared one write, in logs of earlier versions
-	lineUndo     = "undo"     // the same, of a transaction that takes a run back
-	lineAborted  = "aborted"  // the write announced by the line with the same txn and file did not happen
+	lineInit  = "init"  // the state was made
+	lineWrite = "write" // a transaction, written before its file is renamed into place
+	// several transactions that shared one write, in logs of earlier versions
+	lineGroup = "group"
+	lineUndo  = "undo" // the same, of a transaction that takes a run back
+	// the write announced by the line with the same txn and file did not happen
+	lineAborted  = "aborted"
 	lineExternal = "external" // a change from outside was taken over
 	lineAdopted  = "adopted"  // the same, accepted by the user
 	lineRestored = "restored" // a backup was put back
 	lineMerged   = "merged"   // conflict markers were resolved
-	lineDenied   = "denied"   // a change while a worker ran; no write until it is adopted, or a backup is restored
-	lineRotated  = "rotated"  // the log before it was moved into a segment
+	// a change while a worker ran; no write until it is adopted, or a backup is restored
+	lineDenied  = "denied"
+	lineRotated = "rotated" // the log before it was moved into a segment
 )
 
 // The directions of a move between state.json and the archive.
@@ -28,24 +31,28 @@ const (
 	moveBack = "unarchive"
 )
 
-// auditLine is one line of audit.jsonl. Its first members are read alone where the rest says nothing more.
+// auditLine is one line of audit.jsonl. Its first members are read alone where the rest says
+// nothing more.
 type auditLine struct {
 	Serial uint64 `json:"serial"`
 	Txn    string `json:"txn"`
 	Kind   string `json:"kind"`
-	File   string `json:"file"`           // relative to the project root
-	Move   string `json:"move,omitempty"` // direction of a move of two files, empty for other writes
-	Time   string `json:"time"`
+	File   string `json:"file"` // relative to the project root
+	// direction of a move of two files, empty for other writes
+	Move string `json:"move,omitempty"`
+	Time string `json:"time"`
 	about
 	Added   []int    `json:"added,omitempty"`   // numbers that came into the file
 	Removed []int    `json:"removed,omitempty"` // numbers that left the file
 	Group   []member `json:"group,omitempty"`   // the transactions of a group
-	Segment int      `json:"segment,omitempty"` // how many segments stand before this file, of a rotated line
-	Undo    undoing  `json:"undo,omitzero"`     // what turns the file back into the one before; nil: not known
-	Pre     string   `json:"pre"`               // the sha256 of the file before,
-	Post    string   `json:"post"`              // and after
-	Prev    string   `json:"prev"`              // that of the line before
-	Key     string   `json:"key,omitempty"`     // the id of the key that sealed the line
+	// how many segments stand before this file, of a rotated line
+	Segment int `json:"segment,omitempty"`
+	// what turns the file back into the one before; nil: not known
+	Undo undoing `json:"undo,omitzero"`
+	Pre  string  `json:"pre"`           // the sha256 of the file before,
+	Post string  `json:"post"`          // and after
+	Prev string  `json:"prev"`          // that of the line before
+	Key  string  `json:"key,omitempty"` // the id of the key that sealed the line
 }
 
 // about is what a line says of its transaction.
@@ -83,8 +90,12 @@ func (u *undoing) UnmarshalJSON(src []byte) error {
 	*u = make(undoing, len(list))
 	for i, e := range list {
 		var text string
-		err = errors.Join(err, json.Unmarshal(e[0], &(*u)[i].Start), json.Unmarshal(e[1], &(*u)[i].End),
-			json.Unmarshal(e[2], &text))
+		err = errors.Join(
+			err,
+			json.Unmarshal(e[0], &(*u)[i].Start),
+			json.Unmarshal(e[1], &(*u)[i].End),
+			json.Unmarshal(e[2], &text),
+		)
 		(*u)[i].Text = []byte(text)
 	}
 	return err
@@ -107,7 +118,9 @@ func (l *auditLine) parts() []auditLine {
 	out := make([]auditLine, len(l.Group))
 	for i, one := range l.Group {
 		out[i] = *l
-		out[i].Txn, out[i].about, out[i].Group = one.Txn, one.about, nil
+		out[i].Txn = one.Txn
+		out[i].about = one.about
+		out[i].Group = nil
 		if l.Kind == lineGroup {
 			out[i].Kind = lineWrite
 		}

@@ -23,14 +23,17 @@ type auditLog struct {
 	state    auditLine // the last line about state.json
 }
 
-// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut off.
+// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut
+// off.
 func readAudit(root *os.Root) (*auditLog, error) {
 	a := &auditLog{root: root}
 	data, err := readIf(root, auditFile, maxAudit)
 	if err != nil || data == nil {
 		return a, err
 	}
-	a.there, a.data = true, data[:bytes.LastIndexByte(data, '\n')+1]
+
+	a.there = true
+	a.data = data[:bytes.LastIndexByte(data, '\n')+1]
 	before, line := lastLine(a.data)
 	if a.last, err = decodeLine(line); err != nil && len(a.data) == len(data) {
 		a.data = before
@@ -59,8 +62,8 @@ func lastLine(data []byte) (before, line []byte) {
 	return data[:start], data[start:]
 }
 
-// lastState gives the last line about state.json, of a log or of its end. high is the highest serial that it tells of,
-// from that write on.
+// lastState gives the last line about state.json, of a log or of its end. high is the highest
+// serial that it tells of, from that write on.
 func lastState(data []byte) (state auditLine, high uint64) {
 	for len(data) > 0 {
 		var line []byte
@@ -99,14 +102,22 @@ func (a *auditLog) append(l auditLine) error {
 	l.Prev = a.sha
 	raw, err := a.seal.sign(l)
 	if err != nil {
-		return &formats.Failure{Code: formats.CodeBug, Message: "encoding an audit line", Err: err}
+		return &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "encoding an audit line",
+			Err:     err,
+		}
 	}
-	// What of the line is on disk after an error is not known: the next reading cuts a torn line off.
+	// What of the line is on disk after an error is not known: the next reading cuts a torn line
+	// off.
 	if err := atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0); err != nil {
 		return ioFailure("writing", auditFile, err)
 	}
-	a.there, a.data, a.sha = true, append(append(a.data, raw...), '\n'), formats.Sum(raw)
-	a.last, a.high = l, max(a.high, l.Serial)
+	a.there = true
+	a.data = append(append(a.data, raw...), '\n')
+	a.sha = formats.Sum(raw)
+	a.last = l
+	a.high = max(a.high, l.Serial)
 	if l.File == stateFile {
 		a.state = l
 	}
@@ -127,14 +138,20 @@ func (a *auditLog) answer(txn string) (Result, bool, error) {
 		return Result{}, false, nil
 	}
 	return Result{
-		Serial: l.Serial, Txn: l.Txn, Numbers: l.Numbers, Verdicts: l.Verdicts, Changed: true, Replayed: true,
+		Serial:   l.Serial,
+		Txn:      l.Txn,
+		Numbers:  l.Numbers,
+		Verdicts: l.Verdicts,
+		Changed:  true,
+		Replayed: true,
 	}, true, nil
 }
 
 // findTxn gives the line of a transaction, nil if none of the lines holds one that happened.
 func findTxn(data []byte, txn string) *auditLine {
 	var found *auditLine
-	quoted := []byte(strconv.Quote(txn)) // an id has no character that JSON would write in another way
+	// an id has no character that JSON would write in another way
+	quoted := []byte(strconv.Quote(txn))
 	for raw := range bytes.Lines(data) {
 		if !bytes.Contains(raw, quoted) {
 			continue
@@ -156,8 +173,9 @@ func findTxn(data []byte, txn string) *auditLine {
 	return found
 }
 
-// chainFault walks one file of the log. It gives the number of the first line that does not fit the one before it, 0 if
-// all fit, and the last line's digest. The first line of a file that begins a log whose segments are gone fits.
+// chainFault walks one file of the log. It gives the number of the first line that does not fit the
+// one before it, 0 if all fit, and the last line's digest. The first line of a file that begins a
+// log whose segments are gone fits.
 func chainFault(data []byte, prev string, begins bool) (line int, what, last string) {
 	for n := 1; len(data) > 0; n++ {
 		end := bytes.IndexByte(data, '\n')

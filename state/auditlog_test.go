@@ -16,7 +16,11 @@ import (
 func TestOneID(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	tx := state.Tx{ID: "once", Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "once"}}}}}
+	tx := state.Tx{
+		ID:      "once",
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "once"}}}},
+	}
 	var wg sync.WaitGroup
 	var replayed atomic.Int64
 	for range 3 {
@@ -36,7 +40,8 @@ func TestOneID(t *testing.T) {
 	}
 }
 
-// TestOldLines reads what earlier versions wrote: transactions of one process that shared a write stand in one line.
+// TestOldLines reads what earlier versions wrote: transactions of one process that shared a write
+// stand in one line.
 func TestOldLines(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -48,24 +53,35 @@ func TestOldLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	member := func(txn string, task int) string {
-		return fmt.Sprintf(`{"txn":%q,"session_id":"s","run":"r","ops":[{"op":"create_tasks"}],"numbers":[%d],"verdicts":[{"op":"create_tasks","task":%d,"from":"","to":"not_started","changed":true}]}`, txn, task, task)
+		return fmt.Sprintf(
+			`{"txn":%q,"session_id":"s","run":"r","ops":[{"op":"create_tasks"}],"numbers":[%d],"verdicts":[{"op":"create_tasks","task":%d,"from":"","to":"not_started","changed":true}]}`,
+			txn, task, task,
+		)
 	}
 	undo, err := json.Marshal(line["undo"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := fmt.Sprintf(`{"serial":1,"txn":"","kind":"group","file":".tercet/state.json","time":"2026-01-05T10:00:00Z","session_id":"","run":"","added":[1,2],"group":[%s,%s],"undo":%s,"pre":%q,"post":%q,"prev":%q}`,
-		member("a", 1), member("b", 2), undo, line["pre"], line["post"], line["prev"])
+	group := fmt.Sprintf(
+		`{"serial":1,"txn":"","kind":"group","file":".tercet/state.json","time":"2026-01-05T10:00:00Z","session_id":"","run":"","added":[1,2],"group":[%s,%s],"undo":%s,"pre":%q,"post":%q,"prev":%q}`,
+		member("a", 1), member("b", 2), undo, line["pre"], line["post"], line["prev"],
+	)
 	w.write("audit.jsonl", lines[0]+"\n"+group+"\n")
 	w.healthy()
 	for i, id := range []string{"a", "b"} {
-		res, err := w.m.Apply(t.Context(), state.Tx{ID: id, Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "again"}}}}})
+		res, err := w.m.Apply(t.Context(), state.Tx{
+			ID:      id,
+			Session: session,
+			Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "again"}}}},
+		})
 		if err != nil || !res.Replayed || res.Serial != 1 || res.Numbers[0] != i+1 {
 			t.Errorf("Apply again of %s = %+v, %v; want the answer with task %d", id, res, err, i+1)
 		}
 	}
+
 	history, err := w.r.History(t.Context())
-	if err != nil || len(history) != 3 || history[1].Txn != "a" || history[2].Txn != "b" || history[2].Kind != "write" || !history[2].About(2) {
+	if err != nil || len(history) != 3 || history[1].Txn != "a" || history[2].Txn != "b" ||
+		history[2].Kind != "write" || !history[2].About(2) {
 		t.Errorf("History = %+v, %v; want two transactions of the line", history, err)
 	}
 	if src, err := w.r.At(t.Context(), 0); err != nil || string(src) != before {
@@ -73,11 +89,17 @@ func TestOldLines(t *testing.T) {
 	}
 	w.write("state.json", before) // as a kill between the line and the rename left it
 	for _, id := range []string{"a", "b"} {
-		res, err := w.m.Apply(t.Context(), state.Tx{ID: id, Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "now"}}}}})
+		res, err := w.m.Apply(t.Context(), state.Tx{
+			ID:      id,
+			Session: session,
+			Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "now"}}}},
+		})
 		if err != nil || res.Replayed {
-			t.Errorf("Apply of %s after its write was aborted = %+v, %v; want it applied", id, res, err)
+			t.Errorf("Apply of %s after its write was aborted = %+v, %v; want it applied",
+				id, res, err)
 		}
 	}
+
 	w.healthy()
 }
 
@@ -87,17 +109,23 @@ func TestAuditRotates(t *testing.T) {
 	w := newWorkspace(t)
 	w.cfg.AuditLimit = 4000
 	tx := func(i int) state.Tx {
-		return state.Tx{ID: fmt.Sprint("t", i), Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: fmt.Sprint(i)}}}}}
+		return state.Tx{
+			ID:      fmt.Sprint("t", i),
+			Session: session,
+			Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: fmt.Sprint(i)}}}},
+		}
 	}
 	for i := range 40 {
 		m, err := state.NewManager(w.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res, err := m.Apply(t.Context(), tx(i)); err != nil || res.Serial != uint64(i+1) || len(res.Warnings) > 0 {
+		res, err := m.Apply(t.Context(), tx(i))
+		if err != nil || res.Serial != uint64(i+1) || len(res.Warnings) > 0 {
 			t.Fatalf("Apply = %+v, %v; want serial %d", res, err, i+1)
 		}
 	}
+
 	segments, err := os.ReadDir(w.path("audit"))
 	if err != nil || len(segments) < 3 {
 		t.Fatalf("segments = %v, %v; want at least three", segments, err)
@@ -109,15 +137,21 @@ func TestAuditRotates(t *testing.T) {
 			t.Errorf("Apply again of t%d = %+v, %v; want the answer with task %d", i, res, err, i+1)
 		}
 	}
-	w.write("state.json", strings.Replace(w.read("state.json"), `"title": "3"`, `"title": "by hand"`, 1))
-	if res, err := w.try(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": "1h"}}); err != nil || len(res.Warnings) != 1 {
+
+	w.write(
+		"state.json",
+		strings.Replace(w.read("state.json"), `"title": "3"`, `"title": "by hand"`, 1),
+	)
+	res, err := w.try(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": "1h"}})
+	if err != nil || len(res.Warnings) != 1 {
 		t.Errorf("Apply after an edit = %+v, %v; want a warning", res, err)
 	}
 	w.healthy()
 }
 
-// TestLongLog has managers that read the end of a long log only: they know as much as one that has read it all. The line that
-// takes a transaction back is put at every place around the one where the reading begins.
+// TestLongLog has managers that read the end of a long log only: they know as much as one that has
+// read it all. The line that takes a transaction back is put at every place around the one where
+// the reading begins.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	for size := 62_000; size < 66_000; size += 250 {
@@ -132,9 +166,16 @@ func TestLongLog(t *testing.T) {
 				}
 				ops := []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "task " + id}}}}
 				if field != "" { // the log holds what it is set to
-					ops = append(ops, state.UpdateMetadata{Task: 1, Fields: map[string]any{field: text}})
+					ops = append(ops, state.UpdateMetadata{
+						Task:   1,
+						Fields: map[string]any{field: text},
+					})
 				}
-				res, err := m.Apply(t.Context(), state.Tx{ID: id, Session: session, Ops: ops})
+				res, err := m.Apply(t.Context(), state.Tx{
+					ID:      id,
+					Session: session,
+					Ops:     ops,
+				})
 				if err != nil {
 					t.Fatalf("Apply of %s = %v", id, err)
 				}
@@ -149,11 +190,19 @@ func TestLongLog(t *testing.T) {
 			for _, tt := range []struct {
 				id       string
 				replayed bool
-			}{{"first", true}, {"second", true}, {"lost", false}, {"lost", true}, {"third", false}, {"third", true}} {
+			}{
+				{"first", true},
+				{"second", true},
+				{"lost", false},
+				{"lost", true},
+				{"third", false},
+				{"third", true},
+			} {
 				if res := apply(tt.id, "", ""); res.Replayed != tt.replayed {
 					t.Errorf("Apply of %s = %+v, want replayed %v", tt.id, res, tt.replayed)
 				}
 			}
+
 			if n := strings.Count(w.read("state.json"), `"title": "task lost"`); n != 1 {
 				t.Errorf("task lost is there %d times", n)
 			}

@@ -18,7 +18,11 @@ func filled(b *testing.B, n int) *workspace {
 	w := newWorkspace(b)
 	list := make([]state.NewTask, n)
 	for i := range list {
-		list[i] = state.NewTask{Title: fmt.Sprintf("Task number %d with a title of some length", i), Description: "A description of a line or so, as they are.", Language: "go"}
+		list[i] = state.NewTask{
+			Title:       fmt.Sprintf("Task number %d with a title of some length", i),
+			Description: "A description of a line or so, as they are.",
+			Language:    "go",
+		}
 		if i > 0 {
 			list[i].Dependencies = []int{i}
 		}
@@ -36,7 +40,14 @@ func BenchmarkApply(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i++
-				if _, err := w.m.Apply(b.Context(), state.Tx{Session: session, Ops: []state.Op{state.UpdateMetadata{Task: n / 2, Fields: map[string]any{"effort": fmt.Sprint(i)}}}}); err != nil {
+				_, err := w.m.Apply(b.Context(), state.Tx{
+					Session: session,
+					Ops: []state.Op{state.UpdateMetadata{
+						Task:   n / 2,
+						Fields: map[string]any{"effort": fmt.Sprint(i)},
+					}},
+				})
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -57,9 +68,16 @@ func BenchmarkApplyFresh(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if _, err := m.Apply(b.Context(), state.Tx{Session: session, Ops: []state.Op{
-					state.UpdateMetadata{Task: n / 2, Fields: map[string]any{"effort": fmt.Sprint(i)}},
-				}}); err != nil {
+				_, err = m.Apply(b.Context(), state.Tx{
+					Session: session,
+					Ops: []state.Op{
+						state.UpdateMetadata{
+							Task:   n / 2,
+							Fields: map[string]any{"effort": fmt.Sprint(i)},
+						},
+					},
+				})
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -67,8 +85,8 @@ func BenchmarkApplyFresh(b *testing.B) {
 	}
 }
 
-// BenchmarkReplace is what a program does that knows nothing of the file but that it is JSON: it reads all of it, changes one
-// value, writes all of it, and replaces the file durably.
+// BenchmarkReplace is what a program does that knows nothing of the file but that it is JSON: it
+// reads all of it, changes one value, writes all of it, and replaces the file durably.
 func BenchmarkReplace(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -85,7 +103,13 @@ func BenchmarkReplace(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := atomicfile.WriteIn(w.root, ".tercet/state.json", append(data, '\n'), atomicfile.Options{}); err != nil {
+				err = atomicfile.WriteIn(
+					w.root,
+					".tercet/state.json",
+					append(data, '\n'),
+					atomicfile.Options{},
+				)
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -101,7 +125,10 @@ func BenchmarkApplyBatch(b *testing.B) {
 		i++
 		ops := make([]state.Op, 1000)
 		for j := range ops {
-			ops[j] = state.UpdateMetadata{Task: 1 + 10*j, Fields: map[string]any{"effort": fmt.Sprint(i)}}
+			ops[j] = state.UpdateMetadata{
+				Task:   1 + 10*j,
+				Fields: map[string]any{"effort": fmt.Sprint(i)},
+			}
 		}
 		if _, err := w.m.Apply(b.Context(), state.Tx{Session: session, Ops: ops}); err != nil {
 			b.Fatal(err)

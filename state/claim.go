@@ -9,8 +9,8 @@ import (
 	"tercet/internal/query"
 )
 
-// ReadyStatuses gives queries the rule of readiness: no process works on the task, and every dependency is completed or
-// no longer in the list.
+// ReadyStatuses gives queries the rule of readiness: no process works on the task, and every
+// dependency is completed or no longer in the list.
 func ReadyStatuses() *query.Statuses {
 	s := &query.Statuses{Done: formats.Completed.String()}
 	for _, status := range formats.TaskStatuses() {
@@ -70,12 +70,17 @@ func (w work) waits(t *formats.Task) int {
 }
 
 // ready tells whether work on a task can begin.
-func (w work) ready(t *formats.Task) bool { return nextWork[w[t.Number]] != "" && w.waits(t) == 0 }
+func (w work) ready(t *formats.Task) bool {
+	return nextWork[w[t.Number]] != "" && w.waits(t) == 0
+}
 
 // nextWork has the in-progress status that comes next for a task that waits for work.
 var nextWork = map[formats.TaskStatus]formats.TaskStatus{
-	formats.NotStarted: formats.Researching, formats.Researched: formats.Planning, formats.Planned: formats.Implementing,
-	formats.Revised: formats.Implementing, formats.Partial: formats.Implementing,
+	formats.NotStarted: formats.Researching,
+	formats.Researched: formats.Planning,
+	formats.Planned:    formats.Implementing,
+	formats.Revised:    formats.Implementing,
+	formats.Partial:    formats.Implementing,
 }
 
 func (op ClaimTask) apply(d *draft) error {
@@ -85,20 +90,30 @@ func (op ClaimTask) apply(d *draft) error {
 	if d.tx.Session == "" {
 		return d.refused(op.Task, "", "expected a session, got none")
 	}
+
 	t, err := d.claimable(op)
 	if err != nil {
 		return err
 	}
 	to := op.To
-	if from, _ := d.cfg.effective(t, d.now); to == "" {
+	from, _ := d.cfg.effective(t, d.now)
+	if to == "" {
 		to = nextWork[from]
 	}
-	status := UpdateStatus{Tasks: []int{t.Number}, To: to, Lease: &LeaseRequest{Timeout: op.Timeout}}
+	status := UpdateStatus{
+		Tasks: []int{t.Number},
+		To:    to,
+		Lease: &LeaseRequest{Timeout: op.Timeout},
+	}
 	if err := status.apply(d); err != nil {
 		return err
 	}
+
 	if t = d.peek(t.Number); op.Loose && t.Lease != nil {
-		t.Lease.Host, t.Lease.BootID, t.Lease.PID, t.Lease.PIDStart = "", "", 0, ""
+		t.Lease.Host = ""
+		t.Lease.BootID = ""
+		t.Lease.PID = 0
+		t.Lease.PIDStart = ""
 	}
 	return nil
 }
@@ -112,21 +127,26 @@ func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
 				return t, nil
 			}
 		}
-		return nil, formats.Fail(formats.CodeNotFound,
-			"see what is open with: tercet task ready; tercet query '.tasks[] | {number, status, dependencies}'",
-			"no task is ready")
+		return nil, formats.Fail(
+			formats.CodeNotFound,
+			"see what is open with: tercet task ready; tercet query '.tasks[] | {number, status, "+
+				"dependencies}'",
+			"no task is ready",
+		)
 	}
+
 	t, err := d.take(op.Task) // refuses one that another session works on
 	if err != nil {
 		return nil, err
 	}
 	if n := work.waits(t); n != 0 {
-		return nil, formats.Fail(formats.CodePrecondition, "finish that one first, or take it out of the dependencies",
+		return nil, formats.Fail(formats.CodePrecondition,
+			"finish that one first, or take it out of the dependencies",
 			"task %d waits for task %d, which is %s", t.Number, n, work[n])
 	}
 	if op.To == "" && nextWork[work[t.Number]] == "" {
-		return nil, formats.Fail(formats.CodePrecondition, "", "task %d is %s, so there is no next work to claim", t.Number,
-			work[t.Number])
+		return nil, formats.Fail(formats.CodePrecondition, "",
+			"task %d is %s, so there is no next work to claim", t.Number, work[t.Number])
 	}
 	return t, nil
 }

@@ -22,18 +22,20 @@ type change struct {
 	old        *document   // state that is replaced, for the backups; nil for other files
 }
 
-// commit announces a change in the audit log, then puts it in place. The bytes are durable under a temporary name
-// before the rename, the rename is durable when commit returns. What goes wrong before the rename leaves the file as it
-// was and the audit log with a line that says so.
+// commit announces a change in the audit log, then puts it in place. The bytes are durable under a
+// temporary name before the rename, the rename is durable when commit returns. What goes wrong
+// before the rename leaves the file as it was and the audit log with a line that says so.
 func (s *session) commit(c change) error {
 	root := s.cfg.Root
 	if err := s.audit.append(c.line); err != nil {
 		return err
 	}
+
 	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
 		err := s.backup(c)
 		if e, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
-			return fmt.Errorf("sync %s: %w", e.Path, e.Err) // the copy is not durable; the state is as it was
+			// the copy is not durable; the state is as it was
+			return fmt.Errorf("sync %s: %w", e.Path, e.Err)
 		}
 		if err != nil {
 			return err
@@ -44,6 +46,7 @@ func (s *session) commit(c change) error {
 		s.m.put = &c.line
 		return nil
 	}
+
 	if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
 		return notDurable(c.name, c.line.Serial, err)
 	}
@@ -60,25 +63,35 @@ func (s *session) abort(line auditLine, sha string) error {
 		serial = s.serial
 	}
 	if line.File == stateFile {
-		// The copy of what did not become the state. Where it stays, the next write replaces it: it has the same serial.
-		if err := atomicfile.RemoveLoose(s.cfg.Root, backupName(line.Serial)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		// The copy of what did not become the state. Where it stays, the next write replaces it: it
+		// has the same serial.
+		err := atomicfile.RemoveLoose(s.cfg.Root, backupName(line.Serial))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.warn(err.Error())
 		}
 	}
 	for _, one := range line.parts() {
 		err := s.audit.append(auditLine{
-			Txn: one.Txn, about: about{Session: one.Session, Run: one.Run}, Serial: serial, Kind: lineAborted, File: line.File,
-			Move: line.Move, Time: stamp(s.now), Pre: line.Post, Post: sha,
+			Txn:    one.Txn,
+			about:  about{Session: one.Session, Run: one.Run},
+			Serial: serial,
+			Kind:   lineAborted,
+			File:   line.File,
+			Move:   line.Move,
+			Time:   stamp(s.now),
+			Pre:    line.Post,
+			Post:   sha,
 		})
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// backup keeps the state that is about to be replaced, as .bak and under its serial, and its replacement. So every
-// acknowledged state can be restored at any time.
+// backup keeps the state that is about to be replaced, as .bak and under its serial, and its
+// replacement. So every acknowledged state can be restored at any time.
 func (s *session) backup(c change) error {
 	if c.name != stateFile {
 		return nil
@@ -96,13 +109,14 @@ func (s *session) backup(c change) error {
 	return s.copyState(c.line.Serial, c.data)
 }
 
-// copyState keeps a state under its serial. It is no link, because an editor may write into the file that stays in
-// place.
+// copyState keeps a state under its serial. It is no link, because an editor may write into the
+// file that stays in place.
 func (s *session) copyState(serial uint64, src []byte) error {
 	if err := atomicfile.MkdirAll(s.cfg.Root, backupDir, 0o700); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteIn(s.cfg.Root, backupName(serial), src, atomicfile.Options{}); err != nil {
+	err := atomicfile.WriteIn(s.cfg.Root, backupName(serial), src, atomicfile.Options{})
+	if err != nil {
 		return err
 	}
 	return s.prune()
@@ -127,7 +141,8 @@ func (c Config) copies(yield func(uint64, []byte) bool) {
 		return // a caller that needs one gets an error
 	}
 	for _, serial := range slices.Backward(list) {
-		if src, err := readFile(c.Root, backupName(serial), maxState); err == nil && !yield(serial, src) {
+		src, err := readFile(c.Root, backupName(serial), maxState)
+		if err == nil && !yield(serial, src) {
 			return
 		}
 	}
@@ -162,7 +177,9 @@ func (s *session) unmoved(c change) error {
 	}
 	if !sameFile(info, c.read) {
 		return &formats.Failure{
-			Code: formats.CodeTransient, Help: "read the state again and repeat the change", Err: errChanged,
+			Code: formats.CodeTransient,
+			Help: "read the state again and repeat the change",
+			Err:  errChanged,
 		}
 	}
 	return nil
@@ -185,7 +202,8 @@ func (s *session) keepCorrupt(src []byte) (string, error) {
 	}
 	base := path.Join(backupDir, "state.json.corrupt-"+s.now.Format("20060102T150405Z"))
 	for name, n := base, 2; ; name, n = fmt.Sprintf("%s-%d", base, n), n+1 {
-		switch _, err := root.Lstat(name); {
+		_, err := root.Lstat(name)
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return name, atomicfile.WriteIn(root, name, src, atomicfile.Options{Mode: 0o600})
 		case err != nil:
@@ -211,7 +229,8 @@ func withBackup(cfg Config, err error) error {
 		return err
 	}
 	if doc, name := newestBackup(cfg); doc != nil {
-		e.Backup, e.Restore = name, "tercet state restore "+strconv.FormatUint(doc.Serial, 10)
+		e.Backup = name
+		e.Restore = "tercet state restore " + strconv.FormatUint(doc.Serial, 10)
 	}
 	return err
 }

@@ -18,11 +18,13 @@ import (
 	"tercet/state"
 )
 
-// TestGoroutines has managers of their own and a shared one write at once: no update is lost, no number is given twice.
+// TestGoroutines has managers of their own and a shared one write at once: no update is lost, no
+// number is given twice.
 func TestGoroutines(t *testing.T) {
 	t.Parallel()
 	w := quickWorkspace(t)
-	const writers, each = 32, 4
+	const writers = 32
+	const each = 4
 	var wg sync.WaitGroup
 	got := make(chan int, writers*each)
 	for i := range writers {
@@ -35,7 +37,12 @@ func TestGoroutines(t *testing.T) {
 		}
 		wg.Go(func() {
 			for j := range each {
-				res, err := m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: fmt.Sprint(i, j)}}}}})
+				res, err := m.Apply(t.Context(), state.Tx{
+					Session: session,
+					Ops: []state.Op{state.CreateTasks{
+						Tasks: []state.NewTask{{Title: fmt.Sprint(i, j)}},
+					}},
+				})
 				if err != nil {
 					t.Error(err)
 					return
@@ -47,6 +54,7 @@ func TestGoroutines(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	close(got)
 	w.holds(slices.Collect(channel(got)), writers*each)
@@ -76,7 +84,8 @@ func (w *workspace) holds(acked []int, writes int) {
 	slices.Sort(acked)
 	slices.Sort(stored)
 	if !slices.Equal(acked, stored) || len(slices.Compact(slices.Clone(acked))) != writes {
-		w.t.Errorf("%d numbers acknowledged, %d in the file, want %d in both", len(acked), len(stored), writes)
+		w.t.Errorf("%d numbers acknowledged, %d in the file, want %d in both",
+			len(acked), len(stored), writes)
 	}
 	// Writers of one process share writes, and the serial rises by one a write.
 	if doc.Serial == 0 || doc.Serial > uint64(writes) {
@@ -90,7 +99,8 @@ func TestProcesses(t *testing.T) {
 	t.Parallel()
 	testkit.OnlyDeep(t, "32 processes")
 	w := quickWorkspace(t)
-	const processes, each = 32, 8
+	const processes = 32
+	const each = 8
 	outs := make([]bytes.Buffer, processes)
 	cmds := make([]*exec.Cmd, processes)
 	for i := range cmds {
@@ -123,8 +133,8 @@ func numbers(t *testing.T, out *bytes.Buffer) []int {
 	return list
 }
 
-// TestKill kills processes in the middle of their writes: what was acknowledged is there, the file is whole, and the next
-// write works.
+// TestKill kills processes in the middle of their writes: what was acknowledged is there, the file
+// is whole, and the next write works.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -165,7 +175,10 @@ func TestKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "after"}}}}})
+		res, err := m.Apply(t.Context(), state.Tx{
+			Session: session,
+			Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "after"}}}},
+		})
 		if err != nil {
 			t.Fatalf("round %d: the write after the kill = %v", round, err)
 		}
@@ -187,6 +200,7 @@ func TestKill(t *testing.T) {
 			}
 		}
 	}
+
 	w.healthy()
 }
 
@@ -216,6 +230,7 @@ func TestReadersNeverSeeTorn(t *testing.T) {
 			}
 		})
 	}
+
 	for i := range 100 {
 		w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(i)}})
 	}
@@ -223,7 +238,8 @@ func TestReadersNeverSeeTorn(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSnapshotIsCached holds that a snapshot is made once for one file and one set of effective statuses.
+// TestSnapshotIsCached holds that a snapshot is made once for one file and one set of effective
+// statuses.
 func TestSnapshotIsCached(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -241,7 +257,8 @@ func TestSnapshotIsCached(t *testing.T) {
 	}
 	w.clock.advance(3 * time.Hour)
 	stale, _, _ := w.r.Snapshot(t.Context())
-	if same(first, stale) || first.(map[string]any)["tasks"].([]any)[0].(map[string]any)["status"] != "planning" {
+	if same(first, stale) ||
+		first.(map[string]any)["tasks"].([]any)[0].(map[string]any)["status"] != "planning" {
 		t.Error("the effective status changed the document that was given before")
 	}
 	w.add("b")

@@ -18,7 +18,8 @@ type Config struct {
 	Dir  string   // absolute path of Root, for the lock
 	// Clock gives the times to write and ends leases.
 	Clock Clock
-	// Alive reports whether a lease's process, or the journal of a suspended run, exists; true if it cannot check that.
+	// Alive reports whether a lease's process, or the journal of a suspended run, exists; true if
+	// it cannot check that.
 	Alive func(formats.Lease) bool
 	// Self gives this process's lease for a session and a run; the manager sets Taken and Timeout.
 	Self func(session, run string) formats.Lease
@@ -26,11 +27,13 @@ type Config struct {
 	LockTimeout time.Duration
 	// Notice gets one line for the terminal while a write waits for a lock; may be nil.
 	Notice func(string)
-	// Key gives the key that seals the audit log of a lineage; without a key its lines are not sealed.
+	// Key gives the key that seals the audit log of a lineage; without a key its lines are not
+	// sealed.
 	Key func(lineage string) []byte
 	// NewID makes unique ids for transactions, lineages and errors.
 	NewID func() string
-	// AuditLimit is the size in bytes at which the audit log moves into a segment; zero: DefaultAuditLimit.
+	// AuditLimit is the size in bytes at which the audit log moves into a segment; zero:
+	// DefaultAuditLimit.
 	AuditLimit int64
 	// Holders lists the processes that hold a lock file, as far as the system tells; may be nil.
 	Holders func(path string) []LockHolder
@@ -42,7 +45,8 @@ type Config struct {
 type LockHolder struct {
 	PID     int
 	Command string
-	// Evict ends the worker that the process belongs to; nil: it belongs to none. A worker takes no lock of tercet.
+	// Evict ends the worker that the process belongs to; nil: it belongs to none. A worker takes no
+	// lock of tercet.
 	Evict func() error
 }
 
@@ -106,6 +110,10 @@ func (c Config) lockTimeout() time.Duration {
 	return c.LockTimeout
 }
 
-func (c Config) now() time.Time { return c.Clock.Now().UTC().Truncate(time.Second) }
+func (c Config) now() time.Time {
+	return c.Clock.Now().UTC().Truncate(time.Second)
+}
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func stamp(t time.Time) string {
+	return t.UTC().Format(time.RFC3339)
+}

@@ -15,7 +15,8 @@ import (
 	"tercet/state"
 )
 
-// TestMissingState: a workspace whose state.json is gone is damaged, not new. Nothing is given twice.
+// TestMissingState: a workspace whose state.json is gone is damaged, not new. Nothing is given
+// twice.
 func TestMissingState(t *testing.T) {
 	t.Parallel()
 	lost := func(t *testing.T) *workspace {
@@ -34,10 +35,13 @@ func TestMissingState(t *testing.T) {
 		_, reading := w.r.Doc(t.Context())
 		_, writing := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "four"}}})
 		for what, err := range map[string]error{
-			"reading": reading, "writing": writing, "init": w.m.Init(t.Context(), state.InitOptions{}),
+			"reading": reading,
+			"writing": writing,
+			"init":    w.m.Init(t.Context(), state.InitOptions{}),
 		} {
 			help := formats.HelpOf(err)
-			if formats.CodeOf(err) != formats.CodeInvalidState || !strings.Contains(help, "tercet state restore") {
+			if formats.CodeOf(err) != formats.CodeInvalidState ||
+				!strings.Contains(help, "tercet state restore") {
 				t.Errorf("%s = %v, %q; want INVALID_STATE that names the restore", what, err, help)
 			}
 		}
@@ -59,13 +63,15 @@ func TestMissingState(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := w.add("four"); n[0] != 4 || w.serial() != 4 {
-			t.Errorf("number %d, serial %d; want 4 and 4, behind those that were given", n[0], w.serial())
+			t.Errorf("number %d, serial %d; want 4 and 4, behind those that were given",
+				n[0], w.serial())
 		}
 		w.healthy()
 	})
 }
 
-// TestTruncated: the restore that the message names brings back what was acknowledged last; another one tells what it loses.
+// TestTruncated: the restore that the message names brings back what was acknowledged last; another
+// one tells what it loses.
 func TestTruncated(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -80,7 +86,9 @@ func TestTruncated(t *testing.T) {
 		t.Errorf("Restore(2) = %v; want the last acknowledged write", err)
 	}
 	res, err := w.m.Restore(t.Context(), 1)
-	if all := strings.Join(res.Warnings, "\n"); err != nil || !strings.Contains(all, "the write of serial 2 is not in it: create_tasks of task 2") {
+	all := strings.Join(res.Warnings, "\n")
+	if err != nil ||
+		!strings.Contains(all, "the write of serial 2 is not in it: create_tasks of task 2") {
 		t.Errorf("Restore(1) = %q, %v; want the write of serial 2 named", all, err)
 	}
 	w.healthy()
@@ -94,10 +102,15 @@ func TestHighNumbers(t *testing.T) {
 		bad    bool
 	}{{"9007199254740991", true}, {"4503599627370497", true}, {"4503599627370496", false}} {
 		w := newWorkspace(t)
-		w.write("state.json", strings.Replace(w.read("state.json"), `"serial": 0`, `"serial": `+tt.serial, 1))
+		w.write(
+			"state.json",
+			strings.Replace(w.read("state.json"), `"serial": 0`, `"serial": `+tt.serial, 1),
+		)
 		found, err := w.r.Verify(t.Context())
-		if refused := err == nil && len(found) > 0 && found[0].Severity == formats.SeverityError; refused != tt.bad {
-			t.Errorf("Verify with serial %s = %v, %v; want it refused: %v", tt.serial, found, err, tt.bad)
+		refused := err == nil && len(found) > 0 && found[0].Severity == formats.SeverityError
+		if refused != tt.bad {
+			t.Errorf("Verify with serial %s = %v, %v; want it refused: %v",
+				tt.serial, found, err, tt.bad)
 		}
 		for range 2 {
 			_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
@@ -116,7 +129,11 @@ func TestFIFO(t *testing.T) {
 			t.Parallel()
 			w := newWorkspace(t)
 			w.add("one")
-			if err := errors.Join(os.RemoveAll(w.path(name)), os.MkdirAll(filepath.Dir(w.path(name)), 0o755)); err != nil {
+			err := errors.Join(
+				os.RemoveAll(w.path(name)),
+				os.MkdirAll(filepath.Dir(w.path(name)), 0o755),
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := syscall.Mkfifo(w.path(name), 0o600); err != nil {
@@ -128,9 +145,14 @@ func TestFIFO(t *testing.T) {
 				_, reading := w.r.Doc(t.Context())
 				w.r.Notice(t.Context())
 				_, verifying := w.r.Verify(t.Context())
-				res, writing := w.try(state.UpdateMetadata{Task: 1, Fields: map[string]any{"dependencies": []int{9}}})
-				if writing == nil && name != "TODO.md" || name == "state.json" && (reading == nil || verifying == nil) {
-					t.Errorf("reading %v, verifying %v, writing %+v, %v; want refusals", reading, verifying, res, writing)
+				res, writing := w.try(state.UpdateMetadata{
+					Task:   1,
+					Fields: map[string]any{"dependencies": []int{9}},
+				})
+				if writing == nil && name != "TODO.md" ||
+					name == "state.json" && (reading == nil || verifying == nil) {
+					t.Errorf("reading %v, verifying %v, writing %+v, %v; want refusals",
+						reading, verifying, res, writing)
 				}
 			}()
 			select {
@@ -156,10 +178,15 @@ func TestControlCharacters(t *testing.T) {
 		"set title":   set("title"),
 		"description": set("description"),
 		"priority":    set("priority"),
-		"reason":      state.UpdateStatus{Tasks: []int{1}, To: formats.OnHold, Reason: "ab\x1b[A"},
+		"reason": state.UpdateStatus{
+			Tasks:  []int{1},
+			To:     formats.OnHold,
+			Reason: "ab\x1b[A",
+		},
 	} {
 		_, err := w.try(op)
-		if formats.CodeOf(err) != formats.CodeValidationFailed || !strings.Contains(err.Error(), "got U+001B in line 1, column 3") {
+		if formats.CodeOf(err) != formats.CodeValidationFailed ||
+			!strings.Contains(err.Error(), "got U+001B in line 1, column 3") {
 			t.Errorf("%s = %v, want the character and its column", name, err)
 		}
 	}

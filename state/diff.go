@@ -35,12 +35,14 @@ func (d Difference) String() string {
 	return "  " + where + ": " + d.From + " -> " + d.To
 }
 
-// Diff compares two states by task and field, unknown members included. It ignores layout and order.
+// Diff compares two states by task and field, unknown members included. It ignores layout and
+// order.
 func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) {
 	from, err := parseDocument(nameA, a)
 	if err != nil {
 		return nil, err
 	}
+
 	to, err := parseDocument(nameB, b)
 	if err != nil {
 		return nil, err
@@ -50,28 +52,49 @@ func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) 
 		if key == "tasks" {
 			continue
 		}
-		if x, y := compact(from.tree.Get(key)), compact(to.tree.Get(key)); x != y {
-			out = append(out, Difference{Field: key, From: x, To: y})
+		x := compact(from.tree.Get(key))
+		y := compact(to.tree.Get(key))
+		if x != y {
+			out = append(out, Difference{
+				Field: key,
+				From:  x,
+				To:    y,
+			})
 		}
 	}
+
 	numbers := map[int]bool{}
 	for _, d := range []*document{from, to} {
 		for i := range d.Tasks {
 			numbers[d.Tasks[i].Number] = true
 		}
 	}
+
 	for _, n := range sortedInts(numbers) {
-		x, y := from.value(n), to.value(n)
+		x := from.value(n)
+		y := to.value(n)
 		if x == nil || y == nil {
-			out = append(out, Difference{Task: n, From: compact(x), To: compact(y)})
+			out = append(out, Difference{
+				Task: n,
+				From: compact(x),
+				To:   compact(y),
+			})
 			continue
 		}
 		for _, key := range unionKeys(x, y) {
-			if was, is := compact(x.Get(key)), compact(y.Get(key)); was != is {
-				out = append(out, Difference{Task: n, Field: key, From: was, To: is})
+			was := compact(x.Get(key))
+			is := compact(y.Get(key))
+			if was != is {
+				out = append(out, Difference{
+					Task:  n,
+					Field: key,
+					From:  was,
+					To:    is,
+				})
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -86,8 +109,8 @@ func (d *document) value(n int) *jsonx.Value {
 	return nil
 }
 
-// compact is a value by which it is compared: without layout, and with the members of objects in order. An absent value
-// is empty.
+// compact is a value by which it is compared: without layout, and with the members of objects in
+// order. An absent value is empty.
 func compact(v *jsonx.Value) string {
 	if v == nil {
 		return ""
@@ -122,8 +145,8 @@ func unionKeys(a, b *jsonx.Value) []string {
 	return out
 }
 
-// sides splits a text with the markers of an unfinished merge into its two sides, and the text before both where the
-// markers have it.
+// sides splits a text with the markers of an unfinished merge into its two sides, and the text
+// before both where the markers have it.
 func sides(src []byte) (ours, theirs, base []byte, ok bool) {
 	const (
 		both = iota
@@ -131,16 +154,21 @@ func sides(src []byte) (ours, theirs, base []byte, ok bool) {
 		inBase
 		inTheirs
 	)
-	at, based, found := both, false, false
+	at := both
+	based := false
+	found := false
 	for line := range bytes.Lines(src) {
 		switch {
 		case at == both && bytes.HasPrefix(line, []byte("<<<<<<< ")):
-			at, found = inOurs, true
+			at = inOurs
+			found = true
 			continue
 		case at == inOurs && bytes.HasPrefix(line, []byte("||||||| ")):
-			at, based = inBase, true
+			at = inBase
+			based = true
 			continue
-		case (at == inOurs || at == inBase) && bytes.Equal(bytes.TrimRight(line, "\r\n"), []byte("=======")):
+		case (at == inOurs || at == inBase) &&
+			bytes.Equal(bytes.TrimRight(line, "\r\n"), []byte("=======")):
 			at = inTheirs
 			continue
 		case at == inTheirs && bytes.HasPrefix(line, []byte(">>>>>>> ")):
@@ -157,6 +185,7 @@ func sides(src []byte) (ours, theirs, base []byte, ok bool) {
 			base = append(base, line...)
 		}
 	}
+
 	if !based {
 		base = nil
 	}

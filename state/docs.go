@@ -21,7 +21,9 @@ import (
 type Docs struct{ root *os.Root }
 
 // NewDocs opens documents under root.
-func NewDocs(root *os.Root) *Docs { return &Docs{root: root} }
+func NewDocs(root *os.Root) *Docs {
+	return &Docs{root: root}
+}
 
 // check refuses a path that may not be opened.
 func (d *Docs) check(ctx context.Context, name string) error {
@@ -29,14 +31,15 @@ func (d *Docs) check(ctx context.Context, name string) error {
 		return err
 	}
 	if why := pathFault(name); why != "" {
-		return formats.Fail(formats.CodeDenied, "write the path relative to the project root, with slashes",
+		return formats.Fail(formats.CodeDenied,
+			"write the path relative to the project root, with slashes",
 			"expected path inside the project root, got %q: %s", name, why)
 	}
 	return nil
 }
 
-// Open reads a document of at most 4 MiB. If it is missing, the error is a *formats.Failure with FILE_NOT_FOUND that
-// wraps fs.ErrNotExist.
+// Open reads a document of at most 4 MiB. If it is missing, the error is a *formats.Failure with
+// FILE_NOT_FOUND that wraps fs.ErrNotExist.
 func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
 	err = d.reading(ctx, name, func() (err error) {
 		data, err = readFile(d.root, name, maxDoc)
@@ -63,9 +66,14 @@ func (d *Docs) reading(ctx context.Context, name string, read func() error) erro
 	if err := d.check(ctx, name); err != nil {
 		return err
 	}
-	switch err := read(); {
+	err := read()
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &formats.Failure{Code: formats.CodeFileNotFound, Message: name, Err: fs.ErrNotExist}
+		return &formats.Failure{
+			Code:    formats.CodeFileNotFound,
+			Message: name,
+			Err:     fs.ErrNotExist,
+		}
 	case err != nil:
 		return ioFailure("reading", name, err)
 	}
@@ -87,8 +95,8 @@ func (d *Docs) Exists(ctx context.Context, name string) (bool, error) {
 	return info.Mode().IsRegular(), nil
 }
 
-// Glob lists the regular files that match any pattern, sorted and unique. Patterns are those of path.Match; a part **
-// matches any number of folders. It skips the folder .git.
+// Glob lists the regular files that match any pattern, sorted and unique. Patterns are those of
+// path.Match; a part ** matches any number of folders. It skips the folder .git.
 func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	var out []string
 	for _, p := range patterns {
@@ -96,11 +104,16 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 		if _, err := path.Match(strings.ReplaceAll(p, "**", "*"), ""); err != nil {
-			return nil, &formats.Failure{Code: formats.CodeUsage, Message: fmt.Sprintf("expected pattern, got %q", p), Err: err}
+			return nil, &formats.Failure{
+				Code:    formats.CodeUsage,
+				Message: fmt.Sprintf("expected pattern, got %q", p),
+				Err:     err,
+			}
 		}
 		parts := strings.Split(p, "/")
 		err := fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-			switch names := strings.Split(name, "/"); {
+			names := strings.Split(name, "/")
+			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
 			case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
@@ -119,6 +132,7 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 			return nil, err
 		}
 	}
+
 	slices.Sort(out)
 	return slices.Compact(out), nil
 }
@@ -129,7 +143,8 @@ func fits(parts, names []string, folder bool) bool {
 	case len(parts) == 0 || len(names) == 0:
 		return len(names) == 0 && (len(parts) == 0) != folder
 	case parts[0] == "**":
-		return folder || len(parts) == 1 || fits(parts[1:], names, false) || fits(parts, names[1:], false)
+		return folder || len(parts) == 1 || fits(parts[1:], names, false) ||
+			fits(parts, names[1:], false)
 	}
 	ok, err := path.Match(parts[0], names[0])
 	return ok && err == nil && fits(parts[1:], names[1:], folder)

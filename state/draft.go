@@ -17,7 +17,8 @@ type draft struct {
 	tx   Tx
 	op   string // the word for the operation that is being applied
 	base *document
-	// archived gives the archive, nil if there is none. It is read when a number is asked for that is not active.
+	// archived gives the archive, nil if there is none. It is read when a number is asked for that
+	// is not active.
 	archived func() (*document, error)
 
 	next     int
@@ -25,8 +26,9 @@ type draft struct {
 	created  []*formats.Task
 	removed  map[int]bool // by index in base, of tasks that leave the file
 	restored []restored
-	numbered map[int]int    // number to index in restored, as sortRestored has left it
-	undone   bool           // what is removed was made by a run that is taken back, and goes nowhere
+	numbered map[int]int // number to index in restored, as sortRestored has left it
+	// what is removed was made by a run that is taken back, and goes nowhere
+	undone   bool
 	imported bool           // what is restored came from another file, not from the archive
 	renamed  map[int]int    // new number to index in base
 	members  []jsonx.Change // of the file itself, that come in with an import
@@ -51,8 +53,15 @@ type restored struct {
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
 	return &draft{
-		cfg: cfg, now: cfg.now(), tx: tx, base: base, archived: archived, next: max(base.NextNumber, base.highest()+1),
-		changed: map[int]*formats.Task{}, removed: map[int]bool{}, renamed: map[int]int{},
+		cfg:      cfg,
+		now:      cfg.now(),
+		tx:       tx,
+		base:     base,
+		archived: archived,
+		next:     max(base.NextNumber, base.highest()+1),
+		changed:  map[int]*formats.Task{},
+		removed:  map[int]bool{},
+		renamed:  map[int]int{},
 	}
 }
 
@@ -61,7 +70,9 @@ func (d *draft) refused(task int, help, format string, args ...any) error {
 	return refused(d.op, task, help, format, args...)
 }
 
-func (d *draft) warn(text string) { d.warnings = append(d.warnings, text) }
+func (d *draft) warn(text string) {
+	d.warnings = append(d.warnings, text)
+}
 
 // peek gives a task for reading, nil if it is not active.
 func (d *draft) peek(number int) *formats.Task {
@@ -74,7 +85,11 @@ func (d *draft) peek(number int) *formats.Task {
 		}
 		return &d.base.Tasks[i]
 	}
-	if i, ok := slices.BinarySearchFunc(d.created, number, func(t *formats.Task, n int) int { return t.Number - n }); ok {
+
+	i, ok := slices.BinarySearchFunc(d.created, number, func(t *formats.Task, n int) int {
+		return t.Number - n
+	})
+	if ok {
 		return d.created[i]
 	}
 	if len(d.numbered) == len(d.restored) {
@@ -83,17 +98,21 @@ func (d *draft) peek(number int) *formats.Task {
 		}
 		return nil
 	}
+
 	for i := range d.restored {
 		if d.restored[i].task.Number == number {
 			return &d.restored[i].task
 		}
 	}
+
 	return nil
 }
 
 // sortRestored puts the tasks that come back into the order of their numbers.
 func (d *draft) sortRestored() {
-	slices.SortFunc(d.restored, func(a, b restored) int { return a.task.Number - b.task.Number })
+	slices.SortFunc(d.restored, func(a, b restored) int {
+		return a.task.Number - b.task.Number
+	})
 	d.numbered = make(map[int]int, len(d.restored))
 	for i := range d.restored {
 		d.numbered[d.restored[i].task.Number] = i
@@ -112,7 +131,8 @@ func (d *draft) index(number int) (int, bool) {
 	return i, ok
 }
 
-// take gives a task for writing: a copy whose changes the draft keeps. Another session's live lease refuses it.
+// take gives a task for writing: a copy whose changes the draft keeps. Another session's live lease
+// refuses it.
 func (d *draft) take(number int) (*formats.Task, error) {
 	t := d.peek(number)
 	if t == nil {
@@ -122,7 +142,8 @@ func (d *draft) take(number int) (*formats.Task, error) {
 		}
 		return nil, noTask(number, archive.find(number) != nil)
 	}
-	if l := t.Lease; l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
+	l := t.Lease
+	if l != nil && t.Status.InProgress() && l.Session != d.tx.Session && !d.tx.Force &&
 		!d.cfg.stale(l, d.now) {
 		return nil, leaseHeld(number, l)
 	}
@@ -149,7 +170,13 @@ func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) 
 	if !changed {
 		to = from
 	}
-	d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: t.Number, From: from, To: to, Changed: changed})
+	d.verdicts = append(d.verdicts, Verdict{
+		Op:      d.op,
+		Task:    t.Number,
+		From:    from,
+		To:      to,
+		Changed: changed,
+	})
 }
 
 // dirty tells whether the transaction changed anything.
@@ -189,7 +216,9 @@ func (d *draft) tasks(yield func(*formats.Task) bool) {
 }
 
 // leaving lists the indexes of the tasks that leave the file, ascending.
-func (d *draft) leaving() []int { return slices.Sorted(maps.Keys(d.removed)) }
+func (d *draft) leaving() []int {
+	return slices.Sorted(maps.Keys(d.removed))
+}
 
 // touched lists the tasks that the transaction made, changed or brought back.
 func (d *draft) touched() []*formats.Task {
@@ -205,14 +234,15 @@ func (d *draft) touched() []*formats.Task {
 	return append(out, d.created...)
 }
 
-// check holds the invariants that the format alone cannot: dependencies and parents exist, and nothing depends on
-// itself.
+// check holds the invariants that the format alone cannot: dependencies and parents exist, and
+// nothing depends on itself.
 func (d *draft) check() error {
 	depends := loops{next: dependenciesOf, task: d.peek}
 	within := loops{next: parentOf, task: d.peek}
 	for _, t := range d.touched() {
 		i, old := d.base.index[t.Number]
-		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) && same(d.base.Tasks[i].Parent, t.Parent) {
+		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) &&
+			same(d.base.Tasks[i].Parent, t.Parent) {
 			continue
 		}
 		for _, n := range t.Dependencies {
@@ -226,12 +256,14 @@ func (d *draft) check() error {
 			}
 		}
 		if loop := depends.from(t.Number); loop != "" {
-			return d.refused(t.Number, "leave one of them out", "its dependencies form a circle: %s", loop)
+			return d.refused(t.Number, "leave one of them out",
+				"its dependencies form a circle: %s", loop)
 		}
 		if loop := within.from(t.Number); loop != "" {
 			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
+
 	return nil
 }
 
@@ -252,7 +284,9 @@ func (d *draft) exists(t *formats.Task, what string, n int) error {
 	return d.refused(t.Number, "", "%s", what+" "+number(n)+" does not exist")
 }
 
-func dependenciesOf(t *formats.Task) []int { return t.Dependencies }
+func dependenciesOf(t *formats.Task) []int {
+	return t.Dependencies
+}
 
 func parentOf(t *formats.Task) []int {
 	if t.Parent == nil {
@@ -282,6 +316,7 @@ func (l *loops) from(n int) (loop string) {
 		}
 		return loop + number(n)
 	}
+
 	l.seen[n] = len(l.way)
 	l.way = append(l.way, n)
 	if t := l.task(n); t != nil {
@@ -299,12 +334,17 @@ func (l *loops) from(n int) (loop string) {
 	return loop
 }
 
-func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
 
 func sameTask(a, b *formats.Task) bool {
 	return a.Number == b.Number && a.Title == b.Title && a.Slug == b.Slug && a.Status == b.Status &&
-		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort && a.Description == b.Description &&
+		a.Language == b.Language && a.Priority == b.Priority && a.Effort == b.Effort &&
+		a.Description == b.Description &&
 		slices.Equal(a.Dependencies, b.Dependencies) && same(a.Parent, b.Parent) &&
-		a.Created == b.Created && a.Updated == b.Updated && slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
-		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session && a.Issue == b.Issue
+		a.Created == b.Created && a.Updated == b.Updated &&
+		slices.Equal(a.Artifacts, b.Artifacts) && a.Prior == b.Prior &&
+		a.BlockedReason == b.BlockedReason && same(a.Lease, b.Lease) && a.Session == b.Session &&
+		a.Issue == b.Issue
 }

@@ -12,8 +12,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// encode writes the draft over its base: the serial, the next number, and the members that changed. Everything else
-// stays byte for byte.
+// encode writes the draft over its base: the serial, the next number, and the members that changed.
+// Everything else stays byte for byte.
 func (d *draft) encode(serial uint64) ([]byte, error) {
 	src := d.base.src
 	e := encoder{src: src, tasks: d.base.tasks}
@@ -33,11 +33,15 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 			}
 		}
 	}
+
 	if err := e.list(d, moving); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	d.edits, d.undo = e.edits, undo(src, e.edits)
+	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int {
+		return cmp.Compare(a.Start, b.Start)
+	})
+	d.edits = e.edits
+	d.undo = undo(src, e.edits)
 	data, err := jsonx.Splice(src, e.edits)
 	if err == nil && d.layout != "" {
 		if data, err = layOut(data, d.layout); err == nil {
@@ -55,18 +59,25 @@ type encoder struct {
 }
 
 func (e *encoder) scalar(v *jsonx.Value, raw string) {
-	e.edits = append(e.edits, jsonx.Edit{Start: v.Start, End: v.End, Text: []byte(raw)})
+	e.edits = append(e.edits, jsonx.Edit{
+		Start: v.Start,
+		End:   v.End,
+		Text:  []byte(raw),
+	})
 }
 
 // change makes the edits of one task.
 func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
-	was, is := taskValues(old), taskValues(now)
-	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title { // absent is empty
+	was := taskValues(old)
+	is := taskValues(now)
+	// absent is empty
+	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title {
 		was[2] = "" // it was made from the title so far, and the task's folder keeps its name
 	}
 	if list := v.Get("artifacts"); list.Is(jsonx.Array) && len(list.Elems) == len(old.Artifacts) &&
 		len(now.Artifacts) >= len(old.Artifacts) {
-		was[12], is[12] = nil, nil
+		was[12] = nil
+		is[12] = nil
 		if err := e.artifacts(list, old.Artifacts, now.Artifacts); err != nil {
 			return err
 		}
@@ -82,7 +93,8 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 			continue
 		}
 		raw, err := jsonx.Marshal(is[i], "  ")
-		if old := v.Get(key); err == nil && raw[0] == '[' && old != nil && len(old.Raw(e.src)) > 2 &&
+		old := v.Get(key)
+		if err == nil && raw[0] == '[' && old != nil && len(old.Raw(e.src)) > 2 &&
 			bytes.IndexByte(old.Raw(e.src), '\n') < 0 {
 			raw, err = jsonx.MarshalLine(is[i])
 		}
@@ -98,7 +110,8 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 // artifacts edits the array element by element, so that members of others in it survive.
 func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 	for i, was := range old {
-		if err := e.members(v.Elems[i], artifactKeys, artifactValues(was), artifactValues(now[i])); err != nil {
+		err := e.members(v.Elems[i], artifactKeys, artifactValues(was), artifactValues(now[i]))
+		if err != nil {
 			return err
 		}
 	}
@@ -130,6 +143,7 @@ func (e *encoder) list(d *draft, moving []int) error {
 			c.Append = append(c.Append, raw)
 		}
 	}
+
 	type line struct {
 		number int
 		raw    []byte
@@ -142,6 +156,7 @@ func (e *encoder) list(d *draft, moving []int) error {
 		}
 		added = append(added, line{d.changed[i].Number, raw})
 	}
+
 	for _, t := range d.created {
 		raw, err := style.write(taskObject(t))
 		if err != nil {
@@ -149,6 +164,7 @@ func (e *encoder) list(d *draft, moving []int) error {
 		}
 		added = append(added, line{t.Number, raw})
 	}
+
 	slices.SortFunc(added, func(a, b line) int { return a.number - b.number })
 	for _, l := range added {
 		c.Append = append(c.Append, l.raw)
@@ -159,7 +175,8 @@ func (e *encoder) list(d *draft, moving []int) error {
 	return nil
 }
 
-// style is how tasks lie in their file: whether each has one line, and whether a space follows their colons there.
+// style is how tasks lie in their file: whether each has one line, and whether a space follows
+// their colons there.
 type style struct{ oneLine, spaced bool }
 
 // style looks at the first task that tells.
@@ -196,37 +213,49 @@ func (s style) relay(raw []byte) ([]byte, error) {
 	return s.write(v)
 }
 
-// insert puts a line before the first task with a higher number, where the tasks stand one a line and sorted.
+// insert puts a line before the first task with a higher number, where the tasks stand one a line
+// and sorted.
 func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 	tasks := d.base.Tasks
 	if len(d.removed) > 0 || !slices.IsSortedFunc(tasks,
-		func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
+		func(a, b formats.Task) int {
+			return cmp.Compare(a.Number, b.Number)
+		}) {
 		return false
 	}
-	at := slices.IndexFunc(tasks, func(t formats.Task) bool { return t.Number > n })
+
+	at := slices.IndexFunc(tasks, func(t formats.Task) bool {
+		return t.Number > n
+	})
 	if at < 0 {
 		return false
 	}
+
 	v := e.tasks.Elems[at]
 	start := bytes.LastIndexByte(e.src[:v.Start], '\n') + 1
 	indent := e.src[start:v.Start]
 	if start == 0 || len(bytes.TrimSpace(indent)) > 0 {
 		return false
 	}
+
 	sep := ",\n"
 	if bytes.HasSuffix(e.src[:start], []byte("\r\n")) {
 		sep = ",\r\n"
 	}
 	text := append(append(slices.Clone(raw), sep...), indent...)
-	e.edits = append(e.edits, jsonx.Edit{Start: v.Start, End: v.Start, Text: text})
+	e.edits = append(e.edits, jsonx.Edit{
+		Start: v.Start,
+		End:   v.Start,
+		Text:  text,
+	})
 	return true
 }
 
 // taskKeys are the members of a task, in the order in which they are written.
 var taskKeys = []string{
-	"number", "title", "slug", "status", "language", "priority", "effort", "description", "dependencies", "parent",
-	"created", "updated", "artifacts", "prior", "blocked_reason", "lease", "session_id",
-	issueKey,
+	"number", "title", "slug", "status", "language", "priority", "effort", "description",
+	"dependencies", "parent", "created", "updated", "artifacts", "prior", "blocked_reason", "lease",
+	"session_id", issueKey,
 }
 
 // issueKey is left out of most tasks, and one that is no text is a member like any unknown one.
@@ -235,9 +264,23 @@ const issueKey = "issue_url"
 // taskValues gives what is written of a task, key by key.
 func taskValues(t *formats.Task) []any {
 	return []any{
-		t.Number, t.Title, t.Slug, t.Status.String(), t.Language, t.Priority, t.Effort, t.Description,
-		append([]int{}, t.Dependencies...), orNull(t.Parent), t.Created, t.Updated, artifactObjects(t.Artifacts),
-		textOrNull(t.Prior.String()), textOrNull(t.BlockedReason), orNull(t.Lease), textOrNull(t.Session),
+		t.Number,
+		t.Title,
+		t.Slug,
+		t.Status.String(),
+		t.Language,
+		t.Priority,
+		t.Effort,
+		t.Description,
+		append([]int{}, t.Dependencies...),
+		orNull(t.Parent),
+		t.Created,
+		t.Updated,
+		artifactObjects(t.Artifacts),
+		textOrNull(t.Prior.String()),
+		textOrNull(t.BlockedReason),
+		orNull(t.Lease),
+		textOrNull(t.Session),
 		textOrNull(t.Issue),
 	}
 }

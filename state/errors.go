@@ -13,8 +13,8 @@ import (
 // noTask says that a task was not found.
 func noTask(n int, archived bool) error {
 	if archived {
-		return formats.Fail(formats.CodeNotFound, "an archived task cannot be changed; unarchive it first",
-			"task %d is archived", n)
+		return formats.Fail(formats.CodeNotFound,
+			"an archived task cannot be changed; unarchive it first", "task %d is archived", n)
 	}
 	return formats.Fail(formats.CodeNotFound, "'tercet task list' shows the tasks",
 		"task %d does not exist", n)
@@ -25,18 +25,26 @@ func refused(op string, task int, help, format string, args ...any) error {
 	if task != 0 {
 		op += fmt.Sprintf(": task %d", task)
 	}
-	return formats.Fail(formats.CodeValidationFailed, help, "%s: %s", op, fmt.Sprintf(format, args...))
+	return formats.Fail(formats.CodeValidationFailed, help, "%s: %s",
+		op, fmt.Sprintf(format, args...))
 }
 
 // leaseHeld refuses a write to a task on which another session works.
 func leaseHeld(task int, l *formats.Lease) error {
 	if l.Suspended {
-		return formats.Fail(formats.CodeLeaseHeld, "run 'tercet resume "+l.Run+"' to go on with it, or 'tercet cancel "+
-			l.Run+"' to give it up", "task %d waits for run %s, which is suspended", task, l.Run)
+		return formats.Fail(
+			formats.CodeLeaseHeld,
+			"run 'tercet resume "+l.Run+"' to go on with it, or 'tercet cancel "+
+				l.Run+"' to give it up",
+			"task %d waits for run %s, which is suspended",
+			task,
+			l.Run,
+		)
 	}
 	return formats.Fail(formats.CodeLeaseHeld,
 		"wait until it ends; when its process is gone the task is free again by itself",
-		"task %d is worked on by session %s (pid %d on %s, since %s)", task, l.Session, l.PID, l.Host, l.Taken)
+		"task %d is worked on by session %s (pid %d on %s, since %s)", task, l.Session, l.PID,
+		l.Host, l.Taken)
 }
 
 // Holder is what a lock's holder says about itself, for messages only: it never breaks a lock.
@@ -76,11 +84,16 @@ func lockTimeout(path string, waited time.Duration, h Holder) error {
 
 // badLock reports a lock file that cannot serve as one.
 func badLock(path, help, why string, err error) error {
-	return &formats.Failure{Code: formats.CodeIO, Message: path + " " + why, Help: help, Err: err}
+	return &formats.Failure{
+		Code:    formats.CodeIO,
+		Message: path + " " + why,
+		Help:    help,
+		Err:     err,
+	}
 }
 
-// SyntaxError reports an invalid state file, which stays as it is. The readers of this package match it to add the copy
-// and the recovery; Verify takes its findings.
+// SyntaxError reports an invalid state file, which stays as it is. The readers of this package
+// match it to add the copy and the recovery; Verify takes its findings.
 type SyntaxError struct {
 	List     *formats.Diagnostics // every finding with its place
 	Conflict bool                 // the file has markers of an unfinished merge
@@ -90,19 +103,29 @@ type SyntaxError struct {
 }
 
 // Error lists the findings.
-func (e *SyntaxError) Error() string { return e.List.Error() }
+func (e *SyntaxError) Error() string {
+	return e.List.Error()
+}
 
 // Unwrap gives the findings as a *formats.Diagnostics.
-func (e *SyntaxError) Unwrap() error { return e.List }
+func (e *SyntaxError) Unwrap() error {
+	return e.List
+}
 
 // ErrorCode is INVALID_STATE.
-func (e *SyntaxError) ErrorCode() formats.Code { return formats.CodeInvalidState }
+func (e *SyntaxError) ErrorCode() formats.Code {
+	return formats.CodeInvalidState
+}
 
 // Help names the command that recovers.
 func (e *SyntaxError) Help() string {
 	var out []string
 	if e.Conflict {
-		out = append(out, "both sides of the merge are in the file: tercet state merge --ours, --theirs or --union")
+		out = append(
+			out,
+			"both sides of the merge are in the file: tercet state merge --ours, --theirs or "+
+				"--union",
+		)
 	}
 	if e.Backup != "" {
 		out = append(out, "the newest valid backup is "+e.Backup+": "+e.Restore)
@@ -116,12 +139,13 @@ func (e *SyntaxError) Help() string {
 	return strings.Join(out, "; ")
 }
 
-// noArtifact refuses a status without its document. An empty status says that the document was only to be linked, or a
-// phase of it marked. The path is empty if the task has no artifact of the type.
+// noArtifact refuses a status without its document. An empty status says that the document was only
+// to be linked, or a phase of it marked. The path is empty if the task has no artifact of the type.
 func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 	switch {
 	case path != "":
-		return formats.Fail(formats.CodePrecondition, "", "task %d: artifact %s %s", task, path, why)
+		return formats.Fail(formats.CodePrecondition, "",
+			"task %d: artifact %s %s", task, path, why)
 	case to == "":
 		return formats.Fail(formats.CodePrecondition, fmt.Sprintf("make it: /%s %d", kind, task),
 			"task %d has no artifact of type %s", task, kind)
@@ -133,10 +157,14 @@ func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 // errChanged says that another program wrote state.json during a write, which then begins again.
 var errChanged = errors.New("state.json was changed by another program during the write")
 
-// notDurable reports a write that is in place but may not survive a power cut. Callers look at the code.
+// notDurable reports a write that is in place but may not survive a power cut. Callers look at the
+// code.
 func notDurable(file string, serial uint64, err error) error {
 	return &formats.Failure{
-		Code: formats.CodeNotDurable, Help: "the change is made, do not repeat it; check the disk", Err: err,
-		Message: fmt.Sprintf("%s is written with serial %d, but its durability is unknown", file, serial),
+		Code: formats.CodeNotDurable,
+		Help: "the change is made, do not repeat it; check the disk",
+		Err:  err,
+		Message: fmt.Sprintf("%s is written with serial %d, but its durability is unknown",
+			file, serial),
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Export gives the state in a shape: tercet is the file itself, active_projects the shape of other systems. theirs asks
-// for the archive of an imported system.
+// Export gives the state in a shape: tercet is the file itself, active_projects the shape of other
+// systems. theirs asks for the archive of an imported system.
 func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -29,9 +29,11 @@ func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte,
 		return exportProjects(r.standing(d), archive, theirs)
 	}
 	if theirs && shape == ShapeTercet {
-		return nil, formats.Fail(formats.CodeUsage, "", "expected --shape %s with --archive", ShapeProjects)
+		return nil, formats.Fail(formats.CodeUsage, "",
+			"expected --shape %s with --archive", ShapeProjects)
 	}
-	return nil, formats.Fail(formats.CodeUsage, "", "expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
+	return nil, formats.Fail(formats.CodeUsage, "",
+		"expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
 }
 
 // standing is a document whose tasks have their effective statuses.
@@ -47,13 +49,19 @@ func (r *Reader) standing(d *document) *document {
 
 // projectKeys are the words of the other shape that differ.
 var projectKeys = map[string]string{
-	"number": "project_number", "slug": "project_name", "parent": "parent_task", "updated": "last_updated",
+	"number":  "project_number",
+	"slug":    "project_name",
+	"parent":  "parent_task",
+	"updated": "last_updated",
 }
 
 // blockedKeys are the words of others for why a task is blocked, besides blocked_reason.
-var blockedKeys = []string{"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by"}
+var blockedKeys = []string{
+	"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by",
+}
 
-// project writes one task in the words of the other shape; members that this format does not know go along.
+// project writes one task in the words of the other shape; members that this format does not know
+// go along.
 func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 	o := new(jsonx.Object)
 	for k, value := range taskValues(t) {

@@ -16,12 +16,15 @@ import (
 	"tercet/state"
 )
 
-const head = "{\n  \"version\": \"1\",\n  \"lineage\": \"l\",\n  \"serial\": 4,\n  \"next_number\": 9,\n  \"tasks\": ["
+const head = "{\n  \"version\": \"1\",\n  \"lineage\": \"l\",\n  \"serial\": 4,\n" +
+	"  \"next_number\": 9,\n  \"tasks\": ["
 
-func file(tasks string) string { return head + tasks + "]\n}\n" }
+func file(tasks string) string {
+	return head + tasks + "]\n}\n"
+}
 
-// TestInvalidState holds that a file that is not valid is refused with its place, is left as it is, is copied once, and that
-// the message names the way out.
+// TestInvalidState holds that a file that is not valid is refused with its place, is left as it is,
+// is copied once, and that the message names the way out.
 func TestInvalidState(t *testing.T) {
 	t.Parallel()
 	ok := `{"number": 1, "title": "a", "status": "not_started"}`
@@ -31,26 +34,96 @@ func TestInvalidState(t *testing.T) {
 		{"trailing comma", file(ok + ","), "trailing comma"},
 		{"array", "[]", "1:1: INVALID_STATE: expected an object, got array"},
 		{"no keys", "{}", `expected key "tasks"`},
-		{"version", strings.Replace(file(""), `"1"`, `"0"`, 1), `2:14: INVALID_STATE: expected version "1", got "0"`},
-		{"serial", strings.Replace(file(""), `4`, `4.5`, 1), "serial: expected integer from 0, got 4.5"},
-		{"negative serial", strings.Replace(file(""), `4`, `-4`, 1), "serial: expected integer from 0, got -4"},
-		{"key in another case", strings.Replace(file(""), `"serial"`, `"Serial"`, 1), `expected key "serial", got "Serial"`},
-		{"duplicate key", strings.Replace(file(""), `"lineage"`, `"serial": 1, "lineage"`, 1), `duplicate key "serial", first at 3:3`},
+		{
+			"version",
+			strings.Replace(file(""), `"1"`, `"0"`, 1),
+			`2:14: INVALID_STATE: expected version "1", got "0"`,
+		},
+		{
+			"serial",
+			strings.Replace(file(""), `4`, `4.5`, 1),
+			"serial: expected integer from 0, got 4.5",
+		},
+		{
+			"negative serial",
+			strings.Replace(file(""), `4`, `-4`, 1),
+			"serial: expected integer from 0, got -4",
+		},
+		{
+			"key in another case",
+			strings.Replace(file(""), `"serial"`, `"Serial"`, 1),
+			`expected key "serial", got "Serial"`,
+		},
+		{
+			"duplicate key",
+			strings.Replace(file(""), `"lineage"`, `"serial": 1, "lineage"`, 1),
+			`duplicate key "serial", first at 3:3`,
+		},
 		{"other shape", `{"active_projects": []}`, "the shape with active_projects"},
-		{"status", file(`{"number": 1, "title": "a", "status": "planing"}`), `task 1: status: expected task status, got "planing"`},
-		{"status key", file(`{"number": 1, "title": "a", "Status": "planned"}`), `expected key "status", got "Status"`},
-		{"no number", file(`{"title": "a", "status": "planned"}`), `tasks[0]: expected key "number"`},
-		{"number zero", file(`{"number": 0, "title": "a", "status": "planned"}`), "expected integer from 1"},
-		{"number as text", file(`{"number": "1", "title": "a", "status": "planned"}`), "expected integer, got string"},
-		{"huge number", file(`{"number": 90071992547409930, "title": "a", "status": "planned"}`), "expected integer from 0, got 90071992547409930"},
+		{
+			"status",
+			file(`{"number": 1, "title": "a", "status": "planing"}`),
+			`task 1: status: expected task status, got "planing"`,
+		},
+		{
+			"status key",
+			file(`{"number": 1, "title": "a", "Status": "planned"}`),
+			`expected key "status", got "Status"`,
+		},
+		{
+			"no number",
+			file(`{"title": "a", "status": "planned"}`),
+			`tasks[0]: expected key "number"`,
+		},
+		{
+			"number zero",
+			file(`{"number": 0, "title": "a", "status": "planned"}`),
+			"expected integer from 1",
+		},
+		{
+			"number as text",
+			file(`{"number": "1", "title": "a", "status": "planned"}`),
+			"expected integer, got string",
+		},
+		{
+			"huge number",
+			file(`{"number": 90071992547409930, "title": "a", "status": "planned"}`),
+			"expected integer from 0, got 90071992547409930",
+		},
 		{"twice", file(ok + ", " + ok), "task 1 stands twice, first at 6:13"},
-		{"slug", file(`{"number": 1, "title": "a", "status": "planned", "slug": "../x"}`), "slug: expected only"},
-		{"dependencies", file(`{"number": 1, "title": "a", "status": "planned", "dependencies": [1.5]}`), "expected integer from 0, got 1.5"},
-		{"artifact", file(`{"number": 1, "title": "a", "status": "planned", "artifacts": [{"type": "plan"}]}`), `artifacts: expected key "path"`},
-		{"lease", file(`{"number": 1, "title": "a", "status": "planned", "lease": 3}`), "lease: expected object or null, got number"},
+		{
+			"slug",
+			file(`{"number": 1, "title": "a", "status": "planned", "slug": "../x"}`),
+			"slug: expected only",
+		},
+		{
+			"dependencies",
+			file(`{"number": 1, "title": "a", "status": "planned", "dependencies": [1.5]}`),
+			"expected integer from 0, got 1.5",
+		},
+		{
+			"artifact",
+			file(
+				`{"number": 1, "title": "a", "status": "planned", "artifacts": [{"type": "plan"}]}`,
+			),
+			`artifacts: expected key "path"`,
+		},
+		{
+			"lease",
+			file(`{"number": 1, "title": "a", "status": "planned", "lease": 3}`),
+			"lease: expected object or null, got number",
+		},
 		{"deep", file(strings.Repeat("[", 99) + strings.Repeat("]", 99)), "deep"},
-		{"not UTF-8", file(`{"number": 1, "title": "` + "\xff" + `", "status": "planned"}`), "UTF-8"},
-		{"merge", file("\n<<<<<<< HEAD\n" + ok + "\n=======\n>>>>>>> other\n"), "7:1: INVALID_STATE: merge conflict marker"},
+		{
+			"not UTF-8",
+			file(`{"number": 1, "title": "` + "\xff" + `", "status": "planned"}`),
+			"UTF-8",
+		},
+		{
+			"merge",
+			file("\n<<<<<<< HEAD\n" + ok + "\n=======\n>>>>>>> other\n"),
+			"7:1: INVALID_STATE: merge conflict marker",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,14 +134,18 @@ func TestInvalidState(t *testing.T) {
 			for range 2 {
 				_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 				bad, ok := errors.AsType[*state.SyntaxError](err)
-				if !ok || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), ".tercet/state.json:") {
+				if !ok || !strings.Contains(err.Error(), tt.want) ||
+					!strings.HasPrefix(err.Error(), ".tercet/state.json:") {
 					t.Fatalf("Apply = %v, want *SyntaxError with %q", err, tt.want)
 				}
 				if formats.CodeOf(err) != formats.CodeInvalidState {
 					t.Errorf("code = %s, want INVALID_STATE", formats.CodeOf(err))
 				}
-				if help := formats.HelpOf(err); !strings.Contains(help, "tercet state restore 2") || !strings.Contains(help, bad.Copy) {
-					t.Errorf("help = %q, want the command that restores serial 2 and the copy", help)
+				help := formats.HelpOf(err)
+				if !strings.Contains(help, "tercet state restore 2") ||
+					!strings.Contains(help, bad.Copy) {
+					t.Errorf("help = %q, want the command that restores serial 2 and the copy",
+						help)
 				}
 				if bad.Conflict != (tt.name == "merge") {
 					t.Errorf("Conflict = %v", bad.Conflict)
@@ -78,13 +155,15 @@ func TestInvalidState(t *testing.T) {
 					t.Errorf("copy = %q, %v; want the file", copied, err)
 				}
 			}
+
 			if got := w.read("state.json"); got != tt.src {
 				t.Errorf("the broken file was changed:\n%s", got)
 			}
 			if copies, _ := filepath.Glob(w.path("backups/*corrupt*")); len(copies) != 1 {
 				t.Errorf("copies = %q, want one", copies)
 			}
-			if _, _, err := w.r.Snapshot(t.Context()); formats.CodeOf(err) != formats.CodeInvalidState {
+			_, _, err := w.r.Snapshot(t.Context())
+			if formats.CodeOf(err) != formats.CodeInvalidState {
 				t.Errorf("Snapshot = %v, want INVALID_STATE", err)
 			}
 			if _, err := w.m.Restore(t.Context(), 1); err != nil {
@@ -112,10 +191,12 @@ func TestNoState(t *testing.T) {
 	if err := os.Mkdir(w.path(""), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.r.Snapshot(t.Context()); formats.CodeOf(err) != formats.CodeNoWorkspace || formats.HelpOf(err) == "" {
+	_, _, err = w.r.Snapshot(t.Context())
+	if formats.CodeOf(err) != formats.CodeNoWorkspace || formats.HelpOf(err) == "" {
 		t.Errorf("Snapshot = %v, want NO_WORKSPACE with help", err)
 	}
-	if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}); formats.CodeOf(err) != formats.CodeNoWorkspace {
+	_, err = w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
+	if formats.CodeOf(err) != formats.CodeNoWorkspace {
 		t.Errorf("Apply = %v, want NO_WORKSPACE", err)
 	}
 	if err := w.m.Init(t.Context(), state.InitOptions{NextNumber: 196}); err != nil {
@@ -183,14 +264,19 @@ func TestBytesSurvive(t *testing.T) {
 	if err := os.Remove(w.path("audit.jsonl")); err != nil { // as in a fresh clone
 		t.Fatal(err)
 	}
-	w.do(state.UpdateStatus{Tasks: []int{8}, To: formats.Implementing, Artifacts: []formats.Artifact{{Type: formats.ArtifactImplementation, Path: "y.go"}}})
+	w.do(state.UpdateStatus{
+		Tasks:     []int{8},
+		To:        formats.Implementing,
+		Artifacts: []formats.Artifact{{Type: formats.ArtifactImplementation, Path: "y.go"}},
+	})
 	want := strings.Replace(odd, `"serial": 4`, `"serial": 5`, 1)
 	want = strings.Replace(want, `"number": 8,
         "status": "not_started"`, `"number": 8,
         "status": "implementing"`, 1)
 	got := w.read("state.json")
 	// What stands before the changed task is the same but for the serial, and so is what follows.
-	at, wantAt := strings.Index(got, `"artifacts"`), strings.Index(want, `"artifacts"`)
+	at := strings.Index(got, `"artifacts"`)
+	wantAt := strings.Index(want, `"artifacts"`)
 	if got[:at] != want[:wantAt] {
 		t.Errorf("before the artifacts (-want +got):\n%s", cmp.Diff(want[:wantAt], got[:at]))
 	}
@@ -198,11 +284,18 @@ func TestBytesSurvive(t *testing.T) {
 	if !strings.HasSuffix(got, tail) {
 		t.Errorf("the end is\n%s\nwant it to end with\n%s", got, tail)
 	}
-	if !strings.Contains(got, `{"path": "x.go", "type": "implementation", "note": "mine", "created": "then"}, {"type": "implementation", "path": "y.go",`) {
+	if !strings.Contains(
+		got,
+		`{"path": "x.go", "type": "implementation", "note": "mine", "created": "then"}, {"type": "implementation", "path": "y.go",`,
+	) {
 		t.Errorf("the artifacts are\n%s", got[at:])
 	}
 	w.do(state.UpdateMetadata{Task: 7, Fields: map[string]any{"title": "sept"}})
-	if got := w.read("state.json"); !strings.Contains(got, `{"zeta": {"b": 1e400, "a": [1, 2,3]}, "number": 7, "title": "sept", "status": "not_started", "Extra": null, "slug": "seven_e", "updated": `) {
+	got = w.read("state.json")
+	if !strings.Contains(
+		got,
+		`{"zeta": {"b": 1e400, "a": [1, 2,3]}, "number": 7, "title": "sept", "status": "not_started", "Extra": null, "slug": "seven_e", "updated": `,
+	) {
 		t.Errorf("the line of task 7:\n%s", got)
 	}
 	w.healthy()
@@ -210,10 +303,13 @@ func TestBytesSurvive(t *testing.T) {
 
 func TestLayouts(t *testing.T) {
 	t.Parallel()
-	lines := "{\n\"version\": \"1\",\n\"lineage\": \"l\",\n\"serial\": 0,\n\"next_number\": 4,\n\"tasks\": [\n" +
-		"{\"number\": 1, \"title\": \"a\", \"status\": \"completed\", \"updated\": \"u\", \"dependencies\": [2]},\n" +
+	lines := "{\n\"version\": \"1\",\n\"lineage\": \"l\",\n\"serial\": 0,\n\"next_number\": 4,\n" +
+		"\"tasks\": [\n" +
+		"{\"number\": 1, \"title\": \"a\", \"status\": \"completed\", \"updated\": \"u\", " +
+		"\"dependencies\": [2]},\n" +
 		"{\"number\": 2, \"title\": \"b\", \"status\": \"abandoned\", \"updated\": \"u\"},\n" +
-		"{\"number\": 3, \"title\": \"c\", \"status\": \"planned\", \"updated\": \"u\", \"x\": 1.50}\n]\n}\n"
+		"{\"number\": 3, \"title\": \"c\", \"status\": \"planned\", \"updated\": \"u\", \"x\": " +
+		"1.50}\n]\n}\n"
 	for name, src := range map[string]string{
 		"lines":         lines,
 		"compact lines": strings.NewReplacer(": ", ":", ", ", ",").Replace(lines),
@@ -236,16 +332,20 @@ func TestLayouts(t *testing.T) {
 				t.Fatalf("got %d lines, want 11:\n%s", len(list), got)
 			}
 			before := strings.Split(src, "\n")
-			if list[6] != strings.TrimSuffix(before[7], "\r")+cr(name) || strings.TrimSuffix(list[7], cr(name)) != strings.TrimSuffix(before[8], "\r")+"," {
-				t.Errorf("lines of tasks 2 and 3 are\n%s\n%s\nwant them as they were", list[6], list[7])
+			if list[6] != strings.TrimSuffix(before[7], "\r")+cr(name) ||
+				strings.TrimSuffix(list[7], cr(name)) != strings.TrimSuffix(before[8], "\r")+"," {
+				t.Errorf("lines of tasks 2 and 3 are\n%s\n%s\nwant them as they were",
+					list[6], list[7])
 			}
-			if !strings.HasPrefix(list[8], `{"number"`) || strings.Contains(list[8], `": `) == (name == "compact lines") {
+			if !strings.HasPrefix(list[8], `{"number"`) ||
+				strings.Contains(list[8], `": `) == (name == "compact lines") {
 				t.Errorf("the new task is %s", list[8])
 			}
 			if name == "CRLF" && strings.Count(got, "\n") != strings.Count(got, "\r\n") {
 				t.Errorf("mixed line breaks:\n%q", got)
 			}
-			if w.do(state.UpdateMetadata{Task: 4, Fields: map[string]any{"dependencies": []int{2, 3}}}); strings.Count(w.read("state.json"), "\n") != strings.Count(got, "\n") {
+			w.do(state.UpdateMetadata{Task: 4, Fields: map[string]any{"dependencies": []int{2, 3}}})
+			if strings.Count(w.read("state.json"), "\n") != strings.Count(got, "\n") {
 				t.Errorf("a list took lines of its own:\n%s", w.read("state.json"))
 			}
 			w.healthy()
@@ -278,14 +378,18 @@ func TestSymlink(t *testing.T) {
 	if err := os.Rename(filepath.Join(w.dir, "real.json"), outside); err != nil {
 		t.Fatal(err)
 	}
-	for _, to := range []string{outside, "../../" + filepath.Base(filepath.Dir(outside)) + "/state.json"} {
+	for _, to := range []string{
+		outside,
+		"../../" + filepath.Base(filepath.Dir(outside)) + "/state.json",
+	} {
 		if err := os.Remove(w.path("state.json")); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Symlink(to, w.path("state.json")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}); formats.CodeOf(err) != formats.CodeDenied {
+		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
+		if formats.CodeOf(err) != formats.CodeDenied {
 			t.Errorf("Apply through a link to %s = %v, want DENIED", to, err)
 		}
 	}
@@ -294,8 +398,15 @@ func TestSymlink(t *testing.T) {
 func TestTodo(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "first <b>", Language: "go"}, {Title: "second", Dependencies: []int{1}, Parent: 1}}})
-	w.do(state.UpdateStatus{Tasks: []int{2}, To: formats.Blocked, Reason: "no\nkey"})
+	w.do(state.CreateTasks{Tasks: []state.NewTask{
+		{Title: "first <b>", Language: "go"},
+		{Title: "second", Dependencies: []int{1}, Parent: 1},
+	}})
+	w.do(state.UpdateStatus{
+		Tasks:  []int{2},
+		To:     formats.Blocked,
+		Reason: "no\nkey",
+	})
 	got := w.read("TODO.md")
 	line, body, _ := strings.Cut(got, "\n")
 	want := `# Tasks
@@ -312,12 +423,17 @@ func TestTodo(t *testing.T) {
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Errorf("TODO.md (-want +got):\n%s", diff)
 	}
-	if !strings.HasPrefix(line, "<!-- tercet: serial 2 sha256 ") || !strings.HasSuffix(line, " -->") {
+	if !strings.HasPrefix(line, "<!-- tercet: serial 2 sha256 ") ||
+		!strings.HasSuffix(line, " -->") {
 		t.Errorf("first line = %s", line)
 	}
 	w.write("TODO.md", got+"- [ ] by hand\n")
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "third"}}})
-	if diff := cmp.Diff([]string{"TODO.md was not written: it was edited; run tercet task sync"}, res.Warnings); diff != "" {
+	diff := cmp.Diff(
+		[]string{"TODO.md was not written: it was edited; run tercet task sync"},
+		res.Warnings,
+	)
+	if diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if !strings.HasSuffix(w.read("TODO.md"), "by hand\n") {
@@ -345,10 +461,12 @@ func TestBackups(t *testing.T) {
 	for i := range 14 {
 		before := w.read("state.json")
 		w.add(fmt.Sprint(i))
-		if w.read("state.json.bak") != before || w.read(fmt.Sprintf("backups/state-%d.json", i)) != before {
+		if w.read("state.json.bak") != before ||
+			w.read(fmt.Sprintf("backups/state-%d.json", i)) != before {
 			t.Fatalf("write %d: the backups are not the state before it", i)
 		}
 	}
+
 	list, err := filepath.Glob(w.path("backups/*"))
 	if err != nil || len(list) != 10 {
 		t.Errorf("backups = %q, %v; want ten", list, err)
@@ -367,13 +485,15 @@ func TestBackups(t *testing.T) {
 		t.Errorf("number after a restore = %d, want 15", n[0])
 	}
 	// No backup reaches back to serial 1, but the log leads there.
-	if res, err := w.m.Restore(t.Context(), 1); err != nil || res.Serial != 17 || w.stored(1).Title != "0" {
+	res, err = w.m.Restore(t.Context(), 1)
+	if err != nil || res.Serial != 17 || w.stored(1).Title != "0" {
 		t.Errorf("Restore(1) = %+v, %v; want the first task again", res, err)
 	}
 	w.healthy()
 }
 
-// Another process restores after the file was broken: it knows the numbers that were given only from the log.
+// Another process restores after the file was broken: it knows the numbers that were given only
+// from the log.
 func TestNumbersAreNotReusedAfterRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -420,7 +540,8 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(w.path(""), 0o755)
-	if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}); formats.CodeOf(err) != formats.CodeIO {
+	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
+	if formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Apply = %v, want IO", err)
 	}
 	if _, _, err := w.r.Snapshot(t.Context()); err != nil {
@@ -437,15 +558,20 @@ func TestHardLink(t *testing.T) {
 		t.Skip(err)
 	}
 	res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
-	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "another name by a hard link") || w.read("mine.json") != before {
-		t.Errorf("Apply = %q, the other name has %q; want a warning and the old content", res.Warnings, w.read("mine.json"))
+	if len(res.Warnings) != 1 ||
+		!strings.Contains(res.Warnings[0], "another name by a hard link") ||
+		w.read("mine.json") != before {
+		t.Errorf("Apply = %q, the other name has %q; want a warning and the old content",
+			res.Warnings, w.read("mine.json"))
 	}
-	if res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}); len(res.Warnings) != 0 {
+	res = w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
+	if len(res.Warnings) != 0 {
 		t.Errorf("Apply again = %q, want the warning once", res.Warnings)
 	}
 }
 
-// TestTooLarge: a file over the limit is not read, and none is written that could not be read again.
+// TestTooLarge: a file over the limit is not read, and none is written that could not be read
+// again.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 20
@@ -457,27 +583,39 @@ func TestTooLarge(t *testing.T) {
 	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 	_, _, reading := w.r.Snapshot(t.Context())
 	for _, err := range []error{err, reading} {
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(limit)) || !strings.Contains(err.Error(), fmt.Sprint(limit+1)) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(limit)) ||
+			!strings.Contains(err.Error(), fmt.Sprint(limit+1)) {
 			t.Errorf("a file over the limit = %v, want an error with the limit and the size", err)
 		}
 	}
+
 	if !testkit.Deep() {
 		return
 	}
 	w.write("state.json", before)
 	huge := strings.Repeat("x", limit/2)
 	for i, want := range []formats.Code{"", formats.CodeValidationFailed} {
-		_, err := w.m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a", Description: huge}}}}})
-		if err == nil && want != "" || err != nil && (formats.CodeOf(err) != want || !strings.Contains(err.Error(), fmt.Sprint(limit))) {
+		_, err := w.m.Apply(t.Context(), state.Tx{
+			Session: session,
+			Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{
+				Title:       "a",
+				Description: huge,
+			}}}},
+		})
+		if err == nil && want != "" ||
+			err != nil &&
+				(formats.CodeOf(err) != want || !strings.Contains(err.Error(), fmt.Sprint(limit))) {
 			t.Errorf("task %d of half the limit = %v, want %q", i, err, want)
 		}
 	}
+
 	if doc, err := w.r.Doc(t.Context()); err != nil || len(doc.Tasks) != 1 {
 		t.Errorf("%d tasks, %v; want the one that fits", len(doc.Tasks), err)
 	}
 }
 
-// TestClockJumps: the time orders nothing, so that a clock that is set back loses nothing; serials rise on.
+// TestClockJumps: the time orders nothing, so that a clock that is set back loses nothing; serials
+// rise on.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -486,10 +624,13 @@ func TestClockJumps(t *testing.T) {
 	w.add("b")
 	w.clock.advance(200 * 365 * 24 * time.Hour)
 	w.add("c")
-	if doc, err := w.r.Doc(t.Context()); err != nil || doc.Serial != 3 || len(doc.Tasks) != 3 || doc.Tasks[1].Updated > doc.Tasks[0].Updated {
+	doc, err := w.r.Doc(t.Context())
+	if err != nil || doc.Serial != 3 || len(doc.Tasks) != 3 ||
+		doc.Tasks[1].Updated > doc.Tasks[0].Updated {
 		t.Errorf("serial %d, %d tasks, %v", doc.Serial, len(doc.Tasks), err)
 	}
-	if then, err := w.r.At(t.Context(), 2); err != nil || !strings.Contains(string(then), `"serial": 2`) {
+	then, err := w.r.At(t.Context(), 2)
+	if err != nil || !strings.Contains(string(then), `"serial": 2`) {
 		t.Errorf("At(2) = %s, %v", then, err)
 	}
 	w.healthy()

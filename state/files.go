@@ -25,7 +25,8 @@ const (
 	maxAudit = 1 << 30
 )
 
-// openFile opens a regular file inside the root for reading. A FIFO or a device is refused; no opening waits.
+// openFile opens a regular file inside the root for reading. A FIFO or a device is refused; no
+// opening waits.
 func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -86,7 +87,8 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 	return out.Bytes(), info, nil
 }
 
-// readState reads state.json, which lies where real says. Where it is missing the error says what that means.
+// readState reads state.json, which lies where real says. Where it is missing the error says what
+// that means.
 func (c Config) readState(real string) ([]byte, fs.FileInfo, error) {
 	src, info, err := readWith(c.Root, real, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +102,8 @@ func (c Config) readState(real string) ([]byte, fs.FileInfo, error) {
 
 // sameFile tells whether a file is still the one that was read.
 func sameFile(a, b fs.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() &&
+		a.ModTime().Equal(b.ModTime())
 }
 
 // pathFault says why a path may not be stored or opened, nothing if it may.
@@ -119,6 +122,7 @@ func pathFault(name string) string {
 	case path.Clean(name) != name:
 		return "it is not in its shortest form"
 	}
+
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case part == "..":
@@ -131,6 +135,7 @@ func pathFault(name string) string {
 			return part + " is a device on Windows"
 		}
 	}
+
 	return ""
 }
 
@@ -140,15 +145,16 @@ func windowsName(part string) bool {
 	case "con", "prn", "aux", "nul":
 		return true
 	}
-	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) && base[3] >= '0' &&
+	return len(base) == 4 && (strings.HasPrefix(base, "com") || strings.HasPrefix(base, "lpt")) &&
+		base[3] >= '0' &&
 		base[3] <= '9'
 }
 
 // maxLinks bounds the symbolic links that are followed to the real state file.
 const maxLinks = 8
 
-// realName follows symbolic links inside the root to the file that is to be replaced: a rename over a link would
-// replace the link. A link that leads outside is refused.
+// realName follows symbolic links inside the root to the file that is to be replaced: a rename over
+// a link would replace the link. A link that leads outside is refused.
 func realName(root *os.Root, name string) (string, error) {
 	for range maxLinks {
 		info, err := root.Lstat(name)
@@ -167,15 +173,18 @@ func realName(root *os.Root, name string) (string, error) {
 		}
 		next := path.Join(path.Dir(name), to)
 		if path.IsAbs(to) || pathFault(next) != "" {
-			return "", formats.Fail(formats.CodeDenied, "keep the file inside the project, or link to it with a relative path",
+			return "", formats.Fail(formats.CodeDenied,
+				"keep the file inside the project, or link to it with a relative path",
 				"%s is a link to %s, outside the project root", name, to)
 		}
 		name = next
 	}
-	return "", formats.Fail(formats.CodeIO, "", "%s is a chain of more than %d links", name, maxLinks)
+	return "", formats.Fail(formats.CodeIO, "",
+		"%s is a chain of more than %d links", name, maxLinks)
 }
 
-// sweep removes what killed writes of a file left beside it; the lock under which it is written is held.
+// sweep removes what killed writes of a file left beside it; the lock under which it is written is
+// held.
 func (c Config) sweep(real string, more ...string) error {
 	dir := path.Dir(real)
 	if err := atomicfile.Sweep(c.Root, dir, append(more, path.Base(real))...); err != nil {
@@ -185,5 +194,9 @@ func (c Config) sweep(real string, more ...string) error {
 }
 
 func ioFailure(doing, name string, err error) error {
-	return &formats.Failure{Code: formats.CodeIO, Message: doing + " " + name, Err: err}
+	return &formats.Failure{
+		Code:    formats.CodeIO,
+		Message: doing + " " + name,
+		Err:     err,
+	}
 }

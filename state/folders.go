@@ -14,8 +14,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Folders are another system's folders of documents, one a task: From is where they are, To where they shall be. If
-// both are the same, they stay in place.
+// Folders are another system's folders of documents, one a task: From is where they are, To where
+// they shall be. If both are the same, they stay in place.
 type Folders struct {
 	From, To  string
 	Files     []string                   // of all folders, relative to From
@@ -25,45 +25,68 @@ type Folders struct {
 
 // kindOfFolder is the type of the documents in a folder of a task.
 var kindOfFolder = map[string]formats.ArtifactType{
-	"reports": formats.ArtifactReport, "plans": formats.ArtifactPlan, "summaries": formats.ArtifactSummary,
-	"reviews": formats.ArtifactReview,
+	"reports":   formats.ArtifactReport,
+	"plans":     formats.ArtifactPlan,
+	"summaries": formats.ArtifactSummary,
+	"reviews":   formats.ArtifactReview,
 }
 
-// FindFolders lists the content of the folders of tasks. It leaves out links, other irregular files, and what is too large.
+// FindFolders lists the content of the folders of tasks. It leaves out links, other irregular
+// files, and what is too large.
 func FindFolders(root *os.Root, from, to string) (Folders, error) {
-	f := Folders{From: from, To: to, Documents: map[int][]formats.Artifact{}}
+	f := Folders{
+		From:      from,
+		To:        to,
+		Documents: map[int][]formats.Artifact{},
+	}
 	entries, err := fs.ReadDir(root.FS(), from)
 	if err != nil {
-		return f, &formats.Failure{Code: formats.CodeUsage, Message: "expected a folder of the project", Err: err}
+		return f, &formats.Failure{
+			Code:    formats.CodeUsage,
+			Message: "expected a folder of the project",
+			Err:     err,
+		}
 	}
+
 	for _, e := range entries {
 		number := formats.TaskOfFolder(e.Name())
 		if number > 0 && e.Type()&fs.ModeSymlink != 0 {
-			f.LeftOut = append(f.LeftOut, path.Join(from, e.Name())+": expected a folder, got a symbolic link")
+			f.LeftOut = append(
+				f.LeftOut,
+				path.Join(from, e.Name())+": expected a folder, got a symbolic link",
+			)
 		}
 		if number == 0 || !e.IsDir() {
 			continue
 		}
-		err := fs.WalkDir(root.FS(), path.Join(from, e.Name()), func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			below := strings.TrimPrefix(name, from+"/")
-			if why := f.fault(below, d); why != "" {
-				f.LeftOut = append(f.LeftOut, name+": "+why)
+		err := fs.WalkDir(
+			root.FS(),
+			path.Join(from, e.Name()),
+			func(name string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				below := strings.TrimPrefix(name, from+"/")
+				if why := f.fault(below, d); why != "" {
+					f.LeftOut = append(f.LeftOut, name+": "+why)
+					return nil
+				}
+				f.Files = append(f.Files, below)
+				kind := kindOfFolder[path.Base(path.Dir(below))]
+				if kind != "" && strings.Count(below, "/") == 2 && path.Ext(below) == ".md" {
+					f.Documents[number] = append(f.Documents[number], formats.Artifact{
+						Type: kind,
+						Path: path.Join(to, below),
+					})
+				}
 				return nil
-			}
-			f.Files = append(f.Files, below)
-			kind := kindOfFolder[path.Base(path.Dir(below))]
-			if kind != "" && strings.Count(below, "/") == 2 && path.Ext(below) == ".md" {
-				f.Documents[number] = append(f.Documents[number], formats.Artifact{Type: kind, Path: path.Join(to, below)})
-			}
-			return nil
-		})
+			},
+		)
 		if err != nil {
 			return f, ioFailure("reading", path.Join(from, e.Name()), err)
 		}
 	}
+
 	return f, nil
 }
 
@@ -93,8 +116,8 @@ func (f Folders) moved(name string) string {
 	return name
 }
 
-// Copy copies the files to their new place; an identical file stays. If a file with another content exists, nothing is
-// copied.
+// Copy copies the files to their new place; an identical file stays. If a file with another content
+// exists, nothing is copied.
 func (f Folders) Copy(root *os.Root, dry bool) error {
 	if f.From == f.To {
 		return nil
@@ -105,16 +128,23 @@ func (f Folders) Copy(root *os.Root, dry bool) error {
 		if err != nil {
 			return ioFailure("reading", path.Join(f.From, below), err)
 		}
-		switch old, err := readFile(root, path.Join(f.To, below), maxState); {
+		old, err := readFile(root, path.Join(f.To, below), maxState)
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			data[below] = text
 		case err != nil:
 			return ioFailure("reading", path.Join(f.To, below), err)
 		case !bytes.Equal(old, text):
-			return formats.Fail(formats.CodePrecondition, "move one of the two away, or use "+f.From+" in place: specs_dir: "+
-				f.From+" in .tercet/config.yaml", "%s is there already with another content", path.Join(f.To, below))
+			return formats.Fail(
+				formats.CodePrecondition,
+				"move one of the two away, or use "+f.From+" in place: specs_dir: "+
+					f.From+" in .tercet/config.yaml",
+				"%s is there already with another content",
+				path.Join(f.To, below),
+			)
 		}
 	}
+
 	for _, below := range f.Files {
 		text, fresh := data[below]
 		if dry || !fresh {
@@ -128,5 +158,6 @@ func (f Folders) Copy(root *os.Root, dry bool) error {
 			return ioFailure("writing", name, err)
 		}
 	}
+
 	return nil
 }

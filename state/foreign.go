@@ -33,19 +33,30 @@ func (m *Import) list(name string, records []*jsonx.Value, status formats.TaskSt
 	m.lists = append(m.lists, list)
 }
 
-// record reads one record. Tasks in this package's own words stay byte for byte; any other is read leniently. What is no
-// task is reported and left out.
+// record reads one record. Tasks in this package's own words stay byte for byte; any other is read
+// leniently. What is no task is reported and left out.
 func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (restored, bool) {
-	t := restored{from: m, at: v.Start, done: status == formats.Completed}
+	t := restored{
+		from: m,
+		at:   v.Start,
+		done: status == formats.Completed,
+	}
 	if !v.Is(jsonx.Dict) {
 		m.bad(v.Start, "expected a task, got "+v.Kind.String(), "")
 		return t, false
 	}
-	f := foreign{m: m, v: v, used: map[string]bool{}}
+
+	f := foreign{
+		m:    m,
+		v:    v,
+		used: map[string]bool{},
+	}
 	if n, at := f.number(); n > maxForeign {
-		f.wrong(at, "give it a lower one by hand", "expected a task number up to %d, got %d", maxForeign, n)
+		f.wrong(at, "give it a lower one by hand",
+			"expected a task number up to %d, got %d", maxForeign, n)
 		return t, false
 	}
+
 	strict := &decoder{file: m.File, src: m.src}
 	strict.task(&t.task, v, index)
 	if len(strict.found) == 0 {
@@ -55,10 +66,16 @@ func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (r
 		}
 		return t, true
 	}
-	f = foreign{m: m, v: v, used: map[string]bool{}}
+
+	f = foreign{
+		m:    m,
+		v:    v,
+		used: map[string]bool{},
+	}
 	if !f.task(&t.task, status) {
 		return t, false
 	}
+
 	t.raw = f.encode(&t.task)
 	return t, t.raw != nil
 }
@@ -71,8 +88,9 @@ type foreign struct {
 	n    int             // number, 0 while it is not known
 	ok   bool
 
-	linked []*jsonx.Value // what stands for the last artifacts, one by one; those of the folder come before them
-	strays []any          // artifacts that cannot be linked
+	// what stands for the last artifacts, one by one; those of the folder come before them
+	linked []*jsonx.Value
+	strays []any // artifacts that cannot be linked
 }
 
 func (f *foreign) where() string {
@@ -141,7 +159,8 @@ func (f *foreign) whole(v *jsonx.Value) (int, bool) {
 		return int(n), true
 	}
 	if s, ok := v.Str(); ok {
-		if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "#")); err == nil && n >= 0 {
+		n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(s), "#"))
+		if err == nil && n >= 0 {
 			return n, true
 		}
 	}
@@ -187,7 +206,9 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 		f.wrong(at, "give it one by hand", "expected a task number")
 		return false
 	}
-	f.n, t.Number = n, n
+
+	f.n = n
+	t.Number = n
 	f.names(t)
 	t.Status = f.status(status)
 	t.Language = f.text("language")
@@ -208,7 +229,8 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 	t.Artifacts = f.artifacts(t.Slug)
 	if v := f.get("lease"); v != nil {
 		d := &decoder{file: f.m.File, src: f.m.src}
-		if t.Lease = d.lease(v, "lease"); len(d.found) > 0 {
+		t.Lease = d.lease(v, "lease")
+		if len(d.found) > 0 {
 			f.note(v, "its lease cannot be read and is left out")
 			t.Lease = nil
 		}
@@ -231,7 +253,8 @@ func (f *foreign) names(t *formats.Task) {
 	name := f.text("project_name", "slug")
 	t.Title = oneLine(f.text("title", "name"))
 	if t.Title == "" {
-		if t.Title = f.m.title(t.Number, name); t.Title != "" {
+		t.Title = f.m.title(t.Number, name)
+		if t.Title != "" {
 			f.note(f.v, "its title is taken from TODO.md")
 		}
 	}
@@ -272,18 +295,27 @@ func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
 		}
 		return fallback
 	}
+
 	s, err := formats.LooseTaskStatus(word)
 	if err != nil {
 		var names []string
 		for _, one := range formats.TaskStatuses() {
 			names = append(names, one.String())
 		}
-		if fallback != "" { // of what is put away, the word decides nothing here, and the export gives it back
+		// of what is put away, the word decides nothing here, and the export gives it back
+		if fallback != "" {
 			f.note(v, "status %q is not known here and is read as %s", word, formats.Abandoned)
 			return formats.Abandoned
 		}
-		f.wrong(v, cmp.Or(nearest.Help(word, names), "import a copy with one of these: "+strings.Join(names, ", ")),
-			"status: %v", err)
+		f.wrong(
+			v,
+			cmp.Or(
+				nearest.Help(word, names),
+				"import a copy with one of these: "+strings.Join(names, ", "),
+			),
+			"status: %v",
+			err,
+		)
 		return formats.NotStarted
 	}
 	if s.String() != word {
@@ -299,7 +331,8 @@ func (f *foreign) settle(t *formats.Task) {
 	case !t.Status.InProgress() || t.Lease != nil:
 		return
 	case t.Prior != "":
-		t.Status, t.Prior = t.Prior, ""
+		t.Status = t.Prior
+		t.Prior = ""
 	case t.Status == formats.Implementing:
 		t.Status = formats.Partial
 	case t.Status == formats.Revising, t.Newest(formats.ArtifactPlan) != nil:
@@ -312,12 +345,14 @@ func (f *foreign) settle(t *formats.Task) {
 	f.note(f.v, "nobody works on it any more: %s is taken as %s", from, t.Status)
 }
 
-// straysKey is the member of a task that holds what its file has among its artifacts and cannot be linked.
+// straysKey is the member of a task that holds what its file has among its artifacts and cannot be
+// linked.
 const straysKey = "artifacts_left_out"
 
-// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads outside is kept in a
-// member of its own. The other documents in the task's folder come first, since the last document of a type counts as
-// the newest, and the file says which one that is. Of several tasks with one number the folder has the slug.
+// artifacts reads a list of paths or objects, or an object of paths by type. A path that leads
+// outside is kept in a member of its own. The other documents in the task's folder come first,
+// since the last document of a type counts as the newest, and the file says which one that is. Of
+// several tasks with one number the folder has the slug.
 func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
 	v := f.get("artifacts")
@@ -326,7 +361,9 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 		if s, ok := e.Str(); ok {
 			a.Path = s
 		} else if e.Is(jsonx.Dict) {
-			a.Path, a.Summary, a.Created = textOf(e, "path"), textOf(e, "summary"), textOf(e, "created")
+			a.Path = textOf(e, "path")
+			a.Summary = textOf(e, "summary")
+			a.Created = textOf(e, "created")
 			a.Deleted, _ = e.Get("deleted").Bool() // absent is false
 			if t := textOf(e, "type"); t != "" {
 				a.Type = formats.ArtifactType(strings.ToLower(t))
@@ -345,13 +382,16 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 			return
 		}
 		if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
-			out, f.linked = append(out, a), append(f.linked, e)
+			out = append(out, a)
+			f.linked = append(f.linked, e)
 		}
 	}
 	defer func() {
 		var found []formats.Artifact
 		for _, a := range f.m.opt.Folders.Documents[f.n] {
-			if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) &&
+			if !slices.ContainsFunc(out, func(b formats.Artifact) bool {
+				return a.Path == b.Path
+			}) &&
 				(!f.m.twice[f.n] || strings.Contains(a.Path, "_"+slug+"/")) {
 				found = append(found, a)
 			}
@@ -370,6 +410,7 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	case v.Is(jsonx.String):
 		add("", v)
 	}
+
 	return out
 }
 
@@ -385,13 +426,16 @@ func (f *foreign) encode(t *formats.Task) []byte {
 			}
 		}
 	}
+
 	o.Set("artifacts", list)
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
-		if m.Key == issueKey || !known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
+		if m.Key == issueKey ||
+			!known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
 			o.Set(m.Key, m.Value)
 		}
 	}
+
 	if len(f.strays) > 0 {
 		o.Set(straysKey, f.strays)
 	}
@@ -416,15 +460,20 @@ func (op ImportTasks) apply(d *draft) error {
 	if err := op.From.Err(); err != nil {
 		return err
 	}
+
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
-	taken, there := map[int]bool{}, map[int]bool{}
+	taken := map[int]bool{}
+	there := map[int]bool{}
 	for i := range op.From.tasks {
 		there[op.From.tasks[i].task.Number] = true
 	}
-	gone := func(n int) bool { return !there[n] && d.peek(n) == nil && archive.find(n) == nil }
+
+	gone := func(n int) bool {
+		return !there[n] && d.peek(n) == nil && archive.find(n) == nil
+	}
 	depends := circles(op.From.tasks, dependenciesOf)
 	within := circles(op.From.tasks, parentOf)
 	var fresh []restored
@@ -436,19 +485,26 @@ func (op ImportTasks) apply(d *draft) error {
 		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
 			now.Parent = nil
 		}
-		switch old := cmp.Or(d.peek(n), archive.find(n)); {
+		old := cmp.Or(d.peek(n), archive.find(n))
+		switch {
 		case old == nil:
 		case sameTask(old, &now):
-			d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: n, From: old.Status, To: old.Status})
+			d.verdicts = append(d.verdicts, Verdict{
+				Op:   d.op,
+				Task: n,
+				From: old.Status,
+				To:   old.Status,
+			})
 			continue
 		default:
 			taken[n] = true
 		}
 		fresh = append(fresh, t)
 	}
+
 	if len(taken) > 0 && !op.Fresh {
-		return d.refused(0,
-			"give the imported ones new numbers with --fresh-numbers, or import into a workspace without tasks",
+		return d.refused(0, "give the imported ones new numbers with --fresh-numbers, or import "+
+			"into a workspace without tasks",
 			"the state has other tasks with the numbers %s", listed(sortedInts(taken)))
 	}
 	return d.place(op, fresh, taken)
@@ -460,12 +516,14 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 	for _, t := range list {
 		d.next = max(d.next, t.task.Number+1)
 	}
+
 	renamed := map[int]int{}
 	for _, n := range sortedInts(taken) {
 		renamed[n] = d.next
 		d.warn(fmt.Sprintf("task %d of the file is task %d here", n, d.next))
 		d.next++
 	}
+
 	for _, t := range list {
 		if err := t.rename(renamed); err != nil {
 			return err
@@ -478,6 +536,7 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 		}
 		d.verdict(&t.task, from, true)
 	}
+
 	d.sortRestored()
 	slices.Sort(d.numbers)
 	d.imported = true
@@ -490,8 +549,8 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 	return d.dangling(op)
 }
 
-// keepBeside takes over what the file has beside its tasks: in a member of its own if the file has another shape.
-// What the state has already stays.
+// keepBeside takes over what the file has beside its tasks: in a member of its own if the file has
+// another shape. What the state has already stays.
 func (d *draft) keepBeside(m *Import) error {
 	at := d.base.tree
 	if m.Shape == ShapeProjects {
@@ -499,13 +558,16 @@ func (d *draft) keepBeside(m *Import) error {
 	}
 	var fresh []jsonx.Change
 	for _, c := range m.rest {
-		switch old := at.Get(c.Key); {
+		old := at.Get(c.Key)
+		switch {
 		case old == nil || m.archive:
 			fresh = append(fresh, c)
 		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
-			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one", c.Key))
+			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one",
+				c.Key))
 		}
 	}
+
 	if err := d.keepLeftOut(m); err != nil {
 		return err
 	}
@@ -513,6 +575,7 @@ func (d *draft) keepBeside(m *Import) error {
 		d.members = append(d.members, fresh...)
 		return nil
 	}
+
 	if err := d.keepForm(m); err != nil || len(fresh) == 0 || m.archive {
 		return err
 	}
@@ -525,18 +588,20 @@ func (d *draft) keepBeside(m *Import) error {
 	for _, c := range fresh {
 		o.Set(c.Key, json.RawMessage(c.Raw))
 	}
+
 	raw, err := jsonx.Marshal(o, "  ")
 	d.members = append(d.members, jsonx.Change{Key: importedKey, Raw: raw})
 	return err
 }
 
-// dangling takes references out of the imported tasks that lead nowhere, or that close a circle. The notes of the task
-// keep them.
+// dangling takes references out of the imported tasks that lead nowhere, or that close a circle.
+// The notes of the task keep them.
 func (d *draft) dangling(op ImportTasks) error {
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
+
 	there := map[int]bool{}
 	for t := range d.tasks {
 		there[t.Number] = true
@@ -572,7 +637,8 @@ func (d *draft) dangling(op ImportTasks) error {
 		if len(said) > 0 {
 			was := t.task.Dependencies
 			t.task.Dependencies = append([]int{}, kept...)
-			if err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies); err != nil {
+			err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies)
+			if err != nil {
 				return err
 			}
 		}
@@ -594,10 +660,13 @@ func (d *draft) dangling(op ImportTasks) error {
 			return err
 		}
 	}
+
 	if len(all) > 0 && op.From.opt.Strict {
-		return d.refused(0, "leave --strict out, and such references are kept in the notes of their tasks", "%s",
-			strings.Join(all, "; "))
+		return d.refused(0,
+			"leave --strict out, and such references are kept in the notes of their tasks",
+			"%s", strings.Join(all, "; "))
 	}
+
 	for _, text := range all {
 		d.warn(text + "; its notes keep the reference")
 	}
@@ -627,6 +696,7 @@ func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
 	for i := range list {
 		tasks[list[i].task.Number] = &list[i].task
 	}
+
 	const (
 		open = iota + 1
 		done
@@ -637,7 +707,8 @@ func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
 	visit = func(t *formats.Task) {
 		seen[t.Number] = open
 		for _, n := range next(t) {
-			switch to := tasks[n]; {
+			to := tasks[n]
+			switch {
 			case to == nil: // a task of the state, which refers to none of these
 			case seen[n] == open:
 				closing[edge{t.Number, n}] = true
@@ -652,13 +723,15 @@ func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
 			visit(tasks[n])
 		}
 	}
+
 	return closing
 }
 
 // notesKey is the member of a task with what its other members cannot hold.
 const notesKey = "notes"
 
-// note adds to the notes of a task. Notes of the source stay in front: text in text, a list in a list.
+// note adds to the notes of a task. Notes of the source stay in front: text in text, a list in a
+// list.
 func (t *restored) note(said []string) error {
 	if len(said) == 0 {
 		return nil
@@ -667,9 +740,11 @@ func (t *restored) note(said []string) error {
 	if err != nil {
 		return err
 	}
+
 	old := v.Get(notesKey)
 	var now any
-	switch text, isText := old.Str(); {
+	text, isText := old.Str()
+	switch {
 	case old == nil || old.Is(jsonx.Null) || isText && text == "":
 		now = strings.Join(said, "\n")
 	case isText:
@@ -687,6 +762,7 @@ func (t *restored) note(said []string) error {
 		}
 		now = list
 	}
+
 	var was any
 	if old != nil {
 		was = old
@@ -727,11 +803,16 @@ func (t *restored) set(key string, value any) error {
 	if err != nil {
 		return err
 	}
-	t.raw, err = jsonx.Splice(t.raw, jsonx.EditMembers(t.raw, v, []jsonx.Change{{Key: key, Raw: raw}}))
+	t.raw, err = jsonx.Splice(
+		t.raw,
+		jsonx.EditMembers(t.raw, v, []jsonx.Change{{Key: key, Raw: raw}}),
+	)
 	return err
 }
 
-func sortedInts(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }
+func sortedInts(set map[int]bool) []int {
+	return slices.Sorted(maps.Keys(set))
+}
 
 // listed writes numbers with commas.
 func listed(list []int) string {

@@ -10,8 +10,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// formKey is the member of a task, and of the state, that records the shape of an imported file. What did not change
-// since is exported as it was.
+// formKey is the member of a task, and of the state, that records the shape of an imported file.
+// What did not change since is exported as it was.
 const formKey = "imported_form"
 
 // The lists of the other shape. A file with the last one, or only the second, is an archive.
@@ -19,13 +19,14 @@ const (
 	listActive    = ShapeProjects
 	listCompleted = "completed_projects"
 	listArchived  = "archived_projects"
-	listBare      = ""        // tasks in no list, or in the array that is the whole file
-	ofArchive     = "archive" // in a form: the task stands in the other system's archive; how that is laid out
+	listBare      = "" // tasks in no list, or in the array that is the whole file
+	// in a form: the task stands in the other system's archive; how that is laid out
+	ofArchive = "archive"
 )
 
-// remember adds to the bytes of a task how its source has it. That is the names of the members in their order, and each
-// value that the export would change: what it was and what it would be (as). It is also the list, as long as the task
-// has that status.
+// remember adds to the bytes of a task how its source has it. That is the names of the members in
+// their order, and each value that the export would change: what it was and what it would be (as).
+// It is also the list, as long as the task has that status.
 func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
 	if err != nil || source.Get(formKey) != nil {
@@ -35,13 +36,17 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 		list = ofArchive
 	}
 	e := parsed(project(&t.task, v, t.raw))
-	keys, as, was := []any{}, new(jsonx.Object), new(jsonx.Object)
+	keys := []any{}
+	as := new(jsonx.Object)
+	was := new(jsonx.Object)
 	for i := range e.Members {
 		one := &e.Members[i]
-		if there := source.Get(one.Key); !alike(one.Value, there) && (there != nil || !empty(one.Value)) {
+		there := source.Get(one.Key)
+		if !alike(one.Value, there) && (there != nil || !empty(one.Value)) {
 			as.Set(one.Key, one.Value)
 		}
 	}
+
 	for i := range source.Members {
 		one := &source.Members[i]
 		keys = append(keys, one.Key)
@@ -49,7 +54,10 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 			was.Set(one.Key, one.Value)
 		}
 	}
-	form := new(jsonx.Object).Set("list", list).Set("status", t.task.Status.String()).Set("keys", keys).Set("as", as).
+
+	form := new(jsonx.Object).Set("list", list).Set("status", t.task.Status.String()).Set(
+		"keys", keys,
+	).Set("as", as).
 		Set("was", was)
 	if raw, err := jsonx.Marshal(form, ""); err == nil {
 		change := []jsonx.Change{{Key: formKey, Raw: raw}}
@@ -59,8 +67,8 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	}
 }
 
-// leaveOut gives a member of a task another value than its source has. The export gives back what was there, under the name
-// that it has there; nothing if that is nil and not null.
+// leaveOut gives a member of a task another value than its source has. The export gives back what
+// was there, under the name that it has there; nothing if that is nil and not null.
 func (t *restored) leaveOut(key, theirs string, was, now any) error {
 	if err := t.set(key, now); err != nil {
 		return err
@@ -110,20 +118,26 @@ func empty(v *jsonx.Value) bool {
 	return slices.Contains([]string{`""`, "null", "[]"}, string(jsonx.AppendValue(nil, v)))
 }
 
-// asItWas gives a task of the other shape the form of its source where nothing changed. Artifacts that were linked
-// since follow those of the source.
+// asItWas gives a task of the other shape the form of its source where nothing changed. Artifacts
+// that were linked since follow those of the source.
 func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	if !form.Is(jsonx.Dict) {
 		return o
 	}
-	e, as, was := parsed(o), form.Get("as"), form.Get("was")
+	e := parsed(o)
+	as := form.Get("as")
+	was := form.Get("was")
 	if !as.Is(jsonx.Dict) || !was.Is(jsonx.Dict) {
 		return o // not as it was written here
 	}
-	now, theirs, kept := map[string]any{}, map[string]bool{}, true
+
+	now := map[string]any{}
+	theirs := map[string]bool{}
+	kept := true
 	for i := range e.Members {
 		now[e.Members[i].Key] = e.Members[i].Value
 	}
+
 	keys := stringsOf(form.Get("keys"))
 	for _, key := range keys {
 		theirs[key] = true
@@ -131,10 +145,12 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	list, whole := artifactsBack(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
 	for i := range as.Members {
 		key := as.Members[i].Key
-		switch old := was.Get(key); {
+		old := was.Get(key)
+		switch {
 		case key == "artifacts" && whole:
 			now[key] = list
-		case key == straysKey && !whole && as.Get("artifacts") != nil: // the artifacts do not hold them
+		case key == straysKey && !whole && as.Get("artifacts") != nil:
+			// the artifacts do not hold them
 		case !alike(as.Members[i].Value, e.Get(key)):
 			kept = kept && theirs[key]
 		case old != nil:
@@ -143,28 +159,34 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 			delete(now, key)
 		}
 	}
+
 	for i := range was.Members {
 		if one := &was.Members[i]; kept && as.Get(one.Key) == nil {
 			now[one.Key] = one.Value
 		}
 	}
+
 	out := new(jsonx.Object)
 	for _, key := range keys {
 		if v, ok := now[key]; ok {
 			out.Set(key, v)
 		}
 	}
+
 	for i := range e.Members {
 		key := e.Members[i].Key
 		v, ok := now[key]
-		if own := v == any(e.Members[i].Value); ok && !theirs[key] && (!own || !empty(e.Members[i].Value)) {
+		own := v == any(e.Members[i].Value)
+		if ok && !theirs[key] && (!own || !empty(e.Members[i].Value)) {
 			out.Set(key, v)
 		}
 	}
+
 	return out
 }
 
-// artifactsBack gives the artifacts of the source with those that came since; false if what was taken over has changed.
+// artifactsBack gives the artifacts of the source with those that came since; false if what was
+// taken over has changed.
 func artifactsBack(as, was, now *jsonx.Value) (any, bool) {
 	switch {
 	case alike(as, now):
@@ -214,11 +236,14 @@ type place struct {
 	n     int
 }
 
-// recordKey is the member that holds a record that was left out, in an order where other records have their numbers.
+// recordKey is the member that holds a record that was left out, in an order where other records
+// have their numbers.
 const recordKey = "record"
 
 // leaveOut keeps the record at an offset as it is, because its task does not come along.
-func (f *formed) leaveOut(at int) { f.renumber(at, 0) }
+func (f *formed) leaveOut(at int) {
+	f.renumber(at, 0)
+}
 
 // renumber says which task the record at an offset has become.
 func (f *formed) renumber(at, n int) {
@@ -231,7 +256,8 @@ func (f *formed) renumber(at, n int) {
 	}
 }
 
-// leftOut gives the records that did not become tasks. With placed those that the order has are not among them.
+// leftOut gives the records that did not become tasks. With placed those that the order has are not
+// among them.
 func (f *formed) leftOut(placed bool) []*jsonx.Value {
 	var out []*jsonx.Value
 	for _, l := range f.lists {
@@ -247,7 +273,8 @@ func (f *formed) leftOut(placed bool) []*jsonx.Value {
 	return out
 }
 
-// order gives the numbers of the tasks by list, as they stand in the file, and between them what was left out.
+// order gives the numbers of the tasks by list, as they stand in the file, and between them what
+// was left out.
 func (f *formed) order() *jsonx.Object {
 	order := new(jsonx.Object)
 	for _, l := range f.lists {
@@ -279,15 +306,16 @@ func (m *Import) projects(list string, status formats.TaskStatus) {
 	first := len(m.tasks)
 	m.list(list, v.Elems, status)
 	for _, e := range v.Elems {
-		if first < len(m.tasks) && m.tasks[first].at == e.Start { // one that cannot be read is left out
+		// one that cannot be read is left out
+		if first < len(m.tasks) && m.tasks[first].at == e.Start {
 			m.remember(&m.tasks[first], e, list)
 			first++
 		}
 	}
 }
 
-// formOf says how a file of the other shape is laid out: the names of its members, and the order of its tasks if that
-// is not by number. If the next number is another one here, it adds that.
+// formOf says how a file of the other shape is laid out: the names of its members, and the order of
+// its tasks if that is not by number. If the next number is another one here, it adds that.
 func (d *draft) formOf(m *Import) *jsonx.Object {
 	keys := []any{}
 	for _, one := range m.tree.Members {
@@ -324,7 +352,9 @@ func (d *draft) keepForm(m *Import) error {
 	if d.hasForm(m) {
 		return nil
 	}
-	form, there, o := d.formOf(m), d.base.tree.Get(formKey), new(jsonx.Object)
+	form := d.formOf(m)
+	there := d.base.tree.Get(formKey)
+	o := new(jsonx.Object)
 	if m.archive {
 		form = new(jsonx.Object).Set(ofArchive, form)
 	} else if a := m.opt.Archive; a != nil && a.archive {
@@ -343,7 +373,8 @@ func (d *draft) keepForm(m *Import) error {
 	return err
 }
 
-// leftOutKey is the member of state.json with the records that an import left out and that no form has a place for.
+// leftOutKey is the member of state.json with the records that an import left out and that no form
+// has a place for.
 const leftOutKey = "imported_left_out"
 
 // keepLeftOut keeps what is left out of a file, once.
@@ -369,6 +400,7 @@ func (d *draft) keepLeftOut(m *Import) error {
 			}
 		}
 	}
+
 	before := len(list)
 	for _, file := range files {
 		placed := m.Shape == ShapeProjects && !d.hasForm(m) && (file == m || file.archive)
@@ -379,6 +411,7 @@ func (d *draft) keepLeftOut(m *Import) error {
 			}
 		}
 	}
+
 	if len(list) == before {
 		return nil
 	}
@@ -398,11 +431,18 @@ func recordsOf(order *jsonx.Value) []*jsonx.Value {
 	return out
 }
 
-// exportProjects gives the state in the other shape, laid out as the file that it came from. With ofTheirs that is the
-// archive of the other system, else its state. What was put away here is among the completed projects.
+// exportProjects gives the state in the other shape, laid out as the file that it came from. With
+// ofTheirs that is the archive of the other system, else its state. What was put away here is among
+// the completed projects.
 func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
-	form, members := d.tree.Get(formKey), d.tree.Get(importedKey)
-	lists := map[string]map[int]any{listActive: {}, listCompleted: {}, listArchived: {}, ofArchive: {}}
+	form := d.tree.Get(formKey)
+	members := d.tree.Get(importedKey)
+	lists := map[string]map[int]any{
+		listActive:    {},
+		listCompleted: {},
+		listArchived:  {},
+		ofArchive:     {},
+	}
 	for _, doc := range []*document{d, archive} {
 		for i := 0; doc != nil && i < len(doc.Tasks); i++ {
 			t := &doc.Tasks[i]
@@ -412,19 +452,27 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 			if doc == archive || t.Status == formats.Completed {
 				list = listCompleted
 			}
-			if was := textOf(theirs, "list"); lists[was] != nil && textOf(theirs, "status") == t.Status.String() &&
+			was := textOf(theirs, "list")
+			if lists[was] != nil && textOf(theirs, "status") == t.Status.String() &&
 				(doc == d || was != listActive) {
 				list = was
 			}
 			lists[list][t.Number] = asItWas(project(t, value, doc.src), theirs)
 		}
 	}
-	file, given := new(jsonx.Object), map[string]any{}
+
+	file := new(jsonx.Object)
+	given := map[string]any{}
 	if ofTheirs {
 		form = form.Get(ofArchive)
 		order := form.Get("order")
-		if members = form.Get("members"); !order.Is(jsonx.Dict) || len(order.Members) == 0 {
-			return nil, formats.Fail(formats.CodeNotFound, "leave --archive out", "no archive of another system was imported")
+		members = form.Get("members")
+		if !order.Is(jsonx.Dict) || len(order.Members) == 0 {
+			return nil, formats.Fail(
+				formats.CodeNotFound,
+				"leave --archive out",
+				"no archive of another system was imported",
+			)
 		}
 		for _, one := range order.Members[1:] { // the first has what stands in no other
 			own := map[int]any{}
@@ -438,7 +486,8 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 		}
 		given[order.Members[0].Key] = lists[ofArchive]
 	} else {
-		given[listActive], given["next_project_number"] = lists[listActive], d.NextNumber
+		given[listActive] = lists[listActive]
+		given["next_project_number"] = d.NextNumber
 		if as, ok := form.Get("as").Int(); ok && int(as) == d.NextNumber {
 			delete(given, "next_project_number")
 			if was := form.Get("was"); was != nil {
@@ -457,8 +506,11 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 			given[members.Members[i].Key] = members.Members[i].Value
 		}
 	}
-	names := slices.Concat(stringsOf(form.Get("keys")), []string{"next_project_number", listActive, listCompleted},
-		slices.Sorted(maps.Keys(given)))
+	names := slices.Concat(
+		stringsOf(form.Get("keys")),
+		[]string{"next_project_number", listActive, listCompleted},
+		slices.Sorted(maps.Keys(given)),
+	)
 	for _, name := range names {
 		if tasks, ok := given[name].(map[int]any); ok {
 			given[name] = ordered(tasks, form.Get("order").Get(name))
@@ -467,9 +519,14 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 			file.Set(name, v)
 		}
 	}
+
 	out, err := jsonx.Marshal(file, "  ")
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the projects", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "encoding the projects",
+			Err:     err,
+		}
 	}
 	return append(out, '\n'), nil
 }
@@ -482,8 +539,8 @@ func numbersOf(v *jsonx.Value) (out []int) {
 	return out
 }
 
-// ordered gives tasks in the order of their source, with what was left out of it in its place. Those that the source does
-// not have come last, by number.
+// ordered gives tasks in the order of their source, with what was left out of it in its place.
+// Those that the source does not have come last, by number.
 func ordered(tasks map[int]any, order *jsonx.Value) []any {
 	out := []any{}
 	take := func(n int) {

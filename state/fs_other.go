@@ -2,4 +2,6 @@
 
 package state
 
-func pidNamespace() string { return "" }
+func pidNamespace() string {
+	return ""
+}

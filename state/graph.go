@@ -13,30 +13,37 @@ const (
 	GraphMermaid = "mermaid"
 )
 
-// Graph draws tasks: a solid arrow leads from each task to its dependents, a dashed one to its parent. A referenced
-// task outside the list shows only its number.
+// Graph draws tasks: a solid arrow leads from each task to its dependents, a dashed one to its
+// parent. A referenced task outside the list shows only its number.
 func Graph(tasks []formats.Task, format string) (string, error) {
 	dot := format == GraphDot
-	if _, err := formats.OneOf("--format dot, mermaid", format, []string{GraphDot, GraphMermaid}); err != nil {
+	_, err := formats.OneOf("--format dot, mermaid", format, []string{GraphDot, GraphMermaid})
+	if err != nil {
 		return "", err
 	}
+
 	var b strings.Builder
 	known := map[int]bool{}
 	node := func(n int, lines ...string) {
 		known[n] = true
 		if dot {
 			text := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace
-			fmt.Fprintf(&b, "  t%d [label=\"%s\"];\n", n, strings.Join([]string{text(lines[0]), text(lines[1])}, `\n`))
+			fmt.Fprintf(&b, "  t%d [label=\"%s\"];\n",
+				n, strings.Join([]string{text(lines[0]), text(lines[1])}, `\n`))
 			return
 		}
 		// Characters that mean something there are entities.
-		text := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;").Replace
+		text := strings.NewReplacer(
+			"&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;",
+		).Replace
 		fmt.Fprintf(&b, "  t%d[\"%s<br/><i>%s</i>\"]\n", n, text(lines[0]), text(lines[1]))
 	}
 	edge := func(from, to int, part bool) {
-		arrow, style := "-->", ""
+		arrow := "-->"
+		style := ""
 		if part {
-			arrow, style = "-.->", " [style=dashed]"
+			arrow = "-.->"
+			style = " [style=dashed]"
 		}
 		if dot {
 			arrow = "->"
@@ -46,11 +53,13 @@ func Graph(tasks []formats.Task, format string) (string, error) {
 		fmt.Fprintf(&b, "  t%d %s t%d%s\n", from, arrow, to, style)
 	}
 	b.WriteString(map[bool]string{
-		true: "digraph tasks {\n  rankdir=LR;\n  node [shape=box];\n", false: "flowchart LR\n",
+		true:  "digraph tasks {\n  rankdir=LR;\n  node [shape=box];\n",
+		false: "flowchart LR\n",
 	}[dot])
 	for i := range tasks {
 		node(tasks[i].Number, number(tasks[i].Number)+" "+tasks[i].Title, tasks[i].Status.String())
 	}
+
 	refer := func(n int) int {
 		if !known[n] {
 			node(n, number(n), "archived")
@@ -66,6 +75,7 @@ func Graph(tasks []formats.Task, format string) (string, error) {
 			edge(t.Number, refer(*t.Parent), true)
 		}
 	}
+
 	if dot {
 		b.WriteString("}\n")
 	}

@@ -15,8 +15,8 @@ import (
 // Damage is a class of defects in an imported file.
 type Damage string
 
-// The classes of damage. Stream, trailing comma and duplicate key can be repaired; a note is no damage: it says how
-// something was read.
+// The classes of damage. Stream, trailing comma and duplicate key can be repaired; a note is no
+// damage: it says how something was read.
 const (
 	DamageTruncated     Damage = "truncated"
 	DamageStream        Damage = "object_stream"
@@ -38,11 +38,13 @@ type Finding struct {
 	Message string      `json:"message"`
 	Help    string      `json:"help,omitempty"`
 	Mended  bool        `json:"mended"` // it no longer prevents the import
-	// LeftOut says that this one record or file does not come along; the import goes on without it, unless it is strict.
+	// LeftOut says that this one record or file does not come along; the import goes on without it,
+	// unless it is strict.
 	LeftOut bool `json:"left_out"`
 }
 
-// Import is the result of reading a file of tasks: tercet's own, or one with active_projects. The file does not change.
+// Import is the result of reading a file of tasks: tercet's own, or one with active_projects. The
+// file does not change.
 type Import struct {
 	File       string    `json:"file"`
 	Digest     string    `json:"sha256"`
@@ -63,10 +65,14 @@ type Import struct {
 type ImportOptions struct {
 	Repair bool // repair what can be repaired without guessing
 	Fresh  bool // of two tasks with one number, the second gets a new one
-	Strict bool // refuse the whole file for what would be left out, and for references to tasks that do not exist
-	// Folders are the tasks' documents: paths change to their new place, and each is linked to its task.
+	// refuse the whole file for what would be left out, and for references to tasks that do not
+	// exist
+	Strict bool
+	// Folders are the tasks' documents: paths change to their new place, and each is linked to its
+	// task.
 	Folders Folders
-	Todo    []byte // the TODO.md beside the file, for titles of tasks that have only a slug; nil: none
+	// the TODO.md beside the file, for titles of tasks that have only a slug; nil: none
+	Todo []byte
 	// Archive is the archive beside the file; nil: none. Its tasks are imported into the archive.
 	Archive *Import
 }
@@ -90,9 +96,13 @@ func (m *Import) Tasks() []formats.Task {
 	return out
 }
 
-// Err is nil if the file can be imported; else a *formats.Diagnostics with every finding that prevents it.
+// Err is nil if the file can be imported; else a *formats.Diagnostics with every finding that
+// prevents it.
 func (m *Import) Err() error {
-	d := &formats.Diagnostics{Sources: map[string][]byte{m.File: m.src}, Of: formats.CodeInvalidState}
+	d := &formats.Diagnostics{
+		Sources: map[string][]byte{m.File: m.src},
+		Of:      formats.CodeInvalidState,
+	}
 	for _, f := range m.Findings {
 		if m.prevents(f) {
 			d.List = append(d.List, finding(formats.SeverityError, m.File, f.Pos, f.Help,
@@ -105,8 +115,9 @@ func (m *Import) Err() error {
 	return d
 }
 
-// prevents tells whether nothing can be imported because of a finding. Where not one record can be read, the file is
-// wrong, and not the record; that an archive has none is no fault of the state that it lies beside.
+// prevents tells whether nothing can be imported because of a finding. Where not one record can be
+// read, the file is wrong, and not the record; that an archive has none is no fault of the state
+// that it lies beside.
 func (m *Import) prevents(f Finding) bool {
 	if f.Mended {
 		return false
@@ -131,20 +142,32 @@ func (m *Import) LeftOut() int {
 	return n
 }
 
-// ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes streams, trailing
-// commas, duplicate keys and duplicate numbers in the result, never in the file. A record that is no task, or has a value
-// that cannot be read, is left out and kept as it is.
+// ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes
+// streams, trailing commas, duplicate keys and duplicate numbers in the result, never in the file.
+// A record that is no task, or has a value that cannot be read, is left out and kept as it is.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
-	m := &Import{File: file, Digest: formats.Sum(src), Findings: []Finding{}, src: src, opt: opt}
-	for _, why := range opt.Folders.LeftOut {
-		m.Findings = append(m.Findings, Finding{Class: DamageFile, Message: why, LeftOut: true})
+	m := &Import{
+		File:     file,
+		Digest:   formats.Sum(src),
+		Findings: []Finding{},
+		src:      src,
+		opt:      opt,
 	}
+	for _, why := range opt.Folders.LeftOut {
+		m.Findings = append(m.Findings, Finding{
+			Class:   DamageFile,
+			Message: why,
+			LeftOut: true,
+		})
+	}
+
 	m.titles = todoTitles(opt.Todo)
 	if at := conflictMarker(src); at >= 0 {
 		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
 			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
 		return m
 	}
+
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	values := []*jsonx.Value{tree}
 	if err != nil {
@@ -159,13 +182,14 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	return m
 }
 
-// join takes the tasks of the archive along. One that is active too is kept there with repair; with fresh numbers both
-// stay.
+// join takes the tasks of the archive along. One that is active too is kept there with repair; with
+// fresh numbers both stay.
 func (m *Import) join(archive *Import) {
 	active := map[int]*restored{}
 	for i := range m.tasks {
 		active[m.tasks[i].task.Number] = &m.tasks[i]
 	}
+
 	for _, t := range archive.tasks {
 		n := t.task.Number
 		t.done = true
@@ -197,9 +221,11 @@ func (m *Import) join(archive *Import) {
 }
 
 func (m *Import) find(class Damage, offset int, message, help string) {
-	mendable := class == DamageStream || class == DamageTrailingComma || class == DamageDuplicateKey ||
+	mendable := class == DamageStream || class == DamageTrailingComma ||
+		class == DamageDuplicateKey ||
 		class == DamageDuplicateTask
-	mended := class == DamageNote || m.opt.Repair && mendable || m.opt.Fresh && class == DamageDuplicateTask
+	mended := class == DamageNote || m.opt.Repair && mendable ||
+		m.opt.Fresh && class == DamageDuplicateTask
 	leftOut := !mended && class == DamageDuplicateTask
 	if leftOut {
 		help = "keep both with --fresh-numbers; --repair agrees to this"
@@ -208,15 +234,23 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 		help = "let the import fix it with --repair"
 	}
 	m.Findings = append(m.Findings, Finding{
-		Class: class, Pos: position(m.src, offset), Message: message, Help: help,
-		Mended: mended, LeftOut: leftOut,
+		Class:   class,
+		Pos:     position(m.src, offset),
+		Message: message,
+		Help:    help,
+		Mended:  mended,
+		LeftOut: leftOut,
 	})
 }
 
 // bad reports a record that cannot be taken over. The rest of the file can.
 func (m *Import) bad(offset int, message, help string) {
 	m.Findings = append(m.Findings, Finding{
-		Class: DamageValue, Pos: position(m.src, offset), Message: message, Help: help, LeftOut: true,
+		Class:   DamageValue,
+		Pos:     position(m.src, offset),
+		Message: message,
+		Help:    help,
+		LeftOut: true,
 	})
 }
 
@@ -227,9 +261,16 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 	for _, at := range s.commas {
 		m.find(DamageTrailingComma, at, "a comma before the end of a list", "")
 	}
+
 	for _, k := range s.twice {
-		m.find(DamageDuplicateKey, k.at, fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key), "")
+		m.find(
+			DamageDuplicateKey,
+			k.at,
+			fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key),
+			"",
+		)
 	}
+
 	if s.open && !m.salvage(&s) {
 		return nil
 	}
@@ -241,21 +282,29 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 			break
 		}
 		if err != nil {
-			at, msg := len(m.src), err.Error()
+			at := len(m.src)
+			msg := err.Error()
 			if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-				at, msg = e.Offset, e.Msg
+				at = e.Offset
+				msg = e.Msg
 			}
 			m.find(DamageSyntax, at, msg, "fix this place by hand")
 			return nil
 		}
 		out = append(out, v)
 	}
+
 	if len(out) == 0 {
 		m.find(DamageWrong, 0, "the file is empty", "")
 		return nil
 	}
 	if len(out) > 1 {
-		m.find(DamageStream, out[1].Start, fmt.Sprintf("%d values stand one after the other, expected one", len(out)), "")
+		m.find(
+			DamageStream,
+			out[1].Start,
+			fmt.Sprintf("%d values stand one after the other, expected one", len(out)),
+			"",
+		)
 	}
 	if len(m.Findings) == 0 {
 		m.find(DamageSyntax, 0, cause.Error(), "fix this place by hand")
@@ -264,23 +313,28 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 	return out
 }
 
-// salvage says that the file ends in the middle. With repair it drops what follows the last whole task and closes what
-// is open; it is false if the file cannot be used.
+// salvage says that the file ends in the middle. With repair it drops what follows the last whole
+// task and closes what is open; it is false if the file cannot be used.
 func (m *Import) salvage(s *mender) bool {
 	end := len(bytes.TrimRight(m.src, " \t\r\n"))
 	message := fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole)
 	f := Finding{
-		Class: DamageTruncated, Pos: position(m.src, end), Message: message,
-		Help: "take a whole copy of the file: a backup, or what git has",
+		Class:   DamageTruncated,
+		Pos:     position(m.src, end),
+		Message: message,
+		Help:    "take a whole copy of the file: a backup, or what git has",
 	}
 	if s.cut > 0 {
 		f.Help += "; what is whole in it can be taken over with --repair"
 	}
 	if s.cut > 0 && m.opt.Repair {
-		f.Mended, f.Help = true, ""
+		f.Mended = true
+		f.Help = ""
 		at := position(m.src, s.cut)
-		f.Message = fmt.Sprintf("the file ends in the middle; everything after %d:%d, %d bytes%s, is left out", at.Line,
-			at.Col, end-s.cut, lostTask(m.src[s.cut:end]))
+		f.Message = fmt.Sprintf(
+			"the file ends in the middle; everything after %d:%d, %d bytes%s, is left out",
+			at.Line, at.Col, end-s.cut, lostTask(m.src[s.cut:end]),
+		)
 		s.text = append(s.text[:s.cut:s.cut], s.closers...)
 	}
 	m.Findings = append(m.Findings, f)
@@ -294,7 +348,8 @@ func lostTask(text []byte) string {
 		rest, colon := bytes.CutPrefix(bytes.TrimSpace(rest), []byte(":"))
 		rest = bytes.TrimSpace(rest)
 		digits := len(rest) - len(bytes.TrimLeft(rest, "0123456789"))
-		if ok && colon && digits > 0 && digits < len(rest) { // the last digit may be cut off as well
+		// the last digit may be cut off as well
+		if ok && colon && digits > 0 && digits < len(rest) {
 			return ", the beginning of task " + string(rest[:digits])
 		}
 	}
@@ -324,6 +379,7 @@ func (m *Import) values(list []*jsonx.Value) {
 			docs = append(docs, v)
 		}
 	}
+
 	if len(docs) > 1 {
 		m.find(DamageWrong, docs[1].Start, "more than one document that is no task",
 			"split the file and import the one you want")
@@ -334,20 +390,26 @@ func (m *Import) values(list []*jsonx.Value) {
 	} else {
 		m.Shape = ShapeTasks
 	}
+
 	m.list(listBare, tasks, "")
 	m.unique()
 }
 
 func looksLikeTask(v *jsonx.Value) bool {
-	return v.Is(jsonx.Dict) && (v.Get("number") != nil || v.Get("project_number") != nil || v.Get("task_number") != nil)
+	return v.Is(jsonx.Dict) &&
+		(v.Get("number") != nil || v.Get("project_number") != nil || v.Get("task_number") != nil)
 }
 
 // document takes one document in whatever shape it has.
 func (m *Import) document(tree *jsonx.Value) {
-	lists := func(key string) bool { return tree.Is(jsonx.Dict) && tree.Get(key).Is(jsonx.Array) }
+	lists := func(key string) bool {
+		return tree.Is(jsonx.Dict) && tree.Get(key).Is(jsonx.Array)
+	}
 	switch {
 	case slices.ContainsFunc([]string{listActive, listCompleted, listArchived}, lists):
-		m.Shape, m.tree, m.archive = ShapeProjects, tree, !lists(listActive)
+		m.Shape = ShapeProjects
+		m.tree = tree
+		m.archive = !lists(listActive)
 		m.beside(tree, listActive, listCompleted, listArchived, "next_project_number")
 		m.next(tree.Get("next_project_number"))
 		m.projects(listActive, "")
@@ -366,8 +428,12 @@ func (m *Import) document(tree *jsonx.Value) {
 		m.Shape = ShapeTasks
 		m.list(listBare, tree.Elems, "")
 	default:
-		m.find(DamageWrong, tree.Start, "expected a list of tasks or active_projects, got "+described(tree),
-			"import a state.json")
+		m.find(
+			DamageWrong,
+			tree.Start,
+			"expected a list of tasks or active_projects, got "+described(tree),
+			"import a state.json",
+		)
 	}
 }
 
@@ -395,17 +461,25 @@ func (m *Import) next(v *jsonx.Value) {
 	}
 }
 
-// importedKey is the member of state.json that holds what a file of another shape has beside its tasks.
+// importedKey is the member of state.json that holds what a file of another shape has beside its
+// tasks.
 const importedKey = "imported"
 
 // beside keeps the members of a document that are not known.
 func (m *Import) beside(tree *jsonx.Value, known ...string) {
 	for _, one := range tree.Members {
-		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, one.Key) }) {
+		if !slices.ContainsFunc(known, func(k string) bool {
+			return strings.EqualFold(k, one.Key)
+		}) {
 			raw := jsonx.AppendValue(nil, one.Value)
 			// It will lie two levels down.
 			if _, err := jsonx.Parse(raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2}); err != nil {
-				m.find(DamageNote, one.KeyStart, fmt.Sprintf("member %q is left out: %v", one.Key, err), "")
+				m.find(
+					DamageNote,
+					one.KeyStart,
+					fmt.Sprintf("member %q is left out: %v", one.Key, err),
+					"",
+				)
 				continue
 			}
 			m.rest = append(m.rest, jsonx.Change{Key: one.Key, Raw: raw})
@@ -413,9 +487,9 @@ func (m *Import) beside(tree *jsonx.Value, known ...string) {
 	}
 }
 
-// unique holds that a number stands for one task. The same task twice is taken once. Of two that differ one is kept:
-// the active one, else the newer, else the later in the file. The record of the other is left out. With fresh numbers
-// both become tasks, the other one under a number of its own.
+// unique holds that a number stands for one task. The same task twice is taken once. Of two that
+// differ one is kept: the active one, else the newer, else the later in the file. The record of the
+// other is left out. With fresh numbers both become tasks, the other one under a number of its own.
 func (m *Import) unique() {
 	seen := map[int]int{}
 	kept := m.tasks[:0]
@@ -450,13 +524,17 @@ func (m *Import) unique() {
 		case before != after:
 			why = "the newer one"
 		}
-		stays, goes := t, old
+		stays := t
+		goes := old
 		if a > b || a == b && before > after {
-			stays, goes = old, t
+			stays = old
+			goes = t
 		}
 		kept[first] = stays
-		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ", n, position(m.src, old.at).Line)
-		switch fresh := m.fresh(); {
+		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
+			n, position(m.src, old.at).Line)
+		fresh := m.fresh()
+		switch {
 		case m.opt.Fresh:
 			if err := goes.rename(map[int]int{n: fresh}); err != nil {
 				m.find(DamageValue, goes.at, err.Error(), "")
@@ -464,20 +542,24 @@ func (m *Import) unique() {
 			kept = append(kept, goes)
 			m.renumber(goes.at, fresh)
 			m.NextNumber = fresh + 1
-			text += fmt.Sprintf("; %q in line %d is task %d here", goes.task.Title, position(m.src, goes.at).Line, fresh)
+			text += fmt.Sprintf("; %q in line %d is task %d here",
+				goes.task.Title, position(m.src, goes.at).Line, fresh)
 		default:
 			m.leaveOut(goes.at)
-			text += fmt.Sprintf("; %s is kept: %q in line %d", why, stays.task.Title, position(m.src, stays.at).Line)
+			text += fmt.Sprintf("; %s is kept: %q in line %d",
+				why, stays.task.Title, position(m.src, stays.at).Line)
 		}
 		m.find(DamageDuplicateTask, t.at, text, "")
 	}
+
 	m.tasks = kept
 	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {
 		m.find(DamageNote, 0, "the file has no tasks", "")
 	}
 }
 
-// title is what TODO.md calls a task. Of several tasks with one number the first word of the name decides.
+// title is what TODO.md calls a task. Of several tasks with one number the first word of the name
+// decides.
 func (m *Import) title(n int, name string) string {
 	word, _, _ := strings.Cut(Slug(name), "_")
 	for _, one := range m.titles[n] {
@@ -497,16 +579,16 @@ func (m *Import) fresh() int {
 	return n
 }
 
-// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and whether it ends
-// early. The commas it blanks, so that offsets stay what they are.
+// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and
+// whether it ends early. The commas it blanks, so that offsets stay what they are.
 type mender struct {
 	src, text []byte
 	commas    []int
 	twice     []keyAt
 	whole     int  // objects that were closed
 	open      bool // the text ends inside a value
-	// cut is the end of the last object that stands in a list, or alone, at the top of the text or one level below.
-	// closers end what is open there.
+	// cut is the end of the last object that stands in a list, or alone, at the top of the text or
+	// one level below. closers end what is open there.
 	cut     int
 	closers []byte
 }
@@ -547,7 +629,11 @@ func (s *mender) scan() {
 			}
 			i = end
 		case '{', '[':
-			stack = append(stack, &frame{dict: c == '{', key: c == '{', keys: map[string]bool{}})
+			stack = append(stack, &frame{
+				dict: c == '{',
+				key:  c == '{',
+				keys: map[string]bool{},
+			})
 		case '}', ']':
 			if comma >= 0 {
 				s.commas = append(s.commas, comma)
@@ -571,6 +657,7 @@ func (s *mender) scan() {
 		}
 		comma = -1
 	}
+
 	s.open = len(stack) > 0
 }
 
@@ -579,7 +666,8 @@ func (s *mender) mark(stack []*frame, end int) {
 	if n := len(stack); n > 2 || n > 0 && stack[n-1].dict {
 		return
 	}
-	s.cut, s.closers = end, s.closers[:0]
+	s.cut = end
+	s.closers = s.closers[:0]
 	for _, f := range slices.Backward(stack) {
 		if f.dict {
 			s.closers = append(s.closers, '}')

@@ -37,53 +37,136 @@ func TestImportDamage(t *testing.T) {
 		tasks                      int // with repair
 	}{
 		{"whole", `{"tasks": [` + one + `]}`, "", "", 1},
-		{"truncated", `{"tasks": [` + one + `, {"number": 2, "ti`, "truncated@1:79", "truncated(mended)@1:79", 1},
-		{"truncated in a list", "{\"tasks\": [\n" + one + ",\n", "truncated@2:50", "truncated(mended)@2:50", 1},
-		{"truncated stream", one + "\n" + `{"number": 2, "ti`, "truncated@2:18", "truncated(mended)@2:18", 1},
-		{"truncated before a task", `{"tasks": [{"number": 1, "artifacts": [{"path": "x"}], `, "truncated@1:55", "truncated@1:55", 0},
-		{"truncated behind the tasks", `{"tasks": [` + one + `], "tail": {"a": [{}, `, "truncated@1:81", "truncated(mended)@1:81", 1},
-		{"stream", one + "\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
-		{"document and stream", `{"tasks": [` + one + "]}\n" + `{"number": 2, "title": "b", "status": "done"}`, "object_stream@2:1", "object_stream(mended)@2:1", 2},
-		{"two documents", `{"tasks": []} {"tasks": []}`, "object_stream@1:15 wrong_document@1:15", "object_stream(mended)@1:15 wrong_document@1:15", 0},
-		{"trailing comma", `{"tasks": [` + one + `,]}`, "trailing_comma@1:60", "trailing_comma(mended)@1:60", 1},
-		{"trailing comma in an object", `{"tasks": [{"number": 1, "title": "a", "status": "planned", }],}`, "trailing_comma@1:59 trailing_comma@1:63", "trailing_comma(mended)@1:59 trailing_comma(mended)@1:63", 1},
-		{"comma in a text", `{"tasks": [{"number": 1, "title": "a,]", "status": "planned"}]}`, "", "", 1},
-		{"duplicate key", `{"tasks": [{"number": 1, "title": "a", "title": "b", "status": "planned"}]}`, "duplicate_key@1:40", "duplicate_key(mended)@1:40", 1},
-		{"duplicate task", `{"tasks": [` + one + `, {"number": 1, "title": "other", "status": "planned"}]}`, "duplicate_task@1:62", "duplicate_task(mended)@1:62", 1},
+		{
+			"truncated",
+			`{"tasks": [` + one + `, {"number": 2, "ti`,
+			"truncated@1:79",
+			"truncated(mended)@1:79",
+			1,
+		},
+		{
+			"truncated in a list",
+			"{\"tasks\": [\n" + one + ",\n",
+			"truncated@2:50",
+			"truncated(mended)@2:50",
+			1,
+		},
+		{
+			"truncated stream",
+			one + "\n" + `{"number": 2, "ti`,
+			"truncated@2:18",
+			"truncated(mended)@2:18",
+			1,
+		},
+		{
+			"truncated before a task", `{"tasks": [{"number": 1, "artifacts": [{"path": "x"}], `,
+			"truncated@1:55", "truncated@1:55", 0,
+		},
+		{
+			"truncated behind the tasks",
+			`{"tasks": [` + one + `], "tail": {"a": [{}, `,
+			"truncated@1:81",
+			"truncated(mended)@1:81",
+			1,
+		},
+		{
+			"stream",
+			one + "\n" + `{"number": 2, "title": "b", "status": "done"}`,
+			"object_stream@2:1",
+			"object_stream(mended)@2:1",
+			2,
+		},
+		{
+			"document and stream",
+			`{"tasks": [` + one + "]}\n" + `{"number": 2, "title": "b", "status": "done"}`,
+			"object_stream@2:1",
+			"object_stream(mended)@2:1",
+			2,
+		},
+		{
+			"two documents", `{"tasks": []} {"tasks": []}`,
+			"object_stream@1:15 wrong_document@1:15",
+			"object_stream(mended)@1:15 wrong_document@1:15", 0,
+		},
+		{
+			"trailing comma",
+			`{"tasks": [` + one + `,]}`,
+			"trailing_comma@1:60",
+			"trailing_comma(mended)@1:60",
+			1,
+		},
+		{
+			"trailing comma in an object",
+			`{"tasks": [{"number": 1, "title": "a", "status": "planned", }],}`,
+			"trailing_comma@1:59 trailing_comma@1:63",
+			"trailing_comma(mended)@1:59 trailing_comma(mended)@1:63", 1,
+		},
+		{
+			"comma in a text", `{"tasks": [{"number": 1, "title": "a,]", "status": "planned"}]}`,
+			"", "", 1,
+		},
+		{
+			"duplicate key",
+			`{"tasks": [{"number": 1, "title": "a", "title": "b", "status": "planned"}]}`,
+			"duplicate_key@1:40", "duplicate_key(mended)@1:40", 1,
+		},
+		{
+			"duplicate task",
+			`{"tasks": [` + one + `, {"number": 1, "title": "other", "status": "planned"}]}`,
+			"duplicate_task@1:62",
+			"duplicate_task(mended)@1:62",
+			1,
+		},
 		{"the same task twice", `{"tasks": [` + one + `, ` + one + `]}`, "", "", 1},
-		{"conflict", "{\"tasks\": [\n<<<<<<< HEAD\n=======\n>>>>>>> x\n]}", "conflict_markers@2:1", "conflict_markers@2:1", 0},
-		{"wrong document", `{"name": "x", "scripts": {}}`, "wrong_document@1:1", "wrong_document@1:1", 0},
+		{
+			"conflict", "{\"tasks\": [\n<<<<<<< HEAD\n=======\n>>>>>>> x\n]}",
+			"conflict_markers@2:1", "conflict_markers@2:1", 0,
+		},
+		{
+			"wrong document", `{"name": "x", "scripts": {}}`, "wrong_document@1:1",
+			"wrong_document@1:1", 0,
+		},
 		{"wrong value", `[1, 2]`, "wrong_document@1:1", "wrong_document@1:1", 0},
 		{"empty", "", "wrong_document@1:1", "wrong_document@1:1", 0},
 		{"no JSON", `{"tasks": nope}`, "syntax@1:11", "syntax@1:11", 0},
 		{"line break in a text", "{\"tasks\": [\"a\nb\"]}", "syntax@1:14", "syntax@1:14", 0},
-		{"unknown status", `{"tasks": [{"number": 1, "title": "a", "status": "plannd"}]}`, "value@1:50", "value@1:50", 0},
+		{
+			"unknown status", `{"tasks": [{"number": 1, "title": "a", "status": "plannd"}]}`,
+			"value@1:50", "value@1:50", 0,
+		},
 		{"no number", `{"tasks": [{"title": "a"}]}`, "value@1:12", "value@1:12", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
-			refused := tt.plain != "" && !strings.HasPrefix(tt.plain, "duplicate_task") // of which one comes along
+			// of which one comes along
+			refused := tt.plain != "" && !strings.HasPrefix(tt.plain, "duplicate_task")
 			if got := classes(m); got != tt.plain || (m.Err() != nil) != refused {
 				t.Errorf("ReadImport = %s, %v; want %s", got, m.Err(), tt.plain)
 			}
 			m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
 			if got := classes(m); got != tt.repaired || len(m.Tasks()) != tt.tasks {
-				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks", got, len(m.Tasks()), tt.repaired, tt.tasks)
+				t.Errorf("ReadImport with repair = %s, %d tasks; want %s, %d tasks",
+					got, len(m.Tasks()), tt.repaired, tt.tasks)
 			}
 		})
 	}
 }
 
-// TestSalvage cuts files everywhere: what is taken over with repair are whole tasks of the whole file, and all that stand whole
-// before the cut.
+// TestSalvage cuts files everywhere: what is taken over with repair are whole tasks of the whole
+// file, and all that stand whole before the cut.
 func TestSalvage(t *testing.T) {
 	t.Parallel()
 	pretty := file("\n" + `    {"number": 1, "title": "a, [b] {c}", "status": "planned", "artifacts": [{"path": "x.go", "type": "implementation"}, {"path": "y.go", "type": "implementation"}]},
     {"number": 2, "title": "\"}]", "status": "planned", "x": {"deep": [{"er": 1}]}},
     {"number": 3, "title": "c", "status": "not_started"}` + "\n  ")
-	stream := `{"number": 1, "title": "a", "status": "planned", "x": {"number": 7}}` + "\n" + `{"number": 2, "title": "b", "status": "planned"}`
-	for name, src := range map[string]string{"state": pretty, "projects": projects, "stream": stream} {
+	stream := `{"number": 1, "title": "a", "status": "planned", "x": {"number": 7}}` + "\n" +
+		`{"number": 2, "title": "b", "status": "planned"}`
+	for name, src := range map[string]string{
+		"state":    pretty,
+		"projects": projects,
+		"stream":   stream,
+	} {
 		whole := state.ReadImport("x.json", []byte(src), state.ImportOptions{Repair: true})
 		if err := whole.Err(); err != nil {
 			t.Fatal(err)
@@ -103,7 +186,8 @@ func TestSalvage(t *testing.T) {
 			}
 			for _, task := range m.Tasks() {
 				if diff := cmp.Diff(want[task.Number], task); diff != "" {
-					t.Fatalf("%s, cut at %d: task %d (-want +got):\n%s", name, cut, task.Number, diff)
+					t.Fatalf("%s, cut at %d: task %d (-want +got):\n%s",
+						name, cut, task.Number, diff)
 				}
 			}
 			if got := len(m.Tasks()); got < best {
@@ -142,15 +226,47 @@ func TestImportProjects(t *testing.T) {
 	}
 	parent := 12
 	want := []formats.Task{
-		{Number: 11, Title: "done one", Slug: "done_one", Status: formats.Completed, Dependencies: []int{}, Artifacts: []formats.Artifact{}},
 		{
-			Number: 12, Title: "fix the parser", Slug: "fix_the_parser", Status: formats.Partial, Language: "lean", Priority: "high", Dependencies: []int{11},
-			Created: "2026-01-01", Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/012_fix/reports/research-001.md"}}, BlockedReason: "waits",
+			Number:       11,
+			Title:        "done one",
+			Slug:         "done_one",
+			Status:       formats.Completed,
+			Dependencies: []int{},
+			Artifacts:    []formats.Artifact{},
 		},
-		{Number: 13, Title: "The second", Slug: "the_second", Status: formats.Abandoned, Dependencies: []int{}, Parent: &parent, Updated: "2026-01-02", Artifacts: []formats.Artifact{}},
 		{
-			Number: 14, Title: "first line", Slug: "first_line", Status: formats.Researched, Description: "first line\nmore", Dependencies: []int{},
-			Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}},
+			Number:       12,
+			Title:        "fix the parser",
+			Slug:         "fix_the_parser",
+			Status:       formats.Partial,
+			Language:     "lean",
+			Priority:     "high",
+			Dependencies: []int{11},
+			Created:      "2026-01-01",
+			Artifacts: []formats.Artifact{{
+				Type: formats.ArtifactReport,
+				Path: "specs/012_fix/reports/research-001.md",
+			}},
+			BlockedReason: "waits",
+		},
+		{
+			Number:       13,
+			Title:        "The second",
+			Slug:         "the_second",
+			Status:       formats.Abandoned,
+			Dependencies: []int{},
+			Parent:       &parent,
+			Updated:      "2026-01-02",
+			Artifacts:    []formats.Artifact{},
+		},
+		{
+			Number:       14,
+			Title:        "first line",
+			Slug:         "first_line",
+			Status:       formats.Researched,
+			Description:  "first line\nmore",
+			Dependencies: []int{},
+			Artifacts:    []formats.Artifact{{Type: formats.ArtifactReport, Path: "specs/r.md"}},
 		},
 	}
 	doc, err := w.r.Doc(t.Context())
@@ -160,7 +276,9 @@ func TestImportProjects(t *testing.T) {
 	if diff := cmp.Diff(want, doc.Tasks); diff != "" {
 		t.Errorf("tasks (-want +got):\n%s", diff)
 	}
-	if got := w.read("state.json"); doc.NextNumber != 40 || !strings.Contains(got, "1.50") || !strings.Contains(got, `"planning_completed": "2026-01-03"`) {
+	got := w.read("state.json")
+	if doc.NextNumber != 40 || !strings.Contains(got, "1.50") ||
+		!strings.Contains(got, `"planning_completed": "2026-01-03"`) {
 		t.Errorf("next number %d, or a member of others is lost:\n%s", doc.NextNumber, got)
 	}
 	if res := w.do(state.ImportTasks{From: m}); res.Changed {
@@ -168,16 +286,29 @@ func TestImportProjects(t *testing.T) {
 	}
 	w.healthy()
 	// Numbers that are taken refuse the whole import, or get new ones.
-	clash := state.ReadImport("x.json", []byte(`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`), state.ImportOptions{})
-	if _, err := w.try(state.ImportTasks{From: clash}); err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
+	clash := state.ReadImport(
+		"x.json",
+		[]byte(
+			`{"tasks": [{"number": 12, "title": "other", "status": "planned"}, {"number": 50, "title": "n", "status": "planned", "dependencies": [12], "parent": 12}]}`,
+		),
+		state.ImportOptions{},
+	)
+	_, err = w.try(state.ImportTasks{From: clash})
+	if err == nil || !strings.Contains(err.Error(), "other tasks with the numbers 12") {
 		t.Errorf("import of a number that is taken = %v, want it refused", err)
 	}
 	w.do(state.ImportTasks{From: clash, Fresh: true})
-	if got := w.stored(50); got.Dependencies[0] != 51 || *got.Parent != 51 || w.stored(51).Title != "other" {
+	if got := w.stored(50); got.Dependencies[0] != 51 || *got.Parent != 51 ||
+		w.stored(51).Title != "other" {
 		t.Errorf("task 50 = %+v, want references to 51", got)
 	}
 	lost := `{"tasks": [{"number": 60, "title": "x", "status": "planned", "dependencies": [77, 12], "parent": 78}]}`
-	if _, err := w.try(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), state.ImportOptions{Strict: true})}); err == nil {
+	_, err = w.try(state.ImportTasks{From: state.ReadImport(
+		"x.json",
+		[]byte(lost),
+		state.ImportOptions{Strict: true},
+	)})
+	if err == nil {
 		t.Error("a strict import that depends on a task that is nowhere is accepted")
 	}
 	w.do(state.ImportTasks{From: state.ReadImport("x.json", []byte(lost), state.ImportOptions{})})
@@ -207,29 +338,60 @@ func TestExportImport(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := quickWorkspace(rt)
-		texts := rapid.SampledFrom([]string{"a", "Über \"x\" \\ y", "b (c, high)", "\U0001f600 <b>", "one\ttwo"})
+		texts := rapid.SampledFrom([]string{
+			"a", "Über \"x\" \\ y", "b (c, high)", "\U0001f600 <b>", "one\ttwo",
+		})
 		plain := rapid.SampledFrom([]string{"a", "Über \"x\"", "b (c)", "\U0001f600 <b>", "done"})
 		for i := range rapid.IntRange(1, 5).Draw(rt, "tasks") {
 			n := state.NewTask{
-				Title: plain.Draw(rt, "title"), Description: texts.Draw(rt, "description"), Language: rapid.SampledFrom([]string{"", "go", "lean"}).Draw(rt, "language"),
-				Priority: rapid.SampledFrom([]string{"low", "high"}).Draw(rt, "priority"), Effort: rapid.SampledFrom([]string{"", "2h"}).Draw(rt, "effort"),
+				Title:       plain.Draw(rt, "title"),
+				Description: texts.Draw(rt, "description"),
+				Language:    rapid.SampledFrom([]string{"", "go", "lean"}).Draw(rt, "language"),
+				Priority:    rapid.SampledFrom([]string{"low", "high"}).Draw(rt, "priority"),
+				Effort:      rapid.SampledFrom([]string{"", "2h"}).Draw(rt, "effort"),
 			}
 			if i > 0 && rapid.Bool().Draw(rt, "depends") {
-				n.Dependencies, n.Parent = []int{1}, i
+				n.Dependencies = []int{1}
+				n.Parent = i
 			}
 			w.do(state.CreateTasks{Tasks: []state.NewTask{n}})
-			if to := rapid.SampledFrom(formats.TaskStatuses()).Draw(rt, "status"); to != formats.NotStarted {
-				_, err := w.m.Apply(rt.Context(), state.Tx{Session: session, Force: true, Ops: []state.Op{
-					state.UpdateStatus{Tasks: []int{i + 1}, To: to, Reason: texts.Draw(rt, "reason")},
-					state.LinkArtifacts{Task: i + 1, Artifacts: []formats.Artifact{{Type: formats.ArtifactReport, Path: "a/b.md", Summary: texts.Draw(rt, "summary")}}},
-				}})
+			to := rapid.SampledFrom(formats.TaskStatuses()).Draw(rt, "status")
+			if to != formats.NotStarted {
+				_, err := w.m.Apply(rt.Context(), state.Tx{
+					Session: session,
+					Force:   true,
+					Ops: []state.Op{
+						state.UpdateStatus{
+							Tasks:  []int{i + 1},
+							To:     to,
+							Reason: texts.Draw(rt, "reason"),
+						},
+						state.LinkArtifacts{
+							Task: i + 1,
+							Artifacts: []formats.Artifact{{
+								Type:    formats.ArtifactReport,
+								Path:    "a/b.md",
+								Summary: texts.Draw(rt, "summary"),
+							}},
+						},
+					},
+				})
 				if err != nil {
 					rt.Fatal(err)
 				}
 			}
 		}
+
 		if rapid.Bool().Draw(rt, "theirs") {
-			w.write("state.json", strings.Replace(w.read("state.json"), `"title"`, `"x_theirs": [1.0, 1e400], "title"`, 1))
+			w.write(
+				"state.json",
+				strings.Replace(
+					w.read("state.json"),
+					`"title"`,
+					`"x_theirs": [1.0, 1e400], "title"`,
+					1,
+				),
+			)
 		}
 		before, err := w.r.Doc(rt.Context())
 		if err != nil {
@@ -253,17 +415,23 @@ func TestExportImport(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			if diff := cmp.Diff(before.Tasks, after.Tasks); diff != "" || before.NextNumber != after.NextNumber {
-				rt.Fatalf("%s, next %d and %d (-want +got):\n%s", shape, before.NextNumber, after.NextNumber, diff)
+			diff := cmp.Diff(before.Tasks, after.Tasks)
+			if diff != "" || before.NextNumber != after.NextNumber {
+				rt.Fatalf("%s, next %d and %d (-want +got):\n%s",
+					shape, before.NextNumber, after.NextNumber, diff)
 			}
-			if strings.Contains(w.read("state.json"), "1e400") != strings.Contains(to.read("state.json"), "1e400") {
+			if strings.Contains(
+				w.read("state.json"),
+				"1e400",
+			) != strings.Contains(to.read("state.json"), "1e400") {
 				rt.Fatalf("%s: a member of others is lost", shape)
 			}
 		}
 	})
 }
 
-// real has what files of the other system have: aliases, members of its own at every level, empty and absent values.
+// real has what files of the other system have: aliases, members of its own at every level, empty
+// and absent values.
 const real = `{
   "_schema_version": "1.1.0",
   "_last_updated": "2026-01-08T12:00:00Z",
@@ -282,18 +450,26 @@ const real = `{
   "maintenance_operations": [{"date": "2026-01-01"}]
 }`
 
-// TestExportGivesEverythingBack holds that a file of the other system loses no member on its way in and out.
+// TestExportGivesEverythingBack holds that a file of the other system loses no member on its way in
+// and out.
 func TestExportGivesEverythingBack(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	res := w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(real), state.ImportOptions{})})
+	res := w.do(state.ImportTasks{From: state.ReadImport(
+		"state.json",
+		[]byte(real),
+		state.ImportOptions{},
+	)})
 	w.do(state.ArchiveTasks{Tasks: res.PutAway()})
 	out, err := w.r.Export(t.Context(), state.ShapeProjects, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var from, to map[string]any
-	if err := errors.Join(json.Unmarshal([]byte(real), &from), json.Unmarshal(out, &to)); err != nil {
+	if err := errors.Join(
+		json.Unmarshal([]byte(real), &from),
+		json.Unmarshal(out, &to),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for key, v := range from {
@@ -302,7 +478,9 @@ func TestExportGivesEverythingBack(t *testing.T) {
 			for i := range list {
 				for name, was := range list[i].(map[string]any) {
 					is, kept := to[key].([]any)[i].(map[string]any)[name]
-					same := cmp.Equal(was, is) || name == "priority" || name == "language" || name == "artifacts" // put into our words
+					// put into our words
+					same := cmp.Equal(was, is) || name == "priority" || name == "language" ||
+						name == "artifacts"
 					if !kept || !same {
 						t.Errorf("%s[%d].%s = %v, want %v", key, i, name, is, was)
 					}
@@ -314,18 +492,28 @@ func TestExportGivesEverythingBack(t *testing.T) {
 			t.Errorf("%s (-was +is):\n%s", key, diff)
 		}
 	}
+
 	for _, part := range []string{"120", "/abs/report.md", "2.50", "specs/011/summary.md"} {
 		if !strings.Contains(string(out), part) {
 			t.Errorf("%s is lost", part)
 		}
 	}
-	if res := w.do(state.ImportTasks{From: state.ReadImport("state.json", []byte(strings.Replace(real, "1.1.0", "1.2.0", 1)), state.ImportOptions{})}); res.Changed ||
-		!strings.Contains(strings.Join(res.Warnings, "\n"), `member "_schema_version" of the file is left out`) {
+
+	if res := w.do(state.ImportTasks{From: state.ReadImport(
+		"state.json",
+		[]byte(strings.Replace(real, "1.1.0", "1.2.0", 1)),
+		state.ImportOptions{},
+	)}); res.Changed ||
+		!strings.Contains(
+			strings.Join(res.Warnings, "\n"),
+			`member "_schema_version" of the file is left out`,
+		) {
 		t.Errorf("the import of a file with another member = %+v, want a warning", res)
 	}
 	// What is no longer so is not told by another name.
 	w.do(state.UpdateStatus{Tasks: []int{21}, To: formats.Implementing})
-	if out, err = w.r.Export(t.Context(), state.ShapeProjects, false); err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
+	out, err = w.r.Export(t.Context(), state.ShapeProjects, false)
+	if err != nil || !strings.Contains(string(out), `"blocked_by": null`) {
 		t.Errorf("Export = %v, want blocked_by null:\n%s", err, out)
 	}
 	w.healthy()
@@ -335,25 +523,47 @@ func TestExportGivesEverythingBack(t *testing.T) {
 func TestImportOneNumberTwice(t *testing.T) {
 	t.Parallel()
 	task := func(title, status, updated string) string {
-		return fmt.Sprintf(`{"number": 7, "title": %q, "status": %q, "updated": %q}`, title, status, updated)
+		return fmt.Sprintf(`{"number": 7, "title": %q, "status": %q, "updated": %q}`,
+			title, status, updated)
 	}
 	for name, tt := range map[string]struct{ src, want, why string }{
-		"active first":  {`{"tasks": [` + task("a", "planned", "2026-01-01") + ",\n" + task("b", "completed", "2026-02-01") + `]}`, "a", `the active one is kept: "a" in line 1`},
-		"active behind": {`{"tasks": [` + task("a", "abandoned", "2026-01-01") + ",\n" + task("b", "planned", "") + `]}`, "b", `the active one is kept: "b" in line 2`},
-		"newer first":   {`{"tasks": [` + task("a", "planned", "2026-03-01") + ",\n" + task("b", "planned", "2026-01-01") + `]}`, "a", `the newer one is kept: "a"`},
-		"later":         {`{"tasks": [` + task("a", "planned", "") + ",\n" + task("b", "planned", "") + `]}`, "b", `the later one is kept: "b"`},
+		"active first": {
+			`{"tasks": [` + task("a", "planned", "2026-01-01") + ",\n" +
+				task("b", "completed", "2026-02-01") + `]}`,
+			"a",
+			`the active one is kept: "a" in line 1`,
+		},
+		"active behind": {
+			`{"tasks": [` + task("a", "abandoned", "2026-01-01") + ",\n" +
+				task("b", "planned", "") + `]}`,
+			"b",
+			`the active one is kept: "b" in line 2`,
+		},
+		"newer first": {
+			`{"tasks": [` + task("a", "planned", "2026-03-01") + ",\n" +
+				task("b", "planned", "2026-01-01") + `]}`,
+			"a",
+			`the newer one is kept: "a"`,
+		},
+		"later": {
+			`{"tasks": [` + task("a", "planned", "") + ",\n" + task("b", "planned", "") + `]}`,
+			"b",
+			`the later one is kept: "b"`,
+		},
 		"put away": {
 			`{"active_projects": [{"project_number": 7, "title": "a", "status": "completed"}], "completed_projects": [{"project_number": 7, "title": "b", "last_updated": "2027-01-01"}]}`,
 			"a", `the active one is kept: "a"`,
 		},
 	} {
 		m := state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Strict: true})
-		if err := m.Err(); err == nil || !strings.Contains(err.Error(), "task 7 stands twice, first in line 1") {
+		err := m.Err()
+		if err == nil || !strings.Contains(err.Error(), "task 7 stands twice, first in line 1") {
 			t.Errorf("%s: strict ReadImport = %v, want both tasks named", name, err)
 		}
 		m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{})
 		if err := m.Err(); err != nil || m.LeftOut() != 1 || m.Tasks()[0].Title != tt.want {
-			t.Errorf("%s: ReadImport = %v, %d left out, %+v, want %q", name, err, m.LeftOut(), m.Tasks(), tt.want)
+			t.Errorf("%s: ReadImport = %v, %d left out, %+v, want %q",
+				name, err, m.LeftOut(), m.Tasks(), tt.want)
 		}
 		m = state.ReadImport("x.json", []byte(tt.src), state.ImportOptions{Repair: true})
 		if err := m.Err(); err != nil || len(m.Tasks()) != 1 || m.Tasks()[0].Title != tt.want {
@@ -368,8 +578,10 @@ func TestImportOneNumberTwice(t *testing.T) {
 
 func TestImportTitles(t *testing.T) {
 	t.Parallel()
-	todo := "---\nnext: 5\n---\n# TODO\n\n### 1. Fix the *parser*: all of it\n- **Status**: [PLANNED]\n- 30 minutes of it\n## Task 2: Second one\n" +
-		"- [x] **3**: Third\n- [ ] **Task #4**: Fourth (high)\nTask 5: no heading\n### 1. Another\n### 6.\n"
+	todo := "---\nnext: 5\n---\n# TODO\n\n### 1. Fix the *parser*: all of it\n" +
+		"- **Status**: [PLANNED]\n- 30 minutes of it\n## Task 2: Second one\n" +
+		"- [x] **3**: Third\n- [ ] **Task #4**: Fourth (high)\nTask 5: no heading\n" +
+		"### 1. Another\n### 6.\n"
 	src := `{"active_projects": [{"project_number": 1, "project_name": "fix_parser"}, {"project_number": 2, "project_name": "second"},
 		{"project_number": 3, "title": "Its own"}, {"project_number": 4, "project_name": "fourth"}, {"project_number": 5, "project_name": "five_slugs"},
 		{"project_number": 6, "project_name": "six"}]}`
@@ -379,8 +591,8 @@ func TestImportTitles(t *testing.T) {
 		got = append(got, task.Slug+" = "+task.Title)
 	}
 	want := []string{
-		"fix_parser = Fix the *parser*: all of it", "second = Second one", "its_own = Its own", "fourth = Fourth (high)",
-		"five_slugs = five slugs", "six = six",
+		"fix_parser = Fix the *parser*: all of it", "second = Second one", "its_own = Its own",
+		"fourth = Fourth (high)", "five_slugs = five slugs", "six = six",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || m.Err() != nil {
 		t.Errorf("ReadImport = %v (-want +got):\n%s", m.Err(), diff)
@@ -393,12 +605,30 @@ func TestTryWritesNothing(t *testing.T) {
 	w := newWorkspace(t)
 	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
 	for name, op := range map[string]state.Op{
-		"taken":    state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 1, "title": "x", "status": "planned"}]}`), state.ImportOptions{})},
-		"dangling": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [9]}]}`), state.ImportOptions{Strict: true})},
+		"taken": state.ImportTasks{From: state.ReadImport(
+			"x.json",
+			[]byte(`{"tasks": [{"number": 1, "title": "x", "status": "planned"}]}`),
+			state.ImportOptions{},
+		)},
+		"dangling": state.ImportTasks{From: state.ReadImport(
+			"x.json",
+			[]byte(
+				`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [9]}]}`,
+			),
+			state.ImportOptions{Strict: true},
+		)},
 		"loop": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": [{"number": 2, "title": "x", "status": "planned", "dependencies": [3]},
 			{"number": 3, "title": "x", "status": "planned", "dependencies": [2]}]}`), state.ImportOptions{Strict: true})},
-		"good":    state.ImportTasks{From: state.ReadImport("x.json", []byte(real), state.ImportOptions{})},
-		"nothing": state.ImportTasks{From: state.ReadImport("x.json", []byte(`{"tasks": []}`), state.ImportOptions{})},
+		"good": state.ImportTasks{From: state.ReadImport(
+			"x.json",
+			[]byte(real),
+			state.ImportOptions{},
+		)},
+		"nothing": state.ImportTasks{From: state.ReadImport(
+			"x.json",
+			[]byte(`{"tasks": []}`),
+			state.ImportOptions{},
+		)},
 	} {
 		before := w.files()
 		try, tryErr := w.m.Try(t.Context(), state.Tx{Session: session, Ops: []state.Op{op}})
@@ -408,8 +638,10 @@ func TestTryWritesNothing(t *testing.T) {
 		other := newWorkspace(t)
 		other.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}}})
 		res, err := other.try(op)
-		if fmt.Sprint(tryErr) != fmt.Sprint(err) || !cmp.Equal(try.Numbers, res.Numbers) || !cmp.Equal(try.Warnings, res.Warnings) {
-			t.Errorf("%s: Try = %v, %v, %v; Apply = %v, %v, %v", name, try.Numbers, try.Warnings, tryErr, res.Numbers, res.Warnings, err)
+		if fmt.Sprint(tryErr) != fmt.Sprint(err) || !cmp.Equal(try.Numbers, res.Numbers) ||
+			!cmp.Equal(try.Warnings, res.Warnings) {
+			t.Errorf("%s: Try = %v, %v, %v; Apply = %v, %v, %v",
+				name, try.Numbers, try.Warnings, tryErr, res.Numbers, res.Warnings, err)
 		}
 		if (name == "good" || name == "nothing") != (err == nil) {
 			t.Errorf("%s: Apply = %v", name, err)
@@ -422,8 +654,18 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte(`{"tasks": [{"number": 1, "title": "a", "status": "done",},]}`), true)
 	f.Add([]byte(`{"number": 1} {"number": 2}`), true)
 	f.Add([]byte(`{"completed_projects": []}`), false)
-	f.Add([]byte(`{"active_projects": [{"project_number": 1, "status": "planned", "imported_form": {}}], "imported_form": {"archive": {"order": 1}}}`), false)
-	f.Add([]byte(`{"version": "1", "tasks": [{"number": 1, "title": "a", "status": "planned", "imported_form": {"as": 1, "keys": {}}}], "imported_form": []}`), false)
+	f.Add(
+		[]byte(
+			`{"active_projects": [{"project_number": 1, "status": "planned", "imported_form": {}}], "imported_form": {"archive": {"order": 1}}}`,
+		),
+		false,
+	)
+	f.Add(
+		[]byte(
+			`{"version": "1", "tasks": [{"number": 1, "title": "a", "status": "planned", "imported_form": {"as": 1, "keys": {}}}], "imported_form": []}`,
+		),
+		false,
+	)
 	f.Add([]byte(`{"a": "\`), false)
 	f.Add([]byte("[{\"project_number\": \"7\", \"artifacts\": {\"plan\": \"x\"}}]"), false)
 	f.Fuzz(func(t *testing.T, src []byte, repair bool) {
@@ -445,7 +687,8 @@ func FuzzImport(f *testing.F) {
 		w.healthy()
 		for _, theirs := range []bool{false, true} {
 			out, err := w.r.Export(t.Context(), state.ShapeProjects, theirs)
-			if err != nil && formats.CodeOf(err) != formats.CodeNotFound || err == nil && !json.Valid(out) {
+			if err != nil && formats.CodeOf(err) != formats.CodeNotFound ||
+				err == nil && !json.Valid(out) {
 				t.Errorf("export of %q = %v, %s", src, err, out)
 			}
 		}

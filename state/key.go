@@ -14,13 +14,15 @@ import (
 // keysFolder is the name of the folder of keys in the user's own folder.
 const keysFolder = "keys"
 
-// SealKey gives the key of a lineage, and makes it on first use. It lies in the user's own folder, which sandboxed
-// workers cannot read. Where CheckKeys refuses the folder there is no key.
+// SealKey gives the key of a lineage, and makes it on first use. It lies in the user's own folder,
+// which sandboxed workers cannot read. Where CheckKeys refuses the folder there is no key.
 func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	return func(lineage string) []byte {
-		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") || len(lineage) > 100 {
+		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") ||
+			len(lineage) > 100 {
 			return nil
 		}
+
 		dir := filepath.Join(home, keysFolder)
 		making := os.MkdirAll(dir, 0o700)
 		root, err := os.OpenRoot(dir)
@@ -31,10 +33,12 @@ func SealKey(home string, fresh func() string) func(lineage string) []byte {
 		if CheckKeys(home) != nil {
 			return nil
 		}
+
 		key, err := atomicfile.ReadFile(root, lineage)
 		if errors.Is(err, fs.ErrNotExist) {
 			// Of two processes one makes it, and both take what is there then.
-			if err = atomicfile.Create(root, lineage, []byte(fresh()), 0o600); err == nil || errors.Is(err, fs.ErrExist) {
+			err = atomicfile.Create(root, lineage, []byte(fresh()), 0o600)
+			if err == nil || errors.Is(err, fs.ErrExist) {
 				key, err = atomicfile.ReadFile(root, lineage)
 			}
 		}
@@ -45,13 +49,14 @@ func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	}
 }
 
-// CheckKeys refuses a folder of keys that others may write to, or that is a link, and keys that are no regular files of
-// the user alone: whoever knows a key can forge the user's answers.
+// CheckKeys refuses a folder of keys that others may write to, or that is a link, and keys that are
+// no regular files of the user alone: whoever knows a key can forge the user's answers.
 func CheckKeys(home string) error {
 	dir := filepath.Join(home, keysFolder)
 	if info, err := os.Stat(home); err == nil && info.Mode().Perm()&0o022 != 0 {
 		return badKeys(home, "others may write there", "run chmod 700 "+home)
 	}
+
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -66,6 +71,7 @@ func CheckKeys(home string) error {
 		return badKeys(dir, "others may write there", "run chmod 700 "+dir+
 			"; if somebody else was there, remove the folder, and begin runs that wait anew")
 	}
+
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return formats.Broken(formats.CodeIO, dir, err)
@@ -80,9 +86,14 @@ func CheckKeys(home string) error {
 		case !info.Mode().IsRegular():
 			return badKeys(file, "it is not a regular file", "move it away")
 		case info.Mode().Perm()&0o077 != 0:
-			return badKeys(file, "others may read it", "remove it, and begin runs that wait anew: rm "+file)
+			return badKeys(
+				file,
+				"others may read it",
+				"remove it, and begin runs that wait anew: rm "+file,
+			)
 		}
 	}
+
 	return nil
 }
 

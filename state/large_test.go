@@ -13,14 +13,21 @@ import (
 // manyTasks is the text of a state with n tasks.
 func manyTasks(lineage string, n int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `{"version": "1", "lineage": %q, "serial": 1, "next_number": %d, "tasks": [`, lineage, n+1)
+	fmt.Fprintf(&b, `{"version": "1", "lineage": %q, "serial": 1, "next_number": %d, "tasks": [`,
+		lineage, n+1)
 	for i := 1; i <= n; i++ {
 		if i > 1 {
 			b.WriteString(",\n")
 		}
-		fmt.Fprintf(&b, `{"number": %d, "title": "Task %d", "slug": "task_%d", "status": "planned", "language": "go", "priority": "medium", `+
-			`"effort": "2h", "description": "What is to be done.", "dependencies": [], "parent": null, "created": "2026-01-01T00:00:00Z", `+
-			`"updated": "2026-01-01T00:00:00Z", "artifacts": [], "prior": null, "blocked_reason": null, "lease": null, "session_id": null}`, i, i, i)
+		fmt.Fprintf(
+			&b,
+			`{"number": %d, "title": "Task %d", "slug": "task_%d", "status": "planned", "language": "go", "priority": "medium", `+
+				`"effort": "2h", "description": "What is to be done.", "dependencies": [], "parent": null, "created": "2026-01-01T00:00:00Z", `+
+				`"updated": "2026-01-01T00:00:00Z", "artifacts": [], "prior": null, "blocked_reason": null, "lease": null, "session_id": null}`,
+			i,
+			i,
+			i,
+		)
 	}
 	b.WriteString("]}\n")
 	return b.String()
@@ -34,10 +41,11 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestManyTasksInMemory: a reader keeps the text of a state, and of each task its fields and its place, but no tree. It is not
-// parallel: others would allocate at the same time.
+// TestManyTasksInMemory: a reader keeps the text of a state, and of each task its fields and its
+// place, but no tree. It is not parallel: others would allocate at the same time.
 func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
-	const n, perTask = 20_000, 700
+	const n = 20_000
+	const perTask = 700
 	w := newWorkspace(t)
 	var doc struct{ Lineage string }
 	if err := json.Unmarshal([]byte(w.read("state.json")), &doc); err != nil {
@@ -51,9 +59,14 @@ func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
 		t.Fatalf("Doc = %d tasks, %v", len(got.Tasks), err)
 	}
 	got = state.Doc{}
-	if grown, most := heap()-before, int64(len(src)+n*perTask); grown > most {
-		t.Errorf("%d tasks in %d bytes of text take %d bytes, %d a task beside the text; want at most %d", n, len(src), grown,
-			(grown-int64(len(src)))/n, perTask)
+	grown := heap() - before
+	most := int64(len(src) + n*perTask)
+	if grown > most {
+		t.Errorf(
+			"%d tasks in %d bytes of text take %d bytes, %d a task beside the text; want at "+
+				"most %d",
+			n, len(src), grown, (grown-int64(len(src)))/n, perTask,
+		)
 	}
 	runtime.KeepAlive(w)
 
@@ -64,11 +77,16 @@ func TestManyTasksInMemory(t *testing.T) { //nolint:paralleltest // see above
 	if w.stored(7).Effort != "3h" || w.stored(n+1).Title != "One more" {
 		t.Errorf("task 7 = %+v, task %d = %+v", w.stored(7), n+1, w.stored(n+1))
 	}
-	for _, line := range []string{`{"number": 6, "title": "Task 6",`, `"effort": "2h"`, `{"number": 20001, "title": "One more",`} {
+	for _, line := range []string{
+		`{"number": 6, "title": "Task 6",`,
+		`"effort": "2h"`,
+		`{"number": 20001, "title": "One more",`,
+	} {
 		if !strings.Contains(text, line) {
 			t.Errorf("the state lacks %s", line)
 		}
 	}
+
 	w.healthy()
 }
 

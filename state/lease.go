@@ -6,8 +6,8 @@ import (
 	"tercet/formats"
 )
 
-// stale tells whether a lease no longer binds: its process is gone or its time has passed. That of a run that waits
-// binds until the run is taken up, given up or replaced, or its journal is gone.
+// stale tells whether a lease no longer binds: its process is gone or its time has passed. That of
+// a run that waits binds until the run is taken up, given up or replaced, or its journal is gone.
 func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	if l == nil || l.Suspended {
 		return l != nil && !c.Alive(*l)
@@ -23,7 +23,8 @@ func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	return now.After(taken.Add(limit)) || !c.Alive(*l)
 }
 
-// effective is the status that a task really has: the prior one when the lease of an in-progress status is stale.
+// effective is the status that a task really has: the prior one when the lease of an in-progress
+// status is stale.
 func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskStatus, stale bool) {
 	if !t.Status.InProgress() || !c.stale(t.Lease, now) {
 		return t.Status, false
@@ -40,7 +41,9 @@ func (d *draft) lease(timeout time.Duration) *formats.Lease {
 		timeout = formats.DefaultLeaseTimeout
 	}
 	l := d.cfg.Self(d.tx.Session, d.tx.Run)
-	l.Session, l.Run, l.Taken = d.tx.Session, d.tx.Run, stamp(d.now)
+	l.Session = d.tx.Session
+	l.Run = d.tx.Run
+	l.Taken = stamp(d.now)
 	l.Timeout = max(int(timeout/time.Second), 1)
 	return &l
 }

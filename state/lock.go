@@ -20,8 +20,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// locker takes one lock file for this process. Each acquisition has its own handle, because one handle does not exclude
-// the goroutines that share it.
+// locker takes one lock file for this process. Each acquisition has its own handle, because one
+// handle does not exclude the goroutines that share it.
 type locker struct {
 	cfg  Config
 	file string // relative to the project root
@@ -29,10 +29,12 @@ type locker struct {
 }
 
 // path is the absolute path of the lock file.
-func (l locker) path() string { return filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file)) }
+func (l locker) path() string {
+	return filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file))
+}
 
-// release gives the lock back. Where that cannot be done, the lock ends with the handle, which is closed when it is
-// collected, or with the process.
+// release gives the lock back. Where that cannot be done, the lock ends with the handle, which is
+// closed when it is collected, or with the process.
 func release(h *flock.Flock) error {
 	for try := 1; ; try++ {
 		err := h.Unlock()
@@ -51,7 +53,8 @@ const maxUnlocks = 3
 // maxEvictions bounds how often workers that hold a lock are ended before it counts as held.
 const maxEvictions = 10
 
-// maxReopens bounds how often a lock file that was replaced while it was waited for is opened again.
+// maxReopens bounds how often a lock file that was replaced while it was waited for is opened
+// again.
 const maxReopens = 10
 
 // take waits for the lock until the configured time has passed or ctx ends.
@@ -67,7 +70,11 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 		h, err := l.once(ctx, path, timer.C, notice.C)
 		if err != nil {
 			if errors.Is(err, errWaited) {
-				return nil, lockTimeout(short(l.file), max(l.cfg.Clock.Now().Sub(start), limit), l.holder())
+				return nil, lockTimeout(
+					short(l.file),
+					max(l.cfg.Clock.Now().Sub(start), limit),
+					l.holder(),
+				)
 			}
 			return nil, err
 		}
@@ -83,17 +90,33 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 			return nil, err
 		}
 	}
-	return nil, badLock(short(l.file), "find the program that deletes lock files", "is replaced again and again", nil)
+
+	return nil, badLock(
+		short(l.file),
+		"find the program that deletes lock files",
+		"is replaced again and again",
+		nil,
+	)
 }
 
-// Claim takes a lock file of the workspace for this process without waiting. FILE.info describes the holder.
+// Claim takes a lock file of the workspace for this process without waiting. FILE.info describes
+// the holder.
 func (c Config) Claim(file, session string) (io.Closer, error) {
-	l := locker{cfg: c, file: file, info: file + ".info"}
+	l := locker{
+		cfg:  c,
+		file: file,
+		info: file + ".info",
+	}
 	path := l.path()
 	if err := l.inspect(path); err != nil {
 		return nil, err
 	}
-	h := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
+
+	h := flock.New(
+		path,
+		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
+		flock.SetPermissions(0o600),
+	)
 	got, err := h.TryLock()
 	for try := 0; !got && err == nil && try < maxEvictions && l.evict(); try++ {
 		pause := time.NewTimer(evictEvery)
@@ -109,9 +132,11 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 	case err != nil:
 		return nil, l.explain(path, err)
 	case !got:
-		return nil, formats.Fail(formats.CodeLocked, "wait until it has ended; a lock ends by itself with its process",
+		return nil, formats.Fail(formats.CodeLocked,
+			"wait until it has ended; a lock ends by itself with its process",
 			"%s is held by %s", short(file), l.holder())
 	}
+
 	l.introduce(session)
 	return claim{h}, nil
 }
@@ -120,17 +145,27 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 type claim struct{ h *flock.Flock }
 
 // Close releases the lock.
-func (c claim) Close() error { return release(c.h) }
+func (c claim) Close() error {
+	return release(c.h)
+}
 
 var errWaited = errors.New("waited")
 
-// once opens the lock file and waits for the lock in a goroutine of its own. When the waiter gives up, that goroutine
-// unlocks as soon as it gets the lock.
-func (l locker) once(ctx context.Context, path string, limit, notice <-chan time.Time) (*flock.Flock, error) {
+// once opens the lock file and waits for the lock in a goroutine of its own. When the waiter gives
+// up, that goroutine unlocks as soon as it gets the lock.
+func (l locker) once(
+	ctx context.Context,
+	path string,
+	limit, notice <-chan time.Time,
+) (*flock.Flock, error) {
 	if err := l.inspect(path); err != nil {
 		return nil, err
 	}
-	handle := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags), flock.SetPermissions(0o600))
+	handle := flock.New(
+		path,
+		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
+		flock.SetPermissions(0o600),
+	)
 	got := make(chan error)
 	gone := make(chan struct{})
 	go func() {
@@ -176,7 +211,8 @@ func lockRetrying(handle *flock.Flock) error {
 	}
 }
 
-// inspect refuses a lock path that is something else than a regular file: a link would be followed, a FIFO would block.
+// inspect refuses a lock path that is something else than a regular file: a link would be followed,
+// a FIFO would block.
 func (l locker) inspect(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +222,12 @@ func (l locker) inspect(path string) error {
 		return l.explain(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return badLock(short(l.file), "remove it", "is "+kindOf(info.Mode())+", expected a regular file", nil)
+		return badLock(
+			short(l.file),
+			"remove it",
+			"is "+kindOf(info.Mode())+", expected a regular file",
+			nil,
+		)
 	}
 	return nil
 }
@@ -211,12 +252,18 @@ func (l locker) explain(path string, err error) error {
 		return badLock(short(l.file), "keep the workspace on a file system that has locks",
 			"cannot be locked on this file system", err)
 	case is(fs.ErrPermission):
-		return badLock(short(l.file), "run tercet as the user that owns the workspace", "may not be opened"+owner(path), err)
+		return badLock(
+			short(l.file),
+			"run tercet as the user that owns the workspace",
+			"may not be opened"+owner(path),
+			err,
+		)
 	}
 	return badLock(short(l.file), "", "cannot be locked", err)
 }
 
-// current tells whether the handle is still the file at the path: a lock on a deleted file excludes no process.
+// current tells whether the handle is still the file at the path: a lock on a deleted file excludes
+// no process.
 func (l locker) current(h *flock.Flock, path string) (bool, error) {
 	mine, err := h.Stat()
 	if err != nil {
@@ -232,15 +279,23 @@ func (l locker) current(h *flock.Flock, path string) (bool, error) {
 	return os.SameFile(mine, there), nil
 }
 
-// introduce writes who holds the lock, for those who wait. It is for messages only, so it may go wrong.
+// introduce writes who holds the lock, for those who wait. It is for messages only, so it may go
+// wrong.
 func (l locker) introduce(session string) {
 	if l.info == "" {
 		return
 	}
 	self := l.cfg.Self(session, "")
 	raw, err := jsonx.Marshal(Holder{
-		ID: l.cfg.NewID(), PID: self.PID, Host: self.Host, BootID: self.BootID, PIDNS: pidNamespace(), User: l.cfg.User,
-		Command: l.cfg.CommandLine, Session: session, Since: stamp(l.cfg.now()),
+		ID:      l.cfg.NewID(),
+		PID:     self.PID,
+		Host:    self.Host,
+		BootID:  self.BootID,
+		PIDNS:   pidNamespace(),
+		User:    l.cfg.User,
+		Command: l.cfg.CommandLine,
+		Session: session,
+		Since:   stamp(l.cfg.now()),
 	}, "")
 	if err == nil {
 		err = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0)
@@ -269,7 +324,10 @@ func (l locker) evict() bool {
 		found = true
 		if l.cfg.Notice != nil {
 			who := Holder{PID: h.PID, Command: h.Command}
-			l.cfg.Notice(fmt.Sprintf("%s was held by %s, which a worker started: the worker is ended", short(l.file), who))
+			l.cfg.Notice(fmt.Sprintf(
+				"%s was held by %s, which a worker started: the worker is ended",
+				short(l.file), who,
+			))
 		}
 	}
 	return found
@@ -283,12 +341,15 @@ func (l locker) held() []LockHolder {
 	return l.cfg.Holders(l.path())
 }
 
-// holder says who holds the lock: what the process says about itself, unless the system names another one. Zero if that
-// cannot be known.
+// holder says who holds the lock: what the process says about itself, unless the system names
+// another one. Zero if that cannot be known.
 func (l locker) holder() Holder {
 	said := l.introduced()
 	held := l.held()
-	if len(held) == 0 || slices.ContainsFunc(held, func(h LockHolder) bool { return h.PID == said.PID }) {
+	if len(held) == 0 ||
+		slices.ContainsFunc(held, func(h LockHolder) bool {
+			return h.PID == said.PID
+		}) {
 		return said
 	}
 	return Holder{PID: held[0].PID, Command: held[0].Command}

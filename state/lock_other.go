@@ -9,6 +9,10 @@ const lockFlags = 0
 // canWrite is false where the promises of a write cannot be kept.
 const canWrite = false
 
-func owner(string) string { return "" }
+func owner(string) string {
+	return ""
+}
 
-func links(fs.FileInfo) uint64 { return 1 }
+func links(fs.FileInfo) uint64 {
+	return 1
+}

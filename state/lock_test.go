@@ -46,7 +46,10 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := w.read("state.json")
-	_, err = m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}}})
+	_, err = m.Apply(t.Context(), state.Tx{
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}},
+	})
 	if err == nil {
 		t.Fatal("Apply under a foreign lock = nil, want LOCKED")
 	}
@@ -55,12 +58,17 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 			t.Errorf("error = %q, want it to name %q", err, want)
 		}
 	}
+
 	if got := formats.CodeOf(err); got != formats.CodeLocked {
 		t.Errorf("code = %s, want LOCKED", got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.m.Apply(ctx, state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}}}); !errors.Is(err, context.Canceled) {
+	_, err = w.m.Apply(ctx, state.Tx{
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}}},
+	})
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Apply with a cancelled context = %v, want context.Canceled", err)
 	}
 	if got := w.read("state.json"); got != before {
@@ -78,8 +86,8 @@ func TestLockTimeoutNamesHolder(t *testing.T) {
 	w.add("a")
 }
 
-// TestLockFileReplaced deletes the lock file under a waiter: the lock of a file that is gone excludes nobody, so the waiter
-// has to wait for the new one as well.
+// TestLockFileReplaced deletes the lock file under a waiter: the lock of a file that is gone
+// excludes nobody, so the waiter has to wait for the new one as well.
 func TestLockFileReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -92,7 +100,8 @@ func TestLockFileReplaced(t *testing.T) {
 		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
 		done <- err
 	}()
-	<-time.After(100 * time.Millisecond) // it waits for the old file now; if not, the test holds less but does not break
+	// it waits for the old file now; if not, the test holds less but does not break
+	<-time.After(100 * time.Millisecond)
 	if err := os.Remove(w.path("state.lock")); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +117,7 @@ func TestLockFileReplaced(t *testing.T) {
 		t.Fatalf("Apply = %v while another process held the lock", err)
 	case <-time.After(200 * time.Millisecond):
 	}
+
 	if err := fresh(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,8 +129,10 @@ func TestLockFileReplaced(t *testing.T) {
 func TestLockPathIsNoFile(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(path string) error{
-		"folder":  func(path string) error { return os.Mkdir(path, 0o755) },
-		"link":    func(path string) error { return os.Symlink("elsewhere", path) },
+		"folder": func(path string) error { return os.Mkdir(path, 0o755) },
+		"link": func(path string) error {
+			return os.Symlink("elsewhere", path)
+		},
 		"missing": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +149,8 @@ func TestLockPathIsNoFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "a"}}})
-			if formats.CodeOf(err) != formats.CodeIO || !strings.Contains(err.Error(), "state.lock is a") {
+			if formats.CodeOf(err) != formats.CodeIO ||
+				!strings.Contains(err.Error(), "state.lock is a") {
 				t.Errorf("Apply = %v, want IO that names the lock and what it is", err)
 			}
 			if _, err := os.Lstat(w.path("elsewhere")); err == nil {
@@ -162,7 +175,11 @@ func TestNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}}}); formats.CodeOf(err) != formats.CodeLocked {
+	_, err = m.Apply(t.Context(), state.Tx{
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}},
+	})
+	if formats.CodeOf(err) != formats.CodeLocked {
 		t.Errorf("Apply = %v, want LOCKED", err)
 	}
 	if err := release(); err != nil {
@@ -170,7 +187,9 @@ func TestNotice(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.notices) != 1 || !strings.HasPrefix(w.notices[0], "waiting for state.lock, held by pid ") || !strings.Contains(w.notices[0], "(tercet test)") {
+	if len(w.notices) != 1 ||
+		!strings.HasPrefix(w.notices[0], "waiting for state.lock, held by pid ") ||
+		!strings.Contains(w.notices[0], "(tercet test)") {
 		t.Errorf("notices = %q, want one that names the holder", w.notices)
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"tercet/state"
 )
 
-// TestMain runs a writer instead of the tests where TERCET_STATE_WRITER says so: the tests with several processes start
-// this binary again.
+// TestMain runs a writer instead of the tests where TERCET_STATE_WRITER says so: the tests with
+// several processes start this binary again.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("TERCET_STATE_WRITER"); dir != "" {
 		if err := writer(dir, os.Getenv("TERCET_STATE_WRITER_N"), os.Stdout); err != nil {
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// writer makes n tasks, one a transaction, and prints the number of each when it is durable. "hold" takes the lock and
-// keeps it until its input ends.
+// writer makes n tasks, one a transaction, and prints the number of each when it is durable. "hold"
+// takes the lock and keeps it until its input ends.
 func writer(dir, n string, out io.Writer) error {
 	w, err := openWorkspace(dir)
 	if err != nil {
@@ -52,7 +52,10 @@ func writer(dir, n string, out io.Writer) error {
 	}
 	for i := range count {
 		res, err := w.m.Apply(context.Background(), state.Tx{
-			Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: fmt.Sprintf("by %d, %d", os.Getpid(), i)}}}},
+			Session: session,
+			Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{
+				Title: fmt.Sprintf("by %d, %d", os.Getpid(), i),
+			}}}},
 		})
 		if err != nil {
 			return err
@@ -70,8 +73,12 @@ const (
 // clock is a clock that stands still until it is moved.
 type clock struct{ at atomic.Int64 }
 
-func (c *clock) Now() time.Time          { return time.Unix(c.at.Load(), 0).UTC() }
-func (c *clock) advance(d time.Duration) { c.at.Add(int64(d / time.Second)) }
+func (c *clock) Now() time.Time {
+	return time.Unix(c.at.Load(), 0).UTC()
+}
+func (c *clock) advance(d time.Duration) {
+	c.at.Add(int64(d / time.Second))
+}
 
 // tb is what testing.TB and rapid.T have in common.
 type tb interface { //nolint:interfacebloat // it is the part of testing.TB that the tests need
@@ -112,29 +119,49 @@ func openWorkspace(dir string) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &workspace{dir: dir, root: root, clock: &clock{}, dead: map[string]bool{}}
+
+	w := &workspace{
+		dir:   dir,
+		root:  root,
+		clock: &clock{},
+		dead:  map[string]bool{},
+	}
 	w.clock.at.Store(1767610000)
 	w.cfg = state.Config{
-		Root: root, Dir: dir, Clock: w.clock,
+		Root:  root,
+		Dir:   dir,
+		Clock: w.clock,
 		Alive: func(l formats.Lease) bool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			return !w.dead[l.Session]
 		},
 		Self: func(session, run string) formats.Lease {
-			return formats.Lease{Session: session, Run: run, Host: "here", BootID: "boot", PID: os.Getpid(), PIDStart: "1"}
+			return formats.Lease{
+				Session:  session,
+				Run:      run,
+				Host:     "here",
+				BootID:   "boot",
+				PID:      os.Getpid(),
+				PIDStart: "1",
+			}
 		},
 		Notice: func(s string) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.notices = append(w.notices, s)
 		},
-		NewID:       func() string { return fmt.Sprintf("id-%d-%d", os.Getpid(), ids.Add(1)) },
-		LockTimeout: time.Minute, User: "tester", CommandLine: "tercet test",
+		NewID: func() string {
+			return fmt.Sprintf("id-%d-%d", os.Getpid(), ids.Add(1))
+		},
+		LockTimeout: time.Minute,
+		User:        "tester",
+		CommandLine: "tercet test",
 	}
 	if w.m, err = state.NewManager(w.cfg); err != nil {
 		return nil, err
 	}
+
 	w.r, err = state.NewReader(w.cfg)
 	return w, err
 }
@@ -145,7 +172,8 @@ func newWorkspace(t tbTemp) *workspace {
 	return workspaceIn(t, t.TempDir())
 }
 
-// quickWorkspace lies in memory where the system has a place for that: for tests of many writes that are not about disks.
+// quickWorkspace lies in memory where the system has a place for that: for tests of many writes
+// that are not about disks.
 func quickWorkspace(t tb) *workspace {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "tercet-state-")
@@ -172,7 +200,9 @@ func workspaceIn(t tb, dir string) *workspace {
 	return w
 }
 
-func (w *workspace) path(name string) string { return filepath.Join(w.dir, ".tercet", name) }
+func (w *workspace) path(name string) string {
+	return filepath.Join(w.dir, ".tercet", name)
+}
 
 func (w *workspace) read(name string) string {
 	w.t.Helper()
@@ -225,7 +255,11 @@ func (w *workspace) document(kind formats.ArtifactType, name, text string) forma
 }
 
 func (w *workspace) try(ops ...state.Op) (state.Result, error) {
-	return w.m.Apply(context.Background(), state.Tx{Session: session, Run: "r1", Ops: ops})
+	return w.m.Apply(context.Background(), state.Tx{
+		Session: session,
+		Run:     "r1",
+		Ops:     ops,
+	})
 }
 
 func (w *workspace) do(ops ...state.Op) state.Result {
@@ -250,7 +284,16 @@ func (w *workspace) add(titles ...string) []int {
 // force puts a task into a status whatever the table says.
 func (w *workspace) force(n int, to formats.TaskStatus) {
 	w.t.Helper()
-	_, err := w.m.Apply(w.t.Context(), state.Tx{Session: session, Run: "r1", Force: true, Ops: []state.Op{state.UpdateStatus{Tasks: []int{n}, To: to, Reason: "test"}}})
+	_, err := w.m.Apply(w.t.Context(), state.Tx{
+		Session: session,
+		Run:     "r1",
+		Force:   true,
+		Ops: []state.Op{state.UpdateStatus{
+			Tasks:  []int{n},
+			To:     to,
+			Reason: "test",
+		}},
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -299,7 +342,11 @@ func (w *workspace) healthy() {
 }
 
 func (w *workspace) hold(out io.Writer) error {
-	if err := os.WriteFile(w.path("state.lock.info"), []byte(`{"pid":4711,"command":"tercet /implement 5","host":"far"}`), 0o644); err != nil {
+	if err := os.WriteFile(
+		w.path("state.lock.info"),
+		[]byte(`{"pid":4711,"command":"tercet /implement 5","host":"far"}`),
+		0o644,
+	); err != nil {
 		return err
 	}
 	release, err := lockOf(w.path("state.lock"))

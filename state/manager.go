@@ -18,14 +18,16 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent use; its writes
-// happen one after the other, also between processes.
+// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent
+// use; its writes happen one after the other, also between processes.
 type Manager struct {
 	cfg  Config
 	gate chan struct{} // holds one value while a write runs
 	// wrote is the state as this manager last wrote it: it spares TODO.md a reading.
 	wrote atomic.Pointer[document]
-	put   *auditLine // of the last file that the present write has put in place; it belongs to the holder of the gate
+	// of the last file that the present write has put in place; it belongs to the holder of the
+	// gate
+	put *auditLine
 }
 
 // NewManager makes the writer of a workspace. It opens nothing before its first use.
@@ -36,8 +38,8 @@ func NewManager(cfg Config) (*Manager, error) {
 	return &Manager{cfg: cfg, gate: make(chan struct{}, 1)}, nil
 }
 
-// Apply runs one transaction: under the lock, all or nothing, durable on return. A repeated transaction id is answered
-// from the audit log. A transaction that changes nothing writes nothing.
+// Apply runs one transaction: under the lock, all or nothing, durable on return. A repeated
+// transaction id is answered from the audit log. A transaction that changes nothing writes nothing.
 func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -69,9 +71,11 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 		}
 	}
 	if want := tx.ExpectedSerial; want != nil && *want != s.serial {
-		return Result{}, nil, formats.Fail(formats.CodePrecondition, "read the state again and repeat the change",
+		return Result{}, nil, formats.Fail(formats.CodePrecondition,
+			"read the state again and repeat the change",
 			"expected serial %d, got %d", *want, s.serial)
 	}
+
 	if op, ok := tx.Ops[0].(planOp); ok {
 		res, err := s.replan(tx, op)
 		return res, nil, err
@@ -80,21 +84,32 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if err != nil {
 		return Result{Warnings: d.warnings}, nil, err
 	}
-	res := Result{Serial: s.serial, Txn: tx.ID, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings}
+
+	res := Result{
+		Serial:   s.serial,
+		Txn:      tx.ID,
+		Numbers:  d.numbers,
+		Verdicts: d.verdicts,
+		Warnings: d.warnings,
+	}
 	if !d.dirty() {
 		return res, d.todo, nil
 	}
 	if s.doc.NextNumber <= s.doc.highest() {
-		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d", s.doc.NextNumber, d.next))
+		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d",
+			s.doc.NextNumber, d.next))
 	}
 	if s.doc.bom {
 		s.warn("the byte order mark of state.json is left out")
 	}
 	line := s.line(tx)
-	if line.Numbers, line.Verdicts = res.Numbers, res.Verdicts; d.undone {
+	line.Numbers = res.Numbers
+	line.Verdicts = res.Verdicts
+	if d.undone {
 		line.Kind = lineUndo
 	}
-	res.Changed, res.Serial = true, line.Serial
+	res.Changed = true
+	res.Serial = line.Serial
 	return res, d.todo, s.write(d, line)
 }
 
@@ -110,28 +125,36 @@ func (s *session) draft(tx Tx) (*draft, error) {
 	return d, d.check()
 }
 
-func isNotDurable(err error) bool { return err != nil && formats.CodeOf(err) == formats.CodeNotDurable }
+func isNotDurable(err error) bool {
+	return err != nil && formats.CodeOf(err) == formats.CodeNotDurable
+}
 
 // maxTxn is the most bytes of a transaction id.
 const maxTxn = 200
 
 func (m *Manager) checkTx(tx *Tx) error {
-	if tx.fresh = tx.ID == ""; tx.fresh {
+	tx.fresh = tx.ID == ""
+	if tx.fresh {
 		tx.ID = m.cfg.NewID()
 	}
 	plain := func(s string) bool {
 		return len(s) <= maxTxn && strings.IndexFunc(s,
-			func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) < 0
+			func(r rune) bool {
+				return r <= ' ' || r > '~' || r == '"' || r == '\\'
+			}) < 0
 	}
 	if tx.ID == "" || !plain(tx.ID) {
-		return refused("transaction", 0, "", "expected id of at most %d printable characters, got %q", maxTxn, tx.ID)
+		return refused("transaction",
+			0, "", "expected id of at most %d printable characters, got %q", maxTxn, tx.ID)
 	}
 	if !plain(tx.Session) || !plain(tx.Run) {
-		return refused("transaction", 0, "", "expected session and run ids, got %q and %q", tx.Session, tx.Run)
+		return refused("transaction",
+			0, "", "expected session and run ids, got %q and %q", tx.Session, tx.Run)
 	}
 	if len(tx.Ops) == 0 {
 		return refused("transaction", 0, "", "expected at least one operation, got none")
 	}
+
 	for _, op := range tx.Ops {
 		if op == nil {
 			return refused("transaction", 0, "", "expected operations, got nil")
@@ -141,13 +164,15 @@ func (m *Manager) checkTx(tx *Tx) error {
 				"expected it alone in its transaction, got %d operations", len(tx.Ops))
 		}
 	}
+
 	return nil
 }
 
 // InitOptions is the beginning of a new state.
 type InitOptions struct {
-	NextNumber int  // number of the first task, 1 if zero
-	Anew       bool // with state.json missing, continue from the highest number and serial in log and backups
+	NextNumber int // number of the first task, 1 if zero
+	// with state.json missing, continue from the highest number and serial in log and backups
+	Anew bool
 }
 
 // Init writes a new state.json. If there is one, the error wraps fs.ErrExist.
@@ -158,16 +183,20 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	if err := atomicfile.MkdirAll(m.cfg.Root, formats.Workspace, 0); err != nil {
 		return ioFailure("making the folder", formats.Workspace, err)
 	}
+
 	err := m.exclusive(ctx, "", func() error {
 		switch _, err := m.cfg.Root.Lstat(stateFile); {
 		case err == nil:
 			return &formats.Failure{
-				Code: formats.CodePrecondition, Message: stateFile, Err: fs.ErrExist,
-				Help: "the workspace has a state already",
+				Code:    formats.CodePrecondition,
+				Message: stateFile,
+				Err:     fs.ErrExist,
+				Help:    "the workspace has a state already",
 			}
 		case !errors.Is(err, fs.ErrNotExist):
 			return ioFailure("looking at", stateFile, err)
 		}
+
 		s, err := m.session()
 		if err != nil {
 			return err
@@ -185,24 +214,41 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 		if err != nil {
 			return err
 		}
-		line := auditLine{Serial: doc.Serial, Kind: lineInit, File: stateFile, Time: stamp(s.now), Post: doc.sha}
-		s.real, s.audit.seal = stateFile, s.cfg.seal(doc.Lineage)
-		if err := s.commit(change{name: stateFile, real: stateFile, data: doc.src, line: line}); err != nil {
+
+		line := auditLine{
+			Serial: doc.Serial,
+			Kind:   lineInit,
+			File:   stateFile,
+			Time:   stamp(s.now),
+			Post:   doc.sha,
+		}
+		s.real = stateFile
+		s.audit.seal = s.cfg.seal(doc.Lineage)
+		err = s.commit(change{
+			name: stateFile,
+			real: stateFile,
+			data: doc.src,
+			line: line,
+		})
+		if err != nil {
 			return err
 		}
+
 		s.keep(doc.Doc, doc.src, doc.sha)
 		return nil
 	})
 	if err != nil && !isNotDurable(err) {
 		return err
 	}
+
 	m.renderTodo(ctx, "")
 	return err
 }
 
 // goOn gives a new state numbers above all that the log, the backups and the archive hold.
 func (s *session) goOn(fresh Doc) (Doc, error) {
-	fresh.Serial, fresh.NextNumber = s.audit.high+1, max(fresh.NextNumber, s.audit.highestNumber()+1)
+	fresh.Serial = s.audit.high + 1
+	fresh.NextNumber = max(fresh.NextNumber, s.audit.highestNumber()+1)
 	archive, err := s.archived()
 	if err != nil {
 		return fresh, err
@@ -210,7 +256,8 @@ func (s *session) goOn(fresh Doc) (Doc, error) {
 	backup, _ := newestBackup(s.cfg)
 	for _, doc := range []*document{archive, backup} {
 		if doc != nil {
-			fresh.Lineage, fresh.NextNumber = doc.Lineage, max(fresh.NextNumber, doc.NextNumber, doc.highest()+1)
+			fresh.Lineage = doc.Lineage
+			fresh.NextNumber = max(fresh.NextNumber, doc.NextNumber, doc.highest()+1)
 		}
 	}
 	if backup != nil {
@@ -222,9 +269,14 @@ func (s *session) goOn(fresh Doc) (Doc, error) {
 // emptyState makes a file without tasks.
 func emptyState(file string, d Doc) (*document, error) {
 	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", d.Lineage).
-		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}), "  ")
+		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
+		"  ")
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding an empty state", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "encoding an empty state",
+			Err:     err,
+		}
 	}
 	return parseDocument(file, append(src, '\n'))
 }
@@ -239,7 +291,8 @@ func (m *Manager) Adopt(ctx context.Context) (Result, error) {
 	return res, err
 }
 
-// Lockable reports whether the lock can be taken now: it takes and releases it, and writes nothing else.
+// Lockable reports whether the lock can be taken now: it takes and releases it, and writes nothing
+// else.
 func (m *Manager) Lockable(ctx context.Context) error {
 	return m.exclusive(ctx, "", func() error { return nil })
 }
@@ -253,20 +306,23 @@ func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	return doc.Serial, true
 }
 
-// Restore makes a backup the current state, with a serial above every known one. A valid current state becomes a
-// backup; an invalid one is copied beside the backups.
+// Restore makes a backup the current state, with a serial above every known one. A valid current
+// state becomes a backup; an invalid one is copied beside the backups.
 func (m *Manager) Restore(ctx context.Context, serial uint64) (Result, error) {
 	return m.replace(ctx, func(s *session) (Result, error) { return s.restore(serial) })
 }
 
-// ResolveMerge takes one side, or both, of a state with markers of an unfinished merge. It keeps a copy of the file
-// beside the backups.
+// ResolveMerge takes one side, or both, of a state with markers of an unfinished merge. It keeps a
+// copy of the file beside the backups.
 func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, error) {
 	return m.replace(ctx, func(s *session) (Result, error) { return s.resolve(how) })
 }
 
 // replace runs what puts another state in the place of one that may be broken.
-func (m *Manager) replace(ctx context.Context, fn func(*session) (Result, error)) (res Result, err error) {
+func (m *Manager) replace(
+	ctx context.Context,
+	fn func(*session) (Result, error),
+) (res Result, err error) {
 	err = m.exclusive(ctx, "", func() error {
 		s, err := m.session()
 		if err != nil {
@@ -281,12 +337,17 @@ func (m *Manager) replace(ctx context.Context, fn func(*session) (Result, error)
 	return res, err
 }
 
-// exclusive runs fn as the only writer among the goroutines of this manager and among all processes.
+// exclusive runs fn as the only writer among the goroutines of this manager and among all
+// processes.
 func (m *Manager) exclusive(ctx context.Context, session string, fn func() error) (err error) {
 	limit := m.cfg.lockTimeout()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	l := locker{cfg: m.cfg, file: lockFile, info: infoFile}
+	l := locker{
+		cfg:  m.cfg,
+		file: lockFile,
+		info: infoFile,
+	}
 	select {
 	case m.gate <- struct{}{}:
 	case <-ctx.Done():
@@ -296,8 +357,13 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 	}
 	defer func() { <-m.gate }()
 	if !canWrite {
-		return formats.Fail(formats.CodeDenied, "", "writing the state is not supported on this system")
+		return formats.Fail(
+			formats.CodeDenied,
+			"",
+			"writing the state is not supported on this system",
+		)
 	}
+
 	m.put = nil
 	h, err := l.take(ctx, session)
 	if err != nil {
@@ -316,7 +382,12 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 }
 
 // locked opens the state under the lock and runs fn, again if another program wrote in between.
-func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*session) error) error {
+func (m *Manager) locked(
+	ctx context.Context,
+	id string,
+	adopt bool,
+	fn func(*session) error,
+) error {
 	return m.exclusive(ctx, id, func() error {
 		var warnings []string
 		for try := 1; ; try++ {
@@ -327,7 +398,8 @@ func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*se
 			if err != nil {
 				return err
 			}
-			s.adopt, s.warnings = adopt, warnings
+			s.adopt = adopt
+			s.warnings = warnings
 			if err := s.open(); err != nil {
 				return err
 			}
@@ -340,19 +412,30 @@ func (m *Manager) locked(ctx context.Context, id string, adopt bool, fn func(*se
 	})
 }
 
-// maxTries bounds how often a write begins again because another program, which does not know the lock, wrote in
-// between.
+// maxTries bounds how often a write begins again because another program, which does not know the
+// lock, wrote in between.
 const maxTries = 3
 
 // line begins the audit line of a transaction.
 func (s *session) line(tx Tx) auditLine {
 	l := auditLine{
-		about:  about{Session: tx.Session, Run: tx.Run, Force: tx.Force},
-		Serial: s.serial + 1, Txn: tx.ID, Kind: lineWrite, File: stateFile, Time: stamp(s.now), Pre: s.doc.sha,
+		about: about{
+			Session: tx.Session,
+			Run:     tx.Run,
+			Force:   tx.Force,
+		},
+		Serial: s.serial + 1,
+		Txn:    tx.ID,
+		Kind:   lineWrite,
+		File:   stateFile,
+		Time:   stamp(s.now),
+		Pre:    s.doc.sha,
 	}
 	for _, op := range tx.Ops {
 		r := op.record()
-		maps.DeleteFunc(r, func(_ string, v any) bool { return reflect.ValueOf(v).IsZero() })
+		maps.DeleteFunc(r, func(_ string, v any) bool {
+			return reflect.ValueOf(v).IsZero()
+		})
 		r["op"] = op.name()
 		l.Ops = append(l.Ops, r)
 	}
@@ -367,6 +450,7 @@ func (s *session) write(d *draft, line auditLine) error {
 	for _, t := range d.created {
 		line.Added = append(line.Added, t.Number)
 	}
+
 	for _, n := range slices.Sorted(maps.Keys(d.renamed)) {
 		line.Added = append(line.Added, n)
 		line.Removed = append(line.Removed, s.doc.Tasks[d.renamed[n]].Number)
@@ -374,6 +458,7 @@ func (s *session) write(d *draft, line auditLine) error {
 	for _, i := range d.leaving() {
 		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
 	}
+
 	switch {
 	case len(d.removed) > 0 && !d.undone:
 		line.Move = moveOut
@@ -383,6 +468,7 @@ func (s *session) write(d *draft, line auditLine) error {
 	case len(d.restored) > 0 && !d.imported:
 		line.Move = moveBack
 	}
+
 	if err := s.commitDraft(d, line); err != nil {
 		if line.Move == moveOut {
 			return halfMoved(archiveFile, stateFile, err)
@@ -401,23 +487,34 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 	if err != nil {
 		return err
 	}
-	line.Post, line.Undo = formats.Sum(data), boundedUndo(d.undo)
-	err = s.commit(change{name: stateFile, real: s.real, data: data, line: line, read: s.info, old: s.doc})
+	line.Post = formats.Sum(data)
+	line.Undo = boundedUndo(d.undo)
+	err = s.commit(change{
+		name: stateFile,
+		real: s.real,
+		data: data,
+		line: line,
+		read: s.info,
+		old:  s.doc,
+	})
 	if err == nil {
 		s.keep(d.doc(line.Serial), data, line.Post)
 	}
 	return err
 }
 
-// halfMoved says of an error behind the first of two files that the move is begun. What is done but perhaps not durable
-// is said as that.
+// halfMoved says of an error behind the first of two files that the move is begun. What is done but
+// perhaps not durable is said as that.
 func halfMoved(written, missing string, err error) error {
 	if err == nil || isNotDurable(err) {
 		return err
 	}
 	return &formats.Failure{
-		Code: formats.CodeIO, Help: "do not repeat it: the next write finishes the move", Err: err,
-		Message: fmt.Sprintf("%s is written, %s is not yet, the next write finishes that", written, missing),
+		Code: formats.CodeIO,
+		Help: "do not repeat it: the next write finishes the move",
+		Err:  err,
+		Message: fmt.Sprintf("%s is written, %s is not yet, the next write finishes that",
+			written, missing),
 	}
 }
 
@@ -427,12 +524,23 @@ func (s *session) keep(doc Doc, data []byte, sha string) {
 	if err != nil {
 		info = nil // it is only known to save a reading
 	}
-	s.m.wrote.Store(&document{Doc: doc, file: stateFile, src: data, sha: sha, info: info})
+	s.m.wrote.Store(&document{
+		Doc:  doc,
+		file: stateFile,
+		src:  data,
+		sha:  sha,
+		info: info,
+	})
 }
 
 // doc gives the draft in types.
 func (d *draft) doc(serial uint64) Doc {
-	out := Doc{Version: d.base.Version, Lineage: d.base.Lineage, Serial: serial, NextNumber: d.next}
+	out := Doc{
+		Version:    d.base.Version,
+		Lineage:    d.base.Lineage,
+		Serial:     serial,
+		NextNumber: d.next,
+	}
 	out.Tasks = make([]formats.Task, 0, len(d.base.Tasks)+len(d.created)+len(d.restored))
 	for t := range d.tasks {
 		out.Tasks = append(out.Tasks, *t)
@@ -444,18 +552,27 @@ func (d *draft) doc(serial uint64) Doc {
 func (d *draft) render(serial uint64) ([]byte, error) {
 	data, err := d.encode(serial)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "encoding the state", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "encoding the state",
+			Err:     err,
+		}
 	}
 	if len(data) > maxState {
-		return nil, refused("transaction", 0, "archive tasks that are done, and keep long texts in documents",
-			"expected a state of at most %d bytes, got %d", maxState, len(data))
+		return nil, refused(
+			"transaction",
+			0, "archive tasks that are done, and keep long texts in documents",
+			"expected a state of at most %d bytes, got %d", maxState, len(data),
+		)
 	}
 	check := d.strays
-	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed)+len(d.members) > 0 || d.layout != "" || d.base.bom {
+	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed)+len(d.members) > 0 ||
+		d.layout != "" || d.base.bom {
 		check = d.differs
 	}
 	if why := check(data, serial); why != "" {
-		return nil, formats.Fail(formats.CodeBug, "", "%s", "the encoded state is not what was meant: "+why)
+		return nil, formats.Fail(formats.CodeBug, "",
+			"%s", "the encoded state is not what was meant: "+why)
 	}
 	return data, nil
 }
@@ -485,16 +602,19 @@ func (d *draft) differs(data []byte, serial uint64) string {
 	return ""
 }
 
-// strays is differs for a text in which members of tasks changed and nothing else. It reads these tasks and the numbers
-// at the top. The rest are bytes of the base, copied, and a valid value in place of another leaves the text around it
-// valid.
+// strays is differs for a text in which members of tasks changed and nothing else. It reads these
+// tasks and the numbers at the top. The rest are bytes of the base, copied, and a valid value in
+// place of another leaves the text around it valid.
 func (d *draft) strays(data []byte, serial uint64) string {
 	by := make([]int, len(d.edits)+1) // how far the text after so many edits has moved
 	for i, e := range d.edits {
 		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
 	}
+
 	shift := func(at int) int {
-		i, _ := slices.BinarySearchFunc(d.edits, at, func(e jsonx.Edit, at int) int { return e.Start - at })
+		i, _ := slices.BinarySearchFunc(d.edits, at, func(e jsonx.Edit, at int) int {
+			return e.Start - at
+		})
 		return at + by[i]
 	}
 	read := func(v *jsonx.Value) (*jsonx.Value, *decoder, error) {
@@ -512,11 +632,13 @@ func (d *draft) strays(data []byte, serial uint64) string {
 			return "task " + number(t.Number)
 		}
 	}
+
 	for key, want := range map[string]int64{"serial": int64(serial), "next_number": int64(d.next)} {
 		if v, dec, err := read(d.base.tree.Get(key)); err != nil || dec.natural(v, key) != want {
 			return key
 		}
 	}
+
 	return ""
 }
 
@@ -526,7 +648,9 @@ func backupName(serial uint64) string {
 }
 
 // jsonNumber gives a serial as Marshal takes it.
-func jsonNumber(n uint64) int64 { return int64(n) } // serials stay below 1<<53
+func jsonNumber(n uint64) int64 {
+	return int64(n)
+} // serials stay below 1<<53
 
 // rewrite rewrites one heading of a plan.
 func (op SetPhase) rewrite(s *session, tx Tx) (*rewritten, Result, error) {
@@ -548,14 +672,21 @@ func (op SetPhase) rewrite(s *session, tx Tx) (*rewritten, Result, error) {
 		op.Plan = a.Path
 	}
 	if why := pathFault(op.Plan); why != "" {
-		return nil, Result{}, d.refused(op.Task, "", "expected plan inside the project root, got %q: %s", op.Plan, why)
+		return nil, Result{}, d.refused(op.Task, "",
+			"expected plan inside the project root, got %q: %s", op.Plan, why)
 	}
+
 	f, err := s.planFile(op.Task, op.Plan)
 	if err != nil {
 		return nil, Result{}, err
 	}
 	f.data, err = formats.SetPhase(f.src, op.Phase, op.Status)
-	return f, Result{Verdicts: []Verdict{{Op: d.op, Task: op.Task, From: t.Status, To: t.Status}}}, err
+	return f, Result{Verdicts: []Verdict{{
+		Op:   d.op,
+		Task: op.Task,
+		From: t.Status,
+		To:   t.Status,
+	}}}, err
 }
 
 func phaseStatuses() []formats.PhaseStatus {

@@ -25,7 +25,8 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	if mark.real, err = realName(m.cfg.Root, stateFile); err != nil {
 		return Mark{}, err
 	}
-	// No lock is held: a writer may come between. What it writes then is told by the log, which is read first.
+	// No lock is held: a writer may come between. What it writes then is told by the log, which is
+	// read first.
 	if mark.log, err = m.cfg.logLines(); err != nil {
 		return Mark{}, err
 	}
@@ -45,10 +46,10 @@ func (c Config) logLines() ([]byte, error) {
 	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
-// Guard finds foreign changes of the state since the mark. The error is then DENIED and names them; found is the
-// content of state.json, empty if the file is gone. Guard neither accepts nor reverts them: a line in the log makes
-// every write fail until Adopt accepts the file or Restore takes a backup. A change that another Manager has accepted
-// meanwhile is not foreign.
+// Guard finds foreign changes of the state since the mark. The error is then DENIED and names them;
+// found is the content of state.json, empty if the file is gone. Guard neither accepts nor reverts
+// them: a line in the log makes every write fail until Adopt accepts the file or Restore takes a
+// backup. A change that another Manager has accepted meanwhile is not foreign.
 func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error) {
 	if m.untouched(mark) {
 		return nil, nil
@@ -58,6 +59,7 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		if err != nil {
 			return err
 		}
+
 		if doc, err := parseDocument(stateFile, mark.src); err == nil {
 			audit.seal = m.cfg.seal(doc.Lineage)
 		}
@@ -70,13 +72,16 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				return ioFailure("reading", stateFile, err)
 			}
 		}
-		fresh, expected := audit.since(mark), mark.sha
+		fresh := audit.since(mark)
+		expected := mark.sha
 		last, _ := lastState(fresh)
-		if before, _ := lastState(mark.log); last.Kind == "" && before.announces() && before.Pre == mark.sha {
+		before, _ := lastState(mark.log)
+		if last.Kind == "" && before.announces() && before.Pre == mark.sha {
 			last = before // it was announced then, and happened or did not since
 		}
 		if last.Kind != "" {
-			if expected = last.Post; last.announces() && last.Pre == now {
+			expected = last.Post
+			if last.announces() && last.Pre == now {
 				expected = now // a write that was killed before it happened
 			}
 		}
@@ -95,11 +100,26 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		default:
 			return nil
 		}
-		return errors.Join(formats.Fail(formats.CodeDenied, fmt.Sprintf("'tercet state diff %d' shows it; if it was you, "+
-			"'tercet state adopt' takes it, else 'tercet state restore' goes back; until then every write is refused",
-			audit.high), "%s", what), audit.append(auditLine{
-			Serial: audit.high, Kind: lineDenied, File: stateFile, Time: stamp(m.cfg.now()), Pre: now, Post: expected,
-		}))
+
+		return errors.Join(
+			formats.Fail(
+				formats.CodeDenied,
+				fmt.Sprintf("'tercet state diff %d' shows it; if it was you, "+
+					"'tercet state adopt' takes it, else 'tercet state restore' goes back; until "+
+					"then every write is refused",
+					audit.high),
+				"%s",
+				what,
+			),
+			audit.append(auditLine{
+				Serial: audit.high,
+				Kind:   lineDenied,
+				File:   stateFile,
+				Time:   stamp(m.cfg.now()),
+				Pre:    now,
+				Post:   expected,
+			}),
+		)
 	})
 	return found, err
 }
@@ -107,13 +127,16 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 // untouched tells that nothing was written since the mark. The lock is not needed for that.
 func (m *Manager) untouched(mark Mark) bool {
 	now, err := m.Mark()
-	return err == nil && now.real == mark.real && now.sha == mark.sha && bytes.Equal(now.log, mark.log) &&
+	return err == nil && now.real == mark.real && now.sha == mark.sha &&
+		bytes.Equal(now.log, mark.log) &&
 		slices.Equal(now.backups, mark.backups)
 }
 
-// since gives the lines that came behind those of the mark, nil if these do not stand where they stood.
+// since gives the lines that came behind those of the mark, nil if these do not stand where they
+// stood.
 func (a *auditLog) since(mark Mark) []byte {
-	all, from := a.data, segmentsBefore(mark.log)
+	all := a.data
+	from := segmentsBefore(mark.log)
 	for n := a.segments; n > from; n-- {
 		data, err := readFile(a.root, segmentName(n), maxAudit)
 		if err != nil {
@@ -127,8 +150,8 @@ func (a *auditLog) since(mark Mark) []byte {
 	return append([]byte{}, all[len(mark.log):]...)
 }
 
-// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove. A write that did not
-// happen takes the copy of its state away again.
+// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove. A
+// write that did not happen takes the copy of its state away again.
 func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
 	for l := range auditLines(fresh) {
 		if l.Kind == lineAborted {

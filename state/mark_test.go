@@ -12,12 +12,15 @@ import (
 	"tercet/state"
 )
 
-// TestGuard: what others than the writers do to the state while a worker runs is found, left as it is, and holds up every
-// write until a person has decided.
+// TestGuard: what others than the writers do to the state while a worker runs is found, left as it
+// is, and holds up every write until a person has decided.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	edit := func(w *workspace) {
-		w.write("state.json", strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1))
+		w.write(
+			"state.json",
+			strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1),
+		)
 	}
 	remove := func(name string) func(w *workspace) {
 		return func(w *workspace) {
@@ -26,17 +29,21 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
-	// forge edits the state and appends the line that a writer without the key would append: its chain is right.
+	// forge edits the state and appends the line that a writer without the key would append: its
+	// chain is right.
 	forge := func(w *workspace) {
 		before := w.read("state.json")
 		edit(w)
-		now, log := w.read("state.json"), strings.TrimSuffix(w.read("audit.jsonl"), "\n")
+		now := w.read("state.json")
+		log := strings.TrimSuffix(w.read("audit.jsonl"), "\n")
 		last := log[strings.LastIndexByte(log, '\n')+1:]
 		var line map[string]any
 		if err := json.Unmarshal([]byte(last), &line); err != nil {
 			w.t.Fatal(err)
 		}
-		line["pre"], line["post"], line["prev"] = sum(before), sum(now), sum(last)
+		line["pre"] = sum(before)
+		line["post"] = sum(now)
+		line["prev"] = sum(last)
 		raw, err := json.Marshal(line)
 		if err != nil {
 			w.t.Fatal(err)
@@ -51,14 +58,27 @@ func TestGuard(t *testing.T) {
 	}{
 		{"nothing", func(*workspace) {}, "", 2},
 		{"a writer", func(w *workspace) { w.add("c") }, "", 3},
-		{"a plan's writer that rotates", func(w *workspace) { w.rotated() }, "", 42},
-		{"an edit that another writer took over", func(w *workspace) { edit(w); w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "c"}}}) }, "", 3},
+		{"a plan's writer that rotates", func(w *workspace) {
+			w.rotated()
+		}, "", 42},
+		{"an edit that another writer took over", func(w *workspace) {
+			edit(w)
+			w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "c"}}})
+		}, "", 3},
 		{"an edit", edit, "state.json was changed", 2},
-		{"an edit after a writer", func(w *workspace) { w.add("c"); edit(w) }, "state.json was changed", 3},
-		{"no JSON", func(w *workspace) { w.write("state.json", "{") }, "state.json was changed", 2},
+		{"an edit after a writer", func(w *workspace) {
+			w.add("c")
+			edit(w)
+		}, "state.json was changed", 3},
+		{"no JSON", func(w *workspace) {
+			w.write("state.json", "{")
+		}, "state.json was changed", 2},
 		{"removed", remove("state.json"), "state.json was changed", 2},
 		{"an edit with a forged line", forge, "audit.jsonl got a line", 2},
-		{"a forged line after a writer", func(w *workspace) { w.add("c"); forge(w) }, "audit.jsonl got a line", 3},
+		{"a forged line after a writer", func(w *workspace) {
+			w.add("c")
+			forge(w)
+		}, "audit.jsonl got a line", 3},
 		{"the log removed", remove("audit.jsonl"), "audit.jsonl was rewritten", 2},
 		{"the log cut", func(w *workspace) {
 			log := w.read("audit.jsonl")
@@ -88,7 +108,9 @@ func TestGuard(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = w.m.Guard(t.Context(), mark)
-			if (err == nil) != (tt.what == "") || err != nil && (formats.CodeOf(err) != formats.CodeDenied || err.Error() != tt.what) {
+			if (err == nil) != (tt.what == "") ||
+				err != nil &&
+					(formats.CodeOf(err) != formats.CodeDenied || err.Error() != tt.what) {
 				t.Fatalf("Guard = %v, want %q", err, tt.what)
 			}
 			if now, err := os.ReadFile(w.path("state.json")); string(now) != string(left) {
@@ -98,10 +120,12 @@ func TestGuard(t *testing.T) {
 				w.healthy()
 				return
 			}
+
 			if _, err = w.m.Guard(t.Context(), mark); formats.CodeOf(err) != formats.CodeDenied {
 				t.Errorf("the second look = %v, want the finding again", err)
 			}
-			if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "later"}}}); err == nil {
+			_, err = w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "later"}}})
+			if err == nil {
 				t.Errorf("Apply after it = %v, want a refusal", err)
 			}
 			serial, ok := w.m.NewestBackup()
@@ -114,7 +138,8 @@ func TestGuard(t *testing.T) {
 			if _, err := w.m.Restore(t.Context(), serial); err != nil {
 				t.Fatal(err)
 			}
-			if n := strings.Count(w.read("state.json"), `"title"`); n != tt.tasks || strings.Contains(w.read("state.json"), "Mine") {
+			n := strings.Count(w.read("state.json"), `"title"`)
+			if n != tt.tasks || strings.Contains(w.read("state.json"), "Mine") {
 				t.Errorf("restored %s, want %d tasks as they were", w.read("state.json"), tt.tasks)
 			}
 			w.add("later")
@@ -122,8 +147,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardAmongKills: what a write leaves that was killed before its rename, and what the next one takes away of it, is
-// no change.
+// TestGuardAmongKills: what a write leaves that was killed before its rename, and what the next one
+// takes away of it, is no change.
 func TestGuardAmongKills(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -139,7 +164,8 @@ func TestGuardAmongKills(t *testing.T) {
 	if _, err := w.m.Guard(t.Context(), mark); err != nil {
 		t.Errorf("Guard before the next write = %v, want nothing", err)
 	}
-	if res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"title": "a"}}); res.Changed {
+	res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"title": "a"}})
+	if res.Changed {
 		t.Fatalf("%+v, want a write that only cleans up", res)
 	}
 	if _, err := os.Stat(w.path("backups/state-2.json")); err == nil {
@@ -160,8 +186,12 @@ func TestAdoptAfterGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.write("state.json", strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1))
-	if found, err := w.m.Guard(t.Context(), mark); formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(string(found), "Mine") {
+	w.write(
+		"state.json",
+		strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "Mine"`, 1),
+	)
+	found, err := w.m.Guard(t.Context(), mark)
+	if formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(string(found), "Mine") {
 		t.Fatalf("Guard = %s, %v", found, err)
 	}
 	if _, err := w.m.Adopt(t.Context()); err != nil {
@@ -223,7 +253,10 @@ func (w *workspace) rotated() {
 		w.t.Fatal(err)
 	}
 	for range 40 {
-		if _, err := m.Apply(w.t.Context(), state.Tx{Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "more"}}}}}); err != nil {
+		_, err := m.Apply(w.t.Context(), state.Tx{Ops: []state.Op{
+			state.CreateTasks{Tasks: []state.NewTask{{Title: "more"}}},
+		}})
+		if err != nil {
 			w.t.Fatal(err)
 		}
 	}

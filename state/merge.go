@@ -15,7 +15,8 @@ import (
 // Resolution says what to do with a field that both sides changed.
 type Resolution string
 
-// The resolutions: leave markers for the user, take one side, or take the side whose task was updated later.
+// The resolutions: leave markers for the user, take one side, or take the side whose task was
+// updated later.
 const (
 	ResolveNone   Resolution = ""
 	ResolveOurs   Resolution = "ours"
@@ -40,7 +41,8 @@ func (c Conflict) String() string {
 	if c.Field == "" {
 		return where + " was removed on one side and changed on the other"
 	}
-	return fmt.Sprintf("%s: %s is %s on our side and %s on theirs", where, c.Field, orNothing(c.Ours), orNothing(c.Theirs))
+	return fmt.Sprintf("%s: %s is %s on our side and %s on theirs",
+		where, c.Field, orNothing(c.Ours), orNothing(c.Theirs))
 }
 
 func orNothing(s string) string {
@@ -62,15 +64,21 @@ type Merged struct {
 type Sources struct {
 	Name               string
 	Base, Ours, Theirs []byte
-	// Keep forbids new numbers for new tasks of their side: in the archive, numbers must match state.json.
+	// Keep forbids new numbers for new tasks of their side: in the archive, numbers must match
+	// state.json.
 	Keep bool
 }
 
-// Merge merges two states with a common base, by task and field: a conflict is only one field of one task that both
-// sides changed. New tasks of their side with a taken number get a new one, and references follow. Layout and members
-// are those of our side.
+// Merge merges two states with a common base, by task and field: a conflict is only one field of
+// one task that both sides changed. New tasks of their side with a taken number get a new one, and
+// references follow. Layout and members are those of our side.
 func Merge(s Sources, how Resolution) (_ *Merged, err error) {
-	m := &merger{how: how, keep: s.Keep, out: &Merged{Renumbered: map[int]int{}}, theirs: map[int][]byte{}}
+	m := &merger{
+		how:    how,
+		keep:   s.Keep,
+		out:    &Merged{Renumbered: map[int]int{}},
+		theirs: map[int][]byte{},
+	}
 	if len(bytes.TrimSpace(s.Base)) > 0 {
 		if m.o, err = parseDocument(s.Name, s.Base); err != nil {
 			return nil, err
@@ -109,8 +117,10 @@ func (m *merger) renumber() error {
 	for i := range m.b.Tasks {
 		theirs := &m.b.Tasks[i]
 		ours := m.a.find(theirs.Number)
-		if ours == nil || m.o.value(theirs.Number) != nil || sameTask(ours, theirs) || // or one task came to both sides
-			ours.Created != "" && ours.Created == theirs.Created && (ours.Title == theirs.Title || ours.Slug == theirs.Slug) {
+		// or one task came to both sides
+		if ours == nil || m.o.value(theirs.Number) != nil || sameTask(ours, theirs) ||
+			ours.Created != "" && ours.Created == theirs.Created &&
+				(ours.Title == theirs.Title || ours.Slug == theirs.Slug) {
 			continue
 		}
 		if m.keep {
@@ -119,6 +129,7 @@ func (m *merger) renumber() error {
 		m.out.Renumbered[theirs.Number] = m.next
 		m.next++
 	}
+
 	if len(m.out.Renumbered) == 0 {
 		return nil
 	}
@@ -128,8 +139,13 @@ func (m *merger) renumber() error {
 		if err := t.rename(m.out.Renumbered); err != nil {
 			return err
 		}
-		edits = append(edits, jsonx.Edit{Start: m.b.values[i].Start, End: m.b.values[i].End, Text: t.raw})
+		edits = append(edits, jsonx.Edit{
+			Start: m.b.values[i].Start,
+			End:   m.b.values[i].End,
+			Text:  t.raw,
+		})
 	}
+
 	src, err := jsonx.Splice(m.b.src, edits)
 	if err != nil {
 		return err
@@ -145,6 +161,7 @@ func (m *merger) run() error {
 			return err
 		}
 	}
+
 	e := encoder{src: m.a.src, tasks: m.a.tasks}
 	style := e.style()
 	for i := range m.b.Tasks {
@@ -164,17 +181,23 @@ func (m *merger) run() error {
 		}
 		m.elems.Append = append(m.elems.Append, raw)
 	}
+
 	m.edits = append(m.edits, jsonx.EditElems(m.a.src, m.a.tasks, m.elems)...)
-	slices.SortStableFunc(m.edits, func(x, y jsonx.Edit) int { return cmp.Compare(x.Start, y.Start) })
+	slices.SortStableFunc(m.edits, func(x, y jsonx.Edit) int {
+		return cmp.Compare(x.Start, y.Start)
+	})
 	data, err := jsonx.Splice(m.a.src, m.edits)
 	if err != nil {
 		return err
 	}
+
 	doc, err := parseDocument(m.a.file, data)
 	if err != nil {
 		return err
 	}
-	sorted := slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int { return cmp.Compare(x.Number, y.Number) })
+	sorted := slices.IsSortedFunc(doc.Tasks, func(x, y formats.Task) int {
+		return cmp.Compare(x.Number, y.Number)
+	})
 	if style.oneLine && !sorted {
 		if data, err = layOut(data, LayoutLines); err != nil {
 			return err
@@ -191,7 +214,12 @@ func (m *merger) circles(doc *document) {
 	for i := range doc.Tasks {
 		if loop := l.from(doc.Tasks[i].Number); loop != "" {
 			m.out.Conflicts = append(m.out.Conflicts,
-				Conflict{Task: doc.Tasks[i].Number, Field: "dependencies", Ours: loop, Theirs: "the same circle"})
+				Conflict{
+					Task:   doc.Tasks[i].Number,
+					Field:  "dependencies",
+					Ours:   loop,
+					Theirs: "the same circle",
+				})
 		}
 	}
 }
@@ -213,15 +241,22 @@ func (m *merger) top() {
 		if slices.Contains([]string{"serial", "next_number", "tasks"}, key) {
 			continue
 		}
-		was, ours, theirs := compact(base.Get(key)), compact(m.a.tree.Get(key)), compact(m.b.tree.Get(key))
+		was := compact(base.Get(key))
+		ours := compact(m.a.tree.Get(key))
+		theirs := compact(m.b.tree.Get(key))
 		switch {
 		case ours == theirs || theirs == was:
 		case ours == was || m.how == ResolveTheirs && key != "lineage":
 			set = append(set, m.raw(key, m.b.tree.Get(key)))
 		case m.how == ResolveNone:
-			m.out.Conflicts = append(m.out.Conflicts, Conflict{Field: key, Ours: ours, Theirs: theirs})
+			m.out.Conflicts = append(m.out.Conflicts, Conflict{
+				Field:  key,
+				Ours:   ours,
+				Theirs: theirs,
+			})
 		}
 	}
+
 	m.edits = append(m.edits, jsonx.EditMembers(m.a.src, m.a.tree, set)...)
 }
 
@@ -236,7 +271,9 @@ func (m *merger) raw(key string, v *jsonx.Value) jsonx.Change {
 // ours merges one task of our side.
 func (m *merger) ours(i int) error {
 	n := m.a.Tasks[i].Number
-	mine, theirs, was := m.a.full(i), m.b.value(n), m.o.value(n)
+	mine := m.a.full(i)
+	theirs := m.b.value(n)
+	was := m.o.value(n)
 	switch {
 	case theirs == nil && was == nil:
 		return nil
@@ -247,16 +284,30 @@ func (m *merger) ours(i int) error {
 		m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
 		return nil
 	}
-	f := fields{m: m, o: was, a: mine, b: theirs, task: n}
+
+	f := fields{
+		m:    m,
+		o:    was,
+		a:    mine,
+		b:    theirs,
+		task: n,
+	}
 	f.later = textOf(theirs, "updated") > textOf(mine, "updated")
 	for _, group := range f.groups() {
 		f.merge(group)
 	}
+
 	if len(f.clash) > 0 {
 		// Who comes to choose a side sees when, and by whom, each was written.
-		stamps := func(c jsonx.Change) bool { return c.Key == "updated" || c.Key == "session_id" }
+		stamps := func(c jsonx.Change) bool {
+			return c.Key == "updated" || c.Key == "session_id"
+		}
 		f.set = slices.DeleteFunc(f.set, stamps)
-		f.clash = append(f.clash, m.raw("updated", theirs.Get("updated")), m.raw("session_id", theirs.Get("session_id")))
+		f.clash = append(
+			f.clash,
+			m.raw("updated", theirs.Get("updated")),
+			m.raw("session_id", theirs.Get("session_id")),
+		)
 	}
 	m.edits = append(m.edits, jsonx.EditMembers(m.a.src, mine, f.set)...)
 	if len(f.clash) == 0 {
@@ -303,7 +354,9 @@ func join(v *jsonx.Value, keys []string) string {
 }
 
 func (f *fields) merge(keys []string) {
-	was, ours, theirs := join(f.o, keys), join(f.a, keys), join(f.b, keys)
+	was := join(f.o, keys)
+	ours := join(f.a, keys)
+	theirs := join(f.b, keys)
 	take := func() {
 		for _, k := range keys {
 			if compact(f.a.Get(k)) != compact(f.b.Get(k)) {
@@ -311,7 +364,8 @@ func (f *fields) merge(keys []string) {
 			}
 		}
 	}
-	switch key := keys[0]; {
+	key := keys[0]
+	switch {
 	case ours == theirs || theirs == was && f.o != nil:
 	case ours == was && f.o != nil:
 		take()
@@ -328,23 +382,35 @@ func (f *fields) merge(keys []string) {
 		take()
 	case f.m.how == ResolveNone:
 		for _, k := range keys {
-			if x, y := compact(f.a.Get(k)), compact(f.b.Get(k)); x != y {
-				f.m.out.Conflicts = append(f.m.out.Conflicts, Conflict{Task: f.task, Field: k, Ours: x, Theirs: y})
+			x := compact(f.a.Get(k))
+			y := compact(f.b.Get(k))
+			if x != y {
+				f.m.out.Conflicts = append(f.m.out.Conflicts, Conflict{
+					Task:   f.task,
+					Field:  k,
+					Ours:   x,
+					Theirs: y,
+				})
 				f.clash = append(f.clash, f.m.raw(k, f.b.Get(k)))
 			}
 		}
 	}
 }
 
-// dependencies merges lists of numbers as sets: what either side added is in, what either removed is out.
+// dependencies merges lists of numbers as sets: what either side added is in, what either removed
+// is out.
 func (f *fields) dependencies() bool {
 	d := &decoder{}
-	was, ours, theirs := []int{}, d.numbers(f.a.Get("dependencies"), ""), d.numbers(f.b.Get("dependencies"), "")
+	was := []int{}
+	ours := d.numbers(f.a.Get("dependencies"), "")
+	theirs := d.numbers(f.b.Get("dependencies"), "")
 	if v := f.o.Get("dependencies"); v != nil {
 		was = d.numbers(v, "")
 	}
 	out := slices.DeleteFunc(append([]int{}, ours...),
-		func(n int) bool { return slices.Contains(was, n) && !slices.Contains(theirs, n) })
+		func(n int) bool {
+			return slices.Contains(was, n) && !slices.Contains(theirs, n)
+		})
 	for _, n := range theirs {
 		if !slices.Contains(was, n) && !slices.Contains(out, n) {
 			out = append(out, n)
@@ -369,7 +435,9 @@ func (f *fields) artifacts() bool {
 		}
 		return out
 	}
-	was, ours, theirs := byPath(f.o), byPath(f.a), byPath(f.b)
+	was := byPath(f.o)
+	ours := byPath(f.a)
+	theirs := byPath(f.b)
 	list := []any{}
 	for _, side := range []*jsonx.Value{f.a, f.b} {
 		v := side.Get("artifacts")
@@ -378,7 +446,9 @@ func (f *fields) artifacts() bool {
 		}
 		for _, e := range v.Elems {
 			p := textOf(e, "path")
-			x, y, o := compact(ours[p]), compact(theirs[p]), compact(was[p])
+			x := compact(ours[p])
+			y := compact(theirs[p])
+			o := compact(was[p])
 			switch {
 			case side == f.b && x != "": // merged with ours
 			case x == y, y == o && f.o != nil && x != "", o == "" && y == "", o == "" && x == "":
@@ -391,6 +461,7 @@ func (f *fields) artifacts() bool {
 			}
 		}
 	}
+
 	raw, err := jsonx.Marshal(list, "  ")
 	if err != nil {
 		return false
@@ -399,7 +470,8 @@ func (f *fields) artifacts() bool {
 	return true
 }
 
-// mark puts both sides of each task with a conflict between markers, one task after the other, as git does with lines.
+// mark puts both sides of each task with a conflict between markers, one task after the other, as
+// git does with lines.
 func (m *merger) mark(name string) error {
 	if len(m.theirs) == 0 {
 		return nil
@@ -429,16 +501,26 @@ func (m *merger) mark(name string) error {
 		v := doc.values[i]
 		start := bytes.LastIndexByte(doc.src[:v.Start], '\n') + 1
 		end := v.End + bytes.IndexByte(doc.src[v.End:], '\n') + 1
-		indent, tail := doc.src[start:v.Start], doc.src[v.End:end]
+		indent := doc.src[start:v.Start]
+		tail := doc.src[v.End:end]
 		laid, err := style.relay(raw)
 		if err != nil {
 			return err
 		}
 		laid = bytes.ReplaceAll(laid, []byte("\n"), append([]byte("\n"), indent...))
 		text := slices.Concat([]byte("=======\n"), indent, laid, tail, []byte(">>>>>>> theirs\n"))
-		edits = append(edits, jsonx.Edit{Start: start, End: start, Text: []byte("<<<<<<< ours\n")},
-			jsonx.Edit{Start: end, End: end, Text: text})
+		edits = append(edits, jsonx.Edit{
+			Start: start,
+			End:   start,
+			Text:  []byte("<<<<<<< ours\n"),
+		},
+			jsonx.Edit{
+				Start: end,
+				End:   end,
+				Text:  text,
+			})
 	}
+
 	m.out.Data, err = jsonx.Splice(doc.src, edits)
 	return err
 }
@@ -456,14 +538,16 @@ func ownLines(d *document) bool {
 	return true
 }
 
-// Unmark takes one side, or both, of a text with conflict markers. The taken side must be a state; union merges the
-// sides by task and field, and the later update wins.
+// Unmark takes one side, or both, of a text with conflict markers. The taken side must be a state;
+// union merges the sides by task and field, and the later update wins.
 func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 	ours, theirs, base, ok := sides(src)
 	if !ok {
-		return nil, formats.Fail(formats.CodePrecondition, "there is nothing to merge; look at it with: tercet state verify",
+		return nil, formats.Fail(formats.CodePrecondition,
+			"there is nothing to merge; look at it with: tercet state verify",
 			"%s", name+" has no whole set of conflict markers")
 	}
+
 	pick := map[Resolution][]byte{ResolveOurs: ours, ResolveTheirs: theirs}[how]
 	if pick != nil {
 		if _, err := parseDocument(name, pick); err != nil {
@@ -472,12 +556,18 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 		return &Merged{Data: pick, Renumbered: map[int]int{}}, nil
 	}
 	if how != ResolveUnion {
-		return nil, formats.Fail(formats.CodeUsage, "", "expected ours, theirs or union, got %q", how)
+		return nil, formats.Fail(formats.CodeUsage, "",
+			"expected ours, theirs or union, got %q", how)
 	}
 	if base != nil {
 		if _, err := parseDocument(name, base); err != nil {
 			base = nil // it is only a help
 		}
 	}
-	return Merge(Sources{Name: name, Base: base, Ours: ours, Theirs: theirs}, ResolveUnion)
+	return Merge(Sources{
+		Name:   name,
+		Base:   base,
+		Ours:   ours,
+		Theirs: theirs,
+	}, ResolveUnion)
 }

@@ -35,17 +35,25 @@ func (m *model) move(n int, to formats.TaskStatus, reason bool) (changed, ok boo
 	if t.status == to {
 		return false, true
 	}
+
 	back := t.status.KeepsPrior() && t.prior == to
 	if !back {
-		at := slices.IndexFunc(formats.Moves(t.status), func(mv formats.Move) bool { return mv.To == to && !mv.Recover })
+		at := slices.IndexFunc(formats.Moves(
+			t.status,
+		), func(mv formats.Move) bool { return mv.To == to && !mv.Recover })
 		if at < 0 || formats.Moves(t.status)[at].NeedsReason && !reason {
 			return false, false
 		}
-		if mv := formats.Moves(t.status)[at]; !mv.ChildrenTerminal && formats.ArtifactsFor(to) != nil && t.artifacts == 0 {
+		mv := formats.Moves(t.status)[at]
+		if !mv.ChildrenTerminal && formats.ArtifactsFor(to) != nil && t.artifacts == 0 {
 			return false, false
 		}
-		order := []formats.TaskStatus{formats.NotStarted, formats.Researched, formats.Planned, formats.Revised, formats.Partial, formats.Completed}
-		if at := slices.Index(order, to); t.status.InProgress() && at >= 0 && at < slices.Index(order, t.prior) {
+		order := []formats.TaskStatus{
+			formats.NotStarted, formats.Researched, formats.Planned, formats.Revised,
+			formats.Partial, formats.Completed,
+		}
+		at = slices.Index(order, to)
+		if t.status.InProgress() && at >= 0 && at < slices.Index(order, t.prior) {
 			to = t.prior
 		}
 	}
@@ -55,6 +63,7 @@ func (m *model) move(n int, to formats.TaskStatus, reason bool) (changed, ok boo
 	case !t.status.KeepsPrior():
 		t.prior = t.status
 	}
+
 	t.status = to
 	m.tasks[n] = t
 	return true, true
@@ -146,6 +155,7 @@ func (m *model) one(op state.Op) (changed, ok bool) {
 		}
 		return changed, true
 	}
+
 	return false, false
 }
 
@@ -163,9 +173,15 @@ func TestModel(t *testing.T) {
 func checkModel(rt *rapid.T) {
 	w := quickWorkspace(rt)
 	docs := []formats.Artifact{
-		w.document(formats.ArtifactReport, "r.md", "x"), w.document(formats.ArtifactPlan, "p.md", "x"), w.document(formats.ArtifactSummary, "s.md", "x"),
+		w.document(formats.ArtifactReport, "r.md", "x"),
+		w.document(formats.ArtifactPlan, "p.md", "x"),
+		w.document(formats.ArtifactSummary, "s.md", "x"),
 	}
-	m := &model{tasks: map[int]modelTask{}, archived: map[int]modelTask{}, next: 1}
+	m := &model{
+		tasks:    map[int]modelTask{},
+		archived: map[int]modelTask{},
+		next:     1,
+	}
 	ops := opGenerator(docs)
 	for i := range rapid.IntRange(1, 25).Draw(rt, "transactions") {
 		var list []state.Op
@@ -175,7 +191,11 @@ func checkModel(rt *rapid.T) {
 			list = rapid.SliceOfN(ops, 1, 3).Draw(rt, "ops")
 		}
 		before := w.read("state.json")
-		res, err := w.m.Apply(context.Background(), state.Tx{Session: session, Run: "r1", Ops: list})
+		res, err := w.m.Apply(context.Background(), state.Tx{
+			Session: session,
+			Run:     "r1",
+			Ops:     list,
+		})
 		want := m.apply(list)
 		if (err == nil) != want {
 			rt.Fatalf("transaction %d %+v = %v, want accepted: %v", i, list, err, want)
@@ -187,9 +207,11 @@ func checkModel(rt *rapid.T) {
 			continue
 		}
 		if res.Serial != m.serial || res.Changed != (w.read("state.json") != before) {
-			rt.Fatalf("transaction %d %+v = serial %d, changed %v; want serial %d", i, list, res.Serial, res.Changed, m.serial)
+			rt.Fatalf("transaction %d %+v = serial %d, changed %v; want serial %d",
+				i, list, res.Serial, res.Changed, m.serial)
 		}
 	}
+
 	compareModel(rt, w, m)
 }
 
@@ -199,11 +221,13 @@ func compareModel(rt *rapid.T, w *workspace, m *model) {
 		rt.Fatal(err)
 	}
 	if doc.Serial != m.serial || doc.NextNumber != m.next || len(doc.Tasks) != len(m.tasks) {
-		rt.Fatalf("serial %d, next %d, %d tasks; want %d, %d, %d", doc.Serial, doc.NextNumber, len(doc.Tasks), m.serial, m.next, len(m.tasks))
+		rt.Fatalf("serial %d, next %d, %d tasks; want %d, %d, %d",
+			doc.Serial, doc.NextNumber, len(doc.Tasks), m.serial, m.next, len(m.tasks))
 	}
 	for _, got := range doc.Tasks {
 		want, there := m.tasks[got.Number]
-		if !there || got.Status != want.status || got.Prior != want.prior || got.Title != want.title || len(got.Artifacts) != want.artifacts ||
+		if !there || got.Status != want.status || got.Prior != want.prior ||
+			got.Title != want.title || len(got.Artifacts) != want.artifacts ||
 			(got.Lease != nil) != got.Status.InProgress() {
 			rt.Fatalf("task %+v, want %+v", got, want)
 		}
@@ -224,19 +248,31 @@ func opGenerator(docs []formats.Artifact) *rapid.Generator[state.Op] {
 	return rapid.Custom(func(rt *rapid.T) state.Op {
 		switch rapid.IntRange(0, 9).Draw(rt, "op") {
 		case 0, 1:
-			titles := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "Über \"x\"", "\U0001f600 <b>", "\\"}), 1, 2).Draw(rt, "titles")
+			titles := rapid.SliceOfN(
+				rapid.SampledFrom([]string{"a", "Über \"x\"", "\U0001f600 <b>", "\\"}),
+				1,
+				2,
+			).Draw(rt, "titles")
 			op := state.CreateTasks{}
 			for _, title := range titles {
 				op.Tasks = append(op.Tasks, state.NewTask{Title: title})
 			}
 			return op
 		case 2:
-			return state.UpdateMetadata{Task: task.Draw(rt, "task"), Fields: map[string]any{"title": rapid.SampledFrom([]string{"a", "b\u2028c", "é"}).Draw(rt, "title")}}
+			return state.UpdateMetadata{
+				Task: task.Draw(rt, "task"),
+				Fields: map[string]any{"title": rapid.SampledFrom([]string{
+					"a",
+					"b\u2028c",
+					"é",
+				}).Draw(rt, "title")},
+			}
 		case 3:
 			return state.LinkArtifacts{Task: task.Draw(rt, "task"), Artifacts: docs}
 		case 4:
 			return state.UpdateStatus{Tasks: []int{task.Draw(rt, "task")}, Back: true}
 		}
+
 		return state.UpdateStatus{
 			Tasks:  rapid.SliceOfN(task, 1, 2).Draw(rt, "tasks"),
 			To:     rapid.SampledFrom(formats.TaskStatuses()).Draw(rt, "to"),
@@ -255,7 +291,8 @@ func moveGenerator() *rapid.Generator[state.Op] {
 	})
 }
 
-// FuzzState holds that no text makes reading or writing it do anything but work or refuse: a file is never left worse.
+// FuzzState holds that no text makes reading or writing it do anything but work or refuse: a file
+// is never left worse.
 func FuzzState(f *testing.F) {
 	f.Add(odd)
 	f.Add(file(`{"number": 1, "title": "a", "status": "not_started"}`))
@@ -273,14 +310,20 @@ func FuzzState(f *testing.F) {
 			}
 			return
 		}
+
 		doc, err := w.r.Doc(t.Context())
 		if err != nil || doc.Tasks[len(doc.Tasks)-1].Number != numbers.Numbers[0] {
 			t.Errorf("after a write: %v", err)
 		}
-		w.do(state.UpdateMetadata{Task: numbers.Numbers[0], Fields: map[string]any{"title": "longer", "effort": "1h"}})
+		w.do(state.UpdateMetadata{
+			Task:   numbers.Numbers[0],
+			Fields: map[string]any{"title": "longer", "effort": "1h"},
+		})
 		w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 		// Without what was added, every byte of the old file is there in its order.
-		if common := strings.Index(src, `"title"`); common > 0 && strings.Count(src, `"serial"`) == 1 && strings.Count(src, `"next_number"`) == 1 {
+		common := strings.Index(src, `"title"`)
+		if common > 0 && strings.Count(src, `"serial"`) == 1 &&
+			strings.Count(src, `"next_number"`) == 1 {
 			rest := src[common:strings.LastIndex(src, "}")]
 			if at := strings.Index(rest, "]"); at > 0 && !strings.Contains(got, rest[:at]) {
 				t.Errorf("bytes of the tasks changed:\n%s\n%s", src, got)

@@ -6,22 +6,23 @@ import (
 	"tercet/formats"
 )
 
-// Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus, UpdateMetadata, LinkArtifacts,
-// SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease, ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout,
-// RestoreTasks, RestorePhases.
+// Op is one operation of a transaction. The set is closed: CreateTasks, UpdateStatus,
+// UpdateMetadata, LinkArtifacts, SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease,
+// ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout, RestoreTasks, RestorePhases.
 type Op interface {
 	// name is the word for the operation in messages and in the audit log.
 	name() string
 	// apply does the operation on a draft.
 	apply(d *draft) error
-	// record gives what the audit log keeps of the operation beside its name; what is zero is left out.
+	// record gives what the audit log keeps of the operation beside its name; what is zero is left
+	// out.
 	record() record
 }
 
 type record map[string]any
 
-// NewTask is a task to create. Title is required. An empty Slug is made from the title, an empty Priority means medium;
-// in DivideTask empty Language and Priority are those of the divided task.
+// NewTask is a task to create. Title is required. An empty Slug is made from the title, an empty
+// Priority means medium; in DivideTask empty Language and Priority are those of the divided task.
 type NewTask struct {
 	Title, Slug, Description, Language, Priority, Effort, Issue string
 
@@ -37,7 +38,8 @@ type LeaseRequest struct {
 	Timeout time.Duration // formats.DefaultLeaseTimeout if zero
 }
 
-// UpdateStatus changes the status of tasks. Set one of To, Back and Recover; Recover allows To as well.
+// UpdateStatus changes the status of tasks. Set one of To, Back and Recover; Recover allows To as
+// well.
 type UpdateStatus struct {
 	Tasks     []int
 	To        formats.TaskStatus
@@ -48,7 +50,8 @@ type UpdateStatus struct {
 	Lease     *LeaseRequest // nil: the default; an in-progress status always takes a lease
 }
 
-// UpdateMetadata sets fields of a task: title, description, priority, effort, language, dependencies, parent.
+// UpdateMetadata sets fields of a task: title, description, priority, effort, language,
+// dependencies, parent.
 type UpdateMetadata struct {
 	Task   int
 	Fields map[string]any
@@ -60,8 +63,8 @@ type LinkArtifacts struct {
 	Artifacts []formats.Artifact
 }
 
-// SetPhase changes the status in the heading of one phase of the task's plan. It must be alone in its transaction. An
-// empty Plan means the newest plan.
+// SetPhase changes the status in the heading of one phase of the task's plan. It must be alone in
+// its transaction. An empty Plan means the newest plan.
 type SetPhase struct {
 	Task   int
 	Plan   string
@@ -69,7 +72,8 @@ type SetPhase struct {
 	Status formats.PhaseStatus
 }
 
-// ArchiveTasks moves completed and abandoned tasks to the archive. It must be alone in its transaction.
+// ArchiveTasks moves completed and abandoned tasks to the archive. It must be alone in its
+// transaction.
 type ArchiveTasks struct{ Tasks []int }
 
 // UnarchiveTasks moves tasks back from the archive. It must be alone in its transaction.
@@ -81,9 +85,9 @@ type DivideTask struct {
 	Parts []NewTask
 }
 
-// SetLease renews the leases of this session's tasks, stale ones of its run included. With Clear it instead returns
-// tasks with stale leases to their prior status. Suspended marks the lease of a waiting run. IfHeld skips tasks that
-// are no longer in progress.
+// SetLease renews the leases of this session's tasks, stale ones of its run included. With Clear it
+// instead returns tasks with stale leases to their prior status. Suspended marks the lease of a
+// waiting run. IfHeld skips tasks that are no longer in progress.
 type SetLease struct {
 	Tasks     []int
 	Timeout   time.Duration
@@ -92,24 +96,27 @@ type SetLease struct {
 	IfHeld    bool
 }
 
-// ClaimTask takes a ready task for the transaction's session: the first one, or a named one. The task enters the next
-// in-progress status of its life, or the requested one.
+// ClaimTask takes a ready task for the transaction's session: the first one, or a named one. The
+// task enters the next in-progress status of its life, or the requested one.
 type ClaimTask struct {
 	Task    int                // 0: the first ready task
 	To      formats.TaskStatus // empty: the next status
 	Timeout time.Duration      // of the lease, formats.DefaultLeaseTimeout if zero
-	// Loose binds the lease to session and time only, not to this process: for scripts that call tercet several times.
+	// Loose binds the lease to session and time only, not to this process: for scripts that call
+	// tercet several times.
 	Loose bool
 }
 
 // SyncTasks applies the hand edits of TODO.md. It must be alone in its transaction.
 type SyncTasks struct{}
 
-// Renumber gives a task the number To, which must never have been used, or the next one if To is zero. References of
-// other tasks follow; folders and documents keep their names, so that paths stay valid.
+// Renumber gives a task the number To, which must never have been used, or the next one if To is
+// zero. References of other tasks follow; folders and documents keep their names, so that paths
+// stay valid.
 type Renumber struct{ Task, To int }
 
-// ImportTasks adds tasks from another file, with their numbers. It must be alone in its transaction.
+// ImportTasks adds tasks from another file, with their numbers. It must be alone in its
+// transaction.
 type ImportTasks struct {
 	From  *Import
 	Fresh bool // give tasks with a taken number a new one, instead of failing
@@ -127,20 +134,48 @@ const (
 	LayoutLines  Layout = "lines"
 )
 
-func (CreateTasks) name() string    { return "create_tasks" }
-func (UpdateStatus) name() string   { return "update_status" }
-func (UpdateMetadata) name() string { return "update_metadata" }
-func (LinkArtifacts) name() string  { return "link_artifacts" }
-func (SetPhase) name() string       { return "set_phase" }
-func (ArchiveTasks) name() string   { return "archive_tasks" }
-func (UnarchiveTasks) name() string { return "unarchive_tasks" }
-func (DivideTask) name() string     { return "divide_task" }
-func (SetLease) name() string       { return "set_lease" }
-func (ClaimTask) name() string      { return "claim_task" }
-func (ImportTasks) name() string    { return "import_tasks" }
-func (SetLayout) name() string      { return "set_layout" }
-func (SyncTasks) name() string      { return "sync_tasks" }
-func (Renumber) name() string       { return "renumber" }
+func (CreateTasks) name() string {
+	return "create_tasks"
+}
+func (UpdateStatus) name() string {
+	return "update_status"
+}
+func (UpdateMetadata) name() string {
+	return "update_metadata"
+}
+func (LinkArtifacts) name() string {
+	return "link_artifacts"
+}
+func (SetPhase) name() string {
+	return "set_phase"
+}
+func (ArchiveTasks) name() string {
+	return "archive_tasks"
+}
+func (UnarchiveTasks) name() string {
+	return "unarchive_tasks"
+}
+func (DivideTask) name() string {
+	return "divide_task"
+}
+func (SetLease) name() string {
+	return "set_lease"
+}
+func (ClaimTask) name() string {
+	return "claim_task"
+}
+func (ImportTasks) name() string {
+	return "import_tasks"
+}
+func (SetLayout) name() string {
+	return "set_layout"
+}
+func (SyncTasks) name() string {
+	return "sync_tasks"
+}
+func (Renumber) name() string {
+	return "renumber"
+}
 
 func titles(list []NewTask) (out []string) {
 	for i := range list {
@@ -156,32 +191,55 @@ func paths(list []formats.Artifact) (out []string) {
 	return out
 }
 
-func (op CreateTasks) record() record    { return record{"titles": titles(op.Tasks)} }
-func (op ArchiveTasks) record() record   { return record{"tasks": op.Tasks} }
-func (op UnarchiveTasks) record() record { return record{"tasks": op.Tasks} }
+func (op CreateTasks) record() record {
+	return record{"titles": titles(op.Tasks)}
+}
+func (op ArchiveTasks) record() record {
+	return record{"tasks": op.Tasks}
+}
+func (op UnarchiveTasks) record() record {
+	return record{"tasks": op.Tasks}
+}
 func (op SetLease) record() record {
 	return record{"tasks": op.Tasks, "clear": op.Clear, "suspended": op.Suspended}
 }
 
-func (op SetLayout) record() record { return record{"to": op.To} }
-func (op SyncTasks) record() record { return record{} }
-func (op Renumber) record() record  { return record{"tasks": []int{op.Task}, "to": op.To} }
+func (op SetLayout) record() record {
+	return record{"to": op.To}
+}
+func (op SyncTasks) record() record {
+	return record{}
+}
+func (op Renumber) record() record {
+	return record{"tasks": []int{op.Task}, "to": op.To}
+}
 
 func (op UpdateStatus) record() record {
 	return record{
-		"tasks": op.Tasks, "to": op.To, "back": op.Back, "recover": op.Recover, "reason": op.Reason,
+		"tasks":     op.Tasks,
+		"to":        op.To,
+		"back":      op.Back,
+		"recover":   op.Recover,
+		"reason":    op.Reason,
 		"artifacts": paths(op.Artifacts),
 	}
 }
 
-func (op UpdateMetadata) record() record { return record{"tasks": []int{op.Task}, "fields": op.Fields} }
+func (op UpdateMetadata) record() record {
+	return record{"tasks": []int{op.Task}, "fields": op.Fields}
+}
 
 func (op LinkArtifacts) record() record {
 	return record{"tasks": []int{op.Task}, "artifacts": paths(op.Artifacts)}
 }
 
 func (op SetPhase) record() record {
-	return record{"tasks": []int{op.Task}, "plan": op.Plan, "phase": op.Phase, "status": op.Status}
+	return record{
+		"tasks":  []int{op.Task},
+		"plan":   op.Plan,
+		"phase":  op.Phase,
+		"status": op.Status,
+	}
 }
 
 func (op DivideTask) record() record {
@@ -199,14 +257,19 @@ func (op ImportTasks) record() record {
 	if op.From == nil {
 		return record{}
 	}
-	return record{"file": op.From.File, "sha256": op.From.Digest, "count": len(op.From.tasks)}
+	return record{
+		"file":   op.From.File,
+		"sha256": op.From.Digest,
+		"count":  len(op.From.tasks),
+	}
 }
 
 // alone tells whether an operation may not share its transaction, because it writes a second file,
 // reads one, or concerns the file as a whole.
 func alone(op Op) bool {
 	switch op.(type) {
-	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout, RestoreTasks, RestorePhases:
+	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout, RestoreTasks,
+		RestorePhases:
 		return true
 	}
 	return false

@@ -15,8 +15,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Errors stores errors.json, the list of critical errors and warnings. It has its own lock and a size limit: a full
-// file replaces errors.json.1, and a new one begins.
+// Errors stores errors.json, the list of critical errors and warnings. It has its own lock and a
+// size limit: a full file replaces errors.json.1, and a new one begins.
 type Errors struct {
 	cfg Config
 	mu  sync.Mutex
@@ -50,7 +50,11 @@ type Recorded struct {
 // NewErrors makes the store of a workspace.
 func NewErrors(cfg Config) (*Errors, error) {
 	if cfg.Root == nil || cfg.Clock == nil || cfg.Dir == "" || cfg.NewID == nil {
-		return nil, formats.Fail(formats.CodeBug, "", "state.Config without Root, Dir, Clock or NewID")
+		return nil, formats.Fail(
+			formats.CodeBug,
+			"",
+			"state.Config without Root, Dir, Clock or NewID",
+		)
 	}
 	return &Errors{cfg: cfg}, nil
 }
@@ -58,8 +62,13 @@ func NewErrors(cfg Config) (*Errors, error) {
 // Record adds an error, unless the same run already recorded it for the same step.
 func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if !canWrite {
-		return formats.Fail(formats.CodeDenied, "", "writing errors is not supported on this system")
+		return formats.Fail(
+			formats.CodeDenied,
+			"",
+			"writing errors is not supported on this system",
+		)
 	}
+
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	h, err := locker{cfg: e.cfg, file: errorsLock}.take(ctx, p.Context.Session)
@@ -78,6 +87,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err != nil {
 		return err
 	}
+
 	if err := e.cfg.sweep(real, path.Base(errorsFile)+".1"); err != nil {
 		return err
 	}
@@ -85,6 +95,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if err != nil {
 		return err
 	}
+
 	src, tree, err := readErrors(e.cfg.Root, real)
 	if err != nil {
 		return err
@@ -93,8 +104,10 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	if told(list, p) {
 		return nil
 	}
+
 	if v, told := tree.Get("version").Str(); told && v != errorsVersion {
-		// Its form is older than the one that is written: what it says stays readable beside the new file.
+		// Its form is older than the one that is written: what it says stays readable beside the
+		// new file.
 		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".v"+Slug(v)); err != nil {
 			return ioFailure("keeping a copy of", errorsFile, err)
 		}
@@ -114,10 +127,14 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		}
 		list = tree.Get("errors")
 	}
-	out, err := jsonx.Splice(src, jsonx.EditElems(src, list, jsonx.ElemChanges{Append: [][]byte{raw}}))
+	out, err := jsonx.Splice(
+		src,
+		jsonx.EditElems(src, list, jsonx.ElemChanges{Append: [][]byte{raw}}),
+	)
 	if err != nil {
 		return err
 	}
+
 	if err := atomicfile.WriteIn(e.cfg.Root, real, out, atomicfile.Options{}); err != nil {
 		if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
 			return notDurable(errorsFile, 0, err)
@@ -127,8 +144,9 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
-// told tells whether the run has recorded the same. A run that is killed at its end records it again when it is resumed,
-// and the run of a command what the workflow of its subagent has recorded with a longer path.
+// told tells whether the run has recorded the same. A run that is killed at its end records it
+// again when it is resumed, and the run of a command what the workflow of its subagent has recorded
+// with a longer path.
 func told(list *jsonx.Value, p formats.Problem) bool {
 	if list == nil || p.Context.Run == "" {
 		return false
@@ -145,18 +163,26 @@ func told(list *jsonx.Value, p formats.Problem) bool {
 
 func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 	out := Recorded{
-		ID: "err_" + e.cfg.NewID(), Time: stamp(e.cfg.now()), Type: p.Type, Severity: cmp.Or(p.Severity, "critical"),
-		Message: p.Message, Context: p.Context, FixStatus: "unfixed",
+		ID:        "err_" + e.cfg.NewID(),
+		Time:      stamp(e.cfg.now()),
+		Type:      p.Type,
+		Severity:  cmp.Or(p.Severity, "critical"),
+		Message:   p.Message,
+		Context:   p.Context,
+		FixStatus: "unfixed",
 	}
-	out.Trajectory.Path, out.Trajectory.Depth = append([]string{}, p.Path...), p.Depth
-	out.Recovery.Action, out.Recovery.Auto = p.Action, p.Auto
+	out.Trajectory.Path = append([]string{}, p.Path...)
+	out.Trajectory.Depth = p.Depth
+	out.Recovery.Action = p.Action
+	out.Recovery.Auto = p.Auto
 	return jsonx.Marshal(out, "  ")
 }
 
 // errorsVersion is the version of errors.json that is written.
 const errorsVersion = "2"
 
-// readErrors gives the file, nil without one. It has an array of errors, and no version above the one that is written.
+// readErrors gives the file, nil without one. It has an array of errors, and no version above the
+// one that is written.
 func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	src, err := readIf(root, name, maxState)
 	if err != nil || src == nil {

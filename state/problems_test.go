@@ -27,9 +27,22 @@ func TestErrors(t *testing.T) {
 		t.Errorf("List without a file = %v, %v", list, err)
 	}
 	p := formats.Problem{
-		Type: "INVALID_RETURN", Severity: "critical", Message: "bad \"return\"",
-		Context: formats.ProblemContext{Session: session, Run: "r", Command: "/plan 1", Task: 1, Step: "plan", File: "plan.md", Line: 3},
-		Path:    []string{"router", "/plan"}, Depth: 2, Action: "look", Auto: true,
+		Type:     "INVALID_RETURN",
+		Severity: "critical",
+		Message:  "bad \"return\"",
+		Context: formats.ProblemContext{
+			Session: session,
+			Run:     "r",
+			Command: "/plan 1",
+			Task:    1,
+			Step:    "plan",
+			File:    "plan.md",
+			Line:    3,
+		},
+		Path:   []string{"router", "/plan"},
+		Depth:  2,
+		Action: "look",
+		Auto:   true,
 	}
 	if err := e.Record(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -39,7 +52,8 @@ func TestErrors(t *testing.T) {
 	if err := e.Record(t.Context(), formats.Problem{Type: "IO", Message: "second"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Record(t.Context(), p); err != nil { // a run that was killed at its end tells it again
+	// a run that was killed at its end tells it again
+	if err := e.Record(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	list, err := e.List(t.Context())
@@ -47,14 +61,20 @@ func TestErrors(t *testing.T) {
 		t.Fatalf("List = %v, %v; want two", list, err)
 	}
 	got := formats.Problem{
-		Type: list[0].Type, Severity: list[0].Severity, Message: list[0].Message, Context: list[0].Context,
-		Path: list[0].Trajectory.Path, Depth: list[0].Trajectory.Depth, Action: list[0].Recovery.Action,
-		Auto: list[0].Recovery.Auto,
+		Type:     list[0].Type,
+		Severity: list[0].Severity,
+		Message:  list[0].Message,
+		Context:  list[0].Context,
+		Path:     list[0].Trajectory.Path,
+		Depth:    list[0].Trajectory.Depth,
+		Action:   list[0].Recovery.Action,
+		Auto:     list[0].Recovery.Auto,
 	}
 	if diff := cmp.Diff(p, got); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
-	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID || list[1].Severity != "critical" {
+	if list[0].FixStatus != "fixed" || list[1].FixStatus != "unfixed" || list[0].ID == list[1].ID ||
+		list[1].Severity != "critical" {
 		t.Errorf("List = %+v", list)
 	}
 	if !strings.Contains(w.read("errors.json"), `"note": 1.0`) {
@@ -72,7 +92,8 @@ func TestErrors(t *testing.T) {
 func TestErrorsRotate(t *testing.T) {
 	t.Parallel()
 	w := quickWorkspace(t)
-	const writers, each = 4, 6
+	const writers = 4
+	const each = 6
 	there := strings.Repeat(",\n{\"id\": \"err_0\"}", state.MaxErrors+writers-writers*each)
 	w.write("errors.json", `{"version": "2", "errors": [`+there[1:]+"]}\n")
 	var wg sync.WaitGroup
@@ -83,20 +104,24 @@ func TestErrorsRotate(t *testing.T) {
 		}
 		wg.Go(func() {
 			for j := range each {
-				if err := e.Record(t.Context(), formats.Problem{Message: fmt.Sprint(i, j)}); err != nil {
+				err := e.Record(t.Context(), formats.Problem{Message: fmt.Sprint(i, j)})
+				if err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
+
 	wg.Wait()
 	e, err := state.NewErrors(w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	list, err := e.List(t.Context())
-	if old := strings.Count(w.read("errors.json.1"), `"id"`); err != nil || len(list) != writers || old != state.MaxErrors {
-		t.Errorf("after rotation: %d and %d before, %v; want %d and %d", len(list), old, err, writers, state.MaxErrors)
+	old := strings.Count(w.read("errors.json.1"), `"id"`)
+	if err != nil || len(list) != writers || old != state.MaxErrors {
+		t.Errorf("after rotation: %d and %d before, %v; want %d and %d",
+			len(list), old, err, writers, state.MaxErrors)
 	}
 }
 
@@ -108,7 +133,9 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	for _, name := range []string{"a.md", "docs/b.md", "docs/deep/c.md", "docs/d.txt", ".git/e.md"} {
+	for _, name := range []string{
+		"a.md", "docs/b.md", "docs/deep/c.md", "docs/d.txt", ".git/e.md",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -116,6 +143,7 @@ func TestDocs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link.md")); err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +155,32 @@ func TestDocs(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) != formats.CodeFileNotFound {
 		t.Errorf("Open of nothing = %v, want FILE_NOT_FOUND that is fs.ErrNotExist", err)
 	}
-	for _, bad := range []string{"", "/etc/passwd", "../x", "docs/../../x", "a\x00b", "a\\b", "C:x", "nul", "docs/con.md", "x.", "a//b", "./a.md", strings.Repeat("a", 300)} {
+	for _, bad := range []string{
+		"",
+		"/etc/passwd",
+		"../x",
+		"docs/../../x",
+		"a\x00b",
+		"a\\b",
+		"C:x",
+		"nul",
+		"docs/con.md",
+		"x.",
+		"a//b",
+		"./a.md",
+		strings.Repeat("a", 300),
+	} {
 		if _, err := d.Open(t.Context(), bad); formats.CodeOf(err) != formats.CodeDenied {
 			t.Errorf("Open(%q) = %v, want DENIED", bad, err)
 		}
 	}
+
 	for _, bad := range []string{"link.md", "docs"} {
 		if data, err := d.Open(t.Context(), bad); err == nil {
 			t.Errorf("Open(%q) = %q, want an error", bad, data)
 		}
 	}
+
 	for pattern, want := range map[string][]string{
 		"*.md":        {"a.md"},
 		"**/*.md":     {"a.md", "docs/b.md", "docs/deep/c.md"},
@@ -145,15 +189,18 @@ func TestDocs(t *testing.T) {
 		"none/*":      nil,
 		"a.md":        {"a.md"},
 	} {
-		if got, err := d.Glob(t.Context(), []string{pattern, pattern}); err != nil || !cmp.Equal(got, want) {
+		got, err := d.Glob(t.Context(), []string{pattern, pattern})
+		if err != nil || !cmp.Equal(got, want) {
 			t.Errorf("Glob(%q) = %q, %v; want %q", pattern, got, err, want)
 		}
 	}
+
 	for _, bad := range []string{"../*", "/etc/*", "[a"} {
 		if got, err := d.Glob(t.Context(), []string{bad}); err == nil {
 			t.Errorf("Glob(%q) = %q, want an error", bad, got)
 		}
 	}
+
 	for name, want := range map[string]bool{"a.md": true, "docs": false, "none": false} {
 		if got, err := d.Exists(t.Context(), name); got != want || err != nil {
 			t.Errorf("Exists(%q) = %v, %v; want %v", name, got, err, want)

@@ -16,7 +16,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Reader reads the state without a lock, because a write replaces the file in one step. It never creates a file.
+// Reader reads the state without a lock, because a write replaces the file in one step. It never
+// creates a file.
 type Reader struct {
 	cfg Config
 
@@ -42,6 +43,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
+
 	info, err := r.cfg.Root.Stat(stateFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, r.cfg.noState()
@@ -52,6 +54,7 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if r.doc != nil && sameFile(info, r.info) {
 		return r.doc, nil
 	}
+
 	src, info, err := r.cfg.readState(stateFile)
 	if err != nil {
 		return nil, err
@@ -60,12 +63,14 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	if err != nil {
 		return nil, withBackup(r.cfg, err)
 	}
-	r.doc, r.info = doc, info
+
+	r.doc = doc
+	r.info = info
 	return doc, nil
 }
 
-// Snapshot gives the state as plain JSON for queries, with effective statuses, and its serial. The document is shared:
-// do not change it.
+// Snapshot gives the state as plain JSON for queries, with effective statuses, and its serial. The
+// document is shared: do not change it.
 func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -74,7 +79,8 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.plainOf != d {
-		r.plain, r.plainOf = d.plain(), d
+		r.plain = d.plain()
+		r.plainOf = d
 	}
 	return r.shown(d), d.Serial, nil
 }
@@ -98,7 +104,8 @@ func (d *document) plain() map[string]any {
 
 // shown is plain with the effective statuses: a copy of what of it differs.
 func (r *Reader) shown(d *document) map[string]any {
-	out, now := r.plain, r.cfg.now()
+	out := r.plain
+	now := r.cfg.now()
 	var list []any
 	for i := range d.Tasks {
 		status, stale := r.cfg.effective(&d.Tasks[i], now)
@@ -117,7 +124,8 @@ func (r *Reader) shown(d *document) map[string]any {
 	return out
 }
 
-// Task gives an active task with its effective status; its lists are shared. A missing task is NOT_FOUND.
+// Task gives an active task with its effective status; its lists are shared. A missing task is
+// NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -136,13 +144,15 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	return &out, nil
 }
 
-// Tasks gives the active tasks with effective statuses; the caller owns the list, but not its content.
+// Tasks gives the active tasks with effective statuses; the caller owns the list, but not its
+// content.
 func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out, now := slices.Clone(d.Tasks), r.cfg.now()
+	out := slices.Clone(d.Tasks)
+	now := r.cfg.now()
 	for i := range out {
 		out[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)
 	}
@@ -180,8 +190,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	return src, err
 }
 
-// Notice is a line about a foreign change of the file since the engine's last write. It is empty if there is none, or
-// if a cheap check cannot tell.
+// Notice is a line about a foreign change of the file since the engine's last write. It is empty if
+// there is none, or if a cheap check cannot tell.
 func (r *Reader) Notice(ctx context.Context) string {
 	sha, err := r.digest(ctx)
 	if err != nil {
@@ -195,13 +205,18 @@ func (r *Reader) Notice(ctx context.Context) string {
 	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
 		return ""
 	}
-	return fmt.Sprintf("state.json was changed from outside since serial %d; the next write takes it over", last.Serial)
+	return fmt.Sprintf(
+		"state.json was changed from outside since serial %d; the next write takes it over",
+		last.Serial,
+	)
 }
 
-// digest is the SHA-256 of state.json, valid or not. It reads nothing if the file is the one that was read last.
+// digest is the SHA-256 of state.json, valid or not. It reads nothing if the file is the one that
+// was read last.
 func (r *Reader) digest(ctx context.Context) (string, error) {
 	r.mu.Lock()
-	doc, read := r.doc, r.info
+	doc := r.doc
+	read := r.info
 	r.mu.Unlock()
 	if info, err := r.cfg.Root.Stat(stateFile); err == nil && doc != nil && sameFile(info, read) {
 		return doc.sha, nil
@@ -213,13 +228,15 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 	return formats.Sum(src), nil
 }
 
-// Current gives state.json with the effective statuses, if one of them is another than the file has; else nil. Only a
-// task with a lease can have another one. Where no task has one, nothing is parsed.
+// Current gives state.json with the effective statuses, if one of them is another than the file
+// has; else nil. Only a task with a lease can have another one. Where no task has one, nothing is
+// parsed.
 func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
 	if err != nil {
 		return nil, ioFailure("reading", stateFile, err)
 	}
+
 	leased, err := hasLease(f)
 	if err = errors.Join(err, f.Close()); err != nil || !leased {
 		return nil, err
@@ -228,21 +245,28 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var edits []jsonx.Edit
 	now := r.cfg.now()
 	for i := range d.Tasks {
 		if status, stale := r.cfg.effective(&d.Tasks[i], now); stale {
 			v := d.full(i).Get("status")
-			edits = append(edits, jsonx.Edit{Start: v.Start, End: v.End, Text: jsonx.AppendString(nil, status.String())})
+			edits = append(edits, jsonx.Edit{
+				Start: v.Start,
+				End:   v.End,
+				Text:  jsonx.AppendString(nil, status.String()),
+			})
 		}
 	}
+
 	if len(edits) == 0 {
 		return nil, nil
 	}
 	return jsonx.Splice(d.src, edits)
 }
 
-// hasLease tells whether a text has a member lease that is not null. It may say yes where there is none.
+// hasLease tells whether a text has a member lease that is not null. It may say yes where there is
+// none.
 func hasLease(in io.Reader) (bool, error) {
 	const key = `"lease"`
 	r := bufio.NewReaderSize(in, 256<<10)
@@ -261,7 +285,8 @@ func hasLease(in io.Reader) (bool, error) {
 			}
 			value := bytes.TrimLeft(text[at+next+len(key):], ": \t\r\n")
 			if len(value) == 0 && !end { // it stands behind what was read
-				if at += next; at == 0 {
+				at += next
+				if at == 0 {
 					return true, nil
 				}
 				break

@@ -11,7 +11,11 @@ import (
 func TestReady(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
-	w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "one"}, {Title: "two", Dependencies: []int{1}}, {Title: "three"}}})
+	w.do(state.CreateTasks{Tasks: []state.NewTask{
+		{Title: "one"},
+		{Title: "two", Dependencies: []int{1}},
+		{Title: "three"},
+	}})
 	w.do(state.UpdateStatus{Tasks: []int{3}, To: formats.Researching})
 	numbers := func() (out []int) {
 		list, err := w.r.Ready(t.Context())

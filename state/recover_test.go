@@ -14,21 +14,30 @@ import (
 	"tercet/state"
 )
 
-// TestKilledBeforeRename is a write whose audit line is durable while its rename never came: the next write says so in the
-// log, removes what was left, and does the transaction when it is asked for again.
+// TestKilledBeforeRename is a write whose audit line is durable while its rename never came: the
+// next write says so in the log, removes what was left, and does the transaction when it is asked
+// for again.
 func TestKilledBeforeRename(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.add("a")
-	before, view := w.read("state.json"), w.read("TODO.md")
-	tx := state.Tx{ID: "killed", Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}}}
+	before := w.read("state.json")
+	view := w.read("TODO.md")
+	tx := state.Tx{
+		ID:      "killed",
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}},
+	}
 	if _, err := w.m.Apply(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	w.write("state.json", before)
-	for _, name := range []string{"state.json", "state.json.bak", "backups/state-9.json", "state.lock.info"} {
+	for _, name := range []string{
+		"state.json", "state.json.bak", "backups/state-9.json", "state.lock.info",
+	} {
 		w.write(name+".tmp-99-0123456789abcdef", "torn")
 	}
+
 	w.write("mine.tmp-99-0123456789abcdef", "not ours")
 	log := w.read("audit.jsonl")
 	w.write("audit.jsonl", log+`{"serial":3,"txn":"to`) // torn
@@ -41,7 +50,8 @@ func TestKilledBeforeRename(t *testing.T) {
 		t.Fatalf("Apply again = %+v, %v; want it done", res, err)
 	}
 	got := strings.Split(strings.TrimPrefix(w.read("audit.jsonl"), log), "\n")
-	if len(got) != 3 || !strings.Contains(got[0], `"txn":"killed","kind":"aborted"`) || !strings.Contains(got[1], `"txn":"killed","kind":"write"`) {
+	if len(got) != 3 || !strings.Contains(got[0], `"txn":"killed","kind":"aborted"`) ||
+		!strings.Contains(got[1], `"txn":"killed","kind":"write"`) {
 		t.Errorf("audit lines after the kill:\n%s", strings.Join(got, "\n"))
 	}
 	left, err := filepath.Glob(w.path("*.tmp-*"))
@@ -57,12 +67,15 @@ func TestKilledBeforeRename(t *testing.T) {
 	if m, err = state.NewManager(w.cfg); err != nil {
 		t.Fatal(err)
 	}
-	if res, err = m.Apply(t.Context(), tx); err != nil || !res.Replayed || w.read("TODO.md") != now || view == now {
-		t.Errorf("Apply once more = %+v, %v; want the answer of then and TODO.md\n%sgot\n%s", res, err, now, w.read("TODO.md"))
+	res, err = m.Apply(t.Context(), tx)
+	if err != nil || !res.Replayed || w.read("TODO.md") != now || view == now {
+		t.Errorf("Apply once more = %+v, %v; want the answer of then and TODO.md\n%sgot\n%s",
+			res, err, now, w.read("TODO.md"))
 	}
 }
 
-// TestFailedWrite holds that a write which cannot be finished leaves the old state and an audit log that says so.
+// TestFailedWrite holds that a write which cannot be finished leaves the old state and an audit log
+// that says so.
 func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -72,7 +85,11 @@ func TestFailedWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write("state.json.bak/in the way", "") // no file can be renamed over a folder with content
-	tx := state.Tx{ID: "t", Session: session, Ops: []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}}}
+	tx := state.Tx{
+		ID:      "t",
+		Session: session,
+		Ops:     []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}}},
+	}
 	_, err := w.m.Apply(t.Context(), tx)
 	if formats.CodeOf(err) != formats.CodeIO || !strings.Contains(err.Error(), "state.json") {
 		t.Fatalf("Apply = %v, want IO that names the file", err)
@@ -101,16 +118,22 @@ func TestExternalEdit(t *testing.T) {
 		t.Parallel()
 		w := newWorkspace(t)
 		w.add("a", "b")
-		w.write("state.json", strings.Replace(w.read("state.json"), `"title": "a"`, `"title": "by hand"`, 1))
+		w.write(
+			"state.json",
+			strings.Replace(w.read("state.json"), `"title": "a"`, `"title": "by hand"`, 1),
+		)
 		found, err := w.r.Verify(t.Context())
-		if err != nil || len(found) != 1 || !strings.Contains(found[0].Message, "changed from outside") {
+		if err != nil || len(found) != 1 ||
+			!strings.Contains(found[0].Message, "changed from outside") {
 			t.Errorf("Verify = %v, %v; want a warning about the change", found, err)
 		}
 		res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "c"}}})
-		if res.Serial != 3 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "changed from outside; taken over as serial 2") {
+		if res.Serial != 3 || len(res.Warnings) != 1 ||
+			!strings.Contains(res.Warnings[0], "changed from outside; taken over as serial 2") {
 			t.Errorf("Apply = %+v, want serial 3 and a warning", res)
 		}
-		if !strings.Contains(w.read("audit.jsonl"), `"serial":2,"txn":"","kind":"external"`) || w.stored(1).Title != "by hand" {
+		if !strings.Contains(w.read("audit.jsonl"), `"serial":2,"txn":"","kind":"external"`) ||
+			w.stored(1).Title != "by hand" {
 			t.Error("the change was not taken over")
 		}
 		w.healthy()
@@ -137,10 +160,12 @@ func TestExternalEdit(t *testing.T) {
 		one := w.read("state.json")
 		w.add("a", "b")
 		w.add("c")
-		lost := strings.Replace(one, `"next_number": 1`, `"next_number": 3`, 1) // as after a checkout of an old commit
+		// as after a checkout of an old commit
+		lost := strings.Replace(one, `"next_number": 1`, `"next_number": 3`, 1)
 		w.write("state.json", lost)
 		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "d"}}})
-		if formats.CodeOf(err) != formats.CodeInvalidState || !strings.HasSuffix(err.Error(), "lost tasks 1, 2, 3") {
+		if formats.CodeOf(err) != formats.CodeInvalidState ||
+			!strings.HasSuffix(err.Error(), "lost tasks 1, 2, 3") {
 			t.Fatalf("Apply = %v, want a refusal that names 1, 2 and 3", err)
 		}
 		if w.read("state.json") != lost {
@@ -159,7 +184,8 @@ func TestExternalEdit(t *testing.T) {
 		w := newWorkspace(t)
 		w.add("a")
 		w.write("state.json", file(`{"number": 1, "title": "a", "status": "not_started"}`))
-		if _, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "d"}}}); err == nil || !strings.Contains(err.Error(), "lineage") {
+		_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "d"}}})
+		if err == nil || !strings.Contains(err.Error(), "lineage") {
 			t.Errorf("Apply = %v, want a refusal that names the lineage", err)
 		}
 	})
@@ -167,11 +193,13 @@ func TestExternalEdit(t *testing.T) {
 		t.Parallel()
 		w := newWorkspace(t)
 		w.add("a")
-		if err := errors.Join(os.Remove(w.path("audit.jsonl")), os.RemoveAll(w.path("backups"))); err != nil {
+		err := errors.Join(os.Remove(w.path("audit.jsonl")), os.RemoveAll(w.path("backups")))
+		if err != nil {
 			t.Fatal(err)
 		}
 		w.write("state.json", file(`{"number": 1, "title": "a", "status": "not_started"}`))
-		if res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "d"}}}); res.Serial != 5 || len(res.Warnings) != 0 {
+		res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "d"}}})
+		if res.Serial != 5 || len(res.Warnings) != 0 {
 			t.Errorf("Apply = %+v, want serial 5 and no warning", res)
 		}
 		w.healthy()
@@ -180,7 +208,10 @@ func TestExternalEdit(t *testing.T) {
 		t.Parallel()
 		w := newWorkspace(t)
 		w.add("a")
-		w.write("state.json", strings.Replace(w.read("state.json"), `"next_number": 2`, `"next_number": 1`, 1))
+		w.write(
+			"state.json",
+			strings.Replace(w.read("state.json"), `"next_number": 2`, `"next_number": 1`, 1),
+		)
 		res := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "b"}}})
 		if !cmp.Equal(res.Numbers, []int{2}) || len(res.Warnings) != 2 {
 			t.Errorf("Apply = %+v, want number 2 and a warning", res)
@@ -189,8 +220,8 @@ func TestExternalEdit(t *testing.T) {
 	})
 }
 
-// TestChangedDuringWrite has an editor save the file between the read and the rename: the write begins again on what the
-// editor saved.
+// TestChangedDuringWrite has an editor save the file between the read and the rename: the write
+// begins again on what the editor saved.
 func TestChangedDuringWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -200,7 +231,10 @@ func TestChangedDuringWrite(t *testing.T) {
 	w.cfg.Alive = func(formats.Lease) bool {
 		if !saved {
 			saved = true
-			w.write("state.json", strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "by hand"`, 1))
+			w.write(
+				"state.json",
+				strings.Replace(w.read("state.json"), `"title": "b"`, `"title": "by hand"`, 1),
+			)
 		}
 		return false
 	}
@@ -208,7 +242,10 @@ func TestChangedDuringWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := m.Apply(t.Context(), state.Tx{Session: other, Ops: []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Researching}}})
+	res, err := m.Apply(t.Context(), state.Tx{
+		Session: other,
+		Ops:     []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Researching}},
+	})
 	if err != nil || !saved {
 		t.Fatalf("Apply = %+v, %v", res, err)
 	}
@@ -223,7 +260,10 @@ func TestChangedDuringWrite(t *testing.T) {
 	if m, err = state.NewManager(w.cfg); err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Apply(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Planning}}})
+	_, err = m.Apply(t.Context(), state.Tx{
+		Session: session,
+		Ops:     []state.Op{state.UpdateStatus{Tasks: []int{1}, To: formats.Planning}},
+	})
 	if formats.CodeOf(err) != formats.CodeTransient {
 		t.Errorf("Apply against an editor that saves all the time = %v, want TRANSIENT", err)
 	}
@@ -241,17 +281,26 @@ func TestArchive(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.done(3)
-	open := w.do(state.CreateTasks{Tasks: []state.NewTask{{Title: "open", Dependencies: []int{2}}}}).Numbers[0]
-	tx := state.Tx{ID: "move", Session: session, Ops: []state.Op{state.ArchiveTasks{Tasks: []int{1, 2}}}}
+	open := w.do(state.CreateTasks{Tasks: []state.NewTask{{
+		Title:        "open",
+		Dependencies: []int{2},
+	}}}).Numbers[0]
+	tx := state.Tx{
+		ID:      "move",
+		Session: session,
+		Ops:     []state.Op{state.ArchiveTasks{Tasks: []int{1, 2}}},
+	}
 	before := w.stored(2)
 	if _, err := w.m.Apply(t.Context(), tx); err != nil {
 		t.Fatal(err)
 	}
 	_, err := w.r.Task(t.Context(), 2)
-	if archived, _ := w.r.ArchivedTask(t.Context(), 2); !archived || err == nil || err.Error() != "task 2 is archived" {
+	archived, _ := w.r.ArchivedTask(t.Context(), 2)
+	if !archived || err == nil || err.Error() != "task 2 is archived" {
 		t.Errorf("Task(2) = %v, want it archived", err)
 	}
-	if _, err := w.try(state.UpdateStatus{Tasks: []int{2}, To: formats.Planning}); err == nil || !strings.Contains(err.Error(), "archived") {
+	_, err = w.try(state.UpdateStatus{Tasks: []int{2}, To: formats.Planning})
+	if err == nil || !strings.Contains(err.Error(), "archived") {
 		t.Errorf("changing an archived task = %v, want a refusal that says so", err)
 	}
 	if got := strings.Count(w.read("audit.jsonl"), `"txn":"move"`); got != 2 {
@@ -282,11 +331,20 @@ func TestArchive(t *testing.T) {
 	w.healthy()
 }
 
-// TestHalfArchived stops a move after each of its steps and holds that the next write ends it the right way.
+// TestHalfArchived stops a move after each of its steps and holds that the next write ends it the
+// right way.
 func TestHalfArchived(t *testing.T) {
 	t.Parallel()
-	archive := state.Tx{ID: "move", Session: session, Ops: []state.Op{state.ArchiveTasks{Tasks: []int{1, 2}}}}
-	back := state.Tx{ID: "move", Session: session, Ops: []state.Op{state.UnarchiveTasks{Tasks: []int{1, 2}}}}
+	archive := state.Tx{
+		ID:      "move",
+		Session: session,
+		Ops:     []state.Op{state.ArchiveTasks{Tasks: []int{1, 2}}},
+	}
+	back := state.Tx{
+		ID:      "move",
+		Session: session,
+		Ops:     []state.Op{state.UnarchiveTasks{Tasks: []int{1, 2}}},
+	}
 	for _, tt := range []struct {
 		name     string
 		prepared bool // tasks 1 and 2 are archived before
@@ -299,14 +357,46 @@ func TestHalfArchived(t *testing.T) {
 			w.write("state.json", old[0])
 			os.Remove(w.path("archive/state.json"))
 		}, false},
-		{"archive: first file", false, archive, 1, func(w *workspace, old [2]string) { w.write("state.json", old[0]) }, true},
-		{"archive: second announced", false, archive, 2, func(w *workspace, old [2]string) { w.write("state.json", old[0]) }, true},
+		{
+			"archive: first file",
+			false,
+			archive,
+			1,
+			func(w *workspace, old [2]string) { w.write("state.json", old[0]) },
+			true,
+		},
+		{
+			"archive: second announced",
+			false,
+			archive,
+			2,
+			func(w *workspace, old [2]string) { w.write("state.json", old[0]) },
+			true,
+		},
 		{"unarchive: announced", true, back, 1, func(w *workspace, old [2]string) {
 			w.write("state.json", old[0])
 			w.write("archive/state.json", old[1])
 		}, false},
-		{"unarchive: first file", true, back, 1, func(w *workspace, old [2]string) { w.write("archive/state.json", old[1]) }, true},
-		{"unarchive: second announced", true, back, 2, func(w *workspace, old [2]string) { w.write("archive/state.json", old[1]) }, true},
+		{
+			"unarchive: first file",
+			true,
+			back,
+			1,
+			func(w *workspace, old [2]string) {
+				w.write("archive/state.json", old[1])
+			},
+			true,
+		},
+		{
+			"unarchive: second announced",
+			true,
+			back,
+			2,
+			func(w *workspace, old [2]string) {
+				w.write("archive/state.json", old[1])
+			},
+			true,
+		},
 		{"no log", false, archive, 0, func(w *workspace, old [2]string) {
 			w.write("state.json", old[0])
 			os.Remove(w.path("audit.jsonl"))
@@ -341,10 +431,12 @@ func TestHalfArchived(t *testing.T) {
 			for n := 1; n <= 2; n++ {
 				active, err := w.r.HasTask(t.Context(), n)
 				archived, err2 := w.r.ArchivedTask(t.Context(), n)
-				if err := errors.Join(err, err2); err != nil || active != tt.prepared || archived == tt.prepared {
+				if err := errors.Join(err, err2); err != nil || active != tt.prepared ||
+					archived == tt.prepared {
 					t.Errorf("task %d: active %v, archived %v, %v", n, active, archived, err)
 				}
 			}
+
 			w.add("next")
 			w.healthy()
 		})
@@ -357,10 +449,16 @@ func TestActiveAndArchivedDiffer(t *testing.T) {
 	w.done(2)
 	before := w.read("state.json")
 	w.do(state.ArchiveTasks{Tasks: []int{1}})
-	both := strings.Replace(before, `"updated": "2026-01-05T10:46:40Z"`, `"updated": "2026-02-01T00:00:00Z"`, 1)
+	both := strings.Replace(
+		before,
+		`"updated": "2026-01-05T10:46:40Z"`,
+		`"updated": "2026-02-01T00:00:00Z"`,
+		1,
+	)
 	w.write("state.json", both)
 	_, err := w.try(state.CreateTasks{Tasks: []state.NewTask{{Title: "x"}}})
-	if formats.CodeOf(err) != formats.CodeInvalidState || !strings.Contains(err.Error(), "task 1 is active here and archived") {
+	if formats.CodeOf(err) != formats.CodeInvalidState ||
+		!strings.Contains(err.Error(), "task 1 is active here and archived") {
 		t.Errorf("Apply = %v, want INVALID_STATE that names task 1", err)
 	}
 	if w.read("state.json") != both {
@@ -377,7 +475,8 @@ func TestAuditChain(t *testing.T) {
 	log := w.read("audit.jsonl")
 	w.write("audit.jsonl", strings.Replace(log, `"titles":["b"]`, `"titles":["B"]`, 1))
 	found, err := w.r.Verify(t.Context())
-	if err != nil || len(found) != 1 || found[0].Pos.Line != 4 || !strings.HasSuffix(found[0].File, "audit.jsonl") {
+	if err != nil || len(found) != 1 || found[0].Pos.Line != 4 ||
+		!strings.HasSuffix(found[0].File, "audit.jsonl") {
 		t.Errorf("Verify of a forged line = %v, %v; want a finding at line 4", found, err)
 	}
 }

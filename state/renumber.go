@@ -10,12 +10,14 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// apply gives a task another number and rewrites the references to it. The document folders keep their names.
+// apply gives a task another number and rewrites the references to it. The document folders keep
+// their names.
 func (op Renumber) apply(d *draft) error {
 	t, err := d.take(op.Task)
 	if err != nil {
 		return err
 	}
+
 	if _, stale := d.cfg.effective(t, d.now); t.Status.InProgress() && !stale && !d.tx.Force {
 		return d.refused(op.Task, "wait until the work ends",
 			"expected a task that nobody works on, got one that is %s", t.Status.String())
@@ -23,15 +25,18 @@ func (op Renumber) apply(d *draft) error {
 	if _, old := d.base.index[op.Task]; !old {
 		return d.refused(op.Task, "", "expected a task that was there before the transaction")
 	}
+
 	to := cmp.Or(op.To, d.next)
 	if to == op.Task {
 		d.verdict(t, t.Status, false)
 		return nil
 	}
 	if to < d.next || to > maxNumber {
-		return d.refused(op.Task, "lower numbers were given before, and a number is never given twice",
+		return d.refused(op.Task,
+			"lower numbers were given before, and a number is never given twice",
 			"expected a number from %d, got %d", d.next, to)
 	}
+
 	if err := d.unreferenced(op); err != nil {
 		return err
 	}
@@ -55,9 +60,12 @@ func (op Renumber) apply(d *draft) error {
 		}
 		d.touch(other)
 	}
+
 	if len(t.Artifacts) > 0 {
-		d.warn(fmt.Sprintf("task %d: its documents stay where they are, and in their text it is still called %d", to,
-			op.Task))
+		d.warn(fmt.Sprintf(
+			"task %d: its documents stay where they are, and in their text it is still called %d",
+			to, op.Task,
+		))
 	}
 	d.verdict(t, t.Status, true)
 	return nil
@@ -92,19 +100,24 @@ func (d *draft) referring(n int) []int {
 	return out
 }
 
-// relocated tells whether a task whose number rose has to move to the end, where tasks stand sorted one a line.
+// relocated tells whether a task whose number rose has to move to the end, where tasks stand sorted
+// one a line.
 func (e *encoder) relocated(d *draft) []int {
 	var out []int
 	if len(d.renamed) == 0 || !e.style().oneLine {
 		return nil
 	}
-	if !slices.IsSortedFunc(d.base.Tasks, func(a, b formats.Task) int { return cmp.Compare(a.Number, b.Number) }) {
+	if !slices.IsSortedFunc(d.base.Tasks, func(a, b formats.Task) int {
+		return cmp.Compare(a.Number, b.Number)
+	}) {
 		return nil
 	}
 	for _, i := range d.renamed {
 		out = append(out, i)
 	}
-	slices.SortFunc(out, func(a, b int) int { return cmp.Compare(d.changed[a].Number, d.changed[b].Number) })
+	slices.SortFunc(out, func(a, b int) int {
+		return cmp.Compare(d.changed[a].Number, d.changed[b].Number)
+	})
 	return out
 }
 
@@ -120,7 +133,9 @@ func (e *encoder) moved(d *draft, i int) ([]byte, error) {
 
 // edited gives the bytes of a value with edits in it.
 func edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
-	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int {
+		return cmp.Compare(a.Start, b.Start)
+	})
 	for i := range edits {
 		edits[i].Start -= v.Start
 		edits[i].End -= v.Start
@@ -143,7 +158,8 @@ func (op SetLayout) apply(d *draft) error {
 	return nil
 }
 
-// layOut writes a state in a layout; every literal stays as it is. In lines the tasks are sorted by number.
+// layOut writes a state in a layout; every literal stays as it is. In lines the tasks are sorted by
+// number.
 func layOut(src []byte, to Layout) ([]byte, error) {
 	tree, err := jsonx.Parse(src, jsonx.Limits{})
 	if err != nil {

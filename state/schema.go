@@ -71,7 +71,8 @@ func (d *document) highest() int {
 func parseDocument(file string, src []byte) (*document, error) {
 	d := &decoder{file: file, src: src}
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
-	tasks := make([]formats.Task, 0, expected) // a list that grows is copied, which takes longer than reading
+	// a list that grows is copied, which takes longer than reading
+	tasks := make([]formats.Task, 0, expected)
 	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
 		tasks = append(tasks, formats.Task{})
 		d.task(&tasks[i], v, i)
@@ -99,7 +100,8 @@ func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Fa
 	word, _ := v.Str() // absent is empty
 	f := formats.Newer(formats.CodeInvalidState, file, word, known)
 	if f != nil {
-		f.File, f.Pos = file, position(src, v.Start)
+		f.File = file
+		f.Pos = position(src, v.Start)
 	}
 	return f
 }
@@ -114,7 +116,11 @@ func (d *decoder) error() error {
 
 // invalid reports what is wrong with a file.
 func invalid(file string, src []byte, found ...formats.Diagnostic) *SyntaxError {
-	list := &formats.Diagnostics{List: found, Sources: map[string][]byte{file: src}, Of: formats.CodeInvalidState}
+	list := &formats.Diagnostics{
+		List:    found,
+		Sources: map[string][]byte{file: src},
+		Of:      formats.CodeInvalidState,
+	}
 	list.Sort()
 	return &SyntaxError{List: list}
 }
@@ -123,10 +129,14 @@ func syntaxError(file string, src []byte, err error) error {
 	diag := finding(formats.SeverityError, file, formats.Pos{}, "", err.Error())
 	conflict := false
 	if e, ok := errors.AsType[*jsonx.SyntaxError](err); ok {
-		diag.Pos, diag.Message, conflict = position(src, e.Offset), e.Msg, e.Conflict
+		diag.Pos = position(src, e.Offset)
+		diag.Message = e.Msg
+		conflict = e.Conflict
 	}
 	if at := conflictMarker(src); at >= 0 {
-		diag.Pos, diag.Message, conflict = position(src, at), "merge conflict marker", true
+		diag.Pos = position(src, at)
+		diag.Message = "merge conflict marker"
+		conflict = true
 	}
 	out := invalid(file, src, diag)
 	out.Conflict = conflict
@@ -164,13 +174,26 @@ func (d *decoder) fail(v *jsonx.Value, format string, args ...any) {
 }
 
 func (d *decoder) failAt(offset int, help, message string) {
-	d.found = append(d.found, finding(formats.SeverityError, d.file, position(d.src, offset), help, message))
+	d.found = append(
+		d.found,
+		finding(formats.SeverityError, d.file, position(d.src, offset), help, message),
+	)
 }
 
 // finding is one thing about a file of the state.
-func finding(s formats.Severity, file string, at formats.Pos, help, message string) formats.Diagnostic {
+func finding(
+	s formats.Severity,
+	file string,
+	at formats.Pos,
+	help, message string,
+) formats.Diagnostic {
 	return formats.Diagnostic{
-		Code: string(formats.CodeInvalidState), Severity: s, File: file, Pos: at, Message: message, Help: help,
+		Code:     string(formats.CodeInvalidState),
+		Severity: s,
+		File:     file,
+		Pos:      at,
+		Message:  message,
+		Help:     help,
 	}
 }
 
@@ -178,7 +201,11 @@ func finding(s formats.Severity, file string, at formats.Pos, help, message stri
 func (d *decoder) unknown(m *jsonx.Member, known []string) {
 	for _, k := range known {
 		if strings.EqualFold(k, m.Key) {
-			d.failAt(m.KeyStart, nearest.Help(m.Key, known), fmt.Sprintf("%sexpected key %q, got %q", d.where, k, m.Key))
+			d.failAt(
+				m.KeyStart,
+				nearest.Help(m.Key, known),
+				fmt.Sprintf("%sexpected key %q, got %q", d.where, k, m.Key),
+			)
 			return
 		}
 	}
@@ -187,7 +214,12 @@ func (d *decoder) unknown(m *jsonx.Member, known []string) {
 var topKeys = []string{"version", "lineage", "serial", "next_number", "tasks"}
 
 func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
-	doc := &document{file: d.file, src: d.src, tree: tree, bom: bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf"))}
+	doc := &document{
+		file: d.file,
+		src:  d.src,
+		tree: tree,
+		bom:  bytes.HasPrefix(d.src, []byte("\xef\xbb\xbf")),
+	}
 	if !tree.Is(jsonx.Dict) {
 		d.fail(tree, "expected an object, got %s", tree.Kind)
 		return doc
@@ -197,6 +229,7 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 			"expected tasks, got the shape with active_projects")
 		return doc
 	}
+
 	for i := range tree.Members {
 		m := &tree.Members[i]
 		v := m.Value
@@ -207,7 +240,8 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 				d.fail(v, "expected version %q, got %q", Version, doc.Version)
 			}
 		case "lineage":
-			if doc.Lineage = d.text(v, m.Key); v.Is(jsonx.String) && doc.Lineage == "" {
+			doc.Lineage = d.text(v, m.Key)
+			if v.Is(jsonx.String) && doc.Lineage == "" {
 				d.fail(v, "lineage is empty")
 			}
 		case "serial":
@@ -222,6 +256,7 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 			d.unknown(m, topKeys)
 		}
 	}
+
 	d.needs(tree, topKeys...)
 	return doc
 }
@@ -292,7 +327,8 @@ func (d *decoder) maybe(v *jsonx.Value, key string) string {
 // maxNumber bounds task numbers and serials: what every reader of JSON holds exactly.
 const maxNumber = 1 << 53
 
-// maxForeign bounds them in a file from outside, so that the writes that count up from there stay below maxNumber.
+// maxForeign bounds them in a file from outside, so that the writes that count up from there stay
+// below maxNumber.
 const maxForeign = 1 << 52
 
 // tooHigh refuses a file from outside whose numbers leave no room for writes.
@@ -303,7 +339,8 @@ func (d *document) tooHigh() error {
 	}{{"serial", d.Serial}, {"next_number", uint64(d.NextNumber)}, {"tasks", uint64(d.highest())}} {
 		if one.n > maxForeign {
 			dec := decoder{file: d.file, src: d.src}
-			dec.fail(d.tree.Get(one.key), "%s: expected a number up to %d, got %d", one.key, maxForeign, one.n)
+			dec.fail(d.tree.Get(one.key), "%s: expected a number up to %d, got %d",
+				one.key, maxForeign, one.n)
 			return dec.error()
 		}
 	}
@@ -322,4 +359,6 @@ func (d *decoder) natural(v *jsonx.Value, key string) int64 {
 	return n
 }
 
-func number(n int) string { return strconv.Itoa(n) }
+func number(n int) string {
+	return strconv.Itoa(n)
+}

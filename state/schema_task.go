@@ -179,13 +179,18 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 	}
 	l := &formats.Lease{}
 	texts := map[string]*string{
-		"session_id": &l.Session, "run": &l.Run, "host": &l.Host, "boot_id": &l.BootID, "pid_start": &l.PIDStart,
-		"taken": &l.Taken,
+		"session_id": &l.Session,
+		"run":        &l.Run,
+		"host":       &l.Host,
+		"boot_id":    &l.BootID,
+		"pid_start":  &l.PIDStart,
+		"taken":      &l.Taken,
 	}
 	numbers := map[string]*int{"pid": &l.PID, "timeout": &l.Timeout}
 	for i := range v.Members {
 		m := &v.Members[i]
-		switch at := texts[m.Key]; {
+		at := texts[m.Key]
+		switch {
 		case m.Key == "suspended":
 			if d.kind(m.Value, "lease: suspended", jsonx.Bool, "true or false") {
 				l.Suspended, _ = m.Value.Bool() // kind has looked
@@ -195,8 +200,12 @@ func (d *decoder) lease(v *jsonx.Value, key string) *formats.Lease {
 		case numbers[m.Key] != nil:
 			*numbers[m.Key] = int(d.natural(m.Value, "lease: "+m.Key))
 		default:
-			d.unknown(m, []string{"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout", "suspended"})
+			d.unknown(m, []string{
+				"session_id", "run", "host", "boot_id", "pid", "pid_start", "taken", "timeout",
+				"suspended",
+			})
 		}
 	}
+
 	return l
 }

@@ -10,9 +10,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// seal signs the lines of the audit log. The key is kept outside of the project, so a worker that may write to the
-// workspace cannot write a line that passes for one of ours. A nil seal signs nothing. Lines from before the key, or of
-// another user, are read as they are; only what appears while a worker runs has to be sealed.
+// seal signs the lines of the audit log. The key is kept outside of the project, so a worker that
+// may write to the workspace cannot write a line that passes for one of ours. A nil seal signs
+// nothing. Lines from before the key, or of another user, are read as they are; only what appears
+// while a worker runs has to be sealed.
 type seal struct {
 	id  string // of the key
 	key []byte

@@ -14,7 +14,8 @@ import (
 	"tercet/formats"
 )
 
-// session is one hold of the lock: the state as it was read and repaired from what a killed write left.
+// session is one hold of the lock: the state as it was read and repaired from what a killed write
+// left.
 type session struct {
 	m        *Manager
 	cfg      Config
@@ -36,19 +37,28 @@ type session struct {
 // session reads the audit log; the lock is held.
 func (m *Manager) session() (*session, error) {
 	audit, err := readAudit(m.cfg.Root)
-	return &session{m: m, cfg: m.cfg, now: m.cfg.now(), audit: audit}, err
+	return &session{
+		m:     m,
+		cfg:   m.cfg,
+		now:   m.cfg.now(),
+		audit: audit,
+	}, err
 }
 
-func (s *session) warn(text string) { s.warnings = append(s.warnings, text) }
+func (s *session) warn(text string) {
+	s.warnings = append(s.warnings, text)
+}
 
-// open reads state.json, finishes what a killed write left, and finds out whether another program changed the file.
+// open reads state.json, finishes what a killed write left, and finds out whether another program
+// changed the file.
 func (s *session) open() error {
 	if err := s.read(); err != nil {
 		return err
 	}
 	if err := s.recover(); isNotDurable(err) {
 		// It is not the transaction that is written; the next write looks again.
-		return formats.Fail(formats.CodeIO, "", "%s", "finishing an interrupted write: "+err.Error())
+		return formats.Fail(formats.CodeIO, "",
+			"%s", "finishing an interrupted write: "+err.Error())
 	} else if err != nil {
 		return err
 	}
@@ -61,6 +71,7 @@ func (s *session) read() error {
 	if err != nil {
 		return err
 	}
+
 	s.real = real
 	if err := s.sweep(); err != nil {
 		return err
@@ -69,6 +80,7 @@ func (s *session) read() error {
 	if err != nil {
 		return err
 	}
+
 	s.info = info
 	if links(info) > 1 {
 		// A write that was killed before its rename has left .bak as a name of the same file.
@@ -85,47 +97,65 @@ func (s *session) read() error {
 		}
 		return withBackup(s.cfg, err)
 	}
-	s.doc, s.serial, s.audit.seal = doc, doc.Serial, s.cfg.seal(doc.Lineage)
+
+	s.doc = doc
+	s.serial = doc.Serial
+	s.audit.seal = s.cfg.seal(doc.Lineage)
 	return nil
 }
 
-// sweep removes the temporary files of killed writes. All of them are made under the lock that is held now.
+// sweep removes the temporary files of killed writes. All of them are made under the lock that is
+// held now.
 func (s *session) sweep() error {
-	err := s.cfg.sweep(stateFile, path.Base(stateFile)+".bak", path.Base(infoFile), path.Base(auditFile))
+	err := s.cfg.sweep(
+		stateFile,
+		path.Base(stateFile)+".bak",
+		path.Base(infoFile),
+		path.Base(auditFile),
+	)
 	if s.real != stateFile {
 		err = errors.Join(err, s.cfg.sweep(s.real))
 	}
 	return err
 }
 
-// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks, that is damage. An
-// init that was killed leaves a log and a backup of serial 0.
+// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks,
+// that is damage. An init that was killed leaves a log and a backup of serial 0.
 func (c Config) noState() error {
 	list, err := backups(c)
 	if err != nil {
 		return ioFailure("reading the folder", backupDir, err)
 	}
+
 	_, archive := c.Root.Lstat(archiveFile)
 	kept := archive == nil || len(list) > 0 && list[len(list)-1] > 0
 	data, err := readIf(c.Root, auditFile, maxAudit)
 	if err != nil {
 		return err
 	}
+
 	for l := range auditLines(data) {
 		kept = kept || l.Serial > 0
 	}
 	if kept {
-		return formats.Fail(formats.CodeInvalidState, "put the newest backup back with: tercet state restore; or begin anew "+
-			"after the highest number that was given, with: tercet init --new-state",
-			"%s is missing, though tasks were kept here", stateFile)
+		return formats.Fail(
+			formats.CodeInvalidState,
+			"put the newest backup back with: tercet state restore; or begin anew "+
+				"after the highest number that was given, with: tercet init --new-state",
+			"%s is missing, though tasks were kept here",
+			stateFile,
+		)
 	}
 	return &formats.Failure{
-		Code: formats.CodeNoWorkspace, Message: stateFile, Err: fs.ErrNotExist,
-		Help: "run tercet init",
+		Code:    formats.CodeNoWorkspace,
+		Message: stateFile,
+		Err:     fs.ErrNotExist,
+		Help:    "run tercet init",
 	}
 }
 
-// recover brings audit log and files together after a kill, and takes over or refuses a change from outside.
+// recover brings audit log and files together after a kill, and takes over or refuses a change from
+// outside.
 func (s *session) recover() error {
 	log := s.audit
 	if !log.there {
@@ -134,6 +164,7 @@ func (s *session) recover() error {
 		}
 		return s.finishMove(moveOut, auditLine{})
 	}
+
 	last := log.last
 	if last.announces() && last.File != stateFile {
 		if err := s.recoverOther(last); err != nil {
@@ -156,7 +187,8 @@ func (s *session) recover() error {
 		}
 		return s.finishMove(moveOut, auditLine{})
 	}
-	// A move is done when both of its files are; its second file is the last line of a move that came through.
+	// A move is done when both of its files are; its second file is the last line of a move that
+	// came through.
 	second := map[string]string{moveOut: stateFile, moveBack: archiveFile}[last.Move]
 	if now := log.last; last.Move != "" && (last.File != second || now.Kind == lineAborted) {
 		return s.finishMove(last.Move, last)
@@ -164,7 +196,8 @@ func (s *session) recover() error {
 	return nil
 }
 
-// recoverOther looks whether the last announced write of a plan or of the archive happened, and removes what it left.
+// recoverOther looks whether the last announced write of a plan or of the archive happened, and
+// removes what it left.
 func (s *session) recoverOther(last auditLine) error {
 	real, err := realName(s.cfg.Root, last.File)
 	if err != nil {
@@ -187,14 +220,16 @@ func (s *session) recoverOther(last auditLine) error {
 	return nil
 }
 
-const helpExternal = "take the file as it is with: tercet state adopt; or go back with: tercet state restore"
+const helpExternal = "take the file as it is with: tercet state adopt; or go back with: tercet " +
+	"state restore"
 
 func deniedState() error {
 	return formats.Fail(formats.CodeInvalidState, helpExternal,
 		"%s or its log was changed while a worker ran, and not by tercet", stateFile)
 }
 
-// lost refuses a state that another program wrote and that lost tasks. It gives the tasks of the last known state.
+// lost refuses a state that another program wrote and that lost tasks. It gives the tasks of the
+// last known state.
 func (s *session) lost(state auditLine) ([]int, error) {
 	if err := s.doc.tooHigh(); err != nil {
 		return nil, withBackup(s.cfg, err)
@@ -205,8 +240,10 @@ func (s *session) lost(state auditLine) ([]int, error) {
 	}
 	if known.Lineage != s.doc.Lineage {
 		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
-			"%s was replaced from outside: expected lineage %s, got %s", stateFile, known.Lineage, s.doc.Lineage)
+			"%s was replaced from outside: expected lineage %s, got %s",
+			stateFile, known.Lineage, s.doc.Lineage)
 	}
+
 	archive, err := s.archived()
 	if err != nil {
 		return nil, err
@@ -217,6 +254,7 @@ func (s *session) lost(state auditLine) ([]int, error) {
 			missing = append(missing, number(n))
 		}
 	}
+
 	if len(missing) > 0 {
 		return nil, formats.Fail(formats.CodeInvalidState, helpExternal,
 			"%s was changed from outside and lost tasks %s", stateFile, strings.Join(missing, ", "))
@@ -230,29 +268,39 @@ func (s *session) external(state auditLine) error {
 	if err != nil {
 		return err
 	}
+
 	kind := lineExternal
 	if s.adopt {
 		kind = lineAdopted
 	}
 	s.serial = max(s.doc.Serial, s.audit.high) + 1
-	line := auditLine{Serial: s.serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: state.Post, Post: s.doc.sha}
+	line := auditLine{
+		Serial: s.serial,
+		Kind:   kind,
+		File:   stateFile,
+		Time:   stamp(s.now),
+		Pre:    state.Post,
+		Post:   s.doc.sha,
+	}
 	for _, n := range numbers {
 		if s.doc.find(n) == nil {
 			line.Removed = append(line.Removed, n)
 		}
 	}
+
 	if err := s.copyState(s.serial, s.doc.src); err != nil {
 		return ioFailure("keeping a backup of", stateFile, err)
 	}
 	if err := s.audit.append(line); err != nil {
 		return err
 	}
+
 	s.warn(fmt.Sprintf("state.json was changed from outside; taken over as serial %d", s.serial))
 	return nil
 }
 
-// lastKnown gives the numbers of the tasks after the last known write. They come from a copy of that state, or from the
-// backup before it and what the line says. Without either nothing is known.
+// lastKnown gives the numbers of the tasks after the last known write. They come from a copy of
+// that state, or from the backup before it and what the line says. Without either nothing is known.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
 	for serial, src := range s.cfg.copies {
 		sha := formats.Sum(src)
@@ -327,7 +375,8 @@ func (s *session) restore(serial uint64) (Result, error) {
 // maxLeftOut bounds how many changes a restore names.
 const maxLeftOut = 20
 
-// leftOut names the changes that were acknowledged after a serial, which a restore of that serial takes back.
+// leftOut names the changes that were acknowledged after a serial, which a restore of that serial
+// takes back.
 func (s *session) leftOut(serial uint64) []string {
 	var out []string
 	for l := range auditLines(s.audit.data) {
@@ -335,7 +384,8 @@ func (s *session) leftOut(serial uint64) []string {
 		case l.File != stateFile:
 		case l.Kind == lineAborted && len(out) > 0:
 			out = out[:len(out)-1]
-		case l.Serial > serial && (l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup):
+		case l.Serial > serial &&
+			(l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup):
 			var what []string
 			for _, one := range l.parts() {
 				for _, v := range one.Verdicts {
@@ -344,9 +394,14 @@ func (s *session) leftOut(serial uint64) []string {
 					}
 				}
 			}
-			out = append(out, fmt.Sprintf("the write of serial %d is not in it: %s", l.Serial, strings.Join(what, ", ")))
+			out = append(
+				out,
+				fmt.Sprintf("the write of serial %d is not in it: %s",
+					l.Serial, strings.Join(what, ", ")),
+			)
 		}
 	}
+
 	if more := len(out) - maxLeftOut; more > 0 {
 		out = append(out[more:], fmt.Sprintf("%d writes before these are not in it either", more))
 	}
@@ -359,6 +414,7 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	if err != nil {
 		return Result{}, ioFailure("reading", stateFile, err)
 	}
+
 	m, err := Unmark(stateFile, src, how)
 	if err != nil {
 		return Result{}, err
@@ -367,17 +423,25 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+
 	res, err := s.put(doc, lineMerged)
 	for _, n := range slices.Sorted(maps.Keys(m.Renumbered)) {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("task %d of their side is task %d now", n, m.Renumbered[n]))
+		res.Warnings = append(
+			res.Warnings,
+			fmt.Sprintf("task %d of their side is task %d now", n, m.Renumbered[n]),
+		)
 	}
+
 	for _, c := range m.Conflicts {
 		res.Warnings = append(res.Warnings, c.String())
 	}
 	if known, numbers := s.lastKnown(s.audit.state); known != nil {
 		for _, n := range numbers {
 			if doc.find(n) == nil {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("task %d of the last known state is not in it", n))
+				res.Warnings = append(
+					res.Warnings,
+					fmt.Sprintf("task %d of the last known state is not in it", n),
+				)
 			}
 		}
 	}
@@ -390,11 +454,16 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 	if s.real, err = realName(root, stateFile); err != nil {
 		return Result{}, err
 	}
+
 	old, info, err := readWith(root, s.real, maxState)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Result{}, ioFailure("reading", stateFile, err)
 	}
-	c := change{name: stateFile, real: s.real, read: info}
+	c := change{
+		name: stateFile,
+		real: s.real,
+		read: info,
+	}
 	high := max(backup.Serial, s.audit.high)
 	s.audit.seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
@@ -415,7 +484,8 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 		}
 	}
 	d := newDraft(s.cfg, backup, Tx{}, s.archived)
-	d.next = max(d.next, s.audit.highestNumber()+1) // also where the state that was there cannot be read
+	// also where the state that was there cannot be read
+	d.next = max(d.next, s.audit.highestNumber()+1)
 	if c.old != nil {
 		d.next = max(d.next, c.old.NextNumber)
 	}
@@ -423,12 +493,17 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 	if err != nil {
 		return Result{}, err
 	}
+
 	res.Serial = high + 1
 	s.serial = high
 	c.data = data
 	c.line = auditLine{
-		Serial: res.Serial, Kind: kind, File: stateFile, Time: stamp(s.now), Pre: formats.Sum(old),
-		Post: formats.Sum(data),
+		Serial: res.Serial,
+		Kind:   kind,
+		File:   stateFile,
+		Time:   stamp(s.now),
+		Pre:    formats.Sum(old),
+		Post:   formats.Sum(data),
 	}
 	if c.old != nil {
 		c.line.Undo = boundedUndo(undoWhole(old, data))
@@ -436,6 +511,7 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 	if err := s.commit(c); err != nil {
 		return res, err
 	}
+
 	s.keep(d.doc(res.Serial), data, c.line.Post)
 	return res, nil
 }

@@ -9,9 +9,9 @@ import (
 // MaxSlug bounds a slug, in bytes.
 const MaxSlug = 60
 
-// Slug turns a title into a name for folder and branch: compatibility decomposition, then [a-z0-9_] with one underscore
-// for every run of other characters. It has at most MaxSlug bytes, and is "task" if nothing is left. Slug(Slug(s)) ==
-// Slug(s).
+// Slug turns a title into a name for folder and branch: compatibility decomposition, then [a-z0-9_]
+// with one underscore for every run of other characters. It has at most MaxSlug bytes, and is
+// "task" if nothing is left. Slug(Slug(s)) == Slug(s).
 func Slug(title string) string {
 	var b strings.Builder
 	gap := false
@@ -35,6 +35,7 @@ func Slug(title string) string {
 			break
 		}
 	}
+
 	out := b.String()
 	if len(out) > MaxSlug {
 		out = out[:MaxSlug]

@@ -41,9 +41,10 @@ type Edits struct {
 	Edited    bool       `json:"edited"`
 	Serial    uint64     `json:"serial"` // of the state in the file
 	Proposals []Proposal `json:"proposals"`
-	Missing   []int      `json:"missing"` // tasks whose line is gone; it comes back, so no task is lost
-	Notes     int        `json:"notes"`   // pieces of foreign text, which stay
-	Warnings  []string   `json:"warnings"`
+	// tasks whose line is gone; it comes back, so no task is lost
+	Missing  []int    `json:"missing"`
+	Notes    int      `json:"notes"` // pieces of foreign text, which stay
+	Warnings []string `json:"warnings"`
 }
 
 // todoPlan is what a sync has read, for the rendering that follows it.
@@ -69,26 +70,37 @@ func (r *Reader) Edits(ctx context.Context) (Edits, error) {
 	return plan.edits, nil
 }
 
-// readEdits reads TODO.md against the state that it shows and the one that there is now. Without the first, force takes
-// the second in its place.
+// readEdits reads TODO.md against the state that it shows and the one that there is now. Without
+// the first, force takes the second in its place.
 func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, error) {
 	src, err := readIf(cfg.Root, todoFile, maxState)
 	if err != nil {
 		return nil, err
 	}
-	plan := &todoPlan{edits: Edits{Proposals: []Proposal{}, Missing: []int{}, Warnings: []string{}}}
+
+	plan := &todoPlan{edits: Edits{
+		Proposals: []Proposal{},
+		Missing:   []int{},
+		Warnings:  []string{},
+	}}
 	if src == nil {
 		return plan, nil
 	}
+
 	text := parseTodo(src)
 	if string(text.bytes()) != string(src) {
-		return nil, formats.Fail(formats.CodeBug, "", "%s", "reading "+todoFile+" loses a part of it")
+		return nil, formats.Fail(formats.CodeBug, "",
+			"%s", "reading "+todoFile+" loses a part of it")
 	}
+
 	plan.sha = formats.Sum(src)
-	plan.edits.Edited, plan.edits.Serial, plan.edits.Notes = !text.intact, text.serial, len(text.notes())
+	plan.edits.Edited = !text.intact
+	plan.edits.Serial = text.serial
+	plan.edits.Notes = len(text.notes())
 	if text.intact || len(src) == 0 {
 		return plan, nil
 	}
+
 	base := current
 	if text.known && text.serial != current.Serial || !text.known {
 		then, err := baseOf(cfg, text)
@@ -98,12 +110,21 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 		case !force:
 			return nil, formats.Fail(formats.CodePrecondition,
 				"compare it with the state as it is now, with: tercet task sync --force",
-				"tercet cannot find the state that TODO.md was written from, so it cannot tell edits from old text: %v", err)
+				"tercet cannot find the state that TODO.md was written from, so it cannot tell "+
+					"edits from old text: %v", err)
 		default:
-			plan.edits.Warnings = append(plan.edits.Warnings, "TODO.md is compared with the state as it is now")
+			plan.edits.Warnings = append(
+				plan.edits.Warnings,
+				"TODO.md is compared with the state as it is now",
+			)
 		}
 	}
-	c := comparison{base: base, current: current, archive: archive, edits: &plan.edits}
+	c := comparison{
+		base:    base,
+		current: current,
+		archive: archive,
+		edits:   &plan.edits,
+	}
 	c.run(text)
 	return plan, nil
 }
@@ -124,7 +145,8 @@ func baseOf(cfg Config, text *todoText) (*document, error) {
 	return parseDocument(stateFile, src)
 }
 
-// comparison finds the edits: what differs from the state that the file shows, and is not in the present state already.
+// comparison finds the edits: what differs from the state that the file shows, and is not in the
+// present state already.
 type comparison struct {
 	base, current, archive *document
 	edits                  *Edits
@@ -134,8 +156,12 @@ func (c *comparison) run(text *todoText) {
 	seen := map[int]int{}
 	for _, item := range text.items() {
 		if first, twice := seen[item.number]; item.number > 0 && twice {
-			c.problem(item, "title", fmt.Sprintf("task %d stands on line %d as well", item.number, first),
-				"remove one of the two lines")
+			c.problem(
+				item,
+				"title",
+				fmt.Sprintf("task %d stands on line %d as well", item.number, first),
+				"remove one of the two lines",
+			)
 			continue
 		}
 		seen[item.number] = item.line
@@ -151,26 +177,48 @@ func (c *comparison) run(text *todoText) {
 
 func (c *comparison) problem(item *todoItem, field, problem, help string) {
 	c.edits.Proposals = append(c.edits.Proposals,
-		Proposal{Line: item.line, Task: item.number, Field: field, To: item.text, Problem: problem, Help: help})
+		Proposal{
+			Line:    item.line,
+			Task:    item.number,
+			Field:   field,
+			To:      item.text,
+			Problem: problem,
+			Help:    help,
+		})
 }
 
 func (c *comparison) propose(item *todoItem, field, from, to string) {
 	c.edits.Proposals = append(c.edits.Proposals,
-		Proposal{Line: item.line, Task: item.number, Field: field, From: from, To: to, item: item})
+		Proposal{
+			Line:  item.line,
+			Task:  item.number,
+			Field: field,
+			From:  from,
+			To:    to,
+			item:  item,
+		})
 }
 
 func (c *comparison) item(item *todoItem) {
-	before, now := c.base.find(item.number), c.current.find(item.number)
+	before := c.base.find(item.number)
+	now := c.current.find(item.number)
 	archived := c.archive.find(item.number) != nil
 	switch {
-	case item.number == 0, before == nil && now == nil && !archived, before == nil && now != nil && !sameLine(item, now):
+	case item.number == 0, before == nil && now == nil && !archived,
+		before == nil && now != nil && !sameLine(item, now):
 		c.create(item)
 	case before == nil:
-		// A task of the same text was made meanwhile, by a sync that did not come to write the file.
+		// A task of the same text was made meanwhile, by a sync that did not come to write the
+		// file.
 	case now == nil && sameLine(item, before) && item.section == before.Status:
 		// It was archived meanwhile, and its line stayed the same.
 	case now == nil:
-		c.problem(item, "title", fmt.Sprintf("task %d is archived", item.number), "unarchive it first, or take the edit back")
+		c.problem(
+			item,
+			"title",
+			fmt.Sprintf("task %d is archived", item.number),
+			"unarchive it first, or take the edit back",
+		)
 	default:
 		c.compare(item, before, now)
 	}
@@ -195,10 +243,18 @@ func (c *comparison) create(item *todoItem) {
 		}
 	}
 	if item.section != "" && item.section != formats.NotStarted {
-		c.edits.Warnings = append(c.edits.Warnings,
-			fmt.Sprintf("line %d: a new task begins as %s, not as %s", item.line, formats.NotStarted, item.section))
+		c.edits.Warnings = append(
+			c.edits.Warnings,
+			fmt.Sprintf("line %d: a new task begins as %s, not as %s",
+				item.line, formats.NotStarted, item.section),
+		)
 	}
-	p := Proposal{Line: item.line, Field: "create", To: f.title, item: item}
+	p := Proposal{
+		Line:  item.line,
+		Field: "create",
+		To:    f.title,
+		item:  item,
+	}
 	c.edits.Proposals = append(c.edits.Proposals, p)
 }
 
@@ -208,8 +264,12 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 		switch {
 		case was == is || is == meanwhile:
 		case was != meanwhile:
-			c.problem(item, name, fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q", name, is, meanwhile,
-				was), "take one of the two changes back")
+			c.problem(
+				item, name,
+				fmt.Sprintf("%s is changed to %q here and to %q in the state, from %q",
+					name, is, meanwhile, was),
+				"take one of the two changes back",
+			)
 		default:
 			c.propose(item, name, was, is)
 		}
@@ -224,25 +284,40 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 		field("language", plainTextOf(before.Language), f.language, plainTextOf(now.Language))
 		field("priority", plainTextOf(before.Priority), f.priority, plainTextOf(now.Priority))
 		field("effort", plainTextOf(before.Effort), f.effort, plainTextOf(now.Effort))
-		field("dependencies", listed(before.Dependencies), listed(f.dependencies), listed(now.Dependencies))
-		field("parent", parentText(before.Parent), parentText(orNil(f.parent)), parentText(now.Parent))
+		field(
+			"dependencies",
+			listed(before.Dependencies),
+			listed(f.dependencies),
+			listed(now.Dependencies),
+		)
+		field(
+			"parent",
+			parentText(before.Parent),
+			parentText(orNil(f.parent)),
+			parentText(now.Parent),
+		)
 	}
 	to, why := item.status(before.Status)
 	if why != "" {
 		c.problem(item, "status", why, "")
 		return
 	}
+
 	field("status", before.Status.String(), to.String(), now.Status.String())
-	switch is := plainTextOf(before.BlockedReason); {
+	is := plainTextOf(before.BlockedReason)
+	switch {
 	case to == formats.Blocked && before.Status == formats.Blocked:
 		field("blocked_reason", is, item.blocked, plainTextOf(now.BlockedReason))
 	case to != formats.Blocked && item.blocked != is && item.blocked != "":
 		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked",
 			"move the task below the heading "+heading(formats.Blocked))
 	}
+
 	for _, a := range item.artifacts {
 		known := func(t *formats.Task) bool {
-			return slices.ContainsFunc(t.Artifacts, func(b formats.Artifact) bool { return plainTextOf(b.Path) == a.Path })
+			return slices.ContainsFunc(t.Artifacts, func(b formats.Artifact) bool {
+				return plainTextOf(b.Path) == a.Path
+			})
 		}
 		if !known(before) && !known(now) {
 			c.propose(item, "artifact", "", string(a.Type)+": "+a.Path)
@@ -250,8 +325,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	}
 }
 
-// status is what the heading above the line and its box say. A ticked box completes a task, a cleared one takes it up
-// again, and the heading counts where it was moved.
+// status is what the heading above the line and its box say. A ticked box completes a task, a
+// cleared one takes it up again, and the heading counts where it was moved.
 func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
 	moved := item.section != "" && item.section != before
 	ticked := item.checked != before.Terminal()
@@ -269,7 +344,9 @@ func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, str
 }
 
 // plainTextOf is a text as TODO.md can hold it.
-func plainTextOf(s string) string { return unplain(plainLine(s)) }
+func plainTextOf(s string) string {
+	return unplain(plainLine(s))
+}
 
 func parentText(n *int) string {
 	if n == nil {
@@ -291,6 +368,7 @@ func (op SyncTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
+
 	plan, err := readEdits(d.cfg, d.base, archive, d.tx.Force)
 	if err != nil {
 		return err
@@ -299,23 +377,30 @@ func (op SyncTasks) apply(d *draft) error {
 	for _, p := range plan.edits.Proposals {
 		if p.Problem != "" {
 			list.List = append(list.List, formats.Diagnostic{
-				Code: string(formats.CodeValidationFailed), Severity: formats.SeverityError, File: todoFile,
-				Pos: formats.Pos{Line: p.Line, Col: 1}, Message: p.Problem, Help: p.Help,
+				Code:     string(formats.CodeValidationFailed),
+				Severity: formats.SeverityError,
+				File:     todoFile,
+				Pos:      formats.Pos{Line: p.Line, Col: 1},
+				Message:  p.Problem,
+				Help:     p.Help,
 			})
 		}
 	}
+
 	if len(list.List) > 0 {
 		return list
 	}
 	d.warnings = append(d.warnings, plan.edits.Warnings...)
 	if len(plan.edits.Missing) > 0 {
-		d.warn("the lines of tasks " + listed(plan.edits.Missing) + " are put back; abandon a task to be rid of it")
+		d.warn("the lines of tasks " + listed(plan.edits.Missing) +
+			" are put back; abandon a task to be rid of it")
 	}
 	for i := range plan.edits.Proposals {
 		if err := d.follow(&plan.edits.Proposals[i]); err != nil {
 			return fmt.Errorf("%s:%d: %w", todoFile, plan.edits.Proposals[i].Line, err)
 		}
 	}
+
 	d.todo = plan
 	return nil
 }
@@ -332,12 +417,20 @@ func (d *draft) follow(p *Proposal) error {
 			return err
 		}
 		return d.create(NewTask{
-			Title: f.title, Language: f.language, Priority: f.priority, Effort: f.effort,
-			Dependencies: f.dependencies, Parent: f.parent,
+			Title:        f.title,
+			Language:     f.language,
+			Priority:     f.priority,
+			Effort:       f.effort,
+			Dependencies: f.dependencies,
+			Parent:       f.parent,
 		})
 	case "status":
 		to := formats.TaskStatus(p.To)
-		op := UpdateStatus{Tasks: []int{p.Task}, To: to, Reason: byHand}
+		op := UpdateStatus{
+			Tasks:  []int{p.Task},
+			To:     to,
+			Reason: byHand,
+		}
 		if to == formats.Blocked && p.item.blocked != "" {
 			op.Reason = p.item.blocked
 		}
@@ -345,7 +438,10 @@ func (d *draft) follow(p *Proposal) error {
 		return op.apply(d)
 	case "artifact":
 		kind, name, _ := strings.Cut(p.To, ": ")
-		link := LinkArtifacts{Task: p.Task, Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}}}
+		link := LinkArtifacts{
+			Task:      p.Task,
+			Artifacts: []formats.Artifact{{Type: formats.ArtifactType(kind), Path: name}},
+		}
 		return link.apply(d)
 	case "blocked_reason":
 		t, err := d.take(p.Task)
@@ -360,6 +456,7 @@ func (d *draft) follow(p *Proposal) error {
 		d.verdict(t, t.Status, true)
 		return nil
 	}
+
 	var value any = p.To
 	switch p.Field {
 	case "dependencies":
@@ -370,5 +467,6 @@ func (d *draft) follow(p *Proposal) error {
 			value = n
 		}
 	}
+
 	return UpdateMetadata{Task: p.Task, Fields: map[string]any{p.Field: value}}.apply(d)
 }

@@ -47,16 +47,24 @@ func TestSync(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	w.do(state.CreateTasks{Tasks: []state.NewTask{
-		{Title: "Fix the <parser> (again)", Language: "go", Effort: "2h"}, {Title: "Write docs", Dependencies: []int{1}}, {Title: "Third"}, {Title: "Fourth"},
+		{Title: "Fix the <parser> (again)", Language: "go", Effort: "2h"},
+		{Title: "Write docs", Dependencies: []int{1}},
+		{Title: "Third"},
+		{Title: "Fourth"},
 	}})
 	w.document(formats.ArtifactReport, "r.md", "x")
 	w.edit(
 		"Fix the \\<parser> (again) (go, medium, 2h)", "Fix \\<both> (go, high, 3h)",
-		"- [ ] 2. Write docs (medium), after 1\n", "- [ ] 2. Write docs (medium), part of 1\n  - report: .tercet/r.md\n  a remark of mine\n",
-		"- [ ] 3. Third (medium)\n", "",
-		"# Tasks\n", "# Tasks\n\nRead this first.\n",
+		"- [ ] 2. Write docs (medium), after 1\n",
+		"- [ ] 2. Write docs (medium), part of 1\n  - report: .tercet/r.md\n  a remark of mine\n",
+		"- [ ] 3. Third (medium)\n", "", "# Tasks\n", "# Tasks\n\nRead this first.\n",
 	)
-	w.write("TODO.md", w.read("TODO.md")+"- [ ] New one (low), after 2\n\n## Blocked\n\n- [ ] 3. Third (medium)\n  - blocked: no key\n\n## Ideas\n\n- [ ] no task\n\n```\n- [ ] 9. not this\n```\n")
+	w.write(
+		"TODO.md",
+		w.read("TODO.md")+
+			"- [ ] New one (low), after 2\n\n## Blocked\n\n- [ ] 3. Third (medium)\n"+
+			"  - blocked: no key\n\n## Ideas\n\n- [ ] no task\n\n```\n- [ ] 9. not this\n```\n",
+	)
 	want := []string{
 		"line 8: task 1: title: Fix the <parser> (again) -> Fix <both>",
 		"line 8: task 1: priority: medium -> high",
@@ -74,20 +82,24 @@ func TestSync(t *testing.T) {
 	if len(res.Numbers) != 1 || res.Numbers[0] != 5 || len(res.Warnings) != 0 {
 		t.Errorf("Apply = %+v, want task 5", res)
 	}
-	if got := w.stored(1); got.Title != "Fix <both>" || got.Priority != "high" || got.Effort != "3h" || got.Language != "go" {
+	got := w.stored(1)
+	if got.Title != "Fix <both>" || got.Priority != "high" || got.Effort != "3h" ||
+		got.Language != "go" {
 		t.Errorf("task 1 = %+v", got)
 	}
-	if got := w.stored(2); len(got.Dependencies) != 0 || *got.Parent != 1 || len(got.Artifacts) != 1 {
+	got = w.stored(2)
+	if len(got.Dependencies) != 0 || *got.Parent != 1 || len(got.Artifacts) != 1 {
 		t.Errorf("task 2 = %+v", got)
 	}
 	if got := w.stored(3); got.Status != formats.Blocked || got.BlockedReason != "no key" {
 		t.Errorf("task 3 = %+v", got)
 	}
-	if got := w.stored(5); got.Title != "New one" || got.Priority != "low" || got.Dependencies[0] != 2 {
+	got = w.stored(5)
+	if got.Title != "New one" || got.Priority != "low" || got.Dependencies[0] != 2 {
 		t.Errorf("task 5 = %+v", got)
 	}
 	_, body, _ := strings.Cut(w.read("TODO.md"), "\n")
-	if diff := cmp.Diff(`# Tasks
+	diff := cmp.Diff(`# Tasks
 
 Read this first.
 
@@ -109,14 +121,16 @@ Read this first.
 
 - [ ] no task
 
-`+"```\n- [ ] 9. not this\n```\n", body); diff != "" {
+`+"```\n- [ ] 9. not this\n```\n", body)
+	if diff != "" {
 		t.Errorf("TODO.md (-want +got):\n%s", diff)
 	}
 	if res := w.do(state.SyncTasks{}); res.Changed || len(w.proposals()) != 0 {
 		t.Errorf("a second sync = %+v, %v; want nothing to do", res, w.proposals())
 	}
 	w.add("sixth") // notes outlive the writes of the engine
-	if got := w.read("TODO.md"); !strings.Contains(got, "6. sixth") || !strings.Contains(got, "a remark of mine") || !strings.Contains(got, "## Ideas") {
+	if got := w.read("TODO.md"); !strings.Contains(got, "6. sixth") ||
+		!strings.Contains(got, "a remark of mine") || !strings.Contains(got, "## Ideas") {
 		t.Errorf("TODO.md after a write:\n%s", got)
 	}
 	w.healthy()
@@ -135,13 +149,19 @@ func TestSyncBoxes(t *testing.T) {
 	}
 	w.edit("- [ ] 1.", "- [X] 1.")
 	_, err := w.try(state.SyncTasks{})
-	if formats.CodeOf(err) != formats.CodeIllegalTransition || !strings.Contains(err.Error(), "TODO.md:6") {
+	if formats.CodeOf(err) != formats.CodeIllegalTransition ||
+		!strings.Contains(err.Error(), "TODO.md:6") {
 		t.Errorf("Apply = %v, want ILLEGAL_TRANSITION with the line", err)
 	}
 	if !strings.Contains(w.read("TODO.md"), "- [X] 1.") {
 		t.Error("the hand edit is lost")
 	}
-	if _, err := w.m.Apply(t.Context(), state.Tx{Session: session, Force: true, Ops: []state.Op{state.SyncTasks{}}}); err != nil || w.stored(1).Status != formats.Completed {
+	_, err = w.m.Apply(t.Context(), state.Tx{
+		Session: session,
+		Force:   true,
+		Ops:     []state.Op{state.SyncTasks{}},
+	})
+	if err != nil || w.stored(1).Status != formats.Completed {
 		t.Errorf("Apply with force = %v, status %s; want completed", err, w.stored(1).Status)
 	}
 }
@@ -153,7 +173,10 @@ func TestSyncMeanwhile(t *testing.T) {
 	w.add("a", "b", "c", "d")
 	w.edit("1. a", "1. A", "2. b", "2. B", "4. d", "4. D")
 	w.do(state.UpdateStatus{Tasks: []int{3}, To: formats.Planning})
-	w.do(state.UpdateMetadata{Task: 2, Fields: map[string]any{"title": "other"}}, state.UpdateMetadata{Task: 4, Fields: map[string]any{"title": "D"}})
+	w.do(
+		state.UpdateMetadata{Task: 2, Fields: map[string]any{"title": "other"}},
+		state.UpdateMetadata{Task: 4, Fields: map[string]any{"title": "D"}},
+	)
 	want := []string{
 		"line 6: task 1: title: a -> A",
 		`line 7: task 2: title: B (medium) (title is changed to "B" here and to "other" in the state, from "b")`,
@@ -162,12 +185,14 @@ func TestSyncMeanwhile(t *testing.T) {
 		t.Errorf("proposals (-want +got):\n%s", diff)
 	}
 	before := w.read("TODO.md")
-	if _, err := w.try(state.SyncTasks{}); formats.CodeOf(err) != formats.CodeValidationFailed || w.read("TODO.md") != before {
+	_, err := w.try(state.SyncTasks{})
+	if formats.CodeOf(err) != formats.CodeValidationFailed || w.read("TODO.md") != before {
 		t.Errorf("Apply = %v, want VALIDATION_FAILED and the file as it was", err)
 	}
 	w.edit("2. B", "2. b")
 	w.do(state.SyncTasks{})
-	if w.stored(1).Title != "A" || w.stored(2).Title != "other" || w.stored(3).Status != formats.Planning {
+	if w.stored(1).Title != "A" || w.stored(2).Title != "other" ||
+		w.stored(3).Status != formats.Planning {
 		t.Errorf("tasks = %+v, %+v, %+v", w.stored(1), w.stored(2), w.stored(3))
 	}
 	// Without its first line nobody knows what the file was written from.
@@ -176,12 +201,14 @@ func TestSyncMeanwhile(t *testing.T) {
 	if _, err := w.try(state.SyncTasks{}); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Apply without the first line = %v, want PRECONDITION", err)
 	}
-	if _, err := w.m.Apply(t.Context(), state.Tx{Force: true, Ops: []state.Op{state.SyncTasks{}}}); err != nil || len(w.proposals()) != 0 {
+	_, err = w.m.Apply(t.Context(), state.Tx{Force: true, Ops: []state.Op{state.SyncTasks{}}})
+	if err != nil || len(w.proposals()) != 0 {
 		t.Errorf("Apply with force = %v, then %v", err, w.proposals())
 	}
 }
 
-// TestSyncBreaks has TODO.md in the hands of programs with other line breaks: that is no edit, and notes keep their words.
+// TestSyncBreaks has TODO.md in the hands of programs with other line breaks: that is no edit, and
+// notes keep their words.
 func TestSyncBreaks(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
@@ -192,13 +219,20 @@ func TestSyncBreaks(t *testing.T) {
 		if e, err := w.r.Edits(t.Context()); err != nil || e.Edited {
 			t.Errorf("Edits of %q = %+v, %v; want none", text, e, err)
 		}
-		if res := w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(i, "h")}}); len(res.Warnings) != 0 || strings.Contains(w.read("TODO.md"), "\r") {
-			t.Errorf("Apply = %q, TODO.md %q; want it written anew", res.Warnings, w.read("TODO.md"))
+		res := w.do(state.UpdateMetadata{
+			Task:   1,
+			Fields: map[string]any{"effort": fmt.Sprint(i, "h")},
+		})
+		if len(res.Warnings) != 0 || strings.Contains(w.read("TODO.md"), "\r") {
+			t.Errorf("Apply = %q, TODO.md %q; want it written anew",
+				res.Warnings, w.read("TODO.md"))
 		}
 	}
+
 	w.write("TODO.md", windows+"- [ ] b\r\n\r\nmine\r\nand\rmore\r\r\n\r")
 	w.do(state.SyncTasks{})
-	if got := w.read("TODO.md"); !strings.Contains(got, "\nmine\nand\rmore\n") || strings.Count(got, "\r") != 1 {
+	got := w.read("TODO.md")
+	if !strings.Contains(got, "\nmine\nand\rmore\n") || strings.Count(got, "\r") != 1 {
 		t.Errorf("TODO.md = %q, want the note with plain line breaks", got)
 	}
 	if res := w.do(state.SyncTasks{}); res.Changed {
@@ -206,16 +240,22 @@ func TestSyncBreaks(t *testing.T) {
 	}
 }
 
-// TestSyncRoundTrip edits a rendered file into the rendering of another state: a sync makes the one into the other.
+// TestSyncRoundTrip edits a rendered file into the rendering of another state: a sync makes the one
+// into the other.
 func TestSyncRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		w := quickWorkspace(rt)
-		titles := rapid.SampledFrom([]string{"a", "Fix (the) thing", "b (c)", "x, after y", "<b> & \\", "Ünïcode \U0001f600", "ends, part of it"})
+		titles := rapid.SampledFrom([]string{
+			"a", "Fix (the) thing", "b (c)", "x, after y", "<b> & \\", "Ünïcode \U0001f600",
+			"ends, part of it",
+		})
 		make := func() state.NewTask {
 			return state.NewTask{
-				Title: titles.Draw(rt, "title"), Language: rapid.SampledFrom([]string{"", "go", "rust"}).Draw(rt, "language"),
-				Priority: rapid.SampledFrom([]string{"low", "high"}).Draw(rt, "priority"), Effort: rapid.SampledFrom([]string{"", "2h", "1.5 days"}).Draw(rt, "effort"),
+				Title:    titles.Draw(rt, "title"),
+				Language: rapid.SampledFrom([]string{"", "go", "rust"}).Draw(rt, "language"),
+				Priority: rapid.SampledFrom([]string{"low", "high"}).Draw(rt, "priority"),
+				Effort:   rapid.SampledFrom([]string{"", "2h", "1.5 days"}).Draw(rt, "effort"),
 			}
 		}
 		count := rapid.IntRange(1, 5).Draw(rt, "tasks")
@@ -223,6 +263,7 @@ func TestSyncRoundTrip(t *testing.T) {
 		for range count {
 			list = append(list, make())
 		}
+
 		w.do(state.CreateTasks{Tasks: list})
 		doc, err := w.r.Doc(rt.Context())
 		if err != nil {
@@ -230,15 +271,20 @@ func TestSyncRoundTrip(t *testing.T) {
 		}
 		for i := range doc.Tasks {
 			t := make()
-			doc.Tasks[i].Title, doc.Tasks[i].Language, doc.Tasks[i].Priority, doc.Tasks[i].Effort = t.Title, t.Language, t.Priority, t.Effort
+			doc.Tasks[i].Title = t.Title
+			doc.Tasks[i].Language = t.Language
+			doc.Tasks[i].Priority = t.Priority
+			doc.Tasks[i].Effort = t.Effort
 			if i > 0 && rapid.Bool().Draw(rt, "depends") {
 				doc.Tasks[i].Dependencies = []int{i}
 				doc.Tasks[i].Parent = &doc.Tasks[0].Number
 			}
 			if rapid.Bool().Draw(rt, "hold") {
-				doc.Tasks[i].Status, doc.Tasks[i].Prior = formats.OnHold, formats.NotStarted
+				doc.Tasks[i].Status = formats.OnHold
+				doc.Tasks[i].Prior = formats.NotStarted
 			}
 		}
+
 		head, _, _ := strings.Cut(w.read("TODO.md"), "\n")
 		_, body, _ := strings.Cut(string(state.RenderTodo(&doc)), "\n")
 		w.write("TODO.md", head+"\n"+body)
@@ -253,10 +299,14 @@ func TestSyncRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzTodo holds that no text of TODO.md is lost or breaks a sync, and that one sync leaves nothing to do for a second.
+// FuzzTodo holds that no text of TODO.md is lost or breaks a sync, and that one sync leaves nothing
+// to do for a second.
 func FuzzTodo(f *testing.F) {
 	f.Add("- [ ] New\n  note\n\ttab\n\n# Other\n- [x] 1. a\n")
-	f.Add("## Blocked\n\n- [ ] 1. one (go, high, 2h), part of 2, after 2\n  - blocked: why\n```\n- [ ] 2. two\n")
+	f.Add(
+		"## Blocked\n\n- [ ] 1. one (go, high, 2h), part of 2, after 2\n  - blocked: why\n```\n" +
+			"- [ ] 2. two\n",
+	)
 	f.Add("<!-- tercet: serial 1 sha256 x -->\n## Done\n* [x] 2. two\r\n\r\n")
 	f.Add("- [ ] 1. one (, )\n- [ ] 1. one\n- [ ] 77777777777777777777. x")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -267,7 +317,11 @@ func FuzzTodo(f *testing.F) {
 		w.add("one", "two")
 		head, _, _ := strings.Cut(w.read("TODO.md"), "\n")
 		w.write("TODO.md", head+"\n"+text)
-		_, err := w.m.Apply(t.Context(), state.Tx{Session: session, Force: true, Ops: []state.Op{state.SyncTasks{}}})
+		_, err := w.m.Apply(t.Context(), state.Tx{
+			Session: session,
+			Force:   true,
+			Ops:     []state.Op{state.SyncTasks{}},
+		})
 		if err != nil {
 			if got := w.read("TODO.md"); got != head+"\n"+text {
 				t.Errorf("refused with %v, but the file changed to %q", err, got)
@@ -277,20 +331,26 @@ func FuzzTodo(f *testing.F) {
 			}
 			return
 		}
+
 		got := w.read("TODO.md")
 		for word := range strings.FieldsSeq(text) {
-			// Words of lines that the engine understands come back in its own form; letters and digits of all others stay.
+			// Words of lines that the engine understands come back in its own form; letters and
+			// digits of all others stay.
 			if strings.HasPrefix(word, "keep") && !strings.Contains(got, word) {
 				t.Errorf("%q is lost:\n%s\n%s", word, text, got)
 			}
 		}
+
 		if res := w.do(state.SyncTasks{}); res.Changed {
 			t.Errorf("a second sync of %q = %+v, want nothing to do:\n%s", text, res, got)
 		}
 		if again := w.read("TODO.md"); again != got {
 			t.Errorf("a second rendering differs:\n%s\n%s", got, again)
 		}
-		w.do(state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(len(text), "h")}})
+		w.do(state.UpdateMetadata{
+			Task:   1,
+			Fields: map[string]any{"effort": fmt.Sprint(len(text), "h")},
+		})
 		w.healthy()
 	})
 }

@@ -15,9 +15,9 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status. It keeps foreign notes at their place: after the title, a
-// heading, a task, or at the end. The first line holds the serial and the SHA-256 of the rest, which reveals hand
-// edits.
+// RenderTodo writes the tasks as markdown, grouped by status. It keeps foreign notes at their
+// place: after the title, a heading, a task, or at the end. The first line holds the serial and the
+// SHA-256 of the rest, which reveals hand edits.
 func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	var b bytes.Buffer
 	b.Grow(lineGuess * len(doc.Tasks))
@@ -43,6 +43,7 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	for _, text := range take("", 0) {
 		paragraph(text)
 	}
+
 	if len(doc.Tasks) == 0 {
 		b.WriteString("\nNone.\n")
 	}
@@ -51,12 +52,15 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 		t := &doc.Tasks[i]
 		groups[t.Status] = append(groups[t.Status], t)
 	}
+
 	for _, s := range formats.TaskStatuses() {
 		list := groups[s]
 		if len(list) == 0 {
 			continue
 		}
-		slices.SortFunc(list, func(a, b *formats.Task) int { return a.Number - b.Number })
+		slices.SortFunc(list, func(a, b *formats.Task) int {
+			return a.Number - b.Number
+		})
 		fmt.Fprintf(&b, "\n## %s\n", heading(s))
 		for _, text := range take(s, 0) {
 			paragraph(text)
@@ -71,10 +75,12 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 			}
 		}
 	}
+
 	for _, p := range left {
 		paragraph(p.raw)
 	}
-	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n", doc.Serial, formats.Sum(b.Bytes()))
+	head := fmt.Sprintf("<!-- tercet: serial %d sha256 %s -->\n",
+		doc.Serial, formats.Sum(b.Bytes()))
 	return append([]byte(head), b.Bytes()...)
 }
 
@@ -86,14 +92,17 @@ func anchored(doc *Doc, notes []todoPiece) []todoPiece {
 	if len(notes) == 0 {
 		return nil
 	}
-	tasks, sections := map[int]bool{0: true}, map[formats.TaskStatus]bool{"": true}
+	tasks := map[int]bool{0: true}
+	sections := map[formats.TaskStatus]bool{"": true}
 	for i := range doc.Tasks {
-		tasks[doc.Tasks[i].Number], sections[doc.Tasks[i].Status] = true, true
+		tasks[doc.Tasks[i].Number] = true
+		sections[doc.Tasks[i].Status] = true
 	}
 	out := slices.Clone(notes)
 	for i := range out {
 		if !tasks[out[i].task] || !sections[out[i].section] {
-			out[i].task, out[i].section = 0, ""
+			out[i].task = 0
+			out[i].section = ""
 		}
 	}
 	return out
@@ -158,11 +167,13 @@ func plainLine(s string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "\\<")
 }
 
-// isPlain tells whether a text has nothing that plainLine changes; it may say no where it could say yes.
+// isPlain tells whether a text has nothing that plainLine changes; it may say no where it could say
+// yes.
 func isPlain(s string) bool {
 	space := true // where a space would be one too many
 	for i := range len(s) {
-		switch c := s[i]; {
+		c := s[i]
+		switch {
 		case c == ' ':
 			if space {
 				return false
@@ -184,7 +195,10 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 		return 0, "", nil, false
 	}
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // of an editor
-	rest, ok := strings.CutPrefix(string(bytes.TrimSuffix(line, []byte("\r"))), "<!-- tercet: serial ")
+	rest, ok := strings.CutPrefix(
+		string(bytes.TrimSuffix(line, []byte("\r"))),
+		"<!-- tercet: serial ",
+	)
 	rest, end := strings.CutSuffix(rest, " -->")
 	word, sha, cut := strings.Cut(rest, " sha256 ")
 	n, err := strconv.ParseUint(word, 10, 64)
@@ -200,18 +214,20 @@ func EditedTodo(src []byte) bool {
 	return !ok || !ours(sha, body)
 }
 
-// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into those of Windows is no
-// edit.
+// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into
+// those of Windows is no edit.
 func ours(sha string, body []byte) bool {
 	return sha == formats.Sum(body) || bytes.IndexByte(body, '\r') >= 0 &&
 		sha == formats.Sum(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
 
-// todoWait is how long the view waits for another process that writes it: that one writes the same or something newer.
+// todoWait is how long the view waits for another process that writes it: that one writes the same
+// or something newer.
 const todoWait = 2 * time.Second
 
-// renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a warning.
-// synced is the sha256 of an edited file whose edits are in the state now; empty: a file that was edited stays.
+// renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a
+// warning. synced is the sha256 of an edited file whose edits are in the state now; empty: a file
+// that was edited stays.
 func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	// A writer after this write brings the view up to date itself.
 	if c := m.wrote.Load(); synced == "" && c != nil {
@@ -233,7 +249,8 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	return nil
 }
 
-// present gives the state as it is, without reading it if the file is the one that this manager wrote last.
+// present gives the state as it is, without reading it if the file is the one that this manager
+// wrote last.
 func (m *Manager) present() (*Doc, error) {
 	if c := m.wrote.Load(); c != nil {
 		if info, err := m.cfg.Root.Stat(stateFile); err == nil && sameFile(info, c.info) {
@@ -260,6 +277,7 @@ func (m *Manager) writeTodo(synced string) error {
 	if err != nil {
 		return err
 	}
+
 	real, err := realName(root, todoFile)
 	if err != nil {
 		return err
@@ -267,13 +285,16 @@ func (m *Manager) writeTodo(synced string) error {
 	if err := m.cfg.sweep(real); err != nil {
 		return err
 	}
+
 	old, err := readFile(root, real, maxState)
 	var notes []todoPiece
 	switch {
 	case err == nil && synced != "" && synced == formats.Sum(old):
-	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0, err == nil && len(old) == 0:
+	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0,
+		err == nil && len(old) == 0:
 		old = nil
-		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros, which no editor writes.
+		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros,
+		// which no editor writes.
 	case err != nil:
 		return err
 	default:
@@ -285,16 +306,19 @@ func (m *Manager) writeTodo(synced string) error {
 			return nil
 		}
 	}
+
 	if len(old) > 0 {
 		notes = parseTodo(old).notes()
 	}
 	return atomicfile.WriteLoose(root, real, RenderTodo(doc, notes...), 0)
 }
 
-// MergeTodo merges two views, which are rendered again anyway. It takes the one with changed hand-written parts, or the
-// newer one if there are none. ok is false if both have some.
+// MergeTodo merges two views, which are rendered again anyway. It takes the one with changed
+// hand-written parts, or the newer one if there are none. ok is false if both have some.
 func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
-	was, a, b := parseTodo(base), parseTodo(ours), parseTodo(theirs)
+	was := parseTodo(base)
+	a := parseTodo(ours)
+	b := parseTodo(theirs)
 	byHand := func(t *todoText) string {
 		if !t.intact {
 			return string(t.bytes())
@@ -305,7 +329,9 @@ func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
 		}
 		return out.String()
 	}
-	x, y, before := byHand(a), byHand(b), byHand(was)
+	x := byHand(a)
+	y := byHand(b)
+	before := byHand(was)
 	switch {
 	case x == y && b.serial > a.serial, x == before && x != y:
 		return theirs, true

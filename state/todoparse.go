@@ -21,9 +21,10 @@ type todoText struct {
 type todoKind uint8
 
 const (
-	todoFrame todoKind = iota // what the rendering writes between the tasks: first line, title, headings, blank lines
-	todoTask                  // the lines of one task
-	todoNote                  // what tercet did not write
+	// what the rendering writes between the tasks: first line, title, headings, blank lines
+	todoFrame todoKind = iota
+	todoTask           // the lines of one task
+	todoNote           // what tercet did not write
 )
 
 // todoPiece is some whole lines of TODO.md.
@@ -59,19 +60,28 @@ func parseTodo(src []byte) *todoText {
 	p := todoParser{out: t}
 	body := string(src)
 	if serial, sha, rest, ok := todoHead(src); ok {
-		t.serial, t.known, t.intact = serial, true, ours(sha, rest)
+		t.serial = serial
+		t.known = true
+		t.intact = ours(sha, rest)
 		p.line = 1
-		t.pieces = append(t.pieces, todoPiece{kind: todoFrame, line: 1, raw: string(src[:len(src)-len(rest)])})
+		t.pieces = append(t.pieces, todoPiece{
+			kind: todoFrame,
+			line: 1,
+			raw:  string(src[:len(src)-len(rest)]),
+		})
 		body = string(rest)
 	}
 	for line := range strings.Lines(body) {
 		p.line++
 		p.take(line)
 	}
+
 	if p.fence != "" {
 		// A code block that is never closed would swallow every task behind it.
 		last := &t.pieces[len(t.pieces)-1]
-		last.section, last.task, last.behind = "", 0, true
+		last.section = ""
+		last.task = 0
+		last.behind = true
 	}
 	return t
 }
@@ -114,9 +124,9 @@ func (t *todoText) notes() []todoPiece {
 	return out
 }
 
-// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many: one that stayed at
-// the end of a note would become half of the next rendering's line break. Inside a line they are a character like
-// others.
+// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many:
+// one that stayed at the end of a note would become half of the next rendering's line break. Inside
+// a line they are a character like others.
 func plainBreaks(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s
@@ -155,7 +165,8 @@ func (p *todoParser) take(line string) {
 	case text == "":
 		p.blank(line)
 	case !p.titled && text == "# Tasks", text == "None." && p.section == "" && !p.foreign:
-		p.titled, p.item = true, nil
+		p.titled = true
+		p.item = nil
 		p.add(todoPiece{kind: todoFrame, raw: line})
 	case strings.HasPrefix(text, "#") && strings.HasPrefix(strings.TrimLeft(text, "#"), " "):
 		p.heading(line, text)
@@ -166,10 +177,16 @@ func (p *todoParser) take(line string) {
 		}
 		p.note(line, true)
 	default:
-		if item := todoLineOf(text); item != nil && (item.number > 0 || !p.foreign && !item.checked) {
-			item.line, item.section = p.line, p.section
+		item := todoLineOf(text)
+		if item != nil && (item.number > 0 || !p.foreign && !item.checked) {
+			item.line = p.line
+			item.section = p.section
 			p.item = item
-			p.add(todoPiece{kind: todoTask, raw: line, item: item})
+			p.add(todoPiece{
+				kind: todoTask,
+				raw:  line,
+				item: item,
+			})
 			return
 		}
 		p.note(line, false)
@@ -201,11 +218,19 @@ func (p *todoParser) blank(line string) {
 }
 
 func (p *todoParser) note(line string, indented bool) {
-	piece := todoPiece{kind: todoNote, raw: line, section: p.section, behind: p.foreign}
+	piece := todoPiece{
+		kind:    todoNote,
+		raw:     line,
+		section: p.section,
+		behind:  p.foreign,
+	}
 	if indented && p.item != nil {
-		piece.task, piece.section, piece.behind = p.item.number, "", false
+		piece.task = p.item.number
+		piece.section = ""
+		piece.behind = false
 		if p.item.number == 0 {
-			piece.section, piece.behind = p.section, p.foreign
+			piece.section = p.section
+			piece.behind = p.foreign
 		}
 	} else {
 		p.item = nil
@@ -223,7 +248,8 @@ func (p *todoParser) heading(line, text string) {
 	p.item = nil
 	if name, second := strings.CutPrefix(text, "## "); second {
 		if s, err := formats.LooseTaskStatus(name); err == nil {
-			p.section, p.foreign = s, false
+			p.section = s
+			p.foreign = false
 			p.add(todoPiece{kind: todoFrame, raw: line})
 			return
 		}
@@ -259,7 +285,8 @@ func todoLineOf(text string) *todoItem {
 	if !ok {
 		rest, ok = strings.CutPrefix(text, "* [")
 	}
-	if !ok || len(rest) < 4 || rest[1] != ']' || rest[2] != ' ' || !strings.ContainsRune(" xX", rune(rest[0])) {
+	if !ok || len(rest) < 4 || rest[1] != ']' || rest[2] != ' ' ||
+		!strings.ContainsRune(" xX", rune(rest[0])) {
 		return nil
 	}
 	item := &todoItem{checked: rest[0] != ' ', text: rest[3:]}
@@ -269,7 +296,8 @@ func todoLineOf(text string) *todoItem {
 	digits := len(item.text) - len(strings.TrimLeft(item.text, "0123456789"))
 	if after, dot := strings.CutPrefix(item.text[digits:], ". "); dot && digits > 0 && digits < 16 {
 		if n, err := strconv.Atoi(item.text[:digits]); err == nil && n > 0 {
-			item.number, item.text = n, strings.TrimSpace(after)
+			item.number = n
+			item.text = strings.TrimSpace(after)
 		}
 	}
 	if item.text == "" {
@@ -285,18 +313,20 @@ type todoFields struct {
 	dependencies                      []int
 }
 
-// parseFields reads the text of a task's line. It tells apart what stands in brackets by what the task had before, by
-// the words for priorities, and by a digit at the start of an effort.
+// parseFields reads the text of a task's line. It tells apart what stands in brackets by what the
+// task had before, by the words for priorities, and by a digit at the start of an effort.
 func parseFields(text string, before *formats.Task) (todoFields, error) {
 	f := todoFields{}
 	if at := strings.LastIndex(text, ", after "); at >= 0 {
 		if list, ok := numberList(text[at+len(", after "):]); ok {
-			f.dependencies, text = list, text[:at]
+			f.dependencies = list
+			text = text[:at]
 		}
 	}
 	if at := strings.LastIndex(text, ", part of "); at >= 0 {
 		if n, err := strconv.Atoi(text[at+len(", part of "):]); err == nil && n > 0 {
-			f.parent, text = n, text[:at]
+			f.parent = n
+			text = text[:at]
 		}
 	}
 	open := strings.LastIndex(text, " (")
@@ -314,22 +344,31 @@ func parseFields(text string, before *formats.Task) (todoFields, error) {
 	return f, nil
 }
 
-func priorities() []string { return []string{"low", "medium", "high", "critical"} }
+func priorities() []string {
+	return []string{"low", "medium", "high", "critical"}
+}
 
 // notes reads language, priority and effort; false if the brackets belong to the title.
 func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 	if before == nil {
 		before = &formats.Task{}
 	} else if before.Language == "" && before.Priority == "" && before.Effort == "" &&
-		!slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
+		!slices.ContainsFunc(words, func(w string) bool {
+			return slices.Contains(priorities(), w)
+		}) {
 		return false, nil
 	}
-	if before.Number == 0 && !slices.ContainsFunc(words, func(w string) bool { return slices.Contains(priorities(), w) }) {
+	if before.Number == 0 &&
+		!slices.ContainsFunc(words, func(w string) bool {
+			return slices.Contains(priorities(), w)
+		}) {
 		return false, nil
 	}
+
 	for i, w := range words {
 		into := &f.language
-		switch plain := unplain(w); {
+		plain := unplain(w)
+		switch {
 		case w == "":
 			return false, nil
 		case plain == before.Language && f.language == "":
@@ -341,10 +380,12 @@ func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 			into = &f.priority
 		}
 		if *into != "" {
-			return false, fmt.Errorf("expected (language, priority, effort), got (%s)", strings.Join(words, ", "))
+			return false, fmt.Errorf("expected (language, priority, effort), got (%s)",
+				strings.Join(words, ", "))
 		}
 		*into = unplain(w)
 	}
+
 	return true, nil
 }
 
@@ -361,10 +402,13 @@ func numberList(text string) ([]int, bool) {
 }
 
 // unplain takes back what plainLine did to a text of one line.
-func unplain(s string) string { return strings.ReplaceAll(s, "\\<", "<") }
+func unplain(s string) string {
+	return strings.ReplaceAll(s, "\\<", "<")
+}
 
-// todoTitles gives the titles that a TODO.md of any system has for its tasks, by number: those of headings and items
-// such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser". The first one of a number counts.
+// todoTitles gives the titles that a TODO.md of any system has for its tasks, by number: those of
+// headings and items such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser".
+// The first one of a number counts.
 func todoTitles(src []byte) map[int][]string {
 	out := map[int][]string{}
 	for line := range strings.Lines(string(src)) {

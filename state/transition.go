@@ -36,11 +36,13 @@ func (d *draft) move(op UpdateStatus, n int) error {
 	if err != nil {
 		return err
 	}
+
 	from, stale := d.cfg.effective(t, d.now)
 	to := op.To
 	if op.Back {
 		if !t.Status.KeepsPrior() || t.Prior == "" {
-			return formats.Fail(formats.CodeIllegalTransition, "from "+t.Status.String()+" there is no change without --force",
+			return formats.Fail(formats.CodeIllegalTransition,
+				"from "+t.Status.String()+" there is no change without --force",
 				"task %d is %s and has no prior status to go back to", n, t.Status)
 		}
 		to = t.Prior
@@ -50,7 +52,8 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		return err
 	}
 	if to == from && !op.Back {
-		kept := to.InProgress() && !stale && (t.Lease == nil || t.Lease.Session != d.tx.Session || t.Lease.Run != d.tx.Run)
+		kept := to.InProgress() && !stale &&
+			(t.Lease == nil || t.Lease.Session != d.tx.Session || t.Lease.Run != d.tx.Run)
 		if kept {
 			t.Lease = d.lease(op.timeout())
 		}
@@ -60,17 +63,20 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		d.verdict(t, from, kept || linked)
 		return nil
 	}
+
 	back := op.Back || t.Status.KeepsPrior() && to == t.Prior
 	if !back && !d.tx.Force {
 		if err := d.legal(op, t, from); err != nil {
 			return err
 		}
-		if t.Status.InProgress() && to.Before(t.Prior) { // work done once more takes back nothing that came after it
+		// work done once more takes back nothing that came after it
+		if t.Status.InProgress() && to.Before(t.Prior) {
 			to = t.Prior
 		}
 	}
 	if stale && t.Lease != nil && !back {
-		d.warn(fmt.Sprintf("task %d: taken over from session %s, which left it %s", n, t.Lease.Session, t.Status))
+		d.warn(fmt.Sprintf("task %d: taken over from session %s, which left it %s",
+			n, t.Lease.Session, t.Status))
 	}
 	switch {
 	case !to.KeepsPrior():
@@ -78,6 +84,7 @@ func (d *draft) move(op UpdateStatus, n int) error {
 	case !t.Status.KeepsPrior():
 		t.Prior = t.Status
 	}
+
 	t.BlockedReason = ""
 	if to == formats.Blocked {
 		t.BlockedReason = op.Reason
@@ -103,7 +110,9 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 			"task %d may go from %s to %s only with %s", t.Number, from, op.To, what)
 	}
 	moves := formats.Moves(from)
-	at := slices.IndexFunc(moves, func(m formats.Move) bool { return m.To == op.To && m.Recover == op.Recover })
+	at := slices.IndexFunc(moves, func(m formats.Move) bool {
+		return m.To == op.To && m.Recover == op.Recover
+	})
 	if at < 0 {
 		var allowed []string
 		for _, m := range moves {
@@ -114,15 +123,18 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 				allowed = append(allowed, m.To.String())
 			}
 		}
-		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from && !slices.Contains(allowed, t.Prior.String()) {
+		if t.Status.KeepsPrior() && t.Prior != "" && t.Prior != from &&
+			!slices.Contains(allowed, t.Prior.String()) {
 			allowed = append(allowed, t.Prior.String())
 		}
 		help := "from " + from.String() + " it may go to " + strings.Join(allowed, ", ")
 		if len(allowed) == 0 {
 			help = "from " + from.String() + " there is no change without --force"
 		}
-		return formats.Fail(formats.CodeIllegalTransition, help, "task %d may not go from %s to %s", t.Number, from, op.To)
+		return formats.Fail(formats.CodeIllegalTransition, help, "task %d may not go from %s to %s",
+			t.Number, from, op.To)
 	}
+
 	m := moves[at]
 	if m.NeedsReason && op.Reason == "" {
 		return needs("a reason")
@@ -130,11 +142,13 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 	if m.ChildrenTerminal {
 		for child := range d.tasks {
 			if child.Parent != nil && *child.Parent == t.Number && !child.Status.Terminal() {
-				return needs(fmt.Sprintf("every child completed or abandoned, task %d is %s", child.Number, child.Status))
+				return needs(fmt.Sprintf("every child completed or abandoned, task %d is %s",
+					child.Number, child.Status))
 			}
 		}
 		return nil // an expanded task has no document and no phases of its own: its children do
 	}
+
 	if err := d.documented(t, op.To); err != nil {
 		return err
 	}
@@ -144,7 +158,8 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 	return nil
 }
 
-// documented holds that the artifact of a status is on disk and not empty: the newest document, or a file of the tree.
+// documented holds that the artifact of a status is on disk and not empty: the newest document, or
+// a file of the tree.
 func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	kinds := formats.ArtifactsFor(to)
 	if kinds == nil {
@@ -152,7 +167,8 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	}
 	missing := noArtifact(t.Number, to, strings.Join(formats.Words(kinds), " or "), "", "")
 	for i, a := range slices.Backward(t.Artifacts) {
-		if !slices.Contains(kinds, a.Type) || a.Deleted || a.Type.IsDocument() && t.Newest(a.Type) != &t.Artifacts[i] {
+		if !slices.Contains(kinds, a.Type) || a.Deleted ||
+			a.Type.IsDocument() && t.Newest(a.Type) != &t.Artifacts[i] {
 			continue
 		}
 		why, err := d.cfg.onDisk(a.Path)
@@ -189,18 +205,27 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	if a == nil || a.Deleted {
 		return nil
 	}
+
 	src, err := readFile(d.cfg.Root, a.Path, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.warn("task " + number(t.Number) + ": its plan " + a.Path + " does not exist, so its phases were not looked at")
+		d.warn("task " + number(t.Number) + ": its plan " + a.Path +
+			" does not exist, so its phases were not looked at")
 		return nil
 	}
 	if err != nil {
-		return &formats.Failure{Code: formats.CodeIO, Message: "reading the plan " + a.Path, Err: err}
+		return &formats.Failure{
+			Code:    formats.CodeIO,
+			Message: "reading the plan " + a.Path,
+			Err:     err,
+		}
 	}
+
 	plan, found := formats.ReadDocument(formats.ProfilePlan, a.Path, src)
 	if found != nil && found.HasErrors() {
-		d.warn(fmt.Sprintf("task %d: its plan %s does not keep the format, so a phase may have been missed", t.Number,
-			a.Path))
+		d.warn(fmt.Sprintf(
+			"task %d: its plan %s does not keep the format, so a phase may have been missed",
+			t.Number, a.Path,
+		))
 	}
 	var open []string
 	for _, p := range plan.Phases {
@@ -208,9 +233,12 @@ func (d *draft) phasesDone(t *formats.Task) error {
 			open = append(open, fmt.Sprintf("phase %d (%s): %s", p.Number, p.Name, p.Status))
 		}
 	}
+
 	if len(open) > 0 {
-		return formats.Fail(formats.CodePhasesOpen, fmt.Sprintf("go on with /implement %d", t.Number),
-			"task %d may not be completed: %s has open phases: %s", t.Number, a.Path, strings.Join(open, ", "))
+		return formats.Fail(formats.CodePhasesOpen,
+			fmt.Sprintf("go on with /implement %d", t.Number),
+			"task %d may not be completed: %s has open phases: %s",
+			t.Number, a.Path, strings.Join(open, ", "))
 	}
 	return nil
 }
@@ -242,5 +270,6 @@ func TransitionsText() string {
 		}
 		fmt.Fprintf(&b, "%-*s  %s\n", len(formats.Implementing), s, strings.Join(ways, ", "))
 	}
+
 	return b.String()
 }

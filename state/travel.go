@@ -11,7 +11,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// course is what the log says of state.json, oldest first: every line is one state that the file had.
+// course is what the log says of state.json, oldest first: every line is one state that the file
+// had.
 type course struct {
 	cfg   Config
 	parts []auditPart
@@ -26,6 +27,7 @@ func travel(cfg Config) (_ *course, err error) {
 	if c.parts, err = auditParts(cfg.Root); err != nil {
 		return nil, err
 	}
+
 	for _, p := range c.parts {
 		for l := range auditLines(p.data) {
 			n := len(c.lines)
@@ -40,6 +42,7 @@ func travel(cfg Config) (_ *course, err error) {
 			}
 		}
 	}
+
 	src, err := readIf(cfg.Root, stateFile, maxState)
 	if err != nil {
 		return nil, err
@@ -50,6 +53,7 @@ func travel(cfg Config) (_ *course, err error) {
 	for _, src := range cfg.copies {
 		c.anchors[formats.Sum(src)] = src
 	}
+
 	return c, nil
 }
 
@@ -76,13 +80,16 @@ func (c *course) serials() string {
 			can[c.lines[i].Serial] = true
 		}
 	}
+
 	for _, src := range c.anchors {
 		if doc, err := parseDocument(stateFile, src); err == nil {
 			can[doc.Serial] = true
 		}
 	}
+
 	var out []string
-	list, from := slices.Sorted(maps.Keys(can)), 0
+	list := slices.Sorted(maps.Keys(can))
+	from := 0
 	for i, n := range list {
 		switch {
 		case i+1 < len(list) && list[i+1] == n+1:
@@ -94,11 +101,12 @@ func (c *course) serials() string {
 		}
 		from = i + 1
 	}
+
 	return strings.Join(out, ", ")
 }
 
-// at gives the bytes of state.json as they were with a serial. Every step back is held against the sha256 that the log
-// has of it.
+// at gives the bytes of state.json as they were with a serial. Every step back is held against the
+// sha256 that the log has of it.
 func (c *course) at(serial uint64) ([]byte, error) {
 	target := -1
 	for i := range c.lines {
@@ -106,6 +114,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 			target = i
 		}
 	}
+
 	if target < 0 { // a state that no log knows, but a file holds
 		for _, src := range c.anchors {
 			if doc, err := parseDocument(stateFile, src); err == nil && doc.Serial == serial {
@@ -114,6 +123,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 		}
 		return nil, c.unreachable(serial)
 	}
+
 	from := target
 	for c.anchors[c.lines[from].Post] == nil {
 		if !c.linked(from) {
@@ -121,18 +131,22 @@ func (c *course) at(serial uint64) ([]byte, error) {
 		}
 		from++
 	}
+
 	src := c.anchors[c.lines[from].Post]
 	for ; from > target; from-- {
 		old, err := jsonx.Splice(src, c.lines[from].Undo)
 		if err != nil || formats.Sum(old) != c.lines[from-1].Post {
 			return nil, &formats.Failure{
-				Code: formats.CodeInvalidState, Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d",
+				Code: formats.CodeInvalidState,
+				Message: fmt.Sprintf("the audit log does not lead back from serial %d to %d",
 					c.lines[from].Serial, c.lines[from-1].Serial),
-				Err: err, Help: "look at it with: tercet state verify",
+				Err:  err,
+				Help: "look at it with: tercet state verify",
 			}
 		}
 		src = old
 	}
+
 	return src, nil
 }
 
@@ -141,11 +155,12 @@ func (c *course) unreachable(serial uint64) error {
 	if c.serials() == "" {
 		help = "no earlier state can be read"
 	}
-	return formats.Fail(formats.CodeNotFound, help, "the state of serial %d cannot be read any more", serial)
+	return formats.Fail(formats.CodeNotFound, help,
+		"the state of serial %d cannot be read any more", serial)
 }
 
-// At gives state.json as of a serial: from a backup, or by undoing the audit log step by step. An unreachable serial is
-// NOT_FOUND, and the help lists the reachable ones.
+// At gives state.json as of a serial: from a backup, or by undoing the audit log step by step. An
+// unreachable serial is NOT_FOUND, and the help lists the reachable ones.
 func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -175,13 +190,16 @@ type Entry struct {
 }
 
 // About reports whether the entry concerns a task.
-func (e *Entry) About(task int) bool { return slices.Contains(e.tasks, task) }
+func (e *Entry) About(task int) bool {
+	return slices.Contains(e.tasks, task)
+}
 
 // What is the entry's change in a few words.
 func (e *Entry) What() string {
 	var parts []string
 	for _, c := range e.Changes {
-		from, to := c["from"], c["to"]
+		from := c["from"]
+		to := c["to"]
 		what := fmt.Sprintf("%v: %v", c["task"], c["op"])
 		switch {
 		case c["task"] == 0:
@@ -211,6 +229,7 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	can := map[string]bool{}
 	for i, ok := range c.reachable() {
 		can[c.lines[i].Post] = ok
@@ -222,28 +241,44 @@ func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 				continue
 			}
 			for _, one := range l.parts() {
-				out = append(out, entryOf(&one, can[l.Post] && l.File == stateFile && l.Kind != lineAborted))
+				out = append(
+					out,
+					entryOf(&one, can[l.Post] && l.File == stateFile && l.Kind != lineAborted),
+				)
 			}
 		}
 	}
+
 	return out, nil
 }
 
 func entryOf(l *auditLine, reachable bool) Entry {
 	e := Entry{
-		Serial: l.Serial, Time: l.Time, Kind: l.Kind, File: l.File, Txn: l.Txn, Session: l.Session, Run: l.Run,
-		Force: l.Force, Ops: append([]any{}, l.Ops...), Numbers: append([]int{}, l.Numbers...),
-		Changes: []map[string]any{}, Reachable: reachable,
+		Serial:    l.Serial,
+		Time:      l.Time,
+		Kind:      l.Kind,
+		File:      l.File,
+		Txn:       l.Txn,
+		Session:   l.Session,
+		Run:       l.Run,
+		Force:     l.Force,
+		Ops:       append([]any{}, l.Ops...),
+		Numbers:   append([]int{}, l.Numbers...),
+		Changes:   []map[string]any{},
+		Reachable: reachable,
 	}
 	for _, v := range l.Verdicts {
 		e.tasks = append(e.tasks, v.Task)
 		if v.Changed {
 			e.Changes = append(e.Changes, map[string]any{
-				"op": v.Op, "task": v.Task, "from": v.From.String(),
-				"to": v.To.String(),
+				"op":   v.Op,
+				"task": v.Task,
+				"from": v.From.String(),
+				"to":   v.To.String(),
 			})
 		}
 	}
+
 	e.tasks = append(e.tasks, slices.Concat(l.Numbers, l.Removed)...)
 	return e
 }

@@ -2,8 +2,8 @@ package state
 
 import "context"
 
-// Try gives the result that Apply would have, with the same code, without lock and without writing. It does not support
-// SyncTasks.
+// Try gives the result that Apply would have, with the same code, without lock and without writing.
+// It does not support SyncTasks.
 func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -11,18 +11,26 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	s := &session{m: m, cfg: m.cfg, now: m.cfg.now()}
+
+	s := &session{
+		m:   m,
+		cfg: m.cfg,
+		now: m.cfg.now(),
+	}
 	if err := s.look(); err != nil {
 		return Result{}, err
 	}
+
 	if res, ok, err := s.audit.answer(tx.ID); ok || err != nil {
 		return res, err
 	}
 	if op, ok := tx.Ops[0].(planOp); ok {
 		f, res, err := op.rewrite(s, tx)
-		res.Serial, res.Changed = s.serial, f != nil && string(f.data) != string(f.src)
+		res.Serial = s.serial
+		res.Changed = f != nil && string(f.data) != string(f.src)
 		return res, err
 	}
+
 	d, err := s.draft(tx)
 	if err == nil {
 		_, err = d.render(s.serial + 1)
@@ -31,7 +39,11 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 		return Result{Warnings: d.warnings}, err
 	}
 	return Result{
-		Serial: s.serial, Numbers: d.numbers, Verdicts: d.verdicts, Warnings: d.warnings, Changed: d.dirty(),
+		Serial:   s.serial,
+		Numbers:  d.numbers,
+		Verdicts: d.verdicts,
+		Warnings: d.warnings,
+		Changed:  d.dirty(),
 	}, nil
 }
 
@@ -41,6 +53,7 @@ func (s *session) look() error {
 	if err != nil {
 		return err
 	}
+
 	if s.doc, err = parseDocument(stateFile, src); err != nil {
 		return withBackup(s.cfg, err)
 	}
@@ -48,19 +61,28 @@ func (s *session) look() error {
 	if err != nil {
 		return err
 	}
+
 	state, high := lastState(log)
 	s.audit = &auditLog{
-		root: s.cfg.Root, there: len(log) > 0, data: log, state: state, high: high, segments: segmentsBefore(log),
+		root:     s.cfg.Root,
+		there:    len(log) > 0,
+		data:     log,
+		state:    state,
+		high:     high,
+		segments: segmentsBefore(log),
 	}
-	if s.serial = max(s.doc.Serial, state.Serial); !s.audit.there {
+	s.serial = max(s.doc.Serial, state.Serial)
+	if !s.audit.there {
 		return s.doc.tooHigh()
 	}
+
 	switch {
 	case state.Kind == lineDenied:
 		return deniedState()
 	case state.Post == s.doc.sha, state.announces() && state.Pre == s.doc.sha:
 		return nil
 	}
+
 	_, err = s.lost(state)
 	return err
 }

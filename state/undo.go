@@ -12,10 +12,14 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Undo reverts what a run did to its tasks and to plans' phases: one transaction for all tasks, one for each plan.
-// Their ids depend on the run, so that nothing happens twice. Dry only reports. It gives one line about each task and
-// plan, and the plans by name.
-func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error) {
+// Undo reverts what a run did to its tasks and to plans' phases: one transaction for all tasks, one
+// for each plan. Their ids depend on the run, so that nothing happens twice. Dry only reports. It
+// gives one line about each task and plan, and the plans by name.
+func (m *Manager) Undo(
+	ctx context.Context,
+	run, session string,
+	dry bool,
+) (lines, plans []string, err error) {
 	do := m.Apply
 	if dry {
 		do = m.Try
@@ -26,17 +30,25 @@ func (m *Manager) Undo(ctx context.Context, run, session string, dry bool) (line
 			continue
 		}
 		res, failed := do(ctx, Tx{
-			ID: "undo-" + run + "-" + formats.Sum([]byte(name)), Session: session,
-			Ops: []Op{RestorePhases{Run: run, Plan: name}},
+			ID:      "undo-" + run + "-" + formats.Sum([]byte(name)),
+			Session: session,
+			Ops:     []Op{RestorePhases{Run: run, Plan: name}},
 		})
-		if err = errors.Join(err, failed); failed == nil && res.Changed && !res.Replayed {
-			lines, plans = append(lines, "put back the marks of phases in "+name), append(plans, name)
+		err = errors.Join(err, failed)
+		if failed == nil && res.Changed && !res.Replayed {
+			lines = append(lines, "put back the marks of phases in "+name)
+			plans = append(plans, name)
 		}
 	}
 	if err != nil && !dry {
 		return lines, plans, err
 	}
-	res, failed := do(ctx, Tx{ID: "undo-" + run, Session: session, Ops: []Op{RestoreTasks{Run: run}}})
+
+	res, failed := do(ctx, Tx{
+		ID:      "undo-" + run,
+		Session: session,
+		Ops:     []Op{RestoreTasks{Run: run}},
+	})
 	if failed == nil && res.Changed && !res.Replayed {
 		for _, v := range res.Verdicts {
 			lines = append(lines, v.restored())
@@ -57,13 +69,18 @@ func (v Verdict) restored() string {
 	return fmt.Sprintf("task %d: %s -> %s", v.Task, v.From, v.To)
 }
 
-// RestoreTasks puts a run's tasks back as they were before its first write, whatever the table of changes says. It
-// removes tasks that the run created; their numbers stay used. It fails as a whole if another transaction or the user
-// changed one of the tasks since. It must be alone in its transaction.
+// RestoreTasks puts a run's tasks back as they were before its first write, whatever the table of
+// changes says. It removes tasks that the run created; their numbers stay used. It fails as a whole
+// if another transaction or the user changed one of the tasks since. It must be alone in its
+// transaction.
 type RestoreTasks struct{ Run string }
 
-func (RestoreTasks) name() string      { return "restore_tasks" }
-func (op RestoreTasks) record() record { return record{"run": op.Run} }
+func (RestoreTasks) name() string {
+	return "restore_tasks"
+}
+func (op RestoreTasks) record() record {
+	return record{"run": op.Run}
+}
 
 func (op RestoreTasks) apply(d *draft) error {
 	if op.Run == "" {
@@ -73,27 +90,38 @@ func (op RestoreTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	t := tracks{course: c, run: op.Run, docs: map[int]*document{}}
+
+	t := tracks{
+		course: c,
+		run:    op.Run,
+		docs:   map[int]*document{},
+	}
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
+
 	var all error
 	spans := t.spans()
 	for _, n := range spans {
 		all = errors.Join(all, d.restore(&t, archive, n))
 	}
+
 	if all != nil {
 		return all
 	}
 	for task := range d.tasks {
 		for _, n := range append(slices.Clone(task.Dependencies), parentOf(task)...) {
 			if i, ok := d.base.index[n]; ok && d.removed[i] {
-				all = errors.Join(all, formats.Fail(formats.CodePrecondition, "take the reference out first",
-					"task %d refers to task %d, which the run made", task.Number, n))
+				all = errors.Join(
+					all,
+					formats.Fail(formats.CodePrecondition, "take the reference out first",
+						"task %d refers to task %d, which the run made", task.Number, n),
+				)
 			}
 		}
 	}
+
 	d.sortRestored()
 	d.undone = true
 	return all
@@ -139,7 +167,8 @@ func (t *tracks) spans() []int {
 // task gives a task as the line left it, with its bytes; nil if it was not active then.
 func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
 	if line < 0 {
-		return nil, nil, formats.Fail(formats.CodeNotFound, "", "the log does not hold the earlier state of task %d", n)
+		return nil, nil, formats.Fail(formats.CodeNotFound, "",
+			"the log does not hold the earlier state of task %d", n)
 	}
 	doc := t.docs[line]
 	if doc == nil {
@@ -160,14 +189,17 @@ func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
 
 // restore puts one task back.
 func (d *draft) restore(t *tracks, archive *document, n int) error {
-	first, last := -1, -1
+	first := -1
+	last := -1
 	for i := range t.lines {
 		if t.touches(&t.lines[i], n, true) {
-			if last = i; first < 0 {
+			last = i
+			if first < 0 {
 				first = i
 			}
 		}
 	}
+
 	before, raw, err := t.task(first-1, n)
 	if err != nil {
 		return err
@@ -176,6 +208,7 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 	if err != nil {
 		return err
 	}
+
 	now := d.peek(n)
 	put := after == nil // the run put it into the archive
 	for i := last; after == nil && i >= first; i-- {
@@ -183,18 +216,22 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 			return err
 		}
 	}
+
 	if put {
 		now = archive.find(n)
 	}
 	if now == nil || after == nil || !sameTask(now, after) || put && d.peek(n) != nil {
 		return t.changed(n, last)
 	}
+
 	for i := first; i < last; i++ {
 		if t.touches(&t.lines[i], n, false) {
 			return t.changed(n, i-1)
 		}
 	}
-	switch i, active := d.base.index[n]; {
+
+	i, active := d.base.index[n]
+	switch {
 	case before == nil && t.lines[first].Move == moveBack:
 		// What it was in the archive is what came out of it.
 		if before, _, err = t.task(first, n); err != nil {
@@ -202,23 +239,34 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 		}
 		back := *before
 		d.changed[i] = &back
-		d.warn(fmt.Sprintf("task %d came out of the archive with the run: tercet task archive %d puts it away again", n, n))
+		d.warn(fmt.Sprintf(
+			"task %d came out of the archive with the run: tercet task archive %d puts it "+
+				"away again",
+			n, n,
+		))
 		d.verdict(&back, now.Status, true)
 	case before == nil:
 		d.removed[i] = true
-		d.verdicts = append(d.verdicts, Verdict{Op: d.op, Task: n, From: now.Status, Changed: true})
+		d.verdicts = append(d.verdicts, Verdict{
+			Op:      d.op,
+			Task:    n,
+			From:    now.Status,
+			Changed: true,
+		})
 	case active:
 		back := *before
 		d.changed[i] = &back
 		d.verdict(&back, now.Status, true)
 	default:
 		back := restored{task: *before, raw: raw}
-		// Until it has left the archive it is in both files: that they are one task is seen by this.
+		// Until it has left the archive it is in both files: that they are one task is seen by
+		// this.
 		back.task.Updated = now.Updated
 		d.restored = append(d.restored, back)
 		d.verdict(before, now.Status, true)
 		return d.restored[len(d.restored)-1].set("updated", now.Updated)
 	}
+
 	return nil
 }
 
@@ -235,19 +283,28 @@ func (t *tracks) changed(n, line int) error {
 			break
 		}
 	}
-	return formats.Fail(formats.CodePrecondition, fmt.Sprintf("'tercet state history %d' shows what was written since", n),
-		"task %d was changed since the run, %s", n, by)
+	return formats.Fail(formats.CodePrecondition,
+		fmt.Sprintf("'tercet state history %d' shows what was written since", n),
+		"task %d was changed since the run, %s",
+		n, by)
 }
 
-// RestorePhases reverts the status marks that a run made in a plan. It fails if the plan changed since. It must be
-// alone in its transaction.
+// RestorePhases reverts the status marks that a run made in a plan. It fails if the plan changed
+// since. It must be alone in its transaction.
 type RestorePhases struct{ Run, Plan string }
 
-func (RestorePhases) name() string       { return "restore_phases" }
-func (op RestorePhases) record() record  { return record{"run": op.Run, "plan": op.Plan} }
-func (RestorePhases) apply(*draft) error { return nil }
+func (RestorePhases) name() string {
+	return "restore_phases"
+}
+func (op RestorePhases) record() record {
+	return record{"run": op.Run, "plan": op.Plan}
+}
+func (RestorePhases) apply(*draft) error {
+	return nil
+}
 
-// marksOf gives the lines of the log about files other than the state and its archive, by their names.
+// marksOf gives the lines of the log about files other than the state and its archive, by their
+// names.
 func marksOf(cfg Config) (map[string][]*auditLine, error) {
 	parts, err := auditParts(cfg.Root)
 	files := map[string][]*auditLine{}
@@ -273,12 +330,14 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 	if err != nil {
 		return nil, res, err
 	}
+
 	own := func(l *auditLine) bool { return l.Run == op.Run }
 	lines := marks[op.Plan]
 	first := slices.IndexFunc(lines, own)
 	if first < 0 {
 		return nil, res, nil
 	}
+
 	if _, err := s.cfg.Root.Stat(op.Plan); errors.Is(err, fs.ErrNotExist) {
 		return nil, res, nil // it went with the documents of the run
 	}
@@ -289,25 +348,30 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 	if f.pre == lines[first].Pre {
 		return nil, res, nil // it was taken back before
 	}
+
 	f.data = f.src
 	for _, l := range slices.Backward(lines[first:]) {
 		switch {
 		case !own(l) || formats.Sum(f.data) != l.Post:
-			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
-				"%s was changed since the run", op.Plan)
+			return nil, res, formats.Fail(formats.CodePrecondition,
+				"put the marks of its phases back by hand", "%s was changed since the run", op.Plan)
 		case l.Undo == nil:
-			return nil, res, formats.Fail(formats.CodePrecondition, "put the marks of its phases back by hand",
+			return nil, res, formats.Fail(formats.CodePrecondition,
+				"put the marks of its phases back by hand",
 				"the log does not hold the earlier phases of %s: an older tercet wrote it", op.Plan)
 		}
 		if f.data, err = jsonx.Splice(f.data, l.Undo); err != nil || formats.Sum(f.data) != l.Pre {
-			return nil, res, formats.Fail(formats.CodeInvalidState, "look at it with: tercet state verify",
+			return nil, res, formats.Fail(formats.CodeInvalidState,
+				"look at it with: tercet state verify",
 				"the log does not lead back to %s as it was", op.Plan)
 		}
 	}
+
 	return f, res, nil
 }
 
-// planOp is an operation that rewrites a plan and leaves the state as it is. Without a file there is nothing to do.
+// planOp is an operation that rewrites a plan and leaves the state as it is. Without a file there
+// is nothing to do.
 type planOp interface {
 	rewrite(s *session, tx Tx) (*rewritten, Result, error)
 }
@@ -333,19 +397,27 @@ func (s *session) planFile(task int, name string) (*rewritten, error) {
 	if err != nil {
 		return nil, ioFailure("reading", name, err)
 	}
-	return &rewritten{name: name, real: real, src: src, info: info, pre: formats.Sum(src)}, nil
+	return &rewritten{
+		name: name,
+		real: real,
+		src:  src,
+		info: info,
+		pre:  formats.Sum(src),
+	}, nil
 }
 
 // replan does an operation on a plan.
 func (s *session) replan(tx Tx, op planOp) (Result, error) {
 	f, res, err := op.rewrite(s, tx)
-	res.Serial, res.Txn = s.serial, tx.ID
+	res.Serial = s.serial
+	res.Txn = tx.ID
 	if err != nil {
 		return Result{}, err
 	}
 	if f == nil || string(f.data) == string(f.src) {
 		return res, nil
 	}
+
 	if err := s.cfg.sweep(f.real); err != nil {
 		return Result{}, err
 	}
@@ -353,8 +425,19 @@ func (s *session) replan(tx Tx, op planOp) (Result, error) {
 	for i := range res.Verdicts {
 		res.Verdicts[i].Changed = true
 	}
+
 	line := s.line(tx)
-	line.Serial, line.File, line.Verdicts = s.serial, f.name, res.Verdicts
-	line.Pre, line.Post, line.Undo = f.pre, formats.Sum(f.data), boundedUndo(undoLines(f.src, f.data))
-	return res, s.commit(change{name: f.name, real: f.real, data: f.data, line: line, read: f.info})
+	line.Serial = s.serial
+	line.File = f.name
+	line.Verdicts = res.Verdicts
+	line.Pre = f.pre
+	line.Post = formats.Sum(f.data)
+	line.Undo = boundedUndo(undoLines(f.src, f.data))
+	return res, s.commit(change{
+		name: f.name,
+		real: f.real,
+		data: f.data,
+		line: line,
+		read: f.info,
+	})
 }

@@ -10,9 +10,10 @@ import (
 	"tercet/formats"
 )
 
-// Verify checks everything that a write relies on. Both files must be valid and keep the rules beyond the format:
-// dependencies, parents, numbers, documents, leases. The audit log's chain must be intact, and the file the engine's
-// own write. It changes nothing. An error means that it could not check.
+// Verify checks everything that a write relies on. Both files must be valid and keep the rules
+// beyond the format: dependencies, parents, numbers, documents, leases. The audit log's chain must
+// be intact, and the file the engine's own write. It changes nothing. An error means that it could
+// not check.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
 	if err == nil {
@@ -28,7 +29,12 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := verifier{r: r, doc: d, depends: loops{next: dependenciesOf, task: d.find}}
+
+	v := verifier{
+		r:       r,
+		doc:     d,
+		depends: loops{next: dependenciesOf, task: d.find},
+	}
 	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
 		if e, ok := errors.AsType[*SyntaxError](err); ok {
 			v.found = append(v.found, e.List.List...)
@@ -39,9 +45,10 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	for i := range d.Tasks {
 		v.task(i)
 	}
+
 	if top := d.highest(); d.NextNumber <= top {
-		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "", "next_number is %d, expected more than %d",
-			d.NextNumber, top)
+		v.add(formats.SeverityWarning, d.tree.Get("next_number").Start, "",
+			"next_number is %d, expected more than %d", d.NextNumber, top)
 	}
 	v.todo()
 	return v.found, v.log()
@@ -57,8 +64,16 @@ type verifier struct {
 }
 
 func (v *verifier) add(severity formats.Severity, offset int, help, format string, args ...any) {
-	v.found = append(v.found,
-		finding(severity, v.doc.file, position(v.doc.src, offset), help, fmt.Sprintf(format, args...)))
+	v.found = append(
+		v.found,
+		finding(
+			severity,
+			v.doc.file,
+			position(v.doc.src, offset),
+			help,
+			fmt.Sprintf(format, args...),
+		),
+	)
 }
 
 func (v *verifier) known(n int) bool {
@@ -70,27 +85,34 @@ func (v *verifier) task(i int) {
 	at := v.doc.values[i].Start
 	for _, n := range t.Dependencies {
 		if !v.known(n) {
-			v.add(formats.SeverityError, at, "", "task %d depends on task %d, which does not exist", t.Number, n)
+			v.add(formats.SeverityError, at, "",
+				"task %d depends on task %d, which does not exist", t.Number, n)
 		}
 	}
+
 	if t.Parent != nil && !v.known(*t.Parent) {
-		v.add(formats.SeverityError, at, "", "task %d is part of task %d, which does not exist", t.Number, *t.Parent)
+		v.add(formats.SeverityError, at, "",
+			"task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
 	if loop := v.depends.from(t.Number); loop != "" {
-		v.add(formats.SeverityError, at, "leave one of them out", "the dependencies of task %d form a circle: %s", t.Number,
-			loop)
+		v.add(formats.SeverityError, at, "leave one of them out",
+			"the dependencies of task %d form a circle: %s", t.Number, loop)
 	}
 	if v.archive.find(t.Number) != nil {
-		v.add(formats.SeverityError, at, "the next write finishes an interrupted move; if it does not, remove one of the two",
+		v.add(formats.SeverityError, at,
+			"the next write finishes an interrupted move; if it does not, remove one of the two",
 			"task %d is both active and archived", t.Number)
 	}
-	switch status, stale := v.r.cfg.effective(t, v.r.cfg.now()); {
+	status, stale := v.r.cfg.effective(t, v.r.cfg.now())
+	switch {
 	case stale:
 		v.add(formats.SeverityWarning, at, "the next command on the task takes it over",
 			"the lease of task %d is stale, it counts as %s", t.Number, status)
 	case t.Status.InProgress() && t.Lease == nil:
-		v.add(formats.SeverityWarning, at, "", "task %d is %s, but nobody holds its lease", t.Number, t.Status)
+		v.add(formats.SeverityWarning, at, "",
+			"task %d is %s, but nobody holds its lease", t.Number, t.Status)
 	}
+
 	for _, a := range t.Artifacts {
 		v.artifact(at, t, a)
 	}
@@ -116,8 +138,16 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 // todo holds TODO.md against the state: it is a view, so whatever is wrong with it is a warning.
 func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
-		v.found = append(v.found,
-			finding(formats.SeverityWarning, todoFile, formats.Pos{Line: 1, Col: 1}, help, fmt.Sprintf(format, args...)))
+		v.found = append(
+			v.found,
+			finding(
+				formats.SeverityWarning,
+				todoFile,
+				formats.Pos{Line: 1, Col: 1},
+				help,
+				fmt.Sprintf(format, args...),
+			),
+		)
 	}
 	src, err := readFile(v.r.cfg.Root, todoFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -127,12 +157,17 @@ func (v *verifier) todo() {
 		warn("", "it cannot be read: %v", err)
 		return
 	}
-	switch text := parseTodo(src); {
+
+	text := parseTodo(src)
+	switch {
 	case !text.intact:
-		warn("see the edits with: tercet task sync --check; take them over with: tercet task sync", "it was edited by hand")
+		warn(
+			"see the edits with: tercet task sync --check; take them over with: tercet task sync",
+			"it was edited by hand",
+		)
 	case text.serial < v.doc.Serial:
-		warn("the next write, or tercet task sync, brings it up to date", "it shows serial %d, the state has serial %d",
-			text.serial, v.doc.Serial)
+		warn("the next write, or tercet task sync, brings it up to date",
+			"it shows serial %d, the state has serial %d", text.serial, v.doc.Serial)
 	}
 }
 
@@ -142,22 +177,33 @@ func (v *verifier) log() error {
 	if err != nil || len(parts) == 0 {
 		return err
 	}
+
 	prev := ""
 	for i, p := range parts {
 		line, what, last := chainFault(p.data, prev, i == 0)
 		if line > 0 {
-			v.found = append(v.found, finding(formats.SeverityWarning, p.name, formats.Pos{Line: line, Col: 1}, "", what))
+			v.found = append(
+				v.found,
+				finding(formats.SeverityWarning, p.name, formats.Pos{Line: line, Col: 1}, "", what),
+			)
 		}
 		prev = last
 	}
+
 	state, _ := lastState(parts[len(parts)-1].data)
 	if state.Kind == lineDenied {
-		v.add(formats.SeverityError, 0, helpExternal, "it or its log was changed while a worker ran, and not by tercet")
+		v.add(
+			formats.SeverityError,
+			0,
+			helpExternal,
+			"it or its log was changed while a worker ran, and not by tercet",
+		)
 		return nil
 	}
-	if state.Post != "" && state.Post != v.doc.sha && (!state.announces() || state.Pre != v.doc.sha) {
-		v.add(formats.SeverityWarning, 0, "the next write takes it over", "the file was changed from outside since serial %d",
-			state.Serial)
+	if state.Post != "" && state.Post != v.doc.sha &&
+		(!state.announces() || state.Pre != v.doc.sha) {
+		v.add(formats.SeverityWarning, 0, "the next write takes it over",
+			"the file was changed from outside since serial %d", state.Serial)
 	}
 	return nil
 }

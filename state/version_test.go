@@ -8,7 +8,8 @@ import (
 	"tercet/state"
 )
 
-// TestNewerVersion: of a file of a newer version every writer and reader says so, and no byte of the workspace changes.
+// TestNewerVersion: of a file of a newer version every writer and reader says so, and no byte of
+// the workspace changes.
 func TestNewerVersion(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"state.json", "archive/state.json"} {
@@ -20,13 +21,17 @@ func TestNewerVersion(t *testing.T) {
 		want := w.files()
 		newer := func(what string, err error) {
 			t.Helper()
-			if err == nil || formats.CodeOf(err) != formats.CodeInvalidState || !strings.Contains(err.Error(), "has version 3") {
+			if err == nil || formats.CodeOf(err) != formats.CodeInvalidState ||
+				!strings.Contains(err.Error(), "has version 3") {
 				t.Errorf("%s: %s = %v, want it refused as newer", file, what, err)
 			}
 		}
 		_, err := w.try(state.UnarchiveTasks{Tasks: []int{n}})
 		newer("unarchive", err)
-		_, err = w.m.Try(t.Context(), state.Tx{Session: session, Ops: []state.Op{state.UnarchiveTasks{Tasks: []int{n}}}})
+		_, err = w.m.Try(t.Context(), state.Tx{
+			Session: session,
+			Ops:     []state.Op{state.UnarchiveTasks{Tasks: []int{n}}},
+		})
 		newer("try", err)
 		if file == "state.json" {
 			_, err = w.m.Restore(t.Context(), w.backup())
@@ -40,7 +45,8 @@ func TestNewerVersion(t *testing.T) {
 		newer("task", err)
 		got := w.files()
 		for name, text := range want {
-			if got[name] != text && !strings.HasSuffix(name, "audit.jsonl") && !strings.HasSuffix(name, ".info") {
+			if got[name] != text && !strings.HasSuffix(name, "audit.jsonl") &&
+				!strings.HasSuffix(name, ".info") {
 				t.Errorf("%s: %s was written", file, name)
 			}
 		}
@@ -57,10 +63,12 @@ func TestErrorsVersion(t *testing.T) {
 	}
 	newer := `{"version": "3", "errors": {"by_day": []}}`
 	w.write("errors.json", newer)
-	if err := store.Record(t.Context(), formats.Problem{Type: "x", Message: "m"}); err == nil || !strings.Contains(err.Error(), "has version 3") {
+	if err := store.Record(t.Context(), formats.Problem{Type: "x", Message: "m"}); err == nil ||
+		!strings.Contains(err.Error(), "has version 3") {
 		t.Errorf("Record = %v, want it refused as newer", err)
 	}
-	if _, err := store.List(t.Context()); err == nil || !strings.Contains(err.Error(), "has version 3") {
+	if _, err := store.List(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "has version 3") {
 		t.Errorf("List = %v, want it refused as newer", err)
 	}
 	if w.read("errors.json") != newer {
