@@ -26,7 +26,8 @@ import (
 	"tercet/state"
 )
 
-// hold takes the lock as a writer does that is busy, says "held", and keeps it until its input ends.
+// hold takes the lock as a writer does that is busy, says "held", and keeps it until its input
+// ends.
 func hold(w *workspace) error {
 	l := flock.New(w.path("state.lock"))
 	if err := l.Lock(); err != nil {
@@ -88,7 +89,8 @@ func free(t *testing.T, kind, dir string) (report, int) {
 	t.Helper()
 	cmd := command(t, kind, dir, "create")
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
 	cmd.Run() // how it ended is in what it says
 	var said report
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
@@ -97,11 +99,15 @@ func free(t *testing.T, kind, dir string) (report, int) {
 	return said, cmd.ProcessState.ExitCode()
 }
 
-// TestHolder: a writer that was stopped, or lives where its process id means something else, keeps the lock; who waits is told
-// who it is, nobody breaks the lock, and it is free at once when the holder dies.
+// TestHolder: a writer that was stopped, or lives where its process id means something else, keeps
+// the lock; who waits is told who it is, nobody breaks the lock, and it is free at once when the
+// holder dies.
 func TestHolder(t *testing.T) {
 	t.Parallel()
-	for name, attr := range map[string]*syscall.SysProcAttr{"stopped": nil, "in a namespace": {Cloneflags: syscall.CLONE_NEWPID}} {
+	for name, attr := range map[string]*syscall.SysProcAttr{
+		"stopped":        nil,
+		"in a namespace": {Cloneflags: syscall.CLONE_NEWPID},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := folder(t)
@@ -114,8 +120,13 @@ func TestHolder(t *testing.T) {
 			}
 			before := mustView(t, dir)
 			said, code := free(t, "free operation", dir)
-			if said.Code != formats.CodeLocked || code != 75 || !strings.Contains(said.Message, "tercet /implement 5") {
-				t.Errorf("a write under the lock of another process = %d %+v, want LOCKED, 75, and who holds it", code, said)
+			if said.Code != formats.CodeLocked || code != 75 ||
+				!strings.Contains(said.Message, "tercet /implement 5") {
+				t.Errorf(
+					"a write under the lock of another process = %d %+v, want LOCKED, 75, and "+
+						"who holds it",
+					code, said,
+				)
 			}
 			if now := mustView(t, dir); now != before {
 				t.Errorf("the state changed without the lock:\n%s", now)
@@ -139,22 +150,31 @@ func TestOtherUser(t *testing.T) {
 	}
 	dir := folder(t)
 	setUp(t, dir, five)
-	if err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, ".tercet"), 0o777)); err != nil {
+	err := errors.Join(os.Chmod(dir, 0o777), os.Chmod(filepath.Join(dir, ".tercet"), 0o777))
+	if err != nil {
 		t.Fatal(err)
 	}
 	said, _ := free(t, "free other", dir)
-	if !strings.Contains(said.Message, "state.lock") || !strings.Contains(said.Message, "user with id 0") {
+	if !strings.Contains(said.Message, "state.lock") ||
+		!strings.Contains(said.Message, "user with id 0") {
 		t.Errorf("a write of another user = %+v, want the owner of the lock named", said)
 	}
 }
 
-// TestLockPaths: what is no regular file at the place of the lock is refused and neither waited for nor followed.
+// TestLockPaths: what is no regular file at the place of the lock is refused and neither waited for
+// nor followed.
 func TestLockPaths(t *testing.T) {
 	t.Parallel()
 	for name, put := range map[string]func(path string) error{
-		"named pipe":    func(path string) error { return unix.Mkfifo(path, 0o600) },
-		"dangling link": func(path string) error { return os.Symlink("made-by-lock", path) },
-		"folder":        func(path string) error { return os.Mkdir(path, 0o755) },
+		"named pipe": func(path string) error {
+			return unix.Mkfifo(path, 0o600)
+		},
+		"dangling link": func(path string) error {
+			return os.Symlink("made-by-lock", path)
+		},
+		"folder": func(path string) error {
+			return os.Mkdir(path, 0o755)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,7 +186,9 @@ func TestLockPaths(t *testing.T) {
 			}
 			start := time.Now()
 			said, code := free(t, "free operation", dir)
-			if said.Code != formats.CodeIO || code != 74 || !strings.Contains(said.Message, "state.lock") || time.Since(start) > 20*time.Second {
+			if said.Code != formats.CodeIO || code != 74 ||
+				!strings.Contains(said.Message, "state.lock") ||
+				time.Since(start) > 20*time.Second {
 				t.Errorf("a write = %d %+v, want IO that names the lock, at once", code, said)
 			}
 			if _, err := os.Lstat(filepath.Join(dir, ".tercet/made-by-lock")); err == nil {
@@ -176,7 +198,8 @@ func TestLockPaths(t *testing.T) {
 	}
 }
 
-// TestNoLocks: a file system without locks is not written to; one that wants a handle opened for writing, as NFS does, is.
+// TestNoLocks: a file system without locks is not written to; one that wants a handle opened for
+// writing, as NFS does, is.
 func TestNoLocks(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -209,8 +232,14 @@ func TestNoLocks(t *testing.T) {
 		at := folder(t)
 		clone(t, template, at)
 		before := mustView(t, at)
-		_, said, _ := s.run(t, at, faults.Plan{At: first, Errno: tt.errno, Again: tt.again})
-		if said.Code != tt.code || tt.code != "" && !strings.Contains(said.Message, "state.lock cannot be locked on this file system") {
+		_, said, _ := s.run(t, at, faults.Plan{
+			At:    first,
+			Errno: tt.errno,
+			Again: tt.again,
+		})
+		if said.Code != tt.code ||
+			tt.code != "" &&
+				!strings.Contains(said.Message, "state.lock cannot be locked on this file system") {
 			t.Errorf("%v, again %v: %+v, want code %q", tt.errno, tt.again != nil, said, tt.code)
 		}
 		if now := mustView(t, at); (now != before) != (tt.code == "") {
@@ -232,14 +261,16 @@ func mounted(t *testing.T, what, at, kind string, flags uintptr, data string) {
 	})
 }
 
-// TestReadOnlyMount: where nothing can be written the state can be read, with nothing made, and a write says so.
+// TestReadOnlyMount: where nothing can be written the state can be read, with nothing made, and a
+// write says so.
 func TestReadOnlyMount(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs the superuser")
 	}
 	for _, lock := range []bool{true, false} {
-		dir, at := folder(t), filepath.Join(folder(t), "mounted")
+		dir := folder(t)
+		at := filepath.Join(folder(t), "mounted")
 		setUp(t, dir, five)
 		if !lock { // as in a fresh clone
 			if err := os.Remove(filepath.Join(dir, ".tercet/state.lock")); err != nil {
@@ -250,7 +281,11 @@ func TestReadOnlyMount(t *testing.T) {
 			t.Fatal(err)
 		}
 		mounted(t, dir, at, "bind", unix.MS_BIND, "")
-		if err := unix.Mount("", at, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""); err != nil {
+		if err := unix.Mount(
+			"", at, "",
+			unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY,
+			"",
+		); err != nil {
 			t.Skip("mounting read-only: ", err)
 		}
 		before := snapshot(t, dir)
@@ -275,7 +310,8 @@ func TestReadOnlyMount(t *testing.T) {
 	}
 }
 
-// TestOverlay: a workspace in the lower layer is copied up by the first write, and no update is lost on the way.
+// TestOverlay: a workspace in the lower layer is copied up by the first write, and no update is
+// lost on the way.
 func TestOverlay(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -288,12 +324,21 @@ func TestOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	const processes = 3
 	lower := filepath.Join(base, "lower")
 	s := &soak{dir: at, last: make([]ack, processes*perProcess)}
 	setUp(t, lower, s.tasks(processes))
-	mounted(t, "overlay", at, "overlay", 0, fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lower, base, base))
-	cmds, outs := make([]*exec.Cmd, processes), make([]heard, processes)
+	mounted(
+		t,
+		"overlay",
+		at,
+		"overlay",
+		0,
+		fmt.Sprintf("lowerdir=%s,upperdir=%s/upper,workdir=%s/work", lower, base, base),
+	)
+	cmds := make([]*exec.Cmd, processes)
+	outs := make([]heard, processes)
 	for i := range cmds {
 		cmds[i] = command(t, "free updates", at, strconv.Itoa(i))
 		cmds[i].Stdout = &outs[i]
@@ -301,16 +346,21 @@ func TestOverlay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	written := func(h *heard) bool { return bytes.Count(h.now(), []byte("\n")) > 0 }
+
+	written := func(h *heard) bool {
+		return bytes.Count(h.now(), []byte("\n")) > 0
+	}
 	for !written(&outs[0]) || !written(&outs[1]) || !written(&outs[2]) {
 		<-time.After(10 * time.Millisecond)
 	}
+
 	<-time.After(300 * time.Millisecond) // some more, at any moment of which they are killed
 	for i := range cmds {
 		cmds[i].Process.Kill()
 		cmds[i].Wait()
 		s.take(outs[i].now(), "")
 	}
+
 	s.settle(t)
 	if s.acked == 0 {
 		t.Error("nothing was written")

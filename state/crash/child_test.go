@@ -33,6 +33,7 @@ func child(kind, dir string, args []string) (int, error) {
 	if err != nil {
 		return 2, err
 	}
+
 	kind, free := strings.CutPrefix(kind, "free ")
 	if !free {
 		if err := faults.Enter(os.NewFile(3, "faults"), false); err != nil {
@@ -65,11 +66,14 @@ func child(kind, dir string, args []string) (int, error) {
 // operate does one operation and prints a report.
 func operate(w *workspace, name string) (int, error) {
 	list := operations()
-	i := slices.IndexFunc(list, func(o operation) bool { return o.name == name })
+	i := slices.IndexFunc(list, func(o operation) bool {
+		return o.name == name
+	})
 	res, err := list[i].do(w)
 	said := report{Warnings: res.Warnings, Serial: res.Serial}
 	if err != nil {
-		said.Code, said.Message = formats.CodeOf(err), err.Error()
+		said.Code = formats.CodeOf(err)
+		said.Message = err.Error()
 	}
 	raw, err := json.Marshal(said)
 	if err != nil {
@@ -82,7 +86,8 @@ func operate(w *workspace, name string) (int, error) {
 	return 0, err
 }
 
-// under runs a child with its descriptor 3 as the plan says, and waits for it. How it ended is in the command.
+// under runs a child with its descriptor 3 as the plan says, and waits for it. How it ended is in
+// the command.
 func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	t.Helper()
 	test, program, err := faults.Pair()
@@ -112,7 +117,8 @@ func under(t *testing.T, cmd *exec.Cmd, plan faults.Plan) faults.Outcome {
 	return out
 }
 
-// command makes a child, which is killed when it has not ended after five minutes, or after ten if it writes until it is killed.
+// command makes a child, which is killed when it has not ended after five minutes, or after ten if
+// it writes until it is killed.
 func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	limit := 5 * time.Minute
@@ -122,6 +128,7 @@ func command(t *testing.T, kind, dir string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"child", kind, dir}, args...)...)
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // with the race detector a process sleeps at its end
+	// with the race detector a process sleeps at its end
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
 	return cmd
 }

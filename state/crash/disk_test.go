@@ -20,11 +20,13 @@ import (
 	"tercet/internal/testkit/faults"
 )
 
-// disk is what a file system may keep of a sequence of calls when the power goes: a model of two kinds of it.
+// disk is what a file system may keep of a sequence of calls when the power goes: a model of two
+// kinds of it.
 //
-// ordered: names reach the disk in the order in which they changed, and any fsync takes all of them along, as the journal of
-// ext4 does. independent: each change of a name reaches the disk or not on its own, until its folder is synced, which is all
-// that POSIX promises. In both, bytes that were not synced may be there, be missing, be torn, or be zeros.
+// ordered: names reach the disk in the order in which they changed, and any fsync takes all of them
+// along, as the journal of ext4 does. independent: each change of a name reaches the disk or not on
+// its own, until its folder is synced, which is all that POSIX promises. In both, bytes that were
+// not synced may be there, be missing, be torn, or be zeros.
 type disk struct {
 	independent bool
 	durable     map[string]*inode // names that a crash leaves for certain
@@ -39,7 +41,8 @@ type inode struct {
 	dirty        bool
 }
 
-// rename is one change of names that happens as a whole: a file made, linked, removed or renamed, or a folder made.
+// rename is one change of names that happens as a whole: a file made, linked, removed or renamed,
+// or a folder made.
 type rename struct {
 	folder string // whose sync makes it durable
 	names  map[string]*inode
@@ -79,7 +82,8 @@ func snapshot(t *testing.T, dir string) crash {
 	return out
 }
 
-// do takes one call over that a program made. A call that the model cannot have succeed changes nothing, as it did not then.
+// do takes one call over that a program made. A call that the model cannot have succeed changes
+// nothing, as it did not then.
 func (d *disk) do(c faults.Call) {
 	n := d.live[c.Path]
 	switch c.Name {
@@ -125,7 +129,8 @@ func (d *disk) do(c faults.Call) {
 }
 
 func (n *inode) write(data []byte) {
-	n.data, n.dirty = data, true
+	n.data = data
+	n.dirty = true
 }
 
 func (d *disk) change(path string, names map[string]*inode) {
@@ -143,10 +148,12 @@ func apply(to, names map[string]*inode) {
 	}
 }
 
-// sync makes a file's bytes durable, or a folder's names; where names are ordered, both take all names along.
+// sync makes a file's bytes durable, or a folder's names; where names are ordered, both take all
+// names along.
 func (d *disk) sync(path string, n *inode) {
 	if n != nil && !n.folder {
-		n.synced, n.dirty = n.data, false
+		n.synced = n.data
+		n.dirty = false
 		if d.independent {
 			return
 		}
@@ -190,7 +197,10 @@ func (d *disk) names(limit int, rng *rand.Rand) []map[string]*inode {
 			add(func(i int) bool { return i < upTo })
 		}
 	}
-	rng.Shuffle(len(sets), func(i, j int) { sets[i], sets[j] = sets[j], sets[i] })
+
+	rng.Shuffle(len(sets), func(i, j int) {
+		sets[i], sets[j] = sets[j], sets[i]
+	})
 	out := make([]map[string]*inode, 0, limit)
 	for _, set := range sets[:min(limit, len(sets))] {
 		m := maps.Clone(d.durable)
@@ -201,10 +211,12 @@ func (d *disk) names(limit int, rng *rand.Rand) []map[string]*inode {
 		}
 		out = append(out, m)
 	}
+
 	return out
 }
 
-// contents lists what a crash may leave of a file's bytes: what was synced stays, behind it anything is possible.
+// contents lists what a crash may leave of a file's bytes: what was synced stays, behind it
+// anything is possible.
 func (n *inode) contents() [][]byte {
 	if !n.dirty {
 		return [][]byte{n.data}
@@ -214,12 +226,21 @@ func (n *inode) contents() [][]byte {
 		kept++
 	}
 	middle := (kept + len(n.data)) / 2
-	zeros, torn := bytes.Clone(n.data), bytes.Clone(n.data)
+	zeros := bytes.Clone(n.data)
+	torn := bytes.Clone(n.data)
 	clear(zeros[kept:])
 	clear(torn[middle:])
 	head := bytes.Clone(n.data) // the later page is there, the one before it is not
 	clear(head[kept:middle])
-	return [][]byte{n.data, n.synced, zeros, torn, head, n.data[:middle], n.data[:max(kept, len(n.data)-1)]}
+	return [][]byte{
+		n.data,
+		n.synced,
+		zeros,
+		torn,
+		head,
+		n.data[:middle],
+		n.data[:max(kept, len(n.data)-1)],
+	}
 }
 
 // crash is one state in which a disk may be left.
@@ -230,10 +251,17 @@ type crash struct {
 	dirs  []string
 }
 
-// crashes visits states in which the disk may be left now: of each of at most limit sets of names some contents.
-func (d *disk) crashes(limit int, rng *rand.Rand, visit func(files map[string][]byte, dirs []string)) {
+// crashes visits states in which the disk may be left now: of each of at most limit sets of names
+// some contents.
+func (d *disk) crashes(
+	limit int,
+	rng *rand.Rand,
+	visit func(files map[string][]byte, dirs []string),
+) {
 	for _, names := range d.names(limit, rng) {
-		maps.DeleteFunc(names, func(path string, _ *inode) bool { return !d.reachable(names, path) })
+		maps.DeleteFunc(names, func(path string, _ *inode) bool {
+			return !d.reachable(names, path)
+		})
 		var dirty []string
 		files := map[string][]byte{}
 		var dirs []string
@@ -290,7 +318,8 @@ type effort struct {
 	stride int // one in so many prefixes
 }
 
-// explore visits the states in which a disk may be left after each prefix of a recording, each once.
+// explore visits the states in which a disk may be left after each prefix of a recording, each
+// once.
 func (r *recording) explore(independent bool, e effort, rng *rand.Rand, visit func(crash)) {
 	d := newDisk(r.before, independent)
 	seen := map[[sha256.Size]byte]bool{}
@@ -300,7 +329,12 @@ func (r *recording) explore(independent bool, e effort, rng *rand.Rand, visit fu
 			return
 		}
 		d.crashes(e.limit, rng, func(files map[string][]byte, dirs []string) {
-			c := crash{at: at, acked: acked, files: files, dirs: dirs}
+			c := crash{
+				at:    at,
+				acked: acked,
+				files: files,
+				dirs:  dirs,
+			}
 			if key := c.key(); !seen[key] {
 				seen[key] = true
 				visit(c)
@@ -337,7 +371,8 @@ func (r *recording) lives() []crash {
 	}
 	out := []crash{now()}
 	for _, c := range r.calls {
-		if d.do(c); c.N == 0 {
+		d.do(c)
+		if c.N == 0 {
 			out = append(out, now())
 		}
 	}

@@ -20,13 +20,19 @@ import (
 	"tercet/state"
 )
 
-// record runs a child on a folder and gives its calls. A write to the standard output is an acknowledgement.
+// record runs a child on a folder and gives its calls. A write to the standard output is an
+// acknowledgement.
 func record(t *testing.T, dir string, cmd *exec.Cmd) *recording {
 	t.Helper()
 	r := &recording{dir: dir, before: snapshot(t, dir)}
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	under(t, cmd, faults.Plan{Under: dir, Bytes: true, Record: func(c faults.Call) { r.calls = append(r.calls, c) }})
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
+	under(t, cmd, faults.Plan{
+		Under:  dir,
+		Bytes:  true,
+		Record: func(c faults.Call) { r.calls = append(r.calls, c) },
+	})
 	if !cmd.ProcessState.Success() {
 		t.Fatalf("recording: %v\n%s%s", cmd.ProcessState, out.Bytes(), errs.Bytes())
 	}
@@ -51,20 +57,36 @@ func step(rng *rand.Rand, i int) []state.Op {
 	n := 1 + rng.IntN(5)
 	switch rng.IntN(6) {
 	case 0:
-		return []state.Op{state.CreateTasks{Tasks: []state.NewTask{{Title: fmt.Sprint("made ", i)}}}}
+		return []state.Op{state.CreateTasks{Tasks: []state.NewTask{{
+			Title: fmt.Sprint("made ", i),
+		}}}}
 	case 1:
 		return []state.Op{state.ArchiveTasks{Tasks: []int{2 + rng.IntN(2)}}}
 	case 2:
 		return []state.Op{state.UnarchiveTasks{Tasks: []int{2, 3}}}
 	case 3:
-		return []state.Op{state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(i, "h")}}, state.UpdateMetadata{Task: 4, Fields: map[string]any{"title": fmt.Sprint("renamed ", i)}}}
+		return []state.Op{
+			state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": fmt.Sprint(i, "h")}},
+			state.UpdateMetadata{
+				Task:   4,
+				Fields: map[string]any{"title": fmt.Sprint("renamed ", i)},
+			},
+		}
 	case 4:
-		return []state.Op{state.DivideTask{Task: 1, Parts: []state.NewTask{{Title: fmt.Sprint("part ", i)}}}}
+		return []state.Op{state.DivideTask{
+			Task:  1,
+			Parts: []state.NewTask{{Title: fmt.Sprint("part ", i)}},
+		}}
 	}
+
 	if n == 2 || n == 3 { // they may be archived
 		n = 5
 	}
-	return []state.Op{state.UpdateStatus{Tasks: []int{n}, To: formats.OnHold, Reason: fmt.Sprint(i)}}
+	return []state.Op{state.UpdateStatus{
+		Tasks:  []int{n},
+		To:     formats.OnHold,
+		Reason: fmt.Sprint(i),
+	}}
 }
 
 // explorer opens the states of recordings again.
@@ -73,8 +95,8 @@ type explorer struct {
 	states atomic.Int64
 }
 
-// state explores a recording of the state under both models: each state opens, the next write works, and what it says is what
-// was acknowledged, or that and the operation that was going on.
+// state explores a recording of the state under both models: each state opens, the next write
+// works, and what it says is what was acknowledged, or that and the operation that was going on.
 func (e *explorer) state(t *testing.T, r *recording, op operation) {
 	t.Helper()
 	subject := &subject{op: op}
@@ -90,6 +112,7 @@ func (e *explorer) state(t *testing.T, r *recording, op operation) {
 		}
 		views = append(views, v)
 	}
+
 	dir := folder(t)
 	for _, independent := range []bool{false, true} {
 		r.explore(independent, e.effort, rand.New(rand.NewPCG(1, 1)), func(c crash) {
@@ -97,11 +120,13 @@ func (e *explorer) state(t *testing.T, r *recording, op operation) {
 				return
 			}
 			e.states.Add(1)
-			if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), c.put(r.dir, dir)); err != nil {
+			err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755), c.put(r.dir, dir))
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := reopen(subject, dir, views[c.acked:min(c.acked+2, len(views))]); err != nil {
-				t.Errorf("independent: %v, %d acknowledged, before call %d %v: %v\nfiles %q", independent, c.acked, c.at, r.at(c.at), err, c.list(r.dir))
+				t.Errorf("independent: %v, %d acknowledged, before call %d %v: %v\nfiles %q",
+					independent, c.acked, c.at, r.at(c.at), err, c.list(r.dir))
 			}
 		})
 	}
@@ -131,7 +156,8 @@ func viewOf(dir string) (string, error) {
 		return "", err
 	}
 	defer w.close()
-	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}}); err != nil {
+	_, err = w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}})
+	if err != nil {
 		return "", nil // there is no state yet, or one that an operation is to repair
 	}
 	return view(dir)
@@ -164,9 +190,13 @@ func reopen(s *subject, dir string, legal []string) error {
 		}
 		return w.sound()
 	}
-	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}}); err != nil {
+
+	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{
+		Title: after,
+	}}}); err != nil {
 		return fmt.Errorf("the next command: %w", err)
 	}
+
 	got, err := view(dir)
 	if err != nil {
 		return err
@@ -186,10 +216,12 @@ func TestCrashStates(t *testing.T) {
 	e := &explorer{effort: effort{limit: 2, stride: 8}}
 	sequences := 4
 	if raceEnabled {
-		e.stride, sequences = 24, 1
+		e.stride = 24
+		sequences = 1
 	}
 	if *full {
-		e.effort, sequences = effort{limit: 4, stride: 4}, 200
+		e.effort = effort{limit: 4, stride: 4}
+		sequences = 200
 	}
 	t.Run("of", func(t *testing.T) {
 		for _, op := range operations() {
@@ -205,11 +237,17 @@ func TestCrashStates(t *testing.T) {
 			for seed := range sequences {
 				dir := folder(t)
 				setUp(t, dir, five)
-				e.state(t, record(t, dir, command(t, "steps", dir, strconv.Itoa(seed))), operation{})
+				e.state(
+					t,
+					record(t, dir, command(t, "steps", dir, strconv.Itoa(seed))),
+					operation{},
+				)
 			}
 		})
 	})
-	t.Logf("R4: %d states in which a disk may be left, of %d operations and %d sequences: all open, nothing acknowledged lost, unless said above", e.states.Load(), len(operations()), sequences)
+	t.Logf("R4: %d states in which a disk may be left, of %d operations and %d sequences: all "+
+		"open, nothing acknowledged lost, unless said above",
+		e.states.Load(), len(operations()), sequences)
 }
 
 func setUp(t *testing.T, dir string, setup func(*workspace) error) {

@@ -16,8 +16,9 @@ import (
 	"tercet/state"
 )
 
-// TestFullDisk writes to a small file system that is full but for a few pages, so that writes are cut short: the state is the
-// old one or the new one as the answer says, and all goes on when there is room again.
+// TestFullDisk writes to a small file system that is full but for a few pages, so that writes are
+// cut short: the state is the old one or the new one as the answer says, and all goes on when there
+// is room again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -37,7 +38,8 @@ func TestFullDisk(t *testing.T) {
 	})
 	setUp(t, at, five)
 	const page = 4096
-	done, refused := 0, 0
+	done := 0
+	refused := 0
 	for pages := range 24 {
 		filler := filepath.Join(at, "filler")
 		fill(t, filler, pages*page)
@@ -47,7 +49,13 @@ func TestFullDisk(t *testing.T) {
 		}
 		title := fmt.Sprint("with ", pages, " pages")
 		before := mustView(t, at)
-		res, err := w.apply(fmt.Sprint("tx-", pages), state.CreateTasks{Tasks: []state.NewTask{{Title: title, Description: strings.Repeat("long ", 2*page/5)}}})
+		res, err := w.apply(fmt.Sprint(
+			"tx-", pages,
+		),
+			state.CreateTasks{Tasks: []state.NewTask{{
+				Title:       title,
+				Description: strings.Repeat("long ", 2*page/5),
+			}}})
 		w.close()
 		now := mustView(t, at)
 		switch {
@@ -56,7 +64,8 @@ func TestFullDisk(t *testing.T) {
 			if !strings.Contains(now, title) || !res.Changed {
 				t.Errorf("%s: acknowledged and not there", title)
 			}
-		case formats.CodeOf(err) != formats.CodeIO || !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), ".tercet/"):
+		case formats.CodeOf(err) != formats.CodeIO || !errors.Is(err, unix.ENOSPC) ||
+			!strings.Contains(err.Error(), ".tercet/"):
 			t.Errorf("%s: %v, want IO that names a file and that no space is left", title, err)
 		case now != before:
 			t.Errorf("%s: refused with %v, and the state is\n%s", title, err, now)
@@ -70,12 +79,16 @@ func TestFullDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = after.apply(fmt.Sprint("tx-after-", pages), state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": title}})
+		_, err = after.apply(fmt.Sprint(
+			"tx-after-",
+			pages,
+		), state.UpdateMetadata{Task: 1, Fields: map[string]any{"effort": title}})
 		if err := errors.Join(err, after.sound()); err != nil {
 			t.Errorf("%s: with room again: %v", title, err)
 		}
 		after.close()
 	}
+
 	if done == 0 || refused == 0 {
 		t.Errorf("%d writes done, %d refused; want some of both", done, refused)
 	}

@@ -1,8 +1,9 @@
 //go:build linux && (amd64 || arm64)
 
-// Package crash_test holds the state against crashes, full disks and power cuts: every operation is stopped at every system
-// call, every state in which a disk may be left is opened again, and many processes are killed while they write. Writers with
-// a planted defect prove that each of these finds something.
+// Package crash_test holds the state against crashes, full disks and power cuts: every operation is
+// stopped at every system call, every state in which a disk may be left is opened again, and many
+// processes are killed while they write. Writers with a planted defect prove that each of these
+// finds something.
 package crash_test
 
 import (

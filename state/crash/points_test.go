@@ -33,7 +33,8 @@ type fault struct {
 }
 
 func takesSpace(c faults.Call) bool {
-	return c.Name == "write" || c.Name == "linkat" || c.Name == "mkdirat" || c.Name == "openat" && c.Flags&unix.O_CREAT != 0
+	return c.Name == "write" || c.Name == "linkat" || c.Name == "mkdirat" ||
+		c.Name == "openat" && c.Flags&unix.O_CREAT != 0
 }
 
 func faultsOf() []fault {
@@ -47,7 +48,13 @@ func faultsOf() []fault {
 		{name: "EDQUOT", errno: unix.EDQUOT},
 		{name: "full from here", errno: unix.ENOSPC, again: takesSpace},
 		{name: "read-only from here", errno: unix.EROFS, again: faults.Call.Changes},
-		{name: "broken from here", errno: unix.EIO, again: func(faults.Call) bool { return true }},
+		{
+			name:  "broken from here",
+			errno: unix.EIO,
+			again: func(faults.Call) bool {
+				return true
+			},
+		},
 	}
 }
 
@@ -79,6 +86,7 @@ func prepare(t *testing.T, op operation) *subject {
 	} else {
 		s.old = s.recovered(t)
 	}
+
 	dir := s.copy(t)
 	out, said, _ := s.run(t, dir, faults.Plan{Record: func(c faults.Call) {
 		if c.N > 0 {
@@ -100,7 +108,8 @@ func prepare(t *testing.T, op operation) *subject {
 	return s
 }
 
-// recovered is what the workspace says when the operation does not happen: a move that was begun is finished all the same.
+// recovered is what the workspace says when the operation does not happen: a move that was begun is
+// finished all the same.
 func (s *subject) recovered(t *testing.T) string {
 	t.Helper()
 	dir := s.copy(t)
@@ -129,22 +138,30 @@ func (s *subject) copy(t *testing.T) string {
 }
 
 // run does the operation in a child; its report is empty when it was killed.
-func (s *subject) run(t *testing.T, dir string, plan faults.Plan) (faults.Outcome, report, *exec.Cmd) {
+func (s *subject) run(
+	t *testing.T,
+	dir string,
+	plan faults.Plan,
+) (faults.Outcome, report, *exec.Cmd) {
 	t.Helper()
 	plan.Under = dir
 	cmd := command(t, "operation", dir, s.op.name)
 	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Stdout = &out
+	cmd.Stderr = &errs
 	outcome := under(t, cmd, plan)
 	var said report
 	if cmd.ProcessState.ExitCode() < 0 {
 		if plan.At == 0 || plan.Errno != 0 {
-			t.Errorf("%v: %v after %d calls, it does not end", outcome.Hit, cmd.ProcessState, outcome.Calls)
+			t.Errorf("%v: %v after %d calls, it does not end",
+				outcome.Hit, cmd.ProcessState, outcome.Calls)
 		}
 		return outcome, said, cmd
 	}
+
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil || errs.Len() > 0 {
-		t.Fatalf("%v, plan %+v: the child ended with %v\n%s%s", outcome.Hit, plan, cmd.ProcessState, out.Bytes(), errs.Bytes())
+		t.Fatalf("%v, plan %+v: the child ended with %v\n%s%s",
+			outcome.Hit, plan, cmd.ProcessState, out.Bytes(), errs.Bytes())
 	}
 	want := 0
 	if said.Code != "" {
@@ -161,7 +178,11 @@ func (s *subject) point(t *testing.T, k int, f fault) {
 	t.Helper()
 	dir := s.copy(t)
 	defer os.RemoveAll(dir)
-	out, said, cmd := s.run(t, dir, faults.Plan{At: k, Errno: f.errno, Again: f.again})
+	out, said, cmd := s.run(t, dir, faults.Plan{
+		At:    k,
+		Errno: f.errno,
+		Again: f.again,
+	})
 	if !out.Reached {
 		t.Errorf("call %d of %d was not reached", k, len(s.calls))
 		return
@@ -184,7 +205,8 @@ const halfMove = "the next write finishes"
 // judge holds what an operation left, and what it said, against the promises.
 func (s *subject) judge(dir string, f fault, out faults.Outcome, said report) []error {
 	killed := out.Reached && f.errno == 0
-	mayBeOld, mayBeNew := true, true
+	mayBeOld := true
+	mayBeNew := true
 	var all []error
 	switch {
 	case killed:
@@ -196,8 +218,10 @@ func (s *subject) judge(dir string, f fault, out faults.Outcome, said report) []
 	default:
 		all = append(all, errors.New("expected success, IO or NOT_DURABLE"))
 	}
+
 	data, err := os.ReadFile(filepath.Join(dir, ".tercet/state.json"))
-	if absent := s.op.name == "init" && errors.Is(err, fs.ErrNotExist); !absent && string(data) != s.broken && !json.Valid(data) {
+	absent := s.op.name == "init" && errors.Is(err, fs.ErrNotExist)
+	if !absent && string(data) != s.broken && !json.Valid(data) {
 		all = append(all, fmt.Errorf("state.json is torn: %q, %w", data, err))
 	}
 	w, err := openWorkspace(dir, late)
@@ -209,6 +233,7 @@ func (s *subject) judge(dir string, f fault, out faults.Outcome, said report) []
 	if err != nil {
 		return append(all, err)
 	}
+
 	if legal := mayBeOld && got == s.old || mayBeNew && got == s.new; !legal {
 		is := "neither:\n" + got
 		switch got {
@@ -217,7 +242,11 @@ func (s *subject) judge(dir string, f fault, out faults.Outcome, said report) []
 		case s.new:
 			is = "new"
 		}
-		all = append(all, fmt.Errorf("the state may be old: %v, may be new: %v, and is %s", mayBeOld, mayBeNew, is))
+		all = append(
+			all,
+			fmt.Errorf("the state may be old: %v, may be new: %v, and is %s",
+				mayBeOld, mayBeNew, is),
+		)
 	}
 	if err := w.sound(); err != nil {
 		all = append(all, err)
@@ -233,19 +262,22 @@ func (s *subject) next(w *workspace) (string, error) {
 	var got string
 	if s.op.again {
 		var err error
-		if text, _ := w.read("state.json"); text == "" || text != s.broken { // a missing file has no text
+		// a missing file has no text
+		if text, _ := w.read("state.json"); text == "" || text != s.broken {
 			if got, err = view(w.dir); err != nil {
 				return "", err
 			}
 		}
-		if _, err := s.op.do(w); err != nil && (s.op.name != "init" || !errors.Is(err, fs.ErrExist)) {
+		_, err = s.op.do(w)
+		if err != nil && (s.op.name != "init" || !errors.Is(err, fs.ErrExist)) {
 			return "", fmt.Errorf("the operation again: %w", err)
 		}
 		if now, err := view(w.dir); err != nil || now != s.new {
 			return "", fmt.Errorf("the operation again: the view is\n%s, %w", now, err)
 		}
 	}
-	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}}); err != nil {
+	_, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}})
+	if err != nil {
 		return "", fmt.Errorf("the next command: %w", err)
 	}
 	if s.op.again {
@@ -254,7 +286,8 @@ func (s *subject) next(w *workspace) (string, error) {
 	return view(w.dir)
 }
 
-// repeat does the transaction again: it is answered when it happened and done when it did not, so that it is done once.
+// repeat does the transaction again: it is answered when it happened and done when it did not, so
+// that it is done once.
 func (s *subject) repeat(w *workspace, happened bool) error {
 	if !s.op.tx {
 		return nil
@@ -264,7 +297,8 @@ func (s *subject) repeat(w *workspace, happened bool) error {
 		return fmt.Errorf("the same transaction again: %w", err)
 	}
 	if res.Replayed != happened && !s.op.still {
-		return fmt.Errorf("the same transaction again: replayed %v, happened %v", res.Replayed, happened)
+		return fmt.Errorf("the same transaction again: replayed %v, happened %v",
+			res.Replayed, happened)
 	}
 	doc, err := w.r.Doc(context.Background())
 	if err != nil {
@@ -295,7 +329,10 @@ func messageFaults(message string, f fault, hit faults.Call) []error {
 		base := temporary.ReplaceAllString(filepath.Base(name), "")
 		named = named || name != "" && strings.Contains(message, base)
 	}
-	for _, name := range []string{"state.json", "audit.jsonl", "state.lock", "errors.json", "errors.lock", "implementation-001.md", "backups", ".tercet"} {
+	for _, name := range []string{
+		"state.json", "audit.jsonl", "state.lock", "errors.json", "errors.lock",
+		"implementation-001.md", "backups", ".tercet",
+	} {
 		named = named || strings.Contains(message, name)
 	}
 	if !named {
@@ -304,8 +341,8 @@ func messageFaults(message string, f fault, hit faults.Call) []error {
 	return all
 }
 
-// TestEveryPoint stops every operation at every of its calls in every way. Without -full it takes a sample of the points, a
-// different one for each operation.
+// TestEveryPoint stops every operation at every of its calls in every way. Without -full it takes a
+// sample of the points, a different one for each operation.
 func TestEveryPoint(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -328,8 +365,10 @@ func TestEveryPoint(t *testing.T) {
 							continue // nothing on the disk differs from the call before
 						}
 						n++
-						// That a lock cannot be given back comes at the end of few points; these are taken always.
-						held := f.name == "broken from here" && c.Name == "flock" && c.Flags&unix.LOCK_UN != 0
+						// That a lock cannot be given back comes at the end of few points; these
+						// are taken always.
+						held := f.name == "broken from here" && c.Name == "flock" &&
+							c.Flags&unix.LOCK_UN != 0
 						if !*full && n%sample != 0 && !held {
 							continue
 						}
@@ -340,7 +379,9 @@ func TestEveryPoint(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("R3: %d points of %d operations, each with a kill or a failing call: all as promised, unless said above", points.Load(), len(operations()))
+	t.Logf("R3: %d points of %d operations, each with a kill or a failing call: all as promised, "+
+		"unless said above",
+		points.Load(), len(operations()))
 }
 
 // sampled: one in so many points is taken without -full.

@@ -36,10 +36,15 @@ func newDevice(t *testing.T, kind string) *device {
 			t.Skip(err)
 		}
 	}
+
 	dir := folder(t)
 	d := &device{kind: kind, at: filepath.Join(dir, "mounted")}
 	image := filepath.Join(dir, "image")
-	if err := errors.Join(os.Mkdir(d.at, 0o755), os.WriteFile(image, nil, 0o600), os.Truncate(image, 400<<20)); err != nil {
+	if err := errors.Join(
+		os.Mkdir(d.at, 0o755),
+		os.WriteFile(image, nil, 0o600),
+		os.Truncate(image, 400<<20),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tool("mkfs."+kind, "-q", image); err != nil {
@@ -70,7 +75,9 @@ func tool(name string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func (d *device) mount() error { return unix.Mount(d.loop, d.at, d.kind, 0, "") }
+func (d *device) mount() error {
+	return unix.Mount(d.loop, d.at, d.kind, 0, "")
+}
 
 // unmount waits for those who have files open: they were killed, and the kernel closes for them.
 func (d *device) unmount() error {
@@ -84,8 +91,9 @@ func (d *device) unmount() error {
 	return err
 }
 
-// again mounts what is on the device. A mount namespace that another program made meanwhile, as sandboxes do, has a copy of the
-// mount: as long as it lives the file system is not read anew but stays the one that was cut and refuses everything.
+// again mounts what is on the device. A mount namespace that another program made meanwhile, as
+// sandboxes do, has a copy of the mount: as long as it lives the file system is not read anew but
+// stays the one that was cut and refuses everything.
 func (d *device) again(t *testing.T) {
 	t.Helper()
 	for range 200 {
@@ -108,9 +116,13 @@ func (d *device) again(t *testing.T) {
 	t.Skip("another mount namespace keeps the file system that was cut")
 }
 
-// cut drops what is not on the device yet, the journal included, and refuses everything from then on.
+// cut drops what is not on the device yet, the journal included, and refuses everything from then
+// on.
 func (d *device) cut() error {
-	const shutdown, noLogFlush = 0x8004587d, 2 // of ext4, XFS and others
+	const (
+		shutdown   = 0x8004587d
+		noLogFlush = 2
+	) // of ext4, XFS and others
 	f, err := os.Open(d.at)
 	if err != nil {
 		return err
@@ -118,8 +130,8 @@ func (d *device) cut() error {
 	return errors.Join(unix.IoctlSetPointerInt(int(f.Fd()), shutdown, noLogFlush), f.Close())
 }
 
-// TestPowerCut cuts the power of a file system while processes write to a state on it: what was acknowledged is there when
-// it is mounted again.
+// TestPowerCut cuts the power of a file system while processes write to a state on it: what was
+// acknowledged is there when it is mounted again.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"ext4", "xfs"} {
@@ -142,7 +154,11 @@ func TestPowerCut(t *testing.T) {
 			if d.dropped == 0 {
 				t.Error("every file that was not synced is there: no power was cut")
 			}
-			t.Logf("R5, %s: %d cuts of power, %d acknowledged writes, none lost; %d files without a sync dropped", kind, cuts, acked, d.dropped)
+			t.Logf(
+				"R5, %s: %d cuts of power, %d acknowledged writes, none lost; %d files without a "+
+					"sync dropped",
+				kind, cuts, acked, d.dropped,
+			)
 		})
 	}
 }
@@ -168,9 +184,10 @@ func (h *heard) now() []byte {
 	return bytes.Clone(h.text)
 }
 
-// round writes, cuts, and looks. It gives the number of acknowledged writes. On XFS only those count that were heard of before
-// the cut: the sync of a folder finds nothing to wait for there when the cut has just dropped it, and says yes to a process
-// that a real loss of power would have ended as well.
+// round writes, cuts, and looks. It gives the number of acknowledged writes. On XFS only those
+// count that were heard of before the cut: the sync of a folder finds nothing to wait for there
+// when the cut has just dropped it, and says yes to a process that a real loss of power would have
+// ended as well.
 func (d *device) round(t *testing.T, i int) int {
 	t.Helper()
 	s := &soak{dir: filepath.Join(d.at, strconv.Itoa(i)), last: make([]ack, cutWriters*perProcess)}
@@ -179,7 +196,8 @@ func (d *device) round(t *testing.T, i int) int {
 	}
 	setUp(t, s.dir, s.tasks(cutWriters))
 	unix.Sync() // the folder itself; its state needs no help
-	cmds, outs := make([]*exec.Cmd, cutWriters), make([]heard, cutWriters)
+	cmds := make([]*exec.Cmd, cutWriters)
+	outs := make([]heard, cutWriters)
 	for j := range cmds {
 		cmds[j] = command(t, "free updates", s.dir, strconv.Itoa(j))
 		cmds[j].Stdout = &outs[j]
@@ -187,6 +205,7 @@ func (d *device) round(t *testing.T, i int) int {
 			t.Fatal(err)
 		}
 	}
+
 	rng := rand.New(rand.NewPCG(uint64(i), 11))
 	<-time.After(time.Duration(80+rng.IntN(240)) * time.Millisecond)
 	careless := filepath.Join(s.dir, "careless")
@@ -197,6 +216,7 @@ func (d *device) round(t *testing.T, i int) int {
 	for j := range outs {
 		before[j] = outs[j].now()
 	}
+
 	if err := d.cut(); err != nil {
 		t.Skip("the file system cannot be cut: ", err)
 	}
@@ -208,6 +228,7 @@ func (d *device) round(t *testing.T, i int) int {
 		}
 		s.take(before[j], "")
 	}
+
 	d.again(t)
 	if data, err := os.ReadFile(careless); err != nil || len(data) == 0 {
 		d.dropped++

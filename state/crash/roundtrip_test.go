@@ -17,10 +17,12 @@ import (
 	"tercet/state"
 )
 
-// literals are values of keys that the format does not know, in spellings that most writers would change.
+// literals are values of keys that the format does not know, in spellings that most writers would
+// change.
 func literals() []string {
 	return []string{
-		"1.0", "1e400", "-0.0", "9007199254740993", "123456789012345678901234567890", "1E+2", "0.10", `"\u00e9\/"`, `"é"`, `"\ud83d\ude00"`, "[1, 2,3]", "[ ]", "{ }",
+		"1.0", "1e400", "-0.0", "9007199254740993", "123456789012345678901234567890", "1E+2",
+		"0.10", `"\u00e9\/"`, `"é"`, `"\ud83d\ude00"`, "[1, 2,3]", "[ ]", "{ }",
 		`{"b": 1.50, "a": [null,true ]}`, "null", `"a\tb"`, "[[[1]]]",
 	}
 }
@@ -28,23 +30,44 @@ func literals() []string {
 // foreignState makes a state that no writer of ours would make, with n tasks.
 func foreignState(rng *rand.Rand, n int) string {
 	var b strings.Builder
-	pick := func() string { l := literals(); return l[rng.IntN(len(l))] }
-	spaces := func() string { return []string{"", " ", "  ", "\n  ", "\n\t", "\r\n    "}[rng.IntN(6)] }
-	fmt.Fprintf(&b, "{\n  \"x_first\": %s,\n  \"version\": \"1\", \"lineage\": \"l\",%s\"serial\": 9,\n \"next_number\": %d, \"tasks\": [", pick(), spaces(), n+1)
+	pick := func() string {
+		l := literals()
+		return l[rng.IntN(len(l))]
+	}
+	spaces := func() string {
+		return []string{"", " ", "  ", "\n  ", "\n\t", "\r\n    "}[rng.IntN(6)]
+	}
+	fmt.Fprintf(&b, "{\n  \"x_first\": %s,\n  \"version\": \"1\", \"lineage\": "+
+		"\"l\",%s\"serial\": 9,\n \"next_number\": %d, \"tasks\": [",
+		pick(), spaces(), n+1)
 	for i := range n {
 		if i > 0 {
 			b.WriteString("," + spaces())
 		}
-		members := []string{fmt.Sprintf(`"number":%s%d`, spaces(), i+1), fmt.Sprintf(`"title": "task %d"`, i+1), `"status": "not_started"`}
+		members := []string{
+			fmt.Sprintf(`"number":%s%d`, spaces(), i+1),
+			fmt.Sprintf(`"title": "task %d"`, i+1),
+			`"status": "not_started"`,
+		}
 		for j := range rng.IntN(4) {
 			members = append(members, fmt.Sprintf(`"x_%d"%s:%s%s`, j, spaces(), spaces(), pick()))
 		}
 		if rng.IntN(3) == 0 {
-			members = append(members, `"dependencies": [ ]`, fmt.Sprintf(`"artifacts": [{"path": "a%d.go", "type": "implementation", "mine": %s}]`, i, pick()))
+			members = append(
+				members,
+				`"dependencies": [ ]`,
+				fmt.Sprintf(
+					`"artifacts": [{"path": "a%d.go", "type": "implementation", "mine": %s}]`,
+					i, pick(),
+				),
+			)
 		}
-		rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+		rng.Shuffle(len(
+			members,
+		), func(i, j int) { members[i], members[j] = members[j], members[i] })
 		b.WriteString("{" + strings.Join(members, ","+spaces()) + "}")
 	}
+
 	b.WriteString("],\n  \"tail\": " + pick() + "\n}" + []string{"", "\n"}[rng.IntN(2)])
 	return b.String()
 }
@@ -67,12 +90,14 @@ func parts(text string) (tasks map[int]string, around []string, err error) {
 		}
 		tasks[t.Number] = string(raw)
 		before, behind, _ := strings.Cut(text, string(raw))
-		around, text = append(around, before), behind
+		around = append(around, before)
+		text = behind
 	}
 	return tasks, append(around, text), nil
 }
 
-// foreign gives the members of a task that the format does not know, with the bytes of their values.
+// foreign gives the members of a task that the format does not know, with the bytes of their
+// values.
 func foreign(task string) (string, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(task), &members); err != nil {
@@ -93,27 +118,46 @@ func randomUpdate(rng *rand.Rand, tasks, i int) (state.Op, int) {
 	n := 1 + rng.IntN(tasks)
 	switch rng.IntN(4) {
 	case 0:
-		return state.UpdateStatus{Tasks: []int{n}, To: []formats.TaskStatus{formats.OnHold, formats.NotStarted, formats.Blocked, formats.Planning}[rng.IntN(4)], Reason: "why"}, n
+		return state.UpdateStatus{
+			Tasks: []int{n},
+			To: []formats.TaskStatus{
+				formats.OnHold, formats.NotStarted, formats.Blocked, formats.Planning,
+			}[rng.IntN(4)],
+			Reason: "why",
+		}, n
 	case 1:
-		return state.LinkArtifacts{Task: n, Artifacts: []formats.Artifact{{Type: formats.ArtifactImplementation, Path: fmt.Sprintf("f%d.go", rng.IntN(3))}}}, n
+		return state.LinkArtifacts{
+			Task: n,
+			Artifacts: []formats.Artifact{{
+				Type: formats.ArtifactImplementation,
+				Path: fmt.Sprintf("f%d.go", rng.IntN(3)),
+			}},
+		}, n
 	}
 	key := []string{"title", "effort", "description", "language"}[rng.IntN(4)]
-	return state.UpdateMetadata{Task: n, Fields: map[string]any{key: fmt.Sprint("é \"", strings.Repeat("x", rng.IntN(30)), i)}}, n
+	return state.UpdateMetadata{
+		Task:   n,
+		Fields: map[string]any{key: fmt.Sprint("é \"", strings.Repeat("x", rng.IntN(30)), i)},
+	}, n
 }
 
-// TestRoundTrip makes random changes in files of others and looks at the bytes: outside the task that was changed, and but
-// for the serial, all stay; inside it those of the members that the format does not know.
+// TestRoundTrip makes random changes in files of others and looks at the bytes: outside the task
+// that was changed, and but for the serial, all stay; inside it those of the members that the
+// format does not know.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	files, each := 6, 50
+	files := 6
+	each := 50
 	if *full {
-		files, each = 100, 100
+		files = 100
+		each = 100
 	}
 	serial := regexp.MustCompile(`"serial": \d+`)
 	changed := 0
 	for seed := range files {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
-		dir, tasks := folder(t), 1+rng.IntN(12)
+		dir := folder(t)
+		tasks := 1 + rng.IntN(12)
 		w, err := openWorkspace(dir, late)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +168,11 @@ func TestRoundTrip(t *testing.T) {
 		}
 		for i := range each {
 			op, n := randomUpdate(rng, tasks, i)
-			res, err := w.m.Apply(context.Background(), state.Tx{Session: session, Force: true, Ops: []state.Op{op}})
+			res, err := w.m.Apply(context.Background(), state.Tx{
+				Session: session,
+				Force:   true,
+				Ops:     []state.Op{op},
+			})
 			if err != nil {
 				t.Fatalf("file %d, change %d, %+v: %v\n%s", seed, i, op, err, before)
 			}
@@ -132,8 +180,14 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := sameOutside(serial.ReplaceAllString(before, `"serial": 0`), serial.ReplaceAllString(now, `"serial": 0`), n); err != nil || !res.Changed && now != before {
-				t.Fatalf("file %d, change %d, %+v: %v\nbefore\n%s\nnow\n%s", seed, i, op, err, before, now)
+			err = sameOutside(
+				serial.ReplaceAllString(before, `"serial": 0`),
+				serial.ReplaceAllString(now, `"serial": 0`),
+				n,
+			)
+			if err != nil || !res.Changed && now != before {
+				t.Fatalf("file %d, change %d, %+v: %v\nbefore\n%s\nnow\n%s",
+					seed, i, op, err, before, now)
 			}
 			if res.Changed {
 				changed++
@@ -143,10 +197,13 @@ func TestRoundTrip(t *testing.T) {
 		w.close()
 		os.RemoveAll(dir)
 	}
+
 	if changed < files*each/2 {
 		t.Errorf("%d of %d updates changed something, want most", changed, files*each)
 	}
-	t.Logf("R8: %d files, %d updates, %d of them changed a file: bytes outside the changed task identical in all", files, files*each, changed)
+	t.Logf("R8: %d files, %d updates, %d of them changed a file: bytes outside the changed task "+
+		"identical in all",
+		files, files*each, changed)
 }
 
 func sameOutside(before, now string, n int) error {

@@ -24,10 +24,12 @@ import (
 // perProcess is how many tasks a process has, each with a goroutine of its own: they share writes.
 const perProcess = 8
 
-// updates writes the effort of the tasks of one process again and again, a number higher each time. It prints what it finds,
-// "found TASK NUMBER", and each write that is acknowledged, "TASK SERIAL NUMBER".
+// updates writes the effort of the tasks of one process again and again, a number higher each time.
+// It prints what it finds, "found TASK NUMBER", and each write that is acknowledged, "TASK SERIAL
+// NUMBER".
 func updates(w *workspace, args []string) error {
-	w.cfg.LockTimeout = time.Minute // with many processes on few processors a turn may be long in coming
+	// with many processes on few processors a turn may be long in coming
+	w.cfg.LockTimeout = time.Minute
 	m, err := state.NewManager(w.cfg)
 	if err != nil {
 		return err
@@ -56,8 +58,12 @@ func (w *workspace) update(task int) error {
 	}
 	for n := found + 1; ; n++ {
 		res, err := w.m.Apply(context.Background(), state.Tx{
-			ID: fmt.Sprintf("tx-%d-%d-%d", os.Getpid(), task, n), Session: session,
-			Ops: []state.Op{state.UpdateMetadata{Task: task, Fields: map[string]any{"effort": strconv.Itoa(n)}}},
+			ID:      fmt.Sprintf("tx-%d-%d-%d", os.Getpid(), task, n),
+			Session: session,
+			Ops: []state.Op{state.UpdateMetadata{
+				Task:   task,
+				Fields: map[string]any{"effort": strconv.Itoa(n)},
+			}},
 		})
 		if err != nil {
 			return err
@@ -100,7 +106,8 @@ func (s *soak) lives(ctx context.Context, t *testing.T, process int) {
 	for ctx.Err() == nil {
 		var out, errs bytes.Buffer
 		cmd := command(t, "free updates", s.dir, strconv.Itoa(process))
-		cmd.Stdout, cmd.Stderr = &out, &errs
+		cmd.Stdout = &out
+		cmd.Stderr = &errs
 		if err := cmd.Start(); err != nil {
 			t.Error(err)
 			return
@@ -152,7 +159,10 @@ func (s *soak) take(out []byte, errs string) {
 		var serial uint64
 		if _, err := fmt.Sscanf(line, "found %d %d", &task, &n); err == nil {
 			if had := s.last[task-1].number; n < had {
-				s.wrong = append(s.wrong, fmt.Sprintf("task %d had %d acknowledged and has %d", task, had, n))
+				s.wrong = append(
+					s.wrong,
+					fmt.Sprintf("task %d had %d acknowledged and has %d", task, had, n),
+				)
 			}
 			continue
 		}
@@ -161,7 +171,10 @@ func (s *soak) take(out []byte, errs string) {
 			continue
 		}
 		if before := s.last[task-1]; serial <= before.serial || n <= before.number {
-			s.wrong = append(s.wrong, fmt.Sprintf("task %d: %d with serial %d after %+v", task, n, serial, before))
+			s.wrong = append(
+				s.wrong,
+				fmt.Sprintf("task %d: %d with serial %d after %+v", task, n, serial, before),
+			)
 		}
 		s.last[task-1] = ack{serial, n}
 		s.acked++
@@ -174,12 +187,15 @@ func (s *soak) settle(t *testing.T) {
 	for _, text := range s.wrong {
 		t.Errorf("a process says: %s", text)
 	}
+
 	w, err := openWorkspace(s.dir, late)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.close()
-	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{Title: after}}}); err != nil {
+	if _, err := w.apply("", state.CreateTasks{Tasks: []state.NewTask{{
+		Title: after,
+	}}}); err != nil {
 		t.Fatalf("the write after all: %v", err)
 	}
 	lost := 0
@@ -190,27 +206,31 @@ func (s *soak) settle(t *testing.T) {
 		}
 		lost += max(0, want.number-got)
 	}
+
 	done, err := w.history()
 	if err != nil {
 		t.Error(err)
 	}
 	if lost > 0 || done < s.acked {
-		t.Errorf("%d acknowledged, %d lost, %d in the log; want none lost and each in the log", s.acked, lost, done)
+		t.Errorf("%d acknowledged, %d lost, %d in the log; want none lost and each in the log",
+			s.acked, lost, done)
 	}
 	if err := w.sound(); err != nil {
 		t.Error(err)
 	}
 }
 
-// history walks the log: each write must begin with the state that the one before it left, or one was lost in between. It
-// gives the number of transactions that happened.
+// history walks the log: each write must begin with the state that the one before it left, or one
+// was lost in between. It gives the number of transactions that happened.
 func (w *workspace) history() (int, error) {
 	names, err := filepath.Glob(w.path("audit/*.jsonl"))
 	if err != nil {
 		return 0, err
 	}
+
 	slices.Sort(names)
-	done, now := 0, ""
+	done := 0
+	now := ""
 	for _, name := range append(names, w.path("audit.jsonl")) {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -228,7 +248,10 @@ func (w *workspace) history() (int, error) {
 			switch l.Kind {
 			case "write", "group":
 				if l.Pre != now {
-					return 0, fmt.Errorf("%s: a write began with %.8s and the one before it left %.8s", name, l.Pre, now)
+					return 0, fmt.Errorf(
+						"%s: a write began with %.8s and the one before it left %.8s",
+						name, l.Pre, now,
+					)
 				}
 				done += count
 			case "aborted":
@@ -237,6 +260,7 @@ func (w *workspace) history() (int, error) {
 			now = l.Post
 		}
 	}
+
 	return done, nil
 }
 
@@ -247,7 +271,10 @@ func (*soak) tasks(processes int) func(w *workspace) error {
 		for i := range list {
 			list[i] = state.NewTask{Title: fmt.Sprint("task ", i)}
 		}
-		return errors.Join(w.m.Init(context.Background(), state.InitOptions{}), w.force(state.CreateTasks{Tasks: list}))
+		return errors.Join(
+			w.m.Init(context.Background(), state.InitOptions{}),
+			w.force(state.CreateTasks{Tasks: list}),
+		)
 	}
 }
 
@@ -266,16 +293,22 @@ func (s *soak) run(t *testing.T, processes int, lasting, least, most time.Durati
 	wg.Go(func() { s.reap(ctx, least, most) })
 	wg.Wait()
 	s.settle(t)
-	t.Logf("%s: %d processes, %v, %d kills: 0 of %d acknowledged updates lost, unless said above", s.goal, processes, lasting, s.killed, s.acked)
+	t.Logf("%s: %d processes, %v, %d kills: 0 of %d acknowledged updates lost, unless said above",
+		s.goal, processes, lasting, s.killed, s.acked)
 }
 
 // TestSoakMemory is for the writes that a second has room for: no disk is waited for.
 func TestSoakMemory(t *testing.T) {
 	t.Parallel()
-	processes, lasting := 16, 1500*time.Millisecond
-	least, most := 10*time.Millisecond, 100*time.Millisecond
+	processes := 16
+	lasting := 1500 * time.Millisecond
+	least := 10 * time.Millisecond
+	most := 100 * time.Millisecond
 	if *full {
-		processes, lasting, least, most = 64, 3*time.Minute, 100*time.Millisecond, time.Second
+		processes = 64
+		lasting = 3 * time.Minute
+		least = 100 * time.Millisecond
+		most = time.Second
 	}
 	(&soak{goal: "R1, in memory", dir: folder(t)}).run(t, processes, lasting, least, most)
 }
@@ -287,10 +320,15 @@ func TestSoakDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	processes, lasting := 8, 1500*time.Millisecond
-	least, most := 10*time.Millisecond, 100*time.Millisecond
+	processes := 8
+	lasting := 1500 * time.Millisecond
+	least := 10 * time.Millisecond
+	most := 100 * time.Millisecond
 	if *full {
-		processes, lasting, least, most = 64, time.Minute, 100*time.Millisecond, time.Second
+		processes = 64
+		lasting = time.Minute
+		least = 100 * time.Millisecond
+		most = time.Second
 	}
 	(&soak{goal: "R2, on a disk", dir: dir}).run(t, processes, lasting, least, most)
 }

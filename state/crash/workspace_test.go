@@ -24,9 +24,12 @@ import (
 // clock stands still.
 type clock int64
 
-func (c clock) Now() time.Time { return time.Unix(int64(c), 0).UTC() }
+func (c clock) Now() time.Time {
+	return time.Unix(int64(c), 0).UTC()
+}
 
-// The times of the three who write: whoever prepares a workspace, the child that is hit, and the next command.
+// The times of the three who write: whoever prepares a workspace, the child that is hit, and the
+// next command.
 const (
 	early clock = 1767610000
 	hit   clock = early + 3600
@@ -54,14 +57,27 @@ func openWorkspace(dir string, now clock) (*workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	w := &workspace{dir: dir, root: root}
 	w.cfg = state.Config{
-		Root: root, Dir: dir, Clock: now, LockTimeout: 2 * time.Second,
-		Alive: func(formats.Lease) bool { return true },
+		Root:        root,
+		Dir:         dir,
+		Clock:       now,
+		LockTimeout: 2 * time.Second,
+		Alive:       func(formats.Lease) bool { return true },
 		Self: func(session, run string) formats.Lease {
-			return formats.Lease{Session: session, Run: run, Host: "here", BootID: "boot", PID: 1, PIDStart: "1"}
+			return formats.Lease{
+				Session:  session,
+				Run:      run,
+				Host:     "here",
+				BootID:   "boot",
+				PID:      1,
+				PIDStart: "1",
+			}
 		},
-		NewID: func() string { return fmt.Sprintf("id-%d-%d", now, w.ids.Add(1)) },
+		NewID: func() string {
+			return fmt.Sprintf("id-%d-%d", now, w.ids.Add(1))
+		},
 	}
 	if _, err := os.Stat(filepath.Join(dir, smallLog)); err == nil {
 		w.cfg.AuditLimit = 1500
@@ -73,17 +89,31 @@ func openWorkspace(dir string, now clock) (*workspace, error) {
 	return w, errors.Join(problems[:]...)
 }
 
-func (w *workspace) close() { w.root.Close() }
+func (w *workspace) close() {
+	w.root.Close()
+}
 
-func (w *workspace) path(name string) string { return filepath.Join(w.dir, ".tercet", name) }
+func (w *workspace) path(name string) string {
+	return filepath.Join(w.dir, ".tercet", name)
+}
 
 func (w *workspace) apply(id string, ops ...state.Op) (state.Result, error) {
-	return w.m.Apply(context.Background(), state.Tx{ID: id, Session: session, Run: "r1", Ops: ops})
+	return w.m.Apply(context.Background(), state.Tx{
+		ID:      id,
+		Session: session,
+		Run:     "r1",
+		Ops:     ops,
+	})
 }
 
 // force does what a test needs before it begins.
 func (w *workspace) force(ops ...state.Op) error {
-	_, err := w.m.Apply(context.Background(), state.Tx{Session: session, Run: "r1", Force: true, Ops: ops})
+	_, err := w.m.Apply(context.Background(), state.Tx{
+		Session: session,
+		Run:     "r1",
+		Force:   true,
+		Ops:     ops,
+	})
 	return err
 }
 
@@ -91,7 +121,12 @@ func (w *workspace) force(ops ...state.Op) error {
 func (w *workspace) byRun(run string, txs ...[]state.Op) error {
 	var all error
 	for _, ops := range txs {
-		_, err := w.m.Apply(context.Background(), state.Tx{Session: session, Run: run, Force: true, Ops: ops})
+		_, err := w.m.Apply(context.Background(), state.Tx{
+			Session: session,
+			Run:     run,
+			Force:   true,
+			Ops:     ops,
+		})
 		all = errors.Join(all, err)
 	}
 	return all
@@ -126,8 +161,8 @@ func folder(t *testing.T) string {
 // after is the title of the task that the next command makes.
 const after = "after"
 
-// view is what a workspace says about the work: the tasks, the archive, the plans, and the errors. It leaves out serials, the
-// task called after, and what is told apart by name only.
+// view is what a workspace says about the work: the tasks, the archive, the plans, and the errors.
+// It leaves out serials, the task called after, and what is told apart by name only.
 func view(dir string) (string, error) {
 	var out strings.Builder
 	for _, name := range []string{"state.json", "archive/state.json", "errors.json"} {
@@ -145,7 +180,10 @@ func view(dir string) (string, error) {
 		if err := json.Unmarshal(data, &doc); err != nil {
 			return "", fmt.Errorf("%s: %w:\n%s", name, err, data)
 		}
-		list := slices.DeleteFunc(append(doc.Tasks, doc.Errors...), func(m map[string]any) bool { return m["title"] == after })
+		list := slices.DeleteFunc(append(
+			doc.Tasks,
+			doc.Errors...,
+		), func(m map[string]any) bool { return m["title"] == after })
 		if len(list) == 0 && name != "state.json" {
 			continue // a file without tasks is as good as none
 		}
@@ -161,6 +199,7 @@ func view(dir string) (string, error) {
 		slices.Sort(lines)
 		fmt.Fprintln(&out, strings.Join(lines, "\n"))
 	}
+
 	plans, err := filepath.Glob(filepath.Join(dir, ".tercet/specs/*/plans/*.md"))
 	if err != nil {
 		return "", err
@@ -172,6 +211,7 @@ func view(dir string) (string, error) {
 		}
 		fmt.Fprintf(&out, "%s\n%s\n", filepath.Base(name), data)
 	}
+
 	return out.String(), nil
 }
 
@@ -195,23 +235,30 @@ func clone(t *testing.T, from, to string) {
 	}
 }
 
-// sound checks everything that can be checked without knowing what was done: the state is valid, so is the chain of the log,
-// and nothing temporary is left.
+// sound checks everything that can be checked without knowing what was done: the state is valid, so
+// is the chain of the log, and nothing temporary is left.
 func (w *workspace) sound() error {
 	found, err := w.r.Verify(context.Background())
 	if err != nil {
 		return err
 	}
+
 	var all []error
 	for _, d := range found {
 		if d.Severity == formats.SeverityError || strings.HasSuffix(d.File, "audit.jsonl") {
 			all = append(all, fmt.Errorf("verify: %s:%d: %s", d.File, d.Pos.Line, d.Message))
 		}
 	}
+
 	left, err := leftovers(w.dir)
-	if slices.ContainsFunc(left, func(name string) bool { return strings.Contains(name, "errors.json") }) {
+	if slices.ContainsFunc(left, func(name string) bool {
+		return strings.Contains(name, "errors.json")
+	}) {
 		// They are made under a lock of their own, so that the next recorded error removes them.
-		err = errors.Join(err, w.errs.Record(context.Background(), formats.Problem{Type: "timeout", Message: "next"}))
+		err = errors.Join(
+			err,
+			w.errs.Record(context.Background(), formats.Problem{Type: "timeout", Message: "next"}),
+		)
 		var lerr error
 		left, lerr = leftovers(w.dir)
 		err = errors.Join(err, lerr)

@@ -25,8 +25,8 @@ import (
 	"tercet/internal/testkit/faults"
 )
 
-// writer keeps a list of titles in state.json. The zero value does it right; each field is a defect, planted to see whether
-// the tests of this package find it.
+// writer keeps a list of titles in state.json. The zero value does it right; each field is a
+// defect, planted to see whether the tests of this package find it.
 type writer struct {
 	inPlace    bool // writes over the file
 	noSync     bool // does not sync the new file
@@ -103,6 +103,7 @@ func (w writer) add(dir, title string) (err error) {
 	if err != nil {
 		return err
 	}
+
 	data, err := json.Marshal(append(list, title))
 	if err != nil {
 		return err
@@ -123,6 +124,7 @@ func (w writer) put(file string, data []byte) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = f.Write(data)
 	if err == nil && !w.noSync {
 		err = f.Sync()
@@ -138,6 +140,7 @@ func (w writer) put(file string, data []byte) error {
 	if w.noDirSync {
 		return nil
 	}
+
 	d, err := os.Open(filepath.Dir(file))
 	if err != nil {
 		return err
@@ -152,6 +155,7 @@ func adds(dir string, args []string) error {
 	if err != nil {
 		return err
 	}
+
 	each, err := strconv.Atoi(args[2])
 	if err != nil {
 		return err
@@ -165,15 +169,18 @@ func adds(dir string, args []string) error {
 		wg.Go(func() {
 			for i := range each {
 				title := fmt.Sprintf("%d-%d-%d", os.Getpid(), g, i)
-				if all[g] = w.add(dir, title); all[g] != nil {
+				all[g] = w.add(dir, title)
+				if all[g] != nil {
 					return
 				}
-				if _, all[g] = os.Stdout.WriteString(title + "\n"); all[g] != nil {
+				_, all[g] = os.Stdout.WriteString(title + "\n")
+				if all[g] != nil {
 					return
 				}
 			}
 		})
 	}
+
 	wg.Wait()
 	return errors.Join(all...)
 }
@@ -212,7 +219,11 @@ func byPoints(t *testing.T, name string) error {
 			var out bytes.Buffer
 			cmd := command(t, "adds", dir, name, "1", "2")
 			cmd.Stdout = &out
-			plan := faults.Plan{Under: dir, At: k, Errno: errno}
+			plan := faults.Plan{
+				Under: dir,
+				At:    k,
+				Errno: errno,
+			}
 			got := under(t, cmd, plan)
 			if !got.Reached {
 				return nil
@@ -238,21 +249,29 @@ func byExplorer(t *testing.T, name string) error {
 			acks = append(acks, strings.TrimSpace(string(c.Data)))
 		}
 	}
+
 	var found error
 	to := folder(t)
 	for _, independent := range []bool{false, true} {
-		r.explore(independent, effort{limit: 16, stride: 1}, rand.New(rand.NewPCG(1, 1)), func(c crash) {
-			if found != nil {
-				return
-			}
-			if err := errors.Join(os.RemoveAll(to), os.Mkdir(to, 0o755), c.put(dir, to)); err != nil {
-				t.Fatal(err)
-			}
-			if err := check(to, append(acks[:c.acked:c.acked], "first")); err != nil {
-				found = fmt.Errorf("before call %s: %w", r.at(c.at), err)
-			}
-		})
+		r.explore(
+			independent,
+			effort{limit: 16, stride: 1},
+			rand.New(rand.NewPCG(1, 1)),
+			func(c crash) {
+				if found != nil {
+					return
+				}
+				err := errors.Join(os.RemoveAll(to), os.Mkdir(to, 0o755), c.put(dir, to))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := check(to, append(acks[:c.acked:c.acked], "first")); err != nil {
+					found = fmt.Errorf("before call %s: %w", r.at(c.at), err)
+				}
+			},
+		)
 	}
+
 	return found
 }
 
@@ -283,10 +302,12 @@ func bySoak(t *testing.T, name string) error {
 			return errors.New(err.Error()[:min(200, len(err.Error()))])
 		}
 	}
+
 	return nil
 }
 
-// TestPlanted: each of the eight planted defects is found, and a writer without one is left in peace.
+// TestPlanted: each of the eight planted defects is found, and a writer without one is left in
+// peace.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	if err := faults.Available(); err != nil {
@@ -297,7 +318,9 @@ func TestPlanted(t *testing.T) {
 		find func(*testing.T, string) error
 	}{{"points", byPoints}, {"explorer", byExplorer}, {"soak", bySoak}}
 	var found atomic.Int64
-	t.Cleanup(func() { t.Logf("R6: %d of %d planted defects found", found.Load(), len(planted())-1) })
+	t.Cleanup(func() {
+		t.Logf("R6: %d of %d planted defects found", found.Load(), len(planted())-1)
+	})
 	for name, p := range planted() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
