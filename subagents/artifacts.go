@@ -22,14 +22,15 @@ import (
 // maxDocument is the most bytes that a document may have.
 const maxDocument = 4 << 20
 
-// document is one artifact whose content was read: what is placed is what was judged, whatever happens to the file.
+// document is one artifact whose content was read: what is placed is what was judged, whatever
+// happens to the file.
 type document struct {
 	index int // in Return.Artifacts
 	data  []byte
 }
 
-// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in place. Artifacts
-// that do not hold are left out of ret, and named among the violations.
+// artifacts checks every artifact against the disk and reads the documents. Paths are made clean in
+// place. Artifacts that do not hold are left out of ret, and named among the violations.
 func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []string, err error) {
 	var tree *os.Root
 	defer func() {
@@ -38,7 +39,8 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		}
 	}()
 	kept := ret.Artifacts[:0:0]
-	seen, folded := map[string]bool{}, map[string]bool{}
+	seen := map[string]bool{}
+	folded := map[string]bool{}
 	for _, a := range ret.Artifacts {
 		problem := pathProblem(a.Path)
 		var data []byte
@@ -67,7 +69,9 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		}
 		if problem != "" {
 			// Return.Validate names paths that are none at all.
-			if named := !fs.ValidPath(a.Path) || a.Path == "." || strings.ContainsAny(a.Path, "\x00\\\n"); !named {
+			named := !fs.ValidPath(a.Path) || a.Path == "." ||
+				strings.ContainsAny(a.Path, "\x00\\\n")
+			if !named {
 				bad = append(bad, fmt.Sprintf("artifact %q %s", a.Path, problem))
 			}
 			continue
@@ -80,12 +84,13 @@ func (g *delegation) artifacts(ret *formats.Return) (docs []document, bad []stri
 		}
 		kept = append(kept, a)
 	}
+
 	ret.Artifacts = kept
 	return docs, bad, nil
 }
 
-// settle gives artifacts that came without a type theirs: where the file lies decides whether it is a document, and the
-// contract which.
+// settle gives artifacts that came without a type theirs: where the file lies decides whether it is
+// a document, and the contract which.
 func (g *delegation) settle(list []formats.Artifact) {
 	for i := range list {
 		a := &list[i]
@@ -100,14 +105,15 @@ func (g *delegation) settle(list []formats.Artifact) {
 				continue
 			}
 		}
-		if _, err := os.Lstat(filepath.Join(g.req.Dir, name)); err == nil && a.Type.IsDocument() && !g.info.Workflow {
+		_, err := os.Lstat(filepath.Join(g.req.Dir, name))
+		if err == nil && a.Type.IsDocument() && !g.info.Workflow {
 			a.Type = formats.ArtifactDocumentation
 		}
 	}
 }
 
-// documentOf is the type of a document. The contract's type for its name goes first, then the contract's only one, then
-// what its own name says, then the role's.
+// documentOf is the type of a document. The contract's type for its name goes first, then the
+// contract's only one, then what its own name says, then the role's.
 func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) {
 	several := false
 	for _, spec := range g.info.Artifacts {
@@ -120,7 +126,11 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 			kind = spec.Type
 		}
 	}
-	for _, one := range []formats.ArtifactType{a.Type, g.info.Role.Artifact(), formats.ArtifactReport} {
+	for _, one := range []formats.ArtifactType{
+		a.Type,
+		g.info.Role.Artifact(),
+		formats.ArtifactReport,
+	} {
 		if (kind == "" || several) && one.IsDocument() {
 			return one
 		}
@@ -128,11 +138,14 @@ func (g *delegation) documentOf(a formats.Artifact) (kind formats.ArtifactType) 
 	return kind
 }
 
-// moves tells whether an artifact is documentation that lies in the folder for documents and belongs into a folder docs
-// of the tree. Only a contract that names documentation has such.
+// moves tells whether an artifact is documentation that lies in the folder for documents and
+// belongs into a folder docs of the tree. Only a contract that names documentation has such.
 func (g *delegation) moves(a formats.Artifact) bool {
-	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow || pathProblem(a.Path) != "" ||
-		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool { return s.Type == a.Type }) ||
+	if a.Type != formats.ArtifactDocumentation || g.folder.out == nil || g.info.Workflow ||
+		pathProblem(a.Path) != "" ||
+		!slices.ContainsFunc(g.info.Artifacts, func(s formats.ArtifactSpec) bool {
+			return s.Type == a.Type
+		}) ||
 		strings.HasPrefix(a.Path, ".") ||
 		strings.Contains(a.Path, "/") && !strings.Contains("/"+a.Path, "/"+docsFolder+"/") {
 		return false
@@ -147,19 +160,25 @@ const docsFolder = "docs"
 // withoutKeys takes the files of secrets out of a result, and gives an issue for each.
 func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 	ret.Artifacts = slices.DeleteFunc(ret.Artifacts, func(a formats.Artifact) bool {
-		f, secret := secrets.Guarded(a.Path, func() string { return g.content(a) })
+		f, secret := secrets.Guarded(a.Path, func() string {
+			return g.content(a)
+		})
 		allowed := func(one secrets.Allowed) bool {
 			return one.Allows(f) || one.Allows(secrets.Finding{File: a.Path})
 		}
 		if !secret || a.Deleted || slices.ContainsFunc(g.d.Allow, allowed) {
 			return false
 		}
-		what, place := a.Path+" is a "+f.Class, ".tercet/config.yaml: "+f.Allow()
+		what := a.Path + " is a " + f.Class
+		place := ".tercet/config.yaml: " + f.Allow()
 		if f.Line > 0 {
 			what = fmt.Sprintf("%s has a %s in line %d", a.Path, f.Class, f.Line)
 		}
 		found = append(found, formats.Issue{
-			Level: formats.LevelError, Files: []string{a.Path}, Line: f.Line, Source: "check",
+			Level:       formats.LevelError,
+			Files:       []string{a.Path},
+			Line:        f.Line,
+			Source:      "check",
 			Description: what + ", and no result may hold one; if it is none, allow it in " + place,
 		})
 		return true
@@ -167,7 +186,8 @@ func (g *delegation) withoutKeys(ret *formats.Return) (found []formats.Issue) {
 	return found
 }
 
-// content is the text of an artifact, empty where it is no regular file; what is wrong with it then is told elsewhere.
+// content is the text of an artifact, empty where it is no regular file; what is wrong with it then
+// is told elsewhere.
 func (g *delegation) content(a formats.Artifact) string {
 	root := g.folder.out
 	if !a.Type.IsDocument() && !g.moves(a) {
@@ -188,8 +208,8 @@ func (g *delegation) content(a formats.Artifact) string {
 	return string(text)
 }
 
-// readRegular reads a file up to one byte more than a document may have. It may have become a link or a pipe since it
-// was looked at: what was opened decides.
+// readRegular reads a file up to one byte more than a document may have. It may have become a link
+// or a pipe since it was looked at: what was opened decides.
 func readRegular(root *os.Root, name string) (data []byte, regular bool, err error) {
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -203,7 +223,8 @@ func readRegular(root *os.Root, name string) (data []byte, regular bool, err err
 	return data, regular, errors.Join(err, f.Close())
 }
 
-// readDocument reads a document out of the delegation's folder. The problem is empty if it is a regular file with text.
+// readDocument reads a document out of the delegation's folder. The problem is empty if it is a
+// regular file with text.
 func (g *delegation) readDocument(a formats.Artifact) (data []byte, problem string) {
 	const where = "the folder for documents"
 	out := g.folder.out
@@ -230,7 +251,8 @@ func (g *delegation) readDocument(a formats.Artifact) (data []byte, problem stri
 	return data, ""
 }
 
-// fileProblem says what keeps a path from being a regular file that is not empty; links are not followed.
+// fileProblem says what keeps a path from being a regular file that is not empty; links are not
+// followed.
 func fileProblem(root *os.Root, name, where string) string {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	switch {
@@ -248,8 +270,8 @@ func fileProblem(root *os.Root, name, where string) string {
 	return ""
 }
 
-// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with slashes, and stay
-// inside.
+// pathProblem says what is wrong with the form of an artifact's path: it must be relative, with
+// slashes, and stay inside.
 func pathProblem(p string) string {
 	const limit = 255
 	switch {
@@ -264,6 +286,7 @@ func pathProblem(p string) string {
 	case strings.ContainsFunc(p, unicode.IsControl):
 		return "has a control character in its path"
 	}
+
 	for part := range strings.SplitSeq(p, "/") {
 		switch {
 		case part == "..":
@@ -276,6 +299,7 @@ func pathProblem(p string) string {
 			return "has a name in its path that Windows keeps for devices"
 		}
 	}
+
 	if !filepath.IsLocal(filepath.FromSlash(p)) || path.Clean(p) == "." {
 		return "is no file inside its folder"
 	}
@@ -285,8 +309,8 @@ func pathProblem(p string) string {
 // windowsName matches a name that means a device on Windows, where the tree may be checked out.
 var windowsName = lazy.Regexp(`(?i)^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³]) *(\.|$)`)
 
-// ArtifactCheck gives a check of artifacts below a folder. The check says what is wrong with a file, and is empty for a
-// non-empty or deleted one.
+// ArtifactCheck gives a check of artifacts below a folder. The check says what is wrong with a
+// file, and is empty for a non-empty or deleted one.
 func ArtifactCheck(root *os.Root) func(formats.Artifact) string {
 	return func(a formats.Artifact) string {
 		if problem := pathProblem(a.Path); problem != "" || a.Deleted {

@@ -1,6 +1,7 @@
 package subagents
 
-// The codes of diagnostics about subagent files. Findings of internal/md keep their codes (E001 to E005, E2xx).
+// The codes of diagnostics about subagent files. Findings of internal/md keep their codes (E001 to
+// E005, E2xx).
 const (
 	codeUnknownKey = "E010" // a key that subagent files do not have
 	codeNoRunner   = "E161" // a subagent with steps has no runner, model, tools or facets

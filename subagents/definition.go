@@ -14,7 +14,8 @@ import (
 type Definition struct {
 	Shipped bool // ships with tercet
 	Info    formats.AgentInfo
-	// Facets are the inline sections of the file; Resolve puts the files of the key `facets` before them.
+	// Facets are the inline sections of the file; Resolve puts the files of the key `facets` before
+	// them.
 	Facets   formats.Facets
 	Refs     FacetRefs
 	Argv     []string          // of runner exec: program and arguments
@@ -27,7 +28,8 @@ type Definition struct {
 	Unfollowed []string
 }
 
-// FacetRefs names files under facets/: one name each for persona, instruction and output, lists for the others.
+// FacetRefs names files under facets/: one name each for persona, instruction and output, lists for
+// the others.
 type FacetRefs struct {
 	Persona, Instruction, Output string
 	Knowledge, Policy            []string
@@ -41,16 +43,21 @@ type Limits struct {
 	Turns  int
 }
 
-// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with all findings in file order. The file
-// must be named after the subagent.
+// ParseDefinition reads a subagent file. The error is a *formats.Diagnostics with all findings in
+// file order. The file must be named after the subagent.
 func ParseDefinition(file string, src []byte) (Definition, error) {
 	doc, problems := md.Parse(src)
 	r := newReader(file)
 	for _, p := range problems {
 		r.Refuse(p.Code, place(p.Pos, p.End, ""), p.Help, p.Msg)
 	}
+
 	def := Definition{File: file, Src: slices.Clone(src)}
-	def.Info = formats.AgentInfo{Role: formats.RoleUtility, Tools: []string{"read", "search"}, File: file}
+	def.Info = formats.AgentInfo{
+		Role:  formats.RoleUtility,
+		Tools: []string{"read", "search"},
+		File:  file,
+	}
 	switch {
 	case doc.Front != nil:
 		r.front(&def, doc.Front)
@@ -59,6 +66,7 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 			"start the file with a block between two lines of ---",
 			"expected frontmatter with name and description, got none")
 	}
+
 	r.body(&def, doc)
 	r.workflow(&def, doc)
 	diags := &formats.Diagnostics{List: r.list, Sources: map[string][]byte{file: def.Src}}
@@ -66,6 +74,7 @@ func ParseDefinition(file string, src []byte) (Definition, error) {
 	if diags.HasErrors() {
 		return Definition{}, diags
 	}
+
 	def.Warnings = diags.List
 	return def, nil
 }
@@ -83,6 +92,7 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 				"expected sections of level 2, got a heading of level 1")
 		}
 	}
+
 	def.Facets.Instruction = lines(doc, doc.BodyLine, end-1)
 	seen := map[string]bool{}
 	for _, s := range sections {
@@ -110,14 +120,15 @@ func (r *reader) body(def *Definition, doc *md.Document) {
 			r.steps = append(r.steps, where)
 		default:
 			r.Unknown(codeSection, where, strict.Form{
-				Unknown: "unknown section %q", Keys: []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"},
+				Unknown: "unknown section %q",
+				Keys:    []string{"Persona", "Knowledge", "Instruction", "Output", "Policy"},
 			})
 		}
 	}
 }
 
-// workflow checks what only a subagent without steps has, and the other way round. The steps themselves are compiled
-// when all subagents are known.
+// workflow checks what only a subagent without steps has, and the other way round. The steps
+// themselves are compiled when all subagents are known.
 func (r *reader) workflow(def *Definition, doc *md.Document) {
 	if !def.Info.Workflow {
 		for _, where := range r.steps {
@@ -126,13 +137,19 @@ func (r *reader) workflow(def *Definition, doc *md.Document) {
 		}
 		return
 	}
-	def.Info.Runner, def.Info.Tools = nil, nil
+	def.Info.Runner = nil
+	def.Info.Tools = nil
 	if doc.Front == nil {
 		return
 	}
 	for _, key := range []string{"runner", "model", "tools", "facets"} {
 		if n := doc.Front.Get(key); n != nil {
-			r.Refuse(codeNoRunner, n, "remove the key: the engine runs the steps", "a subagent with steps has no "+key)
+			r.Refuse(
+				codeNoRunner,
+				n,
+				"remove the key: the engine runs the steps",
+				"a subagent with steps has no "+key,
+			)
 		}
 	}
 }
@@ -155,4 +172,6 @@ func nonEmpty(text string) []string {
 }
 
 // stem is the name that a file gives to its subagent.
-func stem(file string) string { return strings.TrimSuffix(path.Base(file), ".md") }
+func stem(file string) string {
+	return strings.TrimSuffix(path.Base(file), ".md")
+}

@@ -19,7 +19,8 @@ import (
 	"tercet/subagents"
 )
 
-// expectations reads the comments `# ERROR "a|b"` of the frontmatter: one regular expression a diagnostic of the line.
+// expectations reads the comments `# ERROR "a|b"` of the frontmatter: one regular expression a
+// diagnostic of the line.
 func expectations(src []byte) map[int][]string {
 	want := map[int][]string{}
 	marker := regexp.MustCompile(` # ERROR "(.*)"`)
@@ -54,6 +55,7 @@ func TestParseDefinitionErrors(t *testing.T) {
 			for line, list := range headings[filepath.Base(file)] {
 				want[line] = append(want[line], list...)
 			}
+
 			if filepath.Base(file) == "unknown-keys.md" {
 				want[2] = append(want[2], "E601: missing key description")
 			}
@@ -64,7 +66,9 @@ func TestParseDefinitionErrors(t *testing.T) {
 			}
 			for _, d := range diags.List {
 				text := d.Code + ": " + d.Message
-				i := slices.IndexFunc(want[d.Pos.Line], func(re string) bool { return regexp.MustCompile(re).MatchString(text) })
+				i := slices.IndexFunc(want[d.Pos.Line], func(re string) bool {
+					return regexp.MustCompile(re).MatchString(text)
+				})
 				if i < 0 {
 					t.Errorf("unexpected %s", d.Error())
 					continue
@@ -74,6 +78,7 @@ func TestParseDefinitionErrors(t *testing.T) {
 					t.Errorf("no place in %+v", d)
 				}
 			}
+
 			for line, list := range want {
 				for _, re := range list {
 					t.Errorf("%s:%d: nothing matches %q", file, line, re)
@@ -95,32 +100,53 @@ func TestParseDefinition(t *testing.T) {
 	}
 	want := subagents.Definition{
 		Info: formats.AgentInfo{
-			Name: "security-auditor", Description: "Audits a change for vulnerabilities; reports, never edits code",
-			Role: formats.RoleReviewer, Runner: []string{"claude", "codex", "offline"},
-			Statuses:  []formats.Outcome{formats.OutcomeApproved, formats.OutcomeRejected, formats.OutcomeFailed},
-			Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactReview, Name: "SECURITY_AUDIT.md"}},
-			Fields: map[string]formats.Field{
-				"CRITICAL_COUNT": {Type: formats.TypeInteger}, "WARNING_COUNT": {Type: formats.TypeInteger}, "CRITICAL_ITEMS": {Type: formats.TypeList},
+			Name:        "security-auditor",
+			Description: "Audits a change for vulnerabilities; reports, never edits code",
+			Role:        formats.RoleReviewer,
+			Runner:      []string{"claude", "codex", "offline"},
+			Statuses: []formats.Outcome{
+				formats.OutcomeApproved,
+				formats.OutcomeRejected,
+				formats.OutcomeFailed,
 			},
-			Inputs:      map[string]formats.Input{"changes": {Type: formats.TypeArray}, "artifacts": {Type: formats.TypeArray}},
+			Artifacts: []formats.ArtifactSpec{{
+				Type: formats.ArtifactReview,
+				Name: "SECURITY_AUDIT.md",
+			}},
+			Fields: map[string]formats.Field{
+				"CRITICAL_COUNT": {Type: formats.TypeInteger},
+				"WARNING_COUNT":  {Type: formats.TypeInteger},
+				"CRITICAL_ITEMS": {Type: formats.TypeList},
+			},
+			Inputs: map[string]formats.Input{
+				"changes":   {Type: formats.TypeArray},
+				"artifacts": {Type: formats.TypeArray},
+			},
 			Tools:       []string{"read", "search", "shell"},
 			Timeout:     formats.Timeout{Total: time.Hour},
 			StatusQuery: `if .fields.CRITICAL_COUNT > 0 then "rejected" else "approved" end`,
 			IssuesQuery: `.fields.CRITICAL_ITEMS | map({level: "error", description: .})`,
-			StatusPos:   formats.Pos{Line: 24, Col: 11}, IssuesPos: formats.Pos{Line: 25, Col: 12},
-			AgentResult: true, File: "subagents/security-auditor.md",
+			StatusPos:   formats.Pos{Line: 24, Col: 11},
+			IssuesPos:   formats.Pos{Line: 25, Col: 12},
+			AgentResult: true,
+			File:        "subagents/security-auditor.md",
 		},
 		Facets: formats.Facets{
-			Instruction: "Audit the changed files against the OWASP Top 10, the dependencies' known vulnerabilities, and the security requirements of the\n" +
+			Instruction: "Audit the changed files against the OWASP Top 10, the dependencies' " +
+				"known vulnerabilities, and the security requirements of the\n" +
 				"specification. Report; do not modify code.",
-			Output: "Write SECURITY_AUDIT.md, then return CRITICAL_COUNT, WARNING_COUNT and one line per critical finding in CRITICAL_ITEMS.",
+			Output: "Write SECURITY_AUDIT.md, then return CRITICAL_COUNT, WARNING_COUNT and one " +
+				"line per critical finding in CRITICAL_ITEMS.",
 		},
 		Refs: subagents.FacetRefs{
-			Persona: "auditor", Knowledge: []string{"owasp-top-10"}, Policy: []string{"read-only", "secrets"},
-			Pos: formats.Pos{Line: 10, Col: 3},
+			Persona:   "auditor",
+			Knowledge: []string{"owasp-top-10"},
+			Policy:    []string{"read-only", "secrets"},
+			Pos:       formats.Pos{Line: 10, Col: 3},
 		},
 		Model: map[string]string{"claude": "opus", "codex": "gpt-5-codex"},
-		File:  "subagents/security-auditor.md", Src: src,
+		File:  "subagents/security-auditor.md",
+		Src:   src,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ParseDefinition(security-auditor.md) (-want +got):\n%s", diff)
@@ -139,11 +165,23 @@ func TestParseDefinitionVariants(t *testing.T) {
 	}
 	want := subagents.Definition{
 		Info: formats.AgentInfo{
-			Name: "planner@go", Description: "Plans work on Go code", Role: formats.RolePlanner, Runner: []string{"exec"},
-			Tools: []string{"read", "search"}, Timeout: formats.Timeout{Total: 90 * time.Minute, Idle: 5 * time.Minute}, File: "planner@go.md",
+			Name:        "planner@go",
+			Description: "Plans work on Go code",
+			Role:        formats.RolePlanner,
+			Runner:      []string{"exec"},
+			Tools:       []string{"read", "search"},
+			Timeout:     formats.Timeout{Total: 90 * time.Minute, Idle: 5 * time.Minute},
+			File:        "planner@go.md",
 		},
-		Argv: []string{"./bin/plan", "--json"}, Model: map[string]string{"": "opus"},
-		Limits: subagents.Limits{Tokens: 200000, Cost: 2.5, Turns: 40}, File: "planner@go.md", Src: src,
+		Argv:  []string{"./bin/plan", "--json"},
+		Model: map[string]string{"": "opus"},
+		Limits: subagents.Limits{
+			Tokens: 200000,
+			Cost:   2.5,
+			Turns:  40,
+		},
+		File: "planner@go.md",
+		Src:  src,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ParseDefinition(planner@go.md) (-want +got):\n%s", diff)
@@ -152,18 +190,22 @@ func TestParseDefinitionVariants(t *testing.T) {
 
 func TestParseDefinitionBody(t *testing.T) {
 	t.Parallel()
-	src := "---\nname: a\ndescription: d\nrunner: claud\n---\nFirst.\n\n## persona\n\nWho.\n\n```text\n## Policy\n```\n\n## Instruction\n\n### Part\n\nThen.\n\n## Policy\n\nRules.\n"
+	src := "---\nname: a\ndescription: d\nrunner: claud\n---\nFirst.\n\n## persona\n\nWho.\n\n" +
+		"```text\n## Policy\n```\n\n## Instruction\n\n### Part\n\nThen.\n\n## Policy\n\nRules.\n"
 	got, err := subagents.ParseDefinition("a.md", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := formats.Facets{
-		Persona: "Who.\n\n```text\n## Policy\n```", Instruction: "First.\n\n### Part\n\nThen.", Policy: []string{"Rules."},
+		Persona:     "Who.\n\n```text\n## Policy\n```",
+		Instruction: "First.\n\n### Part\n\nThen.",
+		Policy:      []string{"Rules."},
 	}
 	if diff := cmp.Diff(want, got.Facets); diff != "" {
 		t.Errorf("facets (-want +got):\n%s", diff)
 	}
-	if len(got.Warnings) != 1 || got.Warnings[0].Code != "W604" || got.Warnings[0].Help != "did you mean 'claude'?" {
+	if len(got.Warnings) != 1 || got.Warnings[0].Code != "W604" ||
+		got.Warnings[0].Help != "did you mean 'claude'?" {
 		t.Errorf("warnings = %v, want W604 for claud", got.Warnings)
 	}
 }
@@ -180,7 +222,11 @@ func TestParseDefinitionWithoutFrontmatter(t *testing.T) {
 
 func TestLibrary(t *testing.T) {
 	t.Parallel()
-	defs, err := subagents.Load(subagents.Source{Name: "library", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "library",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,24 +248,40 @@ func TestLibrary(t *testing.T) {
 		if _, ok := d.Info.Inputs["task"]; !ok {
 			t.Errorf("%s does not take task, which a plain step passes", d.Info.Name)
 		}
-		may := slices.DeleteFunc(slices.Clone(d.Info.Artifacts), func(a formats.ArtifactSpec) bool { return !a.Optional })
+		may := slices.DeleteFunc(slices.Clone(
+			d.Info.Artifacts,
+		), func(a formats.ArtifactSpec) bool { return !a.Optional })
 		if want := d.Info.Role == formats.RoleImplementer; (len(may) == 2) != want {
 			t.Errorf("%s: optional artifacts %v", d.Info.Name, may)
 		}
-		if len(d.Warnings) > 0 || d.Info.Statuses == nil || (d.Info.Artifacts == nil) != d.Info.NoArtifacts {
-			t.Errorf("%s: warnings %v, statuses %v, artifacts %v", d.Info.Name, d.Warnings, d.Info.Statuses, d.Info.Artifacts)
+		if len(d.Warnings) > 0 || d.Info.Statuses == nil ||
+			(d.Info.Artifacts == nil) != d.Info.NoArtifacts {
+			t.Errorf("%s: warnings %v, statuses %v, artifacts %v",
+				d.Info.Name, d.Warnings, d.Info.Statuses, d.Info.Artifacts)
 		}
 	}
+
 	wantRoles := map[string]formats.Role{
-		"researcher": formats.RoleResearcher, "planner": formats.RolePlanner, "implementer": formats.RoleImplementer,
-		"reviewer": formats.RoleReviewer, "security-auditor": formats.RoleReviewer, "tester": formats.RoleReviewer,
-		"task-reviser": formats.RoleWriter, "architect": formats.RoleUtility, "test-designer": formats.RoleUtility,
-		"general": formats.RoleWriter, "reader": formats.RoleWriter, "command-writer": formats.RoleWriter,
+		"researcher":       formats.RoleResearcher,
+		"planner":          formats.RolePlanner,
+		"implementer":      formats.RoleImplementer,
+		"reviewer":         formats.RoleReviewer,
+		"security-auditor": formats.RoleReviewer,
+		"tester":           formats.RoleReviewer,
+		"task-reviser":     formats.RoleWriter,
+		"architect":        formats.RoleUtility,
+		"test-designer":    formats.RoleUtility,
+		"general":          formats.RoleWriter,
+		"reader":           formats.RoleWriter,
+		"command-writer":   formats.RoleWriter,
 	}
 	if diff := cmp.Diff(wantRoles, roles); diff != "" {
 		t.Errorf("workers (-want +got):\n%s", diff)
 	}
-	wantBuiltin := []string{"error-diagnostics", "gatekeeper", "git-workflow-manager", "meta-builder", "reference", "status-sync-manager", "task-creator"}
+	wantBuiltin := []string{
+		"error-diagnostics", "gatekeeper", "git-workflow-manager", "meta-builder", "reference",
+		"status-sync-manager", "task-creator",
+	}
 	if diff := cmp.Diff(wantBuiltin, builtin); diff != "" {
 		t.Errorf("built-in (-want +got):\n%s", diff)
 	}
@@ -230,10 +292,14 @@ func TestLoad(t *testing.T) {
 	file := func(front, body string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte("---\n" + front + "---\n" + body)}
 	}
-	library := subagents.Source{Name: "library", Builtin: true, FS: fstest.MapFS{
-		"planner.md": file("name: planner\ndescription: shipped\n", ""),
-		"clerk.md":   file("name: clerk\ndescription: shipped\nrunner: builtin\n", ""),
-	}}
+	library := subagents.Source{
+		Name:    "library",
+		Builtin: true,
+		FS: fstest.MapFS{
+			"planner.md": file("name: planner\ndescription: shipped\n", ""),
+			"clerk.md":   file("name: clerk\ndescription: shipped\nrunner: builtin\n", ""),
+		},
+	}
 	facets := fstest.MapFS{
 		"persona/senior.md": {Data: []byte("You are old.\n")},
 		"policy/quiet.md":   {Data: []byte("Say little.")},
@@ -245,23 +311,60 @@ func TestLoad(t *testing.T) {
 		want    string // names with their descriptions, or the first diagnostic
 	}{
 		{"nothing of the project's own", fstest.MapFS{}, "clerk: shipped, planner: shipped"},
-		{"overrides", fstest.MapFS{"planner.md": file("name: planner\ndescription: ours\n", "")}, "clerk: shipped, planner: ours, tercet:planner: shipped"},
-		{"a broken override hides", fstest.MapFS{"planner.md": file("name: planner\n", "")}, "project/planner.md:2:1: E601: missing key description"},
-		{"no built-in of its own", fstest.MapFS{"x.md": file("name: x\ndescription: d\nrunner: builtin\n", "")}, "project/x.md:1:1: E607: runner builtin is for the subagents that come with tercet"},
-		{"built-in not replaced", fstest.MapFS{"clerk.md": file("name: clerk\ndescription: d\n", "")}, `project/clerk.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
-		{"nor for a language", fstest.MapFS{"clerk@go.md": file("name: clerk@go\ndescription: d\n", "")}, `project/clerk@go.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`},
-		{"missing facet", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")}, `project/x.md:4:9: E601: facet persona/junior.md of subagent "x" has no text`},
-		{"facets", fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: senior, policy: [quiet, safe]}\n", "## Policy\n\nOwn.\n")}, "clerk: shipped, planner: shipped, x: d [You are old. | Say little. | Break nothing. | Own.]"},
+		{
+			"overrides",
+			fstest.MapFS{"planner.md": file("name: planner\ndescription: ours\n", "")},
+			"clerk: shipped, planner: ours, tercet:planner: shipped",
+		},
+		{
+			"a broken override hides",
+			fstest.MapFS{"planner.md": file("name: planner\n", "")},
+			"project/planner.md:2:1: E601: missing key description",
+		},
+		{
+			"no built-in of its own",
+			fstest.MapFS{"x.md": file("name: x\ndescription: d\nrunner: builtin\n", "")},
+			"project/x.md:1:1: E607: runner builtin is for the subagents that come with tercet",
+		},
+		{
+			"built-in not replaced",
+			fstest.MapFS{"clerk.md": file("name: clerk\ndescription: d\n", "")},
+			`project/clerk.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`,
+		},
+		{
+			"nor for a language",
+			fstest.MapFS{"clerk@go.md": file("name: clerk@go\ndescription: d\n", "")},
+			`project/clerk@go.md:1:1: E607: subagent "clerk" is built in and cannot be replaced`,
+		},
+		{
+			"missing facet",
+			fstest.MapFS{"x.md": file("name: x\ndescription: d\nfacets: {persona: junior}\n", "")},
+			`project/x.md:4:9: E601: facet persona/junior.md of subagent "x" has no text`,
+		},
+		{
+			"facets",
+			fstest.MapFS{"x.md": file(
+				"name: x\ndescription: d\nfacets: {persona: senior, policy: [quiet, safe]}\n",
+				"## Policy\n\nOwn.\n",
+			)},
+			"clerk: shipped, planner: shipped, x: d [You are old. | Say little. | Break nothing. " +
+				"| Own.]",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			defs, err := subagents.Load(subagents.Source{Name: "project", FS: tt.project, Facets: facets}, library)
+			defs, err := subagents.Load(subagents.Source{
+				Name:   "project",
+				FS:     tt.project,
+				Facets: facets,
+			}, library)
 			var got []string
 			for _, d := range defs {
 				one := d.Info.Name + ": " + d.Info.Description
 				if d.Facets.Persona != "" {
-					one += fmt.Sprintf(" [%s | %s]", d.Facets.Persona, strings.Join(d.Facets.Policy, " | "))
+					one += fmt.Sprintf(" [%s | %s]",
+						d.Facets.Persona, strings.Join(d.Facets.Policy, " | "))
 				}
 				got = append(got, one)
 			}
@@ -290,11 +393,13 @@ func FuzzParseDefinition(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
+
 	f.Fuzz(func(t *testing.T, src []byte) {
 		def, err := subagents.ParseDefinition("some-name.md", src)
 		if err == nil {
 			if def.Info.Name != "some-name" || def.Info.Description == "" {
-				t.Errorf("ParseDefinition(%q) accepted name %q, description %q", src, def.Info.Name, def.Info.Description)
+				t.Errorf("ParseDefinition(%q) accepted name %q, description %q",
+					src, def.Info.Name, def.Info.Description)
 			}
 			return
 		}

@@ -18,8 +18,8 @@ import (
 	"tercet/internal/trace"
 )
 
-// Dispatcher handles every delegation. It raises the depth, finds the subagent, makes its folder and bounds its time.
-// Then it checks the return, places the documents and stamps the metadata.
+// Dispatcher handles every delegation. It raises the depth, finds the subagent, makes its folder
+// and bounds its time. Then it checks the return, places the documents and stamps the metadata.
 type Dispatcher struct {
 	Set   *Set
 	Root  *os.Root // the project root; never closed here
@@ -27,34 +27,48 @@ type Dispatcher struct {
 	Specs string   // folder of the tasks' folders, relative to Root; empty: formats.Specs
 	Clock Clock
 	Trace trace.Sink // may be nil
-	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work. Its error is a violation
-	// of the contract. Nil is allowed if no subagent of the Set has such a query.
-	Derive func(ctx context.Context, info formats.AgentInfo, ret formats.Return) (formats.Return, error)
-	// Watch reads the state before a worker starts; the returned function reports foreign changes after it has ended. Nil:
-	// no check.
+	// Derive applies a contract's queries (AgentInfo.StatusQuery, IssuesQuery) to finished work.
+	// Its error is a violation of the contract. Nil is allowed if no subagent of the Set has such a
+	// query.
+	Derive func(
+		ctx context.Context,
+		info formats.AgentInfo,
+		ret formats.Return,
+	) (formats.Return, error)
+	// Watch reads the state before a worker starts; the returned function reports foreign changes
+	// after it has ended. Nil: no check.
 	Watch func(ctx context.Context) (Unwatch, error)
 	Mask  Masker // nil: no masking
-	// Guard checks, before the call, what a subagent that is not built in must not change. after checks again, however the
-	// call ended; its error ends the run. It also gives the refs that the user may have moved. Nil values check nothing.
-	Guard func(ctx context.Context, r formats.Request) (after func() ([]formats.Moved, error), err error)
-	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns warnings. Nil: no
-	// preparation.
+	// Guard checks, before the call, what a subagent that is not built in must not change. after
+	// checks again, however the call ended; its error ends the run. It also gives the refs that the
+	// user may have moved. Nil values check nothing.
+	Guard func(
+		ctx context.Context,
+		r formats.Request,
+	) (after func() ([]formats.Moved, error), err error)
+	// Ready prepares the tree for a subagent that is not built in, once before the call; it returns
+	// warnings. Nil: no preparation.
 	Ready func(ctx context.Context, r formats.Request) (said []string, err error)
-	Allow []secrets.Allowed // files that a result may contain although their name looks like a secret's
+	// files that a result may contain although their name looks like a secret's
+	Allow []secrets.Allowed
 
 	mu     sync.Mutex
 	placed map[docKey]Document // where the document of a step of a run stands; guarded by mu
 	known  map[string]bool     // runs whose record on disk was read; guarded by mu
 }
 
-// Delegate runs one delegation. Depth and path of r are the caller's; it ignores r.Out, r.Repair and r.Refused. An
-// unknown subagent, a delegation that is too deep or cyclic, and a fault of the engine are Go errors. A subagent's own
-// mistakes are a failed Return.
+// Delegate runs one delegation. Depth and path of r are the caller's; it ignores r.Out, r.Repair
+// and r.Refused. An unknown subagent, a delegation that is too deep or cyclic, and a fault of the
+// engine are Go errors. A subagent's own mistakes are a failed Return.
 func (d *Dispatcher) Delegate(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if err := d.ready(); err != nil {
 		return formats.Return{}, err
 	}
-	g := &delegation{d: d, from: r.Depth.Int(), begin: d.Clock.Now()}
+	g := &delegation{
+		d:     d,
+		from:  r.Depth.Int(),
+		begin: d.Clock.Now(),
+	}
 	ret, err := g.start(ctx, r)
 	g.emit(ret, err)
 	return ret, err
@@ -92,17 +106,26 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 		return formats.Return{}, err
 	}
 	if g.from < formats.CommandDepth().Int() {
-		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a delegation starts at a command, not at the router")
+		return formats.Return{}, formats.Fail(
+			formats.CodeBug,
+			"",
+			"a delegation starts at a command, not at the router",
+		)
 	}
 	if slices.ContainsFunc(r.Path, func(name string) bool { return base(name) == base(r.Agent) }) {
-		return formats.Return{}, formats.Fail(formats.CodeCycle, "let the command delegate to each of them in turn",
-			"%s would delegate to %q, which is already on that path", strings.Join(r.Path, " > "), r.Agent)
+		return formats.Return{}, formats.Fail(formats.CodeCycle,
+			"let the command delegate to each of them in turn",
+			"%s would delegate to %q, which is already on that path", strings.Join(r.Path, " > "),
+			r.Agent)
 	}
+
 	req, def, agent, err := g.d.prepare(r)
 	if err != nil {
 		return formats.Return{}, err
 	}
-	g.req, g.info, g.agent = req, def.Info, agent
+	g.req = req
+	g.info = def.Info
+	g.agent = agent
 	g.req.Depth = depth
 	g.req.Path = append(slices.Clone(r.Path), r.Agent)
 	if r.Question != "" {
@@ -111,6 +134,7 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	if bad := checkInput(g.info, r.Input); len(bad) > 0 {
 		return g.finish(formats.Failed(BadInput(r.Agent, bad))), nil
 	}
+
 	if g.folder, err = g.d.openFolder(r, !def.Info.Builtin || !def.Info.NoArtifacts); err != nil {
 		return formats.Return{}, err
 	}
@@ -141,8 +165,8 @@ func (g *delegation) start(ctx context.Context, r formats.Request) (formats.Retu
 	return g.finish(ret), nil
 }
 
-// Preview gives the request for an agent, with its file's facets and default timeouts, and its contract. It starts and
-// writes nothing; Out is empty.
+// Preview gives the request for an agent, with its file's facets and default timeouts, and its
+// contract. It starts and writes nothing; Out is empty.
 func (d *Dispatcher) Preview(r formats.Request) (formats.Request, formats.AgentInfo, error) {
 	req, def, _, err := d.prepare(r)
 	if err == nil {
@@ -162,24 +186,33 @@ func (d *Dispatcher) prepare(r formats.Request) (formats.Request, Definition, Ag
 		r.Agent = def.Info.Name
 	}
 	if def.Info.Pack != "" { // it knows itself by its plain name
-		r.Pack, r.Agent = def.Info.Pack, base(def.Info.Name)
+		r.Pack = def.Info.Pack
+		r.Agent = base(def.Info.Name)
 	}
 	own := def.Facets
 	if r.Question != "" {
-		own.Knowledge, own.Instruction, own.Output = nil, "", ""
+		own.Knowledge = nil
+		own.Instruction = ""
+		own.Output = ""
 	}
 	r.Facets = joinFacets(own, r.Facets)
 	r.Timeout = timeoutOf(r.Timeout, def.Info.Timeout)
-	r.Repair, r.Refused, r.Out = nil, "", ""
+	r.Repair = nil
+	r.Refused = ""
+	r.Out = ""
 	r.Dir = cmp.Or(r.Dir, d.Dir)
 	return r, def, agent, nil
 }
 
-// mends tells whether another call may mend a return that breaks the contract. A built-in subagent returns the same
-// again. So does a workflow, whose return is computed from its steps, and another call would start all of them again.
-func (g *delegation) mends() bool { return !g.info.Builtin && !g.info.Workflow }
+// mends tells whether another call may mend a return that breaks the contract. A built-in subagent
+// returns the same again. So does a workflow, whose return is computed from its steps, and another
+// call would start all of them again.
+func (g *delegation) mends() bool {
+	return !g.info.Builtin && !g.info.Workflow
+}
 
-// work runs the agent, has a return that breaks the contract repaired once, and places the documents of a good one.
+// work runs the agent, has a return that breaks the contract repaired once, and places the
+// documents of a good one.
 func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	within, cancel := context.WithTimeout(ctx, min(g.req.Timeout.Total, g.reserved()))
 	defer cancel()
@@ -192,7 +225,10 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 			return formats.Return{}, err
 		}
 		g.req.Repair = slices.Concat(answer.bad, answer.unshaped)
-		g.req.Refused = strings.ToValidUTF8(string(answer.raw[:min(len(answer.raw), formats.MaxRefused)]), "")
+		g.req.Refused = strings.ToValidUTF8(
+			string(answer.raw[:min(len(answer.raw), formats.MaxRefused)]),
+			"",
+		)
 		if answer, err = g.ask(within); err != nil {
 			return formats.Return{}, err
 		}
@@ -205,24 +241,27 @@ func (g *delegation) work(ctx context.Context) (formats.Return, error) {
 	case answer.ret.Status == formats.StatusFailed && within.Err() != nil:
 		return g.stopped(ctx, answer.ret), nil
 	}
+
 	if answer.keys != nil {
 		answer.ret.Issues = append(answer.ret.Issues, answer.keys...)
-		if answer.ret.Status == formats.StatusCompleted || answer.ret.Status == formats.StatusPartial {
-			answer.ret.Verdict, answer.ret.Summary = formats.VerdictRejected, answer.keys[0].Description
+		if answer.ret.Status == formats.StatusCompleted ||
+			answer.ret.Status == formats.StatusPartial {
+			answer.ret.Verdict = formats.VerdictRejected
+			answer.ret.Summary = answer.keys[0].Description
 		}
 	}
 	return g.place(answer)
 }
 
-// answer is what one call of the agent gave. It is a return with the artifacts that were found, or violations with the
-// text they were found in.
+// answer is what one call of the agent gave. It is a return with the artifacts that were found, or
+// violations with the text they were found in.
 type answer struct {
 	ret  formats.Return
 	docs []document
 	bad  []string
 	raw  []byte
-	// unshaped are breaches of the request's schema. They too are worth a repair round, but then the step decides what
-	// follows from work not done as asked.
+	// unshaped are breaches of the request's schema. They too are worth a repair round, but then
+	// the step decides what follows from work not done as asked.
 	unshaped []string
 	// keys are the files of secrets that were taken out: the work is rejected for them.
 	keys []formats.Issue
@@ -234,8 +273,12 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+
 	if broken, ok := errors.AsType[*ReturnError](fault); ok {
-		a := answer{bad: g.texts(slices.Clone(broken.Problems)), raw: []byte(g.text(string(broken.Raw)))}
+		a := answer{
+			bad: g.texts(slices.Clone(broken.Problems)),
+			raw: []byte(g.text(string(broken.Raw))),
+		}
 		err := g.unread(&a, broken.Partial)
 		return a, err
 	}
@@ -245,12 +288,13 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 	if fault != nil {
 		return answer{}, fault
 	}
+
 	a := answer{ret: g.withoutSecrets(g.dropClaims(ret))}
 	var unfit error
 	if a.raw, unfit = json.MarshalIndent(g.withoutSecrets(ret), "", "  "); unfit != nil {
 		// A value that JSON cannot hold stands in fields: the agent put it there.
-		a.raw, a.bad = []byte(g.text(fmt.Sprintf("%+v\n", ret))),
-			[]string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
+		a.raw = []byte(g.text(fmt.Sprintf("%+v\n", ret)))
+		a.bad = []string{fmt.Sprintf("fields hold a value that is no JSON: %v", unfit)}
 	}
 	if err := g.judge(ctx, &a); err != nil {
 		return answer{}, err
@@ -258,7 +302,8 @@ func (g *delegation) ask(ctx context.Context) (answer, error) {
 	return a, nil
 }
 
-// guarded calls the agent between two looks of the Guard. err is what the looks found, and counts more than any answer.
+// guarded calls the agent between two looks of the Guard. err is what the looks found, and counts
+// more than any answer.
 func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, err error) {
 	if g.d.Guard == nil || g.info.Builtin || g.info.Workflow {
 		ret, fault = g.run(ctx)
@@ -277,8 +322,8 @@ func (g *delegation) guarded(ctx context.Context) (ret formats.Return, fault, er
 	return ret, fault, err
 }
 
-// unread adds what the contract asks of a return that could be read in part only, so that the repair round names all of
-// it.
+// unread adds what the contract asks of a return that could be read in part only, so that the
+// repair round names all of it.
 func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	if partial == nil {
 		return nil
@@ -294,7 +339,8 @@ func (g *delegation) unread(a *answer, partial *formats.Return) error {
 	return err
 }
 
-// run calls the agent. What a runner measured is added up, and taken off the budget of a call that follows.
+// run calls the agent. What a runner measured is added up, and taken off the budget of a call that
+// follows.
 func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 	agent, ok := g.agent.(Metered)
 	if !ok {
@@ -317,7 +363,8 @@ func (g *delegation) run(ctx context.Context) (formats.Return, error) {
 	return ret, err
 }
 
-// left is what a budget still allows, at least the smallest amount where it is used up: zero would mean no bound.
+// left is what a budget still allows, at least the smallest amount where it is used up: zero would
+// mean no bound.
 func left(b formats.Budget, used Measured) formats.Budget {
 	if b.Tokens > 0 {
 		b.Tokens = max(1, b.Tokens-used.Tokens.Total())
@@ -331,7 +378,8 @@ func left(b formats.Budget, used Measured) formats.Budget {
 
 // judge checks the return against the contract and its artifacts against the disk.
 func (g *delegation) judge(ctx context.Context, a *answer) error {
-	if g.d.Derive != nil && (a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected) &&
+	if g.d.Derive != nil &&
+		(a.ret.Status == formats.StatusCompleted || a.ret.Said == formats.OutcomeRejected) &&
 		g.info.StatusQuery+g.info.IssuesQuery != "" {
 		derived, err := g.d.Derive(ctx, g.info, a.ret)
 		if err != nil {
@@ -347,36 +395,48 @@ func (g *delegation) judge(ctx context.Context, a *answer) error {
 	if err != nil {
 		return err
 	}
-	if done := a.ret.Status == formats.StatusCompleted || a.ret.Status == formats.StatusPartial; !done {
+
+	done := a.ret.Status == formats.StatusCompleted || a.ret.Status == formats.StatusPartial
+	if !done {
 		// What failed is known already: a file that is not there must not hide it.
 		for _, one := range bad {
 			a.ret.Warnings = append(a.ret.Warnings, "dropped: "+one)
 		}
 		bad = nil
 	}
-	a.docs, a.bad = docs, append(a.bad, bad...)
+	a.docs = docs
+	a.bad = append(a.bad, bad...)
 	a.unshaped, err = breaches(g.req, a.ret)
 	return err
 }
 
-// dropClaims takes away what an agent may not say of itself. What stands on the wire was dropped with a warning.
+// dropClaims takes away what an agent may not say of itself. What stands on the wire was dropped
+// with a warning.
 func (g *delegation) dropClaims(ret formats.Return) formats.Return {
-	ret.Warnings, ret.Artifacts = slices.Clone(ret.Warnings), slices.Clone(ret.Artifacts)
+	ret.Warnings = slices.Clone(ret.Warnings)
+	ret.Artifacts = slices.Clone(ret.Artifacts)
 	m := ret.Metadata
-	if ret.Metadata = (formats.Metadata{Runner: m.Runner}); g.info.Builtin {
+	ret.Metadata = (formats.Metadata{Runner: m.Runner})
+	if g.info.Builtin {
 		ret.Metadata.Worktree = m.Worktree
 	}
-	ret.Class, ret.Schema = "", ""
+	ret.Class = ""
+	ret.Schema = ""
 	return ret
 }
 
 // finish stamps what the engine measured.
 func (g *delegation) finish(ret formats.Return) formats.Return {
 	m := g.used
-	m.Worktree, m.Runner = ret.Metadata.Worktree, cmp.Or(m.Runner, ret.Metadata.Runner)
-	m.Session, m.Run, m.Agent = g.req.Session, g.req.Run, cmp.Or(g.info.Name, g.req.Agent)
-	m.Depth, m.Path = g.req.Depth.Int(), slices.Clone(g.req.Path)
-	m.Duration, m.Moved = g.d.Clock.Now().Sub(g.begin).Seconds(), g.moved
+	m.Worktree = ret.Metadata.Worktree
+	m.Runner = cmp.Or(m.Runner, ret.Metadata.Runner)
+	m.Session = g.req.Session
+	m.Run = g.req.Run
+	m.Agent = cmp.Or(g.info.Name, g.req.Agent)
+	m.Depth = g.req.Depth.Int()
+	m.Path = slices.Clone(g.req.Path)
+	m.Duration = g.d.Clock.Now().Sub(g.begin).Seconds()
+	m.Moved = g.moved
 	if named, ok := g.agent.(interface{ Runner() string }); ok {
 		m.Runner = named.Runner()
 	}
@@ -397,8 +457,8 @@ func (g *delegation) finish(ret formats.Return) formats.Return {
 	return ret
 }
 
-// reserved is the time that the budget leaves, without end where there is no bound. The end of the run itself comes a
-// moment earlier and tells of it better.
+// reserved is the time that the budget leaves, without end where there is no bound. The end of the
+// run itself comes a moment earlier and tells of it better.
 func (g *delegation) reserved() time.Duration {
 	const moment = 100 * time.Millisecond
 	if s := g.req.Budget.Seconds; s > 0 {
@@ -407,15 +467,18 @@ func (g *delegation) reserved() time.Duration {
 	return math.MaxInt64
 }
 
-// stopped is the return of an agent that was ended before it was done. What it said of the reason is kept behind.
+// stopped is the return of an agent that was ended before it was done. What it said of the reason
+// is kept behind.
 func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.Return {
-	f := formats.Fail(formats.CodeTimeout, "give the step a longer `timeout`", "%s did not end within %s", g.req.Agent,
-		g.req.Timeout.Total)
-	switch err := ctx.Err(); {
+	f := formats.Fail(formats.CodeTimeout, "give the step a longer `timeout`",
+		"%s did not end within %s", g.req.Agent, g.req.Timeout.Total)
+	err := ctx.Err()
+	switch {
 	case errors.Is(err, context.Canceled):
 		*f = formats.Failure{Code: formats.CodeCancelled, Message: g.req.Agent + " was cancelled"}
 	case err != nil, g.reserved() < g.req.Timeout.Total:
-		f.Message, f.Help = "the time of the run was over before "+g.req.Agent+" had ended", "raise `limits.duration`"
+		f.Message = "the time of the run was over before " + g.req.Agent + " had ended"
+		f.Help = "raise `limits.duration`"
 	}
 	if len(said.Errors) > 0 && said.Errors[0].Code == f.Code {
 		return said
@@ -427,14 +490,20 @@ func (g *delegation) stopped(ctx context.Context, said formats.Return) formats.R
 			ret.Errors = append(ret.Errors, e)
 		}
 	}
-	ret.Issues, ret.Warnings, ret.NextSteps = said.Issues, said.Warnings, said.NextSteps
+	ret.Issues = said.Issues
+	ret.Warnings = said.Warnings
+	ret.NextSteps = said.NextSteps
 	ret.Metadata.Runner = said.Metadata.Runner
 	return ret
 }
 
 // refuse is the return of an agent whose second return broke the contract too.
 func (g *delegation) refuse(a answer) (formats.Return, error) {
-	broken := &ReturnError{Agent: g.req.Agent, Raw: a.raw, Problems: a.bad}
+	broken := &ReturnError{
+		Agent:    g.req.Agent,
+		Raw:      a.raw,
+		Problems: a.bad,
+	}
 	if err := g.folder.keep("return", a.raw); err != nil {
 		return formats.Return{}, err
 	}
@@ -442,32 +511,42 @@ func (g *delegation) refuse(a answer) (formats.Return, error) {
 	ret := formats.Failed(broken)
 	ret.Metadata.Runner = a.ret.Metadata.Runner
 	for _, one := range a.bad {
-		ret.Issues = append(ret.Issues, formats.Issue{Level: formats.LevelError, Description: one, Source: "check"})
+		ret.Issues = append(ret.Issues, formats.Issue{
+			Level:       formats.LevelError,
+			Description: one,
+			Source:      "check",
+		})
 	}
 	return ret, nil
 }
 
 func (g *delegation) emit(ret formats.Return, err error) {
 	e := trace.Event{
-		Kind: trace.Delegate, Duration: g.d.Clock.Now().Sub(g.begin), Outcome: ret.Outcome().String(),
-		Attrs: map[string]any{"visit": g.req.Visit, "attempt": g.req.Attempt},
+		Kind:     trace.Delegate,
+		Duration: g.d.Clock.Now().Sub(g.begin),
+		Outcome:  ret.Outcome().String(),
+		Attrs:    map[string]any{"visit": g.req.Visit, "attempt": g.req.Attempt},
 	}
 	switch {
 	case err != nil:
-		e.Outcome, e.Message = formats.OutcomeFailed.String(), err.Error()
+		e.Outcome = formats.OutcomeFailed.String()
+		e.Message = err.Error()
 	case len(ret.Errors) > 0:
 		e.Message = ret.Errors[0].Message
 	default:
 		e.Message = ret.Summary
 	}
+
 	if ret.Metadata.Runner != "" {
 		e.Attrs["runner"] = ret.Metadata.Runner
 	}
 	if m := ret.Metadata; m.Asked+m.Model != "" {
-		e.Attrs["model_asked"], e.Attrs["model"] = m.Asked, m.Model
+		e.Attrs["model_asked"] = m.Asked
+		e.Attrs["model"] = m.Model
 	}
 	if m := ret.Metadata; m.Tokens.Total() > 0 {
-		e.Attrs["tokens"], e.Attrs["cost_usd"] = m.Tokens.Total(), m.Cost
+		e.Attrs["tokens"] = m.Tokens.Total()
+		e.Attrs["cost_usd"] = m.Cost
 	}
 	if a := ret.Metadata.Attempts; len(a) > 0 {
 		e.Attrs["attempts"] = a
@@ -483,31 +562,46 @@ func (g *delegation) send(e trace.Event) {
 	if g.d.Trace == nil {
 		return
 	}
-	e.Time, e.Run, e.Name, e.Step = g.begin, g.req.Run, g.req.Agent, g.req.Step
-	e.FromDepth, e.ToDepth, e.Path = g.from, g.req.Depth.Int(), slices.Clone(g.req.Path)
+	e.Time = g.begin
+	e.Run = g.req.Run
+	e.Name = g.req.Agent
+	e.Step = g.req.Step
+	e.FromDepth = g.from
+	e.ToDepth = g.req.Depth.Int()
+	e.Path = slices.Clone(g.req.Path)
 	g.d.Trace.Emit(e)
 }
 
-// agentsOwn tells whether a Go error with this code is about the agent's work. The command may then retry, fall back or
-// route. With any other code the engine could not do its job.
+// agentsOwn tells whether a Go error with this code is about the agent's work. The command may then
+// retry, fall back or route. With any other code the engine could not do its job.
 func agentsOwn(c formats.Code) bool {
 	return slices.Contains([]formats.Code{
-		formats.CodeToolUnavailable, formats.CodeAuth, formats.CodeTimeout, formats.CodeTransient, formats.CodeDenied,
-		formats.CodeUntrusted, formats.CodeValidationFailed, formats.CodeBuildError, formats.CodeFileNotFound,
-		formats.CodeGitCommitFailed, formats.CodePrecondition, formats.CodeRejected, formats.CodeNotFound,
+		formats.CodeToolUnavailable, formats.CodeAuth, formats.CodeTimeout, formats.CodeTransient,
+		formats.CodeDenied, formats.CodeUntrusted, formats.CodeValidationFailed,
+		formats.CodeBuildError, formats.CodeFileNotFound, formats.CodeGitCommitFailed,
+		formats.CodePrecondition, formats.CodeRejected, formats.CodeNotFound,
 	}, c)
 }
 
-// answering is the contract of a subagent that only answers a question: nothing of what its work needs or makes.
+// answering is the contract of a subagent that only answers a question: nothing of what its work
+// needs or makes.
 func answering(info formats.AgentInfo) formats.AgentInfo {
 	return formats.AgentInfo{
-		Name: info.Name, Description: info.Description, Role: formats.RoleUtility, Runner: info.Runner, Builtin: info.Builtin,
+		Name:        info.Name,
+		Description: info.Description,
+		Role:        formats.RoleUtility,
+		Runner:      info.Runner,
+		Builtin:     info.Builtin,
 		NoArtifacts: true,
-		Tools:       info.Tools, Timeout: info.Timeout, AgentResult: info.AgentResult, File: info.File,
+		Tools:       info.Tools,
+		Timeout:     info.Timeout,
+		AgentResult: info.AgentResult,
+		File:        info.File,
 	}
 }
 
-// timeoutOf takes each bound from the step, else from the subagent's file, else the documented default.
+// timeoutOf takes each bound from the step, else from the subagent's file, else the documented
+// default.
 func timeoutOf(step, file formats.Timeout) formats.Timeout {
 	return formats.Timeout{
 		Total: cmp.Or(max(step.Total, 0), max(file.Total, 0), formats.DefaultStepTimeout),

@@ -9,20 +9,22 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// ReturnError reports a return that breaks the subagent's contract. An Agent returns it for output that cannot be read;
-// the Dispatcher makes it from any other violation.
+// ReturnError reports a return that breaks the subagent's contract. An Agent returns it for output
+// that cannot be read; the Dispatcher makes it from any other violation.
 type ReturnError struct {
 	Agent    string
 	Raw      []byte   // the output, byte for byte
 	Problems []string // every violation, one sentence each, never empty
-	File     string   // where Raw is stored, relative to the project root; empty until the Dispatcher has stored it
+	// where Raw is stored, relative to the project root; empty until the Dispatcher has stored it
+	File string
 	// Partial is the readable part, to check against the contract too; nil if there is none.
 	Partial *formats.Return
 }
 
 // Error lists the violations.
 func (e *ReturnError) Error() string {
-	msg := fmt.Sprintf("the return of %s breaks its contract: %s", e.Agent, strings.Join(e.Problems, "; "))
+	msg := fmt.Sprintf("the return of %s breaks its contract: %s",
+		e.Agent, strings.Join(e.Problems, "; "))
 	if e.File != "" {
 		msg += " (raw text in " + e.File + ")"
 	}
@@ -30,7 +32,9 @@ func (e *ReturnError) Error() string {
 }
 
 // ErrorCode is INVALID_RETURN.
-func (e *ReturnError) ErrorCode() formats.Code { return formats.CodeInvalidReturn }
+func (e *ReturnError) ErrorCode() formats.Code {
+	return formats.CodeInvalidReturn
+}
 
 // Help says what to do next.
 func (e *ReturnError) Help() string {
@@ -40,8 +44,9 @@ func (e *ReturnError) Help() string {
 	return "compare " + e.File + " with the subagent's file"
 }
 
-// onFile is a failed file operation on a run's folder or on a task's folder; the path is relative to the project root.
-// A document that is in its place but may not survive a loss of power is NOT_DURABLE.
+// onFile is a failed file operation on a run's folder or on a task's folder; the path is relative
+// to the project root. A document that is in its place but may not survive a loss of power is
+// NOT_DURABLE.
 func onFile(op, path string, err error) error {
 	out := formats.OnFile(op, path, err)
 	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
@@ -59,5 +64,6 @@ func BadInput(agent string, problems []string) error {
 
 // notAName is an id or a slug that cannot be the name of a folder.
 func notAName(what, got string) error {
-	return formats.Fail(formats.CodeInvalidState, "", "expected a %s that can name a folder, got %q", what, got)
+	return formats.Fail(formats.CodeInvalidState, "",
+		"expected a %s that can name a folder, got %q", what, got)
 }

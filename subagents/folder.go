@@ -13,14 +13,15 @@ import (
 	"tercet/internal/lazy"
 )
 
-// folder is the private folder of one delegation, under runs/{run}. It is made anew for every delegation and is used by
-// its goroutine only.
+// folder is the private folder of one delegation, under runs/{run}. It is made anew for every
+// delegation and is used by its goroutine only.
 type folder struct {
 	root *os.Root // the project root, not owned
 	dir  string   // absolute path of the root
 	path string   // relative to the root, with slashes
-	// own is the folder, nil until it is made, and out the documents' folder in it. Both are held open from before the
-	// agent starts. Whatever the agent does to the path, reads through them stay in the folder that was made.
+	// own is the folder, nil until it is made, and out the documents' folder in it. Both are held
+	// open from before the agent starts. Whatever the agent does to the path, reads through them
+	// stay in the folder that was made.
 	own, out *os.Root
 }
 
@@ -29,8 +30,8 @@ const outName = "out"
 // treeName is the folder of an agent that works in no tree.
 const treeName = "tree"
 
-// openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when the step is run
-// again. Agents without documents get none until something must be kept.
+// openFolder makes the folder of a delegation: {step}-{attempt}, or that name with .2, .3 ... when
+// the step is run again. Agents without documents get none until something must be kept.
 func (d *Dispatcher) openFolder(r formats.Request, withOut bool) (*folder, error) {
 	if !plainName(r.Run) {
 		return nil, notAName("run id", r.Run)
@@ -86,7 +87,8 @@ func (f *folder) outPath() string {
 	return filepath.Join(f.dir, filepath.FromSlash(f.path), outName)
 }
 
-// emptyTree makes the folder in which an agent works that is to see no tree, and gives its absolute path.
+// emptyTree makes the folder in which an agent works that is to see no tree, and gives its absolute
+// path.
 func (f *folder) emptyTree() (string, error) {
 	if err := f.make(); err != nil {
 		return "", err
@@ -122,10 +124,14 @@ func (f *folder) close() {
 	_ = f.root.Remove(f.path)  //nolint:errcheck // reason: as above
 }
 
-func runFolder(run string) string { return formats.Workspace + "/runs/" + run }
+func runFolder(run string) string {
+	return formats.Workspace + "/runs/" + run
+}
 
 // noName is what stands in no name of a folder.
 var noName = lazy.Regexp(`[^A-Za-z0-9_-]+`)
 
 // plainName tells whether an id can be one element of a path.
-func plainName(s string) bool { return s != "" && len(s) <= 60 && !noName().MatchString(s) }
+func plainName(s string) bool {
+	return s != "" && len(s) <= 60 && !noName().MatchString(s)
+}

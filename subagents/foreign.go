@@ -10,17 +10,26 @@ import (
 	"tercet/internal/dialect"
 )
 
-// AddForeign adds other tools' agents to the set. A project's agent replaces the shipped worker of its name and keeps
-// that worker's contract; any other existing name stays. If several names become the same one, the agent written
-// exactly so gets it, and the others get a number. Unused, renamed and unreadable agents are notes.
-func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent) ([]formats.Diagnostic, error) {
+// AddForeign adds other tools' agents to the set. A project's agent replaces the shipped worker of
+// its name and keeps that worker's contract; any other existing name stays. If several names become
+// the same one, the agent written exactly so gets it, and the others get a number. Unused, renamed
+// and unreadable agents are notes.
+func (s *Set) AddForeign(
+	folders []dialect.Folder,
+	agent func(Definition) Agent,
+) ([]formats.Diagnostic, error) {
 	var notes []formats.Diagnostic
 	var later []foreigner
 	for _, p := range folders {
 		for _, name := range p.AgentFiles() {
 			a, found := foreign(p, name)
 			notes = append(notes, found...)
-			switch f := (foreigner{p: p, file: name, agent: a}); {
+			f := (foreigner{
+				p:     p,
+				file:  name,
+				agent: a,
+			})
+			switch {
 			case a == nil:
 			case a.Hidden:
 				notes = append(notes, f.note(dialect.CodeTaken,
@@ -29,18 +38,22 @@ func (s *Set) AddForeign(folders []dialect.Folder, agent func(Definition) Agent)
 				later = append(later, f)
 			default:
 				n, err := s.take(f, agent)
-				if notes = append(notes, n...); err != nil {
+				notes = append(notes, n...)
+				if err != nil {
 					return notes, err
 				}
 			}
 		}
 	}
+
 	for _, f := range later {
 		n, err := s.take(f, agent)
-		if notes = append(notes, n...); err != nil {
+		notes = append(notes, n...)
+		if err != nil {
 			return notes, err
 		}
 	}
+
 	return notes, nil
 }
 
@@ -55,7 +68,8 @@ type foreigner struct {
 func (f foreigner) note(code, text, help string) formats.Diagnostic {
 	n := note(code, f.p, f.file, text)
 	n.Subject = f.of
-	if n.Help = help; code == codeBuiltin {
+	n.Help = help
+	if code == codeBuiltin {
 		n.Severity = formats.SeverityError
 	}
 	return n
@@ -63,12 +77,18 @@ func (f foreigner) note(code, text, help string) formats.Diagnostic {
 
 // OfNames reports whether a note is about a conflict of agents' names.
 func OfNames(d formats.Diagnostic) bool {
-	return d.Code == dialect.CodeTaken || d.Code == codeBuiltin || d.Code == dialect.CodeName && d.Help != ""
+	return d.Code == dialect.CodeTaken || d.Code == codeBuiltin ||
+		d.Code == dialect.CodeName && d.Help != ""
 }
 
 // take gives an agent its name.
-func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.Diagnostic, err error) {
-	def, name, written := definition(f.agent), f.agent.Name, f.agent.Declared
+func (s *Set) take(
+	f foreigner,
+	agent func(Definition) Agent,
+) (notes []formats.Diagnostic, err error) {
+	def := definition(f.agent)
+	name := f.agent.Name
+	written := f.agent.Declared
 	old, taken := s.entries[name]
 	again := s.declared[written] // the name of one that is written alike
 	if again != "" {
@@ -77,13 +97,20 @@ func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.D
 	f.of = cmp.Or(old.def.Info.Name, name)
 	project := f.p.Scope == dialect.Project
 	switch {
-	case again != "", taken && old.def.Shipped && !project, taken && name == written && !old.def.Shipped:
-		return []formats.Diagnostic{f.note(dialect.CodeTaken,
-			"subagent "+name+" is there already and stays; this file is not used", "it is "+old.def.File)}, nil
+	case again != "", taken && old.def.Shipped && !project,
+		taken && name == written && !old.def.Shipped:
+		return []formats.Diagnostic{f.note(
+			dialect.CodeTaken,
+			"subagent "+name+" is there already and stays; this file is not used",
+			"it is "+old.def.File,
+		)}, nil
 	case old.def.Info.Builtin:
-		return []formats.Diagnostic{f.note(codeBuiltin,
-			fmt.Sprintf("subagent %q is built in and cannot be replaced; this file is not used", name),
-			"give the agent another name")}, nil
+		return []formats.Diagnostic{f.note(
+			codeBuiltin,
+			fmt.Sprintf("subagent %q is built in and cannot be replaced; this file is not used",
+				name),
+			"give the agent another name",
+		)}, nil
 	case taken && old.def.Shipped:
 		shipped := old.def.renamed()
 		delete(s.entries, name)
@@ -94,23 +121,41 @@ func (s *Set) take(f foreigner, agent func(Definition) Agent) (notes []formats.D
 			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
 			_, taken = s.entries[def.Info.Name]
 		}
-		notes = append(notes, f.note(dialect.CodeName, fmt.Sprintf("agent %q is called %s here: %s is %s", written,
-			def.Info.Name, name, old.def.File), "rename one of the two"))
+		notes = append(
+			notes,
+			f.note(
+				dialect.CodeName,
+				fmt.Sprintf("agent %q is called %s here: %s is %s",
+					written, def.Info.Name, name, old.def.File),
+				"rename one of the two",
+			),
+		)
 	}
+
 	s.declared[written] = def.Info.Name
 	return notes, errors.Join(err, s.Add(def, agent(def)))
 }
 
-// as gives an agent the contract of the shipped worker in whose place it stands: the role, its inputs, its return, and
-// how that is written.
+// as gives an agent the contract of the shipped worker in whose place it stands: the role, its
+// inputs, its return, and how that is written.
 func (d Definition) as(shipped Definition) Definition {
 	own := d
 	d = shipped
-	d.Shipped, d.File, d.Src, d.Warnings, d.Model, d.Limits = false, own.File, own.Src, own.Warnings, own.Model, own.Limits
-	d.Info.File, d.Info.Description, d.Info.Tools, d.Info.Sum = own.File, own.Info.Description, own.Info.Tools, ""
-	d.Info.Commands, d.Unfollowed = own.Info.Commands, own.Unfollowed
+	d.Shipped = false
+	d.File = own.File
+	d.Src = own.Src
+	d.Warnings = own.Warnings
+	d.Model = own.Model
+	d.Limits = own.Limits
+	d.Info.File = own.File
+	d.Info.Description = own.Info.Description
+	d.Info.Tools = own.Info.Tools
+	d.Info.Sum = ""
+	d.Info.Commands = own.Info.Commands
+	d.Unfollowed = own.Unfollowed
 	d.Info.Timeout = cmp.Or(own.Info.Timeout, d.Info.Timeout)
-	d.Facets.Persona, d.Facets.Instruction = "", own.Facets.Instruction
+	d.Facets.Persona = ""
+	d.Facets.Instruction = own.Facets.Instruction
 	return d
 }
 
@@ -136,23 +181,33 @@ func foreign(p dialect.Folder, name string) (*dialect.Agent, []formats.Diagnosti
 	return a, a.Warnings
 }
 
-// definition makes a subagent of an agent of another tool: any input, any return, with or without files, and the tools
-// that its file grants.
+// definition makes a subagent of an agent of another tool: any input, any return, with or without
+// files, and the tools that its file grants.
 func definition(a *dialect.Agent) Definition {
 	def := Definition{
 		Info: formats.AgentInfo{
-			Name: a.Name, Description: a.Description, Role: formats.RoleUtility, Tools: a.Tools, Commands: a.Commands,
-			File:    a.File,
-			Timeout: formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
+			Name:        a.Name,
+			Description: a.Description,
+			Role:        formats.RoleUtility,
+			Tools:       a.Tools,
+			Commands:    a.Commands,
+			File:        a.File,
+			Timeout:     formats.Timeout{Total: time.Duration(a.Minutes) * time.Minute},
 			Artifacts: []formats.ArtifactSpec{
-				{Type: formats.ArtifactImplementation, Optional: true}, {Type: formats.ArtifactDocumentation, Optional: true},
+				{Type: formats.ArtifactImplementation, Optional: true},
+				{Type: formats.ArtifactDocumentation, Optional: true},
 			},
 		},
-		Facets: formats.Facets{Instruction: a.Text}, Limits: Limits{Turns: a.Turns},
-		File: a.File, Src: a.Src, Warnings: a.Warnings, Unfollowed: a.Unfollowed,
+		Facets:     formats.Facets{Instruction: a.Text},
+		Limits:     Limits{Turns: a.Turns},
+		File:       a.File,
+		Src:        a.Src,
+		Warnings:   a.Warnings,
+		Unfollowed: a.Unfollowed,
 	}
 	if formats.IsModel(a.Model) && a.Model != "inherit" &&
-		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode || a.Dialect == dialect.Gemini) {
+		(a.Dialect == dialect.Claude || a.Dialect == dialect.OpenCode ||
+			a.Dialect == dialect.Gemini) {
 		def.Model = map[string]string{a.Dialect.String(): a.Model}
 	}
 	return def

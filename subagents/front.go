@@ -24,10 +24,13 @@ func to[T any](key string, place *T, read func(*md.Node) T) field {
 
 // fields reads a map that has the keys of a table and no others. want describes it.
 func (r *reader) fields(n *md.Node, want, table string, list ...field) {
-	form, talks := strict.Find(tables(), table).Form(), r.talks
+	form := strict.Find(tables(), table).Form()
+	talks := r.talks
 	r.talks = "" // which is about this map and none in it
 	for key, value := range r.Entries(n, want) {
-		i := slices.IndexFunc(list, func(f field) bool { return f.key == key.Value })
+		i := slices.IndexFunc(list, func(f field) bool {
+			return f.key == key.Value
+		})
 		if i >= 0 && slices.Contains(form.Keys, key.Value) {
 			list[i].read(value)
 		} else if strings.Contains(talks, " "+key.Value+" ") {
@@ -43,18 +46,35 @@ func (r *reader) fields(n *md.Node, want, table string, list ...field) {
 func (r *reader) front(def *Definition, n *md.Node) {
 	info := &def.Info
 	r.talks = " during tiers worktree "
-	r.fields(n, "a map of keys", "subagent",
-		to("name", &info.Name, r.ownName), to("description", &info.Description, r.description),
-		to("role", &info.Role, oneOf(r, "role", formats.Roles())), to("runner", &info.Runner, r.runners),
-		to("model", &def.Model, r.model), to("argv", &def.Argv, r.argv), to("tools", &info.Tools, r.tools),
-		field{"facets", func(n *md.Node) { r.facets(&def.Refs, n) }}, to("inputs", &info.Inputs, r.inputs),
-		field{"returns", func(n *md.Node) { r.returns(def, n) }}, to("timeout", &info.Timeout, r.timeout),
-		field{"limits", func(n *md.Node) { r.limits(&def.Limits, n) }}, to("can_delegate_to", &info.CanDelegateTo, r.names))
+	r.fields(
+		n,
+		"a map of keys",
+		"subagent",
+		to("name", &info.Name, r.ownName),
+		to("description", &info.Description, r.description),
+		to("role", &info.Role, oneOf(r, "role", formats.Roles())),
+		to("runner", &info.Runner, r.runners),
+		to("model", &def.Model, r.model),
+		to("argv", &def.Argv, r.argv),
+		to("tools", &info.Tools, r.tools),
+		field{"facets", func(n *md.Node) { r.facets(&def.Refs, n) }},
+		to("inputs", &info.Inputs, r.inputs),
+		field{"returns", func(n *md.Node) { r.returns(def, n) }},
+		to("timeout", &info.Timeout, r.timeout),
+		field{"limits", func(n *md.Node) { r.limits(&def.Limits, n) }},
+		to("can_delegate_to", &info.CanDelegateTo, r.names),
+	)
 	for _, key := range []string{"name", "description"} {
 		if n.Get(key) == nil {
-			r.Refuse(codeMissing, place(n.Pos, md.Pos{}, ""), "add a line `"+key+": ...`", "missing key "+key)
+			r.Refuse(
+				codeMissing,
+				place(n.Pos, md.Pos{}, ""),
+				"add a line `"+key+": ...`",
+				"missing key "+key,
+			)
 		}
 	}
+
 	r.consistent(def, n)
 }
 
@@ -70,7 +90,12 @@ func (r *reader) ownName(n *md.Node) string {
 func (r *reader) description(n *md.Node) string {
 	text := r.text(n, "one line of text")
 	if long := len([]rune(text)); long > maxDescription {
-		r.Refuse(codeValue, n, "", fmt.Sprintf("expected at most %d characters, got %d", maxDescription, long))
+		r.Refuse(
+			codeValue,
+			n,
+			"",
+			fmt.Sprintf("expected at most %d characters, got %d", maxDescription, long),
+		)
 	}
 	return text
 }
@@ -78,10 +103,14 @@ func (r *reader) description(n *md.Node) string {
 // consistent checks what one key says against another.
 func (r *reader) consistent(def *Definition, n *md.Node) {
 	info := &def.Info
-	// sandbox-runner runs the commands of others: it is a worker like any, held and guarded as one, whose runner is Go.
-	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) && base(info.Name) != formats.AgentSandboxRunner
+	// sandbox-runner runs the commands of others: it is a worker like any, held and guarded as one,
+	// whose runner is Go.
+	info.Builtin = slices.Equal(info.Runner, []string{runnerBuiltin}) &&
+		base(info.Name) != formats.AgentSandboxRunner
 	runner := n.Get("runner")
-	switch exec, acp := slices.Contains(info.Runner, runnerExec), slices.Contains(info.Runner, runnerACP); {
+	exec := slices.Contains(info.Runner, runnerExec)
+	acp := slices.Contains(info.Runner, runnerACP)
+	switch {
 	case slices.Contains(info.Runner, runnerBuiltin) && len(info.Runner) > 1:
 		r.Refuse(codeRunner, runner, "remove the other runners", "runner builtin stands alone")
 	case exec && len(def.Argv) == 0 && n.Get("argv") == nil:
@@ -89,10 +118,19 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	case exec && acp:
 		r.Refuse(codeRunner, runner, "remove one of the two", "runners exec and acp have one argv")
 	case !exec && !acp && n.Get("argv") != nil:
-		r.Refuse(codeRunner, n.Get("argv"), "add runner: exec, or runner: acp", "argv without runner exec")
+		r.Refuse(
+			codeRunner,
+			n.Get("argv"),
+			"add runner: exec, or runner: acp",
+			"argv without runner exec",
+		)
 	}
-	verdict := func(o formats.Outcome) bool { return o == formats.OutcomeApproved || o == formats.OutcomeRejected }
-	if info.Role == formats.RoleReviewer && info.Statuses != nil && !slices.ContainsFunc(info.Statuses, verdict) {
+
+	verdict := func(o formats.Outcome) bool {
+		return o == formats.OutcomeApproved || o == formats.OutcomeRejected
+	}
+	if info.Role == formats.RoleReviewer && info.Statuses != nil &&
+		!slices.ContainsFunc(info.Statuses, verdict) {
 		r.Refuse(codeContract, n.Get("returns").Get("statuses"), "add approved and rejected",
 			"a reviewer returns a verdict, and its statuses have none")
 	}
@@ -101,14 +139,24 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 	}
 }
 
-// runners reads one runner or a list in order of preference. Names of agents that tercet does not know are allowed,
-// since configuration may add them; one that is nearly a known one gets a warning.
+// runners reads one runner or a list in order of preference. Names of agents that tercet does not
+// know are allowed, since configuration may add them; one that is nearly a known one gets a
+// warning.
 func (r *reader) runners(n *md.Node) []string {
-	known := []string{runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini", "copilot"}
+	known := []string{
+		runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini",
+		"copilot",
+	}
 	out := words(r, n, "runners", func(item *md.Node) string {
 		name := r.named(item, "a runner")
-		if help := nearest.Help(name, known); name != "" && help != "" && !slices.Contains(known, name) {
-			r.Refuse(warnRunner, item, help, fmt.Sprintf("runner %q is none that comes with tercet", name))
+		help := nearest.Help(name, known)
+		if name != "" && help != "" && !slices.Contains(known, name) {
+			r.Refuse(
+				warnRunner,
+				item,
+				help,
+				fmt.Sprintf("runner %q is none that comes with tercet", name),
+			)
 		}
 		return name
 	})
@@ -120,7 +168,8 @@ func (r *reader) runners(n *md.Node) []string {
 
 func (r *reader) model(n *md.Node) map[string]string {
 	if n.Kind != md.Map {
-		if model := r.modelName(n, "the name of a model, or a map from runner to model"); model != "" {
+		model := r.modelName(n, "the name of a model, or a map from runner to model")
+		if model != "" {
 			return map[string]string{"": model}
 		}
 		return nil
@@ -177,11 +226,13 @@ func (r *reader) facets(refs *FacetRefs, n *md.Node) {
 }
 
 var inputTypes = []formats.InputType{
-	formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean, formats.TypeArray, formats.TypeList,
-	formats.TypeObject, formats.TypeAny,
+	formats.TypeString, formats.TypeInteger, formats.TypeNumber, formats.TypeBoolean,
+	formats.TypeArray, formats.TypeList, formats.TypeObject, formats.TypeAny,
 }
 
-func isAny(n *md.Node) bool { return n.IsStr() && n.Value == string(formats.TypeAny) }
+func isAny(n *md.Node) bool {
+	return n.IsStr() && n.Value == string(formats.TypeAny)
+}
 
 func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 	if isAny(n) {
@@ -190,9 +241,14 @@ func (r *reader) inputs(n *md.Node) map[string]formats.Input {
 	out := map[string]formats.Input{}
 	for name, value := range r.Entries(n, "any, or a map from name to {type, required}") {
 		in := formats.Input{Type: formats.TypeAny}
-		r.fields(value, "{type, required, document}", "input",
-			to("type", &in.Type, oneOf(r, "type", inputTypes)), to("required", &in.Required, r.boolean),
-			to("document", &in.Document, oneOf(r, "profile", formats.Profiles())))
+		r.fields(
+			value,
+			"{type, required, document}",
+			"input",
+			to("type", &in.Type, oneOf(r, "type", inputTypes)),
+			to("required", &in.Required, r.boolean),
+			to("document", &in.Document, oneOf(r, "profile", formats.Profiles())),
+		)
 		out[name.Value] = in
 	}
 	return out

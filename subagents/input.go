@@ -9,8 +9,8 @@ import (
 	"tercet/internal/nearest"
 )
 
-// checkInput compares the input of a delegation with the contract. A null counts as not given, so that an argument that
-// was left out may be passed on.
+// checkInput compares the input of a delegation with the contract. A null counts as not given, so
+// that an argument that was left out may be passed on.
 func checkInput(info formats.AgentInfo, input map[string]any) []string {
 	if info.Inputs == nil {
 		return nil
@@ -18,7 +18,8 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 	var bad []string
 	for _, name := range slices.Sorted(maps.Keys(input)) {
 		in, ok := info.Inputs[name]
-		switch v := input[name]; {
+		v := input[name]
+		switch {
 		case !ok:
 			one := fmt.Sprintf("unknown input %q", name)
 			if help := nearest.Help(name, slices.Sorted(maps.Keys(info.Inputs))); help != "" {
@@ -26,14 +27,22 @@ func checkInput(info formats.AgentInfo, input map[string]any) []string {
 			}
 			bad = append(bad, one)
 		case v != nil && !hasType(v, in.Type):
-			bad = append(bad, fmt.Sprintf("expected %s as %s, got %s", in.Type, name, formats.TypeName(v)))
+			bad = append(
+				bad,
+				fmt.Sprintf("expected %s as %s, got %s", in.Type, name, formats.TypeName(v)),
+			)
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(info.Inputs)) {
 		if info.Inputs[name].Required && input[name] == nil {
-			bad = append(bad, fmt.Sprintf("expected %s as %s, got nothing", info.Inputs[name].Type, name))
+			bad = append(
+				bad,
+				fmt.Sprintf("expected %s as %s, got nothing", info.Inputs[name].Type, name),
+			)
 		}
 	}
+
 	return bad
 }
 

@@ -29,21 +29,25 @@ type Source struct {
 	Name   string // path in messages, before the file's name
 	FS     fs.FS
 	Facets fs.FS // holds {persona,knowledge,instruction,output,policy}/NAME.md; nil: no facets
-	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other source can replace those.
+	// Builtin marks the shipped library: only its files may say `runner: builtin`, and no other
+	// source can replace those.
 	Builtin bool
-	// Pack is the pack that the folder is a copy of; empty: none. Its files hide nothing, and its facets come first.
+	// Pack is the pack that the folder is a copy of; empty: none. Its files hide nothing, and its
+	// facets come first.
 	Pack string
 }
 
 // Shipped is a prefix that names the shipped worker where a project has its own.
 const Shipped = "tercet:"
 
-// Load reads the files of all sources. A name in an earlier source hides later ones, even if its file is unusable; a
-// built-in subagent is never hidden. A hidden shipped one has the prefix Shipped. The readable definitions come sorted
-// by name, also beside an error, a *formats.Diagnostics over all files.
+// Load reads the files of all sources. A name in an earlier source hides later ones, even if its
+// file is unusable; a built-in subagent is never hidden. A hidden shipped one has the prefix
+// Shipped. The readable definitions come sorted by name, also beside an error, a
+// *formats.Diagnostics over all files.
 func Load(sources ...Source) ([]Definition, error) {
 	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
-	defs, builtins := map[string]Definition{}, map[string]bool{}
+	defs := map[string]Definition{}
+	builtins := map[string]bool{}
 	for _, s := range slices.Backward(sources) {
 		files, err := fs.Glob(s.FS, "*.md")
 		if err != nil {
@@ -65,7 +69,8 @@ func Load(sources ...Source) ([]Definition, error) {
 			}
 			switch {
 			case err == nil:
-				def.Shipped, def.Info.Pack = s.Builtin, s.Pack
+				def.Shipped = s.Builtin
+				def.Info.Pack = s.Pack
 				defs[name] = def
 				builtins[name] = s.Builtin && def.Info.Builtin
 			case !collect(diags, err):
@@ -73,8 +78,12 @@ func Load(sources ...Source) ([]Definition, error) {
 			}
 		}
 	}
+
 	out := slices.SortedFunc(maps.Values(defs), func(a, b Definition) int {
-		return cmp.Or(strings.Compare(a.Info.Pack, b.Info.Pack), strings.Compare(a.Info.Name, b.Info.Name))
+		return cmp.Or(
+			strings.Compare(a.Info.Pack, b.Info.Pack),
+			strings.Compare(a.Info.Name, b.Info.Name),
+		)
 	})
 	diags.Sort()
 	if diags.HasErrors() {
@@ -100,22 +109,28 @@ func collect(into *formats.Diagnostics, err error) bool {
 	return true
 }
 
-// ownable are the built-in subagents whose file belongs to the project. Go does the work as long as the file says
-// `runner: builtin`; another runner takes its place.
+// ownable are the built-in subagents whose file belongs to the project. Go does the work as long as
+// the file says `runner: builtin`; another runner takes its place.
 var ownable = []string{formats.AgentDocumentWriter, formats.AgentSandboxRunner}
 
 // read reads one file with the facets it names.
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	name := path.Join(s.Name, file)
 	if !utf8.ValidString(file) {
-		return Definition{}, unusable(codeName, name, fmt.Sprintf("expected a name of a file in UTF-8, got %q", file),
-			"rename the file")
+		return Definition{}, unusable(
+			codeName,
+			name,
+			fmt.Sprintf("expected a name of a file in UTF-8, got %q", file),
+			"rename the file",
+		)
 	}
+
 	src, err := fs.ReadFile(s.FS, file)
 	if err != nil {
 		return Definition{}, unusable(formats.CodeIO.String(), name, reason(err),
 			"make it a file that can be read, or remove it")
 	}
+
 	def, err := ParseDefinition(name, src)
 	if err != nil {
 		return Definition{}, err
@@ -124,12 +139,21 @@ func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	switch {
 	case s.Builtin:
 	case def.Info.Builtin && !slices.Contains(ownable, base(stem(file))):
-		refused = unusable(codeBuiltin, name, "runner builtin is for the subagents that come with tercet",
-			"use runner: exec with argv, or an agent")
+		refused = unusable(
+			codeBuiltin,
+			name,
+			"runner builtin is for the subagents that come with tercet",
+			"use runner: exec with argv, or an agent",
+		)
 	case shippedBuiltin:
-		refused = unusable(codeBuiltin, name,
-			fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)), "give the file another name")
+		refused = unusable(
+			codeBuiltin,
+			name,
+			fmt.Sprintf("subagent %q is built in and cannot be replaced", base(def.Info.Name)),
+			"give the file another name",
+		)
 	}
+
 	if refused != nil {
 		refused.Sources = map[string][]byte{name: def.Src}
 		return Definition{}, refused
@@ -147,18 +171,24 @@ func unusable(code, name, msg, help string) *formats.Diagnostics {
 // atStart is a finding about a file as a whole.
 func atStart(code, name, msg, help string) formats.Diagnostic {
 	return formats.Diagnostic{
-		Code: code, Severity: formats.SeverityError, File: name, Pos: formats.Pos{Line: 1, Col: 1}, Message: msg, Help: help,
+		Code:     code,
+		Severity: formats.SeverityError,
+		File:     name,
+		Pos:      formats.Pos{Line: 1, Col: 1},
+		Message:  msg,
+		Help:     help,
 	}
 }
 
-// Resolve reads the facets that the file names and puts them before its own sections. A missing facet is an error. A
-// pack's own facets come first.
+// Resolve reads the facets that the file names and puts them before its own sections. A missing
+// facet is an error. A pack's own facets come first.
 func (d *Definition) Resolve(facets fs.FS, pack string) error {
 	list := &formats.Diagnostics{Sources: map[string][]byte{d.File: d.Src}}
 	text := func(kind, name string) string {
 		file := kind + "/" + name + ".md"
 		if facets != nil {
-			if own := path.Join(kind, pack, name+".md"); pack != "" {
+			own := path.Join(kind, pack, name+".md")
+			if pack != "" {
 				if _, err := fs.Stat(facets, own); err == nil {
 					file = own
 				}
@@ -172,8 +202,12 @@ func (d *Definition) Resolve(facets fs.FS, pack string) error {
 				return strings.Trim(string(formats.WithoutBOM(src)), "\n")
 			}
 		}
-		bad := atStart(codeMissing, d.File, fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name),
-			"write facets/"+file)
+		bad := atStart(
+			codeMissing,
+			d.File,
+			fmt.Sprintf("facet %s of subagent %q has no text", file, d.Info.Name),
+			"write facets/"+file,
+		)
 		bad.Pos = cmp.Or(d.Refs.Pos, bad.Pos)
 		list.List = append(list.List, bad)
 		return ""

@@ -7,15 +7,19 @@ import (
 
 // Models are the requested models besides those in subagent files. The zero value requests none.
 type Models struct {
-	Flag   string                  // for every worker of the run
-	Config map[string]string       // from the configuration: runner → model; the key "" is for every runner
-	Origin func(key string) string // origin in the configuration, by "model" or "model.RUNNER"; may be nil
-	// Unused is called with a runner without models, in a run that requests one; repeatedly and concurrently. May be nil.
+	Flag string // for every worker of the run
+	// from the configuration: runner → model; the key "" is for every runner
+	Config map[string]string
+	// origin in the configuration, by "model" or "model.RUNNER"; may be nil
+	Origin func(key string) string
+	// Unused is called with a runner without models, in a run that requests one; repeatedly and
+	// concurrently. May be nil.
 	Unused func(runner, model string)
 }
 
-// For gives the model of a subagent on a runner, and who requested it. The flag goes before the subagent's file, the
-// file before the configuration, and in each this runner before every runner. Empty is the runner's own choice.
+// For gives the model of a subagent on a runner, and who requested it. The flag goes before the
+// subagent's file, the file before the configuration, and in each this runner before every runner.
+// Empty is the runner's own choice.
 func (m Models) For(def Definition, runner string) (model, from string) {
 	if m.Flag != "" {
 		return m.Flag, "--model"

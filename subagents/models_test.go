@@ -23,7 +23,11 @@ func TestModels(t *testing.T) {
 		{"", nil, models{"codex": "c", "": "d"}, "d", "at model"},
 		{"", nil, models{"codex": "c"}, "", ""},
 	} {
-		m := subagents.Models{Flag: tt.flag, Config: tt.config, Origin: func(key string) string { return "at " + key }}
+		m := subagents.Models{
+			Flag:   tt.flag,
+			Config: tt.config,
+			Origin: func(key string) string { return "at " + key },
+		}
 		got, from := m.For(subagents.Definition{File: "planner.md", Model: tt.file}, "claude")
 		if got != tt.want || from != tt.from {
 			t.Errorf("%+v: For = %q from %q", tt, got, from)

@@ -22,53 +22,108 @@ import (
 	"tercet/templates"
 )
 
-var swapping = flag.Duration("swap", time.Second, "how long links are swapped for files under the reader")
+var swapping = flag.Duration(
+	"swap",
+	time.Second,
+	"how long links are swapped for files under the reader",
+)
 
-// hostileNames are names that no path of a return may have anywhere, and whole paths that lead out. All are of the form
-// that is refused before the disk is looked at.
+// hostileNames are names that no path of a return may have anywhere, and whole paths that lead out.
+// All are of the form that is refused before the disk is looked at.
 func hostileNames() (names, paths []string) {
-	for _, device := range []string{"con", "PRN", "Aux", "NUL", "com1", "COM9", "lpt1", "LPT9", "com¹", "LPT³", "CONIN$", "conout$"} {
+	for _, device := range []string{
+		"con", "PRN", "Aux", "NUL", "com1", "COM9", "lpt1", "LPT9", "com¹", "LPT³", "CONIN$",
+		"conout$",
+	} {
 		names = append(names, device, device+".md", device+".tar.gz", device+" .md")
 	}
+
 	for r := range rune(0x20) {
 		names = append(names, "a"+string(r)+"b.md")
 	}
-	names = append(names, "a\u0085b.md", "a\u009bb.md", "a\x7fb.md", "..", "x.", "x..", "x ", "x. ", "...", "a.md.", `a\b.md`, `..\up.md`, `c:\x.md`, `\\host\x`,
-		"c:x.md", "C:", "x.md:stream", "x.md::$DATA", strings.Repeat("x", 256), strings.Repeat("é", 128)+".md", strings.Repeat("x", 5000))
+	names = append(
+		names,
+		"a\u0085b.md",
+		"a\u009bb.md",
+		"a\x7fb.md",
+		"..",
+		"x.",
+		"x..",
+		"x ",
+		"x. ",
+		"...",
+		"a.md.",
+		`a\b.md`,
+		`..\up.md`,
+		`c:\x.md`,
+		`\\host\x`,
+		"c:x.md",
+		"C:",
+		"x.md:stream",
+		"x.md::$DATA",
+		strings.Repeat("x", 256),
+		strings.Repeat("é", 128)+".md",
+		strings.Repeat("x", 5000),
+	)
 	for n := range 12 {
-		paths = append(paths, strings.Repeat("../", n+1)+"beside/secret.md", "sub/"+strings.Repeat("../", n+2)+"beside/secret.md", "sub/"+strings.Repeat("./", n)+"../../x.md")
+		paths = append(
+			paths,
+			strings.Repeat("../", n+1)+"beside/secret.md",
+			"sub/"+strings.Repeat("../", n+2)+"beside/secret.md",
+			"sub/"+strings.Repeat("./", n)+"../../x.md",
+		)
 	}
-	paths = append(paths, "", ".", "/", "//", "./", "sub/..", "/etc/passwd", "//etc/passwd", "/beside/secret.md", "..", "../", "../..", "./..", "./../x.md", "a\xff.md")
+
+	paths = append(
+		paths, "", ".", "/", "//", "./", "sub/..", "/etc/passwd", "//etc/passwd",
+		"/beside/secret.md", "..", "../", "../..", "./..", "./../x.md", "a\xff.md",
+	)
 	return names, paths
 }
 
-// TestPathsLeadNowhere returns hostile paths as documents and as files of the tree, on their own and in folders: each is
-// refused, and nothing outside of the run's own folder comes to be or changes.
+// TestPathsLeadNowhere returns hostile paths as documents and as files of the tree, on their own
+// and in folders: each is refused, and nothing outside of the run's own folder comes to be or
+// changes.
 func TestPathsLeadNowhere(t *testing.T) {
 	t.Parallel()
 	names, vectors := hostileNames()
 	for _, n := range names {
 		vectors = append(vectors, n, "sub/"+n, n+"/x.md")
 	}
-	vectors = append(vectors, "link.md", "up/secret.md", "up/../secret.md", "sub/deep/secret.md", "dangling.md", "loop.md", "loop.md/x.md", "home", "root/etc/passwd")
+
+	vectors = append(
+		vectors, "link.md", "up/secret.md", "up/../secret.md", "sub/deep/secret.md", "dangling.md",
+		"loop.md", "loop.md/x.md", "home", "root/etc/passwd",
+	)
 	if len(vectors) < 300 {
 		t.Fatalf("%d vectors, want at least 300", len(vectors))
 	}
 	base := t.TempDir()
 	dir := filepath.Join(base, "project")
 	secret := filepath.Join(base, "beside", "secret.md")
-	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tree", "sub"), 0o755), os.Mkdir(filepath.Dir(secret), 0o755), os.WriteFile(secret, []byte("# Secret\n"), 0o600)); err != nil {
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(dir, "tree", "sub"), 0o755),
+		os.Mkdir(filepath.Dir(secret), 0o755),
+		os.WriteFile(secret, []byte("# Secret\n"), 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	plant(t, filepath.Join(dir, "tree"), secret)
 	before := outside(t, base)
 	w := newWorld(t, dir)
 	var next formats.Artifact
-	w.add(formats.AgentInfo{Name: "planner"}, func(_ context.Context, r formats.Request) (formats.Return, error) {
-		plant(t, r.Out, secret)
-		return completed(next), nil
-	})
-	for _, kind := range []formats.ArtifactType{formats.ArtifactPlan, formats.ArtifactImplementation} {
+	w.add(
+		formats.AgentInfo{Name: "planner"},
+		func(_ context.Context, r formats.Request) (formats.Return, error) {
+			plant(t, r.Out, secret)
+			return completed(next), nil
+		},
+	)
+	for _, kind := range []formats.ArtifactType{
+		formats.ArtifactPlan,
+		formats.ArtifactImplementation,
+	} {
 		for n, vector := range vectors {
 			next = formats.Artifact{Type: kind, Path: vector}
 			r := request("planner", fmt.Sprintf("s%d-%s", n, kind))
@@ -77,11 +132,13 @@ func TestPathsLeadNowhere(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s %q: %v", kind, vector, err)
 			}
-			if got.Status != formats.StatusFailed || got.Class != formats.ClassInvalidReturn || len(got.Artifacts) > 0 {
+			if got.Status != formats.StatusFailed || got.Class != formats.ClassInvalidReturn ||
+				len(got.Artifacts) > 0 {
 				t.Errorf("%s %q was taken: %+v", kind, vector, got)
 			}
 		}
 	}
+
 	if files := w.files(".tercet/specs"); len(files) > 0 {
 		t.Errorf("specs hold %v, want nothing", files)
 	}
@@ -97,10 +154,16 @@ func plant(t *testing.T, dir, secret string) {
 		t.Error(err)
 	}
 	for name, to := range map[string]string{
-		"link.md": secret, "up": filepath.Dir(secret), "sub/deep": filepath.Dir(secret), "dangling.md": filepath.Join(filepath.Dir(secret), "made.md"),
-		"loop.md": "loop.md", "home": filepath.Dir(secret), "root": "/",
+		"link.md":     secret,
+		"up":          filepath.Dir(secret),
+		"sub/deep":    filepath.Dir(secret),
+		"dangling.md": filepath.Join(filepath.Dir(secret), "made.md"),
+		"loop.md":     "loop.md",
+		"home":        filepath.Dir(secret),
+		"root":        "/",
 	} {
-		if err := os.Symlink(to, filepath.Join(dir, filepath.FromSlash(name))); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := os.Symlink(to, filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			t.Error(err)
 		}
 	}
@@ -135,32 +198,46 @@ func TestDocumentsThatDifferInCase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, t.TempDir())
 	var told []string
-	w.add(formats.AgentInfo{Name: "planner"}, func(_ context.Context, r formats.Request) (formats.Return, error) {
-		told = r.Repair
-		for _, name := range []string{"Plan.md", "pLAN.md"} {
-			if err := os.WriteFile(filepath.Join(r.Out, name), []byte("# Plan\n"), 0o600); err != nil {
-				t.Error(err)
+	w.add(
+		formats.AgentInfo{Name: "planner"},
+		func(_ context.Context, r formats.Request) (formats.Return, error) {
+			told = r.Repair
+			for _, name := range []string{"Plan.md", "pLAN.md"} {
+				err := os.WriteFile(filepath.Join(r.Out, name), []byte("# Plan\n"), 0o600)
+				if err != nil {
+					t.Error(err)
+				}
 			}
-		}
-		return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: "Plan.md"}, formats.Artifact{Type: formats.ArtifactPlan, Path: "pLAN.md"}), nil
-	})
+			return completed(
+				formats.Artifact{Type: formats.ArtifactPlan, Path: "Plan.md"},
+				formats.Artifact{Type: formats.ArtifactPlan, Path: "pLAN.md"},
+			), nil
+		},
+	)
 	got, err := w.Delegate(t.Context(), request("planner", "plan"))
 	if err != nil || got.Status != formats.StatusFailed {
 		t.Errorf("Delegate = %+v, %v, want failed", got, err)
 	}
-	if diff := cmp.Diff([]string{`artifact "pLAN.md" differs from another one in case only`}, told); diff != "" {
+	diff := cmp.Diff([]string{`artifact "pLAN.md" differs from another one in case only`}, told)
+	if diff != "" {
 		t.Errorf("told to the agent (-want +got):\n%s", diff)
 	}
 }
 
-// TestSwappedLinks reads documents while what they stand for is swapped: a file for a link to a secret, a folder for a link
-// to the folder of the secret. What is taken is never the secret, and nothing is written beside the project.
+// TestSwappedLinks reads documents while what they stand for is swapped: a file for a link to a
+// secret, a folder for a link to the folder of the secret. What is taken is never the secret, and
+// nothing is written beside the project.
 func TestSwappedLinks(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	dir := filepath.Join(base, "project")
 	secret := filepath.Join(base, "beside", "p.md")
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.Mkdir(filepath.Dir(secret), 0o755), os.WriteFile(secret, []byte("# Secret\n"), 0o600)); err != nil {
+	err := errors.Join(
+		os.Mkdir(dir, 0o755),
+		os.Mkdir(filepath.Dir(secret), 0o755),
+		os.WriteFile(secret, []byte("# Secret\n"), 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	before := outside(t, filepath.Dir(secret))
@@ -173,31 +250,38 @@ func TestSwappedLinks(t *testing.T) {
 		swappers.Wait()
 		stop = make(chan struct{})
 	}
-	w.add(formats.AgentInfo{Name: "planner"}, func(_ context.Context, r formats.Request) (formats.Return, error) {
-		rest()
-		for _, file := range []string{"p.md", "d", "d2", "kept", "link"} {
-			if err := os.RemoveAll(filepath.Join(r.Out, file)); err != nil {
+	w.add(
+		formats.AgentInfo{Name: "planner"},
+		func(_ context.Context, r formats.Request) (formats.Return, error) {
+			rest()
+			for _, file := range []string{"p.md", "d", "d2", "kept", "link"} {
+				if err := os.RemoveAll(filepath.Join(r.Out, file)); err != nil {
+					return formats.Return{}, err
+				}
+			}
+			if err := os.Mkdir(filepath.Join(r.Out, "d"), 0o700); err != nil {
 				return formats.Return{}, err
 			}
-		}
-		if err := os.Mkdir(filepath.Join(r.Out, "d"), 0o700); err != nil {
-			return formats.Return{}, err
-		}
-		for _, file := range []string{"p.md", "d/p.md"} {
-			if err := os.WriteFile(filepath.Join(r.Out, file), []byte("# Plan\n"), 0o600); err != nil {
-				return formats.Return{}, err
+			for _, file := range []string{"p.md", "d/p.md"} {
+				err := os.WriteFile(filepath.Join(r.Out, file), []byte("# Plan\n"), 0o600)
+				if err != nil {
+					return formats.Return{}, err
+				}
 			}
-		}
-		begun, end := make(chan struct{}), stop
-		swappers.Go(func() {
-			close(begun)
-			swap(r.Out, secret, end)
-		})
-		<-begun
-		return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: name}), nil
-	})
-	taken, refused := 0, 0
-	for n, until := 0, time.Now().Add(*swapping); time.Now().Before(until) || taken == 0 || refused == 0; n++ {
+			begun := make(chan struct{})
+			end := stop
+			swappers.Go(func() {
+				close(begun)
+				swap(r.Out, secret, end)
+			})
+			<-begun
+			return completed(formats.Artifact{Type: formats.ArtifactPlan, Path: name}), nil
+		},
+	)
+	taken := 0
+	refused := 0
+	for n, until := 0, time.Now().Add(*swapping); time.Now().Before(until) || taken == 0 ||
+		refused == 0; n++ {
 		if n > 100_000 {
 			break
 		}
@@ -220,6 +304,7 @@ func TestSwappedLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	t.Logf("%d documents taken, %d refused", taken, refused)
 	if taken == 0 || refused == 0 {
 		t.Errorf("%d documents taken, %d refused: the race was not run", taken, refused)
@@ -229,10 +314,13 @@ func TestSwappedLinks(t *testing.T) {
 	}
 }
 
-// swap exchanges files for links and back until it is told to stop. Its errors are part of the race.
+// swap exchanges files for links and back until it is told to stop. Its errors are part of the
+// race.
 func swap(out, secret string, stop <-chan struct{}) {
-	file, folder := filepath.Join(out, "p.md"), filepath.Join(out, "d")
-	kept, link := filepath.Join(out, "kept"), filepath.Join(out, "link")
+	file := filepath.Join(out, "p.md")
+	folder := filepath.Join(out, "d")
+	kept := filepath.Join(out, "kept")
+	link := filepath.Join(out, "link")
 	for {
 		select {
 		case <-stop:
@@ -250,19 +338,27 @@ func swap(out, secret string, stop <-chan struct{}) {
 	}
 }
 
-// TestHostileNames offers the same names where a name becomes a part of a path: as an id of a session, as the name of a
-// command or subagent that is made from a template, and as the title that a task's folder is named after.
+// TestHostileNames offers the same names where a name becomes a part of a path: as an id of a
+// session, as the name of a command or subagent that is made from a template, and as the title that
+// a task's folder is named after.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	names, paths := hostileNames()
 	slug := regexp.MustCompile(`^[a-z0-9_]{1,60}$`)
 	for _, n := range append(names, paths...) {
-		for _, id := range []string{n, "sess_1767610000_" + n, "sess_1767610000_k3x9qa" + n, n + "sess_1767610000_k3x9qa"} {
+		for _, id := range []string{
+			n,
+			"sess_1767610000_" + n,
+			"sess_1767610000_k3x9qa" + n,
+			n + "sess_1767610000_k3x9qa",
+		} {
 			if n != "" && formats.CheckSessionID(id) == nil {
 				t.Errorf("%q passes for an id of a session", id)
 			}
 		}
-		if plain := regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`); templates.ValidName(n) && !plain.MatchString(n) || templates.ValidName("a/"+n) || templates.ValidName("../"+n) {
+		plain := regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`)
+		if templates.ValidName(n) && !plain.MatchString(n) || templates.ValidName("a/"+n) ||
+			templates.ValidName("../"+n) {
 			t.Errorf("%q passes for the name of a command", n)
 		}
 		if s := state.Slug(n); !slug.MatchString(s) {

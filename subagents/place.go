@@ -19,8 +19,8 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// docKey names a document of a run: the n-th of its type that a step returns. A step that is run again within its run
-// has the same key, and so writes the same file.
+// docKey names a document of a run: the n-th of its type that a step returns. A step that is run
+// again within its run has the same key, and so writes the same file.
 type docKey struct {
 	run  string
 	Step string               `json:"step"`
@@ -28,8 +28,9 @@ type docKey struct {
 	N    int                  `json:"n"`
 }
 
-// place puts the documents of a return that did its work into the task's folder and rewrites their paths. Documents of
-// a return that failed, and those that have no task to belong to, stay where they are.
+// place puts the documents of a return that did its work into the task's folder and rewrites their
+// paths. Documents of a return that failed, and those that have no task to belong to, stay where
+// they are.
 func (g *delegation) place(a answer) (formats.Return, error) {
 	ret := a.ret
 	done := ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial
@@ -47,11 +48,15 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 			art.Path = g.folder.path + "/" + outName + "/" + art.Path
 			continue
 		}
-		from, data := art.Path, doc.data
+		from := art.Path
+		data := doc.data
 		if g.d.Mask != nil && !g.info.Builtin {
 			if masked := g.d.Mask.Values(string(data)); masked != string(data) {
 				data = []byte(masked)
-				ret.Warnings = append(ret.Warnings, "a secret of the environment stood in "+from+" and was masked")
+				ret.Warnings = append(
+					ret.Warnings,
+					"a secret of the environment stood in "+from+" and was masked",
+				)
 			}
 		}
 		if moved {
@@ -66,18 +71,20 @@ func (g *delegation) place(a answer) (formats.Return, error) {
 		}
 		_ = g.folder.out.Remove(filepath.FromSlash(from)) //nolint:errcheck // reason: the copy does no harm
 	}
+
 	return ret, nil
 }
 
-// document puts documentation into the tree that was worked on and returns its path. That is under docs/, but at the
-// top if the project has a document of that name there.
+// document puts documentation into the tree that was worked on and returns its path. That is under
+// docs/, but at the top if the project has a document of that name there.
 func (g *delegation) document(name string, data []byte) (to string, err error) {
 	tree, err := os.OpenRoot(g.req.Dir)
 	if err != nil {
 		return "", onFile("open", g.req.Dir, err)
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
-	if to = name; !strings.Contains(name, "/") {
+	to = name
+	if !strings.Contains(name, "/") {
 		to = docsFolder + "/" + name
 		_, there := tree.Lstat(filepath.FromSlash(to))
 		if _, err := tree.Lstat(name); err == nil && errors.Is(there, fs.ErrNotExist) {
@@ -87,7 +94,10 @@ func (g *delegation) document(name string, data []byte) (to string, err error) {
 	if err := atomicfile.MkdirAll(tree, path.Dir(to), 0o755); err != nil {
 		return "", onFile("make", path.Dir(to), err)
 	}
-	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{Mode: 0o644, Alone: true}); err != nil {
+	if err := atomicfile.WriteIn(tree, to, data, atomicfile.Options{
+		Mode:  0o644,
+		Alone: true,
+	}); err != nil {
 		return "", onFile("place", to, err)
 	}
 	return to, nil
@@ -101,9 +111,11 @@ var documents = map[formats.ArtifactType]struct{ folder, prefix string }{
 	formats.ArtifactReview:  {"reviews", "review-"},
 }
 
-// home is the folder in which a document of this delegation belongs, empty if it stays in the run's folder.
+// home is the folder in which a document of this delegation belongs, empty if it stays in the run's
+// folder.
 func (g *delegation) home(kind formats.ArtifactType) (string, error) {
-	task, sub := g.req.Task, documents[kind].folder
+	task := g.req.Task
+	sub := documents[kind].folder
 	switch {
 	case task == nil && kind == formats.ArtifactReview:
 		return formats.Workspace + "/reviews", nil
@@ -120,12 +132,15 @@ func (g *delegation) home(kind formats.ArtifactType) (string, error) {
 
 // taskFolder is the folder of a task's documents: the one that has its number, whatever follows it.
 func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
-	specs, name := cmp.Or(d.Specs, formats.Specs), formats.TaskFolder(number, slug)
+	specs := cmp.Or(d.Specs, formats.Specs)
+	name := formats.TaskFolder(number, slug)
 	entries, err := fs.ReadDir(atomicfile.FS(d.Root), specs)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", onFile("read", specs, err)
 	}
-	is := func(e fs.DirEntry) bool { return e.IsDir() && formats.TaskOfFolder(e.Name()) == number }
+	is := func(e fs.DirEntry) bool {
+		return e.IsDir() && formats.TaskOfFolder(e.Name()) == number
+	}
 	exact := func(e fs.DirEntry) bool { return is(e) && e.Name() == name }
 	if i := slices.IndexFunc(entries, is); i >= 0 && !slices.ContainsFunc(entries, exact) {
 		name = entries[i].Name()
@@ -133,8 +148,9 @@ func (d *Dispatcher) taskFolder(number int, slug string) (string, error) {
 	return specs + "/" + name, nil
 }
 
-// put writes a document to its place and returns the path. The place is recorded first, so that a run that was killed
-// in between writes there again and leaves no second document. The caller holds d.mu.
+// put writes a document to its place and returns the path. The place is recorded first, so that a
+// run that was killed in between writes there again and leaves no second document. The caller holds
+// d.mu.
 func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (string, error) {
 	if err := d.remember(key.run); err != nil {
 		return "", err
@@ -147,6 +163,7 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 		}
 		return now.Path, d.record(now)
 	}
+
 	if err := atomicfile.MkdirAll(d.Root, folder, 0o755); err != nil {
 		return "", onFile("make", folder, err)
 	}
@@ -154,8 +171,10 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	if err != nil {
 		return "", err
 	}
+
 	for n := 0; ; n++ {
-		now.Path, now.Begun = folder+"/"+name(n), true
+		now.Path = folder + "/" + name(n)
+		now.Begun = true
 		if err := d.record(now); err != nil {
 			return "", err
 		}
@@ -170,8 +189,8 @@ func (d *Dispatcher) put(key docKey, folder string, data []byte, day string) (st
 	}
 }
 
-// own removes what a killed process left of the writing of a document, and tells whether its place is the run's. A
-// place that was only begun may have another owner by now.
+// own removes what a killed process left of the writing of a document, and tells whether its place
+// is the run's. A place that was only begun may have another owner by now.
 func (d *Dispatcher) own(doc Document) bool {
 	err := atomicfile.Sweep(d.Root, path.Dir(doc.Path), path.Base(doc.Path))
 	if !doc.Begun || err != nil {
@@ -181,10 +200,14 @@ func (d *Dispatcher) own(doc Document) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && formats.Sum(data) == doc.Sum
 }
 
-// namer gives the n-th name to try: the first is the one after all that are there. The first summary of a day has no
-// number.
-func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(n int) string, error) {
-	prefix, summary := documents[kind].prefix, kind == formats.ArtifactSummary
+// namer gives the n-th name to try: the first is the one after all that are there. The first
+// summary of a day has no number.
+func (d *Dispatcher) namer(
+	kind formats.ArtifactType,
+	folder, day string,
+) (func(n int) string, error) {
+	prefix := documents[kind].prefix
+	summary := kind == formats.ArtifactSummary
 	if summary {
 		prefix += day
 	}
@@ -192,6 +215,7 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 	if err != nil {
 		return nil, onFile("read", folder, err)
 	}
+
 	highest := 0
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), prefix)
@@ -206,6 +230,7 @@ func (d *Dispatcher) namer(kind formats.ArtifactType, folder, day string) (func(
 			highest = max(highest, n)
 		}
 	}
+
 	return func(n int) string {
 		n += highest + 1
 		switch {
@@ -244,7 +269,9 @@ func Documents(root *os.Root, run string) ([]Document, error) {
 	return slices.DeleteFunc(list, func(l Document) bool { return pathProblem(l.Path) != "" }), nil
 }
 
-func recordFile(run string) string { return runFolder(run) + "/documents.json" }
+func recordFile(run string) string {
+	return runFolder(run) + "/documents.json"
+}
 
 // remember reads the record of a run that another process began. The caller holds d.mu.
 func (d *Dispatcher) remember(run string) error {
@@ -252,7 +279,8 @@ func (d *Dispatcher) remember(run string) error {
 		return nil
 	}
 	if d.known == nil {
-		d.known, d.placed = map[string]bool{}, map[docKey]Document{}
+		d.known = map[string]bool{}
+		d.placed = map[docKey]Document{}
 	}
 	list, err := Documents(d.Root, run)
 	if err != nil {
@@ -266,8 +294,8 @@ func (d *Dispatcher) remember(run string) error {
 	return nil
 }
 
-// record writes where a document of a run stands, so that a run that is resumed overwrites its own files and no others.
-// The caller holds d.mu.
+// record writes where a document of a run stands, so that a run that is resumed overwrites its own
+// files and no others. The caller holds d.mu.
 func (d *Dispatcher) record(doc Document) error {
 	d.placed[doc.docKey] = doc
 	return d.keep(doc.run)
@@ -281,26 +309,30 @@ func (d *Dispatcher) keep(run string) error {
 			list = append(list, doc)
 		}
 	}
-	slices.SortFunc(list, func(a, b Document) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(list, func(a, b Document) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return onFile("keep", recordFile(run), err)
 	}
-	if err := atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'),
-		atomicfile.Options{Mode: 0o600}); err != nil {
+	err = atomicfile.WriteIn(d.Root, recordFile(run), append(data, '\n'),
+		atomicfile.Options{Mode: 0o600})
+	if err != nil {
 		return onFile("keep", recordFile(run), err)
 	}
 	return nil
 }
 
-// Discard moves documents of a failed run from the task's folder into the run's folder, those of an earlier process of
-// the run included. It leaves artifacts alone that tercet did not place.
+// Discard moves documents of a failed run from the task's folder into the run's folder, those of an
+// earlier process of the run included. It leaves artifacts alone that tercet did not place.
 func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Artifact) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.remember(run); err != nil {
 		return err
 	}
+
 	runs := map[string]bool{}
 	var all error
 	for key, doc := range d.placed {
@@ -318,6 +350,7 @@ func (d *Dispatcher) Discard(ctx context.Context, run string, list []formats.Art
 		delete(d.placed, key)
 		runs[key.run] = true
 	}
+
 	for _, run := range slices.Sorted(maps.Keys(runs)) {
 		all = errors.Join(all, d.keep(run))
 	}
@@ -359,7 +392,9 @@ type setAside struct {
 }
 
 // asideFile lists what lies in the folder beside it.
-func asideFile(run string) string { return runFolder(run) + "/discarded.json" }
+func asideFile(run string) string {
+	return runFolder(run) + "/discarded.json"
+}
 
 func aside(root *os.Root, run string) (list []setAside, err error) {
 	data, err := atomicfile.ReadFile(root, asideFile(run))
@@ -378,7 +413,9 @@ func aside(root *os.Root, run string) (list []setAside, err error) {
 func keepAside(root *os.Root, run string, list []setAside) error {
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = atomicfile.WriteIn(root, asideFile(run), append(data, '\n'), atomicfile.Options{Mode: 0o600})
+		err = atomicfile.WriteIn(root, asideFile(
+			run,
+		), append(data, '\n'), atomicfile.Options{Mode: 0o600})
 	}
 	if err != nil {
 		return onFile("keep", asideFile(run), err)
@@ -395,7 +432,8 @@ func Restorable(root *os.Root, run string, paths []string) error {
 		}
 		_, gone := root.Lstat(one.File)
 		if _, missing := root.Lstat(one.Path); gone == nil && missing == nil {
-			return formats.Fail(formats.CodeInvalidState, "move it elsewhere, or go back to the step that writes it",
+			return formats.Fail(formats.CodeInvalidState,
+				"move it elsewhere, or go back to the step that writes it",
 				"%s was made anew since the run failed", one.Path)
 		}
 	}
@@ -409,6 +447,7 @@ func (d *Dispatcher) Restore(run string, paths []string) error {
 	if err := Restorable(d.Root, run, paths); err != nil {
 		return err
 	}
+
 	if err := d.remember(run); err != nil {
 		return err
 	}
@@ -416,6 +455,7 @@ func (d *Dispatcher) Restore(run string, paths []string) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
+
 	var left []setAside
 	for _, one := range list {
 		if !slices.Contains(paths, one.Path) {
@@ -425,7 +465,8 @@ func (d *Dispatcher) Restore(run string, paths []string) error {
 		if err := atomicfile.MkdirAll(d.Root, path.Dir(one.Path), 0o755); err != nil {
 			return onFile("make", path.Dir(one.Path), err)
 		}
-		if err := atomicfile.Move(d.Root, one.File, one.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := atomicfile.Move(d.Root, one.File, one.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return onFile("place", one.Path, err)
 		}
 		doc := one.Document
@@ -434,5 +475,6 @@ func (d *Dispatcher) Restore(run string, paths []string) error {
 			return err
 		}
 	}
+
 	return keepAside(d.Root, run, left)
 }

@@ -20,8 +20,8 @@ const (
 	maxDescription = 120
 )
 
-// reader reads the maps of a subagent file and collects what is wrong with it. A method that returns a value returns
-// its zero value with every diagnostic it adds.
+// reader reads the maps of a subagent file and collects what is wrong with it. A method that
+// returns a value returns its zero value with every diagnostic it adds.
 type reader struct {
 	strict.Decoder
 	file  string
@@ -32,18 +32,31 @@ type reader struct {
 
 func newReader(file string) *reader {
 	r := &reader{file: file}
-	r.Decoder = strict.Decoder{Report: r.report, Value: codeValue, Key: codeUnknownKey, All: "one of ", Got: describe}
+	r.Decoder = strict.Decoder{
+		Report: r.report,
+		Value:  codeValue,
+		Key:    codeUnknownKey,
+		All:    "one of ",
+		Got:    describe,
+	}
 	return r
 }
 
 func (r *reader) report(f strict.Finding) {
 	d := formats.Found(f.Code, f.Pos, f.Help, "%s", f.Message)
-	d.File, d.End = r.file, f.End
+	d.File = r.file
+	d.End = f.End
 	r.list = append(r.list, d)
 }
 
 // place stands for a piece of the body in a finding.
-func place(at, end md.Pos, text string) *md.Node { return &md.Node{Pos: at, End: end, Value: text} }
+func place(at, end md.Pos, text string) *md.Node {
+	return &md.Node{
+		Pos:   at,
+		End:   end,
+		Value: text,
+	}
+}
 
 func describe(n *md.Node) string {
 	switch {
@@ -59,7 +72,8 @@ func describe(n *md.Node) string {
 
 // text reads a string that is not empty and has one line.
 func (r *reader) text(n *md.Node, want string) string {
-	if !n.IsStr() || strings.TrimSpace(n.Value) == "" || strings.ContainsAny(strings.TrimRight(n.Value, "\n"), "\n\r") {
+	if !n.IsStr() || strings.TrimSpace(n.Value) == "" ||
+		strings.ContainsAny(strings.TrimRight(n.Value, "\n"), "\n\r") {
 		r.Wrong(n, want, "")
 		return ""
 	}
@@ -82,7 +96,8 @@ func oneOf[T ~string](r *reader, what string, set []T) func(*md.Node) T {
 	}
 }
 
-// words reads the elements of a list; a scalar stands for a list of one. It reports elements that stand twice.
+// words reads the elements of a list; a scalar stands for a list of one. It reports elements that
+// stand twice.
 func words[T ~string](r *reader, n *md.Node, what string, read func(*md.Node) T) (out []T) {
 	if n.Absent() {
 		r.Wrong(n, "a list of "+what, "")
@@ -114,16 +129,22 @@ func as[T any](r *reader, want string, read func(*md.Node) (T, bool)) func(*md.N
 	}
 }
 
-func (r *reader) boolean(n *md.Node) bool { return as(r, "true or false", strict.Bool)(n) }
+func (r *reader) boolean(n *md.Node) bool {
+	return as(r, "true or false", strict.Bool)(n)
+}
 
 func (r *reader) duration(n *md.Node) time.Duration {
 	return as(r, "a duration such as 30m or 2h", strict.Duration)(n)
 }
 
 // names reads a list of words that can name a file.
-func (r *reader) names(n *md.Node) []string { return words(r, n, "a name", r.name) }
+func (r *reader) names(n *md.Node) []string {
+	return words(r, n, "a name", r.name)
+}
 
-func (r *reader) name(n *md.Node) string { return r.named(n, "a name") }
+func (r *reader) name(n *md.Node) string {
+	return r.named(n, "a name")
+}
 
 func (r *reader) named(n *md.Node, what string) string {
 	if !n.IsStr() || !validName().MatchString(n.Value) {

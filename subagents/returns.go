@@ -16,20 +16,31 @@ func (r *reader) returns(def *Definition, n *md.Node) {
 	info := &def.Info
 	r.fields(n, "any, or a map of form, statuses, artifacts, fields, status, issues", "returns",
 		field{"form", func(n *md.Node) {
-			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(n) == "agent_result"
+			info.AgentResult = oneOf(r, "form", []string{"json", "agent_result"})(
+				n,
+			) == "agent_result"
 		}},
 		to("statuses", &info.Statuses, r.statuses),
-		field{"artifacts", func(n *md.Node) { info.NoArtifacts, info.Artifacts = r.artifacts(n) }},
+		field{"artifacts", func(n *md.Node) {
+			info.NoArtifacts, info.Artifacts = r.artifacts(n)
+		}},
 		to("fields", &info.Fields, r.returned),
-		field{"status", func(n *md.Node) { info.StatusQuery, info.StatusPos = r.query(n) }},
-		field{"issues", func(n *md.Node) { info.IssuesQuery, info.IssuesPos = r.query(n) }})
+		field{"status", func(n *md.Node) {
+			info.StatusQuery, info.StatusPos = r.query(n)
+		}},
+		field{"issues", func(n *md.Node) {
+			info.IssuesQuery, info.IssuesPos = r.query(n)
+		}})
 }
 
 func (r *reader) statuses(n *md.Node) []formats.Outcome {
 	if n.Kind == md.List && len(n.Items) == 0 {
 		r.Refuse(codeContract, n, "name at least completed and failed", "statuses is empty")
 	}
-	return append([]formats.Outcome{}, words(r, n, "statuses", oneOf(r, "status", formats.Outcomes()))...)
+	return append(
+		[]formats.Outcome{},
+		words(r, n, "statuses", oneOf(r, "status", formats.Outcomes()))...,
+	)
 }
 
 // artifacts reads `none`, `any` or the list of those that the contract has.
@@ -49,16 +60,28 @@ func (r *reader) artifacts(n *md.Node) (none bool, all []formats.ArtifactSpec) {
 	}
 	for _, item := range n.Items {
 		spec := formats.ArtifactSpec{}
-		r.fields(item, "{type, name, document, optional}", "artifact",
+		r.fields(
+			item,
+			"{type, name, document, optional}",
+			"artifact",
 			to("type", &spec.Type, oneOf(r, "artifact type", formats.ArtifactTypes())),
-			field{"name", func(n *md.Node) { spec.Name = r.text(n, "a file name") }},
-			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())), to("optional", &spec.Optional, r.boolean))
+			field{"name", func(n *md.Node) {
+				spec.Name = r.text(n, "a file name")
+			}},
+			to("document", &spec.Document, oneOf(r, "profile", formats.Profiles())),
+			to("optional", &spec.Optional, r.boolean),
+		)
 		if item.Kind == md.Map && item.Get("type") == nil {
-			r.Refuse(codeMissing, item, "one of "+strings.Join(formats.Words(formats.ArtifactTypes()), ", "),
-				"missing key type of an artifact")
+			r.Refuse(
+				codeMissing,
+				item,
+				"one of "+strings.Join(formats.Words(formats.ArtifactTypes()), ", "),
+				"missing key type of an artifact",
+			)
 		}
 		all = append(all, spec)
 	}
+
 	return false, all
 }
 
@@ -67,7 +90,8 @@ func (r *reader) returned(n *md.Node) map[string]formats.Field {
 	if isAny(n) {
 		return nil
 	}
-	out, kind := map[string]formats.Field{}, oneOf(r, "type", inputTypes)
+	out := map[string]formats.Field{}
+	kind := oneOf(r, "type", inputTypes)
 	for key, value := range r.Entries(n, "any, or a map from name to type") {
 		name, optional := strings.CutSuffix(key.Value, "?")
 		if name == "" {

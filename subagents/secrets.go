@@ -18,8 +18,8 @@ type Masker interface {
 	Values(text string) string
 }
 
-// text masks a text of a worker, which is written into logs and shown. A text of tercet's own may hold what a program
-// printed, but nothing that only looks like a secret.
+// text masks a text of a worker, which is written into logs and shown. A text of tercet's own may
+// hold what a program printed, but nothing that only looks like a secret.
 func (g *delegation) text(s string) string {
 	switch {
 	case g.d.Mask == nil:
@@ -37,8 +37,8 @@ func (g *delegation) texts(list []string) []string {
 	return list
 }
 
-// withoutSecrets masks what a worker returned. Slices and maps are not shared with ret. Of a built-in subagent it masks
-// what may come from a program: the rest is tercet's own.
+// withoutSecrets masks what a worker returned. Slices and maps are not shared with ret. Of a
+// built-in subagent it masks what may come from a program: the rest is tercet's own.
 func (g *delegation) withoutSecrets(ret formats.Return) formats.Return {
 	if g.d.Mask == nil {
 		return ret
@@ -68,13 +68,15 @@ func (g *delegation) withoutPrinted(ret formats.Return) formats.Return {
 	ret.Issues = slices.Clone(ret.Issues)
 	for i := range ret.Issues {
 		one := &ret.Issues[i]
-		one.Description, one.SuggestedFix = g.text(one.Description), g.text(one.SuggestedFix)
+		one.Description = g.text(one.Description)
+		one.SuggestedFix = g.text(one.SuggestedFix)
 		one.Files = g.texts(slices.Clone(one.Files))
 	}
 	ret.Errors = append([]formats.ReturnError{}, ret.Errors...)
 	for i := range ret.Errors {
 		one := &ret.Errors[i]
-		one.Message, one.Recommendation = g.text(one.Message), g.text(one.Recommendation)
+		one.Message = g.text(one.Message)
+		one.Recommendation = g.text(one.Recommendation)
 	}
 	return ret
 }
@@ -105,8 +107,8 @@ func (g *delegation) value(v any) any {
 // maxMasked is the largest file of a run's folder that is looked through: what a program may print.
 const maxMasked = 64 << 20
 
-// cleanse masks the files that a worker left in the folder of its delegation, and lets only their owner read them. What
-// it printed is a log; its documents lose the known values alone.
+// cleanse masks the files that a worker left in the folder of its delegation, and lets only their
+// owner read them. What it printed is a log; its documents lose the known values alone.
 func (f *folder) cleanse(m Masker) error {
 	if m == nil || f.own == nil {
 		return nil
@@ -129,7 +131,8 @@ func (f *folder) cleanse(m Masker) error {
 // mask puts what is left of a file in its place.
 func (f *folder) mask(name string, mask func(string) string) (err error) {
 	info, err := f.own.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxMasked) {
+	if errors.Is(err, fs.ErrNotExist) ||
+		err == nil && (!info.Mode().IsRegular() || info.Size() > maxMasked) {
 		return nil
 	}
 	if err == nil {
@@ -138,6 +141,7 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	if err != nil || info.Size() == 0 {
 		return err
 	}
+
 	in, err := f.own.Open(name)
 	if err != nil {
 		return err
@@ -150,6 +154,7 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	}); err != nil || !found {
 		return err
 	}
+
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -158,6 +163,7 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	if err != nil {
 		return err
 	}
+
 	err = inPieces(in, info.Size(), func(piece string) error {
 		_, err := out.WriteString(mask(piece))
 		return err
@@ -168,11 +174,13 @@ func (f *folder) mask(name string, mask func(string) string) (err error) {
 	return errors.Join(err, f.own.Remove(masked))
 }
 
-// piece is how much of a file is looked through at once: a program may print a lot, and this one must stay small.
+// piece is how much of a file is looked through at once: a program may print a lot, and this one
+// must stay small.
 const piece = 1 << 20
 
-// inPieces reads a text in pieces that end where no secret is likely to. That is behind a line, else at white space or
-// a control, and before a private key that has begun and not ended. size is about how much there is.
+// inPieces reads a text in pieces that end where no secret is likely to. That is behind a line,
+// else at white space or a control, and before a private key that has begun and not ended. size is
+// about how much there is.
 func inPieces(in io.Reader, size int64, do func(string) error) error {
 	buf := make([]byte, 0, min(2*piece, size+bytes.MinRead))
 	for {
@@ -193,11 +201,14 @@ func inPieces(in io.Reader, size int64, do func(string) error) error {
 	}
 }
 
-// seam is where to cut a text, behind its first piece; at the end of it where there is no place for a cut.
+// seam is where to cut a text, behind its first piece; at the end of it where there is no place for
+// a cut.
 func seam(text []byte) int {
 	cut := bytes.LastIndexByte(text, '\n') + 1
 	if cut < piece {
-		cut = bytes.LastIndexFunc(text, func(r rune) bool { return r <= ' ' }) + 1
+		cut = bytes.LastIndexFunc(text, func(r rune) bool {
+			return r <= ' '
+		}) + 1
 	}
 	if cut < piece {
 		return len(text)

@@ -21,10 +21,12 @@ type entry struct {
 }
 
 // NewSet returns an empty set.
-func NewSet() *Set { return &Set{entries: map[string]entry{}, declared: map[string]string{}} }
+func NewSet() *Set {
+	return &Set{entries: map[string]entry{}, declared: map[string]string{}}
+}
 
-// Add adds a subagent under the name of its definition, after its pack's name. A duplicate name is an error: Load
-// decides which of several files wins.
+// Add adds a subagent under the name of its definition, after its pack's name. A duplicate name is
+// an error: Load decides which of several files wins.
 func (s *Set) Add(def Definition, agent Agent) error {
 	if agent == nil {
 		return formats.Unset("an agent for " + def.Info.Name)
@@ -37,8 +39,8 @@ func (s *Set) Add(def Definition, agent Agent) error {
 		name = def.Info.Pack + ":" + name
 	}
 	if first, ok := s.entries[name]; ok {
-		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s", def.Info.Name, first.def.File,
-			def.File)
+		return formats.Fail(formats.CodeConfig, "",
+			"subagent %q is defined in %s and in %s", def.Info.Name, first.def.File, def.File)
 	}
 	s.entries[name] = entry{def: def, agent: agent}
 	return nil
@@ -50,7 +52,8 @@ func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 	return e.def.Info, ok
 }
 
-// find looks a name up: that of the set, one that a file of another tool declares, or that of a shipped worker.
+// find looks a name up: that of the set, one that a file of another tool declares, or that of a
+// shipped worker.
 func (s *Set) find(name string) (entry, bool) {
 	e, ok := s.entries[name]
 	if rest, shipped := strings.CutPrefix(name, Shipped); !ok && shipped {
@@ -76,7 +79,9 @@ func (s *Set) Replaced() (names []string) {
 }
 
 // Names lists the names in alphabetical order, language variants included.
-func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.entries)) }
+func (s *Set) Names() []string {
+	return slices.Sorted(maps.Keys(s.entries))
+}
 
 // Lookup finds the subagent for a name and the task's language: name@language first, then name.
 func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {

@@ -9,11 +9,16 @@ func breaches(r formats.Request, ret formats.Return) ([]string, error) {
 	}
 	root, err := formats.ReadSchema(r.Schema)
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "the schema of " + r.Step + " cannot be read", Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "the schema of " + r.Step + " cannot be read",
+			Err:     err,
+		}
 	}
 	s, faults := formats.CompileSchema(root)
 	if faults != nil {
-		return nil, formats.Fail(formats.CodeBug, "", "the schema of %s is wrong: %s", r.Step, faults[0].Message)
+		return nil, formats.Fail(formats.CodeBug, "",
+			"the schema of %s is wrong: %s", r.Step, faults[0].Message)
 	}
 	fields := ret.Fields
 	if fields == nil {

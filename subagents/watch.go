@@ -7,12 +7,14 @@ import (
 	"tercet/formats"
 )
 
-// Unwatch checks the state after a worker has ended. A DENIED error says how the worker, or another writer without the
-// lock, changed it; found is then the content of state.json. From then on every write fails until the user decides.
+// Unwatch checks the state after a worker has ended. A DENIED error says how the worker, or another
+// writer without the lock, changed it; found is then the content of state.json. From then on every
+// write fails until the user decides.
 type Unwatch func(ctx context.Context) (found []byte, err error)
 
-// watched does the work and refuses it if the state changed meanwhile without its writers. Subagents that are part of
-// tercet are not watched: they write by the manager, and a workflow's own workers are watched one by one.
+// watched does the work and refuses it if the state changed meanwhile without its writers.
+// Subagents that are part of tercet are not watched: they write by the manager, and a workflow's
+// own workers are watched one by one.
 func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if g.d.Watch == nil || g.info.Builtin || g.info.Workflow {
 		return g.work(ctx)
@@ -21,6 +23,7 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	ret, err := g.work(ctx)
 	// The look is not left out when the run is being cancelled.
 	found, foreign := unwatch(context.WithoutCancel(ctx))
@@ -35,7 +38,8 @@ func (g *delegation) watched(ctx context.Context) (formats.Return, error) {
 	refused := formats.Fail(formats.CodeDenied, formats.HelpOf(foreign),
 		"while %s ran, and not by tercet, %v", g.req.Agent, foreign)
 	bad := formats.Failed(refused)
-	bad.Warnings, bad.Metadata = ret.Warnings, ret.Metadata
+	bad.Warnings = ret.Warnings
+	bad.Metadata = ret.Metadata
 	if len(found) > 0 {
 		kept := g.folder.path + "/state.json.refused"
 		bad.Warnings = append(bad.Warnings, "what stood in state.json is kept as "+kept)
