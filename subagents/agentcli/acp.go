@@ -22,10 +22,10 @@ const (
 	RunnerAuto    = "auto"    // the first installed agent CLI
 )
 
-// acpLine is the connection to an agent: a message of JSON-RPC a line. It belongs to the goroutine that asks, which
-// takes in and answers whatever the agent says while it waits. So an agent that prints faster than it is heard waits,
-// and so does one that asks and does not read the answers. The connection of the SDK has goroutines for both, and gives
-// up where they are flooded.
+// acpLine is the connection to an agent: a message of JSON-RPC a line. It belongs to the goroutine
+// that asks, which takes in and answers whatever the agent says while it waits. So an agent that
+// prints faster than it is heard waits, and so does one that asks and does not read the answers.
+// The connection of the SDK has goroutines for both, and gives up where they are flooded.
 type acpLine struct {
 	in    io.Reader
 	out   io.WriteCloser
@@ -57,18 +57,25 @@ func raw(v any) json.RawMessage {
 	return text
 }
 
-// send writes one message. That an agent does not listen any more shows by what it says, or that it says nothing.
+// send writes one message. That an agent does not listen any more shows by what it says, or that it
+// says nothing.
 func (l *acpLine) send(m acpMessage) {
 	m.Version = "2.0"
 	_, _ = l.out.Write(append(raw(m), '\n')) //nolint:errcheck // reason: see above
 }
 
-// ask sends a request, takes in what the agent says until it answers, and reads the answer. The error is io.EOF if it
-// is gone or nothing more is wanted.
+// ask sends a request, takes in what the agent says until it answers, and reads the answer. The
+// error is io.EOF if it is gone or nothing more is wanted.
 func (l *acpLine) ask(method string, params, answer any) error {
-	l.asked, l.answer = l.asked+1, nil
-	l.send(acpMessage{ID: raw(l.asked), Method: method, Params: raw(params)})
-	for part := make([]byte, 32<<10); l.answer == nil && !l.over; {
+	l.asked = l.asked + 1
+	l.answer = nil
+	l.send(acpMessage{
+		ID:     raw(l.asked),
+		Method: method,
+		Params: raw(params),
+	})
+	part := make([]byte, 32<<10)
+	for l.answer == nil && !l.over {
 		n, err := l.in.Read(part)
 		l.lines.take(part[:n])
 		if err != nil {
@@ -88,7 +95,8 @@ func (l *acpLine) ask(method string, params, answer any) error {
 // hear takes in one line.
 func (l *acpLine) hear(line []byte) bool {
 	var m acpMessage
-	if json.Unmarshal(line, &m) != nil || m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
+	if json.Unmarshal(line, &m) != nil ||
+		m.Method == "" && (m.ID == nil || m.Result == nil && m.Error == nil) {
 		l.strange = cmp.Or(l.strange, firstLine(string(line)))
 		return true
 	}
@@ -110,11 +118,12 @@ func (l *acpLine) hear(line []byte) bool {
 	return !l.over
 }
 
-// kindProtocol is the kind of a fault of a program that does not speak the protocol as we do: it is no runner.
+// kindProtocol is the kind of a fault of a program that does not speak the protocol as we do: it is
+// no runner.
 const kindProtocol = "protocol"
 
-// judge notes a program that ended without a message of the protocol. One that ended with a failure has more to say of
-// it.
+// judge notes a program that ended without a message of the protocol. One that ended with a failure
+// has more to say of it.
 func (l *acpLine) judge(r *Reading, res proc.Result) {
 	if l.heard || l.strange == "" && res.Exit != 0 {
 		return
@@ -123,12 +132,15 @@ func (l *acpLine) judge(r *Reading, res proc.Result) {
 	if l.strange != "" {
 		got = strconv.Quote(l.strange)
 	}
-	r.fault(Fault{Kind: kindProtocol, Message: "expected an agent that speaks the Agent Client Protocol, got " + got})
+	r.fault(Fault{
+		Kind:    kindProtocol,
+		Message: "expected an agent that speaks the Agent Client Protocol, got " + got,
+	})
 }
 
-// talk is the whole conversation, in which what is heard is noted, a failure too. It returns when the agent has ended
-// its turn, when a bound is passed, and when the agent is gone. One whose time is over is told so, and its input is
-// closed.
+// talk is the whole conversation, in which what is heard is noted, a failure too. It returns when
+// the agent has ended its turn, when a bound is passed, and when the agent is gone. One whose time
+// is over is told so, and its input is closed.
 func (c *acpClient) talk(text string) proc.Talk {
 	return c.connected(func() error { return c.converse(text) })
 }
@@ -136,7 +148,10 @@ func (c *acpClient) talk(text string) proc.Talk {
 // connected gives a conversation that does something once the agent is connected.
 func (c *acpClient) connected(do func() error) proc.Talk {
 	return func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error {
-		c.in, c.out, c.handle, c.lines.each = stdout, stdin, c.told, c.hear
+		c.in = stdout
+		c.out = stdin
+		c.handle = c.told
+		c.lines.each = c.hear
 		defer context.AfterFunc(ctx, c.leave)()
 		if err := do(); err != nil && !errors.Is(err, io.EOF) {
 			c.failed(err)
@@ -149,25 +164,31 @@ func (c *acpClient) connected(do func() error) proc.Talk {
 	}
 }
 
-// leave ends the conversation before the agent has ended its turn. It may be called while another goroutine waits for
-// the agent.
+// leave ends the conversation before the agent has ended its turn. It may be called while another
+// goroutine waits for the agent.
 func (c *acpClient) leave() {
 	if session := c.session.Load(); session != nil {
-		c.send(acpMessage{Method: acp.AgentMethodSessionCancel, Params: raw(acp.CancelNotification{SessionId: *session})})
+		c.send(acpMessage{
+			Method: acp.AgentMethodSessionCancel,
+			Params: raw(acp.CancelNotification{SessionId: *session}),
+		})
 	}
 	_ = c.out.Close() //nolint:errcheck // reason: nothing more is said, and the agent is gone or will see that
 }
 
 // hello agrees on the version of the protocol.
 func (c *acpClient) hello() error {
-	ask := acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber} // and none of the capabilities of a client
+	// and none of the capabilities of a client
+	ask := acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber}
 	var hello acp.InitializeResponse
 	if err := c.ask(acp.AgentMethodInitialize, ask, &hello); err != nil {
 		return err
 	}
 	if hello.ProtocolVersion != acp.ProtocolVersionNumber {
-		return formats.Fail(formats.CodeToolUnavailable, "",
-			"expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber, hello.ProtocolVersion)
+		return formats.Fail(formats.CodeToolUnavailable,
+			"",
+			"expected version %d of the Agent Client Protocol, got %d", acp.ProtocolVersionNumber,
+			hello.ProtocolVersion)
 	}
 	c.agent = &acp.Implementation{}
 	if hello.AgentInfo != nil {
@@ -188,6 +209,7 @@ func (c *acpClient) converse(text string) error {
 	if err := c.ask(acp.AgentMethodSessionNew, open, &s); err != nil {
 		return err
 	}
+
 	c.session.Store(&s.SessionId)
 	c.fresh = true
 	if s.Models != nil {
@@ -197,7 +219,10 @@ func (c *acpClient) converse(text string) error {
 		c.reading.Model = string(o.CurrentValue)
 	}
 	if m := s.Modes; m != nil && c.speaker.Mode != "" && string(m.CurrentModeId) != c.speaker.Mode {
-		mode := acp.SetSessionModeRequest{SessionId: s.SessionId, ModeId: acp.SessionModeId(c.speaker.Mode)}
+		mode := acp.SetSessionModeRequest{
+			SessionId: s.SessionId,
+			ModeId:    acp.SessionModeId(c.speaker.Mode),
+		}
 		if err := c.ask(acp.AgentMethodSessionSetMode, mode, new(any)); err != nil {
 			return err
 		}
@@ -212,30 +237,47 @@ func (c *acpClient) converse(text string) error {
 		}
 		if err != nil {
 			message := fmt.Sprintf("invalid model %q: %s", model, acpError(err))
-			return &formats.Failure{Code: formats.CodeConfig, Message: message, Err: err}
+			return &formats.Failure{
+				Code:    formats.CodeConfig,
+				Message: message,
+				Err:     err,
+			}
 		}
 		c.reading.Model = model
 	}
-	prompt := acp.PromptRequest{SessionId: s.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(text)}}
+	prompt := acp.PromptRequest{
+		SessionId: s.SessionId,
+		Prompt:    []acp.ContentBlock{acp.TextBlock(text)},
+	}
 	var end acp.PromptResponse
 	if err := c.ask(acp.AgentMethodSessionPrompt, prompt, &end); err != nil {
 		return err
 	}
+
 	c.ended(end)
 	return nil
 }
 
-// chooseModel takes the way that the agent offers: an option of the session, or the older list of models.
+// chooseModel takes the way that the agent offers: an option of the session, or the older list of
+// models.
 func (c *acpClient) chooseModel(s acp.NewSessionResponse, model string) error {
 	if o := modelOption(s); o != nil {
 		return c.ask(acp.AgentMethodSessionSetConfigOption, acp.SetSessionConfigOptionRequest{
 			ValueId: &acp.SetSessionConfigOptionValueId{
-				SessionId: s.SessionId, ConfigId: o.Id, Value: acp.SessionConfigValueId(model),
+				SessionId: s.SessionId,
+				ConfigId:  o.Id,
+				Value:     acp.SessionConfigValueId(model),
 			},
 		}, new(any))
 	}
-	return c.ask(acp.AgentMethodSessionSetModel,
-		acp.UnstableSetSessionModelRequest{SessionId: s.SessionId, ModelId: acp.UnstableModelId(model)}, new(any))
+	return c.ask(
+		acp.AgentMethodSessionSetModel,
+		acp.UnstableSetSessionModelRequest{
+			SessionId: s.SessionId,
+			ModelId:   acp.UnstableModelId(model),
+		},
+		new(any),
+	)
 }
 
 // modelOption is the option of a session that names its model, nil without one.

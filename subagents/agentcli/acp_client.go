@@ -22,7 +22,8 @@ type acpClient struct {
 	speaker Speaker
 	bound   func(*Reading) formats.Failure // tells which bound is passed
 	session atomic.Pointer[acp.SessionId]  // nil before there is one
-	agent   *acp.Implementation            // what it says of itself, nil before it has said anything
+	// what it says of itself, nil before it has said anything
+	agent   *acp.Implementation
 	reading Reading
 	passed  formats.Failure // the bound that was passed
 	tools   map[acp.ToolCallId]acpTool
@@ -52,11 +53,17 @@ func (c *acpClient) ended(p acp.PromptResponse) {
 	switch p.StopReason {
 	case acp.StopReasonEndTurn:
 	case acp.StopReasonMaxTokens, acp.StopReasonMaxTurnRequests:
-		c.reading.fault(Fault{Kind: "max_turns", Message: "the agent stopped at a limit of its own: " + why})
+		c.reading.fault(Fault{
+			Kind:    "max_turns",
+			Message: "the agent stopped at a limit of its own: " + why,
+		})
 	case acp.StopReasonRefusal, acp.StopReasonCancelled:
 		c.reading.fault(Fault{Kind: why, Message: "the agent stopped its turn: " + why})
 	default:
-		c.reading.fault(Fault{Kind: "stop", Message: "the agent stopped its turn for an unknown reason: " + why})
+		c.reading.fault(Fault{
+			Kind:    "stop",
+			Message: "the agent stopped its turn for an unknown reason: " + why,
+		})
 	}
 	c.passed = c.bound(&c.reading)
 }
@@ -69,20 +76,22 @@ func (c *acpClient) failed(err error) {
 		switch {
 		case broken.Code == login:
 			fault.Kind = "authentication_error"
-		case broken.Code >= 400 && broken.Code < 600: // some take the status of the model's server for a code
+		case broken.Code >= 400 && broken.Code < 600:
+			// some take the status of the model's server for a code
 			fault.Status = broken.Code
 		}
 	}
 	if ours, ok := errors.AsType[*formats.Failure](err); ok {
-		if fault.Message = ours.Message; ours.Code == formats.CodeToolUnavailable {
+		fault.Message = ours.Message
+		if ours.Code == formats.CodeToolUnavailable {
 			fault.Kind = kindProtocol
 		}
 	}
 	c.reading.fault(fault)
 }
 
-// acpTokens counts what the agent says it used. Some count what a cache held apart from the input, which their sum
-// shows.
+// acpTokens counts what the agent says it used. Some count what a cache held apart from the input,
+// which their sum shows.
 func acpTokens(u acp.Usage) formats.Tokens {
 	count := func(n *int) int64 {
 		if n == nil {
@@ -90,8 +99,11 @@ func acpTokens(u acp.Usage) formats.Tokens {
 		}
 		return int64(max(0, *n))
 	}
-	in, out := int64(max(0, u.InputTokens)), int64(max(0, u.OutputTokens))
-	read, written, thought := count(u.CachedReadTokens), count(u.CachedWriteTokens), count(u.ThoughtTokens)
+	in := int64(max(0, u.InputTokens))
+	out := int64(max(0, u.OutputTokens))
+	read := count(u.CachedReadTokens)
+	written := count(u.CachedWriteTokens)
+	thought := count(u.ThoughtTokens)
 	total := int64(u.TotalTokens)
 	if total >= in+out+read+written {
 		in += read + written
@@ -99,7 +111,11 @@ func acpTokens(u acp.Usage) formats.Tokens {
 	if total >= in+out+thought {
 		out += thought
 	}
-	return formats.Tokens{Input: in, Cached: read, Output: out}
+	return formats.Tokens{
+		Input:  in,
+		Cached: read,
+		Output: out,
+	}
 }
 
 // quotaTokens counts what gemini says it used, in a way of its own.
@@ -116,11 +132,14 @@ func quotaTokens(meta map[string]any) formats.Tokens {
 		return formats.Tokens{}
 	}
 	count := func(n float64) int64 { return int64(min(max(0, n), 1e12)) }
-	return formats.Tokens{Input: count(used.Quota.Count.Input), Output: count(used.Quota.Count.Output)}
+	return formats.Tokens{
+		Input:  count(used.Quota.Count.Input),
+		Output: count(used.Quota.Count.Output),
+	}
 }
 
-// told takes in what the agent says and does, and answers what it asks leave for. A file system and terminals are not
-// offered: an agent reads, writes and runs by itself.
+// told takes in what the agent says and does, and answers what it asks leave for. A file system and
+// terminals are not offered: an agent reads, writes and runs by itself.
 func (c *acpClient) told(m acpMessage) (any, *acp.RequestError) {
 	switch m.Method {
 	case acp.ClientMethodSessionUpdate:
@@ -157,7 +176,9 @@ func (c *acpClient) note(u acp.SessionUpdate) {
 		}
 		c.turn()
 		if c.split || id != c.reading.message {
-			c.text, c.split, c.reading.message = nil, false, id
+			c.text = nil
+			c.split = false
+			c.reading.message = id
 		}
 		if m.Content.Text != nil {
 			c.text = append(c.text, m.Content.Text.Text...)
@@ -166,10 +187,15 @@ func (c *acpClient) note(u acp.SessionUpdate) {
 		t := u.ToolCall
 		c.reading.act = actOf(string(t.Kind), t.RawInput)
 		c.reading.act.On = cmp.Or(c.reading.act.On, t.Title)
-		c.tool(t.ToolCallId, acpTool{t.Kind, acpPaths(t.Locations, t.Content, t.RawInput)}, t.Status)
+		c.tool(
+			t.ToolCallId,
+			acpTool{t.Kind, acpPaths(t.Locations, t.Content, t.RawInput)},
+			t.Status,
+		)
 	case u.ToolCallUpdate != nil:
 		t := u.ToolCallUpdate
-		kind, status := acp.ToolKind(""), acp.ToolCallStatus("")
+		kind := acp.ToolKind("")
+		status := acp.ToolCallStatus("")
 		if t.Kind != nil {
 			kind = *t.Kind
 		}
@@ -178,14 +204,15 @@ func (c *acpClient) note(u acp.SessionUpdate) {
 		}
 		c.tool(t.ToolCallId, acpTool{kind, acpPaths(t.Locations, t.Content, t.RawInput)}, status)
 	case u.UsageUpdate != nil:
-		if cost := u.UsageUpdate.Cost; cost != nil && cost.Currency == "USD" && cost.Amount > c.reading.Cost {
+		cost := u.UsageUpdate.Cost
+		if cost != nil && cost.Currency == "USD" && cost.Amount > c.reading.Cost {
 			c.reading.Cost = cost.Amount
 		}
 	}
 }
 
-// turn counts a turn of the model. The protocol does not tell of them: one begins when something is said or done after
-// a tool has answered.
+// turn counts a turn of the model. The protocol does not tell of them: one begins when something is
+// said or done after a tool has answered.
 func (c *acpClient) turn() {
 	if c.fresh {
 		c.fresh = false
@@ -206,7 +233,10 @@ func (c *acpClient) tool(id acp.ToolCallId, now acpTool, status acp.ToolCallStat
 	c.fresh = c.fresh || status == acp.ToolCallStatusCompleted || status == acp.ToolCallStatusFailed
 	// One path too many is kept, so that leave is refused for what cannot be looked at.
 	paths := append(known.paths, now.paths...)
-	c.tools[id] = acpTool{kind: cmp.Or(now.kind, known.kind), paths: paths[:min(len(paths), maxPaths+1)]}
+	c.tools[id] = acpTool{
+		kind:  cmp.Or(now.kind, known.kind),
+		paths: paths[:min(len(paths), maxPaths+1)],
+	}
 }
 
 // acpPaths lists the files that a call of a tool names.
@@ -240,11 +270,15 @@ func (c *acpClient) permit(p acp.RequestPermissionRequest) acp.RequestPermission
 		kind = *p.ToolCall.Kind
 	}
 	kind = cmp.Or(kind, acp.ToolKindOther)
-	paths := slices.Concat(t.paths, acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput))
+	paths := slices.Concat(
+		t.paths,
+		acpPaths(p.ToolCall.Locations, p.ToolCall.Content, p.ToolCall.RawInput),
+	)
 	offered := map[acp.PermissionOptionKind]acp.PermissionOptionId{}
 	for _, o := range slices.Backward(p.Options) {
 		offered[o.Kind] = o.OptionId
 	}
+
 	yes, once := offered[acp.PermissionOptionKindAllowOnce]
 	if c.ours(p.SessionId) && once && len(paths) <= maxPaths && c.call.grants(kind, paths) {
 		return acp.NewRequestPermissionOutcomeSelected(yes)
@@ -260,14 +294,21 @@ func (c *acpClient) permit(p acp.RequestPermissionRequest) acp.RequestPermission
 			return acp.NewRequestPermissionOutcomeSelected(id)
 		}
 	}
+
 	return acp.NewRequestPermissionOutcomeCancelled()
 }
 
 // acpNeeds says what has to be granted for each kind of tool.
 var acpNeeds = map[acp.ToolKind]string{
-	acp.ToolKindRead: "nothing", acp.ToolKindSearch: "nothing", acp.ToolKindThink: "nothing",
-	acp.ToolKindEdit: "write", acp.ToolKindDelete: "write", acp.ToolKindMove: "write", acp.ToolKindFetch: "net",
-	acp.ToolKindExecute: "shell", acp.ToolKindOther: "shell",
+	acp.ToolKindRead:       "nothing",
+	acp.ToolKindSearch:     "nothing",
+	acp.ToolKindThink:      "nothing",
+	acp.ToolKindEdit:       "write",
+	acp.ToolKindDelete:     "write",
+	acp.ToolKindMove:       "write",
+	acp.ToolKindFetch:      "net",
+	acp.ToolKindExecute:    "shell",
+	acp.ToolKindOther:      "shell",
 	acp.ToolKindSwitchMode: "never", // another mode may ask no more
 }
 
@@ -277,7 +318,9 @@ func (c Call) grants(kind acp.ToolKind, paths []string) bool {
 	case "nothing":
 		return true
 	case "write":
-		refused := slices.ContainsFunc(paths, func(name string) bool { return !c.mayWrite(name) })
+		refused := slices.ContainsFunc(paths, func(name string) bool {
+			return !c.mayWrite(name)
+		})
 		return !refused && (len(paths) > 0 || c.Grant.Write)
 	case "net":
 		return c.Grant.Net
@@ -287,8 +330,8 @@ func (c Call) grants(kind acp.ToolKind, paths []string) bool {
 	return false
 }
 
-// mayWrite tells whether a file may be written. Documents and the return always may, the tree if it is granted, the
-// workspace's own files never.
+// mayWrite tells whether a file may be written. Documents and the return always may, the tree if it
+// is granted, the workspace's own files never.
 func (c Call) mayWrite(name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Dir, name)
@@ -299,7 +342,11 @@ func (c Call) mayWrite(name string) bool {
 	}
 	for _, root := range []string{c.Root, c.Dir} {
 		for _, kept := range protected {
-			at := filepath.Join(realPath(root), formats.Workspace, filepath.FromSlash(strings.TrimSuffix(kept, "/**")))
+			at := filepath.Join(
+				realPath(root),
+				formats.Workspace,
+				filepath.FromSlash(strings.TrimSuffix(kept, "/**")),
+			)
 			if name == at || below(at, name) {
 				return false
 			}
@@ -311,7 +358,9 @@ func (c Call) mayWrite(name string) bool {
 // realPath follows the links of the part of a path that is there.
 func realPath(name string) string {
 	name = filepath.Clean(name)
-	for dir, rest := name, ""; ; {
+	dir := name
+	rest := ""
+	for {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			return filepath.Join(real, rest)
 		}
@@ -319,7 +368,8 @@ func realPath(name string) string {
 		if up == dir {
 			return name
 		}
-		dir, rest = up, filepath.Join(filepath.Base(dir), rest)
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = up
 	}
 }
 

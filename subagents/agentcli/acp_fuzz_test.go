@@ -11,22 +11,41 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// FuzzACP lets an agent say anything between two answers that are right. Whatever it is, nothing panics, the
-// conversation ends with the answer to the prompt or before it, and what is counted is not below zero.
+// FuzzACP lets an agent say anything between two answers that are right. Whatever it is, nothing
+// panics, the conversation ends with the answer to the prompt or before it, and what is counted is
+// not below zero.
 func FuzzACP(f *testing.F) {
 	update := func(text string) string {
-		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` + text + `}}`
+		return `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":` +
+			text + `}}`
 	}
 	for _, text := range []string{
-		"", "Segmentation fault", "{}", "[]", "null", `{"id":1}`, `{"method":"x"}`, `{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{}}`,
-		update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}`), update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","kind":"edit","rawInput":{"path":"/etc/x"}}`),
-		update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"}`), update(`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":-1,"currency":"USD"}}`),
+		"",
+		"Segmentation fault",
+		"{}",
+		"[]",
+		"null",
+		`{"id":1}`,
+		`{"method":"x"}`,
+		`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{}}`,
+		update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}`),
+		update(
+			`{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","kind":"edit","rawInput":{"path":"/etc/x"}}`,
+		),
+		update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed"}`),
+		update(
+			`{"sessionUpdate":"usage_update","size":1,"used":1,"cost":{"amount":-1,"currency":"USD"}}`,
+		),
 		`{"jsonrpc":"2.0","id":{"a":1},"method":"session/request_permission","params":{"sessionId":"s","options":[{"optionId":"y","name":"Y","kind":"allow_once"}],"toolCall":{"toolCallId":"t"}}}`,
-		`{"jsonrpc":"2.0","id":3,"result":7}`, `{"jsonrpc":"2.0","id":3,"error":{"code":"x"}}`, `{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`,
-		`{"jsonrpc":"2.0","id":1e999999999,"method":"x"}`, `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"refusal"}}`,
+		`{"jsonrpc":"2.0","id":3,"result":7}`,
+		`{"jsonrpc":"2.0","id":3,"error":{"code":"x"}}`,
+		`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":1}}`,
+		`{"jsonrpc":"2.0","id":1e999999999,"method":"x"}`,
+		`{"jsonrpc":"2.0","id":3,"result":{"stopReason":"refusal"}}`,
 	} {
 		f.Add([]byte(text))
 	}
+
 	f.Fuzz(func(t *testing.T, said []byte) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -35,8 +54,10 @@ func FuzzACP(f *testing.F) {
 		go func() {
 			for method := range asked {
 				answer := map[string]string{
-					"initialize": `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`, "session/new": `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}`,
-					"session/prompt": string(said) + "\n" + `{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`,
+					"initialize":  `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}`,
+					"session/new": `{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}`,
+					"session/prompt": string(said) + "\n" +
+						`{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}`,
 				}[method]
 				if _, err := io.WriteString(agent, answer+"\n"); err != nil {
 					return
@@ -45,7 +66,12 @@ func FuzzACP(f *testing.F) {
 		}()
 		defer close(asked)
 		in := &listener{asked: asked}
-		r := agentcli.Talk(ctx, in, out, agentcli.Call{Dir: "/nowhere", Root: "/nowhere", Out: "/nowhere/out", Return: "/nowhere/return.json"})
+		r := agentcli.Talk(ctx, in, out, agentcli.Call{
+			Dir:    "/nowhere",
+			Root:   "/nowhere",
+			Out:    "/nowhere/out",
+			Return: "/nowhere/return.json",
+		})
 		if err := out.Close(); err != nil {
 			t.Error(err)
 		}

@@ -41,15 +41,25 @@ type acpMessage struct {
 func fakeACP(mode string) int {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 8<<20)
-	seen, err := os.OpenFile(filepath.Join(os.Getenv("TERCET_ROOT"), "heard"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	seen, err := os.OpenFile(
+		filepath.Join(os.Getenv("TERCET_ROOT"), "heard"),
+		os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+		0o600,
+	)
 	if err != nil {
 		return 96
 	}
-	a := &acpAgent{mode: mode, in: in, seen: seen}
+
+	a := &acpAgent{
+		mode: mode,
+		in:   in,
+		seen: seen,
+	}
 	if mode == "acp-dies" {
 		fmt.Fprintln(os.Stderr, "no such module")
 		return 3
 	}
+
 	switch mode {
 	case "acp-no-protocol":
 		fmt.Println("usage: agent [-h]\n  -h  help")
@@ -57,6 +67,7 @@ func fakeACP(mode string) int {
 	case "acp-says-nothing":
 		return 0
 	}
+
 	for {
 		m, ok := a.hear()
 		if !ok {
@@ -83,16 +94,21 @@ func (a *acpAgent) reply(m acpMessage, result string) {
 }
 
 func (a *acpAgent) fail(m acpMessage, code int, message string) {
-	fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":%q}}\n", m.ID, code, message)
+	fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":%q}}\n",
+		m.ID, code, message)
 }
 
 func (a *acpAgent) update(update string) {
-	fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":%s}}\n", update)
+	fmt.Printf(
+		"{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":\"s\",\"update\":%s}}\n",
+		update,
+	)
 }
 
 func (a *acpAgent) say(text string) {
 	quoted, _ := json.Marshal(text)
-	a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":` + string(quoted) + `}}`)
+	a.update(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":` +
+		string(quoted) + `}}`)
 }
 
 // answer returns an exit code, or -1 to go on.
@@ -102,7 +118,9 @@ func (a *acpAgent) answer(m acpMessage) int {
 		switch {
 		case a.mode == "acp-version":
 			a.reply(m, `{"protocolVersion":2}`)
-		case strings.Contains(string(m.Params), `"readTextFile":true`), strings.Contains(string(m.Params), `"writeTextFile":true`), strings.Contains(string(m.Params), `"terminal":true`):
+		case strings.Contains(string(m.Params), `"readTextFile":true`),
+			strings.Contains(string(m.Params), `"writeTextFile":true`),
+			strings.Contains(string(m.Params), `"terminal":true`):
 			return 95
 		default:
 			a.reply(m, `{"protocolVersion":1,"agentCapabilities":{}}`)
@@ -130,6 +148,7 @@ func (a *acpAgent) answer(m acpMessage) int {
 			select {}
 		}
 	}
+
 	return -1
 }
 
@@ -148,12 +167,20 @@ func (a *acpAgent) prompt(m acpMessage) int {
 	end := func() { a.reply(m, `{"stopReason":"end_turn"}`) }
 	switch a.mode {
 	case "acp-text":
-		a.say("```json\n{\"status\": \"failed\", \"summary\": \"not the last\", \"nonce\": \"n0nce\"}\n```\n")
+		a.say(
+			"```json\n{\"status\": \"failed\", \"summary\": \"not the last\", \"nonce\": " +
+				"\"n0nce\"}\n```\n",
+		)
 		a.update(tool)
 		a.update(done)
 		final(nonce)
-		a.update(`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":0.25,"currency":"USD"}}`)
-		a.reply(m, `{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":10,"cachedReadTokens":20,"totalTokens":130}}`)
+		a.update(
+			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":0.25,"currency":"USD"}}`,
+		)
+		a.reply(
+			m,
+			`{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":10,"cachedReadTokens":20,"totalTokens":130}}`,
+		)
 	case "acp-wrong-nonce":
 		final("other")
 		end()
@@ -181,10 +208,14 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		end()
 	case "acp-asks-much": // without reading an answer
 		for i := range 800 {
-			fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"fs/read_text_file\",\"params\":{\"sessionId\":\"s\",\"path\":\"/etc/passwd\"}}\n", 1000+i)
+			fmt.Printf(
+				"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"fs/read_text_file\",\"params\":{\"sessionId\":\"s\",\"path\":\"/etc/passwd\"}}\n",
+				1000+i,
+			)
 			if i%16 == 15 {
 				for range 16 {
-					if a.in.Scan(); !strings.Contains(a.in.Text(), `"code":-32601`) {
+					a.in.Scan()
+					if !strings.Contains(a.in.Text(), `"code":-32601`) {
 						return 90
 					}
 				}
@@ -193,28 +224,37 @@ func (a *acpAgent) prompt(m acpMessage) int {
 		final(nonce)
 		end()
 	case "acp-long":
-		a.update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 12<<20) + `"}}`)
+		a.update(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` +
+			strings.Repeat("x", 12<<20) + `"}}`)
 		final(nonce)
 		end()
 	case "acp-files": // asks for what was never offered
 		for i, ask := range []string{
-			`"fs/write_text_file","params":{"sessionId":"s","path":"/tmp/../etc/x","content":"x"}`, `"terminal/create","params":{"sessionId":"s","command":"id"}`,
-			`"terminal/kill","params":{"sessionId":"s","terminalId":"t"}`, `"no/such/method","params":{}`, `"fs/read_text_file","params":null`,
+			`"fs/write_text_file","params":{"sessionId":"s","path":"/tmp/../etc/x","content":"x"}`,
+			`"terminal/create","params":{"sessionId":"s","command":"id"}`,
+			`"terminal/kill","params":{"sessionId":"s","terminalId":"t"}`,
+			`"no/such/method","params":{}`, `"fs/read_text_file","params":null`,
 		} {
 			fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":\"f%d\",\"method\":%s}\n", i, ask)
-			if a.in.Scan(); !strings.Contains(a.in.Text(), `"error":`) {
+			a.in.Scan()
+			if !strings.Contains(a.in.Text(), `"error":`) {
 				return 90
 			}
 		}
 		final(nonce)
 		end()
 	case "acp-hang":
-		for told := false; !told && a.in.Scan(); { // the protocol's own notice of a cancelled request may come first
+		// the protocol's own notice of a cancelled request may come first
+		for told := false; !told && a.in.Scan(); {
 			told = strings.Contains(a.in.Text(), "session/cancel")
 			fmt.Fprintln(a.seen, "then:", told)
 		}
 	case "acp-survivor":
-		pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "300"}, &syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}})
+		pid, err := syscall.ForkExec(
+			"/bin/sleep",
+			[]string{"sleep", "300"},
+			&syscall.ProcAttr{Env: os.Environ(), Sys: &syscall.SysProcAttr{Setsid: true}},
+		)
 		if err != nil {
 			return 91
 		}
@@ -228,31 +268,42 @@ func (a *acpAgent) prompt(m acpMessage) int {
 	case "acp-refusal":
 		a.reply(m, `{"stopReason":"refusal"}`)
 	case "acp-limit":
-		a.update(`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":9,"currency":"USD"}}`)
+		a.update(
+			`{"sessionUpdate":"usage_update","size":100,"used":50,"cost":{"amount":9,"currency":"USD"}}`,
+		)
 	case "acp-stays":
 		final(nonce)
 		end()
 		select {}
 	case "acp-flood":
-		line := `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 10<<20) + `"}}`
+		line := `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"` +
+			strings.Repeat("x", 10<<20) + `"}}`
 		for range 7 {
 			a.update(line)
 		}
 	default:
 		return a.ask(m)
 	}
+
 	return -1
 }
 
-// ask asks for leave to use a tool of the kind, and on the file, that the mode names: acp-ask KIND PATH.
+// ask asks for leave to use a tool of the kind, and on the file, that the mode names: acp-ask KIND
+// PATH.
 func (a *acpAgent) ask(m acpMessage) int {
 	words := strings.Fields(a.mode)
 	if len(words) < 2 {
 		return 93
 	}
+
 	at := "[]"
 	if len(words) > 2 {
-		at = `[{"path":"` + strings.NewReplacer("ROOT", os.Getenv("TERCET_ROOT"), "OUT", os.Getenv("TERCET_OUT")).Replace(words[2]) + `"}]`
+		at = `[{"path":"` + strings.NewReplacer(
+			"ROOT",
+			os.Getenv("TERCET_ROOT"),
+			"OUT",
+			os.Getenv("TERCET_OUT"),
+		).Replace(words[2]) + `"}]`
 	}
 	if len(words) > 3 {
 		n, err := strconv.Atoi(words[3])
@@ -265,12 +316,17 @@ func (a *acpAgent) ask(m acpMessage) int {
 	if words[0] == "acp-always" {
 		options = `[{"optionId":"always","name":"Always","kind":"allow_always"}]`
 	}
-	fmt.Printf("{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"s\",\"options\":%s,\"toolCall\":{\"toolCallId\":\"t1\",\"kind\":%q,\"locations\":%s}}}\n", options, words[1], at)
+	fmt.Printf(
+		"{\"jsonrpc\":\"2.0\",\"id\":77,\"method\":\"session/request_permission\",\"params\":{\"sessionId\":\"s\",\"options\":%s,\"toolCall\":{\"toolCallId\":\"t1\",\"kind\":%q,\"locations\":%s}}}\n",
+		options, words[1], at,
+	)
 	answer, ok := a.hear()
 	if !ok {
 		return 92
 	}
-	a.say("```json\n{\"status\": \"completed\", \"summary\": " + fmt.Sprintf("%q", outcome(answer)) + ", \"nonce\": \"n0nce\"}\n```")
+
+	a.say("```json\n{\"status\": \"completed\", \"summary\": " +
+		fmt.Sprintf("%q", outcome(answer)) + ", \"nonce\": \"n0nce\"}\n```")
 	a.reply(m, `{"stopReason":"end_turn"}`)
 	return -1
 }
@@ -297,19 +353,28 @@ func acpOf(t *testing.T, mode string) (*agentcli.CLI, formats.Request) {
 	}
 	x, r := exec(t, mode, nil)
 	s, err := proc.NewStarter(proc.Starter{
-		Allow: x.Starter.Allow, Env: x.Starter.Env, Now: time.Now,
+		Allow: x.Starter.Allow,
+		Env:   x.Starter.Env,
+		Now:   time.Now,
 		Grace: proc.Grace{Interrupt: pause, Terminate: 200 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	speaker := agentcli.SpeakerOf(x.Definition.Argv)
-	return &agentcli.CLI{Speaker: &speaker, Definition: x.Definition, Starter: s, Root: x.Root, Nonce: x.Nonce}, r
+	return &agentcli.CLI{
+		Speaker:    &speaker,
+		Definition: x.Definition,
+		Starter:    s,
+		Root:       x.Root,
+		Nonce:      x.Nonce,
+	}, r
 }
 
 // told puts what came back into one line.
 func told(ret formats.Return, err error) string {
-	switch broken, ok := errors.AsType[*subagents.ReturnError](err); {
+	broken, ok := errors.AsType[*subagents.ReturnError](err)
+	switch {
 	case ok:
 		return "bad: " + strings.Join(broken.Problems, "; ")
 	case err != nil:
@@ -335,15 +400,31 @@ func TestACP(t *testing.T) {
 		{"acp-stays", "did it"},
 		{"acp-wrong-nonce", "bad: "},
 		{"acp-garbage-only", "bad: "},
-		{"acp-no-protocol", "TOOL_UNAVAILABLE: " + name + `: expected an agent that speaks the Agent Client Protocol, got "usage: agent [-h]"`},
-		{"acp-says-nothing", "TOOL_UNAVAILABLE: " + name + ": expected an agent that speaks the Agent Client Protocol, got nothing"},
+		{
+			"acp-no-protocol",
+			"TOOL_UNAVAILABLE: " + name +
+				`: expected an agent that speaks the Agent Client Protocol, got "usage: agent [-h]"`,
+		},
+		{
+			"acp-says-nothing",
+			"TOOL_UNAVAILABLE: " + name +
+				": expected an agent that speaks the Agent Client Protocol, got nothing",
+		},
 		{"acp-burst", "did it"},
 		{"acp-asks-much", "did it"},
 		{"acp-long", "did it"},
 		{"acp-files", "did it"},
-		{"acp-version", "TOOL_UNAVAILABLE: " + name + ": expected version 1 of the Agent Client Protocol, got 2"},
+		{
+			"acp-version",
+			"TOOL_UNAVAILABLE: " + name +
+				": expected version 1 of the Agent Client Protocol, got 2",
+		},
 		{"acp-login", "AUTH: " + name + ": Authentication required"},
-		{"acp-dies", "UNKNOWN_ERROR: worker: " + name + " ended with exit code 3 and without a return: no such module"},
+		{
+			"acp-dies",
+			"UNKNOWN_ERROR: worker: " + name +
+				" ended with exit code 3 and without a return: no such module",
+		},
 		{"acp-error", "UNKNOWN_ERROR: " + name + ": Internal error: API Error: 400 bad request"},
 		{"acp-refusal", "UNKNOWN_ERROR: " + name + ": the agent stopped its turn: refusal"},
 		{"acp-limit", "LIMIT: " + name + ": expected a cost of at most $2, got $9"},
@@ -362,7 +443,18 @@ func TestACP(t *testing.T) {
 				t.Errorf("measured %+v, want the runner and the prompt", used)
 			}
 			if tt.mode == "acp-text" {
-				want := subagents.Measured{Runner: "acp", Model: "m-acp", Prompt: used.Prompt, Told: used.Told, Tokens: formats.Tokens{Input: 120, Cached: 20, Output: 10}, Cost: 0.25}
+				want := subagents.Measured{
+					Runner: "acp",
+					Model:  "m-acp",
+					Prompt: used.Prompt,
+					Told:   used.Told,
+					Tokens: formats.Tokens{
+						Input:  120,
+						Cached: 20,
+						Output: 10,
+					},
+					Cost: 0.25,
+				}
 				if d := cmp.Diff(want, used); d != "" {
 					t.Errorf("measured (-want +got)\n%s", d)
 				}
@@ -373,7 +465,8 @@ func TestACP(t *testing.T) {
 
 func TestACPPermissions(t *testing.T) {
 	t.Parallel()
-	const yes, no = "selected yes", "selected no; the tool "
+	const yes = "selected yes"
+	const no = "selected no; the tool "
 	tests := []struct {
 		ask   string
 		tools []string
@@ -387,7 +480,8 @@ func TestACPPermissions(t *testing.T) {
 		{"acp-ask edit", []string{"write"}, yes},
 		{"acp-ask edit", nil, no + "edit was refused"},
 		{"acp-ask edit ROOT/../other", []string{"write"}, no + "edit was refused"},
-		{"acp-ask edit ROOT/out/x", []string{"write"}, no + "edit was refused"}, // a link that leads out
+		// a link that leads out
+		{"acp-ask edit ROOT/out/x", []string{"write"}, no + "edit was refused"},
 		{"acp-ask delete ROOT/.tercet/state.json", []string{"write"}, no + "delete was refused"},
 		{"acp-ask move ROOT/.tercet/commands/a/b.md", []string{"write"}, no + "move was refused"},
 		{"acp-ask execute", []string{"write"}, no + "execute was refused"},
@@ -397,7 +491,8 @@ func TestACPPermissions(t *testing.T) {
 		{"acp-ask other", []string{"write", "net"}, no + "other was refused"},
 		{"acp-ask switch_mode", []string{"write", "shell", "net"}, no + "switch_mode was refused"},
 		{"acp-ask no-such-kind", []string{"write", "shell", "net"}, no + "other was refused"},
-		{"acp-ask edit main.go 200", []string{"write"}, no + "edit was refused"}, // more files than are looked at
+		// more files than are looked at
+		{"acp-ask edit main.go 200", []string{"write"}, no + "edit was refused"},
 		{"acp-always execute", []string{"shell"}, "cancelled; the tool execute was refused"},
 	}
 	for _, tt := range tests {
@@ -425,7 +520,8 @@ func TestACPModel(t *testing.T) {
 	}
 	a, r = acpOf(t, "acp-text")
 	a.Definition.Model = map[string]string{"": "worst"}
-	if got := told(a.Run(t.Context(), r)); !strings.HasPrefix(got, "CONFIG: ") || !strings.Contains(got, `invalid model "worst"`) {
+	got := told(a.Run(t.Context(), r))
+	if !strings.HasPrefix(got, "CONFIG: ") || !strings.Contains(got, `invalid model "worst"`) {
 		t.Errorf("Run with a model that is not there = %q, want CONFIG", got)
 	}
 }
@@ -463,13 +559,15 @@ func TestACPStops(t *testing.T) {
 	}
 }
 
-// cancelHeard tells whether an agent of acp-hang or acp-stubborn was asked to stop, in the words of the protocol.
+// cancelHeard tells whether an agent of acp-hang or acp-stubborn was asked to stop, in the words of
+// the protocol.
 func cancelHeard(a *agentcli.CLI) bool {
 	text, err := os.ReadFile(filepath.Join(a.Root, "heard"))
 	if err != nil {
 		return false
 	}
-	return strings.Contains(string(text), "then: true") || strings.Contains(string(text), "session/cancel")
+	return strings.Contains(string(text), "then: true") ||
+		strings.Contains(string(text), "session/cancel")
 }
 
 func TestACPCancel(t *testing.T) {
@@ -531,7 +629,9 @@ func TestACPNotStarted(t *testing.T) {
 		t.Errorf("Run without argv = %q", got)
 	}
 	for name, edit := range map[string]func(*agentcli.CLI){
-		"nonce": func(a *agentcli.CLI) { a.Nonce = nil }, "starter": func(a *agentcli.CLI) { a.Starter = nil }, "root": func(a *agentcli.CLI) { a.Root = "" },
+		"nonce":   func(a *agentcli.CLI) { a.Nonce = nil },
+		"starter": func(a *agentcli.CLI) { a.Starter = nil },
+		"root":    func(a *agentcli.CLI) { a.Root = "" },
 	} {
 		a, r := acpOf(t, "acp-text")
 		edit(a)

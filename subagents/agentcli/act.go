@@ -28,7 +28,8 @@ var toolKinds = []struct{ kind, words string }{
 // actOf is a call of a tool by its name and input.
 func actOf(tool string, input any) Act {
 	named, _ := input.(map[string]any) //nolint:errcheck // any other input names nothing
-	a, name := Act{Tool: tool}, strings.ToLower(tool)
+	a := Act{Tool: tool}
+	name := strings.ToLower(tool)
 	for _, k := range toolKinds {
 		among := func(word string) bool { return strings.Contains(name, word) }
 		if slices.ContainsFunc(strings.Fields(k.words), among) {
@@ -37,7 +38,8 @@ func actOf(tool string, input any) Act {
 		}
 	}
 	for _, key := range []string{
-		"command", "cmd", "file_path", "filePath", "absolute_path", "notebook_path", "path", "pattern", "query", "url",
+		"command", "cmd", "file_path", "filePath", "absolute_path", "notebook_path", "path",
+		"pattern", "query", "url",
 	} {
 		if text, ok := named[key].(string); ok && text != "" {
 			a.On = text
@@ -61,17 +63,29 @@ func (t *teller) hear(r *Reading) {
 	if t.to == nil || t.act == r.act && t.used == used {
 		return
 	}
-	t.act, t.used = r.act, used
+
+	t.act = r.act
+	t.used = used
 	on := t.act.On
-	if rel, err := filepath.Rel(t.r.Dir, on); err == nil && filepath.IsAbs(on) && filepath.IsLocal(rel) {
+	rel, err := filepath.Rel(t.r.Dir, on)
+	if err == nil && filepath.IsAbs(on) && filepath.IsLocal(rel) {
 		on = rel
 	}
 	const most = 500
 	t.to.Emit(trace.Event{
-		Run: t.r.Run, Kind: trace.Agent, Name: t.r.Agent, Step: t.r.Step, FromDepth: t.r.Depth.Int(),
-		ToDepth: t.r.Depth.Int(), Path: slices.Clone(t.r.Path),
+		Run:       t.r.Run,
+		Kind:      trace.Agent,
+		Name:      t.r.Agent,
+		Step:      t.r.Step,
+		FromDepth: t.r.Depth.Int(),
+		ToDepth:   t.r.Depth.Int(),
+		Path:      slices.Clone(t.r.Path),
 		Attrs: map[string]any{
-			"runner": t.name, "did": t.act.Kind, "tool": t.act.Tool, "on": formats.Clip(on, most), "tokens": used,
+			"runner":   t.name,
+			"did":      t.act.Kind,
+			"tool":     t.act.Tool,
+			"on":       formats.Clip(on, most),
+			"tokens":   used,
 			"cost_usd": r.Cost,
 		},
 	})

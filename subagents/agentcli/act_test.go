@@ -13,16 +13,80 @@ func TestActionsFromEvents(t *testing.T) {
 		driver, line string
 		want         agentcli.Act
 	}{
-		{"claude", `{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"x"},{"type":"tool_use","name":"Edit","input":{"file_path":"/p/a.go"}}]}}`, agentcli.Act{Kind: "edit", Tool: "Edit", On: "/p/a.go"}},
-		{"claude", `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash","input":{"command":"go test ./..."}}]}}`, agentcli.Act{Kind: "run", Tool: "Bash", On: "go test ./..."}},
-		{"claude", `{"type":"assistant","message":{"id":"m","content":"a mere text"}}`, agentcli.Act{}},
-		{"claude", `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":7,"input":[]},"x"]}}`, agentcli.Act{}},
-		{"codex", `{"type":"item.started","item":{"type":"command_execution","command":"ls"}}`, agentcli.Act{Kind: "run", Tool: "command_execution", On: "ls"}},
-		{"codex", `{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a.go"}]}}`, agentcli.Act{Kind: "edit", Tool: "file_change", On: "a.go"}},
-		{"codex", `{"type":"item.completed","item":{"type":"agent_message","text":"edit"}}`, agentcli.Act{}},
-		{"gemini", `{"type":"tool_use","tool_name":"run_shell_command","parameters":{"command":"make"}}`, agentcli.Act{Kind: "run", Tool: "run_shell_command", On: "make"}},
-		{"opencode", `{"type":"tool_use","part":{"tool":"grep","state":{"input":{"pattern":"x"}}}}`, agentcli.Act{Kind: "search", Tool: "grep", On: "x"}},
-		{"opencode", `{"type":"tool_use","part":{"tool":"webfetch","state":{"input":"odd"}}}`, agentcli.Act{Kind: "fetch", Tool: "webfetch"}},
+		{
+			"claude",
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"x"},{"type":"tool_use","name":"Edit","input":{"file_path":"/p/a.go"}}]}}`,
+			agentcli.Act{
+				Kind: "edit",
+				Tool: "Edit",
+				On:   "/p/a.go",
+			},
+		},
+		{
+			"claude",
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash","input":{"command":"go test ./..."}}]}}`,
+			agentcli.Act{
+				Kind: "run",
+				Tool: "Bash",
+				On:   "go test ./...",
+			},
+		},
+		{
+			"claude",
+			`{"type":"assistant","message":{"id":"m","content":"a mere text"}}`,
+			agentcli.Act{},
+		},
+		{
+			"claude",
+			`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":7,"input":[]},"x"]}}`,
+			agentcli.Act{},
+		},
+		{
+			"codex",
+			`{"type":"item.started","item":{"type":"command_execution","command":"ls"}}`,
+			agentcli.Act{
+				Kind: "run",
+				Tool: "command_execution",
+				On:   "ls",
+			},
+		},
+		{
+			"codex",
+			`{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a.go"}]}}`,
+			agentcli.Act{
+				Kind: "edit",
+				Tool: "file_change",
+				On:   "a.go",
+			},
+		},
+		{
+			"codex",
+			`{"type":"item.completed","item":{"type":"agent_message","text":"edit"}}`,
+			agentcli.Act{},
+		},
+		{
+			"gemini",
+			`{"type":"tool_use","tool_name":"run_shell_command","parameters":{"command":"make"}}`,
+			agentcli.Act{
+				Kind: "run",
+				Tool: "run_shell_command",
+				On:   "make",
+			},
+		},
+		{
+			"opencode",
+			`{"type":"tool_use","part":{"tool":"grep","state":{"input":{"pattern":"x"}}}}`,
+			agentcli.Act{
+				Kind: "search",
+				Tool: "grep",
+				On:   "x",
+			},
+		},
+		{
+			"opencode",
+			`{"type":"tool_use","part":{"tool":"webfetch","state":{"input":"odd"}}}`,
+			agentcli.Act{Kind: "fetch", Tool: "webfetch"},
+		},
 	} {
 		if r := read(t, c.driver, agentcli.Ending{}, c.line); r.Doing() != c.want {
 			t.Errorf("%s: %s is %+v, want %+v", c.driver, c.line, r.Doing(), c.want)

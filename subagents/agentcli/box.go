@@ -12,8 +12,9 @@ import (
 	"tercet/formats"
 )
 
-// box is the private folder into which one call of a program writes its return, beside the folder for documents. It is
-// held open from before the program starts, so that a folder put in its place later is not read.
+// box is the private folder into which one call of a program writes its return, beside the folder
+// for documents. It is held open from before the program starts, so that a folder put in its place
+// later is not read.
 type box struct {
 	dir  string // absolute
 	file string // where the return is expected
@@ -44,11 +45,16 @@ func newBox(out string) (*box, error) {
 		if err != nil {
 			return nil, onFolder("open the folder of the return", err)
 		}
-		return &box{dir: dir, file: filepath.Join(dir, returnName), root: root}, nil
+		return &box{
+			dir:  dir,
+			file: filepath.Join(dir, returnName),
+			root: root,
+		}, nil
 	}
 }
 
-// usedBefore tells whether an earlier call had this folder. Its folder is removed, its prompt and its output are kept.
+// usedBefore tells whether an earlier call had this folder. Its folder is removed, its prompt and
+// its output are kept.
 func usedBefore(dir string) bool {
 	for _, kept := range []string{promptSuffix, outSuffix, errSuffix} {
 		if _, err := os.Lstat(dir + kept); err == nil {
@@ -87,7 +93,8 @@ func writeNew(name string, data []byte) error {
 	return nil
 }
 
-// read gives the content of the return's file, nil if there is none. A file that cannot be a return is named in bad.
+// read gives the content of the return's file, nil if there is none. A file that cannot be a return
+// is named in bad.
 func (b *box) read() (raw []byte, bad []string, err error) {
 	info, err := b.root.Lstat(returnName)
 	switch {
@@ -96,7 +103,9 @@ func (b *box) read() (raw []byte, bad []string, err error) {
 	case err != nil:
 		return nil, nil, onFolder("read the return", err)
 	case !info.Mode().IsRegular():
-		return nil, []string{"expected a regular file as return_path, got " + info.Mode().Type().String()}, nil
+		return nil, []string{
+			"expected a regular file as return_path, got " + info.Mode().Type().String(),
+		}, nil
 	}
 	f, unreadable := b.root.OpenFile(returnName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if unreadable != nil {

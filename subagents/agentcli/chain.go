@@ -18,8 +18,8 @@ type Link struct {
 	Agent subagents.Agent
 }
 
-// Chain is the Agent of a subagent file with several runners, in order of preference. If a runner is not installed or
-// not logged in, it tries the next one; after failed work it does not.
+// Chain is the Agent of a subagent file with several runners, in order of preference. If a runner
+// is not installed or not logged in, it tries the next one; after failed work it does not.
 type Chain struct {
 	Links []Link
 	Now   func() time.Time // times the attempts
@@ -32,20 +32,30 @@ func (c *Chain) Run(ctx context.Context, r formats.Request) (formats.Return, err
 }
 
 // RunMetered tries one runner after the other. If there was more than one attempt, it records them.
-func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (c *Chain) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	if len(c.Links) == 0 || c.Now == nil {
-		return formats.Return{}, subagents.Measured{}, formats.Unset("runners and a clock of a chain")
+		return formats.Return{}, subagents.Measured{}, formats.Unset(
+			"runners and a clock of a chain",
+		)
 	}
+
 	var attempts []formats.RunnerAttempt
 	for i := 0; ; i++ {
-		link, begin := c.Links[i], c.Now()
+		link := c.Links[i]
+		begin := c.Now()
 		ret, used, err := link.run(ctx, r)
 		a := formats.RunnerAttempt{
-			Runner: used.Runner, Model: cmp.Or(used.Model, used.Asked), Duration: c.Now().Sub(begin).Seconds(),
+			Runner:   used.Runner,
+			Model:    cmp.Or(used.Model, used.Asked),
+			Duration: c.Now().Sub(begin).Seconds(),
 		}
 		why, out := unavailable(ret, err)
 		if out {
-			a.Code, a.Message = why.Code, why.Message
+			a.Code = why.Code
+			a.Message = why.Message
 		}
 		attempts = append(attempts, a)
 		if out && i < len(c.Links)-1 && ctx.Err() == nil {
@@ -59,7 +69,10 @@ func (c *Chain) RunMetered(ctx context.Context, r formats.Request) (formats.Retu
 }
 
 // run calls the agent of a link, also one that does not measure.
-func (l Link) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (l Link) run(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	if agent, ok := l.Agent.(subagents.Metered); ok {
 		ret, used, err := agent.RunMetered(ctx, r)
 		used.Runner = cmp.Or(used.Runner, l.Name)
@@ -82,7 +95,10 @@ func (m Modelless) Run(ctx context.Context, r formats.Request) (formats.Return, 
 }
 
 // RunMetered calls Told and runs the runner.
-func (m Modelless) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (m Modelless) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	m.Told()
 	return m.run(ctx, r)
 }
@@ -124,7 +140,8 @@ func (a *Auto) First(ctx context.Context) (Found, error) {
 			return f, nil
 		}
 	}
-	return Found{}, formats.Fail(formats.CodeToolUnavailable, "install one of them, or use --runner offline",
+	return Found{}, formats.Fail(formats.CodeToolUnavailable,
+		"install one of them, or use --runner offline",
 		"runner auto: expected one of %s on PATH, got none", strings.Join(Names(), ", "))
 }
 
@@ -142,7 +159,10 @@ func (c *Chosen) Run(ctx context.Context, r formats.Request) (formats.Return, er
 }
 
 // RunMetered runs on the CLI that was found.
-func (c *Chosen) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (c *Chosen) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	if c.Auto == nil || c.For == nil {
 		return formats.Return{}, subagents.Measured{}, formats.Unset("what finds and makes runners")
 	}
@@ -158,6 +178,7 @@ func Unknown(name string) subagents.Agent {
 	return subagents.Func(func(context.Context, formats.Request) (formats.Return, error) {
 		return formats.Failed(formats.Fail(formats.CodeToolUnavailable,
 			"change `runner` in the subagent's file, or use --runner offline",
-			"expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "), name)), nil
+			"expected a runner (%s, exec, acp, offline, auto), got %q", strings.Join(Names(), ", "),
+			name)), nil
 	})
 }

@@ -11,20 +11,28 @@ import (
 	"tercet/formats"
 )
 
-// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so is_error is read. A
-// refused tool only appears in permission_denials. An ignored schema does not appear at all.
+// Claude drives `claude`. Its traps: an error of the API is a result with subtype "success", so
+// is_error is read. A refused tool only appears in permission_denials. An ignored schema does not
+// appear at all.
 func Claude() Driver {
 	return Driver{
-		Name: "claude", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Metered: formats.MeteredSteps, Schema: true,
-		Parts:  true,
-		Logins: []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
-		Keys:   []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
-		Argv:   claudeArgv, Env: claudeEnv, Line: events(claudeLine),
+		Name:    "claude",
+		Package: "@anthropic-ai/claude-code",
+		Tested:  "2.1.329",
+		Metered: formats.MeteredSteps,
+		Schema:  true,
+		Parts:   true,
+		Logins:  []Login{{Var: "CLAUDE_CONFIG_DIR", Home: ".claude", File: ".credentials.json"}},
+		Keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		Argv:    claudeArgv,
+		Env:     claudeEnv,
+		Line:    events(claudeLine),
 	}
 }
 
-// claudeRules gives the tools that are offered. granted need no approval, as those for files do not. deny are rules for
-// files that are never written. folders may be used besides that of the work.
+// claudeRules gives the tools that are offered. granted need no approval, as those for files do
+// not. deny are rules for files that are never written. folders may be used besides that of the
+// work.
 func claudeRules(c Call) (tools, granted, deny, folders []string) {
 	if c.Grant.Shell {
 		granted = append(granted, "Bash")
@@ -39,19 +47,37 @@ func claudeRules(c Call) (tools, granted, deny, folders []string) {
 	if c.Root != c.Dir {
 		folders = append(folders, c.Root)
 	}
-	return append([]string{"Read", "Grep", "Glob", "Write", "Edit"}, granted...), granted, deny, folders
+	return append(
+		[]string{"Read", "Grep", "Glob", "Write", "Edit"},
+		granted...,
+	), granted, deny, folders
 }
 
 // claudeEdit is a rule for a path: one with two slashes is absolute.
-func claudeEdit(path string) string { return "Edit(/" + filepath.ToSlash(path) + ")" }
+func claudeEdit(path string) string {
+	return "Edit(/" + filepath.ToSlash(path) + ")"
+}
 
 func claudeArgv(c Call) []string {
 	tools, _, _, _ := claudeRules(c)
 	args := []string{
-		"-p", "--output-format", "stream-json", "--verbose",
-		// A project's settings may hold hooks, which are programs, and its servers are programs too.
-		"--setting-sources", "user", "--strict-mcp-config", "--no-chrome", "--no-session-persistence",
-		"--permission-mode", "dontAsk", "--tools", strings.Join(tools, ","), "--settings", claudeSettings(c),
+		"-p",
+		"--output-format",
+		"stream-json",
+		"--verbose",
+		// A project's settings may hold hooks, which are programs, and its servers are programs
+		// too.
+		"--setting-sources",
+		"user",
+		"--strict-mcp-config",
+		"--no-chrome",
+		"--no-session-persistence",
+		"--permission-mode",
+		"dontAsk",
+		"--tools",
+		strings.Join(tools, ","),
+		"--settings",
+		claudeSettings(c),
 	}
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)
@@ -87,7 +113,11 @@ func claudeSettings(c Call) string {
 		allow = append(allow, "Bash("+command+")")
 	}
 	return string(raw(map[string]any{
-		"permissions":                map[string]any{"allow": allow, "deny": deny, "additionalDirectories": folders},
+		"permissions": map[string]any{
+			"allow":                 allow,
+			"deny":                  deny,
+			"additionalDirectories": folders,
+		},
 		"includeCoAuthoredBy":        false,
 		"enableAllProjectMcpServers": false,
 	}))
@@ -138,7 +168,11 @@ type claudeUsage struct {
 }
 
 func (u claudeUsage) tokens() formats.Tokens {
-	return formats.Tokens{Input: u.Input + u.Created + u.Read, Cached: u.Read, Output: u.Output}
+	return formats.Tokens{
+		Input:  u.Input + u.Created + u.Read,
+		Cached: u.Read,
+		Output: u.Output,
+	}
 }
 
 func claudeLine(r *Reading, e claudeEvent) {
@@ -149,7 +183,8 @@ func claudeLine(r *Reading, e claudeEvent) {
 		}
 	case "assistant":
 		if e.Message.ID != r.message { // a message has an event for each of its parts
-			r.message, r.before = e.Message.ID, r.Tokens
+			r.message = e.Message.ID
+			r.before = r.Tokens
 			r.Turns++
 		}
 		parts, _ := e.Message.Content.([]any) //nolint:errcheck // a message that is a mere text uses no tool
@@ -161,7 +196,9 @@ func claudeLine(r *Reading, e claudeEvent) {
 		}
 		now := e.Message.Usage.tokens()
 		r.Tokens = formats.Tokens{
-			Input: r.before.Input + now.Input, Cached: r.before.Cached + now.Cached, Output: r.before.Output + now.Output,
+			Input:  r.before.Input + now.Input,
+			Cached: r.before.Cached + now.Cached,
+			Output: r.before.Output + now.Output,
 		}
 	case "result":
 		claudeResult(r, e)
@@ -169,7 +206,8 @@ func claudeLine(r *Reading, e claudeEvent) {
 }
 
 func claudeResult(r *Reading, e claudeEvent) {
-	again := r.Ended // a session that was woken, as by a task in the background, gives a result for each turn
+	// a session that was woken, as by a task in the background, gives a result for each turn
+	again := r.Ended
 	r.Ended = true
 	r.say(e.Result)
 	if e.Usage != nil && (!again || e.Usage.tokens().Total() > r.Tokens.Total()) {
@@ -183,18 +221,25 @@ func claudeResult(r *Reading, e claudeEvent) {
 	best := 0.0
 	for _, name := range sortedKeys(e.Models) {
 		if m := e.Models[name]; m.Cost > best {
-			r.Model, best = name, m.Cost
+			r.Model = name
+			best = m.Cost
 		}
 	}
+
 	if s := strings.TrimSpace(string(e.Structured)); s != "" && s != "null" {
 		r.Structured = slices.Clone(e.Structured)
 	}
 	for _, d := range e.Denials {
 		r.deny(d.Tool)
 	}
+
 	if e.IsError || e.Subtype != "success" {
 		message := cmp.Or(e.Result, strings.Join(append([]string{e.Subtype}, e.Errors...), ": "))
-		f := Fault{Status: e.Status, Kind: strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "), Message: message}
+		f := Fault{
+			Status:  e.Status,
+			Kind:    strings.Join([]string{e.Subtype, e.Reason, e.Kind}, " "),
+			Message: message,
+		}
 		if again {
 			r.Late = cmp.Or(r.Late, &f)
 		} else {

@@ -22,9 +22,9 @@ import (
 type CLI struct {
 	// Driver describes the agent CLI; with a Speaker, its Driver counts instead.
 	Driver Driver
-	// Speaker, if not nil, is an ACP agent, which speaks on its standard input and output. It gets no file system and no
-	// terminal from tercet, and `tools` answers its requests for permission. A Speaker without a program is a
-	// configuration failure.
+	// Speaker, if not nil, is an ACP agent, which speaks on its standard input and output. It gets
+	// no file system and no terminal from tercet, and `tools` answers its requests for permission.
+	// A Speaker without a program is a configuration failure.
 	Speaker *Speaker
 	// Runner is the runner's name; empty: that of Driver, or RunnerACP.
 	Runner     string
@@ -59,11 +59,16 @@ func (c *CLI) Run(ctx context.Context, r formats.Request) (formats.Return, error
 	return ret, err
 }
 
-// RunMetered starts the agent CLI once and reads its return and its use. With an ACP agent it has one conversation.
-func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+// RunMetered starts the agent CLI once and reads its return and its use. With an ACP agent it has
+// one conversation.
+func (c *CLI) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	own := *c
 	if own.Speaker != nil {
-		own.Driver, own.Runner = own.Speaker.Driver, cmp.Or(own.Runner, RunnerACP)
+		own.Driver = own.Speaker.Driver
+		own.Runner = cmp.Or(own.Runner, RunnerACP)
 		if own.Driver.Name != "" {
 			own.Driver.Name = filepath.Base(own.Driver.Name)
 		}
@@ -72,7 +77,10 @@ func (c *CLI) RunMetered(ctx context.Context, r formats.Request) (formats.Return
 	return own.run(ctx, r)
 }
 
-func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (c *CLI) run(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	model, from := c.Models.For(c.Definition, c.Runner)
 	used := subagents.Measured{Runner: c.Runner, Asked: model}
 	failed := func(f *formats.Failure) (formats.Return, subagents.Measured, error) {
@@ -86,13 +94,19 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 	case c.Root == "" || r.Out == "":
 		return formats.Return{}, used, formats.Unset("a project root and a folder for documents")
 	case c.Driver.Name == "":
-		return failed(formats.Fail(formats.CodeConfig, "name one in config.yaml, such as `acp: "+SpeakerNames()[0]+
-			"` or `acp: [program, argument]`, or add argv: [program, argument] to "+c.Definition.File,
-			"runner %s: expected an agent of the Agent Client Protocol, got none", c.Runner))
+		return failed(formats.Fail(
+			formats.CodeConfig,
+			"name one in config.yaml, such as `acp: "+SpeakerNames()[0]+
+				"` or `acp: [program, argument]`, or add argv: [program, argument] to "+
+				c.Definition.File,
+			"runner %s: expected an agent of the Agent Client Protocol, got none",
+			c.Runner,
+		))
 	case model != "" && !formats.IsModel(model):
 		return failed(formats.Fail(formats.CodeConfig, "change what "+from+" names",
 			"expected the name of a model, got %q", model))
 	}
+
 	_, err := c.Starter.Look(c.program())
 	if errors.As(err, new(*proc.NotFoundError)) {
 		what := c.Runner
@@ -113,6 +127,7 @@ func (c *CLI) run(ctx context.Context, r formats.Request) (formats.Return, subag
 	if err != nil {
 		return formats.Return{}, used, err
 	}
+
 	b, err := newBox(r.Out)
 	if err != nil {
 		return formats.Return{}, used, err
@@ -130,7 +145,11 @@ func (c *CLI) program() string {
 }
 
 func (c *CLI) failure(code formats.Code, message string) *formats.Failure {
-	return &formats.Failure{Code: code, Message: message, Help: c.Driver.help(code)}
+	return &formats.Failure{
+		Code:    code,
+		Message: message,
+		Help:    c.Driver.help(code),
+	}
 }
 
 // call starts the program, watches it or talks to it, and judges how it ended.
@@ -139,19 +158,27 @@ func (c *CLI) call(
 ) (ret formats.Return, err error) {
 	nonce := c.Nonce()
 	info := c.Definition.Info
-	in := prompt.Input{Request: r, Info: info, Channel: prompt.Channel{File: b.file, Nonce: nonce}}
+	in := prompt.Input{
+		Request: r,
+		Info:    info,
+		Channel: prompt.Channel{File: b.file, Nonce: nonce},
+	}
 	p := prompt.Compose(in)
-	used.Prompt, used.Told = p.SHA256, prompt.StableSum(in)
+	used.Prompt = p.SHA256
+	used.Told = prompt.StableSum(in)
 	call, env, err := c.prepare(r, b, nonce)
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	call.Model = used.Asked
 	bound := c.bounds(r)
-	call.Turns, call.Cost = bound.turns, bound.cost
+	call.Turns = bound.turns
+	call.Cost = bound.cost
 	if err := c.writeFiles(call); err != nil {
 		return formats.Return{}, err
 	}
+
 	if err := writeNew(b.dir+promptSuffix, []byte(c.masked(p.Text))); err != nil {
 		return formats.Return{}, err
 	}
@@ -160,23 +187,45 @@ func (c *CLI) call(
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, out.close()) }()
-	ear := &teller{to: c.Trace, r: r, name: c.Runner}
+	ear := &teller{
+		to:   c.Trace,
+		r:    r,
+		name: c.Runner,
+	}
 	tooMuch := func(reading *Reading) formats.Failure {
 		ear.hear(reading)
 		return c.over(bound, reading)
 	}
-	heard := hearing{driver: c.Driver, private: b.dir, over: tooMuch}
-	lines := lineReader{each: func(line []byte) bool { out.line(line); return heard.line(line) }}
-	program := proc.Command{
-		Argv: append([]string{c.program()}, c.Driver.Argv(call)...), Dir: r.Dir, Env: env, Private: true,
-		Purpose: proc.PurposeAgent, Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle}, Watch: lines.take,
+	heard := hearing{
+		driver:  c.Driver,
+		private: b.dir,
+		over:    tooMuch,
 	}
-	room, install := c.room(call), "run tercet doctor"
+	lines := lineReader{each: func(line []byte) bool {
+		out.line(line)
+		return heard.line(line)
+	}}
+	program := proc.Command{
+		Argv:    append([]string{c.program()}, c.Driver.Argv(call)...),
+		Dir:     r.Dir,
+		Env:     env,
+		Private: true,
+		Purpose: proc.PurposeAgent,
+		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
+		Watch:   lines.take,
+	}
+	room := c.room(call)
+	install := "run tercet doctor"
 	if c.Speaker == nil {
 		program.Stdin = []byte(p.Text)
 	} else {
 		install = c.Driver.help(formats.CodeToolUnavailable)
-		room.Asks, heard.client = true, &acpClient{call: call, speaker: *c.Speaker, bound: tooMuch}
+		room.Asks = true
+		heard.client = &acpClient{
+			call:    call,
+			speaker: *c.Speaker,
+			bound:   tooMuch,
+		}
 		program.Talk = heard.client.talk(p.Text)
 	}
 	if c.Confine != nil {
@@ -197,7 +246,13 @@ func (c *CLI) call(
 	if runErr != nil {
 		return formats.Return{}, notRun(ctx, runErr, c.Runner, install)
 	}
-	return c.judge(r, ending{res: res, over: heard.passed, reading: &heard.reading, box: b, nonce: nonce})
+	return c.judge(r, ending{
+		res:     res,
+		over:    heard.passed,
+		reading: &heard.reading,
+		box:     b,
+		nonce:   nonce,
+	})
 }
 
 // hearing is what is understood of a program while it runs, by its lines or by a conversation.
@@ -223,17 +278,25 @@ func (h *hearing) line(line []byte) bool {
 func (h *hearing) end(res *proc.Result) {
 	if h.client == nil {
 		if h.driver.End != nil && !res.Killed {
-			h.driver.End(&h.reading, Ending{Exit: res.Exit, Stderr: res.Stderr, Private: h.private})
+			h.driver.End(&h.reading, Ending{
+				Exit:    res.Exit,
+				Stderr:  res.Stderr,
+				Private: h.private,
+			})
 		}
 		if h.passed.Code == "" {
 			h.passed = h.over(&h.reading)
 		}
 		return
 	}
-	h.reading, h.passed = h.client.reading, h.client.passed
+	h.reading = h.client.reading
+	h.passed = h.client.passed
 	if h.reading.Ended && res.Stopped {
-		// It did its turn and stayed when its input was closed: how it was ended says nothing of its work.
-		res.Exit, res.Signal, res.Killed = 0, "", false
+		// It did its turn and stayed when its input was closed: how it was ended says nothing of
+		// its work.
+		res.Exit = 0
+		res.Signal = ""
+		res.Killed = false
 	}
 	if !res.Killed {
 		h.client.judge(&h.reading, *res)
@@ -241,7 +304,9 @@ func (h *hearing) end(res *proc.Result) {
 }
 
 func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
-	used.Model, used.Tokens, used.Cost = reading.Model, reading.Tokens, reading.Cost
+	used.Model = reading.Model
+	used.Tokens = reading.Tokens
+	used.Cost = reading.Cost
 	if used.Tokens.Total() > 0 {
 		used.Metered = c.Driver.Metered
 	}
@@ -250,8 +315,12 @@ func (c *CLI) measure(used *subagents.Measured, reading *Reading) {
 // prepare says where everything is, and what the child's environment has besides the Starter's.
 func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, error) {
 	call := Call{
-		Dir: r.Dir, Root: c.Root, Out: r.Out, Return: b.file, Private: b.dir,
-		Grant: c.grants(),
+		Dir:     r.Dir,
+		Root:    c.Root,
+		Out:     r.Out,
+		Return:  b.file,
+		Private: b.dir,
+		Grant:   c.grants(),
 	}
 	var env []string
 	if c.IsolatedHome {
@@ -265,7 +334,9 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		// In the first round it would only cost a turn: the file is the channel.
 		call.Schema = schemaOf(c.Definition.Info, nonce)
 		if len(r.Schema) > 0 {
-			call.Schema = nil // what the step asks of the fields is told in the prompt: not every CLI takes every schema
+			// what the step asks of the fields is told in the prompt: not every CLI takes every
+			// schema
+			call.Schema = nil
 		}
 	}
 	call.Lookup = func(name string) string {
@@ -281,7 +352,12 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 		env = append(env, c.Driver.Env(call)...)
 	}
 	env = append(
-		env, "TERCET_ROOT="+c.Root, "TERCET_RUN="+r.Run, "TERCET_OUT="+r.Out, "TERCET_RETURN="+b.file, "NO_COLOR=1",
+		env,
+		"TERCET_ROOT="+c.Root,
+		"TERCET_RUN="+r.Run,
+		"TERCET_OUT="+r.Out,
+		"TERCET_RETURN="+b.file,
+		"NO_COLOR=1",
 	)
 	return call, env, nil
 }
@@ -290,9 +366,13 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 func homeEnv(home string) []string {
 	at := func(name string) string { return filepath.Join(home, name) }
 	return []string{
-		"HOME=" + home, "XDG_CONFIG_HOME=" + at(".config"), "XDG_DATA_HOME=" + at(".local/share"),
+		"HOME=" + home,
+		"XDG_CONFIG_HOME=" + at(".config"),
+		"XDG_DATA_HOME=" + at(".local/share"),
 		"XDG_STATE_HOME=" + at(".local/state"),
-		"XDG_CACHE_HOME=" + at(".cache"), "CODEX_HOME=" + at(".codex"), "CLAUDE_CONFIG_DIR=" + at(".claude"),
+		"XDG_CACHE_HOME=" + at(".cache"),
+		"CODEX_HOME=" + at(".codex"),
+		"CLAUDE_CONFIG_DIR=" + at(".claude"),
 	}
 }
 
@@ -324,6 +404,7 @@ func (c *CLI) writeFiles(call Call) error {
 	if c.Driver.Links == nil {
 		return nil
 	}
+
 	for name, to := range c.Driver.Links(call) {
 		at, err := place(name)
 		if err != nil {
@@ -333,6 +414,7 @@ func (c *CLI) writeFiles(call Call) error {
 			return onFolder("link the login", err)
 		}
 	}
+
 	return nil
 }
 
@@ -345,7 +427,11 @@ type bounds struct {
 
 func (c *CLI) bounds(r formats.Request) bounds {
 	limits := c.Definition.Limits
-	b := bounds{tokens: int64(limits.Tokens), cost: limits.Cost, turns: limits.Turns}
+	b := bounds{
+		tokens: int64(limits.Tokens),
+		cost:   limits.Cost,
+		turns:  limits.Turns,
+	}
 	if n := r.Budget.Tokens; n > 0 && (b.tokens == 0 || n < b.tokens) {
 		b.tokens = n
 	}
@@ -358,7 +444,8 @@ func (c *CLI) bounds(r formats.Request) bounds {
 // over tells which bound is passed, by a failure without a code if none is.
 func (c *CLI) over(b bounds, r *Reading) formats.Failure {
 	var msg string
-	switch total := r.Tokens.Total(); {
+	total := r.Tokens.Total()
+	switch {
 	case b.tokens > 0 && total > b.tokens:
 		msg = fmt.Sprintf("expected at most %d tokens, got %d", b.tokens, total)
 	case b.cost > 0 && r.Cost > b.cost:
@@ -391,13 +478,15 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 	case e.over.Code != "":
 		return formats.Failed(&e.over), nil
 	case stopped != nil && !e.reading.Again:
-		if stopped.Help = "give the step a longer `timeout`"; stopped.Code == formats.CodeLimit {
+		stopped.Help = "give the step a longer `timeout`"
+		if stopped.Code == formats.CodeLimit {
 			stopped.Help = c.Driver.help(stopped.Code)
 		}
 		return formats.Failed(stopped), nil
 	case e.reading.Fault != nil:
 		return c.faulty(*e.reading.Fault)
 	}
+
 	ret, raw, bad, err := c.find(r, e)
 	late := e.reading.Late
 	switch {
@@ -411,15 +500,23 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		}
 		if late != nil {
 			why := c.masked(firstLine(late.Message))
-			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s failed after its answer: %s", name, why))
+			ret.Warnings = append(
+				ret.Warnings,
+				fmt.Sprintf("%s failed after its answer: %s", name, why),
+			)
 		}
 		if e.res.Exit != 0 {
-			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s ended with exit code %d", name, e.res.Exit))
+			ret.Warnings = append(
+				ret.Warnings,
+				fmt.Sprintf("%s ended with exit code %d", name, e.res.Exit),
+			)
 		}
 		return ret, nil
 	case raw == nil && len(e.reading.Denied) > 0:
-		return formats.Failed(formats.Fail(formats.CodeDenied, "add what it needs to `tools` in "+c.Definition.File,
-			"%s was refused the tool %s and gave no return", name, strings.Join(e.reading.Denied, ", "))), nil
+		return formats.Failed(formats.Fail(formats.CodeDenied,
+			"add what it needs to `tools` in "+c.Definition.File,
+			"%s was refused the tool %s and gave no return", name,
+			strings.Join(e.reading.Denied, ", "))), nil
 	case raw == nil && !e.res.Success():
 		last := lastLines(e.res.Stderr)
 		for i, line := range last {
@@ -430,13 +527,19 @@ func (c *CLI) judge(r formats.Request, e ending) (formats.Return, error) {
 		f.Help = c.Driver.help(f.Code)
 		return formats.Failed(f), nil
 	}
+
 	if raw == nil {
 		raw = []byte(e.reading.Text)
 	}
-	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(c.masked(string(raw))), Problems: bad}
+	return formats.Return{}, &subagents.ReturnError{
+		Agent:    r.Agent,
+		Raw:      []byte(c.masked(string(raw))),
+		Problems: bad,
+	}
 }
 
-// faulty is the return of a program that reports a failure, or the error of a usage limit that it reached.
+// faulty is the return of a program that reports a failure, or the error of a usage limit that it
+// reached.
 func (c *CLI) faulty(f Fault) (formats.Return, error) {
 	message := c.Driver.Name + ": " + c.masked(firstLine(f.Message))
 	if until, reached := f.limit(c.Starter.Now()); reached {
@@ -445,10 +548,13 @@ func (c *CLI) faulty(f Fault) (formats.Return, error) {
 	return formats.Failed(c.failure(f.code(), message)), nil
 }
 
-// find reads the return: the private file first, then the final messages, the last one first. Of a message it takes
-// what obeys the schema, else the text, which must carry the nonce. raw is what was taken for the return, nil if nothing
-// was.
-func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte, bad []string, err error) {
+// find reads the return: the private file first, then the final messages, the last one first. Of a
+// message it takes what obeys the schema, else the text, which must carry the nonce. raw is what
+// was taken for the return, nil if nothing was.
+func (c *CLI) find(
+	r formats.Request,
+	e ending,
+) (ret formats.Return, raw []byte, bad []string, err error) {
 	opt := formats.ParseOptions{Agent: r.Agent, Nonce: e.nonce}
 	if raw, bad, err = e.box.read(); err != nil || len(bad) > 0 {
 		return ret, raw, bad, err
@@ -465,7 +571,8 @@ func (c *CLI) find(r formats.Request, e ending) (ret formats.Return, raw []byte,
 	return ret.Typed(c.Definition.Info.Fields), raw, nil, nil
 }
 
-// said reads the return out of the first message that holds one. If none does, the error is about the first message.
+// said reads the return out of the first message that holds one. If none does, the error is about
+// the first message.
 func (c *CLI) said(messages []answer, opt formats.ParseOptions) (formats.Return, []byte, error) {
 	var first error
 	for i, m := range messages {
@@ -491,8 +598,8 @@ func (c *CLI) masked(s string) string {
 	return string(c.Mask([]byte(s)))
 }
 
-// returnMembers are the members of a return without those that the contract adds, as a schema of JSON. Every one is
-// required, and one that is not needed is null.
+// returnMembers are the members of a return without those that the contract adds, as a schema of
+// JSON. Every one is required, and one that is not needed is null.
 const returnMembers = `{
 	"status": {"type": "string", "enum": ["completed", "partial", "failed", "blocked"]}, "summary": {"type": "string"},
 	"text": {"type": ["string", "null"]}, "blocked_reason": {"type": ["string", "null"]},
@@ -507,7 +614,8 @@ const returnMembers = `{
 		"type": {"type": "string"}, "code": {"type": "string"}, "message": {"type": "string"}},
 		"required": ["code", "message", "type"], "additionalProperties": false}}}`
 
-// schemaOf gives a schema of the return, or nil if it is a block, or the contract has fields that no such schema holds.
+// schemaOf gives a schema of the return, or nil if it is a block, or the contract has fields that
+// no such schema holds.
 func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	if info.AgentResult {
 		return nil
@@ -515,7 +623,10 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 	type object = map[string]any
 	whole := func(members object) object {
 		return object{
-			"type": "object", "properties": members, "required": sortedKeys(members), "additionalProperties": false,
+			"type":                 "object",
+			"properties":           members,
+			"required":             sortedKeys(members),
+			"additionalProperties": false,
 		}
 	}
 	members := object{"nonce": object{"type": "string", "enum": []string{nonce}}}
@@ -540,6 +651,7 @@ func schemaOf(info formats.AgentInfo, nonce string) json.RawMessage {
 		}
 		fields[name] = kind
 	}
+
 	if len(fields) > 0 {
 		members["fields"] = whole(fields)
 	}

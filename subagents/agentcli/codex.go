@@ -13,16 +13,24 @@ import (
 	"tercet/formats"
 )
 
-// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that succeeds. A schema that
-// the model ignores is no failure. Tokens come at the end of a turn and add up over it; there is no cost.
+// Codex drives `codex exec`. Its traps: an item of type error is a warning, also in a run that
+// succeeds. A schema that the model ignores is no failure. Tokens come at the end of a turn and add
+// up over it; there is no cost.
 //
-// It has no tool for reading: it runs commands in its own sandbox. A missing grant is therefore not a missing tool, but
-// a folder without write access or a missing network.
+// It has no tool for reading: it runs commands in its own sandbox. A missing grant is therefore not
+// a missing tool, but a folder without write access or a missing network.
 func Codex() Driver {
 	return Driver{
-		Name: "codex", Package: "@openai/codex", Tested: "0.169.0", Metered: formats.MeteredEnd, Schema: true,
-		Logins: []Login{{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"}},
-		Keys:   []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, Argv: codexArgv, Files: codexFiles, Line: events(codexLine),
+		Name:    "codex",
+		Package: "@openai/codex",
+		Tested:  "0.169.0",
+		Metered: formats.MeteredEnd,
+		Schema:  true,
+		Logins:  []Login{{Var: "CODEX_HOME", Home: ".codex", File: "auth.json"}},
+		Keys:    []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		Argv:    codexArgv,
+		Files:   codexFiles,
+		Line:    events(codexLine),
 	}
 }
 
@@ -30,11 +38,32 @@ const codexSchema = "schema.json"
 
 func codexArgv(c Call) []string {
 	args := []string{
-		"exec", "--json", "--skip-git-repo-check", "--ephemeral", "-C", c.Dir,
-		"-c", "check_for_update_on_startup=false", "-c", "analytics.enabled=false", "-c", `otel.exporter="none"`,
-		"-c", "features.plugins=false", "-c", "features.apps=false", "-c", "features.multi_agent=false", "-c",
-		"features.goals=false", "-c", `approval_policy="never"`,
-		"-c", `default_permissions="tercet"`, "-c", "permissions.tercet.filesystem=" + codexFolders(c),
+		"exec",
+		"--json",
+		"--skip-git-repo-check",
+		"--ephemeral",
+		"-C",
+		c.Dir,
+		"-c",
+		"check_for_update_on_startup=false",
+		"-c",
+		"analytics.enabled=false",
+		"-c",
+		`otel.exporter="none"`,
+		"-c",
+		"features.plugins=false",
+		"-c",
+		"features.apps=false",
+		"-c",
+		"features.multi_agent=false",
+		"-c",
+		"features.goals=false",
+		"-c",
+		`approval_policy="never"`,
+		"-c",
+		`default_permissions="tercet"`,
+		"-c",
+		"permissions.tercet.filesystem=" + codexFolders(c),
 	}
 	if c.Grant.Net {
 		args = append(args, "-c", "permissions.tercet.network={enabled=true}")
@@ -43,7 +72,9 @@ func codexArgv(c Call) []string {
 	for _, name := range servers {
 		args = append(args, "-c", "mcp_servers."+name+".enabled=false") // its tools have no grant
 	}
-	if at := "model_providers." + provider; provider != "" {
+
+	at := "model_providers." + provider
+	if provider != "" {
 		args = append(args, "-c", at+".request_max_retries=0", "-c", at+".stream_max_retries=0")
 	}
 	if c.Model != "" {
@@ -60,8 +91,13 @@ func codexFolders(c Call) string {
 	type entry struct{ path, right string }
 	list := []entry{{":root", "read"}, {":tmpdir", "write"}}
 	if c.Grant.Write {
-		list = append(list, entry{c.Dir, "write"}, entry{filepath.Join(c.Root, formats.Workspace), "read"})
-		if own := filepath.Join(c.Root, formats.Workspace); strings.HasPrefix(c.Dir, own+string(filepath.Separator)) {
+		list = append(
+			list,
+			entry{c.Dir, "write"},
+			entry{filepath.Join(c.Root, formats.Workspace), "read"},
+		)
+		own := filepath.Join(c.Root, formats.Workspace)
+		if strings.HasPrefix(c.Dir, own+string(filepath.Separator)) {
 			list = list[:len(list)-1] // a worktree stands inside the workspace
 		}
 	}
@@ -78,18 +114,25 @@ func codexFolders(c Call) string {
 	return "{" + strings.Join(parts, ",") + "}"
 }
 
-// caches are the folders that tools of a project fill, those that are there: without them a build does not run.
+// caches are the folders that tools of a project fill, those that are there: without them a build
+// does not run.
 func caches(c Call) []string {
 	home := c.Lookup("HOME")
 	candidates := []string{
-		c.Lookup("GOCACHE"), c.Lookup("GOMODCACHE"), c.Lookup("npm_config_cache"), c.Lookup("XDG_CACHE_HOME"),
+		c.Lookup("GOCACHE"),
+		c.Lookup("GOMODCACHE"),
+		c.Lookup("npm_config_cache"),
+		c.Lookup("XDG_CACHE_HOME"),
 	}
 	if cargo := c.Lookup("CARGO_HOME"); cargo != "" {
 		candidates = append(candidates, filepath.Join(cargo, "registry"))
 	}
 	if home != "" {
 		candidates = append(
-			candidates, filepath.Join(home, ".cache"), filepath.Join(home, "go", "pkg"), filepath.Join(home, ".npm"),
+			candidates,
+			filepath.Join(home, ".cache"),
+			filepath.Join(home, "go", "pkg"),
+			filepath.Join(home, ".npm"),
 			filepath.Join(home, ".cargo", "registry"),
 		)
 	}
@@ -99,6 +142,7 @@ func caches(c Call) []string {
 			out = append(out, dir)
 		}
 	}
+
 	return out
 }
 
@@ -109,15 +153,17 @@ func codexFiles(c Call) map[string][]byte {
 	return map[string][]byte{codexSchema: c.Schema}
 }
 
-// codexConfig gives the provider that the user's own configuration chooses and defines, and the names of its tool
-// servers. A built-in provider is empty, because its retries cannot be changed.
+// codexConfig gives the provider that the user's own configuration chooses and defines, and the
+// names of its tool servers. A built-in provider is empty, because its retries cannot be changed.
 func codexConfig(c Call) (provider string, servers []string) {
 	home := cmp.Or(c.Lookup("CODEX_HOME"), filepath.Join(c.Lookup("HOME"), ".codex"))
 	src, err := os.ReadFile(filepath.Join(home, "config.toml"))
 	if err != nil {
 		return "", nil
 	}
-	name, section := "", ""
+
+	name := ""
+	section := ""
 	for lines := bufio.NewScanner(bytes.NewReader(src)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if strings.HasPrefix(line, "[") {
@@ -137,6 +183,7 @@ func codexConfig(c Call) (provider string, servers []string) {
 			name = strings.Trim(strings.TrimSpace(value), `"'`)
 		}
 	}
+
 	return provider, servers
 }
 
@@ -174,6 +221,7 @@ func codexLine(r *Reading, e codexEvent) {
 		r.act = actOf(cmp.Or(i.Tool, i.Type), on)
 		r.worked = true
 	}
+
 	switch e.Type {
 	case "item.completed":
 		switch e.Item.Type {
@@ -185,7 +233,11 @@ func codexLine(r *Reading, e codexEvent) {
 		}
 	case "turn.completed":
 		r.Ended = true
-		r.Tokens = formats.Tokens{Input: e.Usage.Input, Cached: e.Usage.Cached, Output: e.Usage.Output}
+		r.Tokens = formats.Tokens{
+			Input:  e.Usage.Input,
+			Cached: e.Usage.Cached,
+			Output: e.Usage.Output,
+		}
 	case "turn.failed":
 		r.fault(codexFault(e.Error.Message))
 	case "error":
@@ -204,7 +256,8 @@ func codexFault(message string) Fault {
 	}
 	f := Fault{Message: message}
 	if json.Unmarshal([]byte(message), &inner) == nil && inner.Error.Message != "" {
-		f.Kind, f.Message = inner.Error.Type, inner.Error.Message
+		f.Kind = inner.Error.Type
+		f.Message = inner.Error.Message
 		if f.Kind == "invalid_request_error" {
 			f.Status = 400
 		}

@@ -27,7 +27,8 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-// The conformance tests drive real agent CLIs against a model server of ours, and are run by agents.sh:
+// The conformance tests drive real agent CLIs against a model server of ours, and are run by
+// agents.sh:
 //
 //	go test ./subagents/agentcli -run Conformance -args -agents claude,codex -agents-dir FOLDER
 //
@@ -60,7 +61,8 @@ type scene struct {
 	isolated bool              // with a home of its own
 	hosts    bool              // under strace
 	servers  bool              // the person has a server of tools
-	project  map[string]string // further files of the project; MARK in them is a file that they make if they are obeyed
+	// further files of the project; MARK in them is a file that they make if they are obeyed
+	project map[string]string
 }
 
 // patience is the time limit of a scene.
@@ -94,20 +96,30 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var listener *httptest.Server
-			server := modelserver.New(scripts(func() string { return listener.URL }))
-			listener = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.HasPrefix(r.URL.Path, "/spent/") && r.Method == http.MethodPost {
-					spent(w, r)
-					return
-				}
-				server.ServeHTTP(w, r)
+			server := modelserver.New(scripts(func() string {
+				return listener.URL
 			}))
+			listener = httptest.NewServer(http.HandlerFunc(
+				func(w http.ResponseWriter, r *http.Request) {
+					if strings.HasPrefix(r.URL.Path, "/spent/") && r.Method == http.MethodPost {
+						spent(w, r)
+						return
+					}
+					server.ServeHTTP(w, r)
+				},
+			))
 			t.Cleanup(func() {
 				server.Close()
 				listener.CloseClientConnections()
 				listener.Close()
 			})
-			d := drive{driver: driver, speaker: speaker, bin: filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin"), server: server, url: listener.URL}
+			d := drive{
+				driver:  driver,
+				speaker: speaker,
+				bin:     filepath.Join(*agentsDirFlag, folder, "node_modules", ".bin"),
+				server:  server,
+				url:     listener.URL,
+			}
 			t.Run("version", d.version) //nolint:paralleltest // one program at a time, what they take is measured
 			for _, c := range d.cases() {
 				t.Run(c.name, func(t *testing.T) { //nolint:paralleltest // as above
@@ -115,8 +127,10 @@ func TestConformance(t *testing.T) {
 					testkit.Widen(t, c.scene.patience(), func(limit time.Duration) bool {
 						c.scene.timeout = limit
 						p = d.play(t, c.scene)
-						timedOut := len(p.ret.Errors) == 1 && p.ret.Errors[0].Code == formats.CodeTimeout
-						return !timedOut || len(d.server.Turns(p.key)) > 0 // else the program was slow to begin
+						timedOut := len(p.ret.Errors) == 1 &&
+							p.ret.Errors[0].Code == formats.CodeTimeout
+						// else the program was slow to begin
+						return !timedOut || len(d.server.Turns(p.key)) > 0
 					})
 					c.check(t, d, p)
 				})
@@ -132,7 +146,9 @@ var (
 
 // scripts are what the model does; where things are it reads in the prompt, as a model has to.
 func scripts(server func() string) map[string]modelserver.Script {
-	steps := func(list ...func(t modelserver.Turn, ret, out, dir string) modelserver.Reply) modelserver.Script {
+	steps := func(
+		list ...func(t modelserver.Turn, ret, out, dir string) modelserver.Reply,
+	) modelserver.Script {
 		return func(t modelserver.Turn) modelserver.Reply {
 			ret := returnPath.FindString(t.Prompt)
 			if ret == "" {
@@ -145,9 +161,18 @@ func scripts(server func() string) map[string]modelserver.Script {
 	}
 	type turn = modelserver.Turn
 	type reply = modelserver.Reply
-	done := func(turn, string, string, string) reply { return reply{Text: "All done."} }
-	write := func(path func(ret, out, dir string) string, text string) func(turn, string, string, string) reply {
-		return func(t turn, ret, out, dir string) reply { return t.Write(path(ret, out, dir), text) }
+	done := func(turn, string, string, string) reply {
+		return reply{Text: "All done."}
+	}
+	write := func(path func(ret, out, dir string) string, text string) func(
+		turn,
+		string,
+		string,
+		string,
+	) reply {
+		return func(t turn, ret, out, dir string) reply {
+			return t.Write(path(ret, out, dir), text)
+		}
 	}
 	toReturn := func(ret, _, _ string) string { return ret }
 	toOut := func(_, out, _ string) string { return out + "/r.md" }
@@ -156,22 +181,51 @@ func scripts(server func() string) map[string]modelserver.Script {
 	}
 	const ok = `{"status": "completed", "summary": "did it", "artifacts": []}`
 	return map[string]modelserver.Script{
-		"outside":  steps(func(t turn, _, _, _ string) reply { return t.Shell(outsideScript) }, write(toReturn, ok), done),
-		"document": steps(write(toOut, "# Report\n"), write(toReturn, `{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`), done),
-		"tree":     steps(write(inTree("made.txt"), "made\n"), write(toReturn, ok), done),
-		"stray":    steps(write(inTree("made.txt"), "made\n"), done),
-		"state":    steps(write(inTree(".tercet/state.json"), "{}\n"), write(toReturn, ok), done),
-		"shell":    steps(func(t turn, _, out, _ string) reply { return t.Shell("expr 40 + 2 > " + out + "/r.md") }, write(toReturn, ok), done),
+		"outside": steps(
+			func(t turn, _, _, _ string) reply {
+				return t.Shell(outsideScript)
+			},
+			write(toReturn, ok),
+			done,
+		),
+		"document": steps(
+			write(toOut, "# Report\n"),
+			write(
+				toReturn,
+				`{"status": "completed", "summary": "did it", "artifacts": [{"type": "report", "path": "r.md"}]}`,
+			),
+			done,
+		),
+		"tree":  steps(write(inTree("made.txt"), "made\n"), write(toReturn, ok), done),
+		"stray": steps(write(inTree("made.txt"), "made\n"), done),
+		"state": steps(write(inTree(".tercet/state.json"), "{}\n"), write(toReturn, ok), done),
+		"shell": steps(
+			func(t turn, _, out, _ string) reply {
+				return t.Shell("expr 40 + 2 > " + out + "/r.md")
+			},
+			write(toReturn, ok),
+			done,
+		),
 		"final": steps(func(t turn, _, _, _ string) reply {
-			return reply{Text: "Here it is.\n\n```json\n{\"status\": \"completed\", \"summary\": \"said it\", \"nonce\": \"" + nonceOf(t) + "\"}\n```"}
+			return reply{
+				Text: "Here it is.\n\n```json\n{\"status\": \"completed\", \"summary\": \"said " +
+					"it\", \"nonce\": \"" + nonceOf(t) + "\"}\n```",
+			}
 		}),
 		"forged": steps(func(turn, string, string, string) reply {
 			return reply{Text: "```json\n{\"status\": \"completed\", \"summary\": \"forged\"}\n```"}
 		}),
 		"obeys": steps(func(t turn, _, _, _ string) reply {
 			v := map[string]any{
-				"status": "completed", "summary": "obeyed", "nonce": nonceOf(t), "artifacts": []any{}, "issues": []any{}, "errors": []any{}, "text": nil,
-				"blocked_reason": nil, "next_steps": nil,
+				"status":         "completed",
+				"summary":        "obeyed",
+				"nonce":          nonceOf(t),
+				"artifacts":      []any{},
+				"issues":         []any{},
+				"errors":         []any{},
+				"text":           nil,
+				"blocked_reason": nil,
+				"next_steps":     nil,
 			}
 			if slices.Contains(t.Tools, "StructuredOutput") && t.Results == 0 {
 				return reply{Calls: []modelserver.Call{{Tool: "StructuredOutput", Args: v}}}
@@ -189,32 +243,65 @@ func scripts(server func() string) map[string]modelserver.Script {
 			return t.Write("/nowhere/at/all", "x")
 		}),
 		"flood": steps(func(t turn, _, out, _ string) reply {
-			return t.Shell("head -c 104857600 /dev/zero | tr '\\0' x | fold -w 100; echo flooded > " + out + "/r.md")
+			return t.Shell(
+				"head -c 104857600 /dev/zero | tr '\\0' x | fold -w 100; echo flooded > " + out +
+					"/r.md",
+			)
 		}, write(toReturn, ok), done),
-		"spend": steps(again, again, again, again, again, again, again, again, write(toReturn, ok), done),
+		"spend": steps(
+			again, again, again, again, again, again, again, again,
+			write(toReturn, ok),
+			done,
+		),
 		"served": steps(func(t turn, _, _, _ string) reply {
-			tool := map[modelserver.API]string{modelserver.Anthropic: "mcp__own__mark", modelserver.Responses: "mcp__own__mark", modelserver.Chat: "own_mark", modelserver.Gemini: "mcp_own_mark"}[t.API]
-			return reply{Calls: []modelserver.Call{{Tool: tool, Args: map[string]any{}, Forced: true}}}
+			tool := map[modelserver.API]string{
+				modelserver.Anthropic: "mcp__own__mark",
+				modelserver.Responses: "mcp__own__mark",
+				modelserver.Chat:      "own_mark",
+				modelserver.Gemini:    "mcp_own_mark",
+			}[t.API]
+			return reply{Calls: []modelserver.Call{{
+				Tool:   tool,
+				Args:   map[string]any{},
+				Forced: true,
+			}}}
 		}, write(toReturn, ok), done),
 		"dials": steps(func(t turn, _, _, _ string) reply {
 			return t.Shell("curl -s " + modelserver.Base(server(), "fetched", t.Key) + "/page")
 		}, write(toReturn, ok), done),
-		"listed": steps(func(t turn, _, _, dir string) reply { return grab(t, "shell", "touch "+dir+"/made.txt") }, write(toReturn, ok), done),
-		"grabs": steps(func(t turn, _, out, _ string) reply { return grab(t, "shell", "echo 42 > "+out+"/r.md") },
+		"listed": steps(
+			func(t turn, _, _, dir string) reply {
+				return grab(t, "shell", "touch "+dir+"/made.txt")
+			},
+			write(toReturn, ok),
+			done,
+		),
+		"grabs": steps(
+			func(t turn, _, out, _ string) reply {
+				return grab(t, "shell", "echo 42 > "+out+"/r.md")
+			},
 			func(t turn, _, _, _ string) reply {
 				return grab(t, "net", modelserver.Base(server(), "fetched", t.Key)+"/page")
 			},
-			func(t turn, _, _, dir string) reply { return grab(t, "write", filepath.Join(dir, "made.txt")) },
-			write(toReturn, ok), done),
+			func(t turn, _, _, dir string) reply {
+				return grab(t, "write", filepath.Join(dir, "made.txt"))
+			},
+			write(toReturn, ok),
+			done,
+		),
 	}
 }
 
 // spent answers that the account's usage limit is reached, as the servers of the four do.
 func spent(w http.ResponseWriter, r *http.Request) {
-	at, left := spentUntil().Unix(), int(time.Until(spentUntil()).Seconds())
+	at := spentUntil().Unix()
+	left := int(time.Until(spentUntil()).Seconds())
 	for name, value := range map[string]string{
-		"Anthropic-Ratelimit-Unified-Status": "rejected", "Anthropic-Ratelimit-Unified-Reset": fmt.Sprint(at),
-		"Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour", "Retry-After": fmt.Sprint(left), "Content-Type": "application/json",
+		"Anthropic-Ratelimit-Unified-Status":               "rejected",
+		"Anthropic-Ratelimit-Unified-Reset":                fmt.Sprint(at),
+		"Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour",
+		"Retry-After":  fmt.Sprint(left),
+		"Content-Type": "application/json",
 	} {
 		w.Header().Set(name, value)
 	}
@@ -222,7 +309,10 @@ func spent(w http.ResponseWriter, r *http.Request) {
 	body := `{"type": "error", "error": {"type": "rate_limit_error", "message": "no"}}`
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/responses"):
-		body = fmt.Sprintf(`{"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": %d}}`, at)
+		body = fmt.Sprintf(
+			`{"error": {"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus", "resets_at": %d}}`,
+			at,
+		)
 	case strings.Contains(r.URL.Path, ":"):
 		body = `{"error": {"code": 429, "message": "You have exhausted your capacity on this model. Your quota will reset after 2h0m0s.", "status": "RESOURCE_EXHAUSTED"}}`
 	}
@@ -230,11 +320,14 @@ func spent(w http.ResponseWriter, r *http.Request) {
 }
 
 // spentUntil is when the usage limit of a scene ends.
-func spentUntil() time.Time { return time.Now().Truncate(time.Hour).Add(3 * time.Hour) }
+func spentUntil() time.Time {
+	return time.Now().Truncate(time.Hour).Add(3 * time.Hour)
+}
 
 // again is one more step that does nothing.
 func again(t modelserver.Turn, _, _, _ string) modelserver.Reply {
-	return t.Shell(fmt.Sprintf("echo again %d", t.Results)) // gemini stops at the same call five times in a row
+	// gemini stops at the same call five times in a row
+	return t.Shell(fmt.Sprintf("echo again %d", t.Results))
 }
 
 func nonceOf(t modelserver.Turn) string {
@@ -247,9 +340,15 @@ func nonceOf(t modelserver.Turn) string {
 
 func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 	t.Helper()
-	home, temp := t.TempDir(), t.TempDir()
+	home := t.TempDir()
+	temp := t.TempDir()
 	base := modelserver.Base(d.url, s.scenario, key)
-	env := []string{"PATH=" + d.wrapper(t, s, base, temp+".trace") + d.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "TERM=dumb"}
+	env := []string{
+		"PATH=" + d.wrapper(t, s, base, temp+".trace") + d.bin + ":" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"LANG=C.UTF-8",
+		"TERM=dumb",
+	}
 	file := func(name, text string) { put(t, filepath.Join(home, name), text) }
 	switch d.driver.Name {
 	case "claude":
@@ -259,10 +358,23 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 		}
 		env = append(env, "ANTHROPIC_BASE_URL="+base, login)
 	case "codex":
-		file(".codex/config.toml", fmt.Sprintf("model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\nbase_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n", base))
+		file(
+			".codex/config.toml",
+			fmt.Sprintf(
+				"model_provider = \"local\"\n[model_providers.local]\nname = \"local\"\n"+
+					"base_url = %q\nenv_key = \"LOCAL_KEY\"\nwire_api = \"responses\"\n",
+				base,
+			),
+		)
 		env = append(env, "LOCAL_KEY=sk-test", "CODEX_API_KEY=sk-test")
 	case "opencode":
-		file(".config/opencode/opencode.json", fmt.Sprintf(`{"$schema": "https://opencode.ai/config.json", "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`, base))
+		file(
+			".config/opencode/opencode.json",
+			fmt.Sprintf(
+				`{"$schema": "https://opencode.ai/config.json", "provider": {"local": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q, "apiKey": "sk-test"}, "models": {"m1": {"name": "m1"}}}}, "model": "local/m1", "small_model": "local/m1", "enabled_providers": ["local"]}`,
+				base,
+			),
+		)
 		if !s.hosts { // what it asks of the package registry is answered with 404 at once
 			env = append(env, "npm_config_registry="+base+"/")
 		}
@@ -270,19 +382,33 @@ func (d drive) starter(t *testing.T, s scene, key string) *proc.Starter {
 			env = append(env, "OPENCODE_CONFIG="+home+"/.config/opencode/opencode.json")
 		}
 	case "copilot":
-		env = append(env, "COPILOT_PROVIDER_BASE_URL="+base, "COPILOT_PROVIDER_API_KEY=sk-test", "COPILOT_MODEL=m1")
-		file(".copilot/config.json", `{"trustedFolders": ["/"]}`) // with which it runs the project's hooks
+		env = append(
+			env,
+			"COPILOT_PROVIDER_BASE_URL="+base,
+			"COPILOT_PROVIDER_API_KEY=sk-test",
+			"COPILOT_MODEL=m1",
+		)
+		// with which it runs the project's hooks
+		file(".copilot/config.json", `{"trustedFolders": ["/"]}`)
 		file(".copilot/settings.json", `{"trustedFolders": ["/"], "allowedUrls": ["*"]}`)
 	case "gemini":
-		file(".gemini/settings.json", `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`)
+		file(
+			".gemini/settings.json",
+			`{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false}, "general": {"enableAutoUpdate": false, "maxAttempts": 1, "retryFetchErrors": false}}`,
+		)
 		env = append(env, "GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL="+base)
 	}
+
 	if s.servers {
 		d.serve(t, home)
 	}
 	starter, err := proc.NewStarter(proc.Starter{
-		Allow: func(context.Context, proc.Command) error { return nil }, Env: env, Now: time.Now, Temp: temp,
-		Grace: proc.Grace{Interrupt: time.Second, Terminate: time.Second}, Supervisor: supervisor(t),
+		Allow:      func(context.Context, proc.Command) error { return nil },
+		Env:        env,
+		Now:        time.Now,
+		Temp:       temp,
+		Grace:      proc.Grace{Interrupt: time.Second, Terminate: time.Second},
+		Supervisor: supervisor(t),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -294,31 +420,54 @@ func (d drive) play(t *testing.T, s scene) played {
 	t.Helper()
 	root := t.TempDir()
 	key := strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
-	p := played{dir: root, key: key, out: filepath.Join(root, ".tercet/runs/r1/work/out"), mark: filepath.Join(root, "obeyed")}
+	p := played{
+		dir:  root,
+		key:  key,
+		out:  filepath.Join(root, ".tercet/runs/r1/work/out"),
+		mark: filepath.Join(root, "obeyed"),
+	}
 	starter := d.starter(t, s, key)
-	p.home, p.trace = homeOf(starter), starter.Temp+".trace"
+	p.home = homeOf(starter)
+	p.trace = starter.Temp + ".trace"
 	if err := os.MkdirAll(p.out, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(root, ".tercet/state.json"), []byte("the state\n"), 0o600); err != nil {
+	err := os.WriteFile(filepath.Join(root, ".tercet/state.json"), []byte("the state\n"), 0o600)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range s.project {
 		put(t, filepath.Join(root, name), strings.ReplaceAll(text, "MARK", p.mark))
 	}
-	info := formats.AgentInfo{Name: "worker", Role: formats.RoleUtility, Tools: append([]string{"read", "search"}, s.tools...), File: "worker.md"}
+
+	info := formats.AgentInfo{
+		Name:  "worker",
+		Role:  formats.RoleUtility,
+		Tools: append([]string{"read", "search"}, s.tools...),
+		File:  "worker.md",
+	}
 	if s.info != nil {
 		s.info(&info)
 	}
 	model := map[string]string{"codex": "gpt-5-codex", "gemini": "gemini-2.5-flash"}
 	agent := &agentcli.CLI{
-		Driver: d.driver, Starter: starter, Root: root, IsolatedHome: s.isolated, Nonce: func() string { return "n0nce-" + key },
-		Definition: subagents.Definition{Info: info, File: "worker.md", Model: model, Limits: s.limits},
+		Driver:       d.driver,
+		Starter:      starter,
+		Root:         root,
+		IsolatedHome: s.isolated,
+		Nonce:        func() string { return "n0nce-" + key },
+		Definition: subagents.Definition{
+			Info:   info,
+			File:   "worker.md",
+			Model:  model,
+			Limits: s.limits,
+		},
 	}
 	agent.Confine = d.confine(t, agent.Starter, root)
 	for name, text := range s.files {
 		put(t, filepath.Join(p.home, name), text)
 	}
+
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	if s.cancel {
@@ -331,8 +480,18 @@ func (d drive) play(t *testing.T, s scene) played {
 	}
 	run := fmt.Sprintf("r%d-%s", os.Getpid(), key) // the same scene may run in another process
 	r := formats.Request{
-		Agent: "worker", Run: run, Session: "sess_1767610000_k3x9qa", Step: "work", Attempt: 1, Visit: 1, Depth: formats.CommandDepth(),
-		Facets: formats.Facets{Instruction: "Do the work."}, Timeout: formats.Timeout{Total: s.patience()}, Dir: root, Out: p.out, Budget: s.budget,
+		Agent:   "worker",
+		Run:     run,
+		Session: "sess_1767610000_k3x9qa",
+		Step:    "work",
+		Attempt: 1,
+		Visit:   1,
+		Depth:   formats.CommandDepth(),
+		Facets:  formats.Facets{Instruction: "Do the work."},
+		Timeout: formats.Timeout{Total: s.patience()},
+		Dir:     root,
+		Out:     p.out,
+		Budget:  s.budget,
 	}
 	if s.repair {
 		r.Repair = []string{"expected a return, got none"}
@@ -352,12 +511,16 @@ func (d drive) play(t *testing.T, s scene) played {
 			t.Errorf("the person's home (-before +after)\n%s", d)
 		}
 	}
-	if state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json")); s.scenario == "outside" && *boxFlag == "landlock" {
+	state, err := os.ReadFile(filepath.Join(root, ".tercet/state.json"))
+	if s.scenario == "outside" && *boxFlag == "landlock" {
 		t.Logf("state.json = %q under landlock", state)
 	} else if err != nil || string(state) != "the state\n" {
 		t.Errorf("state.json = %q, %v, want it as it was", state, err)
 	}
-	t.Logf("%s: %d requests, %.1f s, %+v, tokens %+v, cost %v, model %s, error %v, errors %+v", s.scenario, len(d.server.Turns(key)), p.took.Seconds(), p.ret.Status, p.used.Tokens, p.used.Cost, p.used.Model, p.err, p.ret.Errors)
+
+	t.Logf("%s: %d requests, %.1f s, %+v, tokens %+v, cost %v, model %s, error %v, errors %+v",
+		s.scenario, len(d.server.Turns(key)), p.took.Seconds(), p.ret.Status, p.used.Tokens,
+		p.used.Cost, p.used.Model, p.err, p.ret.Errors)
 	return p
 }
 
@@ -385,7 +548,11 @@ func (d drive) version(t *testing.T) {
 		d.greets(t)
 		return
 	}
-	found, err := agentcli.Probe(t.Context(), d.starter(t, scene{scenario: "text"}, "version"), d.driver)
+	found, err := agentcli.Probe(
+		t.Context(),
+		d.starter(t, scene{scenario: "text"}, "version"),
+		d.driver,
+	)
 	if err != nil || found.Version != d.driver.Tested {
 		t.Errorf("Probe(%s) = %+v, %v, want version %s", d.driver.Name, found, err, d.driver.Tested)
 	}
@@ -405,14 +572,20 @@ func (d drive) cases() []conformance {
 				t.Errorf("Run = %+v, %v, want failed with %s", p.ret, p.err, want)
 			}
 			if n := len(d.server.Turns(p.key)); n < 1 || n > most {
-				t.Errorf("the model was asked %d times, want 1 to %d: the command retries, not the program", n, most)
+				t.Errorf(
+					"the model was asked %d times, want 1 to %d: the command retries, not the "+
+						"program",
+					n, most,
+				)
 			}
 		}
 	}
 	refused := func(t *testing.T, _ drive, p played) {
 		t.Helper()
-		if broken, ok := errors.AsType[*subagents.ReturnError](p.err); !ok || len(broken.Problems) == 0 {
-			t.Errorf("Run = %+v, %v, want a *ReturnError, so that the repair round asks for it", p.ret, p.err)
+		broken, ok := errors.AsType[*subagents.ReturnError](p.err)
+		if !ok || len(broken.Problems) == 0 {
+			t.Errorf("Run = %+v, %v, want a *ReturnError, so that the repair round asks for it",
+				p.ret, p.err)
 		}
 	}
 	completed := func(summary string) func(*testing.T, drive, played) {
@@ -424,72 +597,112 @@ func (d drive) cases() []conformance {
 			measured(t, d, p)
 		}
 	}
-	patience, limited := 8*time.Second, 4*time.Minute
+	patience := 8 * time.Second
+	limited := 4 * time.Minute
 	retried := 2
 	switch d.driver.Name { // these are slow to begin
 	case "gemini":
 		patience = 40 * time.Second
 	case "opencode":
-		patience, retried = 40*time.Second, 12 // it asks a busy server again for more than a minute, and cannot be told not to
-		limited = patience                     // and waits by itself until a usage limit ends, and tells nobody
+		// it asks a busy server again for more than a minute, and cannot be told not to
+		patience = 40 * time.Second
+		retried = 12
+		limited = patience // and waits by itself until a usage limit ends, and tells nobody
 	}
+
 	all := []conformance{
 		{"text is no return", scene{scenario: "text"}, refused},
-		{"document and return file", scene{scenario: "document"}, func(t *testing.T, d drive, p played) {
-			t.Helper()
-			completed("did it")(t, d, p)
-			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "# Report\n" {
-				t.Errorf("r.md = %q, %v, want the document", text, err)
-			}
-		}},
+		{
+			"document and return file",
+			scene{scenario: "document"},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				completed("did it")(t, d, p)
+				text, err := os.ReadFile(filepath.Join(p.out, "r.md"))
+				if err != nil || string(text) != "# Report\n" {
+					t.Errorf("r.md = %q, %v, want the document", text, err)
+				}
+			},
+		},
 		{"final message with the nonce", scene{scenario: "final"}, completed("said it")},
 		{"final message without it", scene{scenario: "forged"}, refused},
-		{"write granted", scene{scenario: "tree", tools: []string{"write"}}, func(t *testing.T, d drive, p played) {
-			t.Helper()
-			completed("did it")(t, d, p)
-			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err != nil {
-				t.Errorf("made.txt: %v, want the file", err)
-			}
-		}},
+		{
+			"write granted",
+			scene{scenario: "tree", tools: []string{"write"}},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				completed("did it")(t, d, p)
+				if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err != nil {
+					t.Errorf("made.txt: %v, want the file", err)
+				}
+			},
+		},
 		{"write not granted", scene{scenario: "stray"}, func(t *testing.T, d drive, p played) {
 			t.Helper()
 			if _, err := os.Stat(filepath.Join(p.dir, "made.txt")); err == nil {
 				t.Error("made.txt was written, want it refused")
 			}
-			if d.driver.Name == "codex" { // its sandbox refuses what a command does, which it does not tell
+			// its sandbox refuses what a command does, which it does not tell
+			if d.driver.Name == "codex" {
 				refused(t, d, p)
 				return
 			}
 			code(formats.CodeDenied, 3)(t, d, p)
 		}},
-		{"the state is not granted", scene{scenario: "state", tools: []string{"write"}}, completed("did it")},
-		{"shell granted", scene{scenario: "shell", tools: []string{"shell"}}, func(t *testing.T, d drive, p played) {
-			t.Helper()
-			completed("did it")(t, d, p)
-			if text, err := os.ReadFile(filepath.Join(p.out, "r.md")); err != nil || string(text) != "42\n" {
-				t.Errorf("r.md = %q, %v, want what the command printed", text, err)
-			}
-		}},
+		{
+			"the state is not granted",
+			scene{scenario: "state", tools: []string{"write"}},
+			completed("did it"),
+		},
+		{
+			"shell granted",
+			scene{scenario: "shell", tools: []string{"shell"}},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				completed("did it")(t, d, p)
+				text, err := os.ReadFile(filepath.Join(p.out, "r.md"))
+				if err != nil || string(text) != "42\n" {
+					t.Errorf("r.md = %q, %v, want what the command printed", text, err)
+				}
+			},
+		},
 		{"400", scene{scenario: "400"}, code(formats.CodeUnknown, 6)},
 		{"401", scene{scenario: "401"}, code(formats.CodeAuth, 2)},
-		{"429", scene{scenario: "429", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
-		{"usage limit", scene{scenario: "spent", timeout: limited}, func(t *testing.T, d drive, p played) {
-			t.Helper()
-			// copilot has none with a provider of one's own, and was not driven with an account.
-			other := map[string]formats.Code{"opencode": formats.CodeTimeout, "copilot": formats.CodeTransient}
-			if want, ok := other[d.driver.Name]; ok {
-				if p.err != nil || len(p.ret.Errors) != 1 || p.ret.Errors[0].Code != want {
-					t.Errorf("Run = %+v, %v, want failed with %s", p.ret, p.err, want)
+		{
+			"429",
+			scene{scenario: "429", timeout: 4 * time.Minute},
+			code(formats.CodeTransient, retried),
+		},
+		{
+			"usage limit",
+			scene{scenario: "spent", timeout: limited},
+			func(t *testing.T, d drive, p played) {
+				t.Helper()
+				// copilot has none with a provider of one's own, and was not driven with an
+				// account.
+				other := map[string]formats.Code{
+					"opencode": formats.CodeTimeout,
+					"copilot":  formats.CodeTransient,
 				}
-				return
-			}
-			wait, ok := errors.AsType[*formats.LaterError](p.err)
-			if !ok || spentUntil().Sub(wait.Until).Abs() > 2*time.Hour {
-				t.Errorf("Run = %+v, %v, want a wait until about %s", p.ret, p.err, spentUntil())
-			}
-			t.Logf("it says: %v", p.err)
-		}},
-		{"500", scene{scenario: "500", timeout: 4 * time.Minute}, code(formats.CodeTransient, retried)},
+				if want, ok := other[d.driver.Name]; ok {
+					if p.err != nil || len(p.ret.Errors) != 1 || p.ret.Errors[0].Code != want {
+						t.Errorf("Run = %+v, %v, want failed with %s", p.ret, p.err, want)
+					}
+					return
+				}
+				wait, ok := errors.AsType[*formats.LaterError](p.err)
+				if !ok || spentUntil().Sub(wait.Until).Abs() > 2*time.Hour {
+					t.Errorf("Run = %+v, %v, want a wait until about %s",
+						p.ret, p.err, spentUntil())
+				}
+				t.Logf("it says: %v", p.err)
+			},
+		},
+		{
+			"500",
+			scene{scenario: "500", timeout: 4 * time.Minute},
+			code(formats.CodeTransient, retried),
+		},
 		{"invalid JSON", scene{scenario: "garbage"}, code(formats.CodeTransient, 12)},
 		{"cut", scene{scenario: "cut"}, code(formats.CodeTransient, 12)},
 		{"hang", scene{scenario: "hang", timeout: patience}, func(t *testing.T, d drive, p played) {
@@ -502,11 +715,18 @@ func (d drive) cases() []conformance {
 				t.Errorf("Run = %v, want the cancellation", p.err)
 			}
 		}},
-		{"runaway", scene{scenario: "runaway", tools: []string{"shell"}, limits: subagents.Limits{Turns: 4}}, code(formats.CodeLimit, 8)},
+		{"runaway", scene{
+			scenario: "runaway",
+			tools:    []string{"shell"},
+			limits:   subagents.Limits{Turns: 4},
+		}, code(formats.CodeLimit, 8)},
 	}
 	if *boxFlag != "" { // a failure of the model's server is the same within bounds
 		all = slices.DeleteFunc(all, func(c conformance) bool {
-			return slices.Contains([]string{"400", "401", "429", "500", "invalid JSON", "cut"}, c.name)
+			return slices.Contains(
+				[]string{"400", "401", "429", "500", "invalid JSON", "cut"},
+				c.name,
+			)
 		})
 	}
 	if *boxFlag != "" && (d.driver.Name != "codex" || *boxFlag != "landlock") {
@@ -520,8 +740,16 @@ func (d drive) cases() []conformance {
 	}
 	if d.driver.Schema {
 		all = append(all,
-			conformance{"schema obeyed", scene{scenario: "obeys", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, completed("obeyed")},
-			conformance{"schema ignored", scene{scenario: "schema-ignored", repair: true, info: func(i *formats.AgentInfo) { i.NoArtifacts = true }}, refused})
+			conformance{"schema obeyed", scene{
+				scenario: "obeys",
+				repair:   true,
+				info:     func(i *formats.AgentInfo) { i.NoArtifacts = true },
+			}, completed("obeyed")},
+			conformance{"schema ignored", scene{
+				scenario: "schema-ignored",
+				repair:   true,
+				info:     func(i *formats.AgentInfo) { i.NoArtifacts = true },
+			}, refused})
 	}
 	return all
 }
@@ -532,9 +760,12 @@ func measured(t *testing.T, d drive, p played) {
 		measuredACP(t, d, p)
 		return
 	}
-	// Claude, Gemini and Copilot tell which model answers; of Codex only the one that was asked for is known, of OpenCode none.
+	// Claude, Gemini and Copilot tell which model answers; of Codex only the one that was asked for
+	// is known, of OpenCode none.
 	tells := d.driver.Name == "claude" || d.driver.Name == "gemini" || d.driver.Name == "copilot"
-	if u := p.used; u.Runner != d.driver.Name || (u.Model != "") != tells || d.driver.Name == "codex" && u.Asked == "" || len(u.Prompt) != 64 {
+	u := p.used
+	if u.Runner != d.driver.Name || (u.Model != "") != tells ||
+		d.driver.Name == "codex" && u.Asked == "" || len(u.Prompt) != 64 {
 		t.Errorf("measured = %+v, want runner, model and digest of the prompt", u)
 	}
 	if p.used.Metered != d.driver.Metered {

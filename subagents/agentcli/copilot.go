@@ -12,18 +12,29 @@ import (
 	"tercet/formats"
 )
 
-// Copilot drives `copilot`. Its traps: a refused tool fails with the code "denied", and the exit code stays 0. The CLI
-// compares a rule for a path with the path as the model wrote it, so a rule of its own refuses `..`. It retries a busy
-// server up to six times without a switch, so tercet ends it at its first retry. A file has the tokens at the end.
+// Copilot drives `copilot`. Its traps: a refused tool fails with the code "denied", and the exit
+// code stays 0. The CLI compares a rule for a path with the path as the model wrote it, so a rule
+// of its own refuses `..`. It retries a busy server up to six times without a switch, so tercet
+// ends it at its first retry. A file has the tokens at the end.
 //
-// In a folder that the user trusts it runs the project's hooks and servers. So each call replaces ~/.copilot by its own
-// folder, which trusts nothing and has the user's login and choice of model.
+// In a folder that the user trusts it runs the project's hooks and servers. So each call replaces
+// ~/.copilot by its own folder, which trusts nothing and has the user's login and choice of model.
 func Copilot() Driver {
 	return Driver{
-		Name: "copilot", Package: "@github/copilot", Tested: "1.0.102", Metered: formats.MeteredEnd, Unpacks: true,
-		Logins: []Login{{"COPILOT_HOME", ".copilot", "config.json", "oggedInUser"}},
-		Keys:   []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"},
-		Argv:   copilotArgv, Env: copilotEnv, Files: copilotFiles, Line: events(copilotLine), End: copilotEnd,
+		Name:    "copilot",
+		Package: "@github/copilot",
+		Tested:  "1.0.102",
+		Metered: formats.MeteredEnd,
+		Unpacks: true,
+		Logins:  []Login{{"COPILOT_HOME", ".copilot", "config.json", "oggedInUser"}},
+		Keys: []string{
+			"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL",
+		},
+		Argv:  copilotArgv,
+		Env:   copilotEnv,
+		Files: copilotFiles,
+		Line:  events(copilotLine),
+		End:   copilotEnd,
 	}
 }
 
@@ -35,13 +46,29 @@ const (
 func copilotArgv(c Call) []string {
 	tools := "view,grep,glob,create,edit"
 	args := []string{
-		"--output-format", "json", "--no-ask-user", "--no-color", "--no-auto-update", "--no-custom-instructions",
-		"--no-remote", "--no-remote-export", "--disable-builtin-mcps", "--disable-client-telemetry", "--log-level", "none",
-		"--usage-output-file", filepath.Join(c.Private, copilotUsage), "--disallow-temp-dir",
-		"--add-dir", c.Out, "--add-dir", c.Private,
+		"--output-format",
+		"json",
+		"--no-ask-user",
+		"--no-color",
+		"--no-auto-update",
+		"--no-custom-instructions",
+		"--no-remote",
+		"--no-remote-export",
+		"--disable-builtin-mcps",
+		"--disable-client-telemetry",
+		"--log-level",
+		"none",
+		"--usage-output-file",
+		filepath.Join(c.Private, copilotUsage),
+		"--disallow-temp-dir",
+		"--add-dir",
+		c.Out,
+		"--add-dir",
+		c.Private,
 	}
 	rule := func(word, pattern string) {
-		// Commas, brackets and the like end a rule or mean something in it, and nothing quotes them: any character will do.
+		// Commas, brackets and the like end a rule or mean something in it, and nothing quotes
+		// them: any character will do.
 		args = append(args, word+"=write("+strings.Map(func(r rune) rune {
 			if strings.ContainsRune("()[]{},!\\", r) {
 				return '?'
@@ -53,6 +80,7 @@ func copilotArgv(c Call) []string {
 	for _, name := range protected {
 		rule("--deny-tool", formats.Workspace+"/"+name) // of the tree as well as of the project
 	}
+
 	if c.Root != c.Dir {
 		args = append(args, "--add-dir", c.Root)
 	}
@@ -62,7 +90,8 @@ func copilotArgv(c Call) []string {
 		rule("--allow-tool", c.Dir+"/**")
 	}
 	if c.Grant.Shell {
-		// A command that names a path outside, or writes a file, is refused without these; one with an address still is.
+		// A command that names a path outside, or writes a file, is refused without these; one with
+		// an address still is.
 		tools += ",bash,read_bash,stop_bash,list_bash"
 		args = append(args, "--allow-tool=shell", "--allow-tool=write", "--allow-all-paths")
 	}
@@ -79,12 +108,21 @@ func copilotArgv(c Call) []string {
 
 func copilotEnv(c Call) []string {
 	// The word true would trust the project and allow everything.
-	return []string{"COPILOT_HOME=" + filepath.Join(c.Private, copilotHome), "COPILOT_ALLOW_ALL=false"}
+	return []string{
+		"COPILOT_HOME=" + filepath.Join(c.Private, copilotHome),
+		"COPILOT_ALLOW_ALL=false",
+	}
 }
 
-// copilotFiles are the settings of a call, and who is logged in: what the user trusts, hooks and servers are left out.
+// copilotFiles are the settings of a call, and who is logged in: what the user trusts, hooks and
+// servers are left out.
 func copilotFiles(c Call) map[string][]byte {
-	own := map[string]any{"disableAllHooks": true, "memory": false, "includeCoAuthoredBy": false, "autoUpdate": false}
+	own := map[string]any{
+		"disableAllHooks":     true,
+		"memory":              false,
+		"includeCoAuthoredBy": false,
+		"autoUpdate":          false,
+	}
 	login := map[string]any{}
 	if c.Home == "" {
 		dir := cmp.Or(c.Lookup("COPILOT_HOME"), filepath.Join(c.Lookup("HOME"), ".copilot"))
@@ -98,11 +136,13 @@ func copilotFiles(c Call) map[string][]byte {
 		}
 	}
 	return map[string][]byte{
-		copilotHome + "/settings.json": raw(own), copilotHome + "/config.json": raw(login),
+		copilotHome + "/settings.json": raw(own),
+		copilotHome + "/config.json":   raw(login),
 	}
 }
 
-// copilotSettings reads a file of settings, which begins with comments; one that cannot be read says nothing.
+// copilotSettings reads a file of settings, which begins with comments; one that cannot be read
+// says nothing.
 func copilotSettings(name string) map[string]any {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -141,7 +181,8 @@ type copilotEvent struct {
 }
 
 func copilotLine(r *Reading, e copilotEvent) {
-	switch d := e.Data; e.Type {
+	d := e.Data
+	switch e.Type {
 	case "assistant.message":
 		r.Turns++
 		r.Model = cmp.Or(d.Model, r.Model)
@@ -162,7 +203,11 @@ func copilotLine(r *Reading, e copilotEvent) {
 		}
 		delete(r.calls, d.ID)
 	case "model.call_failure":
-		r.failed = Fault{Status: d.Status, Kind: d.Kind, Message: copilotWords(d.Words)}
+		r.failed = Fault{
+			Status:  d.Status,
+			Kind:    d.Kind,
+			Message: copilotWords(d.Words),
+		}
 		if d.Failure == "transport" {
 			r.failed.Kind = "connection"
 		}
@@ -170,9 +215,14 @@ func copilotLine(r *Reading, e copilotEvent) {
 		r.fault(r.failed)
 		r.Again = true
 	case "session.error":
-		r.fault(Fault{Status: d.Status, Kind: d.Kind, Message: d.Message})
+		r.fault(Fault{
+			Status:  d.Status,
+			Kind:    d.Kind,
+			Message: d.Message,
+		})
 	case "result":
-		if r.Ended = e.Exit != nil && *e.Exit == 0; r.Ended {
+		r.Ended = e.Exit != nil && *e.Exit == 0
+		if r.Ended {
 			r.Fault = nil // it went on after it
 		}
 	}
@@ -201,7 +251,8 @@ func copilotEnd(r *Reading, e Ending) {
 			} `json:"usage"`
 		} `json:"modelMetrics"`
 	}
-	if text, err := os.ReadFile(filepath.Join(e.Private, copilotUsage)); err == nil && json.Unmarshal(text, &used) == nil {
+	text, err := os.ReadFile(filepath.Join(e.Private, copilotUsage))
+	if err == nil && json.Unmarshal(text, &used) == nil {
 		for _, m := range used.Models {
 			r.Tokens.Input += m.Usage.Input
 			r.Tokens.Output += m.Usage.Output

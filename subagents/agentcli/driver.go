@@ -13,11 +13,13 @@ type Driver struct {
 	Name    string // the runner's name in subagent files, and the program's
 	Package string // npm package, for advice
 	Tested  string // version used in the conformance tests
-	// Argv gives the arguments after the program's name. The prompt is not among them: it goes to standard input.
+	// Argv gives the arguments after the program's name. The prompt is not among them: it goes to
+	// standard input.
 	Argv func(Call) []string
 	// Env gives KEY=VALUE for the child's environment; nil: nothing.
 	Env func(Call) []string
-	// Files are written into Call.Private before the start, by name, which may have folders; nil: none.
+	// Files are written into Call.Private before the start, by name, which may have folders; nil:
+	// none.
 	Files func(Call) map[string][]byte
 	// Links are symbolic links made there, name to target; nil: none.
 	Links func(Call) map[string]string
@@ -31,22 +33,26 @@ type Driver struct {
 	Schema bool
 	// Parts means that it can restrict the shell to some commands.
 	Parts bool
-	// Unpacks means that its first start unpacks files into a cache that a sandbox protects; so tercet asks for its
-	// version outside the sandbox first.
+	// Unpacks means that its first start unpacks files into a cache that a sandbox protects; so
+	// tercet asks for its version outside the sandbox first.
 	Unpacks bool
-	// Logins are files of a logged-in user, below the folder that a variable names; Keys are variables with an API key.
+	// Logins are files of a logged-in user, below the folder that a variable names; Keys are
+	// variables with an API key.
 	Logins []Login
 	Keys   []string
 }
 
-// Login is a file below the folder in the variable Var, or below Home in the home folder if Var is not set.
+// Login is a file below the folder in the variable Var, or below Home in the home folder if Var is
+// not set.
 type Login struct {
 	Var, Home, File string
 	Holds           string // text in it if the user is logged in; empty: its existence counts
 }
 
 // Drivers lists the agent CLIs in the order of `auto`.
-func Drivers() []Driver { return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()} }
+func Drivers() []Driver {
+	return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()}
+}
 
 // Names lists the runners of Drivers, in order.
 func Names() []string {
@@ -73,14 +79,17 @@ type Grant struct {
 	Commands          []string // of the shell; nil: all
 }
 
-// grants reads what a subagent may use. Where only some commands are granted, a program that cannot be held to them
-// gets none.
+// grants reads what a subagent may use. Where only some commands are granted, a program that cannot
+// be held to them gets none.
 func (c *CLI) grants() Grant {
-	tools, some := c.Definition.Info.Tools, c.Definition.Info.Commands
+	tools := c.Definition.Info.Tools
+	some := c.Definition.Info.Commands
 	holds := some == nil || c.Driver.Parts && c.Speaker == nil
 	return Grant{
-		Write: slices.Contains(tools, "write"), Shell: slices.Contains(tools, "shell") && holds,
-		Net: slices.Contains(tools, "net"), Commands: some,
+		Write:    slices.Contains(tools, "write"),
+		Shell:    slices.Contains(tools, "shell") && holds,
+		Net:      slices.Contains(tools, "net"),
+		Commands: some,
 	}
 }
 
@@ -103,12 +112,12 @@ type Call struct {
 
 // protected are the files of the workspace that no agent may write, relative to the project root.
 var protected = []string{
-	"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json", "commands/**", "subagents/**",
-	"facets/**", "archive/**",
+	"state.json", "audit.jsonl", "TODO.md", "config.yaml", "auto-approve", "errors.json",
+	"commands/**", "subagents/**", "facets/**", "archive/**",
 }
 
-// Reading is what an agent CLI has reported so far. Only the goroutine that reads its output uses it until the process
-// has ended.
+// Reading is what an agent CLI has reported so far. Only the goroutine that reads its output uses
+// it until the process has ended.
 type Reading struct {
 	Text       string          // the final message so far
 	Structured json.RawMessage // the answer that obeys the schema; nil if there is none
@@ -121,7 +130,8 @@ type Reading struct {
 	Ended      bool     // it reported that it is done
 	Empty      int      // consecutive steps without a usable answer of the model
 	Again      bool     // it retries after Fault, which is the command's decision
-	Late       *Fault   // failure that it reports after an answer; counts only if no answer is a return
+	// failure that it reports after an answer; counts only if no answer is a return
+	Late *Fault
 
 	progress
 }
@@ -135,8 +145,8 @@ type answer struct {
 // maxEarlier bounds the answers before the last one that are kept.
 const maxEarlier = 8
 
-// say takes in a final message. The ones before it are kept, because only the nonce tells which is the return. Work
-// makes them void: what was said before it is not about all of the work.
+// say takes in a final message. The ones before it are kept, because only the nonce tells which is
+// the return. Work makes them void: what was said before it is not about all of the work.
 func (r *Reading) say(text string) {
 	switch {
 	case r.worked:
@@ -187,12 +197,12 @@ type Fault struct {
 	Message string
 }
 
-// maxEmpty is how many steps without an answer are waited through. A CLI that asks a broken server again and again is
-// stopped.
+// maxEmpty is how many steps without an answer are waited through. A CLI that asks a broken server
+// again and again is stopped.
 const maxEmpty = 4
 
-// events makes the Driver.Line of a program that prints events as JSON. What is printed between them, such as a
-// complaint about a broken answer, is passed over.
+// events makes the Driver.Line of a program that prints events as JSON. What is printed between
+// them, such as a complaint about a broken answer, is passed over.
 func events[E any](take func(*Reading, E)) func(*Reading, []byte) {
 	return func(r *Reading, line []byte) {
 		var e E

@@ -10,10 +10,15 @@ import (
 
 // onFolder is the failure of a file operation on the delegation's folder. The cause names the path.
 func onFolder(op string, err error) error {
-	return &formats.Failure{Code: formats.CodeIO, Message: op, Err: err}
+	return &formats.Failure{
+		Code:    formats.CodeIO,
+		Message: op,
+		Err:     err,
+	}
 }
 
-// ended is the failure of a program that ended without a return: how it did, and the last lines of its error output.
+// ended is the failure of a program that ended without a return: how it did, and the last lines of
+// its error output.
 func ended(agent, program string, res proc.Result, last []string) *formats.Failure {
 	how := fmt.Sprintf("exit code %d", res.Exit)
 	if res.Signal != "" {
@@ -23,7 +28,8 @@ func ended(agent, program string, res proc.Result, last []string) *formats.Failu
 	if len(last) > 0 {
 		msg += ": " + strings.Join(last, " | ")
 	}
-	return formats.Fail(formats.CodeUnknown, "run the program by hand with the request on its standard input", "%s", msg)
+	return formats.Fail(formats.CodeUnknown,
+		"run the program by hand with the request on its standard input", "%s", msg)
 }
 
 // limited is the failure of a program that was ended for its time or its output, nil for any other.
@@ -34,8 +40,8 @@ func limited(program string, res proc.Result, t formats.Timeout) *formats.Failur
 	case res.TimedOut != proc.TimeoutNone:
 		return formats.Fail(formats.CodeTimeout, "", "%s did not end within %s", program, t.Total)
 	case res.Flooded:
-		return formats.Fail(formats.CodeLimit, "", "%s printed more than %d MiB and was stopped", program,
-			proc.DefaultLimit>>20)
+		return formats.Fail(formats.CodeLimit, "",
+			"%s printed more than %d MiB and was stopped", program, proc.DefaultLimit>>20)
 	}
 	return nil
 }

@@ -23,8 +23,9 @@ const Runner = "exec"
 type Exec struct {
 	Definition subagents.Definition
 	Starter    *proc.Starter
-	// Root is the project root. A program with a slash is looked up there, not in the working tree, which other agents
-	// write. The same holds for an argument with a slash whose file differs in the tree.
+	// Root is the project root. A program with a slash is looked up there, not in the working tree,
+	// which other agents write. The same holds for an argument with a slash whose file differs in
+	// the tree.
 	Root string
 	// Nonce makes a word that the executable may echo in its return; nil: none.
 	Nonce func() string
@@ -36,7 +37,9 @@ type Exec struct {
 type Wrap func(ctx context.Context, r formats.Request, c proc.Command) (proc.Command, string, error)
 
 // Runner is "exec".
-func (x *Exec) Runner() string { return Runner }
+func (x *Exec) Runner() string {
+	return Runner
+}
 
 // Run starts the executable once and reads its return.
 func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
@@ -45,13 +48,20 @@ func (x *Exec) Run(ctx context.Context, r formats.Request) (formats.Return, erro
 }
 
 // RunMetered is Run, and reports the prompt.
-func (x *Exec) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (x *Exec) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
 	ret, err := x.run(ctx, r, &used)
 	return ret, used, err
 }
 
-func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measured) (formats.Return, error) {
+func (x *Exec) run(
+	ctx context.Context,
+	r formats.Request,
+	used *subagents.Measured,
+) (formats.Return, error) {
 	switch {
 	case len(x.Definition.Argv) == 0:
 		return formats.Return{}, formats.Unset("an argv in " + x.Definition.File)
@@ -60,6 +70,7 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	case x.Root == "" || r.Out == "":
 		return formats.Return{}, formats.Unset("a project root and a folder for documents")
 	}
+
 	argv := append([]string{}, x.Definition.Argv...)
 	for i, word := range argv {
 		if own := filepath.Join(x.Root, filepath.FromSlash(word)); isPath(word) &&
@@ -67,6 +78,7 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 			argv[i] = own
 		}
 	}
+
 	b, err := newBox(r.Out)
 	if err != nil {
 		return formats.Return{}, err
@@ -75,26 +87,45 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 	if x.Nonce != nil {
 		nonce = x.Nonce()
 	}
-	in := prompt.Input{Request: r, Info: x.Definition.Info, Channel: prompt.Channel{File: b.file, Nonce: nonce}}
+	in := prompt.Input{
+		Request: r,
+		Info:    x.Definition.Info,
+		Channel: prompt.Channel{File: b.file, Nonce: nonce},
+	}
 	told := prompt.Compose(in)
-	used.Prompt, used.Told = told.SHA256, prompt.StableSum(in)
+	used.Prompt = told.SHA256
+	used.Told = prompt.StableSum(in)
 	stdin, err := json.Marshal(newRequest(r, b.file, nonce, told))
 	if err != nil {
-		err = &formats.Failure{Code: formats.CodeBug, Message: "request as JSON", Err: err}
+		err = &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "request as JSON",
+			Err:     err,
+		}
 		return formats.Return{}, errors.Join(err, b.close())
 	}
+
 	c := proc.Command{
-		Argv: argv, Dir: r.Dir, Stdin: append(stdin, '\n'), Private: true, Purpose: proc.PurposeAgent,
+		Argv:    argv,
+		Dir:     r.Dir,
+		Stdin:   append(stdin, '\n'),
+		Private: true,
+		Purpose: proc.PurposeAgent,
 		Env: []string{
-			"TERCET_ROOT=" + x.Root, "TERCET_RUN=" + r.Run, "TERCET_OUT=" + r.Out, "TERCET_RETURN=" + b.file,
+			"TERCET_ROOT=" + x.Root,
+			"TERCET_RUN=" + r.Run,
+			"TERCET_OUT=" + r.Out,
+			"TERCET_RETURN=" + b.file,
 		},
 		Timeout: proc.Timeout{Total: r.Timeout.Total, Idle: r.Timeout.Idle},
-		OutFile: b.dir + outSuffix, ErrFile: b.dir + errSuffix,
+		OutFile: b.dir + outSuffix,
+		ErrFile: b.dir + errSuffix,
 	}
 	if x.Wrap != nil {
 		if c, used.Sandbox, err = x.Wrap(ctx, r, c); err != nil {
 			return formats.Return{}, errors.Join(
-				notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File), b.close(),
+				notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File),
+				b.close(),
 			)
 		}
 	}
@@ -103,7 +134,9 @@ func (x *Exec) run(ctx context.Context, r formats.Request, used *subagents.Measu
 }
 
 // isPath tells whether a word of a command line names something below a folder.
-func isPath(word string) bool { return strings.ContainsRune(word, '/') && !filepath.IsAbs(word) }
+func isPath(word string) bool {
+	return strings.ContainsRune(word, '/') && !filepath.IsAbs(word)
+}
 
 // replaced tells whether a file of the project is another one in the tree that is worked on.
 func replaced(own, there string) bool {
@@ -120,56 +153,80 @@ func replaced(own, there string) bool {
 	return err != nil || !bytes.Equal(agreed, found)
 }
 
-// call starts the program with the request and reads the return out of the box or the standard output.
+// call starts the program with the request and reads the return out of the box or the standard
+// output.
 func (x *Exec) call(
 	ctx context.Context, r formats.Request, c proc.Command, b *box, nonce string,
 ) (formats.Return, error) {
 	res, err := x.Starter.Run(ctx, c)
 	if err != nil {
-		return formats.Return{}, notRun(ctx, err, Runner, "install it, or change argv in "+x.Definition.File)
+		return formats.Return{}, notRun(
+			ctx, err, Runner,
+			"install it, or change argv in "+x.Definition.File,
+		)
 	}
+
 	if f := limited(r.Agent, res, r.Timeout); f != nil {
 		if f.Code == formats.CodeLimit {
 			f.Help = "write the return into return_path and print less"
 		}
 		return formats.Failed(f), nil
 	}
+
 	raw, bad, err := b.read()
 	if err != nil {
 		return formats.Return{}, err
 	}
 	if raw == nil && len(bad) == 0 {
-		if raw = bytes.TrimSpace(formats.WithoutBOM(res.Stdout)); len(raw) == 0 || raw[0] != '{' || len(res.Stdout) >= proc.DefaultCap {
-			bad = []string{"expected a return as JSON in the file return_path, or as the whole standard output, got neither"}
+		raw = bytes.TrimSpace(formats.WithoutBOM(res.Stdout))
+		if len(raw) == 0 || raw[0] != '{' || len(res.Stdout) >= proc.DefaultCap {
+			bad = []string{
+				"expected a return as JSON in the file return_path, or as the whole standard " +
+					"output, got neither",
+			}
 		}
 	}
 	var partial *formats.Return
 	if len(bad) == 0 {
 		info := x.Definition.Info
-		ret, err := formats.ParseForm(raw, info.AgentResult, formats.ParseOptions{Agent: r.Agent, Nonce: nonce})
+		ret, err := formats.ParseForm(raw, info.AgentResult, formats.ParseOptions{
+			Agent: r.Agent,
+			Nonce: nonce,
+		})
 		if err == nil {
 			if info.AgentResult {
 				ret = ret.Typed(info.Fields)
 			}
 			if res.Exit != 0 {
-				ret.Warnings = append(ret.Warnings, fmt.Sprintf("the program ended with exit code %d", res.Exit))
+				ret.Warnings = append(
+					ret.Warnings,
+					fmt.Sprintf("the program ended with exit code %d", res.Exit),
+				)
 			}
 			return ret, nil
 		}
-		bad, partial = strings.Split(err.Error(), "\n"), &ret
+		bad = strings.Split(err.Error(), "\n")
+		partial = &ret
 	}
 	if !res.Success() {
 		return formats.Failed(ended(r.Agent, x.Definition.Argv[0], res, lastLines(res.Stderr))), nil
 	}
-	return formats.Return{}, &subagents.ReturnError{Agent: r.Agent, Raw: raw, Problems: bad, Partial: partial}
+	return formats.Return{}, &subagents.ReturnError{
+		Agent:    r.Agent,
+		Raw:      raw,
+		Problems: bad,
+		Partial:  partial,
+	}
 }
 
-// notRun gives the reason why a program was not started or not kept the code that the command routes by.
+// notRun gives the reason why a program was not started or not kept the code that the command
+// routes by.
 func notRun(ctx context.Context, err error, runner, install string) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	code, help := formats.CodeOf(err), formats.HelpOf(err)
+	code := formats.CodeOf(err)
+	help := formats.HelpOf(err)
 	if code == formats.CodeUnknown {
 		code = formats.CodeToolUnavailable
 		if errors.Is(err, proc.ErrDenied) {
@@ -180,13 +237,19 @@ func notRun(ctx context.Context, err error, runner, install string) error {
 		}
 		if errors.Is(err, proc.ErrEvicted) {
 			code = formats.CodeDenied
-			help = "a worker may take no lock of tercet; look at what it ran in the folder of the run"
+			help = "a worker may take no lock of tercet; look at what it ran in the folder of " +
+				"the run"
 		}
 		if errors.As(err, new(*proc.NotFoundError)) {
 			help = install
 		}
 	}
-	return &formats.Failure{Code: code, Message: "runner " + runner, Help: help, Err: err}
+	return &formats.Failure{
+		Code:    code,
+		Message: "runner " + runner,
+		Help:    help,
+		Err:     err,
+	}
 }
 
 // lastLines gives the end of an error output.

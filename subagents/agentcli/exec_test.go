@@ -49,6 +49,7 @@ func fake(mode string) int {
 	if err != nil {
 		return 98
 	}
+
 	var in struct {
 		Agent      string         `json:"agent"`
 		Depth      int            `json:"depth"`
@@ -61,6 +62,7 @@ func fake(mode string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
 	}
+
 	write := func(text string) {
 		if err := os.WriteFile(in.ReturnPath, []byte(text), 0o600); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -82,13 +84,21 @@ func fake(mode string) int {
 		slices.Sort(env)
 		cwd, _ := os.Getwd()
 		out, _ := json.Marshal(map[string]any{
-			"status": "completed", "summary": "x", "fields": map[string]any{"env": env, "cwd": cwd, "in": in, "same": os.Getenv("TERCET_RETURN") == in.ReturnPath},
+			"status":  "completed",
+			"summary": "x",
+			"fields": map[string]any{
+				"env":  env,
+				"cwd":  cwd,
+				"in":   in,
+				"same": os.Getenv("TERCET_RETURN") == in.ReturnPath,
+			},
 		})
 		write(string(out))
 	case "prose":
 		fmt.Println("Here is the return you asked for:\n" + good)
 	case "block":
-		write("AGENT_RESULT: worker\nSTATUS: success\nSUMMARY: did 3\nNONCE: " + in.Nonce + "\nCOUNT: 3\nERROR_REASON: none\n")
+		write("AGENT_RESULT: worker\nSTATUS: success\nSUMMARY: did 3\nNONCE: " + in.Nonce +
+			"\nCOUNT: 3\nERROR_REASON: none\n")
 	case "block-skipped":
 		write("```\nAGENT_RESULT: worker\nSTATUS: skipped\nSUMMARY: no database\n```\n")
 	case "block-nonce":
@@ -128,10 +138,15 @@ func fake(mode string) int {
 		<-c
 		return 1
 	}
+
 	return 0
 }
 
-func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) error) (*agentcli.Exec, formats.Request) {
+func exec(
+	t *testing.T,
+	mode string,
+	allow func(context.Context, proc.Command) error,
+) (*agentcli.Exec, formats.Request) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -140,7 +155,11 @@ func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) e
 	if allow == nil {
 		allow = func(context.Context, proc.Command) error { return nil }
 	}
-	s, err := proc.NewStarter(proc.Starter{Allow: allow, Env: []string{"FAKE_AGENT=" + mode, "GOCOVERDIR=" + t.TempDir()}, Now: time.Now})
+	s, err := proc.NewStarter(proc.Starter{
+		Allow: allow,
+		Env:   []string{"FAKE_AGENT=" + mode, "GOCOVERDIR=" + t.TempDir()},
+		Now:   time.Now,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +169,22 @@ func exec(t *testing.T, mode string, allow func(context.Context, proc.Command) e
 		t.Fatal(err)
 	}
 	x := &agentcli.Exec{
-		Definition: subagents.Definition{Info: formats.AgentInfo{Name: "worker"}, Argv: []string{self, "a b", "$HOME"}, File: "subagents/worker.md"},
-		Starter:    s, Root: dir, Nonce: func() string { return "n0nce" },
+		Definition: subagents.Definition{
+			Info: formats.AgentInfo{Name: "worker"},
+			Argv: []string{self, "a b", "$HOME"},
+			File: "subagents/worker.md",
+		},
+		Starter: s,
+		Root:    dir,
+		Nonce:   func() string { return "n0nce" },
 	}
 	return x, formats.Request{
-		Agent: "worker", Run: "r1", Dir: dir, Out: out, Input: map[string]any{"task": "t"}, Path: []string{"router", "/x", "worker"},
+		Agent:   "worker",
+		Run:     "r1",
+		Dir:     dir,
+		Out:     out,
+		Input:   map[string]any{"task": "t"},
+		Path:    []string{"router", "/x", "worker"},
 		Timeout: formats.Timeout{Total: time.Minute},
 	}
 }
@@ -169,19 +199,43 @@ func TestExec(t *testing.T) {
 		{"file", "did it (1)", ""},
 		{"stdout", "did it (1)", ""},
 		{"exit-with-return", "did it (2)", ""},
-		{"prose", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", "Here is the return you asked for:\n" + good},
+		{
+			"prose",
+			"bad: expected a return as JSON in the file return_path, or as the whole standard " +
+				"output, got neither",
+			"Here is the return you asked for:\n" + good,
+		},
 		{"noisy", "did it (1)", ""},
-		{"large", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", good},
-		{"nothing", "bad: expected a return as JSON in the file return_path, or as the whole standard output, got neither", ""},
+		{
+			"large",
+			"bad: expected a return as JSON in the file return_path, or as the whole standard " +
+				"output, got neither",
+			good,
+		},
+		{
+			"nothing",
+			"bad: expected a return as JSON in the file return_path, or as the whole standard " +
+				"output, got neither",
+			"",
+		},
 		{"block", "did 3 (0)", ""},
 		{"block-skipped", "no database (0)", ""},
-		{"block-nonce", "bad: return:1:1: ", "AGENT_RESULT: worker\nSTATUS: success\nNONCE: other\n"},
+		{
+			"block-nonce",
+			"bad: return:1:1: ",
+			"AGENT_RESULT: worker\nSTATUS: success\nNONCE: other\n",
+		},
 		{"block-other", "bad: return:1:1: ", "AGENT_RESULT: tester\nSTATUS: success\n"},
 		{"garbage", "bad: return:1:2: ", "{"},
 		{"empty", "bad: return:1:1: ", ""},
 		{"link", "bad: expected a regular file as return_path, got L---------", ""},
 		{"nonce", "bad: return:1:", `{"status": "completed", "summary": "x", "nonce": "wrong"}`},
-		{"exit", "UNKNOWN_ERROR: worker: SELF ended with exit code 3 and without a return: two | three | four | five | six", ""},
+		{
+			"exit",
+			"UNKNOWN_ERROR: worker: SELF ended with exit code 3 and without a return: two | " +
+				"three | four | five | six",
+			"",
+		},
 		{"flood", "LIMIT: worker printed more than 64 MiB and was stopped", ""},
 	}
 	for _, tt := range tests {
@@ -189,10 +243,14 @@ func TestExec(t *testing.T) {
 			t.Parallel()
 			x, r := exec(t, tt.mode, nil)
 			x.Definition.Info.AgentResult = strings.HasPrefix(tt.mode, "block")
-			x.Definition.Info.Fields = map[string]formats.Field{"COUNT": {Type: formats.TypeInteger, Optional: true}}
+			x.Definition.Info.Fields = map[string]formats.Field{"COUNT": {
+				Type:     formats.TypeInteger,
+				Optional: true,
+			}}
 			ret, err := x.Run(t.Context(), r)
 			var got string
-			switch broken, ok := errors.AsType[*subagents.ReturnError](err); {
+			broken, ok := errors.AsType[*subagents.ReturnError](err)
+			switch {
 			case ok:
 				got = "bad: " + strings.Join(broken.Problems, "; ")
 				if string(broken.Raw) != tt.raw {
@@ -201,7 +259,11 @@ func TestExec(t *testing.T) {
 			case err != nil:
 				got = err.Error()
 			case ret.Status == formats.StatusFailed:
-				got = strings.ReplaceAll(ret.Errors[0].Code.String()+": "+ret.Errors[0].Message, x.Definition.Argv[0], "SELF")
+				got = strings.ReplaceAll(
+					ret.Errors[0].Code.String()+": "+ret.Errors[0].Message,
+					x.Definition.Argv[0],
+					"SELF",
+				)
 			default:
 				got = fmt.Sprintf("%s (%d)", ret.Summary, len(ret.Warnings))
 				if said := ret.Fields["COUNT"]; tt.mode == "block" && said != 3 {
@@ -214,7 +276,9 @@ func TestExec(t *testing.T) {
 					t.Errorf("depth of the program = %d, want none", ret.Metadata.Depth)
 				}
 			}
-			if !strings.HasPrefix(got, tt.want) || strings.HasSuffix(tt.want, ")") && got != tt.want {
+
+			if !strings.HasPrefix(got, tt.want) ||
+				strings.HasSuffix(tt.want, ")") && got != tt.want {
 				t.Errorf("Run = %q (%v), want %q", got, ret.Warnings, tt.want)
 			}
 			entries, err := os.ReadDir(filepath.Dir(r.Out))
@@ -230,7 +294,8 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestExecTakesFilesOfTheProject: an argument that names a file of the project is that file where the tree has another one.
+// TestExecTakesFilesOfTheProject: an argument that names a file of the project is that file where
+// the tree has another one.
 func TestExecTakesFilesOfTheProject(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -240,24 +305,43 @@ func TestExecTakesFilesOfTheProject(t *testing.T) {
 	})
 	r.Dir = t.TempDir()
 	for _, dir := range []string{x.Root, r.Dir} {
-		if err := errors.Join(os.MkdirAll(filepath.Join(dir, "tools"), 0o755), os.WriteFile(filepath.Join(dir, "tools", "run.sh"), []byte(dir), 0o755)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Join(dir, "tools"), 0o755),
+			os.WriteFile(filepath.Join(dir, "tools", "run.sh"), []byte(dir), 0o755),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, dir := range []string{x.Root, r.Dir} {
 		if err := os.WriteFile(filepath.Join(dir, "tools", "same.sh"), nil, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(x.Root, "tools", "own.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	self := x.Definition.Argv[0]
-	x.Definition.Argv = []string{self, "tools/same.sh", "tools/own.txt", "tools/run.sh", "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	x.Definition.Argv = []string{
+		self, "tools/same.sh", "tools/own.txt", "tools/run.sh", "run.sh", "tools", "tools/none.sh",
+		"./...", "--file=tools/run.sh",
+	}
 	if _, err := x.Run(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{self, "tools/same.sh", "tools/own.txt", filepath.Join(x.Root, "tools", "run.sh"), "run.sh", "tools", "tools/none.sh", "./...", "--file=tools/run.sh"}
+	want := []string{
+		self,
+		"tools/same.sh",
+		"tools/own.txt",
+		filepath.Join(x.Root, "tools", "run.sh"),
+		"run.sh",
+		"tools",
+		"tools/none.sh",
+		"./...",
+		"--file=tools/run.sh",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("argv = %q, want %q", got, want)
 	}
@@ -270,12 +354,18 @@ func TestExecGivesTheRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []any{"TERCET_OUT=" + r.Out, "TERCET_RETURN=" + filepath.Join(x.Root, "runs", "call-1", "return.json"), "TERCET_ROOT=" + x.Root, "TERCET_RUN=r1"}
+	want := []any{
+		"TERCET_OUT=" + r.Out,
+		"TERCET_RETURN=" + filepath.Join(x.Root, "runs", "call-1", "return.json"),
+		"TERCET_ROOT=" + x.Root,
+		"TERCET_RUN=r1",
+	}
 	if env, ok := ret.Fields["env"].([]any); !ok || !slices.Equal(env, want) {
 		t.Errorf("environment = %v, want %v", ret.Fields["env"], want)
 	}
 	in, ok := ret.Fields["in"].(map[string]any)
-	if !ok || in["agent"] != "worker" || in["nonce"] != "n0nce" || fmt.Sprint(in["input"]) != "map[task:t]" {
+	if !ok || in["agent"] != "worker" || in["nonce"] != "n0nce" ||
+		fmt.Sprint(in["input"]) != "map[task:t]" {
 		t.Errorf("request = %v", ret.Fields["in"])
 	}
 	if ret.Fields["same"] != true || ret.Fields["cwd"] != r.Dir {
@@ -300,18 +390,23 @@ func TestExecStops(t *testing.T) {
 
 func TestExecNotStarted(t *testing.T) {
 	t.Parallel()
-	x, r := exec(t, "file", func(context.Context, proc.Command) error { return errors.New("not trusted") })
+	x, r := exec(t, "file", func(context.Context, proc.Command) error {
+		return errors.New("not trusted")
+	})
 	if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeUntrusted {
 		t.Errorf("Run that is not allowed = %v, want UNTRUSTED", err)
 	}
 	x, r = exec(t, "file", nil)
 	x.Definition.Argv = []string{"no-such-program-here"}
-	if _, err := x.Run(t.Context(), r); formats.CodeOf(err) != formats.CodeToolUnavailable || formats.HelpOf(err) == "" {
-		t.Errorf("Run of a missing program = %v (help %q), want TOOL_UNAVAILABLE", err, formats.HelpOf(err))
+	_, err := x.Run(t.Context(), r)
+	if formats.CodeOf(err) != formats.CodeToolUnavailable || formats.HelpOf(err) == "" {
+		t.Errorf("Run of a missing program = %v (help %q), want TOOL_UNAVAILABLE",
+			err, formats.HelpOf(err))
 	}
 	for name, edit := range map[string]func(*agentcli.Exec){
-		"argv": func(x *agentcli.Exec) { x.Definition.Argv = nil }, "starter": func(x *agentcli.Exec) { x.Starter = nil },
-		"root": func(x *agentcli.Exec) { x.Root = "" },
+		"argv":    func(x *agentcli.Exec) { x.Definition.Argv = nil },
+		"starter": func(x *agentcli.Exec) { x.Starter = nil },
+		"root":    func(x *agentcli.Exec) { x.Root = "" },
 	} {
 		x, r := exec(t, "file", nil)
 		edit(x)

@@ -11,7 +11,12 @@ import (
 // Talk has a conversation with an agent of the Agent Client Protocol that is no process.
 func Talk(ctx context.Context, stdin io.Writer, stdout io.ReadCloser, call Call) Reading {
 	defer context.AfterFunc(ctx, func() { _ = stdout.Close() })() // as the end of a process does
-	c := &acpClient{call: call, bound: func(*Reading) formats.Failure { return formats.Failure{} }}
+	c := &acpClient{
+		call: call,
+		bound: func(*Reading) formats.Failure {
+			return formats.Failure{}
+		},
+	}
 	_ = c.talk("hello")(ctx, open{stdin}, stdout) // a failure is in the reading
 	return c.reading
 }
@@ -19,10 +24,16 @@ func Talk(ctx context.Context, stdin io.Writer, stdout io.ReadCloser, call Call)
 // open is a writer that stays open.
 type open struct{ io.Writer }
 
-func (open) Close() error { return nil }
+func (open) Close() error {
+	return nil
+}
 
 // Limit is limit.
-func (f Fault) Limit(now time.Time) (until time.Time, reached bool) { return f.limit(now) }
+func (f Fault) Limit(now time.Time) (until time.Time, reached bool) {
+	return f.limit(now)
+}
 
 // Doing is what the program did last.
-func (r Reading) Doing() Act { return r.act }
+func (r Reading) Doing() Act {
+	return r.act
+}

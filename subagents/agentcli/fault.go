@@ -17,7 +17,8 @@ func (f Fault) code() formats.Code {
 	switch {
 	case f.Kind == kindProtocol:
 		return formats.CodeToolUnavailable
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, notLoggedIn().MatchString(text):
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
+		notLoggedIn().MatchString(text):
 		return formats.CodeAuth
 	case status == http.StatusForbidden:
 		return formats.CodeAuth
@@ -37,15 +38,23 @@ func (f Fault) code() formats.Code {
 
 // Parts of messages, in lower case.
 var (
-	notLoggedIn = lazy.Regexp(`authentication_error|unauthenticated|not logged in|please run /login|` +
-		`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance|` +
-		`no authentication information|personal access tokens`)
-	tooMuch = lazy.Regexp(`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`)
-	noModel = lazy.Regexp(`model not found|model_not_found|no such model|unknown model|invalid model|` +
-		`providermodelnotfound`)
-	passing = lazy.Regexp(`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
-		`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|json segment|terminated|timed out|` +
-		`unable to connect|cannot connect`)
+	notLoggedIn = lazy.Regexp(
+		`authentication_error|unauthenticated|not logged in|please run /login|` +
+			`invalid auth method|invalid api key|api key not valid|set an auth method|credit balance|` +
+			`no authentication information|personal access tokens`,
+	)
+	tooMuch = lazy.Regexp(
+		`max_turns|max_budget|prompt is too long|context window|context_length|maximum context`,
+	)
+	noModel = lazy.Regexp(
+		`model not found|model_not_found|no such model|unknown model|invalid model|` +
+			`providermodelnotfound`,
+	)
+	passing = lazy.Regexp(
+		`connection|econnre|enotfound|etimedout|network|fetch failed|stream disconnected|` +
+			`socket|high demand|overloaded|rate limit|temporar|json parse|parse json|json segment|terminated|timed out|` +
+			`unable to connect|cannot connect`,
+	)
 )
 
 // httpStatus is a status as the agent CLIs write it into their messages.
@@ -70,16 +79,19 @@ func statusIn(message string) int {
 func (d Driver) help(code formats.Code) string {
 	name := d.Name
 	advice := map[formats.Code]string{
-		formats.CodeAuth: "log in by starting " + name + " once, or name the variable of its key under `env` " +
+		formats.CodeAuth: "log in by starting " + name +
+			" once, or name the variable of its key under `env` " +
 			"in config.yaml",
 		formats.CodeTransient: "run the command again, or give the step `retry`",
 		formats.CodeLimit:     "raise `limits` in the subagent's file, or give it less to do",
-		formats.CodeConfig: "name another model by --model, or by `model` in the subagent's file or in config.yaml, " +
+		formats.CodeConfig: "name another model by --model, or by `model` in the subagent's file " +
+			"or in config.yaml, " +
 			"or change the agent CLI's own configuration",
 		formats.CodeToolUnavailable: "install it: npm install -g " + d.Package + "@" + d.Tested,
 	}
 	if d.Package == "" {
-		advice[formats.CodeToolUnavailable] = "install it, or change `acp` in config.yaml or `argv` in the subagent's file"
+		advice[formats.CodeToolUnavailable] = "install it, or change `acp` in config.yaml or " +
+			"`argv` in the subagent's file"
 	}
 	return cmp.Or(advice[code], "run tercet doctor, then "+name+" by hand")
 }

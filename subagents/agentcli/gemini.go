@@ -11,19 +11,27 @@ import (
 	"tercet/formats"
 )
 
-// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256. Errors are in the result event, or
-// before it on standard error after a stack trace. The model is not offered tools without a grant, and a refused tool
-// is a tool_result with an error.
+// Gemini drives `gemini`. Its traps: the exit code is the HTTP status modulo 256. Errors are in the
+// result event, or before it on standard error after a stack trace. The model is not offered tools
+// without a grant, and a refused tool is a tool_result with an error.
 //
-// System settings need folders that root owns, and a project's settings can start processes and name another server. So
-// each call has its own settings folder with links to the login files. It does not trust the project: it reads no
-// settings there, and refuses git commands.
+// System settings need folders that root owns, and a project's settings can start processes and
+// name another server. So each call has its own settings folder with links to the login files. It
+// does not trust the project: it reads no settings there, and refuses git commands.
 func Gemini() Driver {
 	return Driver{
-		Name: "gemini", Package: "@google/gemini-cli", Tested: "0.61.0", Metered: formats.MeteredEnd,
-		Logins: []Login{{Var: "GEMINI_CLI_HOME", File: ".gemini/oauth_creds.json"}},
-		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		Argv:   geminiArgv, Env: geminiEnv, Files: geminiFiles, Links: geminiLinks, Line: events(geminiLine), End: geminiEnd,
+		Name:    "gemini",
+		Package: "@google/gemini-cli",
+		Tested:  "0.61.0",
+		Metered: formats.MeteredEnd,
+		Logins:  []Login{{Var: "GEMINI_CLI_HOME", File: ".gemini/oauth_creds.json"}},
+		Keys:    []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		Argv:    geminiArgv,
+		Env:     geminiEnv,
+		Files:   geminiFiles,
+		Links:   geminiLinks,
+		Line:    events(geminiLine),
+		End:     geminiEnd,
 	}
 }
 
@@ -35,8 +43,17 @@ const (
 
 func geminiArgv(c Call) []string {
 	args := []string{
-		"-o", "stream-json", "--approval-mode", "default", "--policy", filepath.Join(c.Private, geminiPolicy),
-		"--include-directories", strings.Join([]string{c.Out, c.Private}, ","), "--allowed-mcp-server-names", "none", "-e",
+		"-o",
+		"stream-json",
+		"--approval-mode",
+		"default",
+		"--policy",
+		filepath.Join(c.Private, geminiPolicy),
+		"--include-directories",
+		strings.Join([]string{c.Out, c.Private}, ","),
+		"--allowed-mcp-server-names",
+		"none",
+		"-e",
 		"none",
 	}
 	if c.Model != "" {
@@ -68,7 +85,9 @@ func geminiLinks(c Call) map[string]string {
 	if dir == "" {
 		return out
 	}
-	names := []string{"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id"}
+	names := []string{
+		"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id",
+	}
 	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			out[geminiHome+"/.gemini/"+name] = filepath.Join(dir, name)
@@ -77,7 +96,8 @@ func geminiLinks(c Call) map[string]string {
 	return out
 }
 
-// geminiLogin is the kind of login: that of the key that the environment has, else what the user chose.
+// geminiLogin is the kind of login: that of the key that the environment has, else what the user
+// chose.
 func geminiLogin(c Call) string {
 	if c.Lookup("GEMINI_API_KEY") != "" {
 		return "gemini-api-key"
@@ -96,7 +116,8 @@ func geminiLogin(c Call) string {
 	return settings.Security.Auth.Type
 }
 
-// geminiOwn are the settings of a call. Without the one about trust it does not start where it does not trust.
+// geminiOwn are the settings of a call. Without the one about trust it does not start where it does
+// not trust.
 const geminiOwn = `{
 	"privacy": {"usageStatisticsEnabled": false}, "telemetry": {"enabled": false},
 	"general": {
@@ -107,7 +128,9 @@ const geminiOwn = `{
 
 // geminiFiles are the rules of its policy engine, and its settings.
 func geminiFiles(c Call) map[string][]byte {
-	const files, shell, net = `["write_file", "replace"]`, `"run_shell_command"`, `["web_fetch", "google_web_search"]`
+	const files = `["write_file", "replace"]`
+	const shell = `"run_shell_command"`
+	const net = `["web_fetch", "google_web_search"]`
 	var b strings.Builder
 	rule := func(tools, decision, pattern string, priority string) {
 		b.WriteString("[[rule]]\ntoolName = " + tools + "\n")
@@ -116,25 +139,32 @@ func geminiFiles(c Call) map[string][]byte {
 		}
 		b.WriteString("decision = \"" + decision + "\"\npriority = " + priority + "\n")
 		if tools == shell && decision == "allow" {
-			b.WriteString("allowRedirection = true\n") // else a command that writes a file needs approval, so it is refused
+			// else a command that writes a file needs approval, so it is refused
+			b.WriteString("allowRedirection = true\n")
 		}
 		b.WriteByte('\n')
 	}
-	path := func(dir string) string { return `"file_path":"` + regexp.QuoteMeta(filepath.ToSlash(dir)) }
+	path := func(dir string) string {
+		return `"file_path":"` + regexp.QuoteMeta(filepath.ToSlash(dir))
+	}
 	for _, dir := range []string{c.Out + "/", c.Return} {
 		rule(files, "allow", path(dir), "950")
 	}
+
 	if c.Grant.Write {
 		for _, name := range protected {
 			rule(
 				files, "deny",
-				path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+`|"file_path":"\.tercet/`, "940",
+				path(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "**")))+
+					`|"file_path":"\.tercet/`,
+				"940",
 			)
 		}
 		rule(files, "allow", "", "900")
 	} else {
 		rule(files, "deny", "", "900")
 	}
+
 	word := map[bool]string{true: "allow", false: "deny"}
 	rule(shell, word[c.Grant.Shell], "", "900")
 	rule(net, word[c.Grant.Net], "", "900")
@@ -144,7 +174,8 @@ func geminiFiles(c Call) map[string][]byte {
 		auth = `, "auth": {"selectedType": ` + string(raw(login)) + `}`
 	}
 	return map[string][]byte{
-		geminiPolicy: []byte(b.String()), geminiSettings: []byte(strings.Replace(geminiOwn, "AUTH", auth, 1)),
+		geminiPolicy:   []byte(b.String()),
+		geminiSettings: []byte(strings.Replace(geminiOwn, "AUTH", auth, 1)),
 	}
 }
 
@@ -181,18 +212,25 @@ func geminiLine(r *Reading, e geminiEvent) {
 			r.Text += e.Content
 		}
 	case "tool_use":
-		r.Text, r.message = "", e.Tool // the final message comes after the last tool
+		// the final message comes after the last tool
+		r.Text = ""
+		r.message = e.Tool
 		r.act = actOf(e.Tool, e.Input)
 		r.Turns++
 	case "tool_result":
 		if e.Status == "error" && (strings.Contains(e.Error.Type, "policy") ||
-			strings.Contains(e.Error.Message, "denied by policy") || strings.Contains(e.Output, "denied by policy")) {
+			strings.Contains(e.Error.Message, "denied by policy") ||
+			strings.Contains(e.Output, "denied by policy")) {
 			r.deny(r.message)
 		}
 	case "result":
 		r.Ended = e.Status == "success"
 		r.Turns++
-		r.Tokens = formats.Tokens{Input: e.Stats.Input, Cached: e.Stats.Cached, Output: e.Stats.Output}
+		r.Tokens = formats.Tokens{
+			Input:  e.Stats.Input,
+			Cached: e.Stats.Cached,
+			Output: e.Stats.Output,
+		}
 		if e.Status != "success" {
 			r.fault(Fault{Kind: e.Error.Type, Message: e.Error.Message})
 		}
@@ -207,7 +245,11 @@ func geminiEnd(r *Reading, e Ending) {
 	if r.Fault != nil || r.Ended || e.Exit == 0 {
 		return
 	}
-	r.fault(Fault{Status: geminiStatus(e.Exit), Kind: "error", Message: strings.Join(lastLines(e.Stderr), " ")})
+	r.fault(Fault{
+		Status:  geminiStatus(e.Exit),
+		Kind:    "error",
+		Message: strings.Join(lastLines(e.Stderr), " "),
+	})
 }
 
 // geminiStatus takes the HTTP status out of an exit code, 0 if it is none.

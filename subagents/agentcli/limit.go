@@ -9,32 +9,42 @@ import (
 )
 
 var (
-	// limitReached are the words by which an agent CLI says that the account may not use its model for a while.
-	// docs/agents.md has each with the version it was found in.
-	limitReached = lazy.Regexp(`(?i)usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits|` +
-		`used all your copilot|exhausted your daily quota|quota will reset`)
-	// When it ends: how long that takes, or a time of the day, with a date where it is another day, and with its zone.
-	limitSpan = lazy.Regexp(`(?i)(?:resets?|retry|try again) (?:after|in) (?:(\d{1,3}) ?d(?:ays?)?\s*)?((?:[\d.]+ ` +
-		`?(?:hours?|minutes?|seconds?|[hms])\s*)*)`)
-	limitClock = lazy.Regexp(`(?i)(?:resets?|try again)(?: at)? ((?:[a-z]{3} \d{1,2}[a-z, ]*(?:\d{4},? )?(?:at )?)?` +
-		`\d{1,2}(?::\d\d)? ?[ap]m)(?: \(([a-z_/+-]+)\))?`)
+	// limitReached are the words by which an agent CLI says that the account may not use its model
+	// for a while. docs/agents.md has each with the version it was found in.
+	limitReached = lazy.Regexp(
+		`(?i)usage limit|(?:hit|reached) your [a-z0-9' -]*limit|out of usage credits|` +
+			`used all your copilot|exhausted your daily quota|quota will reset`,
+	)
+	// When it ends: how long that takes, or a time of the day, with a date where it is another day,
+	// and with its zone.
+	limitSpan = lazy.Regexp(
+		`(?i)(?:resets?|retry|try again) (?:after|in) (?:(\d{1,3}) ?d(?:ays?)?\s*)?((?:[\d.]+ ` +
+			`?(?:hours?|minutes?|seconds?|[hms])\s*)*)`,
+	)
+	limitClock = lazy.Regexp(
+		`(?i)(?:resets?|try again)(?: at)? ((?:[a-z]{3} \d{1,2}[a-z, ]*(?:\d{4},? )?(?:at )?)?` +
+			`\d{1,2}(?::\d\d)? ?[ap]m)(?: \(([a-z_/+-]+)\))?`,
+	)
 	limitUnit   = lazy.Regexp(`(?i)\s*([hms])[a-z]*\s*`)
 	limitFiller = lazy.Regexp(`(?i)(\d)(?:st|nd|rd|th)\b|,| at\b| ([ap]m)`)
 )
 
-// limit tells that the account's usage limit is reached, and when it ends; a zero time: the program does not say.
+// limit tells that the account's usage limit is reached, and when it ends; a zero time: the program
+// does not say.
 func (f Fault) limit(now time.Time) (until time.Time, reached bool) {
 	if !limitReached().MatchString(f.Message) {
 		return time.Time{}, false
 	}
 	if m := limitSpan().FindStringSubmatch(f.Message); m != nil && m[1]+m[2] != "" {
 		days, _ := strconv.Atoi("0" + m[1]) //nolint:errcheck // digits
-		rest, err := time.ParseDuration("0s" + strings.ToLower(limitUnit().ReplaceAllString(m[2], "$1")))
+		rest, err := time.ParseDuration("0s" +
+			strings.ToLower(limitUnit().ReplaceAllString(m[2], "$1")))
 		if err != nil {
 			return time.Time{}, true
 		}
 		return now.Add(time.Duration(days)*24*time.Hour + rest).UTC(), true
 	}
+
 	m := limitClock().FindStringSubmatch(f.Message)
 	if m == nil {
 		return time.Time{}, true
@@ -44,9 +54,12 @@ func (f Fault) limit(now time.Time) (until time.Time, reached bool) {
 	}
 	text := strings.ToLower(limitFiller().ReplaceAllString(m[1], "$1$2"))
 	year, month, today := now.Date()
-	for i, layout := range []string{"3pm", "3:04pm", "Jan 2 3pm", "Jan 2 3:04pm", "Jan 2 2006 3pm", "Jan 2 2006 3:04pm"} {
+	for i, layout := range []string{
+		"3pm", "3:04pm", "Jan 2 3pm", "Jan 2 3:04pm", "Jan 2 2006 3pm", "Jan 2 2006 3:04pm",
+	} {
 		at, err := time.ParseInLocation(layout, text, now.Location())
-		switch dated := i / 2; {
+		dated := i / 2
+		switch {
 		case err != nil:
 			continue
 		case dated == 0:
@@ -59,5 +72,6 @@ func (f Fault) limit(now time.Time) (until time.Time, reached bool) {
 		}
 		return at.UTC(), true
 	}
+
 	return time.Time{}, true
 }

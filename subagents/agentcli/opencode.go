@@ -8,16 +8,25 @@ import (
 	"tercet/formats"
 )
 
-// OpenCode drives `opencode run`. Its traps: no event marks the end, and the final message is the text of the last
-// step. After an answer that is not JSON it retries every second without end, so steps without an answer are counted.
-// It unpacks a 5 MB library into the temporary folder, which is private and removed.
+// OpenCode drives `opencode run`. Its traps: no event marks the end, and the final message is the
+// text of the last step. After an answer that is not JSON it retries every second without end, so
+// steps without an answer are counted. It unpacks a 5 MB library into the temporary folder, which
+// is private and removed.
 func OpenCode() Driver {
 	return Driver{
-		Name: "opencode", Package: "opencode-ai", Tested: "1.18.33", Metered: formats.MeteredSteps,
-		Parts:  true,
-		Logins: []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
-		Keys:   []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY"},
-		Argv:   openCodeArgv, Env: openCodeEnv, Line: events(openCodeLine), End: openCodeEnd,
+		Name:    "opencode",
+		Package: "opencode-ai",
+		Tested:  "1.18.33",
+		Metered: formats.MeteredSteps,
+		Parts:   true,
+		Logins:  []Login{{Var: "XDG_DATA_HOME", Home: ".local/share", File: "opencode/auth.json"}},
+		Keys: []string{
+			"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENCODE_API_KEY",
+		},
+		Argv: openCodeArgv,
+		Env:  openCodeEnv,
+		Line: events(openCodeLine),
+		End:  openCodeEnd,
 	}
 }
 
@@ -29,31 +38,38 @@ func openCodeArgv(c Call) []string {
 	return args
 }
 
-func openCodeEnv(c Call) []string { return openCodeVariables(c, openCodeConfig(c)) }
+func openCodeEnv(c Call) []string {
+	return openCodeVariables(c, openCodeConfig(c))
+}
 
-// openCodeVariables switches off what reaches out and what the project configures, and gives it a configuration.
+// openCodeVariables switches off what reaches out and what the project configures, and gives it a
+// configuration.
 func openCodeVariables(c Call, config string) []string {
 	var env []string
 	if !c.Grant.Shell {
-		// It fetches a package for plugins, which it is not to load. Where commands may run, they need the registry too.
+		// It fetches a package for plugins, which it is not to load. Where commands may run, they
+		// need the registry too.
 		env = append(env, "npm_config_registry=http://127.0.0.1:9/", "npm_config_fetch_retries=0")
 	}
 	return append(env,
-		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		// A project's configuration may hold plugins, servers and formatters, which are programs.
 		"OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_CONFIG_CONTENT="+config,
 	)
 }
 
-// openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that objects are written
-// by hand, in order.
+// openCodeConfig grants by path. Of the rules of a tool the last one that matches counts, so that
+// objects are written by hand, in order.
 func openCodeConfig(c Call) string {
 	slash := filepath.ToSlash
 	own := []string{slash(c.Out) + "/*", slash(c.Private) + "/*"}
-	edit, outside := []string{`"*":"deny"`}, []string{`"*":"deny"`}
+	edit := []string{`"*":"deny"`}
+	outside := []string{`"*":"deny"`}
 	rule := func(list *[]string, path, right string) {
-		// It names a file from the root of the repository it is in, else from that of the file system, or by its whole path.
+		// It names a file from the root of the repository it is in, else from that of the file
+		// system, or by its whole path.
 		names := []string{path, strings.TrimPrefix(path, "/")}
 		if rel, err := filepath.Rel(c.Dir, path); err == nil {
 			names = append(names, slash(rel))
@@ -65,13 +81,18 @@ func openCodeConfig(c Call) string {
 	if c.Grant.Write {
 		edit[0] = `"*":"allow"`
 		for _, name := range protected {
-			rule(&edit, slash(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "*"))), "deny")
+			rule(
+				&edit,
+				slash(filepath.Join(c.Root, formats.Workspace, strings.TrimSuffix(name, "*"))),
+				"deny",
+			)
 		}
 	}
 	for _, path := range own {
 		rule(&edit, path, "allow")
 		rule(&outside, path, "allow")
 	}
+
 	if c.Root != c.Dir {
 		rule(&outside, slash(c.Root)+"/*", "allow")
 	}
@@ -80,16 +101,23 @@ func openCodeConfig(c Call) string {
 	if c.Grant.Shell && c.Grant.Commands != nil { // the last rule that fits counts
 		bash = `{"*":"deny"`
 		for _, command := range c.Grant.Commands {
-			bash += "," + string(raw(command)) + `:"allow",` + string(raw(strings.TrimSuffix(command, " *"))) + `:"allow"`
+			bash += "," + string(raw(command)) + `:"allow",` +
+				string(raw(strings.TrimSuffix(command, " *"))) + `:"allow"`
 		}
 		bash += "}"
 	}
 	// What is not named is a tool of a server or plugin of the user's, without a grant.
-	return fmt.Sprintf(`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
-		`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
-		`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
-		`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
-		strings.Join(edit, ","), strings.Join(outside, ","), bash, word[c.Grant.Net], word[c.Grant.Net])
+	return fmt.Sprintf(
+		`{"autoupdate":false,"share":"disabled","snapshot":false,"permission":{"*":"deny",`+
+			`"read":"allow","list":"allow","glob":"allow","grep":"allow","todowrite":"allow","todoread":"allow","lsp":"allow",`+
+			`"edit":{%s},"external_directory":{%s},"bash":%s,"webfetch":%q,"websearch":%q,`+
+			`"task":"deny","question":"deny","skill":"deny","doom_loop":"deny"}}`,
+		strings.Join(edit, ","),
+		strings.Join(outside, ","),
+		bash,
+		word[c.Grant.Net],
+		word[c.Grant.Net],
+	)
 }
 
 // openCodeEvent is the part of an event that is read.
@@ -127,7 +155,8 @@ type openCodeEvent struct {
 func openCodeLine(r *Reading, e openCodeEvent) {
 	switch e.Type {
 	case "step_start":
-		r.Text, r.Ended = "", false
+		r.Text = ""
+		r.Ended = false
 		r.Empty++
 	case "text":
 		r.Text += e.Part.Text
@@ -147,12 +176,17 @@ func openCodeLine(r *Reading, e openCodeEvent) {
 		r.Tokens.Cached += t.Cache.Read
 		r.Tokens.Output += t.Output + t.Think
 	case "error":
-		r.fault(Fault{Status: e.Error.Data.Status, Kind: e.Error.Name, Message: e.Error.Data.Message})
+		r.fault(Fault{
+			Status:  e.Error.Data.Status,
+			Kind:    e.Error.Name,
+			Message: e.Error.Data.Message,
+		})
 	}
 }
 
 func openCodeRefused(message string) bool {
-	return strings.Contains(message, "permission") || strings.Contains(message, "prevents you from using") ||
+	return strings.Contains(message, "permission") ||
+		strings.Contains(message, "prevents you from using") ||
 		strings.Contains(message, "rejected")
 }
 

@@ -31,8 +31,8 @@ func Installed(s *proc.Starter) []string {
 	return out
 }
 
-// LoggedIn says which file or variable logs an agent CLI in; empty if none is known, which does not prove that it is
-// logged out.
+// LoggedIn says which file or variable logs an agent CLI in; empty if none is known, which does not
+// prove that it is logged out.
 func (d Driver) LoggedIn(lookup func(string) string) string {
 	for _, key := range d.Keys {
 		if lookup(key) != "" {
@@ -46,24 +46,31 @@ func (d Driver) LoggedIn(lookup func(string) string) string {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		if text, err := os.ReadFile(name); l.Holds == "" || err == nil && strings.Contains(string(text), l.Holds) {
+		text, err := os.ReadFile(name)
+		if l.Holds == "" || err == nil && strings.Contains(string(text), l.Holds) {
 			return name
 		}
 	}
 	return ""
 }
 
-// probeTime bounds a question for a version: the slowest of the programs takes some seconds when the disk is cold.
+// probeTime bounds a question for a version: the slowest of the programs takes some seconds when
+// the disk is cold.
 const probeTime = 30 * time.Second
 
-// Probe asks an installed CLI for its version. If it is missing or does not run, the error has code TOOL_UNAVAILABLE.
+// Probe asks an installed CLI for its version. If it is missing or does not run, the error has code
+// TOOL_UNAVAILABLE.
 func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
-	f, res, err := start(ctx, s, d, "runner "+d.Name, proc.Command{Argv: []string{d.Name, "--version"}})
+	f, res, err := start(ctx, s, d, "runner "+
+		d.Name, proc.Command{Argv: []string{d.Name, "--version"}})
 	switch {
 	case err != nil:
 		return f, err
 	case !res.Success():
-		return f, d.gone("runner "+d.Name+" does not print its version: "+firstLine(string(res.Stderr)), nil)
+		return f, d.gone(
+			"runner "+d.Name+" does not print its version: "+firstLine(string(res.Stderr)),
+			nil,
+		)
 	}
 	version := regexp.MustCompile(`\d+\.\d+\.\d+[0-9A-Za-z.+-]*`).FindString(string(res.Stdout))
 	f.Version = strings.TrimRight(version, ".") // which ends a sentence
@@ -73,18 +80,31 @@ func Probe(ctx context.Context, s *proc.Starter, d Driver) (Found, error) {
 // gone is the failure of a program that is no runner.
 func (d Driver) gone(message string, err error) error {
 	code := formats.CodeToolUnavailable
-	return &formats.Failure{Code: code, Message: message, Err: err, Help: d.help(code)}
+	return &formats.Failure{
+		Code:    code,
+		Message: message,
+		Err:     err,
+		Help:    d.help(code),
+	}
 }
 
 // start starts a program for a question; what is how messages name it.
-func start(ctx context.Context, s *proc.Starter, d Driver, what string, c proc.Command) (Found, proc.Result, error) {
+func start(
+	ctx context.Context,
+	s *proc.Starter,
+	d Driver,
+	what string,
+	c proc.Command,
+) (Found, proc.Result, error) {
 	f := Found{Name: d.Name}
 	path, err := s.Look(c.Argv[0])
 	if err != nil {
 		return f, proc.Result{}, d.gone(what+" is not installed", nil)
 	}
 	f.Path = path
-	c.Private, c.Purpose, c.Timeout = true, proc.PurposeProbe, proc.Timeout{Total: probeTime}
+	c.Private = true
+	c.Purpose = proc.PurposeProbe
+	c.Timeout = proc.Timeout{Total: probeTime}
 	res, err := s.Run(ctx, c)
 	if err != nil {
 		err = d.gone(what+" does not start", err)
@@ -92,10 +112,11 @@ func start(ctx context.Context, s *proc.Starter, d Driver, what string, c proc.C
 	return f, res, err
 }
 
-// ProbeACP starts an ACP agent, asks for its name and ends it. If it is missing or does not speak the protocol, the
-// error has code TOOL_UNAVAILABLE.
+// ProbeACP starts an ACP agent, asks for its name and ends it. If it is missing or does not speak
+// the protocol, the error has code TOOL_UNAVAILABLE.
 func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Found, error) {
-	d, client := a.Driver, &acpClient{}
+	d := a.Driver
+	client := &acpClient{}
 	d.Name = filepath.Base(d.Name)
 	f, res, err := start(ctx, s, d, d.Name, proc.Command{
 		Argv: append([]string{a.Program(root)}, a.Driver.Argv(Call{})...),
@@ -111,7 +132,10 @@ func ProbeACP(ctx context.Context, s *proc.Starter, a Speaker, root string) (Fou
 	case client.reading.Fault != nil:
 		return f, d.gone(d.Name+": "+firstLine(client.reading.Fault.Message), nil)
 	case client.agent == nil:
-		return f, d.gone(d.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)), nil)
+		return f, d.gone(
+			d.Name+" does not speak the Agent Client Protocol: "+firstLine(string(res.Stderr)),
+			nil,
+		)
 	}
 	f.Version = client.agent.Version
 	return f, nil

@@ -14,14 +14,15 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// Confine puts an agent CLI's command into a sandbox, or says which limits the CLI enforces itself, and names the tier.
+// Confine puts an agent CLI's command into a sandbox, or says which limits the CLI enforces itself,
+// and names the tier.
 type Confine func(
 	ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room,
 ) (proc.Command, string, error)
 
-// Store is a folder or file in which an agent CLI stores its own data. It is Path below the folder in the variable Var,
-// or below Home in the home folder if Var is not set. Keep lists, with blanks between, what in it decides what the CLI
-// does or runs.
+// Store is a folder or file in which an agent CLI stores its own data. It is Path below the folder
+// in the variable Var, or below Home in the home folder if Var is not set. Keep lists, with blanks
+// between, what in it decides what the CLI does or runs.
 type Store struct {
 	Var, Home, Path string
 	File            bool
@@ -29,29 +30,58 @@ type Store struct {
 }
 
 // adapters to the Agent Client Protocol keep what the program keeps that they stand before.
-var adapters = map[string]string{"claude-agent-acp": "claude", "claude-code-acp": "claude", "codex-acp": "codex"}
+var adapters = map[string]string{
+	"claude-agent-acp": "claude",
+	"claude-code-acp":  "claude",
+	"codex-acp":        "codex",
+}
 
-// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a login that it renews.
+// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a
+// login that it renews.
 var stores = map[string][]Store{
 	"claude": {
-		{"CLAUDE_CONFIG_DIR", ".claude", "", false, "settings.json settings.local.json CLAUDE.md commands agents skills " +
-			"hooks plugins output-styles rules"},
+		{
+			"CLAUDE_CONFIG_DIR",
+			".claude",
+			"",
+			false,
+			"settings.json settings.local.json CLAUDE.md commands agents skills " +
+				"hooks plugins output-styles rules",
+		},
 		{Home: ".claude.json", File: true},
 	},
 	"codex": {
-		{"CODEX_HOME", ".codex", "", false, "config.toml AGENTS.md AGENTS.override.md prompts rules skills hooks " +
-			"hooks.json plugins"},
+		{
+			"CODEX_HOME",
+			".codex",
+			"",
+			false,
+			"config.toml AGENTS.md AGENTS.override.md prompts rules skills hooks " +
+				"hooks.json plugins",
+		},
 	},
 	"opencode": {
 		{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
 		{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
 		{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
-		{"XDG_CONFIG_HOME", ".config", "opencode", false, "opencode.json opencode.jsonc config.json AGENTS.md agent " +
-			"agents command commands plugin plugins mode modes skill skills tool tools"},
+		{
+			"XDG_CONFIG_HOME",
+			".config",
+			"opencode",
+			false,
+			"opencode.json opencode.jsonc config.json AGENTS.md agent " +
+				"agents command commands plugin plugins mode modes skill skills tool tools",
+		},
 	},
 	"gemini": {
-		{"GEMINI_CLI_HOME", "", ".gemini", false, "settings.json trustedFolders.json GEMINI.md extensions commands " +
-			"policies skills hooks agents .env"},
+		{
+			"GEMINI_CLI_HOME",
+			"",
+			".gemini",
+			false,
+			"settings.json trustedFolders.json GEMINI.md extensions commands " +
+				"policies skills hooks agents .env",
+		},
 	},
 	"copilot": {}, // its folder is one of the call
 }
@@ -60,15 +90,19 @@ var stores = map[string][]Store{
 func (c *CLI) room(call Call) sandbox.Room {
 	list, known := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
 	room := sandbox.Room{
-		Tree: call.Grant.Write || call.Grant.Shell, Net: call.Grant.Net, Nest: strings.HasPrefix(c.Driver.Name, "codex"),
+		Tree:  call.Grant.Write || call.Grant.Shell,
+		Net:   call.Grant.Net,
+		Nest:  strings.HasPrefix(c.Driver.Name, "codex"),
 		Known: known || call.Home != "",
 	}
-	if room.Nest { // the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is
+	// the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is
+	if room.Nest {
 		room.Make = []string{"/tmp/codex-daemon-" + strconv.Itoa(os.Getuid())}
 	}
 	if call.Home != "" {
 		return room
 	}
+
 	for _, s := range list {
 		dir := call.Lookup(s.Var)
 		if s.Var == "" || dir == "" {
@@ -86,5 +120,6 @@ func (c *CLI) room(call Call) sandbox.Room {
 			room.Keep = append(room.Keep, filepath.Join(dir, k))
 		}
 	}
+
 	return room
 }

@@ -26,7 +26,8 @@ func (l *lineReader) take(p []byte) bool {
 			l.rest = append(l.rest, head...)
 		}
 		if len(l.rest) > maxLine {
-			l.rest, l.skip = nil, true
+			l.rest = nil
+			l.skip = true
 		}
 		if !ok {
 			return true
@@ -41,7 +42,8 @@ func (l *lineReader) flush() {
 	if line := bytes.TrimSpace(l.rest); !l.skip && len(line) > 0 && !l.each(line) {
 		l.done = true
 	}
-	l.rest, l.skip = l.rest[:0], false
+	l.rest = l.rest[:0]
+	l.skip = false
 }
 
 // end reads a last line that has no line break.
@@ -101,4 +103,6 @@ func keepErrors(name string, text []byte, mask func([]byte) []byte) error {
 	return t.close()
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
