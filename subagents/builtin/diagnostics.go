@@ -27,13 +27,15 @@ type group struct {
 	last           state.Recorded // the newest one
 }
 
-// Run groups the errors by type, step and message, ignoring paths and run ids; the most frequent come first.
+// Run groups the errors by type, step and message, ignoring paths and run ids; the most frequent
+// come first.
 func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	in := inputOf(r)
 	in.only()
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	list, err := d.Errors.List(ctx)
 	if err != nil {
 		return settled(ctx, formats.Return{}, err)
@@ -45,6 +47,7 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 			warnings += g.count
 		}
 	}
+
 	said := formats.Count(len(list)-warnings, "error")
 	if warnings > 0 {
 		said += " and " + formats.Count(warnings, "warning")
@@ -52,24 +55,39 @@ func (d Diagnostics) Run(ctx context.Context, r formats.Request) (formats.Return
 	fields := make([]any, 0, len(groups))
 	var text strings.Builder
 	for _, g := range groups {
-		p, c, do := g.last, g.last.Context, g.last.Recovery.Action
+		p := g.last
+		c := g.last.Context
+		do := g.last.Recovery.Action
 		fields = append(fields, map[string]any{
-			"type": p.Type, "severity": p.Severity, "message": p.Message, "count": g.count, "unfixed": g.unfixed,
-			"first": g.first, "last": p.Time, "command": c.Command, "step": c.Step, "run": c.Run, "suggested_action": do,
+			"type":             p.Type,
+			"severity":         p.Severity,
+			"message":          p.Message,
+			"count":            g.count,
+			"unfixed":          g.unfixed,
+			"first":            g.first,
+			"last":             p.Time,
+			"command":          c.Command,
+			"step":             c.Step,
+			"run":              c.Run,
+			"suggested_action": do,
 		})
 		kind := p.Type
 		if p.Severity == string(formats.SeverityWarning) {
 			kind += ", a warning"
 		}
-		fmt.Fprintf(&text, "%dx %s: %s\n", g.count, kind, strings.ReplaceAll(p.Message, "\n", "\n   "))
+		fmt.Fprintf(&text, "%dx %s: %s\n",
+			g.count, kind, strings.ReplaceAll(p.Message, "\n", "\n   "))
 		fmt.Fprintf(&text, "   last %s%s\n", p.Time, where(c))
 		if do != "" {
 			fmt.Fprintf(&text, "   do: %s\n", do)
 		}
 	}
+
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: said + " of " + formats.Count(len(groups), "kind"),
-		Text: bounded(strings.TrimSuffix(text.String(), "\n")), Fields: map[string]any{"total": len(list), "groups": fields},
+		Status:  formats.StatusCompleted,
+		Summary: said + " of " + formats.Count(len(groups), "kind"),
+		Text:    bounded(strings.TrimSuffix(text.String(), "\n")),
+		Fields:  map[string]any{"total": len(list), "groups": fields},
 	}
 	if len(list) == 0 {
 		ret.Summary = "no errors are recorded"

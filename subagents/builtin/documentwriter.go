@@ -19,9 +19,9 @@ import (
 	"tercet/subagents"
 )
 
-// DocumentWriter is document-writer: it turns the results of a flow's phases into the document that the next flow
-// reads, and fills templates of deliverables. It only copies: if a source lacks a fact, it names the fact and writes
-// nothing.
+// DocumentWriter is document-writer: it turns the results of a flow's phases into the document that
+// the next flow reads, and fills templates of deliverables. It only copies: if a source lacks a
+// fact, it names the fact and writes nothing.
 type DocumentWriter struct {
 	Clock subagents.Clock
 	// Templates are those of the workspace, Shipped those of the pack flows; each may be nil.
@@ -36,45 +36,64 @@ func (d DocumentWriter) Run(ctx context.Context, r formats.Request) (formats.Ret
 	if in.text("document") == "draft" {
 		return d.draft(ctx, r, in)
 	}
-	in.only("document", "results", "args", "tier", "product_type", "ui", "ui_type", "documents", "overrides", "request",
-		"artifacts", "language")
+
+	in.only(
+		"document", "results", "args", "tier", "product_type", "ui", "ui_type", "documents",
+		"overrides", "request", "artifacts", "language",
+	)
 	kind := in.text("document")
 	write, ok := map[string]func(*handoff){
-		formats.ProfileDiscovery: (*handoff).discovery, formats.ProfileDelivery: (*handoff).delivery,
-		formats.ProfileMaintenance: (*handoff).maintenance, formats.ProfileDoc: (*handoff).deliverables,
+		formats.ProfileDiscovery:   (*handoff).discovery,
+		formats.ProfileDelivery:    (*handoff).delivery,
+		formats.ProfileMaintenance: (*handoff).maintenance,
+		formats.ProfileDoc:         (*handoff).deliverables,
 	}[kind]
 	if !ok {
 		in.wrong("document", "one of delivery, discovery, doc, draft, maintenance")
 	}
 	h := &handoff{
-		in: in, args: in.object("args"), tier: in.text("tier"), product: in.text("product_type"),
-		documents: in.object("documents"), day: d.Clock.Now().UTC().Format("2006-01-02"), language: in.text("language"),
-		project: d.Project,
+		in:        in,
+		args:      in.object("args"),
+		tier:      in.text("tier"),
+		product:   in.text("product_type"),
+		documents: in.object("documents"),
+		day:       d.Clock.Now().UTC().Format("2006-01-02"),
+		language:  in.text("language"),
+		project:   d.Project,
 	}
 	phasesOf(in.object("results"), &h.phases)
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	ret, err := h.write(r, kind, write)
 	return settled(ctx, ret, err)
 }
 
-func (h *handoff) write(r formats.Request, kind string, body func(*handoff)) (_ formats.Return, err error) {
+func (h *handoff) write(
+	r formats.Request,
+	kind string,
+	body func(*handoff),
+) (_ formats.Return, err error) {
 	if h.tree, err = os.OpenRoot(r.Dir); err != nil {
 		return formats.Return{}, err
 	}
 	defer func() { err = errors.Join(err, h.tree.Close()) }()
 	body(h)
 	if len(h.missing) > 0 {
-		return formats.Return{}, formats.Fail(formats.CodePrecondition, "run the phase that gives it, or write the document",
+		return formats.Return{}, formats.Fail(formats.CodePrecondition,
+			"run the phase that gives it, or write the document",
 			"the %s result needs %s", kind, strings.Join(h.missing, "; "))
 	}
-	name, text := formats.HandoffFiles(kind)[0], h.out.String()
+
+	name := formats.HandoffFiles(kind)[0]
+	text := h.out.String()
 	_, found := formats.DocumentOptions{Exists: h.exists}.Parse(kind, name, []byte(text))
 	if found.HasErrors() { // a phase returned what the document may not hold
 		found.Of = formats.CodeValidationFailed
 		return formats.Return{}, found
 	}
+
 	out, err := os.OpenRoot(r.Out)
 	if err != nil {
 		return formats.Return{}, err
@@ -83,8 +102,13 @@ func (h *handoff) write(r formats.Request, kind string, body func(*handoff)) (_ 
 		return formats.Return{}, err
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: name + " written",
-		Artifacts: []formats.Artifact{{Type: formats.ArtifactDocumentation, Path: name, Summary: "the " + kind + " result"}},
+		Status:  formats.StatusCompleted,
+		Summary: name + " written",
+		Artifacts: []formats.Artifact{{
+			Type:    formats.ArtifactDocumentation,
+			Path:    name,
+			Summary: "the " + kind + " result",
+		}},
 	}, nil
 }
 
@@ -95,10 +119,11 @@ type handoff struct {
 	only                         bool // no document but those of documents
 	tier, product, day, language string
 	project                      string
-	phases                       []map[string]any // results that have fields, in the order of their ids
-	tree                         *os.Root
-	out                          strings.Builder
-	missing                      []string // what no source gave
+	// results that have fields, in the order of their ids
+	phases  []map[string]any
+	tree    *os.Root
+	out     strings.Builder
+	missing []string // what no source gave
 }
 
 // phasesOf gathers the results that have fields, those of the children of loops too.
@@ -120,7 +145,8 @@ func phasesOf(v any, into *[]map[string]any) {
 	}
 }
 
-// fields gives the fields of the last phase that has all of them, and says whose they are where there is none.
+// fields gives the fields of the last phase that has all of them, and says whose they are where
+// there is none.
 func (h *handoff) fields(agent string, names ...string) map[string]any {
 	for _, p := range slices.Backward(h.phases) {
 		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
@@ -163,8 +189,8 @@ func (h *handoff) head(title, name string, pairs ...string) {
 		}
 	}
 	for _, o := range h.in.objects("overrides") {
-		fmt.Fprintf(&h.out, "> Overrides: %s, %s%s\n", oneLine(o.in["step"]), oneLine(o.in["summary"]),
-			h.failing(o.text("step")))
+		fmt.Fprintf(&h.out, "> Overrides: %s, %s%s\n",
+			oneLine(o.in["step"]), oneLine(o.in["summary"]), h.failing(o.text("step")))
 	}
 }
 
@@ -207,7 +233,8 @@ func (h *handoff) exists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// find gives the path of a document: where the flow says that it lies, else where documents lie. Empty: nowhere.
+// find gives the path of a document: where the flow says that it lies, else where documents lie.
+// Empty: nowhere.
 func (h *handoff) find(name string) string {
 	told, _ := h.documents[name].(string) //nolint:errcheck // anything else is no path
 	places := []string{told, "docs/" + name, name}
@@ -255,7 +282,8 @@ func (h *handoff) read(name string) (title string, sections map[string]string) {
 func about(sections map[string]string, words ...string) string {
 	for _, word := range words {
 		for _, name := range slices.Sorted(maps.Keys(sections)) {
-			if strings.Contains(strings.ToLower(name), word) && strings.TrimSpace(sections[name]) != "" {
+			if strings.Contains(strings.ToLower(name), word) &&
+				strings.TrimSpace(sections[name]) != "" {
 				return sections[name]
 			}
 		}
@@ -264,12 +292,14 @@ func about(sections map[string]string, words ...string) string {
 }
 
 // kindOfDocument is a title that says what a document is, and not of which product.
-var kindOfDocument = lazy.Regexp(`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)[ _-]+)*` +
-	`(?:spec(?:ification)?s?|requirements?|architecture|design|interview(?:[ _-]results?)?)(?:[ _-]document)?(?:\.md)?$|` +
-	`^(?:仕様書?|要件定義書?|アーキテクチャ(?:設計書?)?|設計書|インタビュー結果)$`)
+var kindOfDocument = lazy.Regexp(
+	`(?i)^(?:(?:software|system|product|technical|functional|requirements?|architecture|design)[ _-]+)*` +
+		`(?:spec(?:ification)?s?|requirements?|architecture|design|interview(?:[ _-]results?)?)(?:[ _-]document)?(?:\.md)?$|` +
+		`^(?:仕様書?|要件定義書?|アーキテクチャ(?:設計書?)?|設計書|インタビュー結果)$`,
+)
 
-// named is the name of the product: what follows the colon of a title, else a title that is more than the kind of its
-// document, else the slug, else the name of the project.
+// named is the name of the product: what follows the colon of a title, else a title that is more
+// than the kind of its document, else the slug, else the name of the project.
 func (h *handoff) named(titles ...string) string {
 	for _, title := range titles {
 		kind, name, ok := strings.Cut(strings.ReplaceAll(title, "：", ":"), ":")
@@ -305,17 +335,24 @@ func (h *handoff) all() (out []map[string]any) {
 
 // uiTypes are the kinds of interface by what the question of discovery offers.
 var uiTypes = map[string]string{
-	"web": "web", "mobile": "mobile", "desktop": "desktop", "tui": "cli-tui", "cli": "none", "api": "none",
+	"web":     "web",
+	"mobile":  "mobile",
+	"desktop": "desktop",
+	"tui":     "cli-tui",
+	"cli":     "none",
+	"api":     "none",
 }
 
 // ownKeys are the lines of a source with keys that stand in the header of a discovery.
-var ownKeys = lazy.Regexp(`(?im)^[ \t>*_+-]*(?:product[ _]type|has[ _]ui|ui[ _]type)[*_` + "`" + `]*[ \t]*[:：].*$`)
+var ownKeys = lazy.Regexp(`(?im)^[ \t>*_+-]*(?:product[ _]type|has[ _]ui|ui[ _]type)[*_` + "`" +
+	`]*[ \t]*[:：].*$`)
 
 func (h *handoff) discovery() {
 	title, sections := h.read("INTERVIEW_RESULT.md")
 	for name, text := range sections { // the header says them
 		sections[name] = strings.TrimSpace(ownKeys().ReplaceAllString(text, ""))
 	}
+
 	if sections == nil {
 		h.lacks("INTERVIEW_RESULT.md, which interviewer writes")
 		return
@@ -324,15 +361,26 @@ func (h *handoff) discovery() {
 	if ui == "" {
 		h.lacks("a UI_TYPE: pass ui_type, or args with ui")
 	}
-	h.head("Discovery", h.named(title), "PRODUCT_TYPE", h.productType(), "HAS_UI", fmt.Sprint(ui != "none"), "UI_TYPE", ui)
+	h.head(
+		"Discovery",
+		h.named(title),
+		"PRODUCT_TYPE",
+		h.productType(),
+		"HAS_UI",
+		fmt.Sprint(ui != "none"),
+		"UI_TYPE",
+		ui,
+	)
 	h.section("Project Overview", about(sections, "overview", "概要"), "INTERVIEW_RESULT.md")
 	var wanted []string
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		text := strings.TrimSpace(sections[name])
-		if low := strings.ToLower(name); text != "" && (strings.Contains(low, "requirement") || strings.Contains(low, "要件")) {
+		low := strings.ToLower(name)
+		if text != "" && (strings.Contains(low, "requirement") || strings.Contains(low, "要件")) {
 			wanted = append(wanted, "### "+name+"\n\n"+text)
 		}
 	}
+
 	h.section("Requirements Summary", strings.Join(wanted, "\n\n"), "INTERVIEW_RESULT.md")
 	if scope := about(sections, "out of scope", "scope", "スコープ"); scope != "" {
 		h.section("Scope", scope, "")
@@ -344,7 +392,8 @@ func (h *handoff) discovery() {
 
 // delivered are the documents that a delivery may have.
 var delivered = []string{
-	"SPEC.md", "UI_SPEC.md", "VISUAL_SPEC.md", "ARCHITECTURE.md", "TEST_PLAN.md", "SECURITY_AUDIT.md",
+	"SPEC.md", "UI_SPEC.md", "VISUAL_SPEC.md", "ARCHITECTURE.md", "TEST_PLAN.md",
+	"SECURITY_AUDIT.md",
 }
 
 func (h *handoff) delivery() {
@@ -359,6 +408,7 @@ func (h *handoff) delivery() {
 		}
 		rows = append(rows, name, status)
 	}
+
 	h.rows("Artifacts", rows...)
 	stack := about(sections, "tech stack", "technology", "技術スタック", "stack")
 	if stack == "" {
@@ -367,9 +417,23 @@ func (h *handoff) delivery() {
 	}
 	h.section("Tech Stack", stack, "ARCHITECTURE.md or TECH_STACK of architect")
 	tests := h.fields("tester", "TOTAL", "PASSED", "FAILED")
-	h.rows("Test Results", "Total", tests["TOTAL"], "Pass", tests["PASSED"], "Fail", tests["FAILED"])
+	h.rows(
+		"Test Results",
+		"Total",
+		tests["TOTAL"],
+		"Pass",
+		tests["PASSED"],
+		"Fail",
+		tests["FAILED"],
+	)
 	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT", "INFO_COUNT")
-	h.rows("Security Audit Results", "CRITICAL", audit["CRITICAL_COUNT"], "WARNING", audit["WARNING_COUNT"])
+	h.rows(
+		"Security Audit Results",
+		"CRITICAL",
+		audit["CRITICAL_COUNT"],
+		"WARNING",
+		audit["WARNING_COUNT"],
+	)
 	if conditions := h.conditions(); len(conditions) > 0 {
 		h.section("Conditions", strings.Join(conditions, "\n"), "")
 	}
@@ -378,13 +442,17 @@ func (h *handoff) delivery() {
 	}
 }
 
-// conditions are those on which agents approved, one a line with the agent in front: its summary, then its issues.
+// conditions are those on which agents approved, one a line with the agent in front: its summary,
+// then its issues.
 func (h *handoff) conditions() (lines []string) {
 	for _, p := range h.phases {
 		if p["status"] != string(formats.OutcomeConditional) {
 			continue
 		}
-		said := []string{cmp.Or(oneLine(p["summary"]), "approved on conditions that it does not name")}
+		said := []string{cmp.Or(
+			oneLine(p["summary"]),
+			"approved on conditions that it does not name",
+		)}
 		issues, _ := p["issues"].([]any) //nolint:errcheck // nothing else is a list
 		for _, one := range issues {
 			issue, _ := one.(map[string]any) //nolint:errcheck // nothing else has a description
@@ -406,17 +474,60 @@ func (h *handoff) maintenance() {
 	audit := h.fields("security-auditor", "CRITICAL_COUNT", "WARNING_COUNT")
 	overview := oneLine(design["ISSUE_SUMMARY"])
 	h.tier = "Major"
-	h.head("Maintenance", h.named(clip(overview)), "Trigger type", oneLine(verdict["TRIGGER_TYPE"]), "Priority",
-		oneLine(verdict["PRIORITY"]), "PRODUCT_TYPE", h.productType())
-	h.section("Change Overview", formats.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])), "ISSUE_SUMMARY of analyst-core")
-	h.rows("change-classifier Verdict", "ESTIMATED_FILES", verdict["ESTIMATED_FILES"], "BREAKING_CHANGE",
-		verdict["BREAKING_CHANGE"], "SPEC_IMPACT", verdict["SPEC_IMPACT"], "RATIONALE", verdict["RATIONALE"])
-	h.rows("impact-analyzer Findings", "TARGET_FILES", impact["TARGET_FILES"], "BREAKING_API_CHANGES",
-		impact["BREAKING_API_CHANGES"], "DB_SCHEMA_CHANGES", impact["DB_SCHEMA_CHANGES"], "RECOMMENDED_TEST_SCOPE",
-		impact["RECOMMENDED_TEST_SCOPE"], "REGRESSION_RISK", impact["REGRESSION_RISK"])
+	h.head(
+		"Maintenance",
+		h.named(clip(overview)),
+		"Trigger type",
+		oneLine(verdict["TRIGGER_TYPE"]),
+		"Priority",
+		oneLine(verdict["PRIORITY"]),
+		"PRODUCT_TYPE",
+		h.productType(),
+	)
+	h.section(
+		"Change Overview",
+		formats.Prose(fmt.Sprint(design["ISSUE_SUMMARY"])),
+		"ISSUE_SUMMARY of analyst-core",
+	)
+	h.rows(
+		"change-classifier Verdict",
+		"ESTIMATED_FILES",
+		verdict["ESTIMATED_FILES"],
+		"BREAKING_CHANGE",
+		verdict["BREAKING_CHANGE"],
+		"SPEC_IMPACT",
+		verdict["SPEC_IMPACT"],
+		"RATIONALE",
+		verdict["RATIONALE"],
+	)
+	h.rows(
+		"impact-analyzer Findings",
+		"TARGET_FILES",
+		impact["TARGET_FILES"],
+		"BREAKING_API_CHANGES",
+		impact["BREAKING_API_CHANGES"],
+		"DB_SCHEMA_CHANGES",
+		impact["DB_SCHEMA_CHANGES"],
+		"RECOMMENDED_TEST_SCOPE",
+		impact["RECOMMENDED_TEST_SCOPE"],
+		"REGRESSION_RISK",
+		impact["REGRESSION_RISK"],
+	)
 	brief := oneLine(design["ARCHITECT_BRIEF"])
-	h.rows("analyst-core Differential Design Approach", "ISSUE_TYPE", design["ISSUE_TYPE"], "ARCHITECT_BRIEF", brief)
-	h.rows("security-auditor Pre-audit Results", "CRITICAL", audit["CRITICAL_COUNT"], "WARNING", audit["WARNING_COUNT"])
+	h.rows(
+		"analyst-core Differential Design Approach",
+		"ISSUE_TYPE",
+		design["ISSUE_TYPE"],
+		"ARCHITECT_BRIEF",
+		brief,
+	)
+	h.rows(
+		"security-auditor Pre-audit Results",
+		"CRITICAL",
+		audit["CRITICAL_COUNT"],
+		"WARNING",
+		audit["WARNING_COUNT"],
+	)
 	plan := "Standard"
 	if verdict["BREAKING_CHANGE"] == true || impact["REGRESSION_RISK"] == "high" {
 		plan = "Full"
@@ -426,25 +537,35 @@ func (h *handoff) maintenance() {
 }
 
 func (h *handoff) deliverables() {
-	lang, slug := oneLine(h.args["lang"]), oneLine(h.args["slug"])
+	lang := oneLine(h.args["lang"])
+	slug := oneLine(h.args["slug"])
 	lang = cmp.Or(lang, h.language)
 	h.head("Doc Flow", slug, "Slug", slug, "Output Language", lang)
-	h.out.WriteString("\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n|---|---|---|---|\n")
-	cell := func(v any) string { return strings.ReplaceAll(oneLine(v), "|", `\|`) }
-	written, skipped := []string{}, []string{}
+	h.out.WriteString(
+		"\n## Generated Deliverables\n\n| Type | Path | Status | Template Version |\n" +
+			"|---|---|---|---|\n",
+	)
+	cell := func(v any) string {
+		return strings.ReplaceAll(oneLine(v), "|", `\|`)
+	}
+	written := []string{}
+	skipped := []string{}
 	for _, p := range h.phases {
 		f, _ := p["fields"].(map[string]any) //nolint:errcheck // phasesOf saw it
 		file := oneLine(f["OUTPUT_FILE"])
 		kind, _, _ := strings.Cut(path.Base(file), ".")
 		switch {
-		case file == "", slices.Contains(written, file): // a loop gives its child, and the last step of that
+		case file == "", slices.Contains(written, file):
+			// a loop gives its child, and the last step of that
 		case p["status"] == string(formats.OutcomeSkipped):
 			skipped = append(skipped, "- "+kind+": "+oneLine(f["SKIP_REASON"]))
 		default:
 			written = append(written, file)
-			fmt.Fprintf(&h.out, "| %s | %s | created | %s |\n", cell(kind), cell(file), cell(f["TEMPLATE_VERSION"]))
+			fmt.Fprintf(&h.out, "| %s | %s | created | %s |\n",
+				cell(kind), cell(file), cell(f["TEMPLATE_VERSION"]))
 		}
 	}
+
 	if len(written) == 0 {
 		h.lacks("at least one OUTPUT_FILE of an author")
 	}
@@ -453,6 +574,11 @@ func (h *handoff) deliverables() {
 		m, _ := one.(map[string]any) //nolint:errcheck // nothing else has a type
 		skipped = append(skipped, "- "+oneLine(m["type"])+": "+oneLine(m["reason"]))
 	}
+
 	fmt.Fprintf(&h.out, "\n## Skipped Types\n\n%s\n", strings.Join(skipped, "\n"))
-	h.section("Suggested Next Steps", "Let someone review the documents who did not write them.", "")
+	h.section(
+		"Suggested Next Steps",
+		"Let someone review the documents who did not write them.",
+		"",
+	)
 }

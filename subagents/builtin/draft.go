@@ -21,22 +21,38 @@ import (
 	"tercet/internal/phrase"
 )
 
-// draft fills the template of a deliverable from the documents of the project. A placeholder without a source says so
-// in the language of the document. A deliverable that is there and was made of another major version of the template is
-// blocked, until `template` says what becomes of it.
-func (d DocumentWriter) draft(ctx context.Context, r formats.Request, in input) (formats.Return, error) {
-	in.only("document", "type", "lang", "slug", "output_path", "template", "documents", "args", "results", "tier")
-	kind, lang := in.need("type", "the type of a deliverable"), in.need("lang", "ja or en")
+// draft fills the template of a deliverable from the documents of the project. A placeholder
+// without a source says so in the language of the document. A deliverable that is there and was
+// made of another major version of the template is blocked, until `template` says what becomes of
+// it.
+func (d DocumentWriter) draft(
+	ctx context.Context,
+	r formats.Request,
+	in input,
+) (formats.Return, error) {
+	in.only(
+		"document", "type", "lang", "slug", "output_path", "template", "documents", "args",
+		"results", "tier",
+	)
+	kind := in.need("type", "the type of a deliverable")
+	lang := in.need("lang", "ja or en")
 	slug := in.need("slug", "a slug")
-	to, choice := in.need("output_path", "the path of the deliverable"), in.text("template")
+	to := in.need("output_path", "the path of the deliverable")
+	choice := in.text("template")
 	if !fs.ValidPath(to) {
 		in.wrong("output_path", "a path inside the project")
 	}
-	h := &handoff{in: in, args: map[string]any{"slug": slug}, documents: in.object("documents"), language: lang}
+	h := &handoff{
+		in:        in,
+		args:      map[string]any{"slug": slug},
+		documents: in.object("documents"),
+		language:  lang,
+	}
 	h.only = in.in["documents"] != nil // those of a part of a project, not those of the whole
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	ret, err := func() (_ formats.Return, err error) {
 		if h.tree, err = os.OpenRoot(r.Dir); err != nil {
 			return formats.Return{}, err
@@ -46,7 +62,13 @@ func (d DocumentWriter) draft(ctx context.Context, r formats.Request, in input) 
 		if err != nil {
 			return formats.Return{}, err
 		}
-		return d.filled(h, template{name: name, text: text, kind: kind, lang: lang, to: to}, choice)
+		return d.filled(h, template{
+			name: name,
+			text: text,
+			kind: kind,
+			lang: lang,
+			to:   to,
+		}, choice)
 	}()
 	return settled(ctx, ret, err)
 }
@@ -54,7 +76,8 @@ func (d DocumentWriter) draft(ctx context.Context, r formats.Request, in input) 
 // template is one that is filled; to is where the deliverable lies.
 type template struct{ name, text, kind, lang, to string }
 
-// template finds the template of a type: the project's own, that of the pack in the workspace, then the pack's.
+// template finds the template of a type: the project's own, that of the pack in the workspace, then
+// the pack's.
 func (d DocumentWriter) template(kind, lang string) (name, text string, err error) {
 	names := []string{kind + "." + lang + ".md", kind + ".md"}
 	for _, at := range []struct {
@@ -79,14 +102,18 @@ func (d DocumentWriter) template(kind, lang string) (name, text string, err erro
 			}
 		}
 	}
-	return "", "", formats.Fail(formats.CodeNotFound, "write "+formats.Workspace+"/templates/"+names[0],
-		"no template of %s in %s", kind, lang)
+	return "", "", formats.Fail(formats.CodeNotFound,
+		"write "+formats.Workspace+"/templates/"+names[0], "no template of %s in %s", kind, lang)
 }
 
-// sources are the placeholders that a document fills: its name, and words of the section's name. Those without a
-// document are known of the deliverable itself.
+// sources are the placeholders that a document fills: its name, and words of the section's name.
+// Those without a document are known of the deliverable itself.
 var sources = map[string][]string{
-	"project.name": nil, "project.slug": nil, "doc.lang": nil, "doc.generated_at": nil, "doc.type": nil,
+	"project.name":            nil,
+	"project.slug":            nil,
+	"doc.lang":                nil,
+	"doc.generated_at":        nil,
+	"doc.type":                nil,
 	"doc.template_version":    nil,
 	"spec.summary":            {"SPEC.md", "overview", "summary", "概要"},
 	"spec.use_cases":          {"SPEC.md", "use case", "user stor", "ユースケース", "ユーザーストーリー"},
@@ -109,41 +136,54 @@ func (d DocumentWriter) filled(h *handoff, t template, choice string) (formats.R
 	if list := unknownPlaces(doc, t.name); list != nil {
 		return formats.Return{}, &formats.Diagnostics{List: list, Of: formats.CodeValidationFailed}
 	}
+
 	version := "1.0"
 	if n := doc.Front.Get("template_version"); n != nil {
 		version = n.Source()
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{
-		"TEMPLATE_USED": t.name, "TEMPLATE_VERSION": version,
-	}}
-	if err := h.standing(t, version, choice, &ret); err != nil || ret.Status != formats.StatusCompleted {
+	ret := formats.Return{
+		Status: formats.StatusCompleted,
+		Fields: map[string]any{
+			"TEMPLATE_USED": t.name, "TEMPLATE_VERSION": version,
+		},
+	}
+	err := h.standing(t, version, choice, &ret)
+	if err != nil || ret.Status != formats.StatusCompleted {
 		return ret, err
 	}
+
 	spec, _ := h.read("SPEC.md")
 	design, _ := h.read("ARCHITECTURE.md")
 	own := map[string]string{
-		"project.name": h.named(spec, design), "project.slug": oneLine(h.args["slug"]), "doc.lang": t.lang,
-		"doc.type": t.kind, "doc.template_version": version,
-		"doc.generated_at": d.Clock.Now().UTC().Format("2006-01-02T15:04:05Z"),
+		"project.name":         h.named(spec, design),
+		"project.slug":         oneLine(h.args["slug"]),
+		"doc.lang":             t.lang,
+		"doc.type":             t.kind,
+		"doc.template_version": version,
+		"doc.generated_at":     d.Clock.Now().UTC().Format("2006-01-02T15:04:05Z"),
 	}
 	var skipped []string
-	ret.Text = strings.TrimLeft(place().ReplaceAllStringFunc(doc.Prose(), func(found string) string {
-		name := strings.TrimSpace(found[2 : len(found)-2])
-		from := sources[name]
-		if from == nil {
-			return own[name]
-		}
-		_, sections := h.read(from[0])
-		if text := about(sections, from[1:]...); text != "" {
-			return text
-		}
-		if chapter := chapterOf(doc, found); !slices.Contains(skipped, chapter) {
-			skipped = append(skipped, chapter)
-		}
-		return phrase.In(t.lang, "Not available: {source}", "{source}", from[0])
-	}), "\n")
+	ret.Text = strings.TrimLeft(
+		place().ReplaceAllStringFunc(doc.Prose(), func(found string) string {
+			name := strings.TrimSpace(found[2 : len(found)-2])
+			from := sources[name]
+			if from == nil {
+				return own[name]
+			}
+			_, sections := h.read(from[0])
+			if text := about(sections, from[1:]...); text != "" {
+				return text
+			}
+			if chapter := chapterOf(doc, found); !slices.Contains(skipped, chapter) {
+				skipped = append(skipped, chapter)
+			}
+			return phrase.In(t.lang, "Not available: {source}", "{source}", from[0])
+		}),
+		"\n",
+	)
 	ret.Fields["SKIPPED_SECTIONS"] = formats.Values(skipped)
-	ret.Summary = fmt.Sprintf("%s filled, %s without a source", t.name, formats.Count(len(skipped), "chapter"))
+	ret.Summary = fmt.Sprintf("%s filled, %s without a source",
+		t.name, formats.Count(len(skipped), "chapter"))
 	return ret, nil
 }
 
@@ -162,8 +202,8 @@ func unknownPlaces(doc *md.Document, file string) (list []formats.Diagnostic) {
 			}
 			all := slices.Sorted(maps.Keys(sources))
 			help := cmp.Or(nearest.Help(name, all), "the placeholders are "+strings.Join(all, ", "))
-			found := formats.Found(formats.FindingTemplate, formats.Pos{Line: n, Col: at[0] + 1}, help,
-				"unknown placeholder '%s'", name)
+			found := formats.Found(formats.FindingTemplate, formats.Pos{Line: n, Col: at[0] + 1},
+				help, "unknown placeholder '%s'", name)
 			found.File = file
 			list = append(list, found)
 		}
@@ -183,7 +223,8 @@ func chapterOf(doc *md.Document, found string) string {
 	return found
 }
 
-// standing looks at a deliverable that is there. One of another major version is blocked, or kept beside the new one.
+// standing looks at a deliverable that is there. One of another major version is blocked, or kept
+// beside the new one.
 func (h *handoff) standing(t template, version, choice string, ret *formats.Return) error {
 	name := filepath.FromSlash(t.to)
 	text, err := h.tree.ReadFile(name)
@@ -193,11 +234,13 @@ func (h *handoff) standing(t template, version, choice string, ret *formats.Retu
 	if err != nil {
 		return err
 	}
+
 	was := versionMarker().FindSubmatch(text)
 	major, minor, _ := strings.Cut(version, ".")
 	var bumped string
 	if was != nil {
-		bumped = fmt.Sprintf("%s was made of template %s.%s, now it is %s", t.to, was[1], was[2], version)
+		bumped = fmt.Sprintf("%s was made of template %s.%s, now it is %s",
+			t.to, was[1], was[2], version)
 	}
 	switch {
 	case was == nil || string(was[1]) == major && string(was[2]) == minor:
@@ -207,8 +250,10 @@ func (h *handoff) standing(t template, version, choice string, ret *formats.Retu
 		to := fmt.Sprintf("%s.v%s.%s.bak", t.to, was[1], was[2])
 		return atomicfile.WriteIn(h.tree, to, text, atomicfile.Options{Alone: true})
 	case choice != "Overwrite":
-		ret.Status, ret.BlockedReason = formats.StatusBlocked, "template_major_bump"
+		ret.Status = formats.StatusBlocked
+		ret.BlockedReason = "template_major_bump"
 		ret.Summary = bumped
 	}
+
 	return nil
 }

@@ -12,9 +12,11 @@ import (
 	"tercet/subagents/checks"
 )
 
-// Gatekeeper is gatekeeper: it runs a command, or the checks that a project has, and says whether they pass.
+// Gatekeeper is gatekeeper: it runs a command, or the checks that a project has, and says whether
+// they pass.
 type Gatekeeper struct {
-	// Check runs one check for a request, in its folder. An error means that the check could not run.
+	// Check runs one check for a request, in its folder. An error means that the check could not
+	// run.
 	Check func(ctx context.Context, r formats.Request, c checks.Check) (checks.Result, error)
 }
 
@@ -24,17 +26,26 @@ func (g Gatekeeper) Run(ctx context.Context, r formats.Request) (formats.Return,
 	return ret, err
 }
 
-// RunMetered runs every check, also after a failed one, to collect all issues. It reports the tier of the last check.
-func (g Gatekeeper) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+// RunMetered runs every check, also after a failed one, to collect all issues. It reports the tier
+// of the last check.
+func (g Gatekeeper) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	var used subagents.Measured
 	ret, err := g.run(ctx, r, &used.Sandbox)
 	return ret, used, err
 }
 
-func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
+func (g Gatekeeper) run(
+	ctx context.Context,
+	r formats.Request,
+	tier *string,
+) (formats.Return, error) {
 	in := inputOf(r)
 	in.only("command", "project")
-	argv, project := in.words("command"), in.words("project")
+	argv := in.words("command")
+	project := in.words("project")
 	switch {
 	case len(*in.bad) > 0:
 	case len(argv) > 0 && len(project) > 0:
@@ -42,11 +53,13 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 	case len(argv) == 0 && len(project) == 0:
 		in.wrong("command", "a program with its arguments, or project")
 	}
+
 	for _, word := range project {
 		if _, err := checks.ParseKind(word); err != nil {
 			in.wrong("project", "a list out of build, lint, test")
 		}
 	}
+
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
@@ -55,20 +68,30 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 	if len(argv) == 0 {
 		found := checks.Detect(os.DirFS(r.Dir))
 		list = slices.DeleteFunc(slices.Clone(found),
-			func(c checks.Check) bool { return !slices.Contains(project, string(c.Kind)) })
+			func(c checks.Check) bool {
+				return !slices.Contains(project, string(c.Kind))
+			})
 		for _, kind := range project {
-			if !slices.ContainsFunc(list, func(c checks.Check) bool { return string(c.Kind) == kind }) {
+			if !slices.ContainsFunc(list, func(c checks.Check) bool {
+				return string(c.Kind) == kind
+			}) {
 				warnings = append(warnings, "no check of kind "+kind+" is known here")
 			}
 		}
 	}
 	if len(list) == 0 {
-		ret := formats.Failed(formats.Fail(formats.CodePrecondition, "name the program with check: {command: [...]}",
+		ret := formats.Failed(formats.Fail(formats.CodePrecondition,
+			"name the program with check: {command: [...]}",
 			"no checks known here: %s", strings.Join(project, ", ")))
 		ret.Warnings = warnings // also where the file goes on without them
 		return ret, nil
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved, Warnings: warnings}
+
+	ret := formats.Return{
+		Status:   formats.StatusCompleted,
+		Verdict:  formats.VerdictApproved,
+		Warnings: warnings,
+	}
 	var told []string
 	for _, c := range list {
 		res, err := g.Check(ctx, r, c)
@@ -89,9 +112,13 @@ func (g Gatekeeper) run(ctx context.Context, r formats.Request, tier *string) (f
 		told = append(told, line+how)
 		ret.Issues = append(ret.Issues, res.Issues...)
 		if res.Dropped > 0 {
-			ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s: %d more issues", line, res.Dropped))
+			ret.Warnings = append(
+				ret.Warnings,
+				fmt.Sprintf("%s: %d more issues", line, res.Dropped),
+			)
 		}
 	}
+
 	ret.Summary = clip(strings.Join(told, "; "))
 	return ret, nil
 }
@@ -105,6 +132,8 @@ func notRun(ctx context.Context, c checks.Check, err error) (formats.Return, err
 		return formats.Failed(err), nil
 	}
 	return formats.Failed(&formats.Failure{
-		Code: formats.CodeToolUnavailable, Message: c.String() + " cannot run", Err: err,
+		Code:    formats.CodeToolUnavailable,
+		Message: c.String() + " cannot run",
+		Err:     err,
 	}), nil
 }

@@ -19,8 +19,8 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a run. It touches the
-// user's own checkout only through worktree.Manager's Publish and CommitHere.
+// GitWorkflow is git-workflow-manager: it opens, commits to, publishes and closes the worktree of a
+// run. It touches the user's own checkout only through worktree.Manager's Publish and CommitHere.
 type GitWorkflow struct {
 	Trees *worktree.Manager
 	// Open reads a file of the project, for its rules; nil: no rules.
@@ -54,8 +54,12 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 	case "put_back":
 		do = w.putBack(in)
 	default:
-		in.wrong("action", "one of open, commit, publish, close, issue, open_issue, pending, push, put_back")
+		in.wrong(
+			"action",
+			"one of open, commit, publish, close, issue, open_issue, pending, push, put_back",
+		)
 	}
+
 	if err := in.err(r.Agent); err != nil {
 		return formats.Failed(err), nil
 	}
@@ -65,23 +69,39 @@ func (w GitWorkflow) Run(ctx context.Context, r formats.Request) (formats.Return
 
 func (w GitWorkflow) open(in input) act {
 	in.only("action", "branch", "child", "base")
-	branch, child, base := in.text("branch"), in.text("child"), in.text("base")
+	branch := in.text("branch")
+	child := in.text("child")
+	base := in.text("base")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		spec := worktree.Spec{
-			Branch: branch, Run: r.Run, Child: child, Base: base,
-			Message: worktree.Message{Subject: "work of " + r.Command, Session: r.Session, Txn: r.Txn},
+			Branch: branch,
+			Run:    r.Run,
+			Child:  child,
+			Base:   base,
+			Message: worktree.Message{
+				Subject: "work of " + r.Command,
+				Session: r.Session,
+				Txn:     r.Txn,
+			},
 		}
 		if r.Task != nil {
-			spec.Task, spec.Slug = r.Task.Number, r.Task.Slug
+			spec.Task = r.Task.Number
+			spec.Slug = r.Task.Slug
 		}
 		t, err := w.Trees.Open(ctx, spec)
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		ret := formats.Return{
-			Status: formats.StatusCompleted, Summary: "worktree on branch " + t.Branch,
+			Status:  formats.StatusCompleted,
+			Summary: "worktree on branch " + t.Branch,
 			Fields: map[string]any{
-				"branch": t.Branch, "base": t.Base, "head": t.Head, "worktree": w.shown(t.Dir), "continued": t.Continued,
+				"branch":    t.Branch,
+				"base":      t.Base,
+				"head":      t.Head,
+				"worktree":  w.shown(t.Dir),
+				"continued": t.Continued,
 			},
 			Metadata: formats.Metadata{Worktree: t.Dir},
 		}
@@ -92,12 +112,16 @@ func (w GitWorkflow) open(in input) act {
 				return ret, err
 			}
 			if slices.Contains(by, "") {
-				ret.Warnings = []string{t.Branch + " has commits that tercet did not make; they are published with the run's"}
+				ret.Warnings = []string{
+					t.Branch +
+						" has commits that tercet did not make; they are published with the run's",
+				}
 			}
 		}
 		if child != "" {
 			return ret, nil
 		}
+
 		unready, err := w.Trees.Unready(ctx)
 		if unready != "" {
 			ret.Warnings = append(ret.Warnings, unready)
@@ -112,7 +136,11 @@ func (w GitWorkflow) putBack(in input) act {
 	var list []formats.Moved
 	for _, one := range in.objects("refs") {
 		one.only("ref", "old", "new")
-		list = append(list, formats.Moved{Ref: one.text("ref"), Old: one.text("old"), New: one.text("new")})
+		list = append(list, formats.Moved{
+			Ref: one.text("ref"),
+			Old: one.text("old"),
+			New: one.text("new"),
+		})
 	}
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		main := w.Trees.Git(w.Trees.Root)
@@ -131,13 +159,16 @@ func (w GitWorkflow) shown(dir string) string {
 }
 
 // away tells whether the request works in the user's own checkout: no worktree is open.
-func (w GitWorkflow) away(r formats.Request) bool { return r.Dir == "" || r.Dir == w.Trees.Root }
+func (w GitWorkflow) away(r formats.Request) bool {
+	return r.Dir == "" || r.Dir == w.Trees.Root
+}
 
 // inTree refuses an action without an open worktree.
 func (w GitWorkflow) inTree(do act) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		if w.away(r) {
-			if _, err := w.project().Pending(ctx, nil); err != nil { // a repository may be what is missing
+			// a repository may be what is missing
+			if _, err := w.project().Pending(ctx, nil); err != nil {
 				return formats.Return{}, err
 			}
 			return formats.Return{}, formats.Fail(formats.CodePrecondition,
@@ -153,7 +184,8 @@ func (w GitWorkflow) inTree(do act) act {
 
 func (w GitWorkflow) commit(in input) act {
 	in.only("action", "message", "files")
-	message, only := in.need("message", "a message"), in.paths("files")
+	message := in.need("message", "a message")
+	only := in.paths("files")
 	if in.has("files") && only == nil {
 		only = []string{} // nothing, and not everything
 	}
@@ -177,13 +209,24 @@ func (w GitWorkflow) commit(in input) act {
 	}
 }
 
-// message is that of a commit of work, with the author whom the rules of the project name beside the one of git.
-func (w GitWorkflow) message(ctx context.Context, r formats.Request, subject string) (worktree.Message, error) {
-	msg := worktree.Message{Subject: subject, Session: r.Session, Txn: r.Txn}
+// message is that of a commit of work, with the author whom the rules of the project name beside
+// the one of git.
+func (w GitWorkflow) message(
+	ctx context.Context,
+	r formats.Request,
+	subject string,
+) (worktree.Message, error) {
+	msg := worktree.Message{
+		Subject: subject,
+		Session: r.Session,
+		Txn:     r.Txn,
+	}
 	if w.Open == nil {
 		return msg, nil
 	}
-	rules, err := formats.ReadRules(func(name string) ([]byte, error) { return w.Open(ctx, name) })
+	rules, err := formats.ReadRules(func(name string) ([]byte, error) {
+		return w.Open(ctx, name)
+	})
 	if author, ok := rules["co_authored_by"].(string); ok && !strings.EqualFold(author, "none") {
 		msg.CoAuthor = author
 	}
@@ -203,8 +246,9 @@ func (w GitWorkflow) changed(ctx context.Context, dir, hash string) ([]any, erro
 // committed is the return of a commit; an empty hash means that there was nothing to commit.
 func committed(msg worktree.Message, hash string, files []string) formats.Return {
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: "nothing to commit",
-		Fields: map[string]any{"commit": nil, "files": formats.Values(files)},
+		Status:  formats.StatusCompleted,
+		Summary: "nothing to commit",
+		Fields:  map[string]any{"commit": nil, "files": formats.Values(files)},
 	}
 	if hash != "" {
 		subject, _, _ := strings.Cut(msg.Subject, "\n")
@@ -214,12 +258,15 @@ func committed(msg worktree.Message, hash string, files []string) formats.Return
 	return ret
 }
 
-// commitHere commits named files in the user's checkout. What keeps it from that is a warning with the command to type.
-// There is no warning if it was only to commit the project's state, because its commands do not ask for that.
+// commitHere commits named files in the user's checkout. What keeps it from that is a warning with
+// the command to type. There is no warning if it was only to commit the project's state, because
+// its commands do not ask for that.
 func (w GitWorkflow) commitHere(
 	ctx context.Context, r formats.Request, msg worktree.Message,
 ) (formats.Return, error) {
-	asked := slices.ContainsFunc(msg.Only, func(name string) bool { return !worktree.Own(name) })
+	asked := slices.ContainsFunc(msg.Only, func(name string) bool {
+		return !worktree.Own(name)
+	})
 	msg.Only = slices.DeleteFunc(msg.Only, func(name string) bool {
 		if path.Base(name) != "TODO.md" || !worktree.Own(name) {
 			return false
@@ -234,16 +281,23 @@ func (w GitWorkflow) commitHere(
 	}
 	if done.Why != "" && asked {
 		ret.Summary = clip("not committed: " + done.Why)
-		ret.Warnings = append(ret.Warnings, fmt.Sprintf("%s; to commit it yourself: git add -- %s && git commit -m %s",
-			ret.Summary, worktree.Quoted(msg.Only...), worktree.Quoted(msg.Subject)))
+		ret.Warnings = append(
+			ret.Warnings,
+			fmt.Sprintf("%s; to commit it yourself: git add -- %s && git commit -m %s",
+				ret.Summary, worktree.Quoted(msg.Only...), worktree.Quoted(msg.Subject)),
+		)
 	}
 	return ret, err
 }
 
 func (w GitWorkflow) publish(in input) act {
 	in.only("action", "to", "as", "message", "child", "push", "closes")
-	to, message, as, child := in.text("to"), in.text("message"), in.text("as"), in.text("child")
-	push, closes := in.flag("push"), issueNumber(fmt.Sprint(in.in["closes"]))
+	to := in.text("to")
+	message := in.text("message")
+	as := in.text("as")
+	child := in.text("child")
+	push := in.flag("push")
+	closes := issueNumber(fmt.Sprint(in.in["closes"]))
 	if as == "merge" {
 		as = ""
 	}
@@ -259,7 +313,13 @@ func (w GitWorkflow) publish(in input) act {
 			work = fmt.Sprintf("task %d: %s", r.Task.Number, r.Task.Title)
 		}
 		target := worktree.Target{
-			To: to, Session: r.Session, Txn: r.Txn, As: as, Run: r.Run, Child: child != "", Closes: closes,
+			To:      to,
+			Session: r.Session,
+			Txn:     r.Txn,
+			As:      as,
+			Run:     r.Run,
+			Child:   child != "",
+			Closes:  closes,
 		}
 		if r.Task != nil && closes == 0 {
 			target.Closes = issueNumber(r.Task.Issue)
@@ -270,7 +330,8 @@ func (w GitWorkflow) publish(in input) act {
 			if err != nil {
 				return formats.Return{}, err
 			}
-			if target.Push = state.Pushes(); target.Push {
+			target.Push = state.Pushes()
+			if target.Push {
 				target.As = worktree.AsRequest
 			} else {
 				skipped = state.Skipped()
@@ -279,7 +340,8 @@ func (w GitWorkflow) publish(in input) act {
 		if target.As == worktree.AsSquash || target.As == worktree.AsRequest {
 			target.Message = cmp.Or(message, work)
 		}
-		// Work that no step committed is part of what is published; it would be left behind in the worktree otherwise.
+		// Work that no step committed is part of what is published; it would be left behind in the
+		// worktree otherwise.
 		left, err := w.message(ctx, r, cmp.Or(message, "work of "+r.Command))
 		if err != nil {
 			return formats.Return{}, err
@@ -287,6 +349,7 @@ func (w GitWorkflow) publish(in input) act {
 		if _, _, err := w.Trees.Commit(ctx, r.Dir, left); err != nil {
 			return formats.Return{}, err
 		}
+
 		p, err := w.Trees.Publish(ctx, r.Dir, target)
 		if refused, ok := errors.AsType[*git.RefusedError](err); ok {
 			return rejected(refusal(refused), refused.Error(), nil), nil
@@ -295,12 +358,16 @@ func (w GitWorkflow) publish(in input) act {
 			why := fmt.Sprintf("%s and %s changed the same lines", conflict.Branch, conflict.To)
 			return rejected(conflict, why, conflict.Files), nil
 		}
+
 		if dirty, ok := errors.AsType[*worktree.NotCleanError](err); ok {
 			return formats.Return{
-				Status: formats.StatusPartial, Summary: clip(dirty.Error()), NextSteps: dirty.Help(),
-				Fields: map[string]any{"branch": dirty.To, "files": formats.Values(dirty.Files)},
+				Status:    formats.StatusPartial,
+				Summary:   clip(dirty.Error()),
+				NextSteps: dirty.Help(),
+				Fields:    map[string]any{"branch": dirty.To, "files": formats.Values(dirty.Files)},
 			}, nil
 		}
+
 		ret := published(message, p)
 		if push {
 			ret.Fields["push"] = cmp.Or(skipped, "pushed")
@@ -310,7 +377,9 @@ func (w GitWorkflow) publish(in input) act {
 	})
 }
 
-func (w GitWorkflow) project() worktree.Repository { return worktree.Repository{Manager: w.Trees} }
+func (w GitWorkflow) project() worktree.Repository {
+	return worktree.Repository{Manager: w.Trees}
+}
 
 // pending tells which of the files the last commit does not have as they stand in the checkout.
 func (w GitWorkflow) pending(in input) act {
@@ -319,8 +388,9 @@ func (w GitWorkflow) pending(in input) act {
 	return func(ctx context.Context, _ formats.Request) (formats.Return, error) {
 		files, err := w.project().Pending(ctx, names)
 		return formats.Return{
-			Status: formats.StatusCompleted, Summary: formats.Count(len(files), "file") + " not committed",
-			Fields: map[string]any{"files": formats.Values(files)},
+			Status:  formats.StatusCompleted,
+			Summary: formats.Count(len(files), "file") + " not committed",
+			Fields:  map[string]any{"files": formats.Values(files)},
 		}, err
 	}
 }
@@ -335,14 +405,17 @@ func (w GitWorkflow) push(in input) act {
 			return rejected(refusal(refused), refused.Error(), nil), nil
 		}
 		ret := formats.Return{
-			Status: formats.StatusCompleted, Summary: clip("pushed " + p.Branch + " to " + p.Remote),
-			Fields: map[string]any{"push": cmp.Or(p.Skipped, "pushed")}, NextSteps: p.Help,
+			Status:    formats.StatusCompleted,
+			Summary:   clip("pushed " + p.Branch + " to " + p.Remote),
+			Fields:    map[string]any{"push": cmp.Or(p.Skipped, "pushed")},
+			NextSteps: p.Help,
 		}
 		if title != "" {
 			ret.Fields["request"] = p.Request
 		}
 		if p.Skipped != "" {
-			ret.Summary, ret.NextSteps = "not pushed: "+p.Skipped, ""
+			ret.Summary = "not pushed: " + p.Skipped
+			ret.NextSteps = ""
 			if p.Help != "" {
 				ret.Warnings = []string{ret.Summary + "; to push it: " + p.Help}
 			}
@@ -351,7 +424,8 @@ func (w GitWorkflow) push(in input) act {
 	}
 }
 
-// openIssue opens an issue for a planning document that names none. What is not opened is told, and no failure.
+// openIssue opens an issue for a planning document that names none. What is not opened is told, and
+// no failure.
 func (w GitWorkflow) openIssue(in input) act {
 	in.only("action", "files")
 	names := in.paths("files")
@@ -361,7 +435,8 @@ func (w GitWorkflow) openIssue(in input) act {
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
 		i, err := w.project().FileIssue(ctx, r.Dir, names[0], r.Run)
 		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{}}
-		if ret.Summary = clip(names[0] + " names its issue"); i.Skipped != "" {
+		ret.Summary = clip(names[0] + " names its issue")
+		if i.Skipped != "" {
 			ret.Summary = "no issue: " + i.Skipped
 		}
 		if i.Payload != "" {
@@ -392,14 +467,19 @@ func (w GitWorkflow) issue(in input) act {
 			return formats.Return{}, err
 		}
 		fields := map[string]any{
-			"number": number, "url": i.URL, "title": i.Title, "text": i.Text, "labels": formats.Values(i.Labels),
+			"number": number,
+			"url":    i.URL,
+			"title":  i.Title,
+			"text":   i.Text,
+			"labels": formats.Values(i.Labels),
 		}
 		if i.Left > 0 {
 			fields["left"] = i.Left
 		}
 		ret := formats.Return{
-			Status: formats.StatusCompleted, Summary: clip(fmt.Sprintf("issue %d: %s", number, i.Title)),
-			Fields: map[string]any{"issue": fields},
+			Status:  formats.StatusCompleted,
+			Summary: clip(fmt.Sprintf("issue %d: %s", number, i.Title)),
+			Fields:  map[string]any{"issue": fields},
 		}
 		if i.Closed {
 			ret.Warnings = []string{fmt.Sprintf("issue %d is closed", number)}
@@ -416,7 +496,8 @@ func issueNumber(issue string) int {
 
 // published is the return of work that was brought to its place.
 func published(message string, p worktree.Published) formats.Return {
-	said, files := p.Message, p.Files
+	said := p.Message
+	files := p.Files
 	if message != "" {
 		said = message + ": " + said
 	}
@@ -428,11 +509,17 @@ func published(message string, p worktree.Published) formats.Return {
 		commit = p.Commit
 	}
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: clip(said),
-		Fields: map[string]any{"branch": p.To, "commit": commit, "files": formats.Values(files)},
+		Status:  formats.StatusCompleted,
+		Summary: clip(said),
+		Fields: map[string]any{
+			"branch": p.To,
+			"commit": commit,
+			"files":  formats.Values(files),
+		},
 	}
 	if p.URL != "" {
-		ret.Fields["url"], ret.NextSteps = p.URL, "review "+p.URL
+		ret.Fields["url"] = p.URL
+		ret.NextSteps = "review " + p.URL
 	}
 	if p.Help != "" {
 		ret.NextSteps = p.Help
@@ -443,12 +530,18 @@ func published(message string, p worktree.Published) formats.Return {
 	return ret
 }
 
-// rejected is the return of what was tried and does not work: it was done, and the answer is no. The files are the
-// feedback.
+// rejected is the return of what was tried and does not work: it was done, and the answer is no.
+// The files are the feedback.
 func rejected(err error, why string, files []string) formats.Return {
 	ret := formats.Failed(err)
-	ret.Said, ret.NextSteps = formats.OutcomeRejected, formats.HelpOf(err)
-	ret.Issues = []formats.Issue{{Level: formats.LevelError, Description: why, Files: files, Source: "check"}}
+	ret.Said = formats.OutcomeRejected
+	ret.NextSteps = formats.HelpOf(err)
+	ret.Issues = []formats.Issue{{
+		Level:       formats.LevelError,
+		Description: why,
+		Files:       files,
+		Source:      "check",
+	}}
 	return ret
 }
 
@@ -456,7 +549,10 @@ func (w GitWorkflow) close(in input) act {
 	in.only("action", "keep", "discard", "child")
 	keep, discard, _ := in.flag("keep"), in.flag("discard"), in.text("child")
 	return func(ctx context.Context, r formats.Request) (formats.Return, error) {
-		ret := formats.Return{Status: formats.StatusCompleted, Fields: map[string]any{"removed": false}}
+		ret := formats.Return{
+			Status: formats.StatusCompleted,
+			Fields: map[string]any{"removed": false},
+		}
 		switch {
 		case w.away(r):
 			ret.Summary = "no worktree is open"
@@ -466,21 +562,28 @@ func (w GitWorkflow) close(in input) act {
 			return ret, nil
 		case discard:
 			bundle, err := w.Trees.Discard(ctx, r.Dir, r.Run,
-				worktree.Message{Subject: "discarded", Session: r.Session, Txn: r.Txn})
+				worktree.Message{
+					Subject: "discarded",
+					Session: r.Session,
+					Txn:     r.Txn,
+				})
 			ret.Metadata.Worktree = formats.WorktreeClosed
-			ret.Summary, ret.Fields["removed"] = "worktree and branch removed", true
+			ret.Summary = "worktree and branch removed"
+			ret.Fields["removed"] = true
 			if bundle != "" {
 				ret.Summary += ", its commits are in " + bundle
 				ret.Fields["bundle"] = bundle
 			}
 			return ret, err
 		}
+
 		c, err := w.Trees.Close(ctx, r.Dir)
 		if err != nil {
 			return formats.Return{}, err
 		}
 		ret.Metadata.Worktree = formats.WorktreeClosed
-		ret.Summary, ret.Fields["removed"] = "worktree removed", c.Removed
+		ret.Summary = "worktree removed"
+		ret.Fields["removed"] = c.Removed
 		if !c.Removed {
 			ret.Summary = "worktree closed, its folder stays"
 			ret.Warnings = append(ret.Warnings, c.Stays)

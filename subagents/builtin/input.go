@@ -16,7 +16,8 @@ import (
 	"tercet/subagents"
 )
 
-// input reads the input of a request and collects what is wrong with it. A null counts as not given.
+// input reads the input of a request and collects what is wrong with it. A null counts as not
+// given.
 type input struct {
 	at  string // put in front of names in messages: "tasks[1]."
 	in  map[string]any
@@ -47,7 +48,8 @@ func (i input) err(agent string) error {
 	return subagents.BadInput(agent, *i.bad)
 }
 
-// settled is the answer of a subagent: an error is a failed return, unless the delegation was cancelled.
+// settled is the answer of a subagent: an error is a failed return, unless the delegation was
+// cancelled.
 func settled(ctx context.Context, ret formats.Return, err error) (formats.Return, error) {
 	switch {
 	case err == nil:
@@ -89,7 +91,9 @@ func (i input) wrong(name, want string) {
 	*i.bad = append(*i.bad, fmt.Sprintf("expected %s as %s%s, got %s", want, i.at, name, got))
 }
 
-func (i input) has(name string) bool { return i.in[name] != nil }
+func (i input) has(name string) bool {
+	return i.in[name] != nil
+}
 
 // only reports names outside the given ones.
 func (i input) only(names ...string) {
@@ -143,8 +147,8 @@ func (i input) number(name string) int {
 	return n
 }
 
-// list reads the items of a list; nil if it is not given. want and each are what messages expect of the list and its
-// items.
+// list reads the items of a list; nil if it is not given. want and each are what messages expect of
+// the list and its items.
 func list[T any](i input, name, want, each string, read func(n int, v any) (T, bool)) []T {
 	if !i.has(name) {
 		return nil
@@ -168,27 +172,42 @@ func list[T any](i input, name, want, each string, read func(n int, v any) (T, b
 
 // paths reads a list of paths, or of artifacts with a path.
 func (i input) paths(name string) []string {
-	return list(i, name, "a list of paths", "paths or artifacts", func(_ int, v any) (string, bool) {
-		if m, isMap := v.(map[string]any); isMap {
-			v = m["path"]
-		}
-		p, ok := v.(string)
-		return p, ok && p != ""
-	})
+	return list(
+		i, name,
+		"a list of paths",
+		"paths or artifacts",
+		func(_ int, v any) (string, bool) {
+			if m, isMap := v.(map[string]any); isMap {
+				v = m["path"]
+			}
+			p, ok := v.(string)
+			return p, ok && p != ""
+		},
+	)
 }
 
 func (i input) numbers(name string) []int {
-	return list(i, name, "a list of whole numbers", "whole numbers from 1", func(_ int, v any) (int, bool) {
-		n, ok := whole(v)
-		return n, ok && n > 0
-	})
+	return list(
+		i, name,
+		"a list of whole numbers",
+		"whole numbers from 1",
+		func(_ int, v any) (int, bool) {
+			n, ok := whole(v)
+			return n, ok && n > 0
+		},
+	)
 }
 
 func (i input) words(name string) []string {
-	return list(i, name, "a list of strings", "a list of strings", func(_ int, v any) (string, bool) {
-		s, ok := v.(string)
-		return s, ok
-	})
+	return list(
+		i, name,
+		"a list of strings",
+		"a list of strings",
+		func(_ int, v any) (string, bool) {
+			s, ok := v.(string)
+			return s, ok
+		},
+	)
 }
 
 func (i input) object(name string) map[string]any {
@@ -201,17 +220,28 @@ func (i input) object(name string) map[string]any {
 
 // objects reads a list of objects, each as an input of its own.
 func (i input) objects(name string) []input {
-	return list(i, name, "a list of objects", "a list of objects", func(n int, v any) (input, bool) {
-		o, ok := v.(map[string]any)
-		return input{at: fmt.Sprintf("%s%s[%d].", i.at, name, n), in: o, bad: i.bad}, ok
-	})
+	return list(
+		i, name,
+		"a list of objects",
+		"a list of objects",
+		func(n int, v any) (input, bool) {
+			o, ok := v.(map[string]any)
+			return input{
+				at:  fmt.Sprintf("%s%s[%d].", i.at, name, n),
+				in:  o,
+				bad: i.bad,
+			}, ok
+		},
+	)
 }
 
 func (i input) artifacts(name string) []formats.Artifact {
 	var out []formats.Artifact
 	for _, o := range i.objects(name) {
 		out = append(out, formats.Artifact{
-			Type: formats.ArtifactType(o.text("type")), Path: o.need("path", "a path"), Summary: o.text("summary"),
+			Type:    formats.ArtifactType(o.text("type")),
+			Path:    o.need("path", "a path"),
+			Summary: o.text("summary"),
 			Deleted: o.flag("deleted"),
 		})
 	}

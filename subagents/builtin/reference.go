@@ -35,22 +35,30 @@ func (h Reference) Run(_ context.Context, r formats.Request) (_ formats.Return, 
 	if r.Input["subagents"] == true {
 		list := h.subagents()
 		return formats.Return{
-			Status: formats.StatusCompleted, Summary: formats.Count(len(list), "subagent"), Text: bounded(menu(list)),
+			Status:  formats.StatusCompleted,
+			Summary: formats.Count(len(list), "subagent"),
+			Text:    bounded(menu(list)),
 		}, nil
 	}
+
 	list := h.Catalog.List()
-	summary, text := fmt.Sprintf("%d commands", len(list)), menu(list)
+	summary := fmt.Sprintf("%d commands", len(list))
+	text := menu(list)
 	if name != "" {
 		if text, err = h.Catalog.Text(name); err != nil {
 			return formats.Failed(err), nil
 		}
 		summary = "/" + strings.TrimPrefix(name, "/")
 	}
-	return formats.Return{Status: formats.StatusCompleted, Summary: summary, Text: bounded(text)}, nil
+	return formats.Return{
+		Status:  formats.StatusCompleted,
+		Summary: summary,
+		Text:    bounded(text),
+	}, nil
 }
 
-// subagents lists those that can be run alone, with their tools and statuses; a variant for a language is its first
-// one's.
+// subagents lists those that can be run alone, with their tools and statuses; a variant for a
+// language is its first one's.
 func (h Reference) subagents() []formats.CommandInfo {
 	var out []formats.CommandInfo
 	for _, name := range h.Set.Names() {
@@ -58,16 +66,22 @@ func (h Reference) subagents() []formats.CommandInfo {
 		if info.Builtin || strings.Contains(name, "@") {
 			continue
 		}
-		tools, statuses := strings.Join(info.Tools, ", "), strings.Join(formats.Words(info.Statuses), ", ")
-		out = append(out, formats.CommandInfo{Usage: name, Description: fmt.Sprintf("%s\n%s; returns %s", info.Description,
-			cmp.Or(tools, "no tools"), cmp.Or(statuses, "any status"))})
+		tools := strings.Join(info.Tools, ", ")
+		statuses := strings.Join(formats.Words(info.Statuses), ", ")
+		out = append(out, formats.CommandInfo{
+			Usage: name,
+			Description: fmt.Sprintf("%s\n%s; returns %s", info.Description,
+				cmp.Or(tools, "no tools"), cmp.Or(statuses, "any status")),
+		})
 	}
 	return out
 }
 
 // menu lists the commands, a line each, those of a pack under its name.
 func menu(list []formats.CommandInfo) string {
-	slices.SortStableFunc(list, func(a, b formats.CommandInfo) int { return strings.Compare(a.Pack, b.Pack) })
+	slices.SortStableFunc(list, func(a, b formats.CommandInfo) int {
+		return strings.Compare(a.Pack, b.Pack)
+	})
 	wide := 0
 	for _, c := range list {
 		wide = max(wide, utf8.RuneCountInString(c.Usage))

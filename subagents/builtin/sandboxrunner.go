@@ -25,8 +25,8 @@ type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
 
-// SandboxRunner is sandbox-runner: it runs one shell command, once, after approval, in the sandbox that its risks and
-// the flow's tier require. It returns the tier that it really used.
+// SandboxRunner is sandbox-runner: it runs one shell command, once, after approval, in the sandbox
+// that its risks and the flow's tier require. It returns the tier that it really used.
 type SandboxRunner struct {
 	Keeper   *sandbox.Keeper
 	Starter  *proc.Starter
@@ -35,26 +35,38 @@ type SandboxRunner struct {
 }
 
 const (
-	shortLimit, longLimit = 60, 600 // seconds that a command may take: unless it says otherwise, at most
-	shownLines            = 20      // of the output
-	bypassed              = "bypassed"
-	decidedSkipped        = "skipped" // a probe or a dry run
+	// seconds that a command may take: unless it says otherwise, at most
+	shortLimit     = 60
+	longLimit      = 600
+	shownLines     = 20 // of the output
+	bypassed       = "bypassed"
+	decidedSkipped = "skipped" // a probe or a dry run
 )
 
-// Run classifies the command of the request, asks for approval, and runs it in the sandbox that it needs.
+// Run classifies the command of the request, asks for approval, and runs it in the sandbox that it
+// needs.
 func (s SandboxRunner) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	ret, _, err := s.RunMetered(ctx, r)
 	return ret, err
 }
 
 // RunMetered is Run, and reports the tier of the sandbox.
-func (s SandboxRunner) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (s SandboxRunner) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	tree, err := os.OpenRoot(r.Dir)
 	if err != nil {
 		return formats.Return{}, subagents.Measured{}, formats.OnFile("open", "the tree", err)
 	}
 	defer tree.Close() //nolint:errcheck // it holds no file that is written through it
-	b := &boxed{s: s, r: r, in: inputOf(r), tree: tree, used: subagents.Measured{Runner: "builtin"}}
+	b := &boxed{
+		s:    s,
+		r:    r,
+		in:   inputOf(r),
+		tree: tree,
+		used: subagents.Measured{Runner: "builtin"},
+	}
 	ret, err := b.run(ctx)
 	if err == nil && b.command != "" && (b.flow == "Full" || b.flow == "Major") {
 		err = b.log()
@@ -81,14 +93,19 @@ type boxed struct {
 // read takes the input in.
 func (b *boxed) read() (err error) {
 	in := b.in
-	in.only("command", "working_directory", "timeout", "allow_network", "allow_write_paths", "dry_run", "reason", "caller",
-		"tier", "request", "product_type", "ui", "documents", "artifacts", "language")
-	b.command, b.flow = strings.TrimSpace(in.text("command")), in.text("tier")
+	in.only(
+		"command", "working_directory", "timeout", "allow_network", "allow_write_paths", "dry_run",
+		"reason", "caller", "tier", "request", "product_type", "ui", "documents", "artifacts",
+		"language",
+	)
+	b.command = strings.TrimSpace(in.text("command"))
+	b.flow = in.text("tier")
 	if in.number("timeout") > longLimit {
 		in.wrong("timeout", fmt.Sprintf("at most %d seconds", longLimit))
 	}
 	place := func(key, name string) string {
-		if info, err := b.tree.Stat(filepath.FromSlash(name)); err != nil || !info.IsDir() && key == "working_directory" {
+		info, err := b.tree.Stat(filepath.FromSlash(name))
+		if err != nil || !info.IsDir() && key == "working_directory" {
 			in.wrong(key, "what is there, inside the tree,")
 		}
 		return filepath.Join(b.r.Dir, filepath.FromSlash(name))
@@ -97,18 +114,28 @@ func (b *boxed) read() (err error) {
 	for _, name := range in.words("allow_write_paths") {
 		b.write = append(b.write, place("allow_write_paths", name))
 	}
+
 	in.flag("dry_run")
 	in.flag("allow_network")
 	b.fields = map[string]any{
-		"CALLER": cmp.Or(in.text("caller"), "unknown"), "DETECTED_RISKS": []string{}, "DURATION_MS": 0,
+		"CALLER":         cmp.Or(in.text("caller"), "unknown"),
+		"DETECTED_RISKS": []string{},
+		"DURATION_MS":    0,
 	}
 	if err := in.err(b.r.Agent); err != nil || b.command == "" {
 		return err
 	}
+
 	home := b.s.Keeper.Getenv("HOME")
-	if b.report, err = shell.Classify(b.command, shell.Place{Root: b.r.Dir, Dir: b.dir, Home: home}); err != nil {
+	b.report, err = shell.Classify(b.command, shell.Place{
+		Root: b.r.Dir,
+		Dir:  b.dir,
+		Home: home,
+	})
+	if err != nil {
 		return err
 	}
+
 	b.fields["DETECTED_RISKS"] = b.report.Risks()
 	return nil
 }
@@ -117,7 +144,8 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 	if err := b.read(); err != nil {
 		return formats.Return{}, err
 	}
-	reason, net := b.in.text("reason"), b.in.flag("allow_network")
+	reason := b.in.text("reason")
+	net := b.in.flag("allow_network")
 	need, why, bare := sandbox.ForFlow(b.flow, reason, b.report)
 	probe, err := b.s.Keeper.Best(ctx, need, why)
 	switch {
@@ -133,6 +161,7 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 	default:
 		b.used.Sandbox = probe.Tier.String()
 	}
+
 	b.fields["SANDBOX_MODE"] = b.used.Sandbox
 	if !net && slices.ContainsFunc(b.report.Findings, func(f shell.Finding) bool {
 		return f.Category == shell.ExternalNet
@@ -140,45 +169,62 @@ func (b *boxed) run(ctx context.Context) (formats.Return, error) {
 		return b.denied("it asks for the network, and allow_network is not given",
 			"give allow_network, or run it yourself: "+b.command), nil
 	}
+
 	switch {
 	case b.command == "":
 		return b.done(decidedSkipped, "commands run in "+b.used.Sandbox), nil
 	case b.in.flag("dry_run"):
 		return b.done(decidedSkipped, "dry run: "+b.command+" would run in "+b.used.Sandbox), nil
 	case len(b.r.Repair) > 0:
-		return formats.Return{}, formats.Fail(formats.CodePrecondition, "take the contract of the pack",
-			"the file of %s asks for what Go does not return: %s", b.r.Agent, strings.Join(b.r.Repair, "; "))
+		return formats.Return{}, formats.Fail(formats.CodePrecondition,
+			"take the contract of the pack",
+			"the file of %s asks for what Go does not return: %s", b.r.Agent,
+			strings.Join(b.r.Repair, "; "))
 	case b.r.Again:
 		return b.denied("it was started before tercet was killed, and may have run",
 			"look what it did, and run it yourself: "+b.command), nil
 	}
+
 	if ret, err := b.approve(ctx, bare); err != nil || ret.Status != "" {
 		return ret, err
 	}
 	return b.start(ctx, probe, bare)
 }
 
-// approve asks for the command. Only the user, not --yes, can allow one that runs without a sandbox.
+// approve asks for the command. Only the user, not --yes, can allow one that runs without a
+// sandbox.
 func (b *boxed) approve(ctx context.Context, bare bool) (formats.Return, error) {
 	risks := b.report.Risks()
 	g := formats.Gate{
-		Question: "Run this command in " + b.used.Sandbox + "?", Show: append([]string{b.command}, risks...),
-		Choices:     []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}},
-		NeedsPerson: true, Run: b.r.Run, Step: b.r.Step,
-		Digest: formats.Sum(fmt.Appendf(nil, "%q %q %v %q %s", b.command, b.dir, b.in.flag("allow_network"), b.write,
-			b.used.Sandbox)),
+		Question: "Run this command in " + b.used.Sandbox + "?",
+		Show:     append([]string{b.command}, risks...),
+		Choices: []formats.Choice{
+			{Label: "approve", Approves: true},
+			{Label: "reject", Leaves: true},
+		},
+		NeedsPerson: true,
+		Run:         b.r.Run,
+		Step:        b.r.Step,
+		Digest: formats.Sum(fmt.Appendf(nil, "%q %q %v %q %s",
+			b.command, b.dir, b.in.flag("allow_network"), b.write, b.used.Sandbox)),
 	}
 	if bare {
-		g.Question, g.Choices[0] = "Run this command without a sandbox?", formats.Choice{Label: "run it without"}
+		g.Question = "Run this command without a sandbox?"
+		g.Choices[0] = formats.Choice{Label: "run it without"}
 	}
 	d, err := b.s.Approver.Approve(ctx, g)
 	switch {
 	case err != nil: // also a gate that is open: the run asks it then
 		return formats.Return{}, err
 	case d.Answer != g.Choices[0].Label:
-		return b.denied(strings.TrimSuffix("the command was not approved: "+d.Note, ": "), "run it yourself: "+b.command), nil
+		return b.denied(
+			strings.TrimSuffix("the command was not approved: "+d.Note, ": "),
+			"run it yourself: "+b.command,
+		), nil
 	}
-	if b.fields["DECISION"] = "allowed"; d.Person {
+
+	b.fields["DECISION"] = "allowed"
+	if d.Person {
 		b.fields["DECISION"] = "asked_and_allowed"
 	}
 	if bare {
@@ -195,18 +241,33 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 	if err != nil {
 		return formats.Return{}, formats.OnFile("open", "the folder of the delegation", err)
 	}
-	err = atomicfile.WriteIn(folder, "command.sh", []byte(b.command+"\n"), atomicfile.Options{Mode: 0o600})
+
+	err = atomicfile.WriteIn(folder, "command.sh", []byte(b.command+"\n"), atomicfile.Options{
+		Mode: 0o600,
+	})
 	if err = errors.Join(err, folder.Close()); err != nil {
 		return formats.Return{}, err
 	}
-	script, limit := filepath.Join(folder.Name(), "command.sh"), cmp.Or(b.in.number("timeout"), shortLimit)
+
+	script := filepath.Join(folder.Name(), "command.sh")
+	limit := cmp.Or(b.in.number("timeout"), shortLimit)
 	c := proc.Command{
-		Argv: []string{"sh", "-eu", script}, Dir: b.dir, Env: []string{"TERCET_RUN=" + b.r.Run},
-		Timeout: proc.Timeout{Total: time.Duration(limit) * time.Second}, Private: true, Purpose: proc.PurposeScript,
-		OutFile: filepath.Join(folder.Name(), "stdout"), ErrFile: filepath.Join(folder.Name(), "stderr"),
+		Argv:    []string{"sh", "-eu", script},
+		Dir:     b.dir,
+		Env:     []string{"TERCET_RUN=" + b.r.Run},
+		Timeout: proc.Timeout{Total: time.Duration(limit) * time.Second},
+		Private: true,
+		Purpose: proc.PurposeScript,
+		OutFile: filepath.Join(folder.Name(), "stdout"),
+		ErrFile: filepath.Join(folder.Name(), "stderr"),
 	}
 	if !bare {
-		if c, b.used.Sandbox, err = b.s.Keeper.Command(probe, b.r, c, b.in.flag("allow_network"), b.write); err != nil {
+		c, b.used.Sandbox, err = b.s.Keeper.Command(
+			probe, b.r, c,
+			b.in.flag("allow_network"),
+			b.write,
+		)
+		if err != nil {
 			return formats.Return{}, err
 		}
 	}
@@ -214,9 +275,11 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	b.fields["DURATION_MS"] = int(res.Duration.Milliseconds())
 	said := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), script, "command.sh")
-	if lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), "\n"); lines[0] != "" {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(said, "\uFFFD")), "\n")
+	if lines[0] != "" {
 		b.fields["NOTES"] = strings.Join(lines[max(0, len(lines)-shownLines):], "\n")
 	}
 	if res.Signal == "" && !res.Killed {
@@ -226,6 +289,7 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 	if res.Success() {
 		return b.done(decision, b.command+" ended with 0"), nil
 	}
+
 	how := fmt.Sprintf("exit code %d", res.Exit)
 	switch {
 	case res.TimedOut != proc.TimeoutNone:
@@ -235,14 +299,19 @@ func (b *boxed) start(ctx context.Context, probe sandbox.Probe, bare bool) (form
 	case res.Signal != "":
 		how = res.Signal
 	}
+
 	help := b.diagnose(res, said, !bare && probe.Tier != sandbox.Advisory)
-	ret := formats.Failed(formats.Fail(formats.CodeValidationFailed, help, "%s ended with %s", b.command, how))
-	ret.Said, ret.Fields, ret.Warnings = formats.OutcomeRejected, b.fields, b.warnings
+	ret := formats.Failed(formats.Fail(formats.CodeValidationFailed, help, "%s ended with %s",
+		b.command, how))
+	ret.Said = formats.OutcomeRejected
+	ret.Fields = b.fields
+	ret.Warnings = b.warnings
 	return ret, nil
 }
 
-// denials are signs in the output of what kept a command from its work; the first that fits counts. within: only of a
-// command in a sandbox. Landlock refuses as the owner of a file does, so os_permission names both.
+// denials are signs in the output of what kept a command from its work; the first that fits counts.
+// within: only of a command in a sandbox. Landlock refuses as the owner of a file does, so
+// os_permission names both.
 var denials = []struct {
 	category string
 	within   bool
@@ -251,13 +320,17 @@ var denials = []struct {
 }{
 	{
 		"sandbox_policy", true,
-		[]string{"read-only file system", "network is unreachable", "could not resolve host", "name resolution"},
+		[]string{
+			"read-only file system", "network is unreachable", "could not resolve host",
+			"name resolution",
+		},
 		"give allow_write_paths or allow_network, or run it yourself",
 	},
 	{
 		"os_permission", false,
 		[]string{"permission denied", "operation not permitted", "eacces", "eperm"},
-		"look at owner and mode of what it names; within platform_permission a write outside of the tree is refused so too",
+		"look at owner and mode of what it names; within platform_permission a write outside of " +
+			"the tree is refused so too",
 	},
 	{
 		"file_not_found", false,
@@ -266,7 +339,8 @@ var denials = []struct {
 	},
 }
 
-// diagnose tells what kept a command that failed from its work, where something shows that, and what helps.
+// diagnose tells what kept a command that failed from its work, where something shows that, and
+// what helps.
 func (b *boxed) diagnose(res proc.Result, said string, within bool) string {
 	said = strings.ToLower(said)
 	for _, d := range denials {
@@ -275,14 +349,17 @@ func (b *boxed) diagnose(res proc.Result, said string, within bool) string {
 			return b.denial(d.category, d.recovery)
 		}
 	}
-	if !res.Killed && (res.Signal != "" || res.Exit > 128) { // so a shell, and a container, tells of a signal
+	// so a shell, and a container, tells of a signal
+	if !res.Killed && (res.Signal != "" || res.Exit > 128) {
 		return b.denial("platform_heuristic", "a signal ended it: report it with its output")
 	}
 	return "read the end of its output in NOTES"
 }
 
 func (b *boxed) denial(category, recovery string) string {
-	b.fields["DENIAL_CATEGORY"], b.fields["DENIAL_COMMAND"], b.fields["DENIAL_RECOVERY"] = category, b.command, recovery
+	b.fields["DENIAL_CATEGORY"] = category
+	b.fields["DENIAL_COMMAND"] = b.command
+	b.fields["DENIAL_RECOVERY"] = recovery
 	return recovery
 }
 
@@ -292,15 +369,19 @@ func (b *boxed) denied(why, help string) formats.Return {
 	b.used.Sandbox = sandbox.Blocked.String()
 	b.fields["SANDBOX_MODE"] = b.used.Sandbox
 	ret := b.done("denied", "not run: "+why)
-	ret.Status, ret.BlockedReason, ret.NextSteps = formats.StatusBlocked, why, help
+	ret.Status = formats.StatusBlocked
+	ret.BlockedReason = why
+	ret.NextSteps = help
 	return ret
 }
 
 func (b *boxed) done(decision, summary string) formats.Return {
 	b.fields["DECISION"] = decision
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: formats.Clip(strings.ReplaceAll(summary, "\n", " "), formats.MaxSummary),
-		Fields: b.fields, Warnings: b.warnings,
+		Status:   formats.StatusCompleted,
+		Summary:  formats.Clip(strings.ReplaceAll(summary, "\n", " "), formats.MaxSummary),
+		Fields:   b.fields,
+		Warnings: b.warnings,
 	}
 }
 
@@ -309,7 +390,9 @@ func (b *boxed) log() error {
 	name := "docs/SECURITY_AUDIT.md"
 	text, err := b.tree.ReadFile(name)
 	if top, terr := b.tree.ReadFile("SECURITY_AUDIT.md"); err != nil && terr == nil {
-		name, text, err = "SECURITY_AUDIT.md", top, nil
+		name = "SECURITY_AUDIT.md"
+		text = top
+		err = nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return formats.OnFile("read", name, err)
@@ -318,8 +401,9 @@ func (b *boxed) log() error {
 	if !strings.Contains(string(text), heading) {
 		text = append(text, "\n"+heading+"\n"...)
 	}
-	text = fmt.Appendf(text, "- %s %s: %s, %s: `%s`\n", b.s.Clock.Now().UTC().Format(time.RFC3339), b.fields["CALLER"],
-		b.fields["DECISION"], b.fields["SANDBOX_MODE"], strings.ReplaceAll(formats.Clip(b.command, 200), "\n", " "))
+	text = fmt.Appendf(text, "- %s %s: %s, %s: `%s`\n",
+		b.s.Clock.Now().UTC().Format(time.RFC3339), b.fields["CALLER"], b.fields["DECISION"],
+		b.fields["SANDBOX_MODE"], strings.ReplaceAll(formats.Clip(b.command, 200), "\n", " "))
 	return errors.Join(atomicfile.MkdirAll(b.tree, filepath.Dir(name), 0o755),
 		atomicfile.WriteIn(b.tree, name, text, atomicfile.Options{}))
 }

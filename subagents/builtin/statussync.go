@@ -19,13 +19,14 @@ type Applier interface {
 // StatusSync is status-sync-manager: each call is one transaction.
 type StatusSync struct {
 	Manager Applier
-	// Committed fails for a worktree with uncommitted work, whose task is not completed; nil: no check.
+	// Committed fails for a worktree with uncommitted work, whose task is not completed; nil: no
+	// check.
 	Committed func(ctx context.Context, dir string) error
 }
 
 var operations = []string{
-	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase", "archive_tasks", "unarchive_tasks",
-	"divide_task", "sync_tasks", "set_lease",
+	"create_tasks", "update_status", "update_metadata", "link_artifacts", "set_phase",
+	"archive_tasks", "unarchive_tasks", "divide_task", "sync_tasks", "set_lease",
 }
 
 // Run does one operation with the request's transaction id.
@@ -35,15 +36,22 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if err := in.err(formats.AgentStatusSync); err != nil {
 		return formats.Failed(err), nil
 	}
+
 	if to, ok := op.(state.UpdateStatus); ok && to.To == formats.Completed && s.Committed != nil {
 		if err := s.Committed(ctx, r.Dir); err != nil {
 			return settled(ctx, formats.Return{}, err)
 		}
 	}
-	res, err := s.Manager.Apply(ctx, state.Tx{ID: r.Txn, Session: r.Session, Run: r.Run, Ops: []state.Op{op}})
+	res, err := s.Manager.Apply(ctx, state.Tx{
+		ID:      r.Txn,
+		Session: r.Session,
+		Run:     r.Run,
+		Ops:     []state.Op{op},
+	})
 	if err != nil {
 		return settled(ctx, formats.Return{Warnings: res.Warnings}, err)
 	}
+
 	serial := int(res.Serial) //nolint:gosec // serials stay below 1<<53
 	fields := map[string]any{"serial": serial, "txn": res.Txn, "changed": res.Changed}
 	if len(res.Numbers) > 0 {
@@ -53,7 +61,10 @@ func (s StatusSync) Run(ctx context.Context, r formats.Request) (formats.Return,
 		fields["archived"] = formats.Values(archive.Tasks)
 	}
 	return formats.Return{
-		Status: formats.StatusCompleted, Summary: summary(op, res), Fields: fields, Warnings: res.Warnings,
+		Status:   formats.StatusCompleted,
+		Summary:  summary(op, res),
+		Fields:   fields,
+		Warnings: res.Warnings,
 	}, nil
 }
 
@@ -94,7 +105,11 @@ func operation(in input) state.Op {
 		return state.DivideTask{Task: one(in), Parts: parts}
 	case "set_lease":
 		in.only("operation", "task_number", "suspended")
-		return state.SetLease{Tasks: []int{one(in)}, Suspended: in.flag("suspended"), IfHeld: true}
+		return state.SetLease{
+			Tasks:     []int{one(in)},
+			Suspended: in.flag("suspended"),
+			IfHeld:    true,
+		}
 	case "sync_tasks":
 		in.only("operation")
 		return state.SyncTasks{}
@@ -110,9 +125,15 @@ func operation(in input) state.Op {
 }
 
 func updateStatus(in input) state.Op {
-	in.only("operation", "task_number", "task_numbers", "status", "back", "recover", "reason", "artifacts")
+	in.only(
+		"operation", "task_number", "task_numbers", "status", "back", "recover", "reason",
+		"artifacts",
+	)
 	op := state.UpdateStatus{
-		Tasks: some(in), Back: in.flag("back"), Recover: in.flag("recover"), Reason: in.text("reason"),
+		Tasks:     some(in),
+		Back:      in.flag("back"),
+		Recover:   in.flag("recover"),
+		Reason:    in.text("reason"),
 		Artifacts: in.artifacts("artifacts"),
 	}
 	if in.has("status") {
@@ -141,7 +162,12 @@ func setPhase(in input) state.Op {
 	if phase == 0 && !in.has("phase") {
 		in.wrong("phase", "the number of a phase")
 	}
-	return state.SetPhase{Task: one(in), Plan: in.text("plan"), Phase: phase, Status: status}
+	return state.SetPhase{
+		Task:   one(in),
+		Plan:   in.text("plan"),
+		Phase:  phase,
+		Status: status,
+	}
 }
 
 // one reads task_number.
@@ -167,17 +193,25 @@ func some(in input) []int {
 	return list
 }
 
-// newTasks reads tasks. What a review found is a task too: its description gives the title, and its place and suggested
-// fix go into the description.
+// newTasks reads tasks. What a review found is a task too: its description gives the title, and its
+// place and suggested fix go into the description.
 func newTasks(in input, name string) []state.NewTask {
 	var out []state.NewTask
 	for _, o := range in.objects(name) {
-		o.only("title", "slug", "description", "language", "priority", "effort", "issue_url", "dependencies", "parent",
-			"level", "files", "line", "suggested_fix", "source")
+		o.only(
+			"title", "slug", "description", "language", "priority", "effort", "issue_url",
+			"dependencies", "parent", "level", "files", "line", "suggested_fix", "source",
+		)
 		t := state.NewTask{
-			Title: o.text("title"), Slug: o.text("slug"), Description: o.text("description"), Language: o.text("language"),
-			Priority: o.text("priority"), Effort: o.text("effort"), Issue: o.text("issue_url"),
-			Dependencies: o.numbers("dependencies"), Parent: o.number("parent"),
+			Title:        o.text("title"),
+			Slug:         o.text("slug"),
+			Description:  o.text("description"),
+			Language:     o.text("language"),
+			Priority:     o.text("priority"),
+			Effort:       o.text("effort"),
+			Issue:        o.text("issue_url"),
+			Dependencies: o.numbers("dependencies"),
+			Parent:       o.number("parent"),
 		}
 		if strings.TrimSpace(t.Title) == "" {
 			if strings.TrimSpace(t.Description) == "" {
@@ -198,6 +232,7 @@ func newTasks(in input, name string) []state.NewTask {
 		}
 		out = append(out, t)
 	}
+
 	return out
 }
 
@@ -242,6 +277,8 @@ func verdict(v state.Verdict) string {
 }
 
 // clip shortens a text to what a summary may have.
-func clip(s string) string { return formats.Clip(s, formats.MaxSummary) }
+func clip(s string) string {
+	return formats.Clip(s, formats.MaxSummary)
+}
 
 var _ subagents.Agent = StatusSync{}
