@@ -35,8 +35,9 @@ type take struct {
 	Problems  []string          `json:"problems,omitempty"` // of a return that could not be read
 	Raw       string            `json:"raw,omitempty"`
 	Documents map[string]string `json:"documents,omitempty"` // by name in the folder for documents
-	Tree      map[string]string `json:"tree,omitempty"`      // files that were changed or made, by path in the tree
-	Removed   []string          `json:"removed,omitempty"`   // files of the tree that were removed
+	// files that were changed or made, by path in the tree
+	Tree    map[string]string `json:"tree,omitempty"`
+	Removed []string          `json:"removed,omitempty"` // files of the tree that were removed
 	// ids that stood in the return, replaced by those of the run that plays it
 	Run     string `json:"run"`
 	Session string `json:"session_id"`
@@ -58,13 +59,17 @@ func (c *Recorder) Run(ctx context.Context, r formats.Request) (formats.Return, 
 }
 
 // RunMetered calls the agent and stores the result. It does not store an error of the engine.
-func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret formats.Return, used subagents.Measured,
+func (c *Recorder) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (ret formats.Return, used subagents.Measured,
 	err error,
 ) {
 	before, err := Shot(r.Dir)
 	if err != nil {
 		return ret, used, err
 	}
+
 	if m, ok := c.Agent.(subagents.Metered); ok {
 		ret, used, err = m.RunMetered(ctx, r)
 	} else {
@@ -81,22 +86,32 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	if err != nil && !unread || ctx.Err() != nil {
 		return ret, used, err
 	}
+
 	text := told(c.Info, r, c.Root)
 	t := take{
-		Schema: Schema, Agent: r.Agent, Step: r.Step, Sum: formats.Sum([]byte(text)), Prompt: text, Run: r.Run,
+		Schema:  Schema,
+		Agent:   r.Agent,
+		Step:    r.Step,
+		Sum:     formats.Sum([]byte(text)),
+		Prompt:  text,
+		Run:     r.Run,
 		Session: r.Session,
 	}
 	if unread {
-		t.Problems, t.Raw = broken.Problems, string(broken.Raw)
+		t.Problems = broken.Problems
+		t.Raw = string(broken.Raw)
 	} else {
-		t.Return, t.Said = &ret, ret.Said
+		t.Return = &ret
+		t.Said = ret.Said
 	}
+
 	if t.Documents, _, err = Changed(nil, r.Out); err != nil {
 		return ret, used, err
 	}
 	if t.Tree, t.Removed, err = Changed(before, r.Dir); err != nil {
 		return ret, used, err
 	}
+
 	data, err := json.MarshalIndent(t, "", "  ")
 	if err != nil {
 		return ret, used, formats.OnFile("encode", name(r), err)
@@ -107,7 +122,10 @@ func (c *Recorder) RunMetered(ctx context.Context, r formats.Request) (ret forma
 	if err := newer(c.To, name(r)); err != nil {
 		return ret, used, err
 	}
-	if err := atomicfile.WriteIn(c.To, name(r), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
+
+	if err := atomicfile.WriteIn(c.To, name(
+		r,
+	), append(data, '\n'), atomicfile.Options{Mode: 0o600}); err != nil {
 		return ret, used, formats.OnFile("record", name(r), err)
 	}
 	if unread {
@@ -144,19 +162,25 @@ func (p *Player) Run(ctx context.Context, r formats.Request) (formats.Return, er
 }
 
 // RunMetered replays the call. It uses nothing, so tokens and cost are zero.
-func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (p *Player) RunMetered(
+	_ context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: Runner}
 	if err := newer(p.From, name(r)); err != nil {
 		return formats.Return{}, used, err
 	}
+
 	data, err := p.From.ReadFile(name(r))
 	if errors.Is(err, fs.ErrNotExist) {
-		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record the whole command with --record",
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
+			"record the whole command with --record",
 			"expected a recording of %s in step %s as %s, got none", r.Agent, r.Step, name(r))
 	}
 	if err != nil {
 		return formats.Return{}, used, formats.OnFile("read", name(r), err)
 	}
+
 	var t take
 	if err := json.Unmarshal(data, &t); err != nil {
 		return formats.Return{}, used, formats.OnFile("read", name(r), err)
@@ -165,16 +189,19 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 		return formats.Return{}, used, formats.OnFile("read", name(r),
 			fmt.Errorf("expected schema %s and a return, got %q", Schema, t.Schema))
 	}
+
 	text := told(p.Info, r, p.Root)
 	if p.Mask != nil {
 		text = p.Mask(text)
 	}
 	used.Prompt = formats.Sum([]byte(text))
 	if t.Agent != r.Agent || t.Prompt != text {
-		return formats.Return{}, used, formats.Fail(formats.CodeUsage, "record again with --record if you mean the change",
-			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step, name(r),
-			Diff(t.Prompt, text))
+		return formats.Return{}, used, formats.Fail(formats.CodeUsage,
+			"record again with --record if you mean the change",
+			"the prompt of %s in step %s differs from the recorded one in %s:\n%s", r.Agent, r.Step,
+			name(r), Diff(t.Prompt, text))
 	}
+
 	if err := Write(r.Out, t.Documents, nil); err != nil {
 		return formats.Return{}, used, err
 	}
@@ -182,14 +209,21 @@ func (p *Player) RunMetered(_ context.Context, r formats.Request) (formats.Retur
 		return formats.Return{}, used, err
 	}
 	if t.Return == nil {
-		return formats.Return{}, used, &subagents.ReturnError{Agent: r.Agent, Raw: []byte(t.Raw), Problems: t.Problems}
+		return formats.Return{}, used, &subagents.ReturnError{
+			Agent:    r.Agent,
+			Raw:      []byte(t.Raw),
+			Problems: t.Problems,
+		}
 	}
+
 	ret := *t.Return
-	ret.Said, ret.Metadata = t.Said, formats.Metadata{}
+	ret.Said = t.Said
+	ret.Metadata = formats.Metadata{}
 	return ret, used, nil
 }
 
-// told is the prompt of a call without what differs from one run to the next: places, ids, times, hashes of commits.
+// told is the prompt of a call without what differs from one run to the next: places, ids, times,
+// hashes of commits.
 func told(info formats.AgentInfo, r formats.Request, root string) string {
 	text := prompt.Stable(prompt.Input{Request: r, Info: info}).Text
 	var pairs []string
@@ -215,7 +249,8 @@ func told(info formats.AgentInfo, r formats.Request, root string) string {
 	return text
 }
 
-// name is the file of a call: command and task, step, visit and attempt, and which call of the attempt it is.
+// name is the file of a call: command and task, step, visit and attempt, and which call of the
+// attempt it is.
 func name(r formats.Request) string {
 	step := cmp.Or(r.Step, r.Agent)
 	if r.Task != nil {
@@ -225,7 +260,8 @@ func name(r formats.Request) string {
 		step = strings.TrimPrefix(r.Path[1], "/") + "-" + step
 	}
 	step = strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' ||
+			c == '_' {
 			return c
 		}
 		return '.'
@@ -241,5 +277,6 @@ func name(r formats.Request) string {
 	if len(step) > longest {
 		step = step[:longest-8] + formats.Sum([]byte(step))[:8]
 	}
-	return fmt.Sprintf("%s-%d-%d%s.json", strings.Trim(step, "."), max(1, r.Visit), max(1, r.Attempt), kind)
+	return fmt.Sprintf("%s-%d-%d%s.json",
+		strings.Trim(step, "."), max(1, r.Visit), max(1, r.Attempt), kind)
 }

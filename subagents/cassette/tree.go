@@ -21,15 +21,21 @@ const (
 	maxFiles = 20_000
 )
 
-// Shot maps the files of a tree to their hashes, without git's folder, the workspace and unreadable files.
+// Shot maps the files of a tree to their hashes, without git's folder, the workspace and unreadable
+// files.
 func Shot(dir string) (map[string][sha256.Size]byte, error) {
 	out := map[string][sha256.Size]byte{}
-	err := each(dir, func(name string, data []byte) { out[name] = sha256.Sum256(data) })
+	err := each(dir, func(name string, data []byte) {
+		out[name] = sha256.Sum256(data)
+	})
 	return out, err
 }
 
 // Changed gives the changed files, and the deleted ones.
-func Changed(before map[string][sha256.Size]byte, dir string) (files map[string]string, removed []string, err error) {
+func Changed(
+	before map[string][sha256.Size]byte,
+	dir string,
+) (files map[string]string, removed []string, err error) {
 	gone := maps.Clone(before)
 	files = map[string]string{}
 	err = each(dir, func(name string, data []byte) {
@@ -61,10 +67,16 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 		if !d.Type().IsRegular() || d.Name() == ".git" {
 			return nil
 		}
-		if n++; n > maxFiles {
-			return formats.OnFile("read", dir, fmt.Errorf("expected at most %d files in a tree that is recorded, got more",
-				maxFiles))
+
+		n++
+		if n > maxFiles {
+			return formats.OnFile(
+				"read", dir,
+				fmt.Errorf("expected at most %d files in a tree that is recorded, got more",
+					maxFiles),
+			)
 		}
+
 		info, err := d.Info()
 		if err != nil {
 			return formats.OnFile("read", name, err)
@@ -72,6 +84,7 @@ func each(dir string, do func(name string, data []byte)) (err error) {
 		if info.Size() > maxFile {
 			return nil
 		}
+
 		data, err := root.ReadFile(name)
 		if err != nil {
 			return formats.OnFile("read", name, err)
@@ -104,6 +117,7 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 			return formats.OnFile("write", name, err)
 		}
 	}
+
 	for _, name := range removed {
 		if !Within(name) {
 			continue
@@ -112,28 +126,35 @@ func Write(dir string, files map[string]string, removed []string) (err error) {
 			return formats.OnFile("remove", name, err)
 		}
 	}
+
 	return nil
 }
 
 // Within reports whether a recording may write a path: not into git's folder or the workspace.
 func Within(name string) bool {
-	return fs.ValidPath(name) && name != "." && !slices.Contains(strings.Split(name, "/"), ".git") &&
+	return fs.ValidPath(name) && name != "." &&
+		!slices.Contains(strings.Split(name, "/"), ".git") &&
 		!strings.HasPrefix(name, formats.Workspace+"/")
 }
 
-// Diff shows where two texts differ: the lines between their common beginning and end, with one line of context.
+// Diff shows where two texts differ: the lines between their common beginning and end, with one
+// line of context.
 func Diff(old, now string) string {
-	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
+	a := strings.Split(old, "\n")
+	b := strings.Split(now, "\n")
 	from := 0
 	for from < min(len(a), len(b)) && a[from] == b[from] {
 		from++
 	}
+
 	to := 0
 	for to < min(len(a), len(b))-from && a[len(a)-1-to] == b[len(b)-1-to] {
 		to++
 	}
 	var out strings.Builder
-	line := func(mark, text string) { out.WriteString(mark + " " + text + "\n") }
+	line := func(mark, text string) {
+		out.WriteString(mark + " " + text + "\n")
+	}
 	if from > 0 {
 		line(" ", a[from-1])
 	}
@@ -150,6 +171,7 @@ func Diff(old, now string) string {
 			line(side.mark, text)
 		}
 	}
+
 	if to > 0 {
 		line(" ", a[len(a)-to])
 	}
