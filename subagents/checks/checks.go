@@ -1,8 +1,9 @@
 // Package checks detects the checks of a project, runs one, and parses its output into issues.
 //
-// It promises that only the project's files decide which checks exist. A check runs as an argument list with the user's
-// caches and a private temporary folder. A failed check has at least one issue. It installs nothing, does not choose
-// among the checks, and does not judge a project without checks.
+// It promises that only the project's files decide which checks exist. A check runs as an argument
+// list with the user's caches and a private temporary folder. A failed check has at least one
+// issue. It installs nothing, does not choose among the checks, and does not judge a project
+// without checks.
 //
 // Everything in it is safe for concurrent use.
 package checks
@@ -29,12 +30,18 @@ const (
 )
 
 // Stacks lists every stack.
-func Stacks() []Stack { return []Stack{Go, Node, Rust, Python, Make} }
+func Stacks() []Stack {
+	return []Stack{Go, Node, Rust, Python, Make}
+}
 
-func (s Stack) String() string { return string(s) }
+func (s Stack) String() string {
+	return string(s)
+}
 
 // ParseStack parses a stack; an unknown word is a *formats.ValueError.
-func ParseStack(word string) (Stack, error) { return parse("stack", word, Stacks()) }
+func ParseStack(word string) (Stack, error) {
+	return parse("stack", word, Stacks())
+}
 
 func parse[T ~string](what, word string, set []T) (T, error) {
 	var want []string
@@ -44,7 +51,11 @@ func parse[T ~string](what, word string, set []T) (T, error) {
 		}
 		want = append(want, string(one))
 	}
-	return "", &formats.ValueError{What: what, Got: word, Want: want}
+	return "", &formats.ValueError{
+		What: what,
+		Got:  word,
+		Want: want,
+	}
 }
 
 // Kind is the purpose of a check.
@@ -58,13 +69,19 @@ const (
 )
 
 // Kinds lists every kind.
-func Kinds() []Kind { return []Kind{Lint, Build, Test} }
+func Kinds() []Kind {
+	return []Kind{Lint, Build, Test}
+}
 
 // String is the word as it stands in `project:`.
-func (k Kind) String() string { return string(k) }
+func (k Kind) String() string {
+	return string(k)
+}
 
 // ParseKind parses a kind; an unknown word is a *formats.ValueError.
-func ParseKind(word string) (Kind, error) { return parse("kind of check", word, Kinds()) }
+func ParseKind(word string) (Kind, error) {
+	return parse("kind of check", word, Kinds())
+}
 
 // Check is one command that tests a project.
 type Check struct {
@@ -74,22 +91,26 @@ type Check struct {
 }
 
 // String is the command as a user would type it, for messages only.
-func (c Check) String() string { return strings.Join(c.Argv, " ") }
+func (c Check) String() string {
+	return strings.Join(c.Argv, " ")
+}
 
 // Result is the result of a check.
 type Result struct {
-	Check    Check
-	Passed   bool
-	Exit     int             // exit code; -1 if stopped
-	Issues   []formats.Issue // at most MaxIssues; at least one after a failure
-	Dropped  int             // number of issues beyond MaxIssues
-	Output   string          // standard output, then standard error, safe for a terminal, cut in the middle
+	Check   Check
+	Passed  bool
+	Exit    int             // exit code; -1 if stopped
+	Issues  []formats.Issue // at most MaxIssues; at least one after a failure
+	Dropped int             // number of issues beyond MaxIssues
+	// standard output, then standard error, safe for a terminal, cut in the middle
+	Output   string
 	TimedOut bool
 	Duration time.Duration
 	Sandbox  string // tier of the sandbox, empty without one
 }
 
-// Confine puts a check into a sandbox and names the tier. Its error says why the check must not run.
+// Confine puts a check into a sandbox and names the tier. Its error says why the check must not
+// run.
 type Confine func(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error)
 
 // MaxIssues bounds the issues of one check.

@@ -14,8 +14,8 @@ import (
 // maxManifest bounds the files that Detect reads.
 const maxManifest = 1 << 20
 
-// Detect gives the checks of the project in fsys: by stack, then lint, build, test. It reads only the manifests in the
-// top folder.
+// Detect gives the checks of the project in fsys: by stack, then lint, build, test. It reads only
+// the manifests in the top folder.
 func Detect(fsys fs.FS) []Check {
 	var list []Check
 	if exists(fsys, "go.mod") {
@@ -61,12 +61,15 @@ func detectNode(fsys fs.FS) []Check {
 }
 
 func detectPython(fsys fs.FS) []Check {
-	marks := []string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini", "pytest.ini"}
+	marks := []string{
+		"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini", "pytest.ini",
+	}
 	if !slices.ContainsFunc(marks, func(name string) bool { return exists(fsys, name) }) {
 		return nil
 	}
 	list := []Check{check(Python, Build, "python3 -m compileall -q .")}
-	usesPytest := exists(fsys, "pytest.ini") || exists(fsys, "conftest.py") || exists(fsys, "tests/conftest.py")
+	usesPytest := exists(fsys, "pytest.ini") || exists(fsys, "conftest.py") ||
+		exists(fsys, "tests/conftest.py")
 	for _, name := range append(marks, "requirements-dev.txt") {
 		usesPytest = usesPytest || bytes.Contains(read(fsys, name), []byte("pytest"))
 	}
@@ -90,7 +93,9 @@ func all(s Stack, lint, build, test string) []Check {
 	return []Check{check(s, Lint, lint), check(s, Build, build), check(s, Test, test)}
 }
 
-func check(s Stack, k Kind, command string) Check { return Check{s, k, strings.Fields(command)} }
+func check(s Stack, k Kind, command string) Check {
+	return Check{s, k, strings.Fields(command)}
+}
 
 func exists(fsys fs.FS, name string) bool {
 	info, err := fs.Stat(fsys, name)

@@ -27,47 +27,99 @@ func TestDetect(t *testing.T) {
 		want  []string // stack kind: command
 	}{
 		{"nothing", map[string]string{"README.md": "x", "sub/go.mod": "module x"}, nil},
-		{"go", map[string]string{"go.mod": "module x"}, []string{"go lint: go vet ./...", "go build: go build ./...", "go test: go test ./..."}},
+		{
+			"go",
+			map[string]string{"go.mod": "module x"},
+			[]string{"go lint: go vet ./...", "go build: go build ./...", "go test: go test ./..."},
+		},
 		{
 			"node",
-			map[string]string{"package.json": `{"scripts":{"test":"jest","lint":"eslint .","start":"x","build":" "}}`},
+			map[string]string{
+				"package.json": `{"scripts":{"test":"jest","lint":"eslint .","start":"x","build":" "}}`,
+			},
 			[]string{"node lint: npm run --silent lint", "node test: npm run --silent test"},
 		},
-		{"node placeholder", map[string]string{"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`}, nil},
+		{
+			"node placeholder",
+			map[string]string{
+				"package.json": `{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}`,
+			},
+			nil,
+		},
 		{"node without scripts", map[string]string{"package.json": `{}`}, nil},
-		{"node behind a byte order mark", map[string]string{"package.json": "\ufeff" + `{"scripts":{"test":"jest"}}`}, []string{"node test: npm run --silent test"}},
-		{"node broken", map[string]string{"package.json": `{"scripts":`}, []string{"node build: npm pkg get scripts"}},
+		{
+			"node behind a byte order mark",
+			map[string]string{"package.json": "\ufeff" + `{"scripts":{"test":"jest"}}`},
+			[]string{"node test: npm run --silent test"},
+		},
+		{
+			"node broken",
+			map[string]string{"package.json": `{"scripts":`},
+			[]string{"node build: npm pkg get scripts"},
+		},
 		{
 			"rust",
 			map[string]string{"Cargo.toml": ""},
 			[]string{
 				"rust lint: cargo check --quiet --all-targets --message-format=short",
-				"rust build: cargo build --quiet --message-format=short", "rust test: cargo test --quiet",
+				"rust build: cargo build --quiet --message-format=short",
+				"rust test: cargo test --quiet",
 			},
 		},
-		{"python", map[string]string{"pyproject.toml": "[project]"}, []string{"python build: python3 -m compileall -q ."}},
+		{
+			"python",
+			map[string]string{"pyproject.toml": "[project]"},
+			[]string{"python build: python3 -m compileall -q ."},
+		},
 		{
 			"python with pytest",
 			map[string]string{"pyproject.toml": "[tool.pytest.ini_options]", "tests/test_a.py": ""},
-			[]string{"python build: python3 -m compileall -q .", "python test: python3 -m pytest -q -p no:cacheprovider"},
+			[]string{
+				"python build: python3 -m compileall -q .",
+				"python test: python3 -m pytest -q -p no:cacheprovider",
+			},
 		},
 		{
 			"python with unittest",
 			map[string]string{"setup.py": "", "tests/test_a.py": ""},
-			[]string{"python build: python3 -m compileall -q .", "python test: python3 -m unittest discover -s tests -t ."},
+			[]string{
+				"python build: python3 -m compileall -q .",
+				"python test: python3 -m unittest discover -s tests -t .",
+			},
 		},
 		{
 			"python with unittest at the top",
 			map[string]string{"setup.py": "", "test_a.py": ""},
-			[]string{"python build: python3 -m compileall -q .", "python test: python3 -m unittest discover"},
+			[]string{
+				"python build: python3 -m compileall -q .",
+				"python test: python3 -m unittest discover",
+			},
 		},
-		{"make", map[string]string{"Makefile": ".PHONY: check\nall check : deps\n\ttrue\n"}, []string{"make test: make check"}},
-		{"make without check", map[string]string{"Makefile": ".PHONY: check\n# check: x\ncheck := 1\ncheck = a:b\nrecheck: x\nx:\n\tcheck: y\n"}, nil},
-		{"make reads one file", map[string]string{"makefile": "all:\n", "Makefile": "check:\n"}, nil},
+		{
+			"make",
+			map[string]string{"Makefile": ".PHONY: check\nall check : deps\n\ttrue\n"},
+			[]string{"make test: make check"},
+		},
+		{
+			"make without check",
+			map[string]string{
+				"Makefile": ".PHONY: check\n# check: x\ncheck := 1\ncheck = a:b\nrecheck: x\nx:\n" +
+					"\tcheck: y\n",
+			},
+			nil,
+		},
+		{
+			"make reads one file",
+			map[string]string{"makefile": "all:\n", "Makefile": "check:\n"},
+			nil,
+		},
 		{
 			"two stacks",
 			map[string]string{"Makefile": "check:\n", "go.mod": ""},
-			[]string{"go lint: go vet ./...", "go build: go build ./...", "go test: go test ./...", "make test: make check"},
+			[]string{
+				"go lint: go vet ./...", "go build: go build ./...", "go test: go test ./...",
+				"make test: make check",
+			},
 		},
 	}
 	for _, tt := range tests {

@@ -14,8 +14,8 @@ import (
 // source marks the issues of this package.
 const source = "check"
 
-// Parse parses the output of a stack's tools into at most MaxIssues issues, in order. For an unknown stack it reads
-// only lines `file:line: message`. File names are as printed, cleaned.
+// Parse parses the output of a stack's tools into at most MaxIssues issues, in order. For an
+// unknown stack it reads only lines `file:line: message`. File names are as printed, cleaned.
 func Parse(stack string, out []byte) []formats.Issue {
 	p := &parser{stack: Stack(stack)}
 	list, _ := p.parse(string(out))
@@ -25,9 +25,11 @@ func Parse(stack string, out []byte) []formats.Issue {
 // parser reads one output.
 type parser struct {
 	stack  Stack
-	module string                   // module path of a Go project, may be empty
-	place  func(name string) string // path inside the project, "" if it is not in there; nil takes every name
-	vet    bool                     // go vet looks at packages of the module only, wherever it says that their files are
+	module string // module path of a Go project, may be empty
+	// path inside the project, "" if it is not in there; nil takes every name
+	place func(name string) string
+	// go vet looks at packages of the module only, wherever it says that their files are
+	vet bool
 
 	list    []formats.Issue
 	seen    map[key]bool
@@ -78,19 +80,31 @@ func (p *parser) add(level formats.Level, at spot, text string) {
 	if text == "" {
 		return
 	}
-	i := formats.Issue{Level: level, Description: text, Source: source}
-	if file := p.file(at.file); file != "" {
-		i.Files, i.Line = []string{file}, at.line
+
+	i := formats.Issue{
+		Level:       level,
+		Description: text,
+		Source:      source,
 	}
-	k := key{text: text, line: i.Line, file: strings.Join(i.Files, "")}
+	if file := p.file(at.file); file != "" {
+		i.Files = []string{file}
+		i.Line = at.line
+	}
+	k := key{
+		text: text,
+		line: i.Line,
+		file: strings.Join(i.Files, ""),
+	}
 	if p.seen[k] {
 		return
 	}
+
 	p.seen[k] = true
 	if len(p.list) >= MaxIssues {
 		p.dropped++
 		return
 	}
+
 	p.list = append(p.list, i)
 }
 
@@ -106,8 +120,11 @@ func (p *parser) file(name string) string {
 	if rest, ok := strings.CutPrefix(name, p.module+"/"); at == "" && ok && p.module != "" {
 		at = p.place(rest) // as -trimpath names it
 	}
-	// With -trimpath go vet repeats what it found in another copy of the same package, with the place of that copy.
-	for rest, ok := name, p.vet && (strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/")); at == "" && ok; {
+	// With -trimpath go vet repeats what it found in another copy of the same package, with the
+	// place of that copy.
+	rest := name
+	ok := p.vet && (strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"))
+	for at == "" && ok {
 		if _, rest, ok = strings.Cut(rest, "/"); ok {
 			at = p.place(rest)
 		}
@@ -117,7 +134,8 @@ func (p *parser) file(name string) string {
 
 // inside tells whether a place is one of the project's own files.
 func (p *parser) inside(at spot) bool {
-	return p.file(at.file) != "" && !strings.Contains(at.file, "node_modules/") && !strings.HasPrefix(at.file, "node:")
+	return p.file(at.file) != "" && !strings.Contains(at.file, "node_modules/") &&
+		!strings.HasPrefix(at.file, "node:")
 }
 
 // plain reads `file:line:col: message` as compilers of many languages print it.
@@ -154,10 +172,12 @@ func grade(text string) (formats.Level, string) {
 }
 
 // places are `file:line` and `file:line:col`, before a colon, a space or the end.
-var places = lazy.Regexp(`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`)
+var places = lazy.Regexp(
+	`^((?:file://)?[^:]+(?::(?:[^\d:][^:]*)?)*):(\d{1,8})(?::\d{1,8})?(?:$|(?::| )(.*))`,
+)
 
-// position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look like one, because
-// times, addresses and ratios have colons too.
+// position reads `file:line: rest` and `file:line:col: rest` at the start of s. The file must look
+// like one, because times, addresses and ratios have colons too.
 func position(s string) (at spot, rest string, ok bool) {
 	m := places().FindStringSubmatch(s)
 	if m == nil || !looksLikeFile(strings.TrimPrefix(m[1], "file://")) {
@@ -176,19 +196,22 @@ func place(file, line string) spot {
 	return spot{file: file, line: n}
 }
 
-// looksLikeFile tells whether s can be the name of a source file: no white space, and an ending with a letter.
+// looksLikeFile tells whether s can be the name of a source file: no white space, and an ending
+// with a letter.
 func looksLikeFile(s string) bool {
 	if s == "" || strings.ContainsAny(s, " \t\"'()<>|*?") || strings.Contains(s, "://") {
 		return false
 	}
 	ext := path.Ext(s)
-	if base := path.Base(s); base == "Makefile" || base == "makefile" || base == "GNUmakefile" || base == "Dockerfile" {
+	base := path.Base(s)
+	if base == "Makefile" || base == "makefile" || base == "GNUmakefile" || base == "Dockerfile" {
 		return true
 	}
 	return len(ext) > 1 && len(ext) <= 12 && strings.ContainsFunc(ext, unicode.IsLetter)
 }
 
-// clean makes output plain text: no terminal sequences, no control characters but line ends and tabs, valid UTF-8.
+// clean makes output plain text: no terminal sequences, no control characters but line ends and
+// tabs, valid UTF-8.
 func clean(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))

@@ -8,7 +8,8 @@ import (
 	"tercet/internal/lazy"
 )
 
-// goTests collects what `go test` says about one package until its last line tells which package it was.
+// goTests collects what `go test` says about one package until its last line tells which package it
+// was.
 type goTests struct {
 	name   string   // the test whose output this is, may be empty
 	stack  []string // where lines are indented by the depth of their test: the test of each depth
@@ -41,7 +42,8 @@ func (p *parser) golang(lines []string) {
 		flush()
 		switch {
 		case strings.HasPrefix(l, "# "):
-		case strings.HasPrefix(l, "FAIL\t"), strings.HasPrefix(l, "ok  \t"), strings.HasPrefix(l, "?   \t"):
+		case strings.HasPrefix(l, "FAIL\t"), strings.HasPrefix(l, "ok  \t"),
+			strings.HasPrefix(l, "?   \t"):
 			p.goPackage(&t, l)
 		case strings.HasPrefix(l, "panic: "):
 			p.goPanic(&t, lines[i:])
@@ -53,6 +55,7 @@ func (p *parser) golang(lines []string) {
 			}
 		}
 	}
+
 	flush()
 	p.goEnd(&t, "")
 }
@@ -68,9 +71,11 @@ func (t *goTests) line(l string) bool {
 	in := strings.TrimLeft(l, " ")
 	depth := (len(l) - len(in)) / 4
 	if m := goNamed().FindStringSubmatch(in); m != nil {
-		t.name, t.stack = strings.TrimSpace(m[1]), nil
+		t.name = strings.TrimSpace(m[1])
+		t.stack = nil
 		return true
 	}
+
 	if m := goEnded().FindStringSubmatch(in); m != nil {
 		t.name = m[2]
 		t.stack = append(t.stack[:min(len(t.stack), depth)], t.name)
@@ -82,13 +87,19 @@ func (t *goTests) line(l string) bool {
 	if t.name == "" || in == l {
 		return false
 	}
+
 	if at, rest, ok := position(in); ok && strings.HasSuffix(at.file, ".go") && depth > 0 {
 		if depth <= len(t.stack) {
 			t.name = t.stack[depth-1]
 		}
-		t.notes = append(t.notes, goNote{test: t.name, at: at, text: rest})
+		t.notes = append(t.notes, goNote{
+			test: t.name,
+			at:   at,
+			text: rest,
+		})
 		return true
 	}
+
 	if n := len(t.notes); n > 0 && t.notes[n-1].test == t.name {
 		t.notes[n-1].text = join(t.notes[n-1].text, in)
 	}
@@ -122,6 +133,7 @@ func (p *parser) goEnd(t *goTests, dir string) {
 			}
 		}
 	}
+
 	for _, n := range t.notes {
 		if !failed[n.test] {
 			continue
@@ -132,11 +144,13 @@ func (p *parser) goEnd(t *goTests, dir string) {
 		}
 		p.add(formats.LevelError, n.at, n.test+": "+n.text)
 	}
+
 	for _, name := range t.failed {
 		if !told[name] {
 			p.add(formats.LevelError, spot{}, name+" failed")
 		}
 	}
+
 	*t = goTests{}
 }
 
@@ -156,7 +170,8 @@ func (p *parser) goPanic(t *goTests, lines []string) {
 			continue
 		}
 		pos, _, ok := position(frame)
-		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary().MatchString(pos.file) && p.inside(pos) {
+		if ok && strings.HasSuffix(pos.file, ".go") && !standardLibrary().MatchString(pos.file) &&
+			p.inside(pos) {
 			at = pos
 			break
 		}

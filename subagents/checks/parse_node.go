@@ -52,9 +52,11 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 			_, name, _ = strings.Cut(name, " - ")
 		}
 		name, _, _ = strings.Cut(name, " (")
-		st.test, st.at = strings.TrimSpace(name), spot{}
+		st.test = strings.TrimSpace(name)
+		st.at = spot{}
 		return
 	}
+
 	switch {
 	case in == "---" && st.test != "":
 		st.tap = true
@@ -62,10 +64,12 @@ func (p *parser) nodeOther(st *nodeState, l, in string) {
 	case strings.HasSuffix(st.text, ":"): // the message goes on
 		st.text = join(st.text, in)
 		return
-	case st.test != "" && (strings.HasPrefix(in, "Expected") || strings.HasPrefix(in, "Received")): // jest
+	case st.test != "" && (strings.HasPrefix(in, "Expected") || strings.HasPrefix(in, "Received")):
+		// jest
 		st.text = strings.TrimSpace(join(st.text, in))
 		return
 	}
+
 	at, rest, ok := position(l)
 	switch {
 	case ok && rest == "":
@@ -84,7 +88,7 @@ var (
 	nodeError  = lazy.Regexp(`^(?:Uncaught )?[^ ./:\[]*Error(?: \[.*?)?: `)
 )
 
-// linted reads `  12:5  error  message  rule` under a heading with the file, as eslint prints it, and
+// linted reads ` 12:5 error message rule` under a heading with the file, as eslint prints it, and
 // `src/a.ts(12,5): error TS2322: message`.
 func (p *parser) linted(st *nodeState, l string) bool {
 	if m := stylish().FindStringSubmatch(l); m != nil && st.file != "" {
@@ -134,7 +138,8 @@ func (p *parser) nodeFailed(st *nodeState, in string) {
 	if st.text != "" {
 		p.nodeFlush(st)
 	}
-	st.text, st.at = in, known
+	st.text = in
+	st.at = known
 	if known.file != "" {
 		p.nodeFlush(st)
 	}
@@ -145,7 +150,9 @@ func (p *parser) nodeFlush(st *nodeState) {
 		p.add(formats.LevelError, st.at, label(st.test, st.text))
 		st.test = ""
 	}
-	st.text, st.at, st.framed = "", spot{}, false
+	st.text = ""
+	st.at = spot{}
+	st.framed = false
 }
 
 // tapDetail reads the YAML block under a TAP line that says `not ok`.
@@ -158,7 +165,9 @@ func (p *parser) tapDetail(st *nodeState, in string, next []string) {
 			st.text = cmp.Or(st.text, "failed")
 			p.nodeFlush(st)
 		}
-		st.text, st.at, st.tap = "", spot{}, false
+		st.text = ""
+		st.at = spot{}
+		st.tap = false
 	case k == "failureType" && v == "subtestsFailed": // its subtests have told
 		st.test = ""
 	case k == "location":
@@ -171,8 +180,11 @@ func (p *parser) tapDetail(st *nodeState, in string, next []string) {
 			st.text = tapText(next)
 		}
 	default:
-		if at, ok := stackFrame(in); ok && !st.framed && strings.HasSuffix(in, ")") && p.inside(at) {
-			st.at, st.framed = at, true // the first frame of the stack is nearer than the location of the test
+		at, ok := stackFrame(in)
+		if ok && !st.framed && strings.HasSuffix(in, ")") && p.inside(at) {
+			// the first frame of the stack is nearer than the location of the test
+			st.at = at
+			st.framed = true
 		}
 	}
 }

@@ -26,15 +26,20 @@ func (p *parser) python(lines []string) {
 		case strings.HasPrefix(l, "FAIL: "), strings.HasPrefix(l, "ERROR: "):
 			_, rest, _ := strings.Cut(l, ": ")
 			name, _, _ = strings.Cut(rest, " ")
-		case strings.HasPrefix(l, "____") && strings.HasSuffix(l, "____"): // pytest names the test so
-			name, e, at = strings.Trim(l, "_ "), "", spot{}
+		case strings.HasPrefix(l, "____") && strings.HasSuffix(l, "____"):
+			// pytest names the test so
+			name = strings.Trim(l, "_ ")
+			e = ""
+			at = spot{}
 		case strings.HasPrefix(l, "E   "):
 			e = cmp.Or(e, strings.TrimSpace(l[4:]))
 		case at.file != "" && raised(l):
 			p.add(formats.LevelError, at, label(name, in))
-			at, name = spot{}, ""
+			at = spot{}
+			name = ""
 		default:
-			if f, rest, ok := position(l); ok && strings.HasSuffix(f.file, ".py") && !installed(f.file) {
+			f, rest, ok := position(l)
+			if ok && strings.HasSuffix(f.file, ".py") && !installed(f.file) {
 				level, text := grade(cmp.Or(e, rest))
 				p.add(level, f, label(name, text))
 				e = ""

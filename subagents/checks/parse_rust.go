@@ -8,7 +8,9 @@ import (
 
 // rust reads the short and the long form of the compiler and the panics of tests.
 func (p *parser) rust(lines []string) {
-	level, head := formats.LevelError, "" // of a long message whose place comes next
+	// of a long message whose place comes next
+	level := formats.LevelError
+	head := ""
 	for i, l := range lines {
 		in := strings.TrimSpace(l)
 		if at, rest, ok := position(l); ok && strings.HasSuffix(at.file, ".rs") {
@@ -27,14 +29,15 @@ func (p *parser) rust(lines []string) {
 			level, head = rustHead(l)
 			continue
 		}
-		if who, where, ok := strings.Cut(in, " panicked at "); ok && strings.HasPrefix(who, "thread '") {
+		who, where, ok := strings.Cut(in, " panicked at ")
+		if ok && strings.HasPrefix(who, "thread '") {
 			p.rustPanic(who, where, lines[i+1:])
 		}
 	}
 }
 
-// rustHead reads `error[E0425]: message`; sums such as `error: could not compile` have no place and are left out by
-// the caller.
+// rustHead reads `error[E0425]: message`; sums such as `error: could not compile` have no place and
+// are left out by the caller.
 func rustHead(l string) (formats.Level, string) {
 	word, _, ok := strings.Cut(l, ": ")
 	if !ok || strings.Contains(word, " ") {
@@ -43,16 +46,18 @@ func rustHead(l string) (formats.Level, string) {
 	return grade(l)
 }
 
-// rustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next lines. In the older form
-// the message stands in quotes before the place.
+// rustPanic reads `thread 'tests::x' panicked at src/lib.rs:3:9:` with its message on the next
+// lines. In the older form the message stands in quotes before the place.
 func (p *parser) rustPanic(who, where string, next []string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(who, "thread '"), "'")
 	text := ""
 	if i := strings.LastIndex(where, "', "); strings.HasPrefix(where, "'") && i > 0 {
-		text, where = where[1:i], where[i+3:]
+		text = where[1:i]
+		where = where[i+3:]
 	} else {
 		for _, l := range next[:min(len(next), 20)] {
-			if l == "" || strings.HasPrefix(l, "note: ") || strings.HasPrefix(l, "stack backtrace") {
+			if l == "" || strings.HasPrefix(l, "note: ") ||
+				strings.HasPrefix(l, "stack backtrace") {
 				break
 			}
 			text = join(text, l)

@@ -16,16 +16,28 @@ import (
 	"tercet/internal/proc"
 )
 
-// Run runs c in dir, an absolute path, in the sandbox of confine (nil: none). A failed check is a Result; an error
-// means that it could not run. The error is TOOL_UNAVAILABLE if its program, or one that it starts, is missing; else
-// proc.ErrDenied, another cause, or the context's error.
-func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Confine) (Result, error) {
+// Run runs c in dir, an absolute path, in the sandbox of confine (nil: none). A failed check is a
+// Result; an error means that it could not run. The error is TOOL_UNAVAILABLE if its program, or
+// one that it starts, is missing; else proc.ErrDenied, another cause, or the context's error.
+func Run(
+	ctx context.Context,
+	s *proc.Starter,
+	dir string,
+	c Check,
+	confine Confine,
+) (Result, error) {
 	if len(c.Argv) == 0 {
 		return Result{}, &formats.ValueError{What: "the command of a check", Got: ""}
 	}
 	cmd := proc.Command{
-		Argv: c.Argv, Dir: dir, Purpose: proc.PurposeCheck, Private: true,
-		Env: []string{"CI=true", "NO_COLOR=1", "FORCE_COLOR=0", "CARGO_TERM_COLOR=never", "PYTHONDONTWRITEBYTECODE=1"},
+		Argv:    c.Argv,
+		Dir:     dir,
+		Purpose: proc.PurposeCheck,
+		Private: true,
+		Env: []string{
+			"CI=true", "NO_COLOR=1", "FORCE_COLOR=0", "CARGO_TERM_COLOR=never",
+			"PYTHONDONTWRITEBYTECODE=1",
+		},
 	}
 	if c.Stack == Python {
 		// Compiled files would stand among the changed files of the project.
@@ -42,29 +54,44 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 		if err != nil {
 			return Result{}, classify(c, err)
 		}
-		cmd, tier = bounded, name
+		cmd = bounded
+		tier = name
 	}
 	res, err := s.Run(ctx, cmd)
 	if err != nil {
 		return Result{}, classify(c, err)
 	}
+
 	out := strings.Join([]string{string(res.Stdout), string(res.Stderr)}, "\n")
 	r := Result{
-		Check: c, Passed: res.Success(), Exit: res.Exit, Output: shorten(clean(out)),
-		TimedOut: res.TimedOut != proc.TimeoutNone, Duration: res.Duration, Sandbox: tier,
+		Check:    c,
+		Passed:   res.Success(),
+		Exit:     res.Exit,
+		Output:   shorten(clean(out)),
+		TimedOut: res.TimedOut != proc.TimeoutNone,
+		Duration: res.Duration,
+		Sandbox:  tier,
 	}
 	if why := unstarted(c, res.Exit, clean(out)); why != "" {
-		return Result{}, formats.Fail(formats.CodeToolUnavailable, "install what is missing", "%s cannot run: %s", c, why)
+		return Result{}, formats.Fail(formats.CodeToolUnavailable, "install what is missing",
+			"%s cannot run: %s", c, why)
 	}
+
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
-	p := &parser{stack: c.Stack, module: module(root), place: placer(root, dir), vet: c.Stack == Go && c.Kind == Lint}
+	p := &parser{
+		stack:  c.Stack,
+		module: module(root),
+		place:  placer(root, dir),
+		vet:    c.Stack == Go && c.Kind == Lint,
+	}
 	r.Issues, r.Dropped = p.parse(out)
 	if err := root.Close(); err != nil {
 		return Result{}, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
+
 	r.settle(res)
 	return r, nil
 }
@@ -72,12 +99,17 @@ func Run(ctx context.Context, s *proc.Starter, dir string, c Check, confine Conf
 // noProgram finds what a shell and make say of a program that is not there.
 var noProgram = lazy.Regexp(`(?m)^.*(?:not found|No such file or directory|[Pp]ermission denied)$`)
 
-// unstarted tells what kept a check from checking anything. Exit codes 126 and 127 come from a shell that could not
-// start a program, and make passes them on in words. python ends with 1 if it lacks the module to run.
+// unstarted tells what kept a check from checking anything. Exit codes 126 and 127 come from a
+// shell that could not start a program, and make passes them on in words. python ends with 1 if it
+// lacks the module to run.
 func unstarted(c Check, exit int, out string) string {
-	switch module := slices.Index(c.Argv, "-m") + 1; {
+	module := slices.Index(c.Argv, "-m") + 1
+	switch {
 	case exit == 126, exit == 127, strings.Contains(out, "] Error 127"):
-		return cmp.Or(strings.TrimSpace(noProgram().FindString(out)), fmt.Sprintf("it ended with exit %d", exit))
+		return cmp.Or(
+			strings.TrimSpace(noProgram().FindString(out)),
+			fmt.Sprintf("it ended with exit %d", exit),
+		)
 	case exit == 1 && module > 0 && module < len(c.Argv) &&
 		strings.HasSuffix(strings.TrimSpace(out), ": No module named "+c.Argv[module]):
 		return lastLine(out)
@@ -88,8 +120,10 @@ func unstarted(c Check, exit int, out string) string {
 func classify(c Check, err error) error {
 	if errors.As(err, new(*proc.NotFoundError)) {
 		return &formats.Failure{
-			Code: formats.CodeToolUnavailable, Err: err, Message: c.String() + " cannot run",
-			Help: fmt.Sprintf("install %s, or leave this check out with --only", c.Argv[0]),
+			Code:    formats.CodeToolUnavailable,
+			Err:     err,
+			Message: c.String() + " cannot run",
+			Help:    fmt.Sprintf("install %s, or leave this check out with --only", c.Argv[0]),
 		}
 	}
 	if errors.Is(err, proc.ErrStart) {
@@ -98,15 +132,19 @@ func classify(c Check, err error) error {
 	return err
 }
 
-// settle makes issues and outcome agree: a check that passed has no error among its issues, one that did not has one.
+// settle makes issues and outcome agree: a check that passed has no error among its issues, one
+// that did not has one.
 func (r *Result) settle(res proc.Result) {
-	isError := func(i formats.Issue) bool { return i.Level == formats.LevelError }
+	isError := func(i formats.Issue) bool {
+		return i.Level == formats.LevelError
+	}
 	if r.Passed {
 		r.Issues = slices.DeleteFunc(r.Issues, isError)
 	}
 	if r.Passed || slices.ContainsFunc(r.Issues, isError) {
 		return
 	}
+
 	how := fmt.Sprintf("ended with exit %d", res.Exit)
 	switch {
 	case r.TimedOut:
@@ -116,11 +154,16 @@ func (r *Result) settle(res proc.Result) {
 	case res.Signal != "":
 		how = "was ended by " + res.Signal
 	}
+
 	what := r.Check.String() + " " + how
 	if last := lastLine(r.Output); last != "" {
 		what += ": " + last
 	}
-	issue := formats.Issue{Level: formats.LevelError, Description: describe(what), Source: source}
+	issue := formats.Issue{
+		Level:       formats.LevelError,
+		Description: describe(what),
+		Source:      source,
+	}
 	r.Issues = append([]formats.Issue{issue}, r.Issues[:min(len(r.Issues), MaxIssues-1)]...)
 }
 
@@ -129,14 +172,16 @@ func lastLine(s string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// shorten keeps the first and the last half of what fits: a tool names the cause at the start and the sum at the end.
+// shorten keeps the first and the last half of what fits: a tool names the cause at the start and
+// the sum at the end.
 func shorten(s string) string {
 	if len(s) <= MaxOutput {
 		return s
 	}
 	const cut = "\n... shortened ...\n"
 	half := (MaxOutput - len(cut)) / 2
-	head, tail := half, len(s)-half
+	head := half
+	tail := len(s) - half
 	for !utf8.RuneStart(s[head]) {
 		head--
 	}
@@ -156,7 +201,8 @@ func module(root *os.Root) string {
 	return ""
 }
 
-// placer returns a function that turns a name out of a tool's output into the path of a file of the project, or "".
+// placer returns a function that turns a name out of a tool's output into the path of a file of the
+// project, or "".
 func placer(root *os.Root, dir string) func(string) string {
 	bases := []string{dir}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
