@@ -10,8 +10,8 @@ import (
 	"tercet/internal/git"
 )
 
-// counter counts the words of a task in texts. A word of prose counts in every name that it is a part of, in any case
-// and with any ending: `runs` in `manage_run` and `RunTool`.
+// counter counts the words of a task in texts. A word of prose counts in every name that it is a
+// part of, in any case and with any ending: `runs` in `manage_run` and `RunTool`.
 type counter struct {
 	list   []searchWord
 	stems  map[string]int // words of prose
@@ -20,7 +20,11 @@ type counter struct {
 }
 
 func newCounter(list []searchWord) *counter {
-	c := &counter{list: list, stems: map[string]int{}, exact: map[string]int{}}
+	c := &counter{
+		list:  list,
+		stems: map[string]int{},
+		exact: map[string]int{},
+	}
 	for i, w := range list {
 		switch w.Kind {
 		case plainWord:
@@ -71,10 +75,12 @@ func nextName(s string) (name, rest string) {
 	return s, ""
 }
 
-// parts gives the words that a name is made of: those of snake_case, of camelCase, and of HTTPServer.
+// parts gives the words that a name is made of: those of snake_case, of camelCase, and of
+// HTTPServer.
 func parts(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		from, before := 0, '_'
+		from := 0
+		before := '_'
 		for i, r := range name {
 			next, _ := utf8.DecodeRuneInString(name[i+utf8.RuneLen(r):])
 			begins := unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before) ||
@@ -105,14 +111,15 @@ func stem(w []byte) []byte {
 	return w
 }
 
-// subjects counts the words in the subjects of the commits that changed each file. What changed many files at once says
-// little of one.
+// subjects counts the words in the subjects of the commits that changed each file. What changed
+// many files at once says little of one.
 func (c *counter) subjects(log []git.Commit) map[string]found {
 	out := map[string]found{}
 	for _, commit := range log {
 		counts := make([]int, len(c.list))
 		c.count(commit.Subject, counts)
-		if len(commit.Files) > maxSweep || !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
+		if len(commit.Files) > maxSweep ||
+			!slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
 			continue
 		}
 		for _, name := range commit.Files {
@@ -138,8 +145,8 @@ const (
 	logFile // tells of everything that ever changed, or is made by a tool
 )
 
-// kindWeights is what the words of each kind of file count. They differ so much that a test or a document comes first
-// only if the source has almost no word of the task.
+// kindWeights is what the words of each kind of file count. They differ so much that a test or a
+// document comes first only if the source has almost no word of the task.
 var kindWeights = [...]float64{1, 0.3, 0.15, 0.03}
 
 // The words that tell a path's kind.
@@ -151,28 +158,35 @@ const (
 	logEnds       = "lock map po pot sum svg"
 )
 
-// kindOf tells the kind of a file by its path. Markdown that begins with frontmatter is source, because a program reads
-// it: a command, a subagent, a page of a site. In a folder of documents it is still a document.
+// kindOf tells the kind of a file by its path. Markdown that begins with frontmatter is source,
+// because a program reads it: a command, a subagent, a page of a site. In a folder of documents it
+// is still a document.
 func kindOf(name, text string) fileKind {
-	has := func(list, w string) bool { return slices.Contains(strings.Fields(list), strings.ToLower(w)) }
+	has := func(list, w string) bool {
+		return slices.Contains(strings.Fields(list), strings.ToLower(w))
+	}
 	base := path.Base(name)
 	end := strings.TrimPrefix(path.Ext(base), ".")
 	base = strings.TrimSuffix(base, "."+end)
-	document := has(documentEnds, end) || end == "" && base == strings.ToUpper(base) && base != strings.ToLower(base)
+	document := has(documentEnds, end) ||
+		end == "" && base == strings.ToUpper(base) && base != strings.ToLower(base)
 	first, _, _ := strings.Cut(strings.ReplaceAll(base, "-", "."), ".")
 	if has(logEnds, end) || (document || end == "") && has(logWords, first) {
 		return logFile
 	}
+
 	front := strings.HasPrefix(text, "---\n") || strings.HasPrefix(text, "---\r\n")
 	document = document && (!front || !strings.EqualFold(end, "md"))
 	kind := sourceFile
 	for word := range strings.FieldsFuncSeq(path.Dir(name)+"/"+base, notInName) {
 		for w := range parts(word) {
-			if document = document || has(documentWords, w); has(testWords, w) {
+			document = document || has(documentWords, w)
+			if has(testWords, w) {
 				kind = testFile
 			}
 		}
 	}
+
 	if document {
 		return documentFile
 	}

@@ -29,9 +29,15 @@ type Reading struct {
 // Read takes a text apart.
 func Read(text string) Reading {
 	r := read(text)
-	out := Reading{Items: r.Items, Every: r.Every, Last: r.Last, Notes: r.Notes}
+	out := Reading{
+		Items: r.Items,
+		Every: r.Every,
+		Last:  r.Last,
+		Notes: r.Notes,
+	}
 	for _, b := range r.Blocks {
-		out.Names, out.Blocks = append(out.Names, b.Name), append(out.Blocks, b.Body)
+		out.Names = append(out.Names, b.Name)
+		out.Blocks = append(out.Blocks, b.Body)
 	}
 	for _, c := range r.Checks {
 		box := "[ ] "
@@ -60,7 +66,12 @@ type Hit struct {
 }
 
 // Search looks for the words of a task in files of a folder; files nil walks it.
-func Search(ctx context.Context, dir string, files []string, title, description string) ([]Hit, error) {
+func Search(
+	ctx context.Context,
+	dir string,
+	files []string,
+	title, description string,
+) ([]Hit, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -80,19 +91,31 @@ func Search(ctx context.Context, dir string, files []string, title, description 
 }
 
 // KindOf gives the kind of a file by its path and text: 0 source, 1 test, 2 document, 3 log.
-func KindOf(name, text string) int { return int(kindOf(name, text)) }
+func KindOf(name, text string) int {
+	return int(kindOf(name, text))
+}
 
 // Parts gives the words that a name is made of.
-func Parts(name string) []string { return slices.Collect(iter.Seq[string](parts(name))) }
+func Parts(name string) []string {
+	return slices.Collect(iter.Seq[string](parts(name)))
+}
 
 // Stem cuts the ending of a word.
-func Stem(w string) string { return string(stem([]byte(w))) }
+func Stem(w string) string {
+	return string(stem([]byte(w)))
+}
 
 // Walk lists the files of a folder that git does not know.
-func Walk(ctx context.Context, root *os.Root) ([]string, error) { return walk(ctx, root) }
+func Walk(ctx context.Context, root *os.Root) ([]string, error) {
+	return walk(ctx, root)
+}
 
 // Revised is a description with a text appended.
-func Revised(description, text string) string { return revised(description, text) }
+func Revised(description, text string) string {
+	return revised(description, text)
+}
 
 // Revisions gives the texts that a plan's section Revision holds.
-func Revisions(src []byte) []string { return revisions(src) }
+func Revisions(src []byte) []string {
+	return revisions(src)
+}

@@ -11,8 +11,8 @@ import (
 	"tercet/subagents/offline"
 )
 
-// The archives of the demo hold what they promise: a history of two commits, a test that fails after the second, and a
-// task whose one command mends it.
+// The archives of the demo hold what they promise: a history of two commits, a test that fails
+// after the second, and a task whose one command mends it.
 func TestFixturesGoFromRedToGreen(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ path, name, file string }{
@@ -21,28 +21,39 @@ func TestFixturesGoFromRedToGreen(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			f, s := open(t, tc.path), starter(t)
+			f := open(t, tc.path)
+			s := starter(t)
 			if len(f.commits) != 2 || len(f.messages) != 2 {
-				t.Fatalf("%s has %d commits and %d messages, want 2 and 2", tc.path, len(f.commits), len(f.messages))
+				t.Fatalf("%s has %d commits and %d messages, want 2 and 2",
+					tc.path, len(f.commits), len(f.messages))
 			}
 			for _, word := range []string{tc.name, tc.file} {
 				if !strings.Contains(f.task.Description, "`"+word) {
 					t.Errorf("the task does not name `%s`", word)
 				}
 			}
+
 			dir := repository(t, s, f)
 			must(t, s, dir, "git", "checkout", "-q", "HEAD~1")
 			must(t, s, dir, "go", "test", "./...")
 			must(t, s, dir, "git", "checkout", "-q", "main")
-			if exit, out := sh(t, s, dir, "go", "test", "./..."); exit == 0 || !strings.Contains(out, "--- FAIL: Test"+tc.name) {
-				t.Errorf("go test before the patch = exit %d, want a failing Test%s\n%s", exit, tc.name, out)
+			exit, out := sh(t, s, dir, "go", "test", "./...")
+			if exit == 0 || !strings.Contains(out, "--- FAIL: Test"+tc.name) {
+				t.Errorf("go test before the patch = exit %d, want a failing Test%s\n%s",
+					exit, tc.name, out)
 			}
 			got := offline.Read(f.task.Description)
-			if len(got.Blocks) != 1 || len(got.Last) != 1 || len(got.Every) != 0 || len(got.Checks) != 2 || len(got.Notes) != 0 {
-				t.Fatalf("read(task.md) = %+v, want one block, one verification after it, two checks", got)
+			if len(got.Blocks) != 1 || len(got.Last) != 1 || len(got.Every) != 0 ||
+				len(got.Checks) != 2 || len(got.Notes) != 0 {
+				t.Fatalf(
+					"read(task.md) = %+v, want one block, one verification after it, two checks",
+					got,
+				)
 			}
-			if !strings.HasPrefix(got.Blocks[0], "git apply <<'EOF'\n") || got.Last[0] != "go test ./...\n" {
-				t.Errorf("read(task.md) = %q, %q, want git apply and go test ./...", got.Blocks[0], got.Last[0])
+			if !strings.HasPrefix(got.Blocks[0], "git apply <<'EOF'\n") ||
+				got.Last[0] != "go test ./...\n" {
+				t.Errorf("read(task.md) = %q, %q, want git apply and go test ./...",
+					got.Blocks[0], got.Last[0])
 			}
 			scripts := tree(t, map[string]string{"do.sh": got.Blocks[0], "check.sh": got.Last[0]})
 			must(t, s, dir, "sh", "-eu", scripts+"/do.sh")
@@ -68,7 +79,11 @@ func newSite(t *testing.T, path string, change func(string) string) *site {
 	t.Helper()
 	f := open(t, path)
 	f.task.Description = change(f.task.Description)
-	p := &site{s: starter(t), task: &f.task, docs: docs{}}
+	p := &site{
+		s:    starter(t),
+		task: &f.task,
+		docs: docs{},
+	}
 	p.dir = repository(t, p.s, f)
 	p.workers = workers(p.s, p.docs, &approver{answer: "approve"}, repos(p.s))
 	return p
@@ -96,13 +111,18 @@ func (p *site) do(t *testing.T, role formats.Role) formats.Return {
 	for _, a := range ret.Artifacts {
 		if a.Type.IsDocument() {
 			p.docs[string(a.Type)+".md"] = document(t, r, ret, a.Type)
-			p.task.Artifacts = append(p.task.Artifacts, formats.Artifact{Type: a.Type, Path: string(a.Type) + ".md"})
+			p.task.Artifacts = append(p.task.Artifacts, formats.Artifact{
+				Type: a.Type,
+				Path: string(a.Type) + ".md",
+			})
 		}
 	}
+
 	return ret
 }
 
-// The whole way of a task with no model: what it finds, plans, runs and judges comes from the archive.
+// The whole way of a task with no model: what it finds, plans, runs and judges comes from the
+// archive.
 func TestFixturesEndToEnd(t *testing.T) {
 	t.Parallel()
 	same := func(s string) string { return s }
@@ -121,19 +141,26 @@ func TestFixturesEndToEnd(t *testing.T) {
 			return before + after
 		}, formats.OutcomePartial, "", false},
 		"no help": {pagesFixture, func(s string) string {
-			return strings.Replace(s, "+\t\tfor page := first; page <= last; page++ {", "+\t\tfor page := first; page < last+0; page++ {", 1)
+			return strings.Replace(
+				s,
+				"+\t\tfor page := first; page <= last; page++ {",
+				"+\t\tfor page := first; page < last+0; page++ {",
+				1,
+			)
 		}, formats.OutcomeFailed, "pages/pages.go", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newSite(t, tc.path, tc.change)
-			if ret := p.do(t, formats.RoleReviewer); ret.Outcome() != formats.OutcomeRejected || len(ret.Issues) == 0 {
+			if ret := p.do(t, formats.RoleReviewer); ret.Outcome() != formats.OutcomeRejected ||
+				len(ret.Issues) == 0 {
 				t.Errorf("review before the change = %+v, want rejected with issues", ret)
 			}
 			if ret := p.do(t, formats.RoleResearcher); ret.Outcome() != formats.OutcomeCompleted {
 				t.Errorf("research = %+v, want completed", ret)
 			}
-			if ret := p.do(t, formats.RolePlanner); ret.Outcome() != formats.OutcomeCompleted || !strings.Contains(p.docs["plan.md"], "Read `report.md` first") ||
+			if ret := p.do(t, formats.RolePlanner); ret.Outcome() != formats.OutcomeCompleted ||
+				!strings.Contains(p.docs["plan.md"], "Read `report.md` first") ||
 				strings.Contains(p.docs["plan.md"], "How each file was found") {
 				t.Errorf("plan = %+v, want completed with the report named", ret)
 			}
@@ -141,10 +168,16 @@ func TestFixturesEndToEnd(t *testing.T) {
 			if ret.Outcome() != tc.want {
 				t.Fatalf("implementation = %+v, want %s", ret, tc.want)
 			}
-			if tc.want == formats.OutcomeFailed && (ret.Errors[0].Code != formats.CodeValidationFailed || len(ret.Issues) == 0 || ret.Issues[0].Line == 0) {
-				t.Errorf("implementation = %+v, want VALIDATION_FAILED with an issue that has a line", ret)
+			if tc.want == formats.OutcomeFailed &&
+				(ret.Errors[0].Code != formats.CodeValidationFailed || len(ret.Issues) == 0 ||
+					ret.Issues[0].Line == 0) {
+				t.Errorf(
+					"implementation = %+v, want VALIDATION_FAILED with an issue that has a line",
+					ret,
+				)
 			}
-			if got := strings.TrimSpace(must(t, p.s, p.dir, "git", "diff", "--name-only")); got != tc.file {
+			got := strings.TrimSpace(must(t, p.s, p.dir, "git", "diff", "--name-only"))
+			if got != tc.file {
 				t.Errorf("git diff = %q, want %q", got, tc.file)
 			}
 			if exit, out := sh(t, p.s, p.dir, "go", "test", "./..."); (exit == 0) != tc.green {

@@ -16,7 +16,8 @@ import (
 	"tercet/subagents/checks"
 )
 
-// Implementer runs one phase of a plan in the worktree, after approval: its commands, and then its verification.
+// Implementer runs one phase of a plan in the worktree, after approval: its commands, and then its
+// verification.
 type Implementer struct {
 	named
 
@@ -47,15 +48,24 @@ func (m Implementer) Run(ctx context.Context, r formats.Request) (formats.Return
 }
 
 // RunMetered is Run, and reports the tier.
-func (m Implementer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+func (m Implementer) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	tier := ""
 	ret, err := m.run(ctx, r, &tier)
 	return ret, subagents.Measured{Runner: runnerName, Sandbox: tier}, err
 }
 
-func (m Implementer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
+func (m Implementer) run(
+	ctx context.Context,
+	r formats.Request,
+	tier *string,
+) (formats.Return, error) {
 	if m.Docs == nil || m.Git == nil || m.Starter == nil || m.Approver == nil {
-		return formats.Return{}, formats.Unset("documents, git, a starter of children and an approver")
+		return formats.Return{}, formats.Unset(
+			"documents, git, a starter of children and an approver",
+		)
 	}
 	w, err := m.open(ctx, r)
 	if err != nil {
@@ -97,24 +107,31 @@ func (m Implementer) open(ctx context.Context, r formats.Request) (*phaseWork, e
 	if err != nil {
 		return nil, err
 	}
-	w := &phaseWork{m: m, r: r, task: task}
+	w := &phaseWork{
+		m:    m,
+		r:    r,
+		task: task,
+	}
 	if w.path, _, w.plan, err = planOf(ctx, m.Docs, r, task); err != nil {
 		return nil, err
 	}
 	return w, w.choose()
 }
 
-// choose finds the phase in the plan. A phase that the plan does not have, such as one made of feedback, has no
-// commands.
+// choose finds the phase in the plan. A phase that the plan does not have, such as one made of
+// feedback, has no commands.
 func (w *phaseWork) choose() error {
 	in, ok := w.r.Input["phase"]
 	if !ok || in == nil {
-		if w.phase = w.plan.Next(); w.phase == nil {
+		w.phase = w.plan.Next()
+		if w.phase == nil {
 			return badInput("phase", "a phase that is not completed", "a plan whose phases all are")
 		}
-		w.number, w.name = w.phase.Number, w.phase.Name
+		w.number = w.phase.Number
+		w.name = w.phase.Name
 		return nil
 	}
+
 	if n, ok := intOf(in); ok {
 		in = map[string]any{"number": n}
 	}
@@ -122,6 +139,7 @@ func (w *phaseWork) choose() error {
 	if !ok {
 		return badInput("phase", "a phase of the plan", fmt.Sprintf("%T", in))
 	}
+
 	if w.number, ok = intOf(m["number"]); !ok {
 		return badInput("phase.number", "an integer", fmt.Sprint(m["number"]))
 	}
@@ -132,6 +150,7 @@ func (w *phaseWork) choose() error {
 			w.name = w.phase.Name
 		}
 	}
+
 	if w.phase == nil && w.number > 0 {
 		return badInput("phase", "a phase of "+w.path, fmt.Sprintf("phase %d", w.number))
 	}
@@ -164,9 +183,15 @@ func (w *phaseWork) refusal() formats.Return {
 		next += ": " + strings.Join(todo, "; ")
 	}
 	return formats.Return{
-		Status:    formats.StatusPartial,
-		Summary:   cutText("phase "+w.label()+" has no commands, nothing was done (runner: offline)", formats.MaxSummary),
-		NextSteps: next + fmt.Sprintf(". Or give it commands: /revise %d TEXT, with an sh fence in TEXT", w.task.Number),
+		Status: formats.StatusPartial,
+		Summary: cutText(
+			"phase "+w.label()+" has no commands, nothing was done (runner: offline)",
+			formats.MaxSummary,
+		),
+		NextSteps: next + fmt.Sprintf(
+			". Or give it commands: /revise %d TEXT, with an sh fence in TEXT",
+			w.task.Number,
+		),
 	}
 }
 
@@ -177,8 +202,8 @@ func (w *phaseWork) label() string {
 	return fmt.Sprintf("%d (%s)", w.number, cutText(w.name, maxName))
 }
 
-// approve asks about all commands of the plan before the first of them runs. A return with a status ends the
-// delegation.
+// approve asks about all commands of the plan before the first of them runs. A return with a status
+// ends the delegation.
 func (w *phaseWork) approve(ctx context.Context, by Approver) (formats.Return, error) {
 	g := w.gate()
 	decision, err := by.Approve(ctx, g)
@@ -201,17 +226,30 @@ func (w *phaseWork) gate() formats.Gate {
 	var show []string
 	for _, p := range w.plan.Phases {
 		for _, c := range p.Commands {
-			show = append(show, fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, strings.TrimRight(c, "\n")))
+			show = append(
+				show,
+				fmt.Sprintf("phase %d: %s\n%s", p.Number, p.Name, strings.TrimRight(c, "\n")),
+			)
 		}
 		for _, c := range p.Verification {
-			show = append(show, fmt.Sprintf("phase %d, verification\n%s", p.Number, strings.TrimRight(c, "\n")))
+			show = append(
+				show,
+				fmt.Sprintf("phase %d, verification\n%s", p.Number, strings.TrimRight(c, "\n")),
+			)
 		}
 	}
+
 	return formats.Gate{
 		Question: fmt.Sprintf("Run the %s of %s?", formats.Count(len(show), "command"), w.path),
 		Show:     show,
-		Choices:  []formats.Choice{{Label: choiceApprove, Approves: true}, {Label: choiceReject, Leaves: true}},
-		Digest:   w.plan.CommandDigest(), NeedsPerson: true, Run: w.r.Run, Step: w.r.Step,
+		Choices: []formats.Choice{
+			{Label: choiceApprove, Approves: true},
+			{Label: choiceReject, Leaves: true},
+		},
+		Digest:      w.plan.CommandDigest(),
+		NeedsPerson: true,
+		Run:         w.r.Run,
+		Step:        w.r.Step,
 	}
 }
 
@@ -243,11 +281,15 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	if err := write(dir, name, []byte(body)); err != nil {
 		return err
 	}
+
 	file := filepath.Join(dir, name)
 	c := proc.Command{
-		Argv: []string{"sh", "-eu", file}, Dir: w.r.Dir, Env: childEnv(w.r),
+		Argv:    []string{"sh", "-eu", file},
+		Dir:     w.r.Dir,
+		Env:     childEnv(w.r),
 		Timeout: proc.Timeout{Total: w.r.Timeout.Total, Idle: w.r.Timeout.Idle},
-		Private: true, Purpose: proc.PurposeScript,
+		Private: true,
+		Purpose: proc.PurposeScript,
 	}
 	if w.m.Confine != nil {
 		if c, w.tier, err = w.m.Confine(ctx, w.r, c, body); err != nil {
@@ -261,6 +303,7 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	if res.Success() {
 		return nil
 	}
+
 	output := strings.ReplaceAll(string(res.Stdout)+string(res.Stderr), file, name)
 	failed := &formats.Failure{
 		Code: formats.CodeUnknown,
@@ -268,23 +311,31 @@ func (w *phaseWork) script(ctx context.Context, body string, verify bool) (err e
 	}
 	what := "the commands"
 	if verify {
-		what, failed.Code = "the verification", formats.CodeValidationFailed
+		what = "the verification"
+		failed.Code = formats.CodeValidationFailed
 		failed.Help = "the commands ran, but the verification failed: change the plan with /revise"
 	}
 	if res.TimedOut != proc.TimeoutNone {
 		failed.Code = formats.CodeTimeout
 	}
-	failed.Message = fmt.Sprintf("%s of phase %d (%s) ended with %s", what, w.number, w.name, ending(res, w.r.Timeout))
+	failed.Message = fmt.Sprintf("%s of phase %d (%s) ended with %s",
+		what, w.number, w.name, ending(res, w.r.Timeout))
 	if lines := tail(output, tailLines); len(lines) > 0 {
 		failed.Message += "\n" + strings.Join(lines, "\n")
 	}
-	if w.issues = issuesIn(w.r.Dir, output, verify); len(w.issues) == 0 {
-		w.issues = []formats.Issue{{Level: formats.LevelError, Description: failed.Error(), Source: "check"}}
+	w.issues = issuesIn(w.r.Dir, output, verify)
+	if len(w.issues) == 0 {
+		w.issues = []formats.Issue{{
+			Level:       formats.LevelError,
+			Description: failed.Error(),
+			Source:      "check",
+		}}
 	}
 	return failed
 }
 
-// issuesIn reads file:line messages out of the output of a verification, as the checks of the tree's stacks print them.
+// issuesIn reads file:line messages out of the output of a verification, as the checks of the
+// tree's stacks print them.
 func issuesIn(dir, output string, verify bool) []formats.Issue {
 	if !verify {
 		return nil
@@ -304,8 +355,11 @@ func issuesIn(dir, output string, verify bool) []formats.Issue {
 	return out
 }
 
-// childEnv tells children that they run inside a run, so that they cannot start commands or write the state.
-func childEnv(r formats.Request) []string { return []string{"TERCET_RUN=" + r.Run} }
+// childEnv tells children that they run inside a run, so that they cannot start commands or write
+// the state.
+func childEnv(r formats.Request) []string {
+	return []string{"TERCET_RUN=" + r.Run}
+}
 
 // ending says how a script ended.
 func ending(res proc.Result, limit formats.Timeout) string {
@@ -334,13 +388,14 @@ func tail(output string, limit int) []string {
 	return lines[max(0, len(lines)-limit):]
 }
 
-// finish lists what changed and writes the summary with the last open phase. It also does so for a phase that changed
-// no file, because a completed phase has to show something.
+// finish lists what changed and writes the summary with the last open phase. It also does so for a
+// phase that changed no file, because a completed phase has to show something.
 func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	changed, err := changedFiles(ctx, w.m.Git(w.r.Dir), w.r.Dir)
 	if err != nil {
 		return agentFault(err)
 	}
+
 	artifacts, notes := changed.artifacts()
 	w.warnings = append(w.warnings, notes...)
 	verified := ", verification passed"
@@ -349,9 +404,13 @@ func (w *phaseWork) finish(ctx context.Context) (formats.Return, error) {
 	}
 	ret := formats.Return{
 		Status: formats.StatusCompleted,
-		Summary: cutText(fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)", w.label(), verified,
-			formats.Count(len(changed.Files), "file")), formats.MaxSummary),
-		Warnings: w.warnings, Artifacts: artifacts,
+		Summary: cutText(
+			fmt.Sprintf("phase %s: commands ran%s, %s changed (runner: offline)",
+				w.label(), verified, formats.Count(len(changed.Files), "file")),
+			formats.MaxSummary,
+		),
+		Warnings:  w.warnings,
+		Artifacts: artifacts,
 	}
 	if w.last() || len(artifacts) == 0 {
 		doc := w.summary(changed).Render()
@@ -379,8 +438,8 @@ func (w *phaseWork) last() bool {
 func (w *phaseWork) summary(c changes) formats.Draft {
 	scope := fmt.Sprintf("phase %s of %s", w.label(), code(w.path))
 	if w.last() {
-		scope = fmt.Sprintf("%s of %s, the last being %s", formats.Count(len(w.plan.Phases), "phase"), code(w.path),
-			w.label())
+		scope = fmt.Sprintf("%s of %s, the last being %s",
+			formats.Count(len(w.plan.Phases), "phase"), code(w.path), w.label())
 	}
 	var done []string
 	for _, p := range w.plan.Phases {
@@ -391,6 +450,7 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 			done = append(done, fmt.Sprintf("Phase %d, %s: completed before.", p.Number, p.Name))
 		}
 	}
+
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {
 		files[i] = code(f.Path)
@@ -398,13 +458,15 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 			files[i] += " (deleted)"
 		}
 	}
+
 	changed := "No file changed."
 	if len(files) > 0 {
 		changed = "Files that the phase changed, as git shows them:\n\n" + listOf(files)
 	}
 	check := "Nothing was verified: the plan names no verification for this phase."
 	if len(w.phase.Verification) > 0 {
-		check = "The verification ended with exit 0:\n\n" + fenced("sh", strings.Join(w.phase.Verification, "\n"))
+		check = "The verification ended with exit 0:\n\n" +
+			fenced("sh", strings.Join(w.phase.Verification, "\n"))
 	}
 	follow := []string{}
 	for _, c := range w.phase.Checks {
@@ -412,13 +474,27 @@ func (w *phaseWork) summary(c changes) formats.Draft {
 			follow = append(follow, "Not judged by this runner: "+c.Text)
 		}
 	}
+
 	for _, n := range w.warnings {
 		follow = append(follow, sentence(n))
 	}
-	return formats.Draft{Profile: formats.ProfileSummary, Title: w.task.Title, Texts: map[string]string{
-		"Overview": fmt.Sprintf("Task %d, %s. Made by runner: offline, which ran the commands of the plan after you "+
-			"approved them, and decided nothing.\n\n%s", w.task.Number, scope, listOf(done)),
-		"What Changed": changed, "Decisions": "None were taken beyond those of the plan.", "Impacts": check,
-		"Follow-ups": listOf(follow), "References": listOf([]string{"Plan: " + code(w.path)}),
-	}}
+	return formats.Draft{
+		Profile: formats.ProfileSummary,
+		Title:   w.task.Title,
+		Texts: map[string]string{
+			"Overview": fmt.Sprintf(
+				"Task %d, %s. Made by runner: offline, which ran the commands of the plan "+
+					"after you "+
+					"approved them, and decided nothing.\n\n%s",
+				w.task.Number,
+				scope,
+				listOf(done),
+			),
+			"What Changed": changed,
+			"Decisions":    "None were taken beyond those of the plan.",
+			"Impacts":      check,
+			"Follow-ups":   listOf(follow),
+			"References":   listOf([]string{"Plan: " + code(w.path)}),
+		},
+	}
 }

@@ -27,12 +27,24 @@ type bench struct {
 
 func newBench(t *testing.T, description string) *bench {
 	t.Helper()
-	b := &bench{s: starter(t), docs: docs{}, gate: &approver{answer: "approve"}}
+	b := &bench{
+		s:    starter(t),
+		docs: docs{},
+		gate: &approver{answer: "approve"},
+	}
 	b.dir = repository(t, b.s, fixture{
-		commits:  []map[string]string{{"a.txt": "a\n", "b.txt": "b\n", ".tercet/.gitignore": "runs\n"}},
+		commits: []map[string]string{{
+			"a.txt":              "a\n",
+			"b.txt":              "b\n",
+			".tercet/.gitignore": "runs\n",
+		}},
 		messages: []string{"all: begin"},
 	})
-	b.task = &formats.Task{Number: 9, Title: "Work", Description: description}
+	b.task = &formats.Task{
+		Number:      9,
+		Title:       "Work",
+		Description: description,
+	}
 	r := request(t, b.dir, b.task, nil)
 	ret, err := offline.Planner{Docs: b.docs}.Run(t.Context(), r)
 	if err != nil {
@@ -40,7 +52,12 @@ func newBench(t *testing.T, description string) *bench {
 	}
 	b.docs["p.md"] = document(t, r, ret, formats.ArtifactPlan)
 	b.task.Artifacts = []formats.Artifact{{Type: formats.ArtifactPlan, Path: "p.md"}}
-	b.agent = offline.Implementer{Docs: b.docs, Git: repos(b.s), Starter: b.s, Approver: b.gate}
+	b.agent = offline.Implementer{
+		Docs:     b.docs,
+		Git:      repos(b.s),
+		Starter:  b.s,
+		Approver: b.gate,
+	}
 	return b
 }
 
@@ -73,12 +90,16 @@ func (b *bench) finish(t *testing.T, phase int) {
 
 func TestImplementer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, text(
-		"First:", "'''sh", "echo changed >a.txt", "git rm -q b.txt", "mkdir -p sub/deep", "echo \"$TERCET_RUN\" >sub/deep/run.txt",
-		"echo x >.tercet/state.json", ": >empty.txt", "ln -s a.txt link", "'''",
-		"Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
-		"## Acceptance", "- it is right", "## Verification", "'''sh", "test -f \"c d.txt\"", "'''",
-	))
+	b := newBench(
+		t,
+		text(
+			"First:", "'''sh", "echo changed >a.txt", "git rm -q b.txt", "mkdir -p sub/deep",
+			"echo \"$TERCET_RUN\" >sub/deep/run.txt", "echo x >.tercet/state.json", ": >empty.txt",
+			"ln -s a.txt link", "'''", "Second:", "'''sh", "git mv a.txt \"c d.txt\"", "'''",
+			"## Acceptance", "- it is right", "## Verification", "'''sh", "test -f \"c d.txt\"",
+			"'''",
+		),
+	)
 	_, ret := b.run(t, 1)
 	want := []formats.Artifact{
 		{Type: formats.ArtifactImplementation, Path: "a.txt"},
@@ -96,7 +117,8 @@ func TestImplementer(t *testing.T) {
 	if diff := cmp.Diff(wantWarnings, ret.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if got, err := os.ReadFile(filepath.Join(b.dir, "sub/deep/run.txt")); err != nil || string(got) != "r1\n" {
+	got, err := os.ReadFile(filepath.Join(b.dir, "sub/deep/run.txt"))
+	if err != nil || string(got) != "r1\n" {
 		t.Errorf("TERCET_RUN of the commands = %q, %v, want r1", got, err)
 	}
 	if log := must(t, b.s, b.dir, "git", "log", "--format=%s"); log != "all: begin\n" {
@@ -121,12 +143,14 @@ func TestImplementer(t *testing.T) {
 	}
 	// All phases are completed: there is nothing to go on with.
 	b.finish(t, 2)
-	if _, ret := b.run(t, 0); ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeValidationFailed {
+	_, ret = b.run(t, 0)
+	if ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeValidationFailed {
 		t.Errorf("Run on a finished plan = %+v, want failed", ret)
 	}
 }
 
-// A phase that changes no file shows the summary of what it did: a completed return has an artifact.
+// A phase that changes no file shows the summary of what it did: a completed return has an
+// artifact.
 func TestImplementerWithoutChanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, text("A:", "'''sh", "true", "'''", "B:", "'''sh", "true", "'''"))
@@ -134,21 +158,37 @@ func TestImplementerWithoutChanges(t *testing.T) {
 	if len(ret.Artifacts) != 1 || ret.Artifacts[0].Summary != "summary of phase 1 (A)" {
 		t.Fatalf("Run = %+v, want one summary", ret)
 	}
-	if doc := document(t, r, ret, formats.ArtifactSummary); !strings.Contains(doc, "No file changed.") {
+	doc := document(t, r, ret, formats.ArtifactSummary)
+	if !strings.Contains(doc, "No file changed.") {
 		t.Errorf("the summary claims changes:\n%s", doc)
 	}
 }
 
 func TestImplementerAsksFirst(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, text("A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two", "'''", "## Verification", "'''sh", "check", "'''"))
+	b := newBench(
+		t,
+		text(
+			"A:", "'''sh", "echo x >ran.txt", "'''", "B:", "'''sh", "two", "'''", "## Verification",
+			"'''sh", "check", "'''",
+		),
+	)
 	plan, _ := formats.ParsePlan("p.md", []byte(b.docs["p.md"]))
 	want := formats.Gate{
-		Question:    "Run the 3 commands of p.md?",
-		Show:        []string{"phase 1: A\necho x >ran.txt", "phase 2: B\ntwo", "phase 2, verification\ncheck"},
-		Choices:     []formats.Choice{{Label: "approve", Approves: true}, {Label: "reject", Leaves: true}},
+		Question: "Run the 3 commands of p.md?",
+		Show: []string{
+			"phase 1: A\necho x >ran.txt",
+			"phase 2: B\ntwo",
+			"phase 2, verification\ncheck",
+		},
+		Choices: []formats.Choice{
+			{Label: "approve", Approves: true},
+			{Label: "reject", Leaves: true},
+		},
 		Digest:      plan.CommandDigest(),
-		NeedsPerson: true, Run: "r1", Step: "work",
+		NeedsPerson: true,
+		Run:         "r1",
+		Step:        "work",
 	}
 	for name, tc := range map[string]struct {
 		gate   approver
@@ -167,13 +207,15 @@ func TestImplementerAsksFirst(t *testing.T) {
 		if diff := cmp.Diff([]formats.Gate{want}, gate.gates); diff != "" {
 			t.Errorf("%s: gate (-want +got):\n%s", name, diff)
 		}
-		if tc.status == formats.StatusBlocked && (!strings.Contains(ret.NextSteps, "p.md") || formats.ExitCode(ret) != 75) {
+		if tc.status == formats.StatusBlocked &&
+			(!strings.Contains(ret.NextSteps, "p.md") || formats.ExitCode(ret) != 75) {
 			t.Errorf("%s: Run = %+v, want the plan in the next steps and exit 75", name, ret)
 		}
 		if status := must(t, b.s, b.dir, "git", "status", "--porcelain"); status != "" {
 			t.Fatalf("%s: git status = %q, want nothing to have run", name, status)
 		}
 	}
+
 	broken := approver{err: errors.New("no terminal driver")}
 	b.agent.Approver = &broken
 	if _, err := b.agent.Run(t.Context(), request(t, b.dir, b.task, nil)); err == nil {
@@ -194,20 +236,30 @@ func TestImplementerFails(t *testing.T) {
 			[]string{"the commands of phase 1 (A) ended with exit 1", "before"},
 		},
 		"unset variable": {
-			text("A:", "'''sh", "echo \"$NO_SUCH_THING\"", "'''"), formats.CodeUnknown, []string{"ended with exit 2", "commands.sh", "NO_SUCH_THING"},
+			text("A:", "'''sh", "echo \"$NO_SUCH_THING\"", "'''"),
+			formats.CodeUnknown,
+			[]string{"ended with exit 2", "commands.sh", "NO_SUCH_THING"},
 		},
 		"verification": {
-			text("A:", "'''sh", "echo x >ran.txt", "'''", "Verification:", "'''sh", "echo it is wrong >&2", "exit 7", "'''"),
+			text(
+				"A:", "'''sh", "echo x >ran.txt", "'''", "Verification:", "'''sh",
+				"echo it is wrong >&2", "exit 7", "'''",
+			),
 			formats.CodeValidationFailed,
 			[]string{"the verification of phase 1 (A) ended with exit 7", "it is wrong"},
 		},
-		"signal": {text("A:", "'''sh", "kill -9 $$", "'''"), formats.CodeUnknown, []string{"signal SIGKILL"}},
+		"signal": {
+			text("A:", "'''sh", "kill -9 $$", "'''"),
+			formats.CodeUnknown,
+			[]string{"signal SIGKILL"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, tc.description)
 			_, ret := b.run(t, 1)
-			if ret.Status != formats.StatusFailed || ret.Errors[0].Code != tc.code || len(ret.Artifacts) != 0 || len(ret.Issues) == 0 {
+			if ret.Status != formats.StatusFailed || ret.Errors[0].Code != tc.code ||
+				len(ret.Artifacts) != 0 || len(ret.Issues) == 0 {
 				t.Fatalf("Run = %+v, want failed %s with issues", ret, tc.code)
 			}
 			for _, w := range tc.want {
@@ -227,22 +279,31 @@ func TestImplementerFails(t *testing.T) {
 
 func TestImplementerIsPartialWithoutCommands(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, text("- [ ] write the manual", "Verification:", "'''sh", "echo x >ran.txt", "'''"))
+	b := newBench(
+		t,
+		text("- [ ] write the manual", "Verification:", "'''sh", "echo x >ran.txt", "'''"),
+	)
 	for name, input := range map[string]map[string]any{
 		"of the plan":      {"phase": map[string]any{"number": 1, "name": "x"}, "plan": "p.md"},
 		"made of feedback": {"phase": map[string]any{"number": 0, "name": "Fix what was rejected"}},
 	} {
 		r := request(t, b.dir, b.task, input)
-		r.Feedback = &formats.Feedback{Issues: []formats.Issue{{Description: "the index is missing"}}}
+		r.Feedback = &formats.Feedback{Issues: []formats.Issue{{
+			Description: "the index is missing",
+		}}}
 		ret, err := b.agent.Run(t.Context(), r)
-		if err != nil || ret.Status != formats.StatusPartial || !strings.Contains(ret.NextSteps, "the index is missing") {
-			t.Errorf("%s: Run = %+v, %v, want partial with the issue in the next steps", name, ret, err)
+		if err != nil || ret.Status != formats.StatusPartial ||
+			!strings.Contains(ret.NextSteps, "the index is missing") {
+			t.Errorf("%s: Run = %+v, %v, want partial with the issue in the next steps",
+				name, ret, err)
 		}
-		if named := strings.Contains(ret.NextSteps, "write the manual"); named != (name == "of the plan") {
+		named := strings.Contains(ret.NextSteps, "write the manual")
+		if named != (name == "of the plan") {
 			t.Errorf("%s: next steps %q", name, ret.NextSteps)
 		}
 		valid(t, ret, formats.RoleImplementer)
 	}
+
 	if len(b.gate.gates) != 0 {
 		t.Error("a phase without commands was asked about")
 	}
@@ -263,12 +324,27 @@ func TestImplementerRefuses(t *testing.T) {
 		dir   string
 		want  formats.Code
 	}{
-		"no task":         {nil, nil, b.dir, formats.CodeValidationFailed},
-		"no plan":         {&bare, nil, b.dir, formats.CodePrecondition},
-		"plan not there":  {b.task, map[string]any{"plan": "gone.md"}, b.dir, formats.CodeUnknown},
-		"no such phase":   {b.task, map[string]any{"phase": map[string]any{"number": 4}}, b.dir, formats.CodeValidationFailed},
-		"phase is text":   {b.task, map[string]any{"phase": "one"}, b.dir, formats.CodeValidationFailed},
-		"half a number":   {b.task, map[string]any{"phase": map[string]any{"number": 1.5}}, b.dir, formats.CodeValidationFailed},
+		"no task":        {nil, nil, b.dir, formats.CodeValidationFailed},
+		"no plan":        {&bare, nil, b.dir, formats.CodePrecondition},
+		"plan not there": {b.task, map[string]any{"plan": "gone.md"}, b.dir, formats.CodeUnknown},
+		"no such phase": {
+			b.task,
+			map[string]any{"phase": map[string]any{"number": 4}},
+			b.dir,
+			formats.CodeValidationFailed,
+		},
+		"phase is text": {
+			b.task,
+			map[string]any{"phase": "one"},
+			b.dir,
+			formats.CodeValidationFailed,
+		},
+		"half a number": {
+			b.task,
+			map[string]any{"phase": map[string]any{"number": 1.5}},
+			b.dir,
+			formats.CodeValidationFailed,
+		},
 		"no repository":   {b.task, nil, elsewhere, formats.CodeConfig},
 		"plan is no text": {b.task, map[string]any{"plan": 1}, b.dir, formats.CodeValidationFailed},
 	} {
@@ -277,7 +353,9 @@ func TestImplementerRefuses(t *testing.T) {
 			t.Errorf("%s: Run = %+v, %v, want failed with %s", name, ret, err, tc.want)
 		}
 	}
-	if _, err := (offline.Implementer{}).Run(t.Context(), request(t, b.dir, b.task, nil)); formats.CodeOf(err) != formats.CodeBug {
+
+	_, err := (offline.Implementer{}).Run(t.Context(), request(t, b.dir, b.task, nil))
+	if formats.CodeOf(err) != formats.CodeBug {
 		t.Errorf("Run without parts = %v, want BUG", err)
 	}
 }
@@ -288,12 +366,14 @@ func TestImplementerStops(t *testing.T) {
 	r := request(t, b.dir, b.task, nil)
 	r.Timeout.Total = 1
 	ret, err := b.agent.Run(t.Context(), r)
-	if err != nil || ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeTimeout {
+	if err != nil || ret.Status != formats.StatusFailed ||
+		ret.Errors[0].Code != formats.CodeTimeout {
 		t.Errorf("Run over its time = %+v, %v, want failed TIMEOUT", ret, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	b.agent.Approver = stopper{cancel}
-	if _, err := b.agent.Run(ctx, request(t, b.dir, b.task, nil)); !errors.Is(err, context.Canceled) {
+	_, err = b.agent.Run(ctx, request(t, b.dir, b.task, nil))
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Run cancelled = %v, want %v", err, context.Canceled)
 	}
 }

@@ -25,12 +25,16 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
 
 // clock stands still.
 type clock struct{}
 
-func (clock) Now() time.Time { return time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC) }
+func (clock) Now() time.Time {
+	return time.Date(2025, 3, 4, 5, 6, 7, 0, time.UTC)
+}
 
 // docs are the documents of a project by path.
 type docs map[string]string
@@ -38,7 +42,11 @@ type docs map[string]string
 func (d docs) Open(_ context.Context, path string) ([]byte, error) {
 	text, ok := d[path]
 	if !ok {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{
+			Op:   "open",
+			Path: path,
+			Err:  fs.ErrNotExist,
+		}
 	}
 	return []byte(text), nil
 }
@@ -69,11 +77,21 @@ func starter(t *testing.T) *proc.Starter {
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil },
 		Env: []string{
-			"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOCACHE=" + goCache, "GOPROXY=off", "GOTOOLCHAIN=local",
-			"GOFLAGS=-mod=mod", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-			"GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@localhost", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@localhost",
+			"PATH=" + os.Getenv("PATH"),
+			"HOME=" + t.TempDir(),
+			"GOCACHE=" + goCache,
+			"GOPROXY=off",
+			"GOTOOLCHAIN=local",
+			"GOFLAGS=-mod=mod",
+			"GIT_CONFIG_NOSYSTEM=1",
+			"LC_ALL=C",
+			"GIT_AUTHOR_NAME=A",
+			"GIT_AUTHOR_EMAIL=a@localhost",
+			"GIT_COMMITTER_NAME=A",
+			"GIT_COMMITTER_EMAIL=a@localhost",
 		},
-		Now: time.Now, Temp: t.TempDir(),
+		Now:  time.Now,
+		Temp: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +102,12 @@ func starter(t *testing.T) *proc.Starter {
 // sh runs a program in a folder and gives its exit code and output.
 func sh(t *testing.T, s *proc.Starter, dir string, argv ...string) (int, string) {
 	t.Helper()
-	res, err := s.Run(t.Context(), proc.Command{Argv: argv, Dir: dir, Purpose: proc.PurposeScript, Private: true})
+	res, err := s.Run(t.Context(), proc.Command{
+		Argv:    argv,
+		Dir:     dir,
+		Purpose: proc.PurposeScript,
+		Private: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +159,11 @@ func open(t *testing.T, path string) fixture {
 		case file.Name == "task.md":
 			title, description, _ := strings.Cut(string(file.Data), "\n")
 			f.task = formats.Task{
-				Number: 196, Title: strings.TrimPrefix(title, "# "), Description: strings.TrimSpace(description), Slug: "demo", Language: "go",
+				Number:      196,
+				Title:       strings.TrimPrefix(title, "# "),
+				Description: strings.TrimSpace(description),
+				Slug:        "demo",
+				Language:    "go",
 			}
 		case strings.HasPrefix(folder, "commit-"):
 			n := int(folder[len("commit-")] - '1')
@@ -148,6 +175,7 @@ func open(t *testing.T, path string) fixture {
 			t.Fatalf("%s holds %s, which is no part of a fixture", path, file.Name)
 		}
 	}
+
 	return f
 }
 
@@ -160,7 +188,16 @@ func repository(t *testing.T, s *proc.Starter, f fixture) string {
 		write(t, dir, files)
 		must(t, s, dir, "git", "add", "-A")
 		date := time.Date(2025, 1, 2+i, 12, 0, 0, 0, time.UTC).Format(time.RFC3339)
-		must(t, s, dir, "env", "GIT_AUTHOR_DATE="+date, "GIT_COMMITTER_DATE="+date, "git", "commit", "-q", "-m", f.messages[i])
+		must(
+			t, s, dir, "env",
+			"GIT_AUTHOR_DATE="+date,
+			"GIT_COMMITTER_DATE="+date,
+			"git",
+			"commit",
+			"-q",
+			"-m",
+			f.messages[i],
+		)
 	}
 	return dir
 }
@@ -174,15 +211,29 @@ const (
 func request(t *testing.T, dir string, task *formats.Task, input map[string]any) formats.Request {
 	t.Helper()
 	return formats.Request{
-		Task: task, Input: input, Dir: dir, Out: t.TempDir(), Session: "sess_1741064767_abc123", Run: "r1", Step: "work", Attempt: 1,
+		Task:    task,
+		Input:   input,
+		Dir:     dir,
+		Out:     t.TempDir(),
+		Session: "sess_1741064767_abc123",
+		Run:     "r1",
+		Step:    "work",
+		Attempt: 1,
 		Timeout: formats.Timeout{Total: time.Minute},
 	}
 }
 
 // document reads the only document of a return and checks it against its profile.
-func document(t *testing.T, r formats.Request, ret formats.Return, kind formats.ArtifactType) string {
+func document(
+	t *testing.T,
+	r formats.Request,
+	ret formats.Return,
+	kind formats.ArtifactType,
+) string {
 	t.Helper()
-	i := slices.IndexFunc(ret.Artifacts, func(a formats.Artifact) bool { return a.Type == kind })
+	i := slices.IndexFunc(ret.Artifacts, func(a formats.Artifact) bool {
+		return a.Type == kind
+	})
 	if i < 0 {
 		t.Fatalf("return %+v has no artifact %s", ret, kind)
 	}
@@ -209,7 +260,8 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, []byte(got), 0o600))
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -224,7 +276,15 @@ func golden(t *testing.T, name, got string) {
 
 // workers gives all workers of a project.
 func workers(s *proc.Starter, d docs, a *approver, newRepo func(string) *git.Repo) offline.Workers {
-	return offline.Workers{Docs: d, Git: newRepo, Starter: s, Approver: a, Clock: clock{}}
+	return offline.Workers{
+		Docs:     d,
+		Git:      newRepo,
+		Starter:  s,
+		Approver: a,
+		Clock:    clock{},
+	}
 }
 
-func typeName(v any) string { return fmt.Sprintf("%T", v) }
+func typeName(v any) string {
+	return fmt.Sprintf("%T", v)
+}

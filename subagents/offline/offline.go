@@ -23,8 +23,8 @@ type Docs interface {
 	Open(ctx context.Context, path string) ([]byte, error)
 }
 
-// Approver answers a gate. It stores an answer with the run by the gate's digest, so that a run asks about the same
-// commands once. An unanswered question is a *formats.GateOpenError.
+// Approver answers a gate. It stores an answer with the run by the gate's digest, so that a run
+// asks about the same commands once. An unanswered question is a *formats.GateOpenError.
 type Approver interface {
 	Approve(ctx context.Context, g formats.Gate) (formats.Decision, error)
 }
@@ -45,31 +45,49 @@ type Workers struct {
 	ConfineCheck checks.Confine
 }
 
-// Confine gives the sandboxed command for a script of a delegation, and the name of the tier. Its error says why the
-// script must not run.
-type Confine func(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string, error)
+// Confine gives the sandboxed command for a script of a delegation, and the name of the tier. Its
+// error says why the script must not run.
+type Confine func(
+	ctx context.Context,
+	r formats.Request,
+	c proc.Command,
+	script string,
+) (proc.Command, string, error)
 
-// taskReviser is the one subagent that is chosen by its name, because revising a description has no role of its own.
+// taskReviser is the one subagent that is chosen by its name, because revising a description has no
+// role of its own.
 const taskReviser = "task-reviser"
 
-// For gives the worker for a subagent: by role, and the task-reviser by name. For any other role the worker fails with
-// TOOL_UNAVAILABLE.
+// For gives the worker for a subagent: by role, and the task-reviser by name. For any other role
+// the worker fails with TOOL_UNAVAILABLE.
 func (w Workers) For(info formats.AgentInfo) subagents.Agent {
 	name, _, _ := strings.Cut(info.Name, "@")
 	if name == taskReviser {
 		return Reviser{}
 	}
+
 	switch info.Role {
 	case formats.RoleResearcher:
 		return Researcher{Git: w.Git, Clock: w.Clock}
 	case formats.RolePlanner:
 		return Planner{Docs: w.Docs}
 	case formats.RoleImplementer:
-		return Implementer{Docs: w.Docs, Git: w.Git, Starter: w.Starter, Approver: w.Approver, Confine: w.Confine}
+		return Implementer{
+			Docs:     w.Docs,
+			Git:      w.Git,
+			Starter:  w.Starter,
+			Approver: w.Approver,
+			Confine:  w.Confine,
+		}
 	case formats.RoleReviewer:
-		return Reviewer{Starter: w.Starter, Contract: info, Confine: w.ConfineCheck}
+		return Reviewer{
+			Starter:  w.Starter,
+			Contract: info,
+			Confine:  w.ConfineCheck,
+		}
 	case formats.RoleWriter, formats.RoleUtility:
 	}
+
 	return NoWorker{Role: info.Role}
 }
 
@@ -80,7 +98,9 @@ const runnerName = "offline"
 type named struct{}
 
 // Runner is the runner's name in metadata.
-func (named) Runner() string { return runnerName }
+func (named) Runner() string {
+	return runnerName
+}
 
 // NoWorker stands in for the worker of roles without an offline worker.
 type NoWorker struct {
@@ -91,7 +111,8 @@ type NoWorker struct {
 
 // Run fails with TOOL_UNAVAILABLE.
 func (n NoWorker) Run(context.Context, formats.Request) (formats.Return, error) {
-	return formats.Failed(formats.Fail(formats.CodeToolUnavailable, "choose an agent CLI with --runner or in config.yaml",
+	return formats.Failed(formats.Fail(formats.CodeToolUnavailable,
+		"choose an agent CLI with --runner or in config.yaml",
 		"the offline runner cannot do the work of a %s: that needs an agent CLI", n.Role)), nil
 }
 
@@ -110,7 +131,11 @@ func taskOf(r formats.Request) (*formats.Task, error) {
 	}
 	var t formats.Task
 	if err := json.Unmarshal(data, &t); err != nil || t.Title == "" && t.Description == "" {
-		return nil, badInput("task", "a task with title and description", cutText(string(data), maxName))
+		return nil, badInput(
+			"task",
+			"a task with title and description",
+			cutText(string(data), maxName),
+		)
 	}
 	return &t, nil
 }
@@ -139,7 +164,8 @@ func textInput(r formats.Request, name string) (string, error) {
 
 // badInput is an input that a worker cannot work with.
 func badInput(name, want, got string) error {
-	return formats.Fail(formats.CodeValidationFailed, "compare the step's `with` with the subagent's inputs",
+	return formats.Fail(formats.CodeValidationFailed,
+		"compare the step's `with` with the subagent's inputs",
 		"input %s: expected %s, got %s", name, want, got)
 }
 
@@ -161,7 +187,12 @@ func intOf(v any) (int, bool) {
 }
 
 // place writes a document into the folder of the delegation and gives its artifact.
-func place(r formats.Request, name string, kind formats.ArtifactType, data []byte) (formats.Artifact, error) {
+func place(
+	r formats.Request,
+	name string,
+	kind formats.ArtifactType,
+	data []byte,
+) (formats.Artifact, error) {
 	return formats.Artifact{Type: kind, Path: name}, write(r.Out, name, data)
 }
 
@@ -182,10 +213,11 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || formats.CodeOf(err) == formats.CodeFileNotFound
 }
 
-// agentFault turns an error of the input or of the tree into a failed return. Errors of the engine stay errors: a
-// cancelled context, a document that cannot be written, a worker without its parts.
+// agentFault turns an error of the input or of the tree into a failed return. Errors of the engine
+// stay errors: a cancelled context, a document that cannot be written, a worker without its parts.
 func agentFault(err error) (formats.Return, error) {
-	if c := formats.CodeOf(err); c == formats.CodeIO || c == formats.CodeBug || c == formats.CodeNotDurable {
+	c := formats.CodeOf(err)
+	if c == formats.CodeIO || c == formats.CodeBug || c == formats.CodeNotDurable {
 		return formats.Return{}, err
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -194,7 +226,8 @@ func agentFault(err error) (formats.Return, error) {
 	if errors.Is(err, proc.ErrOutput) {
 		return formats.Return{}, err
 	}
-	if f, none := errors.AsType[*proc.NotFoundError](err); none && formats.CodeOf(err) == formats.CodeUnknown {
+	f, none := errors.AsType[*proc.NotFoundError](err)
+	if none && formats.CodeOf(err) == formats.CodeUnknown {
 		err = formats.Fail(formats.CodeToolUnavailable, "install "+f.Name, "%v", f)
 	}
 	denied := errors.Is(err, proc.ErrDenied) || errors.Is(err, proc.ErrEvicted)

@@ -30,6 +30,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	if err != nil {
 		return formats.Failed(err), nil
 	}
+
 	d := draft{task: task}
 	if err := p.findReport(ctx, r, &d); err != nil {
 		return agentFault(err)
@@ -41,6 +42,7 @@ func (p Planner) Run(ctx context.Context, r formats.Request) (formats.Return, er
 	} else {
 		d.first()
 	}
+
 	art, err := place(r, planName, formats.ArtifactPlan, d.plan().Render())
 	if err != nil {
 		return formats.Return{}, err
@@ -71,7 +73,8 @@ type draft struct {
 func (d *draft) first() {
 	got := read(d.task.Description)
 	d.notes = append(d.notes, got.Notes...)
-	if d.phases = number(phases([]reading{got}, nil), 1); len(d.phases) == 0 {
+	d.phases = number(phases([]reading{got}, nil), 1)
+	if len(d.phases) == 0 {
 		d.phases = number([]formats.Phase{doTheTask(d.task.Title, got)}, 1)
 	}
 }
@@ -84,8 +87,8 @@ func number(list []formats.Phase, first int) []formats.Phase {
 	return list
 }
 
-// findReport finds the report that the input names, else the task's newest one. The plan names it and does not repeat
-// it.
+// findReport finds the report that the input names, else the task's newest one. The plan names it
+// and does not repeat it.
 func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) error {
 	path, err := textInput(r, "research_report")
 	if err != nil {
@@ -110,7 +113,12 @@ func (p Planner) findReport(ctx context.Context, r formats.Request, d *draft) er
 }
 
 // planOf reads the plan that the input `plan` names, else the newest of the task.
-func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Task) (path string, src []byte,
+func planOf(
+	ctx context.Context,
+	docs Docs,
+	r formats.Request,
+	task *formats.Task,
+) (path string, src []byte,
 	plan *formats.Plan, err error,
 ) {
 	if path, err = textInput(r, "plan"); err != nil {
@@ -120,8 +128,8 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 		path = newest.Path
 	}
 	if path == "" {
-		return "", nil, nil, formats.Fail(formats.CodePrecondition, fmt.Sprintf("make one with /plan %d", task.Number),
-			"task %d has no plan", task.Number)
+		return "", nil, nil, formats.Fail(formats.CodePrecondition,
+			fmt.Sprintf("make one with /plan %d", task.Number), "task %d has no plan", task.Number)
 	}
 	if src, err = docs.Open(ctx, path); err != nil {
 		return "", nil, nil, err
@@ -133,15 +141,17 @@ func planOf(ctx context.Context, docs Docs, r formats.Request, task *formats.Tas
 	return path, src, plan, nil
 }
 
-// revise reads the plan before and the texts of its revisions, the new one last. The completed phases are kept, the
-// others are made anew.
+// revise reads the plan before and the texts of its revisions, the new one last. The completed
+// phases are kept, the others are made anew.
 func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text string) error {
 	path, src, _, err := planOf(ctx, p.Docs, r, d.task)
 	if err != nil {
 		return err
 	}
+
 	d.previous = path
-	// Of a plan that another system wrote the phases are completed first, so that they can be copied as they are.
+	// Of a plan that another system wrote the phases are completed first, so that they can be
+	// copied as they are.
 	whole, _ := formats.Complete(formats.ProfilePlan, path, src)
 	plan, _ := formats.ParsePlan(path, whole) //nolint:errcheck // planOf found nothing that stands in the way
 	// The others come after the copied ones, whose numbers stand in commits.
@@ -152,13 +162,16 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 			next = max(next, phase.Number+1)
 		}
 	}
+
 	d.copied = len(d.phases)
 	d.texts = append(revisions(src), text)
 	readings := []reading{read(d.task.Description)}
 	var kept []formats.Phase
 	if !strings.HasPrefix(strings.TrimSpace(plan.Sections["Overview"]), madeOf) {
-		// The plan does not come from the description alone: its open phases stay, the texts add to them.
-		d.kept, readings[0] = true, reading{}
+		// The plan does not come from the description alone: its open phases stay, the texts add to
+		// them.
+		d.kept = true
+		readings[0] = reading{}
 		for _, phase := range plan.Phases {
 			if phase.Status != formats.PhaseCompleted {
 				kept = append(kept, phase)
@@ -180,16 +193,25 @@ func (p Planner) revise(ctx context.Context, r formats.Request, d *draft, text s
 		known := func(p formats.Phase) bool { return p.Name == note.Name }
 		if !slices.ContainsFunc(slices.Concat(there, said), known) {
 			said = append(said, note)
-			d.notes = append(d.notes, fmt.Sprintf("phase %q is for you or an agent: text %d of the revision adds neither "+
-				"a command nor a checklist item", note.Name, i+1))
+			d.notes = append(
+				d.notes,
+				fmt.Sprintf(
+					"phase %q is for you or an agent: text %d of the revision adds neither "+
+						"a command nor a checklist item",
+					note.Name,
+					i+1,
+				),
+			)
 		}
 	}
+
 	if len(open)+len(there) == 0 {
 		open = append(open, doTheTask(d.task.Title, readings[0]))
 	}
 	for _, one := range readings {
 		d.notes = append(d.notes, one.Notes...)
 	}
+
 	d.phases = append(d.phases, number(slices.Concat(kept, open, said), next)...)
 	return nil
 }
@@ -206,7 +228,8 @@ func revisions(src []byte) []string {
 	}
 	var out []string
 	for i := range s.Blocks {
-		if b := &s.Blocks[i]; b.Kind == md.Fence && b.Fenced && strings.TrimSpace(b.Info) == revisionInfo {
+		b := &s.Blocks[i]
+		if b.Kind == md.Fence && b.Fenced && strings.TrimSpace(b.Info) == revisionInfo {
 			out = append(out, strings.TrimRight(string(b.Body), "\n"))
 		}
 	}
@@ -215,7 +238,8 @@ func revisions(src []byte) []string {
 
 func (d *draft) summary(open int) string {
 	commands, _ := d.blocks()
-	s := "planned " + formats.Count(open, "phase") + " with " + formats.Count(commands, "command block")
+	s := "planned " + formats.Count(open, "phase") + " with " +
+		formats.Count(commands, "command block")
 	if d.copied > 0 {
 		s += ", " + formats.Count(d.copied, "completed phase") + " copied"
 	}
@@ -225,7 +249,8 @@ func (d *draft) summary(open int) string {
 // blocks counts what open phases would run: their commands and their verifications.
 func (d *draft) blocks() (commands, verified int) {
 	for _, p := range d.phases[d.copied:] {
-		commands, verified = commands+len(p.Commands), verified+len(p.Verification)
+		commands += len(p.Commands)
+		verified += len(p.Verification)
 	}
 	return commands, verified
 }
@@ -243,6 +268,7 @@ func (d *draft) plan() formats.Draft {
 			testing = appendNew(testing, []string{firstCommand(v)})
 		}
 	}
+
 	for i, v := range testing {
 		testing[i] = code(v) + " ends with exit 0."
 	}
@@ -250,18 +276,29 @@ func (d *draft) plan() formats.Draft {
 		testing = []string{"The description names no verification: check the work yourself."}
 	}
 	return formats.Draft{
-		Profile: formats.ProfilePlan, Title: t.Title, Phases: d.phases,
+		Profile: formats.ProfilePlan,
+		Title:   t.Title,
+		Phases:  d.phases,
 		Texts: map[string]string{
-			"Task": fmt.Sprintf("%d - %s", t.Number, t.Title), "Status": "[" + formats.PhaseNotStarted.Mark() + "]",
-			"Effort": orNone(t.Effort), "Priority": orNone(t.Priority), "Dependencies": orNone(numbers(t.Dependencies)),
-			"Research Inputs": orNone(d.report), "Artifacts": "This plan", "Standards": "None", "Type": orNone(t.Language),
-			"Overview": d.overview(),
+			"Task":            fmt.Sprintf("%d - %s", t.Number, t.Title),
+			"Status":          "[" + formats.PhaseNotStarted.Mark() + "]",
+			"Effort":          orNone(t.Effort),
+			"Priority":        orNone(t.Priority),
+			"Dependencies":    orNone(numbers(t.Dependencies)),
+			"Research Inputs": orNone(d.report),
+			"Artifacts":       "This plan",
+			"Standards":       "None",
+			"Type":            orNone(t.Language),
+			"Overview":        d.overview(),
 			"Goals & Non-Goals": "**Goals**:\n\n" + formats.List(goals) + "\n**Non-Goals**:\n\n" +
 				formats.List([]string{"Anything that the description does not name."}),
 			"Risks & Mitigations":  formats.List(d.risks()),
 			"Testing & Validation": formats.List(testing),
-			"Artifacts & Outputs":  formats.List([]string{"The files that the phases change, and an implementation summary."}),
-			"Rollback/Contingency": "Every phase is a commit of its own on the task's branch. Revert the commit of a phase, " +
+			"Artifacts & Outputs": formats.List([]string{
+				"The files that the phases change, and an implementation summary.",
+			}),
+			"Rollback/Contingency": "Every phase is a commit of its own on the task's branch. " +
+				"Revert the commit of a phase, " +
 				"or delete the branch before it is merged.",
 			"Revision": d.revision(),
 		},
@@ -277,17 +314,24 @@ func (d *draft) overview() string {
 		return "Made by runner: offline. The phases of " + d.previous +
 			" are taken over. What the revision adds stands after them."
 	}
+
 	fmt.Fprintf(&b, madeOf+" of task %d. ", d.task.Number)
 	open := d.phases[d.copied:]
-	switch commands, verified := d.blocks(); {
+	commands, verified := d.blocks()
+	switch {
 	case commands > 0:
-		fmt.Fprintf(&b, "It has %s of commands and %s of verification, which stand here word for word.",
+		fmt.Fprintf(&b,
+			"It has %s of commands and %s of verification, which stand here word for word.",
 			formats.Count(commands, "block"), formats.Count(verified, "block"))
 	case len(open) == 1 && open[0].Name == "Do the task":
-		b.WriteString("It has neither commands nor open items, so the whole task is one phase for you or an agent.")
+		b.WriteString(
+			"It has neither commands nor open items, so the whole task is one phase for you or " +
+				"an agent.",
+		)
 	default:
 		b.WriteString("It has no commands, so every phase is an item for you or an agent.")
 	}
+
 	if d.previous != "" {
 		fmt.Fprintf(&b, "\n\nRevises %s: %s copied, %s rebuilt.", code(d.previous),
 			formats.Count(d.copied, "completed phase"), formats.Count(len(open), "open phase"))
@@ -295,8 +339,10 @@ func (d *draft) overview() string {
 	for _, n := range d.notes {
 		b.WriteString("\n\nNote: " + sentence(n))
 	}
+
 	if d.report != "" {
-		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that hold the words of the task.", code(d.report))
+		fmt.Fprintf(&b, "\n\nRead %s first: it cites the files that hold the words of the task.",
+			code(d.report))
 	}
 	return b.String()
 }
@@ -305,12 +351,18 @@ func (d *draft) risks() []string {
 	var out []string
 	commands, verified := d.blocks()
 	if commands > 0 {
-		out = append(out, "The commands come from the description. They run in a worktree, and only after you approve them.")
+		out = append(
+			out,
+			"The commands come from the description. They run in a worktree, and only after you "+
+				"approve them.",
+		)
 	}
 	if verified == 0 {
 		out = append(out, "The plan names no verification, so nothing shows that a phase is right.")
 	}
-	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool { return len(p.Commands) == 0 }) {
+	if slices.ContainsFunc(d.phases[d.copied:], func(p formats.Phase) bool {
+		return len(p.Commands) == 0
+	}) {
 		out = append(out, "The offline runner cannot do a phase without commands.")
 	}
 	return out
@@ -325,11 +377,13 @@ func (d *draft) revision() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// firstCommand gives the first line of a script that is neither blank nor a comment, and says when there are more.
+// firstCommand gives the first line of a script that is neither blank nor a comment, and says when
+// there are more.
 func firstCommand(script string) string {
 	first := ""
 	for line := range strings.Lines(script) {
-		switch line = strings.TrimSpace(line); {
+		line = strings.TrimSpace(line)
+		switch {
 		case line == "" || strings.HasPrefix(line, "#"):
 		case first != "":
 			return first + " …"

@@ -39,9 +39,10 @@ type reading struct {
 // maxName is the most characters of a phase's name.
 const maxName = 80
 
-// read takes a task's description, or a text of a revision, apart. The level of headings decides how far "Verification"
-// and "Acceptance" reach. A label is a paragraph or item such as "Verification:". It reaches to the next heading or
-// label, or to the first paragraph after something stood under it.
+// read takes a task's description, or a text of a revision, apart. The level of headings decides
+// how far "Verification" and "Acceptance" reach. A label is a paragraph or item such as
+// "Verification:". It reaches to the next heading or label, or to the first paragraph after
+// something stood under it.
 func read(text string) reading {
 	doc, problems := md.Parse([]byte(text))
 	r := reader{doc: doc, quoteDepth: -1}
@@ -49,8 +50,10 @@ func read(text string) reading {
 		r.block(&doc.Blocks[i])
 	}
 	if len(r.out.Blocks) == 0 && len(r.out.Items) > 0 {
-		// Without commands the items are the phases, so what stood before the first item stood before any phase.
-		r.out.Every, r.out.Last = r.beforeItem, r.afterItem
+		// Without commands the items are the phases, so what stood before the first item stood
+		// before any phase.
+		r.out.Every = r.beforeItem
+		r.out.Last = r.afterItem
 	}
 	for _, p := range problems {
 		r.out.Notes = append(r.out.Notes, fmt.Sprintf("line %d: %s", p.Pos.Line, p.Msg))
@@ -137,13 +140,14 @@ func (r *reader) heading(b *md.Block) {
 // endLabel closes the label when a paragraph or an item stands beyond it.
 func (r *reader) endLabel(b *md.Block) {
 	l := r.label
-	if l.item && b.Depth <= l.depth || !l.item && b.Kind == md.Paragraph && b.Depth <= l.depth && l.used {
+	if l.item && b.Depth <= l.depth ||
+		!l.item && b.Kind == md.Paragraph && b.Depth <= l.depth && l.used {
 		r.label = openLabel{}
 	}
 }
 
-// text reads a paragraph or an item. Markdown takes a label without a blank line before it for the end of the text
-// before it. A reader does not, so such a label counts.
+// text reads a paragraph or an item. Markdown takes a label without a blank line before it for the
+// end of the text before it. A reader does not, so such a label counts.
 func (r *reader) text(b *md.Block) {
 	lines := strings.Split(b.Raw, "\n")
 	for i := 1; i < len(lines); i++ {
@@ -164,11 +168,16 @@ func (r *reader) text(b *md.Block) {
 		}
 		r.text(&head)
 		line := r.doc.Line(b.Pos.Line + i)
-		r.label = openLabel{scope: s, depth: b.Depth, item: b.Kind == md.Item && strings.TrimLeft(line, " \t") != line}
+		r.label = openLabel{
+			scope: s,
+			depth: b.Depth,
+			item:  b.Kind == md.Item && strings.TrimLeft(line, " \t") != line,
+		}
 		r.check(rest, nil)
 		r.remember(label.Text)
 		return
 	}
+
 	if b.Kind == md.Item {
 		r.item(b)
 		return
@@ -183,7 +192,8 @@ func plainBlock(raw string) md.Block {
 		return md.Block{Raw: raw, Text: raw}
 	}
 	b := doc.Blocks[1]
-	b.Text, b.Raw = b.Plain(), raw
+	b.Text = b.Plain()
+	b.Raw = raw
 	return b
 }
 
@@ -201,7 +211,11 @@ func (r *reader) item(b *md.Block) {
 	s, rest, isLabel := labelOf(b)
 	switch {
 	case isLabel:
-		r.label = openLabel{scope: s, depth: b.Depth, item: true}
+		r.label = openLabel{
+			scope: s,
+			depth: b.Depth,
+			item:  true,
+		}
 		r.check(rest, nil)
 	case r.scope() != scopeWork:
 		r.check(b.Text, b.Checked)
@@ -217,7 +231,10 @@ func (r *reader) item(b *md.Block) {
 // check adds an item to the checklist of the verification.
 func (r *reader) check(text string, done *bool) {
 	if text != "" {
-		r.out.Checks = append(r.out.Checks, formats.ChecklistItem{Text: text, Done: done != nil && *done})
+		r.out.Checks = append(r.out.Checks, formats.ChecklistItem{
+			Text: text,
+			Done: done != nil && *done,
+		})
 	}
 }
 
@@ -248,7 +265,10 @@ func (r *reader) commands(b *md.Block) {
 	body := string(b.Body)
 	switch r.scope() {
 	case scopeWork:
-		r.out.Blocks = append(r.out.Blocks, commandBlock{Name: phaseName(r.lead, "Run the commands"), Body: body})
+		r.out.Blocks = append(r.out.Blocks, commandBlock{
+			Name: phaseName(r.lead, "Run the commands"),
+			Body: body,
+		})
 	case scopeAcceptance:
 		r.note(b, "an sh fence under Acceptance is not run, one under Verification is")
 	case scopeVerification:
@@ -266,7 +286,10 @@ func (r *reader) commands(b *md.Block) {
 }
 
 func (r *reader) note(b *md.Block, format string, args ...any) {
-	r.out.Notes = append(r.out.Notes, fmt.Sprintf("line %d: ", b.Pos.Line)+fmt.Sprintf(format, args...))
+	r.out.Notes = append(
+		r.out.Notes,
+		fmt.Sprintf("line %d: ", b.Pos.Line)+fmt.Sprintf(format, args...),
+	)
 }
 
 // scopeOf reads the scope that a heading's or a label's first word names.
@@ -282,8 +305,9 @@ func scopeOf(text string) scope {
 	}
 }
 
-// labelOf tells whether a paragraph or an item is a label. It has at most three words that begin with Verification or
-// Acceptance, and then a colon, or all of it is strong. What follows the colon is the rest.
+// labelOf tells whether a paragraph or an item is a label. It has at most three words that begin
+// with Verification or Acceptance, and then a colon, or all of it is strong. What follows the colon
+// is the rest.
 func labelOf(b *md.Block) (s scope, rest string, ok bool) {
 	head, rest, colon := strings.Cut(b.Text, ":")
 	raw := strings.TrimSpace(b.Raw)
@@ -296,7 +320,8 @@ func labelOf(b *md.Block) (s scope, rest string, ok bool) {
 	return s, strings.TrimSpace(rest), true
 }
 
-// lastSentence is the last sentence of a paragraph. A period ends one only before a space and a capital or a digit.
+// lastSentence is the last sentence of a paragraph. A period ends one only before a space and a
+// capital or a digit.
 func lastSentence(text string) string {
 	text = strings.TrimSpace(text)
 	for i := len(text) - 2; i > 0; i-- {
@@ -310,8 +335,8 @@ func lastSentence(text string) string {
 	return text
 }
 
-// phaseName makes the name of a phase out of a line of text. It has no brackets, because they hold the status in a
-// plan's heading, and no period or colon at the end. It is not longer than maxName.
+// phaseName makes the name of a phase out of a line of text. It has no brackets, because they hold
+// the status in a plan's heading, and no period or colon at the end. It is not longer than maxName.
 func phaseName(text, otherwise string) string {
 	text = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(text)), " ")
 	text = strings.TrimRight(text, " .:;,#")
@@ -331,9 +356,10 @@ func cutText(text string, limit int) string {
 	return strings.TrimRight(string(runes[:limit-1]), " ") + "…"
 }
 
-// phases makes the open phases of a plan out of what was read in the description, the first reading, and in each text
-// of a revision. A verification before any phase belongs to every phase in the description, and to its own phases in a
-// text. It leaves out what is in done, by commands or by name, and what an earlier text said already.
+// phases makes the open phases of a plan out of what was read in the description, the first
+// reading, and in each text of a revision. A verification before any phase belongs to every phase
+// in the description, and to its own phases in a text. It leaves out what is in done, by commands
+// or by name, and what an earlier text said already.
 func phases(readings []reading, done []formats.Phase) []formats.Phase {
 	var out []formats.Phase
 	var every, last []string
@@ -343,7 +369,8 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		said := slices.Concat(done, out)
 		known := func(name, body string) bool {
 			n := slices.IndexFunc(said, func(p formats.Phase) bool {
-				return body == "" && len(p.Commands) == 0 && p.Name == name || body != "" && slices.Contains(p.Commands, body)
+				return body == "" && len(p.Commands) == 0 && p.Name == name ||
+					body != "" && slices.Contains(p.Commands, body)
 			})
 			if n >= 0 {
 				said = slices.Delete(said, n, n+1) // a text may ask for the same twice
@@ -353,15 +380,21 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		for _, b := range r.Blocks {
 			if !known(b.Name, b.Body) {
 				out = append(out, formats.Phase{
-					Name: b.Name, Goal: sentence(b.Name), Commands: []string{b.Body},
-					Tasks: []formats.ChecklistItem{{Text: "Run the commands of this phase"}},
+					Name:     b.Name,
+					Goal:     sentence(b.Name),
+					Commands: []string{b.Body},
+					Tasks:    []formats.ChecklistItem{{Text: "Run the commands of this phase"}},
 				})
 			}
 		}
 		if len(r.Blocks) == 0 {
 			for _, item := range r.Items {
 				if name := phaseName(item, "Do the task"); !known(name, "") {
-					out = append(out, formats.Phase{Name: name, Goal: sentence(name), Tasks: []formats.ChecklistItem{{Text: item}}})
+					out = append(out, formats.Phase{
+						Name:  name,
+						Goal:  sentence(name),
+						Tasks: []formats.ChecklistItem{{Text: item}},
+					})
 				}
 			}
 		}
@@ -377,11 +410,14 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		}
 		last = appendNew(last, r.Last)
 		for _, c := range r.Checks {
-			if !slices.ContainsFunc(checks, func(o formats.ChecklistItem) bool { return o.Text == c.Text }) {
+			if !slices.ContainsFunc(checks, func(o formats.ChecklistItem) bool {
+				return o.Text == c.Text
+			}) {
 				checks = append(checks, c)
 			}
 		}
 	}
+
 	if len(out) == 0 {
 		return nil
 	}
@@ -389,6 +425,7 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 		out[i].Status = formats.PhaseNotStarted
 		out[i].Verification = appendNew(slices.Clone(every), out[i].Verification)
 	}
+
 	final := &out[len(out)-1]
 	final.Verification = appendNew(final.Verification, last)
 	for i := range out {
@@ -396,15 +433,19 @@ func phases(readings []reading, done []formats.Phase) []formats.Phase {
 			out[i].Checks = slices.Clone(checks)
 		}
 	}
+
 	return out
 }
 
 // doTheTask is the one phase of a task that has neither commands nor items.
 func doTheTask(title string, r reading) formats.Phase {
 	return formats.Phase{
-		Name: "Do the task", Goal: sentence(title), Status: formats.PhaseNotStarted,
+		Name:         "Do the task",
+		Goal:         sentence(title),
+		Status:       formats.PhaseNotStarted,
 		Tasks:        []formats.ChecklistItem{{Text: title}},
-		Verification: slices.Concat(r.Every, r.Last), Checks: r.Checks,
+		Verification: slices.Concat(r.Every, r.Last),
+		Checks:       r.Checks,
 	}
 }
 
@@ -414,8 +455,10 @@ func noted(text string) formats.Phase {
 	first, _, _ := strings.Cut(text, "\n")
 	name := phaseName("Do: "+plainBlock(first).Text, "Do the task")
 	return formats.Phase{
-		Name: name, Goal: sentence(strings.TrimPrefix(name, "Do: ")), Status: formats.PhaseNotStarted,
-		Tasks: []formats.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
+		Name:   name,
+		Goal:   sentence(strings.TrimPrefix(name, "Do: ")),
+		Status: formats.PhaseNotStarted,
+		Tasks:  []formats.ChecklistItem{{Text: strings.Join(strings.Fields(text), " ")}},
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"tercet/internal/plain"
 )
 
-// Researcher searches the tree for the words of a task and cites the hits: file, line and history. It judges nothing.
+// Researcher searches the tree for the words of a task and cites the hits: file, line and history.
+// It judges nothing.
 type Researcher struct {
 	named
 
@@ -30,8 +31,8 @@ const (
 	dateForm     = "2006-01-02"
 )
 
-// Run writes a report. Without a hit, and without commands in the task, it is partial, and the report lists what was
-// tried.
+// Run writes a report. Without a hit, and without commands in the task, it is partial, and the
+// report lists what was tried.
 func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return, error) {
 	if s.Git == nil || s.Clock == nil {
 		return formats.Return{}, formats.Unset("git and a clock")
@@ -40,25 +41,36 @@ func (s Researcher) Run(ctx context.Context, r formats.Request) (formats.Return,
 	if err != nil {
 		return formats.Failed(err), nil
 	}
-	q := inquiry{task: task, started: s.Clock.Now(), words: words(task.Title+"\n"+focus, task.Description)}
+
+	q := inquiry{
+		task:    task,
+		started: s.Clock.Now(),
+		words:   words(task.Title+"\n"+focus, task.Description),
+	}
 	if err := q.look(ctx, s.Git(r.Dir), r.Dir); err != nil {
 		return agentFault(err)
 	}
+
 	art, err := place(r, reportName, formats.ArtifactReport, q.report(s.Clock.Now()).Render())
 	if err != nil {
 		return formats.Return{}, err
 	}
 	art.Summary = q.summary()
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Summary: cutText(q.summary()+" (runner: offline)", formats.MaxSummary),
+		Status:    formats.StatusCompleted,
+		Summary:   cutText(q.summary()+" (runner: offline)", formats.MaxSummary),
 		Warnings:  q.notes,
 		Artifacts: []formats.Artifact{art},
 	}
 	// A task that spells out its commands can be planned without a file to change.
 	if len(q.found.Hits) == 0 && withoutFences(task.Description) == task.Description {
 		ret.Status = formats.StatusPartial
-		ret.NextSteps = fmt.Sprintf("name a file, an identifier or a text in quotes that stands in the project: /revise %d "+
-			"TEXT", task.Number)
+		ret.NextSteps = fmt.Sprintf(
+			"name a file, an identifier or a text in quotes that stands in the project: "+
+				"/revise %d "+
+				"TEXT",
+			task.Number,
+		)
 	}
 	return ret, nil
 }
@@ -91,8 +103,13 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 	if err != nil {
 		return err
 	}
-	if q.git = inGit; !inGit {
-		q.notes = append(q.notes, "no git repository: the folder was searched, and there is no history to cite")
+
+	q.git = inGit
+	if !inGit {
+		q.notes = append(
+			q.notes,
+			"no git repository: the folder was searched, and there is no history to cite",
+		)
 		if files, err = walk(ctx, root); err != nil {
 			return err
 		}
@@ -107,6 +124,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 	if q.found, err = search(ctx, root, files, ask, log); err != nil || !inGit {
 		return err
 	}
+
 	cited := map[string]int{}
 	for _, c := range log {
 		t := touch{commit: c}
@@ -120,6 +138,7 @@ func (q *inquiry) look(ctx context.Context, repo *git.Repo, dir string) (err err
 			q.history = append(q.history, t)
 		}
 	}
+
 	return nil
 }
 
@@ -134,9 +153,11 @@ func (q *inquiry) summary() string {
 		return fmt.Sprintf("no file holds one of the %d words of the task", len(q.words))
 	default:
 		first := q.found.Hits[0]
-		return fmt.Sprintf("cites %s of %s, the first %s:%d, and %s", formats.Count(len(q.found.Hits), "line"),
-			formats.Count(len(q.found.Files), "file"), plain.Line(first.File), first.Line,
-			formats.Count(len(q.history), "commit"))
+		return fmt.Sprintf(
+			"cites %s of %s, the first %s:%d, and %s",
+			formats.Count(len(q.found.Hits), "line"), formats.Count(len(q.found.Files), "file"),
+			plain.Line(first.File), first.Line, formats.Count(len(q.history), "commit"),
+		)
 	}
 }
 
@@ -146,33 +167,53 @@ func (q *inquiry) report(now time.Time) formats.Draft {
 	if q.git {
 		sources = "git ls-files, git log"
 	}
-	return formats.Draft{Profile: formats.ProfileReport, Title: t.Title, Texts: map[string]string{
-		"Task":    fmt.Sprintf("%d - %s", t.Number, t.Title),
-		"Started": q.started.UTC().Format(dateForm), "Completed": now.UTC().Format(dateForm),
-		"Effort": orNone(t.Effort), "Priority": orNone(t.Priority), "Dependencies": orNone(numbers(t.Dependencies)),
-		"Sources/Inputs": sources, "Artifacts": "This report", "Standards": "None",
-		"Executive Summary": "Made by runner: offline, which searches for words and judges nothing. Result: " +
-			sentence(q.summary()),
-		"Context & Scope": q.context(), "Findings": q.findings(),
-		"Decisions":       "None were taken: the runner searches and does not choose.",
-		"Recommendations": q.recommendations(), "Appendix": q.appendix(),
-	}}
+	return formats.Draft{
+		Profile: formats.ProfileReport,
+		Title:   t.Title,
+		Texts: map[string]string{
+			"Task":           fmt.Sprintf("%d - %s", t.Number, t.Title),
+			"Started":        q.started.UTC().Format(dateForm),
+			"Completed":      now.UTC().Format(dateForm),
+			"Effort":         orNone(t.Effort),
+			"Priority":       orNone(t.Priority),
+			"Dependencies":   orNone(numbers(t.Dependencies)),
+			"Sources/Inputs": sources,
+			"Artifacts":      "This report",
+			"Standards":      "None",
+			"Executive Summary": "Made by runner: offline, which searches for words and judges " +
+				"nothing. Result: " +
+				sentence(q.summary()),
+			"Context & Scope": q.context(),
+			"Findings":        q.findings(),
+			"Decisions":       "None were taken: the runner searches and does not choose.",
+			"Recommendations": q.recommendations(),
+			"Appendix":        q.appendix(),
+		},
+	}
 }
 
 // context lists the words that were tried.
 func (q *inquiry) context() string {
 	var lines []string
 	for i, w := range q.words {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", code(w.Text), w.Kind, formats.Count(q.found.Counts[i], "file")))
+		lines = append(
+			lines,
+			fmt.Sprintf("%s (%s): %s",
+				code(w.Text), w.Kind, formats.Count(q.found.Counts[i], "file")),
+		)
 	}
 	where := "the files of the folder"
 	if q.git {
 		where = "tracked files"
 	}
-	text := fmt.Sprintf("The runner searched %s, their paths and the subjects of commits. It looked for the "+
-		"identifiers, paths, quoted texts and words of title and description. It read %s, "+
-		"and left out %s as no text or too large.",
-		where, formats.Count(q.found.Searched, "text file"), formats.Count(q.found.Skipped, "file"))
+	text := fmt.Sprintf(
+		"The runner searched %s, their paths and the subjects of commits. It looked for the "+
+			"identifiers, paths, quoted texts and words of title and description. It read %s, "+
+			"and left out %s as no text or too large.",
+		where,
+		formats.Count(q.found.Searched, "text file"),
+		formats.Count(q.found.Skipped, "file"),
+	)
 	if len(lines) == 0 {
 		return text + "\n\nThe task has no such word."
 	}
@@ -195,8 +236,11 @@ func (q *inquiry) findings() string {
 	text := "The best match comes first. Each file has its best lines:\n\n" + listOf(lines) +
 		"\n\nHow each file was found:\n\n" + listOf(q.reasons())
 	for _, c := range q.history {
-		commits = append(commits, fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short), c.commit.Date.UTC().Format(dateForm),
-			oneLine(c.commit.Subject), wordList(c.files)))
+		commits = append(
+			commits,
+			fmt.Sprintf("%s %s: %s (%s)", code(c.commit.Short),
+				c.commit.Date.UTC().Format(dateForm), oneLine(c.commit.Subject), wordList(c.files)),
+		)
 	}
 	if len(commits) > 0 {
 		text += "\n\nCommits that changed these files, the newest first:\n\n" + listOf(commits)
@@ -204,7 +248,8 @@ func (q *inquiry) findings() string {
 	return text
 }
 
-// reasons says of each file what of the task is in its path, its text and the subjects of its commits.
+// reasons says of each file what of the task is in its path, its text and the subjects of its
+// commits.
 func (q *inquiry) reasons() []string {
 	var out []string
 	for _, d := range q.found.Files {
@@ -219,7 +264,10 @@ func (q *inquiry) reasons() []string {
 			why = append(why, "text: "+in)
 		}
 		if in := q.counted(d.subject, false); in != "" {
-			why = append(why, fmt.Sprintf("subjects of %s: %s", formats.Count(d.commits, "commit"), in))
+			why = append(
+				why,
+				fmt.Sprintf("subjects of %s: %s", formats.Count(d.commits, "commit"), in),
+			)
 		}
 		out = append(out, code(d.name)+": "+strings.Join(why, "; "))
 	}
@@ -254,14 +302,23 @@ func oneLine(s string) string {
 
 func (q *inquiry) recommendations() string {
 	if len(q.found.Hits) == 0 {
-		return "- Name a file, an identifier or a quoted text in the description, and research again."
+		return "- Name a file, an identifier or a quoted text in the description, and research " +
+			"again."
 	}
 	best := q.found.Hits[0]
-	out := []string{fmt.Sprintf("Read %s around line %d first: it is the best line of the best match.",
-		code(best.File), best.Line)}
-	if i := slices.IndexFunc(q.history, func(t touch) bool { return slices.Contains(t.files, best.File) }); i >= 0 {
-		out = append(out, fmt.Sprintf("Look at commit %s, the newest that changed %s.", code(q.history[i].commit.Short),
-			code(best.File)))
+	out := []string{fmt.Sprintf(
+		"Read %s around line %d first: it is the best line of the best match.",
+		code(best.File), best.Line,
+	)}
+	i := slices.IndexFunc(q.history, func(t touch) bool {
+		return slices.Contains(t.files, best.File)
+	})
+	if i >= 0 {
+		out = append(
+			out,
+			fmt.Sprintf("Look at commit %s, the newest that changed %s.",
+				code(q.history[i].commit.Short), code(best.File)),
+		)
 	}
 	return listOf(out)
 }

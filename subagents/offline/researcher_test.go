@@ -34,7 +34,11 @@ func TestResearcher(t *testing.T) {
 			t.Parallel()
 			f := open(t, path)
 			dir := repository(t, s, f)
-			write(t, dir, map[string]string{".tercet/state.json": f.task.Description, "task.md": f.task.Description, "untracked.go": "// Expand Clamp\n"})
+			write(t, dir, map[string]string{
+				".tercet/state.json": f.task.Description,
+				"task.md":            f.task.Description,
+				"untracked.go":       "// Expand Clamp\n",
+			})
 			r := request(t, dir, &f.task, nil)
 			agent := offline.Researcher{Git: repos(s), Clock: clock{}}
 			ret, err := agent.Run(t.Context(), r)
@@ -50,7 +54,10 @@ func TestResearcher(t *testing.T) {
 					t.Errorf("the report does not cite commit %s", hash)
 				}
 			}
-			cited := regexp.MustCompile("(?m)^- `([^`]+):(\\d+)`: `+ ?(.*?) ?`+ \\(").FindAllStringSubmatch(doc, -1)
+
+			cited := regexp.MustCompile(
+				"(?m)^- `([^`]+):(\\d+)`: `+ ?(.*?) ?`+ \\(",
+			).FindAllStringSubmatch(doc, -1)
 			if len(cited) == 0 {
 				t.Fatal("the report cites no line")
 			}
@@ -69,6 +76,7 @@ func TestResearcher(t *testing.T) {
 					t.Errorf("the report quotes %s:%d as %q, the file has %q", c[1], n, c[3], got)
 				}
 			}
+
 			if _, err := agent.Run(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +98,13 @@ func TestResearcherWithoutGit(t *testing.T) {
 		t.Fatalf("Run = %+v, %v, want completed with a warning", ret, err)
 	}
 	doc := document(t, r, ret, formats.ArtifactReport)
-	if !strings.Contains(doc, "no git repository") || !strings.Contains(doc, "`pages/pages.go:") || strings.Contains(doc, ".tercet/") {
-		t.Errorf("the report does not say that there is no git, cites no line, or cites the workspace:\n%s", doc)
+	if !strings.Contains(doc, "no git repository") || !strings.Contains(doc, "`pages/pages.go:") ||
+		strings.Contains(doc, ".tercet/") {
+		t.Errorf(
+			"the report does not say that there is no git, cites no line, or cites the "+
+				"workspace:\n%s",
+			doc,
+		)
 	}
 	// Without the program it is the same as without a repository.
 	none := *s
@@ -105,7 +118,10 @@ func TestResearcherWithoutGit(t *testing.T) {
 func TestResearcherFindsNothing(t *testing.T) {
 	t.Parallel()
 	s := starter(t)
-	dir := repository(t, s, fixture{commits: []map[string]string{{"a.go": "package a\n"}}, messages: []string{"a: begin"}})
+	dir := repository(t, s, fixture{
+		commits:  []map[string]string{{"a.go": "package a\n"}},
+		messages: []string{"a: begin"},
+	})
 	for name, task := range map[string]formats.Task{
 		"no such word": {Number: 4, Title: "Frobnicate", Description: "the `gizmo`"},
 		"no word":      {Number: 4, Title: "Fix it", Description: ""},
@@ -118,7 +134,11 @@ func TestResearcherFindsNothing(t *testing.T) {
 				t.Fatalf("Run = %+v, %v, want partial with next steps", ret, err)
 			}
 			valid(t, ret, formats.RoleResearcher)
-			golden(t, "report_"+strings.ReplaceAll(name, " ", "_")+".md", plain(document(t, r, ret, formats.ArtifactReport)))
+			golden(
+				t,
+				"report_"+strings.ReplaceAll(name, " ", "_")+".md",
+				plain(document(t, r, ret, formats.ArtifactReport)),
+			)
 		})
 	}
 }
@@ -128,7 +148,10 @@ func TestResearcherInASubfolder(t *testing.T) {
 	t.Parallel()
 	s := starter(t)
 	dir := repository(t, s, fixture{
-		commits:  []map[string]string{{"sub/a.go": "package gizmo\n", "other/b.go": "package gizmo\n"}},
+		commits: []map[string]string{{
+			"sub/a.go":   "package gizmo\n",
+			"other/b.go": "package gizmo\n",
+		}},
 		messages: []string{"all: begin"},
 	})
 	task := &formats.Task{Number: 4, Title: "gizmo"}
@@ -138,7 +161,8 @@ func TestResearcherInASubfolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := document(t, r, ret, formats.ArtifactReport)
-	if !strings.Contains(doc, "`a.go:1`") || strings.Contains(doc, "b.go") || !strings.Contains(doc, "all: begin (`a.go`)") {
+	if !strings.Contains(doc, "`a.go:1`") || strings.Contains(doc, "b.go") ||
+		!strings.Contains(doc, "all: begin (`a.go`)") {
 		t.Errorf("the report does not cite a.go alone and its history:\n%s", doc)
 	}
 }

@@ -18,7 +18,8 @@ type Reviewer struct {
 	named
 
 	Starter *proc.Starter
-	// Contract decides whether Run writes a review document and may omit the verdict; the zero value allows both.
+	// Contract decides whether Run writes a review document and may omit the verdict; the zero
+	// value allows both.
 	Contract formats.AgentInfo
 	// Confine sandboxes the checks; nil: no sandbox.
 	Confine checks.Confine
@@ -38,15 +39,22 @@ func (v Reviewer) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return ret, err
 }
 
-// RunMetered runs the checks in the request's tree; the input `only` selects one stack. It reports the tier of the last
-// check.
-func (v Reviewer) RunMetered(ctx context.Context, r formats.Request) (formats.Return, subagents.Measured, error) {
+// RunMetered runs the checks in the request's tree; the input `only` selects one stack. It reports
+// the tier of the last check.
+func (v Reviewer) RunMetered(
+	ctx context.Context,
+	r formats.Request,
+) (formats.Return, subagents.Measured, error) {
 	used := subagents.Measured{Runner: runnerName}
 	ret, err := v.run(ctx, r, &used.Sandbox)
 	return ret, used, err
 }
 
-func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (formats.Return, error) {
+func (v Reviewer) run(
+	ctx context.Context,
+	r formats.Request,
+	tier *string,
+) (formats.Return, error) {
 	if v.Starter == nil {
 		return formats.Return{}, formats.Unset("a starter of children")
 	}
@@ -54,6 +62,7 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	if err != nil {
 		return formats.Failed(err), nil
 	}
+
 	only := checks.Stack(word)
 	if word != "" {
 		if only, err = checks.ParseStack(word); err != nil {
@@ -64,6 +73,7 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	a := assessment{task: r.Task, only: only}
 	if len(list) == 0 {
 		return v.nothing(r, a)
@@ -82,14 +92,16 @@ func (v Reviewer) run(ctx context.Context, r formats.Request, tier *string) (for
 		*tier = res.Sandbox
 		a.results = append(a.results, res)
 	}
+
 	if len(a.results) == 0 {
 		return agentFault(a.unrun[0])
 	}
 	return v.answer(r, a)
 }
 
-// detect lists the checks that a review runs: the tests of every stack, make check among them, and go vet. For Python,
-// whose tests may be missing, it checks that its files compile. An empty stack means all.
+// detect lists the checks that a review runs: the tests of every stack, make check among them, and
+// go vet. For Python, whose tests may be missing, it checks that its files compile. An empty stack
+// means all.
 func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -100,7 +112,8 @@ func detect(dir string, only checks.Stack) ([]checks.Check, error) {
 		if only != "" && c.Stack != only {
 			continue
 		}
-		if c.Kind == checks.Test || c.Stack == checks.Go && c.Kind == checks.Lint || c.Stack == checks.Python {
+		if c.Kind == checks.Test || c.Stack == checks.Go && c.Kind == checks.Lint ||
+			c.Stack == checks.Python {
 			out = append(out, c)
 		}
 	}
@@ -121,16 +134,26 @@ type assessment struct {
 // nothing is the return when no check is known: the work was not done, so there is no verdict.
 func (v Reviewer) nothing(r formats.Request, a assessment) (formats.Return, error) {
 	return v.unjudged(r, a, formats.Return{
-		Status: formats.StatusPartial, Summary: noChecks,
-		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, pyproject.toml, a check target in a " +
+		Status:  formats.StatusPartial,
+		Summary: noChecks,
+		NextSteps: "add a check the runner knows (go.mod, package.json, Cargo.toml, " +
+			"pyproject.toml, a check target in a " +
 			"Makefile), or review with an agent CLI (--runner)",
 	})
 }
 
 // unjudged completes a return without a verdict: of a review that was not done, or not to its end.
-func (v Reviewer) unjudged(r formats.Request, a assessment, ret formats.Return) (formats.Return, error) {
+func (v Reviewer) unjudged(
+	r formats.Request,
+	a assessment,
+	ret formats.Return,
+) (formats.Return, error) {
 	if s := v.Contract.Statuses; s != nil && !slices.Contains(s, formats.OutcomePartial) {
-		return formats.Failed(&formats.Failure{Code: formats.CodeToolUnavailable, Message: ret.Summary, Help: ret.NextSteps}),
+		return formats.Failed(&formats.Failure{
+				Code:    formats.CodeToolUnavailable,
+				Message: ret.Summary,
+				Help:    ret.NextSteps,
+			}),
 			nil
 	}
 	ret.Summary += byOffline
@@ -143,32 +166,45 @@ func (v Reviewer) answer(r formats.Request, a assessment) (formats.Return, error
 	for _, err := range a.unrun {
 		missing = append(missing, err.Error())
 	}
+
 	if len(failed) == 0 && len(missing) > 0 {
 		return v.unjudged(r, a, formats.Return{
-			Status:    formats.StatusPartial,
-			Summary:   fmt.Sprintf("%s passed; %s", formats.Count(len(a.results), "check"), strings.Join(missing, "; ")),
-			NextSteps: formats.HelpOf(a.unrun[0]) + ", or review one stack alone with --only", Issues: a.issues(),
+			Status: formats.StatusPartial,
+			Summary: fmt.Sprintf("%s passed; %s",
+				formats.Count(len(a.results), "check"), strings.Join(missing, "; ")),
+			NextSteps: formats.HelpOf(a.unrun[0]) + ", or review one stack alone with --only",
+			Issues:    a.issues(),
 		})
 	}
+
 	ret := formats.Return{
-		Status: formats.StatusCompleted, Verdict: formats.VerdictApproved,
-		Summary: fmt.Sprintf("%s passed"+byOffline, formats.Count(len(a.results), "check")),
-		Issues:  a.issues(), Warnings: missing,
+		Status:   formats.StatusCompleted,
+		Verdict:  formats.VerdictApproved,
+		Summary:  fmt.Sprintf("%s passed"+byOffline, formats.Count(len(a.results), "check")),
+		Issues:   a.issues(),
+		Warnings: missing,
 	}
 	if len(failed) > 0 {
 		ret.Verdict = formats.VerdictRejected
-		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline, len(failed), formats.Count(len(a.results), "check"),
-			strings.Join(failed, ", "))
+		ret.Summary = fmt.Sprintf("%d of %s failed: %s"+byOffline,
+			len(failed), formats.Count(len(a.results), "check"), strings.Join(failed, ", "))
 		ret.NextSteps = "fix what the issues name and review again"
 	} else if name, _, _ := strings.Cut(v.Contract.Name, "@"); name != "" && name != reviewerName {
-		ret.Warnings = append(ret.Warnings, "the offline runner ran the project's checks; it did not read the "+
-			"instructions of "+name+": that needs an agent CLI (--runner)")
+		ret.Warnings = append(
+			ret.Warnings,
+			"the offline runner ran the project's checks; it did not read the "+
+				"instructions of "+name+": that needs an agent CLI (--runner)",
+		)
 	}
 	return v.document(r, ret, a)
 }
 
 // document adds the review to a return, as a file or, where the contract has no artifacts, as text.
-func (v Reviewer) document(r formats.Request, ret formats.Return, a assessment) (formats.Return, error) {
+func (v Reviewer) document(
+	r formats.Request,
+	ret formats.Return,
+	a assessment,
+) (formats.Return, error) {
 	ret.Summary = cutText(ret.Summary, formats.MaxSummary)
 	doc := a.review(ret.Verdict).Render()
 	if v.Contract.NoArtifacts {
@@ -223,6 +259,7 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 		}
 		lines = append(lines, code(r.Check.String())+": "+state)
 	}
+
 	for _, err := range a.unrun {
 		lines = append(lines, "not run: "+code(oneLine(err.Error())))
 	}
@@ -235,18 +272,27 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 			}
 			place = code(place) + ": "
 		}
-		found = append(found, fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level))
+		found = append(
+			found,
+			fmt.Sprintf("%s%s (%s)", place, code(oneLine(i.Description)), i.Level),
+		)
 	}
-	d := map[string]string{"Scope": scope, "Checks": listOf(lines), "Findings": listOf(found)}
+
+	d := map[string]string{
+		"Scope":    scope,
+		"Checks":   listOf(lines),
+		"Findings": listOf(found),
+	}
 	switch {
 	case verdict == "" && len(a.unrun) > 0:
-		d["Verdict"] = "No verdict: " + formats.Count(len(a.unrun), "check") + " could not run, and the others passed."
+		d["Verdict"] = "No verdict: " + formats.Count(len(a.unrun), "check") +
+			" could not run, and the others passed."
 		if len(found) == 0 {
 			d["Findings"] = "The checks that ran reported nothing."
 		}
 	case verdict == "":
-		d["Checks"], d["Findings"] = sentence(strings.ToUpper(noChecks[:1])+noChecks[1:]),
-			"Nothing was run, so nothing was found."
+		d["Checks"] = sentence(strings.ToUpper(noChecks[:1]) + noChecks[1:])
+		d["Findings"] = "Nothing was run, so nothing was found."
 		d["Verdict"] = "No verdict: nothing was judged."
 	case verdict == formats.VerdictApproved:
 		d["Verdict"] = "approved: every check ended with exit 0. Nothing else was judged."
@@ -256,11 +302,17 @@ func (a assessment) review(verdict formats.Verdict) formats.Draft {
 	default:
 		d["Verdict"] = string(verdict) + ": " + strings.Join(a.failed(), ", ") + " failed."
 	}
+
 	for _, r := range a.results {
 		if r.Dropped > 0 {
-			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.", formats.Count(r.Dropped, "further issue"),
-				code(r.Check.String()))
+			d["Findings"] += fmt.Sprintf("\n- %s of %s not listed.",
+				formats.Count(r.Dropped, "further issue"), code(r.Check.String()))
 		}
 	}
-	return formats.Draft{Profile: formats.ProfileReview, Title: title, Texts: d}
+
+	return formats.Draft{
+		Profile: formats.ProfileReview,
+		Title:   title,
+		Texts:   d,
+	}
 }

@@ -9,8 +9,8 @@ import (
 	"tercet/internal/md"
 )
 
-// Reviser is the task-reviser, for tasks without a plan: it appends the text to the description under the heading
-// Revision. It writes nothing.
+// Reviser is the task-reviser, for tasks without a plan: it appends the text to the description
+// under the heading Revision. It writes nothing.
 type Reviser struct{ named }
 
 // Run returns the new text as fields.description.
@@ -24,8 +24,8 @@ func (Reviser) Run(_ context.Context, r formats.Request) (formats.Return, error)
 	}
 	return formats.Return{
 		Status: formats.StatusCompleted,
-		Summary: fmt.Sprintf("appended %s to the description of task %d", formats.Count(strings.Count(text, "\n")+1, "line"),
-			task.Number),
+		Summary: fmt.Sprintf("appended %s to the description of task %d",
+			formats.Count(strings.Count(text, "\n")+1, "line"), task.Number),
 		Fields: map[string]any{"description": revised(task.Description, text)},
 	}, nil
 }
@@ -51,7 +51,8 @@ func revised(description, text string) string {
 	return description + "\n\n" + strings.Repeat("#", level) + " Revision\n\n" + text
 }
 
-// openFenceEnd gives the line that closes a fence which runs to the end of the text; empty for one that is closed.
+// openFenceEnd gives the line that closes a fence which runs to the end of the text; empty for one
+// that is closed.
 func openFenceEnd(doc *md.Document, at md.Pos) string {
 	last := doc.Blocks[len(doc.Blocks)-1]
 	if last.Pos != at || last.End.Line != doc.LineCount() {

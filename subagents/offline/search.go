@@ -28,8 +28,8 @@ const (
 	maxSweep       = 30      // files of a commit beyond which its subject tells nothing of each
 )
 
-// The weights of a task's words in a file. A word in the path counts as several in the text. A long text counts less
-// than a short one. After a few times a word adds nothing.
+// The weights of a task's words in a file. A word in the path counts as several in the text. A long
+// text counts less than a short one. After a few times a word adds nothing.
 const (
 	pathWeight  = 6.0
 	titleWeight = 2.0 // of a word of the title, against one of the description
@@ -66,10 +66,16 @@ type finding struct {
 	size     int     // words of all texts
 }
 
-// search ranks the files, which are paths below root, by the words of a task. It uses BM25 over the words of text, path
-// and subjects of commits, with source before tests before documents. Files that the task names come first. The file
-// that holds the task is left out.
-func search(ctx context.Context, root *os.Root, files []string, q query, log []git.Commit) (finding, error) {
+// search ranks the files, which are paths below root, by the words of a task. It uses BM25 over the
+// words of text, path and subjects of commits, with source before tests before documents. Files
+// that the task names come first. The file that holds the task is left out.
+func search(
+	ctx context.Context,
+	root *os.Root,
+	files []string,
+	q query,
+	log []git.Commit,
+) (finding, error) {
 	f := finding{Counts: make([]int, len(q.words))}
 	c := newCounter(q.words)
 	subjects := c.subjects(log)
@@ -90,17 +96,24 @@ func search(ctx context.Context, root *os.Root, files []string, q query, log []g
 			continue
 		}
 		f.Searched++
-		d := found{name: name, kind: kindOf(name, text), named: -1}
-		d.text, d.path = make([]int, len(q.words)), make([]int, len(q.words))
+		d := found{
+			name:  name,
+			kind:  kindOf(name, text),
+			named: -1,
+		}
+		d.text = make([]int, len(q.words))
+		d.path = make([]int, len(q.words))
 		d.size = c.count(text, d.text)
 		f.size += d.size
 		c.count(name, d.path)
-		d.subject, d.commits = subjects[name].subject, subjects[name].commits
+		d.subject = subjects[name].subject
+		d.commits = subjects[name].commits
 		d.subject = append(d.subject, make([]int, len(q.words)-len(d.subject))...)
 		if strings.TrimSpace(text) != "" && !q.stands(text) && d.look(q.words, f.Counts) {
 			all = append(all, d)
 		}
 	}
+
 	f.rank(all, q.words)
 	for _, d := range f.Files {
 		text, _, err := readText(root, d.name)
@@ -109,6 +122,7 @@ func search(ctx context.Context, root *os.Root, files []string, q query, log []g
 		}
 		f.Hits = append(f.Hits, c.cite(d, text, f)...)
 	}
+
 	return f, nil
 }
 
@@ -118,8 +132,8 @@ type query struct {
 	title, description string
 }
 
-// stands recognises the text that the task was made from. Its first line ends with the title behind a mark, as a
-// heading does, or it holds the description.
+// stands recognises the text that the task was made from. Its first line ends with the title behind
+// a mark, as a heading does, or it holds the description.
 func (q query) stands(text string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	mark, ok := strings.CutSuffix(strings.TrimSpace(first), " "+q.title)
@@ -176,8 +190,8 @@ func inWorkspace(name string) bool {
 	return slices.Contains(parts, formats.Workspace) || slices.Contains(parts, ".git")
 }
 
-// readText reads a regular file of at most maxTextFile bytes of UTF-8 without NUL. A file that is gone or not to be
-// read is passed over: it cannot be cited.
+// readText reads a regular file of at most maxTextFile bytes of UTF-8 without NUL. A file that is
+// gone or not to be read is passed over: it cannot be cited.
 func readText(root *os.Root, name string) (text string, ok bool, err error) {
 	info, err := root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxTextFile {
@@ -191,12 +205,17 @@ func readText(root *os.Root, name string) (text string, ok bool, err error) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return "", false, err
 	}
-	return string(data), len(data) <= maxTextFile && bytes.IndexByte(data, 0) < 0 && utf8.Valid(data), nil
+	return string(
+		data,
+	), len(data) <= maxTextFile && bytes.IndexByte(data, 0) < 0 && utf8.Valid(data), nil
 }
 
-func notInName(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+func notInName(r rune) bool {
+	return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
 
-// names tells whether a path in the task names a file: as the whole path, its end after a slash, or a folder above.
+// names tells whether a path in the task names a file: as the whole path, its end after a slash, or
+// a folder above.
 func names(written, file string) bool {
 	folder := strings.HasSuffix(written, "/")
 	written = path.Clean(strings.TrimLeft(written, "/"))
@@ -206,11 +225,13 @@ func names(written, file string) bool {
 	if file == written || strings.HasSuffix(file, "/"+written) {
 		return !folder
 	}
-	return folder && (strings.HasPrefix(file, written+"/") || strings.Contains(file, "/"+written+"/"))
+	return folder &&
+		(strings.HasPrefix(file, written+"/") || strings.Contains(file, "/"+written+"/"))
 }
 
-// cite picks the lines of a file that tell most: rare words, names before words of prose, first where a line defines
-// one. A file without such a line is cited at its first line that is not blank.
+// cite picks the lines of a file that tell most: rare words, names before words of prose, first
+// where a line defines one. A file without such a line is cited at its first line that is not
+// blank.
 func (c *counter) cite(d found, text string, f finding) []hit {
 	type scored struct {
 		hit
@@ -229,7 +250,8 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 				continue
 			}
 			value := f.rarity(i) * float64(c.list[i].Kind)
-			if w := c.list[i]; w.Kind == identifier && defines(raw[:max(strings.Index(raw, w.Text), 0)]) {
+			w := c.list[i]
+			if w.Kind == identifier && defines(raw[:max(strings.Index(raw, w.Text), 0)]) {
 				value *= 2
 			}
 			h.score += value
@@ -240,35 +262,47 @@ func (c *counter) cite(d found, text string, f finding) []hit {
 		}
 		h.Text = raw
 		best = append(best, h)
-		slices.SortStableFunc(best, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		slices.SortStableFunc(best, func(a, b scored) int {
+			return cmp.Compare(b.score, a.score)
+		})
 		best = best[:min(len(best), maxHitsPerFile)]
 	}
+
 	if start := strings.TrimLeftFunc(text, unicode.IsSpace); len(best) == 0 && start != "" {
 		first, _, _ := strings.Cut(start, "\n")
 		n := 1 + strings.Count(text[:len(text)-len(start)], "\n")
-		best = append(best, scored{hit: hit{File: d.name, Line: n, Text: first}})
+		best = append(best, scored{hit: hit{
+			File: d.name,
+			Line: n,
+			Text: first,
+		}})
 	}
 	out := make([]hit, len(best))
 	for i, h := range best {
 		h.Text = cutText(strings.Join(strings.Fields(h.Text), " "), maxQuotedLine)
 		out[i] = h.hit
 	}
+
 	return out
 }
 
-// defines tells whether what stands before a name on its line defines it, in the languages of the checks and a few
-// more.
+// defines tells whether what stands before a name on its line defines it, in the languages of the
+// checks and a few more.
 func defines(before string) bool {
 	before = strings.TrimSpace(before)
 	if strings.HasPrefix(before, "func (") && strings.HasSuffix(before, ")") {
 		return true
 	}
-	const definers = "class const def enum fn func function interface let module struct sub trait type var"
-	return slices.Contains(strings.Fields(definers), before[strings.LastIndexAny(before, " \t(")+1:])
+	const definers = "class const def enum fn func function interface let module struct sub " +
+		"trait type var"
+	return slices.Contains(
+		strings.Fields(definers),
+		before[strings.LastIndexAny(before, " \t(")+1:],
+	)
 }
 
-// walk lists the regular files of a folder that git does not know, in lexical order, without the workspace and git's
-// own.
+// walk lists the regular files of a folder that git does not know, in lexical order, without the
+// workspace and git's own.
 func walk(ctx context.Context, root *os.Root) ([]string, error) {
 	var out []string
 	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {

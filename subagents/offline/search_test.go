@@ -43,7 +43,8 @@ func places(hits []offline.Hit) []string {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, map[string]string{
-		"a/pages.go":         "package pages\n\n// Expand reads.\nfunc Expand(s string) {\n\tresort := 1\n}\n",
+		"a/pages.go": "package pages\n\n// Expand reads.\nfunc Expand(s string) {\n" +
+			"\tresort := 1\n}\n",
 		"b/other.go":         "package other\n\nvar Expanded = Expand\n",
 		"docs/readme.md":     "Nothing here, but the last RESORT.\n",
 		".tercet/state.json": "{\"title\": \"Expand\"}\n",
@@ -65,17 +66,41 @@ func TestSearch(t *testing.T) {
 		"no word":  {"Fix it", "", nil},
 		"not here": {"Frobnicate", "", nil},
 		"two lines, definition first": {"", "`Expand`", []string{
-			"a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.", "b/other.go:3 var Expanded = Expand", "limit.txt:2 Expand",
+			"a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.",
+			"b/other.go:3 var Expanded = Expand", "limit.txt:2 Expand",
 		}},
-		"prose without case":       {"the resort", "", []string{"a/pages.go:5 resort := 1", "docs/readme.md:1 Nothing here, but the last RESORT."}},
-		"prose in other endings":   {"resorted", "", []string{"a/pages.go:5 resort := 1", "docs/readme.md:1 Nothing here, but the last RESORT."}},
-		"quoted text":              {"", `"but the"`, []string{"docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"prose without case": {
+			"the resort",
+			"",
+			[]string{
+				"a/pages.go:5 resort := 1",
+				"docs/readme.md:1 Nothing here, but the last RESORT.",
+			},
+		},
+		"prose in other endings": {
+			"resorted",
+			"",
+			[]string{
+				"a/pages.go:5 resort := 1",
+				"docs/readme.md:1 Nothing here, but the last RESORT.",
+			},
+		},
+		"quoted text": {
+			"",
+			`"but the"`,
+			[]string{"docs/readme.md:1 Nothing here, but the last RESORT."},
+		},
 		"named file without words": {"", "see b/other.go", []string{"b/other.go:1 package other"}},
 		"named by its end":         {"", "see `other.go`", []string{"b/other.go:1 package other"}},
 		"named empty file":         {"", "see `empty.go`", nil},
-		"named folder":             {"", "see docs/", []string{"docs/readme.md:1 Nothing here, but the last RESORT."}},
+		"named folder": {
+			"",
+			"see docs/",
+			[]string{"docs/readme.md:1 Nothing here, but the last RESORT."},
+		},
 		"named file first": {"", "`Expand` in `b/other.go`", []string{
-			"b/other.go:3 var Expanded = Expand", "a/pages.go:4 func Expand(s string) {", "a/pages.go:3 // Expand reads.", "limit.txt:2 Expand",
+			"b/other.go:3 var Expanded = Expand", "a/pages.go:4 func Expand(s string) {",
+			"a/pages.go:3 // Expand reads.", "limit.txt:2 Expand",
 		}},
 		"not outside": {"", "see ../secret.txt and /etc/passwd", nil},
 	} {
@@ -83,7 +108,8 @@ func TestSearch(t *testing.T) {
 			t.Parallel()
 			got, err := offline.Search(t.Context(), dir, nil, tc.title, tc.description)
 			if diff := cmp.Diff(tc.want, places(got)); err != nil || diff != "" {
-				t.Errorf("search(%q, %q) error %v (-want +got):\n%s", tc.title, tc.description, err, diff)
+				t.Errorf("search(%q, %q) error %v (-want +got):\n%s",
+					tc.title, tc.description, err, diff)
 			}
 		})
 	}
@@ -99,14 +125,16 @@ func TestSearchIsBounded(t *testing.T) {
 	dir := tree(t, files)
 	got, err := offline.Search(t.Context(), dir, nil, "", "`needle`")
 	if err != nil || len(got) != 19 {
-		t.Fatalf("search gave %d lines, error %v, want 2 of 9 files and 1 of the last", len(got), err)
+		t.Fatalf("search gave %d lines, error %v, want 2 of 9 files and 1 of the last",
+			len(got), err)
 	}
 	if got[0].File != "last.go" {
 		t.Errorf("the best line is in %s, want last.go", got[0].File)
 	}
 	perFile := map[string]int{}
 	for _, h := range got {
-		if perFile[h.File]++; perFile[h.File] > 2 {
+		perFile[h.File]++
+		if perFile[h.File] > 2 {
 			t.Errorf("%s is cited %d times, want at most twice", h.File, perFile[h.File])
 		}
 	}
@@ -115,11 +143,13 @@ func TestSearchIsBounded(t *testing.T) {
 // The order of files that hold the same words.
 func TestSearchOrder(t *testing.T) {
 	t.Parallel()
-	const story = "The manage run tool gives up after its first try, and whoever asked for it is never told so by anybody."
+	const story = "The manage run tool gives up after its first try, and whoever asked for it is " +
+		"never told so by anybody."
 	dir := tree(t, map[string]string{
-		"src/tools/manage-run-tool.ts":      "export class Tool {}\n",
-		"src/tools/list.ts":                 "export function list() { return manage_run(1) }\n",
-		"src/tools/long.ts":                 "export function list() { return manage_run(1) }\n" + strings.Repeat("const other = value + another\n", 300),
+		"src/tools/manage-run-tool.ts": "export class Tool {}\n",
+		"src/tools/list.ts":            "export function list() { return manage_run(1) }\n",
+		"src/tools/long.ts": "export function list() { return manage_run(1) }\n" +
+			strings.Repeat("const other = value + another\n", 300),
 		"src/tools/manage-run-tool.test.ts": "test('manage run tool', () => manageRun())\n",
 		"docs/manage-run.md":                "Manage run: the tool that manages runs.\n",
 		"CHANGELOG.md":                      strings.Repeat("- manage run tool: manage runs\n", 9),
@@ -136,8 +166,10 @@ func TestSearchOrder(t *testing.T) {
 			files = append(files, h.File)
 		}
 	}
+
 	want := []string{
-		"src/tools/manage-run-tool.ts", "src/tools/list.ts", "src/tools/long.ts", "src/tools/manage-run-tool.test.ts", "docs/manage-run.md", "CHANGELOG.md",
+		"src/tools/manage-run-tool.ts", "src/tools/list.ts", "src/tools/long.ts",
+		"src/tools/manage-run-tool.test.ts", "docs/manage-run.md", "CHANGELOG.md",
 	}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("order of files (-want +got):\n%s", diff)
@@ -147,7 +179,11 @@ func TestSearchOrder(t *testing.T) {
 // A word of the title counts more than one of the description.
 func TestTitleFirst(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"a.go": "var quokka int\n", "b.go": "var wombat int\n", "c.go": "var other int\n"})
+	dir := tree(t, map[string]string{
+		"a.go": "var quokka int\n",
+		"b.go": "var wombat int\n",
+		"c.go": "var other int\n",
+	})
 	for title, want := range map[string]string{"quokka": "a.go", "wombat": "b.go"} {
 		got, err := offline.Search(t.Context(), dir, nil, title, "the quokka and the wombat")
 		if err != nil || len(got) != 2 || got[0].File != want {
@@ -159,17 +195,44 @@ func TestTitleFirst(t *testing.T) {
 func TestKindOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
-		"main.go": 0, "django/middleware/security.py": 0, "src/history.c": 0, "contest.py": 0, "docker/run.sh": 0, "Makefile": 0,
-		"main_test.go": 1, "src/FooTest.java": 1, "t/a.t": 1, "tests/a.py": 1, "a.spec.ts": 1, "testdata/x.json": 1,
-		"README": 2, "notes.md": 2, "docs/conf.py": 2, "man/x.8": 2, "docs/tests/a.py": 2,
-		"CHANGES": 3, "ChangeLog": 3, "CHANGELOG-5.4.md": 3, "NEWS.md": 3, "go.sum": 3, "yarn.lock": 3, "": 0, "/": 0,
+		"main.go":                       0,
+		"django/middleware/security.py": 0,
+		"src/history.c":                 0,
+		"contest.py":                    0,
+		"docker/run.sh":                 0,
+		"Makefile":                      0,
+		"main_test.go":                  1,
+		"src/FooTest.java":              1,
+		"t/a.t":                         1,
+		"tests/a.py":                    1,
+		"a.spec.ts":                     1,
+		"testdata/x.json":               1,
+		"README":                        2,
+		"notes.md":                      2,
+		"docs/conf.py":                  2,
+		"man/x.8":                       2,
+		"docs/tests/a.py":               2,
+		"CHANGES":                       3,
+		"ChangeLog":                     3,
+		"CHANGELOG-5.4.md":              3,
+		"NEWS.md":                       3,
+		"go.sum":                        3,
+		"yarn.lock":                     3,
+		"":                              0,
+		"/":                             0,
 	} {
 		if got := offline.KindOf(name, ""); got != want {
 			t.Errorf("kindOf(%q) = %d, want %d", name, got, want)
 		}
 	}
+
 	for name, want := range map[string]int{
-		"commands/plan.md": 0, "skills/x/SKILL.md": 0, "testdata/plan.md": 1, "docs/plan.md": 2, "CHANGELOG.md": 3, "plan.txt": 2,
+		"commands/plan.md":  0,
+		"skills/x/SKILL.md": 0,
+		"testdata/plan.md":  1,
+		"docs/plan.md":      2,
+		"CHANGELOG.md":      3,
+		"plan.txt":          2,
 	} {
 		if got := offline.KindOf(name, "---\ncommand: plan\n---\n"); got != want {
 			t.Errorf("kindOf(%q) with frontmatter = %d, want %d", name, got, want)
@@ -180,14 +243,24 @@ func TestKindOf(t *testing.T) {
 func TestPartsAndStems(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"manage_run": {"manage", "run"}, "manageRun": {"manage", "Run"}, "HTTPServer": {"HTTP", "Server"}, "__x": {"x"}, "base64Decode": {"base64", "Decode"},
-		"": nil, "_": nil, "ÄnderÜber": {"Änder", "Über"},
+		"manage_run":   {"manage", "run"},
+		"manageRun":    {"manage", "Run"},
+		"HTTPServer":   {"HTTP", "Server"},
+		"__x":          {"x"},
+		"base64Decode": {"base64", "Decode"},
+		"":             nil,
+		"_":            nil,
+		"ÄnderÜber":    {"Änder", "Über"},
 	} {
 		if diff := cmp.Diff(want, offline.Parts(name)); diff != "" {
 			t.Errorf("parts(%q) (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, same := range []string{"parse parses parsed parsing", "file files", "run runs", "read reads reading", "handle handled handles"} {
+
+	for _, same := range []string{
+		"parse parses parsed parsing", "file files", "run runs", "read reads reading",
+		"handle handled handles",
+	} {
 		list := strings.Fields(same)
 		for _, w := range list {
 			if offline.Stem(w) != offline.Stem(list[0]) {
@@ -202,7 +275,8 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	dir := tree(t, map[string]string{"a.txt": "needle\n"})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := offline.Search(ctx, dir, []string{"a.txt"}, "", "`needle`"); !errors.Is(err, context.Canceled) {
+	_, err := offline.Search(ctx, dir, []string{"a.txt"}, "", "`needle`")
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("search under a cancelled context = %v, want %v", err, context.Canceled)
 	}
 	if _, err := offline.Search(ctx, dir, nil, "", "`needle`"); !errors.Is(err, context.Canceled) {
@@ -212,7 +286,14 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 
 func TestWalkSkipsTheWorkspace(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"b": "x", "a/c": "x", ".git/x": "x", ".tercet/x": "x", "a/.tercet/x": "x", ".github/x": "x"})
+	dir := tree(t, map[string]string{
+		"b":           "x",
+		"a/c":         "x",
+		".git/x":      "x",
+		".tercet/x":   "x",
+		"a/.tercet/x": "x",
+		".github/x":   "x",
+	})
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -251,13 +332,25 @@ func BenchmarkSearch(b *testing.B) {
 	dir := b.TempDir()
 	line := []byte("\tfor page := first; page < last; page++ { out = append(out, page) }\n")
 	for i := range 50 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.go", i)), bytes.Repeat(line, 400), 0o600); err != nil {
+		err := os.WriteFile(
+			filepath.Join(dir, fmt.Sprintf("f%02d.go", i)),
+			bytes.Repeat(line, 400),
+			0o600,
+		)
+		if err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := offline.Search(b.Context(), dir, nil, "Expand loses the last page", "`Expand` in `f01.go`"); err != nil {
+		_, err := offline.Search(
+			b.Context(),
+			dir,
+			nil,
+			"Expand loses the last page",
+			"`Expand` in `f01.go`",
+		)
+		if err != nil {
 			b.Fatal(err)
 		}
 	}

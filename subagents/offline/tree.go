@@ -15,7 +15,8 @@ import (
 	"tercet/internal/proc"
 )
 
-// listFiles lists the tracked files below the folder of repo. Without git, or outside a repository, it lists nothing.
+// listFiles lists the tracked files below the folder of repo. Without git, or outside a repository,
+// it lists nothing.
 func listFiles(ctx context.Context, repo *git.Repo) (files []string, inGit bool, err error) {
 	files, err = repo.LsFiles(ctx)
 	if errors.As(err, new(*proc.NotFoundError)) || errors.Is(err, git.ErrNoRepo) {
@@ -47,6 +48,7 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	if err != nil {
 		return changes{}, err
 	}
+
 	top, err := repo.Toplevel(ctx)
 	if err != nil {
 		return changes{}, err
@@ -62,13 +64,17 @@ func changedFiles(ctx context.Context, repo *git.Repo, dir string) (c changes, e
 	if err != nil {
 		return changes{}, formats.OnFile("write", dir, err)
 	}
+
 	for _, e := range entries {
 		c.add(root, filepath.ToSlash(below), e.Path)
 		if strings.Contains(e.Code, "R") {
 			c.add(root, filepath.ToSlash(below), e.Orig)
 		}
 	}
-	slices.SortFunc(c.Files, func(a, b changedFile) int { return cmp.Compare(a.Path, b.Path) })
+
+	slices.SortFunc(c.Files, func(a, b changedFile) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	c.Files = slices.Compact(c.Files)
 	return c, root.Close()
 }
@@ -96,17 +102,24 @@ func (c *changes) add(root *os.Root, below, name string) {
 	}
 }
 
-// artifacts lists the changed files as a return may show them, with a note for each that it may not. An artifact is a
-// regular file that is not empty, or a deleted one.
+// artifacts lists the changed files as a return may show them, with a note for each that it may
+// not. An artifact is a regular file that is not empty, or a deleted one.
 func (c changes) artifacts() ([]formats.Artifact, []string) {
 	out := []formats.Artifact{}
 	notes := slices.Clone(c.Notes)
 	for _, f := range c.Files {
 		if slices.Contains(c.bare, f.Path) {
-			notes = append(notes, f.Path+" changed and is no artifact: it is empty or no regular file")
+			notes = append(
+				notes,
+				f.Path+" changed and is no artifact: it is empty or no regular file",
+			)
 			continue
 		}
-		out = append(out, formats.Artifact{Type: formats.ArtifactImplementation, Path: f.Path, Deleted: f.Deleted})
+		out = append(out, formats.Artifact{
+			Type:    formats.ArtifactImplementation,
+			Path:    f.Path,
+			Deleted: f.Deleted,
+		})
 	}
 	return out, notes
 }

@@ -12,7 +12,8 @@ import (
 	"tercet/internal/md"
 )
 
-// wordKind says how a search word was written in the task, which is how much it tells about the place to look at.
+// wordKind says how a search word was written in the task, which is how much it tells about the
+// place to look at.
 type wordKind int
 
 // The kinds of search words, the most specific last.
@@ -24,7 +25,9 @@ const (
 )
 
 // String is the kind in reports.
-func (k wordKind) String() string { return wordKinds[k] }
+func (k wordKind) String() string {
+	return wordKinds[k]
+}
 
 var wordKinds = [...]string{"nothing", "word", "quoted text", "identifier", "path"}
 
@@ -45,10 +48,10 @@ const (
 	quoteMarks = "`\"“”"
 )
 
-// words reads the search words out of a title and a description: paths, identifiers and quoted text, and words of prose
-// except stop words. Fenced code is left out, because it says what to do, not where. The order is by kind, then by
-// place. A word stands once, with the kind that tells most. The parts of paths, identifiers and quoted texts count as
-// words of prose too.
+// words reads the search words out of a title and a description: paths, identifiers and quoted
+// text, and words of prose except stop words. Fenced code is left out, because it says what to do,
+// not where. The order is by kind, then by place. A word stands once, with the kind that tells
+// most. The parts of paths, identifiers and quoted texts count as words of prose too.
 func words(title, description string) []searchWord {
 	c := collector{at: map[string]int{}, stop: strings.Fields(stopWords)}
 	c.title = true
@@ -65,7 +68,9 @@ func words(title, description string) []searchWord {
 			c.plain(text)
 		}
 	}
-	slices.SortStableFunc(c.list, func(a, b searchWord) int { return cmp.Compare(b.Kind, a.Kind) })
+	slices.SortStableFunc(c.list, func(a, b searchWord) int {
+		return cmp.Compare(b.Kind, a.Kind)
+	})
 	return c.list[:min(len(c.list), maxWords)]
 }
 
@@ -114,12 +119,15 @@ func (c *collector) text(s string) {
 		s = rest
 	}
 	prose.WriteString(s)
-	for _, token := range strings.FieldsFunc(prose.String(), func(r rune) bool { return unicode.IsSpace(r) || r == 0 }) {
+	for _, token := range strings.FieldsFunc(prose.String(), func(r rune) bool {
+		return unicode.IsSpace(r) || r == 0
+	}) {
 		c.token(token)
 	}
 }
 
-// cutQuote splits s, which begins after an opening mark, at the closing one. A quote does not go over a line's end.
+// cutQuote splits s, which begins after an opening mark, at the closing one. A quote does not go
+// over a line's end.
 func cutQuote(s string, mark rune) (inner, rest string, ok bool) {
 	end := string(mark)
 	if mark == '“' {
@@ -129,8 +137,8 @@ func cutQuote(s string, mark rune) (inner, rest string, ok bool) {
 	return inner, rest, ok && !strings.Contains(inner, "\n")
 }
 
-// quoted reads the inside of quotes. A single path or identifier is that; anything else is a text to look for, with the
-// identifiers in it.
+// quoted reads the inside of quotes. A single path or identifier is that; anything else is a text
+// to look for, with the identifiers in it.
 func (c *collector) quoted(inner string, code bool) {
 	inner = strings.TrimSpace(inner)
 	if inner == "" {
@@ -140,18 +148,22 @@ func (c *collector) quoted(inner string, code bool) {
 		c.add(inner, pathWord)
 		return
 	}
+
 	if name := strings.TrimSuffix(inner, "()"); isDotted(name) {
 		c.dotted(name)
 		return
 	}
 	alone := code && strings.Trim(inner, quoteMarks) != inner &&
-		len(strings.FieldsFunc(inner, func(r rune) bool { return strings.ContainsRune(quoteMarks, r) })) == 1
+		len(strings.FieldsFunc(inner, func(r rune) bool {
+			return strings.ContainsRune(quoteMarks, r)
+		})) == 1
 	if len(inner) >= minQuoted && !alone {
 		c.add(inner, quotedText)
 	}
 	if !code {
 		return
 	}
+
 	c.text(strings.ReplaceAll(inner, "`", " "))
 	for _, name := range identifiers(inner) {
 		if len(name) >= minName {
@@ -163,7 +175,9 @@ func (c *collector) quoted(inner string, code bool) {
 // token reads one word of prose without the punctuation around it.
 func (c *collector) token(token string) {
 	call := strings.Contains(token, "()")
-	token = strings.TrimFunc(token, func(r rune) bool { return notInName(r) && r != '/' && r != '.' })
+	token = strings.TrimFunc(token, func(r rune) bool {
+		return notInName(r) && r != '/' && r != '.'
+	})
 	token = strings.TrimRight(token, ".")
 	token = strings.TrimSuffix(strings.TrimSuffix(token, "'s"), "’s")
 	switch {
@@ -180,7 +194,8 @@ func (c *collector) token(token string) {
 func (c *collector) plain(text string) {
 	for _, name := range strings.FieldsFunc(text, notInName) {
 		for part := range parts(name) {
-			if len(part) >= minPlain && isName(part) && !slices.Contains(c.stop, strings.ToLower(part)) {
+			if len(part) >= minPlain && isName(part) &&
+				!slices.Contains(c.stop, strings.ToLower(part)) {
 				c.add(part, plainWord)
 			}
 		}
@@ -203,7 +218,9 @@ func identifiers(code string) []string {
 		if i%2 == 1 {
 			continue
 		}
-		for _, name := range strings.FieldsFunc(piece, func(r rune) bool { return notInName(r) && r != '.' }) {
+		for _, name := range strings.FieldsFunc(piece, func(r rune) bool {
+			return notInName(r) && r != '.'
+		}) {
 			if name = strings.Trim(name, "."); isDotted(name) {
 				out = append(out, name)
 			}
@@ -220,11 +237,13 @@ func isName(s string) bool {
 
 // isDotted tells whether s is an identifier or several joined by dots.
 func isDotted(s string) bool {
-	return !slices.ContainsFunc(strings.Split(s, "."), func(part string) bool { return !isName(part) })
+	return !slices.ContainsFunc(strings.Split(
+		s, ".",
+	), func(part string) bool { return !isName(part) })
 }
 
-// looksLikeCode tells identifiers from words of prose. The sign is an underscore, a digit, a capital after a small
-// letter, or a dot between names longer than those of "e.g".
+// looksLikeCode tells identifiers from words of prose. The sign is an underscore, a digit, a
+// capital after a small letter, or a dot between names longer than those of "e.g".
 func looksLikeCode(s string) bool {
 	if first, rest, dotted := strings.Cut(s, "."); dotted {
 		return len(first) > 1 && len(rest) > 1
@@ -242,23 +261,27 @@ func looksLikeCode(s string) bool {
 	return false
 }
 
-// isPath tells whether s names a file or a folder: a slash between names, or a name with a short extension such as
-// main.go. Addresses of web pages are none.
+// isPath tells whether s names a file or a folder: a slash between names, or a name with a short
+// extension such as main.go. Addresses of web pages are none.
 func isPath(s string) bool {
-	if s == "" || strings.ContainsAny(s, " \t\"'`()<>{}[]|*?,;=&$!#%^") || strings.Contains(s, "://") ||
+	if s == "" || strings.ContainsAny(s, " \t\"'`()<>{}[]|*?,;=&$!#%^") ||
+		strings.Contains(s, "://") ||
 		strings.Contains(s, "//") {
 		return false
 	}
 	if strings.Contains(s, "/") {
 		return strings.Trim(s, "/.") != "" && strings.ContainsFunc(s, unicode.IsLetter) &&
-			(strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 || strings.HasSuffix(s, "/"))
+			(strings.Contains(s, ".") || strings.Count(strings.Trim(s, "/"), "/") > 1 ||
+				strings.HasSuffix(s, "/"))
 	}
 	i := strings.LastIndexByte(s, '.')
 	return i > 0 && slices.Contains(strings.Fields(extensions), s[i+1:])
 }
 
-// extensions are the endings by which a name without a slash is taken for a file and not for a dotted identifier.
-const extensions = "bash c cc cfg conf cpp cs css csv go h hpp html ini java js json jsx kt lean lock lua md mod php " +
+// extensions are the endings by which a name without a slash is taken for a file and not for a
+// dotted identifier.
+const extensions = "bash c cc cfg conf cpp cs css csv go h hpp html ini java js json jsx kt lean " +
+	"lock lua md mod php " +
 	"pl proto py rb rs scala sh sql sum swift tex tmpl toml ts tsx txt vue xml yaml yml zig"
 
 // withoutFences drops the fenced code of a markdown text.
