@@ -50,13 +50,20 @@ type Cleaning struct {
 // gonePrefix begins the names of folders whose removal has begun.
 const gonePrefix = "gone-"
 
-// Old finds the runs to remove, and other leftovers of finished runs. It ignores git if Trees is nil.
+// Old finds the runs to remove, and other leftovers of finished runs. It ignores git if Trees is
+// nil.
 func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
-	c := &Cleaning{Runs: []OldRun{}, Held: []OldRun{}, Swept: []string{}, p: p}
+	c := &Cleaning{
+		Runs:  []OldRun{},
+		Held:  []OldRun{},
+		Swept: []string{},
+		p:     p,
+	}
 	list, err := journal.Runs(p.Root, false)
 	if err != nil {
 		return nil, err
 	}
+
 	over := map[string]bool{}
 	sizes := make([]int64, len(list))
 	for i, r := range list {
@@ -67,9 +74,15 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		_, waits := p.Root.Lstat(journal.LockOf(r.ID))
 		over[r.ID] = ended(r) && errors.Is(waits, fs.ErrNotExist)
 	}
+
 	rest := c.Size
 	for i, r := range slices.Backward(list) { // the oldest first
-		old := OldRun{Run: r.ID, Line: r.Line, Last: r.Last, Size: sizes[i]}
+		old := OldRun{
+			Run:  r.ID,
+			Line: r.Line,
+			Last: r.Last,
+			Size: sizes[i],
+		}
 		switch {
 		case keep.Now.Sub(r.Last) > keep.Age:
 			old.Why = "older than " + span(keep.Age)
@@ -86,10 +99,13 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 		rest -= old.Size
 		c.Runs = append(c.Runs, old)
 	}
+
 	entries, err := fs.Glob(atomicfile.FS(p.Root), journal.Folder+"/"+gonePrefix+"*")
 	c.Swept = append(c.Swept, entries...)
 	if err == nil && p.Trees != nil {
-		c.Left, err = p.Trees.Leftover(ctx, func(run string) bool { return over[run] })
+		c.Left, err = p.Trees.Leftover(ctx, func(run string) bool {
+			return over[run]
+		})
 	}
 	return c, err
 }
@@ -103,23 +119,28 @@ func span(d time.Duration) string {
 
 // size is that of the folder of a run, in bytes.
 func (p Project) size(run string) (all int64, err error) {
-	err = fs.WalkDir(p.Root.FS(), path.Join(journal.Folder, run), func(_ string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it goes while it is looked at
-		}
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			all += info.Size()
-		}
-		return nil
-	})
+	err = fs.WalkDir(
+		p.Root.FS(),
+		path.Join(journal.Folder, run),
+		func(_ string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // it goes while it is looked at
+			}
+			if err != nil || !e.Type().IsRegular() {
+				return err
+			}
+			info, err := e.Info()
+			if err == nil {
+				all += info.Size()
+			}
+			return nil
+		},
+	)
 	return all, err
 }
 
-// ended reports whether a run is over by its journal. A process that was killed may have left its lock.
+// ended reports whether a run is over by its journal. A process that was killed may have left its
+// lock.
 func ended(r journal.Run) bool {
 	return r.Status != journal.Open && r.Status != formats.OutcomeSuspended.String()
 }
@@ -160,10 +181,16 @@ func (c *Cleaning) Empty() bool {
 func (c *Cleaning) Lines() []string {
 	var out []string
 	for _, r := range c.Runs {
-		out = append(out, fmt.Sprintf("run %s (%s), %d KiB: %s", r.Run, r.Line, (r.Size+1023)>>10, r.Why))
+		out = append(
+			out,
+			fmt.Sprintf("run %s (%s), %d KiB: %s", r.Run, r.Line, (r.Size+1023)>>10, r.Why),
+		)
 	}
 	for _, dir := range c.Left.Trees {
-		out = append(out, "worktree "+dir+": its run is over; what is not committed there is kept as a branch")
+		out = append(
+			out,
+			"worktree "+dir+": its run is over; what is not committed there is kept as a branch",
+		)
 	}
 	for _, b := range c.Left.Branches {
 		out = append(out, "branch "+b.Branch+": other branches have all of it")
@@ -179,17 +206,24 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 	var all error
 	for _, r := range c.Runs {
 		held, err := lock(r.Run)
-		if _, gone := c.p.Root.Lstat(path.Join(journal.Folder, r.Run)); formats.CodeOf(err) == formats.CodeLocked ||
+		_, gone := c.p.Root.Lstat(path.Join(journal.Folder, r.Run))
+		if formats.CodeOf(err) == formats.CodeLocked ||
 			err != nil && errors.Is(gone, fs.ErrNotExist) { // another process removed it
 			continue
 		}
 		if err == nil {
-			// Its name goes first: what is half removed is no run any more, and is swept the next time.
+			// Its name goes first: what is half removed is no run any more, and is swept the next
+			// time.
 			gone := path.Join(journal.Folder, gonePrefix+r.Run)
-			err = errors.Join(c.p.Root.Rename(path.Join(journal.Folder, r.Run), gone), held.Close(), c.p.Root.RemoveAll(gone))
+			err = errors.Join(
+				c.p.Root.Rename(path.Join(journal.Folder, r.Run), gone),
+				held.Close(),
+				c.p.Root.RemoveAll(gone),
+			)
 		}
 		all = errors.Join(all, err)
 	}
+
 	for _, name := range c.Swept {
 		all = errors.Join(all, c.p.Root.RemoveAll(name))
 	}
@@ -199,17 +233,20 @@ func (c *Cleaning) Do(ctx context.Context, lock func(run string) (io.Closer, err
 	return all
 }
 
-// Daily reports whether an automatic cleaning is due: the last one was more than a day ago, and a run is older than a
-// day. It records the time.
+// Daily reports whether an automatic cleaning is due: the last one was more than a day ago, and a
+// run is older than a day. It records the time.
 func (p Project) Daily(now time.Time) bool {
-	const stamp, day = journal.Folder + "/gc.stamp", 24 * time.Hour
+	const stamp = journal.Folder + "/gc.stamp"
+	const day = 24 * time.Hour
 	if info, err := p.Root.Stat(stamp); err == nil && now.Sub(info.ModTime()) < day {
 		return false
 	}
 	entries, err := fs.ReadDir(atomicfile.FS(p.Root), journal.Folder)
 	old := slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		info, err := e.Info()
-		return err == nil && e.IsDir() && now.Sub(info.ModTime()) > day && !strings.HasPrefix(e.Name(), gonePrefix)
+		return err == nil && e.IsDir() && now.Sub(info.ModTime()) > day &&
+			!strings.HasPrefix(e.Name(), gonePrefix)
 	})
-	return err == nil && old && errors.Join(p.Root.WriteFile(stamp, nil, 0o600), p.Root.Chtimes(stamp, now, now)) == nil
+	return err == nil && old &&
+		errors.Join(p.Root.WriteFile(stamp, nil, 0o600), p.Root.Chtimes(stamp, now, now)) == nil
 }

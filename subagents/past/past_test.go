@@ -47,23 +47,40 @@ func (p *project) write(name, text string) {
 	}
 }
 
-// run makes a run that was heard of last so long before noon; an empty status is one that did not end.
+// run makes a run that was heard of last so long before noon; an empty status is one that did not
+// end.
 func (p *project) run(id, status string, ago time.Duration) {
 	p.t.Helper()
 	p.write("runs/"+id+"/x", strings.Repeat("x", 1000))
-	w := journal.New(func() (*os.Root, error) { return os.OpenRoot(filepath.Join(p.dir, ".tercet/runs", id)) },
-		journal.Options{Clock: func() time.Time { return noon.Add(-ago) }})
-	list := []formats.Entry{{Type: formats.EntryRunStarted, Data: formats.Started{Format: formats.JournalFormat, Line: "/" + id, Args: map[string]any{}}}}
+	w := journal.New(
+		func() (*os.Root, error) {
+			return os.OpenRoot(filepath.Join(p.dir, ".tercet/runs", id))
+		},
+		journal.Options{Clock: func() time.Time { return noon.Add(-ago) }},
+	)
+	list := []formats.Entry{{
+		Type: formats.EntryRunStarted,
+		Data: formats.Started{
+			Format: formats.JournalFormat,
+			Line:   "/" + id,
+			Args:   map[string]any{},
+		},
+	}}
 	if status != "" {
-		list = append(list, formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": status}})
+		list = append(list, formats.Entry{
+			Type: formats.EntryRunFinished,
+			Data: map[string]any{"status": status},
+		})
 	} else {
 		p.write("runs/"+id+"/lock", "")
 	}
+
 	for _, e := range list {
 		if err := w.Append(p.t.Context(), e); err != nil {
 			p.t.Fatal(err)
 		}
 	}
+
 	if err := w.Close(); err != nil {
 		p.t.Fatal(err)
 	}
@@ -74,24 +91,43 @@ func (p *project) exists(name string) bool {
 	return err == nil
 }
 
-func free(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+func free(string) (io.Closer, error) {
+	return io.NopCloser(nil), nil
+}
 
 const day = 24 * time.Hour
 
-// TestGCTakesOldestRunsFirst: runs go by their age and by the size of all, and never one that something holds.
+// TestGCTakesOldestRunsFirst: runs go by their age and by the size of all, and never one that
+// something holds.
 func TestGCTakesOldestRunsFirst(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	for id, ago := range map[string]time.Duration{"rold": 40 * day, "rolder": 50 * day, "raside": 60 * day, "rbundle": 70 * day, "rnamed": 80 * day, "rnew": day, "rheld": 90 * day} {
+	for id, ago := range map[string]time.Duration{
+		"rold":    40 * day,
+		"rolder":  50 * day,
+		"raside":  60 * day,
+		"rbundle": 70 * day,
+		"rnamed":  80 * day,
+		"rnew":    day,
+		"rheld":   90 * day,
+	} {
 		p.run(id, "completed", ago)
 	}
+
 	p.run("ropen", "", 100*day)
 	p.write("runs/raside/aside/.env", "x")
 	p.write("runs/rbundle/a.bundle", "x") // made now
-	p.write("state.json", `{"tasks": [{"artifacts": [{"path": ".tercet/runs/rnamed/plan/out/x.md"}]}]}`)
+	p.write(
+		"state.json",
+		`{"tasks": [{"artifacts": [{"path": ".tercet/runs/rnamed/plan/out/x.md"}]}]}`,
+	)
 	p.write("runs/gone-r1/x", "half removed")
 	at := past.Project{Root: p.root}
-	c, err := at.Old(t.Context(), past.Keep{Age: 30 * day, Size: 1 << 40, Now: noon})
+	c, err := at.Old(t.Context(), past.Keep{
+		Age:  30 * day,
+		Size: 1 << 40,
+		Now:  noon,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +156,27 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]bool{
-		"runs/rold": false, "runs/rolder": false, "runs/gone-r1": false, "runs/rheld": true, "runs/raside/aside/.env": true,
-		"runs/rbundle/a.bundle": true, "runs/rnamed": true, "runs/ropen": true, "runs/rnew": true, "runs/gone-rold": false,
+		"runs/rold":              false,
+		"runs/rolder":            false,
+		"runs/gone-r1":           false,
+		"runs/rheld":             true,
+		"runs/raside/aside/.env": true,
+		"runs/rbundle/a.bundle":  true,
+		"runs/rnamed":            true,
+		"runs/ropen":             true,
+		"runs/rnew":              true,
+		"runs/gone-rold":         false,
 	} {
 		if p.exists(name) != want {
 			t.Errorf("%s exists: %t, want %t", name, !want, want)
 		}
 	}
-	c, err = at.Old(t.Context(), past.Keep{Age: 1000 * day, Size: 1, Now: noon})
+
+	c, err = at.Old(t.Context(), past.Keep{
+		Age:  1000 * day,
+		Size: 1,
+		Now:  noon,
+	})
 	if err != nil || names(c.Runs) != " rheld rnew" {
 		t.Errorf("runs beyond the size = %s, %v, want rheld rnew", names(c.Runs), err)
 	}
@@ -137,7 +186,8 @@ func TestGCTakesOldestRunsFirst(t *testing.T) {
 func TestDaily(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
-	at, now := past.Project{Root: p.root}, time.Now()
+	at := past.Project{Root: p.root}
+	now := time.Now()
 	if at.Daily(now) {
 		t.Error("Daily without runs = true")
 	}
@@ -154,7 +204,11 @@ func TestDaily(t *testing.T) {
 // states stands for the tasks.
 type states struct{ undone []string }
 
-func (s *states) Undo(_ context.Context, run, _ string, dry bool) (lines, plans []string, err error) {
+func (s *states) Undo(
+	_ context.Context,
+	run, _ string,
+	dry bool,
+) (lines, plans []string, err error) {
 	if len(s.undone) > 0 {
 		return nil, nil, nil
 	}
@@ -164,8 +218,8 @@ func (s *states) Undo(_ context.Context, run, _ string, dry bool) (lines, plans 
 	return []string{"task 1: completed -> planned"}, []string{".tercet/specs/p.md"}, nil
 }
 
-// TestUndoDocuments: documents go to the folder of the run, one that was edited refuses, and what was interrupted is
-// done to its end by the same again.
+// TestUndoDocuments: documents go to the folder of the run, one that was edited refuses, and what
+// was interrupted is done to its end by the same again.
 func TestUndoDocuments(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -173,9 +227,13 @@ func TestUndoDocuments(t *testing.T) {
 	p.write("specs/a.md", "a")
 	p.write("specs/p.md", "plan with marks")
 	const sum = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" // of "a"
-	p.write("runs/r1/documents.json", `[{"step": "s", "type": "report", "n": 0, "path": ".tercet/specs/a.md", "sha256": "`+sum+`"},
+	p.write(
+		"runs/r1/documents.json",
+		`[{"step": "s", "type": "report", "n": 0, "path": ".tercet/specs/a.md", "sha256": "`+sum+
+			`"},
 		{"step": "s", "type": "plan", "n": 0, "path": ".tercet/specs/p.md", "sha256": "`+sum+`"},
-		{"step": "s", "type": "plan", "n": 1, "path": ".tercet/specs/gone.md"}, {"step": "s", "type": "plan", "n": 2, "path": "../../x"}]`)
+		{"step": "s", "type": "plan", "n": 1, "path": ".tercet/specs/gone.md"}, {"step": "s", "type": "plan", "n": 2, "path": "../../x"}]`,
+	)
 	records, err := journal.Load(p.root, "r1")
 	if err != nil {
 		t.Fatal(err)
@@ -189,12 +247,20 @@ func TestUndoDocuments(t *testing.T) {
 		}
 		return u
 	}
-	if got := strings.Join(plan().Lines(), "\n"); got != "task 1: completed -> planned\nmove .tercet/specs/a.md to .tercet/runs/r1/undone/specs/a.md\n"+
-		"move .tercet/specs/p.md to .tercet/runs/r1/undone/specs/p.md" {
+	got := strings.Join(plan().Lines(), "\n")
+	if got !=
+		"task 1: completed -> planned\n"+
+			"move .tercet/specs/a.md to .tercet/runs/r1/undone/specs/a.md\n"+
+			"move .tercet/specs/p.md to .tercet/runs/r1/undone/specs/p.md" {
 		t.Errorf("Lines = %s", got)
 	}
 	p.write("specs/a.md", "edited")
-	if _, err := at.Plan(t.Context(), journal.Run{ID: "r1"}, records); formats.CodeOf(err) != formats.CodePrecondition || !strings.Contains(err.Error(), "specs/a.md was changed since") {
+	if _, err := at.Plan(
+		t.Context(),
+		journal.Run{ID: "r1"},
+		records,
+	); formats.CodeOf(err) != formats.CodePrecondition ||
+		!strings.Contains(err.Error(), "specs/a.md was changed since") {
 		t.Errorf("Plan with an edited document = %v, want it refused", err)
 	}
 	p.write("specs/a.md", "a")
@@ -210,14 +276,17 @@ func TestUndoDocuments(t *testing.T) {
 	if _, err := u.Do(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if u = plan(); !u.Empty() || p.exists("specs/a.md") || p.exists("specs/p.md") || !p.exists("runs/r1/undone/specs/p.md") {
+	u = plan()
+	if !u.Empty() || p.exists("specs/a.md") || p.exists("specs/p.md") ||
+		!p.exists("runs/r1/undone/specs/p.md") {
 		t.Errorf("what is left = %q, want nothing", u.Lines())
 	}
 	p.run("r2", "", day)
 	if records, err = journal.Load(p.root, "r2"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := at.Plan(t.Context(), journal.Run{ID: "r2"}, records); err == nil || formats.HelpOf(err) != "give it up first: tercet cancel r2" {
+	_, err = at.Plan(t.Context(), journal.Run{ID: "r2"}, records)
+	if err == nil || formats.HelpOf(err) != "give it up first: tercet cancel r2" {
 		t.Errorf("Plan of a run that has not ended = %v", err)
 	}
 }

@@ -26,8 +26,8 @@ type Bundle struct {
 // maxTrace is how much of the end of a trace is in a report.
 const maxTrace = 1 << 20
 
-// Report writes one file for finding a defect into the run's folder: journal, end of the trace, configuration. It masks
-// what looks like a secret, and gives the file's path.
+// Report writes one file for finding a defect into the run's folder: journal, end of the trace,
+// configuration. It masks what looks like a secret, and gives the file's path.
 func (p Project) Report(run string, b Bundle) (string, error) {
 	dir := path.Join(journal.Folder, run)
 	lines := func(name string, most int) ([]json.RawMessage, error) {
@@ -59,6 +59,7 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	trace, err := lines("trace.jsonl", maxTrace)
 	if err != nil {
 		return "", err
@@ -67,19 +68,28 @@ func (p Project) Report(run string, b Bundle) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	data, err := json.MarshalIndent(map[string]any{
-		"schema": "tercet.report/1", "run": run, "about": json.RawMessage(b.Mask.Line(about)), "journal": entries,
-		"trace": trace, "config": b.Mask.Text(b.Config),
+		"schema":  "tercet.report/1",
+		"run":     run,
+		"about":   json.RawMessage(b.Mask.Line(about)),
+		"journal": entries,
+		"trace":   trace,
+		"config":  b.Mask.Text(b.Config),
 	}, "", "  ")
 	if err != nil {
 		return "", err
 	}
+
 	text := string(data)
-	for _, what := range slices.SortedFunc(maps.Keys(b.Hide), func(a, b string) int { return len(b) - len(a) }) {
+	for _, what := range slices.SortedFunc(maps.Keys(
+		b.Hide,
+	), func(a, b string) int { return len(b) - len(a) }) {
 		if len(what) > 1 { // the longest first: the project may lie below the user's own folder
 			text = strings.ReplaceAll(text, what, b.Hide[what])
 		}
 	}
+
 	to := path.Join(dir, "report.json")
 	if err := atomicfile.WriteLoose(p.Root, to, append([]byte(text), '\n'), 0o600); err != nil {
 		return "", formats.OnFile("write", to, err)

@@ -28,8 +28,8 @@ type Project struct {
 
 // State restores tasks.
 type State interface {
-	// Undo reverts what a run did to its tasks and plans, or with dry only reports it: one line each, and the plans by
-	// name.
+	// Undo reverts what a run did to its tasks and plans, or with dry only reports it: one line
+	// each, and the plans by name.
 	Undo(ctx context.Context, run, session string, dry bool) (lines, plans []string, err error)
 }
 
@@ -64,7 +64,8 @@ func read(records []journal.Record) (f facts) {
 		switch r.Type { //nolint:exhaustive // the others have no effect outside of the run
 		case formats.EntryDelegationStarted:
 			var data struct{ Agent string }
-			if json.Unmarshal(r.Raw(), &data) == nil && data.Agent == formats.AgentGitWorkflow && r.Key != "" {
+			if json.Unmarshal(r.Raw(), &data) == nil && data.Agent == formats.AgentGitWorkflow &&
+				r.Key != "" {
 				f.txns = append(f.txns, r.Key)
 			}
 		case formats.EntryDelegationResult:
@@ -81,7 +82,8 @@ func read(records []journal.Record) (f facts) {
 			}
 			git := ret.Metadata.Agent == formats.AgentGitWorkflow
 			if git && ret.Fields.Worktree != "" && f.branch == "" {
-				f.branch, f.head = ret.Fields.Branch, ret.Fields.Head
+				f.branch = ret.Fields.Branch
+				f.head = ret.Fields.Head
 			}
 			if git && ret.Fields.Branch != "" {
 				f.into = ret.Fields.Branch
@@ -93,32 +95,51 @@ func read(records []journal.Record) (f facts) {
 			}
 		}
 	}
+
 	return f
 }
 
 // Plan plans the undoing of a run. Its error lists everything that prevents it.
-func (p Project) Plan(ctx context.Context, run journal.Run, records []journal.Record) (*Undoing, error) {
+func (p Project) Plan(
+	ctx context.Context,
+	run journal.Run,
+	records []journal.Record,
+) (*Undoing, error) {
 	if !journal.Over(records) {
-		return nil, formats.Fail(formats.CodePrecondition, "give it up first: tercet cancel "+run.ID,
-			"run %s has not ended", run.ID)
+		return nil, formats.Fail(formats.CodePrecondition,
+			"give it up first: tercet cancel "+run.ID, "run %s has not ended", run.ID)
 	}
+
 	f := read(records)
-	u := &Undoing{Run: run.ID, Line: run.Line, p: p, Moved: []string{}, Left: []string{}}
-	u.Commits, u.State = []worktree.Brought{}, []string{}
+	u := &Undoing{
+		Run:   run.ID,
+		Line:  run.Line,
+		p:     p,
+		Moved: []string{},
+		Left:  []string{},
+	}
+	u.Commits = []worktree.Brought{}
+	u.State = []string{}
 	err := u.commits(ctx, f)
 	lines, plans, failed := p.State.Undo(ctx, run.ID, p.Session, true)
-	u.State, u.plans = append(u.State, lines...), plans
+	u.State = append(u.State, lines...)
+	u.plans = plans
 	err = errors.Join(err, failed, u.documents())
 	if len(u.Commits) == 0 && u.Branch == "" && f.branch == "" {
 		for _, file := range f.files {
-			u.Left = append(u.Left, file+": it was written where it stands; git has it as it was, if git tracks it")
+			u.Left = append(
+				u.Left,
+				file+": it was written where it stands; git has it as it was, if git tracks it",
+			)
 		}
 	}
 	return u, err
 }
 
 // txn is the trailer of the commit that takes the run back on a branch.
-func (u *Undoing) txn(branch string) string { return "undo-" + u.Run + "-" + branch }
+func (u *Undoing) txn(branch string) string {
+	return "undo-" + u.Run + "-" + branch
+}
 
 func (u *Undoing) commits(ctx context.Context, f facts) error {
 	if len(f.txns) == 0 {
@@ -133,7 +154,8 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 		if err != nil {
 			return err
 		}
-		if u.head = f.head; ahead != "" {
+		u.head = f.head
+		if ahead != "" {
 			u.Branch = f.branch
 		}
 	}
@@ -152,15 +174,22 @@ func (u *Undoing) commits(ctx context.Context, f facts) error {
 		}
 		u.Commits = append(u.Commits, b)
 		if len(edited) > 0 {
-			all = errors.Join(all, formats.Fail(formats.CodePrecondition,
-				"commit or stash what is not committed; revert by hand what was changed since: git revert "+b.Commit,
-				"changed since the run brought %.12s into %s, or not committed: %s", b.Commit, b.To, strings.Join(edited, ", ")))
+			all = errors.Join(
+				all,
+				formats.Fail(formats.CodePrecondition,
+					"commit or stash what is not committed; revert by hand what was changed "+
+						"since: git revert "+b.Commit,
+					"changed since the run brought %.12s into %s, or not committed: %s", b.Commit,
+					b.To, strings.Join(edited, ", ")),
+			)
 		}
 	}
+
 	return all
 }
 
-// documents finds the documents of the run that stand where it placed them. One that was changed since is not moved.
+// documents finds the documents of the run that stand where it placed them. One that was changed
+// since is not moved.
 func (u *Undoing) documents() error {
 	list, err := subagents.Documents(u.p.Root, u.Run)
 	if err != nil {
@@ -174,8 +203,12 @@ func (u *Undoing) documents() error {
 		case err != nil:
 			all = errors.Join(all, formats.OnFile("read", doc.Path, err))
 		case doc.Sum != "" && formats.Sum(data) != doc.Sum && !slices.Contains(u.plans, doc.Path):
-			all = errors.Join(all, formats.Fail(formats.CodePrecondition, "keep what you wrote in a file of another name",
-				"%s was changed since the run wrote it", doc.Path))
+			all = errors.Join(
+				all,
+				formats.Fail(formats.CodePrecondition,
+					"keep what you wrote in a file of another name",
+					"%s was changed since the run wrote it", doc.Path),
+			)
 		default:
 			u.Moved = append(u.Moved, doc.Path)
 		}
@@ -192,10 +225,16 @@ func (u *Undoing) Empty() bool {
 func (u *Undoing) Lines() []string {
 	var out []string
 	for _, b := range u.Commits {
-		out = append(out, fmt.Sprintf("revert %.12s on %s: %s", b.Commit, b.To, strings.Join(b.Files, ", ")))
+		out = append(
+			out,
+			fmt.Sprintf("revert %.12s on %s: %s", b.Commit, b.To, strings.Join(b.Files, ", ")),
+		)
 	}
 	if u.Branch != "" {
-		out = append(out, "set back branch "+u.Branch+", and keep its work as a branch under tercet/wip")
+		out = append(
+			out,
+			"set back branch "+u.Branch+", and keep its work as a branch under tercet/wip",
+		)
 	}
 	out = append(out, u.State...)
 	for _, name := range u.Moved {
@@ -209,18 +248,29 @@ func (u *Undoing) Lines() []string {
 
 // aside is the place of a document in the folder of the run.
 func (u *Undoing) aside(name string) string {
-	return path.Join(journal.Folder, u.Run, undoneFolder, strings.TrimPrefix(name, formats.Workspace+"/"))
+	return path.Join(
+		journal.Folder,
+		u.Run,
+		undoneFolder,
+		strings.TrimPrefix(name, formats.Workspace+"/"),
+	)
 }
 
-// Do undoes the run: first its commits on branches, then its tasks and plans, then its documents. After an
-// interruption, a new Plan covers the rest.
+// Do undoes the run: first its commits on branches, then its tasks and plans, then its documents.
+// After an interruption, a new Plan covers the rest.
 func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 	for rest := u.Commits; len(rest) > 0; {
 		to := rest[0].To
-		same := slices.DeleteFunc(slices.Clone(rest), func(b worktree.Brought) bool { return b.To != to })
-		rest = slices.DeleteFunc(slices.Clone(rest), func(b worktree.Brought) bool { return b.To == to })
+		same := slices.DeleteFunc(slices.Clone(
+			rest,
+		), func(b worktree.Brought) bool { return b.To != to })
+		rest = slices.DeleteFunc(slices.Clone(
+			rest,
+		), func(b worktree.Brought) bool { return b.To == to })
 		hash, err := u.p.Trees.TakeBack(ctx, same, worktree.Message{
-			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run), Session: u.p.Session, Txn: u.txn(to),
+			Subject: fmt.Sprintf("Undo %s of run %s", u.Line, u.Run),
+			Session: u.p.Session,
+			Txn:     u.txn(to),
 		})
 		if err != nil {
 			return commits, err
@@ -229,6 +279,7 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 			commits = append(commits, hash)
 		}
 	}
+
 	if u.Branch != "" {
 		if _, err := u.p.Trees.SetBack(ctx, u.Branch, u.Run, u.head); err != nil {
 			return commits, err
@@ -248,5 +299,6 @@ func (u *Undoing) Do(ctx context.Context) (commits []string, err error) {
 			return commits, formats.OnFile("move", name, err)
 		}
 	}
+
 	return commits, nil
 }
