@@ -20,12 +20,17 @@ import (
 //go:embed contract.tmpl
 var contractText string
 
-// contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that is said with them.
+// contractTexts are the parts, parsed when the first is needed: parsing takes longer than all that
+// is said with them.
 var contractTexts = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"inline": func(v any) string { return inline(reflect.ValueOf(v).String()) },
-		"code":   func(s string) string { return "`" + inline(s) + "`" },
-		"choice": func(words []string) string { return strings.Join(words, "|") },
+		"inline": func(v any) string {
+			return inline(reflect.ValueOf(v).String())
+		},
+		"code": func(s string) string { return "`" + inline(s) + "`" },
+		"choice": func(words []string) string {
+			return strings.Join(words, "|")
+		},
 	}).Parse(contractText))
 })
 
@@ -34,7 +39,11 @@ func contract(in Input) string {
 	c := contractor{Input: in}
 	if in.Request.Question != "" {
 		// Nothing of what the work needs or makes is due.
-		c.Info = formats.AgentInfo{Name: c.Info.Name, NoArtifacts: true, AgentResult: c.Info.AgentResult}
+		c.Info = formats.AgentInfo{
+			Name:        c.Info.Name,
+			NoArtifacts: true,
+			AgentResult: c.Info.AgentResult,
+		}
 	}
 	say := func(name string) string {
 		var b strings.Builder
@@ -53,12 +62,19 @@ func contract(in Input) string {
 		s.add(material("The block, each value replaced by yours:", "text", say("block")))
 		what = "The fields of the block, as one object,"
 	} else {
-		s.add(material("The members of the object; words between | are a choice, and a member that is not needed is left "+
-			"out:", "text", say("json")))
+		s.add(material(
+			"The members of the object; words between | are a choice, and a member that is not "+
+				"needed is left "+
+				"out:",
+			"text",
+			say("json"),
+		))
 	}
+
 	var schema bytes.Buffer
 	if in.Request.Question == "" && json.Indent(&schema, in.Request.Schema, "", "  ") == nil {
-		what = strings.ReplaceAll(what, "~", "`") + " must fit this JSON Schema; every violation is told, once:"
+		what = strings.ReplaceAll(what, "~", "`") +
+			" must fit this JSON Schema; every violation is told, once:"
 		s.add(material(what, "json", schema.String()))
 	}
 	s.add(say("rules"))
@@ -69,25 +85,34 @@ func contract(in Input) string {
 type contractor struct{ Input }
 
 // Block reports whether the return is an AGENT_RESULT block.
-func (c contractor) Block() bool { return c.Info.AgentResult }
+func (c contractor) Block() bool {
+	return c.Info.AgentResult
+}
 
-// Moved reports whether the contract names documentation, which tercet moves from the folder for documents to docs/.
+// Moved reports whether the contract names documentation, which tercet moves from the folder for
+// documents to docs/.
 func (c contractor) Moved() bool {
-	documentation := func(s formats.ArtifactSpec) bool { return s.Type == formats.ArtifactDocumentation }
+	documentation := func(s formats.ArtifactSpec) bool {
+		return s.Type == formats.ArtifactDocumentation
+	}
 	return slices.ContainsFunc(c.Info.Artifacts, documentation)
 }
 
 // Name is the agent's name.
-func (c contractor) Name() string { return inline(cmp.Or(c.Info.Name, c.Request.Agent)) }
+func (c contractor) Name() string {
+	return inline(cmp.Or(c.Info.Name, c.Request.Agent))
+}
 
 // MaxSummary bounds a summary, in characters.
-func (contractor) MaxSummary() int { return formats.MaxSummary }
+func (contractor) MaxSummary() int {
+	return formats.MaxSummary
+}
 
 // Codes lists the codes of errors that a worker has a use for. The last is that of any other error.
 func (contractor) Codes() []string {
 	return formats.Words([]formats.Code{
-		formats.CodeTransient, formats.CodeTimeout, formats.CodeToolUnavailable, formats.CodeBuildError, formats.CodeDenied,
-		formats.CodeUnknown,
+		formats.CodeTransient, formats.CodeTimeout, formats.CodeToolUnavailable,
+		formats.CodeBuildError, formats.CodeDenied, formats.CodeUnknown,
 	})
 }
 
@@ -112,7 +137,11 @@ func (c contractor) Fields() []field {
 		if f.Optional {
 			kind += ", optional"
 		}
-		out = append(out, field{inline(name), kind, f.Type == formats.TypeList || f.Type == formats.TypeArray})
+		out = append(out, field{
+			inline(name),
+			kind,
+			f.Type == formats.TypeList || f.Type == formats.TypeArray,
+		})
 	}
 	return out
 }
@@ -127,8 +156,8 @@ func (c contractor) Types() []string {
 	}
 	if len(out) == 0 {
 		for _, t := range []formats.ArtifactType{
-			formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation, formats.ArtifactSummary,
-			formats.ArtifactReview, formats.ArtifactDocumentation,
+			formats.ArtifactReport, formats.ArtifactPlan, formats.ArtifactImplementation,
+			formats.ArtifactSummary, formats.ArtifactReview, formats.ArtifactDocumentation,
 		} {
 			out = append(out, string(t))
 		}
@@ -156,7 +185,9 @@ func (c contractor) Verdicts() []string {
 }
 
 // Blocked reports whether the contract allows the agent to ask a question.
-func (c contractor) Blocked() bool { return len(allowed(c, formats.StatusBlocked)) > 0 }
+func (c contractor) Blocked() bool {
+	return len(allowed(c, formats.StatusBlocked)) > 0
+}
 
 // Statuses lists the allowed statuses; a failure is always allowed.
 func (c contractor) Statuses() []string {
@@ -168,7 +199,8 @@ func (c contractor) Statuses() []string {
 	return append(out, string(formats.StatusFailed))
 }
 
-// Words are the statuses of a block. Work that says success has `failure` for the answer no; other work its verdict.
+// Words are the statuses of a block. Work that says success has `failure` for the answer no; other
+// work its verdict.
 func (c contractor) Words() string {
 	var words []string
 	if c.Info.Statuses == nil || len(allowed(c, formats.StatusCompleted)) > 0 {
@@ -177,7 +209,12 @@ func (c contractor) Words() string {
 			words = append(words, "failure")
 		}
 	} else {
-		words = allowed(c, formats.VerdictApproved, formats.VerdictConditional, formats.VerdictRejected)
+		words = allowed(
+			c,
+			formats.VerdictApproved,
+			formats.VerdictConditional,
+			formats.VerdictRejected,
+		)
 	}
 	if c.Info.Statuses == nil {
 		words = append(words, c.Verdicts()...)

@@ -6,11 +6,12 @@ import (
 	"unicode"
 )
 
-// material wraps a text from another author: a line with its origin, then the text in a fence. The fence is longer than
-// any run of backticks inside, so nothing in the text ends it.
+// material wraps a text from another author: a line with its origin, then the text in a fence. The
+// fence is longer than any run of backticks inside, so nothing in the text ends it.
 func material(from, info, text string) string {
 	text = strings.Trim(plain(text), "\n")
-	longest, run := 0, 0
+	longest := 0
+	run := 0
 	for _, c := range text {
 		if c != '`' {
 			run = 0
@@ -23,7 +24,8 @@ func material(from, info, text string) string {
 	return from + "\n\n" + fence + info + "\n" + text + "\n" + fence
 }
 
-// plain is text that holds no other line break than \n and no control character that could hide something.
+// plain is text that holds no other line break than \n and no control character that could hide
+// something.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -39,13 +41,14 @@ func plain(text string) string {
 	}, text)
 }
 
-// inline is a name or a value for the middle of a line: on one line and without the mark that would end its quotes.
+// inline is a name or a value for the middle of a line: on one line and without the mark that would
+// end its quotes.
 func inline(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(plain(text)), " "), "`", "'")
 }
 
-// settle keeps the text of a facet in its section. It closes an open fence, and puts a backslash before a first-level
-// heading that has the name of a facet.
+// settle keeps the text of a facet in its section. It closes an open fence, and puts a backslash
+// before a first-level heading that has the name of a facet.
 func settle(text string) string {
 	text = strings.Trim(plain(text), "\n")
 	var out strings.Builder
@@ -69,8 +72,8 @@ func settle(text string) string {
 	return strings.TrimRight(out.String(), "\n")
 }
 
-// fenceOf gives the run of marks that a line starts with, if it opens or closes a fence; bare tells that nothing
-// follows.
+// fenceOf gives the run of marks that a line starts with, if it opens or closes a fence; bare tells
+// that nothing follows.
 func fenceOf(line string) (run string, bare bool) {
 	body := strings.TrimLeft(line, " ")
 	if len(line)-len(body) > 3 || body == "" || body[0] != '`' && body[0] != '~' {
@@ -90,11 +93,16 @@ func opensSection(line string) bool {
 	if !ok || strings.HasPrefix(rest, "#") {
 		return false
 	}
-	word := strings.TrimFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) })
-	return slices.ContainsFunc(Names(), func(name string) bool { return strings.EqualFold(name, word) })
+	word := strings.TrimFunc(rest, func(r rune) bool {
+		return !unicode.IsLetter(r)
+	})
+	return slices.ContainsFunc(Names(), func(name string) bool {
+		return strings.EqualFold(name, word)
+	})
 }
 
-// quoted puts the user's words into a quotation: every line starts with its mark, so that none is a heading or a fence.
+// quoted puts the user's words into a quotation: every line starts with its mark, so that none is a
+// heading or a fence.
 func quoted(text string) string {
 	lines := strings.Split(strings.Trim(plain(text), "\n"), "\n")
 	for i, line := range lines {

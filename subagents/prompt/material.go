@@ -12,11 +12,16 @@ import (
 	"tercet/internal/lazy"
 )
 
-// knowledge is the task, what the step passes on, and the knowledge of the subagent's file and of the boards.
+// knowledge is the task, what the step passes on, and the knowledge of the subagent's file and of
+// the boards.
 func knowledge(r formats.Request) string {
 	var s sheet
 	if r.Task != nil {
-		s.add(material(fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number), "json", task(r.Task)))
+		s.add(material(
+			fmt.Sprintf("Task %d, from the list of tasks:", r.Task.Number),
+			"json",
+			task(r.Task),
+		))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Input)) {
 		value := r.Input[name]
@@ -30,17 +35,24 @@ func knowledge(r formats.Request) string {
 		}
 		s.add(material(from, "json", asJSON(value)))
 	}
+
 	for i, one := range r.Facets.Knowledge {
-		s.add(material(fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:", i+1, len(r.Facets.Knowledge)),
-			"text", one))
+		s.add(material(
+			fmt.Sprintf("Knowledge %d of %d, from files of knowledge and boards:",
+				i+1, len(r.Facets.Knowledge)),
+			"text",
+			one,
+		))
 	}
+
 	if s.Len() == 0 {
 		s.add("Nothing is given beyond the instruction.")
 	}
 	return s.String()
 }
 
-// task is what a model needs of a task. Times, leases and sessions are not in it: they differ from run to run.
+// task is what a model needs of a task. Times, leases and sessions are not in it: they differ from
+// run to run.
 func task(t *formats.Task) string {
 	type artifact struct {
 		Type    formats.ArtifactType `json:"type"`
@@ -60,8 +72,8 @@ func task(t *formats.Task) string {
 		BlockedReason string             `json:"blocked_reason,omitempty"`
 		Artifacts     []artifact         `json:"artifacts,omitempty"`
 	}{
-		t.Number, t.Title, t.Status, t.Language, t.Priority, t.Effort, t.Description, t.Dependencies, t.Parent,
-		t.BlockedReason, nil,
+		t.Number, t.Title, t.Status, t.Language, t.Priority, t.Effort, t.Description,
+		t.Dependencies, t.Parent, t.BlockedReason, nil,
 	}
 	for _, a := range t.Artifacts {
 		short.Artifacts = append(short.Artifacts, artifact{a.Type, a.Path, a.Summary})
@@ -81,7 +93,8 @@ func isTask(value any, number int) bool {
 	return false
 }
 
-// asJSON is a value as JSON with its keys in order; a value that JSON cannot hold is said to be one.
+// asJSON is a value as JSON with its keys in order; a value that JSON cannot hold is said to be
+// one.
 func asJSON(value any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -97,8 +110,11 @@ func asJSON(value any) string {
 func instruction(r formats.Request) string {
 	var s sheet
 	if r.Question != "" {
-		s.add("Answer one question of another agent, and do nothing else. Change no file and make no document: the answer " +
-			"stands in\n`text` or, if it is short, in `summary`.")
+		s.add(
+			"Answer one question of another agent, and do nothing else. Change no file and make " +
+				"no document: the answer " +
+				"stands in\n`text` or, if it is short, in `summary`.",
+		)
 		s.add(material("The question:", "text", r.Question))
 	} else {
 		s.add(settle(r.Facets.Instruction))
@@ -111,14 +127,21 @@ func instruction(r formats.Request) string {
 	}
 	if len(r.Repair) > 0 {
 		s.add("## Repair")
-		s.add("Your last return was refused. The work is not asked for again: put right what is listed, and return anew.")
+		s.add(
+			"Your last return was refused. The work is not asked for again: put right what is " +
+				"listed, and return anew.",
+		)
 		var list strings.Builder
 		for i, one := range r.Repair {
 			fmt.Fprintf(&list, "%d. %s\n", i+1, one)
 		}
 		s.add(material("What tercet found in it, quoting it:", "text", list.String()))
 		if r.Refused != "" {
-			s.add(material("What was returned, without the nonce of that call:", "text", withoutNonce(r.Refused)))
+			s.add(material(
+				"What was returned, without the nonce of that call:",
+				"text",
+				withoutNonce(r.Refused),
+			))
 		}
 	}
 	if s.Len() == 0 {
@@ -127,8 +150,9 @@ func instruction(r formats.Request) string {
 	return s.String()
 }
 
-// revision is what a step learns when it is run again, in one block. First come the user's words, which are an
-// instruction, then those of others, which are material. Then comes what is open, without repeats and numbered anew.
+// revision is what a step learns when it is run again, in one block. First come the user's words,
+// which are an instruction, then those of others, which are material. Then comes what is open,
+// without repeats and numbered anew.
 func revision(f formats.Feedback) string {
 	if f.Note == "" && f.Answer == "" && f.Choice == "" && len(f.Issues) == 0 && f.Last == nil {
 		return ""
@@ -140,6 +164,7 @@ func revision(f formats.Feedback) string {
 	} else {
 		s.add(fmt.Sprintf("## Revision %d", f.Attempt))
 	}
+
 	s.add(occasion(f, open))
 	if f.Note != "" {
 		s.add("The person for whom you work says:\n\n" + quoted(f.Note))
@@ -161,7 +186,8 @@ func revision(f formats.Feedback) string {
 	return s.String()
 }
 
-// occasion says why the step is run again. open is what it has to change, empty if there is nothing.
+// occasion says why the step is run again. open is what it has to change, empty if there is
+// nothing.
 func occasion(f formats.Feedback, open string) string {
 	from := "`" + inline(f.From) + "`"
 	answered := f.Answer != "" && f.Note == "" && open == ""
@@ -169,17 +195,21 @@ func occasion(f formats.Feedback, open string) string {
 	case answered:
 		return "Your question was answered. Go on where it stopped you."
 	case f.Last != nil && f.Last.Status == formats.OutcomeSuspended:
-		return "You suspended this work, and now it goes on. What you have done is kept: do not begin anew, go on with what " +
+		return "You suspended this work, and now it goes on. What you have done is kept: do not " +
+			"begin anew, go on with what " +
 			"you left open."
 	case f.Last != nil && f.Last.Status == formats.OutcomeFailed:
 		return "Your last attempt failed. Do the work again, and put right what made it fail."
 	case f.Own:
-		return "You sent this work back with what is listed here. It was done again: judge whether that is resolved, and " +
+		return "You sent this work back with what is listed here. It was done again: judge " +
+			"whether that is resolved, and " +
 			"what is new."
 	case open == "" && f.Note == "":
-		return "Your earlier work was sent back by " + from + " without a reason. Look through it again."
+		return "Your earlier work was sent back by " + from +
+			" without a reason. Look through it again."
 	}
-	return "Your earlier work was sent back by " + from + ". Change what is listed here and nothing else."
+	return "Your earlier work was sent back by " + from +
+		". Change what is listed here and nothing else."
 }
 
 // issues lists what is open, without repeats and numbered anew.
@@ -210,7 +240,8 @@ func issues(all []formats.Issue) string {
 
 var nonceMember = lazy.Regexp(`"nonce"\s*:\s*"[^"\n]*"\s*,?`)
 
-// withoutNonce takes the nonce of an earlier call out of a return, so that it is not copied into the next one.
+// withoutNonce takes the nonce of an earlier call out of a return, so that it is not copied into
+// the next one.
 func withoutNonce(text string) string {
 	return nonceMember().ReplaceAllString(text, "")
 }
