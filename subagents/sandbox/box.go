@@ -19,15 +19,16 @@ type Bounds struct {
 	Cache []string // like Write; an image has its own, which is removed with the container
 	Keep  []string // inside Write, but read-only; containers only
 	Hide  []string // appears empty; containers only
-	// Secret appears empty in a container. Under landlock its files cannot be read, and of the folders on the way to it
-	// only what was there at the start.
+	// Secret appears empty in a container. Under landlock its files cannot be read, and of the
+	// folders on the way to it only what was there at the start.
 	Secret  []string
 	Sockets []string // files of sockets outside of Write to which the program may connect
 	Net     bool     // network access to other machines
 	Nest    bool     // starts sandboxes of its own; impossible under landlock
 
-	// The rest is for an image only, in which unnamed paths of this machine do not exist. Read are readable folders,
-	// Project is the root below which the program may be a project file, and Ask tells whether the network was requested.
+	// The rest is for an image only, in which unnamed paths of this machine do not exist. Read are
+	// readable folders, Project is the root below which the program may be a project file, and Ask
+	// tells whether the network was requested.
 	Read    []string
 	Project string
 	Ask     bool
@@ -52,21 +53,26 @@ type layer struct {
 	writable bool
 }
 
-// layers gives what the bounds say of files, outer ones first, in which order they are laid over each other. Keep is
-// stronger than Write. What is as the folder around it is left out, and so is what of Keep has none around it.
+// layers gives what the bounds say of files, outer ones first, in which order they are laid over
+// each other. Keep is stronger than Write. What is as the folder around it is left out, and so is
+// what of Keep has none around it.
 func (b Bounds) layers() (out []layer) {
-	writable, inner := map[string]bool{}, map[string]bool{}
+	writable := map[string]bool{}
+	inner := map[string]bool{}
 	for _, name := range b.Read {
 		writable[filepath.Clean(name)] = false
 	}
+
 	for _, name := range b.Write {
 		writable[filepath.Clean(name)] = true
 	}
 	for _, name := range b.Keep {
 		name = filepath.Clean(name)
 		_, named := writable[name]
-		writable[name], inner[name] = false, !named
+		writable[name] = false
+		inner[name] = !named
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(writable)) {
 		ok := !inner[name]
 		for _, around := range out { // the last is the nearest
@@ -78,6 +84,7 @@ func (b Bounds) layers() (out []layer) {
 			out = append(out, layer{name, writable[name]})
 		}
 	}
+
 	return out
 }
 
@@ -107,8 +114,9 @@ type Box struct {
 	// Image is for docker and podman.
 	Image Image
 
-	user   []string // how a container of the image names the user
-	userNS bool     // bubblewrap makes a user namespace, which it does unasked for everybody but root
+	user []string // how a container of the image names the user
+	// bubblewrap makes a user namespace, which it does unasked for everybody but root
+	userNS bool
 }
 
 // String is the tier with its means, as in results.
@@ -130,7 +138,10 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if b.Means == Docker || b.Means == Podman {
 		return b.contain(c, bounds)
 	}
-	bounds.Write, bounds.Cache, bounds.Read = slices.Concat(bounds.Write, bounds.Cache), nil, nil
+
+	bounds.Write = slices.Concat(bounds.Write, bounds.Cache)
+	bounds.Cache = nil
+	bounds.Read = nil
 	if b.Means == Landlock {
 		if err := bounds.apart(); err != nil {
 			return c, err
@@ -140,7 +151,9 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 	if err != nil {
 		return c, err
 	}
-	argv, dir := c.Argv, c.Dir
+
+	argv := c.Argv
+	dir := c.Dir
 	if dir == "" {
 		if dir, err = os.Getwd(); err != nil {
 			return c, err
@@ -153,10 +166,18 @@ func (b Box) Wrap(c proc.Command, bounds Bounds) (proc.Command, error) {
 		}
 		bounds.settle()
 		if b.Means == Landlock {
-			return proc.Launch{Path: path, Argv: argv, Rules: landlockRules(bounds)}
+			return proc.Launch{
+				Path:  path,
+				Argv:  argv,
+				Rules: landlockRules(bounds),
+			}
 		}
 		words := append(b.bubblewrap(bounds), "--chdir", dir, "--", path)
-		return proc.Launch{Path: b.Tool, Argv: append(words, argv[1:]...), Rules: scopeRules()}
+		return proc.Launch{
+			Path:  b.Tool,
+			Argv:  append(words, argv[1:]...),
+			Rules: scopeRules(),
+		}
 	}
 	return c, nil
 }
@@ -166,8 +187,10 @@ func (b Bounds) apart() error {
 	for _, secret := range b.Secret {
 		for _, name := range b.Write {
 			if below(realPath(secret), realPath(name)) {
-				return formats.Fail(formats.CodeDenied, "install bubblewrap, or set XDG_STATE_HOME to a folder outside of it",
-					"expected %s outside of %s, which a program may write: landlock cannot hide it there", secret, name)
+				return formats.Fail(formats.CodeDenied,
+					"install bubblewrap, or set XDG_STATE_HOME to a folder outside of it",
+					"expected %s outside of %s, which a program may write: landlock cannot hide "+
+						"it there", secret, name)
 			}
 		}
 	}
@@ -183,11 +206,19 @@ type restriction struct {
 
 // landlockRules are those of a program that nothing but landlock restricts.
 func landlockRules(b Bounds) []byte {
-	return restriction{Write: b.Write, Secret: b.Secret, Sockets: b.Sockets, Net: b.Net}.encode()
+	return restriction{
+		Write:   b.Write,
+		Secret:  b.Secret,
+		Sockets: b.Sockets,
+		Net:     b.Net,
+	}.encode()
 }
 
-// scopeRules are those of bubblewrap itself, which has no namespace for abstract sockets of a shared network.
-func scopeRules() []byte { return restriction{Scope: true}.encode() }
+// scopeRules are those of bubblewrap itself, which has no namespace for abstract sockets of a
+// shared network.
+func scopeRules() []byte {
+	return restriction{Scope: true}.encode()
+}
 
 func (r restriction) encode() []byte {
 	text, err := json.Marshal(r)
@@ -200,11 +231,16 @@ func (r restriction) encode() []byte {
 // bubblewrap gives the words of bwrap but for the program.
 func (b Box) bubblewrap(bounds Bounds) []string {
 	args := []string{
-		b.Tool, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		b.Tool, "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc",
+		"--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--ro-bind", "/", "/",
+		"--dev", "/dev", "--proc", "/proc",
 	}
-	if os.Geteuid() == 0 { // it could change the kernel there; bubblewrap itself covers sysrq-trigger, irq and bus
-		args = append(args, "--ro-bind-try", "/proc/sys", "/proc/sys", "--ro-bind-try", "/proc/acpi", "/proc/acpi")
+	// it could change the kernel there; bubblewrap itself covers sysrq-trigger, irq and bus
+	if os.Geteuid() == 0 {
+		args = append(
+			args, "--ro-bind-try", "/proc/sys", "/proc/sys", "--ro-bind-try", "/proc/acpi",
+			"/proc/acpi",
+		)
 	}
 	if b.userNS && !bounds.Nest {
 		args = append(args, "--unshare-user")
@@ -213,8 +249,8 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		args = append(args, "--unshare-net")
 	}
 	if bounds.Nest && os.Geteuid() == 0 {
-		// The kernel lets a user namespace have a root only if its maker has this right, which no_new_privs keeps without
-		// effect on files.
+		// The kernel lets a user namespace have a root only if its maker has this right, which
+		// no_new_privs keeps without effect on files.
 		args = append(args, "--cap-add", "CAP_SETFCAP")
 	}
 	layers := bounds.layers()
@@ -227,6 +263,7 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 			args = append(args, cover(name)...)
 		}
 	}
+
 	for _, l := range layers {
 		bind := "--ro-bind"
 		if l.writable {
@@ -234,18 +271,21 @@ func (b Box) bubblewrap(bounds Bounds) []string {
 		}
 		args = append(args, bind, l.name, l.name)
 	}
+
 	for _, name := range append(hidden, bounds.sockets(b.Now())...) {
 		if !around(name) {
 			args = append(args, cover(name)...)
 		}
 	}
+
 	for _, name := range bounds.Sockets {
 		args = append(args, "--bind", name, name)
 	}
 	return args
 }
 
-// cover gives the words of bwrap that make a file or folder appear empty. What does not exist needs none.
+// cover gives the words of bwrap that make a file or folder appear empty. What does not exist needs
+// none.
 func cover(name string) []string {
 	info, err := os.Stat(name)
 	switch {

@@ -33,24 +33,34 @@ func TestEngine(t *testing.T) {
 		dir := t.TempDir()
 		script := `cat; echo "$SECRET|$PASSED|$HOME|$TMPDIR"; echo x > made; id -u; ls /proc/sys/net/ipv4/conf | tr '\n' ' '; ls "$1" 2>&1; touch /new 2>&1; echo x > "$TMPDIR/exec.sh" && echo ok`
 		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
-			Argv: []string{"sh", "-c", script, "sh", filepath.Join(filepath.Dir(dir), "..")}, Dir: dir, Stdin: []byte("fed\n"), Env: []string{"PASSED=yes"},
+			Argv:  []string{"sh", "-c", script, "sh", filepath.Join(filepath.Dir(dir), "..")},
+			Dir:   dir,
+			Stdin: []byte("fed\n"),
+			Env:   []string{"PASSED=yes"},
 		})
 		out := string(res.Stdout)
-		for _, want := range []string{"fed\n", "|yes|/tmp|/tmp\n", "all default lo ", "Read-only file system", "ok\n"} {
+		for _, want := range []string{
+			"fed\n", "|yes|/tmp|/tmp\n", "all default lo ", "Read-only file system", "ok\n",
+		} {
 			if !strings.Contains(out, want) {
 				t.Errorf("the program printed %q, stderr %q, want %q in it", out, res.Stderr, want)
 			}
 		}
+
 		if strings.Contains(out, "eth0") {
 			t.Errorf("the program sees %q, want no network", out)
 		}
-		if f, err := os.OpenFile(filepath.Join(dir, "made"), os.O_RDWR, 0); err != nil || f.Close() != nil {
+		f, err := os.OpenFile(filepath.Join(dir, "made"), os.O_RDWR, 0)
+		if err != nil || f.Close() != nil {
 			t.Errorf("made: %v, want a file of the person", err)
 		}
 		for name, c := range map[string]proc.Command{
-			"timeout": {Argv: []string{"sh", "-c", "trap '' INT TERM; while :; do sleep 1; done"}, Timeout: proc.Timeout{Total: 6 * time.Second}},
-			"left":    {Argv: []string{"sh", "-c", "sleep 600 & exit 0"}},
-			"flood":   {Argv: []string{"sh", "-c", "yes"}, Limit: 1 << 20},
+			"timeout": {
+				Argv:    []string{"sh", "-c", "trap '' INT TERM; while :; do sleep 1; done"},
+				Timeout: proc.Timeout{Total: 6 * time.Second},
+			},
+			"left":  {Argv: []string{"sh", "-c", "sleep 600 & exit 0"}},
+			"flood": {Argv: []string{"sh", "-c", "yes"}, Limit: 1 << 20},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c.Dir = dir
@@ -66,15 +76,19 @@ func TestEngine(t *testing.T) {
 func containers(t *testing.T, p *sandbox.Prober, b sandbox.Box) string {
 	t.Helper()
 	own, _, _ := strings.Cut(b.Image.NewName(), "-") // other tests have containers too
-	res, err := p.Starter.Run(t.Context(), proc.Command{Argv: []string{b.Tool, "ps", "--all", "--quiet", "--filter", "name=tercet-" + own}, Env: b.Image.Client, Purpose: proc.PurposeProbe})
+	res, err := p.Starter.Run(t.Context(), proc.Command{
+		Argv:    []string{b.Tool, "ps", "--all", "--quiet", "--filter", "name=tercet-" + own},
+		Env:     b.Image.Client,
+		Purpose: proc.PurposeProbe,
+	})
 	if err != nil || !res.Success() {
 		t.Fatalf("ps: %v, %+v, %s", err, res, res.Stderr)
 	}
 	return string(res.Stdout)
 }
 
-// scripted is a program that answers as an engine does. A container of it is a name in a file, and its program runs
-// unbounded.
+// scripted is a program that answers as an engine does. A container of it is a name in a file, and
+// its program runs unbounded.
 const scripted = `#!/bin/sh
 dir=$(dirname "$0")
 case $1 in
@@ -103,8 +117,12 @@ func fakeEngine(t *testing.T, image string) (*sandbox.Prober, string) {
 	}
 	s := *p.Starter
 	s.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "IMAGE=" + image}
-	s.Grace.Interrupt, s.Grace.Terminate = 300*time.Millisecond, 300*time.Millisecond
-	p.Starter, p.Image.Name, p.Image.Engine, p.Image.Client = &s, image, sandbox.Docker, []string{"DOCKER_HOST=unix:///nowhere"}
+	s.Grace.Interrupt = 300 * time.Millisecond
+	s.Grace.Terminate = 300 * time.Millisecond
+	p.Starter = &s
+	p.Image.Name = image
+	p.Image.Engine = sandbox.Docker
+	p.Image.Client = []string{"DOCKER_HOST=unix:///nowhere"}
 	return p, dir
 }
 
@@ -115,12 +133,28 @@ func TestEngineProbe(t *testing.T) {
 		all         bool
 		want        string
 	}{
-		"no image":            {want: "not asked: no image is named"},
-		"no image, asked":     {all: true, want: "version 99.1 answers, but is not used: name an image in `sandbox: {image: NAME}`"},
-		"no daemon":           {image: "tools:1", file: "down", want: "no engine answers: Cannot connect"},
-		"not here":            {image: "other:1", want: "the image other:1 is not on this machine, and tercet does not pull it: run docker pull other:1"},
-		"it keeps no bounds":  {image: "tools:1", want: "a write outside was not refused"},
-		"a daemon that hangs": {image: "tools:1", file: "hangs", want: "no engine answers: no answer within 5s"},
+		"no image": {want: "not asked: no image is named"},
+		"no image, asked": {
+			all: true,
+			want: "version 99.1 answers, but is not used: name an image in `sandbox: {image: " +
+				"NAME}`",
+		},
+		"no daemon": {
+			image: "tools:1",
+			file:  "down",
+			want:  "no engine answers: Cannot connect",
+		},
+		"not here": {
+			image: "other:1",
+			want: "the image other:1 is not on this machine, and tercet does not pull it: run " +
+				"docker pull other:1",
+		},
+		"it keeps no bounds": {image: "tools:1", want: "a write outside was not refused"},
+		"a daemon that hangs": {
+			image: "tools:1",
+			file:  "hangs",
+			want:  "no engine answers: no answer within 5s",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +197,9 @@ func TestContainersGoWithTheRun(t *testing.T) {
 				tt.comes(t, time.Minute)
 				return
 			}
-			testkit.Widen(t, time.Second/2, func(limit time.Duration) bool { return tt.comes(t, limit) })
+			testkit.Widen(t, time.Second/2, func(limit time.Duration) bool {
+				return tt.comes(t, limit)
+			})
 		})
 	}
 }
@@ -177,7 +213,8 @@ type containerEnd struct {
 	exit   int
 }
 
-// comes runs the program until it ends, and looks for containers that are left. It tells whether the engine was started.
+// comes runs the program until it ends, and looks for containers that are left. It tells whether
+// the engine was started.
 func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 	t.Helper()
 	p, dir := fakeEngine(t, "tools:1")
@@ -188,8 +225,12 @@ func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c := proc.Command{
-		Argv: []string{"sh", "-c", e.script}, Purpose: proc.PurposeScript, Dir: t.TempDir(), Private: true,
-		Limit: e.limit, Timeout: proc.Timeout{Total: limit},
+		Argv:    []string{"sh", "-c", e.script},
+		Purpose: proc.PurposeScript,
+		Dir:     t.TempDir(),
+		Private: true,
+		Limit:   e.limit,
+		Timeout: proc.Timeout{Total: limit},
 	}
 	c.Watch = func([]byte) bool {
 		if e.cancel {
@@ -197,7 +238,12 @@ func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 		}
 		return true
 	}
-	b := sandbox.Box{Tier: sandbox.Container, Means: sandbox.Docker, Tool: tool, Image: p.Image}
+	b := sandbox.Box{
+		Tier:  sandbox.Container,
+		Means: sandbox.Docker,
+		Tool:  tool,
+		Image: p.Image,
+	}
 	if c, err = b.Wrap(c, sandbox.Bounds{}); err != nil {
 		t.Fatal(err)
 	}
@@ -223,15 +269,34 @@ func TestWordsOfAContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.WriteFile(filepath.Join(root, "app/tools/x,y"), nil, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(root, name) }
-	b := sandbox.Box{Tier: sandbox.Container, Means: sandbox.Podman, Tool: "/bin/podman", Image: sandbox.Image{
-		Name: "tools:1", Client: []string{"DOCKER_HOST=x"}, Env: []string{"LANG"}, NewName: func() string { return "0123456789abcdef" },
-	}}
-	c, err := b.Wrap(proc.Command{Argv: []string{"tools/x,y", "-a", "b c"}, Dir: at("app"), Env: []string{"B=secret", "PATH=/x"}, Stdin: []byte{}}, sandbox.Bounds{
-		Write: []string{at("app"), at("app/.tercet/runs/r1"), at("missing")}, Keep: []string{at("app/.tercet"), at("app/.git/hooks"), at("other")}, Cache: []string{at("other")}, Read: []string{at("app/.git")}, Net: true, Project: at("app"),
+	b := sandbox.Box{
+		Tier:  sandbox.Container,
+		Means: sandbox.Podman,
+		Tool:  "/bin/podman",
+		Image: sandbox.Image{
+			Name:    "tools:1",
+			Client:  []string{"DOCKER_HOST=x"},
+			Env:     []string{"LANG"},
+			NewName: func() string { return "0123456789abcdef" },
+		},
+	}
+	c, err := b.Wrap(proc.Command{
+		Argv:  []string{"tools/x,y", "-a", "b c"},
+		Dir:   at("app"),
+		Env:   []string{"B=secret", "PATH=/x"},
+		Stdin: []byte{},
+	}, sandbox.Bounds{
+		Write:   []string{at("app"), at("app/.tercet/runs/r1"), at("missing")},
+		Keep:    []string{at("app/.tercet"), at("app/.git/hooks"), at("other")},
+		Cache:   []string{at("other")},
+		Read:    []string{at("app/.git")},
+		Net:     true,
+		Project: at("app"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -240,21 +305,61 @@ func TestWordsOfAContainer(t *testing.T) {
 		return []string{"--mount", "type=bind,source=" + at(name) + ",target=" + at(name) + more}
 	}
 	want := slices.Concat([]string{
-		"/bin/podman", "run", "--rm", "--name", "tercet-0123456789abcdef", "--label", "tercet", "--pull", "never", "--read-only", "--cap-drop", "ALL",
-		"--security-opt", "no-new-privileges", "--security-opt", "label=disable", "--tmpfs", "/tmp:rw,exec,nosuid,nodev,mode=1777", "--entrypoint", at("app/tools/x,y"),
-		"--network", "none", "--interactive", "--workdir", at("app"), "--env", "B", "--env", "LANG", "--env", "TMPDIR=/tmp", "--env", "HOME=/tmp",
-	}, mount("app", ""), mount("app/.git", ",readonly"), mount("app/.tercet", ",readonly"), mount("app/.tercet/runs/r1", ""), []string{
-		"--mount", `type=bind,"source=` + at("app/tools/x,y") + `","target=` + at("app/tools/x,y") + `",readonly`, "tools:1", "-a", "b c",
-	})
+		"/bin/podman",
+		"run",
+		"--rm",
+		"--name",
+		"tercet-0123456789abcdef",
+		"--label",
+		"tercet",
+		"--pull",
+		"never",
+		"--read-only",
+		"--cap-drop",
+		"ALL",
+		"--security-opt",
+		"no-new-privileges",
+		"--security-opt",
+		"label=disable",
+		"--tmpfs",
+		"/tmp:rw,exec,nosuid,nodev,mode=1777",
+		"--entrypoint",
+		at("app/tools/x,y"),
+		"--network",
+		"none",
+		"--interactive",
+		"--workdir",
+		at("app"),
+		"--env",
+		"B",
+		"--env",
+		"LANG",
+		"--env",
+		"TMPDIR=/tmp",
+		"--env",
+		"HOME=/tmp",
+	}, mount("app", ""), mount("app/.git", ",readonly"), mount("app/.tercet", ",readonly"),
+		mount("app/.tercet/runs/r1", ""), []string{
+			"--mount",
+			`type=bind,"source=` + at("app/tools/x,y") + `","target=` + at("app/tools/x,y") +
+				`",readonly`,
+			"tools:1",
+			"-a",
+			"b c",
+		})
 	if diff := cmp.Diff(want, c.Argv); diff != "" {
 		t.Errorf("words differ (-want +got):\n%s", diff)
 	}
-	last := []string{"/bin/podman", "rm", "--force", "--ignore", "--time", "0", "tercet-0123456789abcdef"}
+	last := []string{
+		"/bin/podman", "rm", "--force", "--ignore", "--time", "0", "tercet-0123456789abcdef",
+	}
 	if diff := cmp.Diff(last, c.After); diff != "" {
 		t.Errorf("the removal differs (-want +got):\n%s", diff)
 	}
-	if strings.Contains(strings.Join(c.Argv, " "), "secret") || !slices.Contains(c.Env, "DOCKER_HOST=x") {
-		t.Errorf("words %q, environment %q, want values in the environment of the engine alone", c.Argv, c.Env)
+	if strings.Contains(strings.Join(c.Argv, " "), "secret") ||
+		!slices.Contains(c.Env, "DOCKER_HOST=x") {
+		t.Errorf("words %q, environment %q, want values in the environment of the engine alone",
+			c.Argv, c.Env)
 	}
 	b.Image.NewName = nil
 	if _, err := b.Wrap(proc.Command{Argv: []string{"true"}}, sandbox.Bounds{}); err == nil {
@@ -268,8 +373,14 @@ func TestRemoval(t *testing.T) {
 		words string
 		want  string
 	}{
-		{"/usr/bin/docker rm --force tercet-0123456789abcdef", "docker rm --force tercet-0123456789abcdef"},
-		{"/x/podman rm --force --ignore --time 0 tercet-0123456789abcdef", "podman rm --force --ignore --time 0 tercet-0123456789abcdef"},
+		{
+			"/usr/bin/docker rm --force tercet-0123456789abcdef",
+			"docker rm --force tercet-0123456789abcdef",
+		},
+		{
+			"/x/podman rm --force --ignore --time 0 tercet-0123456789abcdef",
+			"podman rm --force --ignore --time 0 tercet-0123456789abcdef",
+		},
 		{"/usr/bin/docker rm --force database", ""},
 		{"/usr/bin/docker rm --force tercet-short", ""},
 		{"/usr/bin/docker rm --force --volumes tercet-0123456789abcdef", ""},

@@ -3,7 +3,9 @@ package sandbox
 import llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
 // RefusesSocketFiles reports whether a box keeps a program from sockets that are files.
-func RefusesSocketFiles(b Box) bool { return b.Means == Bubblewrap || openSockets() == "" }
+func RefusesSocketFiles(b Box) bool {
+	return b.Means == Bubblewrap || openSockets() == ""
+}
 
 // RefusesAbstract reports whether the kernel can keep a program from abstract sockets.
 func RefusesAbstract() bool {

@@ -18,12 +18,13 @@ type Keeper struct {
 	Prober
 	Root string   // project root, absolute
 	Hide []string // files of the project that no program may see, if the sandbox can hide them
-	Own  string   // the user's folder of tercet, with the keys; no program within bounds may read it
+	// the user's folder of tercet, with the keys; no program within bounds may read it
+	Own string
 	// Sockets are files of sockets to which a program may connect that has a grant for the network.
 	Sockets []string
 	Order   []Tier // allowed tiers, see Tighten
-	// whether agent CLIs are sandboxed besides their own permissions: "on", "off", or empty: if a probe shows that it
-	// works
+	// whether agent CLIs are sandboxed besides their own permissions: "on", "off", or empty: if a
+	// probe shows that it works
 	Agents string
 	Getenv func(string) string
 	Allow  func() error // error while nothing may start yet
@@ -46,8 +47,8 @@ type Room struct {
 	Known bool     // its own data is known
 }
 
-// Probes tries every kind of sandbox once. Before trust it starts nothing, because an untested tier must not count as
-// broken.
+// Probes tries every kind of sandbox once. Before trust it starts nothing, because an untested tier
+// must not count as broken.
 func (k *Keeper) Probes(ctx context.Context) (_ []Probe, err error) {
 	if err := k.Allow(); err != nil {
 		return nil, err
@@ -62,7 +63,12 @@ func (k *Keeper) Probes(ctx context.Context) (_ []Probe, err error) {
 }
 
 // wrap puts a program in the best tier that its risks allow, and names the tier.
-func (k *Keeper) wrap(ctx context.Context, c proc.Command, r shell.Report, b Bounds) (proc.Command, string, error) {
+func (k *Keeper) wrap(
+	ctx context.Context,
+	c proc.Command,
+	r shell.Report,
+	b Bounds,
+) (proc.Command, string, error) {
 	need, why := Needs(r)
 	p, err := k.Best(ctx, need, why)
 	if err != nil {
@@ -73,21 +79,35 @@ func (k *Keeper) wrap(ctx context.Context, c proc.Command, r shell.Report, b Bou
 	return c, box.String(), err
 }
 
-// Script sandboxes the commands of a plan. The user has approved them, so network and reads are allowed; they can write
-// the tree, the caches and their own folders.
-func (k *Keeper) Script(ctx context.Context, r formats.Request, c proc.Command, script string) (proc.Command, string,
+// Script sandboxes the commands of a plan. The user has approved them, so network and reads are
+// allowed; they can write the tree, the caches and their own folders.
+func (k *Keeper) Script(
+	ctx context.Context,
+	r formats.Request,
+	c proc.Command,
+	script string,
+) (proc.Command, string,
 	error,
 ) {
-	report, err := shell.Classify(script, shell.Place{Root: r.Dir, Dir: r.Dir, Home: k.Getenv("HOME")})
+	report, err := shell.Classify(script, shell.Place{
+		Root: r.Dir,
+		Dir:  r.Dir,
+		Home: k.Getenv("HOME"),
+	})
 	if err != nil {
 		report = shell.Report{} // sh says better what is wrong with it, within the bounds
 	}
 	return k.wrap(ctx, c, report, k.bounds(r.Dir, filepath.Dir(r.Out)))
 }
 
-// Program sandboxes a subagent's executable in the same way. What it will do is unknown. net: it has a grant for the
-// network.
-func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command, net bool) (proc.Command, string,
+// Program sandboxes a subagent's executable in the same way. What it will do is unknown. net: it
+// has a grant for the network.
+func (k *Keeper) Program(
+	ctx context.Context,
+	r formats.Request,
+	c proc.Command,
+	net bool,
+) (proc.Command, string,
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
@@ -95,10 +115,18 @@ func (k *Keeper) Program(ctx context.Context, r formats.Request, c proc.Command,
 	return k.wrap(ctx, c, shell.Report{}, b)
 }
 
-// Check sandboxes a project's check. Its risk follows from the named program; the project's own tools do whatever the
-// checkout contains.
-func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Command, string, error) {
-	report, err := shell.ClassifyArgv(c.Argv, shell.Place{Root: dir, Dir: dir, Home: k.Getenv("HOME")})
+// Check sandboxes a project's check. Its risk follows from the named program; the project's own
+// tools do whatever the checkout contains.
+func (k *Keeper) Check(
+	ctx context.Context,
+	dir string,
+	c proc.Command,
+) (proc.Command, string, error) {
+	report, err := shell.ClassifyArgv(c.Argv, shell.Place{
+		Root: dir,
+		Dir:  dir,
+		Home: k.Getenv("HOME"),
+	})
 	if err != nil {
 		return c, Blocked.String(), err
 	}
@@ -106,7 +134,12 @@ func (k *Keeper) Check(ctx context.Context, dir string, c proc.Command) (proc.Co
 }
 
 // Run sandboxes a program that the user names. Without network it sees no keys.
-func (k *Keeper) Run(ctx context.Context, at shell.Place, c proc.Command, net bool) (proc.Command, string, error) {
+func (k *Keeper) Run(
+	ctx context.Context,
+	at shell.Place,
+	c proc.Command,
+	net bool,
+) (proc.Command, string, error) {
 	report, err := shell.ClassifyArgv(c.Argv, at)
 	if err != nil {
 		return c, "", err
@@ -143,16 +176,23 @@ func (k *Keeper) Tier(ctx context.Context) (string, error) {
 	return box.String(), nil
 }
 
-// Command sandboxes a command of a subagent within p. It can write its tree, or named parts of it. Without network it
-// sees no keys.
-func (k *Keeper) Command(p Probe, r formats.Request, c proc.Command, net bool, write []string) (proc.Command, string,
+// Command sandboxes a command of a subagent within p. It can write its tree, or named parts of it.
+// Without network it sees no keys.
+func (k *Keeper) Command(
+	p Probe,
+	r formats.Request,
+	c proc.Command,
+	net bool,
+	write []string,
+) (proc.Command, string,
 	error,
 ) {
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	b.ask(net)
 	b.Net = net
 	if len(write) > 0 {
-		b.Write, b.Cache = append(slices.Clone(write), filepath.Dir(r.Out)), nil
+		b.Write = append(slices.Clone(write), filepath.Dir(r.Out))
+		b.Cache = nil
 	}
 	if !net {
 		b.Secret = append(b.Secret, keysOf(k.Getenv("HOME"))...)
@@ -174,26 +214,34 @@ func keysOf(home string) (out []string) {
 
 // keys are the folders and files in which programs keep keys of the user.
 var keys = []string{
-	".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store", ".netrc",
-	".git-credentials",
-	".pypirc", ".docker",
+	".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".config/gh", ".password-store",
+	".netrc", ".git-credentials", ".pypirc", ".docker",
 }
 
-// Agent sandboxes an agent CLI, besides the CLI's own permissions, which its driver sets from `tools`. It can write its
-// tree (with the tools write or shell), the folder of its delegation, and its own data. It has the network, because it
-// must reach its model.
-func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, room Room) (proc.Command, string,
+// Agent sandboxes an agent CLI, besides the CLI's own permissions, which its driver sets from
+// `tools`. It can write its tree (with the tools write or shell), the folder of its delegation, and
+// its own data. It has the network, because it must reach its model.
+func (k *Keeper) Agent(
+	ctx context.Context,
+	r formats.Request,
+	c proc.Command,
+	room Room,
+) (proc.Command, string,
 	error,
 ) {
-	// What results show of an agent that nothing holds but itself: a rule that only asks is no bound.
-	itself, accepted := Platform.String()+" (the program's own)", slices.Contains(k.Order, Platform)
+	// What results show of an agent that nothing holds but itself: a rule that only asks is no
+	// bound.
+	itself := Platform.String() + " (the program's own)"
+	accepted := slices.Contains(k.Order, Platform)
 	if room.Asks {
-		itself, accepted = Advisory.String()+" (what the agent asks leave for)", false
+		itself = Advisory.String() + " (what the agent asks leave for)"
+		accepted = false
 	}
 	accepted = accepted || slices.Contains(k.Order, Advisory)
 	if accepted && (k.Agents == "off" || k.Agents == "" && !room.Known) {
 		return c, itself, nil
 	}
+
 	probes, err := k.Probes(ctx)
 	if err != nil {
 		return c, Blocked.String(), err
@@ -205,27 +253,33 @@ func (k *Keeper) Agent(ctx context.Context, r formats.Request, c proc.Command, r
 		return c, itself, nil
 	default:
 		return c, Blocked.String(), blocked(k.Order[0], Blocked, c.Argv[0]+
-			": the configuration asks for a sandbox around it, and neither bubblewrap nor landlock can give one here")
+			": the configuration asks for a sandbox around it, and neither bubblewrap nor "+
+			"landlock can give one here")
 	}
+
 	for _, dir := range room.Make {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return c, Blocked.String(), &formats.Failure{Code: formats.CodeIO, Err: err}
 		}
 	}
+
 	b := k.bounds(r.Dir, filepath.Dir(r.Out))
 	if !room.Tree {
 		b = k.base()
 		b.Write = []string{filepath.Dir(r.Out)}
 	}
 	b.ask(room.Net)
-	b.Write, b.Keep, b.Nest = append(b.Write, room.Write...), append(b.Keep, room.Keep...), room.Nest
+	b.Write = append(b.Write, room.Write...)
+	b.Keep = append(b.Keep, room.Keep...)
+	b.Nest = room.Nest
 	box := k.Box(p)
 	c, err = box.Wrap(c, b)
 	return c, box.String(), err
 }
 
-// agentProbe gives the first means of the order that can hold an agent CLI. An image contains none, and under landlock
-// an agent CLI cannot make a sandbox of its own. If advisory_only comes first in the order, the user wants no sandbox.
+// agentProbe gives the first means of the order that can hold an agent CLI. An image contains none,
+// and under landlock an agent CLI cannot make a sandbox of its own. If advisory_only comes first in
+// the order, the user wants no sandbox.
 func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
 	for _, t := range order {
 		if t == Advisory {
@@ -240,9 +294,14 @@ func agentProbe(order []Tier, probes []Probe, nest bool) (Probe, bool) {
 	return Probe{}, false
 }
 
-// base are the bounds of every program: what is tercet's is hidden, and so are the sockets of the user's session.
+// base are the bounds of every program: what is tercet's is hidden, and so are the sockets of the
+// user's session.
 func (k *Keeper) base() Bounds {
-	b := Bounds{Hide: slices.Clone(k.Hide), Sockets: k.Sockets, Net: true}
+	b := Bounds{
+		Hide:    slices.Clone(k.Hide),
+		Sockets: k.Sockets,
+		Net:     true,
+	}
 	if k.Own != "" {
 		b.Secret = []string{k.Own}
 	}
@@ -252,7 +311,8 @@ func (k *Keeper) base() Bounds {
 	return b
 }
 
-// ask takes in whether a subagent has a grant for the network, without which it connects to no socket either.
+// ask takes in whether a subagent has a grant for the network, without which it connects to no
+// socket either.
 func (b *Bounds) ask(net bool) {
 	b.Ask = net
 	if !net {
@@ -299,15 +359,20 @@ func gitDir(dir string) string {
 	}
 }
 
-// caches are folders in which builds keep what they can make again. No program is started and no tool is configured
-// from them. Each has a variable that names a folder, the folder below the home folder if it is not set, and what of it
-// may be written. The cache of Go's modules is not among them: what is there is compiled into the next program.
+// caches are folders in which builds keep what they can make again. No program is started and no
+// tool is configured from them. Each has a variable that names a folder, the folder below the home
+// folder if it is not set, and what of it may be written. The cache of Go's modules is not among
+// them: what is there is compiled into the next program.
 var caches = []struct {
 	name, home string
 	below      []string
 }{
 	{"GOCACHE", "", []string{""}},
-	{"XDG_CACHE_HOME", ".cache", []string{"go-build", "golangci-lint", "staticcheck", "pip", "yarn", "ccache", "sccache"}},
+	{
+		"XDG_CACHE_HOME",
+		".cache",
+		[]string{"go-build", "golangci-lint", "staticcheck", "pip", "yarn", "ccache", "sccache"},
+	},
 	{"CARGO_HOME", ".cargo", []string{"registry", "git"}},
 	{"npm_config_cache", ".npm", []string{"_cacache", "_logs"}},
 	{"GRADLE_USER_HOME", ".gradle", []string{"caches"}},
@@ -328,16 +393,24 @@ func (k *Keeper) caches() []string {
 			}
 		}
 	}
-	i := slices.IndexFunc(out, func(dir string) bool { return filepath.Base(dir) == "go-build" })
+
+	i := slices.IndexFunc(out, func(dir string) bool {
+		return filepath.Base(dir) == "go-build"
+	})
 	if dir := k.Getenv("GOCACHE"); filepath.IsAbs(dir) {
 		i = 0
 	}
 	if i < 0 {
 		return out // no variable says where one would be: there is none to make
 	}
+
 	if err := os.MkdirAll(out[i], 0o700); err != nil { // what needs no cache runs all the same
 		k.noCache.Do(func() {
-			k.Note(fmt.Sprintf("a folder for what builds keep cannot be made, set GOCACHE to one that can be written: %v", err))
+			k.Note(fmt.Sprintf(
+				"a folder for what builds keep cannot be made, set GOCACHE to one that can be "+
+					"written: %v",
+				err,
+			))
 		})
 	}
 	return out
@@ -352,11 +425,12 @@ func (k *Keeper) modules() []string {
 	return slices.DeleteFunc(dirs, func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// engineNames are the variables that the program of an engine needs to find its daemon, its images and its settings.
+// engineNames are the variables that the program of an engine needs to find its daemon, its images
+// and its settings.
 var engineNames = []string{
-	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "CONTAINER_HOST",
-	"CONTAINERS_CONF",
-	"CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+	"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH",
+	"CONTAINER_HOST", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "CONTAINERS_REGISTRIES_CONF",
+	"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 }
 
 // EngineEnv is KEY=VALUE for Image.Client only.

@@ -13,26 +13,30 @@ import (
 	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Access rights to files. The first three sets are those of go-landlock's RODirs and RWDirs and of files in them.
+// Access rights to files. The first three sets are those of go-landlock's RODirs and RWDirs and of
+// files in them.
 const (
 	readAccess = llsys.AccessFSExecute | llsys.AccessFSReadFile | llsys.AccessFSReadDir
 
 	writeAccess = llsys.AccessFSWriteFile | llsys.AccessFSTruncate |
 		llsys.AccessFSRemoveDir | llsys.AccessFSRemoveFile |
-		llsys.AccessFSMakeChar | llsys.AccessFSMakeDir | llsys.AccessFSMakeReg | llsys.AccessFSMakeSock |
+		llsys.AccessFSMakeChar | llsys.AccessFSMakeDir | llsys.AccessFSMakeReg |
+		llsys.AccessFSMakeSock |
 		llsys.AccessFSMakeFifo | llsys.AccessFSMakeBlock | llsys.AccessFSMakeSym
 
 	// fileAccess can be granted for something that is no folder.
-	fileAccess = llsys.AccessFSExecute | llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSTruncate |
+	fileAccess = llsys.AccessFSExecute | llsys.AccessFSReadFile | llsys.AccessFSWriteFile |
+		llsys.AccessFSTruncate |
 		llsys.AccessFSIoctlDev | llsys.AccessFSResolveUnix
 
 	treeAccess   = readAccess | writeAccess | llsys.AccessFSRefer | llsys.AccessFSResolveUnix
-	deviceAccess = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSTruncate | llsys.AccessFSExecute |
+	deviceAccess = llsys.AccessFSReadFile | llsys.AccessFSWriteFile | llsys.AccessFSTruncate |
+		llsys.AccessFSExecute |
 		llsys.AccessFSIoctlDev
 )
 
-// leastABI is the first version of landlock's interface that can move files between folders. An older one would refuse
-// that everywhere.
+// leastABI is the first version of landlock's interface that can move files between folders. An
+// older one would refuse that everywhere.
 const leastABI = 2
 
 // handledAccess gives what a kernel with a version of landlock's interface can refuse.
@@ -61,10 +65,10 @@ func handledAccess(abi int) llsys.RulesetAttr {
 	return attr
 }
 
-// Ruleset makes the landlock ruleset that a program of a Box enforces on itself; see proc.Restrict. It takes the right
-// to write elsewhere, to read what is secret, and, without a network, to use TCP. Newer kernels also take the right to
-// send signals and to use abstract sockets outside (ABI 6), to connect to sockets that are files (ABI 9), and to use UDP
-// (ABI 10).
+// Ruleset makes the landlock ruleset that a program of a Box enforces on itself; see proc.Restrict.
+// It takes the right to write elsewhere, to read what is secret, and, without a network, to use
+// TCP. Newer kernels also take the right to send signals and to use abstract sockets outside (ABI
+// 6), to connect to sockets that are files (ABI 9), and to use UDP (ABI 10).
 //
 // It is nil if only sockets and signals are to be refused and this kernel cannot.
 func Ruleset(text []byte) (*os.File, error) {
@@ -92,10 +96,12 @@ func (r restriction) ruleset() (*os.File, error) {
 		attr.HandledAccessFS = 0
 		attr.HandledAccessNet = 0
 	case abi < leastABI:
-		return nil, fmt.Errorf("expected ABI %d of the kernel or a newer one, got %d", leastABI, abi)
+		return nil, fmt.Errorf("expected ABI %d of the kernel or a newer one, got %d",
+			leastABI, abi)
 	case r.Net:
 		attr.HandledAccessNet = 0
 	}
+
 	fd, err := llsys.LandlockCreateRuleset(&attr, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("landlock_create_ruleset", err)
@@ -104,6 +110,7 @@ func (r restriction) ruleset() (*os.File, error) {
 	if r.Scope {
 		return out, nil
 	}
+
 	b := ruleBuilder{fd: fd, handled: attr.HandledAccessFS}
 	if err := b.addAll(r); err != nil {
 		return nil, errors.Join(err, out.Close())
@@ -121,7 +128,10 @@ func (b ruleBuilder) addAll(r restriction) error {
 	if err := b.addReads(r.Secret); err != nil {
 		return err
 	}
-	err := b.allow(deviceAccess, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx")
+	err := b.allow(
+		deviceAccess, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+		"/dev/tty", "/dev/ptmx",
+	)
 	if err != nil {
 		return err
 	}
@@ -140,8 +150,9 @@ func (b ruleBuilder) addAll(r restriction) error {
 	return b.allow(llsys.AccessFSResolveUnix, slices.Concat(nameServices, r.Sockets)...)
 }
 
-// addReads allows reading. landlock can only grant, so where something is secret, the folders on the way to it can be
-// listed, and each other entry in them is granted. What appears there later cannot be read.
+// addReads allows reading. landlock can only grant, so where something is secret, the folders on
+// the way to it can be listed, and each other entry in them is granted. What appears there later
+// cannot be read.
 func (b ruleBuilder) addReads(secret []string) error {
 	everywhere, err := everyPath(secret)
 	if err != nil {
@@ -160,8 +171,8 @@ func (b ruleBuilder) addReads(secret []string) error {
 	return b.allow(llsys.AccessFSReadDir, view.listed...)
 }
 
-// allow adds a rule for each path, as far as the kernel handles the access. What does not exist is left out. Access that
-// only folders have is an error for anything else.
+// allow adds a rule for each path, as far as the kernel handles the access. What does not exist is
+// left out. Access that only folders have is an error for anything else.
 func (b ruleBuilder) allow(access uint64, names ...string) error {
 	access &= b.handled
 	if access == 0 {
@@ -178,17 +189,26 @@ func (b ruleBuilder) allow(access uint64, names ...string) error {
 func (b ruleBuilder) allowOne(access uint64, name string) error {
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &fs.PathError{Op: "open", Path: name, Err: err}
+		return &fs.PathError{
+			Op:   "open",
+			Path: name,
+			Err:  err,
+		}
 	}
 	attr := llsys.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}
 	err = llsys.LandlockAddPathBeneathRule(b.fd, &attr, 0)
 	if err = errors.Join(err, unix.Close(fd)); err != nil {
-		return &fs.PathError{Op: "landlock_add_rule", Path: name, Err: err}
+		return &fs.PathError{
+			Op:   "landlock_add_rule",
+			Path: name,
+			Err:  err,
+		}
 	}
 	return nil
 }
 
-// openSockets says that a program under landlock can connect to sockets that are files, where that is so.
+// openSockets says that a program under landlock can connect to sockets that are files, where that
+// is so.
 func openSockets() string {
 	const since = 9 // ABI
 	if abi, err := llsys.LandlockGetABIVersion(); err != nil || abi >= since {

@@ -13,4 +13,6 @@ func Ruleset([]byte) (*os.File, error) {
 	return nil, fmt.Errorf("sandbox %s: %w", Landlock, errors.ErrUnsupported)
 }
 
-func openSockets() string { return "" }
+func openSockets() string {
+	return ""
+}

@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// connect prints which of the named sockets it can connect to; a name that begins with @ is abstract.
+// connect prints which of the named sockets it can connect to; a name that begins with @ is
+// abstract.
 func connect(names []string) int {
 	for _, name := range names {
 		c, err := net.Dial("unix", name)
@@ -47,23 +48,37 @@ func prober(t *testing.T) *sandbox.Prober {
 		t.Fatal(err)
 	}
 	s, err := proc.NewStarter(proc.Starter{
-		Allow: func(ctx, proc.Command) error { return nil }, Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, Now: time.Now, Temp: t.TempDir(),
-		Supervisor: []string{exe, "__child"}, Grace: proc.Grace{Interrupt: 3 * time.Second, Terminate: time.Second},
+		Allow:      func(ctx, proc.Command) error { return nil },
+		Env:        []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Now:        time.Now,
+		Temp:       t.TempDir(),
+		Supervisor: []string{exe, "__child"},
+		Grace:      proc.Grace{Interrupt: 3 * time.Second, Terminate: time.Second},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var client []string
-	for _, name := range []string{"HOME", "XDG_RUNTIME_DIR", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"} {
+	for _, name := range []string{
+		"HOME", "XDG_RUNTIME_DIR", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST",
+	} {
 		if v, ok := os.LookupEnv(name); ok && *imageFlag != "" {
 			client = append(client, name+"="+v)
 		}
 	}
+
 	var made atomic.Int64
 	own := fmt.Sprintf("test%016x", time.Now().UnixNano())
-	return &sandbox.Prober{Starter: s, Image: sandbox.Image{
-		Name: *imageFlag, Client: client, NewName: func() string { return fmt.Sprintf("%s-%d", own, made.Add(1)) },
-	}}
+	return &sandbox.Prober{
+		Starter: s,
+		Image: sandbox.Image{
+			Name:   *imageFlag,
+			Client: client,
+			NewName: func() string {
+				return fmt.Sprintf("%s-%d", own, made.Add(1))
+			},
+		},
+	}
 }
 
 // imageFlag lets docker and podman take part in every test, where they run here:
@@ -71,4 +86,8 @@ func prober(t *testing.T) *sandbox.Prober {
 //	go test ./subagents/sandbox -args -image NAME
 //
 // The image needs a shell and the programs of a small system, such as those of busybox.
-var imageFlag = flag.String("image", "", "image that docker or podman has here; empty: they take no part")
+var imageFlag = flag.String(
+	"image",
+	"",
+	"image that docker or podman has here; empty: they take no part",
+)

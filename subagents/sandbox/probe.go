@@ -46,6 +46,7 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		}
 		out = append(out, got)
 	}
+
 	for _, one := range []struct {
 		tier  Tier
 		means Means
@@ -54,14 +55,20 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 	}{
 		{
 			Container, Bubblewrap, "bwrap",
-			"writes outside are refused, processes and on demand the network are apart, tercet's keys are hidden",
+			"writes outside are refused, processes and on demand the network are apart, tercet's " +
+				"keys are hidden",
 		},
 		{
 			Platform, Landlock, "",
-			"writes outside are refused, on demand TCP too; of reads only those of tercet's keys" + openSockets(),
+			"writes outside are refused, on demand TCP too; of reads only those of tercet's keys" +
+				openSockets(),
 		},
 	} {
-		got, err := p.own(ctx, Probe{Tier: one.tier, Means: one.means, Tool: one.tool})
+		got, err := p.own(ctx, Probe{
+			Tier:  one.tier,
+			Means: one.means,
+			Tool:  one.tool,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -70,9 +77,13 @@ func (p *Prober) Probe(ctx context.Context) ([]Probe, error) {
 		}
 		out = append(out, got)
 	}
+
 	return append(out, Probe{
-		Tier: Advisory, Means: None, OK: true,
-		Why: "nothing is refused; what changed is looked at afterwards; a worker can read tercet's keys and forge answers",
+		Tier:  Advisory,
+		Means: None,
+		OK:    true,
+		Why: "nothing is refused; what changed is looked at afterwards; a worker can read " +
+			"tercet's keys and forge answers",
 	}), nil
 }
 
@@ -103,8 +114,14 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 // Box gives the Box for a working probe.
 func (p *Prober) Box(b Probe) Box {
 	return Box{
-		Tier: b.Tier, Means: b.Means, Tool: b.Tool, Look: p.Starter.Look, Now: p.Starter.Now,
-		Image: p.Image, user: b.user, userNS: b.userNS,
+		Tier:   b.Tier,
+		Means:  b.Means,
+		Tool:   b.Tool,
+		Look:   p.Starter.Look,
+		Now:    p.Starter.Now,
+		Image:  p.Image,
+		user:   b.user,
+		userNS: b.userNS,
 	}
 }
 
@@ -113,8 +130,8 @@ func lastLine(text []byte) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// attempt writes where it may and where it may not, itself and through a child, reads the secret file $4, and tells
-// whether a signal reaches $3.
+// attempt writes where it may and where it may not, itself and through a child, reads the secret
+// file $4, and tells whether a signal reaches $3.
 const attempt = `umask 077 && : > "$TMPDIR/tercet-probe" && echo in > "$1/in" &&
 sh -c 'echo in > "$1/deep"' sh "$1" || exit 1
 sh -c 'echo out > "$1/out"' sh "$2" 2>/dev/null && exit 1
@@ -123,10 +140,12 @@ for name in "$2/out" /tercet-probe /proc/sys/kernel/core_pattern; do ( : > "$nam
 [ -n "$(cat "$4" 2>/dev/null)" ] && echo "what is secret can be read" >&2 && exit 1
 if kill -0 "$3" 2>/dev/null; then : > "$1/signal"; fi`
 
-// smallPID is a number that a process of a container may have, so that a signal to it proves nothing.
+// smallPID is a number that a process of a container may have, so that a signal to it proves
+// nothing.
 const smallPID = 100
 
-// try runs a program within bounds and looks at what it could write, and whether it belongs to the user.
+// try runs a program within bounds and looks at what it could write, and whether it belongs to the
+// user.
 func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	out.OK = false
 	dir, remove, err := p.Starter.Folder()
@@ -134,10 +153,12 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	may, not := filepath.Join(dir, "may"), filepath.Join(dir, "not")
+	may := filepath.Join(dir, "may")
+	not := filepath.Join(dir, "not")
 	if err := errors.Join(os.Mkdir(may, 0o700), os.Mkdir(not, 0o700)); err != nil {
 		return out, err
 	}
+
 	secret := "/etc/passwd" // a file that is everywhere
 	if out.image != "" {    // and an image has its own
 		secret = filepath.Join(dir, "none")
@@ -147,13 +168,17 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 		limit = engineTime
 	}
 	c, err := p.Box(out).Wrap(proc.Command{
-		Argv: []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid()), secret}, Dir: may, Private: true,
-		Purpose: proc.PurposeProbe, Timeout: proc.Timeout{Total: limit},
+		Argv:    []string{"sh", "-c", attempt, "sh", may, not, strconv.Itoa(os.Getpid()), secret},
+		Dir:     may,
+		Private: true,
+		Purpose: proc.PurposeProbe,
+		Timeout: proc.Timeout{Total: limit},
 	}, Bounds{Write: []string{may}, Secret: []string{secret}})
 	if err != nil {
 		out.Why = err.Error()
 		return out, nil
 	}
+
 	res, err := p.Starter.Run(ctx, c)
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
@@ -161,13 +186,15 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	switch {
 	case err != nil:
 		out.Why = err.Error()
-		if _, cause, ok := strings.Cut(out.Why, fmt.Sprintf("%q: ", c)); ok { // the script says nothing to the user
+		// the script says nothing to the user
+		if _, cause, ok := strings.Cut(out.Why, fmt.Sprintf("%q: ", c)); ok {
 			out.Why = cause
 		}
 	case exists(filepath.Join(not, "out")):
 		out.Why = "a write outside was not refused"
 	case !res.Success() || !exists(filepath.Join(may, "in")) || !exists(filepath.Join(may, "deep")):
-		if out.Why = lastLine(res.Stderr); out.Why == "" {
+		out.Why = lastLine(res.Stderr)
+		if out.Why == "" {
 			out.Why = "a program does not run in it"
 		}
 	case !owned(filepath.Join(may, "in")):
@@ -175,15 +202,21 @@ func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	case exists(filepath.Join(may, "signal")) && out.Tier == Container && os.Getpid() >= smallPID:
 		out.Why = "a signal to a process outside was not refused"
 	case exists(filepath.Join(may, "signal")) && out.Tier != Container:
-		out.OK, out.Why = true, "; it can send signals to your other programs: the kernel is too old to refuse that"
+		out.OK = true
+		out.Why = "; it can send signals to your other programs: the kernel is too old to " +
+			"refuse that"
 	default:
-		out.OK, out.Why = true, ""
+		out.OK = true
+		out.Why = ""
 	}
+
 	return out, nil
 }
 
 // owned tells whether a file belongs to this process's user: no other user may change its mode.
-func owned(name string) bool { return os.Chmod(name, 0o600) == nil }
+func owned(name string) bool {
+	return os.Chmod(name, 0o600) == nil
+}
 
 func exists(name string) bool {
 	_, err := os.Lstat(name)

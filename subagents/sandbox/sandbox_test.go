@@ -43,12 +43,22 @@ func boxes(t *testing.T, p *sandbox.Prober, f func(t *testing.T, b sandbox.Box))
 	}
 }
 
-// engine tells containers of an image: what is not named is not there, and programs are those of the image.
-func engine(b sandbox.Box) bool { return b.Means == sandbox.Docker || b.Means == sandbox.Podman }
+// engine tells containers of an image: what is not named is not there, and programs are those of
+// the image.
+func engine(b sandbox.Box) bool {
+	return b.Means == sandbox.Docker || b.Means == sandbox.Podman
+}
 
-func runIn(t *testing.T, p *sandbox.Prober, b sandbox.Box, bounds sandbox.Bounds, c proc.Command) proc.Result {
+func runIn(
+	t *testing.T,
+	p *sandbox.Prober,
+	b sandbox.Box,
+	bounds sandbox.Bounds,
+	c proc.Command,
+) proc.Result {
 	t.Helper()
-	c.Purpose, c.Private = proc.PurposeScript, true
+	c.Purpose = proc.PurposeScript
+	c.Private = true
 	if c.Timeout.Total == 0 {
 		c.Timeout.Total = time.Minute
 	}
@@ -68,7 +78,8 @@ func TestWritesStayInside(t *testing.T) {
 	p := prober(t)
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
-		in, out := t.TempDir(), t.TempDir()
+		in := t.TempDir()
+		out := t.TempDir()
 		for name, script := range map[string]string{
 			"plain":      `echo x > "$2/a"`,
 			"child":      `sh -c 'echo x > "$1/a"' sh "$2"`,
@@ -87,22 +98,38 @@ func TestWritesStayInside(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				old := filepath.Join(out, "old")
-				err := errors.Join(os.WriteFile(old, []byte("old"), 0o600), os.WriteFile(filepath.Join(in, "new"), []byte("new"), 0o600))
+				err := errors.Join(
+					os.WriteFile(old, []byte("old"), 0o600),
+					os.WriteFile(filepath.Join(in, "new"), []byte("new"), 0o600),
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
-				runIn(t, p, b, sandbox.Bounds{Write: []string{in}}, proc.Command{Argv: []string{"sh", "-c", script, "sh", in, out}, Dir: in})
+				runIn(
+					t, p, b,
+					sandbox.Bounds{Write: []string{in}},
+					proc.Command{Argv: []string{"sh", "-c", script, "sh", in, out}, Dir: in},
+				)
 				names, err := filepath.Glob(filepath.Join(out, "*"))
-				if got, readErr := os.ReadFile(old); err != nil || readErr != nil || string(got) != "old" || !slices.Equal(names, []string{old}) {
-					t.Errorf("after %s: files %q, old is %q, %v, want nothing changed", script, names, got, errors.Join(err, readErr))
+				got, readErr := os.ReadFile(old)
+				if err != nil || readErr != nil || string(got) != "old" ||
+					!slices.Equal(names, []string{old}) {
+					t.Errorf("after %s: files %q, old is %q, %v, want nothing changed",
+						script, names, got, errors.Join(err, readErr))
 				}
 				_ = os.Remove(filepath.Join(in, "way")) // made by one of the scripts
 			})
 		}
+
 		res := runIn(t, p, b, sandbox.Bounds{Write: []string{in}}, proc.Command{
-			Argv: []string{"sh", "-ec", `mkdir a b; echo x > a/x; mv a/x b/y; ln b/y b/z; echo y > "$TMPDIR/t"; cat "$TMPDIR/t" /etc/passwd > /dev/null; cat b/z; pwd`}, Dir: in,
+			Argv: []string{
+				"sh", "-ec",
+				`mkdir a b; echo x > a/x; mv a/x b/y; ln b/y b/z; echo y > "$TMPDIR/t"; cat "$TMPDIR/t" /etc/passwd > /dev/null; cat b/z; pwd`,
+			},
+			Dir: in,
 		})
-		if real, err := filepath.EvalSymlinks(in); err != nil || string(res.Stdout) != "x\n"+real+"\n" || !res.Success() {
+		real, err := filepath.EvalSymlinks(in)
+		if err != nil || string(res.Stdout) != "x\n"+real+"\n" || !res.Success() {
 			t.Errorf("inside: %+v, stderr %q, want work as always", res, res.Stderr)
 		}
 	})
@@ -115,13 +142,17 @@ func TestTheMachineStays(t *testing.T) {
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
 		dir := t.TempDir()
-		// Each is opened as for writing and nothing is written, so that a machine on which it works does not change.
-		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}, Net: true}, proc.Command{Dir: dir, Argv: []string{
-			"sh", "-c", `for f in kernel/core_pattern kernel/randomize_va_space vm/swappiness; do ( : > /proc/sys/$f ) 2>/dev/null && echo $f; done
+		// Each is opened as for writing and nothing is written, so that a machine on which it works
+		// does not change.
+		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}, Net: true}, proc.Command{
+			Dir: dir,
+			Argv: []string{
+				"sh", "-c", `for f in kernel/core_pattern kernel/randomize_va_space vm/swappiness; do ( : > /proc/sys/$f ) 2>/dev/null && echo $f; done
 for f in sysrq-trigger irq/default_smp_affinity; do ( : > /proc/$f ) 2>/dev/null && echo $f; done
 find /proc/bus -type f -exec sh -c ': >"$1"' sh {} \; -exec echo {} \; 2>/dev/null
 kill -0 "$1" 2>/dev/null && echo signal`, "sh", strconv.Itoa(os.Getpid()),
-		}})
+			},
+		})
 		if os.Getpid() < 100 {
 			t.Skip("a program in a container may have the number of this process")
 		}
@@ -150,9 +181,18 @@ func TestTheNetwork(t *testing.T) {
 		t.Helper()
 		for _, may := range []bool{true, false} {
 			if engine(b) {
-				continue // whether it has a network of its own that leads here is the engine's matter; TestEngine looks that it has none unless granted
+				// whether it has a network of its own that leads here is the engine's matter;
+				// TestEngine looks that it has none unless granted
+				continue
 			}
-			res := runIn(t, p, b, sandbox.Bounds{Net: may}, proc.Command{Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port}, Dir: t.TempDir()})
+			res := runIn(
+				t, p, b,
+				sandbox.Bounds{Net: may},
+				proc.Command{
+					Argv: []string{"bash", "-c", ": < /dev/tcp/" + host + "/" + port},
+					Dir:  t.TempDir(),
+				},
+			)
 			if res.Success() != may {
 				t.Errorf("Net %v: %+v, stderr %q, want success %v", may, res, res.Stderr, may)
 			}
@@ -170,16 +210,31 @@ func TestKeepAndHide(t *testing.T) {
 		}
 		dir := t.TempDir()
 		for _, name := range []string{"state/s", "state/runs/r", "secret/key", "file"} {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600)); err != nil {
+			err := errors.Join(
+				os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700),
+				os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600),
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		at := func(n string) string { return filepath.Join(dir, n) }
 		res := runIn(t, p, b, sandbox.Bounds{
-			Write: []string{dir, at("state/runs")}, Keep: []string{at("state")}, Hide: []string{at("secret"), at("file")},
-		}, proc.Command{Argv: []string{"sh", "-c", "echo y > a; echo y > state/runs/n; echo y > state/s; ls secret; cat file"}, Dir: dir})
+			Write: []string{dir, at("state/runs")},
+			Keep:  []string{at("state")},
+			Hide:  []string{at("secret"), at("file")},
+		},
+			proc.Command{
+				Argv: []string{
+					"sh", "-c",
+					"echo y > a; echo y > state/runs/n; echo y > state/s; ls secret; cat file",
+				},
+				Dir: dir,
+			})
 		got, err := os.ReadFile(at("state/s"))
-		if hidden := len(res.Stdout) == 0 || engine(b); err != nil || string(got) != "x" || !hidden {
+		hidden := len(res.Stdout) == 0 || engine(b)
+		if err != nil || string(got) != "x" || !hidden {
 			t.Errorf("state %q, %v, output %q, want x and nothing", got, err, res.Stdout)
 		}
 		for _, n := range []string{"a", "state/runs/n"} {
@@ -199,13 +254,19 @@ func TestAskedPolitely(t *testing.T) {
 		testkit.Widen(t, 500*time.Millisecond, func(limit time.Duration) bool {
 			dir := t.TempDir()
 			res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}}, proc.Command{
-				Argv: []string{"sh", "-c", "trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep 0.05; done"}, Dir: dir,
+				Argv: []string{
+					"sh", "-c",
+					"trap 'echo cleaned > done; exit 7' INT; echo ready; while :; do sleep " +
+						"0.05; done",
+				},
+				Dir:     dir,
 				Timeout: proc.Timeout{Total: time.Hour, Idle: limit},
 			})
 			if !strings.Contains(string(res.Stdout), "ready") {
 				return false
 			}
-			if got, err := os.ReadFile(filepath.Join(dir, "done")); err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
+			got, err := os.ReadFile(filepath.Join(dir, "done"))
+			if err != nil || string(got) != "cleaned\n" || res.Exit != 7 {
 				t.Errorf("done is %q, %v, result %+v, want it cleaned up and exit 7", got, err, res)
 			}
 			return true
@@ -213,8 +274,8 @@ func TestAskedPolitely(t *testing.T) {
 	})
 }
 
-// TestSupervisorIsOutside: a program under landlock traces no thread of its supervisor, and sends it no signal. A thread
-// that can be traced is a way around every rule.
+// TestSupervisorIsOutside: a program under landlock traces no thread of its supervisor, and sends
+// it no signal. A thread that can be traced is a way around every rule.
 func TestSupervisorIsOutside(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
@@ -228,7 +289,11 @@ func TestSupervisorIsOutside(t *testing.T) {
 kill -0 ${task##*/} && echo signals
 done 2>/dev/null
 echo end`
-		res := runIn(t, p, b, sandbox.Bounds{Net: true}, proc.Command{Argv: []string{"sh", "-c", script}, Dir: t.TempDir()})
+		res := runIn(
+			t, p, b,
+			sandbox.Bounds{Net: true},
+			proc.Command{Argv: []string{"sh", "-c", script}, Dir: t.TempDir()},
+		)
 		got := string(res.Stdout)
 		if !sandbox.RefusesAbstract() { // nor signals
 			got = strings.ReplaceAll(got, "signals\n", "")
@@ -239,7 +304,8 @@ echo end`
 	})
 }
 
-// TestSignalToTheGroup: a program that sends a signal to its process group reaches neither supervisor nor bubblewrap.
+// TestSignalToTheGroup: a program that sends a signal to its process group reaches neither
+// supervisor nor bubblewrap.
 func TestSignalToTheGroup(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
@@ -247,10 +313,12 @@ func TestSignalToTheGroup(t *testing.T) {
 		t.Helper()
 		for _, network := range []bool{true, false} {
 			res := runIn(t, p, b, sandbox.Bounds{Net: network}, proc.Command{
-				Argv: []string{"sh", "-c", "trap '' TERM; kill -TERM 0; echo on; exit 5"}, Dir: t.TempDir(),
+				Argv: []string{"sh", "-c", "trap '' TERM; kill -TERM 0; echo on; exit 5"},
+				Dir:  t.TempDir(),
 			})
 			if string(res.Stdout) != "on\n" || res.Exit != 5 {
-				t.Errorf("network %v: %+v, stdout %q, stderr %q, want on and exit 5", network, res, res.Stdout, res.Stderr)
+				t.Errorf("network %v: %+v, stdout %q, stderr %q, want on and exit 5",
+					network, res, res.Stdout, res.Stderr)
 			}
 		}
 	})
@@ -262,11 +330,15 @@ func TestEndsOfPrograms(t *testing.T) {
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
 		t.Helper()
 		for script, want := range map[string]int{"exit 0": 0, "exit 3": 3} {
-			if res := runIn(t, p, b, sandbox.Bounds{}, proc.Command{Argv: []string{"sh", "-c", script}}); res.Exit != want {
+			res := runIn(t, p, b, sandbox.Bounds{}, proc.Command{Argv: []string{
+				"sh", "-c", script,
+			}})
+			if res.Exit != want {
 				t.Errorf("%s: %+v, stderr %q, want exit %d", script, res, res.Stderr, want)
 			}
 		}
-		if _, err := b.Wrap(proc.Command{Argv: []string{"no-such-program"}}, sandbox.Bounds{}); !engine(b) && !errors.As(err, new(*proc.NotFoundError)) {
+		_, err := b.Wrap(proc.Command{Argv: []string{"no-such-program"}}, sandbox.Bounds{})
+		if !engine(b) && !errors.As(err, new(*proc.NotFoundError)) {
 			t.Errorf("Wrap(no such program) = %v, want a NotFoundError", err)
 		}
 	})
@@ -280,8 +352,13 @@ func TestChoose(t *testing.T) {
 		{Tier: sandbox.Platform, Means: sandbox.Landlock, OK: true},
 		{Tier: sandbox.Advisory, Means: sandbox.None, OK: true},
 	}
-	weak := []sandbox.Probe{{Tier: sandbox.Container, Means: sandbox.Bubblewrap}, {Tier: sandbox.Advisory, Means: sandbox.None, OK: true}}
-	c, p, a := sandbox.Container, sandbox.Platform, sandbox.Advisory
+	weak := []sandbox.Probe{
+		{Tier: sandbox.Container, Means: sandbox.Bubblewrap},
+		{Tier: sandbox.Advisory, Means: sandbox.None, OK: true},
+	}
+	c := sandbox.Container
+	p := sandbox.Platform
+	a := sandbox.Advisory
 	for _, tt := range []struct {
 		need   sandbox.Tier
 		order  []sandbox.Tier
@@ -304,7 +381,9 @@ func TestChoose(t *testing.T) {
 		if got.Means != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("Choose(%s, %v) = %s, %v, want %q", tt.need, tt.order, got.Means, err, tt.want)
 		}
-		if err != nil && (formats.CodeOf(err) != formats.CodeDenied || !strings.Contains(err.Error(), "rm: why") || formats.HelpOf(err) == "") {
+		if err != nil &&
+			(formats.CodeOf(err) != formats.CodeDenied ||
+				!strings.Contains(err.Error(), "rm: why") || formats.HelpOf(err) == "") {
 			t.Errorf("Choose(%s) = %v, want DENIED with the reason and what to do", tt.need, err)
 		}
 	}
@@ -312,7 +391,9 @@ func TestChoose(t *testing.T) {
 
 func TestTighten(t *testing.T) {
 	t.Parallel()
-	const c, p, a = sandbox.Container, sandbox.Platform, sandbox.Advisory
+	const c = sandbox.Container
+	const p = sandbox.Platform
+	const a = sandbox.Advisory
 	for _, tt := range []struct {
 		person, project string
 		want            []sandbox.Tier
@@ -320,12 +401,24 @@ func TestTighten(t *testing.T) {
 		{"container platform_permission advisory_only", "", []sandbox.Tier{c, p, a}},
 		{"", "", []sandbox.Tier{c, p, a}},
 		{"container platform_permission advisory_only", "advisory_only", []sandbox.Tier{c, p, a}},
-		{"container platform_permission advisory_only", "platform_permission", []sandbox.Tier{c, p}},
-		{"platform_permission container advisory_only", "container platform_permission", []sandbox.Tier{p, c}},
+		{
+			"container platform_permission advisory_only",
+			"platform_permission",
+			[]sandbox.Tier{c, p},
+		},
+		{
+			"platform_permission container advisory_only",
+			"container platform_permission",
+			[]sandbox.Tier{p, c},
+		},
 		{"advisory_only", "platform_permission container", []sandbox.Tier{c, p}},
 		{"container", "advisory_only", []sandbox.Tier{c}},
 	} {
-		if diff := cmp.Diff(tt.want, sandbox.Tighten(strings.Fields(tt.person), strings.Fields(tt.project))); diff != "" {
+		diff := cmp.Diff(
+			tt.want,
+			sandbox.Tighten(strings.Fields(tt.person), strings.Fields(tt.project)),
+		)
+		if diff != "" {
 			t.Errorf("Tighten(%v, %v) differs (-want +got):\n%s", tt.person, tt.project, diff)
 		}
 	}
@@ -334,23 +427,35 @@ func TestTighten(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]sandbox.Tier{
-		"go test ./...": sandbox.Advisory, "rm -rf src": sandbox.Advisory, "rm -rf /": sandbox.Platform, "sudo ls": sandbox.Platform,
-		"git push": sandbox.Platform, "git push --force": sandbox.Platform, "cat ~/.ssh/id_rsa": sandbox.Platform,
-		"psql -h db.example.com": sandbox.Platform, "curl https://example.com": sandbox.Advisory,
+		"go test ./...":            sandbox.Advisory,
+		"rm -rf src":               sandbox.Advisory,
+		"rm -rf /":                 sandbox.Platform,
+		"sudo ls":                  sandbox.Platform,
+		"git push":                 sandbox.Platform,
+		"git push --force":         sandbox.Platform,
+		"cat ~/.ssh/id_rsa":        sandbox.Platform,
+		"psql -h db.example.com":   sandbox.Platform,
+		"curl https://example.com": sandbox.Advisory,
 	} {
 		r, err := shell.Classify(src, shell.Place{Root: "/work/app", Home: "/people/ann"})
-		if got, why := sandbox.Needs(r); err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
+		got, why := sandbox.Needs(r)
+		if err != nil || got != want || (len(why) > 0) != (want != sandbox.Advisory) {
 			t.Errorf("Needs(%s) = %s, %q, %v, want %s", src, got, why, err, want)
 		}
 	}
 }
 
-// TestFallback is the chart of tiers: the container, else platform_permission, else advisory_only if the class of the
-// command is not required, else blocked.
+// TestFallback is the chart of tiers: the container, else platform_permission, else advisory_only
+// if the class of the command is not required, else blocked.
 func TestFallback(t *testing.T) {
 	t.Parallel()
-	const container, platform, advisory, blocked = sandbox.Container, sandbox.Platform, sandbox.Advisory, sandbox.Blocked
-	required := []string{"git push --force", "cat ~/.ssh/id_rsa", "psql -h db.example.com", "rm -rf /", "sudo ls"}
+	const container = sandbox.Container
+	const platform = sandbox.Platform
+	const advisory = sandbox.Advisory
+	const blocked = sandbox.Blocked
+	required := []string{
+		"git push --force", "cat ~/.ssh/id_rsa", "psql -h db.example.com", "rm -rf /", "sudo ls",
+	}
 	others := []string{"rm -rf src", "curl https://example.com", "go test ./..."}
 	works := func(tiers ...sandbox.Tier) (out []sandbox.Probe) {
 		for _, tier := range sandbox.Order() {
@@ -370,7 +475,10 @@ func TestFallback(t *testing.T) {
 	} {
 		for _, flow := range []string{"Light", "Standard", "Minor", "Full", "Major"} {
 			check := func(src string, want sandbox.Tier) {
-				report, err := shell.Classify(src, shell.Place{Root: "/work/app", Home: "/people/ann"})
+				report, err := shell.Classify(src, shell.Place{
+					Root: "/work/app",
+					Home: "/people/ann",
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -380,7 +488,8 @@ func TestFallback(t *testing.T) {
 					got = p.Tier
 				}
 				if got != want || bare {
-					t.Errorf("%s in %s, with %+v = %s, bare %t, want %s", src, flow, tt.probes, got, bare, want)
+					t.Errorf("%s in %s, with %+v = %s, bare %t, want %s",
+						src, flow, tt.probes, got, bare, want)
 				}
 			}
 			for _, src := range required {
@@ -393,7 +502,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestUnknownCode: from Standard on, what only execution would show needs a sandbox, unless a reason is given.
+// TestUnknownCode: from Standard on, what only execution would show needs a sandbox, unless a
+// reason is given.
 func TestUnknownCode(t *testing.T) {
 	t.Parallel()
 	report, err := shell.Classify("${X:-true}", shell.Place{Root: "/work/app"})
@@ -401,7 +511,10 @@ func TestUnknownCode(t *testing.T) {
 		t.Fatalf("Classify = %+v, %v, want unknown code", report, err)
 	}
 	for flow, want := range map[string]sandbox.Tier{
-		"Minimal": sandbox.Advisory, "Light": sandbox.Advisory, "Standard": sandbox.Platform, "Major": sandbox.Platform,
+		"Minimal":  sandbox.Advisory,
+		"Light":    sandbox.Advisory,
+		"Standard": sandbox.Platform,
+		"Major":    sandbox.Platform,
 	} {
 		if need, _, bare := sandbox.ForFlow(flow, "", report); need != want || bare {
 			t.Errorf("ForFlow(%s) = %s, bare %t, want %s", flow, need, bare, want)
@@ -416,8 +529,13 @@ func TestUnknownCode(t *testing.T) {
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for tier, want := range map[string]bool{
-		"": true, "container (bubblewrap)": true, "container (docker)": true, "platform_permission (landlock)": true,
-		"platform_permission (the program's own)": false, "advisory_only": false, "bypassed": false,
+		"":                               true,
+		"container (bubblewrap)":         true,
+		"container (docker)":             true,
+		"platform_permission (landlock)": true,
+		"platform_permission (the program's own)": false,
+		"advisory_only": false,
+		"bypassed":      false,
 		"advisory_only (what the agent asks leave for)": false,
 	} {
 		if got := sandbox.Holds(tier); got != want {

@@ -16,8 +16,8 @@ type view struct {
 	files   []string // everything else
 }
 
-// around gives the view of a folder that leaves out the secret paths below it. It leaves out links: what they lead to is
-// judged by its own path. Paths are absolute and without links.
+// around gives the view of a folder that leaves out the secret paths below it. It leaves out links:
+// what they lead to is judged by its own path. Paths are absolute and without links.
 func around(dir string, secret []string) (view, error) {
 	onTheWay := func(name string) bool {
 		return slices.ContainsFunc(secret, func(s string) bool { return below(s, name) })
@@ -25,8 +25,10 @@ func around(dir string, secret []string) (view, error) {
 	if !onTheWay(dir) {
 		return view{folders: []string{dir}}, nil
 	}
+
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrPermission) { // what this user cannot list, the program cannot either
+	// what this user cannot list, the program cannot either
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return view{}, err
 	}
 	out := view{listed: []string{dir}}
@@ -48,13 +50,15 @@ func around(dir string, secret []string) (view, error) {
 			out.folders = append(out.folders, name)
 		}
 	}
+
 	return out, nil
 }
 
 // realPath resolves the links of a path. Of one that does not exist it resolves the part that does.
 func realPath(name string) string {
 	name = filepath.Clean(name)
-	for rest := ""; ; {
+	rest := ""
+	for {
 		if found, err := filepath.EvalSymlinks(name); err == nil {
 			return filepath.Join(found, rest)
 		}
@@ -76,17 +80,23 @@ func parseMounts(text string) (out []mount) {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) > 4 {
-			out = append(out, mount{Device: f[2], Root: unescape.Replace(f[3]), Point: unescape.Replace(f[4])})
+			out = append(out, mount{
+				Device: f[2],
+				Root:   unescape.Replace(f[3]),
+				Point:  unescape.Replace(f[4]),
+			})
 		}
 	}
 	return out
 }
 
-// paths gives every path of a file, of which one is known: a part of a file system can be mounted at several places.
+// paths gives every path of a file, of which one is known: a part of a file system can be mounted
+// at several places.
 func paths(name string, mounts []mount) []string {
 	var own mount
 	for _, m := range mounts {
-		if below(name, m.Point) && len(m.Point) >= len(own.Point) { // a later mount at a place covers an earlier one
+		// a later mount at a place covers an earlier one
+		if below(name, m.Point) && len(m.Point) >= len(own.Point) {
 			own = m
 		}
 	}

@@ -33,12 +33,14 @@ short line
 			t.Errorf("paths(%s) differs (-want +got):\n%s", name, diff)
 		}
 	}
+
 	if got := paths("/x", nil); len(got) != 1 || got[0] != "/x" {
 		t.Errorf("paths without mounts = %q, want the path itself", got)
 	}
 }
 
-// TestAround: what is secret is left out, with the links beside the way to it; everything else is seen.
+// TestAround: what is secret is left out, with the links beside the way to it; everything else is
+// seen.
 func TestAround(t *testing.T) {
 	t.Parallel()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -46,16 +48,20 @@ func TestAround(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(top, name) }
-	for _, dir := range []string{"home/state/own/keys", "home/state/other", "home/.ssh", "work/deep"} {
+	for _, dir := range []string{
+		"home/state/own/keys", "home/state/other", "home/.ssh", "work/deep",
+	} {
 		if err := os.MkdirAll(at(dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	for _, file := range []string{"home/.profile", "home/state/own/keys/k"} {
 		if err := os.WriteFile(at(file), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
+
 	if err := os.Symlink(at("home/state/own"), at("home/way")); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +79,8 @@ func TestAround(t *testing.T) {
 	}
 }
 
-// TestParseSockets: the list of the kernel has sockets without a name, abstract ones, and paths with blanks.
+// TestParseSockets: the list of the kernel has sockets without a name, abstract ones, and paths
+// with blanks.
 func TestParseSockets(t *testing.T) {
 	t.Parallel()
 	got := parseSockets(`Num       RefCount Protocol Flags    Type St Inode Path

@@ -14,7 +14,8 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// TestSecretsAreNotRead: no way leads to what is secret, and everything beside it can be read as before.
+// TestSecretsAreNotRead: no way leads to what is secret, and everything beside it can be read as
+// before.
 func TestSecretsAreNotRead(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
@@ -23,14 +24,24 @@ func TestSecretsAreNotRead(t *testing.T) {
 		if engine(b) {
 			t.Skip("an image has only the folders of the bounds")
 		}
-		home, work := t.TempDir(), t.TempDir()
+		home := t.TempDir()
+		work := t.TempDir()
 		own := filepath.Join(home, "state/tercet")
-		for name, text := range map[string]string{"state/tercet/keys/runs": "the key", "state/other/f": "other", ".config": "config"} {
+		for name, text := range map[string]string{
+			"state/tercet/keys/runs": "the key",
+			"state/other/f":          "other",
+			".config":                "config",
+		} {
 			file := filepath.Join(home, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			err := errors.Join(
+				os.MkdirAll(filepath.Dir(file), 0o700),
+				os.WriteFile(file, []byte(text), 0o600),
+			)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
+
 		if err := os.Symlink(own, filepath.Join(home, "way")); err != nil {
 			t.Fatal(err)
 		}
@@ -50,20 +61,37 @@ func TestSecretsAreNotRead(t *testing.T) {
 			"parent":     `for p in /proc/[0-9]*; do cat "$p/root$1/state/tercet/keys/runs" "$p/cwd/../state/tercet/keys/runs"; done`,
 			"background": `setsid sh -c 'cat "$1/state/tercet/keys/runs" > out' sh "$1"; cat out`,
 		} {
-			res := runIn(t, p, b, sandbox.Bounds{Write: []string{work}, Secret: []string{own}, Net: true}, proc.Command{
-				Argv: []string{"sh", "-c", script, "sh", home}, Dir: work,
+			res := runIn(t, p, b, sandbox.Bounds{
+				Write:  []string{work},
+				Secret: []string{own},
+				Net:    true,
+			}, proc.Command{
+				Argv: []string{"sh", "-c", script, "sh", home},
+				Dir:  work,
 			})
 			if strings.Contains(string(res.Stdout), "the key") {
 				t.Errorf("%s: %s printed the key", name, script)
 			}
 		}
-		res := runIn(t, p, b, sandbox.Bounds{Write: []string{work}, Secret: []string{own}, Net: true}, proc.Command{
-			Argv: []string{"sh", "-ec", `cat "$1/state/other/f" "$1/.config"; ls "$1" "$1/state"; ls / > /dev/null; pwd; echo x > made; cat made`, "sh", home},
-			Dir:  work,
+
+		res := runIn(t, p, b, sandbox.Bounds{
+			Write:  []string{work},
+			Secret: []string{own},
+			Net:    true,
+		}, proc.Command{
+			Argv: []string{
+				"sh", "-ec",
+				`cat "$1/state/other/f" "$1/.config"; ls "$1" "$1/state"; ls / > /dev/null; pwd; echo x > made; cat made`,
+				"sh", home,
+			},
+			Dir: work,
 		})
-		for _, part := range []string{"otherconfig", "state\n", "other\n", "tercet\n", work, "x\n"} {
+		for _, part := range []string{
+			"otherconfig", "state\n", "other\n", "tercet\n", work, "x\n",
+		} {
 			if !strings.Contains(string(res.Stdout), part) || !res.Success() {
-				t.Errorf("beside it: %+v, stdout %q, stderr %q, want it to have %q", res, res.Stdout, res.Stderr, part)
+				t.Errorf("beside it: %+v, stdout %q, stderr %q, want it to have %q",
+					res, res.Stdout, res.Stderr, part)
 			}
 		}
 	})
@@ -80,17 +108,27 @@ func TestSecretInsideOfTheTree(t *testing.T) {
 		}
 		work := t.TempDir()
 		own := filepath.Join(work, "own")
-		if err := errors.Join(os.Mkdir(own, 0o700), os.WriteFile(filepath.Join(own, "key"), []byte("the key"), 0o600)); err != nil {
+		err := errors.Join(
+			os.Mkdir(own, 0o700),
+			os.WriteFile(filepath.Join(own, "key"), []byte("the key"), 0o600),
+		)
+		if err != nil {
 			t.Fatal(err)
 		}
-		c := proc.Command{Argv: []string{"cat", "own/key"}, Dir: work, Purpose: proc.PurposeScript}
+		c := proc.Command{
+			Argv:    []string{"cat", "own/key"},
+			Dir:     work,
+			Purpose: proc.PurposeScript,
+		}
 		bounds := sandbox.Bounds{Write: []string{work}, Secret: []string{own}}
 		if b.Means == sandbox.Landlock {
-			if _, err := b.Wrap(c, bounds); formats.CodeOf(err) != formats.CodeDenied || formats.HelpOf(err) == "" {
+			_, err := b.Wrap(c, bounds)
+			if formats.CodeOf(err) != formats.CodeDenied || formats.HelpOf(err) == "" {
 				t.Errorf("Wrap = %v, want DENIED with what to do", err)
 			}
 			return
 		}
+
 		if res := runIn(t, p, b, bounds, c); len(res.Stdout) > 0 {
 			t.Errorf("printed %q, want nothing", res.Stdout)
 		}
@@ -123,7 +161,8 @@ func listen(t *testing.T, name string) {
 	}
 }
 
-// TestSocketsOutside: a program connects to the sockets of its tree, to those that are named, and to no other.
+// TestSocketsOutside: a program connects to the sockets of its tree, to those that are named, and
+// to no other.
 func TestSocketsOutside(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -145,18 +184,27 @@ func TestSocketsOutside(t *testing.T) {
 		if err := os.Mkdir(tree, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		outside, named, inside := filepath.Join(top, "outside"), filepath.Join(top, "named"), filepath.Join(tree, "inside")
+		outside := filepath.Join(top, "outside")
+		named := filepath.Join(top, "named")
+		inside := filepath.Join(tree, "inside")
 		abstract := "@" + filepath.Join(top, "abstract")
 		for _, name := range []string{outside, named, inside, abstract} {
 			listen(t, name)
 		}
-		res := runIn(t, p, b, sandbox.Bounds{Write: []string{tree}, Sockets: []string{named}, Net: true}, proc.Command{
-			Argv: []string{exe, "__connect", outside, named, inside, abstract}, Dir: tree,
+
+		res := runIn(t, p, b, sandbox.Bounds{
+			Write:   []string{tree},
+			Sockets: []string{named},
+			Net:     true,
+		}, proc.Command{
+			Argv: []string{exe, "__connect", outside, named, inside, abstract},
+			Dir:  tree,
 		})
 		got := strings.Fields(string(res.Stdout))
 		want := []string{named, inside}
 		if !sandbox.RefusesSocketFiles(b) {
-			t.Logf("the kernel is too old to refuse sockets that are files: %s", strings.Join(got, " "))
+			t.Logf("the kernel is too old to refuse sockets that are files: %s",
+				strings.Join(got, " "))
 			want = append([]string{outside}, want...)
 		}
 		if !sandbox.RefusesAbstract() {
@@ -177,7 +225,8 @@ func TestSharedMemoryIsApart(t *testing.T) {
 		dir := t.TempDir()
 		name := "tercet-test-" + filepath.Base(filepath.Dir(dir))
 		runIn(t, p, b, sandbox.Bounds{Write: []string{dir}, Net: true}, proc.Command{
-			Argv: []string{"sh", "-c", `echo x > "/dev/shm/$1"`, "sh", name}, Dir: dir,
+			Argv: []string{"sh", "-c", `echo x > "/dev/shm/$1"`, "sh", name},
+			Dir:  dir,
 		})
 		if _, err := os.Stat("/dev/shm/" + name); err == nil {
 			os.Remove("/dev/shm/" + name)
@@ -186,7 +235,8 @@ func TestSharedMemoryIsApart(t *testing.T) {
 	})
 }
 
-// TestNest: within bubblewrap a program can make a sandbox of its own, as codex does for each command.
+// TestNest: within bubblewrap a program can make a sandbox of its own, as codex does for each
+// command.
 func TestNest(t *testing.T) {
 	t.Parallel()
 	p := prober(t)
@@ -196,11 +246,20 @@ func TestNest(t *testing.T) {
 			t.Skip("it is bubblewrap that an agent CLI is started in for this")
 		}
 		dir := t.TempDir()
-		res := runIn(t, p, b, sandbox.Bounds{Write: []string{dir}, Net: true, Nest: true}, proc.Command{
-			Argv: []string{"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev", "echo", "in"}, Dir: dir,
+		res := runIn(t, p, b, sandbox.Bounds{
+			Write: []string{dir},
+			Net:   true,
+			Nest:  true,
+		}, proc.Command{
+			Argv: []string{
+				"bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--dev", "/dev",
+				"echo", "in",
+			},
+			Dir: dir,
 		})
 		if string(res.Stdout) != "in\n" {
-			t.Errorf("a sandbox inside: %+v, stdout %q, stderr %q, want it to work", res, res.Stdout, res.Stderr)
+			t.Errorf("a sandbox inside: %+v, stdout %q, stderr %q, want it to work",
+				res, res.Stdout, res.Stderr)
 		}
 	})
 }

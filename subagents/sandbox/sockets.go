@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// nameServices are the sockets by which programs ask for names of users and machines. Every program may.
+// nameServices are the sockets by which programs ask for names of users and machines. Every program
+// may.
 var nameServices = []string{
-	"/run/nscd", "/var/run/nscd", "/var/lib/sss/pipes", "/run/systemd/userdb", "/run/systemd/resolve", "/run/avahi-daemon/socket",
+	"/run/nscd", "/var/run/nscd", "/var/lib/sss/pipes", "/run/systemd/userdb",
+	"/run/systemd/resolve", "/run/avahi-daemon/socket",
 }
 
-// settledAge is how old a socket must be to count. A younger one may be removed while bubblewrap starts, which then
-// fails because it can no longer cover the file.
+// settledAge is how old a socket must be to count. A younger one may be removed while bubblewrap
+// starts, which then fails because it can no longer cover the file.
 const settledAge = 10 * time.Second
 
-// sockets gives the files of the sockets of other programs that the bounds do not allow. A read-only file system does
-// not keep a program from connecting to them.
+// sockets gives the files of the sockets of other programs that the bounds do not allow. A
+// read-only file system does not keep a program from connecting to them.
 func (b Bounds) sockets(now time.Time) []string {
 	text, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
@@ -33,7 +35,10 @@ func (b Bounds) sockets(now time.Time) []string {
 		case err != nil || info.Mode()&fs.ModeSocket == 0: // it was removed and still has its name
 		case now.Sub(info.ModTime()) < settledAge:
 		case slices.ContainsFunc(allowed, func(folder string) bool { return below(name, folder) }):
-		case slices.ContainsFunc(slices.Concat(b.Hide, b.Secret), func(folder string) bool { return below(name, folder) }):
+		case slices.ContainsFunc(slices.Concat(
+			b.Hide,
+			b.Secret,
+		), func(folder string) bool { return below(name, folder) }):
 		default:
 			out = append(out, name)
 		}

@@ -21,7 +21,9 @@ const (
 )
 
 // String is the tier in results.
-func (t Tier) String() string { return string(t) }
+func (t Tier) String() string {
+	return string(t)
+}
 
 // ParseTier gives the tier named s; Blocked cannot be requested.
 func ParseTier(s string) (Tier, error) {
@@ -30,28 +32,40 @@ func ParseTier(s string) (Tier, error) {
 		return t, nil
 	case Blocked:
 	}
-	return "", formats.Fail(formats.CodeUsage, "", "expected container, platform_permission or advisory_only, got %q", s)
+	return "", formats.Fail(formats.CodeUsage, "",
+		"expected container, platform_permission or advisory_only, got %q", s)
 }
 
-func (t Tier) rank() int { return slices.Index([]Tier{Blocked, Advisory, Platform, Container}, t) }
+func (t Tier) rank() int {
+	return slices.Index([]Tier{Blocked, Advisory, Platform, Container}, t)
+}
 
 // Order is the default order: the strongest first.
-func Order() []Tier { return []Tier{Container, Platform, Advisory} }
+func Order() []Tier {
+	return []Tier{Container, Platform, Advisory}
+}
 
-// Tighten restricts the user's order to what a project accepts: the project names its weakest tier. The order stays the
-// user's, by default the strongest first. The result contains a tier that the user does not want only if nothing else
-// is left; it is then a stronger one. Tighten ignores unknown words.
+// Tighten restricts the user's order to what a project accepts: the project names its weakest tier.
+// The order stays the user's, by default the strongest first. The result contains a tier that the
+// user does not want only if nothing else is left; it is then a stronger one. Tighten ignores
+// unknown words.
 func Tighten(user, project []string) []Tier {
-	order, floor := tiers(user), tiers(project)
+	order := tiers(user)
+	floor := tiers(project)
 	if len(order) == 0 {
 		order = Order()
 	}
 	if len(floor) == 0 {
 		return order
 	}
-	slices.SortFunc(floor, func(a, b Tier) int { return cmp.Compare(b.rank(), a.rank()) })
+	slices.SortFunc(floor, func(a, b Tier) int {
+		return cmp.Compare(b.rank(), a.rank())
+	})
 	least := floor[len(floor)-1].rank()
-	if out := slices.DeleteFunc(order, func(t Tier) bool { return t.rank() < least }); len(out) > 0 {
+	out := slices.DeleteFunc(order, func(t Tier) bool {
+		return t.rank() < least
+	})
+	if len(out) > 0 {
 		return out
 	}
 	return floor
@@ -79,12 +93,15 @@ const (
 )
 
 // String is the means in results.
-func (m Means) String() string { return string(m) }
+func (m Means) String() string {
+	return string(m)
+}
 
-// Needs gives the weakest tier that a command may run in: a required finding needs a system that rejects it, whatever
-// its category.
+// Needs gives the weakest tier that a command may run in: a required finding needs a system that
+// rejects it, whatever its category.
 func Needs(r shell.Report) (need Tier, why []string) {
-	need, why = Advisory, []string{}
+	need = Advisory
+	why = []string{}
 	for _, f := range r.Findings {
 		if f.Level == shell.Required {
 			need = Platform
@@ -94,9 +111,9 @@ func Needs(r shell.Report) (need Tier, why []string) {
 	return need, why
 }
 
-// ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare: the tier is small,
-// so the user may let a command without a sandbox run that needs one. From Standard on, code that only execution would
-// show needs a sandbox too, unless a reason is given.
+// ForFlow gives the weakest tier in which a flow of a tier may run a command, as Needs does. bare:
+// the tier is small, so the user may let a command without a sandbox run that needs one. From
+// Standard on, code that only execution would show needs a sandbox too, unless a reason is given.
 func ForFlow(flow, reason string, r shell.Report) (need Tier, why []string, bare bool) {
 	need, why = Needs(r)
 	switch {
@@ -108,15 +125,16 @@ func ForFlow(flow, reason string, r shell.Report) (need Tier, why []string, bare
 	return need, why, false
 }
 
-// Holds reports whether a program in a tier, as results name it, could not read the user's folder of tercet, whose keys
-// seal answers and journals. An empty tier is that of work that started no program.
+// Holds reports whether a program in a tier, as results name it, could not read the user's folder
+// of tercet, whose keys seal answers and journals. An empty tier is that of work that started no
+// program.
 func Holds(tier string) bool {
 	return tier == "" || strings.HasPrefix(tier, Container.String()) ||
 		tier == Box{Tier: Platform, Means: Landlock}.String()
 }
 
-// Choose gives the first probe of the order that works, if it is at least what is needed. If the order has only
-// advisory_only, the user decided so, and nothing is refused.
+// Choose gives the first probe of the order that works, if it is at least what is needed. If the
+// order has only advisory_only, the user decided so, and nothing is refused.
 func Choose(need Tier, why []string, order []Tier, probes []Probe) (Probe, error) {
 	best := Blocked
 	only := len(order) == 1 && order[0] == Advisory
