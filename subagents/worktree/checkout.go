@@ -25,32 +25,48 @@ type CheckoutCommit struct {
 
 // own are tercet's own files that are committed in the checkout, and only where git tracks them.
 var own = []string{
-	formats.Workspace + "/state.json", formats.Workspace + "/archive/state.json", formats.Workspace + "/TODO.md",
+	formats.Workspace + "/state.json",
+	formats.Workspace + "/archive/state.json",
+	formats.Workspace + "/TODO.md",
 }
 
-// Own reports whether a file, relative to the project root, belongs to the project's state. It is committed in the
-// checkout only if git tracks it; otherwise there is no message.
-func Own(name string) bool { return slices.Contains(own, path.Clean(name)) }
+// Own reports whether a file, relative to the project root, belongs to the project's state. It is
+// committed in the checkout only if git tracks it; otherwise there is no message.
+func Own(name string) bool {
+	return slices.Contains(own, path.Clean(name))
+}
 
 // hereTries bounds how often a commit is made anew because the user's branch moved meanwhile.
 const hereTries = 3
 
-// CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the user's own work. It
-// requires a branch, no operation in progress, and nothing staged. No file may be ignored, a link, in a submodule, or
-// changed by the user before the run. Otherwise it commits nothing, and Why says why. It uses its own index and moves
-// the branch only from the commit that it saw. It does not repeat a commit with msg.Txn.
-func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done CheckoutCommit, err error) {
+// CommitHere commits exactly the files msg.Only in the user's checkout, if that cannot touch the
+// user's own work. It requires a branch, no operation in progress, and nothing staged. No file may
+// be ignored, a link, in a submodule, or changed by the user before the run. Otherwise it commits
+// nothing, and Why says why. It uses its own index and moves the branch only from the commit that
+// it saw. It does not repeat a commit with msg.Txn.
+func (m *Manager) CommitHere(
+	ctx context.Context,
+	run string,
+	msg Message,
+) (done CheckoutCommit, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(m.Root)
 	if !repo.Exists() {
 		return CheckoutCommit{Why: "the project is in no git repository"}, nil
 	}
-	c := here{m: m, repo: repo, run: run, msg: msg}
+
+	c := here{
+		m:    m,
+		repo: repo,
+		run:  run,
+		msg:  msg,
+	}
 	if c.top, c.rel, err = repo.Within(ctx); errors.Is(err, git.ErrMissing) {
 		return CheckoutCommit{Why: "git is not installed"}, nil
 	} else if err != nil {
 		return CheckoutCommit{}, err
 	}
+
 	if c.own, err = os.OpenRoot(c.top); err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -61,6 +77,7 @@ func (m *Manager) CommitHere(ctx context.Context, run string, msg Message) (done
 			return done, err
 		}
 	}
+
 	return CheckoutCommit{Why: "the branch moved with every attempt"}, nil
 }
 
@@ -87,6 +104,7 @@ func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err != nil || why != "" {
 		return CheckoutCommit{Why: why}, err
 	}
+
 	files, why, err := c.files(ctx)
 	if err != nil || why != "" || len(files) == 0 {
 		return CheckoutCommit{Why: why}, err
@@ -95,17 +113,24 @@ func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
-	private := &git.Repo{Starter: c.repo.Starter, Dir: c.repo.Dir, Index: index}
+
+	private := &git.Repo{
+		Starter: c.repo.Starter,
+		Dir:     c.repo.Dir,
+		Index:   index,
+	}
 	defer func() { _ = os.Remove(index) }() //nolint:errcheck // reason: the next commit of the run begins it anew
 	if err := private.ReadTree(ctx, c.head); err != nil {
 		return CheckoutCommit{}, err
 	}
+
 	if err := private.Add(ctx, files...); err != nil {
 		return CheckoutCommit{}, err
 	}
 	if some, err := private.Staged(ctx); err != nil || !some {
 		return CheckoutCommit{}, err
 	}
+
 	if err := c.m.scan(ctx, private, "", ""); err != nil {
 		return CheckoutCommit{}, err
 	}
@@ -113,6 +138,7 @@ func (c *here) attempt(ctx context.Context) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
+
 	hash, err := c.repo.CommitTree(ctx, tree, []string{c.head}, c.msg.Subject, c.msg.trailers()...)
 	if err != nil {
 		return CheckoutCommit{}, err
@@ -143,14 +169,16 @@ func (c *here) obstacle(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// Unready says what in the user's checkout can stop a later merge of a run's work, and is not in the worktree that the
-// run begins with: an unfinished operation of git, and changes of tracked files. It is empty if there is nothing.
+// Unready says what in the user's checkout can stop a later merge of a run's work, and is not in
+// the worktree that the run begins with: an unfinished operation of git, and changes of tracked
+// files. It is empty if there is nothing.
 func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if what := repo.Underway(); what != "" {
 		return "in your checkout " + what + ": the run cannot be published before it is over", nil
 	}
+
 	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return "", err
@@ -159,17 +187,23 @@ func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	if err != nil {
 		return "", err
 	}
+
 	var changed []string
 	for _, e := range entries {
 		if !e.Untracked() && !inWorkspace(m.Specs, rel, e.Path) {
 			changed = append(changed, e.Path)
 		}
 	}
+
 	if len(changed) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("your checkout has uncommitted changes: %s; the run works without them, and cannot be published "+
-		"if it changes the same files", firstOf(changed)), nil
+	return fmt.Sprintf(
+		"your checkout has uncommitted changes: %s; the run works without them, and cannot be "+
+			"published "+
+			"if it changes the same files",
+		firstOf(changed),
+	), nil
 }
 
 // files are those to commit. Of tercet's own ones only those count that git tracks.
@@ -179,11 +213,13 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 		switch {
 		case !filepath.IsLocal(filepath.FromSlash(name)):
 			return nil, "", &formats.ValueError{What: "a path inside the project", Got: name}
-		case !Own(name) && inWorkspace(c.m.Specs, c.rel, file) && !document(c.m.Specs, path.Clean(name)):
+		case !Own(name) && inWorkspace(c.m.Specs, c.rel, file) &&
+			!document(c.m.Specs, path.Clean(name)):
 			return nil, "", &formats.ValueError{What: "a document", Got: name}
 		}
 		files = append(files, file)
 	}
+
 	tracked, err := c.repo.Files(ctx, c.head, files...)
 	if err != nil {
 		return nil, "", err
@@ -192,14 +228,17 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 	if _, err := c.m.load(c.run, foreignName, &before); err != nil {
 		return nil, "", err
 	}
+
 	files = slices.DeleteFunc(files, func(file string) bool {
 		name, err := filepath.Rel(c.rel, filepath.FromSlash(file))
 		_, gone := c.own.Lstat(filepath.FromSlash(file))
-		return err == nil && Own(filepath.ToSlash(name)) && (tracked[file] == "" || errors.Is(gone, fs.ErrNotExist))
+		return err == nil && Own(filepath.ToSlash(name)) &&
+			(tracked[file] == "" || errors.Is(gone, fs.ErrNotExist))
 	})
 	if len(files) == 0 {
 		return nil, "", nil
 	}
+
 	for _, file := range files {
 		if what := c.wrong(file, tracked[file] != ""); what != "" {
 			return nil, file + " " + what, nil
@@ -208,6 +247,7 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 			return nil, file + " was changed before the run began", nil
 		}
 	}
+
 	ignored, err := c.repo.Ignored(ctx, files...)
 	if err == nil && len(ignored) > 0 {
 		why = firstOf(ignored) + " is ignored by git"
@@ -217,7 +257,8 @@ func (c *here) files(ctx context.Context) (files []string, why string, err error
 
 // document tells whether a file of the workspace is a document that belongs to the project.
 func document(specs, name string) bool {
-	return strings.HasPrefix(name, formats.Specs+"/") || strings.HasPrefix(name, formats.Workspace+"/reviews/") ||
+	return strings.HasPrefix(name, formats.Specs+"/") ||
+		strings.HasPrefix(name, formats.Workspace+"/reviews/") ||
 		specs != "" && strings.HasPrefix(name, specs+"/")
 }
 
@@ -247,8 +288,8 @@ func (c *here) wrong(file string, tracked bool) string {
 	}
 }
 
-// committed brings the entries of the user's index up to a new commit, if they are still as they were before it.
-// Otherwise they would look like staged changes that take it back.
+// committed brings the entries of the user's index up to a new commit, if they are still as they
+// were before it. Otherwise they would look like staged changes that take it back.
 func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutCommit, error) {
 	if err != nil {
 		return CheckoutCommit{}, err
@@ -266,8 +307,10 @@ func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutC
 		done.Files = append(done.Files, filepath.ToSlash(below))
 	}
 	if err := c.settle(ctx, hash, names); err != nil {
-		done.After = fmt.Sprintf("git could not take the commit into its index (%v): run git reset -- %s", err,
-			strings.Join(names, " "))
+		done.After = fmt.Sprintf(
+			"git could not take the commit into its index (%v): run git reset -- %s",
+			err, strings.Join(names, " "),
+		)
 	}
 	return done, nil
 }

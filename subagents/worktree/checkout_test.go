@@ -29,26 +29,39 @@ func (p *project) here(msg worktree.Message) worktree.CheckoutCommit {
 
 // look is all of a checkout that a commit in it may and may not change.
 func (p *project) look() string {
-	return p.git(p.top, "log", "--format=%s", "HEAD") + "\n--\n" + p.git(p.top, "status", "--porcelain=v1", "--untracked-files=all") + "\n--\n" +
+	return p.git(p.top, "log", "--format=%s", "HEAD") + "\n--\n" +
+		p.git(p.top, "status", "--porcelain=v1", "--untracked-files=all") + "\n--\n" +
 		p.git(p.top, "diff", "--cached")
 }
 
-// TestCommitHere: named files come into the checkout's branch, with nothing else, and the index follows.
+// TestCommitHere: named files come into the checkout's branch, with nothing else, and the index
+// follows.
 func TestCommitHere(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "sub dir")
 	p.write(p.Root, "docs/nœud a.md", "two\n")
 	p.write(p.Root, "a.txt", "changed by the person\n")
 	p.write(p.Root, "untracked.txt", "of the person\n")
-	msg := worktree.Message{Subject: "docs: add a", Session: "s-1", Txn: "t1", Only: []string{"docs/nœud a.md"}}
+	msg := worktree.Message{
+		Subject: "docs: add a",
+		Session: "s-1",
+		Txn:     "t1",
+		Only:    []string{"docs/nœud a.md"},
+	}
 	done := p.here(msg)
-	if done.Hash == "" || done.Why != "" || done.After != "" || cmp.Diff([]string{"docs/nœud a.md"}, done.Files) != "" {
+	if done.Hash == "" || done.Why != "" || done.After != "" ||
+		cmp.Diff([]string{"docs/nœud a.md"}, done.Files) != "" {
 		t.Fatalf("CommitHere = %+v", done)
 	}
-	if got := p.git(p.top, "show", "--format=%an|%s|%(trailers:key=Tercet-Txn,valueonly,separator=%x20)", "--name-only", "HEAD"); !strings.Contains(got, "docs: add a|t1") {
+	got := p.git(p.top, "show",
+		"--format=%an|%s|%(trailers:key=Tercet-Txn,valueonly,separator=%x20)", "--name-only",
+		"HEAD")
+	if !strings.Contains(got, "docs: add a|t1") {
 		t.Errorf("commit = %s", got)
 	}
-	if got, want := p.git(p.top, "status", "--porcelain"), " M \"sub dir/a.txt\"\n?? \"sub dir/untracked.txt\""; got != want {
+	got = p.git(p.top, "status", "--porcelain")
+	want := " M \"sub dir/a.txt\"\n?? \"sub dir/untracked.txt\""
+	if got != want {
 		t.Errorf("status = %q, want %q", got, want)
 	}
 	if again := p.here(msg); again.Hash != done.Hash || cmp.Diff(done.Files, again.Files) != "" {
@@ -60,24 +73,28 @@ func TestCommitHere(t *testing.T) {
 	}
 }
 
-// TestCommitHereState: the state is committed only where git tracks it, and nobody is told otherwise.
+// TestCommitHereState: the state is committed only where git tracks it, and nobody is told
+// otherwise.
 func TestCommitHereState(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	p.write(p.Root, ".tercet/state.json", "{\"a\": 1}\n")
 	p.write(p.Root, ".tercet/TODO.md", "todo\n")
 	only := []string{".tercet/state.json", ".tercet/archive/state.json", ".tercet/TODO.md"}
-	if done := p.here(worktree.Message{Subject: "todo: archive 1 tasks", Only: only}); cmp.Diff([]string{".tercet/state.json"}, done.Files) != "" {
+	done := p.here(worktree.Message{Subject: "todo: archive 1 tasks", Only: only})
+	if cmp.Diff([]string{".tercet/state.json"}, done.Files) != "" {
 		t.Errorf("files = %+v, want the one that git tracks", done)
 	}
 	p.git(p.top, "rm", "-q", "--cached", ".tercet/state.json")
 	p.git(p.top, "commit", "-qm", "not tracked")
-	if done := p.here(worktree.Message{Subject: "todo: archive 1 tasks", Only: only}); done.Hash != "" || done.Why != "" {
+	done = p.here(worktree.Message{Subject: "todo: archive 1 tasks", Only: only})
+	if done.Hash != "" || done.Why != "" {
 		t.Errorf("nothing tracked = %+v", done)
 	}
 }
 
-// TestCommitHereRefuses: whatever of the person's could be touched keeps it from committing, and changes nothing.
+// TestCommitHereRefuses: whatever of the person's could be touched keeps it from committing, and
+// changes nothing.
 func TestCommitHereRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -85,27 +102,81 @@ func TestCommitHereRefuses(t *testing.T) {
 		only []string
 		want string
 	}{
-		"detached":      {func(p *project) { p.git(p.top, "checkout", "-q", "--detach") }, nil, "the checkout is on no branch"},
-		"staged":        {func(p *project) { p.write(p.top, "a.txt", "x\n"); p.git(p.top, "add", "a.txt") }, nil, "other changes are staged"},
-		"announced":     {func(p *project) { p.write(p.top, "n.txt", "x\n"); p.git(p.top, "add", "-N", "n.txt") }, nil, "other changes are staged"},
-		"staged itself": {func(p *project) { p.git(p.top, "add", "doc.md") }, nil, "other changes are staged"},
+		"detached": {
+			func(p *project) { p.git(p.top, "checkout", "-q", "--detach") },
+			nil,
+			"the checkout is on no branch",
+		},
+		"staged": {func(p *project) {
+			p.write(p.top, "a.txt", "x\n")
+			p.git(p.top, "add", "a.txt")
+		}, nil, "other changes are staged"},
+		"announced": {func(p *project) {
+			p.write(p.top, "n.txt", "x\n")
+			p.git(p.top, "add", "-N", "n.txt")
+		}, nil, "other changes are staged"},
+		"staged itself": {
+			func(p *project) { p.git(p.top, "add", "doc.md") },
+			nil,
+			"other changes are staged",
+		},
 		"merge": {func(p *project) {
 			p.git(p.top, "switch", "-qc", "side")
 			p.git(p.top, "commit", "-qm", "side", "--allow-empty")
 			p.git(p.top, "switch", "-q", "main")
 			p.git(p.top, "merge", "-q", "--no-ff", "--no-commit", "side")
 		}, nil, "a merge is in progress"},
-		"rebase":       {func(p *project) { p.write(p.top, ".git/rebase-merge/head-name", "refs/heads/main\n") }, nil, "a rebase is in progress"},
-		"cherry-pick":  {func(p *project) { p.write(p.top, ".git/CHERRY_PICK_HEAD", p.git(p.top, "rev-parse", "HEAD")) }, nil, "a cherry-pick is in progress"},
-		"git at work":  {func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil, "another git command is at work"},
-		"ignored":      {func(p *project) { p.write(p.top, "doc.ignored", "x\n") }, []string{"doc.ignored"}, "doc.ignored is ignored by git"},
-		"not there":    {func(*project) {}, []string{"none.md"}, "none.md is not there"},
-		"a folder":     {func(p *project) { p.write(p.top, "dir/a.md", "x\n") }, []string{"dir"}, "dir is no regular file"},
-		"a link":       {func(p *project) { link(p, "doc.md", "link.md") }, []string{"link.md"}, "link.md is a link"},
-		"behind a one": {func(p *project) { p.write(p.top, "real/a.md", "x\n"); link(p, "real", "linked") }, []string{"linked/a.md"}, "linked/a.md lies behind the link linked"},
-		"a submodule":  {func(p *project) { submodule(p); p.write(p.top, "mod/a.md", "x\n") }, []string{"mod/a.md"}, "mod/a.md lies in the repository mod"},
+		"rebase": {
+			func(p *project) {
+				p.write(p.top, ".git/rebase-merge/head-name", "refs/heads/main\n")
+			},
+			nil,
+			"a rebase is in progress",
+		},
+		"cherry-pick": {
+			func(p *project) {
+				p.write(p.top, ".git/CHERRY_PICK_HEAD", p.git(p.top, "rev-parse", "HEAD"))
+			},
+			nil,
+			"a cherry-pick is in progress",
+		},
+		"git at work": {
+			func(p *project) { p.write(p.top, ".git/index.lock", "") },
+			nil,
+			"another git command is at work",
+		},
+		"ignored": {
+			func(p *project) { p.write(p.top, "doc.ignored", "x\n") },
+			[]string{"doc.ignored"},
+			"doc.ignored is ignored by git",
+		},
+		"not there": {func(*project) {}, []string{"none.md"}, "none.md is not there"},
+		"a folder": {
+			func(p *project) { p.write(p.top, "dir/a.md", "x\n") },
+			[]string{"dir"},
+			"dir is no regular file",
+		},
+		"a link": {
+			func(p *project) { link(p, "doc.md", "link.md") },
+			[]string{"link.md"},
+			"link.md is a link",
+		},
+		"behind a one": {func(p *project) {
+			p.write(p.top, "real/a.md", "x\n")
+			link(p, "real", "linked")
+		}, []string{"linked/a.md"}, "linked/a.md lies behind the link linked"},
+		"a submodule": {func(p *project) {
+			submodule(p)
+			p.write(p.top, "mod/a.md", "x\n")
+		}, []string{"mod/a.md"}, "mod/a.md lies in the repository mod"},
 		"changed before": {func(p *project) {
-			if _, err := p.Ready(p.t.Context(), formats.Request{Run: "r1", Txn: "t0", Dir: p.Root, Commits: true}); err != nil {
+			_, err := p.Ready(p.t.Context(), formats.Request{
+				Run:     "r1",
+				Txn:     "t0",
+				Dir:     p.Root,
+				Commits: true,
+			})
+			if err != nil {
 				p.t.Fatal(err)
 			}
 		}, nil, "doc.md was changed before the run began"},
@@ -119,11 +190,16 @@ func TestCommitHereRefuses(t *testing.T) {
 				tt.only = []string{"doc.md"}
 			}
 			lock := filepath.Join(p.top, ".git/index.lock")
-			before, locked := p.git(p.top, "rev-parse", "HEAD"), os.Remove(lock) == nil
+			before := p.git(p.top, "rev-parse", "HEAD")
+			locked := os.Remove(lock) == nil
 			if locked {
 				p.write(p.top, ".git/index.lock", "")
 			}
-			done := p.here(worktree.Message{Subject: "docs: add doc", Txn: "t1", Only: tt.only})
+			done := p.here(worktree.Message{
+				Subject: "docs: add doc",
+				Txn:     "t1",
+				Only:    tt.only,
+			})
 			if done.Hash != "" || done.Why != tt.want {
 				t.Errorf("CommitHere = %+v, want %q", done, tt.want)
 			}
@@ -132,12 +208,14 @@ func TestCommitHereRefuses(t *testing.T) {
 			}
 		})
 	}
+
 	t.Run("no commit yet", func(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, "")
 		p.git(p.top, "checkout", "-q", "--orphan", "fresh")
 		p.git(p.top, "rm", "-rq", "--cached", ".")
-		if done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}}); done.Why != "branch fresh has no commit yet" {
+		done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}})
+		if done.Why != "branch fresh has no commit yet" {
 			t.Errorf("CommitHere = %+v", done)
 		}
 	})
@@ -147,7 +225,8 @@ func TestCommitHereRefuses(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(p.top, ".git")); err != nil {
 			t.Fatal(err)
 		}
-		if done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}}); done.Why != "the project is in no git repository" {
+		done := p.here(worktree.Message{Subject: "x", Only: []string{"a.txt"}})
+		if done.Why != "the project is in no git repository" {
 			t.Errorf("CommitHere = %+v", done)
 		}
 	})
@@ -155,7 +234,11 @@ func TestCommitHereRefuses(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, "")
 		for _, only := range []string{".tercet/config.yaml", "../out.md", "/etc/passwd"} {
-			if _, err := p.CommitHere(t.Context(), "r1", worktree.Message{Subject: "x", Only: []string{only}}); formats.CodeOf(err) != formats.CodeUsage {
+			_, err := p.CommitHere(t.Context(), "r1", worktree.Message{
+				Subject: "x",
+				Only:    []string{only},
+			})
+			if formats.CodeOf(err) != formats.CodeUsage {
 				t.Errorf("CommitHere(%s) = %v, want USAGE", only, err)
 			}
 		}
@@ -164,8 +247,12 @@ func TestCommitHereRefuses(t *testing.T) {
 		t.Parallel()
 		p := newProject(t, "")
 		p.write(p.top, "doc.md", "key=AK"+"IAABCDEFGH12345678\n")
-		_, err := p.CommitHere(t.Context(), "r1", worktree.Message{Subject: "x", Only: []string{"doc.md"}})
-		if formats.CodeOf(err) != formats.CodeSecretFound || !strings.Contains(err.Error(), "doc.md:1: cloud key") {
+		_, err := p.CommitHere(t.Context(), "r1", worktree.Message{
+			Subject: "x",
+			Only:    []string{"doc.md"},
+		})
+		if formats.CodeOf(err) != formats.CodeSecretFound ||
+			!strings.Contains(err.Error(), "doc.md:1: cloud key") {
 			t.Errorf("CommitHere = %v, want SECRET_FOUND with the place", err)
 		}
 		if got := p.git(p.top, "status", "--porcelain"); got != "?? doc.md" {
@@ -198,7 +285,9 @@ func submodule(p *project) {
 func TestCommitHereHooks(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	for _, hook := range []string{"pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change"} {
+	for _, hook := range []string{
+		"pre-commit", "commit-msg", "post-commit", "reference-transaction", "post-index-change",
+	} {
 		p.write(p.top, ".git/hooks/"+hook, "#!/bin/sh\necho ran >> "+p.top+"/ran\n")
 		if err := os.Chmod(filepath.Join(p.top, ".git/hooks", hook), 0o755); err != nil {
 			t.Fatal(err)
@@ -207,7 +296,8 @@ func TestCommitHereHooks(t *testing.T) {
 	p.git(p.top, "config", "commit.gpgSign", "true")
 	p.git(p.top, "config", "gpg.program", "false")
 	p.write(p.top, "doc.md", "text\n")
-	if done := p.here(worktree.Message{Subject: "docs: add doc", Only: []string{"doc.md"}}); done.Hash == "" {
+	done := p.here(worktree.Message{Subject: "docs: add doc", Only: []string{"doc.md"}})
+	if done.Hash == "" {
 		t.Fatalf("CommitHere = %+v", done)
 	}
 	if _, err := os.Stat(filepath.Join(p.top, "ran")); !errors.Is(err, os.ErrNotExist) {
@@ -219,13 +309,14 @@ var killStep = flag.Int("kills", 7, "kill before every n-th call of git")
 
 var errDead = errors.New("killed")
 
-// dying is the project as a process sees it that ends before its n-th call of git; 0: it does not end. It tells how many
-// there were.
+// dying is the project as a process sees it that ends before its n-th call of git; 0: it does not
+// end. It tells how many there were.
 func (p *project) dying(n int) (*worktree.Manager, *int) {
 	p.t.Helper()
 	calls := new(int)
 	return p.allowing(func() error {
-		if *calls++; n > 0 && *calls >= n {
+		*calls++
+		if n > 0 && *calls >= n {
 			return errDead
 		}
 		return nil
@@ -237,17 +328,25 @@ func (p *project) allowing(do func() error) *worktree.Manager {
 	p.t.Helper()
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return do() },
-		Env:   []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"}, Now: time.Now,
+		Env: []string{
+			"PATH=" + os.Getenv("PATH"),
+			"GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_CEILING_DIRECTORIES=/",
+		},
+		Now: time.Now,
 	})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	m := *p.Manager
-	m.Git = func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} }
+	m.Git = func(dir string) *git.Repo {
+		return &git.Repo{Starter: s, Dir: dir}
+	}
 	return &m
 }
 
-// kept keeps a copy of the repository with its worktrees, which hold its path, and gives what puts it back.
+// kept keeps a copy of the repository with its worktrees, which hold its path, and gives what puts
+// it back.
 func (p *project) kept() (again func()) {
 	p.t.Helper()
 	dir := p.t.TempDir()
@@ -261,9 +360,15 @@ func (p *project) kept() (again func()) {
 	}
 }
 
-// everyKill does something in a process that is killed before its n-th call of git, and then in one that is not, for
-// every n of a sample, or all with -kills 1: what is left is what one leaves that nobody kills.
-func everyKill(t *testing.T, begin func(t *testing.T) *project, do func(p *project, m *worktree.Manager) error, end func(p *project) string) {
+// everyKill does something in a process that is killed before its n-th call of git, and then in one
+// that is not, for every n of a sample, or all with -kills 1: what is left is what one leaves that
+// nobody kills.
+func everyKill(
+	t *testing.T,
+	begin func(t *testing.T) *project,
+	do func(p *project, m *worktree.Manager) error,
+	end func(p *project) string,
+) {
 	t.Helper()
 	p := begin(t)
 	again := p.kept()
@@ -276,7 +381,8 @@ func everyKill(t *testing.T, begin func(t *testing.T) *project, do func(p *proje
 	if total < 5 {
 		t.Fatalf("%d calls of git, want some", total)
 	}
-	for n := 1 + len(t.Name())%*killStep; n <= total; n += *killStep { // not the same ones each time
+	// not the same ones each time
+	for n := 1 + len(t.Name())%*killStep; n <= total; n += *killStep {
 		again()
 		dead, _ := p.dying(n)
 		_ = do(p, dead) // what it says is heard by nobody
@@ -289,10 +395,12 @@ func everyKill(t *testing.T, begin func(t *testing.T) *project, do func(p *proje
 			t.Errorf("killed before call %d of %d (-whole +again)\n%s", n, total, d)
 		}
 	}
+
 	t.Logf("%d kills", total)
 }
 
-// TestCommitHereEveryKill: the commit is made once, and the index fits it, wherever the process ended.
+// TestCommitHereEveryKill: the commit is made once, and the index fits it, wherever the process
+// ended.
 func TestCommitHereEveryKill(t *testing.T) {
 	t.Parallel()
 	everyKill(t, func(t *testing.T) *project {
@@ -302,7 +410,11 @@ func TestCommitHereEveryKill(t *testing.T) {
 		p.write(p.top, "a.txt", "of the person\n")
 		return p
 	}, func(p *project, m *worktree.Manager) error {
-		_, err := m.CommitHere(p.t.Context(), "r1", worktree.Message{Subject: "docs: add doc", Txn: "t1", Only: []string{"doc.md"}})
+		_, err := m.CommitHere(p.t.Context(), "r1", worktree.Message{
+			Subject: "docs: add doc",
+			Txn:     "t1",
+			Only:    []string{"doc.md"},
+		})
 		return err
 	}, (*project).look)
 }

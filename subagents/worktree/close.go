@@ -23,12 +23,14 @@ type Closed struct {
 	Wip     string // branch with the uncommitted work, or empty
 	Removed bool   // the worktree was removed
 	Deleted bool   // its branch was deleted, because another branch has its commits
-	Stays   string // why it was not removed: it is locked, or it contains repositories that no commit can hold
-	help    string // what to do about that
+	// why it was not removed: it is locked, or it contains repositories that no commit can hold
+	Stays string
+	help  string // what to do about that
 }
 
-// Close closes the worktree at dir. It first commits uncommitted work to a separate branch, so that the task's branch
-// ends with its last complete commit. A branch with unique commits stays. Closing a missing worktree succeeds.
+// Close closes the worktree at dir. It first commits uncommitted work to a separate branch, so that
+// the task's branch ends with its last complete commit. A branch with unique commits stays. Closing
+// a missing worktree succeeds.
 func (m *Manager) Close(ctx context.Context, dir string) (c Closed, err error) {
 	defer code(&err, formats.CodeIO)
 	top, err := m.topOf(ctx, dir)
@@ -51,7 +53,8 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	if !m.owns(top) {
-		return "", formats.Fail(formats.CodeUsage, "", "expected a worktree in %s, got %s", m.Base, dir)
+		return "", formats.Fail(formats.CodeUsage, "",
+			"expected a worktree in %s, got %s", m.Base, dir)
 	}
 	return top, nil
 }
@@ -59,7 +62,8 @@ func (m *Manager) topOf(ctx context.Context, dir string) (string, error) {
 // locked tells whether a worktree has git's lock. Then it stays as it is.
 func (m *Manager) locked(dir string) (c Closed) {
 	if why, ok := m.Git(dir).Locked(); ok {
-		c.Stays, c.help = strings.TrimSuffix("it is locked: "+why, ": "), "run git worktree unlock "+dir
+		c.Stays = strings.TrimSuffix("it is locked: "+why, ": ")
+		c.help = "run git worktree unlock " + dir
 	}
 	return c
 }
@@ -77,7 +81,8 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if err != nil {
 		return Closed{}, err
 	}
-	// The project may be a folder of the worktree that is not there; then the top serves, without a workspace in it.
+	// The project may be a folder of the worktree that is not there; then the top serves, without a
+	// workspace in it.
 	repo := m.Git(filepath.Join(top, rel))
 	if _, err := os.Stat(repo.Dir); err != nil {
 		repo = m.Git(top)
@@ -86,6 +91,7 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if err != nil {
 		return Closed{}, err
 	}
+
 	var work looseWork
 	if repo.HasIndex() { // otherwise every file would count as deleted
 		if work, err = m.loose(ctx, repo); err != nil {
@@ -99,9 +105,11 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		}
 	}
 	if len(work.nested) > 0 {
-		c.Stays, c.help = "it holds repositories of its own: "+strings.Join(work.nested, ", "), "move them elsewhere"
+		c.Stays = "it holds repositories of its own: " + strings.Join(work.nested, ", ")
+		c.help = "move them elsewhere"
 		return c, nil
 	}
+
 	if err := main.WorktreeRemove(ctx, top); err != nil {
 		return c, err
 	}
@@ -109,14 +117,15 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 	if branch == "" || !ours(branch) && !isChild(top) || strings.HasPrefix(branch, wipPrefix) {
 		return c, nil
 	}
+
 	if c.Deleted, err = deleteMerged(ctx, main, branch, isChild(top)); c.Deleted && c.Wip == "" {
 		err = errors.Join(err, m.sweep(ctx, main, branch))
 	}
 	return c, err
 }
 
-// sweep deletes the branches with loose work of earlier runs on the same branch, if the user's checkout has all of it
-// now. A killed run leaves such work, and the next run does it again.
+// sweep deletes the branches with loose work of earlier runs on the same branch, if the user's
+// checkout has all of it now. A killed run leaves such work, and the next run does it again.
 func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) error {
 	list, err := main.Branches(ctx, wipPrefix+wipName(branch)+"-")
 	if err != nil {
@@ -139,8 +148,8 @@ func (m *Manager) sweep(ctx context.Context, main *git.Repo, branch string) erro
 	return nil
 }
 
-// cameIn tells whether all of a commit of loose work has come into the user's checkout. HEAD must contain the commit
-// before it, and each of its files must be as the loose work left it.
+// cameIn tells whether all of a commit of loose work has come into the user's checkout. HEAD must
+// contain the commit before it, and each of its files must be as the loose work left it.
 func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	has, err := main.IsAncestor(ctx, hash+"~1", "HEAD")
 	if err != nil || !has {
@@ -161,7 +170,8 @@ func cameIn(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	return len(rest) == 0, err
 }
 
-// held tells whether a branch that is not tercet's own has a commit, or a commit that was squashed of it.
+// held tells whether a branch that is not tercet's own has a commit, or a commit that was squashed
+// of it.
 func held(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 	holders, err := main.BranchesWith(ctx, hash)
 	if err != nil || slices.ContainsFunc(holders, func(b string) bool { return !ours(b) }) {
@@ -172,11 +182,17 @@ func held(ctx context.Context, main *git.Repo, hash string) (bool, error) {
 }
 
 // keep commits loose work to a branch of its own and leaves the worktree on it.
-func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, files []string) (string, error) {
+func (m *Manager) keep(
+	ctx context.Context,
+	repo *git.Repo,
+	branch, run string,
+	files []string,
+) (string, error) {
 	head, err := repo.Head(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	wip, err := newWip(ctx, repo, branch, run, head)
 	if err != nil {
 		return "", err
@@ -184,15 +200,16 @@ func (m *Manager) keep(ctx context.Context, repo *git.Repo, branch, run string, 
 	if err := repo.SetHead(ctx, wip); err != nil {
 		return "", err
 	}
+
 	if err := repo.Add(ctx, files...); err != nil {
 		return "", err
 	}
 	if err := m.scan(ctx, repo, "", ""); err != nil {
 		return "", errors.Join(err, repo.SetHead(ctx, branch), repo.DeleteBranch(ctx, wip, head))
 	}
-	_, err = repo.Commit(
-		ctx, "wip: what "+orDetached(branch)+" had not committed", git.Trailer{Key: TrailerWip, Value: run},
-	)
+
+	_, err = repo.Commit(ctx, "wip: what "+orDetached(branch)+
+		" had not committed", git.Trailer{Key: TrailerWip, Value: run})
 	if errors.Is(err, git.ErrNothing) {
 		if err := repo.SetHead(ctx, branch); err != nil {
 			return "", err
@@ -209,7 +226,8 @@ func orDetached(branch string) string {
 	return branch
 }
 
-// wipName is what the branches for loose work of a branch have in common: the number of its task, or its own name.
+// wipName is what the branches for loose work of a branch have in common: the number of its task,
+// or its own name.
 func wipName(branch string) string {
 	task, isTask := strings.CutPrefix(branch, taskPrefix)
 	if isTask {
@@ -218,8 +236,8 @@ func wipName(branch string) string {
 	return strings.ReplaceAll(task, "/", "-")
 }
 
-// newWip makes the branch tercet/wip/{task}-{run} at a commit. If there is one already, a number follows: children side
-// by side may ask for one at the same time.
+// newWip makes the branch tercet/wip/{task}-{run} at a commit. If there is one already, a number
+// follows: children side by side may ask for one at the same time.
 func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (string, error) {
 	begin := wipPrefix + wipName(branch) + "-" + run
 	name := begin
@@ -233,21 +251,28 @@ func newWip(ctx context.Context, repo *git.Repo, branch, run, hash string) (stri
 	return "", fmt.Errorf("expected a free branch name, got %q", name)
 }
 
-// Discard removes the worktree at dir with its branch. It first bundles everything that the project lacks into a file
-// in the run's folder and gives the file's name; empty if there was nothing.
-func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bundle string, err error) {
+// Discard removes the worktree at dir with its branch. It first bundles everything that the project
+// lacks into a file in the run's folder and gives the file's name; empty if there was nothing.
+func (m *Manager) Discard(
+	ctx context.Context,
+	dir, run string,
+	msg Message,
+) (bundle string, err error) {
 	defer code(&err, formats.CodeIO)
 	if c := m.locked(dir); c.Stays != "" {
 		return "", c.refused(dir)
 	}
+
 	if _, _, err := m.Commit(ctx, dir, msg); err != nil {
 		return "", err
 	}
-	repo, main := m.Git(dir), m.Git(m.Root)
+	repo := m.Git(dir)
+	main := m.Git(m.Root)
 	branch, err := repo.CurrentBranch(ctx)
 	if err != nil {
 		return "", err
 	}
+
 	head, err := repo.Head(ctx)
 	if err != nil {
 		return "", err
@@ -256,6 +281,7 @@ func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bu
 	if err != nil {
 		return "", err
 	}
+
 	if has, err := main.IsAncestor(ctx, head, base); err != nil {
 		return "", err
 	} else if !has {
@@ -269,6 +295,7 @@ func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bu
 		}
 		bundle = path.Join(folderOf(run), name)
 	}
+
 	c, err := m.Close(ctx, dir)
 	if err != nil || c.Deleted {
 		return bundle, err
@@ -279,8 +306,8 @@ func (m *Manager) Discard(ctx context.Context, dir, run string, msg Message) (bu
 	return bundle, main.DeleteBranch(ctx, branch, head)
 }
 
-// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or a squashed commit of
-// another one. Of the branch of a child that may be the run's.
+// deleteMerged deletes a branch all of whose commits another one holds, loose work not counted, or
+// a squashed commit of another one. Of the branch of a child that may be the run's.
 func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool) (bool, error) {
 	hash, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
@@ -290,7 +317,9 @@ func deleteMerged(ctx context.Context, main *git.Repo, branch string, child bool
 	if err == nil && !merged && child {
 		var holders []string
 		holders, err = main.BranchesWith(ctx, hash)
-		merged = slices.ContainsFunc(holders, func(b string) bool { return strings.HasPrefix(branch, b+".") })
+		merged = slices.ContainsFunc(holders, func(b string) bool {
+			return strings.HasPrefix(branch, b+".")
+		})
 	}
 	if err != nil || !merged {
 		return false, err

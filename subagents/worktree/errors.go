@@ -22,15 +22,20 @@ func (e *ConflictError) Error() string {
 }
 
 // ErrorCode is REJECTED: the merge ran, and its answer is no.
-func (e *ConflictError) ErrorCode() formats.Code { return formats.CodeRejected }
+func (e *ConflictError) ErrorCode() formats.Code {
+	return formats.CodeRejected
+}
 
 // Help says what to do next.
 func (e *ConflictError) Help() string {
-	return fmt.Sprintf("git switch %s && git merge %s, resolve it by hand and commit; then run it again", e.To, e.Branch)
+	return fmt.Sprintf(
+		"git switch %s && git merge %s, resolve it by hand and commit; then run it again",
+		e.To, e.Branch,
+	)
 }
 
-// NotCleanError means that the target's checkout holds something where the merge writes, or is in the middle of
-// another operation. Checkout and target were left alone.
+// NotCleanError means that the target's checkout holds something where the merge writes, or is in
+// the middle of another operation. Checkout and target were left alone.
 type NotCleanError struct {
 	Branch, To string   // Branch is empty for an undo, which has no branch to merge by hand
 	Files      []string // relative to the top of the repository; empty if git reported the obstacle
@@ -43,7 +48,8 @@ type NotCleanError struct {
 func (e *NotCleanError) Error() string {
 	switch {
 	case len(e.Files) > 0:
-		return fmt.Sprintf("the checkout of %s has work where the merge writes: %s", e.To, firstOf(e.Files))
+		return fmt.Sprintf("the checkout of %s has work where the merge writes: %s",
+			e.To, firstOf(e.Files))
 	case e.Underway != "":
 		return fmt.Sprintf("the checkout of %s cannot take the merge: %s", e.To, e.Underway)
 	}
@@ -51,10 +57,14 @@ func (e *NotCleanError) Error() string {
 }
 
 // Unwrap gives git's error.
-func (e *NotCleanError) Unwrap() error { return e.Err }
+func (e *NotCleanError) Unwrap() error {
+	return e.Err
+}
 
 // ErrorCode is PRECONDITION.
-func (e *NotCleanError) ErrorCode() formats.Code { return formats.CodePrecondition }
+func (e *NotCleanError) ErrorCode() formats.Code {
+	return formats.CodePrecondition
+}
 
 // Help says what to do next.
 func (e *NotCleanError) Help() string {
@@ -86,12 +96,14 @@ func (e *NotCleanError) next() string {
 	return fmt.Sprintf("; then on %s: git merge %s", e.To, e.Branch)
 }
 
-// code gives the error of a method that ends its place in the table of codes; other is that of one without.
+// code gives the error of a method that ends its place in the table of codes; other is that of one
+// without.
 func code(at *error, other formats.Code) {
 	err := *at
 	if err == nil {
 		return
 	}
+
 	if _, ok := errors.AsType[formats.Coded](err); ok {
 		return
 	}
@@ -106,23 +118,32 @@ func code(at *error, other formats.Code) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, git.ErrTimeout):
 		f.Code = formats.CodeTimeout
 	case errors.As(err, &astray):
-		f.Code, f.Help = formats.CodeConfig, "put the repository back, or remove "+astray.Path
+		f.Code = formats.CodeConfig
+		f.Help = "put the repository back, or remove " + astray.Path
 	case errors.Is(err, git.ErrNoRepo):
-		f.Code, f.Message = formats.CodeConfig, "worktrees need a git repository"
-		if f.Help = "run git init, then commit something"; errors.Is(err, git.ErrBare) {
+		f.Code = formats.CodeConfig
+		f.Message = "worktrees need a git repository"
+		f.Help = "run git init, then commit something"
+		if errors.Is(err, git.ErrBare) {
 			f.Help = "clone the repository without --bare, and work there"
 		}
 	case errors.Is(err, git.ErrMissing):
-		f.Code, f.Help = formats.CodeToolUnavailable, "install git"
+		f.Code = formats.CodeToolUnavailable
+		f.Help = "install git"
 	case errors.As(err, &unfit):
-		f.Code, f.Help = formats.CodePrecondition, unfit.Next
+		f.Code = formats.CodePrecondition
+		f.Help = unfit.Next
 	case errors.As(err, &irregular):
-		f.Code, f.Help = formats.CodePrecondition, "remove it, or put the file back: rm "+Quoted(irregular.Path)
+		f.Code = formats.CodePrecondition
+		f.Help = "remove it, or put the file back: rm " + Quoted(irregular.Path)
 	case errors.As(err, &held):
-		f.Code, f.Help = formats.CodePrecondition, "switch "+held.Path+" to another branch: git switch BRANCH"
+		f.Code = formats.CodePrecondition
+		f.Help = "switch " + held.Path + " to another branch: git switch BRANCH"
 	case errors.Is(err, git.ErrNoCommit):
-		f.Code, f.Help = formats.CodeNotFound, "check the name of the branch"
+		f.Code = formats.CodeNotFound
+		f.Help = "check the name of the branch"
 	}
+
 	*at = f
 }
 

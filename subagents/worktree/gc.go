@@ -22,15 +22,19 @@ type Tip struct {
 	Commit string `json:"commit"`
 }
 
-// Leftover finds the worktrees of finished runs, by folder name, and tercet's branches that are merged or whose saved
-// work is in the user's checkout. It skips checked-out branches.
-func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l Leftover, err error) {
+// Leftover finds the worktrees of finished runs, by folder name, and tercet's branches that are
+// merged or whose saved work is in the user's checkout. It skips checked-out branches.
+func (m *Manager) Leftover(
+	ctx context.Context,
+	over func(run string) bool,
+) (l Leftover, err error) {
 	defer code(&err, formats.CodeIO)
 	l = Leftover{Trees: []string{}, Branches: []Tip{}}
 	main := m.Git(m.Root)
 	if !main.Exists() {
 		return l, nil
 	}
+
 	trees, err := main.Worktrees(ctx)
 	if err != nil {
 		return l, err
@@ -38,11 +42,13 @@ func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l L
 	out := map[string]bool{}
 	for _, w := range trees {
 		out[w.Branch] = true
-		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(w.Path), publishPrefix), ".") // of a child, or of a merge
+		// of a child, or of a merge
+		run, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(w.Path), publishPrefix), ".")
 		if m.owns(w.Path) && over(run) {
 			l.Trees = append(l.Trees, w.Path)
 		}
 	}
+
 	for _, prefix := range []string{taskPrefix, runPrefix} {
 		list, err := main.Branches(ctx, prefix)
 		if err != nil {
@@ -68,6 +74,7 @@ func (m *Manager) Leftover(ctx context.Context, over func(run string) bool) (l L
 			}
 		}
 	}
+
 	return l, nil
 }
 

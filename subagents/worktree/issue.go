@@ -23,6 +23,7 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 	if err != nil {
 		return git.Issue{}, err
 	}
+
 	remote, err := main.PushRemote(ctx, to)
 	if err != nil {
 		return git.Issue{}, err
@@ -42,10 +43,16 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 		}
 		return git.Issue{}, formats.Fail(formats.CodeAuth, help, "%s is not logged in", there)
 	}
+
 	issue, err := asker.Issue(ctx, number)
 	if none, ok := errors.AsType[*git.NoIssueError](err); ok {
-		return issue, formats.Fail(formats.CodeNotFound, "look at the number, or name the repository of the issues: "+
-			"git config remote.pushDefault NAME", "%s", none)
+		return issue, formats.Fail(
+			formats.CodeNotFound,
+			"look at the number, or name the repository of the issues: "+
+				"git config remote.pushDefault NAME",
+			"%s",
+			none,
+		)
 	}
 	if err != nil {
 		err = overNetwork(err, "run it again, or write the task yourself: tercet /task TEXT")
@@ -63,8 +70,9 @@ type Filed struct {
 // mostBody bounds the text of an issue, in bytes; a host takes about 65,000 characters.
 const mostBody = 60_000
 
-// FileIssue opens an issue for a planning document of a tree, and writes its number and address into the document. A
-// document that names an issue already stays as it is. A run opens one issue, however often it is killed.
+// FileIssue opens an issue for a planning document of a tree, and writes its number and address
+// into the document. A document that names an issue already stays as it is. A run opens one issue,
+// however often it is killed.
 func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done Filed, err error) {
 	defer code(&err, formats.CodeIO)
 	tree, err := os.OpenRoot(dir)
@@ -74,8 +82,14 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	defer func() { err = errors.Join(err, tree.Close()) }()
 	src, err := atomicfile.ReadFile(tree, name)
 	if err != nil {
-		return done, formats.Broken(formats.CodeIO, name, err, "write the planning document before, or name another")
+		return done, formats.Broken(
+			formats.CodeIO,
+			name,
+			err,
+			"write the planning document before, or name another",
+		)
 	}
+
 	text := string(src)
 	doc, _ := formats.ParseDocument(formats.ProfilePlanning, name, src) //nolint:errcheck // of any kind
 	plan, _ := doc.Values["payload"].(map[string]any)                   //nolint:errcheck // null is none
@@ -84,12 +98,14 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	if done.URL != "" || doc.Values["issue_number"] != nil || plan["issue_number"] != nil {
 		return done, nil
 	}
+
 	repo := m.Git(m.Root)
 	state, err := m.State(ctx)
 	if err != nil || state != formats.RepoGitHub {
 		done.Skipped = state.Skipped()
 		return done, err
 	}
+
 	branch, err := repo.CurrentBranch(ctx)
 	if err != nil {
 		return done, err
@@ -98,11 +114,13 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	if err != nil {
 		return done, err
 	}
+
 	asker, state, err := m.asker(ctx, remote, true)
 	if err != nil || asker == nil {
 		done.Skipped = state.Skipped()
 		return done, err
 	}
+
 	if found := refused(secrets.File(name, text), m.Allow); len(found) > 0 {
 		return done, secretFound("the issue would hold", "take it out", found)
 	}
@@ -112,15 +130,20 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	if done.URL, err = asker.File(ctx, formats.Clip(title, 200), body, madeBy(run)); err != nil {
 		return done, overNetwork(err, "run the command again, or open the issue yourself")
 	}
+
 	number, err := strconv.Atoi(path.Base(done.URL))
 	if err != nil {
-		return done, formats.Fail(formats.CodeToolUnavailable, "look at it, and write it into "+name,
+		return done, formats.Fail(formats.CodeToolUnavailable,
+			"look at it, and write it into "+name,
 			"expected the address of an issue with its number, got %q", done.URL)
 	}
+
 	text = formats.WithIssue(text, number, done.URL)
 	doc, _ = formats.ParseDocument(formats.ProfilePlanning, name, []byte(text)) //nolint:errcheck // as above
 	done.Payload = said(doc.Values, "payload_text")
-	return done, atomicfile.WriteIn(tree, name, []byte(text), atomicfile.Options{Mode: 0o644, Alone: true})
+	return done, atomicfile.WriteIn(tree, name, []byte(
+		text,
+	), atomicfile.Options{Mode: 0o644, Alone: true})
 }
 
 // said is a text among the values of a document; empty: there is none.

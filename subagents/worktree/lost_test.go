@@ -15,8 +15,12 @@ import (
 // found tells where some text stands in the files of branches.
 func (p *project) found(text string) string {
 	p.t.Helper()
-	for ref := range strings.FieldsSeq(p.git(p.top, "for-each-ref", "--format=%(refname)", "refs/heads")) {
-		for name := range strings.SplitSeq(strings.TrimSuffix(p.git(p.top, "ls-tree", "-r", "-z", "--name-only", ref), "\x00"), "\x00") {
+	for ref := range strings.FieldsSeq(p.git(p.top, "for-each-ref",
+		"--format=%(refname)", "refs/heads")) {
+		for name := range strings.SplitSeq(
+			strings.TrimSuffix(p.git(p.top, "ls-tree", "-r", "-z", "--name-only", ref), "\x00"),
+			"\x00",
+		) {
 			if name != "" && strings.Contains(p.git(p.top, "show", ref+":"+name), text) {
 				return "kept"
 			}
@@ -34,15 +38,21 @@ func (p *project) closed() bool {
 // checkout is what stands in the person's checkout and on main.
 func (p *project) checkout() string {
 	p.t.Helper()
-	return p.git(p.top, "log", "--first-parent", "--format=%s", "main") + "\n" + p.git(p.top, "status", "--porcelain") + "\n" +
+	return p.git(p.top, "log", "--first-parent", "--format=%s", "main") + "\n" +
+		p.git(p.top, "status", "--porcelain") + "\n" +
 		p.read(p.top, "a.txt")
 }
 
-// TestWorkIsNotLost: four ways to lose work, each also with a kill before any call of git: it can be had again, main and the
-// checkout are what they are without the kill, and what was not merged is not told to be.
+// TestWorkIsNotLost: four ways to lose work, each also with a kill before any call of git: it can
+// be had again, main and the checkout are what they are without the kill, and what was not merged
+// is not told to be.
 func TestWorkIsNotLost(t *testing.T) {
 	t.Parallel()
-	task := worktree.Spec{Run: "r1", Task: 7, Slug: "a"}
+	task := worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	}
 	dir := func(p *project) string { return filepath.Join(p.Base, "r1") }
 	for name, tt := range map[string]struct {
 		begin func(p *project)
@@ -51,7 +61,9 @@ func TestWorkIsNotLost(t *testing.T) {
 		want  string
 	}{
 		"uncommitted success": {
-			begin: func(p *project) { p.write(p.open(task).Dir, "b.txt", "precious\n") },
+			begin: func(p *project) {
+				p.write(p.open(task).Dir, "b.txt", "precious\n")
+			},
 			do: func(p *project, m *worktree.Manager) error {
 				_, err := m.Close(p.t.Context(), dir(p))
 				return err
@@ -93,13 +105,19 @@ func TestWorkIsNotLost(t *testing.T) {
 		},
 		"a name outside ASCII": {
 			begin: func(p *project) {
-				p.write(p.open(worktree.Spec{Run: "r1", Branch: "task/7-größe_日本"}).Dir, "größe 日本.txt", "precious\n")
+				p.write(
+					p.open(worktree.Spec{Run: "r1", Branch: "task/7-größe_日本"}).Dir,
+					"größe 日本.txt",
+					"precious\n",
+				)
 			},
 			do: func(p *project, m *worktree.Manager) error {
 				if p.closed() {
 					return nil
 				}
-				_, _, err := m.Commit(p.t.Context(), dir(p), worktree.Message{Subject: "größe", Txn: "t1"})
+				_, _, err := m.Commit(p.t.Context(), dir(
+					p,
+				), worktree.Message{Subject: "größe", Txn: "t1"})
 				if err == nil {
 					_, err = m.Publish(p.t.Context(), dir(p), worktree.Target{Txn: "t2"})
 				}
@@ -120,7 +138,11 @@ func TestWorkIsNotLost(t *testing.T) {
 				if p.closed() {
 					return nil
 				}
-				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{As: worktree.AsSquash, Message: "task 7: a", Txn: "t2"})
+				_, err := m.Publish(p.t.Context(), dir(p), worktree.Target{
+					As:      worktree.AsSquash,
+					Message: "task 7: a",
+					Txn:     "t2",
+				})
 				if err == nil {
 					_, err = m.Close(p.t.Context(), dir(p))
 				}
@@ -147,48 +169,76 @@ func TestWorkIsNotLost(t *testing.T) {
 	}
 }
 
-// TestCommitOfTheKilled: git goes on when tercet is killed, and makes the commit while the process that resumes the run looks
-// for it: that commit is told, wherever it comes.
+// TestCommitOfTheKilled: git goes on when tercet is killed, and makes the commit while the process
+// that resumes the run looks for it: that commit is told, wherever it comes.
 func TestCommitOfTheKilled(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	for calls, at := 9, 2; at <= calls; at += 3 {
-		name, txn, made, n := fmt.Sprintf("%d.txt", at), fmt.Sprintf("t%d", at), "", 0
+		name := fmt.Sprintf("%d.txt", at)
+		txn := fmt.Sprintf("t%d", at)
+		made := ""
+		n := 0
 		p.write(tree.Dir, name, "precious\n")
 		m := p.allowing(func() error {
-			if n++; n == at {
+			n++
+			if n == at {
 				made, _ = p.commit(tree.Dir, "of the task", txn)
 			}
 			return nil
 		})
-		hash, files, err := m.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "of the task", Txn: txn})
+		hash, files, err := m.Commit(t.Context(), tree.Dir, worktree.Message{
+			Subject: "of the task",
+			Txn:     txn,
+		})
 		if err != nil || hash == "" || hash != made || len(files) != 1 {
-			t.Errorf("made before call %d of %d: Commit = %q, %q, %v; want %q", at, n, hash, files, err, made)
+			t.Errorf("made before call %d of %d: Commit = %q, %q, %v; want %q",
+				at, n, hash, files, err, made)
 		}
 	}
 }
 
-// TestChildren: children part from where the run is, with what lies loose there, and come back to its branch; of what is
-// discarded everything is in a bundle.
+// TestChildren: children part from where the run is, with what lies loose there, and come back to
+// its branch; of what is discarded everything is in a bundle.
 func TestChildren(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	run := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	run := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(run.Dir, "b.txt", "loose\n")
-	spec := worktree.Spec{Run: "r1", Child: "x", Message: worktree.Message{Subject: "work", Txn: "t1"}}
+	spec := worktree.Spec{
+		Run:     "r1",
+		Child:   "x",
+		Message: worktree.Message{Subject: "work", Txn: "t1"},
+	}
 	x := p.open(spec)
-	spec.Child, spec.Base = "y", x.Base
+	spec.Child = "y"
+	spec.Base = x.Base
 	y := p.open(spec)
-	if x.Branch != "task/7-a.x" || y.Branch != "task/7-a.y" || x.Base != y.Base || p.read(x.Dir, "b.txt") != "loose\n" {
+	if x.Branch != "task/7-a.x" || y.Branch != "task/7-a.y" || x.Base != y.Base ||
+		p.read(x.Dir, "b.txt") != "loose\n" {
 		t.Fatalf("children = %+v, %+v", x, y)
 	}
 	for _, tree := range []worktree.Tree{x, y} {
 		p.write(tree.Dir, "b.txt", "of "+tree.Branch+"\n")
 		p.commit(tree.Dir, "of a child", "t-"+tree.Branch)
 	}
-	to := worktree.Target{Run: "r1", Child: true, Txn: "t2"}
-	if done, err := p.Publish(t.Context(), x.Dir, to); err != nil || p.read(run.Dir, "b.txt") != "of task/7-a.x\n" {
+
+	to := worktree.Target{
+		Run:   "r1",
+		Child: true,
+		Txn:   "t2",
+	}
+	if done, err := p.Publish(t.Context(), x.Dir, to); err != nil ||
+		p.read(run.Dir, "b.txt") != "of task/7-a.x\n" {
 		t.Fatalf("Publish = %+v, %v", done, err)
 	}
 	if c := p.close(x.Dir); !c.Deleted || !c.Removed {
@@ -198,7 +248,10 @@ func TestChildren(t *testing.T) {
 		t.Errorf("Publish of the other = %v, want a conflict", err)
 	}
 	p.write(y.Dir, "c.txt", "loose too\n")
-	bundle, err := p.Discard(t.Context(), y.Dir, "r1", worktree.Message{Subject: "discarded", Txn: "t3"})
+	bundle, err := p.Discard(t.Context(), y.Dir, "r1", worktree.Message{
+		Subject: "discarded",
+		Txn:     "t3",
+	})
 	if err != nil || !strings.HasPrefix(bundle, ".tercet/runs/r1/task-7-a.y-") {
 		t.Fatalf("Discard = %s, %v", bundle, err)
 	}
@@ -206,7 +259,13 @@ func TestChildren(t *testing.T) {
 	if got := p.git(p.top, "branch", "--format=%(refname:short)"); got != "main\ntask/7-a" {
 		t.Errorf("branches = %q", got)
 	}
-	p.git(p.top, "fetch", "-q", filepath.Join(p.top, bundle), "refs/heads/task/7-a.y:refs/heads/again")
+	p.git(
+		p.top,
+		"fetch",
+		"-q",
+		filepath.Join(p.top, bundle),
+		"refs/heads/task/7-a.y:refs/heads/again",
+	)
 	if got := p.git(p.top, "show", "again:c.txt"); got != "loose too" {
 		t.Errorf("out of the bundle = %q", got)
 	}
@@ -215,12 +274,17 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestSubmodule: what is done in the folder of a submodule, which no commit of the worktree holds, keeps the worktree.
+// TestSubmodule: what is done in the folder of a submodule, which no commit of the worktree holds,
+// keeps the worktree.
 func TestSubmodule(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	submodule(p)
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "mod/b.txt", "precious\n")
 	p.write(tree.Dir, "c.txt", "c\n")
 	if _, files := p.commit(tree.Dir, "of the task", "t1"); len(files) != 1 {
@@ -237,38 +301,70 @@ func TestSubmodule(t *testing.T) {
 // TestInsideASubmodule: a project that is a submodule of another one works like any other.
 func TestInsideASubmodule(t *testing.T) {
 	t.Parallel()
-	p, outer := newProject(t, ""), newProject(t, "")
-	outer.git(outer.top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", p.top, "mod")
+	p := newProject(t, "")
+	outer := newProject(t, "")
+	outer.git(
+		outer.top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", p.top, "mod",
+	)
 	p.top = filepath.Join(outer.top, "mod")
-	p.Root, p.Base = p.top, filepath.Join(p.top, ".tercet/worktrees")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.Root = p.top
+	p.Base = filepath.Join(p.top, ".tercet/worktrees")
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "b.txt", "b\n")
 	p.commit(tree.Dir, "of the task", "t1")
-	if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); err != nil || p.read(p.top, "b.txt") != "b\n" {
+	_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
+	if err != nil || p.read(p.top, "b.txt") != "b\n" {
 		t.Errorf("Publish = %v, want the work in the checkout", err)
 	}
 }
 
-// TestWorktreeOfTheRunOnly: no work is done in a worktree that is gone, or in that of the project from which this one was copied.
+// TestWorktreeOfTheRunOnly: no work is done in a worktree that is gone, or in that of the project
+// from which this one was copied.
 func TestWorktreeOfTheRunOnly(t *testing.T) {
 	t.Parallel()
-	p, other := newProject(t, ""), newProject(t, "")
+	p := newProject(t, "")
+	other := newProject(t, "")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(p.top, link); err != nil {
 		t.Fatal(err)
 	}
-	tree, theirs := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"}), other.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
+	theirs := other.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	for dir, want := range map[string]string{
-		tree.Dir: "", p.top: "", theirs.Dir: "not of this project", filepath.Join(p.Base, "r2"): "is gone", filepath.Join(link, ".tercet/worktrees/r1"): "",
+		tree.Dir:                    "",
+		p.top:                       "",
+		theirs.Dir:                  "not of this project",
+		filepath.Join(p.Base, "r2"): "is gone",
+		filepath.Join(link, ".tercet/worktrees/r1"): "",
 	} {
-		_, err := p.Ready(t.Context(), formats.Request{Run: "r1", Txn: "t1", Dir: dir})
-		if want == "" && err != nil || want != "" && (formats.CodeOf(err) != formats.CodePrecondition || !strings.Contains(err.Error(), want)) {
+		_, err := p.Ready(t.Context(), formats.Request{
+			Run: "r1",
+			Txn: "t1",
+			Dir: dir,
+		})
+		if want == "" && err != nil ||
+			want != "" &&
+				(formats.CodeOf(err) != formats.CodePrecondition ||
+					!strings.Contains(err.Error(), want)) {
 			t.Errorf("Ready(%s) = %v, want %q", dir, err, want)
 		}
 	}
 }
 
-// TestSparse: a checkout that has only some files gives a worktree like it, and what is made outside of them is committed.
+// TestSparse: a checkout that has only some files gives a worktree like it, and what is made
+// outside of them is committed.
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -277,7 +373,11 @@ func TestSparse(t *testing.T) {
 	p.git(p.top, "add", "-A")
 	p.git(p.top, "commit", "-qm", "two folders")
 	p.git(p.top, "sparse-checkout", "set", "in")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "in/b.txt", "b\n")
 	p.write(tree.Dir, "out/b.txt", "b\n")
 	if _, files := p.commit(tree.Dir, "of the task", "t1"); len(files) != 2 {
@@ -286,7 +386,8 @@ func TestSparse(t *testing.T) {
 	if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{Txn: "t2"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.git(p.top, "ls-tree", "-r", "--name-only", "main", "in", "out"); got != "in/a.txt\nin/b.txt\nout/a.txt\nout/b.txt" {
+	got := p.git(p.top, "ls-tree", "-r", "--name-only", "main", "in", "out")
+	if got != "in/a.txt\nin/b.txt\nout/a.txt\nout/b.txt" {
 		t.Errorf("main has %q", got)
 	}
 	if c := p.close(tree.Dir); !c.Removed || c.Wip != "" {

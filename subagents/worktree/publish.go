@@ -23,14 +23,15 @@ type Target struct {
 	To      string // branch; empty: that of the user's checkout
 	Session string // trailer of the merge; empty: none
 	Txn     string // trailer of the merge; empty: none
-	// As is empty for a merge. squash: one commit without the branch's own. patch: a series in the run's folder. pr: push
-	// the branch and open a request.
+	// As is empty for a merge. squash: one commit without the branch's own. patch: a series in the
+	// run's folder. pr: push the branch and open a request.
 	As      string
 	Message string // commit message, and title of a request; empty: that of a merge
 	Run     string // the run: its folder gets patches, its branch a child's work
 	Child   bool   // bring the work to the run's branch, in the run's worktree
 	Closes  int    // number of the issue that the work closes, 0: none
-	// Push opens a request only if the repository's state has them; otherwise it only pushes the branch.
+	// Push opens a request only if the repository's state has them; otherwise it only pushes the
+	// branch.
 	Push bool
 }
 
@@ -53,11 +54,16 @@ type Published struct {
 	Help    string   // the command that opens it
 }
 
-// Publish merges the branch of the worktree at dir into the target. It merges in a separate worktree, and moves the
-// target only from the commit where the merge began. A checked-out target moves by fast-forward, so its checkout may
-// hold other work, but not in the files that the merge writes. Conflicts are a *ConflictError, files in the way a
-// *NotCleanError; both leave everything as it was.
-func (m *Manager) Publish(ctx context.Context, dir string, target Target) (done Published, err error) {
+// Publish merges the branch of the worktree at dir into the target. It merges in a separate
+// worktree, and moves the target only from the commit where the merge began. A checked-out target
+// moves by fast-forward, so its checkout may hold other work, but not in the files that the merge
+// writes. Conflicts are a *ConflictError, files in the way a *NotCleanError; both leave everything
+// as it was.
+func (m *Manager) Publish(
+	ctx context.Context,
+	dir string,
+	target Target,
+) (done Published, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.publication(ctx, dir, target)
 	if err != nil {
@@ -88,8 +94,18 @@ type publication struct {
 	target   Target
 }
 
-func (m *Manager) publication(ctx context.Context, dir string, t Target) (_ *publication, err error) {
-	p := &publication{m: m, main: m.Git(m.Root), dir: dir, to: t.To, target: t}
+func (m *Manager) publication(
+	ctx context.Context,
+	dir string,
+	t Target,
+) (_ *publication, err error) {
+	p := &publication{
+		m:      m,
+		main:   m.Git(m.Root),
+		dir:    dir,
+		to:     t.To,
+		target: t,
+	}
 	repo := m.Git(dir)
 	if t.Child {
 		if p.to, err = m.Git(m.place(t.Run, "")).CurrentBranch(ctx); err != nil {
@@ -99,6 +115,7 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (_ *pub
 	if p.branch, err = repo.CurrentBranch(ctx); err != nil {
 		return nil, err
 	}
+
 	if p.work, err = repo.Head(ctx); err != nil {
 		return nil, err
 	}
@@ -108,29 +125,37 @@ func (m *Manager) publication(ctx context.Context, dir string, t Target) (_ *pub
 		}
 	}
 	if p.to == "" {
-		to := "take the work to a branch: git switch BRANCH && git merge " + cmp.Or(p.branch, p.work)
+		to := "take the work to a branch: git switch BRANCH && git merge " +
+			cmp.Or(p.branch, p.work)
 		return nil, formats.Fail(formats.CodePrecondition, to, "the checkout is on no branch")
 	}
 	if p.branch == "" || p.branch == p.to {
-		return nil, formats.Fail(formats.CodePrecondition, "", "expected a worktree on a branch other than %s, got %q", p.to,
-			p.branch)
+		return nil, formats.Fail(formats.CodePrecondition, "",
+			"expected a worktree on a branch other than %s, got %q", p.to, p.branch)
 	}
+
 	if p.checkout, err = p.main.CheckedOut(ctx, p.to); err != nil {
 		return nil, err
 	}
-	p.msg = Message{Subject: cmp.Or(t.Message, "Merge branch '"+p.branch+"'"), Session: t.Session, Txn: t.Txn}
+	p.msg = Message{
+		Subject: cmp.Or(t.Message, "Merge branch '"+p.branch+"'"),
+		Session: t.Session,
+		Txn:     t.Txn,
+	}
 	if t.Closes > 0 && !t.Child {
 		p.msg.Subject += fmt.Sprintf("\n\nCloses #%d", t.Closes)
 	}
 	return p, nil
 }
 
-// attempt merges once. Its errors *git.StaleError and git.ErrNotFastForward say that the target moved meanwhile.
+// attempt merges once. Its errors *git.StaleError and git.ErrNotFastForward say that the target
+// moved meanwhile.
 func (p *publication) attempt(ctx context.Context) (Published, error) {
 	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
 	if err != nil {
 		return Published{}, err
 	}
+
 	has, err := p.main.IsAncestor(ctx, p.work, old)
 	if err != nil {
 		return Published{}, err
@@ -152,6 +177,7 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if p.target.As == AsPatch || p.target.As == AsRequest {
 		return p.apart(ctx, old)
 	}
+
 	if err := p.m.scan(ctx, p.m.Git(p.dir), old, p.work); err != nil {
 		return Published{}, err
 	}
@@ -160,7 +186,11 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 		return Published{}, err
 	}
 	if len(merged.Conflicts) > 0 {
-		return Published{}, &ConflictError{Branch: p.branch, To: p.to, Files: merged.Conflicts}
+		return Published{}, &ConflictError{
+			Branch: p.branch,
+			To:     p.to,
+			Files:  merged.Conflicts,
+		}
 	}
 	if p.target.As == AsSquash {
 		if merged.Commit, err = p.squash(ctx, merged.Commit, old); err != nil {
@@ -171,12 +201,13 @@ func (p *publication) attempt(ctx context.Context) (Published, error) {
 	if err := p.move(ctx, old, merged.Commit); err != nil {
 		return Published{}, err
 	}
+
 	out.Files, err = p.m.changed(ctx, p.main, old, merged.Commit)
 	return out, err
 }
 
-// done tells of work that the target has. What a killed attempt of this same call brought there is told as that attempt
-// would have told it.
+// done tells of work that the target has. What a killed attempt of this same call brought there is
+// told as that attempt would have told it.
 func (p *publication) done(ctx context.Context, old string) (Published, error) {
 	out := Published{Commit: old, Message: fmt.Sprintf("%s has everything of %s", p.to, p.branch)}
 	if p.msg.Txn == "" {
@@ -189,7 +220,8 @@ func (p *publication) done(ctx context.Context, old string) (Published, error) {
 	if has, err := p.main.IsAncestor(ctx, hash, old); err != nil || !has {
 		return out, err
 	}
-	out.Commit, out.Message = hash, p.brought()
+	out.Commit = hash
+	out.Message = p.brought()
 	out.Files, err = p.m.changed(ctx, p.main, hash+"~1", hash)
 	return out, err
 }
@@ -242,18 +274,20 @@ func (p *publication) patches(ctx context.Context, base string) (Published, erro
 		return Published{}, err
 	}
 	names, err := p.m.Git(p.dir).Patches(ctx, folder, base, p.work)
-	out := Published{Message: fmt.Sprintf("wrote %d patches to %s", len(names), path.Join(folderOf(p.target.Run), below))}
+	out := Published{Message: fmt.Sprintf("wrote %d patches to %s",
+		len(names), path.Join(folderOf(p.target.Run), below))}
 	for _, name := range names {
 		out.Patches = append(out.Patches, path.Join(folderOf(p.target.Run), below, name))
 	}
 	return out, err
 }
 
-// inTheWay lists what stands in the target's checkout where commit merged, made on top of old, writes: changed,
-// staged and untracked files, relative to the top of the repository. Ignored files are left to git, which refuses to
-// overwrite them.
+// inTheWay lists what stands in the target's checkout where commit merged, made on top of old,
+// writes: changed, staged and untracked files, relative to the top of the repository. Ignored files
+// are left to git, which refuses to overwrite them.
 func (p *publication) inTheWay(ctx context.Context, old, merged string) ([]git.Entry, error) {
-	if p.checkout == "" || p.target.Child { // git itself leaves alone what lies loose in the run's worktree
+	// git itself leaves alone what lies loose in the run's worktree
+	if p.checkout == "" || p.target.Child {
 		return nil, nil
 	}
 	_, rel, err := p.main.Within(ctx)
@@ -278,7 +312,8 @@ func (p *publication) inTheWay(ctx context.Context, old, merged string) ([]git.E
 	}), nil
 }
 
-// collide tells whether two paths can't both be files of one tree: they are the same, or one is a folder of the other.
+// collide tells whether two paths can't both be files of one tree: they are the same, or one is a
+// folder of the other.
 func collide(a, b string) bool {
 	return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
@@ -295,14 +330,20 @@ func (p *publication) merge(ctx context.Context, old string) (merged git.Merge, 
 // publishPrefix begins the names of the worktrees in which a run's work is merged.
 const publishPrefix = "publish-"
 
-// within does something in a worktree at a commit that lives only as long as this call. Its name is that of any other
-// attempt, so that what a killed one left goes first.
-func (p *publication) within(ctx context.Context, name, start string, do func(*git.Repo) error) (err error) {
+// within does something in a worktree at a commit that lives only as long as this call. Its name is
+// that of any other attempt, so that what a killed one left goes first.
+func (p *publication) within(
+	ctx context.Context,
+	name, start string,
+	do func(*git.Repo) error,
+) (err error) {
 	place := filepath.Join(p.m.Base, name)
 	if err := errors.Join(os.MkdirAll(p.m.Base, 0o755), p.remove(ctx, place)); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place)) }()
+	defer func() {
+		err = errors.Join(err, p.remove(context.WithoutCancel(ctx), place))
+	}()
 	if err := p.main.WorktreeAdd(ctx, git.NewWorktree{Path: place, Start: start}); err != nil {
 		return err
 	}
@@ -343,8 +384,8 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 	checkout := p.m.Git(p.checkout)
 	err = checkout.FastForward(ctx, merged)
 	if e, ok := errors.AsType[*git.Error](err); ok {
-		// An ignored file can stand where the merge has a file of its own, or a merge can be in progress: nothing was
-		// changed.
+		// An ignored file can stand where the merge has a file of its own, or a merge can be in
+		// progress: nothing was changed.
 		refused.Err = e
 		refused.Underway = checkout.Underway()
 		return refused

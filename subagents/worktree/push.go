@@ -14,14 +14,15 @@ import (
 // Repository is the project's repository in the user's checkout, with its remote.
 type Repository struct{ *Manager }
 
-// State says what tercet can do with the repository beyond commits. It uses no network: tercet checks gh's login only
-// when it needs a request.
+// State says what tercet can do with the repository beyond commits. It uses no network: tercet
+// checks gh's login only when it needs a request.
 func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
 	if !repo.Exists() {
 		return formats.RepoNone, nil
 	}
+
 	names, err := repo.Remotes(ctx)
 	switch {
 	case errors.Is(err, git.ErrMissing):
@@ -31,6 +32,7 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	case len(names) == 0:
 		return formats.RepoLocal, nil
 	}
+
 	said := ""
 	if m.RemoteType != nil {
 		if said, err = m.RemoteType(ctx); err != nil {
@@ -41,15 +43,17 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 	if err != nil {
 		return "", err
 	}
+
 	remote, err := repo.PushRemote(ctx, branch)
-	if _, unfit := errors.AsType[*git.RemoteError](err); err != nil && !unfit { // the push says why it is not used
+	// the push says why it is not used
+	if _, unfit := errors.AsType[*git.RemoteError](err); err != nil && !unfit {
 		return "", err
 	}
 	return formats.RepoStateOf(said, remote.Host), nil
 }
 
-// Pending gives those of the files, relative to the project root, that differ from the last commit: a worktree would
-// lack them.
+// Pending gives those of the files, relative to the project root, that differ from the last commit:
+// a worktree would lack them.
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
@@ -57,6 +61,7 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 	if err != nil {
 		return nil, err
 	}
+
 	files := make([]string, len(names))
 	for i, name := range names {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
@@ -64,6 +69,7 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 		}
 		files[i] = path.Join(filepath.ToSlash(rel), name)
 	}
+
 	has := map[string]string{}
 	if head, err := repo.Head(ctx); err == nil {
 		if has, err = repo.Files(ctx, head, files...); err != nil {
@@ -72,13 +78,17 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 	} else if !errors.Is(err, git.ErrNoCommit) {
 		return nil, err
 	}
+
 	entries, err := repo.StatusPorcelain(ctx)
 	for i, file := range files {
-		changed := slices.ContainsFunc(entries, func(e git.Entry) bool { return e.Path == file })
+		changed := slices.ContainsFunc(entries, func(e git.Entry) bool {
+			return e.Path == file
+		})
 		if (changed || has[file] == "") && !slices.Contains(pending, names[i]) {
 			pending = append(pending, names[i])
 		}
 	}
+
 	return pending, err
 }
 
@@ -86,18 +96,21 @@ func (m Repository) Pending(ctx context.Context, names []string) (pending []stri
 type Pushed struct {
 	Branch, Remote string
 	Skipped        string // why nothing was pushed; empty: it was pushed
-	Request        string // the address of the request, or why there is none; empty: none was asked for
-	Help           string // the command that pushes, or opens the request
+	// the address of the request, or why there is none; empty: none was asked for
+	Request string
+	Help    string // the command that pushes, or opens the request
 }
 
-// Push scans the commits that the remote lacks, and pushes the branch of the user's checkout. It never pushes the
-// remote's default branch. With a title it opens a request too, as publishing does.
+// Push scans the commits that the remote lacks, and pushes the branch of the user's checkout. It
+// never pushes the remote's default branch. With a title it opens a request too, as publishing
+// does.
 func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, err error) {
 	defer code(&err, formats.CodeIO)
 	state, err := m.State(ctx)
 	if err != nil || !state.Pushes() {
 		return Pushed{Skipped: state.Skipped(), Request: state.Skipped()}, err
 	}
+
 	repo := m.Git(m.Root)
 	if done.Branch, err = repo.CurrentBranch(ctx); err != nil {
 		return done, err
@@ -106,6 +119,7 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 	if err != nil {
 		return done, err
 	}
+
 	remote, err := repo.PushRemote(ctx, done.Branch)
 	if err != nil {
 		return done, err
@@ -116,11 +130,13 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 		return done, err
 	}
 	if done.Branch == "" || kept {
-		done.Skipped = "skipped (" + orDetached(done.Branch) + " is not a branch that tercet pushes)"
+		done.Skipped = "skipped (" + orDetached(done.Branch) +
+			" is not a branch that tercet pushes)"
 		done.Request = done.Skipped
 		done.Help = "git switch -c NAME && git push -u " + Quoted(remote.Name) + " NAME"
 		return done, nil
 	}
+
 	if err := m.scan(ctx, repo, git.AtRemote+remote.Name, head); err != nil {
 		return done, err
 	}
@@ -130,25 +146,37 @@ func (m Repository) Push(ctx context.Context, title, run string) (done Pushed, e
 	if title == "" {
 		return done, nil
 	}
+
 	if base, err := repo.Resolve(ctx, "refs/remotes/"+remote.Name+"/"+first); err == nil {
-		if has, err := repo.IsAncestor(ctx, head, base); has || err != nil { // gh refuses such a request
+		// gh refuses such a request
+		if has, err := repo.IsAncestor(ctx, head, base); has || err != nil {
 			done.Request = "skipped (" + first + " has everything of " + done.Branch + ")"
 			return done, err
 		}
 	}
 	asker, state, err := m.asker(ctx, remote, true)
 	if err == nil && asker == nil {
-		done.Request, done.Help = state.Skipped(), byHand(state, remote, done.Branch, first)
+		done.Request = state.Skipped()
+		done.Help = byHand(state, remote, done.Branch, first)
 	} else if err == nil {
 		_, done.Request, err = ask(ctx, asker, git.Request{
-			Branch: done.Branch, To: first, Commit: head, Title: title, Body: madeBy(run),
+			Branch: done.Branch,
+			To:     first,
+			Commit: head,
+			Title:  title,
+			Body:   madeBy(run),
 		})
 	}
 	return done, err
 }
 
-// kept tells whether a branch is one that is never pushed: the default of the remote, or one named like it.
-func (m Repository) kept(ctx context.Context, remote git.Remote, branch string) (first string, kept bool, err error) {
+// kept tells whether a branch is one that is never pushed: the default of the remote, or one named
+// like it.
+func (m Repository) kept(
+	ctx context.Context,
+	remote git.Remote,
+	branch string,
+) (first string, kept bool, err error) {
 	if branch == "main" || branch == "master" {
 		return "", true, nil
 	}

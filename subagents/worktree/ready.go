@@ -24,17 +24,21 @@ type before struct {
 	Nested []string `json:"nested,omitempty"` // repositories inside
 }
 
-func beforeName(txn string) string { return path.Join("before", txn+".json") }
+func beforeName(txn string) string {
+	return path.Join("before", txn+".json")
+}
 
-// Ready records the state of a worker's worktree before the worker starts. If an earlier process died during the same
-// work, Ready first restores that state. It commits the rest of the killed attempt to a separate branch, and moves
-// files that look like secrets to the run's folder. It returns notes for the user. In the user's own checkout it only
-// records what was changed before the run, if a later step commits there.
+// Ready records the state of a worker's worktree before the worker starts. If an earlier process
+// died during the same work, Ready first restores that state. It commits the rest of the killed
+// attempt to a separate branch, and moves files that look like secrets to the run's folder. It
+// returns notes for the user. In the user's own checkout it only records what was changed before
+// the run, if a later step commits there.
 func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, err error) {
 	defer code(&err, formats.CodeIO)
 	if r.NoTree || r.Run == "" || r.Txn == "" {
 		return nil, nil
 	}
+
 	if err := (Repository{m}).CheckTree(r.Dir); err != nil {
 		return nil, err
 	}
@@ -47,11 +51,21 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}
-	a := aside{m: m, repo: repo, r: r}
+
+	a := aside{
+		m:    m,
+		repo: repo,
+		r:    r,
+	}
 	if a.index, err = m.runFile(r.Run, "before-"+r.Txn+".index"); err != nil {
 		return nil, err
 	}
-	a.private = &git.Repo{Starter: repo.Starter, Dir: repo.Dir, Index: a.index}
+
+	a.private = &git.Repo{
+		Starter: repo.Starter,
+		Dir:     repo.Dir,
+		Index:   a.index,
+	}
 	defer func() { _ = os.Remove(a.index) }() //nolint:errcheck // reason: nothing reads it again
 	known := false
 	if r.Again {
@@ -62,6 +76,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	if known {
 		return a.restore(ctx)
 	}
+
 	now, err := a.look(ctx)
 	if err == nil {
 		err = m.write(r.Run, beforeName(r.Txn), now)
@@ -123,7 +138,8 @@ func (a *aside) look(ctx context.Context) (now before, err error) {
 	return now, err
 }
 
-// restore sets aside what was done since the worker was started, and gives the worktree the state that it had.
+// restore sets aside what was done since the worker was started, and gives the worktree the state
+// that it had.
 func (a *aside) restore(ctx context.Context) ([]string, error) {
 	now, err := a.look(ctx)
 	if err != nil {
@@ -157,6 +173,7 @@ func (a *aside) keep(ctx context.Context, now before) error {
 	if err != nil {
 		return err
 	}
+
 	tree, err := a.stage(ctx, now.Head, files)
 	if err != nil {
 		return err
@@ -173,17 +190,27 @@ func (a *aside) keep(ctx context.Context, now before) error {
 			return err
 		}
 	}
-	if bare, err := a.repo.Tree(ctx, now.Head); err != nil || bare == tree && now.Head == a.was.Head {
+	if bare, err := a.repo.Tree(ctx, now.Head); err != nil ||
+		bare == tree && now.Head == a.was.Head {
 		return err // all of it was moved
 	}
-	hash, err := a.repo.CommitTree(ctx, tree, []string{now.Head}, "wip: what a killed attempt of "+a.r.Step+" left",
-		git.Trailer{Key: TrailerWip, Value: a.r.Run})
+
+	hash, err := a.repo.CommitTree(
+		ctx, tree,
+		[]string{now.Head},
+		"wip: what a killed attempt of "+a.r.Step+" left",
+		git.Trailer{Key: TrailerWip, Value: a.r.Run},
+	)
 	if err != nil {
 		return err
 	}
+
 	wip, err := newWip(ctx, a.repo, a.was.Branch, a.r.Run, hash)
 	if err == nil {
-		a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip))
+		a.said = append(
+			a.said,
+			fmt.Sprintf("what the killed attempt of step %s left is on branch %s", a.r.Step, wip),
+		)
 	}
 	return err
 }
@@ -254,18 +281,27 @@ func (a *aside) move(file string) error {
 	if err != nil {
 		return err
 	}
-	return a.m.inRun(a.r.Run, path.Join("aside", path.Dir(file)), func(root *os.Root, dir string) error {
-		to := path.Join(dir, path.Base(file))
-		for i := 2; ; i++ {
-			if _, err := root.Lstat(to); err != nil {
-				break
+	return a.m.inRun(
+		a.r.Run,
+		path.Join("aside", path.Dir(file)),
+		func(root *os.Root, dir string) error {
+			to := path.Join(dir, path.Base(file))
+			for i := 2; ; i++ {
+				if _, err := root.Lstat(to); err != nil {
+					break
+				}
+				to = fmt.Sprintf("%s.%d", path.Join(dir, path.Base(file)), i)
 			}
-			to = fmt.Sprintf("%s.%d", path.Join(dir, path.Base(file)), i)
-		}
-		a.said = append(a.said, fmt.Sprintf("what the killed attempt of step %s left as %s is in %s: no commit can hold it",
-			a.r.Step, file, to))
-		return atomicfile.Move(root, path.Join(top, file), to)
-	})
+			a.said = append(
+				a.said,
+				fmt.Sprintf(
+					"what the killed attempt of step %s left as %s is in %s: no commit can hold it",
+					a.r.Step, file, to,
+				),
+			)
+			return atomicfile.Move(root, path.Join(top, file), to)
+		},
+	)
 }
 
 // topInProject is the top of the worktree, relative to the project root.

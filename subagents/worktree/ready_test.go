@@ -14,7 +14,13 @@ import (
 
 // worker is the request of a worker in a worktree.
 func worker(tree worktree.Tree, txn string, again bool) formats.Request {
-	return formats.Request{Run: "r1", Step: "code", Txn: txn, Dir: tree.Dir, Again: again}
+	return formats.Request{
+		Run:   "r1",
+		Step:  "code",
+		Txn:   txn,
+		Dir:   tree.Dir,
+		Again: again,
+	}
 }
 
 func (p *project) ready(r formats.Request) string {
@@ -26,10 +32,15 @@ func (p *project) ready(r formats.Request) string {
 	return strings.Join(said, "\n")
 }
 
-// killed opens a worktree, does work that no step commits, starts a worker there and lets it do half of its own.
+// killed opens a worktree, does work that no step commits, starts a worker there and lets it do
+// half of its own.
 func killed(p *project) worktree.Tree {
 	p.t.Helper()
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "done.txt", "of a step before\n")
 	p.write(tree.Dir, "a.txt", "of a step before\n")
 	p.ready(worker(tree, "t1", false))
@@ -46,25 +57,31 @@ func killed(p *project) worktree.Tree {
 // asBefore is what a worktree has of what killed makes.
 func (p *project) asBefore(tree worktree.Tree) string {
 	p.t.Helper()
-	return p.git(tree.Dir, "status", "--porcelain=v1", "--untracked-files=all") + "\n" + p.read(tree.Dir, "a.txt") + p.read(tree.Dir, "done.txt") +
+	return p.git(tree.Dir, "status", "--porcelain=v1", "--untracked-files=all") + "\n" +
+		p.read(tree.Dir, "a.txt") + p.read(tree.Dir, "done.txt") +
 		p.git(tree.Dir, "symbolic-ref", "HEAD") + "\n" + p.git(tree.Dir, "log", "--format=%s")
 }
 
-const before = " M a.txt\n?? done.txt\nof a step before\nof a step before\nrefs/heads/task/7-a\nfirst"
+const before = " M a.txt\n?? done.txt\nof a step before\nof a step before\nrefs/heads/task/7-a\n" +
+	"first"
 
-// TestReady: a worker that is started again finds its worktree as it was, and what the killed attempt did is on a branch.
+// TestReady: a worker that is started again finds its worktree as it was, and what the killed
+// attempt did is on a branch.
 func TestReady(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	tree := killed(p)
 	said := p.ready(worker(tree, "t1", true))
-	if want := "what the killed attempt of step code left is on branch tercet/wip/7-r1"; said != want {
+	want := "what the killed attempt of step code left is on branch tercet/wip/7-r1"
+	if said != want {
 		t.Errorf("Ready says %q, want %q", said, want)
 	}
 	if got := p.asBefore(tree); got != before {
 		t.Errorf("worktree = %q, want %q", got, before)
 	}
-	if got, want := p.git(p.top, "show", "--format=%s", "tercet/wip/7-r1"), "half"; !strings.Contains(got, want) || !strings.Contains(got, "staged.txt") {
+	got := p.git(p.top, "show", "--format=%s", "tercet/wip/7-r1")
+	want = "half"
+	if !strings.Contains(got, want) || !strings.Contains(got, "staged.txt") {
 		t.Errorf("branch = %s, want what was half done", got)
 	}
 	if got := p.git(p.top, "show", "tercet/wip/7-r1:half ñ.txt"); got != "ha" {
@@ -83,14 +100,24 @@ func TestReady(t *testing.T) {
 func TestReadySideBySide(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	var trees []worktree.Tree
 	for _, child := range []string{"x", "y", "z"} {
-		tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a", Child: child})
+		tree := p.open(worktree.Spec{
+			Run:   "r1",
+			Task:  7,
+			Slug:  "a",
+			Child: child,
+		})
 		trees = append(trees, tree)
 		p.ready(worker(tree, child, false))
 		p.write(tree.Dir, child+".txt", child)
 	}
+
 	var all sync.WaitGroup
 	said := make([]string, len(trees))
 	for i, tree := range trees {
@@ -102,17 +129,20 @@ func TestReadySideBySide(t *testing.T) {
 			}
 		})
 	}
+
 	all.Wait()
 	slices.Sort(said)
 	if len(slices.Compact(said)) != len(trees) || said[0] == "" {
 		t.Errorf("Ready says %q, want a branch for each", said)
 	}
-	if got := p.git(p.top, "branch", "--list", "tercet/wip/*"); strings.Count(got, "\n") != len(trees)-1 {
+	got := p.git(p.top, "branch", "--list", "tercet/wip/*")
+	if strings.Count(got, "\n") != len(trees)-1 {
 		t.Errorf("branches = %s, want %d", got, len(trees))
 	}
 }
 
-// TestReadyCommits: commits of a killed worker are kept with what it left, and its branch is where it was.
+// TestReadyCommits: commits of a killed worker are kept with what it left, and its branch is where
+// it was.
 func TestReadyCommits(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -123,12 +153,14 @@ func TestReadyCommits(t *testing.T) {
 	if got := p.asBefore(tree); got != before {
 		t.Errorf("worktree = %q, want %q", got, before)
 	}
-	if got := p.git(p.top, "log", "--format=%s", "tercet/wip/7-r1"); got != "wip: what a killed attempt of code left\nof the worker\nfirst" {
+	got := p.git(p.top, "log", "--format=%s", "tercet/wip/7-r1")
+	if got != "wip: what a killed attempt of code left\nof the worker\nfirst" {
 		t.Errorf("branch = %q", got)
 	}
 }
 
-// TestReadySecrets: what no commit may hold goes to the run's folder, where only the owner reads it.
+// TestReadySecrets: what no commit may hold goes to the run's folder, where only the owner reads
+// it.
 func TestReadySecrets(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -138,26 +170,35 @@ func TestReadySecrets(t *testing.T) {
 	p.git(filepath.Join(tree.Dir, "inner"), "init", "-q")
 	p.write(tree.Dir, "inner/b.txt", "b\n")
 	said := p.ready(worker(tree, "t1", true))
-	for _, want := range []string{"conf/.env is in .tercet/runs/r1/aside/conf/.env", "inner is in .tercet/runs/r1/aside/inner", "tercet/wip/7-r1"} {
+	for _, want := range []string{
+		"conf/.env is in .tercet/runs/r1/aside/conf/.env",
+		"inner is in .tercet/runs/r1/aside/inner",
+		"tercet/wip/7-r1",
+	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("Ready says %q, want %q in it", said, want)
 		}
 	}
+
 	if got := p.asBefore(tree); got != before {
 		t.Errorf("worktree = %q, want %q", got, before)
 	}
-	if p.read(p.top, ".tercet/runs/r1/aside/conf/.env") != "TOKEN=1\n" || p.read(p.top, ".tercet/runs/r1/aside/inner/b.txt") != "b\n" {
+	if p.read(p.top, ".tercet/runs/r1/aside/conf/.env") != "TOKEN=1\n" ||
+		p.read(p.top, ".tercet/runs/r1/aside/inner/b.txt") != "b\n" {
 		t.Error("what was set aside is not what it was")
 	}
-	if info, err := os.Stat(filepath.Join(p.top, ".tercet/runs/r1/aside")); err != nil || info.Mode().Perm() != 0o700 {
+	info, err := os.Stat(filepath.Join(p.top, ".tercet/runs/r1/aside"))
+	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("aside = %v, %v, want 0700", info, err)
 	}
-	if got := p.git(p.top, "log", "--all", "--format=", "--name-only"); strings.Contains(got, ".env") {
+	got := p.git(p.top, "log", "--all", "--format=", "--name-only")
+	if strings.Contains(got, ".env") {
 		t.Errorf("a commit holds it: %s", got)
 	}
 }
 
-// TestReadyEveryKill: wherever the process ends while it sets aside, the worker finds the same, and nothing is lost.
+// TestReadyEveryKill: wherever the process ends while it sets aside, the worker finds the same, and
+// nothing is lost.
 func TestReadyEveryKill(t *testing.T) {
 	t.Parallel()
 	everyKill(t, func(t *testing.T) *project {
@@ -166,13 +207,20 @@ func TestReadyEveryKill(t *testing.T) {
 		killed(p)
 		return p
 	}, func(p *project, m *worktree.Manager) error {
-		_, err := m.Ready(p.t.Context(), worker(worktree.Tree{Dir: filepath.Join(p.Base, "r1")}, "t1", true))
+		_, err := m.Ready(
+			p.t.Context(),
+			worker(worktree.Tree{Dir: filepath.Join(p.Base, "r1")}, "t1", true),
+		)
 		return err
 	}, func(p *project) string {
-		list := strings.Fields(p.git(p.top, "for-each-ref", "--format=%(refname:short)", "refs/heads/tercet/wip"))
+		list := strings.Fields(p.git(p.top, "for-each-ref",
+			"--format=%(refname:short)", "refs/heads/tercet/wip"))
 		if len(list) == 0 {
 			return "nothing was kept"
 		}
-		return p.asBefore(worktree.Tree{Dir: filepath.Join(p.Base, "r1")}) + p.git(p.top, "show", list[0]+":half ñ.txt") + p.git(p.top, "show", list[0]+":a.txt")
+		return p.asBefore(worktree.Tree{Dir: filepath.Join(p.Base, "r1")}) + p.git(
+			p.top, "show",
+			list[0]+":half ñ.txt",
+		) + p.git(p.top, "show", list[0]+":a.txt")
 	})
 }

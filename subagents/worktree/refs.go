@@ -26,14 +26,21 @@ func (m *Manager) Watch(dir string) (*Watch, error) {
 	repo := m.Git(dir)
 	before, err := repo.Refs()
 	ours := strings.HasPrefix(dir, m.Base+string(filepath.Separator))
-	return &Watch{m: m, repo: repo, before: before, ours: ours, made: m.Made()}, err
+	return &Watch{
+		m:      m,
+		repo:   repo,
+		before: before,
+		ours:   ours,
+		made:   m.Made(),
+	}, err
 }
 
 // lookTime is how long it may take to look at what git runs.
 const lookTime = 30 * time.Second
 
-// Guard checks what git runs, and the refs, before a worker starts; the returned function checks again after its end.
-// It reports a change of the former to tamper. Without a repository there is nothing to check.
+// Guard checks what git runs, and the refs, before a worker starts; the returned function checks
+// again after its end. It reports a change of the former to tamper. Without a repository there is
+// nothing to check.
 func (w *Watch) Guard(
 	ctx context.Context, r formats.Request, tamper func(what string) error,
 ) (func() ([]formats.Moved, error), error) {
@@ -42,7 +49,8 @@ func (w *Watch) Guard(
 		return func() ([]formats.Moved, error) { return nil, nil }, err
 	}
 	return func() ([]formats.Moved, error) {
-		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime) // also when the run is over
+		// also when the run is over
+		look, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
 		now, err := w.repo.Fingerprint(look)
 		if err == nil && now == nil {
@@ -62,16 +70,18 @@ func (w *Watch) Guard(
 	}, nil
 }
 
-// Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of existing commits,
-// commits that a journal knows, and branches with saved work. It also ignores deleted branches whose commits another
-// branch has. It restores the branch and HEAD of the run's worktree, keeps their new commits below refs/tercet/stray,
-// and returns DENIED. The user may have moved any other ref: it gives those, and says of which branches nothing was lost.
+// Look finds the refs that moved while a worker ran. It ignores tercet's own changes: new names of
+// existing commits, commits that a journal knows, and branches with saved work. It also ignores
+// deleted branches whose commits another branch has. It restores the branch and HEAD of the run's
+// worktree, keeps their new commits below refs/tercet/stray, and returns DENIED. The user may have
+// moved any other ref: it gives those, and says of which branches nothing was lost.
 func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, error) {
 	ctx = context.WithoutCancel(ctx) // also a run that is cancelled gets its branch back
 	now, err := w.repo.Refs()
 	if err != nil {
 		return nil, err
 	}
+
 	own, _ := strings.CutPrefix(w.before[git.OwnHead], "ref: ")
 	var mine, others []formats.Moved
 	for _, c := range w.before.Changes(now) {
@@ -81,27 +91,41 @@ func (w *Watch) Look(ctx context.Context, r formats.Request) ([]formats.Moved, e
 		case err != nil:
 			return nil, err
 		case isOwn && (c.New == "" || !known):
-			mine = append(mine, formats.Moved{Ref: c.Ref, Old: c.Old, New: c.New})
+			mine = append(mine, formats.Moved{
+				Ref: c.Ref,
+				Old: c.Old,
+				New: c.New,
+			})
 		case known || strings.HasPrefix(c.Ref, "refs/remotes/"):
 		default:
 			forward, err := w.forward(ctx, c)
 			if err != nil {
 				return nil, err
 			}
-			others = append(others, formats.Moved{Ref: c.Ref, Old: c.Old, New: c.New, Forward: forward})
+			others = append(others, formats.Moved{
+				Ref:     c.Ref,
+				Old:     c.Old,
+				New:     c.New,
+				Forward: forward,
+			})
 		}
 	}
+
 	if len(mine) == 0 {
 		return others, nil
 	}
 	kept, err := PutBack(ctx, w.m.Git(w.m.Root), w.repo, r.Run, mine)
-	return others, errors.Join(formats.Fail(formats.CodeDenied,
-		"a subagent leaves its work in the files; the run commits it",
-		"while %s worked, and not by tercet, %s: put back%s", r.Agent, formats.MovedText(mine), kept), err)
+	return others, errors.Join(
+		formats.Fail(formats.CodeDenied,
+			"a subagent leaves its work in the files; the run commits it",
+			"while %s worked, and not by tercet, %s: put back%s", r.Agent, formats.MovedText(mine),
+			kept),
+		err,
+	)
 }
 
-// explained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the user's own checkout
-// may use its branches: commit there and go to another one.
+// explained tells whether tercet makes such a change, or nothing can be lost by it. A worker in the
+// user's own checkout may use its branches: commit there and go to another one.
 func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 	if !strings.HasPrefix(c.Ref, "refs/") {
 		return !w.ours, nil
@@ -130,11 +154,12 @@ func (w *Watch) explained(ctx context.Context, c git.RefChange) (bool, error) {
 	return !slices.ContainsFunc(by, func(txn string) bool { return txn == "" || !w.made(txn) }), err
 }
 
-// forward tells whether a branch gained commits and lost none. A branch that tercet names is moved by tercet alone, so
-// it never counts.
+// forward tells whether a branch gained commits and lost none. A branch that tercet names is moved
+// by tercet alone, so it never counts.
 func (w *Watch) forward(ctx context.Context, c git.RefChange) (bool, error) {
 	branch, isBranch := strings.CutPrefix(c.Ref, "refs/heads/")
-	if !isBranch || c.Old == "" || c.New == "" || ours(branch) || strings.HasPrefix(branch, wipPrefix) {
+	if !isBranch || c.Old == "" || c.New == "" || ours(branch) ||
+		strings.HasPrefix(branch, wipPrefix) {
 		return false, nil
 	}
 	return w.repo.IsAncestor(ctx, c.Old, c.New)
@@ -142,8 +167,8 @@ func (w *Watch) forward(ctx context.Context, c git.RefChange) (bool, error) {
 
 const strayPrefix = "refs/tercet/stray/"
 
-// PutBack puts refs where they were, each only if it still is where it was seen, and names what is kept of them. In
-// tree a worker ran; main is the checkout.
+// PutBack puts refs where they were, each only if it still is where it was seen, and names what is
+// kept of them. In tree a worker ran; main is the checkout.
 func PutBack(
 	ctx context.Context, main, tree *git.Repo, run string, list []formats.Moved,
 ) (kept string, err error) {
@@ -172,5 +197,6 @@ func PutBack(
 			err = errors.Join(err, main.UpdateRef(ctx, c.Ref, c.Old, c.New))
 		}
 	}
+
 	return kept, err
 }

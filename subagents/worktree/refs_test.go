@@ -10,8 +10,8 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// TestWatch: a worker that moves refs is found out. The run's own branch is put back, everything else is asked about, and
-// no commit is lost in any case.
+// TestWatch: a worker that moves refs is found out. The run's own branch is put back, everything
+// else is asked about, and no commit is lost in any case.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -23,33 +23,72 @@ func TestWatch(t *testing.T) {
 		says   string // a part of the error, or of what moved
 	}{
 		{name: "nothing", worker: func(*project, worktree.Tree) {}},
-		{name: "files", worker: func(p *project, tree worktree.Tree) { p.write(tree.Dir, "b.txt", "two\n") }},
-		{name: "tercet commits", worker: func(p *project, tree worktree.Tree) {
-			p.write(tree.Dir, "b.txt", "two\n")
-			if _, _, err := p.Commit(p.t.Context(), tree.Dir, worktree.Message{Subject: "two", Txn: "t1"}); err != nil {
-				p.t.Fatal(err)
-			}
-		}},
-		{name: "another run opens, commits, publishes and closes", worker: func(p *project, _ worktree.Tree) {
-			other := p.open(worktree.Spec{Run: "r2", Task: 2, Slug: "b"})
-			p.write(other.Dir, "c.txt", "three\n")
-			if _, _, err := p.Commit(p.t.Context(), other.Dir, worktree.Message{Subject: "three", Txn: "t2"}); err != nil {
-				p.t.Fatal(err)
-			}
-			if _, err := p.Publish(p.t.Context(), other.Dir, worktree.Target{Txn: "t3"}); err != nil {
-				p.t.Fatal(err)
-			}
-			if _, err := p.Close(p.t.Context(), other.Dir); err != nil {
-				p.t.Fatal(err)
-			}
-		}},
-		{name: "a fetch", worker: func(p *project, tree worktree.Tree) {
-			p.git(tree.Dir, "update-ref", "refs/remotes/origin/main", "HEAD")
-		}},
-		{name: "a branch with a name of its own for a commit that was there", worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "branch", "keep") }},
-		{name: "packed", worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "pack-refs", "--all") }},
 		{
-			name: "a commit on its own branch", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			name: "files",
+			worker: func(p *project, tree worktree.Tree) {
+				p.write(tree.Dir, "b.txt", "two\n")
+			},
+		},
+		{
+			name: "tercet commits",
+			worker: func(p *project, tree worktree.Tree) {
+				p.write(tree.Dir, "b.txt", "two\n")
+				_, _, err := p.Commit(p.t.Context(), tree.Dir, worktree.Message{
+					Subject: "two",
+					Txn:     "t1",
+				})
+				if err != nil {
+					p.t.Fatal(err)
+				}
+			},
+		},
+		{
+			name: "another run opens, commits, publishes and closes",
+			worker: func(p *project, _ worktree.Tree) {
+				other := p.open(worktree.Spec{
+					Run:  "r2",
+					Task: 2,
+					Slug: "b",
+				})
+				p.write(other.Dir, "c.txt", "three\n")
+				_, _, err := p.Commit(p.t.Context(), other.Dir, worktree.Message{
+					Subject: "three",
+					Txn:     "t2",
+				})
+				if err != nil {
+					p.t.Fatal(err)
+				}
+				_, err = p.Publish(p.t.Context(), other.Dir, worktree.Target{Txn: "t3"})
+				if err != nil {
+					p.t.Fatal(err)
+				}
+				if _, err := p.Close(p.t.Context(), other.Dir); err != nil {
+					p.t.Fatal(err)
+				}
+			},
+		},
+		{
+			name: "a fetch",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "update-ref", "refs/remotes/origin/main", "HEAD")
+			},
+		},
+		{
+			name: "a branch with a name of its own for a commit that was there",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "branch", "keep")
+			},
+		},
+		{
+			name: "packed",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "pack-refs", "--all")
+			},
+		},
+		{
+			name: "a commit on its own branch",
+			code: formats.CodeDenied,
+			says: "refs/heads/task/1-a moved from",
 			worker: func(p *project, tree worktree.Tree) {
 				p.write(tree.Dir, "b.txt", "two\n")
 				p.git(tree.Dir, "add", "-A")
@@ -57,58 +96,142 @@ func TestWatch(t *testing.T) {
 			},
 		},
 		{
-			name: "a commit on its own branch that says it is tercet's", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			name: "a commit on its own branch that says it is tercet's",
+			code: formats.CodeDenied,
+			says: "refs/heads/task/1-a moved from",
 			worker: func(p *project, tree worktree.Tree) {
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine\n\nTercet-Txn: mine")
 			},
 		},
 		{
-			name: "a commit of its own below one of tercet's", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			name: "a commit of its own below one of tercet's",
+			code: formats.CodeDenied,
+			says: "refs/heads/task/1-a moved from",
 			worker: func(p *project, tree worktree.Tree) {
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine")
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "tercet's\n\nTercet-Txn: t1")
 			},
 		},
-		{name: "main moved by a commit that says it is tercet's", asks: true, notes: true, says: "refs/heads/main moved from", worker: func(p *project, tree worktree.Tree) {
-			p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}"))
-		}},
 		{
-			name: "another branch checked out", code: formats.CodeDenied, says: "HEAD of this worktree moved from refs/heads/task/1-a to refs/heads/side",
-			worker: func(p *project, tree worktree.Tree) { p.git(tree.Dir, "switch", "-qc", "side") },
+			name:  "main moved by a commit that says it is tercet's",
+			asks:  true,
+			notes: true,
+			says:  "refs/heads/main moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(
+					p.top,
+					"update-ref",
+					"refs/heads/main",
+					p.git(
+						tree.Dir, "commit-tree", "-p", "main", "-m",
+						"sly\n\nTercet-Wip: r1\nTercet-Txn: sly", "HEAD^{tree}",
+					),
+				)
+			},
 		},
 		{
-			name: "its own branch deleted", code: formats.CodeDenied, says: "refs/heads/task/1-a moved from",
+			name: "another branch checked out",
+			code: formats.CodeDenied,
+			says: "HEAD of this worktree moved from refs/heads/task/1-a to refs/heads/side",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "switch", "-qc", "side")
+			},
+		},
+		{
+			name: "its own branch deleted",
+			code: formats.CodeDenied,
+			says: "refs/heads/task/1-a moved from",
 			worker: func(p *project, tree worktree.Tree) {
 				p.git(tree.Dir, "commit", "-q", "--allow-empty", "-m", "mine")
 				p.git(tree.Dir, "update-ref", "-d", "refs/heads/task/1-a")
 			},
 		},
-		{name: "main moved", asks: true, notes: true, says: "refs/heads/main moved from", worker: moveMain},
-		{name: "main moved to another commit", asks: true, says: "refs/heads/main moved from", worker: func(p *project, _ worktree.Tree) {
-			p.git(p.top, "update-ref", "refs/heads/main", p.git(p.top, "commit-tree", "-m", "sly", "HEAD^{tree}"))
-		}},
-		{name: "the branch of another run moved", asks: true, says: "refs/heads/task/2-b moved from", worker: func(p *project, _ worktree.Tree) {
-			p.git(p.top, "update-ref", "refs/heads/task/2-b", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"))
-		}},
-		{name: "a new branch with a commit", asks: true, says: "refs/heads/new moved from nothing", worker: func(p *project, _ worktree.Tree) {
-			p.git(p.top, "branch", "new", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"))
-		}},
-		{name: "a branch with a commit that no other has, deleted", asks: true, worker: func(p *project, tree worktree.Tree) {
-			p.git(tree.Dir, "update-ref", "-d", "refs/heads/precious")
-		}},
-		{name: "a tag moved", asks: true, says: "refs/tags/v1 moved from", worker: func(p *project, tree worktree.Tree) {
-			p.git(tree.Dir, "tag", "-f", "v1", "precious")
-		}},
-		{name: "the checkout on another branch", asks: true, worker: func(p *project, _ worktree.Tree) { p.git(p.top, "symbolic-ref", "HEAD", "refs/heads/precious") }},
+		{
+			name:   "main moved",
+			asks:   true,
+			notes:  true,
+			says:   "refs/heads/main moved from",
+			worker: moveMain,
+		},
+		{
+			name: "main moved to another commit",
+			asks: true,
+			says: "refs/heads/main moved from",
+			worker: func(p *project, _ worktree.Tree) {
+				p.git(
+					p.top,
+					"update-ref",
+					"refs/heads/main",
+					p.git(p.top, "commit-tree", "-m", "sly", "HEAD^{tree}"),
+				)
+			},
+		},
+		{
+			name: "the branch of another run moved",
+			asks: true,
+			says: "refs/heads/task/2-b moved from",
+			worker: func(p *project, _ worktree.Tree) {
+				p.git(
+					p.top,
+					"update-ref",
+					"refs/heads/task/2-b",
+					p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"),
+				)
+			},
+		},
+		{
+			name: "a new branch with a commit",
+			asks: true,
+			says: "refs/heads/new moved from nothing",
+			worker: func(p *project, _ worktree.Tree) {
+				p.git(
+					p.top,
+					"branch",
+					"new",
+					p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "sly", "HEAD^{tree}"),
+				)
+			},
+		},
+		{
+			name: "a branch with a commit that no other has, deleted",
+			asks: true,
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "update-ref", "-d", "refs/heads/precious")
+			},
+		},
+		{
+			name: "a tag moved",
+			asks: true,
+			says: "refs/tags/v1 moved from",
+			worker: func(p *project, tree worktree.Tree) {
+				p.git(tree.Dir, "tag", "-f", "v1", "precious")
+			},
+		},
+		{
+			name: "the checkout on another branch",
+			asks: true,
+			worker: func(p *project, _ worktree.Tree) {
+				p.git(p.top, "symbolic-ref", "HEAD", "refs/heads/precious")
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, "")
 			p.git(p.top, "tag", "v1")
-			p.git(p.top, "branch", "precious", p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "precious", "HEAD^{tree}"))
+			p.git(
+				p.top,
+				"branch",
+				"precious",
+				p.git(p.top, "commit-tree", "-p", "HEAD", "-m", "precious", "HEAD^{tree}"),
+			)
 			p.git(p.top, "branch", "task/2-b")
-			tree := p.open(worktree.Spec{Run: "r1", Task: 1, Slug: "a"})
+			tree := p.open(worktree.Spec{
+				Run:  "r1",
+				Task: 1,
+				Slug: "a",
+			})
 			before := p.refs()
 			w, err := p.Watch(tree.Dir)
 			if err != nil {
@@ -124,14 +247,17 @@ func TestWatch(t *testing.T) {
 					t.Errorf("Look = %+v, want forward: %v", one, tt.notes)
 				}
 			}
+
 			if said := formats.MovedText(moved); tt.asks && !strings.Contains(said, tt.says) {
 				t.Errorf("Look = %q, want %q", said, tt.says)
 			}
-			if formats.CodeOf(err) != tt.code && (err != nil || tt.code != "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+			if formats.CodeOf(err) != tt.code && (err != nil || tt.code != "") ||
+				err != nil && !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("Look = %v, want %q with %q", err, tt.code, tt.says)
 			}
 			for range 2 * len(moved) { // once more, as after a kill
-				if _, err := worktree.PutBack(t.Context(), p.Git(p.top), p.Git(p.top), "r1", moved); err != nil {
+				_, err := worktree.PutBack(t.Context(), p.Git(p.top), p.Git(p.top), "r1", moved)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -144,7 +270,8 @@ func TestWatch(t *testing.T) {
 			}
 			if tt.name == "a commit on its own branch" {
 				stray := p.git(p.top, "for-each-ref", "--format=%(subject)", "refs/tercet/stray/r1")
-				if stray != "mine" || p.read(tree.Dir, "b.txt") != "two\n" || !strings.Contains(err.Error(), "kept as refs/tercet/stray/r1/") {
+				if stray != "mine" || p.read(tree.Dir, "b.txt") != "two\n" ||
+					!strings.Contains(err.Error(), "kept as refs/tercet/stray/r1/") {
 					t.Errorf("stray = %q, %v; want the commit kept, and its files", stray, err)
 				}
 			}
@@ -153,22 +280,31 @@ func TestWatch(t *testing.T) {
 }
 
 func moveMain(p *project, tree worktree.Tree) {
-	p.git(p.top, "update-ref", "refs/heads/main", p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly", "HEAD^{tree}"))
+	p.git(
+		p.top,
+		"update-ref",
+		"refs/heads/main",
+		p.git(tree.Dir, "commit-tree", "-p", "main", "-m", "sly", "HEAD^{tree}"),
+	)
 }
 
 // refs are all refs with HEAD of the checkout, as git tells them.
 func (p *project) refs() map[string]string {
 	p.t.Helper()
 	out := map[string]string{"HEAD": p.git(p.top, "symbolic-ref", "HEAD")}
-	for line := range strings.Lines(p.git(p.top, "for-each-ref", "--format=%(refname) %(objectname)")) {
+	for line := range strings.Lines(p.git(
+		p.top,
+		"for-each-ref",
+		"--format=%(refname) %(objectname)",
+	)) {
 		name, hash, _ := strings.Cut(strings.TrimSpace(line), " ")
 		out[name] = hash
 	}
 	return out
 }
 
-// TestWatchInTheCheckout: a worker in the person's own checkout may commit and go to another branch, but not take commits
-// away. Outside of a repository nothing is looked at.
+// TestWatchInTheCheckout: a worker in the person's own checkout may commit and go to another
+// branch, but not take commits away. Outside of a repository nothing is looked at.
 func TestWatchInTheCheckout(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -181,7 +317,8 @@ func TestWatchInTheCheckout(t *testing.T) {
 	p.git(p.top, "commit", "-q", "--allow-empty", "-m", "more")
 	look := func(want int) {
 		t.Helper()
-		if moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"}); err != nil || len(moved) != want {
+		moved, err := w.Look(t.Context(), formats.Request{Agent: "w", Run: "r1"})
+		if err != nil || len(moved) != want {
 			t.Errorf("Look = %v, %v, want %d", moved, err, want)
 		}
 	}

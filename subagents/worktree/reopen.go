@@ -12,21 +12,24 @@ import (
 	"tercet/internal/git"
 )
 
-// MayReopen fails if the branch of a run has moved on since its worktree was closed. head is the branch's last commit
-// that the run knows, and wip the branch with the work that no commit had; empty: there was none.
+// MayReopen fails if the branch of a run has moved on since its worktree was closed. head is the
+// branch's last commit that the run knows, and wip the branch with the work that no commit had;
+// empty: there was none.
 func (m Repository) MayReopen(ctx context.Context, branch, head, wip string) (err error) {
 	defer code(&err, formats.CodeIO)
 	const help = "type its line with --new to begin afresh"
 	main := m.Git(m.Root)
 	if wip != "" {
 		if head, err = main.Resolve(ctx, "refs/heads/"+wip+"^"); err != nil {
-			return formats.Fail(formats.CodeInvalidState, help, "branch %s with the work of the run is gone", wip)
+			return formats.Fail(formats.CodeInvalidState, help,
+				"branch %s with the work of the run is gone", wip)
 		}
 	}
 	there, err := main.BranchExists(ctx, branch)
 	if err != nil || !there {
 		return err
 	}
+
 	tip, err := main.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil {
 		return err
@@ -36,16 +39,18 @@ func (m Repository) MayReopen(ctx context.Context, branch, head, wip string) (er
 		same, err = main.IsAncestor(ctx, head, tip)
 	}
 	if err == nil && !same {
-		err = formats.Fail(formats.CodeInvalidState, help, "branch %s has moved on since the run failed", branch)
+		err = formats.Fail(formats.CodeInvalidState, help,
+			"branch %s has moved on since the run failed", branch)
 	}
 	return err
 }
 
-// Reopen makes the worktree of a run again that was closed when the run failed. What no commit had then is in no commit
-// again. It can be repeated after a crash.
+// Reopen makes the worktree of a run again that was closed when the run failed. What no commit had
+// then is in no commit again. It can be repeated after a crash.
 func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err error) {
 	defer code(&err, formats.CodePrecondition)
-	main, place := m.Git(m.Root), m.place(s.Run, "")
+	main := m.Git(m.Root)
+	place := m.place(s.Run, "")
 	_, err = os.Lstat(filepath.Join(place, ".git"))
 	gone := errors.Is(err, fs.ErrNotExist)
 	switch {
@@ -61,6 +66,7 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 			return err
 		}
 	}
+
 	repo := m.Git(place)
 	on, err := repo.CurrentBranch(ctx)
 	if err != nil || on != wip {
@@ -77,7 +83,8 @@ func (m Repository) Reopen(ctx context.Context, s Spec, head, wip string) (err e
 	return repo.SetHead(ctx, s.Branch)
 }
 
-// onWip checks the branch with the loose work out, and makes the branch of the run again if it was deleted.
+// onWip checks the branch with the loose work out, and makes the branch of the run again if it was
+// deleted.
 func (m Repository) onWip(ctx context.Context, main *git.Repo, branch, wip, place string) error {
 	there, err := main.BranchExists(ctx, branch)
 	if err == nil && !there {

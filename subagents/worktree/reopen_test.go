@@ -7,11 +7,16 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// TestReopen: the worktree of a run that failed is what it was, with the commits of the run and the work that is in no
-// commit, also if a process is killed before any call of git and another one does it again.
+// TestReopen: the worktree of a run that failed is what it was, with the commits of the run and the
+// work that is in no commit, also if a process is killed before any call of git and another one
+// does it again.
 func TestReopen(t *testing.T) {
 	t.Parallel()
-	task := worktree.Spec{Run: "r1", Task: 7, Slug: "a"}
+	task := worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	}
 	spec := worktree.Spec{Run: "r1", Branch: "task/7-a"}
 	for n := 0; ; n++ {
 		p := newProject(t, "")
@@ -36,13 +41,16 @@ func TestReopen(t *testing.T) {
 		if err := repo.Reopen(t.Context(), spec, head, closed.Wip); err != nil {
 			t.Fatalf("Reopen after a kill before call %d: %v", n, err)
 		}
-		if got, want := p.git(tree.Dir, "status", "--porcelain"), " M a.txt\n?? new.txt"; got != want {
+		got := p.git(tree.Dir, "status", "--porcelain")
+		want := " M a.txt\n?? new.txt"
+		if got != want {
 			t.Errorf("status after a kill before call %d = %q, want %q", n, got, want)
 		}
 		if on := p.git(tree.Dir, "symbolic-ref", "HEAD"); on != "refs/heads/task/7-a" {
 			t.Errorf("HEAD after a kill before call %d = %q", n, on)
 		}
-		if text := p.read(tree.Dir, "new.txt") + p.read(tree.Dir, "b.txt"); text != "loose\ncommitted\n" {
+		text := p.read(tree.Dir, "new.txt") + p.read(tree.Dir, "b.txt")
+		if text != "loose\ncommitted\n" {
 			t.Errorf("files after a kill before call %d = %q", n, text)
 		}
 		if n > 0 && *calls < n {
@@ -55,7 +63,11 @@ func TestReopen(t *testing.T) {
 func TestMayReopen(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "b.txt", "committed\n")
 	head, _ := p.commit(tree.Dir, "of the task", "t1")
 	p.write(tree.Dir, "new.txt", "loose\n")

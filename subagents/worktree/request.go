@@ -13,20 +13,30 @@ import (
 	"tercet/internal/secrets"
 )
 
-// request pushes the branch and opens a request for it, unless there is one. Each of the two is found again by what is
-// at the remote, so that a call that was killed anywhere is done once. The target stays as it is. Where a push is
-// enough, the state of the repository may leave the request out.
+// request pushes the branch and opens a request for it, unless there is one. Each of the two is
+// found again by what is at the remote, so that a call that was killed anywhere is done once. The
+// target stays as it is. Where a push is enough, the state of the repository may leave the request
+// out.
 func (p *publication) request(ctx context.Context, base string) (Published, error) {
 	var none Published
-	q := git.Request{Branch: p.branch, To: p.to, Commit: p.work, Body: madeBy(p.target.Run)}
+	q := git.Request{
+		Branch: p.branch,
+		To:     p.to,
+		Commit: p.work,
+		Body:   madeBy(p.target.Run),
+	}
 	var closes string
 	if q.Title, closes, _ = strings.Cut(p.msg.Subject, "\n\n"); closes != "" {
 		q.Body += "\n\n" + closes
 	}
 	if found := secrets.Line("the title", 1, q.Title); len(found) > 0 {
-		return none, formats.Fail(formats.CodeSecretFound, "take it out of the title of the task and run the command again",
-			"the title of the request holds what looks like a secret")
+		return none, formats.Fail(
+			formats.CodeSecretFound,
+			"take it out of the title of the task and run the command again",
+			"the title of the request holds what looks like a secret",
+		)
 	}
+
 	remote, err := p.main.PushRemote(ctx, p.to)
 	if err != nil {
 		return none, err
@@ -36,9 +46,11 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 		return none, err
 	}
 	if kept {
-		return none, formats.Fail(formats.CodeDenied, "name another in the file: worktree: {branch: ...}",
+		return none, formats.Fail(formats.CodeDenied,
+			"name another in the file: worktree: {branch: ...}",
 			"branch %s is never pushed", p.branch)
 	}
+
 	asker, state, err := Repository{p.m}.asker(ctx, remote, p.target.Push)
 	switch {
 	case err != nil:
@@ -48,27 +60,39 @@ func (p *publication) request(ctx context.Context, base string) (Published, erro
 			state = formats.RepoGitLab
 		}
 		return none, formats.Fail(formats.CodeToolUnavailable,
-			fmt.Sprintf("log in with 'gh auth login' or 'glab auth login' and run it again, or type: git push %s && %s",
-				Quoted(remote.Name, p.branch), byHand(state, remote, p.branch, p.to)),
+			fmt.Sprintf(
+				"log in with 'gh auth login' or 'glab auth login' and run it again, or type: git "+
+					"push %s && %s",
+				Quoted(remote.Name, p.branch), byHand(state, remote, p.branch, p.to),
+			),
 			"neither gh nor glab is installed and logged in, so tercet cannot open a request")
 	}
+
 	if err := p.main.Push(ctx, remote, p.work, p.branch); err != nil {
 		return none, overNetwork(err, "look at the remote: git ls-remote "+remote.Name)
 	}
 	if asker == nil {
 		return p.pushed(ctx, remote, state, base)
 	}
+
 	verb, at, err := ask(ctx, asker, q)
 	if err != nil {
 		return none, err
 	}
 	files, err := p.m.changed(ctx, p.main, base, p.work)
 	said := fmt.Sprintf("pushed %s to %s and %s %s", p.branch, remote.Name, verb, at)
-	return Published{Commit: p.work, URL: at, Message: said, Files: files}, err
+	return Published{
+		Commit:  p.work,
+		URL:     at,
+		Message: said,
+		Files:   files,
+	}, err
 }
 
 // madeBy is what a request or an issue says of the run that opened it.
-func madeBy(run string) string { return "Made by tercet, run " + run + "." }
+func madeBy(run string) string {
+	return "Made by tercet, run " + run + "."
+}
 
 // ask opens a request for a branch that is pushed, unless there is one.
 func ask(ctx context.Context, asker *git.Asker, q git.Request) (verb, at string, err error) {
@@ -78,16 +102,20 @@ func ask(ctx context.Context, asker *git.Asker, q git.Request) (verb, at string,
 		at, err = asker.Open(ctx, q)
 	}
 	if err != nil {
-		err = overNetwork(err, "branch "+q.Branch+" is pushed; run the command again, or open the request yourself")
+		err = overNetwork(
+			err,
+			"branch "+q.Branch+" is pushed; run the command again, or open the request yourself",
+		)
 	}
 	return verb, at, err
 }
 
-// asker finds the program that opens requests and issues; nil where none is logged in, or where the state of the
-// repository has none, if that counts.
+// asker finds the program that opens requests and issues; nil where none is logged in, or where the
+// state of the repository has none, if that counts.
 func (m Repository) asker(ctx context.Context, remote git.Remote, counts bool,
 ) (a *git.Asker, state formats.RepoState, err error) {
-	if state = formats.RepoGitHub; counts {
+	state = formats.RepoGitHub
+	if counts {
 		if state, err = m.State(ctx); err != nil || state != formats.RepoGitHub {
 			return nil, state, err
 		}
@@ -103,7 +131,11 @@ func (m Repository) asker(ctx context.Context, remote git.Remote, counts bool,
 func (p *publication) pushed(
 	ctx context.Context, remote git.Remote, state formats.RepoState, base string,
 ) (Published, error) {
-	out := Published{Commit: p.work, Skipped: state.Skipped(), Message: "pushed " + p.branch + " to " + remote.Name}
+	out := Published{
+		Commit:  p.work,
+		Skipped: state.Skipped(),
+		Message: "pushed " + p.branch + " to " + remote.Name,
+	}
 	out.Help = byHand(state, remote, p.branch, p.to)
 	var err error
 	out.Files, err = p.m.changed(ctx, p.main, base, p.work)
@@ -122,8 +154,9 @@ func byHand(state formats.RepoState, remote git.Remote, branch, to string) strin
 	return fmt.Sprintf(create, Quoted(branch), Quoted(to))
 }
 
-// overNetwork gives a failure at a remote its code and advice. A failed call may succeed the next time. An answer in
-// another form comes from a program that is not the needed one. A push that was declined is no failure.
+// overNetwork gives a failure at a remote its code and advice. A failed call may succeed the next
+// time. An answer in another form comes from a program that is not the needed one. A push that was
+// declined is no failure.
 func overNetwork(err error, help string) error {
 	if _, refused := errors.AsType[*git.RefusedError](err); refused {
 		return err
@@ -133,15 +166,21 @@ func overNetwork(err error, help string) error {
 		other = formats.CodeTransient
 	}
 	code(&err, other)
-	return &formats.Failure{Code: formats.CodeOf(err), Err: err, Help: help}
+	return &formats.Failure{
+		Code: formats.CodeOf(err),
+		Err:  err,
+		Help: help,
+	}
 }
 
 // Quoted quotes words for a shell.
 func Quoted(words ...string) string {
 	out := make([]string, len(words))
 	for i, word := range words {
-		if out[i] = word; strings.ContainsFunc(word, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./,:+@", r)
+		out[i] = word
+		if strings.ContainsFunc(word, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
+				!strings.ContainsRune("-_./,:+@", r)
 		}) {
 			out[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}

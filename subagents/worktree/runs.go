@@ -13,9 +13,12 @@ import (
 )
 
 // folderOf is the folder of a run, relative to the project root.
-func folderOf(run string) string { return path.Join(formats.Workspace, "runs", run) }
+func folderOf(run string) string {
+	return path.Join(formats.Workspace, "runs", run)
+}
 
-// inRun does something below the project root with the folder of a run, which is made if it is not there.
+// inRun does something below the project root with the folder of a run, which is made if it is not
+// there.
 func (m *Manager) inRun(run, below string, do func(root *os.Root, dir string) error) (err error) {
 	if !plainRun(run) {
 		return &formats.ValueError{What: "a run id", Got: run}
@@ -45,12 +48,15 @@ func (m *Manager) write(run, name string, value any) error {
 		return err
 	}
 	return m.inRun(run, path.Dir(name), func(root *os.Root, dir string) error {
-		return atomicfile.WriteIn(root, path.Join(dir, path.Base(name)), data, atomicfile.Options{Mode: 0o600})
+		return atomicfile.WriteIn(root, path.Join(
+			dir,
+			path.Base(name),
+		), data, atomicfile.Options{Mode: 0o600})
 	})
 }
 
-// load reads a value out of the folder of a run and tells whether it was there. What is not whole is not there: it was
-// being written when the process ended, before anything came of it.
+// load reads a value out of the folder of a run and tells whether it was there. What is not whole
+// is not there: it was being written when the process ended, before anything came of it.
 func (m *Manager) load(run, name string, into any) (bool, error) {
 	file, err := m.runFile(run, name)
 	if err != nil {
@@ -63,5 +69,6 @@ func (m *Manager) load(run, name string, into any) (bool, error) {
 	return err == nil && json.Unmarshal(data, into) == nil, err
 }
 
-// foreignName is the record of what the user had changed in the checkout when a run began to work there.
+// foreignName is the record of what the user had changed in the checkout when a run began to work
+// there.
 const foreignName = "foreign.json"

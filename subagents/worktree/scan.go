@@ -10,21 +10,29 @@ import (
 	"tercet/internal/secrets"
 )
 
-// scan refuses what is staged, or what the commits from one to another add, if it holds what looks like a secret
-// without your consent. The files stay as they are.
+// scan refuses what is staged, or what the commits from one to another add, if it holds what looks
+// like a secret without your consent. The files stay as they are.
 func (m *Manager) scan(ctx context.Context, repo *git.Repo, from, to string) error {
 	found, err := m.findings(ctx, repo, from, to)
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	if from != "" {
-		return secretFound("the branch holds", "take it out of the commits of the branch in "+repo.Dir, found)
+		return secretFound(
+			"the branch holds",
+			"take it out of the commits of the branch in "+repo.Dir,
+			found,
+		)
 	}
 	return secretFound("the commit would hold", "take it out in "+repo.Dir, found)
 }
 
 // findings are what scan refuses, with files relative to the folder of repo.
-func (m *Manager) findings(ctx context.Context, repo *git.Repo, from, to string) (found []secrets.Finding, err error) {
+func (m *Manager) findings(
+	ctx context.Context,
+	repo *git.Repo,
+	from, to string,
+) (found []secrets.Finding, err error) {
 	_, rel, err := repo.Within(ctx)
 	if err != nil {
 		return nil, err
@@ -32,7 +40,8 @@ func (m *Manager) findings(ctx context.Context, repo *git.Repo, from, to string)
 	last := ""
 	err = repo.Added(ctx, from, to, func(file string, number int, text string) {
 		shown := file
-		if below, err := filepath.Rel(filepath.FromSlash(rel), filepath.FromSlash(file)); err == nil {
+		below, err := filepath.Rel(filepath.FromSlash(rel), filepath.FromSlash(file))
+		if err == nil {
 			shown = filepath.ToSlash(below)
 		}
 		list := secrets.Line(shown, number, text)
@@ -64,6 +73,8 @@ func secretFound(what, help string, found []secrets.Finding) error {
 	for _, f := range found {
 		places = append(places, f.String())
 	}
-	help += " and run the command again; if it is none, allow it in .tercet/config.yaml: " + found[0].Allow()
-	return formats.Fail(formats.CodeSecretFound, help, "%s what looks like a secret: %s", what, firstOf(places))
+	help += " and run the command again; if it is none, allow it in .tercet/config.yaml: " +
+		found[0].Allow()
+	return formats.Fail(formats.CodeSecretFound, help, "%s what looks like a secret: %s",
+		what, firstOf(places))
 }

@@ -14,7 +14,8 @@ const key = "AK" + "IA" + "ABCDEFGH12345678"
 
 func refused(t *testing.T, err error, place string) {
 	t.Helper()
-	if formats.CodeOf(err) != formats.CodeSecretFound || !strings.Contains(err.Error(), place) || formats.HelpOf(err) == "" {
+	if formats.CodeOf(err) != formats.CodeSecretFound || !strings.Contains(err.Error(), place) ||
+		formats.HelpOf(err) == "" {
 		t.Errorf("got %v, want SECRET_FOUND at %s", err, place)
 	}
 	if err != nil && strings.Contains(err.Error()+formats.HelpOf(err), key) {
@@ -26,7 +27,11 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 	t.Parallel()
 	for _, sub := range []string{"", "app"} {
 		p := newProject(t, sub)
-		tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+		tree := p.open(worktree.Spec{
+			Run:  "r1",
+			Task: 7,
+			Slug: "x",
+		})
 		head := p.git(tree.Dir, "rev-parse", "HEAD")
 		p.write(tree.Dir, "conf/b.txt", "one\nkey = "+key+"\n")
 		p.write(tree.Dir, "deploy/.env", "A=1\n")
@@ -38,7 +43,8 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 		if got := p.read(tree.Dir, "conf/b.txt"); !strings.Contains(got, key) {
 			t.Errorf("the file is now %q, want it as it was", got)
 		}
-		if got := p.git(tree.Dir, "rev-parse", "HEAD"); got != head || p.git(tree.Dir, "branch", "--list", "tercet/wip/*") != "" {
+		got := p.git(tree.Dir, "rev-parse", "HEAD")
+		if got != head || p.git(tree.Dir, "branch", "--list", "tercet/wip/*") != "" {
 			t.Error("something was committed")
 		}
 		p.tidy("r1")
@@ -52,16 +58,24 @@ func TestSecretsAreNotCommitted(t *testing.T) {
 		p.write(tree.Dir, "deploy/.env", "A=1\nB="+key+"\n")
 		_, _, err = p.Commit(t.Context(), tree.Dir, worktree.Message{Subject: "task 7: c"})
 		refused(t, err, "deploy/.env:2: cloud key")
-		p.Allow = append(p.Allow, secrets.Allowed{File: "deploy/.env", Sum: secrets.Line("", 2, "B="+key)[0].Sum})
+		p.Allow = append(p.Allow, secrets.Allowed{
+			File: "deploy/.env",
+			Sum:  secrets.Line("", 2, "B="+key)[0].Sum,
+		})
 		p.commit(tree.Dir, "task 7: c", "")
 	}
 }
 
-// An agent that commits by itself does not get past the scan: the branch is looked at before it is merged.
+// An agent that commits by itself does not get past the scan: the branch is looked at before it is
+// merged.
 func TestSecretsAreNotMerged(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "b.txt", key+"\n")
 	p.git(tree.Dir, "add", "b.txt")
 	p.git(tree.Dir, "commit", "-qm", "mine")

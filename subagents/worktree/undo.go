@@ -16,9 +16,14 @@ type Brought struct {
 	Files  []string `json:"files"` // its changed files, relative to the project root
 }
 
-// Brought finds the commits of a run's transactions on branches that are not tercet's own, newest first. The merge of a
-// task's branch stands for the commits of that branch. Of several branches it takes into, else that of the checkout.
-func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list []Brought, err error) {
+// Brought finds the commits of a run's transactions on branches that are not tercet's own, newest
+// first. The merge of a task's branch stands for the commits of that branch. Of several branches it
+// takes into, else that of the checkout.
+func (m *Manager) Brought(
+	ctx context.Context,
+	txns []string,
+	into string,
+) (list []Brought, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)
 	var commits []string
@@ -31,6 +36,7 @@ func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list
 			commits = append(commits, hash)
 		}
 	}
+
 	for _, hash := range slices.Backward(commits) {
 		inside := false // of a merge that is in the list
 		for _, b := range list {
@@ -61,11 +67,12 @@ func (m *Manager) Brought(ctx context.Context, txns []string, into string) (list
 		}
 		list = append(list, b)
 	}
+
 	return list, nil
 }
 
-// TookBack reports whether a branch has the commit that undoes a run. If its process was killed before moving the
-// branch, the commit is still the head of a worktree.
+// TookBack reports whether a branch has the commit that undoes a run. If its process was killed
+// before moving the branch, the commit is still the head of a worktree.
 func (m *Manager) TookBack(ctx context.Context, txn string) (bool, error) {
 	main := m.Git(m.Root)
 	hash, err := main.CommitByTrailer(ctx, git.Trailer{Key: TrailerTxn, Value: txn})
@@ -104,20 +111,29 @@ func (m *Manager) Edited(ctx context.Context, b Brought) (files []string, err er
 
 // onto is a publication without a worktree behind it.
 func (m *Manager) onto(ctx context.Context, to string) (p *publication, err error) {
-	p = &publication{m: m, main: m.Git(m.Root), to: to}
+	p = &publication{
+		m:    m,
+		main: m.Git(m.Root),
+		to:   to,
+	}
 	p.checkout, err = p.main.CheckedOut(ctx, to)
 	return p, err
 }
 
-// TakeBack reverts the commits on one branch, newest first, in a single commit. It works in a separate worktree, and
-// moves the branch and its checkout like Publish. It fails if one of the files has changed since. It gives the commit;
-// empty if nothing was left to revert.
-func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (hash string, err error) {
+// TakeBack reverts the commits on one branch, newest first, in a single commit. It works in a
+// separate worktree, and moves the branch and its checkout like Publish. It fails if one of the
+// files has changed since. It gives the commit; empty if nothing was left to revert.
+func (m *Manager) TakeBack(
+	ctx context.Context,
+	list []Brought,
+	msg Message,
+) (hash string, err error) {
 	defer code(&err, formats.CodeIO)
 	p, err := m.onto(ctx, list[0].To)
 	if err != nil {
 		return "", err
 	}
+
 	old, err := p.main.Resolve(ctx, "refs/heads/"+p.to)
 	if err != nil {
 		return "", err
@@ -125,7 +141,8 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 	err = p.within(ctx, "undo-"+list[0].Commit, old, func(repo *git.Repo) error {
 		for _, b := range list {
 			if err := repo.Revert(ctx, b.Commit); errors.Is(err, git.ErrConflict) {
-				return formats.Fail(formats.CodePrecondition, "revert it by hand: git revert "+b.Commit,
+				return formats.Fail(formats.CodePrecondition,
+					"revert it by hand: git revert "+b.Commit,
 					"what %.12s brought into %s was changed since", b.Commit, b.To)
 			} else if err != nil {
 				return err
@@ -136,7 +153,8 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 		}
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 		if errors.Is(err, git.ErrNothing) {
-			hash, err = "", nil
+			hash = ""
+			err = nil
 		}
 		return err
 	})
@@ -146,7 +164,8 @@ func (m *Manager) TakeBack(ctx context.Context, list []Brought, msg Message) (ha
 	return hash, p.move(ctx, old, hash)
 }
 
-// Ahead gives the last commit of a branch of tercet that has commits beyond head; empty for any other branch.
+// Ahead gives the last commit of a branch of tercet that has commits beyond head; empty for any
+// other branch.
 func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)
@@ -165,8 +184,8 @@ func (m *Manager) Ahead(ctx context.Context, branch, head string) (now string, e
 	return now, nil
 }
 
-// SetBack moves a task's branch with unmerged work back to where a run found it, and saves the work on a branch for
-// loose work. It gives that branch; empty if nothing had to move.
+// SetBack moves a task's branch with unmerged work back to where a run found it, and saves the work
+// on a branch for loose work. It gives that branch; empty if nothing had to move.
 func (m *Manager) SetBack(ctx context.Context, branch, run, head string) (kept string, err error) {
 	defer code(&err, formats.CodeIO)
 	main := m.Git(m.Root)

@@ -11,12 +11,16 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// TestTakeBack: what a run merged is found by its transactions and reverted in one commit; what was changed since
-// refuses, and the same again finds that it is done.
+// TestTakeBack: what a run merged is found by its transactions and reverted in one commit; what was
+// changed since refuses, and the same again finds that it is done.
 func TestTakeBack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "a.txt", "two\n")
 	p.commit(tree.Dir, "task 7 phase 1", "t1")
 	p.write(tree.Dir, umlaut, "new\n")
@@ -41,16 +45,22 @@ func TestTakeBack(t *testing.T) {
 	msg := worktree.Message{Subject: "Undo", Txn: "t-undo"}
 	p.write(p.top, "a.txt", "mine\n")
 	edited("a.txt")
-	if _, err := p.TakeBack(t.Context(), list, msg); formats.CodeOf(err) != formats.CodePrecondition {
+	if _, err := p.TakeBack(
+		t.Context(), list, msg,
+	); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("TakeBack over loose work = %v, want PRECONDITION", err)
 	}
 	p.git(p.top, "commit", "-qam", "mine")
 	edited("a.txt")
 	before := p.git(p.top, "rev-parse", "HEAD")
-	if _, err := p.TakeBack(t.Context(), list, msg); formats.CodeOf(err) != formats.CodePrecondition || !strings.Contains(err.Error(), "was changed since") {
+	if _, err := p.TakeBack(
+		t.Context(), list, msg,
+	); formats.CodeOf(err) != formats.CodePrecondition ||
+		!strings.Contains(err.Error(), "was changed since") {
 		t.Errorf("TakeBack of what was changed = %v, want PRECONDITION", err)
 	}
-	if got := p.git(p.top, "rev-parse", "HEAD"); got != before || p.read(p.top, "a.txt") != "mine\n" {
+	got := p.git(p.top, "rev-parse", "HEAD")
+	if got != before || p.read(p.top, "a.txt") != "mine\n" {
 		t.Error("a refused TakeBack changed something")
 	}
 	p.git(p.top, "reset", "-q", "--hard", "HEAD~1")
@@ -59,7 +69,8 @@ func TestTakeBack(t *testing.T) {
 	p.git(p.top, "commit", "-qm", "later, elsewhere")
 	edited()
 	hash, err := p.TakeBack(t.Context(), list, msg)
-	if err != nil || hash != p.git(p.top, "rev-parse", "HEAD") || p.read(p.top, "a.txt") != "one\n" {
+	if err != nil || hash != p.git(p.top, "rev-parse", "HEAD") ||
+		p.read(p.top, "a.txt") != "one\n" {
 		t.Errorf("TakeBack = %q, %v, a.txt %q", hash, err, p.read(p.top, "a.txt"))
 	}
 	if got := p.git(p.top, "status", "--porcelain", "--", "a.txt", umlaut); got != "" {
@@ -71,11 +82,16 @@ func TestTakeBack(t *testing.T) {
 	p.tidy()
 }
 
-// TestSetBack: a branch with work that was not merged goes back to where the run found it, and the work stays.
+// TestSetBack: a branch with work that was not merged goes back to where the run found it, and the
+// work stays.
 func TestSetBack(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "a.txt", "two\n")
 	work, _ := p.commit(tree.Dir, "task 7 phase 1", "t1")
 	p.close(tree.Dir)
@@ -83,17 +99,23 @@ func TestSetBack(t *testing.T) {
 		t.Errorf("Brought = %v, %v, want nothing", list, err)
 	}
 	kept, err := p.SetBack(t.Context(), tree.Branch, "r1", tree.Head)
-	if err != nil || kept != "tercet/wip/7-r1" || p.git(p.top, "rev-parse", kept) != work || p.git(p.top, "rev-parse", tree.Branch) != tree.Head {
+	if err != nil || kept != "tercet/wip/7-r1" || p.git(p.top, "rev-parse", kept) != work ||
+		p.git(p.top, "rev-parse", tree.Branch) != tree.Head {
 		t.Errorf("SetBack = %q, %v", kept, err)
 	}
-	for branch, head := range map[string]string{tree.Branch: tree.Head, "main": tree.Head, "task/none": tree.Head} {
+	for branch, head := range map[string]string{
+		tree.Branch: tree.Head,
+		"main":      tree.Head,
+		"task/none": tree.Head,
+	} {
 		if kept, err := p.SetBack(t.Context(), branch, "r1", head); err != nil || kept != "" {
 			t.Errorf("SetBack of %s = %q, %v, want nothing to do", branch, kept, err)
 		}
 	}
 	// Killed between the two: the branch that keeps the work is there already.
 	p.git(p.top, "update-ref", "refs/heads/"+tree.Branch, work)
-	if kept, err := p.SetBack(t.Context(), tree.Branch, "r1", tree.Head); err != nil || kept != "tercet/wip/7-r1" {
+	kept, err = p.SetBack(t.Context(), tree.Branch, "r1", tree.Head)
+	if err != nil || kept != "tercet/wip/7-r1" {
 		t.Errorf("SetBack again = %q, %v, want the same branch", kept, err)
 	}
 }
@@ -102,12 +124,15 @@ func TestSetBack(t *testing.T) {
 func TestLeftover(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	over, open := p.open(worktree.Spec{Run: "rover", Task: 1}), p.open(worktree.Spec{Run: "ropen", Task: 2})
+	over := p.open(worktree.Spec{Run: "rover", Task: 1})
+	open := p.open(worktree.Spec{Run: "ropen", Task: 2})
 	p.write(over.Dir, "a.txt", "loose\n")
-	child, merge := filepath.Join(p.Base, "rover.x"), filepath.Join(p.Base, "publish-rover")
+	child := filepath.Join(p.Base, "rover.x")
+	merge := filepath.Join(p.Base, "publish-rover")
 	for _, place := range []string{child, merge, filepath.Join(p.Base, "publish-ropen")} {
 		p.git(p.top, "worktree", "add", "-q", "--detach", place)
 	}
+
 	p.git(p.top, "branch", "tercet/wip/3-merged")
 	p.git(p.top, "branch", "mine/merged")
 	p.git(p.top, "checkout", "-q", "-b", "task/4-own")
@@ -116,9 +141,12 @@ func TestLeftover(t *testing.T) {
 	p.git(p.top, "commit", "-qm", "own")
 	p.git(p.top, "branch", "tercet/wip/4-same")
 	p.git(p.top, "checkout", "-q", "main")
-	l, err := p.Leftover(t.Context(), func(run string) bool { return run == "rover" })
+	l, err := p.Leftover(t.Context(), func(run string) bool {
+		return run == "rover"
+	})
 	want := worktree.Leftover{
-		Trees: []string{merge, filepath.Join(p.Base, "rover"), child}, Branches: []worktree.Tip{{Branch: "tercet/wip/3-merged", Commit: over.Head}},
+		Trees:    []string{merge, filepath.Join(p.Base, "rover"), child},
+		Branches: []worktree.Tip{{Branch: "tercet/wip/3-merged", Commit: over.Head}},
 	}
 	if diff := cmp.Diff(want, l); diff != "" || err != nil {
 		t.Fatalf("Leftover = %v (-want +got)\n%s", err, diff)

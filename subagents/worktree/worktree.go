@@ -1,15 +1,17 @@
 // Package worktree gives a task its own working tree and brings the work back.
 //
-// It promises to touch the user's checkout in two ways only. One is a fast-forward of a clean checkout, the other a
-// commit of named files that leaves the user's work alone. A branch moves only from the commit that was seen. A
-// conflict changes nothing. Uncommitted work is committed before its removal. No commit that adds something like a
-// secret is made, merged or pushed. Of the workspace folder only documents and the state are committed, in the
-// checkout. A worktree's ignored files are removed with it.
+// It promises to touch the user's checkout in two ways only. One is a fast-forward of a clean
+// checkout, the other a commit of named files that leaves the user's work alone. A branch moves
+// only from the commit that was seen. A conflict changes nothing. Uncommitted work is committed
+// before its removal. No commit that adds something like a secret is made, merged or pushed. Of the
+// workspace folder only documents and the state are committed, in the checkout. A worktree's
+// ignored files are removed with it.
 //
-// It does not decide when a task is done, resolves no conflict, and deletes only its own branches whose commits another
-// branch has.
+// It does not decide when a task is done, resolves no conflict, and deletes only its own branches
+// whose commits another branch has.
 //
-// A Manager holds no state. Different worktrees may be used at once, one worktree by one caller at a time.
+// A Manager holds no state. Different worktrees may be used at once, one worktree by one caller at
+// a time.
 package worktree
 
 import (
@@ -45,12 +47,15 @@ const (
 
 // Manager opens and closes the worktrees of one project. Allow and RemoteType are optional.
 type Manager struct {
-	Git   func(dir string) *git.Repo
-	Made  func() func(txn string) bool // reports whether tercet has committed with the transaction since the call
-	Root  string                       // project root, absolute: the top of the user's checkout, or a folder in it
-	Base  string                       // folder for worktrees, absolute, ignored by git
-	Specs string                       // folder of the documents of tasks, relative to Root; empty: in the workspace
-	Allow []secrets.Allowed            // accepted findings of the scan for secrets
+	Git func(dir string) *git.Repo
+	// reports whether tercet has committed with the transaction since the call
+	Made func() func(txn string) bool
+	// project root, absolute: the top of the user's checkout, or a folder in it
+	Root string
+	Base string // folder for worktrees, absolute, ignored by git
+	// folder of the documents of tasks, relative to Root; empty: in the workspace
+	Specs string
+	Allow []secrets.Allowed // accepted findings of the scan for secrets
 	// RemoteType gives the remote's type in the project's rules file; nil: none.
 	RemoteType func(ctx context.Context) (string, error)
 }
@@ -69,8 +74,9 @@ type Spec struct {
 	Run    string // required; names the folder
 	Task   int
 	Slug   string
-	// Child names the worktree of one of several parallel children, on a branch {branch}.{child} from the run's branch.
-	// Base is its start; empty: the run's last commit with all uncommitted work of the run's worktree.
+	// Child names the worktree of one of several parallel children, on a branch {branch}.{child}
+	// from the run's branch. Base is its start; empty: the run's last commit with all uncommitted
+	// work of the run's worktree.
 	Child   string
 	Base    string
 	Message Message // commit message for uncommitted work
@@ -85,7 +91,9 @@ func (m *Manager) place(run, child string) string {
 }
 
 // isChild tells whether a worktree is that of a child, by its folder.
-func isChild(top string) bool { return strings.Contains(filepath.Base(top), ".") }
+func isChild(top string) bool {
+	return strings.Contains(filepath.Base(top), ".")
+}
 
 func (s Spec) branch() string {
 	switch {
@@ -108,13 +116,15 @@ type Tree struct {
 	Continued bool   // the branch existed before, with unmerged commits
 }
 
-// Open opens the worktree of a run, or gives the run's open one. It continues an existing branch with commits; if
-// another worktree of tercet has that branch, it closes that first and saves its work.
+// Open opens the worktree of a run, or gives the run's open one. It continues an existing branch
+// with commits; if another worktree of tercet has that branch, it closes that first and saves its
+// work.
 func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	defer code(&err, formats.CodeIO)
 	if !plainRun(s.Run) {
 		return t, &formats.ValueError{What: "a run id", Got: s.Run}
 	}
+
 	branch := s.branch()
 	if err := git.CheckBranch(branch); err != nil {
 		return t, &formats.Failure{Code: formats.CodeUsage, Err: err}
@@ -123,18 +133,23 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	if err := main.Usable(); err != nil {
 		return t, err
 	}
+
 	_, rel, err := main.Within(ctx)
 	if err != nil {
 		return t, err
 	}
 	head, err := main.Head(ctx)
 	if errors.Is(err, git.ErrNoCommit) {
-		return t, formats.Fail(formats.CodePrecondition, "commit something first: git add FILES, git commit",
-			"the repository has no commit yet")
+		return t, formats.Fail(
+			formats.CodePrecondition,
+			"commit something first: git add FILES, git commit",
+			"the repository has no commit yet",
+		)
 	}
 	if err != nil {
 		return t, err
 	}
+
 	place := m.place(s.Run, s.Child)
 	if s.Child != "" {
 		if branch, head, err = m.parent(ctx, s); err != nil {
@@ -145,18 +160,26 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 	if err != nil {
 		return t, err
 	}
+
 	t = Tree{Dir: filepath.Join(place, rel), Branch: branch}
 	if !open {
-		if err := m.add(ctx, main, git.NewWorktree{Path: place, Branch: branch, Start: head}); err != nil {
+		err := m.add(ctx, main, git.NewWorktree{
+			Path:   place,
+			Branch: branch,
+			Start:  head,
+		})
+		if err != nil {
 			return t, err
 		}
 	}
-	if err := os.MkdirAll(t.Dir, 0o755); err != nil { // a project below the top may hold no tracked file
+	// a project below the top may hold no tracked file
+	if err := os.MkdirAll(t.Dir, 0o755); err != nil {
 		return t, &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
 	if t.Head, err = main.Resolve(ctx, "refs/heads/"+branch); err != nil {
 		return t, err
 	}
+
 	if t.Base, err = main.MergeBase(ctx, head, t.Head); err != nil {
 		return t, err
 	}
@@ -205,6 +228,7 @@ func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place strin
 	if err != nil {
 		return false, err
 	}
+
 	for _, w := range trees {
 		switch {
 		case w.Branch != branch && !m.same(w.Path, place):
@@ -212,7 +236,8 @@ func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place strin
 			if m.Git(w.Path).HasIndex() {
 				return true, nil
 			}
-			return false, main.WorktreeRemove(ctx, w.Path) // the process that made it ended before it was filled
+			// the process that made it ended before it was filled
+			return false, main.WorktreeRemove(ctx, w.Path)
 		case m.owns(w.Path):
 			c, err := m.close(ctx, w.Path)
 			if err != nil {
@@ -225,10 +250,12 @@ func (m *Manager) clear(ctx context.Context, main *git.Repo, branch, place strin
 			return false, &git.CheckedOutError{Branch: branch, Path: w.Path}
 		}
 	}
+
 	return false, nil
 }
 
-// add makes the worktree. A branch that has nothing that the checkout lacks begins anew at the checkout.
+// add makes the worktree. A branch that has nothing that the checkout lacks begins anew at the
+// checkout.
 func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) error {
 	there, err := main.BranchExists(ctx, n.Branch)
 	if err != nil {
@@ -256,7 +283,8 @@ func (m *Manager) add(ctx context.Context, main *git.Repo, n git.NewWorktree) er
 	return main.WorktreeAdd(ctx, n)
 }
 
-// ours tells whether a branch is named by this package, so that it may be moved and deleted once it is merged.
+// ours tells whether a branch is named by this package, so that it may be moved and deleted once it
+// is merged.
 func ours(branch string) bool {
 	return strings.HasPrefix(branch, taskPrefix) || strings.HasPrefix(branch, runPrefix)
 }
@@ -274,13 +302,15 @@ func (m *Manager) owns(dir string) bool {
 	return within(m.Base, dir) || within(base, dir)
 }
 
-// CheckMoved fails if a worktree of the run is no longer linked to the repository, as after the project was moved or
-// copied. recorded is where the run's worktree was opened. The help of the error says how to link it again.
+// CheckMoved fails if a worktree of the run is no longer linked to the repository, as after the
+// project was moved or copied. recorded is where the run's worktree was opened. The help of the
+// error says how to link it again.
 func (m Repository) CheckMoved(recorded, run string) error {
 	entries, err := os.ReadDir(m.Base)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &formats.Failure{Code: formats.CodeIO, Err: err}
 	}
+
 	var repairs []string
 	for _, entry := range entries {
 		isRun := entry.Name() == run || strings.HasPrefix(entry.Name(), run+".")
@@ -294,18 +324,24 @@ func (m Repository) CheckMoved(recorded, run string) error {
 		repairs = append(repairs, fmt.Sprintf("echo %s > %s && git -C %s worktree repair %s",
 			Quoted(text), Quoted(file), Quoted(m.Root), Quoted(top)))
 	}
+
 	if len(repairs) == 0 {
 		return nil
 	}
 	if _, err := os.Stat(recorded); err == nil && !m.owns(recorded) {
-		return formats.Fail(formats.CodePrecondition, "resume it there",
-			"run %s belongs to the project that this one was copied from: its worktree is %s", run, recorded)
+		return formats.Fail(formats.CodePrecondition,
+			"resume it there",
+			"run %s belongs to the project that this one was copied from: its worktree is %s", run,
+			recorded)
 	}
 	return formats.Fail(formats.CodeSuspended, strings.Join(repairs, " && "),
-		"the worktree of run %s is not linked to the repository any more, as after the project was moved", run)
+		"the worktree of run %s is not linked to the repository any more, as after the project "+
+			"was moved",
+		run)
 }
 
-// CheckTree fails if the worktree of a run is gone, or belongs to the project from which this one was copied.
+// CheckTree fails if the worktree of a run is gone, or belongs to the project from which this one
+// was copied.
 func (m Repository) CheckTree(dir string) error {
 	if dir == m.Root {
 		return nil
@@ -316,7 +352,8 @@ func (m Repository) CheckTree(dir string) error {
 		return nil
 	}
 	return formats.Fail(formats.CodePrecondition,
-		"its commits are on its branch: git branch --list 'task/*' 'tercet/*'; type its line with --new to begin anew",
+		"its commits are on its branch: git branch --list 'task/*' 'tercet/*'; type its line "+
+			"with --new to begin anew",
 		"the worktree of the run is gone, or is not of this project: %s", dir)
 }
 
@@ -326,8 +363,8 @@ func (m Repository) Gone(dir, run string) bool {
 	return dir != "" && m.owns(dir) && errors.Is(err, fs.ErrNotExist)
 }
 
-// Again makes a worktree that is gone again. A branch that was deleted too begins at head, its last known commit. said
-// tells the user what was done.
+// Again makes a worktree that is gone again. A branch that was deleted too begins at head, its last
+// known commit. said tells the user what was done.
 func (m Repository) Again(ctx context.Context, s Spec, head string) (said string, err error) {
 	defer code(&err, formats.CodePrecondition)
 	said = "the worktree of run " + s.Run + " was removed: it is made again from branch " + s.Branch
@@ -336,8 +373,10 @@ func (m Repository) Again(ctx context.Context, s Spec, head string) (said string
 	if err == nil && !there {
 		said += fmt.Sprintf(", which was deleted, at commit %.12s", head)
 		if err = main.CreateBranch(ctx, s.Branch, head); errors.Is(err, git.ErrNoCommit) {
-			err = formats.Fail(formats.CodePrecondition, "give it up: tercet cancel "+s.Run,
-				"the worktree of run %s was removed, and its branch %s with all its commits", s.Run, s.Branch)
+			err = formats.Fail(formats.CodePrecondition,
+				"give it up: tercet cancel "+s.Run,
+				"the worktree of run %s was removed, and its branch %s with all its commits", s.Run,
+				s.Branch)
 		}
 	}
 	if err == nil {
@@ -357,7 +396,8 @@ type Message struct {
 	Txn     string // trailer; empty: none; a commit that has it is not repeated
 	// CoAuthor is the trailer Co-Authored-By, "Name <address>"; empty: none.
 	CoAuthor string
-	// Only lists the files to commit, relative to dir; nil: everything that changed. Unchanged files are ignored.
+	// Only lists the files to commit, relative to dir; nil: everything that changed. Unchanged
+	// files are ignored.
 	Only []string
 }
 
@@ -375,9 +415,14 @@ func (m Message) trailers() []git.Trailer {
 	return list
 }
 
-// Commit commits every change in the worktree at dir outside the workspace folder, by name. It gives the hash, empty if
-// there was nothing to commit, and the files relative to dir. It ignores what was staged before.
-func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash string, files []string, err error) {
+// Commit commits every change in the worktree at dir outside the workspace folder, by name. It
+// gives the hash, empty if there was nothing to commit, and the files relative to dir. It ignores
+// what was staged before.
+func (m *Manager) Commit(
+	ctx context.Context,
+	dir string,
+	msg Message,
+) (hash string, files []string, err error) {
 	defer code(&err, formats.CodeGitCommitFailed)
 	repo := m.Git(dir)
 	made := func() (hash string, files []string, err error) {
@@ -392,6 +437,7 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 	if hash, files, err = made(); err != nil || hash != "" {
 		return hash, files, err
 	}
+
 	work, err := m.loose(ctx, repo)
 	if err == nil && msg.Only != nil {
 		err = work.keep(ctx, repo, msg.Only)
@@ -402,18 +448,21 @@ func (m *Manager) Commit(ctx context.Context, dir string, msg Message) (hash str
 	case len(work.files) == 0: // the git of a process that was killed may have made it meanwhile
 		return made()
 	}
+
 	if err = repo.Add(ctx, work.files...); err == nil {
 		err = m.scan(ctx, repo, "", "")
 	}
 	if err == nil {
 		hash, err = repo.Commit(ctx, msg.Subject, msg.trailers()...)
 	}
-	if errors.Is(err, git.ErrNothing) { // or a change that git's own settings undo, such as line ends
+	// or a change that git's own settings undo, such as line ends
+	if errors.Is(err, git.ErrNothing) {
 		return made()
 	}
 	if err != nil {
 		return "", nil, err
 	}
+
 	files, err = m.changed(ctx, repo, hash+"~1", hash)
 	return hash, files, err
 }
@@ -431,14 +480,15 @@ func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) err
 		return err
 	}
 	w.files = slices.DeleteFunc(w.files, func(file string) bool {
-		return !slices.ContainsFunc(
-			only, func(o string) bool { return path.Join(filepath.ToSlash(rel), o) == filepath.ToSlash(file) },
-		)
+		return !slices.ContainsFunc(only, func(o string) bool {
+			return path.Join(filepath.ToSlash(rel), o) == filepath.ToSlash(file)
+		})
 	})
 	return nil
 }
 
-// Committed fails if a worktree of tercet at dir has uncommitted work, which closing would only set aside.
+// Committed fails if a worktree of tercet at dir has uncommitted work, which closing would only set
+// aside.
 func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
 	defer code(&err, formats.CodeIO)
 	if !m.owns(dir) {
@@ -449,18 +499,24 @@ func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	return formats.Fail(formats.CodePrecondition,
-		"commit or publish before this step: a step with publish, or git-workflow-manager with action: commit",
-		"the task is not completed: its worktree has work that no step committed: %s", firstOf(work.files))
+		"commit or publish before this step: a step with publish, or git-workflow-manager with "+
+			"action: commit",
+		"the task is not completed: its worktree has work that no step committed: %s",
+		firstOf(work.files))
 }
 
-// loose lists the uncommitted changes outside the workspace folder, with an index that is made equal to HEAD.
+// loose lists the uncommitted changes outside the workspace folder, with an index that is made
+// equal to HEAD.
 func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
 	top, rel, err := repo.Within(ctx)
 	if err != nil {
 		return w, err
 	}
+
 	entries, err := repo.StatusPorcelain(ctx)
-	if slices.ContainsFunc(entries, func(e git.Entry) bool { return !strings.ContainsAny(e.Code[:1], " ?") }) {
+	if slices.ContainsFunc(entries, func(e git.Entry) bool {
+		return !strings.ContainsAny(e.Code[:1], " ?")
+	}) {
 		if err = repo.Unstage(ctx); err == nil {
 			entries, err = repo.StatusPorcelain(ctx)
 		}
@@ -468,6 +524,7 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err e
 	if err != nil {
 		return w, err
 	}
+
 	for _, e := range entries {
 		for _, p := range []string{e.Path, e.Orig} {
 			switch {
@@ -479,19 +536,22 @@ func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err e
 			}
 		}
 	}
+
 	slices.Sort(w.files)
 	// What is done in the folder of a submodule is in no list of changes.
 	modules, err := repo.Submodules(ctx)
 	for _, sub := range modules {
-		if inside, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(sub))); err == nil && len(inside) > 0 {
+		inside, err := os.ReadDir(filepath.Join(top, filepath.FromSlash(sub)))
+		if err == nil && len(inside) > 0 {
 			w.nested = append(w.nested, sub+"/")
 		}
 	}
+
 	return w, err
 }
 
-// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at rel, or in its folder
-// of documents.
+// inWorkspace tells whether p, relative to the top, is in the workspace of the project that is at
+// rel, or in its folder of documents.
 func inWorkspace(specs, rel, p string) bool {
 	for _, name := range []string{formats.Workspace, specs} {
 		w := path.Join(filepath.ToSlash(rel), name)

@@ -21,7 +21,9 @@ import (
 	"tercet/subagents/worktree"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
 
 // project is a repository with one commit, and a project in it.
 type project struct {
@@ -34,8 +36,12 @@ func starter(t *testing.T) *proc.Starter {
 	t.Helper()
 	s, err := proc.NewStarter(proc.Starter{
 		Allow: func(context.Context, proc.Command) error { return nil },
-		Env:   []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"},
-		Now:   time.Now,
+		Env: []string{
+			"PATH=" + os.Getenv("PATH"),
+			"GIT_CONFIG_GLOBAL=/dev/null",
+			"GIT_CEILING_DIRECTORIES=/",
+		},
+		Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,9 +60,14 @@ func newProject(t *testing.T, sub string) *project {
 	p := &project{t: t, top: top}
 	root := filepath.Join(top, sub)
 	p.Manager, err = worktree.New(worktree.Manager{
-		Git:  func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} },
-		Root: root, Base: filepath.Join(root, ".tercet/worktrees"),
-		Made: func() func(string) bool { return func(txn string) bool { return strings.HasPrefix(txn, "t") } },
+		Git: func(dir string) *git.Repo {
+			return &git.Repo{Starter: s, Dir: dir}
+		},
+		Root: root,
+		Base: filepath.Join(root, ".tercet/worktrees"),
+		Made: func() func(string) bool {
+			return func(txn string) bool { return strings.HasPrefix(txn, "t") }
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +88,12 @@ func newProject(t *testing.T, sub string) *project {
 func (p *project) git(dir string, args ...string) string {
 	p.t.Helper()
 	r, err := starter(p.t).Run(p.t.Context(), proc.Command{
-		Argv: append([]string{"git", "-c", "user.name=U", "-c", "user.email=u@example.org"}, args...), Dir: dir, Purpose: proc.PurposeGit,
+		Argv: append(
+			[]string{"git", "-c", "user.name=U", "-c", "user.email=u@example.org"},
+			args...,
+		),
+		Dir:     dir,
+		Purpose: proc.PurposeGit,
 	})
 	if err != nil || r.Exit != 0 {
 		p.t.Fatalf("git %s = exit %d, %v: %s", strings.Join(args, " "), r.Exit, err, r.Stderr)
@@ -116,7 +132,11 @@ func (p *project) open(s worktree.Spec) worktree.Tree {
 
 func (p *project) commit(dir, subject, txn string) (string, []string) {
 	p.t.Helper()
-	hash, files, err := p.Commit(p.t.Context(), dir, worktree.Message{Subject: subject, Session: "s-1", Txn: txn})
+	hash, files, err := p.Commit(p.t.Context(), dir, worktree.Message{
+		Subject: subject,
+		Session: "s-1",
+		Txn:     txn,
+	})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -160,8 +180,17 @@ func TestFromOpenToClose(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, sub)
 			first := p.git(p.top, "rev-parse", "HEAD")
-			tree := p.open(worktree.Spec{Run: "r1", Task: 196, Slug: "add_ranges"})
-			want := worktree.Tree{Dir: filepath.Join(p.Base, "r1", sub), Branch: "task/196-add_ranges", Base: first, Head: first}
+			tree := p.open(worktree.Spec{
+				Run:  "r1",
+				Task: 196,
+				Slug: "add_ranges",
+			})
+			want := worktree.Tree{
+				Dir:    filepath.Join(p.Base, "r1", sub),
+				Branch: "task/196-add_ranges",
+				Base:   first,
+				Head:   first,
+			}
 			if d := cmp.Diff(want, tree); d != "" {
 				t.Fatalf("Open() (-want +got)\n%s", d)
 			}
@@ -175,17 +204,20 @@ func TestFromOpenToClose(t *testing.T) {
 			if d := cmp.Diff([]string{"a.txt", umlaut}, files); d != "" {
 				t.Errorf("Commit() files (-want +got)\n%s", d)
 			}
-			if got := p.git(tree.Dir, "show", "-s", "--format=%an|%P|%B", hash); got != "tercet|"+first+"|task 196 phase 1: write\n\nSession: s-1\nTercet-Txn: t1\n" {
+			got := p.git(tree.Dir, "show", "-s", "--format=%an|%P|%B", hash)
+			if got != "tercet|"+first+"|task 196 phase 1: write\n\nSession: s-1\nTercet-Txn: t1\n" {
 				t.Errorf("commit = %q", got)
 			}
-			if again, files := p.commit(tree.Dir, "other words", "t1"); again != hash || len(files) != 2 {
+			again, files := p.commit(tree.Dir, "other words", "t1")
+			if again != hash || len(files) != 2 {
 				t.Errorf("Commit() with the same transaction = %q, %q, want %q", again, files, hash)
 			}
 			if none, files := p.commit(tree.Dir, "nothing", "t2"); none != "" || files != nil {
 				t.Errorf("Commit() of nothing = %q, %q, want none", none, files)
 			}
 
-			p.write(p.Root, ".tercet/state.json", "{\"changed\": true}\n") // the workspace may be dirty
+			// the workspace may be dirty
+			p.write(p.Root, ".tercet/state.json", "{\"changed\": true}\n")
 			p.write(p.Root, ".tercet/TODO.md", "x\n")
 			pub, err := p.Publish(t.Context(), tree.Dir, worktree.Target{Session: "s-1", Txn: "t3"})
 			if err != nil {
@@ -201,10 +233,12 @@ func TestFromOpenToClose(t *testing.T) {
 			if got := p.git(p.top, "show", "-s", "--format=%P", head); got != first+" "+hash {
 				t.Errorf("parents of the merge = %q, want %q", got, first+" "+hash)
 			}
-			if p.read(p.Root, "a.txt") != "two\n" || p.read(p.Root, umlaut) != "new\n" || p.read(p.Root, ".tercet/state.json") != "{\"changed\": true}\n" {
+			if p.read(p.Root, "a.txt") != "two\n" || p.read(p.Root, umlaut) != "new\n" ||
+				p.read(p.Root, ".tercet/state.json") != "{\"changed\": true}\n" {
 				t.Error("the checkout does not show the merge beside its own workspace")
 			}
-			if twice, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); err != nil || twice.Commit != head || len(twice.Files) > 0 {
+			twice, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
+			if err != nil || twice.Commit != head || len(twice.Files) > 0 {
 				t.Errorf("Publish() again = %+v, %v, want nothing new", twice, err)
 			}
 			p.tidy("r1")
@@ -225,7 +259,11 @@ func TestFromOpenToClose(t *testing.T) {
 func TestContinueABranch(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	spec := worktree.Spec{Run: "r1", Task: 7, Slug: "x"}
+	spec := worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	}
 	one := p.open(spec)
 	p.write(one.Dir, "b.txt", "phase 1\n")
 	phase1, _ := p.commit(one.Dir, "task 7 phase 1: b", "t1")
@@ -248,7 +286,8 @@ func TestContinueABranch(t *testing.T) {
 		t.Errorf("b.txt = %q, want the last whole commit", got)
 	}
 	const wip = "tercet/wip/7-r1"
-	if got := p.git(p.top, "show", wip+":b.txt") + p.git(p.top, "show", wip+":c.txt"); got != "half of phase 2half of phase 2" {
+	got := p.git(p.top, "show", wip+":b.txt") + p.git(p.top, "show", wip+":c.txt")
+	if got != "half of phase 2half of phase 2" {
 		t.Errorf("loose work on %s = %q", wip, got)
 	}
 	p.tidy("r2")
@@ -273,7 +312,12 @@ func TestStaleBranchBeginsAnew(t *testing.T) {
 	p.write(p.top, "b.txt", "x\n")
 	p.git(p.top, "add", "b.txt")
 	p.git(p.top, "commit", "-qm", "second")
-	if tree := p.open(worktree.Spec{Run: "r", Task: 9, Slug: "x"}); tree.Continued || tree.Head != p.git(p.top, "rev-parse", "HEAD") {
+	tree := p.open(worktree.Spec{
+		Run:  "r",
+		Task: 9,
+		Slug: "x",
+	})
+	if tree.Continued || tree.Head != p.git(p.top, "rev-parse", "HEAD") {
 		t.Errorf("Open() = %+v, want the branch at the checkout's commit", tree)
 	}
 }
@@ -281,7 +325,11 @@ func TestStaleBranchBeginsAnew(t *testing.T) {
 func TestCloseKeepsLooseWork(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "b.txt", "committed\n")
 	last, _ := p.commit(tree.Dir, "task 7 phase 1: b", "")
 	p.write(tree.Dir, "b.txt", "loose\n")
@@ -296,13 +344,15 @@ func TestCloseKeepsLooseWork(t *testing.T) {
 	if got := p.git(p.top, "rev-parse", "task/7-x"); got != last {
 		t.Errorf("task/7-x = %s, want its last whole commit %s", got, last)
 	}
-	if got := p.git(p.top, "diff", "--name-status", "task/7-x", c.Wip); got != "D\ta.txt\nM\tb.txt" {
+	got := p.git(p.top, "diff", "--name-status", "task/7-x", c.Wip)
+	if got != "D\ta.txt\nM\tb.txt" {
 		t.Errorf("loose work = %q, want a deletion and a change", got)
 	}
 	p.tidy()
 }
 
-// A run that was killed leaves loose work; once the next run has done the same, its branch goes. Work that is nowhere else stays.
+// A run that was killed leaves loose work; once the next run has done the same, its branch goes.
+// Work that is nowhere else stays.
 func TestLooseWorkThatCameInIsSwept(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
@@ -310,16 +360,25 @@ func TestLooseWorkThatCameInIsSwept(t *testing.T) {
 		{"the same\n", "the same\n", ""},
 		{"another\n", "one\n", "tercet/wip/7-r2"},
 	} {
-		left := p.open(worktree.Spec{Run: map[string]string{"": "r1", "tercet/wip/7-r2": "r2"}[c.want], Task: 7, Slug: "x"})
+		left := p.open(worktree.Spec{
+			Run:  map[string]string{"": "r1", "tercet/wip/7-r2": "r2"}[c.want],
+			Task: 7,
+			Slug: "x",
+		})
 		p.write(left.Dir, "b.txt", c.loose)
-		tree := p.open(worktree.Spec{Run: "r3", Task: 7, Slug: "x"}) // closes the one that was left
+		tree := p.open(worktree.Spec{
+			Run:  "r3",
+			Task: 7,
+			Slug: "x",
+		}) // closes the one that was left
 		p.write(tree.Dir, "b.txt", c.done)
 		p.commit(tree.Dir, "task 7: b", "")
 		if _, err := p.Publish(t.Context(), tree.Dir, worktree.Target{}); err != nil {
 			t.Fatal(err)
 		}
 		p.close(tree.Dir)
-		if got := p.git(p.top, "for-each-ref", "--format=%(refname:short)", "refs/heads/tercet"); got != c.want {
+		got := p.git(p.top, "for-each-ref", "--format=%(refname:short)", "refs/heads/tercet")
+		if got != c.want {
 			t.Errorf("loose %q, done %q: branches %q, want %q", c.loose, c.done, got, c.want)
 		}
 	}
@@ -328,7 +387,11 @@ func TestLooseWorkThatCameInIsSwept(t *testing.T) {
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "a.txt", "theirs\n")
 	p.commit(tree.Dir, "task 7: a", "")
 	p.write(p.top, "a.txt", "mine\n")
@@ -336,16 +399,20 @@ func TestConflict(t *testing.T) {
 	head := p.git(p.top, "rev-parse", "HEAD")
 	_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{})
 	c, ok := errors.AsType[*worktree.ConflictError](err)
-	if !ok || !cmp.Equal(c.Files, []string{"a.txt"}) || formats.CodeOf(err) != formats.CodeRejected || formats.HelpOf(err) == "" {
+	if !ok || !cmp.Equal(c.Files, []string{"a.txt"}) ||
+		formats.CodeOf(err) != formats.CodeRejected || formats.HelpOf(err) == "" {
 		t.Errorf("Publish() = %v, want a ConflictError of a.txt", err)
 	}
-	if got := p.git(p.top, "rev-parse", "HEAD"); got != head || p.read(p.top, "a.txt") != "mine\n" || p.git(p.top, "status", "--porcelain") != "" {
+	got := p.git(p.top, "rev-parse", "HEAD")
+	if got != head || p.read(p.top, "a.txt") != "mine\n" ||
+		p.git(p.top, "status", "--porcelain") != "" {
 		t.Error("the conflict changed the checkout")
 	}
 	p.tidy("r1")
 }
 
-// TestCheckoutInTheWay: the merge stops only at what it would write over, and nothing is changed then.
+// TestCheckoutInTheWay: the merge stops only at what it would write over, and nothing is changed
+// then.
 func TestCheckoutInTheWay(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -354,14 +421,27 @@ func TestCheckoutInTheWay(t *testing.T) {
 		files []string
 		help  string
 	}{
-		{"changed", func(p *project) { p.write(p.top, "a.txt", "mine\n") }, []string{"a.txt"}, "commit or stash"},
+		{
+			"changed",
+			func(p *project) { p.write(p.top, "a.txt", "mine\n") },
+			[]string{"a.txt"},
+			"commit or stash",
+		},
 		{
 			"staged",
-			func(p *project) { p.write(p.top, "c.txt", "mine\n"); p.git(p.top, "add", "c.txt") },
+			func(p *project) {
+				p.write(p.top, "c.txt", "mine\n")
+				p.git(p.top, "add", "c.txt")
+			},
 			[]string{"c.txt"},
 			"commit or stash",
 		},
-		{"untracked", func(p *project) { p.write(p.top, "c.txt", "mine\n") }, []string{"c.txt"}, "move them away"},
+		{
+			"untracked",
+			func(p *project) { p.write(p.top, "c.txt", "mine\n") },
+			[]string{"c.txt"},
+			"move them away",
+		},
 		{
 			"a file where the merge has a folder",
 			func(p *project) { p.write(p.top, "d", "mine\n") },
@@ -374,10 +454,17 @@ func TestCheckoutInTheWay(t *testing.T) {
 			[]string{"c.txt/mine"},
 			"move them away",
 		},
-		{"locked", func(p *project) { p.write(p.top, ".git/index.lock", "") }, nil, ".git/index.lock; then"},
+		{
+			"locked",
+			func(p *project) { p.write(p.top, ".git/index.lock", "") },
+			nil,
+			".git/index.lock; then",
+		},
 		{
 			"locked branch",
-			func(p *project) { p.write(p.top, ".git/refs/heads/main.lock", "") },
+			func(p *project) {
+				p.write(p.top, ".git/refs/heads/main.lock", "")
+			},
 			nil,
 			".git/refs/heads/main.lock; then",
 		},
@@ -393,7 +480,11 @@ func TestCheckoutInTheWay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := newProject(t, "")
-			tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+			tree := p.open(worktree.Spec{
+				Run:  "r1",
+				Task: 7,
+				Slug: "x",
+			})
 			workInSeveralFiles(p, tree.Dir)
 			tt.dirty(p)
 			status := p.git(p.top, "status", "--porcelain")
@@ -405,10 +496,12 @@ func TestCheckoutInTheWay(t *testing.T) {
 			if !ok || !cmp.Equal(n.Files, tt.files) {
 				t.Errorf("Publish() = %v, want a NotCleanError of %q", err, tt.files)
 			}
-			if help := formats.HelpOf(err); !strings.Contains(help, tt.help) || !strings.Contains(help, "git merge task/7-x") {
+			help := formats.HelpOf(err)
+			if !strings.Contains(help, tt.help) || !strings.Contains(help, "git merge task/7-x") {
 				t.Errorf("Publish() helps with %q, want %q and the merge", help, tt.help)
 			}
-			if p.git(p.top, "rev-parse", "main") != head || p.git(p.top, "status", "--porcelain") != status {
+			if p.git(p.top, "rev-parse", "main") != head ||
+				p.git(p.top, "status", "--porcelain") != status {
 				t.Error("Publish() changed the checkout or its branch")
 			}
 			if strings.HasPrefix(tt.name, "ignored") && p.read(p.top, "b.ignored") != "mine\n" {
@@ -442,14 +535,19 @@ func mergeInProgress(p *project) {
 	p.git(p.top, "merge", "-q", "--no-ff", "--no-commit", "side")
 }
 
-// TestCheckoutWithOtherWork: work of the user that the merge does not touch stays as it is, and does not stop it.
+// TestCheckoutWithOtherWork: work of the user that the merge does not touch stays as it is, and
+// does not stop it.
 func TestCheckoutWithOtherWork(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	p.write(p.top, "other.txt", "before\n")
 	p.git(p.top, "add", "other.txt")
 	p.git(p.top, "commit", "-qm", "another file")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	workInSeveralFiles(p, tree.Dir)
 	p.write(p.top, "other.txt", "mine\n")
 	p.write(p.top, "staged.txt", "mine\n")
@@ -472,19 +570,27 @@ func TestCheckoutWithOtherWork(t *testing.T) {
 	p.tidy("r1")
 }
 
-// TestLockOfALinkedWorktree: the index of a linked worktree has its lock in the repository, and that one is named.
+// TestLockOfALinkedWorktree: the index of a linked worktree has its lock in the repository, and
+// that one is named.
 func TestLockOfALinkedWorktree(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
 	linked := filepath.Join(t.TempDir(), "it's linked")
 	p.git(p.top, "worktree", "add", "-q", "-b", "other", linked)
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	p.write(tree.Dir, "b.txt", "x\n")
 	p.commit(tree.Dir, "task 7: b", "")
 	lock := p.git(linked, "rev-parse", "--git-path", "index.lock")
 	p.write(filepath.Dir(lock), "index.lock", "")
 	_, err := p.Publish(t.Context(), tree.Dir, worktree.Target{To: "other"})
-	if !strings.Contains(formats.HelpOf(err), "rm "+worktree.Quoted(lock)+"; then on other: git merge task/7-x") {
+	if !strings.Contains(
+		formats.HelpOf(err),
+		"rm "+worktree.Quoted(lock)+"; then on other: git merge task/7-x",
+	) {
 		t.Errorf("Publish() = %v, help %q, want the lock file %s", err, formats.HelpOf(err), lock)
 	}
 }
@@ -502,13 +608,15 @@ func TestPublishToAnotherBranch(t *testing.T) {
 	p.commit(tree.Dir, "task 7: b", "")
 	p.write(p.top, "a.txt", "dirty, and no business of this merge\n")
 	pub, err := p.Publish(t.Context(), tree.Dir, worktree.Target{To: "release"})
-	if err != nil || p.git(p.top, "rev-parse", "release") != pub.Commit || p.git(p.top, "rev-parse", "main") != main {
+	if err != nil || p.git(p.top, "rev-parse", "release") != pub.Commit ||
+		p.git(p.top, "rev-parse", "main") != main {
 		t.Errorf("Publish(release) = %+v, %v, want release moved and main not", pub, err)
 	}
 	if c := p.close(tree.Dir); !c.Deleted {
 		t.Errorf("Close() = %+v, want the branch deleted, since release holds its commits", c)
 	}
-	if _, err := p.Publish(t.Context(), p.top, worktree.Target{To: "none"}); formats.CodeOf(err) != formats.CodeNotFound {
+	_, err = p.Publish(t.Context(), p.top, worktree.Target{To: "none"})
+	if formats.CodeOf(err) != formats.CodeNotFound {
 		t.Errorf("Publish(none) = %v, want %s", err, formats.CodeNotFound)
 	}
 }
@@ -518,11 +626,24 @@ func TestInterruptedOpen(t *testing.T) {
 	p := newProject(t, "")
 	place := filepath.Join(p.Base, "r1")
 	p.git(p.top, "worktree", "add", "-q", "--no-checkout", "-b", "task/7-x", place)
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	if p.read(tree.Dir, "a.txt") != "one\n" || p.git(tree.Dir, "status", "--porcelain") != "" {
 		t.Error("Open() gave a worktree without its files")
 	}
-	p.git(p.top, "worktree", "add", "-q", "--no-checkout", "-b", "task/8-y", filepath.Join(p.Base, "r2"))
+	p.git(
+		p.top,
+		"worktree",
+		"add",
+		"-q",
+		"--no-checkout",
+		"-b",
+		"task/8-y",
+		filepath.Join(p.Base, "r2"),
+	)
 	if c := p.close(filepath.Join(p.Base, "r2")); c.Wip != "" || !c.Removed {
 		t.Errorf("Close() of an unfilled worktree = %+v, want it removed without loose work", c)
 	}
@@ -531,7 +652,11 @@ func TestInterruptedOpen(t *testing.T) {
 func TestNestedRepositoryKeepsTheWorktree(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "x"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "x",
+	})
 	inner := filepath.Join(tree.Dir, "inner")
 	if err := os.Mkdir(inner, 0o755); err != nil {
 		t.Fatal(err)
@@ -544,32 +669,51 @@ func TestNestedRepositoryKeepsTheWorktree(t *testing.T) {
 	if _, files := p.commit(tree.Dir, "task 7: b", ""); !cmp.Equal(files, []string{"b.txt"}) {
 		t.Errorf("Commit() files = %q, want b.txt only", files)
 	}
-	if c := p.close(tree.Dir); c.Removed || c.Stays != "it holds repositories of its own: inner/" || p.read(inner, "f") != "x\n" {
+	c := p.close(tree.Dir)
+	if c.Removed || c.Stays != "it holds repositories of its own: inner/" ||
+		p.read(inner, "f") != "x\n" {
 		t.Errorf("Close() = %+v, want the worktree kept for inner/", c)
 	}
-	_, err := p.Open(t.Context(), worktree.Spec{Run: "r2", Task: 7, Slug: "x"})
-	if c, ok := errors.AsType[*git.CheckedOutError](err); !ok || formats.CodeOf(err) != formats.CodePrecondition {
+	_, err := p.Open(t.Context(), worktree.Spec{
+		Run:  "r2",
+		Task: 7,
+		Slug: "x",
+	})
+	if c, ok := errors.AsType[*git.CheckedOutError](err); !ok ||
+		formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Open() = %v, %v, want a CheckedOutError", c, err)
 	}
 }
 
-// TestLockedWorktreeStays: what a person locked stays with all that is in it, is said to, and can be closed once it is unlocked. A
-// lock that git left on a worktree that it did not finish keeps nothing.
+// TestLockedWorktreeStays: what a person locked stays with all that is in it, is said to, and can
+// be closed once it is unlocked. A lock that git left on a worktree that it did not finish keeps
+// nothing.
 func TestLockedWorktreeStays(t *testing.T) {
 	t.Parallel()
 	p := newProject(t, "")
-	tree := p.open(worktree.Spec{Run: "r1", Task: 7, Slug: "a"})
+	tree := p.open(worktree.Spec{
+		Run:  "r1",
+		Task: 7,
+		Slug: "a",
+	})
 	p.write(tree.Dir, "b.txt", "loose\n")
 	p.git(p.top, "worktree", "lock", "--reason", "I look at it", tree.Dir)
 	c := p.close(tree.Dir)
-	if c.Removed || c.Wip != "" || c.Stays != "it is locked: I look at it" || p.read(tree.Dir, "b.txt") != "loose\n" {
+	if c.Removed || c.Wip != "" || c.Stays != "it is locked: I look at it" ||
+		p.read(tree.Dir, "b.txt") != "loose\n" {
 		t.Errorf("Close() = %+v, want it kept for its lock", c)
 	}
-	_, err := p.Discard(t.Context(), tree.Dir, "r1", worktree.Message{Subject: "discarded", Txn: "t1"})
-	if formats.CodeOf(err) != formats.CodePrecondition || formats.HelpOf(err) != "run git worktree unlock "+tree.Dir || p.read(tree.Dir, "b.txt") != "loose\n" {
+	_, err := p.Discard(t.Context(), tree.Dir, "r1", worktree.Message{
+		Subject: "discarded",
+		Txn:     "t1",
+	})
+	if formats.CodeOf(err) != formats.CodePrecondition ||
+		formats.HelpOf(err) != "run git worktree unlock "+tree.Dir ||
+		p.read(tree.Dir, "b.txt") != "loose\n" {
 		t.Errorf("Discard() = %v, help %q, want it refused", err, formats.HelpOf(err))
 	}
-	if err := p.Git(p.top).WorktreeRemove(t.Context(), tree.Dir); err == nil || !strings.Contains(err.Error(), "a locked working tree") {
+	err = p.Git(p.top).WorktreeRemove(t.Context(), tree.Dir)
+	if err == nil || !strings.Contains(err.Error(), "a locked working tree") {
 		t.Errorf("WorktreeRemove() = %v, want git's refusal", err)
 	}
 	p.git(p.top, "worktree", "unlock", tree.Dir)
@@ -582,7 +726,9 @@ func TestLockedWorktreeStays(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := starter(t)
-	repo := func(dir string) *git.Repo { return &git.Repo{Starter: s, Dir: dir} }
+	repo := func(dir string) *git.Repo {
+		return &git.Repo{Starter: s, Dir: dir}
+	}
 	made := func() func(string) bool { return nil }
 	for _, m := range []worktree.Manager{
 		{Root: "/r", Base: "/b", Made: made},
@@ -594,16 +740,27 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("New(%+v) = nil, want an error", m)
 		}
 	}
+
 	spec := worktree.Spec{Run: "r", Task: 1}
 	none := t.TempDir()
-	_, err := (&worktree.Manager{Git: repo, Root: none, Base: none}).Open(t.Context(), spec)
-	if formats.CodeOf(err) != formats.CodeConfig || !strings.Contains(formats.HelpOf(err), "git init") {
+	_, err := (&worktree.Manager{
+		Git:  repo,
+		Root: none,
+		Base: none,
+	}).Open(t.Context(), spec)
+	if formats.CodeOf(err) != formats.CodeConfig ||
+		!strings.Contains(formats.HelpOf(err), "git init") {
 		t.Errorf("Open() outside a repository = %v, want %s", err, formats.CodeConfig)
 	}
 	p := newProject(t, "")
 	p.git(p.top, "clone", "-q", "--bare", ".", filepath.Join(none, "bare"))
-	_, err = (&worktree.Manager{Git: repo, Root: filepath.Join(none, "bare"), Base: none}).Open(t.Context(), spec)
-	if formats.CodeOf(err) != formats.CodeConfig || !strings.Contains(formats.HelpOf(err), "clone") {
+	_, err = (&worktree.Manager{
+		Git:  repo,
+		Root: filepath.Join(none, "bare"),
+		Base: none,
+	}).Open(t.Context(), spec)
+	if formats.CodeOf(err) != formats.CodeConfig ||
+		!strings.Contains(formats.HelpOf(err), "clone") {
 		t.Errorf("Open() in a bare repository = %v, want %s", err, formats.CodeConfig)
 	}
 	young := newProject(t, "")
@@ -612,50 +769,72 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("Open() before the first commit = %v, want %s", err, formats.CodePrecondition)
 	}
 	for _, run := range []string{"", ".", "..", "a/b", "../x", "/abs"} {
-		if _, err := p.Open(t.Context(), worktree.Spec{Run: run, Task: 1}); formats.CodeOf(err) != formats.CodeUsage {
+		_, err := p.Open(t.Context(), worktree.Spec{Run: run, Task: 1})
+		if formats.CodeOf(err) != formats.CodeUsage {
 			t.Errorf("Open(run %q) = %v, want %s", run, err, formats.CodeUsage)
 		}
 	}
+
 	for _, branch := range []string{"-f", "a b", "a..b"} {
-		if _, err := p.Open(t.Context(), worktree.Spec{Run: "r", Branch: branch}); formats.CodeOf(err) != formats.CodeUsage {
+		_, err := p.Open(t.Context(), worktree.Spec{Run: "r", Branch: branch})
+		if formats.CodeOf(err) != formats.CodeUsage {
 			t.Errorf("Open(branch %q) = %v, want %s", branch, err, formats.CodeUsage)
 		}
 	}
-	if _, err := p.Open(t.Context(), worktree.Spec{Run: "r", Branch: "main"}); formats.CodeOf(err) != formats.CodePrecondition {
+
+	if _, err := p.Open(t.Context(), worktree.Spec{Run: "r", Branch: "main"}); formats.CodeOf(
+		err,
+	) != formats.CodePrecondition {
 		t.Errorf("Open(main) = %v, want %s", err, formats.CodePrecondition)
 	}
 	if _, err := p.Close(t.Context(), p.top); formats.CodeOf(err) != formats.CodeUsage {
 		t.Errorf("Close(the user's checkout) = %v, want %s", err, formats.CodeUsage)
 	}
-	if _, err := p.Publish(t.Context(), p.top, worktree.Target{}); formats.CodeOf(err) != formats.CodePrecondition {
+	if _, err := p.Publish(
+		t.Context(), p.top,
+		worktree.Target{},
+	); formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Publish(the user's checkout) = %v, want %s", err, formats.CodePrecondition)
 	}
 	tree := p.open(spec)
 	p.git(p.top, "checkout", "-q", "--detach")
 	_, err = p.Publish(t.Context(), tree.Dir, worktree.Target{})
-	if formats.CodeOf(err) != formats.CodePrecondition || !strings.HasSuffix(formats.HelpOf(err), "git merge "+tree.Branch) {
-		t.Errorf("Publish() to a detached checkout = %v, %q, want %s", err, formats.HelpOf(err), formats.CodePrecondition)
+	if formats.CodeOf(err) != formats.CodePrecondition ||
+		!strings.HasSuffix(formats.HelpOf(err), "git merge "+tree.Branch) {
+		t.Errorf("Publish() to a detached checkout = %v, %q, want %s",
+			err, formats.HelpOf(err), formats.CodePrecondition)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Open(ended, spec); formats.CodeOf(err) != formats.CodeCancelled || !errors.Is(err, context.Canceled) {
+	_, err = p.Open(ended, spec)
+	if formats.CodeOf(err) != formats.CodeCancelled || !errors.Is(err, context.Canceled) {
 		t.Errorf("Open() with an ended context = %v, want %s", err, formats.CodeCancelled)
 	}
 }
 
-// TestPublishOfAKilledProcess: what a killed attempt left of its worktree goes, however far it came, and the attempt that
-// follows a merge whose end nobody heard of tells the same as that one.
+// TestPublishOfAKilledProcess: what a killed attempt left of its worktree goes, however far it
+// came, and the attempt that follows a merge whose end nobody heard of tells the same as that one.
 func TestPublishOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	for _, as := range []string{"", worktree.AsSquash} {
 		for name, left := range map[string]func(p *project, place string){
-			"a folder": func(p *project, place string) { p.write(place, "x.txt", "x") },
-			"a tree":   func(p *project, place string) { p.git(p.top, "worktree", "add", "-q", "--detach", place) },
+			"a folder": func(p *project, place string) {
+				p.write(place, "x.txt", "x")
+			},
+			"a tree": func(p *project, place string) {
+				p.git(p.top, "worktree", "add", "-q", "--detach", place)
+			},
 			"one that is begun": func(p *project, place string) {
-				p.git(p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing", "--detach", place)
+				p.git(
+					p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing",
+					"--detach", place,
+				)
 			},
 			"its record": func(p *project, place string) {
-				p.git(p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing", "--detach", place)
+				p.git(
+					p.top, "worktree", "add", "-q", "--lock", "--reason", "initializing",
+					"--detach", place,
+				)
 				if err := os.RemoveAll(place); err != nil {
 					t.Fatal(err)
 				}
@@ -668,7 +847,13 @@ func TestPublishOfAKilledProcess(t *testing.T) {
 				p.write(tree.Dir, "b.txt", "x\n")
 				p.commit(tree.Dir, "task 7: b", "t1")
 				left(p, filepath.Join(p.Base, "publish-r1"))
-				target := worktree.Target{To: "main", Run: "r1", Txn: "t1", As: as, Message: "b"}
+				target := worktree.Target{
+					To:      "main",
+					Run:     "r1",
+					Txn:     "t1",
+					As:      as,
+					Message: "b",
+				}
 				first, err := p.Publish(t.Context(), tree.Dir, target)
 				if err != nil {
 					t.Fatal(err)
@@ -677,7 +862,8 @@ func TestPublishOfAKilledProcess(t *testing.T) {
 				if d := cmp.Diff(first, again); d != "" || err != nil || len(first.Files) != 1 {
 					t.Errorf("Publish again = %v (-first +again)\n%s", err, d)
 				}
-				if trees := p.git(p.top, "worktree", "list", "--porcelain"); strings.Contains(trees, "publish-") {
+				trees := p.git(p.top, "worktree", "list", "--porcelain")
+				if strings.Contains(trees, "publish-") {
 					t.Errorf("left over:\n%s", trees)
 				}
 				p.tidy("r1")
@@ -710,12 +896,14 @@ func TestTargetMovesMeanwhile(t *testing.T) {
 				pub, err := p.Publish(t.Context(), tree.Dir, worktree.Target{To: to})
 				if times > 3 {
 					if formats.CodeOf(err) != formats.CodeTransient {
-						t.Errorf("Publish() to a restless branch = %v, want %s", err, formats.CodeTransient)
+						t.Errorf("Publish() to a restless branch = %v, want %s",
+							err, formats.CodeTransient)
 					}
 					p.tidy("r1")
 					return
 				}
-				if err != nil || p.git(p.top, "rev-parse", to) != pub.Commit || p.git(p.top, "ls-tree", "--name-only", to, "b.txt", "new1") != "b.txt\nnew1" {
+				if err != nil || p.git(p.top, "rev-parse", to) != pub.Commit ||
+					p.git(p.top, "ls-tree", "--name-only", to, "b.txt", "new1") != "b.txt\nnew1" {
 					t.Errorf("Publish() = %+v, %v, want both changes on %s", pub, err, to)
 				}
 				p.tidy("r1")
@@ -724,7 +912,8 @@ func TestTargetMovesMeanwhile(t *testing.T) {
 	}
 }
 
-// advance adds a commit with a new file to a branch, and to the checkout if the branch is checked out there.
+// advance adds a commit with a new file to a branch, and to the checkout if the branch is checked
+// out there.
 func (p *project) advance(branch, file string) {
 	p.t.Helper()
 	if branch == "main" {
