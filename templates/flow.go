@@ -36,17 +36,21 @@ const newestPlan = `{document: plan, path: '$task.artifacts | map(select(.type =
 type worker struct {
 	info formats.AgentInfo
 	id   string // of its step
-	// during and after are the task statuses that its role implies. They are empty if there are none, if its contract has
-	// no document of that kind, or beside an implementer.
+	// during and after are the task statuses that its role implies. They are empty if there are
+	// none, if its contract has no document of that kind, or beside an implementer.
 	during, after formats.TaskStatus
-	document      string   // profile that its document is checked by; empty: it makes none that is checked
-	beside        []worker // those that work side by side, of which it is the whole; nil for one alone
+	// profile that its document is checked by; empty: it makes none that is checked
+	document string
+	// those that work side by side, of which it is the whole; nil for one alone
+	beside []worker
 }
 
-func (w worker) is(role formats.Role) bool { return w.info.Role == role }
+func (w worker) is(role formats.Role) bool {
+	return w.info.Role == role
+}
 
-// newWorker reads what a contract implies. taken are the ids that are used already. Without a task no status follows,
-// and there are no phases to implement.
+// newWorker reads what a contract implies. taken are the ids that are used already. Without a task
+// no status follows, and there are no phases to implement.
 func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker, error) {
 	w := worker{info: info, id: identify(info.Name, taken)}
 	if !task {
@@ -60,12 +64,14 @@ func newWorker(info formats.AgentInfo, taken map[string]bool, task bool) (worker
 	promised := kind != "" && info.MayGive(append(formats.ArtifactsFor(after), kind)...)
 	if w.is(formats.RoleImplementer) && !promised {
 		return w, refuse(fmt.Sprintf("add {type: %s} to returns.artifacts of the subagent", kind),
-			"subagent %s of role %s promises no %s, without which the task cannot take its status", info.Name, info.Role, kind)
+			"subagent %s of role %s promises no %s, without which the task cannot take its status",
+			info.Name, info.Role, kind)
 	}
 	if !promised {
 		return w, nil
 	}
-	w.during, w.after = during, after
+	w.during = during
+	w.after = after
 	if !w.is(formats.RoleImplementer) {
 		w.document = profile(info, kind)
 	}
@@ -89,35 +95,40 @@ func together(list []worker, taken map[string]bool) (worker, error) {
 		names = append(names, one.info.Name)
 		switch {
 		case one.is(formats.RoleImplementer), one.is(formats.RolePlanner):
-			return w, refuse("let it stand alone, with a comma on both sides",
-				"%s of role %s cannot work beside others: a task has one plan, and its phases one tree", one.info.Name,
-				one.info.Role)
+			return w, refuse(
+				"let it stand alone, with a comma on both sides",
+				"%s of role %s cannot work beside others: a task has one plan, and its phases "+
+					"one tree", one.info.Name, one.info.Role,
+			)
 		case one.is(formats.RoleReviewer):
-			w.info.Role, w.info.Statuses = one.info.Role, slices.Concat(w.info.Statuses, one.info.Statuses)
+			w.info.Role = one.info.Role
+			w.info.Statuses = slices.Concat(w.info.Statuses, one.info.Statuses)
 		}
 		w.info.NoArtifacts = w.info.NoArtifacts && one.info.NoArtifacts
 	}
 	lead := leading(list)
-	w.during, w.after = lead.during, lead.after
-	w.info.Name, w.id = strings.Join(names, " and "), identify("side-by-side", taken)
+	w.during = lead.during
+	w.after = lead.after
+	w.info.Name = strings.Join(names, " and ")
+	w.id = identify("side-by-side", taken)
 	return w, nil
 }
 
-// identify makes the id of a step from a subagent's name. Ids that begin like the title of another step, from which
-// that step gets its id, are put out of its way.
+// identify makes the id of a step from a subagent's name. Ids that begin like the title of another
+// step, from which that step gets its id, are put out of its way.
 func identify(name string, taken map[string]bool) string {
 	id := strings.ReplaceAll(name, "-", "_")
 	first, _, _ := strings.Cut(id, "_")
 	own := []string{
-		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open", "commit", "publish",
-		"during", "error", "set",
-		"link", "write", "remove", "ask", "stop",
+		"delegate", "with", "without", "for", "stop", "mark", "return", "validate", "keep", "open",
+		"commit", "publish", "during", "error", "set", "link", "write", "remove", "ask", "stop",
 	}
 	if slices.Contains(own, first) || id == "phases" || id == "parts" {
 		id = "agent_" + id
 	}
-	for n, first := 2, id; taken[id]; n++ {
-		id = first + "_" + strconv.Itoa(n)
+	base := id
+	for n := 2; taken[id]; n++ {
+		id = base + "_" + strconv.Itoa(n)
 	}
 	taken[id] = true
 	return id
@@ -157,9 +168,11 @@ type flow struct {
 	Data
 	purpose string
 	task    bool
-	prev    string             // without a task: id of the worker before, which made what others judge
-	cur     formats.TaskStatus // where `during` and the steps so far have led, empty if that is not known
-	when    string             // jq that every step of this branch hangs on
+	// without a task: id of the worker before, which made what others judge
+	prev string
+	// where `during` and the steps so far have led, empty if that is not known
+	cur     formats.TaskStatus
+	when    string // jq that every step of this branch hangs on
 	lead    string
 	plan    bool   // $plan is a plan here
 	element string // the variable of the loop around, without $
@@ -176,7 +189,9 @@ type flow struct {
 
 // add puts a step at the end.
 func (f *flow) add(s step) {
-	s.When, s.Lead, s.Task = and(f.when, s.When), f.lead, f.task
+	s.When = and(f.when, s.When)
+	s.Lead = f.lead
+	s.Task = f.task
 	f.steps = append(f.steps, s)
 }
 
@@ -216,19 +231,25 @@ func (f *flow) sequence(list []worker) {
 	}
 }
 
-// status adds a change of the task's status, with a reason where the table asks for one or the status before is not
-// known.
+// status adds a change of the task's status, with a reason where the table asks for one or the
+// status before is not known.
 func (f *flow) status(to formats.TaskStatus) {
 	moves := formats.Moves(f.cur)
-	at := slices.IndexFunc(moves, func(m formats.Move) bool { return m.To == to })
-	f.add(step{
-		Kind: "status", To: to.String(), Reason: f.cur == "" || at >= 0 && moves[at].NeedsReason,
+	at := slices.IndexFunc(moves, func(m formats.Move) bool {
+		return m.To == to
 	})
-	f.cur, f.loose, f.verdict = to, false, false
+	f.add(step{
+		Kind:   "status",
+		To:     to.String(),
+		Reason: f.cur == "" || at >= 0 && moves[at].NeedsReason,
+	})
+	f.cur = to
+	f.loose = false
+	f.verdict = false
 }
 
-// work adds one worker and what its contract implies: the check of its document, a stop after a verdict, the link of
-// its result, its description. more tells that another step follows.
+// work adds one worker and what its contract implies: the check of its document, a stop after a
+// verdict, the link of its result, its description. more tells that another step follows.
 func (f *flow) work(w worker, more bool) {
 	if !more && f.element == "" {
 		f.gate(w.info.Name)
@@ -240,42 +261,64 @@ func (f *flow) work(w worker, more bool) {
 	if w.is(formats.RoleReviewer) {
 		for _, o := range []formats.Outcome{formats.OutcomeRejected, formats.OutcomePartial} {
 			// A reviewer may always reject; other outcomes stand in its contract.
-			if o == formats.OutcomeRejected || w.info.Statuses == nil || slices.Contains(w.info.Statuses, o) {
+			if o == formats.OutcomeRejected || w.info.Statuses == nil ||
+				slices.Contains(w.info.Statuses, o) {
 				s.On = append(s.On, o.String())
 			}
 		}
 	}
 	f.add(s)
 	if f.element == "" {
-		f.last, f.merged = w.id, Merge(s.Merge)
+		f.last = w.id
+		f.merged = Merge(s.Merge)
 	}
-	if f.checks(w); w.beside != nil && !w.is(formats.RoleReviewer) {
-		f.loose, f.verdict = f.loose || !w.info.NoArtifacts, false
+	f.checks(w)
+	if w.beside != nil && !w.is(formats.RoleReviewer) {
+		f.loose = f.loose || !w.info.NoArtifacts
+		f.verdict = false
 		return
 	}
+
 	made := "($steps." + w.id + ".artifacts | length) > 0"
 	switch {
 	case w.is(formats.RoleReviewer):
 		if w.document != "" {
-			f.add(step{Kind: "check", Name: w.document, ID: w.id, When: made})
+			f.add(step{
+				Kind: "check",
+				Name: w.document,
+				ID:   w.id,
+				When: made,
+			})
 		}
 		if !w.info.NoArtifacts && f.task {
 			f.add(step{Kind: "link", When: made})
 		}
 		if more || f.element != "" {
-			f.add(step{Kind: "stop", ID: w.id, Agent: w.info.Name, When: against(w.id, s.On), Merge: s.Merge})
+			f.add(step{
+				Kind:  "stop",
+				ID:    w.id,
+				Agent: w.info.Name,
+				When:  against(w.id, s.On),
+				Merge: s.Merge,
+			})
 		}
 		f.verdict = !more
 		return
 	case w.document != "":
-		f.add(step{Kind: "check", Name: w.document, ID: w.id})
+		f.add(step{
+			Kind: "check",
+			Name: w.document,
+			ID:   w.id,
+		})
 		if w.document == string(formats.ArtifactReport) {
 			f.report = w.id
 		}
 	}
+
 	f.loose = f.loose || !w.info.NoArtifacts
 	f.verdict = false
-	if d, ok := w.info.Fields["description"]; ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
+	d, ok := w.info.Fields["description"]
+	if ok && w.is(formats.RoleWriter) && d.Type == formats.TypeString &&
 		!d.Optional {
 		f.add(step{Kind: "describe", ID: w.id})
 	}
@@ -290,9 +333,15 @@ func (f *flow) gate(before string) {
 
 // call is the step that calls a worker, or several side by side.
 func (f *flow) call(w worker) step {
-	s := step{Kind: "delegate", Agent: w.info.Name, Role: w.info.Role.String(), ID: w.id}
+	s := step{
+		Kind:  "delegate",
+		Agent: w.info.Name,
+		Role:  w.info.Role.String(),
+		ID:    w.id,
+	}
 	if w.beside != nil {
-		s.Kind, s.Merge = "together", f.Merge.jq(len(w.beside))
+		s.Kind = "together"
+		s.Merge = f.Merge.jq(len(w.beside))
 		before := *f
 		for _, one := range w.beside {
 			s.Body = append(s.Body, before.call(one))
@@ -319,16 +368,23 @@ func (f *flow) checks(w worker) {
 			continue
 		}
 		seen[one.document] = true
-		made := "$steps." + w.id + `.artifacts | map(select(.type == "` + string(one.info.Role.Artifact()) + `") | .path)`
-		f.add(step{Kind: "check", Name: one.document, ID: w.id, Path: "'" + made + "'", When: "(" + made + " | length) > 0"})
+		made := "$steps." + w.id + `.artifacts | map(select(.type == "` +
+			string(one.info.Role.Artifact()) + `") | .path)`
+		f.add(step{
+			Kind: "check",
+			Name: one.document,
+			ID:   w.id,
+			Path: "'" + made + "'",
+			When: "(" + made + " | length) > 0",
+		})
 		if one.document == string(formats.ArtifactReport) {
 			f.report = w.id
 		}
 	}
 }
 
-// implement adds the phases of the plan in a worktree, the workers behind them, which see that tree, and the end of the
-// task.
+// implement adds the phases of the plan in a worktree, the workers behind them, which see that
+// tree, and the end of the task.
 func (f *flow) implement(list []worker) {
 	f.loop(list[:1], "phase")
 	for _, w := range list[1:] {
@@ -337,25 +393,41 @@ func (f *flow) implement(list []worker) {
 	f.finish()
 }
 
-// loop adds the workers once an element. With an implementer among them it works in a tree of its own, each phase is
-// committed and marked.
+// loop adds the workers once an element. With an implementer among them it works in a tree of its
+// own, each phase is committed and marked.
 func (f *flow) loop(list []worker, as string) {
-	implements := slices.ContainsFunc(list, func(w worker) bool { return w.is(formats.RoleImplementer) })
+	implements := slices.ContainsFunc(list, func(w worker) bool {
+		return w.is(formats.RoleImplementer)
+	})
 	if implements {
 		f.add(step{Kind: "open"})
 	}
 	body := *f
-	body.steps, body.when, body.lead, body.element = nil, "", "", as
+	body.steps = nil
+	body.when = ""
+	body.lead = ""
+	body.element = as
 	for _, w := range list {
 		body.work(w, true)
 		body.changed = body.changed || w.is(formats.RoleImplementer)
 	}
+
 	if implements {
 		body.add(step{Kind: "commit"})
 		body.add(step{Kind: "mark"})
 	}
-	f.add(step{Kind: "loop", Name: as + "s", As: as, Body: body.steps})
-	f.loose, f.changed, f.verdict, f.last, f.over, f.err = body.loose, body.changed, false, "", as+"s", body.err
+	f.add(step{
+		Kind: "loop",
+		Name: as + "s",
+		As:   as,
+		Body: body.steps,
+	})
+	f.loose = body.loose
+	f.changed = body.changed
+	f.verdict = false
+	f.last = ""
+	f.over = as + "s"
+	f.err = body.err
 }
 
 // finish publishes the branch, removes the worktree and completes the task.
@@ -372,7 +444,13 @@ func (f *flow) end() {
 	if f.loose && f.task {
 		f.add(step{Kind: "link", When: "(" + jqRunArtifacts + " | length) > 0"})
 	}
-	s := step{Kind: "return", Last: f.last, Name: f.over, Next: nextCommands[f.cur], Merge: f.merged.String()}
+	s := step{
+		Kind:  "return",
+		Last:  f.last,
+		Name:  f.over,
+		Next:  nextCommands[f.cur],
+		Merge: f.merged.String(),
+	}
 	switch {
 	case f.verdict:
 		s.Kind = "verdict"
@@ -392,7 +470,8 @@ var nextCommands = map[formats.TaskStatus]string{
 // number gives every step its heading.
 func number(list []step, mark, prefix string) {
 	for i := range list {
-		list[i].Mark, list[i].Number = mark, prefix+strconv.Itoa(i+1)
+		list[i].Mark = mark
+		list[i].Number = prefix + strconv.Itoa(i+1)
 		number(list[i].Body, mark+"#", list[i].Number+".")
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"tercet/formats"
 )
 
-// inputs gives what a worker is called with: of what the command has, everything that its contract lists and that bears
-// on its work. A required input that the command does not have is an *InputError.
+// inputs gives what a worker is called with: of what the command has, everything that its contract
+// lists and that bears on its work. A required input that the command does not have is an
+// *InputError.
 func (f *flow) inputs(w worker) ([]pair, error) {
 	offers := f.offers(w)
 	var out []pair
@@ -38,8 +39,8 @@ func noInput(info formats.AgentInfo, input string, kind formats.InputType, has [
 	if info.Builtin {
 		help = builtinHelp
 	}
-	return refuse(help, "subagent %s needs the input '%s' (%s), expected one of %s", info.Name, input, kind,
-		strings.Join(has, ", "))
+	return refuse(help, "subagent %s needs the input '%s' (%s), expected one of %s",
+		info.Name, input, kind, strings.Join(has, ", "))
 }
 
 // offer is one input that the command can give.
@@ -51,8 +52,9 @@ type offer struct {
 }
 
 func (o offer) fits(in formats.Input) bool {
-	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind || in.Type == formats.TypeNumber &&
-		o.kind == formats.TypeInteger
+	return in.Type == "" || in.Type == formats.TypeAny || in.Type == o.kind ||
+		in.Type == formats.TypeNumber &&
+			o.kind == formats.TypeInteger
 }
 
 func names(list []offer) []string {
@@ -80,8 +82,10 @@ func (f *flow) offers(w worker) []offer {
 			out = append(out, offer{pair{a.Name, "$args." + a.Name}, a.input(), true, true})
 		}
 	}
+
 	if f.plan {
-		// The worker of a phase reads the plan, and a planner that stands in the branch of a plan replaces it.
+		// The worker of a phase reads the plan, and a planner that stands in the branch of a plan
+		// replaces it.
 		use := implements || f.element == "phase" || f.when == jqPlanned
 		out = append(out, offer{pair{"plan", jqPlanPath}, formats.TypeString, use, implements})
 	}
@@ -94,8 +98,10 @@ func (f *flow) offers(w worker) []offer {
 	case "part":
 		out = append(out, offer{pair{"focus", "$part.name"}, formats.TypeString, true, false})
 	}
+
 	if f.report != "" {
-		path := `'$steps.` + f.report + `.artifacts | map(select(.type == "report")) | last | .path'`
+		path := `'$steps.` + f.report +
+			`.artifacts | map(select(.type == "report")) | last | .path'`
 		out = append(out, offer{pair{"research_report", path}, formats.TypeString, true, false})
 	}
 	if f.changed || f.prev != "" {
@@ -119,19 +125,26 @@ const (
 	Sequential Shape = "sequential"
 	// Conditional is the first subagent for a task with a plan, and the second for one without.
 	Conditional Shape = "conditional"
-	// Iterative repeats all subagents for each open phase of the plan, or for each part of the task.
+	// Iterative repeats all subagents for each open phase of the plan, or for each part of the
+	// task.
 	Iterative Shape = "iterative"
 	// Parallel is subagents side by side with merged results; others may run before and after them.
 	Parallel Shape = "parallel"
 )
 
 // Shapes lists every shape.
-func Shapes() []Shape { return []Shape{Single, Sequential, Conditional, Iterative, Parallel} }
+func Shapes() []Shape {
+	return []Shape{Single, Sequential, Conditional, Iterative, Parallel}
+}
 
 // ParseShape parses the name of a shape; an unknown word is a *formats.ValueError.
-func ParseShape(word string) (Shape, error) { return formats.OneOf("shape", word, Shapes()) }
+func ParseShape(word string) (Shape, error) {
+	return formats.OneOf("shape", word, Shapes())
+}
 
-func (s Shape) String() string { return string(s) }
+func (s Shape) String() string {
+	return string(s)
+}
 
 // maxAgents bounds the subagents of one command; more belong into several commands.
 const maxAgents = 10
@@ -139,7 +152,11 @@ const maxAgents = 10
 // bounds gives the least and the most subagents of a shape.
 func (s Shape) bounds() (least, most int) {
 	b := map[Shape][2]int{
-		Single: {1, 1}, Sequential: {2, maxAgents}, Conditional: {2, 2}, Iterative: {1, maxAgents}, Parallel: {2, maxAgents},
+		Single:      {1, 1},
+		Sequential:  {2, maxAgents},
+		Conditional: {2, 2},
+		Iterative:   {1, maxAgents},
+		Parallel:    {2, maxAgents},
 	}[s]
 	return b[0], b[1]
 }
@@ -160,7 +177,9 @@ func ParseMerge(word string) (Merge, error) {
 }
 
 // String is the name as it is typed.
-func (m Merge) String() string { return string(m) }
+func (m Merge) String() string {
+	return string(m)
+}
 
 // jq is the condition over n results.
 func (m Merge) jq(n int) string {
@@ -186,48 +205,69 @@ const argTask = "task"
 
 // argTypes are the types that an argument may have, with what a subagent gets.
 var argTypes = map[string]formats.InputType{
-	argTask: formats.TypeInteger, "string": formats.TypeString, "path": formats.TypeString, "text": formats.TypeString,
-	"integer": formats.TypeInteger, "boolean": formats.TypeBoolean,
+	argTask:   formats.TypeInteger,
+	"string":  formats.TypeString,
+	"path":    formats.TypeString,
+	"text":    formats.TypeString,
+	"integer": formats.TypeInteger,
+	"boolean": formats.TypeBoolean,
 }
 
-func (a Arg) input() formats.InputType { return argTypes[a.Type] }
+func (a Arg) input() formats.InputType {
+	return argTypes[a.Type]
+}
 
 // ownInputs are what a command gives to subagents by itself, and the help.
-var ownInputs = []string{"args", "changes", "focus", "help", "phase", "plan", "research_report", "text"}
+var ownInputs = []string{
+	"args", "changes", "focus", "help", "phase", "plan", "research_report", "text",
+}
 
-// ParseArgs parses "task,version,dry:boolean,note:string?": names with types, string by default; a question mark means
-// optional. "none" is none.
+// ParseArgs parses "task,version,dry:boolean,note:string?": names with types, string by default; a
+// question mark means optional. "none" is none.
 func ParseArgs(text string) ([]Arg, error) {
 	var out []Arg
 	if text == "none" {
 		return []Arg{}, nil
 	}
+
 	for word := range strings.SplitSeq(text, ",") {
 		a := Arg{}
 		word, a.Optional = strings.CutSuffix(strings.TrimSpace(word), "?")
 		a.Name, a.Type, _ = strings.Cut(word, ":")
 		a.Type = cmp.Or(a.Type, "string")
 		if a.Name == argTask {
-			a.Name, a.Type = "task_number", argTask
+			a.Name = "task_number"
+			a.Type = argTask
 		}
 		a.Optional = a.Optional || a.Type == "boolean"
-		taken := slices.ContainsFunc(out, func(o Arg) bool { return o.Name == a.Name || o.Type == "text" && !a.flag() })
+		taken := slices.ContainsFunc(out, func(o Arg) bool {
+			return o.Name == a.Name || o.Type == "text" && !a.flag()
+		})
 		types := strings.Join(slices.Sorted(maps.Keys(argTypes)), ", ")
 		switch {
-		case !argForm().MatchString(a.Name) || len(a.Name) > maxName || slices.Contains(ownInputs, a.Name):
-			return nil, refuse("such as version,dry:boolean", "expected the name of an argument, got %q", a.Name)
+		case !argForm().MatchString(a.Name) || len(a.Name) > maxName ||
+			slices.Contains(ownInputs, a.Name):
+			return nil, refuse("such as version,dry:boolean",
+				"expected the name of an argument, got %q", a.Name)
 		case argTypes[a.Type] == "" || a.Type == argTask && a.Name != "task_number":
-			return nil, refuse("a task is written as task", "expected a type of argument %s (%s), got %q", a.Name, types, a.Type)
+			return nil, refuse("a task is written as task",
+				"expected a type of argument %s (%s), got %q", a.Name, types, a.Type)
 		case taken:
-			return nil, refuse("write it once, and a text last", "argument %s cannot stand here", a.Name)
+			return nil, refuse("write it once, and a text last",
+				"argument %s cannot stand here", a.Name)
 		}
 		out = append(out, a)
 	}
-	slices.SortStableFunc(out, func(a, b Arg) int { return a.rank() - b.rank() }) // those that may lack stand last
+	// those that may lack stand last
+	slices.SortStableFunc(out, func(a, b Arg) int {
+		return a.rank() - b.rank()
+	})
 	return out, nil
 }
 
-func (a Arg) flag() bool { return a.Optional && !a.Placed && a.Type != argTask && a.Type != "text" }
+func (a Arg) flag() bool {
+	return a.Optional && !a.Placed && a.Type != argTask && a.Type != "text"
+}
 
 func (a Arg) rank() int {
 	if a.flag() {

@@ -21,7 +21,8 @@ type Data struct {
 	Name    string
 	Purpose string              // the user's words
 	Agents  []formats.AgentInfo // in order; a name may repeat
-	// Beside says for each subagent whether it runs beside the previous one; nil: in the shape parallel all do.
+	// Beside says for each subagent whether it runs beside the previous one; nil: in the shape
+	// parallel all do.
 	Beside   []bool
 	Merge    Merge  // of parallel subagents; empty: All
 	Args     []Arg  // nil: a task
@@ -31,7 +32,10 @@ type Data struct {
 
 // task tells whether the command works on a task.
 func (d Data) task() bool {
-	return d.Args == nil || slices.ContainsFunc(d.Args, func(a Arg) bool { return a.Type == argTask })
+	return d.Args == nil ||
+		slices.ContainsFunc(d.Args, func(a Arg) bool {
+			return a.Type == argTask
+		})
 }
 
 // view is what the template of a shape sees.
@@ -50,8 +54,8 @@ type view struct {
 	Items       string // what a loop goes over, in words
 }
 
-// Render makes the command file of a shape. Errors: the answers do not fit together (VALIDATION_FAILED), or a template
-// is broken (BUG).
+// Render makes the command file of a shape. Errors: the answers do not fit together
+// (VALIDATION_FAILED), or a template is broken (BUG).
 func Render(shape Shape, d Data) ([]byte, error) {
 	if _, err := ParseShape(shape.String()); err != nil {
 		return nil, err
@@ -69,7 +73,8 @@ func checkText(what, name, purpose string) (string, error) {
 		return "", err
 	}
 	purpose = clean(purpose)
-	switch n := utf8.RuneCountInString(purpose); {
+	n := utf8.RuneCountInString(purpose)
+	switch {
 	case n == 0:
 		return "", refuse("", "expected what the command does, got nothing")
 	case n > maxPurpose:
@@ -89,11 +94,21 @@ func CheckName(what, name string) error {
 	case ValidName(name):
 		return nil
 	case deviceForm().MatchString(name):
-		return refuse("", "expected a name of a %s that a file can have everywhere, got %q, a device on Windows", what, name)
+		return refuse(
+			"",
+			"expected a name of a %s that a file can have everywhere, got %q, a device on Windows",
+			what, name,
+		)
 	}
-	return refuse("", "expected a name of a %s, at most %d lower case letters, digits and '-' that start with a letter, "+
-		"got %q",
-		what, maxName, name)
+	return refuse(
+		"",
+		"expected a name of a %s, at most %d lower case letters, digits and '-' that start with "+
+			"a letter, "+
+			"got %q",
+		what,
+		maxName,
+		name,
+	)
 }
 
 // outline decides what the command does.
@@ -105,15 +120,26 @@ func outline(shape Shape, d Data) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+
 	list, err := workers(shape, d)
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Data: d, Task: d.task(), Description: scalar(cut(purpose, maxDescription)), Purpose: prose(purpose)}
+	v := view{
+		Data:        d,
+		Task:        d.task(),
+		Description: scalar(cut(purpose, maxDescription)),
+		Purpose:     prose(purpose),
+	}
 	for _, w := range list {
 		v.Agents = append(v.Agents, w.info.Name)
 	}
-	f := &flow{Data: d, task: d.task(), purpose: cut(purpose, maxDescription)}
+
+	f := &flow{
+		Data:    d,
+		task:    d.task(),
+		purpose: cut(purpose, maxDescription),
+	}
 	switch shape {
 	case Conditional:
 		err = v.conditional(f, list)
@@ -122,8 +148,11 @@ func outline(shape Shape, d Data) (view, error) {
 	case Single, Sequential, Parallel:
 		err = v.sequential(f, list)
 	}
+
 	v.Steps = f.steps
-	v.Worktree = slices.ContainsFunc(f.steps, func(s step) bool { return s.Kind == "open" })
+	v.Worktree = slices.ContainsFunc(f.steps, func(s step) bool {
+		return s.Kind == "open"
+	})
 	number(v.Steps, "###", "")
 	return v, err
 }
@@ -132,7 +161,8 @@ func outline(shape Shape, d Data) (view, error) {
 func workers(shape Shape, d Data) ([]worker, error) {
 	agents := d.Agents
 	if least, most := shape.bounds(); len(agents) < least || len(agents) > most {
-		want, help := fmt.Sprintf("%d to %d subagents", least, most), "name them with --agents a,b"
+		want := fmt.Sprintf("%d to %d subagents", least, most)
+		help := "name them with --agents a,b"
 		if least == most {
 			want = formats.Count(least, "subagent")
 		}
@@ -144,9 +174,11 @@ func workers(shape Shape, d Data) ([]worker, error) {
 		}
 		return nil, refuse(help, "expected %s for shape %s, got %d", want, shape, len(agents))
 	}
+
 	var list []worker
 	taken := map[string]bool{}
-	planner, implementers := "", []string{}
+	planner := ""
+	implementers := []string{}
 	for _, info := range agents {
 		w, err := newWorker(info, taken, d.task())
 		if err != nil {
@@ -160,29 +192,37 @@ func workers(shape Shape, d Data) ([]worker, error) {
 			planner = info.Name
 		}
 	}
+
 	if shape == Conditional || shape == Iterative {
 		if !d.task() {
-			return nil, refuse("give it --arguments task, or use --shape sequential", "shape %s needs a task", shape)
+			return nil, refuse("give it --arguments task, or use --shape sequential",
+				"shape %s needs a task", shape)
 		}
 	}
 	if shape == Conditional {
 		return list, nil
 	}
 	if len(implementers) > 0 && planner != "" {
-		return nil, refuse("make two commands, or use --shape conditional --agents "+implementers[0]+","+planner,
-			"%s makes a plan and %s does the phases of one, and a command reads the plan before its first step", planner,
-			implementers[0])
+		return nil, refuse(
+			"make two commands, or use --shape conditional --agents "+implementers[0]+","+planner,
+			"%s makes a plan and %s does the phases of one, and a command reads the plan before "+
+				"its first step", planner, implementers[0],
+		)
 	}
 	if len(implementers) > 1 && shape != Iterative {
-		return nil, refuse("let one of them do the phases, or use --shape iterative",
-			"expected 0 to 1 subagents of role implementer for shape %s, got %d", shape, len(implementers))
+		return nil, refuse(
+			"let one of them do the phases, or use --shape iterative",
+			"expected 0 to 1 subagents of role implementer for shape %s, got %d", shape,
+			len(implementers),
+		)
 	}
 	if len(implementers) > 0 {
-		// The whole run counts as implementing: a task whose plan is being worked on must not fall behind it when the run
-		// fails.
+		// The whole run counts as implementing: a task whose plan is being worked on must not fall
+		// behind it when the run fails.
 		for i := range list {
 			if !list[i].is(formats.RoleImplementer) {
-				list[i].during, list[i].after = "", ""
+				list[i].during = ""
+				list[i].after = ""
 			}
 		}
 	}
@@ -214,11 +254,13 @@ func grouped(list []worker, beside []bool, taken map[string]bool) ([]worker, err
 	return out, nil
 }
 
-// builtin refuses subagents that are no workers. It comes after the inputs, whose message says more.
+// builtin refuses subagents that are no workers. It comes after the inputs, whose message says
+// more.
 func builtin(list []worker) error {
 	for _, w := range flat(list) {
 		if w.info.Builtin {
-			return refuse(builtinHelp, "expected a worker, got the built-in subagent %s", w.info.Name)
+			return refuse(builtinHelp, "expected a worker, got the built-in subagent %s",
+				w.info.Name)
 		}
 	}
 	return nil
@@ -253,11 +295,13 @@ func (v *view) allowPlanned() {
 	v.Allow = []string{formats.Planned.String(), formats.Revised.String(), formats.Partial.String()}
 }
 
-// iterative lays out a loop over the phases of the plan, or over the parts of the task if it needs no plan.
+// iterative lays out a loop over the phases of the plan, or over the parts of the task if it needs
+// no plan.
 func (v *view) iterative(f *flow, list []worker) error {
 	as := "part"
 	if has(list, formats.RoleImplementer) || needs(list, "plan") || needs(list, "phase") {
-		as, f.plan = "phase", true
+		as = "phase"
+		f.plan = true
 		v.Loads = []pair{loadPlan, loadPhases}
 	} else {
 		v.Loads = []pair{
@@ -282,7 +326,8 @@ func (v *view) iterative(f *flow, list []worker) error {
 
 // conditional lays out one branch for a task with a plan and one for a task without.
 func (v *view) conditional(f *flow, list []worker) error {
-	with, without := list[0], list[1]
+	with := list[0]
+	without := list[1]
 	v.Loads = []pair{{"has_plan", jqHasPlan}}
 	if with.is(formats.RoleImplementer) || takes(with, "plan") {
 		v.Loads = append(v.Loads, loadPlanIfAny)
@@ -291,21 +336,37 @@ func (v *view) conditional(f *flow, list []worker) error {
 		v.Loads = append(v.Loads, loadPhases)
 	}
 	if without.is(formats.RoleImplementer) {
-		return noInput(without.info, "plan", formats.TypeString, []string{"task", "which has no plan"})
+		return noInput(without.info, "plan", formats.TypeString, []string{
+			"task",
+			"which has no plan",
+		})
 	}
+
 	second := without.during
 	switch {
 	case with.during == without.during:
 		v.start(f, with)
 	case with.during != "":
-		v.During, f.cur, second = during(with, jqPlanned), with.during, ""
+		v.During = during(with, jqPlanned)
+		f.cur = with.during
+		second = ""
 	default:
 		v.During = during(without, jqPlanned+" | not")
 	}
-	f.when, f.lead, f.plan = jqPlanned, "With a plan", true
+
+	f.when = jqPlanned
+	f.lead = "With a plan"
+	f.plan = true
 	f.sequence(list[:1])
 	f.end()
-	other := flow{Data: f.Data, task: true, purpose: f.purpose, cur: second, lead: "Without a plan", err: f.err}
+	other := flow{
+		Data:    f.Data,
+		task:    true,
+		purpose: f.purpose,
+		cur:     second,
+		lead:    "Without a plan",
+		err:     f.err,
+	}
 	other.sequence(list[1:])
 	other.end()
 	f.steps = append(f.steps, other.steps...)
@@ -348,10 +409,15 @@ func first(list []worker) worker {
 	return worker{}
 }
 
-// leading is the worker whose status the task has during a loop: the one that is furthest on in a task's life.
+// leading is the worker whose status the task has during a loop: the one that is furthest on in a
+// task's life.
 func leading(list []worker) worker {
 	var out worker
-	for _, status := range []formats.TaskStatus{formats.Researching, formats.Planning, formats.Implementing} {
+	for _, status := range []formats.TaskStatus{
+		formats.Researching,
+		formats.Planning,
+		formats.Implementing,
+	} {
 		for _, w := range list {
 			if w.during == status {
 				out = w
@@ -365,7 +431,8 @@ func leading(list []worker) worker {
 func flat(list []worker) []worker {
 	var out []worker
 	for _, w := range list {
-		if out = append(out, w.beside...); w.beside == nil {
+		out = append(out, w.beside...)
+		if w.beside == nil {
 			out = append(out, w)
 		}
 	}
@@ -378,7 +445,9 @@ func has(list []worker, role formats.Role) bool {
 
 // needs tells whether a worker requires an input.
 func needs(list []worker, input string) bool {
-	return slices.ContainsFunc(flat(list), func(w worker) bool { return w.info.Inputs[input].Required })
+	return slices.ContainsFunc(flat(
+		list,
+	), func(w worker) bool { return w.info.Inputs[input].Required })
 }
 
 func takes(w worker, input string) bool {
@@ -390,27 +459,41 @@ func takes(w worker, input string) bool {
 func fill(name string, data any) ([]byte, error) {
 	var t *template.Template
 	t, err := template.New("").Delims("<%", "%>").Option("missingkey=error").Funcs(template.FuncMap{
-		"word": word, "quoted": quoted, "join": strings.Join,
+		"word":   word,
+		"quoted": quoted,
+		"join":   strings.Join,
 		"step": func(s step) (string, error) {
 			var b bytes.Buffer
 			err := t.ExecuteTemplate(&b, s.Kind, s)
 			return b.String(), err
 		},
 		"bare": func(list []pair) bool {
-			return !slices.ContainsFunc(list, func(p pair) bool { return strings.ContainsAny(p.Value, `"', {}[]`) })
+			return !slices.ContainsFunc(list, func(p pair) bool {
+				return strings.ContainsAny(p.Value, `"', {}[]`)
+			})
 		},
 	}).ParseFS(files, "*.tmpl")
 	if err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "template " + name, Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "template " + name,
+			Err:     err,
+		}
 	}
+
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, name, data); err != nil {
-		return nil, &formats.Failure{Code: formats.CodeBug, Message: "template " + name, Err: err}
+		return nil, &formats.Failure{
+			Code:    formats.CodeBug,
+			Message: "template " + name,
+			Err:     err,
+		}
 	}
 	return append(bytes.TrimRight(b.Bytes(), "\n"), '\n'), nil
 }
 
-// Subagent is the input of RenderSubagent. Contract, Output and Policy are copied from the worker with the same role.
+// Subagent is the input of RenderSubagent. Contract, Output and Policy are copied from the worker
+// with the same role.
 type Subagent struct {
 	Name    string
 	Command string // its command, without slash
@@ -422,9 +505,12 @@ type Subagent struct {
 	Program        string // its executable; empty: the configured runner
 }
 
-// Plain means that the subagent gets the command's arguments and makes no document. It is true if an executable does
-// the work, or if there is no task. Contract, Output and Policy are then needless.
-func (s Subagent) Plain() bool { return s.Program != "" || !(Data{Args: s.Args}).task() }
+// Plain means that the subagent gets the command's arguments and makes no document. It is true if
+// an executable does the work, or if there is no task. Contract, Output and Policy are then
+// needless.
+func (s Subagent) Plain() bool {
+	return s.Program != "" || !(Data{Args: s.Args}).task()
+}
 
 // Role is that of the name. A plain subagent judges or it does not.
 func (s Subagent) Role() (role formats.Role, told bool) {
@@ -434,7 +520,8 @@ func (s Subagent) Role() (role formats.Role, told bool) {
 	return role, told
 }
 
-// RenderSubagent makes a subagent file; its name gives the role (RoleOf). Errors are those of Render.
+// RenderSubagent makes a subagent file; its name gives the role (RoleOf). Errors are those of
+// Render.
 func RenderSubagent(s Subagent) ([]byte, error) {
 	if err := CheckName("subagent", s.Name); err != nil {
 		return nil, err
@@ -453,13 +540,18 @@ func RenderSubagent(s Subagent) ([]byte, error) {
 		Role                 formats.Role
 		Told, Task           bool
 	}{
-		Subagent: s, Purpose: prose(purpose), Role: role, Told: told, Task: (Data{Args: s.Args}).task(),
+		Subagent:    s,
+		Purpose:     prose(purpose),
+		Role:        role,
+		Told:        told,
+		Task:        (Data{Args: s.Args}).task(),
 		Description: scalar(cut("Works for /"+s.Command+": "+purpose, maxDescription)),
 	})
 }
 
-// RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer reviews. Any other name
-// gives researcher, which changes nothing and needs only the task; told is then false. Each role has an offline worker.
+// RoleOf derives a new subagent's role from its name, word by word from the last: plan-reviewer
+// reviews. Any other name gives researcher, which changes nothing and needs only the task; told is
+// then false. Each role has an offline worker.
 func RoleOf(name string) (role formats.Role, told bool) {
 	for _, w := range slices.Backward(strings.Split(name, "-")) {
 		switch {

@@ -26,7 +26,10 @@ import (
 // agents are the subagents that come with tercet, and some more.
 type agents map[string]formats.AgentInfo
 
-func (a agents) Agent(name string) (formats.AgentInfo, bool) { info, ok := a[name]; return info, ok }
+func (a agents) Agent(name string) (formats.AgentInfo, bool) {
+	info, ok := a[name]
+	return info, ok
+}
 
 func (a agents) Names() []string {
 	var out []string
@@ -75,7 +78,8 @@ func (a agents) beside(tb testing.TB, line string) (list []formats.AgentInfo, be
 	tb.Helper()
 	for part := range strings.SplitSeq(line, ",") {
 		for i, name := range strings.Split(part, "+") {
-			list, beside = append(list, a.infos(tb, name)...), append(beside, i > 0)
+			list = append(list, a.infos(tb, name)...)
+			beside = append(beside, i > 0)
 		}
 	}
 	return list, beside
@@ -104,13 +108,27 @@ func program(tb testing.TB, a agents, name string, src []byte) *compile.Program 
 // world stands in for everything that a run reaches.
 type world struct{}
 
-func (world) Record(context.Context, formats.Problem) error             { return nil }
-func (world) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
-func (world) Live(bool) error                                           { return nil }
-func (world) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
-func (world) Resumable() bool                                           { return false }
-func (world) Now() time.Time                                            { return time.Unix(0, 0) }
-func (world) Sleep(context.Context, time.Duration) error                { return nil }
+func (world) Record(context.Context, formats.Problem) error {
+	return nil
+}
+func (world) Append(context.Context, formats.Entry, bool) (bool, error) {
+	return false, nil
+}
+func (world) Live(bool) error {
+	return nil
+}
+func (world) Recall(formats.Entry) (json.RawMessage, bool) {
+	return nil, false
+}
+func (world) Resumable() bool {
+	return false
+}
+func (world) Now() time.Time {
+	return time.Unix(0, 0)
+}
+func (world) Sleep(context.Context, time.Duration) error {
+	return nil
+}
 
 // delegator answers delegations and writes down each change of the task's status.
 type delegator struct {
@@ -154,11 +172,13 @@ func (d *delegator) Delegate(_ context.Context, r formats.Request) (formats.Retu
 			d.t.Errorf("%s called with %s = %v, want %s", r.Agent, name, v, in.Type)
 		}
 	}
+
 	for name := range r.Input {
 		if _, ok := info.Inputs[name]; !ok && info.Inputs != nil {
 			d.t.Errorf("%s called with %s, which it does not take", r.Agent, name)
 		}
 	}
+
 	if d.inputs == nil {
 		d.inputs = map[string]map[string]any{}
 	}
@@ -172,14 +192,23 @@ func (d *delegator) Delegate(_ context.Context, r formats.Request) (formats.Retu
 	default:
 		call = op
 	}
+
 	if action, ok := r.Input["action"].(string); ok {
 		call = action
 	}
 	d.calls = append(d.calls, call)
 	if r.Agent == d.fail {
-		return formats.Failed(&formats.Failure{Code: formats.CodeBuildError, Message: "no luck"}), nil
+		return formats.Failed(&formats.Failure{
+			Code:    formats.CodeBuildError,
+			Message: "no luck",
+		}), nil
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: "did it", Fields: map[string]any{}}
+
+	ret := formats.Return{
+		Status:  formats.StatusCompleted,
+		Summary: "did it",
+		Fields:  map[string]any{},
+	}
 	if info.Role == formats.RoleReviewer {
 		ret.Verdict = formats.VerdictApproved
 		if r.Agent == d.reject {
@@ -197,9 +226,14 @@ func (d *delegator) Delegate(_ context.Context, r formats.Request) (formats.Retu
 			ret.Fields[name] = name
 		}
 	}
+
 	for _, a := range info.Artifacts {
-		ret.Artifacts = append(ret.Artifacts, formats.Artifact{Type: a.Type, Path: fmt.Sprintf("%s/%d.md", a.Type, len(d.calls))})
+		ret.Artifacts = append(ret.Artifacts, formats.Artifact{
+			Type: a.Type,
+			Path: fmt.Sprintf("%s/%d.md", a.Type, len(d.calls)),
+		})
 	}
+
 	return ret, nil
 }
 
@@ -234,21 +268,43 @@ type docs struct{ meta.Sample }
 func (d docs) Open(ctx context.Context, name string) ([]byte, error) {
 	switch kind := path.Dir(name); kind {
 	case "report":
-		return formats.Draft{Profile: formats.ProfileReport, Title: "T", Texts: map[string]string{
-			"Executive Summary": "s", "Context & Scope": "c", "Findings": "f", "Decisions": "d", "Recommendations": "r", "Appendix": "a",
-		}}.Render(), nil
+		return formats.Draft{
+			Profile: formats.ProfileReport,
+			Title:   "T",
+			Texts: map[string]string{
+				"Executive Summary": "s",
+				"Context & Scope":   "c",
+				"Findings":          "f",
+				"Decisions":         "d",
+				"Recommendations":   "r",
+				"Appendix":          "a",
+			},
+		}.Render(), nil
 	case "plan":
-		return meta.Sample{Planned: true}.Open(ctx, ".tercet/specs/001_sample/plans/implementation-001.md")
+		return meta.Sample{Planned: true}.Open(
+			ctx,
+			".tercet/specs/001_sample/plans/implementation-001.md",
+		)
 	case "review":
-		return formats.Draft{Profile: formats.ProfileReview, Title: "T", Texts: map[string]string{
-			"Scope": "s", "Checks": "c", "Findings": "f", "Verdict": "v",
-		}}.Render(), nil
+		return formats.Draft{
+			Profile: formats.ProfileReview,
+			Title:   "T",
+			Texts: map[string]string{
+				"Scope": "s", "Checks": "c", "Findings": "f", "Verdict": "v",
+			},
+		}.Render(), nil
 	}
+
 	return d.Sample.Open(ctx, name)
 }
 
 // execute runs a program on the sample.
-func execute(tb testing.TB, prog *compile.Program, by *delegator, planned, dry bool) formats.Return {
+func execute(
+	tb testing.TB,
+	prog *compile.Program,
+	by *delegator,
+	planned, dry bool,
+) formats.Return {
 	tb.Helper()
 	sample := meta.Sample{Planned: planned}
 	by.status = formats.NotStarted
@@ -259,9 +315,24 @@ func execute(tb testing.TB, prog *compile.Program, by *delegator, planned, dry b
 		by.status = by.start
 	}
 	runner, err := interp.New(interp.Config{
-		Lint:   func(string, []byte, bool) []formats.Diagnostic { return nil },
-		Agents: by, State: sample, Docs: docs{sample}, Problems: world{}, Approve: by, Journal: world{}, Clock: world{}, Trace: trace.Discard{},
-		Show: func(formats.Table) {}, IDs: interp.IDs{Run: "r1", Session: "sess_1_aaaaaa", Command: "/" + prog.Name + " 1"}, DryRun: dry,
+		Lint: func(string, []byte, bool) []formats.Diagnostic {
+			return nil
+		},
+		Agents:   by,
+		State:    sample,
+		Docs:     docs{sample},
+		Problems: world{},
+		Approve:  by,
+		Journal:  world{},
+		Clock:    world{},
+		Trace:    trace.Discard{},
+		Show:     func(formats.Table) {},
+		IDs: interp.IDs{
+			Run:     "r1",
+			Session: "sess_1_aaaaaa",
+			Command: "/" + prog.Name + " 1",
+		},
+		DryRun: dry,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -300,43 +371,123 @@ func TestShapes(t *testing.T) {
 		bare    string // calls for a task without anything, "-" if it cannot start
 		planned string // calls for a task with a plan
 	}{
-		{"single", "researcher", "researching researcher researched", "researching researcher researched"},
+		{
+			"single", "researcher", "researching researcher researched",
+			"researching researcher researched",
+		},
 		{"single", "planner", "planning planner planned", "planning planner planned"},
 		{"single", "reviewer", "reviewer link_artifacts", "reviewer link_artifacts"},
 		{"single", "tester", "tester", "tester"},
 		{"single", "architect", "architect", "architect"},
 		{"single", "task-reviser", "task-reviser update_metadata", "task-reviser update_metadata"},
 		{"single", "implementer", "-", implement + finish},
-		{"sequential", "researcher,planner", "researching researcher researched planning planner planned", "researching researcher researched planning planner planned"},
-		{"sequential", "planner,researcher", "planning planner planned researching researcher researched", "planning planner planned researching researcher researched"},
-		{"sequential", "researcher,researcher", "researching researcher researcher researched", "researching researcher researcher researched"},
-		{"sequential", "reviewer,planner", "planning reviewer link_artifacts planner planned", "planning reviewer link_artifacts planner planned"},
-		{"sequential", "planner,reviewer", "planning planner planned reviewer link_artifacts", "planning planner planned reviewer link_artifacts"},
-		{"sequential", "researcher,reviewer,researcher", "researching researcher reviewer link_artifacts researcher researched", "researching researcher reviewer link_artifacts researcher researched"},
-		{"sequential", "implementer,reviewer", "-", implement + " reviewer link_artifacts" + finish},
-		{"sequential", "researcher,implementer,tester,security-auditor", "-", "implementing researcher " + strings.TrimPrefix(implement, "implementing ") + " tester security-auditor" + finish},
+		{
+			"sequential", "researcher,planner",
+			"researching researcher researched planning planner planned",
+			"researching researcher researched planning planner planned",
+		},
+		{
+			"sequential", "planner,researcher",
+			"planning planner planned researching researcher researched",
+			"planning planner planned researching researcher researched",
+		},
+		{
+			"sequential", "researcher,researcher", "researching researcher researcher researched",
+			"researching researcher researcher researched",
+		},
+		{
+			"sequential", "reviewer,planner", "planning reviewer link_artifacts planner planned",
+			"planning reviewer link_artifacts planner planned",
+		},
+		{
+			"sequential", "planner,reviewer", "planning planner planned reviewer link_artifacts",
+			"planning planner planned reviewer link_artifacts",
+		},
+		{
+			"sequential", "researcher,reviewer,researcher",
+			"researching researcher reviewer link_artifacts researcher researched",
+			"researching researcher reviewer link_artifacts researcher researched",
+		},
+		{
+			"sequential",
+			"implementer,reviewer",
+			"-",
+			implement + " reviewer link_artifacts" + finish,
+		},
+		{
+			"sequential",
+			"researcher,implementer,tester,security-auditor",
+			"-",
+			"implementing researcher " + strings.TrimPrefix(implement, "implementing ") +
+				" tester security-auditor" + finish,
+		},
 		{"sequential", "implementer,researcher", "-", implement + " researcher" + finish},
 		{"sequential", "tester,architect", "tester architect", "tester architect"},
-		{"conditional", "planner,task-reviser", "task-reviser update_metadata", "planning planner planned"},
+		{
+			"conditional", "planner,task-reviser", "task-reviser update_metadata",
+			"planning planner planned",
+		},
 		{"conditional", "implementer,planner", "planning planner planned", implement + finish},
-		{"conditional", "implementer,researcher", "researching researcher researched", implement + finish},
-		{"conditional", "planner,researcher", "researching researcher researched", "planning planner planned"},
+		{
+			"conditional",
+			"implementer,researcher",
+			"researching researcher researched",
+			implement + finish,
+		},
+		{
+			"conditional", "planner,researcher", "researching researcher researched",
+			"planning planner planned",
+		},
 		{"conditional", "planner,planner", "planning planner planned", "planning planner planned"},
 		{"conditional", "reviewer,planner", "planning planner planned", "reviewer link_artifacts"},
 		{"conditional", "reviewer,tester", "tester", "reviewer link_artifacts"},
-		{"iterative", "researcher", "researching researcher researched", "researching researcher researched"},
+		{
+			"iterative", "researcher", "researching researcher researched",
+			"researching researcher researched",
+		},
 		{"iterative", "planner", "planning planner planned", "planning planner planned"},
-		{"iterative", "researcher,planner", "planning researcher planner planned", "planning researcher planner planned"},
+		{
+			"iterative", "researcher,planner", "planning researcher planner planned",
+			"planning researcher planner planned",
+		},
 		{"iterative", "reviewer", "reviewer link_artifacts", "reviewer link_artifacts"},
 		{"iterative", "architect,tester", "architect tester", "architect tester"},
 		{"iterative", "implementer", "-", implement + finish},
-		{"parallel", "reviewer+tester", "reviewer tester link_artifacts", "reviewer tester link_artifacts"},
+		{
+			"parallel", "reviewer+tester", "reviewer tester link_artifacts",
+			"reviewer tester link_artifacts",
+		},
 		{"parallel", "tester+architect", "tester architect", "tester architect"},
-		{"parallel", "researcher+researcher", "researching researcher researcher researched", "researching researcher researcher researched"},
-		{"parallel", "researcher+architect,planner,reviewer+security-auditor", "researching researcher architect researched planning planner planned reviewer security-auditor link_artifacts", "researching researcher architect researched planning planner planned reviewer security-auditor link_artifacts"},
-		{"parallel", "implementer,reviewer+security-auditor", "-", implement + " reviewer security-auditor link_artifacts" + finish},
-		{"iterative", "test-designer,implementer,reviewer", "-", "implementing open test-designer implementer reviewer link_artifacts commit set_phase" + finish},
-		{"iterative", "researcher,implementer,implementer", "-", "implementing open researcher implementer implementer commit set_phase" + finish},
+		{
+			"parallel", "researcher+researcher", "researching researcher researcher researched",
+			"researching researcher researcher researched",
+		},
+		{
+			"parallel", "researcher+architect,planner,reviewer+security-auditor",
+			"researching researcher architect researched planning planner planned reviewer " +
+				"security-auditor link_artifacts",
+			"researching researcher architect researched planning planner planned reviewer " +
+				"security-auditor link_artifacts",
+		},
+		{
+			"parallel",
+			"implementer,reviewer+security-auditor",
+			"-",
+			implement + " reviewer security-auditor link_artifacts" + finish,
+		},
+		{
+			"iterative",
+			"test-designer,implementer,reviewer",
+			"-",
+			"implementing open test-designer implementer reviewer link_artifacts commit set_phase" +
+				finish,
+		},
+		{
+			"iterative",
+			"researcher,implementer,implementer",
+			"-",
+			"implementing open researcher implementer implementer commit set_phase" + finish,
+		},
 	}
 	lib := library(t)
 	for _, tt := range tests {
@@ -356,12 +507,16 @@ func TestShapes(t *testing.T) {
 					ret := execute(t, prog, by, planned, dry)
 					if want == "-" {
 						if formats.ExitCode(ret) == 0 || len(by.calls) > 0 {
-							t.Errorf("run without a plan = %s after %q, want a refusal before any call", ret.Status, by.calls)
+							t.Errorf(
+								"run without a plan = %s after %q, want a refusal before any call",
+								ret.Status, by.calls,
+							)
 						}
 						continue
 					}
 					if !ret.Outcome().Passes() {
-						t.Errorf("run (planned %t, dry %t) = %s: %s, want it to pass\n%s", planned, dry, ret.Outcome(), ret.Summary, src)
+						t.Errorf("run (planned %t, dry %t) = %s: %s, want it to pass\n%s",
+							planned, dry, ret.Outcome(), ret.Summary, src)
 					}
 					if tt.shape == templates.Parallel { // in any order
 						sorted := strings.Fields(want)
@@ -393,21 +548,89 @@ func TestFailures(t *testing.T) {
 		status       formats.TaskStatus
 		last         string // the call before the status is put back
 	}{
-		{shape: "single", agents: "researcher", fail: "researcher", exit: 1, status: formats.Planned},
-		{shape: "sequential", agents: "researcher,planner", fail: "planner", exit: 1, status: formats.Researched},
-		{shape: "sequential", agents: "planner,reviewer", reject: "reviewer", exit: 5, status: formats.Planned},
-		{shape: "sequential", agents: "tester,planner", reject: "tester", exit: 5, status: formats.Planned},
-		{shape: "single", agents: "implementer", fail: "implementer", exit: 1, status: formats.Partial, last: "close"},
-		{shape: "sequential", agents: "implementer,reviewer", reject: "reviewer", exit: 5, status: formats.Partial, last: "close"},
-		{shape: "sequential", agents: "researcher,implementer", fail: "implementer", exit: 1, status: formats.Partial, last: "close"},
-		{shape: "conditional", agents: "implementer,planner", fail: "implementer", exit: 1, status: formats.Partial, last: "close"},
-		{shape: "iterative", agents: "implementer,tester", reject: "tester", exit: 5, status: formats.Partial, last: "close"},
+		{
+			shape:  "single",
+			agents: "researcher",
+			fail:   "researcher",
+			exit:   1,
+			status: formats.Planned,
+		},
+		{
+			shape:  "sequential",
+			agents: "researcher,planner",
+			fail:   "planner",
+			exit:   1,
+			status: formats.Researched,
+		},
+		{
+			shape:  "sequential",
+			agents: "planner,reviewer",
+			reject: "reviewer",
+			exit:   5,
+			status: formats.Planned,
+		},
+		{
+			shape:  "sequential",
+			agents: "tester,planner",
+			reject: "tester",
+			exit:   5,
+			status: formats.Planned,
+		},
+		{
+			shape:  "single",
+			agents: "implementer",
+			fail:   "implementer",
+			exit:   1,
+			status: formats.Partial,
+			last:   "close",
+		},
+		{
+			shape:  "sequential",
+			agents: "implementer,reviewer",
+			reject: "reviewer",
+			exit:   5,
+			status: formats.Partial,
+			last:   "close",
+		},
+		{
+			shape:  "sequential",
+			agents: "researcher,implementer",
+			fail:   "implementer",
+			exit:   1,
+			status: formats.Partial,
+			last:   "close",
+		},
+		{
+			shape:  "conditional",
+			agents: "implementer,planner",
+			fail:   "implementer",
+			exit:   1,
+			status: formats.Partial,
+			last:   "close",
+		},
+		{
+			shape:  "iterative",
+			agents: "implementer,tester",
+			reject: "tester",
+			exit:   5,
+			status: formats.Partial,
+			last:   "close",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.shape)+" "+tt.agents, func(t *testing.T) {
 			t.Parallel()
-			src := render(t, tt.shape, templates.Data{Name: "triage", Purpose: "Sort a new report", Agents: lib.infos(t, strings.Split(tt.agents, ",")...)})
-			by := &delegator{t: t, agents: lib, fail: tt.fail, reject: tt.reject}
+			src := render(t, tt.shape, templates.Data{
+				Name:    "triage",
+				Purpose: "Sort a new report",
+				Agents:  lib.infos(t, strings.Split(tt.agents, ",")...),
+			})
+			by := &delegator{
+				t:      t,
+				agents: lib,
+				fail:   tt.fail,
+				reject: tt.reject,
+			}
 			ret := execute(t, program(t, lib, "triage", src), by, true, false)
 			if got := formats.ExitCode(ret); got != tt.exit {
 				t.Errorf("exit = %d (%s), want %d", got, ret.Summary, tt.exit)
@@ -422,12 +645,21 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestReason: a change that the table allows only with a reason has one, wherever the task comes from.
+// TestReason: a change that the table allows only with a reason has one, wherever the task comes
+// from.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
-	src := render(t, templates.Conditional, templates.Data{Name: "x", Purpose: "p", Agents: lib.infos(t, "implementer", "researcher")})
-	by := &delegator{t: t, agents: lib, start: formats.Partial}
+	src := render(t, templates.Conditional, templates.Data{
+		Name:    "x",
+		Purpose: "p",
+		Agents:  lib.infos(t, "implementer", "researcher"),
+	})
+	by := &delegator{
+		t:      t,
+		agents: lib,
+		start:  formats.Partial,
+	}
 	if ret := execute(t, program(t, lib, "x", src), by, false, false); !ret.Outcome().Passes() {
 		t.Errorf("run = %s: %s, want it to pass", ret.Outcome(), ret.Summary)
 	}
@@ -437,8 +669,16 @@ func TestReason(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
-	lib["maker"] = formats.AgentInfo{Name: "maker", Role: formats.RoleUtility, Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactDocumentation}}}
-	lib["silent"] = formats.AgentInfo{Name: "silent", Role: formats.RoleReviewer, Artifacts: []formats.ArtifactSpec{}}
+	lib["maker"] = formats.AgentInfo{
+		Name:      "maker",
+		Role:      formats.RoleUtility,
+		Artifacts: []formats.ArtifactSpec{{Type: formats.ArtifactDocumentation}},
+	}
+	lib["silent"] = formats.AgentInfo{
+		Name:      "silent",
+		Role:      formats.RoleReviewer,
+		Artifacts: []formats.ArtifactSpec{},
+	}
 	for agents, want := range map[string]string{
 		"maker,tester":     "maker tester link_artifacts",
 		"maker,planner":    "planning maker planner planned",
@@ -446,7 +686,11 @@ func TestLinks(t *testing.T) {
 		"maker,silent":     "maker silent link_artifacts",
 		"silent,architect": "silent architect",
 	} {
-		src := render(t, templates.Sequential, templates.Data{Name: "x", Purpose: "p", Agents: lib.infos(t, strings.Split(agents, ",")...)})
+		src := render(t, templates.Sequential, templates.Data{
+			Name:    "x",
+			Purpose: "p",
+			Agents:  lib.infos(t, strings.Split(agents, ",")...),
+		})
 		by := &delegator{t: t, agents: lib}
 		execute(t, program(t, lib, "x", src), by, false, false)
 		if got := strings.Join(by.calls, " "); got != want {
@@ -455,17 +699,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestWithoutTask: a command with arguments of its own, such as a release: a gate before the last subagent, and a verdict
-// that sends the one before back, twice at most.
+// TestWithoutTask: a command with arguments of its own, such as a release: a gate before the last
+// subagent, and a verdict that sends the one before back, twice at most.
 func TestWithoutTask(t *testing.T) {
 	t.Parallel()
 	lib := library(t)
 	version := map[string]formats.Input{"version": {Type: formats.TypeString, Required: true}}
 	for name, role := range map[string]formats.Role{
-		"preparer": formats.RoleImplementer, "docs-reviewer": formats.RoleReviewer, "api-reviewer": formats.RoleReviewer, "publisher": formats.RoleUtility,
+		"preparer":      formats.RoleImplementer,
+		"docs-reviewer": formats.RoleReviewer,
+		"api-reviewer":  formats.RoleReviewer,
+		"publisher":     formats.RoleUtility,
 	} {
-		lib[name] = formats.AgentInfo{Name: name, Role: role, NoArtifacts: true, Inputs: version}
+		lib[name] = formats.AgentInfo{
+			Name:        name,
+			Role:        role,
+			NoArtifacts: true,
+			Inputs:      version,
+		}
 	}
+
 	args, err := templates.ParseArgs("version, dry:boolean")
 	if err != nil {
 		t.Fatal(err)
@@ -481,48 +734,116 @@ func TestWithoutTask(t *testing.T) {
 	}{
 		{"single", "", "preparer", "", nil, "", formats.OutcomeSuspended},
 		{"single", "", "preparer", "", []string{"approve"}, "preparer", formats.OutcomeCompleted},
-		{"sequential", "", "preparer,docs-reviewer,publisher", "", []string{"approve"}, "preparer docs-reviewer publisher", formats.OutcomeCompleted},
-		{"sequential", "", "preparer,docs-reviewer,publisher", "docs-reviewer", nil, "preparer docs-reviewer preparer docs-reviewer preparer docs-reviewer", formats.OutcomeRejected},
-		{"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "", []string{"approve"}, "preparer docs-reviewer api-reviewer publisher", formats.OutcomeCompleted},
-		{"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "", []string{"reject"}, "preparer docs-reviewer api-reviewer", formats.OutcomeFailed},
+		{
+			"sequential",
+			"",
+			"preparer,docs-reviewer,publisher",
+			"",
+			[]string{"approve"},
+			"preparer docs-reviewer publisher",
+			formats.OutcomeCompleted,
+		},
+		{
+			"sequential", "", "preparer,docs-reviewer,publisher", "docs-reviewer", nil,
+			"preparer docs-reviewer preparer docs-reviewer preparer docs-reviewer",
+			formats.OutcomeRejected,
+		},
+		{
+			"parallel",
+			"all",
+			"preparer,docs-reviewer+api-reviewer,publisher",
+			"",
+			[]string{"approve"},
+			"preparer docs-reviewer api-reviewer publisher",
+			formats.OutcomeCompleted,
+		},
+		{
+			"parallel",
+			"all",
+			"preparer,docs-reviewer+api-reviewer,publisher",
+			"",
+			[]string{"reject"},
+			"preparer docs-reviewer api-reviewer",
+			formats.OutcomeFailed,
+		},
 		{
 			"parallel", "all", "preparer,docs-reviewer+api-reviewer,publisher", "api-reviewer", nil,
-			"preparer docs-reviewer api-reviewer preparer docs-reviewer api-reviewer preparer docs-reviewer api-reviewer", formats.OutcomeRejected,
+			"preparer docs-reviewer api-reviewer preparer docs-reviewer api-reviewer preparer " +
+				"docs-reviewer api-reviewer",
+			formats.OutcomeRejected,
 		},
-		{"parallel", "any", "docs-reviewer+api-reviewer,publisher", "api-reviewer", []string{"approve"}, "docs-reviewer api-reviewer publisher", formats.OutcomeCompleted},
-		{"parallel", "most", "docs-reviewer+api-reviewer", "api-reviewer", []string{"approve"}, "docs-reviewer api-reviewer", formats.OutcomeRejected},
+		{
+			"parallel",
+			"any",
+			"docs-reviewer+api-reviewer,publisher",
+			"api-reviewer",
+			[]string{"approve"},
+			"docs-reviewer api-reviewer publisher",
+			formats.OutcomeCompleted,
+		},
+		{
+			"parallel",
+			"most",
+			"docs-reviewer+api-reviewer",
+			"api-reviewer",
+			[]string{"approve"},
+			"docs-reviewer api-reviewer",
+			formats.OutcomeRejected,
+		},
 	} {
-		t.Run(string(tt.shape)+" "+string(tt.merge)+" "+tt.agents+" "+tt.reject, func(t *testing.T) {
-			t.Parallel()
-			d := templates.Data{Name: "release", Purpose: "Publish a release", Args: args, Gate: true, Merge: tt.merge, Category: "release"}
-			d.Agents, d.Beside = lib.beside(t, tt.agents)
-			src := render(t, tt.shape, d)
-			prog := program(t, lib, "release", src)
-			by := &delegator{t: t, agents: lib, reject: tt.reject, gates: tt.gates}
-			ret := execute(t, prog, by, false, false)
-			want := strings.Fields(tt.want)
-			slices.Sort(want)
-			slices.Sort(by.calls)
-			if ret.Outcome() != tt.status || !slices.Equal(by.calls, want) || len(by.gates) > 0 {
-				t.Errorf("run = %s (%s) after %q, want %s after %q\n%s", ret.Outcome(), ret.Summary, by.calls, tt.status, want, src)
-			}
-			for name, in := range by.inputs {
-				if in["version"] != "1.2.0" {
-					t.Errorf("%s was called with %v, want the version", name, in)
+		t.Run(
+			string(tt.shape)+" "+string(tt.merge)+" "+tt.agents+" "+tt.reject,
+			func(t *testing.T) {
+				t.Parallel()
+				d := templates.Data{
+					Name:     "release",
+					Purpose:  "Publish a release",
+					Args:     args,
+					Gate:     true,
+					Merge:    tt.merge,
+					Category: "release",
 				}
-			}
-			if prog.File.Front.Category != "release" {
-				t.Errorf("category = %q, want release", prog.File.Front.Category)
-			}
-		})
+				d.Agents, d.Beside = lib.beside(t, tt.agents)
+				src := render(t, tt.shape, d)
+				prog := program(t, lib, "release", src)
+				by := &delegator{
+					t:      t,
+					agents: lib,
+					reject: tt.reject,
+					gates:  tt.gates,
+				}
+				ret := execute(t, prog, by, false, false)
+				want := strings.Fields(tt.want)
+				slices.Sort(want)
+				slices.Sort(by.calls)
+				if ret.Outcome() != tt.status || !slices.Equal(by.calls, want) ||
+					len(by.gates) > 0 {
+					t.Errorf("run = %s (%s) after %q, want %s after %q\n%s",
+						ret.Outcome(), ret.Summary, by.calls, tt.status, want, src)
+				}
+				for name, in := range by.inputs {
+					if in["version"] != "1.2.0" {
+						t.Errorf("%s was called with %v, want the version", name, in)
+					}
+				}
+
+				if prog.File.Front.Category != "release" {
+					t.Errorf("category = %q, want release", prog.File.Front.Category)
+				}
+			},
+		)
 	}
 }
 
 func TestParseArgs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"none": "", "task": "<task_number>", "version,dry:boolean": "<version> [--dry]", "dry_run:boolean, version": "<version> [--dry-run]",
-		"n:integer?, task": "<task_number> [--n]", "note:text": "<note>",
+		"none":                     "",
+		"task":                     "<task_number>",
+		"version,dry:boolean":      "<version> [--dry]",
+		"dry_run:boolean, version": "<version> [--dry-run]",
+		"n:integer?, task":         "<task_number> [--n]",
+		"note:text":                "<note>",
 	} {
 		args, err := templates.ParseArgs(text)
 		var got []string
@@ -533,19 +854,29 @@ func TestParseArgs(t *testing.T) {
 			t.Errorf("ParseArgs(%q) = %q, %v, want %q", text, got, err, want)
 		}
 	}
+
 	for text, want := range map[string]string{
-		"": `expected the name of an argument, got ""`, "Version": `got "Version"`, "a:strng": `(boolean, integer, path, string, task, text), got "strng"`,
-		"a,a": "argument a cannot stand here", "t:text,b": "argument b cannot stand here", "help": `got "help"`, "x:task": `got "task"`,
+		"":                      `expected the name of an argument, got ""`,
+		"Version":               `got "Version"`,
+		"a:strng":               `(boolean, integer, path, string, task, text), got "strng"`,
+		"a,a":                   "argument a cannot stand here",
+		"t:text,b":              "argument b cannot stand here",
+		"help":                  `got "help"`,
+		"x:task":                `got "task"`,
 		strings.Repeat("a", 33): "expected the name",
 	} {
-		if _, err := templates.ParseArgs(text); err == nil || !strings.Contains(err.Error(), want) || formats.CodeOf(err) != formats.CodeValidationFailed {
+		_, err := templates.ParseArgs(text)
+		if err == nil || !strings.Contains(err.Error(), want) ||
+			formats.CodeOf(err) != formats.CodeValidationFailed {
 			t.Errorf("ParseArgs(%q) = %v, want an error with %q", text, err, want)
 		}
 	}
 }
 
 func FuzzArgs(f *testing.F) {
-	for _, s := range []string{"task", "version,dry:boolean", "note:text?", "a:task", "none", ",,", "a:b:c?"} {
+	for _, s := range []string{
+		"task", "version,dry:boolean", "note:text?", "a:task", "none", ",,", "a:b:c?",
+	} {
 		f.Add(s)
 	}
 	lib := library(f)
@@ -554,7 +885,12 @@ func FuzzArgs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d := templates.Data{Name: "x", Purpose: "p", Args: args, Agents: lib.infos(t, "architect")}
+		d := templates.Data{
+			Name:    "x",
+			Purpose: "p",
+			Args:    args,
+			Agents:  lib.infos(t, "architect"),
+		}
 		src, err := templates.Render(templates.Single, d)
 		if err != nil {
 			t.Fatalf("Render of %q: %v", text, err)

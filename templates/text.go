@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	maxDescription = 120  // characters of a description, as the formats of commands and subagents have it
+	// characters of a description, as the formats of commands and subagents have it
+	maxDescription = 120
 	maxPurpose     = 2000 // characters of a purpose
 	maxName        = 32
 )
@@ -25,14 +26,14 @@ var (
 	plainForm  = lazy.Regexp(`^[A-Za-z][A-Za-z0-9 ,.()/'-]*$`)
 )
 
-// ValidName reports whether a command or a subagent may have the name. It must be a valid file name, also on Windows
-// with its device names.
+// ValidName reports whether a command or a subagent may have the name. It must be a valid file
+// name, also on Windows with its device names.
 func ValidName(s string) bool {
 	return nameForm().MatchString(s) && len(s) <= maxName && !deviceForm().MatchString(s)
 }
 
-// clean makes one line out of a text. Control characters and runs of blanks become one blank. It drops marks that turn
-// the direction of writing and characters that YAML does not have.
+// clean makes one line out of a text. Control characters and runs of blanks become one blank. It
+// drops marks that turn the direction of writing and characters that YAML does not have.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -60,7 +61,8 @@ func cut(s string, limit int) string {
 
 // scalar writes a clean line as a YAML scalar. What other agent CLIs expand is escaped.
 func scalar(s string) string {
-	if plainForm().MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") { // one word could be true or null
+	// one word could be true or null
+	if plainForm().MatchString(s) && strings.Contains(strings.TrimSpace(s), " ") {
 		return s
 	}
 	var b strings.Builder
@@ -82,7 +84,8 @@ func scalar(s string) string {
 	return b.String()
 }
 
-// literal writes a clean line as a value in a step, where a `$` at the start and `${{` would be read as jq.
+// literal writes a clean line as a value in a step, where a `$` at the start and `${{` would be
+// read as jq.
 func literal(s string) string {
 	if !strings.ContainsAny(s, "${}") {
 		return scalar(s)
@@ -102,8 +105,8 @@ func word(s string) string {
 	return s
 }
 
-// prose writes a clean line as Markdown that shows just that text, in the middle of a line. Marks that Markdown or
-// another agent CLI reads become character references.
+// prose writes a clean line as Markdown that shows just that text, in the middle of a line. Marks
+// that Markdown or another agent CLI reads become character references.
 func prose(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -30,14 +30,15 @@ type Prompt struct {
 	Parts                 []Part
 }
 
-// Translate makes the command file of a prompt: one step for each number. Each step gets the prompt's text outside the
-// steps, and the previous step's result. max bounds the file, in bytes.
+// Translate makes the command file of a prompt: one step for each number. Each step gets the
+// prompt's text outside the steps, and the previous step's result. max bounds the file, in bytes.
 func Translate(p Prompt, most int) ([]byte, error) {
 	purpose := cut(cmp.Or(clean(p.Purpose), "Translated from "+p.Source), maxDescription)
 	purpose, err := checkText("command", p.Name, purpose)
 	if err != nil {
 		return nil, err
 	}
+
 	type view struct {
 		Number, Last int // the step, and the one before it that a subagent did
 		Title, From  string
@@ -45,24 +46,39 @@ func Translate(p Prompt, most int) ([]byte, error) {
 		Lost, Lines  []string
 	}
 	var steps []view
-	all, last, size := block(p.Before), 0, 0
+	all := block(p.Before)
+	last := 0
+	size := 0
 	for i, part := range p.Parts {
 		title := cut(clean(part.Title), maxDescription)
-		v := view{Number: i + 1, Last: last, From: plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$")}
+		v := view{
+			Number: i + 1,
+			Last:   last,
+			From:   plainLine(fmt.Sprintf("from %s:%d", p.Source, part.Line), "`!@$"),
+		}
 		short, _, _ := strings.Cut(title, ". ")
-		v.Title = cmp.Or(cut(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80), fmt.Sprintf("Do part %d", i+1))
+		v.Title = cmp.Or(
+			cut(plainLine(short, "&<>`*[]\\~{}$@#|!:."), 80),
+			fmt.Sprintf("Do part %d", i+1),
+		)
 		for _, lost := range part.Lost {
 			v.Lost = append(v.Lost, plainLine(lost, "`!@$"))
 		}
-		if v.Gate, v.Lines = part.Gate, block(part.Pieces); !v.Gate {
+		v.Gate = part.Gate
+		v.Lines = block(part.Pieces)
+		if !v.Gate {
 			last = i + 1
 		}
 		steps = append(steps, v)
-		if size += len(strings.Join(all, "")) + len(strings.Join(v.Lines, "")); size > most {
-			return nil, refuse("make the prompt shorter: what stands outside its steps goes to each of them",
-				"expected a prompt whose steps fit into %d bytes, got more", most)
+		size += len(strings.Join(all, "")) + len(strings.Join(v.Lines, ""))
+		if size > most {
+			return nil, refuse(
+				"make the prompt shorter: what stands outside its steps goes to each of them",
+				"expected a prompt whose steps fit into %d bytes, got more", most,
+			)
 		}
 	}
+
 	return fill("translated.tmpl", struct {
 		Name, Description, Source string
 		Args                      []Arg
@@ -72,8 +88,9 @@ func Translate(p Prompt, most int) ([]byte, error) {
 	}{p.Name, scalar(purpose), prose(clean(p.Source)), p.Args, all, steps, len(steps) + 1, last})
 }
 
-// block writes pieces as the lines of a block of YAML, in which an expression stands in place of its text. What another
-// tool or an expression would begin with is written as an expression that gives it.
+// block writes pieces as the lines of a block of YAML, in which an expression stands in place of
+// its text. What another tool or an expression would begin with is written as an expression that
+// gives it.
 func block(pieces []Piece) []string {
 	var b strings.Builder
 	for _, p := range pieces {
@@ -89,16 +106,19 @@ func block(pieces []Piece) []string {
 			switch {
 			case r == '\n':
 				b.WriteByte('\n')
-			case r == '$', r == '@' && before <= ' ', r == '!' && strings.HasPrefix(p.Text[i+1:], "`"):
+			case r == '$', r == '@' && before <= ' ',
+				r == '!' && strings.HasPrefix(p.Text[i+1:], "`"):
 				fmt.Fprintf(&b, `${{ "\u%04x" }}`, r)
 			case r == '\t':
 				b.WriteString("    ")
-			case r != ' ' && !unicode.IsPrint(r): // controls, marks of direction, separators of lines
+			case r != ' ' && !unicode.IsPrint(r):
+				// controls, marks of direction, separators of lines
 			default:
 				b.WriteRune(r)
 			}
 		}
 	}
+
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(b.String(), "\n "), "\n") {
 		line = strings.TrimRight(line, " ")
@@ -106,6 +126,7 @@ func block(pieces []Piece) []string {
 			lines = append(lines, line)
 		}
 	}
+
 	return lines
 }
 
