@@ -24,12 +24,19 @@ type analysis struct {
 }
 
 func (a *analysis) tell(file string, line int, format string, args ...any) {
-	a.found = append(a.found, fmt.Sprintf("%s:%d: ", file, max(1, line))+fmt.Sprintf(format, args...))
+	a.found = append(
+		a.found,
+		fmt.Sprintf("%s:%d: ", file, max(1, line))+fmt.Sprintf(format, args...),
+	)
 }
 
 // analyze says what the workspace's own commands and subagents lack. It changes nothing.
 func (b *Builder) analyze() (formats.Return, error) {
-	a := &analysis{used: map[string]bool{}, alike: map[string]string{}, known: b.Agents}
+	a := &analysis{
+		used:  map[string]bool{},
+		alike: map[string]string{},
+		known: b.Agents,
+	}
 	for _, e := range b.Catalog.Entries {
 		prog, prompt, err := b.Catalog.Library.Load(e.Source, e.File)
 		if prompt != nil {
@@ -49,10 +56,14 @@ func (b *Builder) analyze() (formats.Return, error) {
 			a.command(file, prog)
 		}
 	}
+
 	if err := b.agents(a); err != nil {
 		return formats.Return{}, err
 	}
-	ret := formats.Return{Status: formats.StatusCompleted, Summary: formats.Count(len(a.found), "finding")}
+	ret := formats.Return{
+		Status:  formats.StatusCompleted,
+		Summary: formats.Count(len(a.found), "finding"),
+	}
 	ret.Text = strings.Join(append([]string{ret.Summary + "\n"}, a.found...), "\n- ")
 	ret.Text = formats.Clip(ret.Text, formats.MaxText/4) + "\n"
 	return ret, nil
@@ -91,6 +102,7 @@ func (a *analysis) command(file string, prog *compile.Program) {
 		if !ok {
 			return true
 		}
+
 		what := ""
 		switch act := s.Action.(type) {
 		case *syntax.Gate:
@@ -112,20 +124,25 @@ func (a *analysis) command(file string, prog *compile.Program) {
 				what = name + " starts a program"
 			}
 		}
+
 		if what != "" && !asked {
-			a.tell(file, s.Pos.Line, "%s, and no gate stands before it: add a step with 'gate'", what)
+			a.tell(file, s.Pos.Line, "%s, and no gate stands before it: add a step with 'gate'",
+				what)
 		}
 		return true
 	})
 	key := strings.Join(team, ",")
 	if other := a.alike[key]; other != "" {
-		a.tell(file, 1, "calls the same subagents in the same order as %s: %s", other, strings.Join(team, ", "))
+		a.tell(file, 1, "calls the same subagents in the same order as %s: %s",
+			other, strings.Join(team, ", "))
 	} else if key != "" {
 		a.alike[key] = file
 	}
 }
 
-func publishing(f syntax.Field) bool { return f.Key.Text == "action" && f.Value.Lit == "publish" }
+func publishing(f syntax.Field) bool {
+	return f.Key.Text == "action" && f.Value.Lit == "publish"
+}
 
 // agents looks at the workspace's own subagents.
 func (b *Builder) agents(a *analysis) error {
@@ -133,6 +150,7 @@ func (b *Builder) agents(a *analysis) error {
 	if err != nil {
 		return err
 	}
+
 	var defs []subagents.Definition
 	for _, file := range names {
 		src, err := atomicfile.ReadFile(b.Root, file)
@@ -149,6 +167,7 @@ func (b *Builder) agents(a *analysis) error {
 		}
 		defs = append(defs, def)
 	}
+
 	for i, def := range defs {
 		name, _, _ := strings.Cut(def.Info.Name, "@")
 		if !a.used[name] {
@@ -160,10 +179,12 @@ func (b *Builder) agents(a *analysis) error {
 			}
 		}
 		for _, other := range defs[:i] {
-			if def.Info.Role == other.Info.Role && def.Facets.Instruction == other.Facets.Instruction && len(def.Argv) == 0 {
+			if def.Info.Role == other.Info.Role &&
+				def.Facets.Instruction == other.Facets.Instruction && len(def.Argv) == 0 {
 				a.tell(def.File, 1, "has the role and the instruction of %s", other.File)
 			}
 		}
 	}
+
 	return nil
 }

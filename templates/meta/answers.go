@@ -23,7 +23,8 @@ type answers struct {
 // sure is the usage that a wrong answer gets as advice.
 const sure = `/meta NAME --shape single|sequential|conditional|iterative|parallel --agents a,b+c "what it does"`
 
-// read takes the answers out of the input of a delegation and collects everything that is wrong with them.
+// read takes the answers out of the input of a delegation and collects everything that is wrong
+// with them.
 func read(in map[string]any) (answers, error) {
 	var bad []string
 	wrong := func(err error) {
@@ -63,32 +64,41 @@ func read(in map[string]any) (answers, error) {
 	}
 	if word != "" {
 		if a.shape, err = templates.ParseShape(word); err != nil {
-			bad = append(bad, strings.TrimSpace(err.Error()+" "+nearest.Help(word, formats.Words(templates.Shapes()))))
+			bad = append(
+				bad,
+				strings.TrimSpace(err.Error()+" "+
+					nearest.Help(word, formats.Words(templates.Shapes()))),
+			)
 		}
 	}
 	if list != "" {
 		a.team(list, wrong)
 	}
 	if len(bad) > 0 {
-		return answers{}, formats.Fail(formats.CodeValidationFailed, sure, "%s", strings.Join(bad, "; "))
+		return answers{}, formats.Fail(formats.CodeValidationFailed, sure, "%s",
+			strings.Join(bad, "; "))
 	}
 	return a, nil
 }
 
 var programForm = lazy.Regexp(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$`)
 
-// team reads "a,b+c=tools/run": subagents in order, those joined by a plus side by side, each with the program that
-// does its work, if one does. Without any plus those of the shape parallel all stand side by side.
+// team reads "a,b+c=tools/run": subagents in order, those joined by a plus side by side, each with
+// the program that does its work, if one does. Without any plus those of the shape parallel all
+// stand side by side.
 func (a *answers) team(list string, wrong func(error)) {
 	for part := range strings.SplitSeq(list, ",") {
 		for i, word := range strings.Split(part, "+") {
 			name, program, has := strings.Cut(strings.TrimSpace(word), "=")
 			wrong(templates.CheckName("subagent", name))
-			if a.agents, a.Beside = append(a.agents, name), append(a.Beside, i > 0); has {
+			a.agents = append(a.agents, name)
+			a.Beside = append(a.Beside, i > 0)
+			if has {
 				a.programs[name] = program
 			}
 			if has && (!programForm().MatchString(program) || !fs.ValidPath(program)) {
-				wrong(fmt.Errorf("expected a program inside the project as in %s=tools/run, got %q", name, program))
+				wrong(fmt.Errorf("expected a program inside the project as in %s=tools/run, got %q",
+					name, program))
 			}
 		}
 	}
@@ -99,12 +109,14 @@ func (a *answers) team(list string, wrong func(error)) {
 	}
 }
 
-// unknown lists the subagents that do not exist, each once. One that is there keeps the runner that it has.
+// unknown lists the subagents that do not exist, each once. One that is there keeps the runner that
+// it has.
 func (a answers) unknown(known Agents) ([]string, error) {
 	var out []string
 	for name, program := range a.programs {
 		if _, ok := known.Agent(name); ok {
-			return nil, formats.Fail(formats.CodeValidationFailed, "write "+name+" alone, or choose another name",
+			return nil, formats.Fail(formats.CodeValidationFailed,
+				"write "+name+" alone, or choose another name",
 				"subagent %s is there, and its file says what does its work, not %s", name, program)
 		}
 	}

@@ -46,6 +46,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	case b.DryRun == nil:
 		return formats.Return{}, formats.Unset("a dry run")
 	}
+
 	if r.Input["action"] == "analyze" {
 		return b.analyze()
 	}
@@ -53,6 +54,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	if err != nil {
 		return failed(err), nil
 	}
+
 	switch action := r.Input["action"]; action {
 	case "draft", "write":
 	case "fill":
@@ -61,6 +63,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 		return failed(formats.Fail(formats.CodeValidationFailed, "name one of them",
 			"expected action draft, fill, write or analyze, got %v", action)), nil
 	}
+
 	if ret, ok := b.check(d); !ok {
 		return ret, nil
 	}
@@ -71,6 +74,7 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	if r.Input["action"] == "draft" {
 		return b.tell(d), nil
 	}
+
 	if err := b.write(ctx, d.files); err != nil {
 		if formats.CodeOf(err) == formats.CodePrecondition {
 			return failed(err), nil
@@ -80,14 +84,20 @@ func (b *Builder) Run(ctx context.Context, r formats.Request) (formats.Return, e
 	return formats.Return{Status: formats.StatusCompleted, Summary: "/" + d.Name + " written"}, nil
 }
 
-// Adopt writes the workflow made from another tool's prompt, without changing existing files. It gives the path, and
-// what it did not translate.
-func (b *Builder) Adopt(ctx context.Context, file string) (written string, notes []string, err error) {
+// Adopt writes the workflow made from another tool's prompt, without changing existing files. It
+// gives the path, and what it did not translate.
+func (b *Builder) Adopt(
+	ctx context.Context,
+	file string,
+) (written string, notes []string, err error) {
 	ret, err := b.Run(ctx, formats.Request{Input: map[string]any{"action": "draft", "from": file}})
 	notes = ret.Warnings
 	if files := as[[]any](ret.Fields["files"]); err == nil && len(files) > 0 {
 		written = as[string](as[map[string]any](files[0])["name"])
-		ret, err = b.Run(ctx, formats.Request{Input: map[string]any{"action": "write", "files": files}})
+		ret, err = b.Run(ctx, formats.Request{Input: map[string]any{
+			"action": "write",
+			"files":  files,
+		}})
 	}
 	if len(ret.Errors) > 0 {
 		e := ret.Errors[0]
@@ -96,9 +106,11 @@ func (b *Builder) Adopt(ctx context.Context, file string) (written string, notes
 	return written, notes, err
 }
 
-// begin makes the draft of an action: by the answers, from a file, or out of the files of an earlier one.
+// begin makes the draft of an action: by the answers, from a file, or out of the files of an
+// earlier one.
 func (b *Builder) begin(in map[string]any) (*draft, error) {
-	switch file, from := in["from"].(string); {
+	file, from := in["from"].(string)
+	switch {
 	case in["action"] != "draft":
 		return given(in["files"])
 	case from:
@@ -121,7 +133,8 @@ func as[T any](value any) T {
 	return held
 }
 
-// given takes the files of a draft back, as an earlier action gave them: one command, and subagents.
+// given takes the files of a draft back, as an earlier action gave them: one command, and
+// subagents.
 func given(files any) (*draft, error) {
 	d := &draft{}
 	list := as[[]any](files)
@@ -141,8 +154,13 @@ func given(files any) (*draft, error) {
 		}
 		d.files = append(d.files, File{Name: name, Data: []byte(text)})
 	}
+
 	if d.Name == "" {
-		return nil, formats.Fail(formats.CodeValidationFailed, "pass the files of a draft", "expected files, got no command")
+		return nil, formats.Fail(
+			formats.CodeValidationFailed,
+			"pass the files of a draft",
+			"expected files, got no command",
+		)
 	}
 	return d, nil
 }
@@ -168,9 +186,14 @@ func (b *Builder) compose(d *draft) (err error) {
 	}
 	for _, name := range d.fresh {
 		s := templates.Subagent{
-			Name: name, Command: d.Name, Purpose: d.Purpose, Args: d.Args, Program: d.programs[name],
+			Name:    name,
+			Command: d.Name,
+			Purpose: d.Purpose,
+			Args:    d.Args,
+			Program: d.programs[name],
 		}
-		if role, _ := s.Role(); !s.Plain() {
+		role, _ := s.Role()
+		if !s.Plain() {
 			if s.Contract, s.Output, s.Policy, err = contract(role); err != nil {
 				return err
 			}
@@ -181,10 +204,15 @@ func (b *Builder) compose(d *draft) (err error) {
 		}
 		d.files = append(d.files, File{Name: place(subagentFolder, name), Data: src})
 		if _, err := b.Root.Stat(s.Program); s.Program != "" && err != nil {
-			d.leave("Write "+s.Program, "The subagent "+name+" of /"+d.Name+" runs it: it reads a request as JSON on "+
-				"standard input and gives a return as JSON (docs/exec.md). What it is for: "+d.Purpose)
+			d.leave(
+				"Write "+s.Program,
+				"The subagent "+name+" of /"+d.Name+" runs it: it reads a request as JSON on "+
+					"standard input and gives a return as JSON (docs/exec.md). What it is for: "+
+					d.Purpose,
+			)
 		}
 	}
+
 	command := place(commandFolder, d.Name)
 	if taken != nil {
 		return taken
@@ -193,11 +221,13 @@ func (b *Builder) compose(d *draft) (err error) {
 	if broken := (&formats.Diagnostics{List: found, Of: formats.CodeBug}); broken.HasErrors() {
 		return broken
 	}
+
 	for _, name := range d.agents {
 		if info, ok := agents.Agent(name); ok {
 			d.Agents = append(d.Agents, info)
 		}
 	}
+
 	src, err := templates.Render(d.shape, d.Data)
 	if err != nil {
 		return err
@@ -209,11 +239,12 @@ func (b *Builder) compose(d *draft) (err error) {
 // place is the path of a new file; the error says that it cannot be made there.
 func (b *Builder) place(folder, name string) (string, error) {
 	if info, err := b.Root.Stat(formats.Workspace); err != nil || !info.IsDir() {
-		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'", "expected folder %s, got none",
-			formats.Workspace)
+		return "", formats.Fail(formats.CodeNoWorkspace, "run 'tercet init'",
+			"expected folder %s, got none", formats.Workspace)
 	}
 	file := folder + "/" + name + ".md"
-	switch _, err := b.Root.Lstat(file); {
+	_, err := b.Root.Lstat(file)
+	switch {
 	case err == nil:
 		return file, exists(file)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -227,7 +258,8 @@ func (d *draft) leave(title, description string) {
 	d.left = append(d.left, map[string]any{"title": title, "description": description})
 }
 
-// check lints the files. What is wrong with them is a defect of the templates, and every finding is told.
+// check lints the files. What is wrong with them is a defect of the templates, and every finding is
+// told.
 func (b *Builder) check(d *draft) (formats.Return, bool) {
 	found := b.Lint(slices.Clone(d.files))
 	var errs []formats.ReturnError
@@ -237,7 +269,10 @@ func (b *Builder) check(d *draft) (formats.Return, bool) {
 			continue
 		}
 		errs = append(errs, formats.ReturnError{
-			Type: formats.ErrorValidation, Code: formats.CodeBug, Message: f.Error(), Recommendation: f.Help,
+			Type:           formats.ErrorValidation,
+			Code:           formats.CodeBug,
+			Message:        f.Error(),
+			Recommendation: f.Help,
 		})
 	}
 	if len(errs) == 0 {
@@ -261,7 +296,8 @@ func (b *Builder) dry(ctx context.Context, d *draft) (formats.Return, error) {
 		return formats.Return{}, nil
 	}
 	errs := []formats.ReturnError{{
-		Type: formats.ErrorValidation, Code: formats.CodeBug,
+		Type:    formats.ErrorValidation,
+		Code:    formats.CodeBug,
 		Message: "dry run of /" + d.Name + ": " + ret.Summary,
 	}}
 	return d.broken("a command that does not run dry", append(errs, ret.Errors...)), nil
@@ -295,7 +331,8 @@ func (b *Builder) create(f File) error {
 	if err := atomicfile.MkdirAll(b.Root, path.Dir(f.Name), 0); err != nil {
 		return onWrite(f.Name, err)
 	}
-	switch err := atomicfile.Create(b.Root, f.Name, f.Data, 0); {
+	err := atomicfile.Create(b.Root, f.Name, f.Data, 0)
+	switch {
 	case errors.Is(err, fs.ErrExist):
 		return exists(f.Name) // it came up in the meantime
 	case err != nil:
@@ -313,7 +350,8 @@ func exists(file string) error {
 	return formats.Fail(formats.CodePrecondition, help, "%s exists and is not overwritten", file)
 }
 
-// onWrite is a file that was not written, or not taken back; NOT_DURABLE is there but may not survive a loss of power.
+// onWrite is a file that was not written, or not taken back; NOT_DURABLE is there but may not
+// survive a loss of power.
 func onWrite(file string, err error) error {
 	out := formats.OnFile("write", file, err)
 	if _, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {

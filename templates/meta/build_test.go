@@ -22,7 +22,11 @@ import (
 // set is the shipped subagents.
 func set(tb testing.TB) *subagents.Set {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -54,14 +58,19 @@ func newBench(tb testing.TB) *bench {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { root.Close() })
-	b.Root, b.Agents, b.Catalog = root, set(tb), &commands.Catalog{}
+	b.Root = root
+	b.Agents = set(tb)
+	b.Catalog = &commands.Catalog{}
 	b.Lint = func(files []meta.File) []formats.Diagnostic {
 		b.linted = files
 		return nil
 	}
 	b.DryRun = func(_ context.Context, _ []meta.File, name string) (formats.Return, error) {
 		b.ran = name
-		return formats.Return{Status: formats.StatusCompleted, Text: "log_reader: delegate log-reader"}, nil
+		return formats.Return{
+			Status: formats.StatusCompleted,
+			Text:   "log_reader: delegate log-reader",
+		}, nil
 	}
 	return b
 }
@@ -94,17 +103,24 @@ func (b *bench) put(tb testing.TB, name, text string) {
 }
 
 func request(name, shape, agents, purpose string) formats.Request {
-	return formats.Request{Agent: "meta-builder", Input: map[string]any{
-		"action": "draft", "name": name, "shape": shape, "agents": agents, "purpose": purpose,
-	}}
+	return formats.Request{
+		Agent: "meta-builder",
+		Input: map[string]any{
+			"action": "draft", "name": name, "shape": shape, "agents": agents, "purpose": purpose,
+		},
+	}
 }
 
 // writing is the request to write what a draft gave.
 func writing(draft formats.Return) formats.Request {
-	return formats.Request{Agent: "meta-builder", Input: map[string]any{"action": "write", "files": draft.Fields["files"]}}
+	return formats.Request{
+		Agent: "meta-builder",
+		Input: map[string]any{"action": "write", "files": draft.Fields["files"]},
+	}
 }
 
-// run does one action; what a draft gives is written as well, and its return is that of the draft if that goes well.
+// run does one action; what a draft gives is written as well, and its return is that of the draft
+// if that goes well.
 func (b *bench) run(tb testing.TB, r formats.Request) formats.Return {
 	tb.Helper()
 	ret, err := b.Run(tb.Context(), r)
@@ -122,7 +138,10 @@ func (b *bench) run(tb testing.TB, r formats.Request) formats.Return {
 func TestWrites(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	ret := b.run(t, request("triage", "sequential", "log-reader, planner,log-reader", "Sort a new report"))
+	ret := b.run(
+		t,
+		request("triage", "sequential", "log-reader, planner,log-reader", "Sort a new report"),
+	)
 	want := []string{".tercet/commands/triage.md", ".tercet/subagents/log-reader.md"}
 	if diff := cmp.Diff(want, b.files(t)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -134,18 +153,28 @@ func TestWrites(t *testing.T) {
 	for _, f := range ret.Fields["files"].([]any) {
 		names = append(names, f.(map[string]any)["name"].(string))
 	}
-	if diff := cmp.Diff([]string{want[1], want[0]}, names); diff != "" || ret.Fields["name"] != "triage" || ret.Fields["fill"] != false {
+
+	diff := cmp.Diff([]string{want[1], want[0]}, names)
+	if diff != "" || ret.Fields["name"] != "triage" || ret.Fields["fill"] != false {
 		t.Errorf("fields = %v (-want +got):\n%s", ret.Fields, diff)
 	}
 	info, _ := set(t).Agent("meta-builder")
 	if bad := ret.Validate(info); bad != nil {
 		t.Errorf("Validate = %q, want no violation of the contract", bad)
 	}
-	for _, part := range []string{"/triage <task_number>", "role researcher", "offline researcher", "shape sequential", "  log_reader: delegate log-reader", want[0]} {
+	for _, part := range []string{
+		"/triage <task_number>",
+		"role researcher",
+		"offline researcher",
+		"shape sequential",
+		"  log_reader: delegate log-reader",
+		want[0],
+	} {
 		if !strings.Contains(ret.Text, part) {
 			t.Errorf("text has no %q:\n%s", part, ret.Text)
 		}
 	}
+
 	if b.ran != "triage" || len(b.linted) != 2 {
 		t.Errorf("dry run of %q over %d linted files, want triage over 2", b.ran, len(b.linted))
 	}
@@ -155,12 +184,15 @@ func TestWrites(t *testing.T) {
 			t.Errorf("%s differs from what was linted (%v)", f.Name, err)
 		}
 	}
+
 	def, err := subagents.ParseDefinition(want[1], b.linted[0].Data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shipped, _ := set(t).Agent("researcher")
-	if diff := cmp.Diff(shipped.Inputs, def.Info.Inputs); diff != "" || def.Info.Role != formats.RoleResearcher || len(def.Facets.Policy) == 0 || def.Facets.Output == "" {
+	diff = cmp.Diff(shipped.Inputs, def.Info.Inputs)
+	if diff != "" || def.Info.Role != formats.RoleResearcher || len(def.Facets.Policy) == 0 ||
+		def.Facets.Output == "" {
 		t.Errorf("new subagent has not the contract of the shipped researcher: %+v", def)
 	}
 	again := b.run(t, request("again", "single", "researcher", "Sort"))
@@ -186,25 +218,123 @@ func TestRefuses(t *testing.T) {
 		code   formats.Code
 		errors []string
 	}{
-		{"nothing", map[string]any{"action": "draft"}, formats.CodeValidationFailed, []string{"expected the name of the new command as name, got nothing; expected the shape"}},
-		{"types", map[string]any{"action": "draft", "name": 1, "shape": "single", "agents": "a", "purpose": "p"}, formats.CodeValidationFailed, []string{"got int"}},
-		{"names", request("Bad", "single", "a,,B", "p").Input, formats.CodeValidationFailed, []string{`got "Bad"; expected a name of a subagent`}},
-		{"arguments", request("x", "single", "a=../run,b=run", "p").Input, formats.CodeValidationFailed, []string{`expected a program inside the project as in a=tools/run, got "../run"`}},
-		{"side by side", request("x", "single", "a+b", "p").Input, formats.CodeValidationFailed, []string{"expected --shape parallel for subagents joined by '+', got single"}},
-		{"a program for one that is there", request("x", "single", "planner=tools/plan", "p").Input, formats.CodeValidationFailed, []string{"subagent planner is there"}},
-		{"action", map[string]any{"action": "erase", "files": drafted(".tercet/commands/x.md")}, formats.CodeValidationFailed, []string{"expected action draft, fill, write or analyze, got erase"}},
-		{"write outside", map[string]any{"action": "write", "files": drafted("x.md")}, formats.CodeValidationFailed, []string{`got "x.md"`}},
-		{"write elsewhere", map[string]any{"action": "write", "files": drafted(".tercet/commands/../x.md")}, formats.CodeValidationFailed, []string{"expected one command"}},
-		{"write two", map[string]any{"action": "write", "files": drafted(".tercet/commands/x.md", ".tercet/commands/y.md")}, formats.CodeValidationFailed, []string{`got ".tercet/commands/y.md"`}},
-		{"write no command", map[string]any{"action": "write", "files": drafted(".tercet/subagents/x.md")}, formats.CodeValidationFailed, []string{"got no command"}},
-		{"path", request("../x", "single", "a", "p").Input, formats.CodeValidationFailed, []string{`got "../x"`}},
-		{"shape", request("x", "singel", "a", "p").Input, formats.CodeValidationFailed, []string{"did you mean 'single'?"}},
-		{"count", request("x", "single", "researcher,planner", "p").Input, formats.CodeValidationFailed, []string{"expected 1 subagent"}},
-		{"input", request("x", "single", "git-workflow-manager", "p").Input, formats.CodeValidationFailed, []string{"needs the input 'action'"}},
-		{"command is there", request("old", "single", "researcher", "p").Input, formats.CodePrecondition, []string{".tercet/commands/old.md exists"}},
-		{"link is there", request("link", "single", "researcher", "p").Input, formats.CodePrecondition, []string{".tercet/commands/link.md exists"}},
 		{
-			"both are there", request("old", "sequential", "broken,researcher", "p").Input, formats.CodePrecondition,
+			"nothing",
+			map[string]any{"action": "draft"},
+			formats.CodeValidationFailed,
+			[]string{
+				"expected the name of the new command as name, got nothing; expected the shape",
+			},
+		},
+		{
+			"types",
+			map[string]any{
+				"action":  "draft",
+				"name":    1,
+				"shape":   "single",
+				"agents":  "a",
+				"purpose": "p",
+			},
+			formats.CodeValidationFailed,
+			[]string{"got int"},
+		},
+		{
+			"names",
+			request("Bad", "single", "a,,B", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{`got "Bad"; expected a name of a subagent`},
+		},
+		{
+			"arguments",
+			request("x", "single", "a=../run,b=run", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{`expected a program inside the project as in a=tools/run, got "../run"`},
+		},
+		{
+			"side by side",
+			request("x", "single", "a+b", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{"expected --shape parallel for subagents joined by '+', got single"},
+		},
+		{
+			"a program for one that is there",
+			request("x", "single", "planner=tools/plan", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{"subagent planner is there"},
+		},
+		{
+			"action",
+			map[string]any{"action": "erase", "files": drafted(".tercet/commands/x.md")},
+			formats.CodeValidationFailed,
+			[]string{"expected action draft, fill, write or analyze, got erase"},
+		},
+		{
+			"write outside",
+			map[string]any{"action": "write", "files": drafted("x.md")},
+			formats.CodeValidationFailed,
+			[]string{`got "x.md"`},
+		},
+		{
+			"write elsewhere",
+			map[string]any{"action": "write", "files": drafted(".tercet/commands/../x.md")},
+			formats.CodeValidationFailed,
+			[]string{"expected one command"},
+		},
+		{
+			"write two",
+			map[string]any{
+				"action": "write",
+				"files":  drafted(".tercet/commands/x.md", ".tercet/commands/y.md"),
+			},
+			formats.CodeValidationFailed,
+			[]string{`got ".tercet/commands/y.md"`},
+		},
+		{
+			"write no command",
+			map[string]any{"action": "write", "files": drafted(".tercet/subagents/x.md")},
+			formats.CodeValidationFailed,
+			[]string{"got no command"},
+		},
+		{
+			"path",
+			request("../x", "single", "a", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{`got "../x"`},
+		},
+		{
+			"shape",
+			request("x", "singel", "a", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{"did you mean 'single'?"},
+		},
+		{
+			"count",
+			request("x", "single", "researcher,planner", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{"expected 1 subagent"},
+		},
+		{
+			"input",
+			request("x", "single", "git-workflow-manager", "p").Input,
+			formats.CodeValidationFailed,
+			[]string{"needs the input 'action'"},
+		},
+		{
+			"command is there",
+			request("old", "single", "researcher", "p").Input,
+			formats.CodePrecondition,
+			[]string{".tercet/commands/old.md exists"},
+		},
+		{
+			"link is there",
+			request("link", "single", "researcher", "p").Input,
+			formats.CodePrecondition,
+			[]string{".tercet/commands/link.md exists"},
+		},
+		{
+			"both are there",
+			request("old", "sequential", "broken,researcher", "p").Input,
+			formats.CodePrecondition,
 			[]string{".tercet/subagents/broken.md exists", ".tercet/commands/old.md exists"},
 		},
 	}
@@ -214,16 +344,19 @@ func TestRefuses(t *testing.T) {
 			b := newBench(t)
 			b.put(t, ".tercet/commands/old.md", "old")
 			b.put(t, ".tercet/subagents/broken.md", "broken")
-			if err := os.Symlink("nowhere", filepath.Join(b.dir, ".tercet/commands/link.md")); err != nil {
+			err := os.Symlink("nowhere", filepath.Join(b.dir, ".tercet/commands/link.md"))
+			if err != nil {
 				t.Fatal(err)
 			}
 			before := b.files(t)
 			ret := b.run(t, formats.Request{Agent: "meta-builder", Input: tt.in})
 			if ret.Status != formats.StatusFailed || len(ret.Errors) != len(tt.errors) {
-				t.Fatalf("Run = %s with %+v, want failed with %d errors", ret.Status, ret.Errors, len(tt.errors))
+				t.Fatalf("Run = %s with %+v, want failed with %d errors",
+					ret.Status, ret.Errors, len(tt.errors))
 			}
 			for i, e := range ret.Errors {
-				if e.Code != tt.code || !strings.Contains(e.Message, tt.errors[i]) || e.Recommendation == "" {
+				if e.Code != tt.code || !strings.Contains(e.Message, tt.errors[i]) ||
+					e.Recommendation == "" {
 					t.Errorf("error = %+v, want %s with %q and advice", e, tt.code, tt.errors[i])
 				}
 			}
@@ -237,17 +370,38 @@ func TestRefuses(t *testing.T) {
 func TestDefectsOfTemplates(t *testing.T) {
 	t.Parallel()
 	finding := func(s formats.Severity, msg string) formats.Diagnostic {
-		return formats.Diagnostic{Code: "E1", Severity: s, File: "f.md", Pos: formats.Pos{Line: 3, Col: 1}, Message: msg, Help: "mend it"}
+		return formats.Diagnostic{
+			Code:     "E1",
+			Severity: s,
+			File:     "f.md",
+			Pos:      formats.Pos{Line: 3, Col: 1},
+			Message:  msg,
+			Help:     "mend it",
+		}
 	}
 	b := newBench(t)
 	lint := b.Lint
 	b.Lint = func([]meta.File) []formats.Diagnostic {
-		return []formats.Diagnostic{finding(formats.SeverityError, "one"), finding(formats.SeverityWarning, "two"), finding(formats.SeverityError, "three")}
+		return []formats.Diagnostic{
+			finding(formats.SeverityError, "one"),
+			finding(formats.SeverityWarning, "two"),
+			finding(formats.SeverityError, "three"),
+		}
 	}
 	ret := b.run(t, request("x", "single", "new-reader", "p"))
 	want := []formats.ReturnError{
-		{Type: formats.ErrorValidation, Code: formats.CodeBug, Message: "f.md:3:1: E1: one", Recommendation: "mend it"},
-		{Type: formats.ErrorValidation, Code: formats.CodeBug, Message: "f.md:3:1: E1: three", Recommendation: "mend it"},
+		{
+			Type:           formats.ErrorValidation,
+			Code:           formats.CodeBug,
+			Message:        "f.md:3:1: E1: one",
+			Recommendation: "mend it",
+		},
+		{
+			Type:           formats.ErrorValidation,
+			Code:           formats.CodeBug,
+			Message:        "f.md:3:1: E1: three",
+			Recommendation: "mend it",
+		},
 	}
 	if diff := cmp.Diff(want, ret.Errors); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
@@ -261,12 +415,16 @@ func TestDefectsOfTemplates(t *testing.T) {
 		return formats.Failed(&formats.Failure{Code: formats.CodeNotFound, Message: "no plan"}), nil
 	}
 	ret = b.run(t, request("x", "single", "new-reader", "p"))
-	if len(ret.Errors) != 2 || ret.Errors[0].Code != formats.CodeBug || ret.Errors[1].Code != formats.CodeNotFound {
+	if len(ret.Errors) != 2 || ret.Errors[0].Code != formats.CodeBug ||
+		ret.Errors[1].Code != formats.CodeNotFound {
 		t.Errorf("errors = %+v, want BUG and what the dry run said", ret.Errors)
 	}
 	boom := errors.New("boom")
-	b.DryRun = func(context.Context, []meta.File, string) (formats.Return, error) { return formats.Return{}, boom }
-	if _, err := b.Run(t.Context(), request("x", "single", "new-reader", "p")); !errors.Is(err, boom) {
+	b.DryRun = func(context.Context, []meta.File, string) (formats.Return, error) {
+		return formats.Return{}, boom
+	}
+	_, err := b.Run(t.Context(), request("x", "single", "new-reader", "p"))
+	if !errors.Is(err, boom) {
 		t.Errorf("Run = %v, want the engine's error", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -274,7 +432,8 @@ func TestDefectsOfTemplates(t *testing.T) {
 		cancel()
 		return formats.Return{Status: formats.StatusCompleted}, nil
 	}
-	if _, err := b.Run(ctx, request("x", "single", "new-reader", "p")); !errors.Is(err, context.Canceled) {
+	_, err = b.Run(ctx, request("x", "single", "new-reader", "p"))
+	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Run = %v, want the cancellation", err)
 	}
 	if got := b.files(t); got != nil {
@@ -325,7 +484,8 @@ func TestAllOrNone(t *testing.T) {
 		b.put(t, ".tercet/commands", "")
 		return formats.Return{Status: formats.StatusCompleted}, nil
 	}
-	if _, err := b.Run(t.Context(), writing(b.drafted(t, "x", "new-reader"))); formats.CodeOf(err) != formats.CodeIO {
+	_, err := b.Run(t.Context(), writing(b.drafted(t, "x", "new-reader")))
+	if formats.CodeOf(err) != formats.CodeIO {
 		t.Errorf("Run = %v, want an error of the engine with code IO", err)
 	}
 	if diff := cmp.Diff([]string{".tercet/commands"}, b.files(t)); diff != "" {
@@ -336,7 +496,11 @@ func TestAllOrNone(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Catalog = &commands.Catalog{Entries: []commands.Entry{{Name: "plan", File: "plan.md", Source: "library"}}}
+	b.Catalog = &commands.Catalog{Entries: []commands.Entry{{
+		Name:   "plan",
+		File:   "plan.md",
+		Source: "library",
+	}}}
 	ret := b.run(t, request("plan", "sequential", "reseacher,architect,architect", "p"))
 	want := []string{
 		"subagent reseacher is new; was researcher meant?",
@@ -346,7 +510,8 @@ func TestWarnings(t *testing.T) {
 	if diff := cmp.Diff(want, ret.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-	if ret = b.run(t, request("x", "conditional", "planner,task-reviser", "p")); ret.Warnings != nil {
+	ret = b.run(t, request("x", "conditional", "planner,task-reviser", "p"))
+	if ret.Warnings != nil {
 		t.Errorf("warnings = %q, want none", ret.Warnings)
 	}
 }
@@ -363,7 +528,8 @@ func TestMissingParts(t *testing.T) {
 	} {
 		b := whole.Builder
 		drop(&b)
-		if _, err := b.Run(t.Context(), request("x", "single", "researcher", "p")); formats.CodeOf(err) != formats.CodeBug {
+		_, err := b.Run(t.Context(), request("x", "single", "researcher", "p"))
+		if formats.CodeOf(err) != formats.CodeBug {
 			t.Errorf("Run of a builder without a part = %v, want BUG", err)
 		}
 	}
@@ -371,7 +537,8 @@ func TestMissingParts(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(none.dir, ".tercet")); err != nil {
 		t.Fatal(err)
 	}
-	if ret := none.run(t, request("x", "single", "researcher", "p")); ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeNoWorkspace {
+	ret := none.run(t, request("x", "single", "researcher", "p"))
+	if ret.Status != formats.StatusFailed || ret.Errors[0].Code != formats.CodeNoWorkspace {
 		t.Errorf("Run without a workspace = %+v, want NO_WORKSPACE", ret)
 	}
 }
@@ -379,7 +546,10 @@ func TestMissingParts(t *testing.T) {
 func TestWith(t *testing.T) {
 	t.Parallel()
 	files := []meta.File{
-		{Name: ".tercet/subagents/good.md", Data: []byte("---\nname: good\ndescription: is good\n---\n\nDo it.\n")},
+		{
+			Name: ".tercet/subagents/good.md",
+			Data: []byte("---\nname: good\ndescription: is good\n---\n\nDo it.\n"),
+		},
 		{Name: ".tercet/subagents/bad.md", Data: []byte("---\nname: other\nrole: cook\n---\n")},
 		{Name: ".tercet/commands/x.md", Data: []byte("not looked at")},
 	}
@@ -390,7 +560,9 @@ func TestWith(t *testing.T) {
 	if _, ok := agents.Agent("researcher"); !ok {
 		t.Error("Agent(researcher) is unknown, want the subagents there are")
 	}
-	if names := agents.Names(); !slices.Contains(names, "good") || !slices.IsSorted(names) || len(names) != len(set(t).Names())+1 {
+	names := agents.Names()
+	if !slices.Contains(names, "good") || !slices.IsSorted(names) ||
+		len(names) != len(set(t).Names())+1 {
 		t.Errorf("Names() = %q, want one more, sorted", names)
 	}
 	if len(found) < 2 || found[0].File != ".tercet/subagents/bad.md" {
@@ -421,7 +593,8 @@ func TestSample(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, bad := formats.ParseDocument(a["type"].(string), a["path"].(string), src); bad.HasErrors() {
+			_, bad := formats.ParseDocument(a["type"].(string), a["path"].(string), src)
+			if bad.HasErrors() {
 				t.Errorf("%s: %v", a["path"], bad)
 			}
 		}

@@ -17,11 +17,17 @@ import (
 	"tercet/lint"
 )
 
-// New makes the builder of a project. It checks unwritten files, and dry-runs them with the library's fakes, together
-// with the commands of the catalog.
+// New makes the builder of a project. It checks unwritten files, and dry-runs them with the
+// library's fakes, together with the commands of the catalog.
 func New(root *os.Root, agents Agents, catalog *commands.Catalog) *Builder {
 	d := drafts{root, agents, catalog}
-	return &Builder{Root: root, Agents: agents, Catalog: catalog, Lint: d.lint, DryRun: d.dryRun}
+	return &Builder{
+		Root:    root,
+		Agents:  agents,
+		Catalog: catalog,
+		Lint:    d.lint,
+		DryRun:  d.dryRun,
+	}
 }
 
 // drafts knows what there is, and compiles as if further files were there.
@@ -49,14 +55,22 @@ func (d drafts) lint(files []File) []formats.Diagnostic {
 	return found
 }
 
-// dryRun runs the command of the name out of the files, on a task that stands for any, without any effect.
+// dryRun runs the command of the name out of the files, on a task that stands for any, without any
+// effect.
 func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.Return, error) {
 	lib, _ := d.library(files)
 	list := Commands(files)
-	i := slices.IndexFunc(list, func(f File) bool { return strings.TrimSuffix(path.Base(f.Name), ".md") == name })
+	i := slices.IndexFunc(list, func(f File) bool {
+		return strings.TrimSuffix(path.Base(f.Name), ".md") == name
+	})
 	if i < 0 {
-		return formats.Return{}, formats.Broken(formats.CodeBug, "no command "+name+" among the drafts", fs.ErrNotExist)
+		return formats.Return{}, formats.Broken(
+			formats.CodeBug,
+			"no command "+name+" among the drafts",
+			fs.ErrNotExist,
+		)
 	}
+
 	prog, err := lib.Compile(list[i].Name, list[i].Data)
 	if err != nil {
 		return formats.Return{}, err
@@ -65,14 +79,24 @@ func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	cfg, err := lib.Config(ctx, formats.Invocation{
-		Name: name, Run: "dry", Session: "dry", Line: "/" + name, Path: []string{"router", "/" + name}, DryRun: true,
+		Name:    name,
+		Run:     "dry",
+		Session: "dry",
+		Line:    "/" + name,
+		Path:    []string{"router", "/" + name},
+		DryRun:  true,
 	})
 	if err != nil {
 		return formats.Return{}, err
 	}
+
 	sample := Sample{Planned: prog.Allow == nil || slices.Contains(prog.Allow, formats.Planned)}
-	cfg.State, cfg.Docs, cfg.Trace, cfg.Show = sample, sample, trace.Discard{}, func(formats.Table) {}
+	cfg.State = sample
+	cfg.Docs = sample
+	cfg.Trace = trace.Discard{}
+	cfg.Show = func(formats.Table) {}
 	runner, err := interp.New(cfg)
 	if err != nil {
 		return formats.Return{}, err
@@ -80,11 +104,13 @@ func (d drafts) dryRun(ctx context.Context, files []File, name string) (formats.
 	return runner.Run(ctx, prog, values, formats.CommandDepth())
 }
 
-// sampleWords is a line that gives every required argument something of its type, of those that a template knows.
+// sampleWords is a line that gives every required argument something of its type, of those that a
+// template knows.
 func sampleWords(specs []argspec.Spec) []string {
 	words := []string{}
 	for i := range specs {
-		s, word := &specs[i], "sample"
+		s := &specs[i]
+		word := "sample"
 		switch {
 		case !s.Required:
 			continue

@@ -30,15 +30,17 @@ const (
 )
 
 // isSubagent tells the two kinds of file apart by their folder.
-func (f File) isSubagent() bool { return path.Dir(f.Name) == subagentFolder }
+func (f File) isSubagent() bool {
+	return path.Dir(f.Name) == subagentFolder
+}
 
 // Commands lists the command files among the files.
 func Commands(files []File) []File {
 	return slices.DeleteFunc(slices.Clone(files), File.isSubagent)
 }
 
-// With adds the subagents among the files, so that a command compiles before its subagents are written. The findings
-// are about unreadable subagent files.
+// With adds the subagents among the files, so that a command compiles before its subagents are
+// written. The findings are about unreadable subagent files.
 func With(known Agents, files []File) (Agents, []formats.Diagnostic) {
 	out := overlay{known: known, extra: map[string]formats.AgentInfo{}}
 	var found []formats.Diagnostic
@@ -56,7 +58,11 @@ func With(known Agents, files []File) (Agents, []formats.Diagnostic) {
 			found = append(found, d.List...)
 			continue
 		}
-		found = append(found, formats.Diagnostic{Severity: formats.SeverityError, File: f.Name, Message: err.Error()})
+		found = append(found, formats.Diagnostic{
+			Severity: formats.SeverityError,
+			File:     f.Name,
+			Message:  err.Error(),
+		})
 	}
 	return out, found
 }
@@ -79,8 +85,9 @@ func (o overlay) Names() []string {
 	return slices.Compact(names)
 }
 
-// contract takes what a new subagent shares with the shipped worker of its role out of that worker's file. It takes the
-// frontmatter behind name, description and role, and the sections on what to give back and what not to do.
+// contract takes what a new subagent shares with the shipped worker of its role out of that
+// worker's file. It takes the frontmatter behind name, description and role, and the sections on
+// what to give back and what not to do.
 func contract(role formats.Role) (lines, output, policy string, err error) {
 	name := role.String() + ".md"
 	src, err := fs.ReadFile(subagents.Library(), name)

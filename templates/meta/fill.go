@@ -13,17 +13,25 @@ import (
 	"tercet/subagents"
 )
 
-// fill puts the texts of a model into the files of a draft. If anything is wrong with them, all of it is told and the
-// files stay as they were.
+// fill puts the texts of a model into the files of a draft. If anything is wrong with them, all of
+// it is told and the files stay as they were.
 func (b *Builder) fill(d *draft, texts any) formats.Return {
 	t := as[map[string]any](texts)
 	instructions := as[map[string]any](t["instructions"])
-	filled, bad, used := &draft{}, []any{}, 0
+	filled := &draft{}
+	bad := []any{}
+	used := 0
 	for _, f := range d.files {
 		name := strings.TrimSuffix(path.Base(f.Name), ".md")
-		what, text, behind, until := "purpose", t["purpose"], "\nWhat it is for, as it was said to /meta: ", "\n"
+		what := "purpose"
+		text := t["purpose"]
+		behind := "\nWhat it is for, as it was said to /meta: "
+		until := "\n"
 		if f.isSubagent() {
-			what, text, behind, until = "instruction of "+name, instructions[name], "\n## Instruction\n", "\n## Output\n"
+			what = "instruction of " + name
+			text = instructions[name]
+			behind = "\n## Instruction\n"
+			until = "\n## Output\n"
 			if text != nil {
 				used++
 			}
@@ -44,8 +52,13 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 		}
 		filled.files = append(filled.files, f)
 	}
+
 	if used < len(instructions) {
-		bad = append(bad, fmt.Sprintf("expected instructions for new subagents alone, got %d more", len(instructions)-used))
+		bad = append(
+			bad,
+			fmt.Sprintf("expected instructions for new subagents alone, got %d more",
+				len(instructions)-used),
+		)
 	}
 	if len(bad) == 0 {
 		for _, f := range b.Lint(slices.Clone(filled.files)) {
@@ -64,6 +77,7 @@ func (b *Builder) fill(d *draft, texts any) formats.Return {
 	for _, title := range tasks {
 		filled.leave(fmt.Sprint(title), "Left by /meta when it made /"+d.Name+".")
 	}
+
 	ret := filled.given()
 	ret.Fields["bad"] = bad
 	ret.Summary = "the texts of /" + d.Name + " are filled in"
@@ -84,8 +98,10 @@ func prosaic(text any) (body, wrong string) {
 	}
 	for i, line := range strings.Split(s, "\n") {
 		if structural().MatchString(line) {
-			return "", fmt.Sprintf("line %d: expected text without headings, rules, fences and tags, got %q", i+1,
-				formats.Clip(line, 60))
+			return "", fmt.Sprintf(
+				"line %d: expected text without headings, rules, fences and tags, got %q",
+				i+1, formats.Clip(line, 60),
+			)
 		}
 	}
 	return s, ""

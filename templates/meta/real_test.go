@@ -24,13 +24,27 @@ func (i inert) Delegate(context.Context, formats.Request) (formats.Return, error
 	i.t.Error("a dry run delegates")
 	return formats.Return{}, nil
 }
-func (inert) Record(context.Context, formats.Problem) error             { return nil }
-func (inert) Append(context.Context, formats.Entry, bool) (bool, error) { return false, nil }
-func (inert) Live(bool) error                                           { return nil }
-func (inert) Recall(formats.Entry) (json.RawMessage, bool)              { return nil, false }
-func (inert) Resumable() bool                                           { return false }
-func (inert) Now() time.Time                                            { return time.Unix(0, 0) }
-func (inert) Sleep(context.Context, time.Duration) error                { return nil }
+func (inert) Record(context.Context, formats.Problem) error {
+	return nil
+}
+func (inert) Append(context.Context, formats.Entry, bool) (bool, error) {
+	return false, nil
+}
+func (inert) Live(bool) error {
+	return nil
+}
+func (inert) Recall(formats.Entry) (json.RawMessage, bool) {
+	return nil, false
+}
+func (inert) Resumable() bool {
+	return false
+}
+func (inert) Now() time.Time {
+	return time.Unix(0, 0)
+}
+func (inert) Sleep(context.Context, time.Duration) error {
+	return nil
+}
 func (inert) Remember(string, string, formats.Decision) {}
 
 func (inert) Approve(_ context.Context, g formats.Gate) (formats.Decision, error) {
@@ -70,15 +84,32 @@ func real(t *testing.T, b *bench) {
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		sample := meta.Sample{Planned: true}
 		runner, err := interp.New(interp.Config{
-			Agents: inert{t}, State: sample, Docs: sample, Problems: inert{t}, Approve: inert{t}, Journal: inert{t}, Clock: inert{t},
-			Lint:  func(string, []byte, bool) []formats.Diagnostic { return nil },
-			Trace: trace.Discard{}, Show: func(formats.Table) {}, IDs: interp.IDs{Run: "r1", Session: "sess_1_aaaaaa", Command: "/" + name + " 1"}, DryRun: true,
+			Agents:   inert{t},
+			State:    sample,
+			Docs:     sample,
+			Problems: inert{t},
+			Approve:  inert{t},
+			Journal:  inert{t},
+			Clock:    inert{t},
+			Lint: func(string, []byte, bool) []formats.Diagnostic {
+				return nil
+			},
+			Trace: trace.Discard{},
+			Show:  func(formats.Table) {},
+			IDs: interp.IDs{
+				Run:     "r1",
+				Session: "sess_1_aaaaaa",
+				Command: "/" + name + " 1",
+			},
+			DryRun: true,
 		})
 		if err != nil {
 			return formats.Return{}, err
 		}
+
 		line := "1"
 		if len(prog.Args) == 0 || prog.Args[0].Flag {
 			line = ""
@@ -91,14 +122,18 @@ func real(t *testing.T, b *bench) {
 	}
 }
 
-// TestWiredToLayerTwo: what /meta writes compiles and runs dry, new subagents of every role included.
+// TestWiredToLayerTwo: what /meta writes compiles and runs dry, new subagents of every role
+// included.
 func TestWiredToLayerTwo(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
-		"single log-reader", "single api-researcher", "single api-planner", "single api-implementer", "single api-reviewer",
-		"sequential api-researcher,api-planner,api-reviewer", "sequential log-reader,api-implementer,api-reviewer",
-		"conditional api-implementer,api-planner", "conditional planner,task-reviser", "iterative log-reader", "iterative api-implementer,api-reviewer",
-		"iterative planner", "iterative api-reviewer,log-reader",
+		"single log-reader", "single api-researcher", "single api-planner",
+		"single api-implementer", "single api-reviewer",
+		"sequential api-researcher,api-planner,api-reviewer",
+		"sequential log-reader,api-implementer,api-reviewer",
+		"conditional api-implementer,api-planner", "conditional planner,task-reviser",
+		"iterative log-reader", "iterative api-implementer,api-reviewer", "iterative planner",
+		"iterative api-reviewer,log-reader",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +142,8 @@ func TestWiredToLayerTwo(t *testing.T) {
 			shape, agents, _ := strings.Cut(line, " ")
 			ret := b.run(t, request("triage", shape, agents, "Sort ${{ a }} `new` report"))
 			if ret.Outcome() != formats.OutcomeCompleted || len(ret.Warnings) > 0 {
-				t.Fatalf("Run = %s %+v with warnings %q, want completed without", ret.Outcome(), ret.Errors, ret.Warnings)
+				t.Fatalf("Run = %s %+v with warnings %q, want completed without",
+					ret.Outcome(), ret.Errors, ret.Warnings)
 			}
 			if !strings.Contains(ret.Text, "delegate") {
 				t.Errorf("text shows no dry run:\n%s", ret.Text)

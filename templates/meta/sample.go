@@ -8,8 +8,8 @@ import (
 	"tercet/formats"
 )
 
-// Sample is a state with documents for dry runs: a generated command needs a task, and must not see the user's. It
-// implements the readers of state and documents.
+// Sample is a state with documents for dry runs: a generated command needs a task, and must not see
+// the user's. It implements the readers of state and documents.
 type Sample struct {
 	// Planned gives the task a report and a plan with one open phase.
 	Planned bool
@@ -26,10 +26,16 @@ const (
 // Snapshot gives the state.
 func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 	task := map[string]any{
-		"number": SampleTask, "title": "Sample", "slug": "sample", "status": formats.NotStarted.String(),
+		"number":       SampleTask,
+		"title":        "Sample",
+		"slug":         "sample",
+		"status":       formats.NotStarted.String(),
 		"description":  "A task to try a command on.",
-		"dependencies": []any{}, "parent": nil, "created": "2000-01-01T00:00:00Z", "updated": "2000-01-01T00:00:00Z",
-		"artifacts": []any{},
+		"dependencies": []any{},
+		"parent":       nil,
+		"created":      "2000-01-01T00:00:00Z",
+		"updated":      "2000-01-01T00:00:00Z",
+		"artifacts":    []any{},
 	}
 	if s.Planned {
 		task["status"] = formats.Planned.String()
@@ -38,32 +44,53 @@ func (s Sample) Snapshot(context.Context) (doc any, serial uint64, err error) {
 			map[string]any{"type": string(formats.ArtifactPlan), "path": samplePlan},
 		}
 	}
-	return map[string]any{"version": 1, "serial": 1, "next_number": SampleTask + 1, "tasks": []any{task}}, 1, nil
+	return map[string]any{
+		"version":     1,
+		"serial":      1,
+		"next_number": SampleTask + 1,
+		"tasks":       []any{task},
+	}, 1, nil
 }
 
 // HasTask knows only that task.
-func (Sample) HasTask(_ context.Context, number int) (bool, error) { return number == SampleTask, nil }
+func (Sample) HasTask(_ context.Context, number int) (bool, error) {
+	return number == SampleTask, nil
+}
 
 // Open gives the plan or the report; no other file exists.
 func (s Sample) Open(_ context.Context, path string) ([]byte, error) {
 	switch {
 	case s.Planned && path == samplePlan:
 		return formats.Draft{
-			Profile: formats.ProfilePlan, Title: "Sample",
-			Texts: map[string]string{"Task": "1 (Sample)", "Overview": "A plan to try a command on."},
+			Profile: formats.ProfilePlan,
+			Title:   "Sample",
+			Texts: map[string]string{
+				"Task":     "1 (Sample)",
+				"Overview": "A plan to try a command on.",
+			},
 			Phases: []formats.Phase{{
-				Number: 1, Name: "Do it", Status: formats.PhaseNotStarted, Goal: "It is done.", Timing: "none",
-				Tasks: []formats.ChecklistItem{{Text: "Do it."}},
+				Number: 1,
+				Name:   "Do it",
+				Status: formats.PhaseNotStarted,
+				Goal:   "It is done.",
+				Timing: "none",
+				Tasks:  []formats.ChecklistItem{{Text: "Do it."}},
 			}},
 		}.Render(), nil
 	case s.Planned && path == sampleReport:
-		return formats.Draft{Profile: formats.ProfileReport, Title: "Sample", Texts: map[string]string{
-			"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
-		}}.Render(), nil
+		return formats.Draft{
+			Profile: formats.ProfileReport,
+			Title:   "Sample",
+			Texts: map[string]string{
+				"Task": "1 (Sample)", "Executive Summary": "Nothing.", "Findings": "None.",
+			},
+		}.Render(), nil
 	}
+
 	return nil, &formats.Failure{
 		Code:    formats.CodeFileNotFound,
-		Message: fmt.Sprintf("%s is not part of the sample", path), Err: fs.ErrNotExist,
+		Message: fmt.Sprintf("%s is not part of the sample", path),
+		Err:     fs.ErrNotExist,
 	}
 }
 
@@ -80,4 +107,6 @@ func (s Sample) Sum(ctx context.Context, path string) (string, error) {
 }
 
 // Glob finds nothing.
-func (Sample) Glob(context.Context, []string) ([]string, error) { return nil, nil }
+func (Sample) Glob(context.Context, []string) ([]string, error) {
+	return nil, nil
+}

@@ -12,7 +12,8 @@ import (
 	"tercet/templates"
 )
 
-// failed is the return of answers that nothing can be made of: one error for each thing that is wrong.
+// failed is the return of answers that nothing can be made of: one error for each thing that is
+// wrong.
 func failed(err error) formats.Return {
 	ret := formats.Failed(err)
 	ret.Errors = nil
@@ -34,7 +35,11 @@ func each(err error) []error {
 	if d, ok := errors.AsType[*formats.Diagnostics](err); ok {
 		var out []error
 		for _, one := range d.List {
-			out = append(out, &formats.Failure{Code: d.ErrorCode(), Message: one.Error(), Help: one.Help})
+			out = append(out, &formats.Failure{
+				Code:    d.ErrorCode(),
+				Message: one.Error(),
+				Help:    one.Help,
+			})
 		}
 		return out
 	}
@@ -44,8 +49,11 @@ func each(err error) []error {
 // broken is the return of a template that does not hold what it promises.
 func (d *draft) broken(what string, errs []formats.ReturnError) formats.Return {
 	return formats.Return{
-		Status: formats.StatusFailed, Errors: errs, Warnings: d.warnings, Class: formats.ClassOf(errs[0]),
-		Summary: fmt.Sprintf("the template %s gave %s; nothing was written", d.shape, what),
+		Status:   formats.StatusFailed,
+		Errors:   errs,
+		Warnings: d.warnings,
+		Class:    formats.ClassOf(errs[0]),
+		Summary:  fmt.Sprintf("the template %s gave %s; nothing was written", d.shape, what),
 	}
 }
 
@@ -57,14 +65,16 @@ func (d *draft) given() formats.Return {
 	}
 	left := append([]any{}, d.left...)
 	return formats.Return{
-		Status: formats.StatusCompleted, Fields: map[string]any{"files": files, "name": d.Name, "left": left},
+		Status: formats.StatusCompleted,
+		Fields: map[string]any{"files": files, "name": d.Name, "left": left},
 	}
 }
 
 // tell is the return of a draft.
 func (b *Builder) tell(d *draft) formats.Return {
 	ret := d.given()
-	ret.Summary, ret.Warnings = "/"+d.Name, append(d.warnings, b.notes(d)...)
+	ret.Summary = "/" + d.Name
+	ret.Warnings = append(d.warnings, b.notes(d)...)
 	if len(d.fresh) > 0 {
 		ret.Summary += ", with the new subagents " + strings.Join(d.fresh, ", ")
 	}
@@ -79,7 +89,8 @@ func (b *Builder) tell(d *draft) formats.Return {
 	}
 	text.WriteString("\n\nThe files are yours to edit; 'tercet lint' checks them.\n")
 	if d.dry != "" {
-		fmt.Fprintf(&text, "\nThe dry run of it:\n\n  %s\n", strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n  "))
+		fmt.Fprintf(&text, "\nThe dry run of it:\n\n  %s\n",
+			strings.ReplaceAll(strings.TrimSpace(d.dry), "\n", "\n  "))
 	}
 	ret.Text = formats.Clip(text.String(), formats.MaxText/4)
 	return ret
@@ -106,7 +117,10 @@ func (d *draft) about(f File) string {
 	if !told {
 		why = "because its name names none: it reads and reports, and changes nothing"
 	}
-	return fmt.Sprintf("new subagent of role %s, %s; without another runner the offline %s does its work", role, why, role)
+	return fmt.Sprintf(
+		"new subagent of role %s, %s; without another runner the offline %s does its work",
+		role, why, role,
+	)
 }
 
 // notes are warnings about what was written.
@@ -119,17 +133,27 @@ func (b *Builder) notes(d *draft) []string {
 			}
 		}
 	}
+
 	for i, info := range d.Agents {
-		runs := templates.Offline(info) || len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
+		runs := templates.Offline(info) ||
+			len(info.Runner) > 0 && !slices.Contains(info.Runner, "offline")
 		if !runs && slices.Index(d.agents, info.Name) == i {
-			out = append(out, fmt.Sprintf("the offline runner cannot do the work of a %s: %s needs an agent CLI", info.Role,
-				info.Name))
+			out = append(
+				out,
+				fmt.Sprintf("the offline runner cannot do the work of a %s: %s needs an agent CLI",
+					info.Role, info.Name),
+			)
 		}
 	}
+
 	for _, e := range b.Catalog.Entries {
 		if e.Name == d.Name {
-			out = append(out, fmt.Sprintf("/%s now hides the command in %s", d.Name, path.Join(e.Source, e.File)))
+			out = append(
+				out,
+				fmt.Sprintf("/%s now hides the command in %s", d.Name, path.Join(e.Source, e.File)),
+			)
 		}
 	}
+
 	return out
 }
