@@ -1,12 +1,13 @@
-// Package shims writes command files for agent CLIs. Each command of tercet gets one that makes the agent call tercet,
-// and a skill teaches an agent to write commands.
+// Package shims writes command files for agent CLIs. Each command of tercet gets one that makes the
+// agent call tercet, and a skill teaches an agent to write commands.
 //
-// Promise: it never touches a file that it did not write or that was edited since, and makes all changes or none. User
-// input reaches tercet as text and never becomes part of a shell command.
+// Promise: it never touches a file that it did not write or that was edited since, and makes all
+// changes or none. User input reaches tercet as text and never becomes part of a shell command.
 //
 // It will not read commands, choose among them, or start anything.
 //
-// Concurrency: a Writer keeps nothing between two calls; concurrent writes to one folder are not synchronized.
+// Concurrency: a Writer keeps nothing between two calls; concurrent writes to one folder are not
+// synchronized.
 package shims
 
 import (
@@ -29,8 +30,9 @@ import (
 	"tercet/internal/lazy"
 )
 
-// tool is how one agent CLI keeps commands. Arguments is what it puts the user's text in place of; a tool without it
-// hands the message on as it is. Own are commands of its own that no file takes the name of.
+// tool is how one agent CLI keeps commands. Arguments is what it puts the user's text in place of;
+// a tool without it hands the message on as it is. Own are commands of its own that no file takes
+// the name of.
 type tool struct {
 	folder, end string // of a command; an end that begins with a slash is a skill's
 	arguments   string
@@ -42,28 +44,51 @@ type tool struct {
 
 var tools = map[string]tool{
 	"claude": {
-		folder: ".claude/commands", end: ".md", arguments: "$ARGUMENTS", more: "allowed-tools: Bash(tercet:*)\n", hint: true,
-		skills: ".claude/skills",
+		folder:    ".claude/commands",
+		end:       ".md",
+		arguments: "$ARGUMENTS",
+		more:      "allowed-tools: Bash(tercet:*)\n",
+		hint:      true,
+		skills:    ".claude/skills",
 	},
-	"codex":    {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
-	"opencode": {folder: ".opencode/commands", end: ".md", arguments: "$ARGUMENTS", skills: ".opencode/skills"},
+	"codex": {folder: ".agents/skills", end: "/SKILL.md", skills: ".agents/skills"},
+	"opencode": {
+		folder:    ".opencode/commands",
+		end:       ".md",
+		arguments: "$ARGUMENTS",
+		skills:    ".opencode/skills",
+	},
 	"gemini": {
-		folder: ".gemini/commands", end: ".toml", arguments: "{{args}}", skills: ".gemini/skills", // 0.61.0
-		own: "about agents auth bug chat clear commands compress copy corgi directory docs editor explore footer help " +
-			"hooks init mcp model permissions plan policies privacy profile quit resume rewind settings skills stats tasks " +
+		folder:    ".gemini/commands",
+		end:       ".toml",
+		arguments: "{{args}}",
+		skills:    ".gemini/skills", // 0.61.0
+		own: "about agents auth bug chat clear commands compress copy corgi directory docs " +
+			"editor explore footer help " +
+			"hooks init mcp model permissions plan policies privacy profile quit resume rewind " +
+			"settings skills stats tasks " +
 			"theme tools update upgrade vim voice",
 	},
 	"copilot": { // skills are what both its CLI and VS Code read
-		folder: ".github/skills", end: "/SKILL.md", hint: true, skills: ".github/skills", // 1.0.102
-		own: "agent app ask autopilot changelog clear compact computer context copy cwd delegate diagnose diff env exit " +
-			"experimental feedback fleet fork help ide init instructions limits login logout lsp mcp memory model move new " +
-			"permissions plan plugin pr refine remote rename research restart resume review rewind sandbox search session " +
-			"settings share skills subagents tasks theme update usage user version vim voice worktree",
+		folder: ".github/skills",
+		end:    "/SKILL.md",
+		hint:   true,
+		skills: ".github/skills", // 1.0.102
+		own: "agent app ask autopilot changelog clear compact computer context copy cwd delegate " +
+			"diagnose diff env exit " +
+			"experimental feedback fleet fork help ide init instructions limits login logout lsp " +
+			"mcp memory model move new " +
+			"permissions plan plugin pr refine remote rename research restart resume review " +
+			"rewind sandbox search session " +
+			"settings share skills subagents tasks theme update usage user version vim voice " +
+			"worktree",
 	},
 }
 
 // Tools lists the supported agent CLIs.
-func Tools() []string { return slices.Sorted(maps.Keys(tools)) }
+func Tools() []string {
+	return slices.Sorted(maps.Keys(tools))
+}
 
 // Skill is the name of the skill that teaches an agent to write commands.
 const Skill = "tercet-commands"
@@ -109,15 +134,21 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		return nil, formats.Fail(formats.CodeUsage, "the tools are "+strings.Join(Tools(), ", "),
 			"expected the name of a tool, got %q", of)
 	}
-	wanted, why := map[string]func(old []byte) []byte{}, map[string]string{}
+
+	wanted := map[string]func(old []byte) []byte{}
+	why := map[string]string{}
 	for _, c := range commands {
 		name := c.Name
 		if slices.Contains(strings.Fields(t.own), name) {
 			name = "tercet:" + name
-			why[t.file(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there", of, c.Name, t.called(name))
+			why[t.file(name)] = fmt.Sprintf("%s has a /%s of its own; this one is /%s there",
+				of, c.Name, t.called(name))
 		}
-		wanted[t.file(name)] = func(old []byte) []byte { return dialect.Seal(t.text(of, name, c, w.word(old))) }
+		wanted[t.file(name)] = func(old []byte) []byte {
+			return dialect.Seal(t.text(of, name, c, w.word(old)))
+		}
 	}
+
 	if len(commands) > 0 {
 		wanted[t.skills+"/"+Skill+"/SKILL.md"] = func([]byte) []byte {
 			return dialect.Seal("---\n" + dialect.ExportMark(of) + skill + exits())
@@ -127,11 +158,13 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 	if err != nil {
 		return nil, err
 	}
+
 	for _, name := range there {
 		if wanted[name] == nil {
 			wanted[name] = func([]byte) []byte { return nil }
 		}
 	}
+
 	out := []Change{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
 		one, err := w.change(name, wanted[name])
@@ -141,6 +174,7 @@ func (w Writer) Plan(of string, commands []formats.CommandInfo) ([]Change, error
 		one.Why = cmp.Or(one.Why, why[name])
 		out = append(out, one)
 	}
+
 	return out, nil
 }
 
@@ -155,48 +189,63 @@ func (w Writer) change(name string, wanted func(old []byte) []byte) (Change, err
 	case err != nil:
 		return c, formats.OnFile("read", name, err)
 	case !info.Mode().IsRegular():
-		c.Did, c.Why = Kept, "it is not a plain file"
+		c.Did = Kept
+		c.Why = "it is not a plain file"
 		return c, nil
 	}
+
 	if c.old, err = w.Root.ReadFile(name); err != nil {
 		return c, formats.OnFile("read", name, err)
 	}
 	c.data = wanted(c.old)
-	switch exported, intact := dialect.Exported(c.old); {
+	exported, intact := dialect.Exported(c.old)
+	switch {
 	case !exported:
-		c.Did, c.Why = Kept, "tercet export did not write it; remove it to have it written"
+		c.Did = Kept
+		c.Why = "tercet export did not write it; remove it to have it written"
 	case !intact:
-		c.Did, c.Why = Kept, "it was changed after tercet wrote it; remove it to have it written again"
+		c.Did = Kept
+		c.Why = "it was changed after tercet wrote it; remove it to have it written again"
 	case c.data == nil:
 		c.Did = Removed
 	case bytes.Equal(c.data, c.old):
 		c.Did = Unchanged
 	}
+
 	return c, nil
 }
 
 // exported lists the files of a tool that bear the mark.
 func (w Writer) exported(t tool) (out []string, err error) {
 	for _, folder := range slices.Compact([]string{t.folder, t.skills}) {
-		err = errors.Join(err, fs.WalkDir(atomicfile.FS(w.Root), folder, func(name string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist) && name == folder:
-				return nil
-			case err != nil:
-				return formats.OnFile("read", name, err)
-			case !d.Type().IsRegular() || !strings.HasSuffix(name, path.Ext(t.end)) && path.Base(name) != "SKILL.md":
-				return nil
-			}
-			data, err := w.Root.ReadFile(name)
-			if err != nil {
-				return formats.OnFile("read", name, err)
-			}
-			if is, _ := dialect.Exported(data); is {
-				out = append(out, name)
-			}
-			return nil
-		}))
+		err = errors.Join(
+			err,
+			fs.WalkDir(
+				atomicfile.FS(w.Root),
+				folder,
+				func(name string, d fs.DirEntry, err error) error {
+					switch {
+					case errors.Is(err, fs.ErrNotExist) && name == folder:
+						return nil
+					case err != nil:
+						return formats.OnFile("read", name, err)
+					case !d.Type().IsRegular() ||
+						!strings.HasSuffix(name, path.Ext(t.end)) && path.Base(name) != "SKILL.md":
+						return nil
+					}
+					data, err := w.Root.ReadFile(name)
+					if err != nil {
+						return formats.OnFile("read", name, err)
+					}
+					if is, _ := dialect.Exported(data); is {
+						out = append(out, name)
+					}
+					return nil
+				},
+			),
+		)
 	}
+
 	return out, err
 }
 
@@ -221,7 +270,8 @@ func (w Writer) Apply(list []Change) error {
 	return nil
 }
 
-// put writes or removes a file, and the folder that is empty then of a skill or of commands with another name there.
+// put writes or removes a file, and the folder that is empty then of a skill or of commands with
+// another name there.
 func (w Writer) put(name, did string, data []byte) (err error) {
 	switch did {
 	case Written:
@@ -270,15 +320,20 @@ func (w Writer) word(old []byte) string {
 // text is the file of a command, whose mark has no hash yet; name is the one that it has there.
 func (t tool) text(of, name string, c formats.CommandInfo, word string) string {
 	hint := strings.TrimSpace(strings.TrimPrefix(c.Usage, "/"+c.Name))
-	typed, body := t.arguments, command
+	typed := t.arguments
+	body := command
 	if typed == "" {
 		typed = "ARGUMENTS"
-		body = "In place of ARGUMENTS put what the user typed behind the name (" + cmp.Or(hint, "here nothing") +
+		body = "In place of ARGUMENTS put what the user typed behind the name (" +
+			cmp.Or(hint, "here nothing") +
 			"),\nas it stands: without quotes, without any change.\n\n" + body
 	}
-	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(body) + exits()
+	body = strings.NewReplacer("<WORD>", word, "<NAME>", c.Name, "<TYPED>", typed).Replace(
+		body,
+	) + exits()
 	if t.end == ".toml" {
-		return dialect.ExportMark(of) + "description = " + quoted(c.Description) + "\nprompt = '''\n" + body + "'''\n"
+		return dialect.ExportMark(of) + "description = " + quoted(c.Description) +
+			"\nprompt = '''\n" + body + "'''\n"
 	}
 	head := "---\n" + dialect.ExportMark(of)
 	if strings.HasPrefix(t.end, "/") {

@@ -28,7 +28,11 @@ func writer(t *testing.T) (shims.Writer, string) {
 	return shims.Writer{Root: root, Word: func() string { return "ABC123" }}, dir
 }
 
-var plan = formats.CommandInfo{Name: "plan", Description: `Say "yes": it's <a> 'plan' #1`, Usage: "/plan <task> [how: \"x\"]"}
+var plan = formats.CommandInfo{
+	Name:        "plan",
+	Description: `Say "yes": it's <a> 'plan' #1`,
+	Usage:       "/plan <task> [how: \"x\"]",
+}
 
 func apply(t *testing.T, w shims.Writer, tool string, list ...formats.CommandInfo) []shims.Change {
 	t.Helper()
@@ -42,8 +46,8 @@ func apply(t *testing.T, w shims.Writer, tool string, list ...formats.CommandInf
 	return changes
 }
 
-// TestFilesAreTheirTools: each tool's own rules read the file without a finding, with the description as it is, and nothing in it is
-// run or read by the tool itself.
+// TestFilesAreTheirTools: each tool's own rules read the file without a finding, with the
+// description as it is, and nothing in it is run or read by the tool itself.
 func TestFilesAreTheirTools(t *testing.T) {
 	t.Parallel()
 	for _, tool := range shims.Tools() {
@@ -70,14 +74,17 @@ func TestFilesAreTheirTools(t *testing.T) {
 					continue
 				}
 				if cmd.Description != plan.Description || len(cmd.Marks()) > 0 {
-					t.Errorf("%s is described as %q, with the marks %v", c.File, cmd.Description, cmd.Marks())
+					t.Errorf("%s is described as %q, with the marks %v",
+						c.File, cmd.Description, cmd.Marks())
 				}
 				if is, intact := dialect.Exported(data); !is || !intact {
 					t.Errorf("%s is exported: %v, as it was: %v", c.File, is, intact)
 				}
 			}
+
 			for _, c := range apply(t, w, tool) {
-				if _, err := os.Stat(filepath.Join(dir, c.File)); c.Did != shims.Removed || err == nil {
+				_, err := os.Stat(filepath.Join(dir, c.File))
+				if c.Did != shims.Removed || err == nil {
 					t.Errorf("%s is %s, want it removed", c.File, c.Did)
 				}
 			}
@@ -85,7 +92,8 @@ func TestFilesAreTheirTools(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreText: whatever a tool puts in place of the arguments, sh hands it to tercet as it is and runs none of it.
+// TestArgumentsAreText: whatever a tool puts in place of the arguments, sh hands it to tercet as it
+// is and runs none of it.
 func TestArgumentsAreText(t *testing.T) {
 	t.Parallel()
 	w, dir := writer(t)
@@ -103,11 +111,28 @@ func TestArgumentsAreText(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typed := range []string{
-		"1", "", "1; touch owned", "$(touch owned)", "`touch owned`", "' ; touch owned ; '", "\" && touch owned #", "a\nEOF\ntouch owned",
-		"a\nTERCET_ABC\ntouch owned", "\\\ntouch owned", "$HOME ${PATH}", "<<'X'", "--flag -- *", "a\x00b"[:1], "日本語 \u202e",
+		"1",
+		"",
+		"1; touch owned",
+		"$(touch owned)",
+		"`touch owned`",
+		"' ; touch owned ; '",
+		"\" && touch owned #",
+		"a\nEOF\ntouch owned",
+		"a\nTERCET_ABC\ntouch owned",
+		"\\\ntouch owned",
+		"$HOME ${PATH}",
+		"<<'X'",
+		"--flag -- *",
+		"a\x00b"[:1],
+		"日本語 \u202e",
 	} {
-		sh := exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(script[1], "$ARGUMENTS", typed))
-		sh.Dir, sh.Env = dir, []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
+		sh := exec.CommandContext(
+			t.Context(), "sh", "-c",
+			strings.ReplaceAll(script[1], "$ARGUMENTS", typed),
+		)
+		sh.Dir = dir
+		sh.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH")}
 		out, err := sh.CombinedOutput()
 		line, _ := os.ReadFile(filepath.Join(dir, "line"))
 		args, _ := os.ReadFile(filepath.Join(dir, "args"))
@@ -127,11 +152,16 @@ func TestAllOrNone(t *testing.T) {
 	apply(t, w, "claude", plan)
 	changed := plan
 	changed.Description = "Another one"
-	changes, err := w.Plan("claude", []formats.CommandInfo{changed, {Name: "aaa:new"}, {Name: "zz:last"}})
+	changes, err := w.Plan("claude", []formats.CommandInfo{
+		changed,
+		{Name: "aaa:new"},
+		{Name: "zz:last"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".claude/commands/zz"), nil, 0o600); err != nil { // a file where a folder is needed
+	// a file where a folder is needed
+	if err := os.WriteFile(filepath.Join(dir, ".claude/commands/zz"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	before, err := os.ReadFile(filepath.Join(dir, ".claude/commands/plan.md"))
@@ -141,8 +171,10 @@ func TestAllOrNone(t *testing.T) {
 	err = w.Apply(changes)
 	after, rerr := os.ReadFile(filepath.Join(dir, ".claude/commands/plan.md"))
 	_, gone := os.Stat(filepath.Join(dir, ".claude/commands/aaa/new.md"))
-	if err == nil || rerr != nil || string(before) != string(after) || !errors.Is(gone, os.ErrNotExist) {
-		t.Errorf("Apply = %v; plan.md changed: %v, the new file is there: %v", err, string(before) != string(after), gone == nil)
+	if err == nil || rerr != nil || string(before) != string(after) ||
+		!errors.Is(gone, os.ErrNotExist) {
+		t.Errorf("Apply = %v; plan.md changed: %v, the new file is there: %v",
+			err, string(before) != string(after), gone == nil)
 	}
 }
 
@@ -159,7 +191,11 @@ func TestSkillIsRight(t *testing.T) {
 	if shown == nil {
 		t.Fatal("no command in the skill")
 	}
-	defs, err := subagents.Load(subagents.Source{Name: "subagents", FS: subagents.Library(), Builtin: true})
+	defs, err := subagents.Load(subagents.Source{
+		Name:    "subagents",
+		FS:      subagents.Library(),
+		Builtin: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,6 +205,7 @@ func TestSkillIsRight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+
 	prog, err := compile.Compile(syntax.Read(".tercet/commands/triage.md", []byte(shown[1])), set)
 	if err != nil || len(prog.Warnings) > 0 {
 		t.Errorf("the command of the skill: %v %v", err, prog)
