@@ -19,7 +19,8 @@ const policyFile = "docs/design.md"
 // policy maps a package to what it may import besides the standard library; "*" allows everything.
 type policy map[string][]string
 
-// readPolicy reads "a: b c" lines; a right side may be a folder's list in braces, "internal/{jsonx,md}".
+// readPolicy reads "a: b c" lines; a right side may be a folder's list in braces,
+// "internal/{jsonx,md}".
 func readPolicy(src []byte) (policy, error) {
 	_, rest, ok := bytes.Cut(src, []byte("```policy\n"))
 	if !ok {
@@ -55,7 +56,8 @@ func expand(word string) []string {
 	return out
 }
 
-// allows tells whether an import path is among the allowed ones: ours by folder, third parties by a part of their path.
+// allows tells whether an import path is among the allowed ones: ours by folder, third parties by a
+// part of their path.
 func allows(list []string, imported string) bool {
 	if slices.Contains(list, "*") {
 		return true
@@ -64,12 +66,13 @@ func allows(list []string, imported string) bool {
 		return slices.Contains(list, own)
 	}
 	return slices.ContainsFunc(list, func(word string) bool {
-		return imported == word || strings.HasPrefix(imported, word+"/") || strings.Contains("/"+imported+"/", "/"+word+"/")
+		return imported == word || strings.HasPrefix(imported, word+"/") ||
+			strings.Contains("/"+imported+"/", "/"+word+"/")
 	})
 }
 
-// imports gives the imports of every package of the tree that are not of the standard library, test files excepted; all
-// build tags count.
+// imports gives the imports of every package of the tree that are not of the standard library, test
+// files excepted; all build tags count.
 func imports(t *testing.T) map[string]map[string][]string {
 	t.Helper()
 	out := map[string]map[string][]string{}
@@ -98,7 +101,8 @@ func importsOf(s source) []string {
 	return out
 }
 
-// breaches lists every import that the policy does not have, and every package and line without the other.
+// breaches lists every import that the policy does not have, and every package and line without the
+// other.
 func breaches(p policy, found map[string]map[string][]string) []string {
 	var out []string
 	for pkg, list := range found {
@@ -111,15 +115,21 @@ func breaches(p policy, found map[string]map[string][]string) []string {
 		}
 		for imported, files := range list {
 			if !allows(allowed, imported) {
-				out = append(out, fmt.Sprintf("%s imports %s in %s: the policy of %s has no such line", pkg, imported, strings.Join(files, ", "), pkg))
+				out = append(
+					out,
+					fmt.Sprintf("%s imports %s in %s: the policy of %s has no such line",
+						pkg, imported, strings.Join(files, ", "), pkg),
+				)
 			}
 		}
 	}
+
 	for pkg := range p {
 		if found[pkg] == nil {
 			out = append(out, fmt.Sprintf("the policy has a line for %s, which has no file", pkg))
 		}
 	}
+
 	slices.Sort(out)
 	return out
 }
@@ -129,8 +139,12 @@ func TestTestsAloneImport(t *testing.T) {
 	t.Parallel()
 	found := imports(t)
 	for pkg, list := range found {
-		for _, own := range []string{"tercet/internal/testkit", "tercet/internal/testkit/modelserver", "tercet/internal/testkit/faults", "tercet/internal/testkit/marked"} {
-			if files := list[own]; len(files) > 0 && !strings.HasPrefix("tercet/"+pkg+"/", own+"/") {
+		for _, own := range []string{
+			"tercet/internal/testkit", "tercet/internal/testkit/modelserver",
+			"tercet/internal/testkit/faults", "tercet/internal/testkit/marked",
+		} {
+			files := list[own]
+			if len(files) > 0 && !strings.HasPrefix("tercet/"+pkg+"/", own+"/") {
 				t.Errorf("%s imports %s in %v, want it in test files alone", pkg, own, files)
 			}
 		}
@@ -153,7 +167,8 @@ func TestImportsFollowThePolicy(t *testing.T) {
 	}
 }
 
-// TestPolicyFindsBreaches proves that the check can fail: each forbidden edge of the three layers is reported.
+// TestPolicyFindsBreaches proves that the check can fail: each forbidden edge of the three layers
+// is reported.
 func TestPolicyFindsBreaches(t *testing.T) {
 	t.Parallel()
 	src, err := os.ReadFile(policyFile)
@@ -185,12 +200,14 @@ func TestPolicyFindsBreaches(t *testing.T) {
 		}
 		found[edge[0]][edge[1]] = []string{"planted.go"}
 		if got := breaches(p, found); len(got) != 1 || !strings.Contains(got[0], "planted.go") {
-			t.Errorf("breaches with %s importing %s = %q, want one that names planted.go", edge[0], edge[1], got)
+			t.Errorf("breaches with %s importing %s = %q, want one that names planted.go",
+				edge[0], edge[1], got)
 		}
 	}
 }
 
-// TestOnlyTheManagerWrites: the one package with a way to the writer of the state is subagents/builtin.
+// TestOnlyTheManagerWrites: the one package with a way to the writer of the state is
+// subagents/builtin.
 func TestOnlyTheManagerWrites(t *testing.T) {
 	t.Parallel()
 	found := imports(t)
@@ -211,13 +228,13 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 	}
 }
 
-// edgeKnows lists the names of a package of decisions that cmd/tercet may use: one constructor, few methods, plain data. A
-// longer list means that policy went to the edge.
+// edgeKnows lists the names of a package of decisions that cmd/tercet may use: one constructor, few
+// methods, plain data. A longer list means that policy went to the edge.
 var edgeKnows = map[string][]string{
 	"internal/control": {"Desk", "WaitingError", "GivenUp", "Arrived", "Sums", "Ceiling", "Bell"},
 	"internal/trust": {
-		"New", "Config", "Gate", "Verdict", "Change", "Start", "Listed", "KindAgent", "KindCommand", "KindSubagent",
-		"ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Remember",
+		"New", "Config", "Gate", "Verdict", "Change", "Start", "Listed", "KindAgent", "KindCommand",
+		"KindSubagent", "ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Remember",
 	},
 }
 
@@ -242,7 +259,8 @@ func usedNames(s source, pkg string) map[string]string {
 	return out
 }
 
-// TestPolicyLeftTheEdge: cmd/tercet uses of packages that decide what is listed, and nothing listed is unused.
+// TestPolicyLeftTheEdge: cmd/tercet uses of packages that decide what is listed, and nothing listed
+// is unused.
 func TestPolicyLeftTheEdge(t *testing.T) {
 	t.Parallel()
 	for pkg, known := range edgeKnows {
@@ -254,7 +272,8 @@ func TestPolicyLeftTheEdge(t *testing.T) {
 			for word, at := range usedNames(s, pkg) {
 				seen[word] = true
 				if !slices.Contains(known, word) {
-					t.Errorf("%s uses %s of %s, which is not among what the edge may know", at, word, pkg)
+					t.Errorf("%s uses %s of %s, which is not among what the edge may know",
+						at, word, pkg)
 				}
 			}
 		}
@@ -264,7 +283,12 @@ func TestPolicyLeftTheEdge(t *testing.T) {
 			}
 		}
 	}
-	s := planted(t, "cmd/tercet/a.go", "package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n")
+
+	s := planted(
+		t,
+		"cmd/tercet/a.go",
+		"package main\n\nimport who \"tercet/internal/trust\"\n\nvar _ = who.Open\n",
+	)
 	if used := usedNames(s, "internal/trust"); used["Open"] == "" {
 		t.Errorf("a planted use is %v, want it found", used)
 	}

@@ -18,7 +18,8 @@ const (
 // promotes counts the methods and fields that a struct gets from the types that it embeds.
 type promotes struct{ methods, fields int }
 
-// promotesMore are the structs that still get more, each with the most that it may get. A figure may only fall.
+// promotesMore are the structs that still get more, each with the most that it may get. A figure
+// may only fall.
 var promotesMore = map[string]promotes{
 	"cmd/tercet.approver":           {44, 12},
 	"cmd/tercet.offers":             {44, 12},
@@ -92,7 +93,9 @@ func TestPromotedMembersFinds(t *testing.T) {
 	const far = "package b\n\ntype Far struct { Three, four int }\n\nfunc (f *Far) M4() {}\n"
 	types := declared([]source{planted(t, "a/a.go", text), planted(t, "b/b.go", far)})
 	// M1 to M4; and low, inter, one, hidden of middle, two of low, Three of Far.
-	if got, want := types.promoted("a.Top"), (promotes{4, 6}); got != want {
+	got := types.promoted("a.Top")
+	want := (promotes{4, 6})
+	if got != want {
 		t.Errorf("a.Top gets %+v, want %+v", got, want)
 	}
 }
@@ -100,7 +103,8 @@ func TestPromotedMembersFinds(t *testing.T) {
 // typeDecl is a type of the house: what it has itself, and what it embeds.
 type typeDecl struct {
 	methods, fields map[string]bool
-	embedded        []string // types of the house, as package and name; those of other modules do not count
+	// types of the house, as package and name; those of other modules do not count
+	embedded []string
 }
 
 type typeDecls map[string]*typeDecl
@@ -133,6 +137,7 @@ func declared(all []source) typeDecls {
 			}
 		}
 	}
+
 	return out
 }
 
@@ -196,22 +201,27 @@ func importedAs(s source, word string) string {
 	return word
 }
 
-func packageOf(name string) string { return name[:max(0, strings.LastIndex(name, "."))] }
+func packageOf(name string) string {
+	return name[:max(0, strings.LastIndex(name, "."))]
+}
 
-// promoted counts what a type gets from others. As in the language, what stands nearer hides what stands deeper.
+// promoted counts what a type gets from others. As in the language, what stands nearer hides what
+// stands deeper.
 func (types typeDecls) promoted(name string) promotes {
 	var out promotes
 	top := types[name]
 	if top == nil {
 		return out
 	}
+
 	known := maps.Clone(top.methods)
 	maps.Copy(known, top.fields)
 	seen := map[string]bool{name: true}
 	level := top.embedded
 	for len(level) > 0 {
 		var next []string
-		methods, fields := map[string]bool{}, map[string]bool{}
+		methods := map[string]bool{}
+		fields := map[string]bool{}
 		for _, one := range level {
 			d := types[one]
 			if d == nil || seen[one] {
@@ -241,5 +251,6 @@ func (types typeDecls) promoted(name string) promotes {
 		maps.Copy(known, fields)
 		level = next
 	}
+
 	return out
 }

@@ -23,7 +23,8 @@ var languages = map[string]string{
 // readers are the packages that read text by its bytes; everyone else asks them.
 var readers = []string{"internal/md", "internal/jsonx", "internal/query", "formats"}
 
-// looksItself names the functions elsewhere that compare text with a mark of a language, under their reason.
+// looksItself names the functions elsewhere that compare text with a mark of a language, under
+// their reason.
 var looksItself = map[string][]string{
 	"words of a shell or of a command line, whose escapes are not JSON's": {
 		"commands/argspec.lex", "commands/argspec.quoted", "internal/dialect.place",
@@ -62,13 +63,17 @@ var looksItself = map[string][]string{
 }
 
 // comparing are the functions of strings and bytes that look for a text in another.
-var comparing = regexp.MustCompile(`^(HasPrefix|HasSuffix|CutPrefix|CutSuffix|TrimPrefix|TrimSuffix|TrimLeft|Trim|Cut|Contains|Index|LastIndex|IndexByte|LastIndexByte|IndexAny|Count|Split|SplitN)$`)
+var comparing = regexp.MustCompile(
+	`^(HasPrefix|HasSuffix|CutPrefix|CutSuffix|TrimPrefix|TrimSuffix|TrimLeft|Trim|Cut|Contains|Index|LastIndex|IndexByte|LastIndexByte|IndexAny|Count|Split|SplitN)$`,
+)
 
-// languageMark is what begins or ends something in YAML, Markdown or JSON: a fence, front matter, a heading, an escape.
-// A # as a single character is the comment of many languages and does not count.
+// languageMark is what begins or ends something in YAML, Markdown or JSON: a fence, front matter, a
+// heading, an escape. A # as a single character is the comment of many languages and does not
+// count.
 var languageMark = regexp.MustCompile("^(`{3,}|~{3,}|---|#{1,6}|\\\\)$")
 
-// TestOneReader: each language is read by its library, in one package; no other function looks for its marks.
+// TestOneReader: each language is read by its library, in one package; no other function looks for
+// its marks.
 func TestOneReader(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -89,12 +94,18 @@ func TestOneReader(t *testing.T) {
 		}
 		maps.Copy(seen, marksLookedFor(s))
 	}
+
 	named := slices.Concat(slices.Collect(maps.Values(looksItself))...)
 	for name, at := range seen {
 		if !slices.Contains(named, name) {
-			t.Errorf("%s: %s compares text with a mark of a language; ask internal/md, internal/jsonx or formats", at, name)
+			t.Errorf(
+				"%s: %s compares text with a mark of a language; ask internal/md, internal/jsonx "+
+					"or formats",
+				at, name,
+			)
 		}
 	}
+
 	for _, name := range named {
 		if seen[name] == "" {
 			t.Errorf("%s looks for no mark any more; take it off the list", name)
@@ -122,7 +133,8 @@ func TestOneReaderFinds(t *testing.T) {
 	}
 }
 
-// marksLookedFor gives the functions of a file that compare something with a mark of a language, each with the place.
+// marksLookedFor gives the functions of a file that compare something with a mark of a language,
+// each with the place.
 func marksLookedFor(s source) map[string]string {
 	out := map[string]string{}
 	for _, d := range s.file.Decls {
@@ -138,7 +150,8 @@ func marksLookedFor(s source) map[string]string {
 					return !inner
 				}
 				text, err := strconv.Unquote(lit.Value)
-				if err == nil && lit.Value != "'#'" && languageMark.MatchString(strings.TrimRight(text, " \n")) {
+				if err == nil && lit.Value != "'#'" &&
+					languageMark.MatchString(strings.TrimRight(text, " \n")) {
 					out[s.pkg+"."+fn.Name.Name] = s.at(lit.Pos())
 				}
 				return true
@@ -160,7 +173,8 @@ func marksLookedFor(s source) map[string]string {
 				if !ok || !comparing.MatchString(sel.Sel.Name) {
 					return true
 				}
-				if id, ok := sel.X.(*ast.Ident); ok && (id.Name == "strings" || id.Name == "bytes") {
+				id, ok := sel.X.(*ast.Ident)
+				if ok && (id.Name == "strings" || id.Name == "bytes") {
 					for _, arg := range n.Args {
 						note(arg)
 					}
@@ -169,5 +183,6 @@ func marksLookedFor(s source) map[string]string {
 			return true
 		})
 	}
+
 	return out
 }

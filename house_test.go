@@ -34,7 +34,8 @@ var tree = sync.OnceValues(func() ([]source, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && name != "." && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+		if d.IsDir() && name != "." &&
+			(d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(name, ".go") {
@@ -64,7 +65,10 @@ func sources(t *testing.T) []source {
 // parsed is a file with a text.
 func parsed(name, text string) (source, error) {
 	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(
+		fset, name, text,
+		parser.ParseComments|parser.SkipObjectResolution,
+	)
 	return source{
 		name: name,
 		pkg:  path.Dir(name),
@@ -118,7 +122,9 @@ func TestHouse(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			for _, s := range all {
-				r.check(s, func(at, what string) { t.Errorf("%s: %s", at, what) })
+				r.check(s, func(at, what string) {
+					t.Errorf("%s: %s", at, what)
+				})
 			}
 		})
 	}
@@ -128,17 +134,48 @@ func TestHouse(t *testing.T) {
 func TestHouseFinds(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]struct{ file, text string }{
-		"a package is a noun":                      {"util/a.go", "package util\n"},
-		"the process edge is cmd/tercet":           {"state/a.go", "package state\n\nimport \"time\"\n\nfunc f() { time.Now() }\n"},
-		"no package variable changes, no init":     {"state/a.go", "package state\n\nvar seen = map[string]int{}\n\nfunc f() { seen[\"a\"]++ }\n"},
-		"errors stand in errors.go":                {"state/a.go", "package state\n\ntype BadError struct{}\n\nfunc (e *BadError) Error() string { return \"\" }\n"},
-		"messages are lower case without a period": {"state/a.go", "package state\n\nimport \"errors\"\n\nvar errX = errors.New(\"Failed.\")\n"},
-		"no panic and no recover":                  {"state/a.go", "package state\n\nfunc f() { panic(1) }\n"},
-		"no dropped error without a reason":        {"state/a.go", "package state\n\nfunc f() {\n\t_ = g()\n}\n"},
-		"no banner, emoji or open TODO":            {"state/a.go", "package state\n\n// ===========\n"},
-		"status words come from formats":           {"commands/interp/a.go", "package interp\n\nvar s = \"not_started\"\n"},
-		"only atomicfile and journal write files":  {"state/a.go", "package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n"},
-		"depth is raised by the dispatcher":        {"commands/interp/a.go", "package interp\n\nfunc f(d D) { d.Depth.Next() }\n"},
+		"a package is a noun": {"util/a.go", "package util\n"},
+		"the process edge is cmd/tercet": {
+			"state/a.go",
+			"package state\n\nimport \"time\"\n\nfunc f() { time.Now() }\n",
+		},
+		"no package variable changes, no init": {
+			"state/a.go",
+			"package state\n\nvar seen = map[string]int{}\n\nfunc f() { seen[\"a\"]++ }\n",
+		},
+		"errors stand in errors.go": {
+			"state/a.go",
+			"package state\n\ntype BadError struct{}\n\n" +
+				"func (e *BadError) Error() string { return \"\" }\n",
+		},
+		"messages are lower case without a period": {
+			"state/a.go",
+			"package state\n\nimport \"errors\"\n\nvar errX = errors.New(\"Failed.\")\n",
+		},
+		"no panic and no recover": {
+			"state/a.go",
+			"package state\n\nfunc f() { panic(1) }\n",
+		},
+		"no dropped error without a reason": {
+			"state/a.go",
+			"package state\n\nfunc f() {\n\t_ = g()\n}\n",
+		},
+		"no banner, emoji or open TODO": {
+			"state/a.go",
+			"package state\n\n// ===========\n",
+		},
+		"status words come from formats": {
+			"commands/interp/a.go",
+			"package interp\n\nvar s = \"not_started\"\n",
+		},
+		"only atomicfile and journal write files": {
+			"state/a.go",
+			"package state\n\nimport \"os\"\n\nfunc f() { os.WriteFile(\"\", nil, 0) }\n",
+		},
+		"depth is raised by the dispatcher": {
+			"commands/interp/a.go",
+			"package interp\n\nfunc f(d D) { d.Depth.Next() }\n",
+		},
 	} {
 		s := planted(t, plant.file, plant.text)
 		found := 0
@@ -154,15 +191,22 @@ func TestHouseFinds(t *testing.T) {
 }
 
 func nouns(s source, tell func(at, what string)) {
-	banned := []string{"util", "utils", "common", "types", "models", "core", "engine", "manager", "helper", "helpers", "base", "pkg", "misc", "shared"}
+	banned := []string{
+		"util", "utils", "common", "types", "models", "core", "engine", "manager", "helper",
+		"helpers", "base", "pkg", "misc", "shared",
+	}
 	if name := strings.TrimSuffix(s.file.Name.Name, "_test"); slices.Contains(banned, name) {
 		tell(s.name, "package name "+name+" says nothing")
 	}
 	if s.test {
 		return
 	}
-	if name := path.Base(s.name); name == "doc.go" && (s.file.Doc == nil || len(s.file.Doc.Text()) < 120) {
-		tell(s.name, "a package comment states its promise, what it will not do, and its concurrency rule")
+	name := path.Base(s.name)
+	if name == "doc.go" && (s.file.Doc == nil || len(s.file.Doc.Text()) < 120) {
+		tell(
+			s.name,
+			"a package comment states its promise, what it will not do, and its concurrency rule",
+		)
 	}
 }
 
@@ -183,7 +227,9 @@ func edges(s source, tell func(at, what string)) {
 		return
 	}
 	banned := map[string][]string{
-		"os":      {"Args", "Getenv", "LookupEnv", "Environ", "Exit", "Stdin", "Stdout", "Stderr", "Setenv"},
+		"os": {
+			"Args", "Getenv", "LookupEnv", "Environ", "Exit", "Stdin", "Stdout", "Stderr", "Setenv",
+		},
 		"time":    {"Now", "Since", "Until", "Sleep"},
 		"context": {"Background", "TODO"},
 		"fmt":     {"Print", "Printf", "Println"},
@@ -196,7 +242,8 @@ func edges(s source, tell func(at, what string)) {
 	})
 }
 
-// variables: a package variable is an embedded file, a seam, a bare error fact, or a table that no line of its file changes.
+// variables: a package variable is an embedded file, a seam, a bare error fact, or a table that no
+// line of its file changes.
 func variables(s source, tell func(at, what string)) {
 	if s.test {
 		return
@@ -217,14 +264,20 @@ func variables(s source, tell func(at, what string)) {
 				if !ok || constant(d, v) || table(v) && !changed[v.Names[0].Name] {
 					continue
 				}
-				tell(s.at(v.Pos()), "package variable "+v.Names[0].Name+": only embedded files, seams, bare error facts and tables that never change may stand here")
+				tell(
+					s.at(v.Pos()),
+					"package variable "+v.Names[0].Name+
+						": only embedded files, seams, bare error facts and tables that never "+
+						"change may stand here",
+				)
 			}
 		}
 	}
 }
 
-// table tells a variable that is given its whole content where it is declared: a literal, or a call that makes one of
-// constants. What takes time, as a regular expression does, is made when it is first asked for (internal/lazy).
+// table tells a variable that is given its whole content where it is declared: a literal, or a call
+// that makes one of constants. What takes time, as a regular expression does, is made when it is
+// first asked for (internal/lazy).
 func table(v *ast.ValueSpec) bool {
 	if len(v.Names) != 1 || len(v.Values) != 1 || ast.IsExported(v.Names[0].Name) {
 		return false
@@ -234,13 +287,18 @@ func table(v *ast.ValueSpec) bool {
 		return true
 	case *ast.CallExpr:
 		sel, ok := value.Fun.(*ast.SelectorExpr)
-		return ok && slices.Contains([]string{"NewReplacer", "OnceValue", "OnceValues", "Regexp"}, sel.Sel.Name)
+		return ok &&
+			slices.Contains(
+				[]string{"NewReplacer", "OnceValue", "OnceValues", "Regexp"},
+				sel.Sel.Name,
+			)
 	default:
 		return false
 	}
 }
 
-// assigned gives the names that a line of the file assigns to, as a whole or in part, or takes the address of.
+// assigned gives the names that a line of the file assigns to, as a whole or in part, or takes the
+// address of.
 func assigned(s source) map[string]bool {
 	out := map[string]bool{}
 	var root func(e ast.Expr)
@@ -276,13 +334,14 @@ func assigned(s source) map[string]bool {
 	return out
 }
 
-// constant tells package variables that cannot change in meaning: embedded files, the seams `var _ T = ...`,
-// sentinels, and what the linker sets.
+// constant tells package variables that cannot change in meaning: embedded files, the seams `var _
+// T = ...`, sentinels, and what the linker sets.
 func constant(d *ast.GenDecl, v *ast.ValueSpec) bool {
 	if d.Doc != nil && strings.Contains(d.Doc.List[len(d.Doc.List)-1].Text, "//go:embed") {
 		return true
 	}
-	if d.Doc != nil && strings.HasSuffix(d.Doc.Text(), "set by the linker.\n") && len(v.Values) == 0 {
+	if d.Doc != nil && strings.HasSuffix(d.Doc.Text(), "set by the linker.\n") &&
+		len(v.Values) == 0 {
 		return true
 	}
 	name := v.Names[0].Name
@@ -300,8 +359,10 @@ func errorFiles(s source, tell func(at, what string)) {
 			continue
 		}
 		for _, spec := range g.Specs {
-			if ts, ok := spec.(*ast.TypeSpec); ok && strings.HasSuffix(ts.Name.Name, "Error") && ast.IsExported(ts.Name.Name) {
-				if _, isStruct := ts.Type.(*ast.StructType); isStruct && ts.Name.Name != "ReturnError" {
+			ts, ok := spec.(*ast.TypeSpec)
+			if ok && strings.HasSuffix(ts.Name.Name, "Error") && ast.IsExported(ts.Name.Name) {
+				_, isStruct := ts.Type.(*ast.StructType)
+				if isStruct && ts.Name.Name != "ReturnError" {
 					tell(s.at(ts.Pos()), "error type "+ts.Name.Name+" belongs in errors.go")
 				}
 			}
@@ -318,14 +379,18 @@ func messages(s source, tell func(at, what string)) {
 		if !ok || len(call.Args) == 0 {
 			return true
 		}
+
 		sel, ok := call.Fun.(*ast.SelectorExpr)
 		if !ok {
 			return true
 		}
 		id, ok := sel.X.(*ast.Ident)
-		if !ok || (id.Name != "errors" || sel.Sel.Name != "New") && (id.Name != "fmt" || sel.Sel.Name != "Errorf") {
+		if !ok ||
+			(id.Name != "errors" || sel.Sel.Name != "New") &&
+				(id.Name != "fmt" || sel.Sel.Name != "Errorf") {
 			return true
 		}
+
 		lit, ok := call.Args[0].(*ast.BasicLit)
 		if !ok || lit.Kind != token.STRING {
 			return true
@@ -336,7 +401,8 @@ func messages(s source, tell func(at, what string)) {
 		if len(text) > 1 {
 			second = rune(text[1])
 		}
-		if unicode.IsUpper(first) && !unicode.IsUpper(second) || strings.HasSuffix(text, ".") || strings.Contains(text, "failed to") || strings.HasPrefix(text, "error:") {
+		if unicode.IsUpper(first) && !unicode.IsUpper(second) || strings.HasSuffix(text, ".") ||
+			strings.Contains(text, "failed to") || strings.HasPrefix(text, "error:") {
 			tell(s.at(call.Pos()), "message "+lit.Value+": lower case, no period, no \"failed to\"")
 		}
 		return true
@@ -353,8 +419,14 @@ func panics(s source, tell func(at, what string)) {
 			return true
 		}
 		id, ok := call.Fun.(*ast.Ident)
-		if ok && (id.Name == "panic" || id.Name == "recover" && s.pkg != "internal/md" && s.pkg != "internal/query" && s.pkg != "internal/editor") {
-			tell(s.at(call.Pos()), id.Name+": return an error; only a third-party parser is recovered from")
+		if ok &&
+			(id.Name == "panic" ||
+				id.Name == "recover" && s.pkg != "internal/md" && s.pkg != "internal/query" &&
+					s.pkg != "internal/editor") {
+			tell(
+				s.at(call.Pos()),
+				id.Name+": return an error; only a third-party parser is recovered from",
+			)
 		}
 		return true
 	})
@@ -382,7 +454,8 @@ func decoration(s source, tell func(at, what string)) {
 			tell(at, "no banners")
 		}
 		_, comment, ok := strings.Cut(line, "//")
-		if ok && todo.MatchString(comment) && !allowed.MatchString(line) && s.name != "house_test.go" {
+		if ok && todo.MatchString(comment) && !allowed.MatchString(line) &&
+			s.name != "house_test.go" {
 			tell(at, "TODO(v2): with a condition, or nothing")
 		}
 		for _, r := range line {
@@ -393,7 +466,8 @@ func decoration(s source, tell func(at, what string)) {
 	}
 }
 
-// statusWords: words that are a task status and nothing else must not be written out in layers 1 to 3.
+// statusWords: words that are a task status and nothing else must not be written out in layers 1 to
+// 3.
 func statusWords(s source, tell func(at, what string)) {
 	if s.test || s.pkg == "formats" || s.pkg == "cmd/tercet" {
 		return
@@ -402,7 +476,8 @@ func statusWords(s source, tell func(at, what string)) {
 		lit, ok := n.(*ast.BasicLit)
 		if ok && lit.Kind == token.STRING {
 			switch strings.Trim(lit.Value, "\"") {
-			case "not_started", "researching", "researched", "revising", "implementing", "on_hold", "abandoned":
+			case "not_started", "researching", "researched", "revising", "implementing", "on_hold",
+				"abandoned":
 				tell(s.at(lit.Pos()), "status word "+lit.Value+": use the constant of formats")
 			}
 		}
@@ -411,11 +486,16 @@ func statusWords(s source, tell func(at, what string)) {
 }
 
 func writers(s source, tell func(at, what string)) {
-	if s.test || s.pkg == "internal/atomicfile" || s.pkg == "internal/journal" || s.pkg == "cmd/tercet" {
+	if s.test || s.pkg == "internal/atomicfile" || s.pkg == "internal/journal" ||
+		s.pkg == "cmd/tercet" {
 		return
 	}
 	selectors(s, func(pos token.Pos, pkg, name string) {
-		if pkg == "os" && slices.Contains([]string{"WriteFile", "Create", "CreateTemp", "OpenFile", "Rename"}, name) {
+		if pkg == "os" &&
+			slices.Contains(
+				[]string{"WriteFile", "Create", "CreateTemp", "OpenFile", "Rename"},
+				name,
+			) {
 			if slices.Contains(ownFolder(), s.name) {
 				return
 			}
@@ -426,7 +506,10 @@ func writers(s source, tell func(at, what string)) {
 
 // ownFolder lists the files that write into a run's own folder, or open a lock.
 func ownFolder() []string {
-	return []string{"internal/proc/capture.go", "internal/proc/child_unix.go", "subagents/agentcli/box.go", "state/lock_unix.go"}
+	return []string{
+		"internal/proc/capture.go", "internal/proc/child_unix.go", "subagents/agentcli/box.go",
+		"state/lock_unix.go",
+	}
 }
 
 func depth(s source, tell func(at, what string)) {
@@ -462,7 +545,9 @@ func TestEveryCommandHasAScript(t *testing.T) {
 	}
 	for _, name := range commands {
 		word := strings.TrimSuffix(filepath.Base(name), ".md")
-		if !slices.ContainsFunc(scripts, func(s string) bool { return strings.HasPrefix(filepath.Base(s), word+"_") }) {
+		if !slices.ContainsFunc(scripts, func(s string) bool {
+			return strings.HasPrefix(filepath.Base(s), word+"_")
+		}) {
 			t.Errorf("%s has no script cmd/tercet/testdata/script/%s_*.txtar", name, word)
 		}
 	}
@@ -471,7 +556,8 @@ func TestEveryCommandHasAScript(t *testing.T) {
 	}
 }
 
-// TestNothingSpeaksOfItsMaking: no tracked text holds an absolute path of a machine or says how its making was organised.
+// TestNothingSpeaksOfItsMaking: no tracked text holds an absolute path of a machine or says how its
+// making was organised.
 func TestNothingSpeaksOfItsMaking(t *testing.T) {
 	t.Parallel()
 	banned := regexp.MustCompile(`/home/[a-z]+/|/Users/[a-z]+/|/root/|/work/main`)
