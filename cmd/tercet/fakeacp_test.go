@@ -14,9 +14,9 @@ import (
 // is its first argument says: the verbs of fakeagent, and
 //
 //	prompt FILE         write the prompt to FILE of the project root
-//	say TEXT            a part of its message, with NONCE in it replaced by that of the prompt and \n by a line break
+//	say TEXT            a part of its message; NONCE is that of the prompt, \n a line break
 //	used IN OUT COST    what it says it used
-//	ask KIND NAME TEXT  ask leave for a tool of the kind on NAME of the tree, and write TEXT into it if that is given
+//	ask KIND NAME TEXT  ask leave for a tool of the kind on NAME of the tree; if given, write TEXT
 //	error CODE TEXT     answer the prompt with an error
 //	hang                wait for the end of its input
 func fakeACP() {

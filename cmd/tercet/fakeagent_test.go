@@ -37,7 +37,7 @@ import (
 //	fresh WORDS...      do WORDS only before that
 //	answered WORDS...   do WORDS only when a question was answered
 //	unanswered WORDS... do WORDS only when work was sent back and no question answered
-//	fail-first N        end with a transient failure for the first N calls, counted in the file .calls of the project root
+//	fail-first N        fail for the first N calls, counted in .calls of the project root
 func fakeAgent() {
 	code, err := playAgent(os.Args[1:])
 	if err != nil {

@@ -2,11 +2,13 @@ package main
 
 // What tercet prints goes through this file. Its rules:
 //
-//   - Answers go to standard output, everything else to standard error, one line each, as "tercet: ...".
+//   - Answers go to standard output, everything else to standard error, one line each, as
+//     "tercet: ...".
 //   - A message is lower case without a period; advice follows on its own line as "help: ...".
-//   - Text from files, agents and tools is shown through internal/plain. So no control character reaches the terminal,
-//     and no line feed in a message makes a line like one of tercet's own.
-//   - Standard error, and standard output if it is a terminal, show no known secret: a program may print its token.
+//   - Text from files, agents and tools is shown through internal/plain. So no control character
+//     reaches the terminal, and no line feed in a message makes a line like one of tercet's own.
+//   - Standard error, and standard output if it is a terminal, show no known secret: a program may
+//     print its token.
 //   - Colour only on a terminal and without NO_COLOR; glyphs only where the locale is UTF-8.
 //   - With --json standard output holds exactly one JSON document.
 

@@ -318,7 +318,7 @@ func (j *judgement) holds(condition string) bool {
 //	code -c             another language reads the value of this option, or the word that decided
 //	read N, write N DOES, remove, remove all, name    what is done to the files that the words name
 //	words               the words name no files to read
-//	fetch, send         the words are addresses; save -o: what comes is written to the value of this option
+//	fetch, send         the words are addresses; save -o: the value of this option is written
 //	unknown REASON      only a run would show it
 //
 // The others are functions of their name.
