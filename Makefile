@@ -7,7 +7,7 @@ build: ; CGO_ENABLED=0 go build -trimpath -ldflags=-s -o tercet ./cmd/tercet
 release: ; sh ./release.sh
 release-check: ; sh release/check.sh
 demo: ; go run ./cmd/tercet demo
-check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./... && TEST_DEEP=1 go test -vet=off -timeout 20m ./...
+check: ; gofmt -l -s . | (! grep .) && go vet ./... && go test -race -shuffle=on ./... && TEST_DEEP=1 go test -vet=off -timeout 60m ./...
 lint: ; sh scripts/sentences.sh && GOOS=windows go vet ./cmd/tercet && GOOS=darwin go vet ./cmd/tercet && golangci-lint run ./... && golangci-lint fmt --diff
 agents: ; sh ./agents.sh $(AGENTS)
 fuzz: ; sh ./fuzz.sh $(FUZZTIME)
