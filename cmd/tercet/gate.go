@@ -27,9 +27,11 @@ type approver struct {
 	*app
 
 	asking  chan struct{} // holds who asks: one question at a time
-	answers sync.Map      // of formats.Decision by answerKey
 	desk    *control.Desk
 	consent formats.Consent // of a run that starts now
+
+	mu      sync.Mutex // guards answers
+	answers map[answerKey]formats.Decision
 }
 
 // Approve answers a gate; a *formats.GateOpenError means that there is no terminal and no consent.
@@ -41,8 +43,8 @@ func (p *approver) Approve(ctx context.Context, g formats.Gate) (formats.Decisio
 		return d, err
 	}
 	defer func() { <-p.asking }()
-	if d, ok := p.answers.Load(answerKey{g.Run, g.Digest}); ok && g.NeedsPerson {
-		return d.(formats.Decision), nil //nolint:errcheck,forcetypeassert // Remember stores nothing else
+	if d, ok := p.remembered(g.Run, g.Digest); ok && g.NeedsPerson {
+		return d, nil
 	}
 	d, err := p.decide(ctx, g)
 	if err == nil {
@@ -56,7 +58,16 @@ type answerKey struct{ run, digest string }
 
 // Remember keeps an answer for the next time that the same is asked.
 func (p *approver) Remember(run, digest string, d formats.Decision) {
-	p.answers.Store(answerKey{run, digest}, d)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers[answerKey{run, digest}] = d
+}
+
+func (p *approver) remembered(run, digest string) (formats.Decision, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, ok := p.answers[answerKey{run, digest}]
+	return d, ok
 }
 
 // queue waits until no other question is open here, or until the gate is answered elsewhere.

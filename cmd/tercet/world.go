@@ -99,8 +99,9 @@ func (a *app) lookAround() (_ *world, err error) {
 	w := &world{
 		app: a,
 		crew: crew{approver: &approver{
-			app:    a,
-			asking: make(chan struct{}, 1),
+			app:     a,
+			asking:  make(chan struct{}, 1),
+			answers: map[answerKey]formats.Decision{},
 		}},
 	}
 	if w.dir, w.has, err = a.project(); err != nil {
