@@ -31,9 +31,9 @@ type static struct {
 	fallback string // the answer where the run cannot ask; empty: the question stays open
 	later    bool   // another process asks it, not the one that opens it
 
-	// call is the key of its opening in the journal, if a worker asks; recalled means that g was
-	// taken from there.
-	call     string
+	// Of a question that a worker asks: the transaction id of the worker's call, which is the key of
+	// gate_opened in the journal, and whether g was recalled from that entry.
+	worker   string
 	recalled bool
 }
 
@@ -49,20 +49,28 @@ func (static) named() ([]string, error) {
 type asking struct {
 	step
 
-	by posing
-	g  formats.Gate
+	by     posing
+	engine static // by, if it is a question of the engine; zero for one of the command file
+	g      formats.Gate
 }
 
 // ask puts a gate to the approver until it has an answer to what stands there then. The question is
 // in the journal before any user sees it, and so are votes, refused answers and the answer. The
 // gate that comes back is the one that was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
-	s.going.Wait()            // no worker changes what is shown while a user looks at it
-	own, _ := by.(static)     //nolint:errcheck // a question of the file has none of it
-	workers := own.call != "" // only the worker can put its question anew
+	s.going.Wait()           // no worker changes what is shown while a user looks at it
+	engine, _ := by.(static) //nolint:errcheck // a question of the command file is none
 	g, err = by.pose()
-	a := &asking{s, by, g}
+	a := &asking{
+		step:   s,
+		by:     by,
+		engine: engine,
+		g:      g,
+	}
 	for first := true; err == nil; first = false {
+		if !first && engine.worker != "" {
+			return a.g, d, errStale // only the worker can put its question anew
+		}
 		var earlier, done bool
 		now := words(a.g)
 		if earlier, err = a.open(first); err != nil {
@@ -85,9 +93,6 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		old, bad := s.recall(refused, &struct{}{})
 		if old || bad != nil {
 			err = bad
-			if err == nil && workers {
-				err = errStale
-			}
 			continue
 		}
 		var changed []string
@@ -106,9 +111,6 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			Step:    a.g.Step,
 			Message: trace.AskedAnew + strings.Join(changed, ", "),
 		})
-		if err == nil && workers {
-			err = errStale
-		}
 	}
 
 	s.agreed = s.agreed || err == nil && d.By == ByYes
@@ -120,15 +122,14 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
 	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
 		if changed, err = a.changed(); changed != nil {
-			d = a.lying()
+			d = a.storedAnswer()
 		}
 	}
 	if err != nil || changed != nil {
 		return d, changed, err
 	}
 
-	own, _ := a.by.(static) //nolint:errcheck // a question of the file has none of it
-	if own.later && !earlier {
+	if a.engine.later && !earlier {
 		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
 	}
 	a.emit(trace.Event{
@@ -143,8 +144,8 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 			a.warn("%s", err)
 			err = &formats.GateOpenError{Gate: a.g, Left: true}
 		}
-		if open := isOpen(err); open != nil && !open.Left && own.fallback != "" {
-			d = formats.Decision{Answer: own.fallback, By: byDefault}
+		if open := isOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
+			d = formats.Decision{Answer: a.engine.fallback, By: byDefault}
 			err = nil
 		}
 		if interrupt(err) != nil {
@@ -191,8 +192,9 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	}
 }
 
-// lying is the answer that lies there already, if there is one. Then the run does not ask.
-func (a *asking) lying() formats.Decision {
+// storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks: its
+// context is over before the approver gets it.
+func (a *asking) storedAnswer() formats.Decision {
 	ctx, cancel := context.WithCancel(a.ctx)
 	cancel()
 	d, err := a.cfg.Approve.Approve(ctx, a.g)
@@ -204,15 +206,14 @@ func (a *asking) lying() formats.Decision {
 
 // open writes a question down, or takes up how it was opened before; earlier tells that.
 func (a *asking) open(first bool) (earlier bool, err error) {
-	own, _ := a.by.(static) //nolint:errcheck // a question of the file has none of it
-	if first && own.recalled {
+	if first && a.engine.recalled {
 		return true, nil
 	}
 
 	e := formats.Entry{
 		Type: formats.EntryGateOpened,
 		Step: a.g.Step,
-		Key:  own.call,
+		Key:  a.engine.worker,
 	}
 	was := formats.Gate{}
 	if earlier, err = a.recall(e, &was); err != nil || earlier {

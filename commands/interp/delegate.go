@@ -212,7 +212,7 @@ func (c call) try() (formats.Return, error) {
 	c.worked = c.worked || worker
 	entry.Type = formats.EntryDelegationResult
 	entry.Data = nil
-	got := c.work(effect{
+	got := c.performAndAsk(effect{
 		req:    &req,
 		worker: worker,
 		flow:   c.to.Info.Workflow,

@@ -14,8 +14,9 @@ var errStale = errors.New("what the question is about has changed")
 // The run then asks it as a gate of its own: it is in the journal, `tercet gates` lists it, and
 // `tercet approve` answers it. With the answer the worker is called again.
 
-// work has the worker do its task, and puts the questions that it gives back to the user.
-func (c call) work(e effect) answer {
+// performAndAsk calls the worker until it has done its task, and asks the user each question that it
+// gives back.
+func (c call) performAndAsk(e effect) answer {
 	if c.to.Info.Workflow { // its steps are in the journal themselves
 		return c.perform(e)
 	}
@@ -31,14 +32,14 @@ func (c call) work(e effect) answer {
 		g := open.Gate
 		g.Subject = g.Digest
 		g.Step = c.spot()
-		if err := c.askFor(e.req, static{g: g, call: e.req.Txn}); err != nil {
+		if err := c.askForWorker(e.req, static{g: g, worker: e.req.Txn}); err != nil {
 			return answer{err: err}
 		}
 	}
 }
 
-// replayQuestions repeats what the journal has of the questions of a worker, before the worker is
-// called.
+// replayQuestions asks again, from the journal, what the worker asked before, so that the answers are
+// known when the worker is called. The last of these questions may still be open.
 func (c call) replayQuestions(req *formats.Request) error {
 	for {
 		old := c.old
@@ -53,13 +54,13 @@ func (c call) replayQuestions(req *formats.Request) error {
 			return err
 		}
 		if !found {
-			c.old = old // that there is no question decides nothing
+			c.old = old // recall cleared it, and nothing was decided here
 			return nil
 		}
 		g.Step = opened.Step
-		err = c.askFor(req, static{
+		err = c.askForWorker(req, static{
 			g:        g,
-			call:     req.Txn,
+			worker:   req.Txn,
 			recalled: true,
 		})
 		if err != nil {
@@ -68,9 +69,9 @@ func (c call) replayQuestions(req *formats.Request) error {
 	}
 }
 
-// askFor asks the question of a worker and tells the approver the answer, from where the worker
-// takes it.
-func (c call) askFor(req *formats.Request, q static) error {
+// askForWorker asks a question of the worker, and hands the answer to the approver, which gives it to
+// the worker when that asks again.
+func (c call) askForWorker(req *formats.Request, q static) error {
 	g, d, err := ask(c.step, q)
 	if errors.Is(err, errStale) { // called again, the worker asks about what is there now
 		req.Again = false
