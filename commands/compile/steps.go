@@ -375,7 +375,7 @@ func (c *compiler) treeless(info *Info) {
 func (c *compiler) delegate(a *syntax.Delegate, info *Info) {
 	c.exprs(info.Prompt)
 	if a.Pick == nil {
-		// one of a subagent that there is not was reported
+		// an unknown subagent was reported there
 		info.Call, _ = c.call(a.Agent, info, a.Pos)
 		if a.Agent.Text == StatusSync && changesStatus(info.With) {
 			c.moved("", false)

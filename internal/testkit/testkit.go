@@ -26,8 +26,7 @@ func Widen(t testing.TB, least time.Duration, try func(limit time.Duration) (sta
 }
 
 // Deep tells whether the tests that take long are wanted too, by TEST_DEEP=1 in the environment:
-// kills at every place, corpora, every line of a journal, long random runs. .ci/run and make check
-// set it.
+// kills at every place, corpora, every line of a journal, long random runs. make check sets it.
 func Deep() bool {
 	return os.Getenv("TEST_DEEP") != ""
 }
