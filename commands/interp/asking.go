@@ -47,8 +47,7 @@ func (static) named() ([]string, error) {
 
 // asking is a gate that is put to users.
 type asking struct {
-	step
-
+	step   step
 	by     posing
 	engine static // by, if it is a question of the engine; zero for one of the command file
 	g      formats.Gate
@@ -58,7 +57,7 @@ type asking struct {
 // in the journal before any user sees it, and so are votes, refused answers and the answer. The
 // gate that comes back is the one that was answered.
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
-	s.going.Wait()           // no worker changes what is shown while a user looks at it
+	s.run.going.Wait()       // no worker changes what is shown while a user looks at it
 	engine, _ := by.(static) //nolint:errcheck // a question of the command file is none
 	g, err = by.pose()
 	a := &asking{
@@ -78,7 +77,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		}
 		if d, done, err = a.remember(); done || err != nil {
 			if err == nil && first && now != words(a.g) {
-				err = s.unwritten(&formats.DivergedError{
+				err = s.run.unwritten(&formats.DivergedError{
 					Failure: formats.Fail(formats.CodeInvalidState, "",
 						"the answer to %q was given to something else", a.g.Question),
 				})
@@ -90,7 +89,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			Step: a.g.Step,
 			Key:  a.g.ID,
 		}
-		old, bad := s.recall(refused, &struct{}{})
+		old, bad := s.run.recall(refused, &struct{}{})
 		if old || bad != nil {
 			err = bad
 			continue
@@ -104,8 +103,8 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			data["edited"] = d.Edited
 		}
 		refused.Data = data
-		err = s.journal(refused)
-		s.emit(trace.Event{
+		err = s.run.journal(refused)
+		s.run.emit(trace.Event{
 			Kind:    trace.Gate,
 			Name:    a.g.Question,
 			Step:    a.g.Step,
@@ -113,14 +112,15 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		})
 	}
 
-	s.agreed = s.agreed || err == nil && d.By == ByYes
+	s.run.agreed = s.run.agreed || err == nil && d.By == ByYes
 	return a.g, d, err
 }
 
 // consult gets the answer to an open gate. What changed since it was opened comes back instead,
 // because no user has seen it.
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
-	if err = a.live(a.beside == 0); err == nil && earlier { // it was opened by another process
+	r := a.step.run
+	if err = r.live(r.beside == 0); err == nil && earlier { // it was opened by another process
 		if changed, err = a.changed(); changed != nil {
 			d = a.storedAnswer()
 		}
@@ -132,7 +132,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	if a.engine.later && !earlier {
 		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
 	}
-	a.emit(trace.Event{
+	r.emit(trace.Event{
 		Kind:    trace.Gate,
 		Name:    a.g.Question,
 		Step:    a.g.Step,
@@ -141,7 +141,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	for {
 		d, err = a.wait()
 		if formats.CodeOf(err) == formats.CodeIO { // an answer may lie where it cannot be read now
-			a.warn("%s", err)
+			r.warn("%s", err)
 			err = &formats.GateOpenError{Gate: a.g, Left: true}
 		}
 		if open := isOpen(err); open != nil && !open.Left && a.engine.fallback != "" {
@@ -149,7 +149,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 			err = nil
 		}
 		if interrupt(err) != nil {
-			a.left = &a.g
+			r.left = &a.g
 		}
 		if err == nil && d.Edited != "" {
 			return d, []string{d.Edited}, nil
@@ -165,13 +165,13 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 				"the choice '%s' of the gate needs a note", d.Answer)
 		}
 		if d.At.IsZero() {
-			d.At = a.cfg.Clock.Now().UTC()
+			d.At = r.cfg.Clock.Now().UTC()
 		}
 		last, decides := a.g.Decides(d)
 		if decides {
 			return last, nil, a.decided(last)
 		}
-		err := a.journal(formats.Entry{
+		err := r.journal(formats.Entry{
 			Type: formats.EntryGateVoted,
 			Step: a.g.Step,
 			Key:  a.g.ID,
@@ -182,7 +182,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		}
 		a.g.Votes = append(a.g.Votes, d)
 		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.g.Votes), a.g.Quorum)
-		a.emit(trace.Event{
+		r.emit(trace.Event{
 			Kind:    trace.Gate,
 			Name:    a.g.Question,
 			Step:    a.g.Step,
@@ -195,9 +195,10 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 // storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks: its
 // context is over before the approver gets it.
 func (a *asking) storedAnswer() formats.Decision {
-	ctx, cancel := context.WithCancel(a.ctx)
+	r := a.step.run
+	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
-	d, err := a.cfg.Approve.Approve(ctx, a.g)
+	d, err := r.cfg.Approve.Approve(ctx, a.g)
 	if err != nil {
 		return formats.Decision{}
 	}
@@ -206,6 +207,7 @@ func (a *asking) storedAnswer() formats.Decision {
 
 // open writes a question down, or takes up how it was opened before; earlier tells that.
 func (a *asking) open(first bool) (earlier bool, err error) {
+	r := a.step.run
 	if first && a.engine.recalled {
 		return true, nil
 	}
@@ -216,7 +218,7 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 		Key:  a.engine.worker,
 	}
 	was := formats.Gate{}
-	if earlier, err = a.recall(e, &was); err != nil || earlier {
+	if earlier, err = r.recall(e, &was); err != nil || earlier {
 		was.Run = a.g.Run
 		was.Step = a.g.Step
 		was.NeedsPerson = a.g.NeedsPerson
@@ -229,8 +231,8 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 			return false, err
 		}
 	}
-	a.g.ID = a.cfg.GateID()
-	a.g.Opened = a.cfg.Clock.Now().UTC()
+	a.g.ID = r.cfg.GateID()
+	a.g.Opened = r.cfg.Clock.Now().UTC()
 	a.g.Votes = nil
 	if a.g.Evidence, err = a.evidence(nil); err == nil {
 		a.g.Documents, err = a.documents()
@@ -239,16 +241,17 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 		a.g.Place = a.where()
 		a.g.Digest = digestOf(a.g)
 		e.Data = a.g
-		err = a.journal(e)
+		err = r.journal(e)
 	}
 	return false, err
 }
 
 // remember takes what the journal has of votes and of the answer.
 func (a *asking) remember() (d formats.Decision, done bool, err error) {
+	r := a.step.run
 	for {
 		var vote formats.Decision
-		old, err := a.recall(formats.Entry{
+		old, err := r.recall(formats.Entry{
 			Type: formats.EntryGateVoted,
 			Step: a.g.Step,
 			Key:  a.g.ID,
@@ -261,7 +264,7 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 		}
 		a.g.Votes = append(a.g.Votes, vote)
 	}
-	done, err = a.recall(formats.Entry{
+	done, err = r.recall(formats.Entry{
 		Type: formats.EntryGateDecided,
 		Step: a.g.Step,
 		Key:  a.g.ID,
@@ -271,7 +274,8 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 
 // decided journals and shows an answer.
 func (a *asking) decided(d formats.Decision) error {
-	err := a.journal(formats.Entry{
+	r := a.step.run
+	err := r.journal(formats.Entry{
 		Type: formats.EntryGateDecided,
 		Step: a.g.Step,
 		Key:  a.g.ID,
@@ -286,7 +290,7 @@ func (a *asking) decided(d formats.Decision) error {
 		},
 	})
 	by := "answered by " + d.By
-	a.emit(trace.Event{
+	r.emit(trace.Event{
 		Kind:    trace.Gate,
 		Name:    a.g.Question,
 		Step:    a.g.Step,
@@ -298,13 +302,14 @@ func (a *asking) decided(d formats.Decision) error {
 
 // wait asks. A pause leaves the question open.
 func (a *asking) wait() (formats.Decision, error) {
-	outer := a.ctx
-	ctx, stop := until(a.ctx, a.cfg.Pause)
+	r := a.step.run
+	outer := r.ctx
+	ctx, stop := until(r.ctx, r.cfg.Pause)
 	defer func() {
 		stop()
-		a.ctx = outer
+		r.ctx = outer
 	}()
-	a.ctx = ctx
+	r.ctx = ctx
 	d, err := a.inTime()
 	if err != nil && outer.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -315,24 +320,25 @@ func (a *asking) wait() (formats.Decision, error) {
 // inTime takes the file's choice when the time since the opening of the gate is over without an
 // answer. It does so too where no answer is possible at all, unless the run would end before that.
 func (a *asking) inTime() (formats.Decision, error) {
+	r := a.step.run
 	// the line goes before the file
-	if asked, _ := a.args.Get("approval"); asked != formats.Interactive {
-		a.g.Agreed = a.cfg.Consent.File
+	if asked, _ := r.args.Get("approval"); asked != formats.Interactive {
+		a.g.Agreed = r.cfg.Consent.File
 	}
 	if a.g.Timeout == nil {
-		return a.cfg.Approve.Approve(a.ctx, a.g)
+		return r.cfg.Approve.Approve(r.ctx, a.g)
 	}
 
-	left := max(0, a.g.Until().Sub(a.cfg.Clock.Now()))
-	within, cancel := context.WithTimeout(a.ctx, left)
+	left := max(0, a.g.Until().Sub(r.cfg.Clock.Now()))
+	within, cancel := context.WithTimeout(r.ctx, left)
 	defer cancel()
-	d, err := a.cfg.Approve.Approve(within, a.g)
-	if open := isOpen(err); open != nil && !open.Left && left < a.limits.Duration-a.took() {
+	d, err := r.cfg.Approve.Approve(within, a.g)
+	if open := isOpen(err); open != nil && !open.Left && left < r.limits.Duration-r.took() {
 		shown := left.Round(time.Second)
 		if after := seconds(a.g.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now
 		}
-		a.emit(trace.Event{
+		r.emit(trace.Event{
 			Kind:     trace.Gate,
 			Name:     a.g.Question,
 			Step:     a.g.Step,
@@ -342,12 +348,12 @@ func (a *asking) inTime() (formats.Decision, error) {
 		})
 		a.g.Waits = true
 		// no answer can come from anywhere
-		if d, err = a.cfg.Approve.Approve(within, a.g); isOpen(err) != nil {
-			err = cmp.Or(a.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
+		if d, err = r.cfg.Approve.Approve(within, a.g); isOpen(err) != nil {
+			err = cmp.Or(r.cfg.Clock.Sleep(within, left), context.DeadlineExceeded)
 		}
 	}
 	over := within.Err() != nil || errors.Is(err, context.DeadlineExceeded)
-	if err != nil && over && a.ctx.Err() == nil {
+	if err != nil && over && r.ctx.Err() == nil {
 		return formats.Decision{Answer: a.g.Timeout.Choose, By: ByTimeout}, nil
 	}
 	return d, err
@@ -395,12 +401,13 @@ func (a *asking) changed() (what []string, err error) {
 
 // afresh makes the question from what stands there now, not from what the run saw before.
 func (a *asking) afresh() (formats.Gate, error) {
-	state := a.state
-	a.looks = true
-	a.state = nil
+	r := a.step.run
+	state := r.turn.state
+	r.looks = true
+	r.turn.state = nil
 	defer func() {
-		a.looks = false
-		a.state = state
+		r.looks = false
+		r.turn.state = state
 	}()
 	return a.by.pose()
 }
@@ -417,33 +424,34 @@ const absent = "absent"
 // evidence gives the hashes of files: of those that the gate names, of what the run has loaded and
 // made, of its command file, and of those before. What is no file of the project has no hash.
 func (a *asking) evidence(before map[string]string) (map[string]string, error) {
+	r := a.step.run
 	named, err := a.by.named()
 	if err != nil {
 		return nil, err
 	}
 
-	for _, made := range newest(a.artifacts) {
+	for _, made := range newest(r.artifacts) {
 		named = append(named, made.Path)
 	}
 	out := map[string]string{}
 	for _, name := range slices.Concat(
 		named,
-		a.loads,
-		[]string{a.prog.File.Name},
+		r.loads,
+		[]string{r.prog.File.Name},
 		slices.Collect(maps.Keys(before)),
 	) {
 		if _, done := out[name]; done {
 			continue
 		}
-		out[name] = a.hashed(name)
+		out[name] = r.hashed(name)
 		// documents lie in the checkout, work in the worktree
-		if tree := a.inTree(name); tree != name {
-			out[name] += " " + a.hashed(tree)
+		if tree := a.step.inTree(name); tree != name {
+			out[name] += " " + r.hashed(tree)
 		}
 	}
 
-	if a.ctx.Err() != nil {
-		return nil, context.Cause(a.ctx)
+	if r.ctx.Err() != nil {
+		return nil, context.Cause(r.ctx)
 	}
 	return out, nil
 }
@@ -455,13 +463,13 @@ func (a *asking) documents() (list []string, err error) {
 	for _, shown := range a.g.Show {
 		named = append(named, strings.TrimSpace(shown))
 	}
-	for _, made := range newest(a.artifacts) {
+	for _, made := range newest(a.step.run.artifacts) {
 		named = append(named, made.Path)
 	}
 	for _, name := range named {
 		sums := strings.Fields(a.g.Evidence[name])
 		if len(sums) > 1 {
-			name = a.inTree(name)
+			name = a.step.inTree(name)
 		}
 		if len(sums) > 0 && len(sums[len(sums)-1]) == 2*sha256.Size &&
 			!slices.Contains(list, name) {
@@ -473,10 +481,11 @@ func (a *asking) documents() (list []string, err error) {
 
 // where is the folder in the project in which the run works; empty: its changes are not known.
 func (a *asking) where() string {
-	if a.cfg.Diff == nil || a.cfg.Dir == "" {
+	r := a.step.run
+	if r.cfg.Diff == nil || r.cfg.Dir == "" {
 		return ""
 	}
-	dir, err := filepath.Rel(a.cfg.Dir, cmp.Or(a.place(), a.cfg.Dir))
+	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(r.place(), r.cfg.Dir))
 	if err != nil || !filepath.IsLocal(dir) {
 		return ""
 	}

@@ -68,25 +68,27 @@ func (b *board) Topics() []string {
 // post puts the result of a step on its board. It is called in the order of the file, so that what
 // stands there does not depend on who was first.
 func (f finished) post() error {
-	topic := f.Terms.Board
-	if f.Call == nil && !f.checks() { // what stands inside posts
+	r := f.step.run
+	s := f.step
+	topic := s.info.Terms.Board
+	if s.info.Call == nil && !s.checks() { // what stands inside posts
 		return nil
 	}
-	if topic == "" || f.outcome == formats.OutcomeSkipped {
+	if topic == "" || f.result.outcome == formats.OutcomeSkipped {
 		return nil
 	}
 	round := 1
-	for _, p := range f.board.Since(topic, 0) {
-		if p.By == f.ID {
+	for _, p := range r.board.Since(topic, 0) {
+		if p.By == s.info.ID {
 			round++
 		}
 	}
-	_, err := f.board.Publish(f.spot(), topic, AnyVersion, formats.Posting{
-		By:        f.ID,
+	_, err := r.board.Publish(s.spot(), topic, AnyVersion, formats.Posting{
+		By:        s.info.ID,
 		Round:     round,
-		Summary:   f.ret.Summary,
-		Issues:    listed(f.ret.Issues),
-		Artifacts: listed(f.ret.Artifacts),
+		Summary:   f.result.ret.Summary,
+		Issues:    listed(f.result.ret.Issues),
+		Artifacts: listed(f.result.ret.Artifacts),
 	})
 	return err
 }

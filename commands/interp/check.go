@@ -19,7 +19,7 @@ import (
 // a check that cannot be made has failed.
 func (s step) check(a *syntax.Check) (result, error) {
 	ret := formats.Return{Status: formats.StatusCompleted, Verdict: formats.VerdictApproved}
-	if s.dry.on && s.assume(a) {
+	if s.run.dry.on && s.assume(a) {
 		return returned(ret, 1), nil
 	}
 
@@ -57,7 +57,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 // otherwise gives a check that was rejected the words that the file has for it.
 func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
 	if a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		ret.Summary, err = s.text(a.Else, returned(*ret, attempts).value)
+		ret.Summary, err = s.scope.text(a.Else, returned(*ret, attempts).value)
 	}
 	return err
 }
@@ -73,8 +73,8 @@ type checked struct {
 func look(s step, a *syntax.Check) (checked, error) {
 	now := func() (checked, error) {
 		out, err := s.findings(a)
-		if err != nil && (s.ctx.Err() != nil || s.stuck != nil) {
-			return checked{}, cmp.Or(s.stuck, context.Cause(s.ctx))
+		if err != nil && (s.run.ctx.Err() != nil || s.run.stuck != nil) {
+			return checked{}, cmp.Or(s.run.stuck, context.Cause(s.run.ctx))
 		}
 		out.Error = keep(err)
 		return out, nil
@@ -94,7 +94,7 @@ func (s step) findings(a *syntax.Check) (out checked, err error) {
 		out.Issues, err = s.checkFile(a)
 		return out, err
 	}
-	if ok, err := s.holds(a.Expr, nil); err != nil || ok {
+	if ok, err := s.scope.holds(a.Expr, nil); err != nil || ok {
 		return out, err
 	}
 	out.Issues = []formats.Issue{wrong("expected " + a.Expr.Src)}
@@ -114,7 +114,7 @@ func wrong(what string, files ...string) formats.Issue {
 // single handoff document are kept, so that later steps can read a document that the run wrote.
 func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 	profile := a.Document.Text
-	v, err := s.value(a.Path, nil)
+	v, err := s.scope.value(a.Path, nil)
 	if err != nil {
 		return out, err
 	}
@@ -148,14 +148,14 @@ func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 // parsed gives a document with the findings in it; a file of tercet itself is no document.
 func (s step) parsed(profile, path string, src []byte) (*formats.Document, []formats.Diagnostic) {
 	if slices.Contains(formats.FileProfiles(), profile) {
-		list := s.cfg.Lint(s.inTree(path), src, profile == formats.ProfileSubagent)
+		list := s.run.cfg.Lint(s.inTree(path), src, profile == formats.ProfileSubagent)
 		for i := range list {
 			list[i].File = path
 		}
 		return nil, list
 	}
 	doc, bad := formats.DocumentOptions{Exists: func(name string) bool {
-		_, err := s.cfg.Docs.Open(s.ctx, s.inTree(name))
+		_, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(name))
 		return err == nil
 	}}.Parse(profile, path, src)
 	if bad == nil {
@@ -166,7 +166,7 @@ func (s step) parsed(profile, path string, src []byte) (*formats.Document, []for
 
 // checkFile looks whether files are there, and have something in them where that is asked.
 func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
-	v, err := s.value(a.File, nil)
+	v, err := s.scope.value(a.File, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (s step) each(
 	}
 	var issues []formats.Issue
 	for _, path := range list {
-		src, err := s.cfg.Docs.Open(s.ctx, s.inTree(path))
+		src, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(path))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			issues = append(issues, wrong(path+" does not exist", path))
@@ -214,7 +214,7 @@ func (s step) newestOf(profile string) string {
 			return slices.Contains(names, path.Base(a.Path))
 		},
 	} {
-		for _, a := range slices.Backward(s.artifacts) {
+		for _, a := range slices.Backward(s.run.artifacts) {
 			if is(a) {
 				return a.Path
 			}
@@ -222,7 +222,7 @@ func (s step) newestOf(profile string) string {
 	}
 	for _, name := range names {
 		for _, at := range []string{"docs/" + name, name} {
-			if _, err := s.cfg.Docs.Open(s.ctx, s.inTree(at)); err == nil {
+			if _, err := s.run.cfg.Docs.Open(s.run.ctx, s.inTree(at)); err == nil {
 				return at
 			}
 		}
@@ -233,13 +233,14 @@ func (s step) newestOf(profile string) string {
 // inTree is where a step finds a file of the project: in the worktree of the run while one is open,
 // as its workers do. What is tercet's own is in no worktree.
 func (s step) inTree(name string) string {
-	if s.place() == "" || s.Terms.In == inMain ||
+	r := s.run
+	if r.place() == "" || s.info.Terms.In == inMain ||
 		strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
-		s.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), s.cfg.Specs+"/") ||
+		r.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), r.cfg.Specs+"/") ||
 		!filepath.IsLocal(name) {
 		return name
 	}
-	tree, err := filepath.Rel(s.cfg.Dir, s.place())
+	tree, err := filepath.Rel(r.cfg.Dir, r.place())
 	if err != nil || !filepath.IsLocal(tree) {
 		return name
 	}

@@ -18,7 +18,7 @@ import (
 
 // call is one attempt of a delegation.
 type call struct {
-	step
+	step     step
 	to       *compile.Call
 	attempt  int
 	task     int            // the engine's own calls: the number of the task to act on
@@ -30,8 +30,9 @@ type call struct {
 // unless gives an error of the journal. A call that is made anyway does not need it: a task that
 // cannot be recorded as put back is put back all the same.
 func (c call) unless(err error) error {
-	if err != nil && c.anyway && c.stuck == nil {
-		c.warn("%s", err)
+	r := c.step.run
+	if err != nil && c.anyway && r.stuck == nil {
+		r.warn("%s", err)
 		return nil
 	}
 	return err
@@ -39,8 +40,8 @@ func (c call) unless(err error) error {
 
 // delegate makes the call of a step, with its retries and fallback.
 func (s step) delegate() (result, error) {
-	c := call{step: s, to: s.Call}
-	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
+	c := call{step: s, to: s.info.Call}
+	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
 		one, err := s.pick(a.Pick)
 		if err != nil {
 			return returned(formats.Failed(err), 1), nil
@@ -51,9 +52,9 @@ func (s step) delegate() (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	s.warnings = append(s.warnings, ret.Warnings...)
+	s.run.warnings = append(s.run.warnings, ret.Warnings...)
 	c.tellWarnings(ret)
-	if a, ok := s.Action.(*syntax.Check); ok {
+	if a, ok := s.info.Action.(*syntax.Check); ok {
 		if err := s.otherwise(a, &ret, c.attempt); err != nil {
 			return result{}, err
 		}
@@ -66,19 +67,19 @@ func (s step) delegate() (result, error) {
 // pick gives the delegation to the subagent that the expression names, which must be one of those
 // that the file lists.
 func (s step) pick(by *syntax.Text) (*compile.Call, error) {
-	name, err := s.dryText(by, nil)
+	name, err := s.scope.dryText(by, nil)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, one := range s.Call.Among {
+	for _, one := range s.info.Call.Among {
 		if one.Agent == name {
 			return one, nil
 		}
 		names = append(names, one.Agent)
 	}
-	if s.dry.on && names != nil {
-		return s.Call.Among[0], nil
+	if s.run.dry.on && names != nil {
+		return s.info.Call.Among[0], nil
 	}
 	return nil, formats.Fail(formats.CodeValidationFailed, "name it under among",
 		"expected one of %s to delegate to, got %q", strings.Join(names, ", "), name)
@@ -87,37 +88,40 @@ func (s step) pick(by *syntax.Text) (*compile.Call, error) {
 // tries is the attempt, its retries by class, and the fallback once. The call then tells who did
 // it, and how many there were.
 func (c *call) tries() (formats.Return, error) {
+	r := c.step.run
 	retry := c.retry()
 	wait := seconds(retry.Backoff)
-	before := c.feedback
-	defer c.hear(before)()
+	before := r.turn.feedback
+	defer r.hear(before)()
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
 		if err != nil || ret.Outcome() != formats.OutcomeFailed ||
 			ret.Class == formats.ClassCancelled {
 			return ret, err
 		}
-		setback := c.problem(ret, stepError{Step: c.path, Pos: c.Pos})
+		setback := r.problem(ret, stepError{Step: c.step.path, Pos: c.step.info.Pos})
 		setback.Path = append(setback.Path, c.to.Agent)
 		setback.Depth++
-		c.setbacks = append(c.setbacks, setback)
-		if c.attempt <= min(retry.Max, c.limits.Retries) && retries(retry, ret) {
+		r.setbacks = append(r.setbacks, setback)
+		if c.attempt <= min(retry.Max, r.limits.Retries) && retries(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
-				c.feedback = c.failure(ret)
+				r.turn.feedback = c.failure(ret)
 			}
 			wait = min(wait, seconds(retry.Cap))
-			if err := c.pause(wait, c.attempt); err != nil {
+			if err := c.step.pause(wait, c.attempt); err != nil {
 				return ret, err
 			}
 			wait = time.Duration(float64(wait) * retry.Factor)
 			continue
 		}
-		if c.Fallback == nil {
+		if c.step.info.Fallback == nil {
 			return ret, nil
 		}
-		c.warn("%s: %s failed (%s); tried %s", c.Title, c.to.Agent, ret.Summary, c.Fallback.Agent)
-		c.to = c.Fallback
-		c.feedback = before
+		fallback := c.step.info.Fallback
+		r.warn("%s: %s failed (%s); tried %s",
+			c.step.info.Title, c.to.Agent, ret.Summary, fallback.Agent)
+		c.to = fallback
+		r.turn.feedback = before
 		c.attempt++
 		return c.try()
 	}
@@ -127,8 +131,8 @@ func (c *call) tries() (formats.Return, error) {
 // what passes by itself; the steps of a subagent's workflow have their own. A block names no code:
 // what its errors are is not known.
 func (c call) retry() *syntax.Retry {
-	if c.Terms.Retry != nil {
-		return c.Terms.Retry
+	if c.step.info.Terms.Retry != nil {
+		return c.step.info.Terms.Retry
 	}
 	info := c.to.Info
 	if info.Builtin || info.Workflow || info.AgentResult || c.question != "" {
@@ -163,8 +167,9 @@ func seconds(n float64) time.Duration {
 // try makes one delegation and takes in what it changed. What was done is kept even when the run
 // was stopped meanwhile; the reason of the stop then comes back as the error.
 func (c call) try() (formats.Return, error) {
-	if c.ctx.Err() != nil {
-		return formats.Return{}, context.Cause(c.ctx)
+	r := c.step.run
+	if r.ctx.Err() != nil {
+		return formats.Return{}, context.Cause(r.ctx)
 	}
 	if err := c.tree(); err != nil {
 		return formats.Return{}, err
@@ -174,18 +179,18 @@ func (c call) try() (formats.Return, error) {
 	if err != nil {
 		return formats.Return{}, err
 	}
-	if c.dry.on {
+	if r.dry.on {
 		return c.stub(req), nil
 	}
 	if missing != "" {
 		return formats.Failed(formats.Fail(formats.CodeValidationFailed,
-			fmt.Sprintf("see 'with' of the step at %s:%d", c.prog.File.Name, c.Pos.Line),
+			fmt.Sprintf("see 'with' of the step at %s:%d", r.prog.File.Name, c.step.info.Pos.Line),
 			"expected a value for input '%s' of subagent '%s', got null", missing, c.to.Agent)), nil
 	}
 
 	worker := !c.to.Info.Builtin
 	if worker {
-		if err := c.spawn(); err != nil {
+		if err := r.spawn(); err != nil {
 			return formats.Return{}, err
 		}
 		if err := c.follows(); err != nil {
@@ -203,13 +208,13 @@ func (c call) try() (formats.Return, error) {
 			"timeout_seconds": req.Timeout.Total.Seconds(),
 		},
 	}
-	if err := c.unless(c.journal(entry)); err != nil {
+	if err := c.unless(r.journal(entry)); err != nil {
 		return formats.Return{}, err
 	}
 	// What runs beside it in the same tree cannot be told apart from what it did.
-	again := c.old && !c.taken
-	req.Again = c.old && !c.shared
-	c.worked = c.worked || worker
+	again := r.turn.old && !r.taken
+	req.Again = r.turn.old && !r.turn.shared
+	r.worked = r.worked || worker
 	entry.Type = formats.EntryDelegationResult
 	entry.Data = nil
 	got := c.performAndAsk(effect{
@@ -222,27 +227,27 @@ func (c call) try() (formats.Return, error) {
 	sync := c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {
-			c.uncertain = true
-			c.hold(req, true)
+			r.uncertain = true
+			r.hold(req, true)
 		}
 		if worker && interrupt(got.err) != nil {
-			add(&c.spent, ret.Metadata)
+			add(&r.spent, ret.Metadata)
 		}
 		return ret, got.err
 	}
 	if worker {
-		add(&c.spent, ret.Metadata)
+		add(&r.spent, ret.Metadata)
 		c.expects(ret)
 	}
 	c.take(req, ret)
 	// the change of a killed process, which left its lease
-	if sync && again && c.taken && ret.Outcome().Passes() {
-		if err := c.lease(false); err != nil {
+	if sync && again && r.taken && ret.Outcome().Passes() {
+		if err := r.lease(false); err != nil {
 			return ret, err
 		}
 	}
 	if got.unkept != nil {
-		if err := c.unless(c.unwritten(got.unkept)); err != nil {
+		if err := c.unless(r.unwritten(got.unkept)); err != nil {
 			return ret, err
 		}
 	}
@@ -253,63 +258,65 @@ func (c call) try() (formats.Return, error) {
 			Key:  req.Txn,
 			Data: ret.Fields,
 		}
-		if err := c.unless(c.journal(done)); err != nil {
+		if err := c.unless(r.journal(done)); err != nil {
 			return ret, err
 		}
 	}
-	if c.ctx.Err() != nil {
-		return ret, context.Cause(c.ctx)
+	if r.ctx.Err() != nil {
+		return ret, context.Cause(r.ctx)
 	}
 	return ret, c.moved(ret)
 }
 
 // request evaluates the input. The second result names a required input that came out empty.
 func (c call) request() (formats.Request, string, error) {
+	r := c.step.run
+	s := c.step
 	input, missing, err := c.input()
 	if err != nil {
 		return formats.Request{}, "", err
 	}
 
-	ids := c.cfg.IDs
-	visit := max(1, c.visits[c.path])
+	ids := r.cfg.IDs
+	visit := max(1, r.visits[s.path])
 	req := formats.Request{
 		Agent:    c.to.Agent,
-		Pack:     c.prog.Pack(),
-		Task:     c.run.present(),
+		Pack:     r.prog.Pack(),
+		Task:     r.present(),
 		Input:    input,
-		Feedback: c.feedback,
+		Feedback: r.turn.feedback,
 		Session:  ids.Session,
 		Run:      ids.Run,
 		Command:  ids.Command,
-		Step:     c.path,
-		At:       c.spot(),
+		Step:     s.path,
+		At:       s.spot(),
 		Visit:    visit,
 		Attempt:  c.attempt,
-		Depth:    c.depth,
+		Depth:    r.depth,
 		Path:     slices.Clone(ids.Path),
 		Timeout:  c.timeout(),
-		Dir:      c.cfg.Dir,
+		Dir:      r.cfg.Dir,
 		Question: c.question,
-		Txn:      txn(ids.Run, c.spot(), visit, c.attempt),
-		Commits:  c.commits,
+		Txn:      txn(ids.Run, s.spot(), visit, c.attempt),
+		Commits:  r.commits,
 	}
 	switch {
-	case c.Terms.In == inNone && !c.to.Info.Builtin:
+	case s.info.Terms.In == inNone && !c.to.Info.Builtin:
 		// the others act for the run, not in a tree of their own choice
 		req.Dir = ""
 		req.NoTree = true
-	case c.place() != "" && c.Terms.In != inMain:
-		req.Dir = c.place()
+	case r.place() != "" && s.info.Terms.In != inMain:
+		req.Dir = r.place()
 	}
 
-	req.Facets.Knowledge = c.knowledge(c.Terms.Board)
-	if e := c.Expect; e != nil && e.Schema != nil && c.question == "" {
-		req.Schema = c.prog.Schema(e.Schema).JSON()
+	req.Facets.Knowledge = r.knowledge(s.info.Terms.Board)
+	if e := s.info.Expect; e != nil && e.Schema != nil && c.question == "" {
+		req.Schema = r.prog.Schema(e.Schema).JSON()
 	}
 	if c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
-	extra, err := c.dryText(c.Prompt, nil)
+	extra, err := s.scope.dryText(s.info.Prompt, nil)
 	if extra != "" && req.Facets.Instruction != "" {
 		extra += "\n\n"
 	}
@@ -318,8 +325,9 @@ func (c call) request() (formats.Request, string, error) {
 }
 
 func (c call) input() (map[string]any, string, error) {
-	input, err := c.fields(c.to.With, nil)
-	if err != nil && !c.dry.on {
+	r := c.step.run
+	input, err := c.step.scope.fields(c.to.With, nil)
+	if err != nil && !r.dry.on {
 		return nil, "", err
 	}
 	if input == nil {
@@ -339,14 +347,14 @@ func (c call) input() (map[string]any, string, error) {
 			missing = cmp.Or(missing, name)
 		}
 	}
-	if c.to.Link && len(c.unlinked) > 0 {
-		input["artifacts"] = normal(newest(c.unlinked))
+	if c.to.Link && len(r.unlinked) > 0 {
+		input["artifacts"] = normal(newest(r.unlinked))
 	}
 	return input, missing, nil
 }
 
 func (c call) timeout() formats.Timeout {
-	own := c.Terms.Timeout
+	own := c.step.info.Terms.Timeout
 	agent := c.to.Info.Timeout
 	return formats.Timeout{
 		Total: cmp.Or(own.Total, agent.Total, formats.DefaultStepTimeout),
@@ -365,23 +373,24 @@ func txn(run, path string, visit, attempt int) string {
 
 // take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
 func (c call) take(req formats.Request, ret formats.Return) {
-	tree := &c.worktree
-	if c.subtree != nil {
-		tree = &c.subtree.dir
+	r := c.step.run
+	tree := &r.worktree
+	if r.turn.subtree != nil {
+		tree = &r.turn.subtree.dir
 	}
 	switch dir := ret.Metadata.Worktree; dir {
 	case "":
 	case formats.WorktreeClosed:
 		*tree = ""
 	default:
-		*tree = c.here(dir)
+		*tree = r.here(dir)
 	}
 
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
-			c.brought(a)
-			if !a.Deleted && !c.linked[a.Path] {
-				c.unlinked = append(c.unlinked, a)
+			r.brought(a)
+			if !a.Deleted && !r.linked[a.Path] {
+				r.unlinked = append(r.unlinked, a)
 			}
 		}
 	}
@@ -391,13 +400,13 @@ func (c call) take(req formats.Request, ret formats.Return) {
 
 	for _, one := range as[[]any](req.Input["artifacts"]) {
 		path := as[string](as[map[string]any](one)["path"])
-		c.linked[path] = true // what is made anew in its place stays the task's
-		c.unlinked = slices.DeleteFunc(c.unlinked, func(a formats.Artifact) bool {
+		r.linked[path] = true // what is made anew in its place stays the task's
+		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool {
 			return a.Path == path
 		})
 	}
 
-	c.hold(req, false)
+	r.hold(req, false)
 }
 
 // present is the run's task with the status that the run has given it. $task stays as the run found

@@ -42,13 +42,13 @@ func (r *run) unknown(e *syntax.Expr) bool {
 // certain drops the ending of a step of a dry run that may not run at all. Whether the command ends
 // there is known at run time; the dry run shows what follows if it does not.
 func (s step) certain(end *ending) *ending {
-	if !s.dry.on || end == nil || !end.told {
+	if !s.run.dry.on || end == nil || !end.told {
 		return end
 	}
-	if s.unknown(s.When) || s.tierUnknown() {
+	if s.run.unknown(s.info.When) || s.tierUnknown() {
 		return nil
 	}
-	if loop, ok := s.Action.(*syntax.Foreach); ok && s.unknown(loop.In) {
+	if loop, ok := s.info.Action.(*syntax.Foreach); ok && s.run.unknown(loop.In) {
 		return nil
 	}
 	return end
@@ -61,16 +61,16 @@ func (d *dryRun) taint(name string) {
 // plan adds a line to the tree of a dry run: the title of the step, its id where the file names
 // one, and what it would do. --stubs knows the step by that id.
 func (s step) plan(format string, args ...any) {
-	if !s.dry.on {
+	if !s.run.dry.on {
 		return
 	}
-	name := cmp.Or(s.Title, s.ID)
+	name := cmp.Or(s.info.Title, s.info.ID)
 	// not one that was made of the title
-	if own := s.Step.ID; s.ID != name && (s.ID != own.Text || !own.Pos.IsZero()) {
-		name += " (" + s.ID + ")"
+	if own := s.info.Step.ID; s.info.ID != name && (s.info.ID != own.Text || !own.Pos.IsZero()) {
+		name += " (" + s.info.ID + ")"
 	}
-	indent := strings.Repeat("  ", strings.Count(s.prefix, "/"))
-	s.dry.lines = append(s.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
+	indent := strings.Repeat("  ", strings.Count(s.scope.prefix, "/"))
+	s.run.dry.lines = append(s.run.dry.lines, indent+name+": would "+fmt.Sprintf(format, args...))
 }
 
 // written is jq as the tree of a dry run shows it, where each step has one line.
@@ -80,6 +80,8 @@ func written(e *syntax.Expr) string {
 
 // stub is the return that stands in for a delegation.
 func (c call) stub(req formats.Request) formats.Return {
+	r := c.step.run
+	s := c.step
 	what := []string{"delegate to " + c.to.Agent}
 	for _, key := range []string{
 		"operation", "action", "task_number", "task_numbers", "phase", "status",
@@ -89,16 +91,16 @@ func (c call) stub(req formats.Request) formats.Return {
 		}
 	}
 
-	c.plan("%s", strings.Join(what, ", "))
+	s.plan("%s", strings.Join(what, ", "))
 	ret, ok := c.given()
 	if !ok {
-		c.dry.stubbed = append(c.dry.stubbed, c.ID)
+		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 		ret = formats.Return{
 			Status:  formats.StatusCompleted,
 			Summary: "(known at run time)",
 			Fields:  map[string]any{},
 		}
-		if c.checks() || c.to.Info.Role == formats.RoleReviewer {
+		if s.checks() || c.to.Info.Role == formats.RoleReviewer {
 			ret.Verdict = formats.VerdictApproved
 		}
 		for name, f := range c.to.Info.Fields {
@@ -112,7 +114,7 @@ func (c call) stub(req formats.Request) formats.Return {
 		}
 	}
 	for _, a := range ret.Artifacts {
-		c.brought(a)
+		r.brought(a)
 	}
 
 	return ret
@@ -120,8 +122,9 @@ func (c call) stub(req formats.Request) formats.Return {
 
 // given takes the next return that the caller gave for the step's path, its id or the subagent.
 func (c call) given() (formats.Return, bool) {
-	d := &c.dry
-	for _, key := range []string{c.path, c.ID, c.to.Agent} {
+	s := c.step
+	d := &s.run.dry
+	for _, key := range []string{s.path, s.info.ID, c.to.Agent} {
 		list := d.returns[key]
 		if len(list) == 0 {
 			continue
@@ -163,10 +166,10 @@ func (s step) assume(a *syntax.Check) bool {
 	switch {
 	case a.Document != nil:
 		s.plan("check the document %s", a.Document.Text)
-		s.dry.stubbed = append(s.dry.stubbed, s.ID) // its fields are not read
+		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // its fields are not read
 	case a.File != nil:
 		s.plan("check a file")
-	case s.unknown(a.Expr):
+	case s.run.unknown(a.Expr):
 		s.plan("check %s, which only a run knows", written(a.Expr))
 	default:
 		s.plan("check %s", written(a.Expr))

@@ -40,7 +40,7 @@ func (s step) placed(err error) error {
 	if _, ok := err.(*stepError); ok { //nolint:errorlint // only the outermost wrapping counts: the place is already named
 		return err
 	}
-	return &stepError{s.prog.File.Name, s.Pos, s.path, err}
+	return &stepError{s.run.prog.File.Name, s.info.Pos, s.path, err}
 }
 
 // later gives the time that an error waits for; nil for one that waits for none.

@@ -18,7 +18,7 @@ import (
 // environment gives the variables that an expression reads, and no other: what it does not read is
 // neither loaded nor built.
 func (sc *scope) environment(e *syntax.Expr) (_ map[string]any, err error) {
-	reads := sc.prog.Reads(e)
+	reads := sc.run.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
 	for _, name := range reads.Vars {
 		switch name {
@@ -27,11 +27,11 @@ func (sc *scope) environment(e *syntax.Expr) (_ map[string]any, err error) {
 		case "$run":
 			out[name], err = sc.about(reads)
 		case "$board":
-			out[name] = sc.boards()
+			out[name] = sc.run.boards()
 		case "$feedback":
-			out[name] = sc.feedback
+			out[name] = sc.run.turn.feedback
 		case "$state":
-			out[name], err = sc.snapshot()
+			out[name], err = sc.run.snapshot()
 		default:
 			out[name] = sc.variable(name)
 		}
@@ -63,7 +63,7 @@ func (sc *scope) read(reads compile.Reads) map[string]any {
 // snapshot is the state at the start of the present step, read when it is first used. A document
 // that was seen before is not looked through again.
 func (r *run) snapshot() (any, error) {
-	if r.state == nil {
+	if r.turn.state == nil {
 		doc, _, err := r.cfg.State.Snapshot(r.ctx)
 		if err != nil {
 			return nil, err
@@ -75,9 +75,9 @@ func (r *run) snapshot() (any, error) {
 			r.stateDoc = doc
 			r.statePrepared = query.Prepare(doc)
 		}
-		r.state = r.statePrepared
+		r.turn.state = r.statePrepared
 	}
-	return r.state, nil
+	return r.turn.state, nil
 }
 
 // about is $run.
@@ -142,7 +142,7 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 // brought keeps an artifact of the run.
 func (r *run) brought(a formats.Artifact) {
 	r.artifacts = append(r.artifacts, a)
-	r.made = append(r.made, a)
+	r.turn.made = append(r.turn.made, a)
 	r.listed = nil
 }
 
@@ -166,7 +166,7 @@ func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
 		return true, nil
 	}
 	// what may be another the next time: the state, or what changed in a tree
-	reads := sc.prog.Reads(e)
+	reads := sc.run.prog.Reads(e)
 	if slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
 		slices.Contains(reads.Run, "diffstat") {
 		v, err := observe(
@@ -187,14 +187,14 @@ func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := sc.prog.Code(e).One(sc.ctx, input, vars)
+	v, err := sc.run.prog.Code(e).One(sc.run.ctx, input, vars)
 	if err != nil {
-		if sc.ctx.Err() != nil {
-			return nil, context.Cause(sc.ctx)
+		if sc.run.ctx.Err() != nil {
+			return nil, context.Cause(sc.run.ctx)
 		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,
-			Message: sc.placeOf(e.Pos) + ": " + e.Src,
+			Message: sc.run.placeOf(e.Pos) + ": " + e.Src,
 			Err:     err,
 			Help:    "the expression compiled but does not fit the values it met",
 		}

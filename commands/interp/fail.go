@@ -7,14 +7,14 @@ import (
 )
 
 func (s step) fail(a *syntax.Fail) (result, error) {
-	message, err := s.dryText(a.Message, nil)
+	message, err := s.scope.dryText(a.Message, nil)
 	if err != nil {
 		return result{}, err
 	}
 	s.plan("fail: %s", message)
 	code, _ := compile.ExitCode(a.Code)
 	ret := formats.Failed(formats.Fail(code, "", "%s", message))
-	ret.Artifacts = newest(s.artifacts)
+	ret.Artifacts = newest(s.run.artifacts)
 	out := returned(ret, 1)
 	out.end = told(ret)
 	return out, nil

@@ -26,17 +26,17 @@ func answering(before *formats.Feedback, answer formats.Feedback) *formats.Feedb
 // last is what the step returned, for the call that goes on with its work.
 func (f finished) last() *formats.LastReturn {
 	return &formats.LastReturn{
-		Status:    f.outcome,
-		Summary:   f.ret.Summary,
-		Fields:    f.ret.Fields,
-		NextSteps: f.ret.NextSteps,
+		Status:    f.result.outcome,
+		Summary:   f.result.ret.Summary,
+		Fields:    f.result.ret.Fields,
+		NextSteps: f.result.ret.NextSteps,
 	}
 }
 
 // failure is the feedback of a worker that failed by a fault of its work.
 func (c call) failure(ret formats.Return) *formats.Feedback {
 	fb := &formats.Feedback{
-		From:    c.ID,
+		From:    c.step.info.ID,
 		Issues:  listed(ret.Issues),
 		Attempt: c.attempt,
 	}

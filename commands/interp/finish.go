@@ -24,7 +24,7 @@ const (
 // return.
 func (r *run) finish(ret formats.Return) formats.Return {
 	r.after = true
-	r.feedback = nil
+	r.turn.feedback = nil
 	switch {
 	case r.dry.on:
 		return r.tell(ret)
@@ -204,7 +204,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	c.anyway = true
 	own := r.task != nil && r.task.Number == n
 	if !own {
-		c.path += "_" + strconv.Itoa(n)
+		c.step.path += "_" + strconv.Itoa(n)
 		c.afresh()
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||

@@ -20,7 +20,7 @@ func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
 		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
 			end, err = sc.walk(list[i].Body, from)
 		} else {
-			end, err = sc.at(sc.prog.Info(list[i])).do()
+			end, err = sc.at(sc.run.prog.Info(list[i])).do()
 		}
 		from = ""
 		if err != nil {
@@ -46,7 +46,7 @@ func (sc *scope) again(s *syntax.Step) (*ending, error) {
 	for {
 		at := holder(list, s.ID.Text)
 		if at < 0 || list[at] == s {
-			return sc.at(sc.prog.Info(s)).do()
+			return sc.at(sc.run.prog.Info(s)).do()
 		}
 		if sc.shown(list[at].ID.Text)["status"] == formats.OutcomeSkipped.String() {
 			sc.skip(s.ID.Text, s)
@@ -58,16 +58,16 @@ func (sc *scope) again(s *syntax.Step) (*ending, error) {
 
 // inTier tells whether the step runs in the present tier.
 func (s step) inTier() (bool, error) {
-	if s.Tiers == nil {
+	if s.info.Tiers == nil {
 		return true, nil
 	}
 	tier := s.tier()
 	switch {
 	case tier != "":
-		return slices.Contains(s.Tiers, tier), nil
-	case s.dry.on:
-		s.plan("run only in tier %s, which only a run knows", strings.Join(s.Tiers, ", "))
-		s.dry.stubbed = append(s.dry.stubbed, s.ID) // whether it has a result is unknown too
+		return slices.Contains(s.info.Tiers, tier), nil
+	case s.run.dry.on:
+		s.plan("run only in tier %s, which only a run knows", strings.Join(s.info.Tiers, ", "))
+		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
 	return false, formats.Fail(
@@ -79,12 +79,12 @@ func (s step) inTier() (bool, error) {
 
 // tier is the run's present tier, empty before something gives it.
 func (s step) tier() string {
-	return as[string](query.Normalize(s.variable("$tier")))
+	return as[string](query.Normalize(s.scope.variable("$tier")))
 }
 
 // tierUnknown tells whether the step has tiers and $tier has no value yet.
 func (s step) tierUnknown() bool {
-	return s.Tiers != nil && s.tier() == ""
+	return s.info.Tiers != nil && s.tier() == ""
 }
 
 // tiered checks a value that is given to $tier, or to $approval, which $run.approval shows: whether
@@ -114,16 +114,17 @@ func (r *run) tiered(name string, v any) error {
 // around runs the steps of Between Steps at one side of their host. They see no feedback, which is
 // the host's, but for the one that sent the host back.
 func (s step) around(list []*compile.Info) (*ending, error) {
-	before := s.feedback
-	defer s.hear(nil)()
+	r := s.run
+	before := r.turn.feedback
+	defer r.hear(nil)()
 	for _, b := range list {
-		s.feedback = nil
+		r.turn.feedback = nil
 		if before != nil && before.From == b.ID {
 			mine := *before
 			mine.Own = true
-			s.feedback = &mine
+			r.turn.feedback = &mine
 		}
-		in := s.inner(nil, "")
+		in := s.scope.inner(nil, "")
 		in.through = true
 		in.vars["$it"] = s.it()
 		if end, err := in.at(b).do(); err != nil || end != nil {
@@ -136,15 +137,15 @@ func (s step) around(list []*compile.Info) (*ending, error) {
 // it is what a step of Between Steps sees of its host.
 func (s step) it() any {
 	out := map[string]any{
-		"id":    s.ID,
+		"id":    s.info.ID,
 		"agent": nil,
 		"tools": []any{},
 	}
 	agent := ""
-	if s.Call != nil {
-		agent = s.Call.Agent // empty: not chosen yet
+	if s.info.Call != nil {
+		agent = s.info.Call.Agent // empty: not chosen yet
 	}
-	if v, ok := s.result(s.ID); ok {
+	if v, ok := s.scope.result(s.info.ID); ok {
 		m := as[map[string]any](query.Normalize(v))
 		for _, key := range []string{"status", "summary", "artifacts", "fields", "issues"} {
 			out[key] = m[key]
@@ -163,7 +164,7 @@ func (s step) it() any {
 // toolsOf lists the tools of the subagent that did the step. That is the named one, one of several
 // possible ones, or the fallback.
 func (s step) toolsOf(agent string) []string {
-	for _, one := range append([]*compile.Call{s.Call, s.Fallback}, s.Call.Among...) {
+	for _, one := range append([]*compile.Call{s.info.Call, s.info.Fallback}, s.info.Call.Among...) {
 		if one != nil && one.Agent == agent {
 			return one.Info.Tools
 		}
@@ -173,7 +174,7 @@ func (s step) toolsOf(agent string) []string {
 
 // takeBack runs the compensations of the steps named, newest first.
 func (sc *scope) takeBack(ids []string) error {
-	return sc.compensate(func(u step) bool {
+	return sc.run.compensate(func(u step) bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
 			home, step := sc.find(id)
 			if step == nil {
@@ -182,7 +183,7 @@ func (sc *scope) takeBack(ids []string) error {
 			at := home.prefix + id
 			return u.path == at || strings.HasPrefix(u.path, at+"[") ||
 				strings.HasPrefix(u.path, at+"/") ||
-				u.scope == home && within(step, u.ID) != nil
+				u.scope == home && within(step, u.info.ID) != nil
 		})
 	})
 }
@@ -197,14 +198,14 @@ func (r *run) compensate(wanted func(step) bool) error {
 		if !wanted(u) {
 			continue
 		}
-		end, err := u.at(u.Undo).do()
+		end, err := u.scope.at(u.info.Undo).do()
 		switch {
 		case err != nil && (r.ctx.Err() != nil || undone(err)):
 			return err
 		case err != nil:
-			r.warn("%s was not taken back: %s", u.Title, err)
+			r.warn("%s was not taken back: %s", u.info.Title, err)
 		case end != nil && !end.ret.Outcome().Passes():
-			r.warn("%s was not taken back: %s", u.Title, end.ret.Summary)
+			r.warn("%s was not taken back: %s", u.info.Title, end.ret.Summary)
 		}
 	}
 	r.undo = slices.DeleteFunc(list, wanted)

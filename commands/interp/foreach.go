@@ -14,22 +14,23 @@ import (
 // foreach runs the body once an element, and stops at the first that does not pass unless the file
 // has a merge. Elements side by side are joined in their order, whichever ended first.
 func (s step) foreach(f *syntax.Foreach) (result, error) {
+	r := s.run
 	items, err := s.elements(f)
 	if err != nil {
 		return result{}, err
 	}
 
 	passes := make([]pass, len(items))
-	stubs := len(s.dry.stubbed)
+	stubs := len(r.dry.stubbed)
 	stopped := false
-	outer := s.made
+	outer := r.turn.made
 	among := &siblings{}
-	err = s.side(branches{
+	err = r.side(branches{
 		n:    len(items),
-		most: min(max(1, f.Parallel), s.limits.Parallel),
+		most: min(max(1, f.Parallel), r.limits.Parallel),
 		more: func() bool { return !stopped },
 		body: func(i int) (err error) {
-			tree := among.part(s, fmt.Sprintf("%s-%d", s.ID, i))
+			tree := among.part(s, fmt.Sprintf("%s-%d", s.info.ID, i))
 			s.tellPass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
 			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
 			passes[i].tree = tree
@@ -47,22 +48,22 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	}
 	var out loop
 	if f.Delegate != nil {
-		out.shows = s.Body[0].ID.Text
+		out.shows = s.info.Body[0].ID.Text
 	}
-	s.made = outer
+	r.turn.made = outer
 	for i, p := range passes {
 		if p.in == nil {
 			continue
 		}
-		s.made = append(s.made, p.files...)
+		r.turn.made = append(r.turn.made, p.files...)
 		if p.end.leaves() {
 			return out.left(p.end), nil
 		}
 		out.add(i, items[i], p)
 	}
 
-	if s.dry.on && len(s.dry.stubbed) > stubs {
-		s.dry.stubbed = append(s.dry.stubbed, s.ID)
+	if r.dry.on && len(r.dry.stubbed) > stubs {
+		r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 	}
 	return s.merged(f, out, len(items))
 }
@@ -78,19 +79,20 @@ type pass struct {
 // pass runs the body in a scope of its own, which has some values beside its number. What it
 // brought is the only thing that stands in made then.
 func (s step) pass(i int, values map[string]any) (pass, error) {
-	s.entered++
-	s.made = nil
-	in := inside(s, s.Body, fmt.Sprintf("[%d]/", i))
+	r := s.run
+	r.entered++
+	r.turn.made = nil
+	in := inside(s, s.info.Body, fmt.Sprintf("[%d]/", i))
 	in.let("index", i)
 	for name, v := range values {
 		in.let(name, v)
 	}
 	end, err := in.walk(in.list, "")
-	s.passed(fmt.Sprintf("%s[%d]", s.path, i))
+	r.passed(fmt.Sprintf("%s[%d]", s.path, i))
 	return pass{
 		in:    in,
 		end:   end,
-		files: s.made,
+		files: r.turn.made,
 	}, err
 }
 
@@ -133,22 +135,23 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 	if e == nil {
 		return nil
 	}
-	return func([]formats.Return) (bool, error) { return s.holds(e, ran) }
+	return func([]formats.Return) (bool, error) { return s.scope.holds(e, ran) }
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
 func (s step) elements(f *syntax.Foreach) ([]any, error) {
-	if s.unknown(f.In) {
+	r := s.run
+	if r.unknown(f.In) {
 		s.plan("run for each $%s of %s, which only a run knows", f.As.Text, written(f.In))
-		s.dry.taint("$" + f.As.Text)
+		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
-	items, err := s.array(f.In, "an array for foreach")
+	items, err := s.scope.array(f.In, "an array for foreach")
 	if err != nil {
 		return nil, err
 	}
-	if len(items) > s.limits.Elements {
-		return nil, errLimit("elements of one loop", s.limits.Elements)
+	if len(items) > r.limits.Elements {
+		return nil, errLimit("elements of one loop", r.limits.Elements)
 	}
 	s.plan("run for each $%s of %d", f.As.Text, len(items))
 	return items, s.note(formats.EntryLoopEntered, map[string]any{"items": items})
@@ -160,7 +163,7 @@ func (sc *scope) array(e *syntax.Expr, want string) ([]any, error) {
 	list, ok := v.([]any)
 	if err == nil && !ok && v != nil {
 		err = formats.Fail(formats.CodeValidationFailed, "the expression is "+e.Src,
-			"%s: expected %s, got %s", sc.placeOf(e.Pos), want, kindOf(v))
+			"%s: expected %s, got %s", sc.run.placeOf(e.Pos), want, kindOf(v))
 	}
 	return list, err
 }

@@ -15,8 +15,7 @@ import (
 
 // asked is a question of a file.
 type asked struct {
-	step
-
+	step  step
 	path  string
 	gate  *syntax.Gate
 	input any // what a rule asks about; nil: a step asks
@@ -26,7 +25,7 @@ type asked struct {
 // target is where the step leads. Choices whose `if` does not hold are not offered.
 func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 	q := asked{s, path, a, input}
-	if s.dry.on {
+	if s.run.dry.on {
 		return q.dry()
 	}
 	g, d, err := ask(s, q)
@@ -44,15 +43,16 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 
 // dry plans the question; it takes the first choice.
 func (q asked) dry() (result, error) {
-	question, err := q.dryText(q.gate.Question, q.input)
+	s := q.step
+	question, err := s.scope.dryText(q.gate.Question, q.input)
 	if err != nil {
 		return result{}, err
 	}
-	g := q.question(q.path, question)
+	g := s.run.question(q.path, question)
 	for _, ch := range q.gate.Choices {
 		g.Choices = append(g.Choices, formats.Choice{Label: ch.Label.Text})
 	}
-	q.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
+	s.plan("ask: %s [%s]", question, strings.Join(labelsOf(g), ", "))
 	return chosen(g, q.gate.Choices[0], formats.Decision{
 		Answer: g.Choices[0].Label,
 		By:     "dry run",
@@ -61,11 +61,12 @@ func (q asked) dry() (result, error) {
 
 // pose makes the question.
 func (q asked) pose() (g formats.Gate, err error) {
-	question, err := q.text(q.gate.Question, q.input)
+	s := q.step
+	question, err := s.scope.text(q.gate.Question, q.input)
 	if err != nil {
 		return g, err
 	}
-	g = q.question(q.path, question)
+	g = s.run.question(q.path, question)
 	g.Quorum = q.gate.Quorum
 	g.Consent = q.gate.Consent
 	if q.gate.Timeout != nil {
@@ -78,7 +79,7 @@ func (q asked) pose() (g formats.Gate, err error) {
 		return g, err
 	}
 	for _, e := range q.gate.Show {
-		v, err := q.eval(e, q.input)
+		v, err := s.scope.eval(e, q.input)
 		if err != nil {
 			return g, err
 		}
@@ -91,7 +92,7 @@ func (q asked) pose() (g formats.Gate, err error) {
 func (q asked) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
-		if ok, err := q.holds(ch.Target.If, q.input); err != nil {
+		if ok, err := q.step.scope.holds(ch.Target.If, q.input); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -132,9 +133,11 @@ func (q asked) offer(g *formats.Gate) error {
 // named gives the files that a gate names as evidence: by path, by pattern, or by the step that
 // made them.
 func (q asked) named() (files []string, err error) {
-	names, err := q.value(q.gate.Evidence, q.input)
+	r := q.step.run
+	s := q.step
+	names, err := s.scope.value(q.gate.Evidence, q.input)
 	for _, name := range paths(names) {
-		made, ok := q.result(name)
+		made, ok := s.scope.result(name)
 		switch {
 		case ok:
 			for _, a := range as[[]any](as[map[string]any](query.Normalize(made))["artifacts"]) {
@@ -142,11 +145,11 @@ func (q asked) named() (files []string, err error) {
 			}
 		case strings.ContainsAny(name, "*?["):
 			var found []string
-			found, err = q.cfg.Docs.Glob(q.ctx, slices.Compact([]string{name, q.inTree(name)}))
+			found, err = r.cfg.Docs.Glob(r.ctx, slices.Compact([]string{name, s.inTree(name)}))
 			files = append(files, found...)
 		default:
 			files = append(files, name)
-			if _, err = q.cfg.Docs.Sum(q.ctx, q.inTree(name)); errors.Is(err, fs.ErrNotExist) {
+			if _, err = r.cfg.Docs.Sum(r.ctx, s.inTree(name)); errors.Is(err, fs.ErrNotExist) {
 				err = nil // it may come
 			}
 		}
@@ -277,43 +280,49 @@ var ownChoices = map[formats.Outcome][]string{
 // takes the first choice, at most as often as the run may retry. Only the user answers a question
 // and resumes suspended work.
 func (f finished) ownGate() formats.Gate {
-	words, ok := ownChoices[f.outcome]
+	r := f.step.run
+	s := f.step
+	words, ok := ownChoices[f.result.outcome]
 	if !ok {
 		words = []string{retryIt, notedIt, acceptIt, abortIt}
 	}
-	why := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
-	g := f.question(f.spot(), fmt.Sprintf("step '%s' is %s: %s", f.Title, f.outcome, why), words...)
-	g.Choices[0].Approves = !f.waits() && f.answered[f.path] < f.limits.Retries
+	why := cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
+	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, f.result.outcome, why)
+	g := r.question(s.spot(), question, words...)
+	g.Choices[0].Approves = !f.waits() && r.answered[s.path] < r.limits.Retries
 	return g
 }
 
 // waits tells an outcome that only the user settles.
 func (f finished) waits() bool {
-	return f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended
+	return f.result.outcome == formats.OutcomeBlocked || f.result.outcome == formats.OutcomeSuspended
 }
 
 // engineGate asks what to do with an outcome. Without a possible answer the run waits if the file
 // asks for the user. Else the command ends with the outcome.
 func (f finished) engineGate(wanted bool) (*ending, error) {
+	r := f.step.run
+	s := f.step
 	ret := f.ended()
-	if f.after || f.dry.on {
+	if r.after || r.dry.on {
 		return &ending{ret: ret}, nil
 	}
 
-	asks := f.outcome == formats.OutcomeBlocked && f.ret.BlockedTarget == formats.TargetUser
-	list, faults := formats.Questions(f.ret.Fields[formats.FieldQuestions])
+	asks := f.result.outcome == formats.OutcomeBlocked &&
+		f.result.ret.BlockedTarget == formats.TargetUser
+	list, faults := formats.Questions(f.result.ret.Fields[formats.FieldQuestions])
 	if asks && faults == nil {
-		return f.interview(list, wanted && f.cfg.Prefix == "")
+		return f.interview(list, wanted && r.cfg.Prefix == "")
 	}
 
 	q := static{g: f.ownGate()}
-	g, d, err := ask(f.step, q)
+	g, d, err := ask(s, q)
 	q.later = true
 	for err == nil && d.Answer == exitIt { // the process that resumes the run asks anew
-		g, d, err = ask(f.step, q)
+		g, d, err = ask(s, q)
 	}
 
-	wanted = wanted && f.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
+	wanted = wanted && r.cfg.Prefix == "" && (g.Choices[0].Approves || f.waits())
 	if isOpen(err) != nil && !wanted { // the outcome stands
 		if ret.BlockedReason != "" {
 			ret.NextSteps = cmp.Or(ret.NextSteps, "run it on a terminal to answer")
@@ -324,29 +333,29 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 		return nil, err
 	}
 	if !d.Person {
-		f.answered[f.path]++
+		r.answered[s.path]++
 	}
 	switch d.Answer {
 	case retryIt, notedIt, answerIt, resumeIt:
 		fb := &formats.Feedback{
-			From:    f.ID,
-			Issues:  listed(f.ret.Issues),
+			From:    s.info.ID,
+			Issues:  listed(f.result.ret.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
-			Attempt: f.visits[f.path],
+			Attempt: r.visits[s.path],
 		}
-		if idle(f.outcome) {
+		if idle(f.result.outcome) {
 			fb.Last = f.last()
 		}
 		if d.Answer == answerIt {
 			fb.Note = ""
 			fb.Answer = d.Note
-			fb.Question = cmp.Or(f.ret.BlockedReason, f.ret.Summary)
+			fb.Question = cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
 			fb.Target = formats.TargetUser
-			fb = answering(f.feedback, *fb)
+			fb = answering(r.turn.feedback, *fb)
 		}
-		defer f.hear(fb)()
-		return f.do()
+		defer r.hear(fb)()
+		return s.do()
 	case skipIt:
 		return f.beside()
 	case acceptIt:
@@ -361,7 +370,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 
 // refused ends the command because the user refused to go on.
 func (f finished) refused(g formats.Gate, d formats.Decision) *ending {
-	f.ret = refusal(g, d)
-	f.outcome = formats.OutcomeRejected
+	f.result.ret = refusal(g, d)
+	f.result.outcome = formats.OutcomeRejected
 	return told(f.broken())
 }

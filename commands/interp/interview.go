@@ -16,12 +16,14 @@ const mostInterviews = 10
 // step again with the answers. Without a possible answer the run waits if it may; else the outcome
 // stands.
 func (f finished) interview(list []formats.Question, waits bool) (*ending, error) {
-	key := f.path + " " + formats.FieldQuestions
-	f.used[key]++
-	if f.used[key] > mostInterviews {
-		f.outcome = formats.OutcomeFailed
+	r := f.step.run
+	s := f.step
+	key := s.path + " " + formats.FieldQuestions
+	r.used[key]++
+	if r.used[key] > mostInterviews {
+		f.result.outcome = formats.OutcomeFailed
 		return told(f.limited(fmt.Sprintf("step '%s' asked the user more often than %d times",
-			f.Title, mostInterviews))), nil
+			s.info.Title, mostInterviews))), nil
 	}
 
 	answers := make([]string, len(list))
@@ -37,26 +39,27 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 	}
 
 	fb := formats.Feedback{
-		From:     f.ID,
+		From:     s.info.ID,
 		Answer:   strings.Join(answers, "\n"),
-		Attempt:  f.used[key],
+		Attempt:  r.used[key],
 		Last:     f.last(),
-		Question: cmp.Or(f.ret.BlockedReason, f.ret.Summary),
+		Question: cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary),
 		Target:   formats.TargetUser,
 	}
-	defer f.hear(answering(f.feedback, fb))()
-	return f.do()
+	defer r.hear(answering(r.turn.feedback, fb))()
+	return s.do()
 }
 
 // put puts one question to the user, once more where the answer says nothing. What the user did not
 // say is an assumption.
 func (f finished) put(q formats.Question) (words string, err error) {
+	s := f.step
 	g := q.Gate()
-	g.Run = f.cfg.IDs.Run
-	g.Step = f.spot()
+	g.Run = s.run.cfg.IDs.Run
+	g.Step = s.spot()
 	for range 2 {
 		var d formats.Decision
-		if _, d, err = ask(f.step, static{g: g}); err != nil {
+		if _, d, err = ask(s, static{g: g}); err != nil {
 			return "", err
 		}
 		words = q.Says(d)
@@ -73,28 +76,30 @@ func (f finished) put(q formats.Question) (words string, err error) {
 // expects keeps which agent a worker of the sequence named as the next one. What runs in Between
 // Steps, side by side, or to answer a question is no part of the sequence.
 func (c call) expects(ret formats.Return) {
-	if c.Host == "" && c.question == "" && c.abreast == 0 {
-		c.hinted.agent = c.to.Agent
-		c.hinted.next = strings.TrimSpace(as[string](ret.Fields["NEXT"]))
+	r := c.step.run
+	if c.step.info.Host == "" && c.question == "" && r.abreast == 0 {
+		r.hinted.agent = c.to.Agent
+		r.hinted.next = strings.TrimSpace(as[string](ret.Fields["NEXT"]))
 	}
 }
 
 // follows notes where the worker that starts now is not the one that was named. It is never obeyed.
 func (c call) follows() error {
-	said := c.hinted
-	if c.Host != "" || c.question != "" || c.abreast > 0 || said.next == "" ||
+	r := c.step.run
+	said := r.hinted
+	if c.step.info.Host != "" || c.question != "" || r.abreast > 0 || said.next == "" ||
 		said.agent == c.to.Agent ||
 		strings.EqualFold(said.next, c.to.Agent) {
 		return nil
 	}
-	c.hinted.next = ""
-	c.emit(trace.Event{
+	r.hinted.next = ""
+	r.emit(trace.Event{
 		Kind:    trace.Mismatch,
 		Name:    said.agent,
-		Step:    c.path,
+		Step:    c.step.path,
 		Message: fmt.Sprintf("named %s as next, and %s is", said.next, c.to.Agent),
 	})
-	return c.note(formats.EntryNextMismatch, map[string]any{
+	return c.step.note(formats.EntryNextMismatch, map[string]any{
 		"agent": said.agent,
 		"said":  said.next,
 		"did":   c.to.Agent,

@@ -12,20 +12,20 @@ import (
 
 // finished is a step with its result.
 type finished struct {
-	step
-	result
+	step   step
+	result result
 }
 
 // lead decides where a step's result leads: the answer of a gate, else the first rule that matches,
 // else the default of the outcome.
 func (f finished) lead() (*ending, error) {
-	if t := f.target; t != nil {
-		choice := as[string](f.value["choice"])
-		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !f.answer.Person
+	if t := f.result.target; t != nil {
+		choice := as[string](f.result.value["choice"])
+		counted := t.Max > 0 || t.Kind == syntax.ToRedo && !f.result.answer.Person
 		if counted && f.usedUp(t, "choice "+choice) {
 			why := fmt.Sprintf("'%s' was chosen more often than its max of %d", choice, f.most(t))
-			if idle(f.outcome) {
-				f.outcome = formats.OutcomeFailed
+			if idle(f.result.outcome) {
+				f.result.outcome = formats.OutcomeFailed
 			}
 			return &ending{ret: f.limited(why)}, nil
 		}
@@ -38,11 +38,11 @@ func (f finished) lead() (*ending, error) {
 		return nil, err
 	case target != nil:
 		return f.follow(target)
-	case f.outcome == formats.OutcomeBlocked || f.outcome == formats.OutcomeSuspended:
+	case f.result.outcome == formats.OutcomeBlocked || f.result.outcome == formats.OutcomeSuspended:
 		return f.engineGate(false)
 	case exhausted != nil:
 		return &ending{ret: f.exhausted(exhausted)}, nil
-	case f.outcome.Passes():
+	case f.result.outcome.Passes():
 		f.conditions()
 		return f.goOn()
 	}
@@ -53,14 +53,15 @@ func (f finished) lead() (*ending, error) {
 // match finds the first target of `on` for the outcome or the class of failure, except the given
 // one. exhausted is the last target that would have matched but for its max; nil: there is none.
 func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, err error) {
+	s := f.step
 	// classes are narrower than failed, so they are asked first
 	for _, byClass := range []bool{true, false} {
-		for i, rule := range f.On {
+		for i, rule := range s.info.On {
 			if compile.IsClass(rule.Status.Text) != byClass || !f.fits(rule) {
 				continue
 			}
 			for j, t := range rule.Targets {
-				ok, err := f.holds(t.If, f.value)
+				ok, err := s.scope.holds(t.If, f.result.value)
 				switch {
 				case err != nil:
 					return nil, nil, err
@@ -68,7 +69,7 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 				case t == but:
 					exhausted = t
 				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)),
-					t.Kind == syntax.ToAsk && f.asked[f.path] >= mostAsked(t):
+					t.Kind == syntax.ToAsk && s.run.asked[s.path] >= mostAsked(t):
 					exhausted = t
 				default:
 					return t, nil, nil
@@ -81,16 +82,16 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 
 func (f finished) fits(rule syntax.Rule) bool {
 	if compile.IsClass(rule.Status.Text) {
-		return f.outcome == formats.OutcomeFailed && string(f.ret.Class) == rule.Status.Text
+		return f.result.outcome == formats.OutcomeFailed && string(f.result.ret.Class) == rule.Status.Text
 	}
-	return rule.Status.Text == f.outcome.String()
+	return rule.Status.Text == f.result.outcome.String()
 }
 
 // most is how often a target may be taken, 0 without a bound of its own. A question is counted
 // where it is asked.
 func (f finished) most(t *syntax.Target) int {
 	switch {
-	case t.Max == 0 && (t.Kind == syntax.ToRedo || f.GoesBack(t)):
+	case t.Max == 0 && (t.Kind == syntax.ToRedo || f.step.info.GoesBack(t)):
 		return formats.DefaultRedo
 	case t.Kind == syntax.ToAsk:
 		return 0
@@ -100,31 +101,33 @@ func (f finished) most(t *syntax.Target) int {
 
 // usedUp counts a target with a max; the count is per step and loop iteration.
 func (f finished) usedUp(t *syntax.Target, rule string) bool {
+	r := f.step.run
 	most := f.most(t)
-	key := f.path + " " + rule
-	if most == 0 || f.used[key] >= most {
+	key := f.step.path + " " + rule
+	if most == 0 || r.used[key] >= most {
 		return most != 0
 	}
-	f.used[key]++
+	r.used[key]++
 	return false
 }
 
 // conditions warns of an approval that has conditions.
 func (f finished) conditions() {
-	if f.outcome == formats.OutcomeConditional {
-		f.warn("%s: approved with conditions: %s", f.Title, f.ret.Summary)
+	if f.result.outcome == formats.OutcomeConditional {
+		f.step.run.warn("%s: approved with conditions: %s", f.step.info.Title, f.result.ret.Summary)
 	}
 }
 
 // follow goes where a target leads.
 func (f finished) follow(t *syntax.Target) (*ending, error) {
+	r := f.step.run
 	switch t.Kind {
 	case syntax.ToNext:
 		// the user skipped it: there is nothing to review or to commit
-		if f.target != nil && idle(f.outcome) {
+		if f.result.target != nil && idle(f.result.outcome) {
 			return nil, nil
 		}
-		if !f.outcome.Passes() { // a return beside the action is done after it passed
+		if !f.result.outcome.Passes() { // a return beside the action is done after it passed
 			_, end, err := f.behind()
 			return end, err
 		}
@@ -142,7 +145,7 @@ func (f finished) follow(t *syntax.Target) (*ending, error) {
 		}
 		return f.engineGate(true)
 	case syntax.ToRedo, syntax.ToRollback:
-		if f.dry.on && !f.dry.decides(f.ID) {
+		if r.dry.on && !r.dry.decides(f.step.info.ID) {
 			return nil, nil
 		}
 		return f.again(t)
@@ -172,7 +175,7 @@ func (f finished) goOn() (*ending, error) {
 // behind runs what stands after the step; again tells that the step was run again, with everything
 // after it.
 func (f finished) behind() (again bool, end *ending, err error) {
-	end, err = f.around(f.After)
+	end, err = f.step.around(f.step.info.After)
 	if end != nil && end.over {
 		return true, nil, nil
 	}
@@ -181,26 +184,29 @@ func (f finished) behind() (again bool, end *ending, err error) {
 
 // beside makes the return that stands beside an action that passed.
 func (f finished) beside() (*ending, error) {
-	if f.Return == nil {
+	s := f.step
+	if s.info.Return == nil {
 		return nil, nil
 	}
-	f.plan("return")
-	if f.unknown(f.When) {
+	s.plan("return")
+	if s.run.unknown(s.info.When) {
 		return nil, nil
 	}
-	return f.give(f.Return)
+	return f.give(s.info.Return)
 }
 
 // redo runs the named steps again with feedback, then this one.
 func (f finished) redo(t *syntax.Target) (*ending, error) {
+	r := f.step.run
+	s := f.step
 	fb := &formats.Feedback{
-		From:    f.ID,
-		Issues:  listed(f.ret.Issues),
-		Choice:  as[string](f.value["choice"]),
-		Note:    as[string](f.value["note"]),
+		From:    s.info.ID,
+		Issues:  listed(f.result.ret.Issues),
+		Choice:  as[string](f.result.value["choice"]),
+		Note:    as[string](f.result.value["note"]),
 		Attempt: 1,
 	}
-	if why := f.ret.BlockedReason; f.outcome == formats.OutcomeBlocked && why != "" {
+	if why := f.result.ret.BlockedReason; f.result.outcome == formats.OutcomeBlocked && why != "" {
 		fb.Issues = append(fb.Issues, formats.Issue{
 			Level:       formats.LevelError,
 			Description: why,
@@ -208,80 +214,80 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		})
 	}
 	// the summary names the conditions
-	if f.outcome == formats.OutcomeConditional && f.ret.Summary != "" {
+	if f.result.outcome == formats.OutcomeConditional && f.result.ret.Summary != "" {
 		condition := formats.Issue{
 			Level:       formats.LevelWarning,
-			Description: f.ret.Summary,
+			Description: f.result.ret.Summary,
 			Source:      "agent",
 		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
 	}
-	if before := f.feedback; before != nil && before.From == f.ID {
+	if before := r.turn.feedback; before != nil && before.From == s.info.ID {
 		fb.Attempt = before.Attempt + 1
 	}
-	ids := f.Again(t)
+	ids := s.info.Again(t)
 	what := formats.EntryRedo
 	data := map[string]any{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
 		what = formats.EntryRollback
-		data["rollbacks"] = f.rollbacks
+		data["rollbacks"] = r.rollbacks
 	}
-	if err := f.note(what, data); err != nil {
+	if err := s.note(what, data); err != nil {
 		return nil, err
 	}
 
 	f.tellRound(t, fb.Attempt, ids)
-	if err := f.takeBack(ids); err != nil {
+	if err := s.scope.takeBack(ids); err != nil {
 		return nil, err
 	}
 	over := false
-	defer f.hear(fb)()
+	defer r.hear(fb)()
 	for _, id := range ids {
-		if id == f.ID {
+		if id == s.info.ID {
 			continue
 		}
-		home, again := f.find(id)
+		home, again := s.scope.find(id)
 		if again == nil {
 			return nil, formats.Fail(formats.CodeBug, "", "redo of unknown step %s", id)
 		}
-		f.feedback = fb
+		r.turn.feedback = fb
 		end, err := home.again(again)
 		if err != nil || end != nil {
 			return end, err
 		}
-		over = over || id == f.Host
+		over = over || id == s.info.Host
 	}
 
 	if over {
 		return &ending{over: true}, nil
 	}
 	mine := *fb
-	mine.Own = !slices.Contains(ids, f.ID)
-	if idle(f.outcome) {
+	mine.Own = !slices.Contains(ids, s.info.ID)
+	if idle(f.result.outcome) {
 		mine.Last = f.last()
 	}
-	f.feedback = &mine
-	return f.do()
+	r.turn.feedback = &mine
+	return s.do()
 }
 
 // hear gives steps some feedback; what it returns gives back that of before.
 func (r *run) hear(fb *formats.Feedback) (done func()) {
-	before := r.feedback
-	r.feedback = fb
-	return func() { r.feedback = before }
+	before := r.turn.feedback
+	r.turn.feedback = fb
+	return func() { r.turn.feedback = before }
 }
 
 // ended is the command's return when a step's outcome ends it.
 func (f finished) ended() formats.Return {
 	ret := f.closing()
-	switch f.outcome { //nolint:exhaustive // the others end it as failed
+	switch f.result.outcome { //nolint:exhaustive // the others end it as failed
 	case formats.OutcomePartial:
 		ret.Status = formats.StatusPartial
 	case formats.OutcomeBlocked, formats.OutcomeSuspended:
 		ret.Status = formats.StatusBlocked
-		ret.Said = f.outcome
-		ret.BlockedTarget = f.ret.BlockedTarget
-		ret.BlockedReason = cmp.Or(f.ret.BlockedReason, ret.Summary)
+		ret.Said = f.result.outcome
+		ret.BlockedTarget = f.result.ret.BlockedTarget
+		ret.BlockedReason = cmp.Or(f.result.ret.BlockedReason, ret.Summary)
 	default:
 		return f.broken()
 	}
@@ -292,15 +298,15 @@ func (f finished) ended() formats.Return {
 func (f finished) broken() formats.Return {
 	ret := f.closing()
 	ret.Status = formats.StatusFailed
-	ret.Errors = f.ret.Errors
-	ret.Class = f.ret.Class
+	ret.Errors = f.result.ret.Errors
+	ret.Class = f.result.ret.Class
 	why := formats.ReturnError{
 		Type:           formats.ErrorExecution,
 		Code:           formats.CodeUnknown,
 		Message:        ret.Summary,
 		Recommendation: ret.NextSteps,
 	}
-	if f.outcome == formats.OutcomeRejected {
+	if f.result.outcome == formats.OutcomeRejected {
 		why.Type = formats.ErrorValidation
 		why.Code = formats.CodeRejected
 		ret.Errors = nil
@@ -313,13 +319,14 @@ func (f finished) broken() formats.Return {
 
 // closing is what every return that a step's outcome ends with has.
 func (f finished) closing() formats.Return {
+	ended := fmt.Sprintf("step '%s' ended %s", f.step.info.Title, f.result.outcome)
 	return formats.Return{
-		Summary:   cmp.Or(f.ret.Summary, fmt.Sprintf("step '%s' ended %s", f.Title, f.outcome)),
-		Issues:    f.ret.Issues,
-		Artifacts: newest(f.artifacts),
-		NextSteps: f.ret.NextSteps,
-		Text:      f.ret.Text,
-		Fields:    f.ret.Fields,
+		Summary:   cmp.Or(f.result.ret.Summary, ended),
+		Issues:    f.result.ret.Issues,
+		Artifacts: newest(f.step.run.artifacts),
+		NextSteps: f.result.ret.NextSteps,
+		Text:      f.result.ret.Text,
+		Fields:    f.result.ret.Fields,
 	}
 }
 
@@ -327,20 +334,21 @@ func (f finished) closing() formats.Return {
 // passed did not fail itself, so the return says which rule was used up and how the file can go on
 // after it.
 func (f finished) exhausted(t *syntax.Target) formats.Return {
+	s := f.step
 	switch {
-	case f.outcome.Passes():
-		f.ret.NextSteps = cmp.Or(
-			f.ret.NextSteps,
+	case f.result.outcome.Passes():
+		f.result.ret.NextSteps = cmp.Or(
+			f.result.ret.NextSteps,
 			"do what the last round asks for and run it again, raise `max` in the "+
 				"file, or write next behind the rule if the run is to go on then",
 		)
 		return f.limited(fmt.Sprintf(
 			"step '%s' is %s, and its '%s' was taken %s, which is its max: %s",
-			f.Title, f.outcome, t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary,
+			s.info.Title, f.result.outcome, t.Kind, formats.Count(f.most(t), "time"), f.closing().Summary,
 		))
-	case f.outcome == formats.OutcomePartial:
-		f.warn("%s: its '%s' was taken %s, which is its max",
-			f.Title, t.Kind, formats.Count(f.most(t), "time"))
+	case f.result.outcome == formats.OutcomePartial:
+		s.run.warn("%s: its '%s' was taken %s, which is its max",
+			s.info.Title, t.Kind, formats.Count(f.most(t), "time"))
 	}
 	return f.limited("")
 }
@@ -364,7 +372,7 @@ func (f finished) limited(why string) formats.Return {
 				"run it again, or raise `max` in the file",
 		),
 	}
-	if f.outcome.Passes() {
+	if f.result.outcome.Passes() {
 		ret.Errors = nil // nothing failed but the limit
 	}
 	ret.Errors = append([]formats.ReturnError{first}, ret.Errors...)

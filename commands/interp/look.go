@@ -52,26 +52,26 @@ func (r *run) counted() formats.Counted {
 func wentBack(s step) error {
 	for {
 		var was formats.Counted
-		s.visits[s.path]++
-		old, err := s.recall(formats.Entry{Type: formats.EntryWentBack, Step: s.spot()}, &was)
-		s.visits[s.path]--
+		s.run.visits[s.path]++
+		old, err := s.run.recall(formats.Entry{Type: formats.EntryWentBack, Step: s.spot()}, &was)
+		s.run.visits[s.path]--
 		if !old || err != nil {
 			return err
 		}
 		for _, one := range []struct{ to, from map[string]int }{
-			{s.visits, was.Visits},
-			{s.used, was.Used},
-			{s.answered, was.Answered},
-			{s.asked, was.Asked},
-			{s.jumps, was.Jumps},
+			{s.run.visits, was.Visits},
+			{s.run.used, was.Used},
+			{s.run.answered, was.Answered},
+			{s.run.asked, was.Asked},
+			{s.run.jumps, was.Jumps},
 		} {
 			maps.Copy(one.to, one.from)
 		}
-		maps.Copy(s.questions, was.Questions)
-		s.rollbacks = was.Rollbacks
-		s.steps = was.Steps
-		s.entered = was.Entered
-		s.spent = was.Spent
-		s.reopened = was.Reopened
+		maps.Copy(s.run.questions, was.Questions)
+		s.run.rollbacks = was.Rollbacks
+		s.run.steps = was.Steps
+		s.run.entered = was.Entered
+		s.run.spent = was.Spent
+		s.run.reopened = was.Reopened
 	}
 }

@@ -12,27 +12,29 @@ import (
 
 // child is one of the steps that run side by side.
 type child struct {
-	finished
-	shown any // what expressions see of it
-	files []formats.Artifact
-	tree  *subtree // that it has to itself
+	step   step
+	result result
+	shown  any // what expressions see of it
+	files  []formats.Artifact
+	tree   *subtree // that it has to itself
 }
 
 // parallel runs the children side by side. Their results stand in the order of the file, whichever
 // came first.
 func (s step) parallel(p *syntax.Parallel) (result, error) {
-	in := inside(s, s.Body, "/")
-	children := make([]child, len(s.Body))
+	r := s.run
+	in := inside(s, s.info.Body, "/")
+	children := make([]child, len(s.info.Body))
 	among := &siblings{}
-	err := s.side(branches{
+	err := r.side(branches{
 		n:    len(children),
-		most: s.limits.Parallel,
+		most: r.limits.Parallel,
 		more: func() bool { return true },
 		body: func(i int) error {
-			one := in.at(s.prog.Info(s.Body[i]))
+			one := in.at(r.prog.Info(s.info.Body[i]))
 			var tree *subtree
 			if !one.checks() { // a check looks at what all have
-				tree = among.part(s, one.ID)
+				tree = among.part(s, one.info.ID)
 			}
 			res, ran, err := one.once()
 			if !ran {
@@ -45,9 +47,10 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 				}
 			}
 			children[i] = child{
-				finished: finished{one, res},
-				files:    s.made,
-				tree:     tree,
+				step:   one,
+				result: res,
+				files:  r.turn.made,
+				tree:   tree,
 			}
 			return err
 		},
@@ -62,26 +65,29 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 	var votes []Vote
 	var ran []any
 	for i, c := range children {
-		vote := c.ret
-		if vote.Outcome() != c.outcome {
+		id := c.step.info.ID
+		outcome := c.result.outcome
+		vote := c.result.ret
+		if vote.Outcome() != outcome {
 			vote.Verdict = ""
-			vote.Said = c.outcome
+			vote.Said = outcome
 		}
-		votes = append(votes, Vote{Return: vote, Check: c.checks()})
-		value := map[string]any{"id": c.ID, "status": c.outcome.String()}
-		maps.Copy(value, c.value)
+		votes = append(votes, Vote{Return: vote, Check: c.step.checks()})
+		value := map[string]any{"id": id, "status": outcome.String()}
+		maps.Copy(value, c.result.value)
 		children[i].shown = query.Prepare(value)
-		if c.outcome != formats.OutcomeSkipped {
+		if outcome != formats.OutcomeSkipped {
 			ran = append(ran, children[i].shown)
 		}
-		s.results[c.ID] = in.results[c.ID]
-		c.conditions()
-		if err := c.post(); err != nil {
+		s.scope.results[id] = in.results[id]
+		f := finished{c.step, c.result}
+		f.conditions()
+		if err := f.post(); err != nil {
 			return result{}, err
 		}
-		s.made = append(s.made, c.files...)
-		if slices.Contains(s.dry.stubbed, c.ID) {
-			s.dry.stubbed = append(s.dry.stubbed, s.ID)
+		r.turn.made = append(r.turn.made, c.files...)
+		if slices.Contains(r.dry.stubbed, id) {
+			r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 		}
 	}
 
@@ -94,7 +100,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 
 // checks tells whether the step is a check.
 func (s step) checks() bool {
-	_, ok := s.Action.(*syntax.Check)
+	_, ok := s.info.Action.(*syntax.Check)
 	return ok
 }
 
@@ -108,20 +114,21 @@ func joined(outcome formats.Outcome, children []child) result {
 	values := make([]any, len(children))
 	for i, c := range children {
 		values[i] = c.shown
-		if c.outcome == formats.OutcomeSkipped {
+		own := c.result.outcome
+		if own == formats.OutcomeSkipped {
 			continue
 		}
 		ran++
-		its := c.ret
+		its := c.result.ret
 		ret.Issues = append(ret.Issues, its.Issues...)
 		ret.Artifacts = append(ret.Artifacts, its.Artifacts...)
-		if c.outcome.Passes() {
+		if own.Passes() {
 			passed++
 			continue
 		}
-		if ret.Summary == "" || c.outcome == outcome && !decided {
-			decided = c.outcome == outcome
-			ret.Summary = c.ID + ": " + its.Summary
+		if ret.Summary == "" || own == outcome && !decided {
+			decided = own == outcome
+			ret.Summary = c.step.info.ID + ": " + its.Summary
 			ret.Errors = its.Errors
 			ret.Class = its.Class
 			ret.BlockedReason = its.BlockedReason
@@ -130,7 +137,7 @@ func joined(outcome formats.Outcome, children []child) result {
 		if len(its.Issues) == 0 {
 			ret.Issues = append(ret.Issues, formats.Issue{
 				Level:       formats.LevelError,
-				Description: fmt.Sprintf("%s is %s: %s", c.ID, c.outcome, its.Summary),
+				Description: fmt.Sprintf("%s is %s: %s", c.step.info.ID, own, its.Summary),
 				Source:      "agent",
 			})
 		}

@@ -17,15 +17,17 @@ import (
 
 // tellPhase adds to the event of a step which phase begins with it, of how many, and whose it is.
 func tellPhase(s step, e *trace.Event) {
-	if s.prog.Tiers == nil || s.cfg.Prefix != "" || s.Host != "" || s.after || s.dry.on || s.old {
+	r := s.run
+	if r.prog.Tiers == nil || r.cfg.Prefix != "" || s.info.Host != "" ||
+		r.after || r.dry.on || r.turn.old {
 		return
 	}
 	// what asks the journal, or may be another at each step
 	unsure := []string{"$state", "$run", "$board"}
-	names, picks := s.workers(s.Step)
-	if a, ok := s.Action.(*syntax.Delegate); ok && a.Pick != nil {
+	names, picks := s.run.workers(s.info.Step)
+	if a, ok := s.info.Action.(*syntax.Delegate); ok && a.Pick != nil {
 		vague := func(p syntax.Part) bool {
-			return p.Expr != nil && !s.sure(p.Expr, unsure)
+			return p.Expr != nil && !s.scope.sure(p.Expr, unsure)
 		}
 		if slices.ContainsFunc(a.Pick.Parts, vague) {
 			return
@@ -41,22 +43,22 @@ func tellPhase(s step, e *trace.Event) {
 		return
 	}
 
-	top := s.root
-	inside := s.scope != s.root
+	top := s.run.root
+	inside := s.scope != s.run.root
 	id, _, _ := strings.Cut(s.path, "[")
 	at := holder(top.list, id)
 	if at < 0 {
 		return
 	}
 
-	if _, picks := s.workers(top.list[at]); inside && !picks {
+	if _, picks := s.run.workers(top.list[at]); inside && !picks {
 		return // it is part of a phase
 	}
-	defer s.hear(nil)()
+	defer s.run.hear(nil)()
 	unsure = top.unsure(top.list, unsure)
-	tiers := []string{as[string](query.Normalize(s.variable("$tier")))}
+	tiers := []string{as[string](query.Normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
-		tiers = s.prog.Tiers
+		tiers = s.run.prog.Tiers
 	}
 	nth := 0
 	of := 0
@@ -67,7 +69,7 @@ func tellPhase(s step, e *trace.Event) {
 		}
 	}
 
-	if i, ok := number(query.Normalize(s.variable("$index"))); ok && inside {
+	if i, ok := number(query.Normalize(s.scope.variable("$index"))); ok && inside {
 		nth += i
 	}
 	e.Attrs = map[string]any{
@@ -80,7 +82,7 @@ func tellPhase(s step, e *trace.Event) {
 // phases counts those that were, are or may yet be, and tells which one is the step's.
 func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
 	for _, one := range list {
-		names, picks := sc.workers(one)
+		names, picks := sc.run.workers(one)
 		here := within(one, id) != nil
 		if len(names) == 0 || !here && !sc.ahead(one, tier, unsure) {
 			continue
@@ -113,7 +115,7 @@ func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
 		return true
 	}
-	if info := sc.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
+	if info := sc.run.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
 		return false
 	}
 	if s.When == nil || !sc.sure(s.When, unsure) {
@@ -125,7 +127,7 @@ func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
 
 // sure tells whether an expression gives by now what it will give when its step is reached.
 func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
-	reads := sc.prog.Reads(e)
+	reads := sc.run.prog.Reads(e)
 	return !reads.AllSteps &&
 		!slices.ContainsFunc(reads.Steps, func(id string) bool {
 			return sc.results[id] == nil

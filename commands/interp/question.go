@@ -17,21 +17,22 @@ var errStale = errors.New("what the question is about has changed")
 // performAndAsk calls the worker until it has done its task, and asks the user each question that it
 // gives back.
 func (c call) performAndAsk(e effect) answer {
+	r := c.step.run
 	if c.to.Info.Workflow { // its steps are in the journal themselves
-		return c.perform(e)
+		return r.perform(e)
 	}
 	if err := c.replayQuestions(e.req); err != nil {
 		return answer{err: err}
 	}
 	for {
-		got := c.perform(e)
+		got := r.perform(e)
 		open := isOpen(got.err)
 		if open == nil || open.Gate.ID != "" {
 			return got
 		}
 		g := open.Gate
 		g.Subject = g.Digest
-		g.Step = c.spot()
+		g.Step = c.step.spot()
 		if err := c.askForWorker(e.req, static{g: g, worker: e.req.Txn}); err != nil {
 			return answer{err: err}
 		}
@@ -41,20 +42,21 @@ func (c call) performAndAsk(e effect) answer {
 // replayQuestions asks again, from the journal, what the worker asked before, so that the answers are
 // known when the worker is called. The last of these questions may still be open.
 func (c call) replayQuestions(req *formats.Request) error {
+	r := c.step.run
 	for {
-		old := c.old
+		old := r.turn.old
 		var g formats.Gate
 		opened := formats.Entry{
 			Type: formats.EntryGateOpened,
-			Step: c.spot(),
+			Step: c.step.spot(),
 			Key:  req.Txn,
 		}
-		found, err := c.recall(opened, &g)
+		found, err := r.recall(opened, &g)
 		if err != nil {
 			return err
 		}
 		if !found {
-			c.old = old // recall cleared it, and nothing was decided here
+			r.turn.old = old // recall cleared it, and nothing was decided here
 			return nil
 		}
 		g.Step = opened.Step
@@ -72,6 +74,7 @@ func (c call) replayQuestions(req *formats.Request) error {
 // askForWorker asks a question of the worker, and hands the answer to the approver, which gives it to
 // the worker when that asks again.
 func (c call) askForWorker(req *formats.Request, q static) error {
+	r := c.step.run
 	g, d, err := ask(c.step, q)
 	if errors.Is(err, errStale) { // called again, the worker asks about what is there now
 		req.Again = false
@@ -82,7 +85,7 @@ func (c call) askForWorker(req *formats.Request, q static) error {
 	}
 	// The worker did nothing before its question was answered. An answer that an earlier process
 	// wrote down may have been followed by work.
-	req.Again = c.old && !c.shared
-	c.cfg.Approve.Remember(g.Run, g.Subject, d)
+	req.Again = r.turn.old && !r.turn.shared
+	r.cfg.Approve.Remember(g.Run, g.Subject, d)
 	return nil
 }

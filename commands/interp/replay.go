@@ -34,7 +34,7 @@ func (r *run) journal(e formats.Entry) error {
 		e,
 		r.beside == 0 && r.cfg.Prefix == "",
 	)
-	r.old = old
+	r.turn.old = old
 	if err != nil {
 		return r.unwritten(err)
 	}
@@ -66,7 +66,7 @@ func (r *run) recall(e formats.Entry, into any) (bool, error) {
 		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
 	}
 	data, ok := r.cfg.Journal.Recall(e)
-	r.old = ok
+	r.turn.old = ok
 	if !ok {
 		return false, nil
 	}
@@ -211,7 +211,7 @@ func (r *run) unchanged(was, now formats.Started) error {
 
 // live is called before something is done that the journal does not have.
 func (r *run) live(alone bool) error {
-	r.old = false
+	r.turn.old = false
 	if r.dry.on {
 		return nil
 	}

@@ -13,32 +13,34 @@ import (
 
 // give ends the command with the file's return.
 func (f finished) give(t *syntax.Return) (_ *ending, err error) {
-	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(f.artifacts)}
-	if ret.Summary, err = f.dryText(t.Message, f.value); err != nil {
+	r := f.step.run
+	s := f.step
+	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(r.artifacts)}
+	if ret.Summary, err = s.scope.dryText(t.Message, f.result.value); err != nil {
 		return nil, err
 	}
 
-	ret.Summary = cmp.Or(ret.Summary, f.done())
-	if ret.NextSteps, err = f.dryText(t.NextSteps, f.value); err != nil {
+	ret.Summary = cmp.Or(ret.Summary, r.done())
+	if ret.NextSteps, err = s.scope.dryText(t.NextSteps, f.result.value); err != nil {
 		return nil, err
 	}
-	text, err := f.scope.value(t.Text, f.value)
-	if err != nil && !f.dry.on {
+	text, err := s.scope.value(t.Text, f.result.value)
+	if err != nil && !r.dry.on {
 		return nil, err
 	}
 	if text != nil {
 		ret.Text = query.Text(text)
 	}
-	if f.dry.on {
+	if r.dry.on {
 		return told(ret), nil // what else it has, and how it ends, is known at run time
 	}
 	if t.Artifacts != nil {
-		if ret.Artifacts, err = f.artifactsOf(t.Artifacts, f.value); err != nil {
+		if ret.Artifacts, err = s.scope.artifactsOf(t.Artifacts, f.result.value); err != nil {
 			return nil, err
 		}
 	}
 	if t.Fields != nil {
-		if ret.Fields, err = f.fields(t.Fields, f.value); err != nil {
+		if ret.Fields, err = s.scope.fields(t.Fields, f.result.value); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +48,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		return told(ret), nil
 	}
 
-	v, err := f.scope.value(t.Status, f.value)
+	v, err := s.scope.value(t.Status, f.result.value)
 	if err == nil {
 		err = outcome(&ret, v)
 	}
@@ -54,7 +56,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		return nil, err
 	}
 	if !ret.Outcome().Passes() {
-		ret.Issues = f.open // why the answer is no
+		ret.Issues = r.open // why the answer is no
 	}
 	return told(ret), nil
 }
@@ -63,7 +65,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 // says so.
 func (sc *scope) dryText(t *syntax.Text, input any) (string, error) {
 	s, err := sc.text(t, input)
-	if err != nil && sc.dry.on {
+	if err != nil && sc.run.dry.on {
 		return "(known at run time)", nil
 	}
 	return s, err

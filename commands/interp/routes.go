@@ -14,10 +14,11 @@ import (
 
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
 func (f finished) rollback(t *syntax.Target) (*ending, error) {
-	if f.rollbacks >= f.limits.Rollbacks {
+	r := f.step.run
+	if r.rollbacks >= r.limits.Rollbacks {
 		return f.limitGate(t)
 	}
-	f.rollbacks++
+	r.rollbacks++
 	return f.redo(t)
 }
 
@@ -27,33 +28,35 @@ const onceMore = "Continue rollback"
 // limitGate asks what to do when the rollbacks of the run are used up. Approval without the user
 // stops.
 func (f finished) limitGate(t *syntax.Target) (*ending, error) {
+	r := f.step.run
+	s := f.step
 	why := fmt.Sprintf("the limit of %d rollbacks is reached: %s",
-		f.limits.Rollbacks, f.closing().Summary)
-	if f.after || f.dry.on || f.cfg.AutoApprove {
+		r.limits.Rollbacks, f.closing().Summary)
+	if r.after || r.dry.on || r.cfg.AutoApprove {
 		return told(f.limited(why)), nil
 	}
 
-	g := f.question(
-		f.spot(),
-		fmt.Sprintf("step '%s' is %s, and %s", f.Title, f.outcome, why),
+	g := r.question(
+		s.spot(),
+		fmt.Sprintf("step '%s' is %s, and %s", s.info.Title, f.result.outcome, why),
 		onceMore,
 		acceptIt,
 		abortIt,
 	)
-	for _, i := range f.ret.Issues {
+	for _, i := range f.result.ret.Issues {
 		g.Show = append(g.Show, i.Description)
 	}
 
-	g, d, err := ask(f.step, static{g: g})
+	g, d, err := ask(s, static{g: g})
 	if err != nil {
 		return nil, err
 	}
 	switch d.Answer {
 	case onceMore:
-		f.rollbacks++
+		r.rollbacks++
 		if d.Note != "" {
-			f.value = maps.Clone(f.value)
-			f.value["note"] = d.Note
+			f.result.value = maps.Clone(f.result.value)
+			f.result.value["note"] = d.Note
 		}
 		return f.redo(t)
 	case acceptIt:
@@ -68,10 +71,11 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 
 // override keeps what was accepted against a rule, for $run.overrides.
 func (f finished) override(d formats.Decision) {
-	f.overrides = append(f.overrides, map[string]any{
-		"step":    f.ID,
-		"status":  f.outcome.String(),
-		"summary": f.ret.Summary,
+	r := f.step.run
+	r.overrides = append(r.overrides, map[string]any{
+		"step":    f.step.info.ID,
+		"status":  f.result.outcome.String(),
+		"summary": f.result.ret.Summary,
 		"by":      d.By,
 		"note":    d.Note,
 	})
@@ -99,25 +103,26 @@ func (r *run) suspended(open *formats.GateOpenError) formats.Return {
 // answer. Three questions go to the next rule, else to the user: the same one to the same target
 // twice, one without an answer, and the step's fourth.
 func (f finished) consult(t *syntax.Target) (*ending, error) {
-	question := cmp.Or(f.ret.BlockedReason, f.ret.Summary)
+	r := f.step.run
+	question := cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
 	to := t.Agents[0].Text
 	if slices.ContainsFunc(t.Agents, func(a syntax.Word) bool {
-		return a.Text == f.ret.BlockedTarget
+		return a.Text == f.result.ret.BlockedTarget
 	}) {
-		to = f.ret.BlockedTarget
+		to = f.result.ret.BlockedTarget
 	}
-	key := strings.Join([]string{f.path, to, question}, "\x00")
-	if f.asked[f.path] >= mostAsked(t) || f.questions[key] ||
-		f.dry.on && len(f.dry.returns[to]) == 0 {
+	key := strings.Join([]string{f.step.path, to, question}, "\x00")
+	if r.asked[f.step.path] >= mostAsked(t) || r.questions[key] ||
+		r.dry.on && len(r.dry.returns[to]) == 0 {
 		return f.unanswered(t)
 	}
 
-	f.asked[f.path]++
-	f.questions[key] = true
-	if err := f.note(formats.EntryAsked, map[string]any{
+	r.asked[f.step.path]++
+	r.questions[key] = true
+	if err := f.step.note(formats.EntryAsked, map[string]any{
 		"target":   to,
 		"question": question,
-		"asked":    f.asked[f.path],
+		"asked":    r.asked[f.step.path],
 	}); err != nil {
 		return nil, err
 	}
@@ -128,20 +133,20 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	}
 	words := cmp.Or(got.Text, got.Summary)
 	if !got.Outcome().Passes() || words == "" {
-		f.warn("%s: %s did not answer: %s", f.Title, to, got.Summary)
+		r.warn("%s: %s did not answer: %s", f.step.info.Title, to, got.Summary)
 		return f.unanswered(t)
 	}
 
 	fb := formats.Feedback{
 		From:     to,
 		Answer:   words,
-		Attempt:  f.asked[f.path],
+		Attempt:  r.asked[f.step.path],
 		Question: question,
 		Target:   to,
 		Last:     f.last(),
 	}
-	defer f.hear(answering(f.feedback, fb))()
-	return f.do()
+	defer r.hear(answering(r.turn.feedback, fb))()
+	return f.step.do()
 }
 
 // unanswered is where a question without an answer leads: what the file says for then comes before
@@ -164,13 +169,15 @@ func mostAsked(t *syntax.Target) int {
 
 // inquire is the one delegation of consult: only the question.
 func (f finished) inquire(to, question string) (formats.Return, error) {
+	r := f.step.run
+	s := f.step
 	c := call{
-		step:     f.bare(f.Pos, f.ID+".ask", f.Title, f.Terms.In),
+		step:     s.scope.bare(s.info.Pos, s.info.ID+".ask", s.info.Title, s.info.Terms.In),
 		attempt:  1,
 		question: question,
 	}
-	f.visits[c.path]++
-	info := *f.prog.Agent(to)
+	r.visits[c.step.path]++
+	info := *r.prog.Agent(to)
 	c.to = &compile.Call{Agent: to, Info: &info}
 	if _, listed := info.Inputs["question"]; listed || info.Inputs == nil {
 		c.to.With = []syntax.Field{{
@@ -179,37 +186,39 @@ func (f finished) inquire(to, question string) (formats.Return, error) {
 		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	defer f.hear(nil)()
-	return f.single(c)
+	defer r.hear(nil)()
+	return r.single(c)
 }
 
 // jump leaves the sequence for a step that a rule names.
 func (f finished) jump(t *syntax.Target) (*ending, error) {
-	if f.dry.on {
+	r := f.step.run
+	if r.dry.on {
 		return f.goOn()
 	}
 	id := t.Steps[0].Text
-	home, to := f.find(id)
+	home, to := f.step.scope.find(id)
 	if to == nil {
 		return nil, formats.Fail(formats.CodeBug, "", "goto of unknown step %s", id)
 	}
 	at := home.prefix + id
-	if f.jumps[at] >= f.limits.Visits {
+	if r.jumps[at] >= r.limits.Visits {
 		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
-			to.Title, f.limits.Visits)
+			to.Title, r.limits.Visits)
 		return told(f.limited(why)), nil
 	}
-	f.jumps[at]++
+	r.jumps[at]++
 	return &ending{
 		jump: id,
-	}, f.note(formats.EntryGoto, map[string]any{"to": at, "visits": f.jumps[at]})
+	}, f.step.note(formats.EntryGoto, map[string]any{"to": at, "visits": r.jumps[at]})
 }
 
 // hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what
 // failed because a tool is missing or not logged in. The run asks the user all the same, who can
 // mend it meanwhile.
 func (f finished) hopeless(g *syntax.Gate) bool {
-	if f.ret.Class != formats.ClassUnavailable || !f.cfg.AutoApprove && !f.agreed {
+	r := f.step.run
+	if f.result.ret.Class != formats.ClassUnavailable || !r.cfg.AutoApprove && !r.agreed {
 		return false
 	}
 	if g == nil {
@@ -227,24 +236,24 @@ func (f finished) hopeless(g *syntax.Gate) bool {
 
 // ruleGate asks the question that a rule of the file has for an outcome.
 func (f finished) ruleGate(g *syntax.Gate) (*ending, error) {
-	got, err := f.gate(f.spot()+".gate", g, f.value)
+	got, err := f.step.gate(f.step.spot()+".gate", g, f.result.value)
 	if err != nil || got.end != nil {
 		return got.end, err
 	}
-	f.value = maps.Clone(f.value)
+	f.result.value = maps.Clone(f.result.value)
 	for _, key := range []string{"choice", "note", "by"} {
-		f.value[key] = got.value[key]
+		f.result.value[key] = got.value[key]
 	}
-	f.answer = got.answer
+	f.result.answer = got.answer
 	if d := got.answer; d.Note != "" {
-		f.ret.Issues = append(slices.Clone(f.ret.Issues), got.ret.Issues...)
+		f.result.ret.Issues = append(slices.Clone(f.result.ret.Issues), got.ret.Issues...)
 	}
-	f.target = got.target
+	f.result.target = got.target
 	switch {
 	case got.target.Kind == syntax.ToFail:
-		f.ret = got.ret
-		f.outcome = formats.OutcomeRejected
-	case got.target.Kind == syntax.ToNext && !f.outcome.Passes():
+		f.result.ret = got.ret
+		f.result.outcome = formats.OutcomeRejected
+	case got.target.Kind == syntax.ToNext && !f.result.outcome.Passes():
 		f.override(got.answer)
 	}
 	return f.lead()

@@ -106,7 +106,7 @@ type run struct {
 	commits   bool              // a step commits files in the project's own checkout
 	linked    map[string]bool   // paths of artifacts that a task has
 
-	turn
+	turn turn
 }
 
 // Run executes the program. Failures of agents and of the engine come as a Return with their code.
@@ -271,8 +271,9 @@ func (r *run) own(id string, to *compile.Call) call {
 // earlier end had the same places, and what has the transaction id of one of them would not be
 // done.
 func (c call) afresh() {
-	if c.reopened > 0 {
-		c.visits[c.path] = max(c.visits[c.path], c.reopened+1)
+	r := c.step.run
+	if r.reopened > 0 {
+		r.visits[c.step.path] = max(r.visits[c.step.path], r.reopened+1)
 	}
 }
 

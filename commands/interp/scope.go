@@ -14,7 +14,7 @@ import (
 // scope is one sequence of steps that is being run: the file's, or one iteration of a loop's body.
 // The values in it are prepared once, so that an expression does not look through them again.
 type scope struct {
-	*run
+	run     *run
 	outer   *scope
 	list    []*syntax.Step
 	prefix  string // of the places of steps, "phases[2]/"
@@ -41,7 +41,7 @@ func (sc *scope) inner(list []*syntax.Step, below string) *scope {
 
 // inside opens a scope for the steps of a step.
 func inside(s step, list []*syntax.Step, below string) *scope {
-	in := s.inner(list, "")
+	in := s.scope.inner(list, "")
 	in.prefix = s.path + below
 	in.trail = s.spot() + below
 	return in
@@ -51,12 +51,17 @@ func inside(s step, list []*syntax.Step, below string) *scope {
 // step on the way.
 func (s step) spot() string {
 	return fmt.Sprintf("%s%s#%d",
-		s.trail, strings.TrimPrefix(s.path, s.prefix), max(1, s.visits[s.path]))
+		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), max(1, s.run.visits[s.path]))
 }
 
 // at is a step in this scope.
 func (sc *scope) at(info *compile.Info) step {
-	return step{sc, info, sc.prefix + info.ID}
+	return step{
+		run:   sc.run,
+		scope: sc,
+		info:  info,
+		path:  sc.prefix + info.ID,
+	}
 }
 
 // find gives the scope in which a step stands, from the inside out.

@@ -116,7 +116,7 @@ func (r *run) side(w branches) error {
 			return context.Canceled
 		}
 		answered := active[:1]
-		if r.co != nil || r.lockstep {
+		if r.turn.co != nil || r.lockstep {
 			answered = active
 		}
 		active = active[len(answered):]
@@ -132,10 +132,10 @@ func (r *run) side(w branches) error {
 func (r *run) branch(i int, body func(int) error, several bool) *branch {
 	b := &branch{}
 	b.own = turn{
-		feedback: r.feedback,
+		feedback: r.turn.feedback,
 		co:       b,
-		shared:   r.shared || several,
-		subtree:  r.subtree,
+		shared:   r.turn.shared || several,
+		subtree:  r.turn.subtree,
 	}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
@@ -156,8 +156,8 @@ func (r *run) perform(e effect) answer {
 // start starts effects; inside a branch, together with those of the branches beside it. Answers
 // that the journal has are taken from there.
 func (r *run) start(list []effect) bool {
-	if r.co != nil {
-		return r.co.yield(list)
+	if r.turn.co != nil {
+		return r.turn.co.yield(list)
 	}
 	out := make([]answer, len(list))
 	old := make([]bool, len(list))
@@ -247,10 +247,10 @@ func (r *run) cutShort(e effect, used formats.Metadata) error {
 
 // pause waits. A wait that is over is not waited for again.
 func (s step) pause(d time.Duration, attempt int) error {
-	if s.dry.on {
+	if s.run.dry.on {
 		return nil
 	}
-	got := s.perform(effect{
+	got := s.run.perform(effect{
 		wait: d,
 		entry: formats.Entry{
 			Type:    formats.EntryWaited,

@@ -54,15 +54,15 @@ const byDefault = "nobody"
 // stalled asks about a loop that came to the same again and again. Without the user it stops. A
 // process that does not ask leaves the question open, and the run waits.
 func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, err error) {
-	if s.cfg.AutoApprove {
+	if s.run.cfg.AutoApprove {
 		return formats.Decision{Answer: stopIt, By: "consent"}, nil
 	}
-	words := fmt.Sprintf("step '%s' makes no progress: %s", s.Title, why)
-	q := static{g: s.question(s.spot(), words, goOnIt, askIt, stopIt), fallback: stopIt}
+	words := fmt.Sprintf("step '%s' makes no progress: %s", s.info.Title, why)
+	q := static{g: s.run.question(s.spot(), words, goOnIt, askIt, stopIt), fallback: stopIt}
 	for _, i := range issues {
 		q.g.Show = append(q.g.Show, i.Description)
 	}
-	if s.cfg.Prefix != "" { // a subagent does not wait by itself
+	if s.run.cfg.Prefix != "" { // a subagent does not wait by itself
 		q.g.Choices = slices.Delete(q.g.Choices, 1, 2)
 	}
 	if _, d, err = ask(s, q); err == nil && d.Answer == askIt {
@@ -76,15 +76,16 @@ func stalled(s step, why string, issues []formats.Issue) (d formats.Decision, er
 
 // again is a redo or a rollback, unless the step has sent work back for the same several times.
 func (f finished) again(t *syntax.Target) (*ending, error) {
+	r := f.step.run
 	most := f.most(t)
 	used := 0
 	if t.Kind == syntax.ToRollback {
 		// where they are used up, that is a question of its own
-		most = f.limits.Rollbacks
-		used = f.rollbacks
+		most = r.limits.Rollbacks
+		used = r.rollbacks
 	}
-	if most >= formats.StallRounds && used < most && !idle(f.outcome) && !f.after &&
-		!f.answer.Person {
+	if most >= formats.StallRounds && used < most && !idle(f.result.outcome) && !r.after &&
+		!f.result.answer.Person {
 		why, err := f.sentBack(t)
 		if err != nil {
 			return nil, err
@@ -104,21 +105,22 @@ func (f finished) again(t *syntax.Target) (*ending, error) {
 // stall asks about a loop that makes no progress. It is settled unless the user lets it go on.
 // Without a decision the rule counts as used up: what the file says for that comes before the end.
 func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *ending, err error) {
-	d, err := stalled(f.step, why, f.ret.Issues)
+	s := f.step
+	d, err := stalled(s, why, f.result.ret.Issues)
 	switch {
 	case err != nil:
 		return false, nil, err
 	case d.Answer == goOnIt:
-		f.value = maps.Clone(f.value)
-		f.value["note"] = d.Note
+		f.result.value = maps.Clone(f.result.value)
+		f.result.value["note"] = d.Note
 		return false, nil, nil
-	case !d.Person && f.target == nil:
+	case !d.Person && f.result.target == nil:
 		next, _, err := f.match(t)
 		if err != nil {
 			return false, nil, err
 		}
 		if next != nil {
-			f.warn("%s: %s", f.Title, why)
+			s.run.warn("%s: %s", s.info.Title, why)
 			end, err = f.follow(next)
 			return true, end, err
 		}
@@ -128,8 +130,8 @@ func (f *finished) stall(t *syntax.Target, why string) (settled bool, end *endin
 
 // noProgress is the return of a loop that is stopped because it makes none.
 func (f finished) noProgress(why string) formats.Return {
-	f.ret.NextSteps = cmp.Or(
-		f.ret.NextSteps,
+	f.result.ret.NextSteps = cmp.Or(
+		f.result.ret.NextSteps,
 		"another round would end the same way. Change the task or the "+
 			"subagent's prompt and run it again, or run it on a terminal to give a hint",
 	)
@@ -138,24 +140,25 @@ func (f finished) noProgress(why string) formats.Return {
 
 // sentBack says why a round of a step that sends work back is one too many, empty if it is not.
 func (f finished) sentBack(t *syntax.Target) (string, error) {
+	r := f.step.run
 	var steps []*syntax.Step
 	var files []formats.Artifact
-	for _, id := range f.Again(t) {
-		if _, s := f.find(id); s != nil {
+	for _, id := range f.step.info.Again(t) {
+		if _, s := f.step.scope.find(id); s != nil {
 			steps = append(steps, s)
 		}
-		v, _ := f.scope.result(id)
+		v, _ := f.step.scope.result(id)
 		var some []formats.Artifact
 		if err := decode(as[map[string]any](query.Normalize(v))["artifacts"], &some); err != nil {
 			return "", err
 		}
 		files = append(files, some...)
 	}
-	if !f.prog.Works(steps...) {
+	if !r.prog.Works(steps...) {
 		return "", nil
 	}
-	first := f.feedback == nil || f.feedback.From != f.ID
-	why, err := progress(f.step, first, f.ret.Issues, f.said(steps), files)
+	first := r.turn.feedback == nil || r.turn.feedback.From != f.step.info.ID
+	why, err := progress(f.step, first, f.result.ret.Issues, f.step.scope.said(steps), files)
 	if why != "" {
 		why = fmt.Sprintf("%s: %s", why, f.closing().Summary)
 	}
@@ -166,7 +169,7 @@ func (f finished) sentBack(t *syntax.Target) (string, error) {
 // say of it is none.
 func (sc *scope) said(steps []*syntax.Step) (out []any) {
 	for _, s := range steps {
-		info := sc.prog.Info(s)
+		info := sc.run.prog.Info(s)
 		v, ok := sc.result(info.ID)
 		if ok && info.Call != nil && info.Call.Info.Role != formats.RoleReviewer {
 			shown := as[map[string]any](query.Normalize(v))
@@ -208,12 +211,12 @@ func progress(
 	if len(list) > 0 {
 		open = sumOf(list)
 	}
-	same := s.repeats(s.path, first, open, seen)
+	same := s.run.repeats(s.path, first, open, seen)
 	if same == "" {
 		return "", nil
 	}
 
-	delete(s.rounds, s.path) // after a hint it begins to count anew
+	delete(s.run.rounds, s.path) // after a hint it begins to count anew
 	return fmt.Sprintf("%s in %d rounds", same, formats.StallRounds), nil
 }
 
@@ -223,13 +226,13 @@ func work(s step, files []formats.Artifact) string {
 	var parts []string
 	for _, a := range files {
 		if a.Type != formats.ArtifactReview {
-			parts = append(parts, s.hashed(a.Path), s.hashed(s.inTree(a.Path)))
+			parts = append(parts, s.run.hashed(a.Path), s.run.hashed(s.inTree(a.Path)))
 		}
 	}
 
-	known := s.place() != "" || parts != nil
-	if s.cfg.Diff != nil {
-		patch, stat, err := s.cfg.Diff(s.ctx, cmp.Or(s.place(), s.cfg.Dir))
+	known := s.run.place() != "" || parts != nil
+	if s.run.cfg.Diff != nil {
+		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.run.place(), s.run.cfg.Dir))
 		if err != nil {
 			return ""
 		}
@@ -240,7 +243,7 @@ func work(s step, files []formats.Artifact) string {
 			if !loose {
 				continue
 			}
-			sum := s.hashed(s.inTree(name))
+			sum := s.run.hashed(s.inTree(name))
 			if sum == absent {
 				return "" // it lies above the project
 			}

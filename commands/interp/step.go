@@ -12,9 +12,10 @@ import (
 
 // step is one step as it runs: where it stands in the run, and what the file says of it.
 type step struct {
-	*scope
-	*compile.Info
-	path string
+	run   *run
+	scope *scope
+	info  *compile.Info
+	path  string // the place of the step, "phases[2]/commit"
 }
 
 // ending is how a sequence stopped before its end. Told is an ending that the file asks for
@@ -93,8 +94,8 @@ func (s step) do() (end *ending, err error) {
 	if err := f.post(); err != nil {
 		return nil, err
 	}
-	if s.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
-		s.undo = append(s.undo, s)
+	if s.info.Undo != nil && (res.outcome.Passes() || res.outcome == formats.OutcomePartial) {
+		s.run.undo = append(s.run.undo, s)
 	}
 	end, err = f.lead()
 	return s.certain(end), err
@@ -102,43 +103,44 @@ func (s step) do() (end *ending, err error) {
 
 // once runs one step and keeps its result; ran is false for one that is skipped.
 func (s step) once() (res result, ran bool, err error) {
+	r := s.run
 	defer func() { err = s.placed(err) }()
-	if s.ctx.Err() != nil {
-		return res, false, context.Cause(s.ctx)
+	if r.ctx.Err() != nil {
+		return res, false, context.Cause(r.ctx)
 	}
 
-	s.state = nil
+	r.turn.state = nil
 	wanted, err := s.wanted()
 	if err != nil {
 		return res, false, err
 	}
 	if !wanted {
-		s.skip(s.ID, s.Step)
+		s.scope.skip(s.info.ID, s.info.Step)
 		err := s.note(formats.EntryStepFinished, map[string]any{"status": formats.OutcomeSkipped})
 		s.tell(formats.OutcomeSkipped, formats.Return{})
 		return res, false, err
 	}
 
-	if res.end, err = s.around(s.Before); err != nil || res.end != nil {
+	if res.end, err = s.around(s.info.Before); err != nil || res.end != nil {
 		return res, false, err
 	}
 	if err := wentBack(s); err != nil {
 		return res, false, err
 	}
 
-	if err := s.count(); err != nil {
+	if err := r.count(); err != nil {
 		return res, false, err
 	}
-	s.visits[s.path]++
-	if s.cfg.Look != nil && s.abreast > 0 {
-		s.besides[s.spot()] = true
+	r.visits[s.path]++
+	if r.cfg.Look != nil && r.abreast > 0 {
+		r.besides[s.spot()] = true
 	}
 	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.spot()}
-	if err := s.journal(visited); err != nil {
+	if err := r.journal(visited); err != nil {
 		return res, false, err
 	}
 
-	s.began = s.began || !s.after
+	r.began = r.began || !r.after
 	s.tell("", formats.Return{Summary: "started"})
 	if res, err = s.act(); err != nil {
 		return res, false, err
@@ -147,35 +149,35 @@ func (s step) once() (res result, ran bool, err error) {
 	if err := s.expect(&res); err != nil {
 		return res, false, err
 	}
-	s.keep(s.ID, res.value)
+	s.scope.keep(s.info.ID, res.value)
 	visited.Type = formats.EntryStepFinished
 	visited.Data = map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}
-	if err := s.journal(visited); err != nil {
+	if err := r.journal(visited); err != nil {
 		return res, false, err
 	}
 
 	s.tell(res.outcome, res.ret)
 	if !res.outcome.Passes() {
-		s.last = stepError{Step: s.path, Pos: s.Pos}
-		s.open = res.ret.Issues
+		r.last = stepError{Step: s.path, Pos: s.info.Pos}
+		r.open = res.ret.Issues
 	}
 	return res, true, nil
 }
 
 // act shows the table and does the action.
 func (s step) act() (result, error) {
-	if s.Table != nil {
+	if s.info.Table != nil {
 		if err := s.show(); err != nil {
 			return result{}, err
 		}
 	}
-	if s.Call != nil {
+	if s.info.Call != nil {
 		return s.delegate()
 	}
 
-	switch a := s.Action.(type) {
+	switch a := s.info.Action.(type) {
 	case *syntax.Parallel:
 		return s.parallel(a)
 	case *syntax.Foreach:
@@ -215,7 +217,7 @@ func (r *run) count() error {
 
 // note puts something that the step does into the journal.
 func (s step) note(what formats.EntryType, data map[string]any) error {
-	return s.journal(formats.Entry{
+	return s.run.journal(formats.Entry{
 		Type: what,
 		Step: s.spot(),
 		Data: data,
@@ -227,19 +229,19 @@ func (s step) wanted() (bool, error) {
 	if in, err := s.inTier(); err != nil || !in {
 		return false, err
 	}
-	if s.unknown(s.When) {
-		s.plan("run only when %s, which only a run knows", written(s.When))
-		s.dry.stubbed = append(s.dry.stubbed, s.ID) // whether it has a result is unknown too
+	if s.run.unknown(s.info.When) {
+		s.plan("run only when %s, which only a run knows", written(s.info.When))
+		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
-	return s.holds(s.When, nil)
+	return s.scope.holds(s.info.When, nil)
 }
 
 // expect turns a breach of the step's own conditions into a rejection whose issues are the
 // breaches.
 func (s step) expect(res *result) error {
-	e := s.Expect
-	if e == nil || s.dry.on || res.end != nil || !res.outcome.Passes() {
+	e := s.info.Expect
+	if e == nil || s.run.dry.on || res.end != nil || !res.outcome.Passes() {
 		return nil
 	}
 
@@ -253,21 +255,21 @@ func (s step) expect(res *result) error {
 			wrong(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
 		)
 	}
-	ok, err := s.holds(e.If, res.value)
+	ok, err := s.scope.holds(e.If, res.value)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		said := "expected " + e.If.Src
 		if e.Else != nil {
-			if said, err = s.text(e.Else, res.value); err != nil {
+			if said, err = s.scope.text(e.Else, res.value); err != nil {
 				return err
 			}
 		}
 		breaches = append(breaches, wrong(said))
 	}
 	if e.Schema != nil && res.outcome != formats.OutcomeSkipped {
-		for _, v := range s.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {
+		for _, v := range s.run.prog.Schema(e.Schema).Validate(".fields", fieldsOf(res.ret)) {
 			breaches = append(breaches, wrong(v.String()))
 		}
 	}

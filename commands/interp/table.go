@@ -11,13 +11,14 @@ import (
 
 // show evaluates a table and shows it at once; the rows also stand in the return.
 func (s step) show() error {
-	t := s.Table
-	if s.unknown(t.Rows) {
+	r := s.run
+	t := s.info.Table
+	if r.unknown(t.Rows) {
 		s.plan("show a table")
 		return nil
 	}
 
-	rows, err := s.array(t.Rows, "an array of rows for table")
+	rows, err := s.scope.array(t.Rows, "an array of rows for table")
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (s step) show() error {
 		out.Columns = append(out.Columns, w.Text)
 	}
 
-	if out.Title, err = s.dryText(t.Title, nil); err != nil {
+	if out.Title, err = s.scope.dryText(t.Title, nil); err != nil {
 		return err
 	}
 	if out.Columns == nil {
@@ -46,10 +47,10 @@ func (s step) show() error {
 		out.Rows = append(out.Rows, cells)
 	}
 
-	s.tables = append(s.tables, out)
+	r.tables = append(r.tables, out)
 	s.plan("show a table of %d", len(out.Rows))
-	if !s.dry.on {
-		s.cfg.Show(out)
+	if !r.dry.on {
+		r.cfg.Show(out)
 	}
 	return nil
 }

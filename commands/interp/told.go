@@ -13,7 +13,7 @@ import (
 
 // emit tells of something that happens now; what is only gone through again was told before.
 func (r *run) emit(e trace.Event) {
-	if r.old {
+	if r.turn.old {
 		return
 	}
 	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
@@ -65,7 +65,7 @@ const mostTold = 20
 func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	e := trace.Event{
 		Kind:    trace.Step,
-		Name:    s.Title,
+		Name:    s.info.Title,
 		Step:    s.path,
 		Outcome: outcome.String(),
 		Message: ret.Summary,
@@ -74,12 +74,12 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	switch {
 	case outcome == "":
 		tellPhase(s, &e)
-	case outcome.Passes() && s.prog.Tiers != nil && len(ret.Artifacts) > 0:
+	case outcome.Passes() && s.run.prog.Tiers != nil && len(ret.Artifacts) > 0:
 		e.Attrs = map[string]any{"artifacts": ret.Artifacts}
 	case n > 0 && !outcome.Passes():
 		e.Attrs = map[string]any{"issues": ret.Issues[:n]}
 	}
-	s.emit(e)
+	s.run.emit(e)
 }
 
 // tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user
@@ -89,10 +89,10 @@ func (c call) tellWarnings(ret formats.Return) {
 		return
 	}
 	for _, text := range ret.Warnings {
-		c.emit(trace.Event{
+		c.step.run.emit(trace.Event{
 			Kind:    trace.Warning,
 			Name:    c.to.Agent,
-			Step:    c.path,
+			Step:    c.step.path,
 			Message: text,
 		})
 	}
@@ -106,10 +106,10 @@ func (s step) tellPass(e trace.Event, i, of int) {
 	e.Attrs = map[string]any{
 		"number":  i + 1,
 		"of":      of,
-		"steps":   len(s.Body),
-		"abreast": s.abreast > 0,
+		"steps":   len(s.info.Body),
+		"abreast": s.run.abreast > 0,
 	}
-	s.heads = append(s.heads, e)
+	s.run.heads = append(s.run.heads, e)
 }
 
 // passed forgets a pass that is over and that nothing was done in now: what it was is told no more.
@@ -136,18 +136,19 @@ func labelOf(item any) string {
 
 // tellRound tells that steps are done once more, and how often that may be.
 func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
-	more := f.limits.Rollbacks - f.rollbacks
+	r := f.step.run
+	more := r.limits.Rollbacks - r.rollbacks
 	if t.Kind != syntax.ToRollback {
 		more = f.most(t) - attempt
 	}
 	e := trace.Event{
 		Kind:    trace.Round,
-		Step:    f.path,
+		Step:    f.step.path,
 		Message: strings.Join(ids, ", "),
 	}
 	e.Attrs = map[string]any{"number": attempt + 1}
 	if f.most(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}
-	f.emit(e)
+	r.emit(e)
 }

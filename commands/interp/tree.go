@@ -36,8 +36,8 @@ type siblings struct{ base any }
 
 // place is where the present step works: the worktree of its child, else that of the run.
 func (r *run) place() string {
-	if r.subtree != nil && r.subtree.dir != "" {
-		return r.subtree.dir
+	if r.turn.subtree != nil && r.turn.subtree.dir != "" {
+		return r.turn.subtree.dir
 	}
 	return r.worktree
 }
@@ -57,42 +57,43 @@ func (r *run) here(dir string) string {
 // part gives each of several children a worktree, if the file says so and they are not in one
 // already.
 func (g *siblings) part(s step, child string) *subtree {
-	if s.prog.Own.Join == nil || s.dry.on || s.subtree != nil {
+	if s.run.prog.Own.Join == nil || s.run.dry.on || s.run.turn.subtree != nil {
 		return nil
 	}
-	s.shared = false
-	s.subtree = &subtree{child: child, among: g}
-	return s.subtree
+	s.run.turn.shared = false
+	s.run.turn.subtree = &subtree{child: child, among: g}
+	return s.run.turn.subtree
 }
 
 // tree opens the run's worktree before the first step that works in it, and that of the present
 // child.
 func (c call) tree() error {
-	open := c.prog.Own.Open
-	elsewhere := c.Terms.In == inMain || c.Terms.In == inNone && !c.to.Info.Builtin
+	r := c.step.run
+	open := r.prog.Own.Open
+	elsewhere := c.step.info.Terms.In == inMain || c.step.info.Terms.In == inNone && !c.to.Info.Builtin
 	own := c.to.Agent == compile.GitWorkflow && c.more != nil || c.to.Agent == compile.StatusSync
-	if open == nil || c.dry.on || c.after || elsewhere || own {
+	if open == nil || r.dry.on || r.after || elsewhere || own {
 		return nil
 	}
-	if !c.opened && c.worktree == "" {
-		c.opened = true
-		err := c.workIn(nil, func() error {
-			return c.must(c.engine(treePath, open, map[string]any{}))
+	if !r.opened && r.worktree == "" {
+		r.opened = true
+		err := r.workIn(nil, func() error {
+			return r.must(r.engine(treePath, open, map[string]any{}))
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if c.subtree == nil || c.subtree.opened {
+	if r.turn.subtree == nil || r.turn.subtree.opened {
 		return nil
 	}
-	return c.openChild(c.subtree)
+	return r.openChild(r.turn.subtree)
 }
 
 // engine is an own call of the engine for worktrees.
 func (r *run) engine(id string, to *compile.Call, more map[string]any) call {
 	c := r.own(id, to)
-	r.visits[c.path]++
+	r.visits[c.step.path]++
 	c.more = more
 	return c
 }
@@ -100,13 +101,13 @@ func (r *run) engine(id string, to *compile.Call, more map[string]any) call {
 // workIn does something of the engine's own in the worktree of a child, or with nil in that of the
 // run. It does not wait for the branches beside the present one.
 func (r *run) workIn(t *subtree, do func() error) error {
-	co := r.co
-	sub := r.subtree
-	r.co = nil
-	r.subtree = t
+	co := r.turn.co
+	sub := r.turn.subtree
+	r.turn.co = nil
+	r.turn.subtree = t
 	defer func() {
-		r.co = co
-		r.subtree = sub
+		r.turn.co = co
+		r.turn.subtree = sub
 	}()
 	return do()
 }
@@ -166,9 +167,9 @@ func (t *subtree) join(
 			return nil, t.leave(s)
 		}
 		var got formats.Return
-		err := s.workIn(t, func() (err error) {
-			got, err = s.single(s.engine(id+
-				"/join", s.prog.Own.Join, map[string]any{"child": t.child}))
+		err := s.run.workIn(t, func() (err error) {
+			got, err = s.run.single(s.run.engine(id+
+				"/join", s.run.prog.Own.Join, map[string]any{"child": t.child}))
 			return err
 		})
 		if err != nil {
@@ -181,14 +182,14 @@ func (t *subtree) join(
 		if got.Outcome() != formats.OutcomeRejected {
 			return &got, nil
 		}
-		g := s.question(
-			s.trail+id+"/join",
+		g := s.run.question(
+			s.scope.trail+id+"/join",
 			"the work of '"+t.child+"' conflicts: "+got.Summary,
 			conflictRetry,
 			conflictKeep,
 			conflictDiscard,
 		)
-		first := s.answered[id] < s.limits.Retries
+		first := s.run.answered[id] < s.run.limits.Retries
 		g.Choices[0].Approves = first
 		g.Choices[1].Approves = !first
 		g.Choices[1].Leaves = true
@@ -197,7 +198,7 @@ func (t *subtree) join(
 			return nil, err
 		}
 		if !d.Person {
-			s.answered[id]++
+			s.run.answered[id]++
 		}
 		if d.Answer == conflictKeep {
 			return &got, nil
@@ -206,11 +207,11 @@ func (t *subtree) join(
 			return &got, err
 		}
 		fb := &formats.Feedback{
-			From:    s.ID,
+			From:    s.info.ID,
 			Issues:  listed(got.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
-			Attempt: s.answered[id] + 1,
+			Attempt: s.run.answered[id] + 1,
 		}
 		failed, err := t.anew(s, fb, again)
 		if err != nil {
@@ -228,10 +229,10 @@ func (t *subtree) anew(
 	fb *formats.Feedback,
 	again func() (*formats.Return, error),
 ) (*formats.Return, error) {
-	defer s.hear(fb)()
-	outer := s.subtree
-	s.subtree = t
-	defer func() { s.subtree = outer }()
+	defer s.run.hear(fb)()
+	outer := s.run.turn.subtree
+	s.run.turn.subtree = t
+	defer func() { s.run.turn.subtree = outer }()
 	return again()
 }
 
@@ -240,10 +241,10 @@ func (t *subtree) leave(s step) error {
 	if t.dir == "" {
 		return nil
 	}
-	return s.workIn(t, func() error {
-		return cause(s.single(s.engine(
+	return s.run.workIn(t, func() error {
+		return cause(s.run.single(s.run.engine(
 			treePath+"/"+t.child+"/close",
-			s.prog.Own.Close,
+			s.run.prog.Own.Close,
 			map[string]any{"child": t.child},
 		)))
 	})
@@ -251,11 +252,11 @@ func (t *subtree) leave(s step) error {
 
 // drop removes the worktree of a child and its branch. What it had is in a bundle.
 func (t *subtree) drop(s step) error {
-	err := s.workIn(t, func() error {
-		ret, err := s.single(s.engine(treePath+"/"+t.child+"/discard", s.prog.Own.Close,
+	err := s.run.workIn(t, func() error {
+		ret, err := s.run.single(s.run.engine(treePath+"/"+t.child+"/discard", s.run.prog.Own.Close,
 			map[string]any{"child": t.child, "discard": true}))
 		if ret.Fields["bundle"] != nil {
-			s.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
+			s.run.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
 		}
 		return cause(ret, err)
 	})
@@ -269,6 +270,7 @@ func (t *subtree) drop(s step) error {
 // top of them. It asks about the other refs that moved. The worker's return is in the journal;
 // nothing follows before the answer.
 func (c call) moved(ret formats.Return) error {
+	r := c.step.run
 	var forward, list []formats.Moved
 	for _, one := range ret.Metadata.Moved {
 		if one.Forward {
@@ -284,11 +286,11 @@ func (c call) moved(ret formats.Return) error {
 	}
 	if len(forward) > 0 {
 		note := movedText(forward)
-		c.warn("%s", note)
-		c.emit(trace.Event{
+		r.warn("%s", note)
+		r.emit(trace.Event{
 			Kind:    trace.Warning,
 			Name:    c.to.Agent,
-			Step:    c.path,
+			Step:    c.step.path,
 			Message: note,
 		})
 	}
@@ -300,8 +302,8 @@ func (c call) moved(ret formats.Return) error {
 	const back = "back"
 	const stop = "stop"
 	what := movedText(list)
-	g := c.run.question(
-		fmt.Sprintf("%s.%d", c.spot(), c.attempt),
+	g := r.question(
+		fmt.Sprintf("%s.%d", c.step.spot(), c.attempt),
 		what+": was it you?",
 		mine,
 		back,
@@ -319,7 +321,7 @@ func (c call) moved(ret formats.Return) error {
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
 		more := map[string]any{"action": "put_back", "refs": normal(list)}
-		return c.workIn(nil, func() error { return c.must(c.engine("refs/"+c.path, to, more)) })
+		return r.workIn(nil, func() error { return r.must(r.engine("refs/"+c.step.path, to, more)) })
 	}
 
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
@@ -391,20 +393,20 @@ func joinChildren(s step, in *scope, children []child) error {
 			continue
 		}
 		again := func() (*formats.Return, error) {
-			res, _, err := c.once()
+			res, _, err := c.step.once()
 			c.result = res
 			if err != nil || res.outcome.Passes() {
 				return nil, err
 			}
 			return &res.ret, nil
 		}
-		bad, err := c.tree.join(s, c.outcome.Passes(), again)
+		bad, err := c.tree.join(s, c.result.outcome.Passes(), again)
 		if err != nil {
 			return err
 		}
-		if bad != nil && c.outcome.Passes() {
+		if bad != nil && c.result.outcome.Passes() {
 			c.result = returned(*bad, 1)
-			in.keep(c.ID, c.value)
+			in.keep(c.step.info.ID, c.result.value)
 		}
 	}
 	return nil

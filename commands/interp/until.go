@@ -13,6 +13,7 @@ import (
 // until runs the body until the condition holds after a pass. What it shows of its steps afterwards
 // is the last pass.
 func (s step) until(u *syntax.Until) (_ result, err error) {
+	r := s.run
 	var out loop
 	var p pass
 	var hint *formats.Feedback // the user's, for the next pass
@@ -23,9 +24,9 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			return result{}, err
 		}
 		s.tellPass(trace.Event{Name: "round"}, i, u.Max)
-		outer := s.made
+		outer := r.turn.made
 		p, err = hinted(s, i, hint)
-		s.made = append(outer, p.files...)
+		r.turn.made = append(outer, p.files...)
 		if err != nil {
 			return result{}, err
 		}
@@ -35,15 +36,15 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		out.add(i, nil, p)
 		switch {
 		case p.end != nil:
-		case s.unknown(u.Cond):
+		case r.unknown(u.Cond):
 			s.plan("go on until %s, which only a run knows", written(u.Cond))
 			done = true
 		default:
 			if done, err = p.in.holds(u.Cond, nil); err != nil {
 				return result{}, err
 			}
-			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || s.after ||
-				!s.prog.Works(s.Body...) {
+			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.after ||
+				!r.prog.Works(s.info.Body...) {
 				break
 			}
 			var end *ending
@@ -56,7 +57,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 		}
 	}
 
-	maps.Copy(s.results, p.in.results)
+	maps.Copy(s.scope.results, p.in.results)
 	ret := formats.Return{
 		Status:    formats.StatusCompleted,
 		Issues:    out.issues,
@@ -86,7 +87,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 // hinted is a pass whose steps hear what the user said after the one before.
 func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
 	if hint != nil {
-		defer s.hear(hint)()
+		defer s.run.hear(hint)()
 	}
 	return s.pass(i, nil)
 }
@@ -117,12 +118,12 @@ func passed(s step, i int, p pass) (hint *formats.Feedback, why string, end *end
 		return nil, "", nil, err
 	case d.Answer == goOnIt:
 		return &formats.Feedback{
-			From:    s.ID,
+			From:    s.info.ID,
 			Issues:  listed(issues),
 			Note:    d.Note,
 			Attempt: i + 1,
 		}, "", nil, nil
-	case !d.Person && slices.ContainsFunc(s.On, func(r syntax.Rule) bool {
+	case !d.Person && slices.ContainsFunc(s.info.On, func(r syntax.Rule) bool {
 		return r.Status.Text == formats.OutcomePartial.String()
 	}):
 		return nil, why, nil, nil

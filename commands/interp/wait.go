@@ -15,25 +15,25 @@ const longWait = time.Minute
 func waitFor(s step, d time.Duration) (result, error) {
 	s.plan("wait for %s", d)
 	out := showing(formats.OutcomeCompleted, map[string]any{})
-	if s.dry.on {
+	if s.run.dry.on {
 		return out, nil
 	}
 	until, err := observe(s.run, s.spot(), "until", func() (time.Time, error) {
-		return s.cfg.Clock.Now().Add(d).UTC(), nil
+		return s.run.cfg.Clock.Now().Add(d).UTC(), nil
 	})
 	if err != nil {
 		return out, err
 	}
-	over, err := s.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
+	over, err := s.run.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
 	if over || err != nil {
 		return out, err
 	}
-	rest := until.Sub(s.cfg.Clock.Now())
+	rest := until.Sub(s.run.cfg.Clock.Now())
 	if rest > longWait {
-		if err := s.live(s.beside == 0); err != nil {
+		if err := s.run.live(s.run.beside == 0); err != nil {
 			return out, err
 		}
-		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.Title), Until: until}
+		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.info.Title), Until: until}
 	}
 	return out, s.pause(max(0, rest), 0)
 }
