@@ -287,19 +287,10 @@ func mutants(t *testing.T, name string, src []byte) []mutant {
 
 func shippedSet(tb testing.TB) *subagents.Set {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		tb.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			tb.Fatal(err)
-		}
 	}
 	return set
 }

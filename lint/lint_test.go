@@ -24,19 +24,10 @@ const command = "---\ncommand: hello\ndescription: say hello\n---\n\n## Workflow
 // library is one that compiles against the shipped subagents.
 func library(t *testing.T) *commands.Library {
 	t.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return &commands.Library{Env: struct{ compile.Env }{set}}
 }

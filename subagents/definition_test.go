@@ -222,17 +222,13 @@ func TestParseDefinitionWithoutFrontmatter(t *testing.T) {
 
 func TestLibrary(t *testing.T) {
 	t.Parallel()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "library",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
 	}
 	roles := map[string]formats.Role{}
 	var builtin []string
-	for _, d := range defs {
+	for _, d := range definitions(t, set) {
 		if d.Info.Builtin {
 			builtin = append(builtin, d.Info.Name)
 			continue
@@ -285,6 +281,25 @@ func TestLibrary(t *testing.T) {
 	if diff := cmp.Diff(wantBuiltin, builtin); diff != "" {
 		t.Errorf("built-in (-want +got):\n%s", diff)
 	}
+}
+
+// nobody does the work of a subagent that a test only looks up.
+func nobody(subagents.Definition) subagents.Agent {
+	return subagents.Func(nil)
+}
+
+// definitions are those of a set in the order of their names.
+func definitions(t *testing.T, set *subagents.Set) []subagents.Definition {
+	t.Helper()
+	var out []subagents.Definition
+	for _, name := range set.Names() {
+		def, _, ok := set.Lookup(name, "")
+		if !ok || def.Info.Name != name {
+			t.Errorf("Lookup(%s) = %q, %v", name, def.Info.Name, ok)
+		}
+		out = append(out, def)
+	}
+	return out
 }
 
 func TestLoad(t *testing.T) {
@@ -354,13 +369,10 @@ func TestLoad(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			defs, err := subagents.Load(subagents.Source{
-				Name:   "project",
-				FS:     tt.project,
-				Facets: facets,
-			}, library)
+			project := subagents.Source{Name: "project", FS: tt.project, Facets: facets}
+			set, err := subagents.Load(nobody, project, library)
 			var got []string
-			for _, d := range defs {
+			for _, d := range definitions(t, set) {
 				one := d.Info.Name + ": " + d.Info.Description
 				if d.Facets.Persona != "" {
 					one += fmt.Sprintf(" [%s | %s]",
@@ -376,6 +388,62 @@ func TestLoad(t *testing.T) {
 				t.Errorf("Load = %s, want %s", text, tt.want)
 			}
 		})
+	}
+}
+
+// openedFS records which files are opened.
+type openedFS struct {
+	fs.FS
+	names *[]string
+}
+
+func (f openedFS) Open(name string) (fs.File, error) {
+	if name != "." {
+		*f.names = append(*f.names, name)
+	}
+	return f.FS.Open(name)
+}
+
+// TestShippedFileIsReadAtItsFirstUse: a run needs few of the shipped subagents.
+func TestShippedFileIsReadAtItsFirstUse(t *testing.T) {
+	t.Parallel()
+	var opened, made []string
+	library := subagents.LibrarySource()
+	library.FS = openedFS{library.FS, &opened}
+	project := subagents.Source{Name: "project", FS: fstest.MapFS{
+		"tester.md": {Data: []byte("---\nname: tester\ndescription: ours\n---\n")},
+		"mine.md":   {Data: []byte("---\nname: mine\ndescription: ours\n---\n")},
+	}}
+	set, err := subagents.Load(func(def subagents.Definition) subagents.Agent {
+		made = append(made, def.Info.Name)
+		return subagents.Func(nil)
+	}, project, library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"tester.md"} // a file that has its name has to know whether it is built in
+	if d := cmp.Diff(want, opened); d != "" {
+		t.Errorf("opened by Load (-want +got):\n%s", d)
+	}
+
+	for range 2 {
+		if info, ok := set.Agent("planner"); !ok || info.Role != formats.RolePlanner {
+			t.Errorf("Agent(planner) = %+v, %v", info, ok)
+		}
+	}
+	if d := cmp.Diff(append(want, "planner.md"), opened); d != "" {
+		t.Errorf("opened after two looks at the contract of planner (-want +got):\n%s", d)
+	}
+	if made != nil {
+		t.Errorf("agents made for contracts alone: %q", made)
+	}
+
+	for range 2 {
+		set.Lookup("planner", "")
+		set.Lookup("mine", "")
+	}
+	if d := cmp.Diff([]string{"planner", "mine"}, made); d != "" {
+		t.Errorf("agents made (-want +got):\n%s", d)
 	}
 }
 

@@ -85,7 +85,7 @@ func OfNames(d formats.Diagnostic) bool {
 func (s *Set) take(
 	f foreigner,
 	agent func(Definition) Agent,
-) (notes []formats.Diagnostic, err error) {
+) (notes []formats.Diagnostic, _ error) {
 	def := definition(f.agent)
 	name := f.agent.Name
 	written := f.agent.Declared
@@ -94,28 +94,29 @@ func (s *Set) take(
 	if again != "" {
 		old = s.entries[again]
 	}
-	f.of = cmp.Or(old.def.Info.Name, name)
+	var there Definition
+	if taken || again != "" {
+		there = old.definition()
+	}
+	f.of = cmp.Or(there.Info.Name, name)
 	project := f.p.Scope == dialect.Project
 	switch {
-	case again != "", taken && old.def.Shipped && !project,
-		taken && name == written && !old.def.Shipped:
+	case again != "", taken && old.shipped && !project, taken && name == written && !old.shipped:
 		return []formats.Diagnostic{f.note(
 			dialect.CodeTaken,
 			"subagent "+name+" is there already and stays; this file is not used",
-			"it is "+old.def.File,
+			"it is "+there.File,
 		)}, nil
-	case old.def.Info.Builtin:
+	case there.Info.Builtin:
 		return []formats.Diagnostic{f.note(
 			codeBuiltin,
 			fmt.Sprintf("subagent %q is built in and cannot be replaced; this file is not used",
 				name),
 			"give the agent another name",
 		)}, nil
-	case taken && old.def.Shipped:
-		shipped := old.def.renamed()
-		delete(s.entries, name)
-		def = def.as(old.def)
-		err = s.Add(shipped, agent(shipped))
+	case taken && old.shipped:
+		def = def.as(there)
+		s.stepAside(name, agent)
 	case taken:
 		for n := 2; taken; n++ {
 			def.Info.Name = fmt.Sprintf("%s-%d", name, n)
@@ -126,14 +127,14 @@ func (s *Set) take(
 			f.note(
 				dialect.CodeName,
 				fmt.Sprintf("agent %q is called %s here: %s is %s",
-					written, def.Info.Name, name, old.def.File),
+					written, def.Info.Name, name, there.File),
 				"rename one of the two",
 			),
 		)
 	}
 
 	s.declared[written] = def.Info.Name
-	return notes, errors.Join(err, s.Add(def, agent(def)))
+	return notes, s.add(def, agent)
 }
 
 // as gives an agent the contract of the shipped worker in whose place it stands: the role, its

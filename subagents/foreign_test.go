@@ -16,22 +16,9 @@ import (
 // than its file grants.
 func TestInPlaceOfAShippedOne(t *testing.T) {
 	t.Parallel()
-	set := subagents.NewSet()
-	none := func(subagents.Definition) subagents.Agent {
-		return subagents.Func(nil)
-	}
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, def := range defs {
-		if err := set.Add(def, none(def)); err != nil {
-			t.Fatal(err)
-		}
 	}
 
 	files := fstest.MapFS{
@@ -49,7 +36,7 @@ func TestInPlaceOfAShippedOne(t *testing.T) {
 		Label:   "own",
 		Agents:  true,
 	}
-	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, none); err != nil {
+	if _, err := set.AddForeign([]dialect.Folder{{Place: place, FS: files}}, nobody); err != nil {
 		t.Fatal(err)
 	}
 	def, _, _ := set.Lookup("implementer", "")
@@ -107,22 +94,9 @@ func TestAddForeign(t *testing.T) {
 // each other.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	nobody := func(subagents.Definition) subagents.Agent {
-		return subagents.Func(nil)
-	}
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, nobody(d)); err != nil {
-			t.Fatal(err)
-		}
 	}
 
 	folder := func(scope dialect.Scope, label string, names ...string) dialect.Folder {

@@ -2,6 +2,7 @@ package subagents
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"tercet/formats"
@@ -40,62 +42,108 @@ type Source struct {
 // Shipped is a prefix that names the shipped worker where a project has its own.
 const Shipped = "tercet:"
 
-// Load reads the files of all sources. A name in an earlier source hides later ones, even if its
-// file is unusable; a built-in subagent is never hidden. A hidden shipped one has the prefix
-// Shipped. The readable definitions come sorted by name, also beside an error, a
-// *formats.Diagnostics over all files.
-func Load(sources ...Source) ([]Definition, error) {
-	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
-	defs := map[string]Definition{}
-	builtins := map[string]bool{}
-	for _, s := range slices.Backward(sources) {
-		files, err := fs.Glob(s.FS, "*.md")
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			name := stem(file)
-			if s.Pack != "" {
-				name = s.Pack + ":" + name
-			}
-			old, hidden := defs[name]
-			delete(defs, name)
-			def, err := s.read(file, builtins[base(stem(file))])
-			if hidden && old.Info.Builtin {
-				defs[name] = old
-			} else if hidden && old.Shipped {
-				old = old.renamed()
-				defs[old.Info.Name] = old
-			}
-			switch {
-			case err == nil:
-				def.Shipped = s.Builtin
-				def.Info.Pack = s.Pack
-				defs[name] = def
-				builtins[name] = s.Builtin && def.Info.Builtin
-			case !collect(diags, err):
-				return nil, err
-			}
-		}
-	}
-
-	out := slices.SortedFunc(maps.Values(defs), func(a, b Definition) int {
-		return cmp.Or(
-			strings.Compare(a.Info.Pack, b.Info.Pack),
-			strings.Compare(a.Info.Name, b.Info.Name),
-		)
-	})
-	diags.Sort()
-	if diags.HasErrors() {
-		return out, diags
-	}
-	return out, nil
+// LibrarySource is the shipped library.
+func LibrarySource() Source {
+	return Source{Name: "subagents", FS: Library(), Builtin: true}
 }
 
-// renamed is a shipped worker under the name that it has beside one of the project.
-func (d Definition) renamed() Definition {
-	d.Info.Name = Shipped + d.Info.Name
-	return d
+// Load makes a set of the files of all sources. A name in an earlier source hides later ones, even
+// if its file is unusable; a built-in subagent is never hidden. A hidden shipped one has the prefix
+// Shipped. The set has the readable files, also beside an error; that is a *formats.Diagnostics over
+// all files if they are at fault.
+//
+// agent gives what does the work of a subagent. It is called once for each subagent that is looked
+// up, by the goroutine that does so first. A shipped file is parsed at its first use as well.
+func Load(agent func(Definition) Agent, sources ...Source) (*Set, error) {
+	set := NewSet()
+	diags := &formats.Diagnostics{Sources: map[string][]byte{}}
+	for _, src := range slices.Backward(sources) {
+		files, err := fs.Glob(src.FS, "*.md")
+		if err != nil {
+			return set, err
+		}
+		for _, file := range files {
+			if src.Builtin {
+				set.entries[stem(file)] = src.shipped(file, agent)
+				continue
+			}
+			err := set.override(src, file, agent)
+			if err != nil && !collect(diags, err) {
+				return set, err
+			}
+		}
+	}
+
+	diags.Sort()
+	if diags.HasErrors() {
+		return set, diags
+	}
+	return set, nil
+}
+
+// shipped is the entry of a file of the library.
+func (s Source) shipped(file string, agent func(Definition) Agent) entry {
+	parse := sync.OnceValues(func() (Definition, error) {
+		def, err := s.read(file, false)
+		def.Shipped = true
+		return def, err
+	})
+	return entry{
+		shipped: true,
+		definition: func() Definition {
+			def, _ := parse() //nolint:errcheck // the agent has the error
+			return def
+		},
+		agent: sync.OnceValue(func() Agent {
+			def, err := parse()
+			if err != nil {
+				return failing(err)
+			}
+			return agent(def)
+		}),
+	}
+}
+
+// failing is the agent of a file of the library that cannot be parsed, which only a fault of tercet
+// can bring about.
+func failing(err error) Agent {
+	return Func(func(context.Context, formats.Request) (formats.Return, error) {
+		return formats.Return{}, err
+	})
+}
+
+// override reads a file of the project or of a pack. A shipped subagent of its name steps aside,
+// also where the file is unusable; a built-in one stays.
+func (s *Set) override(src Source, file string, agent func(Definition) Agent) error {
+	shipped := s.entries[base(stem(file))]
+	builtin := shipped.shipped && shipped.definition().Info.Builtin
+	def, err := src.read(file, builtin)
+	if builtin {
+		return err
+	}
+
+	name := stem(file)
+	if src.Pack != "" {
+		name = src.Pack + ":" + name
+	}
+	if old := s.entries[name]; old.shipped {
+		s.stepAside(name, agent)
+	}
+	delete(s.entries, name)
+	if err != nil {
+		return err
+	}
+	def.Info.Pack = src.Pack
+	s.entries[name] = newEntry(def, agent)
+	return nil
+}
+
+// stepAside gives a shipped worker the name that it has beside one of the project.
+func (s *Set) stepAside(name string, agent func(Definition) Agent) {
+	def := s.entries[name].definition()
+	def.Info.Name = Shipped + name
+	delete(s.entries, name)
+	s.entries[def.Info.Name] = newEntry(def, agent)
 }
 
 // collect takes over the findings of an error and reports whether it had any.
@@ -113,7 +161,8 @@ func collect(into *formats.Diagnostics, err error) bool {
 // the file says `runner: builtin`; another runner takes its place.
 var ownable = []string{formats.AgentDocumentWriter, formats.AgentSandboxRunner}
 
-// read reads one file with the facets it names.
+// read reads one file with the facets it names. shippedBuiltin refuses it: a built-in subagent has
+// its name.
 func (s Source) read(file string, shippedBuiltin bool) (Definition, error) {
 	name := path.Join(s.Name, file)
 	if !utf8.ValidString(file) {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"tercet/formats"
 	"tercet/internal/nearest"
@@ -15,9 +16,20 @@ type Set struct {
 	declared map[string]string // names as files of other tools write them, to those of the set
 }
 
+// entry is a subagent of a set. Both functions always give the same, to any goroutine.
 type entry struct {
-	def   Definition
-	agent Agent
+	shipped    bool
+	definition func() Definition
+	agent      func() Agent
+}
+
+// newEntry is the entry of a definition. agent is called when its result is first needed.
+func newEntry(def Definition, agent func(Definition) Agent) entry {
+	return entry{
+		shipped:    def.Shipped,
+		definition: func() Definition { return def },
+		agent:      sync.OnceValue(func() Agent { return agent(def) }),
+	}
 }
 
 // NewSet returns an empty set.
@@ -34,22 +46,29 @@ func (s *Set) Add(def Definition, agent Agent) error {
 	if def.Info.Name == "" {
 		return formats.Unset("a name of a subagent")
 	}
+	return s.add(def, func(Definition) Agent { return agent })
+}
+
+func (s *Set) add(def Definition, agent func(Definition) Agent) error {
 	name := def.Info.Name
 	if def.Info.Pack != "" {
 		name = def.Info.Pack + ":" + name
 	}
 	if first, ok := s.entries[name]; ok {
-		return formats.Fail(formats.CodeConfig, "",
-			"subagent %q is defined in %s and in %s", def.Info.Name, first.def.File, def.File)
+		return formats.Fail(formats.CodeConfig, "", "subagent %q is defined in %s and in %s",
+			def.Info.Name, first.definition().File, def.File)
 	}
-	s.entries[name] = entry{def: def, agent: agent}
+	s.entries[name] = newEntry(def, agent)
 	return nil
 }
 
 // Agent gives the contract of a name, for package compile.
 func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 	e, ok := s.find(name)
-	return e.def.Info, ok
+	if !ok {
+		return formats.AgentInfo{}, false
+	}
+	return e.definition().Info, true
 }
 
 // find looks a name up: that of the set, one that a file of another tool declares, or that of a
@@ -57,7 +76,7 @@ func (s *Set) Agent(name string) (formats.AgentInfo, bool) {
 func (s *Set) find(name string) (entry, bool) {
 	e, ok := s.entries[name]
 	if rest, shipped := strings.CutPrefix(name, Shipped); !ok && shipped {
-		if e = s.entries[rest]; !e.def.Shipped {
+		if e = s.entries[rest]; !e.shipped {
 			return entry{}, false
 		}
 		return e, true
@@ -85,13 +104,14 @@ func (s *Set) Names() []string {
 
 // Lookup finds the subagent for a name and the task's language: name@language first, then name.
 func (s *Set) Lookup(name, language string) (Definition, Agent, bool) {
-	if language != "" {
-		if e, ok := s.entries[name+"@"+language]; ok {
-			return e.def, e.agent, true
-		}
+	e, ok := s.entries[name+"@"+language]
+	if language == "" || !ok {
+		e, ok = s.find(name)
 	}
-	e, ok := s.find(name)
-	return e.def, e.agent, ok
+	if !ok {
+		return Definition{}, nil, false
+	}
+	return e.definition(), e.agent(), true
 }
 
 // Find is Lookup for a request, whose pack comes first.

@@ -80,14 +80,10 @@ func replaced(set *subagents.Set) (out []string) {
 // foreignAgents says what agents of other tools change here, before there is anything that they
 // could work with.
 func foreignAgents(w *world) []string {
-	set := subagents.NewSet()
 	noRunner := func(subagents.Definition) subagents.Agent {
 		return failing(nil)
 	}
-	defs, err := subagents.Load(w.subagentSources()...)
-	for _, def := range defs {
-		err = errors.Join(err, set.Add(def, noRunner(def)))
-	}
+	set, err := subagents.Load(noRunner, w.subagentSources()...)
 	notes, bad := set.AddForeign(w.finder().Agents(), noRunner)
 	out := replaced(set)
 	for _, d := range notes {

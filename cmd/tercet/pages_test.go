@@ -155,19 +155,10 @@ type agentSet struct{ *subagents.Set }
 
 func pageAgents(t *testing.T) agentSet {
 	t.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return agentSet{set}
 }
@@ -200,17 +191,12 @@ func checkExample(t *testing.T, env compile.Env, frame, text string) []formats.D
 		if strings.Contains(text, "status-sync-manager") {
 			name = "status-sync-manager.md"
 		}
-		_, err = subagents.Load(
-			subagents.Source{
-				Name:   "own",
-				FS:     fstest.MapFS{name: {Data: []byte(text)}},
-				Facets: fstest.MapFS{},
-			},
-			subagents.Source{
-				Name:    "subagents",
-				FS:      subagents.Library(),
-				Builtin: true,
-			})
+		own := subagents.Source{
+			Name:   "own",
+			FS:     fstest.MapFS{name: {Data: []byte(text)}},
+			Facets: fstest.MapFS{},
+		}
+		_, err = subagents.Load(nil, own, subagents.LibrarySource())
 	case "plan", "document":
 		if profile == "" {
 			profile = "plan"

@@ -112,7 +112,7 @@ func (w *world) git(dir string) *git.Repo {
 
 // subagentSources are the folders of tercet's own subagent files, the project's first.
 func (w *world) subagentSources() []subagents.Source {
-	sources := []subagents.Source{{Name: "subagents", FS: subagents.Library(), Builtin: true}}
+	sources := []subagents.Source{subagents.LibrarySource()}
 	if !w.has {
 		return sources
 	}
@@ -130,7 +130,7 @@ func (w *world) subagentSources() []subagents.Source {
 
 // agents builds the set of subagents and the dispatcher.
 func (w *world) agents() error {
-	defs, err := subagents.Load(w.subagentSources()...)
+	set, err := subagents.Load(w.agent, w.subagentSources()...)
 	if d, ok := asDiagnostics(err); ok {
 		w.broken = d
 		if !w.told[toldBroken] {
@@ -159,14 +159,8 @@ func (w *world) agents() error {
 		return err
 	}
 
-	w.set = subagents.NewSet()
+	w.set = set
 	w.models = workers{w}.asked()
-	for _, def := range defs {
-		if err := w.set.Add(def, w.agent(def)); err != nil {
-			return err
-		}
-	}
-
 	if w.agentNotes, err = w.set.AddForeign(w.finder().Agents(), w.agent); err != nil {
 		return err
 	}

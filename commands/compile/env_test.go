@@ -39,19 +39,10 @@ func (k known) Names() []string {
 // shipped is the set of subagents that come with the program, for the checker only.
 func shipped(tb testing.TB) known {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		tb.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			tb.Fatal(err)
-		}
 	}
 
 	return known{set, map[string]formats.AgentInfo{

@@ -57,19 +57,10 @@ const source = "---\ncommand: work\ndescription: ways back & <odd> characters\na
 
 func program(tb testing.TB) *compile.Program {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		tb.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			tb.Fatal(err)
-		}
 	}
 	f, err := syntax.Parse("work.md", []byte(source))
 	if err != nil {

@@ -22,19 +22,10 @@ import (
 // set is the shipped subagents.
 func set(tb testing.TB) *subagents.Set {
 	tb.Helper()
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	out, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		tb.Fatal(err)
-	}
-	out := subagents.NewSet()
-	for _, def := range defs {
-		if err := out.Add(def, subagents.Func(nil)); err != nil {
-			tb.Fatal(err)
-		}
 	}
 	return out
 }

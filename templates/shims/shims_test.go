@@ -191,19 +191,10 @@ func TestSkillIsRight(t *testing.T) {
 	if shown == nil {
 		t.Fatal("no command in the skill")
 	}
-	defs, err := subagents.Load(subagents.Source{
-		Name:    "subagents",
-		FS:      subagents.Library(),
-		Builtin: true,
-	})
+	nobody := func(subagents.Definition) subagents.Agent { return subagents.Func(nil) }
+	set, err := subagents.Load(nobody, subagents.LibrarySource())
 	if err != nil {
 		t.Fatal(err)
-	}
-	set := subagents.NewSet()
-	for _, d := range defs {
-		if err := set.Add(d, subagents.Func(nil)); err != nil {
-			t.Fatal(err)
-		}
 	}
 
 	prog, err := compile.Compile(syntax.Read(".tercet/commands/triage.md", []byte(shown[1])), set)
