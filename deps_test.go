@@ -184,6 +184,7 @@ func TestPolicyFindsBreaches(t *testing.T) {
 		{"router", "tercet/subagents"},
 		{"commands", "tercet/state"},
 		{"commands", "tercet/subagents"},
+		{"commands", "tercet/internal/question"},
 		{"commands/interp", "tercet/state"},
 		{"commands/interp", "tercet/subagents"},
 		{"commands/compile", "tercet/state"},

@@ -11,7 +11,6 @@ import (
 	"tercet/commands/compile"
 	"tercet/formats"
 	"tercet/internal/lazy"
-	"tercet/internal/question"
 )
 
 // complete asks the user for what a line lacks, and gives the whole line. If tercet may not ask,
@@ -43,7 +42,7 @@ func (l *Library) complete(
 
 	inv, err = l.interview(
 		ctx, use,
-		l.items(use, offers),
+		l.questions(use, offers),
 		func(answers []string) formats.Invocation {
 			return filled(inv, use.Open, answers)
 		},
@@ -75,33 +74,45 @@ func (l *Library) offers(ctx context.Context, open []argspec.Spec) ([]string, er
 	return out, err
 }
 
+// MissingArguments is what a line lacks.
+type MissingArguments struct {
+	Problem   string // as an error says it
+	Questions []Question
+	// Line is the whole line that the answers make.
+	Line func(answers []string) string
+}
+
+// Question asks for one value that a line lacks.
+type Question struct {
+	Name, Text string   // a word and a line that say what it is
+	Choices    []string // nil: free text
+	Known      []string // words that are known in free text
+	Default    string   // taken for an empty answer
+	Optional   bool     // an empty answer skips it
+	// Check says why an answer is invalid, empty if it is valid; nil accepts all.
+	Check func(answer string) string
+}
+
 // interview asks for what a line lacks and gives the line that the answers make.
-func (l *Library) interview(ctx context.Context, use *argspec.UsageError, items []question.Item,
+func (l *Library) interview(
+	ctx context.Context,
+	use *argspec.UsageError,
+	questions []Question,
 	line func(answers []string) formats.Invocation,
 ) (formats.Invocation, error) {
-	talk := question.NewInterview(items)
-	head := []string{
-		use.Error(),
-		"Enter takes what stands in brackets, 'back' goes back, Ctrl-D leaves.",
+	answers, err := l.Ask(ctx, MissingArguments{
+		Problem:   use.Error(),
+		Questions: questions,
+		Line:      func(answers []string) string { return line(answers).Line },
+	})
+	if err != nil {
+		return formats.Invocation{}, err
 	}
-	done := false
-	bad := ""
-	for !done {
-		lines, prompt := talk.Ask()
-		switch {
-		case bad != "": // the question stands above
-			lines = []string{bad}
-		case talk.Reviews(): // a user who leaves, or is refused, keeps the line
-			lines = append(lines, "  "+line(talk.Answers()).Line)
-		}
-		answer, err := l.Ask(ctx, append(head, lines...), prompt)
-		if err != nil {
-			return formats.Invocation{}, err
-		}
-		head = nil
-		done, bad = talk.Answer(answer)
+	if len(answers) != len(questions) {
+		return formats.Invocation{}, formats.Fail(formats.CodeBug, "",
+			"expected %d answers, got %d", len(questions), len(answers))
 	}
-	return line(talk.Answers()), nil
+	return line(answers), nil
 }
 
 // filled is a line with answers for what it lacks.
@@ -120,11 +131,11 @@ func filled(inv formats.Invocation, open []argspec.Spec, answers []string) forma
 // work.
 var teamForm = lazy.Regexp(`^[a-z][a-z0-9-]*(=[^\s,+=]+)?( *[,+] *[a-z][a-z0-9-]*(=[^\s,+=]+)?)*$`)
 
-// items are the questions about what a line lacks, each with what is offered.
-func (l *Library) items(use *argspec.UsageError, offers []string) []question.Item {
-	var out []question.Item
+// questions are about what a line lacks, each with what is offered.
+func (l *Library) questions(use *argspec.UsageError, offers []string) []Question {
+	var out []Question
 	for i, s := range use.Open {
-		item := question.Item{
+		q := Question{
 			Name:     s.Name,
 			Text:     s.Description,
 			Choices:  s.Values,
@@ -134,14 +145,14 @@ func (l *Library) items(use *argspec.UsageError, offers []string) []question.Ite
 		}
 		switch {
 		case s.Type == argspec.Boolean:
-			item.Choices = []string{"true", "false"}
+			q.Choices = []string{"true", "false"}
 		case s.Type == argspec.Tasks:
 			// numbers beside the words
-			item.Choices = nil
-			item.Known = s.Values
+			q.Choices = nil
+			q.Known = s.Values
 		case s.Complete == "subagents":
-			item.Known = l.Env.Names()
-			item.Check = func(answer string) string {
+			q.Known = l.Env.Names()
+			q.Check = func(answer string) string {
 				if teamForm().MatchString(answer) {
 					return ""
 				}
@@ -151,10 +162,10 @@ func (l *Library) items(use *argspec.UsageError, offers []string) []question.Ite
 				)
 			}
 		}
-		if len(item.Choices) > 0 && item.Default == "" && s.Required {
-			item.Default = item.Choices[0]
+		if len(q.Choices) > 0 && q.Default == "" && s.Required {
+			q.Default = q.Choices[0]
 		}
-		out = append(out, item)
+		out = append(out, q)
 	}
 
 	return out

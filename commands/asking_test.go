@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"tercet/commands"
 	"tercet/commands/argspec"
+	"tercet/formats"
+	"tercet/internal/question"
 )
 
 const asking = `---
@@ -31,6 +34,19 @@ examples: ['/ask me --kind small Do it']
 ` +
 	"```yaml step\nreturn: \"${{ $args | del(._raw, .all) | tojson }} of ${{ $run.command }}\"\n" +
 	"```\n"
+
+// answering asks as a terminal does.
+func answering(
+	ask func(lines []string, prompt string) (string, error),
+) func(context.Context, commands.MissingArguments) ([]string, error) {
+	return func(_ context.Context, missing commands.MissingArguments) ([]string, error) {
+		var items []question.Item
+		for _, q := range missing.Questions {
+			items = append(items, question.Item(q))
+		}
+		return question.NewInterview(items).Run(missing.Problem, missing.Line, ask)
+	}
+}
 
 // TestAsking: what a line lacks is asked for, in the order of the file, and the run has the whole
 // line.
@@ -75,7 +91,7 @@ func TestAsking(t *testing.T) {
 			s.Typed = tt.typed
 			asked := 0
 			answers := strings.Split(tt.lines, "\n")
-			s.Ask = func(_ context.Context, lines []string, prompt string) (string, error) {
+			s.Ask = answering(func(lines []string, prompt string) (string, error) {
 				asked++
 				if asked == len(answers) || asked > 20 {
 					return "", io.EOF
@@ -91,7 +107,7 @@ func TestAsking(t *testing.T) {
 					t.Errorf("a wrong answer repeats the question: %q", lines)
 				}
 				return answers[asked-1], nil
-			}
+			})
 			ret, err := s.call(t, "ask", tt.raw)
 			got := ret.Summary
 			if err != nil {
@@ -118,12 +134,16 @@ func TestAskingNobody(t *testing.T) {
 		use.Help() != "such as /ask me --kind small Do it" {
 		t.Errorf("the line ends with %v, want what is missing and an example", err)
 	}
-	s.Ask = func(context.Context, []string, string) (string, error) {
+	s.Ask = answering(func([]string, string) (string, error) {
 		return "", io.EOF
-	}
+	})
 	s.files["project/ask.md"] = strings.ReplaceAll(asking, ", ask: true", "")
 	if _, err = s.call(t, "ask", "me"); !errors.Is(err, io.EOF) {
 		t.Errorf("a command without 'ask' gives %v, want it to ask for what is required", err)
+	}
+	s.Ask = func(context.Context, commands.MissingArguments) ([]string, error) { return nil, nil }
+	if _, err = s.call(t, "ask", "me"); formats.CodeOf(err) != formats.CodeBug {
+		t.Errorf("a frontend that gives no answers: %v, want BUG", err)
 	}
 	s.Typed = true
 	if _, err = s.call(t, "ask", "me"); !errors.As(err, &use) {
@@ -218,14 +238,14 @@ func TestRulesAnswer(t *testing.T) {
 			}
 			answers := strings.Split(tt.lines, "\n")
 			if tt.lines != "" {
-				s.Ask = func(context.Context, []string, string) (string, error) {
+				s.Ask = answering(func([]string, string) (string, error) {
 					if len(answers) == 0 {
 						return "", io.EOF
 					}
 					answer := answers[0]
 					answers = answers[1:]
 					return answer, nil
-				}
+				})
 			}
 			ret, err := s.call(t, "ask", tt.raw)
 			got := ret.Summary

@@ -14,7 +14,6 @@ import (
 	"tercet/commands/syntax"
 	"tercet/formats"
 	"tercet/internal/nearest"
-	"tercet/internal/question"
 )
 
 // choice is a subagent that a line names, and the input that the line gives it.
@@ -310,12 +309,13 @@ func (c *choice) misuse(word, help, format string, args ...any) error {
 // missing.
 func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	var missing, examples []string
-	var items []question.Item
+	var questions []Question
 	for _, one := range c.lacking {
 		if one.input == "" {
-			item := c.items(&argspec.UsageError{Open: []argspec.Spec{one.spec}}, []string{""})[0]
-			item.Optional = false
-			items = append(items, item)
+			open := &argspec.UsageError{Open: []argspec.Spec{one.spec}}
+			q := c.questions(open, []string{""})[0]
+			q.Optional = false
+			questions = append(questions, q)
 			missing = append(missing, one.spec.Label())
 			examples = append(examples, strings.Trim(one.spec.Shape(), "[]"))
 			continue
@@ -323,7 +323,7 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 		label := one.spec.Label() + " " + one.input + "="
 		missing = append(missing, label+string(one.what.Type))
 		examples = append(examples, label+"...")
-		items = append(items, question.Item{
+		questions = append(questions, Question{
 			Name: one.input,
 			Text: "input of " + c.info.Name,
 			Check: func(answer string) string {
@@ -348,7 +348,7 @@ func (c *choice) ask(ctx context.Context) (formats.Invocation, error) {
 	if c.Ask == nil {
 		return formats.Invocation{}, use
 	}
-	return c.interview(ctx, use, items, func(answers []string) formats.Invocation {
+	return c.interview(ctx, use, questions, func(answers []string) formats.Invocation {
 		var open []argspec.Spec
 		texts := slices.Clone(answers)
 		for i, one := range c.lacking[:len(answers)] {

@@ -1,7 +1,6 @@
 package commands_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -68,7 +67,7 @@ func TestChosenIsAsked(t *testing.T) {
 			s.Env = set
 			asked := 0
 			answers := strings.Split(tt.lines, "\n")
-			s.Ask = func(_ context.Context, lines []string, _ string) (string, error) {
+			s.Ask = answering(func(lines []string, _ string) (string, error) {
 				asked++
 				if asked >= len(answers) {
 					return "", io.EOF
@@ -77,7 +76,7 @@ func TestChosenIsAsked(t *testing.T) {
 					t.Errorf("the first question begins with %q, want what is missing", lines)
 				}
 				return answers[asked-1], nil
-			}
+			})
 			_, err := s.call(t, "agent", tt.raw)
 			got := fmt.Sprint(s.inputs)
 			if err != nil {

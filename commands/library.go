@@ -44,9 +44,9 @@ type Person struct {
 	// Begin is called after binding, before anything runs; its error ends the line. Nil lets every
 	// line begin.
 	Begin func(ctx context.Context, inv formats.Invocation) error
-	// Ask shows lines to the user and gives the text typed at a prompt; its error ends the line.
-	// Nil never asks.
-	Ask func(ctx context.Context, lines []string, prompt string) (string, error)
+	// Ask gives one answer to each question, empty where an optional one is skipped. Its error ends
+	// the line. Nil never asks.
+	Ask func(ctx context.Context, missing MissingArguments) (answers []string, err error)
 	// Typed means that an incomplete line goes back to the user for editing, unless its command
 	// asks for the missing arguments.
 	Typed bool

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
 	"tercet/internal/control"
@@ -257,17 +258,27 @@ func (a *app) question(ctx context.Context, text string) (line string, err error
 	}
 }
 
-// lacking asks for one thing that a line lacks. Who leaves by Ctrl-D or Ctrl-C begins nothing.
-func (a *app) lacking(ctx context.Context, lines []string, prompt string) (string, error) {
-	for _, line := range lines {
-		a.term.tell(line)
+// askMissing asks for what a line lacks. A user who leaves by Ctrl-D or Ctrl-C begins nothing.
+func (a *app) askMissing(
+	ctx context.Context,
+	missing commands.MissingArguments,
+) ([]string, error) {
+	var items []question.Item
+	for _, q := range missing.Questions {
+		items = append(items, question.Item(q))
 	}
-	line, err := a.question(ctx, prompt)
-	if err == nil || line != "" {
-		return line, nil
+	ask := func(lines []string, prompt string) (string, error) {
+		for _, line := range lines {
+			a.term.tell(line)
+		}
+		line, err := a.question(ctx, prompt)
+		if err == nil || line != "" {
+			return line, nil
+		}
+		fmt.Fprintln(a.io.err)
+		return "", formats.Fail(formats.CodeCancelled, "", "left: nothing was begun")
 	}
-	fmt.Fprintln(a.io.err)
-	return "", formats.Fail(formats.CodeCancelled, "", "left: nothing was begun")
+	return question.NewInterview(items).Run(missing.Problem, missing.Line, ask)
 }
 
 // untaken tells lines that came before a question or by a paste.

@@ -128,7 +128,7 @@ func (w *world) list() {
 	}
 	w.library.Typed = w.flags.prompting
 	if w.interactive() {
-		w.library.Ask = w.lacking
+		w.library.Ask = w.askMissing
 	}
 	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
 	for _, e := range w.table.Commands() {

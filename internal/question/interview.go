@@ -136,3 +136,37 @@ func (i *Interview) take(word string) (bad string) {
 func (i *Interview) Answers() []string {
 	return i.answers
 }
+
+// Run asks until the user has confirmed all answers, and gives them. ask shows lines and gives the
+// text typed at a prompt; its error ends the interview. problem stands above the first question,
+// the line that the answers make below the review.
+func (i *Interview) Run(
+	problem string,
+	line func(answers []string) string,
+	ask func(lines []string, prompt string) (string, error),
+) ([]string, error) {
+	head := []string{
+		problem,
+		"Enter takes what stands in brackets, 'back' goes back, Ctrl-D leaves.",
+	}
+	bad := ""
+	for {
+		lines, prompt := i.Ask()
+		switch {
+		case bad != "": // the question stands above
+			lines = []string{bad}
+		case i.Reviews(): // a user who leaves, or is refused, keeps the line
+			lines = append(lines, "  "+line(i.Answers()))
+		}
+		answer, err := ask(append(head, lines...), prompt)
+		if err != nil {
+			return nil, err
+		}
+		head = nil
+		done := false
+		done, bad = i.Answer(answer)
+		if done {
+			return i.Answers(), nil
+		}
+	}
+}
