@@ -28,7 +28,7 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 		return nil, err
 	}
 	work := r.cfg.work(doc.each, r.cfg.now())
-	out := []formats.Task{}
+	out := newList[formats.Task](len(doc.Tasks))
 	for t := range doc.each {
 		one := *t
 		one.Status = work[t.Number]

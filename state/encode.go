@@ -42,7 +42,7 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 	})
 	d.edits = e.edits
 	d.undo = undo(src, e.edits)
-	data, err := jsonx.Splice(src, e.edits)
+	data, err := jsonx.AppendSplice(newList[byte](len(src)+1024), src, e.edits)
 	if err == nil && d.layout != "" {
 		if data, err = layOut(data, d.layout); err == nil {
 			d.undo = undoWhole(src, data)

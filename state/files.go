@@ -77,8 +77,7 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var out bytes.Buffer
-	out.Grow(int(info.Size()) + bytes.MinRead)
+	out := bytes.NewBuffer(newList[byte](int(info.Size()) + bytes.MinRead))
 	if n, err := out.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, nil, err
 	} else if n > limit {

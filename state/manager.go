@@ -234,7 +234,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			return err
 		}
 
-		s.keep(doc.Doc, doc.src, doc.sha)
+		s.keep(doc.Doc, doc.sha)
 		return nil
 	})
 	if err != nil && !isNotDurable(err) {
@@ -498,7 +498,7 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 		old:  s.doc,
 	})
 	if err == nil {
-		s.keep(d.doc(line.Serial), data, line.Post)
+		s.keep(d.doc(line.Serial), line.Post)
 	}
 	return err
 }
@@ -519,7 +519,7 @@ func halfMoved(written, missing string, err error) error {
 }
 
 // keep remembers what was written, for TODO.md.
-func (s *session) keep(doc Doc, data []byte, sha string) {
+func (s *session) keep(doc Doc, sha string) {
 	info, err := s.cfg.Root.Stat(s.real)
 	if err != nil {
 		info = nil // it is only known to save a reading
@@ -527,7 +527,6 @@ func (s *session) keep(doc Doc, data []byte, sha string) {
 	s.m.wrote.Store(&document{
 		Doc:  doc,
 		file: stateFile,
-		src:  data,
 		sha:  sha,
 		info: info,
 	})
@@ -541,7 +540,7 @@ func (d *draft) doc(serial uint64) Doc {
 		Serial:     serial,
 		NextNumber: d.next,
 	}
-	out.Tasks = make([]formats.Task, 0, len(d.base.Tasks)+len(d.created)+len(d.restored))
+	out.Tasks = newList[formats.Task](len(d.base.Tasks) + len(d.created) + len(d.restored))
 	for t := range d.tasks {
 		out.Tasks = append(out.Tasks, *t)
 	}

@@ -151,7 +151,7 @@ func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(d.Tasks)
+	out := append(newList[formats.Task](len(d.Tasks)), d.Tasks...)
 	now := r.cfg.now()
 	for i := range out {
 		out[i].Status, _ = r.cfg.effective(&d.Tasks[i], now)

@@ -72,7 +72,7 @@ func parseDocument(file string, src []byte) (*document, error) {
 	d := &decoder{file: file, src: src}
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
 	// a list that grows is copied, which takes longer than reading
-	tasks := make([]formats.Task, 0, expected)
+	tasks := newList[formats.Task](expected)
 	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
 		tasks = append(tasks, formats.Task{})
 		d.task(&tasks[i], v, i)

@@ -22,7 +22,9 @@ func (d *decoder) task(t *formats.Task, v *jsonx.Value, index int) {
 		d.taskMember(t, &v.Members[i])
 	}
 	d.needs(v, "number", "title", "status")
-	t.Slug = cmp.Or(t.Slug, Slug(t.Title))
+	if t.Slug == "" {
+		t.Slug = Slug(t.Title)
+	}
 	if t.Dependencies == nil {
 		t.Dependencies = []int{}
 	}

@@ -512,6 +512,6 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 		return res, err
 	}
 
-	s.keep(d.doc(res.Serial), data, c.line.Post)
+	s.keep(d.doc(res.Serial), c.line.Post)
 	return res, nil
 }

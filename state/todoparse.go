@@ -71,6 +71,7 @@ func parseTodo(src []byte) *todoText {
 		})
 		body = string(rest)
 	}
+	t.pieces = append(newList[todoPiece](len(t.pieces)+strings.Count(body, "\n")+1), t.pieces...)
 	for line := range strings.Lines(body) {
 		p.line++
 		p.take(line)

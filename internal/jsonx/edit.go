@@ -384,7 +384,11 @@ type Edit struct {
 // Splice applies sorted, non-overlapping edits and copies every other byte of src into a new slice.
 // Insertions at one place keep their order. An edit that does not fit is an error.
 func Splice(src []byte, edits []Edit) ([]byte, error) {
-	out := make([]byte, 0, len(src)+1024)
+	return AppendSplice(make([]byte, 0, len(src)+1024), src, edits)
+}
+
+// AppendSplice appends to out what Splice gives.
+func AppendSplice(out, src []byte, edits []Edit) ([]byte, error) {
 	at := 0
 	for i, e := range edits {
 		if e.Start < 0 || e.End < e.Start || e.End > len(src) {
