@@ -112,7 +112,7 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 }
 
 // writeMemory is how much memory a write takes before garbage is collected.
-const writeMemory = 192 << 20
+const writeMemory = 224 << 20
 
 // try tells what a transaction would do.
 func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
