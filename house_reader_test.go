@@ -49,7 +49,7 @@ var looksItself = map[string][]string{
 		"subagents/offline.firstCommand",
 	},
 	"TODO.md and numbers like #12, which are lines of state's own": {
-		"state.heading", "state.take", "state.whole", "state.closing",
+		"state.heading", "state.parseLine", "state.integer", "state.closing",
 	},
 	"what an id or a path may hold": {
 		"state.checkTx", "subagents.pathProblem",

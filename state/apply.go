@@ -16,8 +16,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-// apply does nothing: a phase is set before a draft is made, because that does not touch
-// state.json.
+// apply does nothing: a phase is set before a draft is made, because it does not touch state.json.
 func (SetPhase) apply(*draft) error {
 	return nil
 }
@@ -42,7 +41,7 @@ func (op CreateTasks) apply(d *draft) error {
 }
 
 func (d *draft) create(n NewTask) error {
-	title, err := d.plainTitle(n.Title)
+	title, err := d.cleanTitle(n.Title)
 	if err != nil {
 		return err
 	}
@@ -52,16 +51,16 @@ func (d *draft) create(n NewTask) error {
 		return d.refused(0, "", "expected slug of a-z, 0-9 and _, got %q", n.Slug)
 	}
 	for _, s := range []string{n.Language, n.Priority, n.Effort, n.Issue} {
-		if err := d.plainText(s, ""); err != nil {
+		if err := d.checkText(s, ""); err != nil {
 			return err
 		}
 	}
 
-	if err := d.plainText(n.Description, breaks); err != nil {
+	if err := d.checkText(n.Description, lineBreaks); err != nil {
 		return err
 	}
 	t := &formats.Task{
-		Number:       d.next,
+		Number:       d.nextNumber,
 		Title:        title,
 		Slug:         slug,
 		Status:       formats.NotStarted,
@@ -70,8 +69,8 @@ func (d *draft) create(n NewTask) error {
 		Effort:       n.Effort,
 		Description:  n.Description,
 		Dependencies: slices.Clone(n.Dependencies),
-		Created:      stamp(d.now),
-		Updated:      stamp(d.now),
+		Created:      timestamp(d.now),
+		Updated:      timestamp(d.now),
 		Artifacts:    []formats.Artifact{},
 		Session:      d.tx.Session,
 		Issue:        n.Issue,
@@ -83,17 +82,17 @@ func (d *draft) create(n NewTask) error {
 	if n.Parent != 0 {
 		t.Parent = &n.Parent
 	}
-	d.next++
+	d.nextNumber++
 	d.created = append(d.created, t)
 	d.numbers = append(d.numbers, t.Number)
 	d.verdict(t, "", true)
 	return nil
 }
 
-// maxTitle is the most bytes of a title: it is one line of TODO.md and of every list.
+// maxTitle bounds a title, in bytes: it is one line of TODO.md and of every list.
 const maxTitle = 500
 
-func (d *draft) plainTitle(title string) (string, error) {
+func (d *draft) cleanTitle(title string) (string, error) {
 	title = strings.TrimSpace(title)
 	if title == "" {
 		return "", d.refused(0, "", "expected a title, got none")
@@ -102,12 +101,11 @@ func (d *draft) plainTitle(title string) (string, error) {
 		return "", d.refused(0, "",
 			"expected title of at most %d bytes, got %d", maxTitle, len(title))
 	}
-	return title, d.plainText(title, "")
+	return title, d.checkText(title, "")
 }
 
-// plainText refuses what no file should hold: bytes that are no UTF-8, and control characters but
-// those that are allowed.
-func (d *draft) plainText(s, allowed string) error {
+// checkText refuses invalid UTF-8, and control characters other than the allowed ones.
+func (d *draft) checkText(s, allowed string) error {
 	if strings.ToValidUTF8(s, "") != s {
 		return d.refused(0, "", "expected text in UTF-8, got other bytes")
 	}
@@ -124,8 +122,8 @@ func (d *draft) plainText(s, allowed string) error {
 		r, line+1, at-strings.LastIndexByte(s[:at], '\n'))
 }
 
-// breaks are the control characters that a text of several lines may have.
-const breaks = "\n\r\t"
+// lineBreaks are the control characters that a text of several lines may have.
+const lineBreaks = "\n\r\t"
 
 func (op DivideTask) apply(d *draft) error {
 	if len(op.Parts) == 0 {
@@ -152,7 +150,7 @@ var metadataKeys = []string{
 }
 
 func (op UpdateMetadata) apply(d *draft) error {
-	t, err := d.take(op.Task)
+	t, err := d.editTask(op.Task)
 	if err != nil {
 		return err
 	}
@@ -197,14 +195,14 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 		return nil
 	}
 
-	into := map[string]*string{
+	target := map[string]*string{
 		"title":       &t.Title,
 		"description": &t.Description,
 		"priority":    &t.Priority,
 		"effort":      &t.Effort,
 		"language":    &t.Language,
 	}[key]
-	if into == nil {
+	if target == nil {
 		help := nearest.Help(key, metadataKeys)
 		if slices.Contains(taskKeys, key) {
 			help = "it is written by another operation, or by the engine only"
@@ -221,25 +219,25 @@ func (d *draft) setField(op UpdateMetadata, t *formats.Task, key string) error {
 	err := error(nil)
 	switch key {
 	case "title":
-		text, err = d.plainTitle(text)
+		text, err = d.cleanTitle(text)
 	case "description":
-		allowed = breaks
+		allowed = lineBreaks
 	}
 	if err == nil {
-		err = d.plainText(text, allowed)
+		err = d.checkText(text, allowed)
 	}
-	*into = text
+	*target = text
 	return err
 }
 
-// jsonInto reads a value that came as an option, out of JSON or out of Go.
+// jsonInto converts a value that came from an option, from JSON or from Go.
 func jsonInto(value, into any) bool {
 	raw, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
 func (op LinkArtifacts) apply(d *draft) error {
-	t, err := d.take(op.Task)
+	t, err := d.editTask(op.Task)
 	if err != nil {
 		return err
 	}
@@ -257,14 +255,14 @@ func (op LinkArtifacts) apply(d *draft) error {
 	return nil
 }
 
-// link adds artifacts to a task, or brings those up to date whose path is linked already.
+// link adds artifacts to a task, or updates those with the same path.
 func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, err error) {
 	for _, a := range list {
 		if why := pathFault(a.Path); why != "" {
 			return false, d.refused(t.Number, "",
 				"expected artifact path inside the project root, got %q: %s", a.Path, why)
 		}
-		if err := d.plainText(a.Summary, breaks); err != nil {
+		if err := d.checkText(a.Summary, lineBreaks); err != nil {
 			return false, err
 		}
 		a.Type = cmp.Or(a.Type, formats.GuessArtifactType(a.Path))
@@ -273,7 +271,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 				"expected artifact type, got %q", a.Type)
 		}
 		if a.Type.IsDocument() && !a.Deleted && !d.tx.Force {
-			if why, err := d.cfg.onDisk(a.Path); err != nil {
+			if why, err := d.cfg.documentProblem(a.Path); err != nil {
 				return false, err
 			} else if why != "" {
 				return false, noArtifact(t.Number, "", "", a.Path, why)
@@ -283,7 +281,7 @@ func (d *draft) link(t *formats.Task, list []formats.Artifact) (changed bool, er
 			return old.Path == a.Path
 		})
 		if at < 0 {
-			a.Created = stamp(d.now)
+			a.Created = timestamp(d.now)
 			t.Artifacts = append(t.Artifacts, a)
 			changed = true
 			continue
@@ -308,15 +306,15 @@ func artifactTypes() []formats.ArtifactType {
 }
 
 func (op SetLease) apply(d *draft) error {
-	return d.each(op.Tasks, func(n int) error { return d.setOneLease(op, n) })
+	return d.forEachTask(op.Tasks, func(n int) error { return d.setOneLease(op, n) })
 }
 
 func (d *draft) noTasks() error {
 	return d.refused(0, "", "expected at least one task, got none")
 }
 
-// each does an operation on its tasks, and gives all that is wrong with them.
-func (d *draft) each(tasks []int, do func(int) error) error {
+// forEachTask applies an operation to its tasks and joins all errors.
+func (d *draft) forEachTask(tasks []int, do func(int) error) error {
 	if len(tasks) == 0 {
 		return d.noTasks()
 	}
@@ -328,7 +326,7 @@ func (d *draft) each(tasks []int, do func(int) error) error {
 }
 
 func (d *draft) setOneLease(op SetLease, n int) error {
-	t, err := d.take(n)
+	t, err := d.editTask(n)
 	if err != nil {
 		return err
 	}
@@ -364,12 +362,12 @@ func (op ArchiveTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	return d.each(op.Tasks, func(n int) error {
+	return d.forEachTask(op.Tasks, func(n int) error {
 		if d.peek(n) == nil && archive.find(n) != nil {
 			d.verdict(archive.find(n), archive.find(n).Status, false)
 			return nil
 		}
-		t, err := d.take(n)
+		t, err := d.editTask(n)
 		if err != nil {
 			return err
 		}
@@ -388,7 +386,7 @@ func (op UnarchiveTasks) apply(d *draft) error {
 	if err != nil {
 		return err
 	}
-	err = d.each(op.Tasks, func(n int) error {
+	err = d.forEachTask(op.Tasks, func(n int) error {
 		t := d.peek(n)
 		old := archive.find(n)
 		switch {
@@ -397,7 +395,7 @@ func (op UnarchiveTasks) apply(d *draft) error {
 		case old == nil:
 			return noTask(n, false)
 		default:
-			d.restored = append(d.restored, restored{
+			d.restored = append(d.restored, rawTask{
 				task: *old,
 				raw:  archive.value(n).Raw(archive.src),
 			})

@@ -10,28 +10,28 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// archived gives the archive, nil if there is none. It is read once a session.
+// archived returns the archive, nil if there is none. It is read once a session.
 func (s *session) archived() (*document, error) {
 	if s.archiveRead {
 		return s.archive, nil
 	}
-	real, err := realName(s.cfg.Root, archiveFile)
+	resolved, err := resolveLinks(s.cfg.Root, archiveFile)
 	if err != nil {
 		return nil, err
 	}
-	doc, info, err := readArchive(s.cfg, real)
+	doc, info, err := readArchive(s.cfg, resolved)
 	if err != nil {
 		return nil, err
 	}
 	s.archive = doc
 	s.archiveInfo = info
-	s.archiveReal = real
+	s.archiveResolved = resolved
 	s.archiveRead = true
 	return doc, nil
 }
 
-func readArchive(cfg Config, real string) (*document, fs.FileInfo, error) {
-	src, info, err := readWith(cfg.Root, real, maxState)
+func readArchive(cfg Config, resolved string) (*document, fs.FileInfo, error) {
+	src, info, err := readFileInfo(cfg.Root, resolved, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -42,7 +42,7 @@ func readArchive(cfg Config, real string) (*document, fs.FileInfo, error) {
 	return doc, info, err
 }
 
-// intoArchive writes the tasks that a draft removes into the archive, before state.json is written.
+// intoArchive writes the tasks that a draft removes to the archive, before state.json is written.
 func (s *session) intoArchive(d *draft, line auditLine) error {
 	archive, err := s.archived()
 	if err != nil {
@@ -50,19 +50,19 @@ func (s *session) intoArchive(d *draft, line auditLine) error {
 	}
 	base := archive
 	if base == nil {
-		base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.next})
+		base, err = emptyState(archiveFile, Doc{Lineage: s.doc.Lineage, NextNumber: d.nextNumber})
 		if err != nil {
 			return err
 		}
 	}
 	a := newDraft(s.cfg, base, d.tx, s.archived)
-	a.next = max(a.next, d.next)
-	for _, i := range d.leaving() {
+	a.nextNumber = max(a.nextNumber, d.nextNumber)
+	for _, i := range d.removedIndexes() {
 		t := s.doc.Tasks[i]
 		if base.find(t.Number) != nil {
 			return bothPlaces(s.doc, i)
 		}
-		a.restored = append(a.restored, restored{task: t, raw: s.doc.values[i].Raw(s.doc.src)})
+		a.restored = append(a.restored, rawTask{task: t, raw: s.doc.values[i].Raw(s.doc.src)})
 	}
 	return s.writeArchive(a, archive, line)
 }
@@ -74,13 +74,13 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 		return err
 	}
 
-	dir := path.Dir(s.archiveReal)
+	dir := path.Dir(s.archiveResolved)
 	if old == nil {
 		if err := atomicfile.MkdirAll(s.cfg.Root, dir, 0); err != nil {
 			return ioFailure("making the folder", dir, err)
 		}
 	}
-	if err := s.cfg.sweep(s.archiveReal); err != nil {
+	if err := s.cfg.sweep(s.archiveResolved); err != nil {
 		return err
 	}
 
@@ -93,11 +93,11 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 		line.Pre = old.sha
 	}
 	c := change{
-		name: archiveFile,
-		real: s.archiveReal,
-		data: data,
-		line: line,
-		read: s.archiveInfo,
+		name:     archiveFile,
+		resolved: s.archiveResolved,
+		data:     data,
+		line:     line,
+		readInfo: s.archiveInfo,
 	}
 	if err := s.commit(c); err != nil {
 		return err
@@ -108,14 +108,14 @@ func (s *session) writeArchive(a *draft, old *document, line auditLine) error {
 	return nil
 }
 
-// outOfArchive takes tasks out of the archive that state.json holds again.
+// outOfArchive removes tasks from the archive that are in state.json again.
 func (s *session) outOfArchive(line auditLine) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {
 		return err
 	}
 	a := newDraft(s.cfg, archive, Tx{}, s.archived)
-	a.next = archive.NextNumber
+	a.nextNumber = archive.NextNumber
 	for _, n := range line.Added {
 		if i, ok := archive.index[n]; ok {
 			a.removed[i] = true
@@ -124,14 +124,14 @@ func (s *session) outOfArchive(line auditLine) error {
 	if len(a.removed) == 0 {
 		return nil
 	}
-	if top := archive.highest(); a.next <= top {
-		a.next = top + 1
+	if top := archive.highest(); a.nextNumber <= top {
+		a.nextNumber = top + 1
 	}
 	return s.writeArchive(a, archive, line)
 }
 
-// finishMove completes a move between the two files that a kill left half done. A number that is in
-// both with equal updated goes where the move was going; if that is not known, to the archive.
+// finishMove completes a move between the two files that was interrupted. A task that is in both
+// with equal updated goes where the move was going, or to the archive if that is unknown.
 func (s *session) finishMove(direction string, cause auditLine) error {
 	archive, err := s.archived()
 	if err != nil || archive == nil {
@@ -140,7 +140,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 
 	d := newDraft(s.cfg, s.doc, Tx{}, s.archived)
 	line := auditLine{
-		about: about{
+		txnInfo: txnInfo{
 			Session:  cause.Session,
 			Run:      cause.Run,
 			Verdicts: cause.Verdicts,
@@ -150,7 +150,7 @@ func (s *session) finishMove(direction string, cause auditLine) error {
 		Kind:   lineWrite,
 		File:   stateFile,
 		Move:   direction,
-		Time:   stamp(s.now),
+		Time:   timestamp(s.now),
 		Pre:    s.doc.sha,
 	}
 	var numbers []int

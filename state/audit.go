@@ -9,18 +9,18 @@ import (
 
 // The kinds of lines of the audit log.
 const (
-	lineInit  = "init"  // the state was made
+	lineInit  = "init"  // the state was created
 	lineWrite = "write" // a transaction, written before its file is renamed into place
-	// several transactions that shared one write, in logs of earlier versions
+	// several transactions in one write, in logs of earlier versions
 	lineGroup = "group"
-	lineUndo  = "undo" // the same, of a transaction that takes a run back
-	// the write announced by the line with the same txn and file did not happen
+	lineUndo  = "undo" // the same, of a transaction that undoes a run
+	// the write-ahead line with the same txn and file was not carried out
 	lineAborted  = "aborted"
-	lineExternal = "external" // a change from outside was taken over
+	lineExternal = "external" // an external change was accepted
 	lineAdopted  = "adopted"  // the same, accepted by the user
 	lineRestored = "restored" // a backup was put back
 	lineMerged   = "merged"   // conflict markers were resolved
-	// a change while a worker ran; no write until it is adopted, or a backup is restored
+	// a change while a worker ran; nothing is written until it is adopted or a backup restored
 	lineDenied  = "denied"
 	lineRotated = "rotated" // the log before it was moved into a segment
 )
@@ -31,8 +31,7 @@ const (
 	moveBack = "unarchive"
 )
 
-// auditLine is one line of audit.jsonl. Its first members are read alone where the rest says
-// nothing more.
+// auditLine is one line of audit.jsonl.
 type auditLine struct {
 	Serial uint64 `json:"serial"`
 	Txn    string `json:"txn"`
@@ -41,41 +40,41 @@ type auditLine struct {
 	// direction of a move of two files, empty for other writes
 	Move string `json:"move,omitempty"`
 	Time string `json:"time"`
-	about
-	Added   []int    `json:"added,omitempty"`   // numbers that came into the file
-	Removed []int    `json:"removed,omitempty"` // numbers that left the file
-	Group   []member `json:"group,omitempty"`   // the transactions of a group
-	// how many segments stand before this file, of a rotated line
+	txnInfo
+	Added   []int         `json:"added,omitempty"`   // numbers that came into the file
+	Removed []int         `json:"removed,omitempty"` // numbers that left the file
+	Group   []groupMember `json:"group,omitempty"`   // the transactions of a group
+	// number of segments before this file, on a rotated line
 	Segment int `json:"segment,omitempty"`
-	// what turns the file back into the one before; nil: not known
-	Undo undoing `json:"undo,omitzero"`
-	Pre  string  `json:"pre"`           // the sha256 of the file before,
-	Post string  `json:"post"`          // and after
-	Prev string  `json:"prev"`          // that of the line before
-	Key  string  `json:"key,omitempty"` // the id of the key that sealed the line
+	// edits that turn the file back into the previous one; nil: unknown
+	Undo undoEdits `json:"undo,omitzero"`
+	Pre  string    `json:"pre"`           // SHA-256 of the file before the write
+	Post string    `json:"post"`          // SHA-256 of the file after the write
+	Prev string    `json:"prev"`          // SHA-256 of the previous line
+	Key  string    `json:"key,omitempty"` // the id of the key that sealed the line
 }
 
-// about is what a line says of its transaction.
-type about struct {
+// txnInfo is the part of a line that describes its transaction.
+type txnInfo struct {
 	Session  string    `json:"session_id"`
 	Run      string    `json:"run"`
 	Force    bool      `json:"force,omitempty"`
 	Ops      []any     `json:"ops,omitempty"`
-	Numbers  []int     `json:"numbers,omitempty"` // tasks made
+	Numbers  []int     `json:"numbers,omitempty"` // created tasks
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 }
 
-// member is one of several transactions that shared a line, in logs of earlier versions.
-type member struct {
+// groupMember is one of several transactions that shared a line, in logs of earlier versions.
+type groupMember struct {
 	Txn string `json:"txn"`
-	about
+	txnInfo
 }
 
-// undoing are edits, each written as start, end and text.
-type undoing []jsonx.Edit
+// undoEdits are edits, each written as start, end and text.
+type undoEdits []jsonx.Edit
 
 // MarshalJSON writes the edits.
-func (u undoing) MarshalJSON() ([]byte, error) {
+func (u undoEdits) MarshalJSON() ([]byte, error) {
 	list := make([]any, len(u))
 	for i, e := range u {
 		list[i] = []any{e.Start, e.End, string(e.Text)}
@@ -84,10 +83,10 @@ func (u undoing) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the edits. Splice checks them.
-func (u *undoing) UnmarshalJSON(src []byte) error {
+func (u *undoEdits) UnmarshalJSON(src []byte) error {
 	var list [][3]json.RawMessage
 	err := json.Unmarshal(src, &list)
-	*u = make(undoing, len(list))
+	*u = make(undoEdits, len(list))
 	for i, e := range list {
 		var text string
 		err = errors.Join(
@@ -101,8 +100,8 @@ func (u *undoing) UnmarshalJSON(src []byte) error {
 	return err
 }
 
-// announces tells whether the line stands before a write that may not have happened.
-func (l *auditLine) announces() bool {
+// isIntent reports whether the line is a write-ahead: the write may not have happened.
+func (l *auditLine) isIntent() bool {
 	switch l.Kind {
 	case lineWrite, lineUndo, lineGroup, lineRestored, lineMerged:
 		return true
@@ -110,8 +109,8 @@ func (l *auditLine) announces() bool {
 	return false
 }
 
-// parts gives the line as one line for each of its transactions.
-func (l *auditLine) parts() []auditLine {
+// transactions splits a line into one for each of its transactions.
+func (l *auditLine) transactions() []auditLine {
 	if len(l.Group) == 0 {
 		return []auditLine{*l}
 	}
@@ -119,7 +118,7 @@ func (l *auditLine) parts() []auditLine {
 	for i, one := range l.Group {
 		out[i] = *l
 		out[i].Txn = one.Txn
-		out[i].about = one.about
+		out[i].txnInfo = one.txnInfo
 		out[i].Group = nil
 		if l.Kind == lineGroup {
 			out[i].Kind = lineWrite

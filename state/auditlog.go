@@ -9,30 +9,30 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// auditLog is audit.jsonl as one hold of the lock found it, and what was appended since.
+// auditLog is audit.jsonl as it was read under the lock, plus the lines appended since.
 type auditLog struct {
-	root  *os.Root
-	seal  *seal
-	there bool   // the file exists
-	data  []byte // whole, sound lines
-	last  auditLine
-	sha   string // of the last line
-	high  uint64 // the highest serial seen
-	// segments is how many files the log before this one was moved into.
-	segments int
-	state    auditLine // the last line about state.json
+	root      *os.Root
+	seal      *seal
+	exists    bool   // the file exists
+	data      []byte // complete, valid lines
+	last      auditLine
+	lastSHA   string // of the last line
+	maxSerial uint64 // the highest serial seen
+	// segments is the number of rotated files before this one.
+	segments  int
+	stateLine auditLine // the last line about state.json
 }
 
-// readAudit reads the log. A torn last line, which a crash leaves before its write began, is cut
-// off.
+// readAudit reads the log. It cuts off a torn last line, which a crash leaves before its write
+// began.
 func readAudit(root *os.Root) (*auditLog, error) {
 	a := &auditLog{root: root}
-	data, err := readIf(root, auditFile, maxAudit)
+	data, err := readIfExists(root, auditFile, maxAudit)
 	if err != nil || data == nil {
 		return a, err
 	}
 
-	a.there = true
+	a.exists = true
 	a.data = data[:bytes.LastIndexByte(data, '\n')+1]
 	before, line := lastLine(a.data)
 	if a.last, err = decodeLine(line); err != nil && len(a.data) == len(data) {
@@ -48,22 +48,21 @@ func readAudit(root *os.Root) (*auditLog, error) {
 		}
 	}
 	if len(line) > 0 {
-		a.sha = formats.Sum(line)
+		a.lastSHA = formats.Sum(line)
 	}
 	a.segments = segmentsBefore(a.data)
-	a.state, a.high = lastState(a.data)
+	a.stateLine, a.maxSerial = lastState(a.data)
 	return a, nil
 }
 
-// lastLine cuts the last line off a log.
+// lastLine splits the last line off a log.
 func lastLine(data []byte) (before, line []byte) {
 	data = bytes.TrimSuffix(data, []byte("\n"))
 	start := bytes.LastIndexByte(data, '\n') + 1
 	return data[:start], data[start:]
 }
 
-// lastState gives the last line about state.json, of a log or of its end. high is the highest
-// serial that it tells of, from that write on.
+// lastState returns the last line about state.json, and the highest serial from that write on.
 func lastState(data []byte) (state auditLine, high uint64) {
 	for len(data) > 0 {
 		var line []byte
@@ -86,7 +85,7 @@ func lastState(data []byte) (state auditLine, high uint64) {
 	return state, high
 }
 
-// highestNumber is the highest number of a task that the log says was ever given.
+// highestNumber is the highest task number that the log knows of.
 func (a *auditLog) highestNumber() int {
 	highest := 0
 	for l := range auditLines(a.data) { // Verify reports lines that cannot be read
@@ -99,7 +98,7 @@ func (a *auditLog) highestNumber() int {
 
 // append writes a line and makes it durable.
 func (a *auditLog) append(l auditLine) error {
-	l.Prev = a.sha
+	l.Prev = a.lastSHA
 	raw, err := a.seal.sign(l)
 	if err != nil {
 		return &formats.Failure{
@@ -108,27 +107,28 @@ func (a *auditLog) append(l auditLine) error {
 			Err:     err,
 		}
 	}
-	// What of the line is on disk after an error is not known: the next reading cuts a torn line
-	// off.
+	// After an error it is unknown how much of the line is on disk. The next read cuts off a torn
+	// line.
 	if err := atomicfile.Append(a.root, auditFile, append(raw, '\n'), 0); err != nil {
 		return ioFailure("writing", auditFile, err)
 	}
-	a.there = true
+	a.exists = true
 	a.data = append(append(a.data, raw...), '\n')
-	a.sha = formats.Sum(raw)
+	a.lastSHA = formats.Sum(raw)
 	a.last = l
-	a.high = max(a.high, l.Serial)
+	a.maxSerial = max(a.maxSerial, l.Serial)
 	if l.File == stateFile {
-		a.state = l
+		a.stateLine = l
 	}
 	return nil
 }
 
-// answer gives the result of a transaction that the log or one of its segments holds.
-func (a *auditLog) answer(txn string) (Result, bool, error) {
+// recordedResult returns the result of a transaction that the log or one of its segments holds.
+func (a *auditLog) recordedResult(txn string) (Result, bool, error) {
 	l := findTxn(a.data, txn)
 	for n := a.segments; l == nil && n > 0; n-- {
-		data, err := readIf(a.root, segmentName(n), maxAudit) // it may be moved away
+		// the user may have moved it away
+		data, err := readIfExists(a.root, segmentName(n), maxAudit)
 		if err != nil {
 			return Result{}, false, err
 		}
@@ -147,10 +147,10 @@ func (a *auditLog) answer(txn string) (Result, bool, error) {
 	}, true, nil
 }
 
-// findTxn gives the line of a transaction, nil if none of the lines holds one that happened.
+// findTxn returns the line of a transaction, or nil if there is none or it was aborted.
 func findTxn(data []byte, txn string) *auditLine {
 	var found *auditLine
-	// an id has no character that JSON would write in another way
+	// an id has no character that JSON escapes
 	quoted := []byte(strconv.Quote(txn))
 	for raw := range bytes.Lines(data) {
 		if !bytes.Contains(raw, quoted) {
@@ -160,7 +160,7 @@ func findTxn(data []byte, txn string) *auditLine {
 		if err != nil {
 			continue // Verify reports it
 		}
-		for _, one := range l.parts() {
+		for _, one := range l.transactions() {
 			switch {
 			case one.Txn != txn:
 			case one.Kind == lineAborted:
@@ -173,9 +173,9 @@ func findTxn(data []byte, txn string) *auditLine {
 	return found
 }
 
-// chainFault walks one file of the log. It gives the number of the first line that does not fit the
-// one before it, 0 if all fit, and the last line's digest. The first line of a file that begins a
-// log whose segments are gone fits.
+// chainFault checks the chain of one file of the log. It returns the number of the first line that
+// does not follow from the one before it, or 0, and the digest of the last line. The first line of
+// a rotated log is accepted if its segments are gone.
 func chainFault(data []byte, prev string, begins bool) (line int, what, last string) {
 	for n := 1; len(data) > 0; n++ {
 		end := bytes.IndexByte(data, '\n')

@@ -9,7 +9,7 @@ import (
 	"tercet/internal/query"
 )
 
-// ReadyStatuses gives queries the rule of readiness: no process works on the task, and every
+// ReadyStatuses is the rule of readiness for queries: no process works on the task, and every
 // dependency is completed or no longer in the list.
 func ReadyStatuses() *query.Statuses {
 	s := &query.Statuses{Done: formats.Completed.String()}
@@ -27,19 +27,19 @@ func (r *Reader) Ready(ctx context.Context) ([]formats.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	work := r.cfg.work(doc.each, r.cfg.now())
+	statuses := r.cfg.statuses(doc.each, r.cfg.now())
 	out := newList[formats.Task](len(doc.Tasks))
 	for t := range doc.each {
 		one := *t
-		one.Status = work[t.Number]
-		if work.ready(&one) {
+		one.Status = statuses[t.Number]
+		if statuses.ready(&one) {
 			out = append(out, one)
 		}
 	}
 	return out, nil
 }
 
-// each gives the tasks one by one.
+// each iterates over the tasks.
 func (d *Doc) each(yield func(*formats.Task) bool) {
 	for i := range d.Tasks {
 		if !yield(&d.Tasks[i]) {
@@ -48,19 +48,19 @@ func (d *Doc) each(yield func(*formats.Task) bool) {
 	}
 }
 
-// work is the effective status of each task by its number.
-type work map[int]formats.TaskStatus
+// taskStatuses is the effective status of each task by its number.
+type taskStatuses map[int]formats.TaskStatus
 
-func (c Config) work(tasks iter.Seq[*formats.Task], now time.Time) work {
-	out := work{}
+func (c Config) statuses(tasks iter.Seq[*formats.Task], now time.Time) taskStatuses {
+	out := taskStatuses{}
 	for t := range tasks {
 		out[t.Number], _ = c.effective(t, now)
 	}
 	return out
 }
 
-// waits gives the first task that a task waits for, 0 if there is none.
-func (w work) waits(t *formats.Task) int {
+// blockedBy returns the number of the first open dependency of a task, or 0.
+func (w taskStatuses) blockedBy(t *formats.Task) int {
 	for _, n := range t.Dependencies {
 		if s, active := w[n]; active && s != formats.Completed {
 			return n
@@ -69,12 +69,12 @@ func (w work) waits(t *formats.Task) int {
 	return 0
 }
 
-// ready tells whether work on a task can begin.
-func (w work) ready(t *formats.Task) bool {
-	return nextWork[w[t.Number]] != "" && w.waits(t) == 0
+// ready reports whether work on a task can begin.
+func (w taskStatuses) ready(t *formats.Task) bool {
+	return nextWork[w[t.Number]] != "" && w.blockedBy(t) == 0
 }
 
-// nextWork has the in-progress status that comes next for a task that waits for work.
+// nextWork maps the status of a task that waits for work to the in-progress status that comes next.
 var nextWork = map[formats.TaskStatus]formats.TaskStatus{
 	formats.NotStarted: formats.Researching,
 	formats.Researched: formats.Planning,
@@ -120,10 +120,10 @@ func (op ClaimTask) apply(d *draft) error {
 
 // claimable finds the task to be claimed.
 func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
-	work := d.cfg.work(d.tasks, d.now)
+	statuses := d.cfg.statuses(d.tasks, d.now)
 	if op.Task == 0 {
 		for t := range d.tasks {
-			if work.ready(t) && (op.To == "" || formats.CanMove(work[t.Number], op.To)) {
+			if statuses.ready(t) && (op.To == "" || formats.CanMove(statuses[t.Number], op.To)) {
 				return t, nil
 			}
 		}
@@ -135,18 +135,18 @@ func (d *draft) claimable(op ClaimTask) (*formats.Task, error) {
 		)
 	}
 
-	t, err := d.take(op.Task) // refuses one that another session works on
+	t, err := d.editTask(op.Task) // refuses one that another session works on
 	if err != nil {
 		return nil, err
 	}
-	if n := work.waits(t); n != 0 {
+	if n := statuses.blockedBy(t); n != 0 {
 		return nil, formats.Fail(formats.CodePrecondition,
 			"finish that one first, or take it out of the dependencies",
-			"task %d waits for task %d, which is %s", t.Number, n, work[n])
+			"task %d waits for task %d, which is %s", t.Number, n, statuses[n])
 	}
-	if op.To == "" && nextWork[work[t.Number]] == "" {
+	if op.To == "" && nextWork[statuses[t.Number]] == "" {
 		return nil, formats.Fail(formats.CodePrecondition, "",
-			"task %d is %s, so there is no next work to claim", t.Number, work[t.Number])
+			"task %d is %s, so there is no next work to claim", t.Number, statuses[t.Number])
 	}
 	return t, nil
 }

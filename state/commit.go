@@ -13,37 +13,37 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// change is one file that is to be replaced.
+// change is the replacement of one file.
 type change struct {
-	name, real string // as it is called, and where it really lies
-	data       []byte
-	line       auditLine
-	read       fs.FileInfo // of the file that was read; nil if there is none yet
-	old        *document   // state that is replaced, for the backups; nil for other files
+	name, resolved string // project path, and the same with links resolved
+	data           []byte
+	line           auditLine
+	readInfo       fs.FileInfo // of the file that was read; nil if there was none
+	old            *document   // the replaced state, for the backups; nil for other files
 }
 
-// commit announces a change in the audit log, then puts it in place. The bytes are durable under a
-// temporary name before the rename, the rename is durable when commit returns. What goes wrong
-// before the rename leaves the file as it was and the audit log with a line that says so.
+// commit writes a change ahead to the audit log, then renames it into place. The bytes are durable
+// under a temporary name before the rename, and the rename is durable when commit returns. A
+// failure before the rename leaves the file as it was and a line in the audit log that says so.
 func (s *session) commit(c change) error {
 	root := s.cfg.Root
 	if err := s.audit.append(c.line); err != nil {
 		return err
 	}
 
-	err := atomicfile.WriteIn(root, c.real, c.data, atomicfile.Options{Before: func() error {
+	err := atomicfile.WriteIn(root, c.resolved, c.data, atomicfile.Options{Before: func() error {
 		err := s.backup(c)
 		if e, ok := errors.AsType[*atomicfile.NotDurableError](err); ok {
-			// the copy is not durable; the state is as it was
+			// the backup is not durable; the state is unchanged
 			return fmt.Errorf("sync %s: %w", e.Path, e.Err)
 		}
 		if err != nil {
 			return err
 		}
-		return s.unmoved(c)
+		return s.checkUnchanged(c)
 	}})
 	if err == nil {
-		s.m.put = &c.line
+		s.m.committed = &c.line
 		return nil
 	}
 
@@ -56,31 +56,31 @@ func (s *session) commit(c change) error {
 	return errors.Join(err, s.abort(c.line, c.line.Pre))
 }
 
-// abort says in the audit log that an announced change did not happen.
+// abort records in the audit log that a change written ahead did not happen.
 func (s *session) abort(line auditLine, sha string) error {
 	serial := line.Serial
 	if line.File == stateFile && s.doc != nil {
 		serial = s.serial
 	}
 	if line.File == stateFile {
-		// The copy of what did not become the state. Where it stays, the next write replaces it: it
-		// has the same serial.
+		// Remove the backup of the state that was not written. If it stays, the next write replaces
+		// it, because it has the same serial.
 		err := atomicfile.RemoveLoose(s.cfg.Root, backupName(line.Serial))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			s.warn(err.Error())
 		}
 	}
-	for _, one := range line.parts() {
+	for _, one := range line.transactions() {
 		err := s.audit.append(auditLine{
-			Txn:    one.Txn,
-			about:  about{Session: one.Session, Run: one.Run},
-			Serial: serial,
-			Kind:   lineAborted,
-			File:   line.File,
-			Move:   line.Move,
-			Time:   stamp(s.now),
-			Pre:    line.Post,
-			Post:   sha,
+			Txn:     one.Txn,
+			txnInfo: txnInfo{Session: one.Session, Run: one.Run},
+			Serial:  serial,
+			Kind:    lineAborted,
+			File:    line.File,
+			Move:    line.Move,
+			Time:    timestamp(s.now),
+			Pre:     line.Post,
+			Post:    sha,
 		})
 		if err != nil {
 			return err
@@ -90,28 +90,28 @@ func (s *session) abort(line auditLine, sha string) error {
 	return nil
 }
 
-// backup keeps the state that is about to be replaced, as .bak and under its serial, and its
-// replacement. So every acknowledged state can be restored at any time.
+// backup saves the state that is about to be replaced, as .bak and under its serial, and the new
+// state under its own. So every acknowledged state can be restored.
 func (s *session) backup(c change) error {
 	if c.name != stateFile {
 		return nil
 	}
-	if c.read != nil && c.old != nil {
-		if err := atomicfile.BackupLoose(s.cfg.Root, c.real, stateFile+".bak"); err != nil {
+	if c.readInfo != nil && c.old != nil {
+		if err := atomicfile.BackupLoose(s.cfg.Root, c.resolved, stateFile+".bak"); err != nil {
 			return err
 		}
 		if _, err := s.cfg.Root.Lstat(backupName(c.old.Serial)); errors.Is(err, fs.ErrNotExist) {
-			if err := s.copyState(c.old.Serial, c.old.src); err != nil {
+			if err := s.writeBackup(c.old.Serial, c.old.src); err != nil {
 				return err
 			}
 		}
 	}
-	return s.copyState(c.line.Serial, c.data)
+	return s.writeBackup(c.line.Serial, c.data)
 }
 
-// copyState keeps a state under its serial. It is no link, because an editor may write into the
-// file that stays in place.
-func (s *session) copyState(serial uint64, src []byte) error {
+// writeBackup saves a state under its serial. It is a copy and not a hard link, because an editor
+// may write into the file in place.
+func (s *session) writeBackup(serial uint64, src []byte) error {
 	if err := atomicfile.MkdirAll(s.cfg.Root, backupDir, 0o700); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *session) copyState(serial uint64, src []byte) error {
 	return s.prune()
 }
 
-// prune drops the oldest backups, and what killed writes left among them.
+// prune removes the oldest backups and the temporary files of killed writes.
 func (s *session) prune() error {
 	if err := atomicfile.Sweep(s.cfg.Root, backupDir); err != nil {
 		return err
@@ -134,11 +134,11 @@ func (s *session) prune() error {
 	return err
 }
 
-// copies gives the backups that can be read, newest first.
-func (c Config) copies(yield func(uint64, []byte) bool) {
+// eachBackup iterates over the readable backups, newest first.
+func (c Config) eachBackup(yield func(uint64, []byte) bool) {
 	list, err := backups(c)
 	if err != nil {
-		return // a caller that needs one gets an error
+		return // a caller that needs a backup reports that there is none
 	}
 	for _, serial := range slices.Backward(list) {
 		src, err := readFile(c.Root, backupName(serial), maxState)
@@ -166,16 +166,16 @@ func backups(cfg Config) ([]uint64, error) {
 	return out, err
 }
 
-// unmoved refuses to replace a file that is no longer the one that was read.
-func (s *session) unmoved(c change) error {
-	info, err := s.cfg.Root.Lstat(c.real)
-	if c.read == nil && errors.Is(err, fs.ErrNotExist) {
+// checkUnchanged refuses to replace a file that is not the one that was read.
+func (s *session) checkUnchanged(c change) error {
+	info, err := s.cfg.Root.Lstat(c.resolved)
+	if c.readInfo == nil && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if !sameFile(info, c.read) {
+	if !sameFile(info, c.readInfo) {
 		return &formats.Failure{
 			Code: formats.CodeTransient,
 			Help: "read the state again and repeat the change",
@@ -185,17 +185,17 @@ func (s *session) unmoved(c change) error {
 	return nil
 }
 
-// keepCorrupt copies a state that cannot be read beside the backups, once for the same bytes.
-func (s *session) keepCorrupt(src []byte) (string, error) {
+// copyCorrupt copies an unreadable state next to the backups, once for the same bytes.
+func (s *session) copyCorrupt(src []byte) (string, error) {
 	root := s.cfg.Root
 	if err := atomicfile.MkdirAll(root, backupDir, 0o700); err != nil {
 		return "", err
 	}
-	kept, err := fs.Glob(root.FS(), backupDir+"/state.json.corrupt-*")
+	copies, err := fs.Glob(root.FS(), backupDir+"/state.json.corrupt-*")
 	if err != nil {
 		return "", err
 	}
-	for _, name := range kept {
+	for _, name := range copies {
 		if old, err := readFile(root, name, maxState); err == nil && string(old) == string(src) {
 			return name, nil
 		}
@@ -212,9 +212,9 @@ func (s *session) keepCorrupt(src []byte) (string, error) {
 	}
 }
 
-// newestBackup finds the newest backup that can be read; nil if there is none.
+// newestBackup returns the newest readable backup, or nil.
 func newestBackup(cfg Config) (*document, string) {
-	for serial, src := range cfg.copies {
+	for serial, src := range cfg.eachBackup {
 		if doc, err := parseDocument(backupName(serial), src); err == nil {
 			return doc, doc.file
 		}
@@ -222,7 +222,7 @@ func newestBackup(cfg Config) (*document, string) {
 	return nil, ""
 }
 
-// withBackup adds the way out to the error of a state that cannot be read.
+// withBackup adds to the error of an unreadable state which backup restores it.
 func withBackup(cfg Config, err error) error {
 	e, ok := errors.AsType[*SyntaxError](err)
 	if !ok {

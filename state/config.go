@@ -16,18 +16,19 @@ type Clock interface{ Now() time.Time }
 type Config struct {
 	Root *os.Root // the project root
 	Dir  string   // absolute path of Root, for the lock
-	// Clock gives the times to write and ends leases.
+	// Clock supplies the times to write and decides when leases end.
 	Clock Clock
 	// Alive reports whether a lease's process, or the journal of a suspended run, exists; true if
-	// it cannot check that.
+	// that cannot be checked.
 	Alive func(formats.Lease) bool
-	// Self gives this process's lease for a session and a run; the manager sets Taken and Timeout.
+	// Self returns this process's lease for a session and a run; the manager sets Taken and
+	// Timeout.
 	Self func(session, run string) formats.Lease
 	// LockTimeout is how long a write waits for the lock; zero: DefaultLockTimeout.
 	LockTimeout time.Duration
 	// Notice gets one line for the terminal while a write waits for a lock; may be nil.
 	Notice func(string)
-	// Key gives the key that seals the audit log of a lineage; without a key its lines are not
+	// Key returns the key that seals the audit log of a lineage; without a key its lines are not
 	// sealed.
 	Key func(lineage string) []byte
 	// NewID makes unique ids for transactions, lineages and errors.
@@ -45,15 +46,15 @@ type Config struct {
 type LockHolder struct {
 	PID     int
 	Command string
-	// Evict ends the worker that the process belongs to; nil: it belongs to none. A worker takes no
-	// lock of tercet.
+	// Evict ends the worker that the process belongs to; nil if it belongs to none. A worker must
+	// not hold a lock of tercet.
 	Evict func() error
 }
 
 // DefaultLockTimeout is the default time that a write waits for the lock.
 const DefaultLockTimeout = 60 * time.Second
 
-// noticeAfter is how long a lock is waited for in silence.
+// noticeAfter is how long a write waits for a lock before it says so.
 const noticeAfter = 5 * time.Second
 
 // evictEvery is how often a process that waits for a lock looks for workers that hold it.
@@ -73,11 +74,11 @@ const (
 	backupDir   = formats.Workspace + "/backups"
 )
 
-// keepBackups is how many backups/state-<serial>.json stay.
+// keepBackups is the number of backups that are kept.
 const keepBackups = 10
 
-// short is a file's name as messages say it: relative to the workspace.
-func short(name string) string {
+// shortName is a file's name for messages, relative to the workspace.
+func shortName(name string) string {
 	if rel, ok := strings.CutPrefix(name, formats.Workspace+"/"); ok {
 		return rel
 	}
@@ -114,6 +115,6 @@ func (c Config) now() time.Time {
 	return c.Clock.Now().UTC().Truncate(time.Second)
 }
 
-func stamp(t time.Time) string {
+func timestamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }

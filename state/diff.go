@@ -17,7 +17,7 @@ type Difference struct {
 	To    string `json:"to"`    // as JSON; empty: missing
 }
 
-// String is the difference in one line: a sign for added or removed, the place, and the values.
+// String is the difference in one line: a sign for added or removed, the field, and the values.
 func (d Difference) String() string {
 	where := ""
 	if d.Task != 0 {
@@ -82,14 +82,14 @@ func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) 
 			continue
 		}
 		for _, key := range unionKeys(x, y) {
-			was := compact(x.Get(key))
-			is := compact(y.Get(key))
-			if was != is {
+			before := compact(x.Get(key))
+			after := compact(y.Get(key))
+			if before != after {
 				out = append(out, Difference{
 					Task:  n,
 					Field: key,
-					From:  was,
-					To:    is,
+					From:  before,
+					To:    after,
 				})
 			}
 		}
@@ -98,7 +98,7 @@ func Diff(nameA string, a []byte, nameB string, b []byte) ([]Difference, error) 
 	return out, nil
 }
 
-// value gives the JSON of a task, nil if there is none.
+// value returns the JSON of a task, or nil if there is none.
 func (d *document) value(n int) *jsonx.Value {
 	if d == nil {
 		return nil
@@ -109,8 +109,8 @@ func (d *document) value(n int) *jsonx.Value {
 	return nil
 }
 
-// compact is a value by which it is compared: without layout, and with the members of objects in
-// order. An absent value is empty.
+// compact encodes a value for comparison: without layout, and with sorted members. An absent value
+// is empty.
 func compact(v *jsonx.Value) string {
 	if v == nil {
 		return ""
@@ -119,7 +119,7 @@ func compact(v *jsonx.Value) string {
 		return string(jsonx.AppendValue(nil, v))
 	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b) // which sorts
+	e := json.NewEncoder(&b) // sorts the members of objects
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v.Any()); err != nil {
 		return string(jsonx.AppendValue(nil, v))
@@ -145,9 +145,9 @@ func unionKeys(a, b *jsonx.Value) []string {
 	return out
 }
 
-// sides splits a text with the markers of an unfinished merge into its two sides, and the text
-// before both where the markers have it.
-func sides(src []byte) (ours, theirs, base []byte, ok bool) {
+// splitConflict splits a text with conflict markers into its two sides, and the common base if the
+// markers include it.
+func splitConflict(src []byte) (ours, theirs, base []byte, ok bool) {
 	const (
 		both = iota
 		inOurs

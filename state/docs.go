@@ -48,7 +48,7 @@ func (d *Docs) Open(ctx context.Context, name string) (data []byte, err error) {
 	return data, err
 }
 
-// Sum gives the SHA-256 of a file of any size, in hex. Its errors are those of Open.
+// Sum returns the SHA-256 of a file of any size, in hex. Its errors are those of Open.
 func (d *Docs) Sum(ctx context.Context, name string) (string, error) {
 	h := sha256.New()
 	err := d.reading(ctx, name, func() error {
@@ -137,7 +137,7 @@ func (d *Docs) Glob(ctx context.Context, patterns []string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// fits tells whether a path matches a pattern, or, of a folder, whether one below it may.
+// fits reports whether a path matches a pattern or, for a folder, whether a path below it may.
 func fits(parts, names []string, folder bool) bool {
 	switch {
 	case len(parts) == 0 || len(names) == 0:

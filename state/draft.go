@@ -10,62 +10,63 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// draft is a state in the making: a document and what the operations of a transaction change in it.
+// draft is a modified state: a document and the changes that the operations of a transaction make.
 type draft struct {
 	cfg  Config
 	now  time.Time
 	tx   Tx
-	op   string // the word for the operation that is being applied
+	op   string // name of the operation that is being applied
 	base *document
-	// archived gives the archive, nil if there is none. It is read when a number is asked for that
-	// is not active.
+	// archived returns the archive, or nil if there is none. It is read only when a number is not
+	// active.
 	archived func() (*document, error)
 
-	next     int
-	changed  map[int]*formats.Task // by index in base
-	created  []*formats.Task
-	removed  map[int]bool // by index in base, of tasks that leave the file
-	restored []restored
-	numbered map[int]int // number to index in restored, as sortRestored has left it
-	// what is removed was made by a run that is taken back, and goes nowhere
-	undone   bool
-	imported bool           // what is restored came from another file, not from the archive
-	renamed  map[int]int    // new number to index in base
-	members  []jsonx.Change // of the file itself, that come in with an import
-	layout   Layout         // the layout that the file is to get, empty if it stays
-	edits    []jsonx.Edit   // of the last encoding: what made it out of base
-	undo     []jsonx.Edit   // what turns it back
-	todo     *todoPlan      // what a sync did with TODO.md, nil for any other transaction
+	nextNumber    int
+	changed       map[int]*formats.Task // by index in base
+	created       []*formats.Task
+	removed       map[int]bool // by index in base
+	restored      []rawTask
+	restoredIndex map[int]int // number to index in restored; built by sortRestored
+	// removed tasks are deleted instead of archived, because they were created by a run that is
+	// undone
+	discardRemoved bool
+	imported       bool           // restored comes from another file, not from the archive
+	renamed        map[int]int    // new number to index in base
+	members        []jsonx.Change // members of the file itself, from an import
+	layout         Layout         // the new layout of the file; empty: unchanged
+	edits          []jsonx.Edit   // of the last encoding, relative to base
+	undo           []jsonx.Edit   // reverses edits
+	todo           *todoPlan      // what a sync read from TODO.md; nil for other transactions
 
-	numbers  []int // of the tasks made
+	numbers  []int // of the created tasks
 	verdicts []Verdict
 	warnings []string
 }
 
-// restored is a task that comes back from the archive or from another file, with its bytes.
-type restored struct {
-	task formats.Task
-	raw  []byte
-	from *Import // the other file; nil: it comes from the archive
-	at   int     // where it stands there
-	done bool    // the other file has it among those that were put away
+// rawTask is a task with its bytes, from the archive or from another file.
+type rawTask struct {
+	task     formats.Task
+	raw      []byte
+	source   *Import // the other file; nil: the archive
+	offset   int     // of the record in the source
+	archived bool    // archived in the source
 }
 
 func newDraft(cfg Config, base *document, tx Tx, archived func() (*document, error)) *draft {
 	return &draft{
-		cfg:      cfg,
-		now:      cfg.now(),
-		tx:       tx,
-		base:     base,
-		archived: archived,
-		next:     max(base.NextNumber, base.highest()+1),
-		changed:  map[int]*formats.Task{},
-		removed:  map[int]bool{},
-		renamed:  map[int]int{},
+		cfg:        cfg,
+		now:        cfg.now(),
+		tx:         tx,
+		base:       base,
+		archived:   archived,
+		nextNumber: max(base.NextNumber, base.highest()+1),
+		changed:    map[int]*formats.Task{},
+		removed:    map[int]bool{},
+		renamed:    map[int]int{},
 	}
 }
 
-// refused refuses the operation that is being applied.
+// refused is the error for the operation that is being applied.
 func (d *draft) refused(task int, help, format string, args ...any) error {
 	return refused(d.op, task, help, format, args...)
 }
@@ -74,7 +75,7 @@ func (d *draft) warn(text string) {
 	d.warnings = append(d.warnings, text)
 }
 
-// peek gives a task for reading, nil if it is not active.
+// peek returns a task for reading, or nil if it is not active.
 func (d *draft) peek(number int) *formats.Task {
 	if i, ok := d.index(number); ok {
 		if d.removed[i] {
@@ -92,8 +93,8 @@ func (d *draft) peek(number int) *formats.Task {
 	if ok {
 		return d.created[i]
 	}
-	if len(d.numbered) == len(d.restored) {
-		if i, ok := d.numbered[number]; ok {
+	if len(d.restoredIndex) == len(d.restored) {
+		if i, ok := d.restoredIndex[number]; ok {
 			return &d.restored[i].task
 		}
 		return nil
@@ -108,32 +109,32 @@ func (d *draft) peek(number int) *formats.Task {
 	return nil
 }
 
-// sortRestored puts the tasks that come back into the order of their numbers.
+// sortRestored sorts restored by number and builds its index.
 func (d *draft) sortRestored() {
-	slices.SortFunc(d.restored, func(a, b restored) int {
+	slices.SortFunc(d.restored, func(a, b rawTask) int {
 		return a.task.Number - b.task.Number
 	})
-	d.numbered = make(map[int]int, len(d.restored))
+	d.restoredIndex = make(map[int]int, len(d.restored))
 	for i := range d.restored {
-		d.numbered[d.restored[i].task.Number] = i
+		d.restoredIndex[d.restored[i].task.Number] = i
 	}
 }
 
-// index gives the place of a task in the base, by the number that it has in the draft.
+// index returns the position in base of the task that has a number in the draft.
 func (d *draft) index(number int) (int, bool) {
 	if i, ok := d.renamed[number]; ok {
 		return i, true
 	}
 	i, ok := d.base.index[number]
 	if t := d.changed[i]; ok && t != nil && t.Number != number {
-		return 0, false // it has another number now
+		return 0, false // it was renumbered
 	}
 	return i, ok
 }
 
-// take gives a task for writing: a copy whose changes the draft keeps. Another session's live lease
-// refuses it.
-func (d *draft) take(number int) (*formats.Task, error) {
+// editTask returns a copy of a task that the draft will write. It refuses a task with a live lease
+// of another session.
+func (d *draft) editTask(number int) (*formats.Task, error) {
 	t := d.peek(number)
 	if t == nil {
 		archive, err := d.archived()
@@ -149,7 +150,7 @@ func (d *draft) take(number int) (*formats.Task, error) {
 	}
 	i, there := d.index(number)
 	if !there || d.changed[i] != nil {
-		return t, nil // it is the draft's own
+		return t, nil // already a copy
 	}
 	fresh := *t
 	fresh.Artifacts = slices.Clone(t.Artifacts)
@@ -159,7 +160,7 @@ func (d *draft) take(number int) (*formats.Task, error) {
 
 // touch marks a task as changed by this transaction.
 func (d *draft) touch(t *formats.Task) {
-	t.Updated = stamp(d.now)
+	t.Updated = timestamp(d.now)
 	if d.tx.Session != "" {
 		t.Session = d.tx.Session
 	}
@@ -179,7 +180,7 @@ func (d *draft) verdict(t *formats.Task, from formats.TaskStatus, changed bool) 
 	})
 }
 
-// dirty tells whether the transaction changed anything.
+// dirty reports whether the transaction changed anything.
 func (d *draft) dirty() bool {
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.members) > 0 || d.layout != "" {
 		return true
@@ -192,7 +193,7 @@ func (d *draft) dirty() bool {
 	return false
 }
 
-// tasks gives the active tasks of the draft in their order.
+// tasks iterates over the active tasks of the draft in file order.
 func (d *draft) tasks(yield func(*formats.Task) bool) {
 	for i := range d.base.Tasks {
 		if d.removed[i] {
@@ -215,12 +216,12 @@ func (d *draft) tasks(yield func(*formats.Task) bool) {
 	}
 }
 
-// leaving lists the indexes of the tasks that leave the file, ascending.
-func (d *draft) leaving() []int {
+// removedIndexes lists the indexes of the tasks that leave the file, ascending.
+func (d *draft) removedIndexes() []int {
 	return slices.Sorted(maps.Keys(d.removed))
 }
 
-// touched lists the tasks that the transaction made, changed or brought back.
+// touched lists the tasks that the transaction created, changed or restored.
 func (d *draft) touched() []*formats.Task {
 	var out []*formats.Task
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
@@ -234,11 +235,11 @@ func (d *draft) touched() []*formats.Task {
 	return append(out, d.created...)
 }
 
-// check holds the invariants that the format alone cannot: dependencies and parents exist, and
-// nothing depends on itself.
+// check enforces what the format cannot: dependencies and parents exist, and nothing depends on
+// itself.
 func (d *draft) check() error {
-	depends := loops{next: dependenciesOf, task: d.peek}
-	within := loops{next: parentOf, task: d.peek}
+	dependencies := cycleFinder{next: dependenciesOf, task: d.peek}
+	parents := cycleFinder{next: parentOf, task: d.peek}
 	for _, t := range d.touched() {
 		i, old := d.base.index[t.Number]
 		if old && slices.Equal(d.base.Tasks[i].Dependencies, t.Dependencies) &&
@@ -255,11 +256,11 @@ func (d *draft) check() error {
 				return err
 			}
 		}
-		if loop := depends.from(t.Number); loop != "" {
+		if loop := dependencies.cycleFrom(t.Number); loop != "" {
 			return d.refused(t.Number, "leave one of them out",
 				"its dependencies form a circle: %s", loop)
 		}
-		if loop := within.from(t.Number); loop != "" {
+		if loop := parents.cycleFrom(t.Number); loop != "" {
 			return d.refused(t.Number, "", "it would be a part of itself: %s", loop)
 		}
 	}
@@ -295,38 +296,38 @@ func parentOf(t *formats.Task) []int {
 	return []int{*t.Parent}
 }
 
-// loops finds circles in a graph of tasks. What was walked once is not walked again.
-type loops struct {
+// cycleFinder finds cycles in a graph of tasks. It visits each task once.
+type cycleFinder struct {
 	next func(*formats.Task) []int
 	task func(int) *formats.Task
-	way  []int       // from the start to here
-	seen map[int]int // by number: where it stands on the way, -1 behind it
+	path []int       // from the start to the current task
+	seen map[int]int // by number: position in path, or -1 when finished
 }
 
-// from gives a circle that can be reached from a task, "5 -> 3 -> 5", or nothing.
-func (l *loops) from(n int) (loop string) {
+// cycleFrom returns a cycle that can be reached from a task, "5 -> 3 -> 5", or an empty string.
+func (l *cycleFinder) cycleFrom(n int) (loop string) {
 	if l.seen == nil {
 		l.seen = map[int]int{}
 	}
 	if at, seen := l.seen[n]; at < 0 {
 		return ""
 	} else if seen {
-		for _, on := range l.way[at:] {
+		for _, on := range l.path[at:] {
 			loop += number(on) + " -> "
 		}
 		return loop + number(n)
 	}
 
-	l.seen[n] = len(l.way)
-	l.way = append(l.way, n)
+	l.seen[n] = len(l.path)
+	l.path = append(l.path, n)
 	if t := l.task(n); t != nil {
 		for _, to := range l.next(t) {
-			if loop = l.from(to); loop != "" {
+			if loop = l.cycleFrom(to); loop != "" {
 				break
 			}
 		}
 	}
-	l.way = l.way[:len(l.way)-1]
+	l.path = l.path[:len(l.path)-1]
 	l.seen[n] = -1
 	if loop != "" {
 		delete(l.seen, n)

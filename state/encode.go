@@ -12,7 +12,7 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// encode writes the draft over its base: the serial, the next number, and the members that changed.
+// encode applies the draft to its base: the serial, the next number, and the members that changed.
 // Everything else stays byte for byte.
 func (d *draft) encode(serial uint64) ([]byte, error) {
 	src := d.base.src
@@ -21,11 +21,11 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 		e.edits = append(e.edits, jsonx.Edit{Start: 0, End: 3})
 	}
 	e.scalar(d.base.tree.Get("serial"), strconv.FormatUint(serial, 10))
-	if d.next != d.base.NextNumber {
-		e.scalar(d.base.tree.Get("next_number"), strconv.Itoa(d.next))
+	if d.nextNumber != d.base.NextNumber {
+		e.scalar(d.base.tree.Get("next_number"), strconv.Itoa(d.nextNumber))
 	}
 	e.edits = append(e.edits, jsonx.EditMembers(src, d.base.tree, d.members)...)
-	moving := e.relocated(d)
+	moving := e.tasksToMove(d)
 	for _, i := range slices.Sorted(maps.Keys(d.changed)) {
 		if !d.removed[i] && !slices.Contains(moving, i) {
 			if err := e.change(d.base.full(i), &d.base.Tasks[i], d.changed[i]); err != nil {
@@ -34,18 +34,18 @@ func (d *draft) encode(serial uint64) ([]byte, error) {
 		}
 	}
 
-	if err := e.list(d, moving); err != nil {
+	if err := e.taskList(d, moving); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(e.edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
 	})
 	d.edits = e.edits
-	d.undo = undo(src, e.edits)
+	d.undo = reverseEdits(src, e.edits)
 	data, err := jsonx.AppendSplice(newList[byte](len(src)+1024), src, e.edits)
 	if err == nil && d.layout != "" {
 		if data, err = layOut(data, d.layout); err == nil {
-			d.undo = undoWhole(src, data)
+			d.undo = reverseWhole(src, data)
 		}
 	}
 	return data, err
@@ -72,7 +72,7 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 	is := taskValues(now)
 	// absent is empty
 	if written, _ := v.Get("slug").Str(); written == "" && old.Title != now.Title {
-		was[2] = "" // it was made from the title so far, and the task's folder keeps its name
+		was[2] = "" // the slug was derived from the old title, and the folder keeps its name
 	}
 	if list := v.Get("artifacts"); list.Is(jsonx.Array) && len(list.Elems) == len(old.Artifacts) &&
 		len(now.Artifacts) >= len(old.Artifacts) {
@@ -85,7 +85,7 @@ func (e *encoder) change(v *jsonx.Value, old, now *formats.Task) error {
 	return e.members(v, taskKeys, was, is)
 }
 
-// members makes the edits of an object: of its members that had other values.
+// members makes the edits of the members of an object that changed.
 func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 	var changes []jsonx.Change
 	for i, key := range keys {
@@ -107,7 +107,7 @@ func (e *encoder) members(v *jsonx.Value, keys []string, was, is []any) error {
 	return nil
 }
 
-// artifacts edits the array element by element, so that members of others in it survive.
+// artifacts edits the array element by element, so that unknown members in it survive.
 func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 	for i, was := range old {
 		err := e.members(v.Elems[i], artifactKeys, artifactValues(was), artifactValues(now[i]))
@@ -129,13 +129,13 @@ func (e *encoder) artifacts(v *jsonx.Value, old, now []formats.Artifact) error {
 	return nil
 }
 
-// list removes, brings back and adds whole tasks.
-func (e *encoder) list(d *draft, moving []int) error {
+// taskList removes, restores and adds whole tasks.
+func (e *encoder) taskList(d *draft, moving []int) error {
 	var c jsonx.ElemChanges
-	c.Remove = append(d.leaving(), moving...)
+	c.Remove = append(d.removedIndexes(), moving...)
 	style := e.style()
 	for i := range d.restored {
-		raw, err := style.relay(d.restored[i].raw)
+		raw, err := style.reformat(d.restored[i].raw)
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func (e *encoder) list(d *draft, moving []int) error {
 	}
 	var added []line
 	for _, i := range moving {
-		raw, err := e.moved(d, i)
+		raw, err := e.editedTask(d, i)
 		if err != nil {
 			return err
 		}
@@ -175,11 +175,11 @@ func (e *encoder) list(d *draft, moving []int) error {
 	return nil
 }
 
-// style is how tasks lie in their file: whether each has one line, and whether a space follows
-// their colons there.
+// style is the layout of tasks in their file: whether each is on one line, and whether a space
+// follows a colon.
 type style struct{ oneLine, spaced bool }
 
-// style looks at the first task that tells.
+// style derives the layout from the first task that shows it.
 func (e *encoder) style() style {
 	for _, v := range e.tasks.Elems {
 		raw := v.Raw(e.src)
@@ -204,8 +204,8 @@ func (s style) write(v any) ([]byte, error) {
 	return jsonx.Marshal(v, "")
 }
 
-// relay lays the bytes of a task out anew and keeps its literals.
-func (s style) relay(raw []byte) ([]byte, error) {
+// reformat applies the layout to the bytes of a task and keeps its literals.
+func (s style) reformat(raw []byte) ([]byte, error) {
 	v, err := jsonx.Parse(raw, jsonx.Limits{})
 	if err != nil {
 		return nil, err
@@ -213,8 +213,8 @@ func (s style) relay(raw []byte) ([]byte, error) {
 	return s.write(v)
 }
 
-// insert puts a line before the first task with a higher number, where the tasks stand one a line
-// and sorted.
+// insert puts a task before the first one with a higher number, if the tasks are sorted, one on
+// each line. It returns false if they are not.
 func (e *encoder) insert(d *draft, n int, raw []byte) bool {
 	tasks := d.base.Tasks
 	if len(d.removed) > 0 || !slices.IsSortedFunc(tasks,
@@ -258,10 +258,10 @@ var taskKeys = []string{
 	"session_id", issueKey,
 }
 
-// issueKey is left out of most tasks, and one that is no text is a member like any unknown one.
+// issueKey is absent from most tasks. A value that is not a string is treated as an unknown member.
 const issueKey = "issue_url"
 
-// taskValues gives what is written of a task, key by key.
+// taskValues returns the values of a task in the order of taskKeys.
 func taskValues(t *formats.Task) []any {
 	return []any{
 		t.Number,
@@ -309,7 +309,7 @@ func artifactObjects(list []formats.Artifact) []any {
 	return out
 }
 
-// artifactObject leaves out that an artifact is not deleted.
+// artifactObject encodes an artifact; deleted is left out if it is false.
 func artifactObject(a formats.Artifact) *jsonx.Object {
 	o := new(jsonx.Object)
 	for i, v := range artifactValues(a) {

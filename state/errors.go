@@ -10,7 +10,7 @@ import (
 	"tercet/formats"
 )
 
-// noTask says that a task was not found.
+// noTask is the error for a task that does not exist or is archived.
 func noTask(n int, archived bool) error {
 	if archived {
 		return formats.Fail(formats.CodeNotFound,
@@ -20,7 +20,7 @@ func noTask(n int, archived bool) error {
 		"task %d does not exist", n)
 }
 
-// refused refuses an operation for what was asked; a task of 0 says that it is about no single one.
+// refused is the error for an invalid operation; task 0 means that it is about no single task.
 func refused(op string, task int, help, format string, args ...any) error {
 	if task != 0 {
 		op += fmt.Sprintf(": task %d", task)
@@ -29,7 +29,7 @@ func refused(op string, task int, help, format string, args ...any) error {
 		op, fmt.Sprintf(format, args...))
 }
 
-// leaseHeld refuses a write to a task on which another session works.
+// leaseHeld is the error for a write to a task on which another session works.
 func leaseHeld(task int, l *formats.Lease) error {
 	if l.Suspended {
 		return formats.Fail(
@@ -47,7 +47,8 @@ func leaseHeld(task int, l *formats.Lease) error {
 		l.Host, l.Taken)
 }
 
-// Holder is what a lock's holder says about itself, for messages only: it never breaks a lock.
+// Holder is what a lock's holder records about itself. It is for messages only and never breaks a
+// lock.
 type Holder struct {
 	ID      string `json:"id"`
 	PID     int    `json:"pid"`
@@ -60,7 +61,7 @@ type Holder struct {
 	Since   string `json:"since"`
 }
 
-// String is the holder in a few words.
+// String describes the holder briefly.
 func (h Holder) String() string {
 	if h.PID == 0 {
 		return "another process"
@@ -82,7 +83,7 @@ func lockTimeout(path string, waited time.Duration, h Holder) error {
 		"%s is held by %s, waited %s", path, h, waited.Round(time.Millisecond))
 }
 
-// badLock reports a lock file that cannot serve as one.
+// badLock reports a lock file that cannot be used.
 func badLock(path, help, why string, err error) error {
 	return &formats.Failure{
 		Code:    formats.CodeIO,
@@ -92,8 +93,8 @@ func badLock(path, help, why string, err error) error {
 	}
 }
 
-// SyntaxError reports an invalid state file, which stays as it is. The readers of this package
-// match it to add the copy and the recovery; Verify takes its findings.
+// SyntaxError reports an invalid state file, which stays as it is. The readers of this package add
+// the copy and the recovery to it; Verify takes its findings.
 type SyntaxError struct {
 	List     *formats.Diagnostics // every finding with its place
 	Conflict bool                 // the file has markers of an unfinished merge
@@ -107,7 +108,7 @@ func (e *SyntaxError) Error() string {
 	return e.List.Error()
 }
 
-// Unwrap gives the findings as a *formats.Diagnostics.
+// Unwrap returns the findings as a *formats.Diagnostics.
 func (e *SyntaxError) Unwrap() error {
 	return e.List
 }
@@ -139,8 +140,9 @@ func (e *SyntaxError) Help() string {
 	return strings.Join(out, "; ")
 }
 
-// noArtifact refuses a status without its document. An empty status says that the document was only
-// to be linked, or a phase of it marked. The path is empty if the task has no artifact of the type.
+// noArtifact is the error for a status without its document. An empty status means that the
+// document was to be linked, or one of its phases marked. The path is empty if the task has no
+// artifact of the type.
 func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 	switch {
 	case path != "":
@@ -154,10 +156,10 @@ func noArtifact(task int, to formats.TaskStatus, kind, path, why string) error {
 		"task %d may not become %s: it has no artifact of type %s", task, to, kind)
 }
 
-// errChanged says that another program wrote state.json during a write, which then begins again.
+// errChanged means that another program wrote state.json during a write, which is then retried.
 var errChanged = errors.New("state.json was changed by another program during the write")
 
-// notDurable reports a write that is in place but may not survive a power cut. Callers look at the
+// notDurable reports a write that is in place but may not survive a power cut. Callers check the
 // code.
 func notDurable(file string, serial uint64, err error) error {
 	return &formats.Failure{

@@ -11,24 +11,24 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Export gives the state in a shape: tercet is the file itself, active_projects the shape of other
-// systems. theirs asks for the archive of an imported system.
-func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte, error) {
+// Export returns the state in a shape: tercet is the file itself, active_projects the shape of
+// other systems. foreignArchive asks for the archive of an imported system.
+func (r *Reader) Export(ctx context.Context, shape string, foreignArchive bool) ([]byte, error) {
 	d, err := r.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case shape == ShapeTercet && !theirs:
+	case shape == ShapeTercet && !foreignArchive:
 		return slices.Clone(d.src), nil
 	case shape == ShapeProjects:
 		archive, _, err := readArchive(r.cfg, archiveFile)
 		if err != nil {
 			return nil, err
 		}
-		return exportProjects(r.standing(d), archive, theirs)
+		return exportProjects(r.effectiveDocument(d), archive, foreignArchive)
 	}
-	if theirs && shape == ShapeTercet {
+	if foreignArchive && shape == ShapeTercet {
 		return nil, formats.Fail(formats.CodeUsage, "",
 			"expected --shape %s with --archive", ShapeProjects)
 	}
@@ -36,8 +36,8 @@ func (r *Reader) Export(ctx context.Context, shape string, theirs bool) ([]byte,
 		"expected shape %s or %s, got %q", ShapeTercet, ShapeProjects, shape)
 }
 
-// standing is a document whose tasks have their effective statuses.
-func (r *Reader) standing(d *document) *document {
+// effectiveDocument returns a copy of a document whose tasks have their effective statuses.
+func (r *Reader) effectiveDocument(d *document) *document {
 	out := *d
 	out.Tasks = slices.Clone(d.Tasks)
 	now := r.cfg.now()
@@ -47,7 +47,7 @@ func (r *Reader) standing(d *document) *document {
 	return &out
 }
 
-// projectKeys are the words of the other shape that differ.
+// projectKeys are the keys that differ in the other shape.
 var projectKeys = map[string]string{
 	"number":  "project_number",
 	"slug":    "project_name",
@@ -55,13 +55,12 @@ var projectKeys = map[string]string{
 	"updated": "last_updated",
 }
 
-// blockedKeys are the words of others for why a task is blocked, besides blocked_reason.
+// blockedKeys are the keys of other systems for why a task is blocked, besides blocked_reason.
 var blockedKeys = []string{
 	"blocking_reason", "blocker_reason", "blocker", "blocked_on", "blocked_by",
 }
 
-// project writes one task in the words of the other shape; members that this format does not know
-// go along.
+// project encodes one task in the other shape; unknown members are kept.
 func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 	o := new(jsonx.Object)
 	for k, value := range taskValues(t) {
@@ -69,7 +68,7 @@ func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 		switch {
 		case value == nil && (key == "prior" || key == "lease" || key == issueKey):
 		case key == "artifacts" && v.Get(key).Is(jsonx.Array):
-			o.Set(key, json.RawMessage(v.Get(key).Raw(src))) // with what others keep in them
+			o.Set(key, json.RawMessage(v.Get(key).Raw(src))) // with unknown members
 		default:
 			o.Set(cmp.Or(projectKeys[key], key), value)
 		}
@@ -80,7 +79,7 @@ func project(t *formats.Task, v *jsonx.Value, src []byte) *jsonx.Object {
 		case m.Key == formKey, m.Key != issueKey && slices.Contains(taskKeys, m.Key),
 			slices.Contains(slices.Collect(maps.Values(projectKeys)), m.Key):
 		case t.BlockedReason == "" && slices.Contains(blockedKeys, m.Key) && textOf(v, m.Key) != "":
-			o.Set(m.Key, nil) // it was taken over, and holds no more
+			o.Set(m.Key, nil) // it was imported as blocked_reason, which is empty now
 		default:
 			o.Set(m.Key, json.RawMessage(m.Value.Raw(src)))
 		}

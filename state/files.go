@@ -25,8 +25,8 @@ const (
 	maxAudit = 1 << 30
 )
 
-// openFile opens a regular file inside the root for reading. A FIFO or a device is refused; no
-// opening waits.
+// openFile opens a regular file inside the root for reading. It refuses a FIFO or a device without
+// blocking.
 func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -48,12 +48,12 @@ func openFile(root *os.Root, name string, limit int64) (*os.File, fs.FileInfo, e
 
 // readFile reads a regular file inside the root.
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	data, _, err := readWith(root, name, limit)
+	data, _, err := readFileInfo(root, name, limit)
 	return data, err
 }
 
-// readIf is readFile that gives nil for a file that is not there.
-func readIf(root *os.Root, name string, limit int64) ([]byte, error) {
+// readIfExists is like readFile but returns nil if there is no file.
+func readIfExists(root *os.Root, name string, limit int64) ([]byte, error) {
 	data, err := readFile(root, name, limit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,14 +64,16 @@ func readIf(root *os.Root, name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Open opens the state of a project for reading. It refuses what every other reader refuses.
+// Open opens the state of a project for reading, with the same checks as every other reader.
 func Open(root *os.Root) (*os.File, error) {
 	f, _, err := openFile(root, stateFile, maxState)
 	return f, err
 }
 
-// readWith is readFile that gives the identity of the file that was read as well.
-func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.FileInfo, err error) {
+// readFileInfo is like readFile but also returns the identity of the file that was read.
+func readFileInfo(root *os.Root, name string, limit int64) (
+	data []byte, info fs.FileInfo, err error,
+) {
 	f, info, err := openFile(root, name, limit)
 	if err != nil {
 		return nil, nil, err
@@ -86,10 +88,10 @@ func readWith(root *os.Root, name string, limit int64) (data []byte, info fs.Fil
 	return out.Bytes(), info, nil
 }
 
-// readState reads state.json, which lies where real says. Where it is missing the error says what
-// that means.
-func (c Config) readState(real string) ([]byte, fs.FileInfo, error) {
-	src, info, err := readWith(c.Root, real, maxState)
+// readState reads state.json at its resolved path. If it is missing, the error says what that
+// means.
+func (c Config) readState(resolved string) ([]byte, fs.FileInfo, error) {
+	src, info, err := readFileInfo(c.Root, resolved, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, c.noState()
 	}
@@ -99,13 +101,13 @@ func (c Config) readState(real string) ([]byte, fs.FileInfo, error) {
 	return src, info, nil
 }
 
-// sameFile tells whether a file is still the one that was read.
+// sameFile reports whether a file is unchanged since it was read.
 func sameFile(a, b fs.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() &&
 		a.ModTime().Equal(b.ModTime())
 }
 
-// pathFault says why a path may not be stored or opened, nothing if it may.
+// pathFault says why a path may not be stored or opened, or is empty.
 func pathFault(name string) string {
 	switch {
 	case name == "":
@@ -152,9 +154,9 @@ func windowsName(part string) bool {
 // maxLinks bounds the symbolic links that are followed to the real state file.
 const maxLinks = 8
 
-// realName follows symbolic links inside the root to the file that is to be replaced: a rename over
-// a link would replace the link. A link that leads outside is refused.
-func realName(root *os.Root, name string) (string, error) {
+// resolveLinks follows symbolic links inside the root to the file that will be replaced, because a
+// rename over a link would replace the link. It refuses a link that leads outside.
+func resolveLinks(root *os.Root, name string) (string, error) {
 	for range maxLinks {
 		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -182,11 +184,11 @@ func realName(root *os.Root, name string) (string, error) {
 		"%s is a chain of more than %d links", name, maxLinks)
 }
 
-// sweep removes what killed writes of a file left beside it; the lock under which it is written is
-// held.
-func (c Config) sweep(real string, more ...string) error {
-	dir := path.Dir(real)
-	if err := atomicfile.Sweep(c.Root, dir, append(more, path.Base(real))...); err != nil {
+// sweep removes the temporary files that killed writes of a file left next to it. The caller holds
+// the lock for that file.
+func (c Config) sweep(resolved string, more ...string) error {
+	dir := path.Dir(resolved)
+	if err := atomicfile.Sweep(c.Root, dir, append(more, path.Base(resolved))...); err != nil {
 		return ioFailure("cleaning", dir, err)
 	}
 	return nil

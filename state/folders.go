@@ -14,16 +14,17 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Folders are another system's folders of documents, one a task: From is where they are, To where
-// they shall be. If both are the same, they stay in place.
+// Folders are another system's document folders, one for each task. From is where they are and To
+// where they will be; if both are equal, they stay in place.
 type Folders struct {
 	From, To  string
 	Files     []string                   // of all folders, relative to From
 	Documents map[int][]formats.Artifact // by task number, at their new place
-	LeftOut   []string                   // links and the like, which do not come along, and why
+	// links and other files that are not copied, each with the reason
+	LeftOut []string
 }
 
-// kindOfFolder is the type of the documents in a folder of a task.
+// kindOfFolder maps a folder of a task to the type of its documents.
 var kindOfFolder = map[string]formats.ArtifactType{
 	"reports":   formats.ArtifactReport,
 	"plans":     formats.ArtifactPlan,
@@ -31,8 +32,8 @@ var kindOfFolder = map[string]formats.ArtifactType{
 	"reviews":   formats.ArtifactReview,
 }
 
-// FindFolders lists the content of the folders of tasks. It leaves out links, other irregular
-// files, and what is too large.
+// FindFolders lists the content of the task folders. It leaves out links, other irregular files,
+// and files that are too large.
 func FindFolders(root *os.Root, from, to string) (Folders, error) {
 	f := Folders{
 		From:      from,
@@ -90,7 +91,7 @@ func FindFolders(root *os.Root, from, to string) (Folders, error) {
 	return f, nil
 }
 
-// fault says why a file cannot come along, nothing if it can.
+// fault says why a file cannot be copied, or is empty.
 func (f Folders) fault(below string, d fs.DirEntry) string {
 	if why := pathFault(below); why != "" {
 		return why
@@ -108,15 +109,15 @@ func (f Folders) fault(below string, d fs.DirEntry) string {
 	return ""
 }
 
-// moved is where a file will be.
-func (f Folders) moved(name string) string {
+// newPath is the path of a file after the copy.
+func (f Folders) newPath(name string) string {
 	if below, ok := strings.CutPrefix(name, f.From+"/"); ok && slices.Contains(f.Files, below) {
 		return path.Join(f.To, below)
 	}
 	return name
 }
 
-// Copy copies the files to their new place; an identical file stays. If a file with another content
+// Copy copies the files to their new place and skips identical ones. If a file with other content
 // exists, nothing is copied.
 func (f Folders) Copy(root *os.Root, dry bool) error {
 	if f.From == f.To {

@@ -16,15 +16,15 @@ import (
 	"tercet/internal/nearest"
 )
 
-// list takes the records of a list over and notes what became of each.
-func (m *Import) list(name string, records []*jsonx.Value, status formats.TaskStatus) {
+// addRecords converts the records of a list and remembers which task each became.
+func (m *Import) addRecords(name string, records []*jsonx.Value, status formats.TaskStatus) {
 	if len(records) == 0 && name == listBare {
 		return
 	}
-	list := placed{list: name}
+	list := recordList{list: name}
 	for i, v := range records {
-		p := place{value: v}
-		if t, ok := m.record(v, i, status); ok {
+		p := sourceRecord{value: v}
+		if t, ok := m.readRecord(v, i, status); ok {
 			p.n = t.task.Number
 			m.tasks = append(m.tasks, t)
 		}
@@ -33,26 +33,26 @@ func (m *Import) list(name string, records []*jsonx.Value, status formats.TaskSt
 	m.lists = append(m.lists, list)
 }
 
-// record reads one record. Tasks in this package's own words stay byte for byte; any other is read
-// leniently. What is no task is reported and left out.
-func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (restored, bool) {
-	t := restored{
-		from: m,
-		at:   v.Start,
-		done: status == formats.Completed,
+// readRecord reads one record. A valid task of this format keeps its bytes; any other is read
+// leniently. What is not a task is reported and left out.
+func (m *Import) readRecord(v *jsonx.Value, index int, status formats.TaskStatus) (rawTask, bool) {
+	t := rawTask{
+		source:   m,
+		offset:   v.Start,
+		archived: status == formats.Completed,
 	}
 	if !v.Is(jsonx.Dict) {
-		m.bad(v.Start, "expected a task, got "+v.Kind.String(), "")
+		m.reportSkipped(v.Start, "expected a task, got "+v.Kind.String(), "")
 		return t, false
 	}
 
-	f := foreign{
+	f := foreignTask{
 		m:    m,
 		v:    v,
 		used: map[string]bool{},
 	}
 	if n, at := f.number(); n > maxForeign {
-		f.wrong(at, "give it a lower one by hand",
+		f.fail(at, "give it a lower one by hand",
 			"expected a task number up to %d, got %d", maxForeign, n)
 		return t, false
 	}
@@ -62,12 +62,12 @@ func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (r
 	if len(strict.found) == 0 {
 		t.raw = v.Raw(m.src)
 		if _, err := jsonx.Parse(t.raw, jsonx.Limits{}); err != nil {
-			t.raw = jsonx.AppendValue(nil, v) // the text was mended, so its bytes are not JSON
+			t.raw = jsonx.AppendValue(nil, v) // the text was repaired, so its bytes are not JSON
 		}
 		return t, true
 	}
 
-	f = foreign{
+	f = foreignTask{
 		m:    m,
 		v:    v,
 		used: map[string]bool{},
@@ -80,37 +80,37 @@ func (m *Import) record(v *jsonx.Value, index int, status formats.TaskStatus) (r
 	return t, t.raw != nil
 }
 
-// foreign reads one task of another system.
-type foreign struct {
-	m    *Import
-	v    *jsonx.Value
-	used map[string]bool // keys of the source that were read
-	n    int             // number, 0 while it is not known
-	ok   bool
+// foreignTask reads one task of another system.
+type foreignTask struct {
+	m          *Import
+	v          *jsonx.Value
+	used       map[string]bool // keys of the source that were consumed
+	taskNumber int             // 0 while unknown
+	ok         bool
 
-	// what stands for the last artifacts, one by one; those of the folder come before them
-	linked []*jsonx.Value
-	strays []any // artifacts that cannot be linked
+	// the source values of the last artifacts, in order; those found in the folder come first
+	linked     []*jsonx.Value
+	unlinkable []any // artifacts that cannot be linked
 }
 
-func (f *foreign) where() string {
-	if f.n == 0 {
+func (f *foreignTask) where() string {
+	if f.taskNumber == 0 {
 		return ""
 	}
-	return "task " + number(f.n) + ": "
+	return "task " + number(f.taskNumber) + ": "
 }
 
-func (f *foreign) wrong(v *jsonx.Value, help, format string, args ...any) {
+func (f *foreignTask) fail(v *jsonx.Value, help, format string, args ...any) {
 	f.ok = false
-	f.m.bad(v.Start, f.where()+fmt.Sprintf(format, args...), help)
+	f.m.reportSkipped(v.Start, f.where()+fmt.Sprintf(format, args...), help)
 }
 
-func (f *foreign) note(v *jsonx.Value, format string, args ...any) {
-	f.m.find(DamageNote, v.Start, f.where()+fmt.Sprintf(format, args...), "")
+func (f *foreignTask) note(v *jsonx.Value, format string, args ...any) {
+	f.m.report(DamageNote, v.Start, f.where()+fmt.Sprintf(format, args...), "")
 }
 
-// get gives the value of the first of the keys that is there and says something.
-func (f *foreign) get(keys ...string) *jsonx.Value {
+// get returns the value of the first of the keys that is present and not empty.
+func (f *foreignTask) get(keys ...string) *jsonx.Value {
 	for _, key := range keys {
 		for i := range f.v.Members {
 			m := &f.v.Members[i]
@@ -118,7 +118,7 @@ func (f *foreign) get(keys ...string) *jsonx.Value {
 				continue
 			}
 			if s, text := m.Value.Str(); text && s == "" || m.Value.Is(jsonx.Null) {
-				f.used[m.Key] = true // it says nothing, so nothing is lost without it
+				f.used[m.Key] = true // empty, so nothing is lost without it
 				continue
 			}
 			f.used[m.Key] = true
@@ -128,8 +128,8 @@ func (f *foreign) get(keys ...string) *jsonx.Value {
 	return nil
 }
 
-// text gives a text; numbers and booleans are taken as they are written.
-func (f *foreign) text(keys ...string) string {
+// text returns a text. Numbers and booleans are taken as they are written.
+func (f *foreignTask) text(keys ...string) string {
 	v := f.get(keys...)
 	if v == nil {
 		return ""
@@ -149,12 +149,12 @@ func (f *foreign) text(keys ...string) string {
 		}
 		return strings.Join(parts, "; ")
 	}
-	f.wrong(v, "", "%s: expected text, got %s", keys[0], v.Kind)
+	f.fail(v, "", "%s: expected text, got %s", keys[0], v.Kind)
 	return ""
 }
 
-// whole reads a number that may stand in quotes.
-func (f *foreign) whole(v *jsonx.Value) (int, bool) {
+// integer reads a number that may be in quotes.
+func (f *foreignTask) integer(v *jsonx.Value) (int, bool) {
 	if n, ok := v.Int(); ok && n >= 0 && n < maxNumber {
 		return int(n), true
 	}
@@ -167,14 +167,14 @@ func (f *foreign) whole(v *jsonx.Value) (int, bool) {
 	return 0, false
 }
 
-// number gives the number of the task and where it stands; 0: it has none.
-func (f *foreign) number() (int, *jsonx.Value) {
+// number returns the task number and where it is in the source, or 0 if there is none.
+func (f *foreignTask) number() (int, *jsonx.Value) {
 	v := f.get("number", "project_number", "task_number", "id")
-	n, _ := f.whole(v) // what cannot be read is 0
+	n, _ := f.integer(v) // what cannot be read is 0
 	return n, cmp.Or(v, f.v)
 }
 
-func (f *foreign) numbers(keys ...string) []int {
+func (f *foreignTask) numbers(keys ...string) []int {
 	out := []int{}
 	v := f.get(keys...)
 	if v == nil {
@@ -187,7 +187,7 @@ func (f *foreign) numbers(keys ...string) []int {
 		return out
 	}
 	for _, e := range list {
-		if n, ok := f.whole(e); ok && n > 0 {
+		if n, ok := f.integer(e); ok && n > 0 {
 			if !slices.Contains(out, n) {
 				out = append(out, n)
 			}
@@ -198,16 +198,16 @@ func (f *foreign) numbers(keys ...string) []int {
 	return out
 }
 
-func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
+func (f *foreignTask) task(t *formats.Task, status formats.TaskStatus) bool {
 	f.ok = true
 	*t = formats.Task{}
 	n, at := f.number()
 	if n == 0 {
-		f.wrong(at, "give it one by hand", "expected a task number")
+		f.fail(at, "give it one by hand", "expected a task number")
 		return false
 	}
 
-	f.n = n
+	f.taskNumber = n
 	t.Number = n
 	f.names(t)
 	t.Status = f.status(status)
@@ -239,21 +239,21 @@ func (f *foreign) task(t *formats.Task, status formats.TaskStatus) bool {
 		word, _ := v.Str() // anything else is no status
 		prior, err := formats.LooseTaskStatus(word)
 		if err != nil {
-			f.wrong(v, "", "prior: %v", err)
+			f.fail(v, "", "prior: %v", err)
 		}
 		t.Prior = prior
 	}
-	f.settle(t)
+	f.settleStatus(t)
 	return f.ok
 }
 
 // names finds title, slug and description.
-func (f *foreign) names(t *formats.Task) {
+func (f *foreignTask) names(t *formats.Task) {
 	t.Description = f.text("description")
 	name := f.text("project_name", "slug")
 	t.Title = oneLine(f.text("title", "name"))
 	if t.Title == "" {
-		t.Title = f.m.title(t.Number, name)
+		t.Title = f.m.todoTitle(t.Number, name)
 		if t.Title != "" {
 			f.note(f.v, "its title is taken from TODO.md")
 		}
@@ -285,7 +285,7 @@ func oneLine(s string) string {
 	return s
 }
 
-func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
+func (f *foreignTask) status(fallback formats.TaskStatus) formats.TaskStatus {
 	v := f.get("status")
 	word, _ := v.Str() // absent is empty
 	if word == "" {
@@ -302,12 +302,12 @@ func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
 		for _, one := range formats.TaskStatuses() {
 			names = append(names, one.String())
 		}
-		// of what is put away, the word decides nothing here, and the export gives it back
+		// for an archived task the status is not needed here, and the export restores the word
 		if fallback != "" {
 			f.note(v, "status %q is not known here and is read as %s", word, formats.Abandoned)
 			return formats.Abandoned
 		}
-		f.wrong(
+		f.fail(
 			v,
 			cmp.Or(
 				nearest.Help(word, names),
@@ -324,8 +324,8 @@ func (f *foreign) status(fallback formats.TaskStatus) formats.TaskStatus {
 	return s
 }
 
-// settle gives a task without a lease a status at which work can begin.
-func (f *foreign) settle(t *formats.Task) {
+// settleStatus replaces an in-progress status without a lease by one at which work can begin.
+func (f *foreignTask) settleStatus(t *formats.Task) {
 	from := t.Status
 	switch {
 	case !t.Status.InProgress() || t.Lease != nil:
@@ -345,15 +345,15 @@ func (f *foreign) settle(t *formats.Task) {
 	f.note(f.v, "nobody works on it any more: %s is taken as %s", from, t.Status)
 }
 
-// straysKey is the member of a task that holds what its file has among its artifacts and cannot be
+// unlinkableKey is the member of a task that keeps the artifacts of its source that cannot be
 // linked.
-const straysKey = "artifacts_left_out"
+const unlinkableKey = "artifacts_left_out"
 
 // artifacts reads a list of paths or objects, or an object of paths by type. A path that leads
-// outside is kept in a member of its own. The other documents in the task's folder come first,
-// since the last document of a type counts as the newest, and the file says which one that is. Of
-// several tasks with one number the folder has the slug.
-func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
+// outside is kept in a member of its own. Other documents in the task's folder come first, because
+// the last document of a type counts as the newest, and the source says which one that is. If
+// several tasks share a number, the slug tells their folders apart.
+func (f *foreignTask) artifacts(slug string) (out []formats.Artifact) {
 	out = []formats.Artifact{}
 	v := f.get("artifacts")
 	add := func(kind string, e *jsonx.Value) {
@@ -375,10 +375,10 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 		if !slices.Contains(artifactTypes(), a.Type) {
 			a.Type = formats.GuessArtifactType(a.Path)
 		}
-		a.Path = f.m.opt.Folders.moved(a.Path)
+		a.Path = f.m.opt.Folders.newPath(a.Path)
 		if why := pathFault(a.Path); why != "" {
 			f.note(e, "artifact %s is left out: %s", jsonx.AppendValue(nil, e), why)
-			f.strays = append(f.strays, e)
+			f.unlinkable = append(f.unlinkable, e)
 			return
 		}
 		if !slices.ContainsFunc(out, func(b formats.Artifact) bool { return a.Path == b.Path }) {
@@ -388,11 +388,11 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	}
 	defer func() {
 		var found []formats.Artifact
-		for _, a := range f.m.opt.Folders.Documents[f.n] {
+		for _, a := range f.m.opt.Folders.Documents[f.taskNumber] {
 			if !slices.ContainsFunc(out, func(b formats.Artifact) bool {
 				return a.Path == b.Path
 			}) &&
-				(!f.m.twice[f.n] || strings.Contains(a.Path, "_"+slug+"/")) {
+				(!f.m.duplicates[f.taskNumber] || strings.Contains(a.Path, "_"+slug+"/")) {
 				found = append(found, a)
 			}
 		}
@@ -414,14 +414,14 @@ func (f *foreign) artifacts(slug string) (out []formats.Artifact) {
 	return out
 }
 
-// encode writes the task in this package's words, with the other members of the source behind them.
-func (f *foreign) encode(t *formats.Task) []byte {
+// encode writes the task in this format, with the other members of the source at the end.
+func (f *foreignTask) encode(t *formats.Task) []byte {
 	o := taskObject(t)
 	list := artifactObjects(t.Artifacts)
 	linked := list[len(list)-len(f.linked):]
 	for i, v := range f.linked {
 		for _, m := range v.Members {
-			if v.Is(jsonx.Dict) && !known(artifactKeys, m.Key) {
+			if v.Is(jsonx.Dict) && !containsFold(artifactKeys, m.Key) {
 				linked[i].(*jsonx.Object).Set(m.Key, m.Value) //nolint:errcheck,forcetypeassert // artifactObjects made it
 			}
 		}
@@ -431,24 +431,25 @@ func (f *foreign) encode(t *formats.Task) []byte {
 	for i := range f.v.Members {
 		m := &f.v.Members[i]
 		if m.Key == issueKey ||
-			!known(taskKeys, m.Key) && !known(slices.Collect(maps.Values(projectKeys)), m.Key) {
+			!containsFold(taskKeys, m.Key) &&
+				!containsFold(slices.Collect(maps.Values(projectKeys)), m.Key) {
 			o.Set(m.Key, m.Value)
 		}
 	}
 
-	if len(f.strays) > 0 {
-		o.Set(straysKey, f.strays)
+	if len(f.unlinkable) > 0 {
+		o.Set(unlinkableKey, f.unlinkable)
 	}
 	raw, err := jsonx.Marshal(o, "")
 	if err != nil {
-		f.wrong(f.v, "", "it cannot be written: %v", err)
+		f.fail(f.v, "", "it cannot be written: %v", err)
 		return nil
 	}
 	return raw
 }
 
-// known tells whether a key is one of a list, in whatever case.
-func known(keys []string, key string) bool {
+// containsFold reports whether a list has a key, ignoring case.
+func containsFold(keys []string, key string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) })
 }
 
@@ -466,20 +467,20 @@ func (op ImportTasks) apply(d *draft) error {
 		return err
 	}
 	taken := map[int]bool{}
-	there := map[int]bool{}
+	inFile := map[int]bool{}
 	for i := range op.From.tasks {
-		there[op.From.tasks[i].task.Number] = true
+		inFile[op.From.tasks[i].task.Number] = true
 	}
 
 	gone := func(n int) bool {
-		return !there[n] && d.peek(n) == nil && archive.find(n) == nil
+		return !inFile[n] && d.peek(n) == nil && archive.find(n) == nil
 	}
-	depends := circles(op.From.tasks, dependenciesOf)
-	within := circles(op.From.tasks, parentOf)
-	var fresh []restored
+	depends := cycleEdges(op.From.tasks, dependenciesOf)
+	within := cycleEdges(op.From.tasks, parentOf)
+	var added []rawTask
 	for _, t := range op.From.tasks {
 		n := t.task.Number
-		now := t.task // as an import has left it
+		now := t.task // as an earlier import left it
 		now.Dependencies = slices.DeleteFunc(slices.Clone(now.Dependencies),
 			func(to int) bool { return gone(to) || depends[edge{n, to}] })
 		if now.Parent != nil && (gone(*now.Parent) || within[edge{n, *now.Parent}]) {
@@ -499,40 +500,41 @@ func (op ImportTasks) apply(d *draft) error {
 		default:
 			taken[n] = true
 		}
-		fresh = append(fresh, t)
+		added = append(added, t)
 	}
 
 	if len(taken) > 0 && !op.Fresh {
 		return d.refused(0, "give the imported ones new numbers with --fresh-numbers, or import "+
 			"into a workspace without tasks",
-			"the state has other tasks with the numbers %s", listed(sortedInts(taken)))
+			"the state has other tasks with the numbers %s", joinNumbers(sortedInts(taken)))
 	}
-	return d.place(op, fresh, taken)
+	return d.addImported(op, added, taken)
 }
 
-// place gives numbers to those whose number is taken, rewrites references to them, and adds all.
-func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error {
-	d.next = max(d.next, op.From.NextNumber)
+// addImported renumbers tasks whose number is taken, rewrites references to them, and adds all
+// tasks.
+func (d *draft) addImported(op ImportTasks, list []rawTask, taken map[int]bool) error {
+	d.nextNumber = max(d.nextNumber, op.From.NextNumber)
 	for _, t := range list {
-		d.next = max(d.next, t.task.Number+1)
+		d.nextNumber = max(d.nextNumber, t.task.Number+1)
 	}
 
 	renamed := map[int]int{}
 	for _, n := range sortedInts(taken) {
-		renamed[n] = d.next
-		d.warn(fmt.Sprintf("task %d of the file is task %d here", n, d.next))
-		d.next++
+		renamed[n] = d.nextNumber
+		d.warn(fmt.Sprintf("task %d of the file is task %d here", n, d.nextNumber))
+		d.nextNumber++
 	}
 
 	for _, t := range list {
-		if err := t.rename(renamed); err != nil {
+		if err := t.renumber(renamed); err != nil {
 			return err
 		}
 		d.restored = append(d.restored, t)
 		d.numbers = append(d.numbers, t.task.Number)
 		from := formats.TaskStatus("")
-		if t.done && t.task.Status.Terminal() {
-			from = t.task.Status // it was put away where it comes from, which the log keeps
+		if t.archived && t.task.Status.Terminal() {
+			from = t.task.Status // it was archived in the source, which the log records
 		}
 		d.verdict(&t.task, from, true)
 	}
@@ -540,52 +542,52 @@ func (d *draft) place(op ImportTasks, list []restored, taken map[int]bool) error
 	d.sortRestored()
 	slices.Sort(d.numbers)
 	d.imported = true
-	if told := op.From.NextNumber; told > 0 && told != d.next && len(list) > 0 {
-		d.warn(fmt.Sprintf("the next number is %d; in the file it is %d", d.next, told))
+	if fileNext := op.From.NextNumber; fileNext > 0 && fileNext != d.nextNumber && len(list) > 0 {
+		d.warn(fmt.Sprintf("the next number is %d; in the file it is %d", d.nextNumber, fileNext))
 	}
-	if err := d.keepBeside(op.From); err != nil {
+	if err := d.storeMembers(op.From); err != nil {
 		return err
 	}
-	return d.dangling(op)
+	return d.dropDangling(op)
 }
 
-// keepBeside takes over what the file has beside its tasks: in a member of its own if the file has
-// another shape. What the state has already stays.
-func (d *draft) keepBeside(m *Import) error {
-	at := d.base.tree
+// storeMembers keeps the unknown members of the file; if the file has another shape, in a member of
+// their own. Members that the state already has stay.
+func (d *draft) storeMembers(m *Import) error {
+	members := d.base.tree
 	if m.Shape == ShapeProjects {
-		at = at.Get(importedKey)
+		members = members.Get(importedKey)
 	}
-	var fresh []jsonx.Change
-	for _, c := range m.rest {
-		old := at.Get(c.Key)
+	var added []jsonx.Change
+	for _, c := range m.unknown {
+		old := members.Get(c.Key)
 		switch {
 		case old == nil || m.archive:
-			fresh = append(fresh, c)
+			added = append(added, c)
 		case !bytes.Equal(jsonx.AppendValue(nil, old), c.Raw):
 			d.warn(fmt.Sprintf("member %q of the file is left out: the state has another one",
 				c.Key))
 		}
 	}
 
-	if err := d.keepLeftOut(m); err != nil {
+	if err := d.storeLeftOut(m); err != nil {
 		return err
 	}
 	if m.Shape != ShapeProjects {
-		d.members = append(d.members, fresh...)
+		d.members = append(d.members, added...)
 		return nil
 	}
 
-	if err := d.keepForm(m); err != nil || len(fresh) == 0 || m.archive {
+	if err := d.storeForm(m); err != nil || len(added) == 0 || m.archive {
 		return err
 	}
 	o := new(jsonx.Object)
-	if at.Is(jsonx.Dict) {
-		for _, one := range at.Members {
+	if members.Is(jsonx.Dict) {
+		for _, one := range members.Members {
 			o.Set(one.Key, one.Value)
 		}
 	}
-	for _, c := range fresh {
+	for _, c := range added {
 		o.Set(c.Key, json.RawMessage(c.Raw))
 	}
 
@@ -594,26 +596,26 @@ func (d *draft) keepBeside(m *Import) error {
 	return err
 }
 
-// dangling takes references out of the imported tasks that lead nowhere, or that close a circle.
+// dropDangling removes references of the imported tasks that lead nowhere or that close a cycle.
 // The notes of the task keep them.
-func (d *draft) dangling(op ImportTasks) error {
+func (d *draft) dropDangling(op ImportTasks) error {
 	archive, err := d.archived()
 	if err != nil {
 		return err
 	}
 
-	there := map[int]bool{}
+	existing := map[int]bool{}
 	for t := range d.tasks {
-		there[t.Number] = true
+		existing[t.Number] = true
 	}
-	gone := func(n int) bool { return !there[n] && archive.find(n) == nil }
-	depends := circles(d.restored, dependenciesOf)
-	within := circles(d.restored, parentOf)
+	gone := func(n int) bool { return !existing[n] && archive.find(n) == nil }
+	depends := cycleEdges(d.restored, dependenciesOf)
+	within := cycleEdges(d.restored, parentOf)
 	var all []string
 	for i := range d.restored {
 		t := &d.restored[i]
-		var said []string
-		var kept, missing, closing []int
+		var notes []string
+		var remaining, missing, closing []int
 		for _, n := range t.task.Dependencies {
 			switch {
 			case gone(n):
@@ -621,7 +623,7 @@ func (d *draft) dangling(op ImportTasks) error {
 			case depends[edge{t.task.Number, n}]:
 				closing = append(closing, n)
 			default:
-				kept = append(kept, n)
+				remaining = append(remaining, n)
 			}
 		}
 		if len(missing) > 0 {
@@ -629,15 +631,15 @@ func (d *draft) dangling(op ImportTasks) error {
 			if len(missing) > 1 {
 				verb = "do"
 			}
-			said = append(said, "depends on "+theTasks(missing)+", which "+verb+" not exist")
+			notes = append(notes, "depends on "+taskNames(missing)+", which "+verb+" not exist")
 		}
 		if len(closing) > 0 {
-			said = append(said, "depends on "+theTasks(closing)+", which would close a circle")
+			notes = append(notes, "depends on "+taskNames(closing)+", which would close a circle")
 		}
-		if len(said) > 0 {
+		if len(notes) > 0 {
 			was := t.task.Dependencies
-			t.task.Dependencies = append([]int{}, kept...)
-			err := t.leaveOut("dependencies", "dependencies", was, t.task.Dependencies)
+			t.task.Dependencies = append([]int{}, remaining...)
+			err := t.override("dependencies", "dependencies", was, t.task.Dependencies)
 			if err != nil {
 				return err
 			}
@@ -647,16 +649,16 @@ func (d *draft) dangling(op ImportTasks) error {
 			if !gone(*p) {
 				why = "which would close a circle"
 			}
-			said = append(said, fmt.Sprintf("is part of task %d, %s", *p, why))
+			notes = append(notes, fmt.Sprintf("is part of task %d, %s", *p, why))
 			t.task.Parent = nil
-			if err := t.leaveOut("parent", "parent_task", *p, nil); err != nil {
+			if err := t.override("parent", "parent_task", *p, nil); err != nil {
 				return err
 			}
 		}
-		for _, text := range said {
-			all = append(all, fmt.Sprintf("%stask %d %s", t.place(), t.task.Number, text))
+		for _, text := range notes {
+			all = append(all, fmt.Sprintf("%stask %d %s", t.where(), t.task.Number, text))
 		}
-		if err := t.note(said); err != nil {
+		if err := t.addNotes(notes); err != nil {
 			return err
 		}
 	}
@@ -673,25 +675,25 @@ func (d *draft) dangling(op ImportTasks) error {
 	return nil
 }
 
-// theTasks names tasks in a sentence.
-func theTasks(list []int) string {
-	return "task " + strings.ReplaceAll(listed(list), ", ", " and task ")
+// taskNames lists tasks in a sentence.
+func taskNames(list []int) string {
+	return "task " + strings.ReplaceAll(joinNumbers(list), ", ", " and task ")
 }
 
-// place says where the record of a task stands, for the front of a message.
-func (t *restored) place() string {
-	if t.from == nil {
+// where is the position of a record in its source, as the prefix of a message.
+func (t *rawTask) where() string {
+	if t.source == nil {
 		return ""
 	}
-	at := position(t.from.src, t.at)
-	return fmt.Sprintf("%s:%d:%d: ", t.from.File, at.Line, at.Col)
+	at := position(t.source.src, t.offset)
+	return fmt.Sprintf("%s:%d:%d: ", t.source.File, at.Line, at.Col)
 }
 
-// edge is a reference of a task to another one.
+// edge is a reference from one task to another.
 type edge struct{ from, to int }
 
-// circles finds the references among imported tasks without which there would be no circle.
-func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
+// cycleEdges returns the references among imported tasks that close a cycle.
+func cycleEdges(list []rawTask, next func(*formats.Task) []int) map[edge]bool {
 	tasks := make(map[int]*formats.Task, len(list))
 	for i := range list {
 		tasks[list[i].task.Number] = &list[i].task
@@ -709,7 +711,7 @@ func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
 		for _, n := range next(t) {
 			to := tasks[n]
 			switch {
-			case to == nil: // a task of the state, which refers to none of these
+			case to == nil: // a task of the state, which refers to no imported task
 			case seen[n] == open:
 				closing[edge{t.Number, n}] = true
 			case seen[n] != done:
@@ -727,13 +729,12 @@ func circles(list []restored, next func(*formats.Task) []int) map[edge]bool {
 	return closing
 }
 
-// notesKey is the member of a task with what its other members cannot hold.
+// notesKey is the member of a task for text that fits no other member.
 const notesKey = "notes"
 
-// note adds to the notes of a task. Notes of the source stay in front: text in text, a list in a
-// list.
-func (t *restored) note(said []string) error {
-	if len(said) == 0 {
+// addNotes appends to the notes of a task, as text or as list elements, whichever the source has.
+func (t *rawTask) addNotes(notes []string) error {
+	if len(notes) == 0 {
 		return nil
 	}
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
@@ -746,9 +747,9 @@ func (t *restored) note(said []string) error {
 	text, isText := old.Str()
 	switch {
 	case old == nil || old.Is(jsonx.Null) || isText && text == "":
-		now = strings.Join(said, "\n")
+		now = strings.Join(notes, "\n")
 	case isText:
-		now = strings.TrimRight(text, "\n") + "\n" + strings.Join(said, "\n")
+		now = strings.TrimRight(text, "\n") + "\n" + strings.Join(notes, "\n")
 	default:
 		list := []any{old}
 		if old.Is(jsonx.Array) {
@@ -757,7 +758,7 @@ func (t *restored) note(said []string) error {
 				list = append(list, e)
 			}
 		}
-		for _, one := range said {
+		for _, one := range notes {
 			list = append(list, one)
 		}
 		now = list
@@ -767,15 +768,15 @@ func (t *restored) note(said []string) error {
 	if old != nil {
 		was = old
 	}
-	t.task.Notes, _ = now.(string) // a list is for whoever wrote it
-	return t.leaveOut(notesKey, notesKey, was, now)
+	t.task.Notes, _ = now.(string) // a list stays in the raw bytes only
+	return t.override(notesKey, notesKey, was, now)
 }
 
-// rename gives a task and its references other numbers, in its bytes as well.
-func (t *restored) rename(numbers map[int]int) (err error) {
+// renumber changes the number of a task and its references, also in its raw bytes.
+func (t *rawTask) renumber(numbers map[int]int) (err error) {
 	if n, ok := numbers[t.task.Number]; ok {
 		t.task.Number = n
-		err = t.set("number", n)
+		err = t.setMember("number", n)
 	}
 	deps := slices.Clone(t.task.Dependencies)
 	for i, n := range deps {
@@ -783,18 +784,18 @@ func (t *restored) rename(numbers map[int]int) (err error) {
 	}
 	if !slices.Equal(deps, t.task.Dependencies) {
 		t.task.Dependencies = deps
-		err = errors.Join(err, t.set("dependencies", deps))
+		err = errors.Join(err, t.setMember("dependencies", deps))
 	}
 	if t.task.Parent != nil && numbers[*t.task.Parent] != 0 {
 		to := numbers[*t.task.Parent]
 		t.task.Parent = &to
-		err = errors.Join(err, t.set("parent", to))
+		err = errors.Join(err, t.setMember("parent", to))
 	}
 	return err
 }
 
-// set gives a member of the task another value in its bytes.
-func (t *restored) set(key string, value any) error {
+// setMember replaces a member in the raw bytes of the task.
+func (t *rawTask) setMember(key string, value any) error {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
 	if err != nil {
 		return err
@@ -814,8 +815,8 @@ func sortedInts(set map[int]bool) []int {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// listed writes numbers with commas.
-func listed(list []int) string {
+// joinNumbers joins numbers with commas.
+func joinNumbers(list []int) string {
 	words := make([]string, len(list))
 	for i, n := range list {
 		words[i] = number(n)

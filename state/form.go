@@ -10,8 +10,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// formKey is the member of a task, and of the state, that records the shape of an imported file.
-// What did not change since is exported as it was.
+// formKey is the member of a task, and of the state, that records the form of an imported file.
+// What did not change since is exported in that form.
 const formKey = "imported_form"
 
 // The lists of the other shape. A file with the last one, or only the second, is an archive.
@@ -20,17 +20,17 @@ const (
 	listCompleted = "completed_projects"
 	listArchived  = "archived_projects"
 	listBare      = "" // tasks in no list, or in the array that is the whole file
-	// in a form: the task stands in the other system's archive; how that is laid out
+	// in a form: the task was in the other system's archive, and how that is laid out
 	ofArchive = "archive"
 )
 
-// remember adds to the bytes of a task how its source has it. That is the names of the members in
-// their order, and each value that the export would change: what it was and what it would be (as).
-// It is also the list, as long as the task has that status.
-func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
+// recordForm adds to the bytes of a task how its source wrote it: the names of the members in
+// order, and for each value that the export would change, what it was (was) and what it would be
+// (as). It also records the list, which applies as long as the task has that status.
+func (m *Import) recordForm(t *rawTask, source *jsonx.Value, list string) {
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2})
 	if err != nil || source.Get(formKey) != nil {
-		return // too deep for it, or a name of theirs
+		return // nested too deeply, or the source uses the key itself
 	}
 	if m.archive {
 		list = ofArchive
@@ -42,7 +42,7 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	for i := range e.Members {
 		one := &e.Members[i]
 		there := source.Get(one.Key)
-		if !alike(one.Value, there) && (there != nil || !empty(one.Value)) {
+		if !equalJSON(one.Value, there) && (there != nil || !emptyValue(one.Value)) {
 			as.Set(one.Key, one.Value)
 		}
 	}
@@ -50,7 +50,7 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	for i := range source.Members {
 		one := &source.Members[i]
 		keys = append(keys, one.Key)
-		if !alike(one.Value, e.Get(one.Key)) {
+		if !equalJSON(one.Value, e.Get(one.Key)) {
 			was.Set(one.Key, one.Value)
 		}
 	}
@@ -67,10 +67,10 @@ func (m *Import) remember(t *restored, source *jsonx.Value, list string) {
 	}
 }
 
-// leaveOut gives a member of a task another value than its source has. The export gives back what
-// was there, under the name that it has there; nothing if that is nil and not null.
-func (t *restored) leaveOut(key, theirs string, was, now any) error {
-	if err := t.set(key, now); err != nil {
+// override replaces a member of a task. The export restores what the source had, under the key that
+// it has there; if was is nil, nothing.
+func (t *rawTask) override(key, theirs string, was, now any) error {
+	if err := t.setMember(key, now); err != nil {
 		return err
 	}
 	v, err := jsonx.Parse(t.raw, jsonx.Limits{})
@@ -93,10 +93,10 @@ func (t *restored) leaveOut(key, theirs string, was, now any) error {
 			form.Set(one.Key, o.Set(theirs, add))
 		}
 	}
-	return t.set(formKey, form)
+	return t.setMember(formKey, form)
 }
 
-// parsed is an object that was made here as one that was read.
+// parsed encodes an object and parses it.
 func parsed(o *jsonx.Object) *jsonx.Value {
 	raw, err := jsonx.Marshal(o, "")
 	if err != nil {
@@ -109,18 +109,18 @@ func parsed(o *jsonx.Object) *jsonx.Value {
 	return v
 }
 
-func alike(a, b *jsonx.Value) bool {
+func equalJSON(a, b *jsonx.Value) bool {
 	return a != nil && b != nil && bytes.Equal(jsonx.AppendValue(nil, a), jsonx.AppendValue(nil, b))
 }
 
-// empty tells whether a value says nothing.
-func empty(v *jsonx.Value) bool {
+// emptyValue reports whether a value is "", null or [].
+func emptyValue(v *jsonx.Value) bool {
 	return slices.Contains([]string{`""`, "null", "[]"}, string(jsonx.AppendValue(nil, v)))
 }
 
-// asItWas gives a task of the other shape the form of its source where nothing changed. Artifacts
-// that were linked since follow those of the source.
-func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
+// restoreForm restores the form of the source where nothing changed. Artifacts that were linked
+// since follow those of the source.
+func restoreForm(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	if !form.Is(jsonx.Dict) {
 		return o
 	}
@@ -128,31 +128,31 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	as := form.Get("as")
 	was := form.Get("was")
 	if !as.Is(jsonx.Dict) || !was.Is(jsonx.Dict) {
-		return o // not as it was written here
+		return o // not written by recordForm
 	}
 
 	now := map[string]any{}
-	theirs := map[string]bool{}
-	kept := true
+	sourceKeys := map[string]bool{}
+	unchanged := true
 	for i := range e.Members {
 		now[e.Members[i].Key] = e.Members[i].Value
 	}
 
 	keys := stringsOf(form.Get("keys"))
 	for _, key := range keys {
-		theirs[key] = true
+		sourceKeys[key] = true
 	}
-	list, whole := artifactsBack(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
+	list, whole := restoreArtifacts(as.Get("artifacts"), was.Get("artifacts"), e.Get("artifacts"))
 	for i := range as.Members {
 		key := as.Members[i].Key
 		old := was.Get(key)
 		switch {
 		case key == "artifacts" && whole:
 			now[key] = list
-		case key == straysKey && !whole && as.Get("artifacts") != nil:
-			// the artifacts do not hold them
-		case !alike(as.Members[i].Value, e.Get(key)):
-			kept = kept && theirs[key]
+		case key == unlinkableKey && !whole && as.Get("artifacts") != nil:
+			// the artifacts do not include them
+		case !equalJSON(as.Members[i].Value, e.Get(key)):
+			unchanged = unchanged && sourceKeys[key]
 		case old != nil:
 			now[key] = old
 		default:
@@ -161,7 +161,7 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	}
 
 	for i := range was.Members {
-		if one := &was.Members[i]; kept && as.Get(one.Key) == nil {
+		if one := &was.Members[i]; unchanged && as.Get(one.Key) == nil {
 			now[one.Key] = one.Value
 		}
 	}
@@ -177,7 +177,7 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 		key := e.Members[i].Key
 		v, ok := now[key]
 		own := v == any(e.Members[i].Value)
-		if ok && !theirs[key] && (!own || !empty(e.Members[i].Value)) {
+		if ok && !sourceKeys[key] && (!own || !emptyValue(e.Members[i].Value)) {
 			out.Set(key, v)
 		}
 	}
@@ -185,17 +185,17 @@ func asItWas(o *jsonx.Object, form *jsonx.Value) *jsonx.Object {
 	return out
 }
 
-// artifactsBack gives the artifacts of the source with those that came since; false if what was
-// taken over has changed.
-func artifactsBack(as, was, now *jsonx.Value) (any, bool) {
+// restoreArtifacts returns the artifacts of the source followed by those linked since; false if the
+// imported ones changed.
+func restoreArtifacts(as, was, now *jsonx.Value) (any, bool) {
 	switch {
-	case alike(as, now):
+	case equalJSON(as, now):
 		return was, was != nil
 	case as == nil || !was.Is(jsonx.Array) || len(now.Elems) < len(as.Elems):
 		return nil, false
 	}
 	for i, a := range as.Elems {
-		if !alike(a, now.Elems[i]) {
+		if !equalJSON(a, now.Elems[i]) {
 			return nil, false
 		}
 	}
@@ -217,36 +217,36 @@ func stringsOf(v *jsonx.Value) (out []string) {
 	return out
 }
 
-// formed is what is kept of an imported file besides its tasks.
-type formed struct {
+// fileForm is the form of an imported file: everything but its tasks.
+type fileForm struct {
 	tree    *jsonx.Value
-	lists   []placed
-	archive bool // the file holds nothing but what was put away
+	lists   []recordList
+	archive bool // the file has archived tasks only
 }
 
-// placed are the records of a list, in the order of the file.
-type placed struct {
+// recordList are the records of a list, in the order of the file.
+type recordList struct {
 	list    string
-	records []place
+	records []sourceRecord
 }
 
-// place is one record, with the number of the task that it became; 0: it was left out.
-type place struct {
+// sourceRecord is one record and the number of the task that it became; 0 if it was left out.
+type sourceRecord struct {
 	value *jsonx.Value
 	n     int
 }
 
-// recordKey is the member that holds a record that was left out, in an order where other records
-// have their numbers.
+// recordKey is the member that holds a left-out record, in an order where other records are
+// numbers.
 const recordKey = "record"
 
-// leaveOut keeps the record at an offset as it is, because its task does not come along.
-func (f *formed) leaveOut(at int) {
+// keepRecord keeps the record at an offset as it is, because its task is not imported.
+func (f *fileForm) keepRecord(at int) {
 	f.renumber(at, 0)
 }
 
-// renumber says which task the record at an offset has become.
-func (f *formed) renumber(at, n int) {
+// renumber sets which task the record at an offset has become.
+func (f *fileForm) renumber(at, n int) {
 	for _, l := range f.lists {
 		for i := range l.records {
 			if l.records[i].value.Start == at {
@@ -256,9 +256,9 @@ func (f *formed) renumber(at, n int) {
 	}
 }
 
-// leftOut gives the records that did not become tasks. With placed those that the order has are not
-// among them.
-func (f *formed) leftOut(placed bool) []*jsonx.Value {
+// leftOut returns the records that did not become tasks. With placed, it omits those that the order
+// contains.
+func (f *fileForm) leftOut(placed bool) []*jsonx.Value {
 	var out []*jsonx.Value
 	for _, l := range f.lists {
 		if placed && l.list != listBare {
@@ -273,9 +273,8 @@ func (f *formed) leftOut(placed bool) []*jsonx.Value {
 	return out
 }
 
-// order gives the numbers of the tasks by list, as they stand in the file, and between them what
-// was left out.
-func (f *formed) order() *jsonx.Object {
+// order returns the task numbers by list, in file order, with the left-out records in between.
+func (f *fileForm) order() *jsonx.Object {
 	order := new(jsonx.Object)
 	for _, l := range f.lists {
 		if l.list == listBare {
@@ -294,28 +293,28 @@ func (f *formed) order() *jsonx.Object {
 	return order
 }
 
-// projects reads a list of the other shape.
-func (m *Import) projects(list string, status formats.TaskStatus) {
+// readProjects reads a list of the other shape.
+func (m *Import) readProjects(list string, status formats.TaskStatus) {
 	v := m.tree.Get(list)
 	if !v.Is(jsonx.Array) {
 		return
 	}
 	if status != "" && len(v.Elems) > 0 {
-		m.find(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
+		m.report(DamageNote, v.Start, formats.Count(len(v.Elems), "project")+" for the archive", "")
 	}
 	first := len(m.tasks)
-	m.list(list, v.Elems, status)
+	m.addRecords(list, v.Elems, status)
 	for _, e := range v.Elems {
-		// one that cannot be read is left out
-		if first < len(m.tasks) && m.tasks[first].at == e.Start {
-			m.remember(&m.tasks[first], e, list)
+		// an unreadable record was left out
+		if first < len(m.tasks) && m.tasks[first].offset == e.Start {
+			m.recordForm(&m.tasks[first], e, list)
 			first++
 		}
 	}
 }
 
-// formOf says how a file of the other shape is laid out: the names of its members, and the order of
-// its tasks if that is not by number. If the next number is another one here, it adds that.
+// formOf describes the layout of a file of the other shape: the keys, and the order of the tasks.
+// It adds the next number if that differs here.
 func (d *draft) formOf(m *Import) *jsonx.Object {
 	keys := []any{}
 	for _, one := range m.tree.Members {
@@ -324,45 +323,45 @@ func (d *draft) formOf(m *Import) *jsonx.Object {
 	form := new(jsonx.Object).Set("keys", keys).Set("order", m.order())
 	if m.archive {
 		beside := new(jsonx.Object)
-		for _, c := range m.rest {
+		for _, c := range m.unknown {
 			beside.Set(c.Key, json.RawMessage(c.Raw))
 		}
 		return form.Set("members", beside)
 	}
 	if len(d.base.Tasks) > 0 || m.opt.Fresh {
-		return form // numbers were given here
+		return form // numbers are assigned here
 	}
 	if was := m.tree.Get("next_project_number"); was != nil {
 		form.Set("was", was)
 	}
-	return form.Set("as", d.next)
+	return form.Set("as", d.nextNumber)
 }
 
-// hasForm tells whether the state has the form of another file of this kind.
+// hasForm reports whether the state already has the form of a file of this kind.
 func (d *draft) hasForm(m *Import) bool {
-	there := d.base.tree.Get(formKey)
+	existing := d.base.tree.Get(formKey)
 	if m.archive {
-		return there.Get(ofArchive) != nil
+		return existing.Get(ofArchive) != nil
 	}
-	return there.Get("keys") != nil
+	return existing.Get("keys") != nil
 }
 
-// keepForm keeps the form of a file, the first one that came.
-func (d *draft) keepForm(m *Import) error {
+// storeForm stores the form of the first imported file.
+func (d *draft) storeForm(m *Import) error {
 	if d.hasForm(m) {
 		return nil
 	}
 	form := d.formOf(m)
-	there := d.base.tree.Get(formKey)
+	existing := d.base.tree.Get(formKey)
 	o := new(jsonx.Object)
 	if m.archive {
 		form = new(jsonx.Object).Set(ofArchive, form)
 	} else if a := m.opt.Archive; a != nil && a.archive {
 		form.Set(ofArchive, d.formOf(a))
 	}
-	for _, v := range []*jsonx.Value{there, parsed(form)} {
+	for _, v := range []*jsonx.Value{existing, parsed(form)} {
 		for i := 0; v.Is(jsonx.Dict) && i < len(v.Members); i++ {
-			if v == there || there.Get(v.Members[i].Key) == nil {
+			if v == existing || existing.Get(v.Members[i].Key) == nil {
 				o.Set(v.Members[i].Key, v.Members[i].Value)
 			}
 		}
@@ -373,21 +372,20 @@ func (d *draft) keepForm(m *Import) error {
 	return err
 }
 
-// leftOutKey is the member of state.json with the records that an import left out and that no form
-// has a place for.
+// leftOutKey is the member of state.json with the left-out records that no form has a place for.
 const leftOutKey = "imported_left_out"
 
-// keepLeftOut keeps what is left out of a file, once.
-func (d *draft) keepLeftOut(m *Import) error {
+// storeLeftOut stores each left-out record once.
+func (d *draft) storeLeftOut(m *Import) error {
 	files := []*Import{m}
 	if m.opt.Archive != nil {
 		files = append(files, m.opt.Archive)
 	}
-	there := d.base.tree.Get(leftOutKey)
+	existing := d.base.tree.Get(leftOutKey)
 	var list []any
 	known := map[string]bool{}
-	if there.Is(jsonx.Array) {
-		for _, v := range there.Elems {
+	if existing.Is(jsonx.Array) {
+		for _, v := range existing.Elems {
 			list = append(list, v)
 			known[string(jsonx.AppendValue(nil, v))] = true
 		}
@@ -420,7 +418,7 @@ func (d *draft) keepLeftOut(m *Import) error {
 	return err
 }
 
-// recordsOf gives the records that were left out, from an order.
+// recordsOf returns the left-out records of an order.
 func recordsOf(order *jsonx.Value) []*jsonx.Value {
 	var out []*jsonx.Value
 	for i := 0; order.Is(jsonx.Array) && i < len(order.Elems); i++ {
@@ -431,10 +429,10 @@ func recordsOf(order *jsonx.Value) []*jsonx.Value {
 	return out
 }
 
-// exportProjects gives the state in the other shape, laid out as the file that it came from. With
-// ofTheirs that is the archive of the other system, else its state. What was put away here is among
-// the completed projects.
-func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
+// exportProjects returns the state in the other shape, laid out like the file that it came from;
+// with foreignArchive, the archive of the other system. Tasks archived here are among the completed
+// projects.
+func exportProjects(d, archive *document, foreignArchive bool) ([]byte, error) {
 	form := d.tree.Get(formKey)
 	members := d.tree.Get(importedKey)
 	lists := map[string]map[int]any{
@@ -457,13 +455,13 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 				(doc == d || was != listActive) {
 				list = was
 			}
-			lists[list][t.Number] = asItWas(project(t, value, doc.src), theirs)
+			lists[list][t.Number] = restoreForm(project(t, value, doc.src), theirs)
 		}
 	}
 
 	file := new(jsonx.Object)
 	given := map[string]any{}
-	if ofTheirs {
+	if foreignArchive {
 		form = form.Get(ofArchive)
 		order := form.Get("order")
 		members = form.Get("members")
@@ -474,7 +472,7 @@ func exportProjects(d, archive *document, ofTheirs bool) ([]byte, error) {
 				"no archive of another system was imported",
 			)
 		}
-		for _, one := range order.Members[1:] { // the first has what stands in no other
+		for _, one := range order.Members[1:] { // the first one also has the tasks of no other
 			own := map[int]any{}
 			for _, n := range numbersOf(one.Value) {
 				if t, ok := lists[ofArchive][n]; ok {
@@ -539,8 +537,8 @@ func numbersOf(v *jsonx.Value) (out []int) {
 	return out
 }
 
-// ordered gives tasks in the order of their source, with what was left out of it in its place.
-// Those that the source does not have come last, by number.
+// ordered returns tasks in the order of their source, with left-out records in their place. Tasks
+// that the source does not have come last, by number.
 func ordered(tasks map[int]any, order *jsonx.Value) []any {
 	out := []any{}
 	take := func(n int) {

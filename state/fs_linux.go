@@ -2,7 +2,7 @@ package state
 
 import "os"
 
-// pidNamespace names the namespace in which this process's id counts.
+// pidNamespace identifies the PID namespace of this process.
 func pidNamespace() string {
 	name, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

@@ -32,7 +32,7 @@ func Graph(tasks []formats.Task, format string) (string, error) {
 				n, strings.Join([]string{text(lines[0]), text(lines[1])}, `\n`))
 			return
 		}
-		// Characters that mean something there are entities.
+		// Escape the characters that Mermaid interprets.
 		text := strings.NewReplacer(
 			"&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;",
 		).Replace

@@ -15,7 +15,7 @@ import (
 // Damage is a class of defects in an imported file.
 type Damage string
 
-// The classes of damage. Stream, trailing comma and duplicate key can be repaired; a note is no
+// The classes of damage. Stream, trailing comma and duplicate key can be repaired. A note is not
 // damage: it says how something was read.
 const (
 	DamageTruncated     Damage = "truncated"
@@ -38,7 +38,7 @@ type Finding struct {
 	Message string      `json:"message"`
 	Help    string      `json:"help,omitempty"`
 	Mended  bool        `json:"mended"` // it no longer prevents the import
-	// LeftOut says that this one record or file does not come along; the import goes on without it,
+	// LeftOut means that this one record or file is not imported; the import goes on without it,
 	// unless it is strict.
 	LeftOut bool `json:"left_out"`
 }
@@ -52,33 +52,33 @@ type Import struct {
 	Findings   []Finding `json:"findings"`
 	NextNumber int       `json:"next_number"`
 
-	src    []byte
-	opt    ImportOptions
-	titles map[int][]string // of TODO.md, by number
-	twice  map[int]bool     // the numbers that the file has more than once
-	tasks  []restored
-	rest   []jsonx.Change // members of the file that are none of a state
-	formed
+	src        []byte
+	opt        ImportOptions
+	titles     map[int][]string // of TODO.md, by number
+	duplicates map[int]bool     // the numbers that the file has more than once
+	tasks      []rawTask
+	unknown    []jsonx.Change // members that a state does not have
+	fileForm
 }
 
 // ImportOptions say how to read a file.
 type ImportOptions struct {
 	Repair bool // repair what can be repaired without guessing
 	Fresh  bool // of two tasks with one number, the second gets a new one
-	// refuse the whole file for what would be left out, and for references to tasks that do not
-	// exist
+	// Strict refuses the whole file if something would be left out or refers to a task that does
+	// not exist.
 	Strict bool
 	// Folders are the tasks' documents: paths change to their new place, and each is linked to its
 	// task.
 	Folders Folders
-	// the TODO.md beside the file, for titles of tasks that have only a slug; nil: none
+	// Todo is the TODO.md next to the file, for titles of tasks that have only a slug; may be nil.
 	Todo []byte
-	// Archive is the archive beside the file; nil: none. Its tasks are imported into the archive.
+	// Archive is the archive next to the file; may be nil. Its tasks are imported into the archive.
 	Archive *Import
 }
 
-// Beside is the path of the archive, relative to the folder of an imported state.
-const Beside = "archive/state.json"
+// ArchiveName is the path of the archive, relative to the folder of an imported state.
+const ArchiveName = "archive/state.json"
 
 // The shapes of a file of tasks.
 const (
@@ -87,7 +87,7 @@ const (
 	ShapeTasks    = "tasks" // bare tasks, in an array or as a stream
 )
 
-// Tasks gives the tasks as an import would write them.
+// Tasks returns the tasks as an import would write them.
 func (m *Import) Tasks() []formats.Task {
 	out := make([]formats.Task, len(m.tasks))
 	for i := range m.tasks {
@@ -115,9 +115,9 @@ func (m *Import) Err() error {
 	return d
 }
 
-// prevents tells whether nothing can be imported because of a finding. Where not one record can be
-// read, the file is wrong, and not the record; that an archive has none is no fault of the state
-// that it lies beside.
+// prevents reports whether a finding prevents the import. If no record is readable, the file is
+// wrong and not the record. An archive without readable records does not prevent the import of its
+// state.
 func (m *Import) prevents(f Finding) bool {
 	if f.Mended {
 		return false
@@ -128,7 +128,7 @@ func (m *Import) prevents(f Finding) bool {
 	return f.Class == DamageValue && len(m.tasks) == 0 && !m.archive
 }
 
-// LeftOut counts the records and files that do not come along, those of the archive included.
+// LeftOut counts the records and files that are not imported, including those of the archive.
 func (m *Import) LeftOut() int {
 	n := 0
 	for _, f := range m.Findings {
@@ -144,7 +144,7 @@ func (m *Import) LeftOut() int {
 
 // ReadImport reads a file of tasks in any shape and reports its defects by class. Repair fixes
 // streams, trailing commas, duplicate keys and duplicate numbers in the result, never in the file.
-// A record that is no task, or has a value that cannot be read, is left out and kept as it is.
+// A record that is not a task, or has an unreadable value, is left out and kept as it is.
 func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 	m := &Import{
 		File:     file,
@@ -163,7 +163,7 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 
 	m.titles = todoTitles(opt.Todo)
 	if at := conflictMarker(src); at >= 0 {
-		m.find(DamageConflict, at, "the file holds both sides of an unfinished merge",
+		m.report(DamageConflict, at, "the file holds both sides of an unfinished merge",
 			"take one side or both: tercet state merge --ours, --theirs or --union FILE")
 		return m
 	}
@@ -174,44 +174,44 @@ func ReadImport(file string, src []byte, opt ImportOptions) *Import {
 		values = m.diagnose(err)
 	}
 	if len(values) > 0 {
-		m.values(values)
+		m.readValues(values)
 	}
 	if opt.Archive != nil && m.Shape != "" {
-		m.join(opt.Archive)
+		m.addArchive(opt.Archive)
 	}
 	return m
 }
 
-// join takes the tasks of the archive along. One that is active too is kept there with repair; with
-// fresh numbers both stay.
-func (m *Import) join(archive *Import) {
-	active := map[int]*restored{}
+// addArchive adds the tasks of the archive. For a task that is also active, repair keeps the active
+// one; with fresh numbers both are kept.
+func (m *Import) addArchive(archive *Import) {
+	active := map[int]*rawTask{}
 	for i := range m.tasks {
 		active[m.tasks[i].task.Number] = &m.tasks[i]
 	}
 
 	for _, t := range archive.tasks {
 		n := t.task.Number
-		t.done = true
+		t.archived = true
 		if there := active[n]; there != nil {
 			if sameTask(&there.task, &t.task) {
-				archive.leaveOut(t.at)
+				archive.keepRecord(t.offset)
 				continue
 			}
 			text := fmt.Sprintf("task %d stands in %s too, and the two differ", n, archive.File)
 			if m.opt.Fresh {
-				fresh := max(m.fresh(), archive.fresh())
-				if err := t.rename(map[int]int{n: fresh}); err != nil {
-					m.find(DamageValue, there.at, err.Error(), "")
+				fresh := max(m.freeNumber(), archive.freeNumber())
+				if err := t.renumber(map[int]int{n: fresh}); err != nil {
+					m.report(DamageValue, there.offset, err.Error(), "")
 				}
 				m.NextNumber = fresh + 1
 				text += fmt.Sprintf("; %q of the archive is task %d here", t.task.Title, fresh)
 			}
 			if !m.opt.Fresh {
 				text += "; the active one is kept"
-				archive.leaveOut(t.at)
+				archive.keepRecord(t.offset)
 			}
-			m.find(DamageDuplicateTask, there.at, text, "")
+			m.report(DamageDuplicateTask, there.offset, text, "")
 			if !m.opt.Fresh {
 				continue
 			}
@@ -220,7 +220,7 @@ func (m *Import) join(archive *Import) {
 	}
 }
 
-func (m *Import) find(class Damage, offset int, message, help string) {
+func (m *Import) report(class Damage, offset int, message, help string) {
 	mendable := class == DamageStream || class == DamageTrailingComma ||
 		class == DamageDuplicateKey ||
 		class == DamageDuplicateTask
@@ -243,8 +243,8 @@ func (m *Import) find(class Damage, offset int, message, help string) {
 	})
 }
 
-// bad reports a record that cannot be taken over. The rest of the file can.
-func (m *Import) bad(offset int, message, help string) {
+// reportSkipped reports a record that cannot be imported. The rest of the file can.
+func (m *Import) reportSkipped(offset int, message, help string) {
 	m.Findings = append(m.Findings, Finding{
 		Class:   DamageValue,
 		Pos:     position(m.src, offset),
@@ -254,16 +254,16 @@ func (m *Import) bad(offset int, message, help string) {
 	})
 }
 
-// diagnose finds out why a text is not JSON and gives the values that can be read of it.
+// diagnose finds why a text is not JSON and returns the values that can be read from it.
 func (m *Import) diagnose(cause error) []*jsonx.Value {
-	s := mender{src: m.src, text: bytes.Clone(m.src)}
+	s := repairer{src: m.src, text: bytes.Clone(m.src)}
 	s.scan()
 	for _, at := range s.commas {
-		m.find(DamageTrailingComma, at, "a comma before the end of a list", "")
+		m.report(DamageTrailingComma, at, "a comma before the end of a list", "")
 	}
 
-	for _, k := range s.twice {
-		m.find(
+	for _, k := range s.duplicates {
+		m.report(
 			DamageDuplicateKey,
 			k.at,
 			fmt.Sprintf("key %q stands twice in one object; the last one counts", k.key),
@@ -271,7 +271,7 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		)
 	}
 
-	if s.open && !m.salvage(&s) {
+	if s.open && !m.truncated(&s) {
 		return nil
 	}
 	var out []*jsonx.Value
@@ -288,18 +288,18 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 				at = e.Offset
 				msg = e.Msg
 			}
-			m.find(DamageSyntax, at, msg, "fix this place by hand")
+			m.report(DamageSyntax, at, msg, "fix this place by hand")
 			return nil
 		}
 		out = append(out, v)
 	}
 
 	if len(out) == 0 {
-		m.find(DamageWrong, 0, "the file is empty", "")
+		m.report(DamageWrong, 0, "the file is empty", "")
 		return nil
 	}
 	if len(out) > 1 {
-		m.find(
+		m.report(
 			DamageStream,
 			out[1].Start,
 			fmt.Sprintf("%d values stand one after the other, expected one", len(out)),
@@ -307,17 +307,19 @@ func (m *Import) diagnose(cause error) []*jsonx.Value {
 		)
 	}
 	if len(m.Findings) == 0 {
-		m.find(DamageSyntax, 0, cause.Error(), "fix this place by hand")
+		m.report(DamageSyntax, 0, cause.Error(), "fix this place by hand")
 		return nil
 	}
 	return out
 }
 
-// salvage says that the file ends in the middle. With repair it drops what follows the last whole
-// task and closes what is open; it is false if the file cannot be used.
-func (m *Import) salvage(s *mender) bool {
+// truncated reports that the file ends early. With repair it drops what follows the last complete
+// task and closes what is open. It returns false if the file cannot be used.
+func (m *Import) truncated(s *repairer) bool {
 	end := len(bytes.TrimRight(m.src, " \t\r\n"))
-	message := fmt.Sprintf("the file ends in the middle; whole objects before the cut: %d", s.whole)
+	message := fmt.Sprintf(
+		"the file ends in the middle; whole objects before the cut: %d", s.complete,
+	)
 	f := Finding{
 		Class:   DamageTruncated,
 		Pos:     position(m.src, end),
@@ -341,14 +343,14 @@ func (m *Import) salvage(s *mender) bool {
 	return f.Mended
 }
 
-// lostTask names the task that a text breaks off in, if it says which it is.
+// lostTask names the task in which a text breaks off, if its number is readable.
 func lostTask(text []byte) string {
 	for _, key := range []string{`"number"`, `"project_number"`, `"task_number"`} {
 		_, rest, ok := bytes.Cut(text, []byte(key))
 		rest, colon := bytes.CutPrefix(bytes.TrimSpace(rest), []byte(":"))
 		rest = bytes.TrimSpace(rest)
 		digits := len(rest) - len(bytes.TrimLeft(rest, "0123456789"))
-		// the last digit may be cut off as well
+		// more digits may be missing after the last one
 		if ok && colon && digits > 0 && digits < len(rest) {
 			return ", the beginning of task " + string(rest[:digits])
 		}
@@ -356,10 +358,10 @@ func lostTask(text []byte) string {
 	return ""
 }
 
-// values takes one document, bare tasks, or a document with tasks behind it.
-func (m *Import) values(list []*jsonx.Value) {
+// readValues reads one document, bare tasks, or a document followed by tasks.
+func (m *Import) readValues(list []*jsonx.Value) {
 	var docs, tasks []*jsonx.Value
-	m.twice = map[int]bool{}
+	m.duplicates = map[int]bool{}
 	for _, v := range list {
 		within := append([]*jsonx.Value{v}, v.Elems...)
 		for _, key := range []string{listActive, listCompleted, listArchived, "tasks"} {
@@ -368,9 +370,9 @@ func (m *Import) values(list []*jsonx.Value) {
 			}
 		}
 		for _, t := range within {
-			n, _ := (&foreign{v: t, used: map[string]bool{}}).number()
-			_, there := m.twice[n]
-			m.twice[n] = there
+			n, _ := (&foreignTask{v: t, used: map[string]bool{}}).number()
+			_, there := m.duplicates[n]
+			m.duplicates[n] = there
 		}
 		switch {
 		case looksLikeTask(v):
@@ -381,18 +383,18 @@ func (m *Import) values(list []*jsonx.Value) {
 	}
 
 	if len(docs) > 1 {
-		m.find(DamageWrong, docs[1].Start, "more than one document that is no task",
+		m.report(DamageWrong, docs[1].Start, "more than one document that is no task",
 			"split the file and import the one you want")
 		return
 	}
 	if len(docs) == 1 {
-		m.document(docs[0])
+		m.readDocument(docs[0])
 	} else {
 		m.Shape = ShapeTasks
 	}
 
-	m.list(listBare, tasks, "")
-	m.unique()
+	m.addRecords(listBare, tasks, "")
+	m.dedupe()
 }
 
 func looksLikeTask(v *jsonx.Value) bool {
@@ -400,8 +402,8 @@ func looksLikeTask(v *jsonx.Value) bool {
 		(v.Get("number") != nil || v.Get("project_number") != nil || v.Get("task_number") != nil)
 }
 
-// document takes one document in whatever shape it has.
-func (m *Import) document(tree *jsonx.Value) {
+// readDocument reads one document of any shape.
+func (m *Import) readDocument(tree *jsonx.Value) {
 	lists := func(key string) bool {
 		return tree.Is(jsonx.Dict) && tree.Get(key).Is(jsonx.Array)
 	}
@@ -410,25 +412,25 @@ func (m *Import) document(tree *jsonx.Value) {
 		m.Shape = ShapeProjects
 		m.tree = tree
 		m.archive = !lists(listActive)
-		m.beside(tree, listActive, listCompleted, listArchived, "next_project_number")
-		m.next(tree.Get("next_project_number"))
-		m.projects(listActive, "")
-		m.projects(listCompleted, formats.Completed)
-		m.projects(listArchived, formats.Completed)
+		m.collectUnknown(tree, listActive, listCompleted, listArchived, "next_project_number")
+		m.setNextNumber(tree.Get("next_project_number"))
+		m.readProjects(listActive, "")
+		m.readProjects(listCompleted, formats.Completed)
+		m.readProjects(listArchived, formats.Completed)
 	case tree.Is(jsonx.Dict) && tree.Get("tasks").Is(jsonx.Array):
 		m.Shape = ShapeTercet
 		if err := newer(m.File, m.src, tree, Version); err != nil {
-			m.find(DamageWrong, tree.Get("version").Start, err.Message, err.Help)
+			m.report(DamageWrong, tree.Get("version").Start, err.Message, err.Help)
 			return
 		}
-		m.beside(tree, topKeys...)
-		m.next(tree.Get("next_number"))
-		m.list("tasks", tree.Get("tasks").Elems, "")
+		m.collectUnknown(tree, topKeys...)
+		m.setNextNumber(tree.Get("next_number"))
+		m.addRecords("tasks", tree.Get("tasks").Elems, "")
 	case tree.Is(jsonx.Array) && slices.ContainsFunc(tree.Elems, looksLikeTask):
 		m.Shape = ShapeTasks
-		m.list(listBare, tree.Elems, "")
+		m.addRecords(listBare, tree.Elems, "")
 	default:
-		m.find(
+		m.report(
 			DamageWrong,
 			tree.Start,
 			"expected a list of tasks or active_projects, got "+described(tree),
@@ -455,26 +457,25 @@ func described(v *jsonx.Value) string {
 	return "an object with the keys " + strings.Join(keys, ", ")
 }
 
-func (m *Import) next(v *jsonx.Value) {
+func (m *Import) setNextNumber(v *jsonx.Value) {
 	if n, ok := v.Int(); ok && n > 0 && n < maxForeign {
 		m.NextNumber = int(n)
 	}
 }
 
-// importedKey is the member of state.json that holds what a file of another shape has beside its
-// tasks.
+// importedKey is the member of state.json for the unknown members of a file of another shape.
 const importedKey = "imported"
 
-// beside keeps the members of a document that are not known.
-func (m *Import) beside(tree *jsonx.Value, known ...string) {
+// collectUnknown collects the unknown members of a document.
+func (m *Import) collectUnknown(tree *jsonx.Value, known ...string) {
 	for _, one := range tree.Members {
 		if !slices.ContainsFunc(known, func(k string) bool {
 			return strings.EqualFold(k, one.Key)
 		}) {
 			raw := jsonx.AppendValue(nil, one.Value)
-			// It will lie two levels down.
+			// It will be nested two levels deeper.
 			if _, err := jsonx.Parse(raw, jsonx.Limits{Depth: jsonx.DefaultDepth - 2}); err != nil {
-				m.find(
+				m.report(
 					DamageNote,
 					one.KeyStart,
 					fmt.Sprintf("member %q is left out: %v", one.Key, err),
@@ -482,33 +483,33 @@ func (m *Import) beside(tree *jsonx.Value, known ...string) {
 				)
 				continue
 			}
-			m.rest = append(m.rest, jsonx.Change{Key: one.Key, Raw: raw})
+			m.unknown = append(m.unknown, jsonx.Change{Key: one.Key, Raw: raw})
 		}
 	}
 }
 
-// unique holds that a number stands for one task. The same task twice is taken once. Of two that
-// differ one is kept: the active one, else the newer, else the later in the file. The record of the
-// other is left out. With fresh numbers both become tasks, the other one under a number of its own.
-func (m *Import) unique() {
+// dedupe makes each number stand for one task. Identical tasks are merged. Of two that differ it
+// keeps the active one, else the newer, else the later in the file, and leaves out the record of
+// the other. With fresh numbers both become tasks, the other one under a new number.
+func (m *Import) dedupe() {
 	seen := map[int]int{}
-	kept := m.tasks[:0]
+	unique := m.tasks[:0]
 	for _, t := range m.tasks {
 		n := t.task.Number
 		first, twice := seen[n]
 		if !twice {
-			seen[n] = len(kept)
-			kept = append(kept, t)
+			seen[n] = len(unique)
+			unique = append(unique, t)
 			continue
 		}
-		old := kept[first]
+		old := unique[first]
 		if sameTask(&old.task, &t.task) {
-			m.leaveOut(t.at)
+			m.keepRecord(t.offset)
 			continue
 		}
-		rank := func(r *restored) (int, string) {
+		rank := func(r *rawTask) (int, string) {
 			switch {
-			case r.done:
+			case r.archived:
 				return 0, r.task.Updated
 			case r.task.Status.Terminal():
 				return 1, r.task.Updated
@@ -524,54 +525,54 @@ func (m *Import) unique() {
 		case before != after:
 			why = "the newer one"
 		}
-		stays := t
-		goes := old
+		winner := t
+		loser := old
 		if a > b || a == b && before > after {
-			stays = old
-			goes = t
+			winner = old
+			loser = t
 		}
-		kept[first] = stays
+		unique[first] = winner
 		text := fmt.Sprintf("task %d stands twice, first in line %d, and the two differ",
-			n, position(m.src, old.at).Line)
-		fresh := m.fresh()
+			n, position(m.src, old.offset).Line)
+		fresh := m.freeNumber()
 		switch {
 		case m.opt.Fresh:
-			if err := goes.rename(map[int]int{n: fresh}); err != nil {
-				m.find(DamageValue, goes.at, err.Error(), "")
+			if err := loser.renumber(map[int]int{n: fresh}); err != nil {
+				m.report(DamageValue, loser.offset, err.Error(), "")
 			}
-			kept = append(kept, goes)
-			m.renumber(goes.at, fresh)
+			unique = append(unique, loser)
+			m.renumber(loser.offset, fresh)
 			m.NextNumber = fresh + 1
 			text += fmt.Sprintf("; %q in line %d is task %d here",
-				goes.task.Title, position(m.src, goes.at).Line, fresh)
+				loser.task.Title, position(m.src, loser.offset).Line, fresh)
 		default:
-			m.leaveOut(goes.at)
+			m.keepRecord(loser.offset)
 			text += fmt.Sprintf("; %s is kept: %q in line %d",
-				why, stays.task.Title, position(m.src, stays.at).Line)
+				why, winner.task.Title, position(m.src, winner.offset).Line)
 		}
-		m.find(DamageDuplicateTask, t.at, text, "")
+		m.report(DamageDuplicateTask, t.offset, text, "")
 	}
 
-	m.tasks = kept
-	if len(kept) == 0 && m.Shape != "" && m.Err() == nil {
-		m.find(DamageNote, 0, "the file has no tasks", "")
+	m.tasks = unique
+	if len(unique) == 0 && m.Shape != "" && m.Err() == nil {
+		m.report(DamageNote, 0, "the file has no tasks", "")
 	}
 }
 
-// title is what TODO.md calls a task. Of several tasks with one number the first word of the name
-// decides.
-func (m *Import) title(n int, name string) string {
+// todoTitle is the title in TODO.md. If several tasks share the number, the first word of the name
+// must match.
+func (m *Import) todoTitle(n int, name string) string {
 	word, _, _ := strings.Cut(Slug(name), "_")
 	for _, one := range m.titles[n] {
-		if !m.twice[n] || strings.Contains("_"+Slug(one)+"_", "_"+word+"_") {
+		if !m.duplicates[n] || strings.Contains("_"+Slug(one)+"_", "_"+word+"_") {
 			return one
 		}
 	}
 	return ""
 }
 
-// fresh is a number that no task of the file has.
-func (m *Import) fresh() int {
+// freeNumber returns a number that no task of the file has.
+func (m *Import) freeNumber() int {
 	n := max(m.NextNumber, 1)
 	for i := range m.tasks {
 		n = max(n, m.tasks[i].task.Number+1)
@@ -579,16 +580,16 @@ func (m *Import) fresh() int {
 	return n
 }
 
-// mender looks at a text that is not JSON: where commas stand too many, which keys stand twice, and
-// whether it ends early. The commas it blanks, so that offsets stay what they are.
-type mender struct {
-	src, text []byte
-	commas    []int
-	twice     []keyAt
-	whole     int  // objects that were closed
-	open      bool // the text ends inside a value
-	// cut is the end of the last object that stands in a list, or alone, at the top of the text or
-	// one level below. closers end what is open there.
+// repairer scans a text that is not JSON for surplus commas, duplicate keys, and an early end. It
+// overwrites the commas with blanks, so that offsets stay valid.
+type repairer struct {
+	src, text  []byte
+	commas     []int
+	duplicates []keyAt
+	complete   int  // number of closed objects
+	open       bool // the text ends inside a value
+	// cut is the end of the last complete object that may be a task. closers close what is open
+	// there.
 	cut     int
 	closers []byte
 }
@@ -605,7 +606,7 @@ type frame struct {
 	keys map[string]bool
 }
 
-func (s *mender) scan() {
+func (s *repairer) scan() {
 	var stack []*frame
 	comma := -1
 	for i := 0; i < len(s.src); i++ {
@@ -643,7 +644,7 @@ func (s *mender) scan() {
 				stack = stack[:len(stack)-1]
 			}
 			if c == '}' {
-				s.whole++
+				s.complete++
 				s.mark(stack, i+1)
 			}
 		case ',':
@@ -661,8 +662,9 @@ func (s *mender) scan() {
 	s.open = len(stack) > 0
 }
 
-// mark notes the place behind a whole object that may be a task.
-func (s *mender) mark(stack []*frame, end int) {
+// mark records the position after a complete object that may be a task: one in a list or at the
+// top, at most one level down.
+func (s *repairer) mark(stack []*frame, end int) {
 	if n := len(stack); n > 2 || n > 0 && stack[n-1].dict {
 		return
 	}
@@ -677,7 +679,7 @@ func (s *mender) mark(stack []*frame, end int) {
 	}
 }
 
-func (s *mender) key(top *frame, from, end int) {
+func (s *repairer) key(top *frame, from, end int) {
 	top.key = false
 	v, err := jsonx.Parse(s.src[from:end+1], jsonx.Limits{})
 	if err != nil {
@@ -685,12 +687,12 @@ func (s *mender) key(top *frame, from, end int) {
 	}
 	key, _ := v.Str() // it was parsed from quotes
 	if top.keys[key] {
-		s.twice = append(s.twice, keyAt{key, from})
+		s.duplicates = append(s.duplicates, keyAt{key, from})
 	}
 	top.keys[key] = true
 }
 
-// closing gives the quote that ends a string, -1 if there is none on its line.
+// closing returns the position of the quote that ends a string, or -1 if there is none on its line.
 func closing(src []byte, from int) int {
 	for i := from + 1; i < len(src); i++ {
 		switch src[i] {

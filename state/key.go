@@ -14,8 +14,9 @@ import (
 // keysFolder is the name of the folder of keys in the user's own folder.
 const keysFolder = "keys"
 
-// SealKey gives the key of a lineage, and makes it on first use. It lies in the user's own folder,
-// which sandboxed workers cannot read. Where CheckKeys refuses the folder there is no key.
+// SealKey returns a function that looks up the key of a lineage and creates it on first use. The
+// keys are in the user's own folder, which sandboxed workers cannot read. It returns nil where
+// CheckKeys refuses the folder.
 func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	return func(lineage string) []byte {
 		if home == "" || !fs.ValidPath(lineage) || strings.Contains(lineage, "/") ||
@@ -36,7 +37,7 @@ func SealKey(home string, fresh func() string) func(lineage string) []byte {
 
 		key, err := atomicfile.ReadFile(root, lineage)
 		if errors.Is(err, fs.ErrNotExist) {
-			// Of two processes one makes it, and both take what is there then.
+			// If two processes race to create the key, both read the one that won.
 			err = atomicfile.Create(root, lineage, []byte(fresh()), 0o600)
 			if err == nil || errors.Is(err, fs.ErrExist) {
 				key, err = atomicfile.ReadFile(root, lineage)
@@ -49,8 +50,8 @@ func SealKey(home string, fresh func() string) func(lineage string) []byte {
 	}
 }
 
-// CheckKeys refuses a folder of keys that others may write to, or that is a link, and keys that are
-// no regular files of the user alone: whoever knows a key can forge the user's answers.
+// CheckKeys refuses a key folder that others can write to or that is a symbolic link, and keys that
+// are not regular files private to the user: whoever knows a key can forge the user's answers.
 func CheckKeys(home string) error {
 	dir := filepath.Join(home, keysFolder)
 	if info, err := os.Stat(home); err == nil && info.Mode().Perm()&0o022 != 0 {

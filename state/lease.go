@@ -6,8 +6,9 @@ import (
 	"tercet/formats"
 )
 
-// stale tells whether a lease no longer binds: its process is gone or its time has passed. That of
-// a run that waits binds until the run is taken up, given up or replaced, or its journal is gone.
+// stale reports whether a lease no longer binds: its process is gone or its time has passed. The
+// lease of a suspended run binds until the run is resumed, canceled or replaced, or its journal is
+// gone.
 func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	if l == nil || l.Suspended {
 		return l != nil && !c.Alive(*l)
@@ -23,7 +24,7 @@ func (c Config) stale(l *formats.Lease, now time.Time) bool {
 	return now.After(taken.Add(limit)) || !c.Alive(*l)
 }
 
-// effective is the status that a task really has: the prior one when the lease of an in-progress
+// effective returns the status that a task really has: the prior one if the lease of an in-progress
 // status is stale.
 func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskStatus, stale bool) {
 	if !t.Status.InProgress() || !c.stale(t.Lease, now) {
@@ -35,7 +36,7 @@ func (c Config) effective(t *formats.Task, now time.Time) (status formats.TaskSt
 	return t.Prior, true
 }
 
-// lease makes the lease that an in-progress status takes.
+// lease makes the lease that a task gets with an in-progress status.
 func (d *draft) lease(timeout time.Duration) *formats.Lease {
 	if timeout <= 0 {
 		timeout = formats.DefaultLeaseTimeout
@@ -43,7 +44,7 @@ func (d *draft) lease(timeout time.Duration) *formats.Lease {
 	l := d.cfg.Self(d.tx.Session, d.tx.Run)
 	l.Session = d.tx.Session
 	l.Run = d.tx.Run
-	l.Taken = stamp(d.now)
+	l.Taken = timestamp(d.now)
 	l.Timeout = max(int(timeout/time.Second), 1)
 	return &l
 }

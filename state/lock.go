@@ -20,8 +20,8 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// locker takes one lock file for this process. Each acquisition has its own handle, because one
-// handle does not exclude the goroutines that share it.
+// locker takes one lock file for this process. Each acquisition opens its own handle, because
+// goroutines that share a handle do not exclude each other.
 type locker struct {
 	cfg  Config
 	file string // relative to the project root
@@ -33,8 +33,8 @@ func (l locker) path() string {
 	return filepath.Join(l.cfg.Dir, filepath.FromSlash(l.file))
 }
 
-// release gives the lock back. Where that cannot be done, the lock ends with the handle, which is
-// closed when it is collected, or with the process.
+// release unlocks the file. If that fails, the kernel drops the lock when the handle is collected
+// or the process exits.
 func release(h *flock.Flock) error {
 	for try := 1; ; try++ {
 		err := h.Unlock()
@@ -47,14 +47,14 @@ func release(h *flock.Flock) error {
 	}
 }
 
-// maxUnlocks is how often the lock is given back before it is left to the kernel.
+// maxUnlocks bounds the attempts to unlock before it is left to the kernel.
 const maxUnlocks = 3
 
-// maxEvictions bounds how often workers that hold a lock are ended before it counts as held.
+// maxEvictions bounds how often workers that hold a lock are ended before the lock counts as held.
 const maxEvictions = 10
 
-// maxReopens bounds how often a lock file that was replaced while it was waited for is opened
-// again.
+// maxReopens bounds how often the lock file is opened again because it was replaced while this
+// process waited.
 const maxReopens = 10
 
 // take waits for the lock until the configured time has passed or ctx ends.
@@ -67,11 +67,11 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	defer notice.Stop()
 	path := l.path()
 	for range maxReopens {
-		h, err := l.once(ctx, path, timer.C, notice.C)
+		h, err := l.acquire(ctx, path, timer.C, notice.C)
 		if err != nil {
-			if errors.Is(err, errWaited) {
+			if errors.Is(err, errWaitTimeout) {
 				return nil, lockTimeout(
-					short(l.file),
+					shortName(l.file),
 					max(l.cfg.Clock.Now().Sub(start), limit),
 					l.holder(),
 				)
@@ -83,7 +83,7 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 			return nil, errors.Join(err, release(h))
 		}
 		if same {
-			l.introduce(session)
+			l.writeInfo(session)
 			return h, nil
 		}
 		if err := release(h); err != nil {
@@ -92,7 +92,7 @@ func (l locker) take(ctx context.Context, session string) (*flock.Flock, error) 
 	}
 
 	return nil, badLock(
-		short(l.file),
+		shortName(l.file),
 		"find the program that deletes lock files",
 		"is replaced again and again",
 		nil,
@@ -117,43 +117,42 @@ func (c Config) Claim(file, session string) (io.Closer, error) {
 		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
 		flock.SetPermissions(0o600),
 	)
-	got, err := h.TryLock()
-	for try := 0; !got && err == nil && try < maxEvictions && l.evict(); try++ {
+	acquired, err := h.TryLock()
+	for try := 0; !acquired && err == nil && try < maxEvictions && l.evict(); try++ {
 		pause := time.NewTimer(evictEvery)
 		<-pause.C
-		got, err = h.TryLock()
+		acquired, err = h.TryLock()
 	}
-	if got && err == nil {
-		if got, err = l.current(h, path); !got { // its holder has just removed it
+	if acquired && err == nil {
+		if acquired, err = l.current(h, path); !acquired { // the holder has just removed the file
 			err = errors.Join(err, release(h))
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, l.explain(path, err)
-	case !got:
+		return nil, l.wrapError(path, err)
+	case !acquired:
 		return nil, formats.Fail(formats.CodeLocked,
 			"wait until it has ended; a lock ends by itself with its process",
-			"%s is held by %s", short(file), l.holder())
+			"%s is held by %s", shortName(file), l.holder())
 	}
 
-	l.introduce(session)
-	return claim{h}, nil
+	l.writeInfo(session)
+	return heldLock{h}, nil
 }
 
-// claim is a lock that is held.
-type claim struct{ h *flock.Flock }
+type heldLock struct{ h *flock.Flock }
 
 // Close releases the lock.
-func (c claim) Close() error {
+func (c heldLock) Close() error {
 	return release(c.h)
 }
 
-var errWaited = errors.New("waited")
+var errWaitTimeout = errors.New("waited")
 
-// once opens the lock file and waits for the lock in a goroutine of its own. When the waiter gives
-// up, that goroutine unlocks as soon as it gets the lock.
-func (l locker) once(
+// acquire opens the lock file and waits for the lock in a goroutine. If the caller gives up, the
+// goroutine unlocks as soon as it gets the lock.
+func (l locker) acquire(
 	ctx context.Context,
 	path string,
 	limit, notice <-chan time.Time,
@@ -166,38 +165,40 @@ func (l locker) once(
 		flock.SetFlag(os.O_CREATE|os.O_RDWR|lockFlags),
 		flock.SetPermissions(0o600),
 	)
-	got := make(chan error)
-	gone := make(chan struct{})
+	done := make(chan error)
+	abandoned := make(chan struct{})
 	go func() {
 		err := lockRetrying(handle)
 		select {
-		case got <- err:
-		case <-gone:
+		case done <- err:
+		case <-abandoned:
 			if err == nil {
-				l.tell(handle.Unlock())
+				l.notify(handle.Unlock())
 			}
 		}
 	}()
-	look := time.NewTicker(evictEvery)
-	defer look.Stop()
+	evictTick := time.NewTicker(evictEvery)
+	defer evictTick.Stop()
 	for {
 		select {
-		case <-look.C:
+		case <-evictTick.C:
 			l.evict()
-		case err := <-got:
+		case err := <-done:
 			if err != nil {
-				return nil, l.explain(path, err)
+				return nil, l.wrapError(path, err)
 			}
 			return handle, nil
 		case <-notice:
 			if l.cfg.Notice != nil {
-				l.cfg.Notice(fmt.Sprintf("waiting for %s, held by %s", short(l.file), l.holder()))
+				l.cfg.Notice(
+					fmt.Sprintf("waiting for %s, held by %s", shortName(l.file), l.holder()),
+				)
 			}
 		case <-limit:
-			close(gone)
-			return nil, errWaited
+			close(abandoned)
+			return nil, errWaitTimeout
 		case <-ctx.Done():
-			close(gone)
+			close(abandoned)
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -211,19 +212,19 @@ func lockRetrying(handle *flock.Flock) error {
 	}
 }
 
-// inspect refuses a lock path that is something else than a regular file: a link would be followed,
-// a FIFO would block.
+// inspect refuses a lock path that is not a regular file: a link would be followed and a FIFO would
+// block.
 func (l locker) inspect(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return l.explain(path, err)
+		return l.wrapError(path, err)
 	}
 	if !info.Mode().IsRegular() {
 		return badLock(
-			short(l.file),
+			shortName(l.file),
 			"remove it",
 			"is "+kindOf(info.Mode())+", expected a regular file",
 			nil,
@@ -244,44 +245,44 @@ func kindOf(m fs.FileMode) string {
 	return "a special file"
 }
 
-// explain turns an error of opening or locking into one that says what to do.
-func (l locker) explain(path string, err error) error {
+// wrapError adds to an error of opening or locking what the user can do about it.
+func (l locker) wrapError(path string, err error) error {
 	is := func(cause error) bool { return errors.Is(err, cause) }
 	switch {
 	case is(syscall.ENOLCK), is(syscall.ENOSYS), is(syscall.EBADF), is(errors.ErrUnsupported):
-		return badLock(short(l.file), "keep the workspace on a file system that has locks",
+		return badLock(shortName(l.file), "keep the workspace on a file system that has locks",
 			"cannot be locked on this file system", err)
 	case is(fs.ErrPermission):
 		return badLock(
-			short(l.file),
+			shortName(l.file),
 			"run tercet as the user that owns the workspace",
 			"may not be opened"+owner(path),
 			err,
 		)
 	}
-	return badLock(short(l.file), "", "cannot be locked", err)
+	return badLock(shortName(l.file), "", "cannot be locked", err)
 }
 
-// current tells whether the handle is still the file at the path: a lock on a deleted file excludes
-// no process.
+// current reports whether the handle is still the file at the path: a lock on a deleted file
+// excludes no other process.
 func (l locker) current(h *flock.Flock, path string) (bool, error) {
-	mine, err := h.Stat()
+	own, err := h.Stat()
 	if err != nil {
-		return false, l.explain(path, err)
+		return false, l.wrapError(path, err)
 	}
-	there, err := os.Lstat(path)
+	current, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, l.explain(path, err)
+		return false, l.wrapError(path, err)
 	}
-	return os.SameFile(mine, there), nil
+	return os.SameFile(own, current), nil
 }
 
-// introduce writes who holds the lock, for those who wait. It is for messages only, so it may go
-// wrong.
-func (l locker) introduce(session string) {
+// writeInfo records who holds the lock, for the messages of those who wait. A failure is only
+// reported.
+func (l locker) writeInfo(session string) {
 	if l.info == "" {
 		return
 	}
@@ -295,30 +296,30 @@ func (l locker) introduce(session string) {
 		User:    l.cfg.User,
 		Command: l.cfg.CommandLine,
 		Session: session,
-		Since:   stamp(l.cfg.now()),
+		Since:   timestamp(l.cfg.now()),
 	}, "")
 	if err == nil {
 		err = atomicfile.WriteLoose(l.cfg.Root, l.info, append(raw, '\n'), 0)
 	}
-	l.tell(err)
+	l.notify(err)
 }
 
-// tell shows an error that ends nothing.
-func (l locker) tell(err error) {
+// notify reports an error that does not stop the operation.
+func (l locker) notify(err error) {
 	if err != nil && l.cfg.Notice != nil {
-		l.cfg.Notice(short(l.file) + ": " + err.Error())
+		l.cfg.Notice(shortName(l.file) + ": " + err.Error())
 	}
 }
 
 // evict ends the workers that hold the lock, and reports whether there were any.
 func (l locker) evict() bool {
 	found := false
-	for _, h := range l.held() {
+	for _, h := range l.holders() {
 		if h.Evict == nil {
 			continue
 		}
 		if err := h.Evict(); err != nil {
-			l.tell(err)
+			l.notify(err)
 			continue
 		}
 		found = true
@@ -326,37 +327,37 @@ func (l locker) evict() bool {
 			who := Holder{PID: h.PID, Command: h.Command}
 			l.cfg.Notice(fmt.Sprintf(
 				"%s was held by %s, which a worker started: the worker is ended",
-				short(l.file), who,
+				shortName(l.file), who,
 			))
 		}
 	}
 	return found
 }
 
-// held lists the processes that hold the lock.
-func (l locker) held() []LockHolder {
+// holders lists the processes that hold the lock.
+func (l locker) holders() []LockHolder {
 	if l.cfg.Holders == nil {
 		return nil
 	}
 	return l.cfg.Holders(l.path())
 }
 
-// holder says who holds the lock: what the process says about itself, unless the system names
-// another one. Zero if that cannot be known.
+// holder returns who holds the lock: what the last holder recorded about itself, unless the system
+// names another process. It is zero if that is unknown.
 func (l locker) holder() Holder {
-	said := l.introduced()
-	held := l.held()
-	if len(held) == 0 ||
-		slices.ContainsFunc(held, func(h LockHolder) bool {
-			return h.PID == said.PID
+	recorded := l.readInfo()
+	holders := l.holders()
+	if len(holders) == 0 ||
+		slices.ContainsFunc(holders, func(h LockHolder) bool {
+			return h.PID == recorded.PID
 		}) {
-		return said
+		return recorded
 	}
-	return Holder{PID: held[0].PID, Command: held[0].Command}
+	return Holder{PID: holders[0].PID, Command: holders[0].Command}
 }
 
-// introduced reads what the last holder of the lock said about itself.
-func (l locker) introduced() Holder {
+// readInfo reads what the last holder recorded about itself.
+func (l locker) readInfo() Holder {
 	if l.info == "" {
 		return Holder{}
 	}

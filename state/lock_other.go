@@ -13,6 +13,6 @@ func owner(string) string {
 	return ""
 }
 
-func links(fs.FileInfo) uint64 {
+func linkCount(fs.FileInfo) uint64 {
 	return 1
 }

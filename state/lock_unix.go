@@ -9,13 +9,13 @@ import (
 	"syscall"
 )
 
-// lockFlags keep the lock file from being a link that is followed or a FIFO that blocks.
+// lockFlags refuse to follow a link and to block on a FIFO.
 const lockFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // canWrite is false where the promises of a write cannot be kept.
 const canWrite = true
 
-// owner names the user that a file belongs to, as words to append.
+// owner names the user that a file belongs to, as words to append to a message.
 func owner(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -27,8 +27,8 @@ func owner(path string) string {
 	return ""
 }
 
-// links counts the names of a file, 1 if that is not known.
-func links(info fs.FileInfo) uint64 {
+// linkCount returns the number of hard links of a file, or 1 if it is unknown.
+func linkCount(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // its width differs between systems
 	}

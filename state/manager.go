@@ -18,16 +18,16 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Manager is the one writer of state.json, the archive and the audit log. It is safe for concurrent
-// use; its writes happen one after the other, also between processes.
+// Manager is the only writer of state.json, the archive and the audit log. It is safe for
+// concurrent use; its writes are serialized, also between processes.
 type Manager struct {
-	cfg  Config
-	gate chan struct{} // holds one value while a write runs
-	// wrote is the state as this manager last wrote it: it spares TODO.md a reading.
-	wrote atomic.Pointer[document]
-	// of the last file that the present write has put in place; it belongs to the holder of the
-	// gate
-	put *auditLine
+	cfg      Config
+	writeSem chan struct{} // holds one value during a write
+	// lastWritten is the state that this manager wrote last. It saves reading the file for TODO.md.
+	lastWritten atomic.Pointer[document]
+	// committed is the audit line of the last file that the current write has renamed into place.
+	// Whoever holds writeSem owns it.
+	committed *auditLine
 }
 
 // NewManager makes the writer of a workspace. It opens nothing before its first use.
@@ -35,7 +35,7 @@ func NewManager(cfg Config) (*Manager, error) {
 	if err := cfg.check(true); err != nil {
 		return nil, err
 	}
-	return &Manager{cfg: cfg, gate: make(chan struct{}, 1)}, nil
+	return &Manager{cfg: cfg, writeSem: make(chan struct{}, 1)}, nil
 }
 
 // Apply runs one transaction: under the lock, all or nothing, durable on return. A repeated
@@ -57,16 +57,16 @@ func (m *Manager) Apply(ctx context.Context, tx Tx) (Result, error) {
 	switch {
 	case todo != nil:
 		res.Warnings = append(res.Warnings, m.renderTodo(ctx, todo.sha)...)
-	case res.Changed: // also one that a killed process made, which may not have come to the view
+	case res.Changed: // also a replayed one, whose process may have been killed before it rendered
 		res.Warnings = append(res.Warnings, m.renderTodo(ctx, "")...)
 	}
 	return res, err
 }
 
-// apply does a transaction on an open state. The plan is that of a sync.
+// apply applies a transaction to an open state. The plan is that of a sync.
 func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	if !tx.fresh {
-		if res, ok, err := s.audit.answer(tx.ID); ok || err != nil {
+		if res, ok, err := s.audit.recordedResult(tx.ID); ok || err != nil {
 			return res, nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	}
 
 	if op, ok := tx.Ops[0].(planOp); ok {
-		res, err := s.replan(tx, op)
+		res, err := s.rewritePlan(tx, op)
 		return res, nil, err
 	}
 	d, err := s.draft(tx)
@@ -97,7 +97,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	}
 	if s.doc.NextNumber <= s.doc.highest() {
 		s.warn(fmt.Sprintf("next_number was %d, below the highest task; set to %d",
-			s.doc.NextNumber, d.next))
+			s.doc.NextNumber, d.nextNumber))
 	}
 	if s.doc.bom {
 		s.warn("the byte order mark of state.json is left out")
@@ -105,7 +105,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	line := s.line(tx)
 	line.Numbers = res.Numbers
 	line.Verdicts = res.Verdicts
-	if d.undone {
+	if d.discardRemoved {
 		line.Kind = lineUndo
 	}
 	res.Changed = true
@@ -113,7 +113,7 @@ func (s *session) apply(tx Tx) (Result, *todoPlan, error) {
 	return res, d.todo, s.write(d, line)
 }
 
-// draft does the operations of a transaction and checks what came of them; nothing is written.
+// draft applies the operations of a transaction and checks the result; nothing is written.
 func (s *session) draft(tx Tx) (*draft, error) {
 	d := newDraft(s.cfg, s.doc, tx, s.archived)
 	for _, op := range tx.Ops {
@@ -129,7 +129,7 @@ func isNotDurable(err error) bool {
 	return err != nil && formats.CodeOf(err) == formats.CodeNotDurable
 }
 
-// maxTxn is the most bytes of a transaction id.
+// maxTxn bounds a transaction id, in bytes.
 const maxTxn = 200
 
 func (m *Manager) checkTx(tx *Tx) error {
@@ -168,10 +168,11 @@ func (m *Manager) checkTx(tx *Tx) error {
 	return nil
 }
 
-// InitOptions is the beginning of a new state.
+// InitOptions configures a new state.
 type InitOptions struct {
 	NextNumber int // number of the first task, 1 if zero
-	// with state.json missing, continue from the highest number and serial in log and backups
+	// Anew continues from the highest number and serial in log and backups if state.json is
+	// missing.
 	Anew bool
 }
 
@@ -206,7 +207,7 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			if !opt.Anew {
 				return gone
 			}
-			if fresh, err = s.goOn(fresh); err != nil {
+			if fresh, err = s.continueNumbers(fresh); err != nil {
 				return err
 			}
 		}
@@ -219,22 +220,22 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 			Serial: doc.Serial,
 			Kind:   lineInit,
 			File:   stateFile,
-			Time:   stamp(s.now),
+			Time:   timestamp(s.now),
 			Post:   doc.sha,
 		}
-		s.real = stateFile
+		s.resolved = stateFile
 		s.audit.seal = s.cfg.seal(doc.Lineage)
 		err = s.commit(change{
-			name: stateFile,
-			real: stateFile,
-			data: doc.src,
-			line: line,
+			name:     stateFile,
+			resolved: stateFile,
+			data:     doc.src,
+			line:     line,
 		})
 		if err != nil {
 			return err
 		}
 
-		s.keep(doc.Doc, doc.sha)
+		s.cacheWritten(doc.Doc, doc.sha)
 		return nil
 	})
 	if err != nil && !isNotDurable(err) {
@@ -245,9 +246,10 @@ func (m *Manager) Init(ctx context.Context, opt InitOptions) error {
 	return err
 }
 
-// goOn gives a new state numbers above all that the log, the backups and the archive hold.
-func (s *session) goOn(fresh Doc) (Doc, error) {
-	fresh.Serial = s.audit.high + 1
+// continueNumbers sets the numbers of a new state above all that the log, the backups and the
+// archive have.
+func (s *session) continueNumbers(fresh Doc) (Doc, error) {
+	fresh.Serial = s.audit.maxSerial + 1
 	fresh.NextNumber = max(fresh.NextNumber, s.audit.highestNumber()+1)
 	archive, err := s.archived()
 	if err != nil {
@@ -266,7 +268,7 @@ func (s *session) goOn(fresh Doc) (Doc, error) {
 	return fresh, nil
 }
 
-// emptyState makes a file without tasks.
+// emptyState makes a state without tasks.
 func emptyState(file string, d Doc) (*document, error) {
 	src, err := jsonx.Marshal(new(jsonx.Object).Set("version", Version).Set("lineage", d.Lineage).
 		Set("serial", jsonNumber(d.Serial)).Set("next_number", d.NextNumber).Set("tasks", []any{}),
@@ -297,7 +299,7 @@ func (m *Manager) Lockable(ctx context.Context) error {
 	return m.exclusive(ctx, "", func() error { return nil })
 }
 
-// NewestBackup gives the serial of the newest readable backup.
+// NewestBackup returns the serial of the newest readable backup.
 func (m *Manager) NewestBackup() (serial uint64, ok bool) {
 	doc, _ := newestBackup(m.cfg)
 	if doc == nil {
@@ -318,7 +320,7 @@ func (m *Manager) ResolveMerge(ctx context.Context, how Resolution) (Result, err
 	return m.replace(ctx, func(s *session) (Result, error) { return s.resolve(how) })
 }
 
-// replace runs what puts another state in the place of one that may be broken.
+// replace runs fn, which replaces a state that may be invalid, under the lock.
 func (m *Manager) replace(
 	ctx context.Context,
 	fn func(*session) (Result, error),
@@ -349,13 +351,13 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		info: infoFile,
 	}
 	select {
-	case m.gate <- struct{}{}:
+	case m.writeSem <- struct{}{}:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return lockTimeout(short(lockFile), limit, l.holder())
+		return lockTimeout(shortName(lockFile), limit, l.holder())
 	}
-	defer func() { <-m.gate }()
+	defer func() { <-m.writeSem }()
 	if !canWrite {
 		return formats.Fail(
 			formats.CodeDenied,
@@ -364,16 +366,16 @@ func (m *Manager) exclusive(ctx context.Context, session string, fn func() error
 		)
 	}
 
-	m.put = nil
+	m.committed = nil
 	h, err := l.take(ctx, session)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		unlocking := release(h)
-		if err == nil && unlocking != nil && m.put != nil {
-			// What was to be done is done, so that this is no failure of it.
-			err = notDurable(m.put.File, m.put.Serial, unlocking)
+		if err == nil && unlocking != nil && m.committed != nil {
+			// The write itself succeeded.
+			err = notDurable(m.committed.File, m.committed.Serial, unlocking)
 			return
 		}
 		err = errors.Join(err, unlocking)
@@ -412,14 +414,14 @@ func (m *Manager) locked(
 	})
 }
 
-// maxTries bounds how often a write begins again because another program, which does not know the
-// lock, wrote in between.
+// maxTries bounds the attempts of a write that another program, which ignores the lock, interferes
+// with.
 const maxTries = 3
 
 // line begins the audit line of a transaction.
 func (s *session) line(tx Tx) auditLine {
 	l := auditLine{
-		about: about{
+		txnInfo: txnInfo{
 			Session: tx.Session,
 			Run:     tx.Run,
 			Force:   tx.Force,
@@ -428,7 +430,7 @@ func (s *session) line(tx Tx) auditLine {
 		Txn:    tx.ID,
 		Kind:   lineWrite,
 		File:   stateFile,
-		Time:   stamp(s.now),
+		Time:   timestamp(s.now),
 		Pre:    s.doc.sha,
 	}
 	for _, op := range tx.Ops {
@@ -442,7 +444,7 @@ func (s *session) line(tx Tx) auditLine {
 	return l
 }
 
-// write commits a draft: state.json alone, or with the archive beside it.
+// write commits a draft: state.json alone, or state.json and the archive.
 func (s *session) write(d *draft, line auditLine) error {
 	for i := range d.restored {
 		line.Added = append(line.Added, d.restored[i].task.Number)
@@ -455,12 +457,12 @@ func (s *session) write(d *draft, line auditLine) error {
 		line.Added = append(line.Added, n)
 		line.Removed = append(line.Removed, s.doc.Tasks[d.renamed[n]].Number)
 	}
-	for _, i := range d.leaving() {
+	for _, i := range d.removedIndexes() {
 		line.Removed = append(line.Removed, s.doc.Tasks[i].Number)
 	}
 
 	switch {
-	case len(d.removed) > 0 && !d.undone:
+	case len(d.removed) > 0 && !d.discardRemoved:
 		line.Move = moveOut
 		if err := s.intoArchive(d, line); err != nil {
 			return err
@@ -481,7 +483,7 @@ func (s *session) write(d *draft, line auditLine) error {
 	return nil
 }
 
-// commitDraft puts a draft of state.json in place.
+// commitDraft commits a draft of state.json.
 func (s *session) commitDraft(d *draft, line auditLine) error {
 	data, err := d.render(line.Serial)
 	if err != nil {
@@ -490,21 +492,21 @@ func (s *session) commitDraft(d *draft, line auditLine) error {
 	line.Post = formats.Sum(data)
 	line.Undo = boundedUndo(d.undo)
 	err = s.commit(change{
-		name: stateFile,
-		real: s.real,
-		data: data,
-		line: line,
-		read: s.info,
-		old:  s.doc,
+		name:     stateFile,
+		resolved: s.resolved,
+		data:     data,
+		line:     line,
+		readInfo: s.info,
+		old:      s.doc,
 	})
 	if err == nil {
-		s.keep(d.doc(line.Serial), line.Post)
+		s.cacheWritten(d.doc(line.Serial), line.Post)
 	}
 	return err
 }
 
-// halfMoved says of an error behind the first of two files that the move is begun. What is done but
-// perhaps not durable is said as that.
+// halfMoved adds to an error after the first of two files that the move has begun. A write that may
+// not be durable is reported as such.
 func halfMoved(written, missing string, err error) error {
 	if err == nil || isNotDurable(err) {
 		return err
@@ -518,13 +520,13 @@ func halfMoved(written, missing string, err error) error {
 	}
 }
 
-// keep remembers what was written, for TODO.md.
-func (s *session) keep(doc Doc, sha string) {
-	info, err := s.cfg.Root.Stat(s.real)
+// cacheWritten remembers the written state for TODO.md.
+func (s *session) cacheWritten(doc Doc, sha string) {
+	info, err := s.cfg.Root.Stat(s.resolved)
 	if err != nil {
-		info = nil // it is only known to save a reading
+		info = nil // without it the file is read again
 	}
-	s.m.wrote.Store(&document{
+	s.m.lastWritten.Store(&document{
 		Doc:  doc,
 		file: stateFile,
 		sha:  sha,
@@ -532,13 +534,13 @@ func (s *session) keep(doc Doc, sha string) {
 	})
 }
 
-// doc gives the draft in types.
+// doc returns the typed state of the draft.
 func (d *draft) doc(serial uint64) Doc {
 	out := Doc{
 		Version:    d.base.Version,
 		Lineage:    d.base.Lineage,
 		Serial:     serial,
-		NextNumber: d.next,
+		NextNumber: d.nextNumber,
 	}
 	out.Tasks = newList[formats.Task](len(d.base.Tasks) + len(d.created) + len(d.restored))
 	for t := range d.tasks {
@@ -547,7 +549,7 @@ func (d *draft) doc(serial uint64) Doc {
 	return out
 }
 
-// render encodes a draft, and reads again what it changed.
+// render encodes a draft and checks the result by reading what changed.
 func (d *draft) render(serial uint64) ([]byte, error) {
 	data, err := d.encode(serial)
 	if err != nil {
@@ -564,10 +566,10 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 			"expected a state of at most %d bytes, got %d", maxState, len(data),
 		)
 	}
-	check := d.strays
+	check := d.editedMismatch
 	if len(d.created)+len(d.removed)+len(d.restored)+len(d.renamed)+len(d.members) > 0 ||
 		d.layout != "" || d.base.bom {
-		check = d.differs
+		check = d.mismatch
 	}
 	if why := check(data, serial); why != "" {
 		return nil, formats.Fail(formats.CodeBug, "",
@@ -576,13 +578,13 @@ func (d *draft) render(serial uint64) ([]byte, error) {
 	return data, nil
 }
 
-// differs reads a text that was encoded, and says what of it is not as the draft has it.
-func (d *draft) differs(data []byte, serial uint64) string {
+// mismatch reads an encoded draft and says what differs from the draft.
+func (d *draft) mismatch(data []byte, serial uint64) string {
 	doc, err := parseDocument(d.base.file, data)
 	if err != nil {
 		return err.Error()
 	}
-	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.next {
+	if doc.Serial != serial || doc.Lineage != d.base.Lineage || doc.NextNumber != d.nextNumber {
 		return "serial, lineage or next number"
 	}
 	if doc.NextNumber <= doc.highest() {
@@ -601,11 +603,11 @@ func (d *draft) differs(data []byte, serial uint64) string {
 	return ""
 }
 
-// strays is differs for a text in which members of tasks changed and nothing else. It reads these
-// tasks and the numbers at the top. The rest are bytes of the base, copied, and a valid value in
-// place of another leaves the text around it valid.
-func (d *draft) strays(data []byte, serial uint64) string {
-	by := make([]int, len(d.edits)+1) // how far the text after so many edits has moved
+// editedMismatch is mismatch for a text in which only members of tasks changed. It reads these
+// tasks and the numbers at the top. The rest is copied from base, and replacing a valid value by a
+// valid value leaves the text around it valid.
+func (d *draft) editedMismatch(data []byte, serial uint64) string {
+	by := make([]int, len(d.edits)+1) // by[i]: how far text after i edits has moved
 	for i, e := range d.edits {
 		by[i+1] = by[i] + len(e.Text) - (e.End - e.Start)
 	}
@@ -632,7 +634,9 @@ func (d *draft) strays(data []byte, serial uint64) string {
 		}
 	}
 
-	for key, want := range map[string]int64{"serial": int64(serial), "next_number": int64(d.next)} {
+	for key, want := range map[string]int64{"serial": int64(serial), "next_number": int64(
+		d.nextNumber,
+	)} {
 		if v, dec, err := read(d.base.tree.Get(key)); err != nil || dec.natural(v, key) != want {
 			return key
 		}
@@ -641,21 +645,21 @@ func (d *draft) strays(data []byte, serial uint64) string {
 	return ""
 }
 
-// backupName is the file of the backup of a serial.
+// backupName is the path of the backup of a serial.
 func backupName(serial uint64) string {
 	return path.Join(backupDir, "state-"+fmt.Sprint(serial)+".json")
 }
 
-// jsonNumber gives a serial as Marshal takes it.
+// jsonNumber converts a serial for Marshal; serials are below 1<<53.
 func jsonNumber(n uint64) int64 {
 	return int64(n)
 } // serials stay below 1<<53
 
-// rewrite rewrites one heading of a plan.
-func (op SetPhase) rewrite(s *session, tx Tx) (*rewritten, Result, error) {
+// rewrite changes the status in one heading of a plan.
+func (op SetPhase) rewrite(s *session, tx Tx) (*planRewrite, Result, error) {
 	d := newDraft(s.cfg, s.doc, tx, s.archived)
 	d.op = op.name()
-	t, err := d.take(op.Task)
+	t, err := d.editTask(op.Task)
 	if err != nil {
 		return nil, Result{}, err
 	}

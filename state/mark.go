@@ -11,26 +11,27 @@ import (
 	"tercet/formats"
 )
 
-// Mark is the state before work that must not change it.
+// Mark is a snapshot of the state before work that must not change it.
 type Mark struct {
-	real    string // where state.json lies, past a link
-	sha     string
-	src     []byte
-	log     []byte // whole lines of audit.jsonl
-	backups []uint64
+	resolved string // path of state.json with links resolved
+	sha      string
+	src      []byte
+	log      []byte // whole lines of audit.jsonl
+	backups  []uint64
 }
 
-// Mark reads state.json, its log and the names of its backups, before work by other writers.
+// Mark takes a snapshot of state.json, its log and the names of its backups, before other writers
+// work.
 func (m *Manager) Mark() (mark Mark, err error) {
-	if mark.real, err = realName(m.cfg.Root, stateFile); err != nil {
+	if mark.resolved, err = resolveLinks(m.cfg.Root, stateFile); err != nil {
 		return Mark{}, err
 	}
-	// No lock is held: a writer may come between. What it writes then is told by the log, which is
-	// read first.
+	// No lock is held, so another writer may come in between. What it writes is recorded in the
+	// log, which is read first.
 	if mark.log, err = m.cfg.logLines(); err != nil {
 		return Mark{}, err
 	}
-	if mark.src, _, err = m.cfg.readState(mark.real); err != nil {
+	if mark.src, _, err = m.cfg.readState(mark.resolved); err != nil {
 		return Mark{}, err
 	}
 	mark.sha = formats.Sum(mark.src)
@@ -40,18 +41,19 @@ func (m *Manager) Mark() (mark Mark, err error) {
 	return mark, nil
 }
 
-// logLines reads the whole lines of audit.jsonl, none if there is no file.
+// logLines reads the complete lines of audit.jsonl, or none if there is no file.
 func (c Config) logLines() ([]byte, error) {
-	data, err := readIf(c.Root, auditFile, maxAudit)
+	data, err := readIfExists(c.Root, auditFile, maxAudit)
 	return data[:bytes.LastIndexByte(data, '\n')+1], err
 }
 
-// Guard finds foreign changes of the state since the mark. The error is then DENIED and names them;
-// found is the content of state.json, empty if the file is gone. Guard neither accepts nor reverts
-// them: a line in the log makes every write fail until Adopt accepts the file or Restore takes a
-// backup. A change that another Manager has accepted meanwhile is not foreign.
+// Guard finds changes of the state since the mark that tercet did not make. The error is then
+// DENIED and names them; found is the content of state.json, empty if the file is gone. Guard
+// neither accepts nor reverts them: a line in the log makes every write fail until Adopt accepts
+// the file or Restore takes a backup. A change that another Manager has accepted meanwhile is not
+// foreign.
 func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error) {
-	if m.untouched(mark) {
+	if m.unchangedSince(mark) {
 		return nil, nil
 	}
 	err = m.exclusive(ctx, "", func() error {
@@ -63,39 +65,39 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 		if doc, err := parseDocument(stateFile, mark.src); err == nil {
 			audit.seal = m.cfg.seal(doc.Lineage)
 		}
-		now := ""
-		real, err := realName(m.cfg.Root, stateFile)
-		if err == nil && real == mark.real {
-			if found, err = readFile(m.cfg.Root, real, maxState); err == nil {
-				now = formats.Sum(found)
+		currentSHA := ""
+		resolved, err := resolveLinks(m.cfg.Root, stateFile)
+		if err == nil && resolved == mark.resolved {
+			if found, err = readFile(m.cfg.Root, resolved, maxState); err == nil {
+				currentSHA = formats.Sum(found)
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				return ioFailure("reading", stateFile, err)
 			}
 		}
-		fresh := audit.since(mark)
+		added := audit.linesSince(mark)
 		expected := mark.sha
-		last, _ := lastState(fresh)
-		before, _ := lastState(mark.log)
-		if last.Kind == "" && before.announces() && before.Pre == mark.sha {
-			last = before // it was announced then, and happened or did not since
+		last, _ := lastState(added)
+		recorded, _ := lastState(mark.log)
+		if last.Kind == "" && recorded.isIntent() && recorded.Pre == mark.sha {
+			last = recorded // written ahead before the mark; the write may have happened since
 		}
 		if last.Kind != "" {
 			expected = last.Post
-			if last.announces() && last.Pre == now {
-				expected = now // a write that was killed before it happened
+			if last.isIntent() && last.Pre == currentSHA {
+				expected = currentSHA // the write was killed before the rename
 			}
 		}
 		var what string
 		switch {
-		case audit.state.Kind == lineDenied:
-			what = "state.json was changed" // perhaps by what another worker did
-		case fresh == nil:
+		case audit.stateLine.Kind == lineDenied:
+			what = "state.json was changed" // perhaps by another worker
+		case added == nil:
 			what = "audit.jsonl was rewritten"
-		case audit.seal.broken(fresh):
+		case audit.seal.anyUnsealed(added):
 			what = "audit.jsonl got a line"
-		case now != expected:
+		case currentSHA != expected:
 			what = "state.json was changed"
-		case m.lostBackup(mark, fresh):
+		case m.lostBackup(mark, added):
 			what = "a backup was removed"
 		default:
 			return nil
@@ -107,16 +109,16 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 				fmt.Sprintf("'tercet state diff %d' shows it; if it was you, "+
 					"'tercet state adopt' takes it, else 'tercet state restore' goes back; until "+
 					"then every write is refused",
-					audit.high),
+					audit.maxSerial),
 				"%s",
 				what,
 			),
 			audit.append(auditLine{
-				Serial: audit.high,
+				Serial: audit.maxSerial,
 				Kind:   lineDenied,
 				File:   stateFile,
-				Time:   stamp(m.cfg.now()),
-				Pre:    now,
+				Time:   timestamp(m.cfg.now()),
+				Pre:    currentSHA,
 				Post:   expected,
 			}),
 		)
@@ -124,17 +126,17 @@ func (m *Manager) Guard(ctx context.Context, mark Mark) (found []byte, err error
 	return found, err
 }
 
-// untouched tells that nothing was written since the mark. The lock is not needed for that.
-func (m *Manager) untouched(mark Mark) bool {
+// unchangedSince reports whether nothing was written since the mark. This needs no lock.
+func (m *Manager) unchangedSince(mark Mark) bool {
 	now, err := m.Mark()
-	return err == nil && now.real == mark.real && now.sha == mark.sha &&
+	return err == nil && now.resolved == mark.resolved && now.sha == mark.sha &&
 		bytes.Equal(now.log, mark.log) &&
 		slices.Equal(now.backups, mark.backups)
 }
 
-// since gives the lines that came behind those of the mark, nil if these do not stand where they
-// stood.
-func (a *auditLog) since(mark Mark) []byte {
+// linesSince returns the lines that were appended after those of the mark, or nil if the log no
+// longer begins with the lines of the mark.
+func (a *auditLog) linesSince(mark Mark) []byte {
 	all := a.data
 	from := segmentsBefore(mark.log)
 	for n := a.segments; n > from; n-- {
@@ -150,19 +152,20 @@ func (a *auditLog) since(mark Mark) []byte {
 	return append([]byte{}, all[len(mark.log):]...)
 }
 
-// lostBackup tells whether a backup of the mark is gone that no writer had a reason to remove. A
-// write that did not happen takes the copy of its state away again.
+// lostBackup reports whether a backup of the mark is gone that no writer had a reason to remove. An
+// aborted write removes the copy of its own state.
 func (m *Manager) lostBackup(mark Mark, fresh []byte) bool {
 	for l := range auditLines(fresh) {
 		if l.Kind == lineAborted {
 			return false
 		}
 	}
-	now, err := backups(m.cfg)
+	remaining, err := backups(m.cfg)
 	if err != nil {
 		return true
 	}
 	return slices.ContainsFunc(mark.backups, func(serial uint64) bool {
-		return !slices.Contains(now, serial) && (len(now) < keepBackups || serial > now[0])
+		return !slices.Contains(remaining, serial) && (len(remaining) < keepBackups ||
+			serial > remaining[0])
 	})
 }

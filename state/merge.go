@@ -52,7 +52,7 @@ func orNothing(s string) string {
 	return s
 }
 
-// Merged is the merged text of a file of the state.
+// Merged is the result of a merge.
 type Merged struct {
 	Data       []byte
 	Conflicts  []Conflict
@@ -64,9 +64,9 @@ type Merged struct {
 type Sources struct {
 	Name               string
 	Base, Ours, Theirs []byte
-	// Keep forbids new numbers for new tasks of their side: in the archive, numbers must match
-	// state.json.
-	Keep bool
+	// KeepNumbers forbids new numbers for new tasks of their side: in the archive, numbers must
+	// match state.json.
+	KeepNumbers bool
 }
 
 // Merge merges two states with a common base, by task and field: a conflict is only one field of
@@ -74,20 +74,20 @@ type Sources struct {
 // references follow. Layout and members are those of our side.
 func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 	m := &merger{
-		how:    how,
-		keep:   s.Keep,
-		out:    &Merged{Renumbered: map[int]int{}},
-		theirs: map[int][]byte{},
+		how:         how,
+		keepNumbers: s.KeepNumbers,
+		out:         &Merged{Renumbered: map[int]int{}},
+		conflicted:  map[int][]byte{},
 	}
 	if len(bytes.TrimSpace(s.Base)) > 0 {
-		if m.o, err = parseDocument(s.Name, s.Base); err != nil {
+		if m.base, err = parseDocument(s.Name, s.Base); err != nil {
 			return nil, err
 		}
 	}
-	if m.a, err = parseDocument(s.Name, s.Ours); err != nil {
+	if m.ours, err = parseDocument(s.Name, s.Ours); err != nil {
 		return nil, err
 	}
-	if m.b, err = parseDocument(s.Name, s.Theirs); err != nil {
+	if m.theirs, err = parseDocument(s.Name, s.Theirs); err != nil {
 		return nil, err
 	}
 	if err := m.renumber(); err != nil {
@@ -96,34 +96,34 @@ func Merge(s Sources, how Resolution) (_ *Merged, err error) {
 	if err := m.run(); err != nil {
 		return nil, err
 	}
-	return m.out, m.mark(s.Name)
+	return m.out, m.writeMarkers(s.Name)
 }
 
-// merger is one merge: o is the text before both sides, nil if there is none.
+// merger is one merge; base is nil if there is none.
 type merger struct {
-	o, a, b *document
-	how     Resolution
-	keep    bool
-	out     *Merged
-	next    int
-	edits   []jsonx.Edit
-	elems   jsonx.ElemChanges
-	theirs  map[int][]byte // task with a conflict to what it is on their side
+	base, ours, theirs *document
+	how                Resolution
+	keepNumbers        bool
+	out                *Merged
+	next               int
+	edits              []jsonx.Edit
+	elems              jsonx.ElemChanges
+	conflicted         map[int][]byte // their side of each task with a conflict
 }
 
-// renumber gives new tasks of their side other numbers where ours has them.
+// renumber returns new tasks of their side another number if ours has used it.
 func (m *merger) renumber() error {
-	m.next = max(m.a.NextNumber, m.b.NextNumber, m.a.highest()+1, m.b.highest()+1)
-	for i := range m.b.Tasks {
-		theirs := &m.b.Tasks[i]
-		ours := m.a.find(theirs.Number)
-		// or one task came to both sides
-		if ours == nil || m.o.value(theirs.Number) != nil || sameTask(ours, theirs) ||
+	m.next = max(m.ours.NextNumber, m.theirs.NextNumber, m.ours.highest()+1, m.theirs.highest()+1)
+	for i := range m.theirs.Tasks {
+		theirs := &m.theirs.Tasks[i]
+		ours := m.ours.find(theirs.Number)
+		// the same task may have reached both sides
+		if ours == nil || m.base.value(theirs.Number) != nil || sameTask(ours, theirs) ||
 			ours.Created != "" && ours.Created == theirs.Created &&
 				(ours.Title == theirs.Title || ours.Slug == theirs.Slug) {
 			continue
 		}
-		if m.keep {
+		if m.keepNumbers {
 			continue
 		}
 		m.out.Renumbered[theirs.Number] = m.next
@@ -134,64 +134,64 @@ func (m *merger) renumber() error {
 		return nil
 	}
 	var edits []jsonx.Edit
-	for i := range m.b.Tasks {
-		t := restored{task: m.b.Tasks[i], raw: m.b.values[i].Raw(m.b.src)}
-		if err := t.rename(m.out.Renumbered); err != nil {
+	for i := range m.theirs.Tasks {
+		t := rawTask{task: m.theirs.Tasks[i], raw: m.theirs.values[i].Raw(m.theirs.src)}
+		if err := t.renumber(m.out.Renumbered); err != nil {
 			return err
 		}
 		edits = append(edits, jsonx.Edit{
-			Start: m.b.values[i].Start,
-			End:   m.b.values[i].End,
+			Start: m.theirs.values[i].Start,
+			End:   m.theirs.values[i].End,
 			Text:  t.raw,
 		})
 	}
 
-	src, err := jsonx.Splice(m.b.src, edits)
+	src, err := jsonx.Splice(m.theirs.src, edits)
 	if err != nil {
 		return err
 	}
-	m.b, err = parseDocument(m.b.file, src)
+	m.theirs, err = parseDocument(m.theirs.file, src)
 	return err
 }
 
 func (m *merger) run() error {
-	m.top()
-	for i := range m.a.Tasks {
-		if err := m.ours(i); err != nil {
+	m.mergeMembers()
+	for i := range m.ours.Tasks {
+		if err := m.mergeTask(i); err != nil {
 			return err
 		}
 	}
 
-	e := encoder{src: m.a.src, tasks: m.a.tasks}
+	e := encoder{src: m.ours.src, tasks: m.ours.tasks}
 	style := e.style()
-	for i := range m.b.Tasks {
-		n := m.b.Tasks[i].Number
-		if m.a.find(n) != nil {
+	for i := range m.theirs.Tasks {
+		n := m.theirs.Tasks[i].Number
+		if m.ours.find(n) != nil {
 			continue
 		}
-		if was := m.o.value(n); was != nil {
-			if compact(was) == compact(m.b.full(i)) || m.how == ResolveOurs {
+		if was := m.base.value(n); was != nil {
+			if compact(was) == compact(m.theirs.full(i)) || m.how == ResolveOurs {
 				continue // our side removed it
 			}
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{Task: n})
 		}
-		raw, err := style.relay(m.b.values[i].Raw(m.b.src))
+		raw, err := style.reformat(m.theirs.values[i].Raw(m.theirs.src))
 		if err != nil {
 			return err
 		}
 		m.elems.Append = append(m.elems.Append, raw)
 	}
 
-	m.edits = append(m.edits, jsonx.EditElems(m.a.src, m.a.tasks, m.elems)...)
+	m.edits = append(m.edits, jsonx.EditElems(m.ours.src, m.ours.tasks, m.elems)...)
 	slices.SortStableFunc(m.edits, func(x, y jsonx.Edit) int {
 		return cmp.Compare(x.Start, y.Start)
 	})
-	data, err := jsonx.Splice(m.a.src, m.edits)
+	data, err := jsonx.Splice(m.ours.src, m.edits)
 	if err != nil {
 		return err
 	}
 
-	doc, err := parseDocument(m.a.file, data)
+	doc, err := parseDocument(m.ours.file, data)
 	if err != nil {
 		return err
 	}
@@ -203,16 +203,16 @@ func (m *merger) run() error {
 			return err
 		}
 	}
-	m.circles(doc)
+	m.dependencyCycles(doc)
 	m.out.Data = data
 	return nil
 }
 
-// circles finds dependencies that each side had for itself, but that together lead back.
-func (m *merger) circles(doc *document) {
-	l := loops{next: dependenciesOf, task: doc.find}
+// dependencyCycles reports dependencies that are fine on each side but form a cycle together.
+func (m *merger) dependencyCycles(doc *document) {
+	l := cycleFinder{next: dependenciesOf, task: doc.find}
 	for i := range doc.Tasks {
-		if loop := l.from(doc.Tasks[i].Number); loop != "" {
+		if loop := l.cycleFrom(doc.Tasks[i].Number); loop != "" {
 			m.out.Conflicts = append(m.out.Conflicts,
 				Conflict{
 					Task:   doc.Tasks[i].Number,
@@ -224,30 +224,30 @@ func (m *merger) circles(doc *document) {
 	}
 }
 
-// top merges the members of the file itself.
-func (m *merger) top() {
+// mergeMembers merges the members of the file itself.
+func (m *merger) mergeMembers() {
 	set := []jsonx.Change{
-		{Key: "serial", Raw: strconv.AppendUint(nil, max(m.a.Serial, m.b.Serial)+1, 10)},
+		{Key: "serial", Raw: strconv.AppendUint(nil, max(m.ours.Serial, m.theirs.Serial)+1, 10)},
 		{Key: "next_number", Raw: strconv.AppendInt(nil, int64(m.next), 10)},
 	}
-	if m.next == m.a.NextNumber {
+	if m.next == m.ours.NextNumber {
 		set = set[:1]
 	}
 	var base *jsonx.Value
-	if m.o != nil {
-		base = m.o.tree
+	if m.base != nil {
+		base = m.base.tree
 	}
-	for _, key := range unionKeys(m.a.tree, m.b.tree) {
+	for _, key := range unionKeys(m.ours.tree, m.theirs.tree) {
 		if slices.Contains([]string{"serial", "next_number", "tasks"}, key) {
 			continue
 		}
 		was := compact(base.Get(key))
-		ours := compact(m.a.tree.Get(key))
-		theirs := compact(m.b.tree.Get(key))
+		ours := compact(m.ours.tree.Get(key))
+		theirs := compact(m.theirs.tree.Get(key))
 		switch {
 		case ours == theirs || theirs == was:
 		case ours == was || m.how == ResolveTheirs && key != "lineage":
-			set = append(set, m.raw(key, m.b.tree.Get(key)))
+			set = append(set, m.raw(key, m.theirs.tree.Get(key)))
 		case m.how == ResolveNone:
 			m.out.Conflicts = append(m.out.Conflicts, Conflict{
 				Field:  key,
@@ -257,23 +257,23 @@ func (m *merger) top() {
 		}
 	}
 
-	m.edits = append(m.edits, jsonx.EditMembers(m.a.src, m.a.tree, set)...)
+	m.edits = append(m.edits, jsonx.EditMembers(m.ours.src, m.ours.tree, set)...)
 }
 
-// raw is the change that sets a key to a value of their side; nil removes it.
+// raw returns the change that sets a key to their value; nil removes the key.
 func (m *merger) raw(key string, v *jsonx.Value) jsonx.Change {
 	if v == nil {
 		return jsonx.Change{Key: key}
 	}
-	return jsonx.Change{Key: key, Raw: v.Raw(m.b.src)}
+	return jsonx.Change{Key: key, Raw: v.Raw(m.theirs.src)}
 }
 
-// ours merges one task of our side.
-func (m *merger) ours(i int) error {
-	n := m.a.Tasks[i].Number
-	mine := m.a.full(i)
-	theirs := m.b.value(n)
-	was := m.o.value(n)
+// mergeTask merges one task of our side.
+func (m *merger) mergeTask(i int) error {
+	n := m.ours.Tasks[i].Number
+	mine := m.ours.full(i)
+	theirs := m.theirs.value(n)
+	was := m.base.value(n)
 	switch {
 	case theirs == nil && was == nil:
 		return nil
@@ -285,56 +285,56 @@ func (m *merger) ours(i int) error {
 		return nil
 	}
 
-	f := fields{
-		m:    m,
-		o:    was,
-		a:    mine,
-		b:    theirs,
-		task: n,
+	f := fieldMerge{
+		m:      m,
+		base:   was,
+		ours:   mine,
+		theirs: theirs,
+		task:   n,
 	}
-	f.later = textOf(theirs, "updated") > textOf(mine, "updated")
+	f.theirsNewer = textOf(theirs, "updated") > textOf(mine, "updated")
 	for _, group := range f.groups() {
 		f.merge(group)
 	}
 
-	if len(f.clash) > 0 {
-		// Who comes to choose a side sees when, and by whom, each was written.
+	if len(f.conflicting) > 0 {
+		// The user who chooses a side should see when, and by whom, each was written.
 		stamps := func(c jsonx.Change) bool {
 			return c.Key == "updated" || c.Key == "session_id"
 		}
 		f.set = slices.DeleteFunc(f.set, stamps)
-		f.clash = append(
-			f.clash,
+		f.conflicting = append(
+			f.conflicting,
 			m.raw("updated", theirs.Get("updated")),
 			m.raw("session_id", theirs.Get("session_id")),
 		)
 	}
-	m.edits = append(m.edits, jsonx.EditMembers(m.a.src, mine, f.set)...)
-	if len(f.clash) == 0 {
+	m.edits = append(m.edits, jsonx.EditMembers(m.ours.src, mine, f.set)...)
+	if len(f.conflicting) == 0 {
 		return nil
 	}
-	// What our side will be, with the fields of theirs where the two disagree.
-	edits := jsonx.EditMembers(m.a.src, mine, append(slices.Clone(f.set), f.clash...))
-	raw, err := edited(m.a.src, mine, edits)
-	m.theirs[n] = raw
+	// Our side with the conflicting fields of theirs.
+	edits := jsonx.EditMembers(m.ours.src, mine, append(slices.Clone(f.set), f.conflicting...))
+	raw, err := edited(m.ours.src, mine, edits)
+	m.conflicted[n] = raw
 	return err
 }
 
-// fields merges the members of one task.
-type fields struct {
-	m       *merger
-	o, a, b *jsonx.Value
-	task    int
-	later   bool           // their side was updated later
-	set     []jsonx.Change // what our side takes from theirs
-	clash   []jsonx.Change // what their side has where both changed
+// fieldMerge merges the members of one task.
+type fieldMerge struct {
+	m                  *merger
+	base, ours, theirs *jsonx.Value
+	task               int
+	theirsNewer        bool           // their task was updated later
+	set                []jsonx.Change // changes that are taken from their side
+	conflicting        []jsonx.Change // their values of fields that both sides changed
 }
 
-// groups lists the keys; those that say one thing together are merged together.
-func (f *fields) groups() [][]string {
+// groups lists the keys to merge. Keys that depend on each other form one group.
+func (f *fieldMerge) groups() [][]string {
 	together := []string{"status", "prior", "blocked_reason", "lease"}
 	out := [][]string{together}
-	for _, key := range unionKeys(f.a, f.b) {
+	for _, key := range unionKeys(f.ours, f.theirs) {
 		if !slices.Contains(together, key) {
 			out = append(out, []string{key})
 		}
@@ -347,43 +347,43 @@ func join(v *jsonx.Value, keys []string) string {
 	for i, k := range keys {
 		parts[i] = compact(v.Get(k))
 		if parts[i] == "null" {
-			parts[i] = "" // an absent member and null say the same of a task
+			parts[i] = "" // an absent member and null are equivalent in a task
 		}
 	}
 	return strings.Join(parts, "\x00")
 }
 
-func (f *fields) merge(keys []string) {
-	was := join(f.o, keys)
-	ours := join(f.a, keys)
-	theirs := join(f.b, keys)
+func (f *fieldMerge) merge(keys []string) {
+	was := join(f.base, keys)
+	ours := join(f.ours, keys)
+	theirs := join(f.theirs, keys)
 	take := func() {
 		for _, k := range keys {
-			if compact(f.a.Get(k)) != compact(f.b.Get(k)) {
-				f.set = append(f.set, f.m.raw(k, f.b.Get(k)))
+			if compact(f.ours.Get(k)) != compact(f.theirs.Get(k)) {
+				f.set = append(f.set, f.m.raw(k, f.theirs.Get(k)))
 			}
 		}
 	}
 	key := keys[0]
 	switch {
-	case ours == theirs || theirs == was && f.o != nil:
-	case ours == was && f.o != nil:
+	case ours == theirs || theirs == was && f.base != nil:
+	case ours == was && f.base != nil:
 		take()
-	case f.o == nil && ours == "":
+	case f.base == nil && ours == "":
 		take()
-	case f.o == nil && theirs == "":
+	case f.base == nil && theirs == "":
 	case key == "updated" || key == "session_id":
-		if f.later {
+		if f.theirsNewer {
 			take()
 		}
 	case key == "dependencies" && f.dependencies():
 	case key == "artifacts" && f.artifacts():
-	case f.m.how == ResolveTheirs || f.m.how == ResolveUnion && f.later:
+	case f.m.how == ResolveTheirs || f.m.how == ResolveUnion && f.theirsNewer:
 		take()
 	case f.m.how == ResolveNone:
 		for _, k := range keys {
-			x := compact(f.a.Get(k))
-			y := compact(f.b.Get(k))
+			x := compact(f.ours.Get(k))
+			y := compact(f.theirs.Get(k))
 			if x != y {
 				f.m.out.Conflicts = append(f.m.out.Conflicts, Conflict{
 					Task:   f.task,
@@ -391,20 +391,20 @@ func (f *fields) merge(keys []string) {
 					Ours:   x,
 					Theirs: y,
 				})
-				f.clash = append(f.clash, f.m.raw(k, f.b.Get(k)))
+				f.conflicting = append(f.conflicting, f.m.raw(k, f.theirs.Get(k)))
 			}
 		}
 	}
 }
 
-// dependencies merges lists of numbers as sets: what either side added is in, what either removed
-// is out.
-func (f *fields) dependencies() bool {
+// dependencies merges lists of numbers as sets: what either side added is in, what either side
+// removed is out.
+func (f *fieldMerge) dependencies() bool {
 	d := &decoder{}
 	was := []int{}
-	ours := d.numbers(f.a.Get("dependencies"), "")
-	theirs := d.numbers(f.b.Get("dependencies"), "")
-	if v := f.o.Get("dependencies"); v != nil {
+	ours := d.numbers(f.ours.Get("dependencies"), "")
+	theirs := d.numbers(f.theirs.Get("dependencies"), "")
+	if v := f.base.Get("dependencies"); v != nil {
 		was = d.numbers(v, "")
 	}
 	out := slices.DeleteFunc(append([]int{}, ours...),
@@ -424,8 +424,8 @@ func (f *fields) dependencies() bool {
 	return true
 }
 
-// artifacts merges by path; false if both sides changed the same one.
-func (f *fields) artifacts() bool {
+// artifacts merges by path. It returns false if both sides changed the same artifact.
+func (f *fieldMerge) artifacts() bool {
 	byPath := func(v *jsonx.Value) map[string]*jsonx.Value {
 		out := map[string]*jsonx.Value{}
 		if v = v.Get("artifacts"); v.Is(jsonx.Array) {
@@ -435,11 +435,11 @@ func (f *fields) artifacts() bool {
 		}
 		return out
 	}
-	was := byPath(f.o)
-	ours := byPath(f.a)
-	theirs := byPath(f.b)
+	was := byPath(f.base)
+	ours := byPath(f.ours)
+	theirs := byPath(f.theirs)
 	list := []any{}
-	for _, side := range []*jsonx.Value{f.a, f.b} {
+	for _, side := range []*jsonx.Value{f.ours, f.theirs} {
 		v := side.Get("artifacts")
 		if !v.Is(jsonx.Array) {
 			continue
@@ -450,8 +450,8 @@ func (f *fields) artifacts() bool {
 			y := compact(theirs[p])
 			o := compact(was[p])
 			switch {
-			case side == f.b && x != "": // merged with ours
-			case x == y, y == o && f.o != nil && x != "", o == "" && y == "", o == "" && x == "":
+			case side == f.theirs && x != "": // merged with ours
+			case x == y, y == o && f.base != nil && x != "", o == "" && y == "", o == "" && x == "":
 				list = append(list, e)
 			case x == o && y != "":
 				list = append(list, theirs[p])
@@ -470,10 +470,10 @@ func (f *fields) artifacts() bool {
 	return true
 }
 
-// mark puts both sides of each task with a conflict between markers, one task after the other, as
-// git does with lines.
-func (m *merger) mark(name string) error {
-	if len(m.theirs) == 0 {
+// writeMarkers writes both sides of each task with a conflict between markers, like git does for
+// lines.
+func (m *merger) writeMarkers(name string) error {
+	if len(m.conflicted) == 0 {
 		return nil
 	}
 	m.out.Marked = true
@@ -494,7 +494,7 @@ func (m *merger) mark(name string) error {
 	style := e.style()
 	var edits []jsonx.Edit
 	for i := range doc.Tasks {
-		raw := m.theirs[doc.Tasks[i].Number]
+		raw := m.conflicted[doc.Tasks[i].Number]
 		if raw == nil {
 			continue
 		}
@@ -503,7 +503,7 @@ func (m *merger) mark(name string) error {
 		end := v.End + bytes.IndexByte(doc.src[v.End:], '\n') + 1
 		indent := doc.src[start:v.Start]
 		tail := doc.src[v.End:end]
-		laid, err := style.relay(raw)
+		laid, err := style.reformat(raw)
 		if err != nil {
 			return err
 		}
@@ -525,7 +525,7 @@ func (m *merger) mark(name string) error {
 	return err
 }
 
-// ownLines tells whether every task begins and ends on lines of its own.
+// ownLines reports whether every task begins and ends on lines of its own.
 func ownLines(d *document) bool {
 	for _, v := range d.values {
 		start := bytes.LastIndexByte(d.src[:v.Start], '\n') + 1
@@ -538,10 +538,10 @@ func ownLines(d *document) bool {
 	return true
 }
 
-// Unmark takes one side, or both, of a text with conflict markers. The taken side must be a state;
-// union merges the sides by task and field, and the later update wins.
+// Unmark resolves a text with conflict markers to one side or to the merge of both. The result must
+// be a valid state; union merges by task and field, and the later update wins.
 func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
-	ours, theirs, base, ok := sides(src)
+	ours, theirs, base, ok := splitConflict(src)
 	if !ok {
 		return nil, formats.Fail(formats.CodePrecondition,
 			"there is nothing to merge; look at it with: tercet state verify",
@@ -561,7 +561,7 @@ func Unmark(name string, src []byte, how Resolution) (*Merged, error) {
 	}
 	if base != nil {
 		if _, err := parseDocument(name, base); err != nil {
-			base = nil // it is only a help
+			base = nil // the base is optional
 		}
 	}
 	return Merge(Sources{

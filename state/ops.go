@@ -10,12 +10,12 @@ import (
 // UpdateMetadata, LinkArtifacts, SetPhase, ArchiveTasks, UnarchiveTasks, DivideTask, SetLease,
 // ClaimTask, SyncTasks, Renumber, ImportTasks, SetLayout, RestoreTasks, RestorePhases.
 type Op interface {
-	// name is the word for the operation in messages and in the audit log.
+	// name identifies the operation in messages and in the audit log.
 	name() string
 	// apply does the operation on a draft.
 	apply(d *draft) error
-	// record gives what the audit log keeps of the operation beside its name; what is zero is left
-	// out.
+	// record returns what the audit log keeps of the operation besides its name. Zero values are
+	// left out.
 	record() record
 }
 
@@ -264,8 +264,8 @@ func (op ImportTasks) record() record {
 	}
 }
 
-// alone tells whether an operation may not share its transaction, because it writes a second file,
-// reads one, or concerns the file as a whole.
+// alone reports whether an operation may not share its transaction, because it reads or writes a
+// second file or concerns the file as a whole.
 func alone(op Op) bool {
 	switch op.(type) {
 	case SetPhase, ArchiveTasks, UnarchiveTasks, SyncTasks, ImportTasks, SetLayout, RestoreTasks,
@@ -285,7 +285,7 @@ type Tx struct {
 	// ExpectedSerial makes the transaction fail at another serial; nil: any.
 	ExpectedSerial *uint64
 
-	fresh bool // the id was made for it, so that the audit log cannot hold it
+	fresh bool // the id was just generated, so the audit log cannot have it
 }
 
 // Result is the effect of a transaction.
@@ -294,12 +294,13 @@ type Result struct {
 	Txn      string
 	Numbers  []int     // of created tasks, in order
 	Verdicts []Verdict // one for each task of an operation
-	Changed  bool      // whether it wrote
+	Changed  bool      // something was written
 	Replayed bool      // it was answered from the audit log
 	Warnings []string
 }
 
-// PutAway lists the imported tasks that belong in the archive: the file's completed projects.
+// PutAway lists the imported tasks that belong in the archive: the completed projects of the
+// source.
 func (r *Result) PutAway() []int {
 	var out []int
 	for _, v := range r.Verdicts {

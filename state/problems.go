@@ -16,7 +16,7 @@ import (
 )
 
 // Errors stores errors.json, the list of critical errors and warnings. It has its own lock and a
-// size limit: a full file replaces errors.json.1, and a new one begins.
+// size limit: a full file becomes errors.json.1, and a new one begins.
 type Errors struct {
 	cfg Config
 	mu  sync.Mutex
@@ -83,12 +83,12 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		}
 		err = errors.Join(err, unlocking)
 	}()
-	real, err := realName(e.cfg.Root, errorsFile)
+	resolved, err := resolveLinks(e.cfg.Root, errorsFile)
 	if err != nil {
 		return err
 	}
 
-	if err := e.cfg.sweep(real, path.Base(errorsFile)+".1"); err != nil {
+	if err := e.cfg.sweep(resolved, path.Base(errorsFile)+".1"); err != nil {
 		return err
 	}
 	raw, err := e.encode(p)
@@ -96,25 +96,26 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return err
 	}
 
-	src, tree, err := readErrors(e.cfg.Root, real)
+	src, tree, err := readErrors(e.cfg.Root, resolved)
 	if err != nil {
 		return err
 	}
 	list := tree.Get("errors")
-	if told(list, p) {
+	if alreadyRecorded(list, p) {
 		return nil
 	}
 
-	if v, told := tree.Get("version").Str(); told && v != errorsVersion {
-		// Its form is older than the one that is written: what it says stays readable beside the
-		// new file.
-		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".v"+Slug(v)); err != nil {
+	if v, present := tree.Get("version").Str(); present && v != errorsVersion {
+		// The old version of the file stays readable under another name.
+		if err := atomicfile.BackupLoose(
+			e.cfg.Root, resolved, errorsFile+".v"+Slug(v),
+		); err != nil {
 			return ioFailure("keeping a copy of", errorsFile, err)
 		}
 		list = nil
 	}
 	if list != nil && (len(list.Elems) >= MaxErrors || len(src)+len(raw) > maxErrorsFile) {
-		if err := atomicfile.BackupLoose(e.cfg.Root, real, errorsFile+".1"); err != nil {
+		if err := atomicfile.BackupLoose(e.cfg.Root, resolved, errorsFile+".1"); err != nil {
 			return ioFailure("rotating", errorsFile, err)
 		}
 		list = nil
@@ -135,7 +136,7 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 		return err
 	}
 
-	if err := atomicfile.WriteIn(e.cfg.Root, real, out, atomicfile.Options{}); err != nil {
+	if err := atomicfile.WriteIn(e.cfg.Root, resolved, out, atomicfile.Options{}); err != nil {
 		if _, done := errors.AsType[*atomicfile.NotDurableError](err); done {
 			return notDurable(errorsFile, 0, err)
 		}
@@ -144,10 +145,10 @@ func (e *Errors) Record(ctx context.Context, p formats.Problem) (err error) {
 	return nil
 }
 
-// told tells whether the run has recorded the same. A run that is killed at its end records it
-// again when it is resumed, and the run of a command what the workflow of its subagent has recorded
-// with a longer path.
-func told(list *jsonx.Value, p formats.Problem) bool {
+// alreadyRecorded reports whether the run has recorded the same error: a run that was killed at its
+// end records it again when it is resumed, and the run of a command records what the workflow of
+// its subagent has recorded with a longer path.
+func alreadyRecorded(list *jsonx.Value, p formats.Problem) bool {
 	if list == nil || p.Context.Run == "" {
 		return false
 	}
@@ -164,7 +165,7 @@ func told(list *jsonx.Value, p formats.Problem) bool {
 func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 	out := Recorded{
 		ID:        "err_" + e.cfg.NewID(),
-		Time:      stamp(e.cfg.now()),
+		Time:      timestamp(e.cfg.now()),
 		Type:      p.Type,
 		Severity:  cmp.Or(p.Severity, "critical"),
 		Message:   p.Message,
@@ -181,10 +182,10 @@ func (e *Errors) encode(p formats.Problem) ([]byte, error) {
 // errorsVersion is the version of errors.json that is written.
 const errorsVersion = "2"
 
-// readErrors gives the file, nil without one. It has an array of errors, and no version above the
-// one that is written.
+// readErrors reads the file; it returns nil if there is none. It checks that errors is an array and
+// the version is not newer than errorsVersion.
 func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
-	src, err := readIf(root, name, maxState)
+	src, err := readIfExists(root, name, maxState)
 	if err != nil || src == nil {
 		return nil, nil, err
 	}
@@ -203,7 +204,7 @@ func readErrors(root *os.Root, name string) ([]byte, *jsonx.Value, error) {
 	return src, tree, nil
 }
 
-// List gives the errors of errors.json, oldest first. It takes no lock.
+// List returns the errors of errors.json, oldest first. It takes no lock.
 func (e *Errors) List(ctx context.Context) ([]Recorded, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)

@@ -16,16 +16,16 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Reader reads the state without a lock, because a write replaces the file in one step. It never
+// Reader reads the state without a lock, because a write replaces the file atomically. It never
 // creates a file.
 type Reader struct {
 	cfg Config
 
-	mu      sync.Mutex
-	info    fs.FileInfo // of the file that doc was read from
-	doc     *document
-	plain   map[string]any // of a document, for queries, with the statuses of the file
-	plainOf *document
+	mu       sync.Mutex
+	info     fs.FileInfo // of the file that doc was read from
+	doc      *document
+	plain    map[string]any // plainDoc as plain JSON, with the stored statuses
+	plainDoc *document
 }
 
 // NewReader makes a reader of a workspace. It opens nothing before its first use.
@@ -36,7 +36,7 @@ func NewReader(cfg Config) (*Reader, error) {
 	return &Reader{cfg: cfg}, nil
 }
 
-// load reads the file unless it is the one that was read last.
+// load reads the file unless it is unchanged since the last read.
 func (r *Reader) load(ctx context.Context) (*document, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +69,8 @@ func (r *Reader) load(ctx context.Context) (*document, error) {
 	return doc, nil
 }
 
-// Snapshot gives the state as plain JSON for queries, with effective statuses, and its serial. The
-// document is shared: do not change it.
+// Snapshot returns the state as plain JSON for queries, with effective statuses, and its serial.
+// The document is shared: do not change it.
 func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err error) {
 	d, err := r.load(ctx)
 	if err != nil {
@@ -78,14 +78,14 @@ func (r *Reader) Snapshot(ctx context.Context) (doc any, serial uint64, err erro
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.plainOf != d {
+	if r.plainDoc != d {
 		r.plain = d.plain()
-		r.plainOf = d
+		r.plainDoc = d
 	}
-	return r.shown(d), d.Serial, nil
+	return r.withEffective(d), d.Serial, nil
 }
 
-// plain gives the document as plain JSON.
+// plain returns the document as plain JSON.
 func (d *document) plain() map[string]any {
 	out := make(map[string]any, len(d.tree.Members))
 	for _, m := range d.tree.Members {
@@ -102,8 +102,8 @@ func (d *document) plain() map[string]any {
 	return out
 }
 
-// shown is plain with the effective statuses: a copy of what of it differs.
-func (r *Reader) shown(d *document) map[string]any {
+// withEffective returns the plain JSON with effective statuses. It copies only what differs.
+func (r *Reader) withEffective(d *document) map[string]any {
 	out := r.plain
 	now := r.cfg.now()
 	var list []any
@@ -124,7 +124,7 @@ func (r *Reader) shown(d *document) map[string]any {
 	return out
 }
 
-// Task gives an active task with its effective status; its lists are shared. A missing task is
+// Task returns an active task with its effective status; its lists are shared. A missing task is
 // NOT_FOUND.
 func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	d, err := r.load(ctx)
@@ -144,7 +144,7 @@ func (r *Reader) Task(ctx context.Context, number int) (*formats.Task, error) {
 	return &out, nil
 }
 
-// Tasks gives the active tasks with effective statuses; the caller owns the list, but not its
+// Tasks returns the active tasks with effective statuses. The caller owns the list, but not its
 // content.
 func (r *Reader) Tasks(ctx context.Context) ([]formats.Task, error) {
 	d, err := r.load(ctx)
@@ -181,7 +181,7 @@ func (r *Reader) archived(number int) (bool, error) {
 	return archive.find(number) != nil, err
 }
 
-// Bytes gives the content of state.json, valid or not.
+// Bytes returns the content of state.json, valid or not.
 func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -190,8 +190,8 @@ func (r *Reader) Bytes(ctx context.Context) ([]byte, error) {
 	return src, err
 }
 
-// Notice is a line about a foreign change of the file since the engine's last write. It is empty if
-// there is none, or if a cheap check cannot tell.
+// Notice returns a line about an external change of the file since tercet's last write. It is empty
+// if there is none, or if a cheap check cannot tell.
 func (r *Reader) Notice(ctx context.Context) string {
 	sha, err := r.digest(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *Reader) Notice(ctx context.Context) string {
 		return ""
 	}
 	last, _ := lastState(data)
-	if last.Post == "" || last.Post == sha || last.announces() && last.Pre == sha {
+	if last.Post == "" || last.Post == sha || last.isIntent() && last.Pre == sha {
 		return ""
 	}
 	return fmt.Sprintf(
@@ -211,8 +211,8 @@ func (r *Reader) Notice(ctx context.Context) string {
 	)
 }
 
-// digest is the SHA-256 of state.json, valid or not. It reads nothing if the file is the one that
-// was read last.
+// digest returns the SHA-256 of state.json, valid or not. It does not read the file again if it is
+// unchanged.
 func (r *Reader) digest(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	doc := r.doc
@@ -228,9 +228,8 @@ func (r *Reader) digest(ctx context.Context) (string, error) {
 	return formats.Sum(src), nil
 }
 
-// Current gives state.json with the effective statuses, if one of them is another than the file
-// has; else nil. Only a task with a lease can have another one. Where no task has one, nothing is
-// parsed.
+// Current returns state.json with the effective statuses, or nil if they equal the stored ones.
+// Only a task with a lease can differ, so a file without leases is not parsed.
 func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	f, _, err := openFile(r.cfg.Root, stateFile, maxState)
 	if err != nil {
@@ -265,8 +264,8 @@ func (r *Reader) Current(ctx context.Context) ([]byte, error) {
 	return jsonx.Splice(d.src, edits)
 }
 
-// hasLease tells whether a text has a member lease that is not null. It may say yes where there is
-// none.
+// hasLease reports whether a text has a member lease that is not null. It may report true where
+// there is none.
 func hasLease(in io.Reader) (bool, error) {
 	const key = `"lease"`
 	r := bufio.NewReaderSize(in, 256<<10)
@@ -284,7 +283,7 @@ func hasLease(in io.Reader) (bool, error) {
 				break
 			}
 			value := bytes.TrimLeft(text[at+next+len(key):], ": \t\r\n")
-			if len(value) == 0 && !end { // it stands behind what was read
+			if len(value) == 0 && !end { // the value is beyond the buffer
 				at += next
 				if at == 0 {
 					return true, nil
@@ -305,7 +304,7 @@ func hasLease(in io.Reader) (bool, error) {
 	}
 }
 
-// Doc gives the state in types, with the stored statuses.
+// Doc returns the typed state with the stored statuses.
 func (r *Reader) Doc(ctx context.Context) (Doc, error) {
 	d, err := r.load(ctx)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// apply gives a task another number and rewrites the references to it. The document folders keep
+// apply returns a task another number and rewrites the references to it. Document folders keep
 // their names.
 func (op Renumber) apply(d *draft) error {
-	t, err := d.take(op.Task)
+	t, err := d.editTask(op.Task)
 	if err != nil {
 		return err
 	}
@@ -26,15 +26,15 @@ func (op Renumber) apply(d *draft) error {
 		return d.refused(op.Task, "", "expected a task that was there before the transaction")
 	}
 
-	to := cmp.Or(op.To, d.next)
+	to := cmp.Or(op.To, d.nextNumber)
 	if to == op.Task {
 		d.verdict(t, t.Status, false)
 		return nil
 	}
-	if to < d.next || to > maxNumber {
+	if to < d.nextNumber || to > maxNumber {
 		return d.refused(op.Task,
 			"lower numbers were given before, and a number is never given twice",
-			"expected a number from %d, got %d", d.next, to)
+			"expected a number from %d, got %d", d.nextNumber, to)
 	}
 
 	if err := d.unreferenced(op); err != nil {
@@ -42,10 +42,10 @@ func (op Renumber) apply(d *draft) error {
 	}
 	t.Number = to
 	d.renamed[to] = d.base.index[op.Task]
-	d.next = to + 1
+	d.nextNumber = to + 1
 	d.touch(t)
 	for _, n := range d.referring(op.Task) {
-		other, err := d.take(n)
+		other, err := d.editTask(n)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,8 @@ func (op Renumber) apply(d *draft) error {
 	return nil
 }
 
-// unreferenced refuses a number to which an archived task refers: the archive is not written here.
+// unreferenced refuses a number that an archived task refers to, because the archive is not written
+// here.
 func (d *draft) unreferenced(op Renumber) error {
 	archive, err := d.archived()
 	if err != nil || archive == nil {
@@ -100,9 +101,9 @@ func (d *draft) referring(n int) []int {
 	return out
 }
 
-// relocated tells whether a task whose number rose has to move to the end, where tasks stand sorted
-// one a line.
-func (e *encoder) relocated(d *draft) []int {
+// tasksToMove returns the renumbered tasks that must move to the end, if tasks are sorted and one
+// on each line.
+func (e *encoder) tasksToMove(d *draft) []int {
 	var out []int
 	if len(d.renamed) == 0 || !e.style().oneLine {
 		return nil
@@ -121,8 +122,8 @@ func (e *encoder) relocated(d *draft) []int {
 	return out
 }
 
-// moved gives the bytes of a task with its changes, on their own.
-func (e *encoder) moved(d *draft, i int) ([]byte, error) {
+// editedTask returns the bytes of a task with its changes.
+func (e *encoder) editedTask(d *draft, i int) ([]byte, error) {
 	v := d.base.full(i)
 	one := encoder{src: e.src, tasks: e.tasks}
 	if err := one.change(v, &d.base.Tasks[i], d.changed[i]); err != nil {
@@ -131,7 +132,7 @@ func (e *encoder) moved(d *draft, i int) ([]byte, error) {
 	return edited(e.src, v, one.edits)
 }
 
-// edited gives the bytes of a value with edits in it.
+// edited applies edits to the bytes of one value.
 func edited(src []byte, v *jsonx.Value, edits []jsonx.Edit) ([]byte, error) {
 	slices.SortStableFunc(edits, func(a, b jsonx.Edit) int {
 		return cmp.Compare(a.Start, b.Start)
@@ -158,7 +159,7 @@ func (op SetLayout) apply(d *draft) error {
 	return nil
 }
 
-// layOut writes a state in a layout; every literal stays as it is. In lines the tasks are sorted by
+// layOut rewrites a state in a layout and keeps every literal. The layout lines sorts the tasks by
 // number.
 func layOut(src []byte, to Layout) ([]byte, error) {
 	tree, err := jsonx.Parse(src, jsonx.Limits{})

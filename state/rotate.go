@@ -17,23 +17,23 @@ import (
 // bounds what a process's first write must read.
 const DefaultAuditLimit = 4 << 20
 
-// segmentDir holds what audit.jsonl was: 000001.jsonl and so on.
+// segmentDir has the rotated parts of audit.jsonl: 000001.jsonl and so on.
 const segmentDir = formats.Workspace + "/audit"
 
 func segmentName(n int) string {
 	return path.Join(segmentDir, fmt.Sprintf("%06d.jsonl", n))
 }
 
-// rotate moves a log that has grown into a segment, and begins a new one whose first line says what
-// the last one said. The segment is there before the new file takes the name, so a kill in between
-// loses nothing: the next rotation writes the same segment again. A failed rotation is a warning. A
-// log that cannot be read afterwards is an error, because the next line has to follow from its last
-// one.
+// rotate moves a log that has grown too large into a segment, and begins a new one whose first line
+// repeats the last state. The segment is written before the new file replaces the log, so a kill in
+// between loses nothing: the next rotation writes the same segment again. A failed rotation is a
+// warning. A log that is unreadable afterwards is an error, because the next line must follow from
+// its last one.
 func (s *session) rotate() error {
 	a := s.audit
 	limit := cmp.Or(max(s.cfg.AuditLimit, 0), DefaultAuditLimit)
-	if !a.there || int64(len(a.data)) < limit || bytes.Count(a.data, []byte("\n")) < 2 ||
-		a.state.Post != s.doc.sha {
+	if !a.exists || int64(len(a.data)) < limit || bytes.Count(a.data, []byte("\n")) < 2 ||
+		a.stateLine.Post != s.doc.sha {
 		return nil
 	}
 
@@ -41,17 +41,17 @@ func (s *session) rotate() error {
 	n := a.segments + 1
 	seal := a.seal
 	line := auditLine{
-		Serial:  a.high,
+		Serial:  a.maxSerial,
 		Kind:    lineRotated,
 		File:    stateFile,
-		Time:    stamp(s.now),
+		Time:    timestamp(s.now),
 		Segment: n,
 		Pre:     s.doc.sha,
 		Post:    s.doc.sha,
-		Prev:    a.sha,
+		Prev:    a.lastSHA,
 	}
 	if given := a.highestNumber(); given > 0 {
-		line.Added = []int{given} // the highest number that was ever given, for a restore
+		line.Added = []int{given} // the highest task number ever assigned, for a restore
 	}
 	raw, err := seal.sign(line)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *session) rotate() error {
 	return err
 }
 
-// auditLines gives the lines of a log that can be read.
+// auditLines iterates over the readable lines of a log.
 func auditLines(data []byte) func(yield func(*auditLine) bool) {
 	return func(yield func(*auditLine) bool) {
 		for raw := range bytes.Lines(data) {
@@ -89,33 +89,32 @@ func auditLines(data []byte) func(yield func(*auditLine) bool) {
 	}
 }
 
-// auditPart is one file of the log.
-type auditPart struct {
+// logSegment is one file of the log.
+type logSegment struct {
 	name string
 	data []byte
 }
 
-// auditParts reads the whole log, the segments first. Segments that are not there any more are left
-// out.
-func auditParts(root *os.Root) ([]auditPart, error) {
-	current, err := readIf(root, auditFile, maxAudit)
+// readSegments reads the whole log, oldest first. Segments that were removed are left out.
+func readSegments(root *os.Root) ([]logSegment, error) {
+	current, err := readIfExists(root, auditFile, maxAudit)
 	if err != nil || current == nil {
 		return nil, err
 	}
-	var out []auditPart
+	var out []logSegment
 	for n := 1; n <= segmentsBefore(current); n++ {
-		data, err := readIf(root, segmentName(n), maxAudit)
+		data, err := readIfExists(root, segmentName(n), maxAudit)
 		if err != nil {
 			return nil, err
 		}
 		if data != nil {
-			out = append(out, auditPart{segmentName(n), data})
+			out = append(out, logSegment{segmentName(n), data})
 		}
 	}
-	return append(out, auditPart{auditFile, current}), nil
+	return append(out, logSegment{auditFile, current}), nil
 }
 
-// segmentsBefore tells how many segments stand before a file of the log: its first line says that.
+// segmentsBefore returns how many segments precede a file of the log, which its first line says.
 func segmentsBefore(data []byte) int {
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	if l, err := decodeLine(first); err == nil && l.Kind == lineRotated {
@@ -124,8 +123,8 @@ func segmentsBefore(data []byte) int {
 	return 0
 }
 
-// undo gives the edits that turn the new bytes back into src, to which edits was applied.
-func undo(src []byte, edits []jsonx.Edit) []jsonx.Edit {
+// reverseEdits returns the edits that turn the result of edits back into src.
+func reverseEdits(src []byte, edits []jsonx.Edit) []jsonx.Edit {
 	out := make([]jsonx.Edit, 0, len(edits))
 	shift := 0
 	for _, e := range slices.SortedStableFunc(slices.Values(edits),
@@ -141,9 +140,9 @@ func undo(src []byte, edits []jsonx.Edit) []jsonx.Edit {
 	return out
 }
 
-// undoWhole gives the one edit that turns now back into before, without what both begin and end
-// with.
-func undoWhole(before, now []byte) []jsonx.Edit {
+// reverseWhole returns the one edit that turns now back into before, without their common prefix
+// and suffix.
+func reverseWhole(before, now []byte) []jsonx.Edit {
 	head := 0
 	for head < len(before) && head < len(now) && before[head] == now[head] {
 		head++
@@ -163,13 +162,13 @@ func undoWhole(before, now []byte) []jsonx.Edit {
 	return []jsonx.Edit{{Start: head, End: len(now) - tail, Text: before[head : len(before)-tail]}}
 }
 
-// undoLines gives an edit for each line that differs, so that a mark at the top of a plan and one
-// at its end do not keep what is between them. Texts with another number of lines are one edit.
-func undoLines(before, now []byte) []jsonx.Edit {
+// reverseLines returns one edit for each line that differs, so that changes at the top and at the
+// end of a plan do not store everything in between. If the number of lines differs, it is one edit.
+func reverseLines(before, now []byte) []jsonx.Edit {
 	old := slices.Collect(bytes.Lines(before))
 	lines := slices.Collect(bytes.Lines(now))
 	if len(old) != len(lines) {
-		return undoWhole(before, now)
+		return reverseWhole(before, now)
 	}
 	var out []jsonx.Edit
 	start := 0
@@ -186,7 +185,7 @@ func undoLines(before, now []byte) []jsonx.Edit {
 	return out
 }
 
-// maxUndo bounds the text that a line of the log keeps to go back by.
+// maxUndo bounds the undo text of one log line, in bytes.
 const maxUndo = 512 << 10
 
 func boundedUndo(edits []jsonx.Edit) []jsonx.Edit {

@@ -13,10 +13,10 @@ import (
 	"tercet/internal/nearest"
 )
 
-// Version is the file format version that this package reads and writes.
+// Version is the version of the file format that this package reads and writes.
 const Version = "1"
 
-// Doc is state.json in types, without unknown members.
+// Doc is the typed state, without unknown members.
 type Doc struct {
 	Version    string
 	Lineage    string
@@ -25,30 +25,30 @@ type Doc struct {
 	Tasks      []formats.Task // with stored statuses, in file order
 }
 
-// document is one state file: its bytes, its tree, its content in types. It is immutable.
+// document is one state file: bytes, tree and typed content. It is immutable.
 type document struct {
 	Doc
 	file   string
 	src    []byte
 	sha    string
 	tree   *jsonx.Value
-	tasks  *jsonx.Value   // the array; its elements are hollow, but the first and the last
-	values []*jsonx.Value // where each of Tasks stands; full gives what stands there
+	tasks  *jsonx.Value   // the array; only its first and last element have members
+	values []*jsonx.Value // the extent of each task; full parses it
 	index  map[int]int    // number to index
 	bom    bool
-	info   fs.FileInfo // of the file that this manager made of it, nil if it made none
+	info   fs.FileInfo // of the file that this manager wrote, else nil
 }
 
-// full reads the JSON of a task. A state of many tasks is too large as one tree.
+// full parses the JSON of a task. The whole tree of a large state would take too much memory.
 func (d *document) full(i int) *jsonx.Value {
 	v, err := jsonx.ParseAt(d.src, d.values[i], jsonx.Limits{})
 	if err != nil {
-		return d.values[i] // it was parsed before, and src does not change
+		return d.values[i] // unreachable: it was parsed before, and src does not change
 	}
 	return v
 }
 
-// find gives the task of a number, nil if there is none, or no document.
+// find returns the task with a number, or nil; d may be nil.
 func (d *document) find(number int) *formats.Task {
 	if d == nil {
 		return nil
@@ -71,7 +71,7 @@ func (d *document) highest() int {
 func parseDocument(file string, src []byte) (*document, error) {
 	d := &decoder{file: file, src: src}
 	expected := min(bytes.Count(src, []byte(`"number"`)), len(src)/bytesPerTask)
-	// a list that grows is copied, which takes longer than reading
+	// growing the list would take longer than reading
 	tasks := newList[formats.Task](expected)
 	tree, err := jsonx.ParseEach(src, jsonx.Limits{}, "tasks", func(i int, v *jsonx.Value) {
 		tasks = append(tasks, formats.Task{})
@@ -91,10 +91,10 @@ func parseDocument(file string, src []byte) (*document, error) {
 	return doc, nil
 }
 
-// bytesPerTask is fewer than a task takes in a file that tercet has written.
+// bytesPerTask is a lower bound for a task that tercet has written.
 const bytesPerTask = 200
 
-// newer is the failure of a file that a newer version of the program wrote, nil for any other.
+// newer returns the error for a file that a newer version of tercet wrote, else nil.
 func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Failure {
 	v := tree.Get("version")
 	word, _ := v.Str() // absent is empty
@@ -106,7 +106,7 @@ func newer(file string, src []byte, tree *jsonx.Value, known string) *formats.Fa
 	return f
 }
 
-// error gives what was found, nil if that is nothing.
+// error returns the findings as an error, or nil.
 func (d *decoder) error() error {
 	if len(d.found) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func syntaxError(file string, src []byte, err error) error {
 	return out
 }
 
-// conflictMarker gives the place of the first marker of an unfinished merge, -1 if there is none.
+// conflictMarker returns the offset of the first conflict marker, or -1.
 func conflictMarker(src []byte) int {
 	if bytes.HasPrefix(src, []byte("<<<<<<< ")) {
 		return 0
@@ -154,14 +154,14 @@ func conflictMarker(src []byte) int {
 	return -1
 }
 
-// position gives line and column, in bytes, of an offset.
+// position converts an offset to line and column, in bytes.
 func position(src []byte, offset int) formats.Pos {
 	offset = min(max(offset, 0), len(src))
 	start := bytes.LastIndexByte(src[:offset], '\n') + 1
 	return formats.Pos{Line: 1 + bytes.Count(src[:start], []byte{'\n'}), Col: offset - start + 1}
 }
 
-// decoder turns a tree into types and collects what is wrong.
+// decoder converts a tree to types and collects what is wrong.
 type decoder struct {
 	file  string
 	src   []byte
@@ -180,7 +180,7 @@ func (d *decoder) failAt(offset int, help, message string) {
 	)
 }
 
-// finding is one thing about a file of the state.
+// finding makes a diagnostic about a file of the state.
 func finding(
 	s formats.Severity,
 	file string,
@@ -197,7 +197,7 @@ func finding(
 	}
 }
 
-// unknown lets a key of others pass, unless it is a known one in another case.
+// unknown accepts an unknown key, unless it is a known one in another case.
 func (d *decoder) unknown(m *jsonx.Member, known []string) {
 	for _, k := range known {
 		if strings.EqualFold(k, m.Key) {
@@ -261,7 +261,7 @@ func (d *decoder) document(tree *jsonx.Value, tasks []formats.Task) *document {
 	return doc
 }
 
-// needs tells which keys are missing.
+// needs reports missing keys.
 func (d *decoder) needs(v *jsonx.Value, keys ...string) {
 	for _, k := range keys {
 		if v.Get(k) == nil {
@@ -290,7 +290,7 @@ func (d *decoder) tasks(doc *document, v *jsonx.Value) {
 		}
 		doc.index[n] = i
 	}
-	if last := len(v.Elems) - 1; last >= 0 { // by these edits see how the list is laid out
+	if last := len(v.Elems) - 1; last >= 0 { // edits derive the layout of the list from these
 		v.Elems[0] = doc.full(0)
 		v.Elems[last] = doc.full(last)
 	}
@@ -312,7 +312,7 @@ func (d *decoder) text(v *jsonx.Value, key string) string {
 	return s
 }
 
-// maybe reads a string that may be null.
+// maybe reads a string or null.
 func (d *decoder) maybe(v *jsonx.Value, key string) string {
 	if v.Is(jsonx.Null) {
 		return ""
@@ -324,7 +324,7 @@ func (d *decoder) maybe(v *jsonx.Value, key string) string {
 	return s
 }
 
-// maxNumber bounds task numbers and serials: what every reader of JSON holds exactly.
+// maxNumber bounds task numbers and serials to what every JSON reader represents exactly.
 const maxNumber = 1 << 53
 
 // maxForeign bounds them in a file from outside, so that the writes that count up from there stay

@@ -108,7 +108,7 @@ func (d *decoder) status(v *jsonx.Value, key string) formats.TaskStatus {
 	return s
 }
 
-// slug is a part of paths, so it is held to its alphabet.
+// slug checks the alphabet of a slug, because it becomes part of paths.
 func (d *decoder) slug(v *jsonx.Value, key string) string {
 	s := d.maybe(v, key)
 	for i := range len(s) {

@@ -10,16 +10,16 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// seal signs the lines of the audit log. The key is kept outside of the project, so a worker that
-// may write to the workspace cannot write a line that passes for one of ours. A nil seal signs
-// nothing. Lines from before the key, or of another user, are read as they are; only what appears
-// while a worker runs has to be sealed.
+// seal signs the lines of the audit log. The key is outside the project, so a worker that can write
+// to the workspace cannot forge a line. A nil seal signs nothing. Lines that were written before
+// there was a key, or by another user, are accepted as they are; only lines that appear while a
+// worker runs must be sealed.
 type seal struct {
 	id  string // of the key
 	key []byte
 }
 
-// seal gives that of a lineage, nil where there is no key.
+// seal returns the seal of a lineage, or nil if there is no key.
 func (c Config) seal(lineage string) *seal {
 	if c.Key == nil {
 		return nil
@@ -31,7 +31,7 @@ func (c Config) seal(lineage string) *seal {
 	return &seal{id: formats.Sum(key)[:8], key: key}
 }
 
-// sign encodes a line. Its last member is the HMAC-SHA256 (RFC 2104) of what stands before it.
+// sign encodes a line. Its last member is the HMAC-SHA256 (RFC 2104) of the bytes before it.
 func (s *seal) sign(l auditLine) ([]byte, error) {
 	if s == nil {
 		return jsonx.Marshal(l, "")
@@ -42,23 +42,23 @@ func (s *seal) sign(l auditLine) ([]byte, error) {
 		return nil, err
 	}
 	raw = raw[:len(raw)-1]
-	return append(raw, s.end(raw)...), nil
+	return append(raw, s.macSuffix(raw)...), nil
 }
 
 const macMember = `,"mac":"`
 
-func (s *seal) end(body []byte) []byte {
+func (s *seal) macSuffix(body []byte) []byte {
 	mac := hmac.New(sha256.New, s.key)
-	mac.Write(body) // a hash takes everything
+	mac.Write(body) // never fails
 	return append(hex.AppendEncode([]byte(macMember), mac.Sum(nil)), `"}`...)
 }
 
-// broken tells whether one of the lines is not sealed by this key.
-func (s *seal) broken(lines []byte) bool {
+// anyUnsealed reports whether a line is not sealed by this key.
+func (s *seal) anyUnsealed(lines []byte) bool {
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		at := max(bytes.LastIndex(line, []byte(macMember)), 0)
-		if s != nil && !hmac.Equal(line[at:], s.end(line[:at])) {
+		if s != nil && !hmac.Equal(line[at:], s.macSuffix(line[:at])) {
 			return true
 		}
 	}

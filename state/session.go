@@ -14,27 +14,27 @@ import (
 	"tercet/formats"
 )
 
-// session is one hold of the lock: the state as it was read and repaired from what a killed write
-// left.
+// session is one critical section under the lock: the state as it was read, repaired after a killed
+// write.
 type session struct {
 	m        *Manager
 	cfg      Config
 	now      time.Time
 	audit    *auditLog
-	adopt    bool // a change from outside is taken over even if it loses tasks
-	real     string
+	adopt    bool // accept an external change even if it loses tasks
+	resolved string
 	info     fs.FileInfo
 	doc      *document
-	serial   uint64 // of the state; above the file's after a change from outside
+	serial   uint64 // of the state; higher than the file's after an external change
 	warnings []string
 
-	archive     *document // nil if there is none, or before archived was called
-	archiveInfo fs.FileInfo
-	archiveReal string
-	archiveRead bool
+	archive         *document // nil if there is none, or before archived was called
+	archiveInfo     fs.FileInfo
+	archiveResolved string
+	archiveRead     bool
 }
 
-// session reads the audit log; the lock is held.
+// session reads the audit log. The caller holds the lock.
 func (m *Manager) session() (*session, error) {
 	audit, err := readAudit(m.cfg.Root)
 	return &session{
@@ -49,14 +49,14 @@ func (s *session) warn(text string) {
 	s.warnings = append(s.warnings, text)
 }
 
-// open reads state.json, finishes what a killed write left, and finds out whether another program
-// changed the file.
+// open reads state.json, finishes an interrupted write, and checks whether another program changed
+// the file.
 func (s *session) open() error {
 	if err := s.read(); err != nil {
 		return err
 	}
 	if err := s.recover(); isNotDurable(err) {
-		// It is not the transaction that is written; the next write looks again.
+		// The error is not about this transaction; the next write tries again.
 		return formats.Fail(formats.CodeIO, "",
 			"%s", "finishing an interrupted write: "+err.Error())
 	} else if err != nil {
@@ -67,23 +67,23 @@ func (s *session) open() error {
 
 func (s *session) read() error {
 	root := s.cfg.Root
-	real, err := realName(root, stateFile)
+	resolved, err := resolveLinks(root, stateFile)
 	if err != nil {
 		return err
 	}
 
-	s.real = real
+	s.resolved = resolved
 	if err := s.sweep(); err != nil {
 		return err
 	}
-	src, info, err := s.cfg.readState(real)
+	src, info, err := s.cfg.readState(resolved)
 	if err != nil {
 		return err
 	}
 
 	s.info = info
-	if links(info) > 1 {
-		// A write that was killed before its rename has left .bak as a name of the same file.
+	if linkCount(info) > 1 {
+		// A write that was killed before its rename leaves .bak as a second name of the same file.
 		if bak, err := root.Stat(stateFile + ".bak"); err != nil || !sameFile(bak, info) {
 			s.warn("state.json has another name by a hard link; that name keeps the old content")
 		}
@@ -92,7 +92,7 @@ func (s *session) read() error {
 	if err != nil {
 		if e, ok := errors.AsType[*SyntaxError](err); ok {
 			var copying error
-			e.Copy, copying = s.keepCorrupt(src)
+			e.Copy, copying = s.copyCorrupt(src)
 			err = errors.Join(err, copying)
 		}
 		return withBackup(s.cfg, err)
@@ -113,14 +113,14 @@ func (s *session) sweep() error {
 		path.Base(infoFile),
 		path.Base(auditFile),
 	)
-	if s.real != stateFile {
-		err = errors.Join(err, s.cfg.sweep(s.real))
+	if s.resolved != stateFile {
+		err = errors.Join(err, s.cfg.sweep(s.resolved))
 	}
 	return err
 }
 
-// noState says that there is no state.json. Where the log, a backup or an archive tells of tasks,
-// that is damage. An init that was killed leaves a log and a backup of serial 0.
+// noState is the error for a missing state.json. It is damage if the log, a backup or the archive
+// shows that there were tasks. An interrupted init leaves a log and a backup of serial 0.
 func (c Config) noState() error {
 	list, err := backups(c)
 	if err != nil {
@@ -128,16 +128,16 @@ func (c Config) noState() error {
 	}
 
 	_, archive := c.Root.Lstat(archiveFile)
-	kept := archive == nil || len(list) > 0 && list[len(list)-1] > 0
-	data, err := readIf(c.Root, auditFile, maxAudit)
+	hadTasks := archive == nil || len(list) > 0 && list[len(list)-1] > 0
+	data, err := readIfExists(c.Root, auditFile, maxAudit)
 	if err != nil {
 		return err
 	}
 
 	for l := range auditLines(data) {
-		kept = kept || l.Serial > 0
+		hadTasks = hadTasks || l.Serial > 0
 	}
-	if kept {
+	if hadTasks {
 		return formats.Fail(
 			formats.CodeInvalidState,
 			"put the newest backup back with: tercet state restore; or begin anew "+
@@ -154,11 +154,10 @@ func (c Config) noState() error {
 	}
 }
 
-// recover brings audit log and files together after a kill, and takes over or refuses a change from
-// outside.
+// recover reconciles audit log and files after a kill, and accepts or refuses an external change.
 func (s *session) recover() error {
 	log := s.audit
-	if !log.there {
+	if !log.exists {
 		if err := s.doc.tooHigh(); err != nil {
 			return err
 		}
@@ -166,29 +165,29 @@ func (s *session) recover() error {
 	}
 
 	last := log.last
-	if last.announces() && last.File != stateFile {
+	if last.isIntent() && last.File != stateFile {
 		if err := s.recoverOther(last); err != nil {
 			return err
 		}
 	}
-	state := log.state
+	state := log.stateLine
 	switch {
 	case state.Kind == lineDenied && !s.adopt:
 		return deniedState()
 	case state.Post == s.doc.sha && state.Kind != lineDenied:
 		s.serial = max(s.serial, state.Serial)
-	case state.announces() && state.Pre == s.doc.sha && log.last.File == stateFile:
+	case state.isIntent() && state.Pre == s.doc.sha && log.last.File == stateFile:
 		if err := s.abort(state, s.doc.sha); err != nil {
 			return err
 		}
 	default:
-		if err := s.external(state); err != nil {
+		if err := s.acceptExternal(state); err != nil {
 			return err
 		}
 		return s.finishMove(moveOut, auditLine{})
 	}
-	// A move is done when both of its files are; its second file is the last line of a move that
-	// came through.
+	// A move is complete when both of its files are written. The last line of a complete move is
+	// about its second file.
 	second := map[string]string{moveOut: stateFile, moveBack: archiveFile}[last.Move]
 	if now := log.last; last.Move != "" && (last.File != second || now.Kind == lineAborted) {
 		return s.finishMove(last.Move, last)
@@ -196,18 +195,18 @@ func (s *session) recover() error {
 	return nil
 }
 
-// recoverOther looks whether the last announced write of a plan or of the archive happened, and
-// removes what it left.
+// recoverOther checks whether the last write-ahead of a plan or of the archive was carried out, and
+// removes its temporary files.
 func (s *session) recoverOther(last auditLine) error {
-	real, err := realName(s.cfg.Root, last.File)
+	resolved, err := resolveLinks(s.cfg.Root, last.File)
 	if err != nil {
 		return err
 	}
-	if err := s.cfg.sweep(real); err != nil {
+	if err := s.cfg.sweep(resolved); err != nil {
 		return err
 	}
 	sha := ""
-	src, err := readIf(s.cfg.Root, last.File, maxState)
+	src, err := readIfExists(s.cfg.Root, last.File, maxState)
 	if err != nil {
 		return err
 	}
@@ -228,9 +227,9 @@ func deniedState() error {
 		"%s or its log was changed while a worker ran, and not by tercet", stateFile)
 }
 
-// lost refuses a state that another program wrote and that lost tasks. It gives the tasks of the
-// last known state.
-func (s *session) lost(state auditLine) ([]int, error) {
+// checkExternal refuses a state that another program wrote and that lost tasks. It returns the task
+// numbers of the last known state.
+func (s *session) checkExternal(state auditLine) ([]int, error) {
 	if err := s.doc.tooHigh(); err != nil {
 		return nil, withBackup(s.cfg, err)
 	}
@@ -262,9 +261,9 @@ func (s *session) lost(state auditLine) ([]int, error) {
 	return numbers, nil
 }
 
-// external takes over a state that another program wrote, unless tasks are lost.
-func (s *session) external(state auditLine) error {
-	numbers, err := s.lost(state)
+// acceptExternal accepts a state that another program wrote, unless tasks are lost.
+func (s *session) acceptExternal(state auditLine) error {
+	numbers, err := s.checkExternal(state)
 	if err != nil {
 		return err
 	}
@@ -273,12 +272,12 @@ func (s *session) external(state auditLine) error {
 	if s.adopt {
 		kind = lineAdopted
 	}
-	s.serial = max(s.doc.Serial, s.audit.high) + 1
+	s.serial = max(s.doc.Serial, s.audit.maxSerial) + 1
 	line := auditLine{
 		Serial: s.serial,
 		Kind:   kind,
 		File:   stateFile,
-		Time:   stamp(s.now),
+		Time:   timestamp(s.now),
 		Pre:    state.Post,
 		Post:   s.doc.sha,
 	}
@@ -288,7 +287,7 @@ func (s *session) external(state auditLine) error {
 		}
 	}
 
-	if err := s.copyState(s.serial, s.doc.src); err != nil {
+	if err := s.writeBackup(s.serial, s.doc.src); err != nil {
 		return ioFailure("keeping a backup of", stateFile, err)
 	}
 	if err := s.audit.append(line); err != nil {
@@ -299,10 +298,11 @@ func (s *session) external(state auditLine) error {
 	return nil
 }
 
-// lastKnown gives the numbers of the tasks after the last known write. They come from a copy of
-// that state, or from the backup before it and what the line says. Without either nothing is known.
+// lastKnown returns the last state that tercet wrote and the numbers of its tasks. They come from a
+// backup of that state, or from the backup before it and the tasks that the line adds and removes.
+// Without either it returns nil.
 func (s *session) lastKnown(state auditLine) (*document, []int) {
-	for serial, src := range s.cfg.copies {
+	for serial, src := range s.cfg.eachBackup {
 		sha := formats.Sum(src)
 		if sha != state.Post && sha != state.Pre {
 			continue
@@ -328,7 +328,7 @@ func (s *session) lastKnown(state auditLine) (*document, []int) {
 	return nil, nil
 }
 
-// noBackup says which backups there are.
+// noBackup is the error for a serial without a backup; it lists the existing ones.
 func noBackup(cfg Config, serial uint64) error {
 	list, err := backups(cfg)
 	if err != nil {
@@ -350,8 +350,8 @@ func (s *session) restore(serial uint64) (Result, error) {
 	name := backupName(serial)
 	src, err := readFile(s.cfg.Root, name, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		// The log may lead back further than the backups.
-		c, failed := travel(s.cfg)
+		// The log may reach further back than the backups.
+		c, failed := readHistory(s.cfg)
 		if failed != nil {
 			return Result{}, failed
 		}
@@ -366,18 +366,18 @@ func (s *session) restore(serial uint64) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	left := s.leftOut(backup.Serial)
-	res, err := s.put(backup, lineRestored)
-	res.Warnings = append(res.Warnings, left...)
+	dropped := s.writesAfter(backup.Serial)
+	res, err := s.replaceState(backup, lineRestored)
+	res.Warnings = append(res.Warnings, dropped...)
 	return res, err
 }
 
-// maxLeftOut bounds how many changes a restore names.
+// maxLeftOut bounds how many lost changes a restore lists.
 const maxLeftOut = 20
 
-// leftOut names the changes that were acknowledged after a serial, which a restore of that serial
-// takes back.
-func (s *session) leftOut(serial uint64) []string {
+// writesAfter describes the changes that were acknowledged after a serial and that a restore of
+// that serial loses.
+func (s *session) writesAfter(serial uint64) []string {
 	var out []string
 	for l := range auditLines(s.audit.data) {
 		switch {
@@ -387,7 +387,7 @@ func (s *session) leftOut(serial uint64) []string {
 		case l.Serial > serial &&
 			(l.Kind == lineWrite || l.Kind == lineUndo || l.Kind == lineGroup):
 			var what []string
-			for _, one := range l.parts() {
+			for _, one := range l.transactions() {
 				for _, v := range one.Verdicts {
 					if v.Changed {
 						what = append(what, fmt.Sprintf("%s of task %d", v.Op, v.Task))
@@ -408,7 +408,7 @@ func (s *session) leftOut(serial uint64) []string {
 	return out
 }
 
-// resolve takes one side, or both, of a state with conflict markers.
+// resolve replaces a state with conflict markers by one side, or by the merge of both.
 func (s *session) resolve(how Resolution) (Result, error) {
 	src, err := readFile(s.cfg.Root, stateFile, maxState)
 	if err != nil {
@@ -424,7 +424,7 @@ func (s *session) resolve(how Resolution) (Result, error) {
 		return Result{}, err
 	}
 
-	res, err := s.put(doc, lineMerged)
+	res, err := s.replaceState(doc, lineMerged)
 	for _, n := range slices.Sorted(maps.Keys(m.Renumbered)) {
 		res.Warnings = append(
 			res.Warnings,
@@ -435,7 +435,7 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	for _, c := range m.Conflicts {
 		res.Warnings = append(res.Warnings, c.String())
 	}
-	if known, numbers := s.lastKnown(s.audit.state); known != nil {
+	if known, numbers := s.lastKnown(s.audit.stateLine); known != nil {
 		for _, n := range numbers {
 			if doc.find(n) == nil {
 				res.Warnings = append(
@@ -448,46 +448,46 @@ func (s *session) resolve(how Resolution) (Result, error) {
 	return res, err
 }
 
-// put makes a document the state, with a serial above every one seen.
-func (s *session) put(backup *document, kind string) (_ Result, err error) {
+// replaceState makes a document the state, with a serial above every known one.
+func (s *session) replaceState(backup *document, kind string) (_ Result, err error) {
 	root := s.cfg.Root
-	if s.real, err = realName(root, stateFile); err != nil {
+	if s.resolved, err = resolveLinks(root, stateFile); err != nil {
 		return Result{}, err
 	}
 
-	old, info, err := readWith(root, s.real, maxState)
+	old, info, err := readFileInfo(root, s.resolved, maxState)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Result{}, ioFailure("reading", stateFile, err)
 	}
 	c := change{
-		name: stateFile,
-		real: s.real,
-		read: info,
+		name:     stateFile,
+		resolved: s.resolved,
+		readInfo: info,
 	}
-	high := max(backup.Serial, s.audit.high)
+	high := max(backup.Serial, s.audit.maxSerial)
 	s.audit.seal = s.cfg.seal(backup.Lineage)
 	res := Result{Changed: true}
 	if info != nil {
 		c.old, err = parseDocument(stateFile, old)
 		if _, broken := errors.AsType[*SyntaxError](err); err != nil && !broken {
-			return Result{}, err // a newer version wrote it
+			return Result{}, err // written by a newer version of tercet
 		}
 		if err != nil {
-			kept, err := s.keepCorrupt(old)
+			copyName, err := s.copyCorrupt(old)
 			if err != nil {
 				return Result{}, ioFailure("keeping a copy of", stateFile, err)
 			}
 			c.old = nil
-			res.Warnings = append(res.Warnings, "the broken state is kept as "+kept)
+			res.Warnings = append(res.Warnings, "the broken state is kept as "+copyName)
 		} else {
 			high = max(high, c.old.Serial)
 		}
 	}
 	d := newDraft(s.cfg, backup, Tx{}, s.archived)
-	// also where the state that was there cannot be read
-	d.next = max(d.next, s.audit.highestNumber()+1)
+	// this also covers an unreadable state
+	d.nextNumber = max(d.nextNumber, s.audit.highestNumber()+1)
 	if c.old != nil {
-		d.next = max(d.next, c.old.NextNumber)
+		d.nextNumber = max(d.nextNumber, c.old.NextNumber)
 	}
 	data, err := d.render(high + 1)
 	if err != nil {
@@ -501,17 +501,17 @@ func (s *session) put(backup *document, kind string) (_ Result, err error) {
 		Serial: res.Serial,
 		Kind:   kind,
 		File:   stateFile,
-		Time:   stamp(s.now),
+		Time:   timestamp(s.now),
 		Pre:    formats.Sum(old),
 		Post:   formats.Sum(data),
 	}
 	if c.old != nil {
-		c.line.Undo = boundedUndo(undoWhole(old, data))
+		c.line.Undo = boundedUndo(reverseWhole(old, data))
 	}
 	if err := s.commit(c); err != nil {
 		return res, err
 	}
 
-	s.keep(d.doc(res.Serial), c.line.Post)
+	s.cacheWritten(d.doc(res.Serial), c.line.Post)
 	return res, nil
 }

@@ -47,7 +47,7 @@ type Edits struct {
 	Warnings []string `json:"warnings"`
 }
 
-// todoPlan is what a sync has read, for the rendering that follows it.
+// todoPlan is what a sync read, for the rendering that follows.
 type todoPlan struct {
 	sha   string // of the file that was read
 	edits Edits
@@ -70,10 +70,10 @@ func (r *Reader) Edits(ctx context.Context) (Edits, error) {
 	return plan.edits, nil
 }
 
-// readEdits reads TODO.md against the state that it shows and the one that there is now. Without
-// the first, force takes the second in its place.
+// readEdits compares TODO.md with the state that it was rendered from and with the current one. If
+// the former is unknown, force uses the current state instead.
 func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, error) {
-	src, err := readIf(cfg.Root, todoFile, maxState)
+	src, err := readIfExists(cfg.Root, todoFile, maxState)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 	}
 
 	base := current
-	if text.known && text.serial != current.Serial || !text.known {
+	if text.hasHead && text.serial != current.Serial || !text.hasHead {
 		then, err := baseOf(cfg, text)
 		switch {
 		case err == nil:
@@ -129,12 +129,12 @@ func readEdits(cfg Config, current, archive *document, force bool) (*todoPlan, e
 	return plan, nil
 }
 
-// baseOf gives the state that TODO.md was written from.
+// baseOf returns the state that TODO.md was rendered from.
 func baseOf(cfg Config, text *todoText) (*document, error) {
-	if !text.known {
+	if !text.hasHead {
 		return nil, errors.New("its first line is gone")
 	}
-	c, err := travel(cfg)
+	c, err := readHistory(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +145,8 @@ func baseOf(cfg Config, text *todoText) (*document, error) {
 	return parseDocument(stateFile, src)
 }
 
-// comparison finds the edits: what differs from the state that the file shows, and is not in the
-// present state already.
+// comparison finds the edits: what differs from the rendered state and is not in the current state
+// yet.
 type comparison struct {
 	base, current, archive *document
 	edits                  *Edits
@@ -208,8 +208,7 @@ func (c *comparison) item(item *todoItem) {
 		before == nil && now != nil && !sameLine(item, now):
 		c.create(item)
 	case before == nil:
-		// A task of the same text was made meanwhile, by a sync that did not come to write the
-		// file.
+		// A sync created the same task meanwhile but did not get to write the file.
 	case now == nil && sameLine(item, before) && item.section == before.Status:
 		// It was archived meanwhile, and its line stayed the same.
 	case now == nil:
@@ -230,7 +229,7 @@ func sameLine(item *todoItem, t *formats.Task) bool {
 	return item.text == b.String()
 }
 
-// create proposes a task that the user wrote by hand, unless it was made meanwhile.
+// create proposes a task that the user wrote by hand, unless it was created meanwhile.
 func (c *comparison) create(item *todoItem) {
 	f, err := parseFields(item.text, nil)
 	if err != nil {
@@ -258,7 +257,7 @@ func (c *comparison) create(item *todoItem) {
 	c.edits.Proposals = append(c.edits.Proposals, p)
 }
 
-// compare finds the edits of one task. A field that was changed here and in the state is a problem.
+// compare finds the edits of one task. A field that also changed in the state is a problem.
 func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	field := func(name, was, is, meanwhile string) {
 		switch {
@@ -280,15 +279,15 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 			c.problem(item, "title", err.Error(), "")
 			return
 		}
-		field("title", plainTextOf(before.Title), f.title, plainTextOf(now.Title))
-		field("language", plainTextOf(before.Language), f.language, plainTextOf(now.Language))
-		field("priority", plainTextOf(before.Priority), f.priority, plainTextOf(now.Priority))
-		field("effort", plainTextOf(before.Effort), f.effort, plainTextOf(now.Effort))
+		field("title", asRendered(before.Title), f.title, asRendered(now.Title))
+		field("language", asRendered(before.Language), f.language, asRendered(now.Language))
+		field("priority", asRendered(before.Priority), f.priority, asRendered(now.Priority))
+		field("effort", asRendered(before.Effort), f.effort, asRendered(now.Effort))
 		field(
 			"dependencies",
-			listed(before.Dependencies),
-			listed(f.dependencies),
-			listed(now.Dependencies),
+			joinNumbers(before.Dependencies),
+			joinNumbers(f.dependencies),
+			joinNumbers(now.Dependencies),
 		)
 		field(
 			"parent",
@@ -304,10 +303,10 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	}
 
 	field("status", before.Status.String(), to.String(), now.Status.String())
-	is := plainTextOf(before.BlockedReason)
+	is := asRendered(before.BlockedReason)
 	switch {
 	case to == formats.Blocked && before.Status == formats.Blocked:
-		field("blocked_reason", is, item.blocked, plainTextOf(now.BlockedReason))
+		field("blocked_reason", is, item.blocked, asRendered(now.BlockedReason))
 	case to != formats.Blocked && item.blocked != is && item.blocked != "":
 		c.problem(item, "blocked_reason", "a reason stands below a task that is not blocked",
 			"move the task below the heading "+heading(formats.Blocked))
@@ -316,7 +315,7 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	for _, a := range item.artifacts {
 		known := func(t *formats.Task) bool {
 			return slices.ContainsFunc(t.Artifacts, func(b formats.Artifact) bool {
-				return plainTextOf(b.Path) == a.Path
+				return asRendered(b.Path) == a.Path
 			})
 		}
 		if !known(before) && !known(now) {
@@ -325,8 +324,8 @@ func (c *comparison) compare(item *todoItem, before, now *formats.Task) {
 	}
 }
 
-// status is what the heading above the line and its box say. A ticked box completes a task, a
-// cleared one takes it up again, and the heading counts where it was moved.
+// status derives the status from the heading above the line and its box. A ticked box completes a
+// task, a cleared one reopens it, and the heading counts if the line was moved below it.
 func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, string) {
 	moved := item.section != "" && item.section != before
 	ticked := item.checked != before.Terminal()
@@ -343,9 +342,9 @@ func (item *todoItem) status(before formats.TaskStatus) (formats.TaskStatus, str
 	return before, ""
 }
 
-// plainTextOf is a text as TODO.md can hold it.
-func plainTextOf(s string) string {
-	return unplain(plainLine(s))
+// asRendered is a text as it reads after a round trip through TODO.md.
+func asRendered(s string) string {
+	return unescapeLine(escapeLine(s))
 }
 
 func parentText(n *int) string {
@@ -392,11 +391,11 @@ func (op SyncTasks) apply(d *draft) error {
 	}
 	d.warnings = append(d.warnings, plan.edits.Warnings...)
 	if len(plan.edits.Missing) > 0 {
-		d.warn("the lines of tasks " + listed(plan.edits.Missing) +
+		d.warn("the lines of tasks " + joinNumbers(plan.edits.Missing) +
 			" are put back; abandon a task to be rid of it")
 	}
 	for i := range plan.edits.Proposals {
-		if err := d.follow(&plan.edits.Proposals[i]); err != nil {
+		if err := d.applyProposal(&plan.edits.Proposals[i]); err != nil {
 			return fmt.Errorf("%s:%d: %w", todoFile, plan.edits.Proposals[i].Line, err)
 		}
 	}
@@ -405,11 +404,11 @@ func (op SyncTasks) apply(d *draft) error {
 	return nil
 }
 
-// byHand is the reason that a change gets which needs one.
+// byHand is the reason of status changes that need one.
 const byHand = "TODO.md was edited by hand"
 
-// follow applies one edit.
-func (d *draft) follow(p *Proposal) error {
+// applyProposal applies one edit.
+func (d *draft) applyProposal(p *Proposal) error {
 	switch p.Field {
 	case "create":
 		f, err := parseFields(p.item.text, nil)
@@ -444,11 +443,11 @@ func (d *draft) follow(p *Proposal) error {
 		}
 		return link.apply(d)
 	case "blocked_reason":
-		t, err := d.take(p.Task)
+		t, err := d.editTask(p.Task)
 		if err != nil {
 			return err
 		}
-		if err := d.plainText(p.To, breaks); err != nil {
+		if err := d.checkText(p.To, lineBreaks); err != nil {
 			return err
 		}
 		t.BlockedReason = p.To
@@ -460,7 +459,7 @@ func (d *draft) follow(p *Proposal) error {
 	var value any = p.To
 	switch p.Field {
 	case "dependencies":
-		value, _ = numberList(p.To) // listed wrote it; nothing makes an empty list
+		value, _ = numberList(p.To) // joinNumbers wrote it; an empty text is an empty list
 	case "parent":
 		value = nil
 		if n, err := strconv.Atoi(p.To); err == nil {

@@ -15,17 +15,17 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// RenderTodo writes the tasks as markdown, grouped by status. It keeps foreign notes at their
-// place: after the title, a heading, a task, or at the end. The first line holds the serial and the
+// RenderTodo writes the tasks as markdown, grouped by status. It keeps the user's notes at their
+// place: after the title, a heading, a task, or at the end. The first line has the serial and the
 // SHA-256 of the rest, which reveals hand edits.
 func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	var b bytes.Buffer
-	b.Grow(lineGuess * len(doc.Tasks))
+	b.Grow(lineSizeHint * len(doc.Tasks))
 	left := anchored(doc, notes)
 	take := func(section formats.TaskStatus, task int) []string {
 		var out []string
 		left = slices.DeleteFunc(left, func(p todoPiece) bool {
-			if p.behind || p.section != section || p.task != task {
+			if p.trailing || p.section != section || p.task != task {
 				return false
 			}
 			out = append(out, p.raw)
@@ -35,7 +35,7 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	}
 	paragraph := func(text string) {
 		if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\t") {
-			text = "<!-- a note -->\n" + text // which would else belong to the task above
+			text = "<!-- a note -->\n" + text // else it would belong to the task above
 		}
 		b.WriteString("\n" + text + "\n")
 	}
@@ -84,10 +84,10 @@ func RenderTodo(doc *Doc, notes ...todoPiece) []byte {
 	return append([]byte(head), b.Bytes()...)
 }
 
-// lineGuess is how many bytes a task is likely to have in TODO.md.
-const lineGuess = 96
+// lineSizeHint is the typical size of a task in TODO.md, in bytes.
+const lineSizeHint = 96
 
-// anchored gives notes a place that there is: behind the title, if what they belonged to is gone.
+// anchored moves notes whose anchor is gone to the place after the title.
 func anchored(doc *Doc, notes []todoPiece) []todoPiece {
 	if len(notes) == 0 {
 		return nil
@@ -124,23 +124,23 @@ func todoLine(b *bytes.Buffer, t *formats.Task) {
 	todoLineText(b, t)
 	b.WriteByte('\n')
 	if t.BlockedReason != "" {
-		b.WriteString("  - blocked: " + plainLine(t.BlockedReason) + "\n")
+		b.WriteString("  - blocked: " + escapeLine(t.BlockedReason) + "\n")
 	}
 	for i := range t.Artifacts {
 		if a := &t.Artifacts[i]; !a.Deleted && a.Type.IsDocument() {
-			b.WriteString("  - " + string(a.Type) + ": " + plainLine(a.Path) + "\n")
+			b.WriteString("  - " + string(a.Type) + ": " + escapeLine(a.Path) + "\n")
 		}
 	}
 }
 
 // todoLineText writes the text of a task's line.
 func todoLineText(b *bytes.Buffer, t *formats.Task) {
-	b.WriteString(plainLine(t.Title))
+	b.WriteString(escapeLine(t.Title))
 	before := " ("
 	for _, n := range [...]string{t.Language, t.Priority, t.Effort} {
 		if n != "" {
 			b.WriteString(before)
-			b.WriteString(plainLine(n))
+			b.WriteString(escapeLine(n))
 			before = ", "
 		}
 	}
@@ -159,18 +159,18 @@ func todoLineText(b *bytes.Buffer, t *formats.Task) {
 	}
 }
 
-// plainLine keeps a text on its line and from being taken for HTML.
-func plainLine(s string) string {
-	if isPlain(s) {
+// escapeLine puts a text on one line and keeps it from being read as HTML.
+func escapeLine(s string) string {
+	if needsNoEscape(s) {
 		return s
 	}
 	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "<", "\\<")
 }
 
-// isPlain tells whether a text has nothing that plainLine changes; it may say no where it could say
-// yes.
-func isPlain(s string) bool {
-	space := true // where a space would be one too many
+// needsNoEscape reports whether escapeLine leaves a text unchanged. It may report false where it
+// could report true.
+func needsNoEscape(s string) bool {
+	space := true // a space here would be collapsed
 	for i := range len(s) {
 		c := s[i]
 		switch {
@@ -194,7 +194,7 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 	if !found {
 		return 0, "", nil, false
 	}
-	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // of an editor
+	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // added by an editor
 	rest, ok := strings.CutPrefix(
 		string(bytes.TrimSuffix(line, []byte("\r"))),
 		"<!-- tercet: serial ",
@@ -211,32 +211,32 @@ func todoHead(src []byte) (serial uint64, sha string, body []byte, ok bool) {
 // EditedTodo reports whether a TODO.md was edited by hand.
 func EditedTodo(src []byte) bool {
 	_, sha, body, ok := todoHead(src)
-	return !ok || !ours(sha, body)
+	return !ok || !unedited(sha, body)
 }
 
-// ours tells whether a body is as it was rendered. A checkout that turned its line breaks into
-// those of Windows is no edit.
-func ours(sha string, body []byte) bool {
+// unedited reports whether a body is as it was rendered. A checkout that converted line breaks to
+// those of Windows is not an edit.
+func unedited(sha string, body []byte) bool {
 	return sha == formats.Sum(body) || bytes.IndexByte(body, '\r') >= 0 &&
 		sha == formats.Sum(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
 }
 
-// todoWait is how long the view waits for another process that writes it: that one writes the same
-// or something newer.
-const todoWait = 2 * time.Second
+// todoLockTimeout bounds the wait for another process that renders TODO.md: it writes the same
+// state or a newer one.
+const todoLockTimeout = 2 * time.Second
 
-// renderTodo brings TODO.md up to date after a write. It never fails a write: what goes wrong is a
-// warning. synced is the sha256 of an edited file whose edits are in the state now; empty: a file
-// that was edited stays.
+// renderTodo renders TODO.md after a write. It never fails a write: its errors are warnings. synced
+// is the SHA-256 of an edited file whose edits are now in the state; if it is empty, an edited file
+// stays.
 func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
-	// A writer after this write brings the view up to date itself.
-	if c := m.wrote.Load(); synced == "" && c != nil {
+	// If another process wrote since, it renders the file itself.
+	if c := m.lastWritten.Load(); synced == "" && c != nil {
 		if info, err := m.cfg.Root.Stat(stateFile); err == nil && !sameFile(info, c.info) {
 			return nil
 		}
 	}
 	cfg := m.cfg
-	cfg.LockTimeout = min(todoWait, cfg.lockTimeout())
+	cfg.LockTimeout = min(todoLockTimeout, cfg.lockTimeout())
 	cfg.Notice = nil
 	h, err := locker{cfg: cfg, file: todoLock}.take(context.WithoutCancel(ctx), "")
 	if err != nil {
@@ -249,10 +249,9 @@ func (m *Manager) renderTodo(ctx context.Context, synced string) []string {
 	return nil
 }
 
-// present gives the state as it is, without reading it if the file is the one that this manager
-// wrote last.
-func (m *Manager) present() (*Doc, error) {
-	if c := m.wrote.Load(); c != nil {
+// currentDoc returns the current state, without reading the file if this manager wrote it last.
+func (m *Manager) currentDoc() (*Doc, error) {
+	if c := m.lastWritten.Load(); c != nil {
 		if info, err := m.cfg.Root.Stat(stateFile); err == nil && sameFile(info, c.info) {
 			return &c.Doc, nil
 		}
@@ -268,38 +267,38 @@ func (m *Manager) present() (*Doc, error) {
 	return &doc.Doc, nil
 }
 
-// errTodoEdited says that the user changed TODO.md.
+// errTodoEdited means that the user changed TODO.md.
 var errTodoEdited = errors.New("it was edited; run tercet task sync")
 
 func (m *Manager) writeTodo(synced string) error {
 	root := m.cfg.Root
-	doc, err := m.present()
+	doc, err := m.currentDoc()
 	if err != nil {
 		return err
 	}
 
-	real, err := realName(root, todoFile)
+	resolved, err := resolveLinks(root, todoFile)
 	if err != nil {
 		return err
 	}
-	if err := m.cfg.sweep(real); err != nil {
+	if err := m.cfg.sweep(resolved); err != nil {
 		return err
 	}
 
-	old, err := readFile(root, real, maxState)
+	old, err := readFile(root, resolved, maxState)
 	var notes []todoPiece
 	switch {
 	case err == nil && synced != "" && synced == formats.Sum(old):
 	case errors.Is(err, fs.ErrNotExist), err == nil && bytes.IndexByte(old, 0) >= 0,
 		err == nil && len(old) == 0:
 		old = nil
-		// It is not synced when it is written: a loss of power may leave nothing of it, or zeros,
-		// which no editor writes.
+		// TODO.md is not synced to disk, so after a power cut it may be empty or zeros, which no
+		// editor writes.
 	case err != nil:
 		return err
 	default:
 		serial, sha, body, ok := todoHead(old)
-		if !ok || !ours(sha, body) {
+		if !ok || !unedited(sha, body) {
 			return errTodoEdited
 		}
 		if serial >= doc.Serial {
@@ -310,11 +309,11 @@ func (m *Manager) writeTodo(synced string) error {
 	if len(old) > 0 {
 		notes = parseTodo(old).notes()
 	}
-	return atomicfile.WriteLoose(root, real, RenderTodo(doc, notes...), 0)
+	return atomicfile.WriteLoose(root, resolved, RenderTodo(doc, notes...), 0)
 }
 
-// MergeTodo merges two views, which are rendered again anyway. It takes the one with changed
-// hand-written parts, or the newer one if there are none. ok is false if both have some.
+// MergeTodo merges two versions of TODO.md, which is rendered again anyway. It returns the one with
+// changed hand-written parts, or the newer one if there are none. ok is false if both have some.
 func MergeTodo(base, ours, theirs []byte) ([]byte, bool) {
 	was := parseTodo(base)
 	a := parseTodo(ours)

@@ -9,44 +9,44 @@ import (
 	"tercet/formats"
 )
 
-// todoText is TODO.md, read. Nothing of it is lost: the pieces, one behind the other, are the file.
+// todoText is TODO.md as parsed. It is lossless: the concatenated pieces are the file.
 type todoText struct {
-	serial uint64 // of the state that it shows; 0 if known is false
-	known  bool   // the first line is ours
-	intact bool   // what we wrote was not edited
-	pieces []todoPiece
+	serial  uint64 // of the state that it shows; 0 if known is false
+	hasHead bool   // the first line is tercet's
+	intact  bool   // what tercet rendered was not edited
+	pieces  []todoPiece
 }
 
 // todoKind is what a piece of TODO.md is.
 type todoKind uint8
 
 const (
-	// what the rendering writes between the tasks: first line, title, headings, blank lines
+	// rendered text between the tasks: first line, title, headings, blank lines
 	todoFrame todoKind = iota
 	todoTask           // the lines of one task
-	todoNote           // what tercet did not write
+	todoNote           // text of the user
 )
 
-// todoPiece is some whole lines of TODO.md.
+// todoPiece is one or more whole lines of TODO.md.
 type todoPiece struct {
 	kind todoKind
 	line int // from 1
 	raw  string
 	item *todoItem // of a task
-	// anchor says where a note belongs: behind the title, the heading of a status, or a task.
-	section formats.TaskStatus
-	task    int
-	behind  bool // below a heading that is not ours: it is the last of all
+	// section and task are the anchor of a note: the title, the heading of a status, or a task.
+	section  formats.TaskStatus
+	task     int
+	trailing bool // below a heading of the user: stays at the end
 }
 
 func (p *todoPiece) sameAnchor(o *todoPiece) bool {
-	return p.task == o.task && p.section == o.section && p.behind == o.behind
+	return p.task == o.task && p.section == o.section && p.trailing == o.trailing
 }
 
-// todoItem is one task as it stands in TODO.md.
+// todoItem is one task in TODO.md.
 type todoItem struct {
 	line      int
-	section   formats.TaskStatus // of the heading above, empty if that names none
+	section   formats.TaskStatus // of the heading above, empty if that is not a status
 	checked   bool
 	number    int // 0: a task that the user wrote by hand
 	text      string
@@ -54,15 +54,15 @@ type todoItem struct {
 	artifacts []formats.Artifact
 }
 
-// parseTodo reads TODO.md. Every text is one: what is not understood is a note.
+// parseTodo parses TODO.md. Any text is valid: what is not understood is a note.
 func parseTodo(src []byte) *todoText {
 	t := &todoText{}
 	p := todoParser{out: t}
 	body := string(src)
 	if serial, sha, rest, ok := todoHead(src); ok {
 		t.serial = serial
-		t.known = true
-		t.intact = ours(sha, rest)
+		t.hasHead = true
+		t.intact = unedited(sha, rest)
 		p.line = 1
 		t.pieces = append(t.pieces, todoPiece{
 			kind: todoFrame,
@@ -74,20 +74,20 @@ func parseTodo(src []byte) *todoText {
 	t.pieces = append(newList[todoPiece](len(t.pieces)+strings.Count(body, "\n")+1), t.pieces...)
 	for line := range strings.Lines(body) {
 		p.line++
-		p.take(line)
+		p.parseLine(line)
 	}
 
 	if p.fence != "" {
-		// A code block that is never closed would swallow every task behind it.
+		// An unclosed code block would swallow every task after it.
 		last := &t.pieces[len(t.pieces)-1]
 		last.section = ""
 		last.task = 0
-		last.behind = true
+		last.trailing = true
 	}
 	return t
 }
 
-// bytes gives the file back.
+// bytes returns the file.
 func (t *todoText) bytes() []byte {
 	var out []byte
 	for i := range t.pieces {
@@ -106,7 +106,7 @@ func (t *todoText) items() []*todoItem {
 	return out
 }
 
-// notes gives what others wrote, as the next rendering takes it over.
+// notes returns the user's text for the next rendering.
 func (t *todoText) notes() []todoPiece {
 	var out []todoPiece
 	for _, p := range t.pieces {
@@ -125,9 +125,9 @@ func (t *todoText) notes() []todoPiece {
 	return out
 }
 
-// plainBreaks ends each line with a line feed alone. Carriage returns before it go, however many:
-// one that stayed at the end of a note would become half of the next rendering's line break. Inside
-// a line they are a character like others.
+// plainBreaks ends each line with a line feed alone. It removes all carriage returns before it: one
+// that stayed at the end of a note would become half of the next rendering's line break. Inside a
+// line they are ordinary characters.
 func plainBreaks(s string) string {
 	if strings.IndexByte(s, '\r') < 0 {
 		return s
@@ -144,13 +144,13 @@ type todoParser struct {
 	out     *todoText
 	line    int
 	section formats.TaskStatus
-	foreign bool   // below a heading that names no status
+	foreign bool   // below a heading that is not a status
 	titled  bool   // the title was seen
-	fence   string // of the code block that is open
+	fence   string // of the open code block
 	item    *todoItem
 }
 
-func (p *todoParser) take(line string) {
+func (p *todoParser) parseLine(line string) {
 	text := strings.TrimRight(line, " \t\r\n")
 	indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t")
 	trimmed := strings.TrimLeft(text, " \t")
@@ -172,8 +172,8 @@ func (p *todoParser) take(line string) {
 	case strings.HasPrefix(text, "#") && strings.HasPrefix(strings.TrimLeft(text, "#"), " "):
 		p.heading(line, text)
 	case indented && p.item != nil:
-		if p.sub(trimmed) {
-			p.join(todoTask, line)
+		if p.subItem(trimmed) {
+			p.extend(todoTask, line)
 			return
 		}
 		p.note(line, true)
@@ -199,8 +199,8 @@ func (p *todoParser) add(piece todoPiece) {
 	p.out.pieces = append(p.out.pieces, piece)
 }
 
-// join adds a line to the piece before it, if that is of the kind.
-func (p *todoParser) join(kind todoKind, line string) {
+// extend adds a line to the previous piece if it has the same kind.
+func (p *todoParser) extend(kind todoKind, line string) {
 	last := &p.out.pieces[len(p.out.pieces)-1]
 	if last.kind == kind {
 		last.raw += line
@@ -209,7 +209,7 @@ func (p *todoParser) join(kind todoKind, line string) {
 	p.add(todoPiece{kind: kind, raw: line})
 }
 
-// blank keeps an empty line with the note that it is inside of; elsewhere it is the rendering's.
+// blank adds an empty line to the note around it; elsewhere it belongs to the rendering.
 func (p *todoParser) blank(line string) {
 	if n := len(p.out.pieces); n > 0 && p.out.pieces[n-1].kind == todoNote {
 		p.out.pieces[n-1].raw += line
@@ -220,18 +220,18 @@ func (p *todoParser) blank(line string) {
 
 func (p *todoParser) note(line string, indented bool) {
 	piece := todoPiece{
-		kind:    todoNote,
-		raw:     line,
-		section: p.section,
-		behind:  p.foreign,
+		kind:     todoNote,
+		raw:      line,
+		section:  p.section,
+		trailing: p.foreign,
 	}
 	if indented && p.item != nil {
 		piece.task = p.item.number
 		piece.section = ""
-		piece.behind = false
+		piece.trailing = false
 		if p.item.number == 0 {
 			piece.section = p.section
-			piece.behind = p.foreign
+			piece.trailing = p.foreign
 		}
 	} else {
 		p.item = nil
@@ -255,32 +255,33 @@ func (p *todoParser) heading(line, text string) {
 			return
 		}
 	}
-	// A heading that is not ours: what stands below is left alone, up to the next one of ours.
+	// A heading of the user: the text below is left alone, up to the next status heading.
 	p.foreign = true
 	p.section = ""
 	p.note(line, false)
 }
 
-// sub reads a line below a task.
-func (p *todoParser) sub(text string) bool {
+// subItem reads an indented item below a task.
+func (p *todoParser) subItem(text string) bool {
 	rest, ok := strings.CutPrefix(text, "- ")
 	key, value, found := strings.Cut(rest, ": ")
 	if !ok || !found || value == "" || p.item.number == 0 {
 		return false
 	}
 	if key == "blocked" && p.item.blocked == "" {
-		p.item.blocked = unplain(value)
+		p.item.blocked = unescapeLine(value)
 		return true
 	}
 	kind := formats.ArtifactType(key)
 	if !slices.Contains(artifactTypes(), kind) || !kind.IsDocument() {
 		return false
 	}
-	p.item.artifacts = append(p.item.artifacts, formats.Artifact{Type: kind, Path: unplain(value)})
+	p.item.artifacts = append(p.item.artifacts, formats.Artifact{Type: kind, Path: unescapeLine(value)})
 	return true
 }
 
-// todoLineOf reads the line of a task: "- [ ] 12. Title (go, high), after 3"; nil if it is none.
+// todoLineOf parses the line of a task: "- [ ] 12. Title (go, high), after 3". It returns nil for
+// any other line.
 func todoLineOf(text string) *todoItem {
 	rest, ok := strings.CutPrefix(text, "- [")
 	if !ok {
@@ -291,7 +292,7 @@ func todoLineOf(text string) *todoItem {
 		return nil
 	}
 	item := &todoItem{checked: rest[0] != ' ', text: rest[3:]}
-	if !isPlain(item.text) {
+	if !needsNoEscape(item.text) {
 		item.text = strings.Join(strings.Fields(item.text), " ")
 	}
 	digits := len(item.text) - len(strings.TrimLeft(item.text, "0123456789"))
@@ -307,15 +308,15 @@ func todoLineOf(text string) *todoItem {
 	return item
 }
 
-// todoFields is what the text of a task's line says.
+// todoFields is the parsed text of a task's line.
 type todoFields struct {
 	title, language, priority, effort string
 	parent                            int
 	dependencies                      []int
 }
 
-// parseFields reads the text of a task's line. It tells apart what stands in brackets by what the
-// task had before, by the words for priorities, and by a digit at the start of an effort.
+// parseFields parses the text of a task's line. It tells the words in brackets apart by the task's
+// previous values, by the words for priorities, and by a leading digit of an effort.
 func parseFields(text string, before *formats.Task) (todoFields, error) {
 	f := todoFields{}
 	if at := strings.LastIndex(text, ", after "); at >= 0 {
@@ -341,7 +342,7 @@ func parseFields(text string, before *formats.Task) (todoFields, error) {
 			text = text[:open]
 		}
 	}
-	f.title = unplain(strings.TrimSpace(text))
+	f.title = unescapeLine(strings.TrimSpace(text))
 	return f, nil
 }
 
@@ -368,7 +369,7 @@ func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 
 	for i, w := range words {
 		into := &f.language
-		plain := unplain(w)
+		plain := unescapeLine(w)
 		switch {
 		case w == "":
 			return false, nil
@@ -384,7 +385,7 @@ func (f *todoFields) notes(words []string, before *formats.Task) (bool, error) {
 			return false, fmt.Errorf("expected (language, priority, effort), got (%s)",
 				strings.Join(words, ", "))
 		}
-		*into = unplain(w)
+		*into = unescapeLine(w)
 	}
 
 	return true, nil
@@ -402,14 +403,13 @@ func numberList(text string) ([]int, bool) {
 	return out, true
 }
 
-// unplain takes back what plainLine did to a text of one line.
-func unplain(s string) string {
+// unescapeLine reverses escapeLine for a text of one line.
+func unescapeLine(s string) string {
 	return strings.ReplaceAll(s, "\\<", "<")
 }
 
-// todoTitles gives the titles that a TODO.md of any system has for its tasks, by number: those of
+// todoTitles returns the titles that any system's TODO.md has for its tasks, by number: those of
 // headings and items such as "### 196. Fix the parser" and "- [ ] **Task 196**: Fix the parser".
-// The first one of a number counts.
 func todoTitles(src []byte) map[int][]string {
 	out := map[int][]string{}
 	for line := range strings.Lines(string(src)) {

@@ -24,15 +24,15 @@ func (op UpdateStatus) apply(d *draft) error {
 		}
 	}
 	op.Reason = strings.TrimSpace(op.Reason)
-	if err := d.plainText(op.Reason, breaks); err != nil {
+	if err := d.checkText(op.Reason, lineBreaks); err != nil {
 		return err
 	}
-	return d.each(op.Tasks, func(n int) error { return d.move(op, n) })
+	return d.forEachTask(op.Tasks, func(n int) error { return d.changeStatus(op, n) })
 }
 
-// move changes the status of one task.
-func (d *draft) move(op UpdateStatus, n int) error {
-	t, err := d.take(n)
+// changeStatus changes the status of one task.
+func (d *draft) changeStatus(op UpdateStatus, n int) error {
+	t, err := d.editTask(n)
 	if err != nil {
 		return err
 	}
@@ -52,24 +52,24 @@ func (d *draft) move(op UpdateStatus, n int) error {
 		return err
 	}
 	if to == from && !op.Back {
-		kept := to.InProgress() && !stale &&
+		renewed := to.InProgress() && !stale &&
 			(t.Lease == nil || t.Lease.Session != d.tx.Session || t.Lease.Run != d.tx.Run)
-		if kept {
+		if renewed {
 			t.Lease = d.lease(op.timeout())
 		}
-		if kept || linked {
+		if renewed || linked {
 			d.touch(t)
 		}
-		d.verdict(t, from, kept || linked)
+		d.verdict(t, from, renewed || linked)
 		return nil
 	}
 
 	back := op.Back || t.Status.KeepsPrior() && to == t.Prior
 	if !back && !d.tx.Force {
-		if err := d.legal(op, t, from); err != nil {
+		if err := d.checkTransition(op, t, from); err != nil {
 			return err
 		}
-		// work done once more takes back nothing that came after it
+		// repeating earlier work does not undo what came after it
 		if t.Status.InProgress() && to.Before(t.Prior) {
 			to = t.Prior
 		}
@@ -99,8 +99,8 @@ func (d *draft) move(op UpdateStatus, n int) error {
 	return nil
 }
 
-// legal holds the table of changes and the conditions of the target.
-func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus) error {
+// checkTransition enforces the table of transitions and the conditions of the target.
+func (d *draft) checkTransition(op UpdateStatus, t *formats.Task, from formats.TaskStatus) error {
 	needs := func(what string) error {
 		help := "give " + what + ", or use --force"
 		if op.Recover {
@@ -149,18 +149,18 @@ func (d *draft) legal(op UpdateStatus, t *formats.Task, from formats.TaskStatus)
 		return nil // an expanded task has no document and no phases of its own: its children do
 	}
 
-	if err := d.documented(t, op.To); err != nil {
+	if err := d.checkArtifact(t, op.To); err != nil {
 		return err
 	}
 	if op.To == formats.Completed {
-		return d.phasesDone(t)
+		return d.checkPhases(t)
 	}
 	return nil
 }
 
-// documented holds that the artifact of a status is on disk and not empty: the newest document, or
-// a file of the tree.
-func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
+// checkArtifact requires that the artifact of a status is on disk and not empty: the newest
+// document, or a file of the tree.
+func (d *draft) checkArtifact(t *formats.Task, to formats.TaskStatus) error {
 	kinds := formats.ArtifactsFor(to)
 	if kinds == nil {
 		return nil
@@ -171,7 +171,7 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 			a.Type.IsDocument() && t.Newest(a.Type) != &t.Artifacts[i] {
 			continue
 		}
-		why, err := d.cfg.onDisk(a.Path)
+		why, err := d.cfg.documentProblem(a.Path)
 		if why == "" {
 			return err
 		}
@@ -180,8 +180,9 @@ func (d *draft) documented(t *formats.Task, to formats.TaskStatus) error {
 	return missing
 }
 
-// onDisk says what is wrong with a document, nothing if it is a regular file with content.
-func (c Config) onDisk(path string) (string, error) {
+// documentProblem says what is wrong with a document, or is empty if it is a regular file with
+// content.
+func (c Config) documentProblem(path string) (string, error) {
 	info, err := c.Root.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -199,8 +200,8 @@ func (c Config) onDisk(path string) (string, error) {
 	return "", nil
 }
 
-// phasesDone refuses to complete a task while its newest plan has an open phase.
-func (d *draft) phasesDone(t *formats.Task) error {
+// checkPhases refuses to complete a task while its newest plan has an open phase.
+func (d *draft) checkPhases(t *formats.Task) error {
 	a := t.Newest(formats.ArtifactPlan)
 	if a == nil || a.Deleted {
 		return nil
@@ -243,7 +244,7 @@ func (d *draft) phasesDone(t *formats.Task) error {
 	return nil
 }
 
-// TransitionsText is the table of legal changes, one status a line.
+// TransitionsText is the table of legal transitions, one status a line.
 func TransitionsText() string {
 	var b strings.Builder
 	for _, s := range formats.TaskStatuses() {

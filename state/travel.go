@@ -11,24 +11,23 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// course is what the log says of state.json, oldest first: every line is one state that the file
-// had.
-type course struct {
-	cfg   Config
-	parts []auditPart
-	lines []auditLine
-	// anchors are states whose bytes are on disk, by their sha256: the file itself and the backups.
+// history is the sequence of states of state.json in the log, oldest first: one for each line.
+type history struct {
+	cfg      Config
+	segments []logSegment
+	lines    []auditLine
+	// anchors are the states whose bytes are on disk, by SHA-256: the file itself and the backups.
 	anchors map[string][]byte
 }
 
-// travel reads the log and the backups.
-func travel(cfg Config) (_ *course, err error) {
-	c := &course{cfg: cfg, anchors: map[string][]byte{}}
-	if c.parts, err = auditParts(cfg.Root); err != nil {
+// readHistory reads the log and the backups.
+func readHistory(cfg Config) (_ *history, err error) {
+	c := &history{cfg: cfg, anchors: map[string][]byte{}}
+	if c.segments, err = readSegments(cfg.Root); err != nil {
 		return nil, err
 	}
 
-	for _, p := range c.parts {
+	for _, p := range c.segments {
 		for l := range auditLines(p.data) {
 			n := len(c.lines)
 			switch {
@@ -43,52 +42,52 @@ func travel(cfg Config) (_ *course, err error) {
 		}
 	}
 
-	src, err := readIf(cfg.Root, stateFile, maxState)
+	src, err := readIfExists(cfg.Root, stateFile, maxState)
 	if err != nil {
 		return nil, err
 	}
 	if src != nil {
 		c.anchors[formats.Sum(src)] = src
 	}
-	for _, src := range cfg.copies {
+	for _, src := range cfg.eachBackup {
 		c.anchors[formats.Sum(src)] = src
 	}
 
 	return c, nil
 }
 
-// linked tells whether the state of a line can be made out of the state of the next one.
-func (c *course) linked(i int) bool {
+// hasUndo reports whether the state of a line can be derived from the state of the next line.
+func (c *history) hasUndo(i int) bool {
 	return i+1 < len(c.lines) && c.lines[i+1].Undo != nil && c.lines[i+1].Pre == c.lines[i].Post
 }
 
-// reachable tells for each line whether its state can be had.
-func (c *course) reachable() []bool {
+// reachable reports for each line whether its state can be reconstructed.
+func (c *history) reachable() []bool {
 	out := make([]bool, len(c.lines))
 	for i := len(c.lines) - 1; i >= 0; i-- {
 		_, there := c.anchors[c.lines[i].Post]
-		out[i] = there || c.linked(i) && out[i+1]
+		out[i] = there || c.hasUndo(i) && out[i+1]
 	}
 	return out
 }
 
-// serials lists the serials that can be had, as ranges: "3, 7-12".
-func (c *course) serials() string {
-	can := map[uint64]bool{}
+// serials lists the reconstructible serials as ranges: "3, 7-12".
+func (c *history) serials() string {
+	readable := map[uint64]bool{}
 	for i, ok := range c.reachable() {
 		if ok {
-			can[c.lines[i].Serial] = true
+			readable[c.lines[i].Serial] = true
 		}
 	}
 
 	for _, src := range c.anchors {
 		if doc, err := parseDocument(stateFile, src); err == nil {
-			can[doc.Serial] = true
+			readable[doc.Serial] = true
 		}
 	}
 
 	var out []string
-	list := slices.Sorted(maps.Keys(can))
+	list := slices.Sorted(maps.Keys(readable))
 	from := 0
 	for i, n := range list {
 		switch {
@@ -105,9 +104,9 @@ func (c *course) serials() string {
 	return strings.Join(out, ", ")
 }
 
-// at gives the bytes of state.json as they were with a serial. Every step back is held against the
-// sha256 that the log has of it.
-func (c *course) at(serial uint64) ([]byte, error) {
+// at reconstructs state.json as of a serial. Every step back is checked against the SHA-256 in the
+// log.
+func (c *history) at(serial uint64) ([]byte, error) {
 	target := -1
 	for i := range c.lines {
 		if c.lines[i].Serial == serial {
@@ -115,7 +114,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 		}
 	}
 
-	if target < 0 { // a state that no log knows, but a file holds
+	if target < 0 { // not in the log, but perhaps in a file
 		for _, src := range c.anchors {
 			if doc, err := parseDocument(stateFile, src); err == nil && doc.Serial == serial {
 				return src, nil
@@ -126,7 +125,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 
 	from := target
 	for c.anchors[c.lines[from].Post] == nil {
-		if !c.linked(from) {
+		if !c.hasUndo(from) {
 			return nil, c.unreachable(serial)
 		}
 		from++
@@ -150,7 +149,7 @@ func (c *course) at(serial uint64) ([]byte, error) {
 	return src, nil
 }
 
-func (c *course) unreachable(serial uint64) error {
+func (c *history) unreachable(serial uint64) error {
 	help := "the serials that can be read are " + c.serials()
 	if c.serials() == "" {
 		help = "no earlier state can be read"
@@ -159,13 +158,13 @@ func (c *course) unreachable(serial uint64) error {
 		"the state of serial %d cannot be read any more", serial)
 }
 
-// At gives state.json as of a serial: from a backup, or by undoing the audit log step by step. An
+// At returns state.json as of a serial, from a backup or by undoing the audit log step by step. An
 // unreachable serial is NOT_FOUND, and the help lists the reachable ones.
 func (r *Reader) At(ctx context.Context, serial uint64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c, err := travel(r.cfg)
+	c, err := readHistory(r.cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +193,7 @@ func (e *Entry) About(task int) bool {
 	return slices.Contains(e.tasks, task)
 }
 
-// What is the entry's change in a few words.
+// What describes the entry's change briefly.
 func (e *Entry) What() string {
 	var parts []string
 	for _, c := range e.Changes {
@@ -220,30 +219,31 @@ func (e *Entry) What() string {
 	return strings.Join(parts, ", ")
 }
 
-// History gives the audit log, oldest first; transactions of a shared write are separate entries.
+// History returns the audit log, oldest first. Transactions that share a write are separate
+// entries.
 func (r *Reader) History(ctx context.Context) ([]Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	c, err := travel(r.cfg)
+	c, err := readHistory(r.cfg)
 	if err != nil {
 		return nil, err
 	}
 
-	can := map[string]bool{}
+	readable := map[string]bool{}
 	for i, ok := range c.reachable() {
-		can[c.lines[i].Post] = ok
+		readable[c.lines[i].Post] = ok
 	}
 	out := []Entry{}
-	for _, p := range c.parts {
+	for _, p := range c.segments {
 		for l := range auditLines(p.data) {
 			if l.Kind == lineRotated {
 				continue
 			}
-			for _, one := range l.parts() {
+			for _, one := range l.transactions() {
 				out = append(
 					out,
-					entryOf(&one, can[l.Post] && l.File == stateFile && l.Kind != lineAborted),
+					entryOf(&one, readable[l.Post] && l.File == stateFile && l.Kind != lineAborted),
 				)
 			}
 		}

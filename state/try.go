@@ -2,8 +2,8 @@ package state
 
 import "context"
 
-// Try gives the result that Apply would have, with the same code, without lock and without writing.
-// It does not support SyncTasks.
+// Try returns the result that Apply would have, with the same code, without taking the lock and
+// without writing. It does not support SyncTasks.
 func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	if err := m.checkTx(&tx); err != nil {
 		return Result{}, err
@@ -17,11 +17,11 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 		cfg: m.cfg,
 		now: m.cfg.now(),
 	}
-	if err := s.look(); err != nil {
+	if err := s.openReadOnly(); err != nil {
 		return Result{}, err
 	}
 
-	if res, ok, err := s.audit.answer(tx.ID); ok || err != nil {
+	if res, ok, err := s.audit.recordedResult(tx.ID); ok || err != nil {
 		return res, err
 	}
 	if op, ok := tx.Ops[0].(planOp); ok {
@@ -47,8 +47,8 @@ func (m *Manager) Try(ctx context.Context, tx Tx) (Result, error) {
 	}, nil
 }
 
-// look is open without the lock: it refuses what open refuses, and mends nothing.
-func (s *session) look() error {
+// openReadOnly is open without the lock. It refuses what open refuses and repairs nothing.
+func (s *session) openReadOnly() error {
 	src, _, err := s.cfg.readState(stateFile)
 	if err != nil {
 		return err
@@ -64,25 +64,25 @@ func (s *session) look() error {
 
 	state, high := lastState(log)
 	s.audit = &auditLog{
-		root:     s.cfg.Root,
-		there:    len(log) > 0,
-		data:     log,
-		state:    state,
-		high:     high,
-		segments: segmentsBefore(log),
+		root:      s.cfg.Root,
+		exists:    len(log) > 0,
+		data:      log,
+		stateLine: state,
+		maxSerial: high,
+		segments:  segmentsBefore(log),
 	}
 	s.serial = max(s.doc.Serial, state.Serial)
-	if !s.audit.there {
+	if !s.audit.exists {
 		return s.doc.tooHigh()
 	}
 
 	switch {
 	case state.Kind == lineDenied:
 		return deniedState()
-	case state.Post == s.doc.sha, state.announces() && state.Pre == s.doc.sha:
+	case state.Post == s.doc.sha, state.isIntent() && state.Pre == s.doc.sha:
 		return nil
 	}
 
-	_, err = s.lost(state)
+	_, err = s.checkExternal(state)
 	return err
 }

@@ -12,9 +12,9 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// Undo reverts what a run did to its tasks and to plans' phases: one transaction for all tasks, one
-// for each plan. Their ids depend on the run, so that nothing happens twice. Dry only reports. It
-// gives one line about each task and plan, and the plans by name.
+// Undo reverts what a run did to its tasks and to the phases of plans: one transaction for all
+// tasks, and one for each plan. Their ids are derived from the run, so nothing happens twice. dry
+// only reports. It returns one line for each task and plan, and the paths of the plans.
 func (m *Manager) Undo(
 	ctx context.Context,
 	run, session string,
@@ -24,7 +24,7 @@ func (m *Manager) Undo(
 	if dry {
 		do = m.Try
 	}
-	marks, err := marksOf(m.cfg)
+	marks, err := planLines(m.cfg)
 	for _, name := range slices.Sorted(maps.Keys(marks)) {
 		if !slices.ContainsFunc(marks[name], func(l *auditLine) bool { return l.Run == run }) {
 			continue
@@ -58,7 +58,7 @@ func (m *Manager) Undo(
 	return lines, plans, errors.Join(err, failed)
 }
 
-// restored says what became of a task that was put back.
+// restored describes what was restored.
 func (v Verdict) restored() string {
 	if v.To == "" {
 		return fmt.Sprintf("task %d: removed", v.Task)
@@ -69,9 +69,9 @@ func (v Verdict) restored() string {
 	return fmt.Sprintf("task %d: %s -> %s", v.Task, v.From, v.To)
 }
 
-// RestoreTasks puts a run's tasks back as they were before its first write, whatever the table of
-// changes says. It removes tasks that the run created; their numbers stay used. It fails as a whole
-// if another transaction or the user changed one of the tasks since. It must be alone in its
+// RestoreTasks restores a run's tasks as they were before its first write, whatever the table of
+// transitions says. It removes tasks that the run created; their numbers stay used. It fails as a
+// whole if another transaction or the user changed one of the tasks since. It must be alone in its
 // transaction.
 type RestoreTasks struct{ Run string }
 
@@ -86,15 +86,15 @@ func (op RestoreTasks) apply(d *draft) error {
 	if op.Run == "" {
 		return d.refused(0, "", "expected the id of a run, got none")
 	}
-	c, err := travel(d.cfg)
+	c, err := readHistory(d.cfg)
 	if err != nil {
 		return err
 	}
 
-	t := tracks{
-		course: c,
-		run:    op.Run,
-		docs:   map[int]*document{},
+	t := runChanges{
+		history: c,
+		run:     op.Run,
+		docs:    map[int]*document{},
 	}
 	archive, err := d.archived()
 	if err != nil {
@@ -102,7 +102,7 @@ func (op RestoreTasks) apply(d *draft) error {
 	}
 
 	var all error
-	spans := t.spans()
+	spans := t.changedTasks()
 	for _, n := range spans {
 		all = errors.Join(all, d.restore(&t, archive, n))
 	}
@@ -123,20 +123,20 @@ func (op RestoreTasks) apply(d *draft) error {
 	}
 
 	d.sortRestored()
-	d.undone = true
+	d.discardRemoved = true
 	return all
 }
 
-// tracks are what a run left in the log.
-type tracks struct {
-	*course
+// runChanges are the changes of one run in the log.
+type runChanges struct {
+	*history
 	run  string
-	docs map[int]*document // states that were read, by their place in the course
+	docs map[int]*document // parsed states, by line
 }
 
-// touches tells whether a line is of a write, of the run or of others, that changed a task.
-func (t *tracks) touches(l *auditLine, task int, own bool) bool {
-	for _, one := range l.parts() {
+// touches reports whether a line has a write, of the run or of others, that changed a task.
+func (t *runChanges) touches(l *auditLine, task int, own bool) bool {
+	for _, one := range l.transactions() {
 		if (one.Run == t.run) != own {
 			continue
 		}
@@ -149,11 +149,11 @@ func (t *tracks) touches(l *auditLine, task int, own bool) bool {
 	return false
 }
 
-// spans lists the tasks that the run changed, ascending.
-func (t *tracks) spans() []int {
+// changedTasks lists the tasks that the run changed, ascending.
+func (t *runChanges) changedTasks() []int {
 	set := map[int]bool{}
 	for i := range t.lines {
-		for _, one := range t.lines[i].parts() {
+		for _, one := range t.lines[i].transactions() {
 			for _, v := range one.Verdicts {
 				if one.Run == t.run && v.Changed {
 					set[v.Task] = true
@@ -164,8 +164,8 @@ func (t *tracks) spans() []int {
 	return sortedInts(set)
 }
 
-// task gives a task as the line left it, with its bytes; nil if it was not active then.
-func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
+// task returns a task as of a line, with its bytes; nil if it was not active then.
+func (t *runChanges) task(line, n int) (*formats.Task, []byte, error) {
 	if line < 0 {
 		return nil, nil, formats.Fail(formats.CodeNotFound, "",
 			"the log does not hold the earlier state of task %d", n)
@@ -187,8 +187,8 @@ func (t *tracks) task(line, n int) (*formats.Task, []byte, error) {
 	return nil, nil, nil
 }
 
-// restore puts one task back.
-func (d *draft) restore(t *tracks, archive *document, n int) error {
+// restore restores one task.
+func (d *draft) restore(t *runChanges, archive *document, n int) error {
 	first := -1
 	last := -1
 	for i := range t.lines {
@@ -210,30 +210,30 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 	}
 
 	now := d.peek(n)
-	put := after == nil // the run put it into the archive
+	archived := after == nil // the run archived it
 	for i := last; after == nil && i >= first; i-- {
 		if after, _, err = t.task(i-1, n); err != nil {
 			return err
 		}
 	}
 
-	if put {
+	if archived {
 		now = archive.find(n)
 	}
-	if now == nil || after == nil || !sameTask(now, after) || put && d.peek(n) != nil {
-		return t.changed(n, last)
+	if now == nil || after == nil || !sameTask(now, after) || archived && d.peek(n) != nil {
+		return t.changedSince(n, last)
 	}
 
 	for i := first; i < last; i++ {
 		if t.touches(&t.lines[i], n, false) {
-			return t.changed(n, i-1)
+			return t.changedSince(n, i-1)
 		}
 	}
 
 	i, active := d.base.index[n]
 	switch {
 	case before == nil && t.lines[first].Move == moveBack:
-		// What it was in the archive is what came out of it.
+		// Its state in the archive is how it came out of it.
 		if before, _, err = t.task(first, n); err != nil {
 			return err
 		}
@@ -258,20 +258,20 @@ func (d *draft) restore(t *tracks, archive *document, n int) error {
 		d.changed[i] = &back
 		d.verdict(&back, now.Status, true)
 	default:
-		back := restored{task: *before, raw: raw}
-		// Until it has left the archive it is in both files: that they are one task is seen by
-		// this.
+		back := rawTask{task: *before, raw: raw}
+		// Until it has left the archive it is in both files; an equal updated shows that they are
+		// one task.
 		back.task.Updated = now.Updated
 		d.restored = append(d.restored, back)
 		d.verdict(before, now.Status, true)
-		return d.restored[len(d.restored)-1].set("updated", now.Updated)
+		return d.restored[len(d.restored)-1].setMember("updated", now.Updated)
 	}
 
 	return nil
 }
 
-// changed refuses to put a task back that was changed after a line.
-func (t *tracks) changed(n, line int) error {
+// changedSince is the error for a task that was changed after a line.
+func (t *runChanges) changedSince(n, line int) error {
 	by := "by hand"
 	for i := line + 1; i < len(t.lines); i++ {
 		l := &t.lines[i]
@@ -303,10 +303,9 @@ func (RestorePhases) apply(*draft) error {
 	return nil
 }
 
-// marksOf gives the lines of the log about files other than the state and its archive, by their
-// names.
-func marksOf(cfg Config) (map[string][]*auditLine, error) {
-	parts, err := auditParts(cfg.Root)
+// planLines returns the log lines about files other than the state and its archive, by path.
+func planLines(cfg Config) (map[string][]*auditLine, error) {
+	parts, err := readSegments(cfg.Root)
 	files := map[string][]*auditLine{}
 	for _, p := range parts {
 		for l := range auditLines(p.data) {
@@ -324,9 +323,9 @@ func marksOf(cfg Config) (map[string][]*auditLine, error) {
 	return files, err
 }
 
-func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
+func (op RestorePhases) rewrite(s *session, _ Tx) (*planRewrite, Result, error) {
 	var res Result
-	marks, err := marksOf(s.cfg)
+	marks, err := planLines(s.cfg)
 	if err != nil {
 		return nil, res, err
 	}
@@ -339,14 +338,14 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 	}
 
 	if _, err := s.cfg.Root.Stat(op.Plan); errors.Is(err, fs.ErrNotExist) {
-		return nil, res, nil // it went with the documents of the run
+		return nil, res, nil // it was removed with the documents of the run
 	}
 	f, err := s.planFile(0, op.Plan)
 	if err != nil {
 		return nil, res, err
 	}
 	if f.pre == lines[first].Pre {
-		return nil, res, nil // it was taken back before
+		return nil, res, nil // it was already undone
 	}
 
 	f.data = f.src
@@ -370,44 +369,44 @@ func (op RestorePhases) rewrite(s *session, _ Tx) (*rewritten, Result, error) {
 	return f, res, nil
 }
 
-// planOp is an operation that rewrites a plan and leaves the state as it is. Without a file there
-// is nothing to do.
+// planOp is an operation that rewrites a plan and not the state. Without a file there is nothing to
+// do.
 type planOp interface {
-	rewrite(s *session, tx Tx) (*rewritten, Result, error)
+	rewrite(s *session, tx Tx) (*planRewrite, Result, error)
 }
 
-// rewritten is a plan that a transaction replaces.
-type rewritten struct {
-	name, real string
-	src, data  []byte
-	info       fs.FileInfo
-	pre        string // the digest of src
+// planRewrite is the replacement of one plan.
+type planRewrite struct {
+	name, resolved string
+	src, data      []byte
+	info           fs.FileInfo
+	pre            string // the digest of src
 }
 
-// planFile reads a plan that is to be rewritten.
-func (s *session) planFile(task int, name string) (*rewritten, error) {
-	real, err := realName(s.cfg.Root, name)
+// planFile reads a plan for rewriting.
+func (s *session) planFile(task int, name string) (*planRewrite, error) {
+	resolved, err := resolveLinks(s.cfg.Root, name)
 	if err != nil {
 		return nil, err
 	}
-	src, info, err := readWith(s.cfg.Root, real, maxPlan)
+	src, info, err := readFileInfo(s.cfg.Root, resolved, maxPlan)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noArtifact(task, "", "", name, "does not exist")
 	}
 	if err != nil {
 		return nil, ioFailure("reading", name, err)
 	}
-	return &rewritten{
-		name: name,
-		real: real,
-		src:  src,
-		info: info,
-		pre:  formats.Sum(src),
+	return &planRewrite{
+		name:     name,
+		resolved: resolved,
+		src:      src,
+		info:     info,
+		pre:      formats.Sum(src),
 	}, nil
 }
 
-// replan does an operation on a plan.
-func (s *session) replan(tx Tx, op planOp) (Result, error) {
+// rewritePlan applies an operation to a plan.
+func (s *session) rewritePlan(tx Tx, op planOp) (Result, error) {
 	f, res, err := op.rewrite(s, tx)
 	res.Serial = s.serial
 	res.Txn = tx.ID
@@ -418,7 +417,7 @@ func (s *session) replan(tx Tx, op planOp) (Result, error) {
 		return res, nil
 	}
 
-	if err := s.cfg.sweep(f.real); err != nil {
+	if err := s.cfg.sweep(f.resolved); err != nil {
 		return Result{}, err
 	}
 	res.Changed = true
@@ -432,12 +431,12 @@ func (s *session) replan(tx Tx, op planOp) (Result, error) {
 	line.Verdicts = res.Verdicts
 	line.Pre = f.pre
 	line.Post = formats.Sum(f.data)
-	line.Undo = boundedUndo(undoLines(f.src, f.data))
+	line.Undo = boundedUndo(reverseLines(f.src, f.data))
 	return res, s.commit(change{
-		name: f.name,
-		real: f.real,
-		data: f.data,
-		line: line,
-		read: f.info,
+		name:     f.name,
+		resolved: f.resolved,
+		data:     f.data,
+		line:     line,
+		readInfo: f.info,
 	})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // Verify checks everything that a write relies on. Both files must be valid and keep the rules
-// beyond the format: dependencies, parents, numbers, documents, leases. The audit log's chain must
-// be intact, and the file the engine's own write. It changes nothing. An error means that it could
-// not check.
+// beyond the format: dependencies, parents, numbers, documents, leases. The chain of the audit log
+// must be intact, and the file must be tercet's own write. It changes nothing. An error means that
+// it could not check.
 func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	d, err := r.load(ctx)
 	if err == nil {
@@ -22,7 +22,7 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	if e, ok := errors.AsType[*SyntaxError](err); ok {
 		found := slices.Clone(e.List.List)
 		if found[0].Help == "" {
-			found[0].Help = formats.HelpOf(withBackup(r.cfg, e)) // the way out
+			found[0].Help = formats.HelpOf(withBackup(r.cfg, e)) // how to recover
 		}
 		return found, nil
 	}
@@ -33,7 +33,7 @@ func (r *Reader) Verify(ctx context.Context) ([]formats.Diagnostic, error) {
 	v := verifier{
 		r:       r,
 		doc:     d,
-		depends: loops{next: dependenciesOf, task: d.find},
+		depends: cycleFinder{next: dependenciesOf, task: d.find},
 	}
 	if v.archive, _, err = readArchive(r.cfg, archiveFile); err != nil {
 		if e, ok := errors.AsType[*SyntaxError](err); ok {
@@ -59,7 +59,7 @@ type verifier struct {
 	r       *Reader
 	doc     *document
 	archive *document
-	depends loops
+	depends cycleFinder
 	found   []formats.Diagnostic
 }
 
@@ -76,7 +76,7 @@ func (v *verifier) add(severity formats.Severity, offset int, help, format strin
 	)
 }
 
-func (v *verifier) known(n int) bool {
+func (v *verifier) exists(n int) bool {
 	return v.doc.find(n) != nil || v.archive.find(n) != nil
 }
 
@@ -84,17 +84,17 @@ func (v *verifier) task(i int) {
 	t := &v.doc.Tasks[i]
 	at := v.doc.values[i].Start
 	for _, n := range t.Dependencies {
-		if !v.known(n) {
+		if !v.exists(n) {
 			v.add(formats.SeverityError, at, "",
 				"task %d depends on task %d, which does not exist", t.Number, n)
 		}
 	}
 
-	if t.Parent != nil && !v.known(*t.Parent) {
+	if t.Parent != nil && !v.exists(*t.Parent) {
 		v.add(formats.SeverityError, at, "",
 			"task %d is part of task %d, which does not exist", t.Number, *t.Parent)
 	}
-	if loop := v.depends.from(t.Number); loop != "" {
+	if loop := v.depends.cycleFrom(t.Number); loop != "" {
 		v.add(formats.SeverityError, at, "leave one of them out",
 			"the dependencies of task %d form a circle: %s", t.Number, loop)
 	}
@@ -126,7 +126,7 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 	if a.Deleted || !a.Type.IsDocument() {
 		return
 	}
-	why, err := v.r.cfg.onDisk(a.Path)
+	why, err := v.r.cfg.documentProblem(a.Path)
 	if err != nil {
 		why = "cannot be read: " + err.Error()
 	}
@@ -135,7 +135,7 @@ func (v *verifier) artifact(at int, t *formats.Task, a formats.Artifact) {
 	}
 }
 
-// todo holds TODO.md against the state: it is a view, so whatever is wrong with it is a warning.
+// todo checks TODO.md against the state. It is only a view, so all findings are warnings.
 func (v *verifier) todo() {
 	warn := func(help, format string, args ...any) {
 		v.found = append(
@@ -151,7 +151,7 @@ func (v *verifier) todo() {
 	}
 	src, err := readFile(v.r.cfg.Root, todoFile, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // the next write makes it
+		return // the next write renders it
 	}
 	if err != nil {
 		warn("", "it cannot be read: %v", err)
@@ -171,9 +171,9 @@ func (v *verifier) todo() {
 	}
 }
 
-// log holds the audit log against the file.
+// log checks the audit log and compares it with the file.
 func (v *verifier) log() error {
-	parts, err := auditParts(v.r.cfg.Root)
+	parts, err := readSegments(v.r.cfg.Root)
 	if err != nil || len(parts) == 0 {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *verifier) log() error {
 		return nil
 	}
 	if state.Post != "" && state.Post != v.doc.sha &&
-		(!state.announces() || state.Pre != v.doc.sha) {
+		(!state.isIntent() || state.Pre != v.doc.sha) {
 		v.add(formats.SeverityWarning, 0, "the next write takes it over",
 			"the file was changed from outside since serial %d", state.Serial)
 	}

@@ -96,11 +96,11 @@ number if its own is taken. Install it with:
 		}
 
 		m, err := state.Merge(state.Sources{
-			Name:   name,
-			Base:   text[0],
-			Ours:   text[1],
-			Theirs: text[2],
-			Keep:   strings.Contains(name, "archive/"),
+			Name:        name,
+			Base:        text[0],
+			Ours:        text[1],
+			Theirs:      text[2],
+			KeepNumbers: strings.Contains(name, "archive/"),
 		}, state.ResolveNone)
 		if err != nil {
 			return err

@@ -448,7 +448,7 @@ config.yaml names that folder. It links each report, plan, summary and review to
 // archiveBeside reads the archive that lies beside the file of an import as its system keeps it;
 // nil if there is none.
 func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
-	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.Beside))
+	name := filepath.Join(filepath.Dir(c.args[0]), filepath.FromSlash(state.ArchiveName))
 	if c.args[0] == "-" || !exists(name) {
 		return nil, nil
 	}
