@@ -21,7 +21,7 @@ import (
 // posing makes a question from what stands there now, and names the files that its answer is bound
 // to.
 type posing interface {
-	pose() (formats.Gate, error)
+	pose(fr frame) (formats.Gate, error)
 	named() ([]string, error)
 }
 
@@ -37,7 +37,7 @@ type static struct {
 	recalled bool
 }
 
-func (q static) pose() (formats.Gate, error) {
+func (q static) pose(frame) (formats.Gate, error) {
 	return q.g, nil
 }
 
@@ -59,7 +59,7 @@ type asking struct {
 func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 	s.run.going.Wait()       // no worker changes what is shown while a user looks at it
 	engine, _ := by.(static) //nolint:errcheck // a question of the command file is none
-	g, err = by.pose()
+	g, err = by.pose(s.frame)
 	a := &asking{
 		step:   s,
 		by:     by,
@@ -89,7 +89,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			Step: a.g.Step,
 			Key:  a.g.ID,
 		}
-		old, bad := s.run.recall(refused, &struct{}{})
+		old, bad := s.frame.journal.recall(refused, &struct{}{})
 		if old || bad != nil {
 			err = bad
 			continue
@@ -103,8 +103,8 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 			data["edited"] = d.Edited
 		}
 		refused.Data = data
-		err = s.run.journal(refused)
-		s.run.emit(trace.Event{
+		err = s.frame.journal.append(refused)
+		s.frame.emit(trace.Event{
 			Kind:    trace.Gate,
 			Name:    a.g.Question,
 			Step:    a.g.Step,
@@ -120,7 +120,9 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 // because no user has seen it.
 func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, err error) {
 	r := a.step.run
-	if err = r.live(r.beside == 0); err == nil && earlier { // it was opened by another process
+	journal := a.step.frame.journal
+	err = journal.live(!journal.nested)
+	if err == nil && earlier { // it was opened by another process
 		if changed, err = a.changed(); changed != nil {
 			d = a.storedAnswer()
 		}
@@ -132,7 +134,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	if a.engine.later && !earlier {
 		return d, nil, &formats.GateOpenError{Gate: a.g, Left: true}
 	}
-	r.emit(trace.Event{
+	a.step.frame.emit(trace.Event{
 		Kind:    trace.Gate,
 		Name:    a.g.Question,
 		Step:    a.g.Step,
@@ -171,7 +173,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		if decides {
 			return last, nil, a.decided(last)
 		}
-		err := r.journal(formats.Entry{
+		err := a.step.frame.journal.append(formats.Entry{
 			Type: formats.EntryGateVoted,
 			Step: a.g.Step,
 			Key:  a.g.ID,
@@ -182,7 +184,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 		}
 		a.g.Votes = append(a.g.Votes, d)
 		message := fmt.Sprintf("answered by %s, %d of %d", d.By, len(a.g.Votes), a.g.Quorum)
-		r.emit(trace.Event{
+		a.step.frame.emit(trace.Event{
 			Kind:    trace.Gate,
 			Name:    a.g.Question,
 			Step:    a.g.Step,
@@ -192,8 +194,8 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 	}
 }
 
-// storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks: its
-// context is over before the approver gets it.
+// storedAnswer is the answer that a user left for the gate, zero if there is none. It never asks:
+// its context is over before the approver gets it.
 func (a *asking) storedAnswer() formats.Decision {
 	r := a.step.run
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -218,7 +220,7 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 		Key:  a.engine.worker,
 	}
 	was := formats.Gate{}
-	if earlier, err = r.recall(e, &was); err != nil || earlier {
+	if earlier, err = a.step.frame.journal.recall(e, &was); err != nil || earlier {
 		was.Run = a.g.Run
 		was.Step = a.g.Step
 		was.NeedsPerson = a.g.NeedsPerson
@@ -241,17 +243,16 @@ func (a *asking) open(first bool) (earlier bool, err error) {
 		a.g.Place = a.where()
 		a.g.Digest = digestOf(a.g)
 		e.Data = a.g
-		err = r.journal(e)
+		err = a.step.frame.journal.append(e)
 	}
 	return false, err
 }
 
 // remember takes what the journal has of votes and of the answer.
 func (a *asking) remember() (d formats.Decision, done bool, err error) {
-	r := a.step.run
 	for {
 		var vote formats.Decision
-		old, err := r.recall(formats.Entry{
+		old, err := a.step.frame.journal.recall(formats.Entry{
 			Type: formats.EntryGateVoted,
 			Step: a.g.Step,
 			Key:  a.g.ID,
@@ -264,7 +265,7 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 		}
 		a.g.Votes = append(a.g.Votes, vote)
 	}
-	done, err = r.recall(formats.Entry{
+	done, err = a.step.frame.journal.recall(formats.Entry{
 		Type: formats.EntryGateDecided,
 		Step: a.g.Step,
 		Key:  a.g.ID,
@@ -274,8 +275,7 @@ func (a *asking) remember() (d formats.Decision, done bool, err error) {
 
 // decided journals and shows an answer.
 func (a *asking) decided(d formats.Decision) error {
-	r := a.step.run
-	err := r.journal(formats.Entry{
+	err := a.step.frame.journal.append(formats.Entry{
 		Type: formats.EntryGateDecided,
 		Step: a.g.Step,
 		Key:  a.g.ID,
@@ -290,7 +290,7 @@ func (a *asking) decided(d formats.Decision) error {
 		},
 	})
 	by := "answered by " + d.By
-	r.emit(trace.Event{
+	a.step.frame.emit(trace.Event{
 		Kind:    trace.Gate,
 		Name:    a.g.Question,
 		Step:    a.g.Step,
@@ -303,15 +303,10 @@ func (a *asking) decided(d formats.Decision) error {
 // wait asks. A pause leaves the question open.
 func (a *asking) wait() (formats.Decision, error) {
 	r := a.step.run
-	outer := r.ctx
 	ctx, stop := until(r.ctx, r.cfg.Pause)
-	defer func() {
-		stop()
-		r.ctx = outer
-	}()
-	r.ctx = ctx
-	d, err := a.inTime()
-	if err != nil && outer.Err() == nil && ctx.Err() != nil {
+	defer stop()
+	d, err := a.inTime(ctx)
+	if err != nil && r.ctx.Err() == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return d, err
@@ -319,18 +314,18 @@ func (a *asking) wait() (formats.Decision, error) {
 
 // inTime takes the file's choice when the time since the opening of the gate is over without an
 // answer. It does so too where no answer is possible at all, unless the run would end before that.
-func (a *asking) inTime() (formats.Decision, error) {
+func (a *asking) inTime(ctx context.Context) (formats.Decision, error) {
 	r := a.step.run
 	// the line goes before the file
 	if asked, _ := r.args.Get("approval"); asked != formats.Interactive {
 		a.g.Agreed = r.cfg.Consent.File
 	}
 	if a.g.Timeout == nil {
-		return r.cfg.Approve.Approve(r.ctx, a.g)
+		return r.cfg.Approve.Approve(ctx, a.g)
 	}
 
 	left := max(0, a.g.Until().Sub(r.cfg.Clock.Now()))
-	within, cancel := context.WithTimeout(r.ctx, left)
+	within, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	d, err := r.cfg.Approve.Approve(within, a.g)
 	if open := isOpen(err); open != nil && !open.Left && left < r.limits.Duration-r.took() {
@@ -338,7 +333,7 @@ func (a *asking) inTime() (formats.Decision, error) {
 		if after := seconds(a.g.Timeout.After); after-left < time.Second {
 			shown = after // it was opened just now
 		}
-		r.emit(trace.Event{
+		a.step.frame.emit(trace.Event{
 			Kind:     trace.Gate,
 			Name:     a.g.Question,
 			Step:     a.g.Step,
@@ -353,7 +348,7 @@ func (a *asking) inTime() (formats.Decision, error) {
 		}
 	}
 	over := within.Err() != nil || errors.Is(err, context.DeadlineExceeded)
-	if err != nil && over && r.ctx.Err() == nil {
+	if err != nil && over && ctx.Err() == nil {
 		return formats.Decision{Answer: a.g.Timeout.Choose, By: ByTimeout}, nil
 	}
 	return d, err
@@ -401,15 +396,7 @@ func (a *asking) changed() (what []string, err error) {
 
 // afresh makes the question from what stands there now, not from what the run saw before.
 func (a *asking) afresh() (formats.Gate, error) {
-	r := a.step.run
-	state := r.turn.state
-	r.looks = true
-	r.turn.state = nil
-	defer func() {
-		r.looks = false
-		r.turn.state = state
-	}()
-	return a.by.pose()
+	return a.by.pose(a.step.frame.rechecking())
 }
 
 // What answers a gate in place of the user.
@@ -485,7 +472,7 @@ func (a *asking) where() string {
 	if r.cfg.Diff == nil || r.cfg.Dir == "" {
 		return ""
 	}
-	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(r.place(), r.cfg.Dir))
+	dir, err := filepath.Rel(r.cfg.Dir, cmp.Or(a.step.frame.place(), r.cfg.Dir))
 	if err != nil || !filepath.IsLocal(dir) {
 		return ""
 	}

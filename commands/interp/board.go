@@ -27,6 +27,10 @@ const AnyVersion = -1
 
 // NewBoard makes a Board that journals each posting before any step can read it.
 func NewBoard(write func(formats.Entry) error) Board {
+	return newBoard(write)
+}
+
+func newBoard(write func(formats.Entry) error) *board {
 	return &board{write: write, topics: map[string][]formats.Posting{}}
 }
 
@@ -36,6 +40,16 @@ type board struct {
 }
 
 func (b *board) Publish(step, topic string, after int, p formats.Posting) (int, error) {
+	return b.publish(b.write, step, topic, after, p)
+}
+
+// publish is Publish by way of the journal cursor of the sequence that posts.
+func (b *board) publish(
+	write func(formats.Entry) error,
+	step, topic string,
+	after int,
+	p formats.Posting,
+) (int, error) {
 	now := len(b.topics[topic])
 	if after != AnyVersion && after != now {
 		return now, formats.Fail(formats.CodePrecondition,
@@ -43,7 +57,7 @@ func (b *board) Publish(step, topic string, after int, p formats.Posting) (int, 
 			"expected topic '%s' at version %d, got %d", topic, after, now)
 	}
 	posted := formats.Posted{Version: now + 1, Posting: p}
-	err := b.write(formats.Entry{
+	err := write(formats.Entry{
 		Type: formats.EntryPosted,
 		Step: step,
 		Key:  topic,
@@ -83,7 +97,7 @@ func (f finished) post() error {
 			round++
 		}
 	}
-	_, err := r.board.Publish(s.spot(), topic, AnyVersion, formats.Posting{
+	_, err := r.board.publish(s.frame.journal.append, s.spot(), topic, AnyVersion, formats.Posting{
 		By:        s.info.ID,
 		Round:     round,
 		Summary:   f.result.ret.Summary,

@@ -139,7 +139,12 @@ func (r *run) had(req *formats.Request) (old bool, err error) {
 // reserve gives workers their shares of what is left, and records them where there is a bound. A
 // run that is killed meanwhile never learns what they used, and counts all of it. The workers of a
 // flow have their own reservations.
-func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
+func (r *run) reserve(
+	journal *cursor,
+	list []effect,
+	out []answer,
+	done, old []bool,
+) error {
 	err := r.cfg.Journal.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
 		return r.unwritten(err)
@@ -180,7 +185,7 @@ func (r *run) reserve(list []effect, out []answer, done, old []bool) error {
 		e := reservation(req)
 		e.Data = reserved{req.Budget, lost[i]}
 		if l.Tokens != 0 || l.Cost != 0 || l.Spawns != 0 {
-			err = cmp.Or(err, r.journal(e))
+			err = cmp.Or(err, journal.append(e))
 		}
 	}
 

@@ -57,7 +57,7 @@ func (s step) check(a *syntax.Check) (result, error) {
 // otherwise gives a check that was rejected the words that the file has for it.
 func (s step) otherwise(a *syntax.Check, ret *formats.Return, attempts int) (err error) {
 	if a.Else != nil && ret.Outcome() == formats.OutcomeRejected {
-		ret.Summary, err = s.scope.text(a.Else, returned(*ret, attempts).value)
+		ret.Summary, err = s.env().text(a.Else, returned(*ret, attempts).value)
 	}
 	return err
 }
@@ -82,7 +82,7 @@ func look(s step, a *syntax.Check) (checked, error) {
 	if a.Document == nil && a.File == nil {
 		return now()
 	}
-	return observe(s.run, s.spot(), "check", now)
+	return observe(s.frame, s.spot(), "check", now)
 }
 
 // findings gives what is wrong, no issues if the check holds.
@@ -94,7 +94,7 @@ func (s step) findings(a *syntax.Check) (out checked, err error) {
 		out.Issues, err = s.checkFile(a)
 		return out, err
 	}
-	if ok, err := s.scope.holds(a.Expr, nil); err != nil || ok {
+	if ok, err := s.env().holds(a.Expr, nil); err != nil || ok {
 		return out, err
 	}
 	out.Issues = []formats.Issue{wrong("expected " + a.Expr.Src)}
@@ -114,7 +114,7 @@ func wrong(what string, files ...string) formats.Issue {
 // single handoff document are kept, so that later steps can read a document that the run wrote.
 func (s step) checkDocument(a *syntax.Check) (out checked, err error) {
 	profile := a.Document.Text
-	v, err := s.scope.value(a.Path, nil)
+	v, err := s.env().value(a.Path, nil)
 	if err != nil {
 		return out, err
 	}
@@ -166,7 +166,7 @@ func (s step) parsed(profile, path string, src []byte) (*formats.Document, []for
 
 // checkFile looks whether files are there, and have something in them where that is asked.
 func (s step) checkFile(a *syntax.Check) ([]formats.Issue, error) {
-	v, err := s.scope.value(a.File, nil)
+	v, err := s.env().value(a.File, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -234,13 +234,13 @@ func (s step) newestOf(profile string) string {
 // as its workers do. What is tercet's own is in no worktree.
 func (s step) inTree(name string) string {
 	r := s.run
-	if r.place() == "" || s.info.Terms.In == inMain ||
+	if s.frame.place() == "" || s.info.Terms.In == inMain ||
 		strings.HasPrefix(path.Clean(name), formats.Workspace+"/") ||
 		r.cfg.Specs != "" && strings.HasPrefix(path.Clean(name), r.cfg.Specs+"/") ||
 		!filepath.IsLocal(name) {
 		return name
 	}
-	tree, err := filepath.Rel(r.cfg.Dir, r.place())
+	tree, err := filepath.Rel(r.cfg.Dir, s.frame.place())
 	if err != nil || !filepath.IsLocal(tree) {
 		return name
 	}

@@ -67,7 +67,7 @@ func (s step) delegate() (result, error) {
 // pick gives the delegation to the subagent that the expression names, which must be one of those
 // that the file lists.
 func (s step) pick(by *syntax.Text) (*compile.Call, error) {
-	name, err := s.scope.dryText(by, nil)
+	name, err := s.env().dryText(by, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,8 +91,7 @@ func (c *call) tries() (formats.Return, error) {
 	r := c.step.run
 	retry := c.retry()
 	wait := seconds(retry.Backoff)
-	before := r.turn.feedback
-	defer r.hear(before)()
+	before := c.step.frame.feedback
 	for c.attempt = 1; ; c.attempt++ {
 		ret, err := c.try()
 		if err != nil || ret.Outcome() != formats.OutcomeFailed ||
@@ -105,7 +104,7 @@ func (c *call) tries() (formats.Return, error) {
 		r.setbacks = append(r.setbacks, setback)
 		if c.attempt <= min(retry.Max, r.limits.Retries) && retries(retry, ret) {
 			if len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeBuildError {
-				r.turn.feedback = c.failure(ret)
+				c.step = c.step.hearing(c.failure(ret))
 			}
 			wait = min(wait, seconds(retry.Cap))
 			if err := c.step.pause(wait, c.attempt); err != nil {
@@ -121,7 +120,7 @@ func (c *call) tries() (formats.Return, error) {
 		r.warn("%s: %s failed (%s); tried %s",
 			c.step.info.Title, c.to.Agent, ret.Summary, fallback.Agent)
 		c.to = fallback
-		r.turn.feedback = before
+		c.step = c.step.hearing(before)
 		c.attempt++
 		return c.try()
 	}
@@ -208,12 +207,12 @@ func (c call) try() (formats.Return, error) {
 			"timeout_seconds": req.Timeout.Total.Seconds(),
 		},
 	}
-	if err := c.unless(r.journal(entry)); err != nil {
+	if err := c.unless(c.step.frame.journal.append(entry)); err != nil {
 		return formats.Return{}, err
 	}
 	// What runs beside it in the same tree cannot be told apart from what it did.
-	again := r.turn.old && !r.taken
-	req.Again = r.turn.old && !r.turn.shared
+	again := c.step.frame.journal.replayed && !r.taken
+	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
 	r.worked = r.worked || worker
 	entry.Type = formats.EntryDelegationResult
 	entry.Data = nil
@@ -258,7 +257,7 @@ func (c call) try() (formats.Return, error) {
 			Key:  req.Txn,
 			Data: ret.Fields,
 		}
-		if err := c.unless(r.journal(done)); err != nil {
+		if err := c.unless(c.step.frame.journal.append(done)); err != nil {
 			return ret, err
 		}
 	}
@@ -284,7 +283,7 @@ func (c call) request() (formats.Request, string, error) {
 		Pack:     r.prog.Pack(),
 		Task:     r.present(),
 		Input:    input,
-		Feedback: r.turn.feedback,
+		Feedback: s.frame.feedback,
 		Session:  ids.Session,
 		Run:      ids.Run,
 		Command:  ids.Command,
@@ -305,8 +304,8 @@ func (c call) request() (formats.Request, string, error) {
 		// the others act for the run, not in a tree of their own choice
 		req.Dir = ""
 		req.NoTree = true
-	case r.place() != "" && s.info.Terms.In != inMain:
-		req.Dir = r.place()
+	case s.frame.place() != "" && s.info.Terms.In != inMain:
+		req.Dir = s.frame.place()
 	}
 
 	req.Facets.Knowledge = r.knowledge(s.info.Terms.Board)
@@ -316,7 +315,7 @@ func (c call) request() (formats.Request, string, error) {
 	if c.question != "" {
 		req.Facets.Instruction = "Answer only this question, and do nothing else: " + c.question
 	}
-	extra, err := s.scope.dryText(s.info.Prompt, nil)
+	extra, err := s.env().dryText(s.info.Prompt, nil)
 	if extra != "" && req.Facets.Instruction != "" {
 		extra += "\n\n"
 	}
@@ -326,7 +325,7 @@ func (c call) request() (formats.Request, string, error) {
 
 func (c call) input() (map[string]any, string, error) {
 	r := c.step.run
-	input, err := c.step.scope.fields(c.to.With, nil)
+	input, err := c.step.env().fields(c.to.With, nil)
 	if err != nil && !r.dry.on {
 		return nil, "", err
 	}
@@ -375,8 +374,8 @@ func txn(run, path string, visit, attempt int) string {
 func (c call) take(req formats.Request, ret formats.Return) {
 	r := c.step.run
 	tree := &r.worktree
-	if r.turn.subtree != nil {
-		tree = &r.turn.subtree.dir
+	if c.step.frame.subtree != nil {
+		tree = &c.step.frame.subtree.dir
 	}
 	switch dir := ret.Metadata.Worktree; dir {
 	case "":
@@ -388,7 +387,7 @@ func (c call) take(req formats.Request, ret formats.Return) {
 
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
-			r.brought(a)
+			c.step.frame.brought(a)
 			if !a.Deleted && !r.linked[a.Path] {
 				r.unlinked = append(r.unlinked, a)
 			}

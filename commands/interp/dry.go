@@ -114,7 +114,7 @@ func (c call) stub(req formats.Request) formats.Return {
 		}
 	}
 	for _, a := range ret.Artifacts {
-		r.brought(a)
+		s.frame.brought(a)
 	}
 
 	return ret

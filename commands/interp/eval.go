@@ -15,25 +15,46 @@ import (
 	"tercet/internal/query"
 )
 
+// env is what expressions see: the values of a scope, and what the frame of their step adds.
+type env struct {
+	scope *scope
+	frame frame
+}
+
+// env is what expressions in the scope see.
+func (sc *scope) env(fr frame) env {
+	return env{sc, fr}
+}
+
+// env is what the expressions of the step see.
+func (s step) env() env {
+	return s.scope.env(s.frame)
+}
+
+// env is what expressions outside of the steps see.
+func (r *run) env() env {
+	return r.root.env(r.main)
+}
+
 // environment gives the variables that an expression reads, and no other: what it does not read is
 // neither loaded nor built.
-func (sc *scope) environment(e *syntax.Expr) (_ map[string]any, err error) {
-	reads := sc.run.prog.Reads(e)
+func (in env) environment(e *syntax.Expr) (_ map[string]any, err error) {
+	reads := in.frame.run.prog.Reads(e)
 	out := make(map[string]any, len(reads.Vars))
 	for _, name := range reads.Vars {
 		switch name {
 		case "$steps":
-			out[name] = sc.read(reads)
+			out[name] = in.scope.read(reads)
 		case "$run":
-			out[name], err = sc.about(reads)
+			out[name], err = in.about(reads)
 		case "$board":
-			out[name] = sc.run.boards()
+			out[name] = in.frame.run.boards()
 		case "$feedback":
-			out[name] = sc.run.turn.feedback
+			out[name] = in.frame.feedback
 		case "$state":
-			out[name], err = sc.run.snapshot()
+			out[name], err = in.frame.snapshot()
 		default:
-			out[name] = sc.variable(name)
+			out[name] = in.scope.variable(name)
 		}
 		if err != nil {
 			return nil, err
@@ -62,8 +83,9 @@ func (sc *scope) read(reads compile.Reads) map[string]any {
 
 // snapshot is the state at the start of the present step, read when it is first used. A document
 // that was seen before is not looked through again.
-func (r *run) snapshot() (any, error) {
-	if r.turn.state == nil {
+func (fr frame) snapshot() (any, error) {
+	r := fr.run
+	if fr.state.doc == nil {
 		doc, _, err := r.cfg.State.Snapshot(r.ctx)
 		if err != nil {
 			return nil, err
@@ -75,15 +97,15 @@ func (r *run) snapshot() (any, error) {
 			r.stateDoc = doc
 			r.statePrepared = query.Prepare(doc)
 		}
-		r.turn.state = r.statePrepared
+		fr.state.doc = r.statePrepared
 	}
-	return r.turn.state, nil
+	return fr.state.doc, nil
 }
 
 // about is $run.
-func (sc *scope) about(reads compile.Reads) (any, error) {
-	r := sc.run
-	approval := sc.variable("$approval")
+func (in env) about(reads compile.Reads) (any, error) {
+	r := in.frame.run
+	approval := in.scope.variable("$approval")
 	switch {
 	case r.prog.Tiers != nil && approval != nil: // a flow settles it by its tier
 	case r.cfg.AutoApprove:
@@ -117,7 +139,7 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 			}
 			r.repoState = formats.RepoNone
 			if r.cfg.RepoState != nil {
-				state, err := observe(r, "", "repo_state", look)
+				state, err := observe(in.frame, "", "repo_state", look)
 				if err != nil {
 					return nil, err
 				}
@@ -126,8 +148,8 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 		}
 		out["repo_state"] = string(r.repoState)
 	}
-	if r.place() != "" {
-		out["worktree"] = r.place()
+	if in.frame.place() != "" {
+		out["worktree"] = in.frame.place()
 	}
 	if r.cfg.Diff == nil || r.dry.on ||
 		!slices.Contains(reads.Run, "diff") && !slices.Contains(reads.Run, "diffstat") {
@@ -135,15 +157,8 @@ func (sc *scope) about(reads compile.Reads) (any, error) {
 	}
 
 	var err error
-	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(r.place(), r.cfg.Dir))
+	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(in.frame.place(), r.cfg.Dir))
 	return out, err
-}
-
-// brought keeps an artifact of the run.
-func (r *run) brought(a formats.Artifact) {
-	r.artifacts = append(r.artifacts, a)
-	r.turn.made = append(r.turn.made, a)
-	r.listed = nil
 }
 
 // newest keeps the last artifact of each type and path, in order.
@@ -161,40 +176,40 @@ func newest(list []formats.Artifact) []formats.Artifact {
 }
 
 // eval gives the first result of an expression, null without one. A nil expression is true.
-func (sc *scope) eval(e *syntax.Expr, input any) (any, error) {
+func (in env) eval(e *syntax.Expr, input any) (any, error) {
 	if e == nil {
 		return true, nil
 	}
 	// what may be another the next time: the state, or what changed in a tree
-	reads := sc.run.prog.Reads(e)
+	reads := in.frame.run.prog.Reads(e)
 	if slices.Contains(reads.Vars, "$state") || slices.Contains(reads.Run, "diff") ||
 		slices.Contains(reads.Run, "diffstat") {
 		v, err := observe(
-			sc.run,
-			sc.trail,
+			in.frame,
+			in.scope.trail,
 			fmt.Sprintf("%d:%d", e.Pos.Line, e.Pos.Col),
 			func() (any, error) {
-				return sc.compute(e, input)
+				return in.compute(e, input)
 			},
 		)
 		return normal(v), err
 	}
-	return sc.compute(e, input)
+	return in.compute(e, input)
 }
 
-func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {
-	vars, err := sc.environment(e)
+func (in env) compute(e *syntax.Expr, input any) (any, error) {
+	vars, err := in.environment(e)
 	if err != nil {
 		return nil, err
 	}
-	v, err := sc.run.prog.Code(e).One(sc.run.ctx, input, vars)
+	v, err := in.frame.run.prog.Code(e).One(in.frame.run.ctx, input, vars)
 	if err != nil {
-		if sc.run.ctx.Err() != nil {
-			return nil, context.Cause(sc.run.ctx)
+		if in.frame.run.ctx.Err() != nil {
+			return nil, context.Cause(in.frame.run.ctx)
 		}
 		return nil, &formats.Failure{
 			Code:    formats.CodeValidationFailed,
-			Message: sc.run.placeOf(e.Pos) + ": " + e.Src,
+			Message: in.frame.run.placeOf(e.Pos) + ": " + e.Src,
 			Err:     err,
 			Help:    "the expression compiled but does not fit the values it met",
 		}
@@ -203,7 +218,7 @@ func (sc *scope) compute(e *syntax.Expr, input any) (any, error) {
 }
 
 // text fills a text's expressions; null prints as nothing.
-func (sc *scope) text(t *syntax.Text, input any) (string, error) {
+func (in env) text(t *syntax.Text, input any) (string, error) {
 	if t == nil {
 		return "", nil
 	}
@@ -213,7 +228,7 @@ func (sc *scope) text(t *syntax.Text, input any) (string, error) {
 			b.WriteString(p.Lit)
 			continue
 		}
-		v, err := sc.eval(p.Expr, input)
+		v, err := in.eval(p.Expr, input)
 		if err != nil {
 			return "", err
 		}
@@ -225,24 +240,24 @@ func (sc *scope) text(t *syntax.Text, input any) (string, error) {
 }
 
 // value evaluates a value of a block.
-func (sc *scope) value(v *syntax.Value, input any) (any, error) {
+func (in env) value(v *syntax.Value, input any) (any, error) {
 	if v == nil {
 		return nil, nil
 	}
 	switch v.Kind {
 	case syntax.Jq:
-		return sc.eval(v.Expr, input)
+		return in.eval(v.Expr, input)
 	case syntax.Template:
 		if v.Text.Whole {
-			return sc.eval(v.Text.Parts[0].Expr, input)
+			return in.eval(v.Text.Parts[0].Expr, input)
 		}
-		return sc.text(v.Text, input)
+		return in.text(v.Text, input)
 	case syntax.Map:
-		return sc.fields(v.Fields, input)
+		return in.fields(v.Fields, input)
 	case syntax.List:
 		out := make([]any, 0, len(v.Items))
 		for _, item := range v.Items {
-			one, err := sc.value(item, input)
+			one, err := in.value(item, input)
 			if err != nil {
 				return nil, err
 			}
@@ -256,10 +271,10 @@ func (sc *scope) value(v *syntax.Value, input any) (any, error) {
 }
 
 // fields evaluates the members of a map.
-func (sc *scope) fields(list []syntax.Field, input any) (map[string]any, error) {
+func (in env) fields(list []syntax.Field, input any) (map[string]any, error) {
 	out := make(map[string]any, len(list))
 	for _, f := range list {
-		one, err := sc.value(f.Value, input)
+		one, err := in.value(f.Value, input)
 		if err != nil {
 			return nil, err
 		}
@@ -275,8 +290,8 @@ func as[T any](v any) T {
 }
 
 // holds tells whether an expression is true; a nil one is.
-func (sc *scope) holds(e *syntax.Expr, input any) (bool, error) {
-	v, err := sc.eval(e, input)
+func (in env) holds(e *syntax.Expr, input any) (bool, error) {
+	v, err := in.eval(e, input)
 	return query.Truth(v), err
 }
 

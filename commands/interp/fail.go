@@ -7,7 +7,7 @@ import (
 )
 
 func (s step) fail(a *syntax.Fail) (result, error) {
-	message, err := s.scope.dryText(a.Message, nil)
+	message, err := s.env().dryText(a.Message, nil)
 	if err != nil {
 		return result{}, err
 	}

@@ -24,7 +24,7 @@ const (
 // return.
 func (r *run) finish(ret formats.Return) formats.Return {
 	r.after = true
-	r.turn.feedback = nil
+	r.main = r.main.hearing(nil)
 	switch {
 	case r.dry.on:
 		return r.tell(ret)
@@ -42,14 +42,14 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	r.ctx = handling
 	if r.began {
 		if ret.Status == formats.StatusFailed {
-			if err := r.compensate(func(step) bool { return true }); err != nil {
+			if err := r.compensate(r.main, func(step) bool { return true }); err != nil {
 				r.warn("not everything was taken back: %s", err)
 			}
 		}
 		r.errorHandling(ret.Outcome())
 	}
 	r.ctx = all
-	r.closeTree()
+	r.closeTree(r.main)
 	r.settle()
 	for _, n := range slices.Clone(r.held) {
 		r.back(n, ret.Outcome())
@@ -75,7 +75,7 @@ func (r *run) close(ret *formats.Return) {
 	if !r.recorded {
 		return
 	}
-	err := r.journal(formats.Entry{
+	err := r.main.journal.append(formats.Entry{
 		Type: formats.EntryRunFinished,
 		Data: map[string]any{
 			"status":     ret.RunState(),
@@ -139,7 +139,7 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 			r.warn("error handling was cut short before '%s'", s.Title)
 			return
 		}
-		end, err := sc.at(r.prog.Info(s)).do()
+		end, err := sc.at(r.main, r.prog.Info(s)).do()
 		switch {
 		case err != nil && r.ctx.Err() != nil:
 			r.warn("error handling was cut short in '%s'", s.Title)
@@ -199,7 +199,7 @@ func decode(v, into any) error {
 // it puts it to the status that the file names for failures. Documents of a run that ended well or
 // partial are linked on the way.
 func (r *run) back(n int, outcome formats.Outcome) {
-	c := r.own("during/back", r.prog.Own.Back)
+	c := r.own(r.main, "during/back", r.prog.Own.Back)
 	c.task = n
 	c.anyway = true
 	own := r.task != nil && r.task.Number == n
@@ -348,7 +348,7 @@ func (r *run) stamp(ret *formats.Return) {
 		Cost:     r.spent.Cost,
 		Spawns:   r.spent.Spawns,
 	}
-	r.emit(trace.Event{
+	r.main.emit(trace.Event{
 		Kind:     trace.Run,
 		Name:     "/" + r.prog.Name,
 		Duration: took,

@@ -14,13 +14,13 @@ import (
 // walk runs steps of the scope in order, from the one with the id on (empty: from the first). A
 // jump to one of them goes on there; any other is the caller's. No ending means that it came to the
 // last.
-func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
+func (sc *scope) walk(fr frame, list []*syntax.Step, from string) (_ *ending, err error) {
 	for i := max(0, holder(list, from)); i < len(list); i++ {
 		var end *ending
 		if isGroup(list[i]) && from != "" && list[i].ID.Text != from {
-			end, err = sc.walk(list[i].Body, from)
+			end, err = sc.walk(fr, list[i].Body, from)
 		} else {
-			end, err = sc.at(sc.run.prog.Info(list[i])).do()
+			end, err = sc.at(fr, sc.run.prog.Info(list[i])).do()
 		}
 		from = ""
 		if err != nil {
@@ -41,12 +41,12 @@ func (sc *scope) walk(list []*syntax.Step, from string) (_ *ending, err error) {
 
 // again runs a step that a rule named. In a group that was skipped it stays skipped: one route
 // serves every tier.
-func (sc *scope) again(s *syntax.Step) (*ending, error) {
+func (sc *scope) again(fr frame, s *syntax.Step) (*ending, error) {
 	list := sc.list
 	for {
 		at := holder(list, s.ID.Text)
 		if at < 0 || list[at] == s {
-			return sc.at(sc.run.prog.Info(s)).do()
+			return sc.at(fr, sc.run.prog.Info(s)).do()
 		}
 		if sc.shown(list[at].ID.Text)["status"] == formats.OutcomeSkipped.String() {
 			sc.skip(s.ID.Text, s)
@@ -114,20 +114,18 @@ func (r *run) tiered(name string, v any) error {
 // around runs the steps of Between Steps at one side of their host. They see no feedback, which is
 // the host's, but for the one that sent the host back.
 func (s step) around(list []*compile.Info) (*ending, error) {
-	r := s.run
-	before := r.turn.feedback
-	defer r.hear(nil)()
+	before := s.frame.feedback
 	for _, b := range list {
-		r.turn.feedback = nil
+		fr := s.frame.hearing(nil)
 		if before != nil && before.From == b.ID {
 			mine := *before
 			mine.Own = true
-			r.turn.feedback = &mine
+			fr = s.frame.hearing(&mine)
 		}
 		in := s.scope.inner(nil, "")
 		in.through = true
 		in.vars["$it"] = s.it()
-		if end, err := in.at(b).do(); err != nil || end != nil {
+		if end, err := in.at(fr, b).do(); err != nil || end != nil {
 			return end, err
 		}
 	}
@@ -173,10 +171,10 @@ func (s step) toolsOf(agent string) []string {
 }
 
 // takeBack runs the compensations of the steps named, newest first.
-func (sc *scope) takeBack(ids []string) error {
-	return sc.run.compensate(func(u step) bool {
+func (s step) takeBack(ids []string) error {
+	return s.run.compensate(s.frame, func(u step) bool {
 		return slices.ContainsFunc(ids, func(id string) bool {
-			home, step := sc.find(id)
+			home, step := s.scope.find(id)
 			if step == nil {
 				return false
 			}
@@ -190,15 +188,15 @@ func (sc *scope) takeBack(ids []string) error {
 
 // compensate takes back the effects of those steps that are wanted, newest first. One that does not
 // work is a warning: the others are taken back all the same.
-func (r *run) compensate(wanted func(step) bool) error {
-	defer r.hear(nil)()
+func (r *run) compensate(fr frame, wanted func(step) bool) error {
+	fr = fr.hearing(nil)
 	list := r.undo
 	r.undo = nil
 	for _, u := range slices.Backward(list) {
 		if !wanted(u) {
 			continue
 		}
-		end, err := u.scope.at(u.info.Undo).do()
+		end, err := u.scope.at(fr, u.info.Undo).do()
 		switch {
 		case err != nil && (r.ctx.Err() != nil || undone(err)):
 			return err

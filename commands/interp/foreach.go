@@ -23,14 +23,14 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 	passes := make([]pass, len(items))
 	stubs := len(r.dry.stubbed)
 	stopped := false
-	outer := r.turn.made
 	among := &siblings{}
-	err = r.side(branches{
+	err = s.frame.side(branches{
 		n:    len(items),
 		most: min(max(1, f.Parallel), r.limits.Parallel),
 		more: func() bool { return !stopped },
-		body: func(i int) (err error) {
-			tree := among.part(s, fmt.Sprintf("%s-%d", s.info.ID, i))
+		body: func(fr frame, i int) (err error) {
+			fr, tree := among.part(fr, fmt.Sprintf("%s-%d", s.info.ID, i))
+			s := s.on(fr)
 			s.tellPass(trace.Event{Name: f.As.Text, Message: labelOf(items[i])}, i, len(items))
 			passes[i], err = s.pass(i, map[string]any{f.As.Text: items[i]})
 			passes[i].tree = tree
@@ -43,19 +43,20 @@ func (s step) foreach(f *syntax.Foreach) (result, error) {
 		return result{}, err
 	}
 
-	if err := joinAll(s, f, items, passes); err != nil {
+	// what a pass brought is in the pass
+	joining := s.on(s.frame.collecting(&[]formats.Artifact{}))
+	if err := joinAll(joining, f, items, passes); err != nil {
 		return result{}, err
 	}
 	var out loop
 	if f.Delegate != nil {
 		out.shows = s.info.Body[0].ID.Text
 	}
-	r.turn.made = outer
 	for i, p := range passes {
 		if p.in == nil {
 			continue
 		}
-		r.turn.made = append(r.turn.made, p.files...)
+		*s.frame.made = append(*s.frame.made, p.files...)
 		if p.end.leaves() {
 			return out.left(p.end), nil
 		}
@@ -76,23 +77,22 @@ type pass struct {
 	tree  *subtree // that it has to itself
 }
 
-// pass runs the body in a scope of its own, which has some values beside its number. What it
-// brought is the only thing that stands in made then.
+// pass runs the body in a scope of its own, which has some values beside its number.
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	r := s.run
 	r.entered++
-	r.turn.made = nil
 	in := inside(s, s.info.Body, fmt.Sprintf("[%d]/", i))
 	in.let("index", i)
 	for name, v := range values {
 		in.let(name, v)
 	}
-	end, err := in.walk(in.list, "")
+	var files []formats.Artifact
+	end, err := in.walk(s.frame.collecting(&files), in.list, "")
 	r.passed(fmt.Sprintf("%s[%d]", s.path, i))
 	return pass{
 		in:    in,
 		end:   end,
-		files: r.turn.made,
+		files: files,
 	}, err
 }
 
@@ -135,7 +135,7 @@ func (s step) predicate(e *syntax.Expr, ran []any) Predicate {
 	if e == nil {
 		return nil
 	}
-	return func([]formats.Return) (bool, error) { return s.scope.holds(e, ran) }
+	return func([]formats.Return) (bool, error) { return s.env().holds(e, ran) }
 }
 
 // elements reads the array at each entry of the loop and keeps it in the journal.
@@ -146,7 +146,7 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 		r.dry.taint("$" + f.As.Text)
 		return []any{nil}, nil
 	}
-	items, err := s.scope.array(f.In, "an array for foreach")
+	items, err := s.env().array(f.In, "an array for foreach")
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +158,12 @@ func (s step) elements(f *syntax.Foreach) ([]any, error) {
 }
 
 // array evaluates an expression that must give an array, or null.
-func (sc *scope) array(e *syntax.Expr, want string) ([]any, error) {
-	v, err := sc.eval(e, nil)
+func (in env) array(e *syntax.Expr, want string) ([]any, error) {
+	v, err := in.eval(e, nil)
 	list, ok := v.([]any)
 	if err == nil && !ok && v != nil {
 		err = formats.Fail(formats.CodeValidationFailed, "the expression is "+e.Src,
-			"%s: expected %s, got %s", sc.run.placeOf(e.Pos), want, kindOf(v))
+			"%s: expected %s, got %s", in.frame.run.placeOf(e.Pos), want, kindOf(v))
 	}
 	return list, err
 }

@@ -44,7 +44,7 @@ func (s step) gate(path string, a *syntax.Gate, input any) (result, error) {
 // dry plans the question; it takes the first choice.
 func (q asked) dry() (result, error) {
 	s := q.step
-	question, err := s.scope.dryText(q.gate.Question, q.input)
+	question, err := s.env().dryText(q.gate.Question, q.input)
 	if err != nil {
 		return result{}, err
 	}
@@ -60,9 +60,10 @@ func (q asked) dry() (result, error) {
 }
 
 // pose makes the question.
-func (q asked) pose() (g formats.Gate, err error) {
+func (q asked) pose(fr frame) (g formats.Gate, err error) {
+	q.step = q.step.on(fr)
 	s := q.step
-	question, err := s.scope.text(q.gate.Question, q.input)
+	question, err := s.env().text(q.gate.Question, q.input)
 	if err != nil {
 		return g, err
 	}
@@ -79,7 +80,7 @@ func (q asked) pose() (g formats.Gate, err error) {
 		return g, err
 	}
 	for _, e := range q.gate.Show {
-		v, err := s.scope.eval(e, q.input)
+		v, err := s.env().eval(e, q.input)
 		if err != nil {
 			return g, err
 		}
@@ -92,7 +93,7 @@ func (q asked) pose() (g formats.Gate, err error) {
 func (q asked) offer(g *formats.Gate) error {
 	var open []syntax.GateChoice
 	for _, ch := range q.gate.Choices {
-		if ok, err := q.step.scope.holds(ch.Target.If, q.input); err != nil {
+		if ok, err := q.step.env().holds(ch.Target.If, q.input); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -135,7 +136,7 @@ func (q asked) offer(g *formats.Gate) error {
 func (q asked) named() (files []string, err error) {
 	r := q.step.run
 	s := q.step
-	names, err := s.scope.value(q.gate.Evidence, q.input)
+	names, err := s.env().value(q.gate.Evidence, q.input)
 	for _, name := range paths(names) {
 		made, ok := s.scope.result(name)
 		switch {
@@ -352,10 +353,9 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 			fb.Answer = d.Note
 			fb.Question = cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
 			fb.Target = formats.TargetUser
-			fb = answering(r.turn.feedback, *fb)
+			fb = answering(s.frame.feedback, *fb)
 		}
-		defer r.hear(fb)()
-		return s.do()
+		return s.hearing(fb).do()
 	case skipIt:
 		return f.beside()
 	case acceptIt:

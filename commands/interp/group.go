@@ -9,7 +9,7 @@ import (
 
 // group runs the body in the sequence around it.
 func (s step) group() (result, error) {
-	end, err := s.scope.walk(s.info.Body, "")
+	end, err := s.scope.walk(s.frame, s.info.Body, "")
 	if err != nil {
 		return result{}, err
 	}

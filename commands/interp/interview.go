@@ -46,8 +46,7 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 		Question: cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary),
 		Target:   formats.TargetUser,
 	}
-	defer r.hear(answering(r.turn.feedback, fb))()
-	return s.do()
+	return s.hearing(answering(s.frame.feedback, fb)).do()
 }
 
 // put puts one question to the user, once more where the answer says nothing. What the user did not
@@ -77,7 +76,7 @@ func (f finished) put(q formats.Question) (words string, err error) {
 // Steps, side by side, or to answer a question is no part of the sequence.
 func (c call) expects(ret formats.Return) {
 	r := c.step.run
-	if c.step.info.Host == "" && c.question == "" && r.abreast == 0 {
+	if c.step.info.Host == "" && c.question == "" && !c.step.frame.concurrent {
 		r.hinted.agent = c.to.Agent
 		r.hinted.next = strings.TrimSpace(as[string](ret.Fields["NEXT"]))
 	}
@@ -87,13 +86,13 @@ func (c call) expects(ret formats.Return) {
 func (c call) follows() error {
 	r := c.step.run
 	said := r.hinted
-	if c.step.info.Host != "" || c.question != "" || r.abreast > 0 || said.next == "" ||
+	if c.step.info.Host != "" || c.question != "" || c.step.frame.concurrent || said.next == "" ||
 		said.agent == c.to.Agent ||
 		strings.EqualFold(said.next, c.to.Agent) {
 		return nil
 	}
 	r.hinted.next = ""
-	r.emit(trace.Event{
+	c.step.frame.emit(trace.Event{
 		Kind:    trace.Mismatch,
 		Name:    said.agent,
 		Step:    c.step.path,

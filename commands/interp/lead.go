@@ -61,7 +61,7 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 				continue
 			}
 			for j, t := range rule.Targets {
-				ok, err := s.scope.holds(t.If, f.result.value)
+				ok, err := s.env().holds(t.If, f.result.value)
 				switch {
 				case err != nil:
 					return nil, nil, err
@@ -222,7 +222,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		}
 		fb.Issues = append([]formats.Issue{condition}, fb.Issues...)
 	}
-	if before := r.turn.feedback; before != nil && before.From == s.info.ID {
+	if before := s.frame.feedback; before != nil && before.From == s.info.ID {
 		fb.Attempt = before.Attempt + 1
 	}
 	ids := s.info.Again(t)
@@ -237,11 +237,10 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	}
 
 	f.tellRound(t, fb.Attempt, ids)
-	if err := s.scope.takeBack(ids); err != nil {
+	if err := s.takeBack(ids); err != nil {
 		return nil, err
 	}
 	over := false
-	defer r.hear(fb)()
 	for _, id := range ids {
 		if id == s.info.ID {
 			continue
@@ -250,8 +249,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 		if again == nil {
 			return nil, formats.Fail(formats.CodeBug, "", "redo of unknown step %s", id)
 		}
-		r.turn.feedback = fb
-		end, err := home.again(again)
+		end, err := home.again(s.frame.hearing(fb), again)
 		if err != nil || end != nil {
 			return end, err
 		}
@@ -266,15 +264,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	if idle(f.result.outcome) {
 		mine.Last = f.last()
 	}
-	r.turn.feedback = &mine
-	return s.do()
-}
-
-// hear gives steps some feedback; what it returns gives back that of before.
-func (r *run) hear(fb *formats.Feedback) (done func()) {
-	before := r.turn.feedback
-	r.turn.feedback = fb
-	return func() { r.turn.feedback = before }
+	return s.hearing(&mine).do()
 }
 
 // ended is the command's return when a step's outcome ends it.

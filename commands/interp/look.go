@@ -53,7 +53,8 @@ func wentBack(s step) error {
 	for {
 		var was formats.Counted
 		s.run.visits[s.path]++
-		old, err := s.run.recall(formats.Entry{Type: formats.EntryWentBack, Step: s.spot()}, &was)
+		back := formats.Entry{Type: formats.EntryWentBack, Step: s.spot()}
+		old, err := s.frame.journal.recall(back, &was)
 		s.run.visits[s.path]--
 		if !old || err != nil {
 			return err

@@ -26,17 +26,18 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 	in := inside(s, s.info.Body, "/")
 	children := make([]child, len(s.info.Body))
 	among := &siblings{}
-	err := r.side(branches{
+	err := s.frame.side(branches{
 		n:    len(children),
 		most: r.limits.Parallel,
 		more: func() bool { return true },
-		body: func(i int) error {
-			one := in.at(r.prog.Info(s.info.Body[i]))
+		body: func(fr frame, i int) error {
+			info := r.prog.Info(s.info.Body[i])
+			one := in.at(s.frame, info)
 			var tree *subtree
 			if !one.checks() { // a check looks at what all have
-				tree = among.part(s, one.info.ID)
+				fr, tree = among.part(fr, info.ID)
 			}
-			res, ran, err := one.once()
+			res, ran, err := one.on(fr).once()
 			if !ran {
 				res = result{
 					outcome: formats.OutcomeSkipped,
@@ -49,7 +50,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 			children[i] = child{
 				step:   one,
 				result: res,
-				files:  r.turn.made,
+				files:  *fr.made,
 				tree:   tree,
 			}
 			return err
@@ -85,7 +86,7 @@ func (s step) parallel(p *syntax.Parallel) (result, error) {
 		if err := f.post(); err != nil {
 			return result{}, err
 		}
-		r.turn.made = append(r.turn.made, c.files...)
+		*s.frame.made = append(*s.frame.made, c.files...)
 		if slices.Contains(r.dry.stubbed, id) {
 			r.dry.stubbed = append(r.dry.stubbed, s.info.ID)
 		}

@@ -19,7 +19,7 @@ import (
 func tellPhase(s step, e *trace.Event) {
 	r := s.run
 	if r.prog.Tiers == nil || r.cfg.Prefix != "" || s.info.Host != "" ||
-		r.after || r.dry.on || r.turn.old {
+		r.after || r.dry.on || s.frame.journal.replayed {
 		return
 	}
 	// what asks the journal, or may be another at each step
@@ -43,19 +43,18 @@ func tellPhase(s step, e *trace.Event) {
 		return
 	}
 
-	top := s.run.root
-	inside := s.scope != s.run.root
+	top := s.run.root.env(s.frame.hearing(nil))
+	inside := s.scope != top.scope
 	id, _, _ := strings.Cut(s.path, "[")
-	at := holder(top.list, id)
+	at := holder(top.scope.list, id)
 	if at < 0 {
 		return
 	}
 
-	if _, picks := s.run.workers(top.list[at]); inside && !picks {
+	if _, picks := s.run.workers(top.scope.list[at]); inside && !picks {
 		return // it is part of a phase
 	}
-	defer s.run.hear(nil)()
-	unsure = top.unsure(top.list, unsure)
+	unsure = top.unsure(top.scope.list, unsure)
 	tiers := []string{as[string](query.Normalize(s.scope.variable("$tier")))}
 	if tiers[0] == "" || slices.Contains(unsure, "$tier") {
 		tiers = s.run.prog.Tiers
@@ -63,7 +62,7 @@ func tellPhase(s step, e *trace.Event) {
 	nth := 0
 	of := 0
 	for _, tier := range tiers {
-		if n, all := top.phases(top.list, id, tier, unsure); all > of {
+		if n, all := top.phases(top.scope.list, id, tier, unsure); all > of {
 			nth = n
 			of = all
 		}
@@ -80,15 +79,15 @@ func tellPhase(s step, e *trace.Event) {
 }
 
 // phases counts those that were, are or may yet be, and tells which one is the step's.
-func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
+func (in env) phases(list []*syntax.Step, id, tier string, unsure []string) (number, of int) {
 	for _, one := range list {
-		names, picks := sc.run.workers(one)
+		names, picks := in.frame.run.workers(one)
 		here := within(one, id) != nil
-		if len(names) == 0 || !here && !sc.ahead(one, tier, unsure) {
+		if len(names) == 0 || !here && !in.ahead(one, tier, unsure) {
 			continue
 		}
 		if isGroup(one) {
-			n, all := sc.phases(one.Body, id, tier, unsure)
+			n, all := in.phases(one.Body, id, tier, unsure)
 			if n > 0 {
 				number = of + n
 			}
@@ -99,8 +98,8 @@ func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (
 			number = of + 1
 		}
 		of++
-		if a, ok := one.Action.(*syntax.Foreach); ok && picks && sc.sure(a.In, unsure) {
-			if v, err := sc.compute(a.In, nil); err == nil {
+		if a, ok := one.Action.(*syntax.Foreach); ok && picks && in.scope.sure(a.In, unsure) {
+			if v, err := in.compute(a.In, nil); err == nil {
 				of += max(1, len(as[[]any](query.Normalize(v)))) - 1
 			}
 		}
@@ -110,18 +109,18 @@ func (sc *scope) phases(list []*syntax.Step, id, tier string, unsure []string) (
 
 // ahead tells whether a step was done or may yet be: only a condition that is known by now rules it
 // out.
-func (sc *scope) ahead(s *syntax.Step, tier string, unsure []string) bool {
-	was := sc.shown(s.ID.Text) // of one that was left out it has nothing but the status
+func (in env) ahead(s *syntax.Step, tier string, unsure []string) bool {
+	was := in.scope.shown(s.ID.Text) // of one that was left out it has nothing but the status
 	if was["agent"] != nil || was != nil && was["status"] != formats.OutcomeSkipped.String() {
 		return true
 	}
-	if info := sc.run.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
+	if info := in.frame.run.prog.Info(s); info.Tiers != nil && !slices.Contains(info.Tiers, tier) {
 		return false
 	}
-	if s.When == nil || !sc.sure(s.When, unsure) {
+	if s.When == nil || !in.scope.sure(s.When, unsure) {
 		return true
 	}
-	v, err := sc.compute(s.When, nil)
+	v, err := in.compute(s.When, nil)
 	return err != nil || query.Truth(v)
 }
 
@@ -138,15 +137,15 @@ func (sc *scope) sure(e *syntax.Expr, unsure []string) bool {
 }
 
 // unsure adds the variables that a step gives another value which is still to be done.
-func (sc *scope) unsure(list []*syntax.Step, names []string) []string {
+func (in env) unsure(list []*syntax.Step, names []string) []string {
 	for _, one := range list {
 		a, ok := one.Action.(*syntax.Set)
-		if ok && sc.results[one.ID.Text] == nil && sc.ahead(one, "", names) {
+		if ok && in.scope.results[one.ID.Text] == nil && in.ahead(one, "", names) {
 			for _, v := range a.Values {
 				names = append(names, "$"+v.Name.Text)
 			}
 		}
-		names = sc.unsure(one.Body, names)
+		names = in.unsure(one.Body, names)
 	}
 	return names
 }

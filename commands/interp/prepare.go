@@ -86,7 +86,7 @@ func (r *run) environ(names []syntax.Word) map[string]any {
 // bind finds the task in the present state; it stays as it was at the start for the whole run. A
 // task from whose status the command may not start is refused before anything else is read.
 func (r *run) bind(wanted int) error {
-	one, err := observe(r, "", fmt.Sprintf("task %d",
+	one, err := observe(r.main, "", fmt.Sprintf("task %d",
 		wanted), func() (any, error) { return r.numbered(wanted) })
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (r *run) bind(wanted int) error {
 }
 
 func (r *run) numbered(wanted int) (any, error) {
-	doc, err := r.snapshot()
+	doc, err := r.main.snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (r *run) mayWork() (err error) {
 	if d == nil || r.task == nil {
 		return nil
 	}
-	if r.during, err = r.root.holds(d.When, nil); err != nil || !r.during || d.When == nil {
+	if r.during, err = r.env().holds(d.When, nil); err != nil || !r.during || d.When == nil {
 		return err
 	}
 	if err := r.free(); err != nil || r.ours() {
@@ -193,10 +193,10 @@ func (r *run) mayWork() (err error) {
 }
 
 func (r *run) require(q *syntax.Require) error {
-	if ok, err := r.root.holds(q.When, nil); err != nil || ok {
+	if ok, err := r.env().holds(q.When, nil); err != nil || ok {
 		return err
 	}
-	message, err := r.root.text(q.Else, nil)
+	message, err := r.env().text(q.Else, nil)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 	key := "load " + l.Name.Text
 	switch {
 	case l.Document != nil:
-		v, err := observe(r, "", key, func() (any, error) {
+		v, err := observe(r.main, "", key, func() (any, error) {
 			return r.loadDocument(l)
 		})
 		list, several := normal(v).([]any)
@@ -251,7 +251,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 		}
 		return normal(v), err
 	case l.Files != nil:
-		found, err := observe(r, "", key, func() ([]string, error) {
+		found, err := observe(r.main, "", key, func() ([]string, error) {
 			return r.files(l)
 		})
 		if err != nil || len(found) == 0 && l.Optional {
@@ -262,7 +262,7 @@ func (r *run) loaded(l *syntax.Load) (any, error) {
 	}
 
 	e := cmp.Or(l.Task, l.Expr)
-	v, err := r.root.eval(e, nil)
+	v, err := r.env().eval(e, nil)
 	if err == nil && v == nil && !l.Optional {
 		err = r.notFound(l, "nothing found for '"+l.Name.Text+"': "+e.Src)
 	}
@@ -303,7 +303,7 @@ func (r *run) double(first, second string) {
 // texts fills texts of the block `yaml args`.
 func (r *run) texts(list []*syntax.Text) (out []string, err error) {
 	for _, t := range list {
-		one, err := r.root.text(t, nil)
+		one, err := r.env().text(t, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func (r *run) loadDocument(l *syntax.Load) (any, error) {
 		return nil, err
 	}
 	if l.Document.Expr != nil {
-		v, err := r.root.eval(l.Document.Expr, nil)
+		v, err := r.env().eval(l.Document.Expr, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -14,18 +14,17 @@ var errStale = errors.New("what the question is about has changed")
 // The run then asks it as a gate of its own: it is in the journal, `tercet gates` lists it, and
 // `tercet approve` answers it. With the answer the worker is called again.
 
-// performAndAsk calls the worker until it has done its task, and asks the user each question that it
-// gives back.
+// performAndAsk calls the worker until it has done its task, and asks the user each question that
+// it gives back.
 func (c call) performAndAsk(e effect) answer {
-	r := c.step.run
 	if c.to.Info.Workflow { // its steps are in the journal themselves
-		return r.perform(e)
+		return c.step.frame.perform(e)
 	}
 	if err := c.replayQuestions(e.req); err != nil {
 		return answer{err: err}
 	}
 	for {
-		got := r.perform(e)
+		got := c.step.frame.perform(e)
 		open := isOpen(got.err)
 		if open == nil || open.Gate.ID != "" {
 			return got
@@ -39,26 +38,21 @@ func (c call) performAndAsk(e effect) answer {
 	}
 }
 
-// replayQuestions asks again, from the journal, what the worker asked before, so that the answers are
-// known when the worker is called. The last of these questions may still be open.
+// replayQuestions asks again, from the journal, what the worker asked before, so that the answers
+// are known when the worker is called. The last of these questions may still be open.
 func (c call) replayQuestions(req *formats.Request) error {
-	r := c.step.run
 	for {
-		old := r.turn.old
 		var g formats.Gate
 		opened := formats.Entry{
 			Type: formats.EntryGateOpened,
 			Step: c.step.spot(),
 			Key:  req.Txn,
 		}
-		found, err := r.recall(opened, &g)
-		if err != nil {
+		found, err := c.step.frame.journal.lookup(opened, &g)
+		if !found || err != nil {
 			return err
 		}
-		if !found {
-			r.turn.old = old // recall cleared it, and nothing was decided here
-			return nil
-		}
+		c.step.frame.journal.replayed = true
 		g.Step = opened.Step
 		err = c.askForWorker(req, static{
 			g:        g,
@@ -71,8 +65,8 @@ func (c call) replayQuestions(req *formats.Request) error {
 	}
 }
 
-// askForWorker asks a question of the worker, and hands the answer to the approver, which gives it to
-// the worker when that asks again.
+// askForWorker asks a question of the worker, and hands the answer to the approver, which gives it
+// to the worker when that asks again.
 func (c call) askForWorker(req *formats.Request, q static) error {
 	r := c.step.run
 	g, d, err := ask(c.step, q)
@@ -85,7 +79,7 @@ func (c call) askForWorker(req *formats.Request, q static) error {
 	}
 	// The worker did nothing before its question was answered. An answer that an earlier process
 	// wrote down may have been followed by work.
-	req.Again = r.turn.old && !r.turn.shared
+	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
 	r.cfg.Approve.Remember(g.Run, g.Subject, d)
 	return nil
 }

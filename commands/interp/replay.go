@@ -22,9 +22,17 @@ import (
 // workers, users, files, trees and the state. Where the journal ends, effects begin. A new run is
 // one whose journal is empty.
 
-// journal makes an entry. It does not end with the run: what was done is recorded even when a
-// signal came meanwhile.
-func (r *run) journal(e formats.Entry) error {
+// cursor is the place of one sequence of steps in the journal.
+type cursor struct {
+	run      *run
+	nested   bool // the sequence is a branch, so that other entries may come between its own
+	replayed bool // what was decided last stood in the journal
+}
+
+// append makes an entry. It does not end with the run: what was done is recorded even when a signal
+// came meanwhile.
+func (j *cursor) append(e formats.Entry) error {
+	r := j.run
 	if r.dry.on {
 		return nil
 	}
@@ -32,9 +40,9 @@ func (r *run) journal(e formats.Entry) error {
 	old, err := r.cfg.Journal.Append(
 		context.WithoutCancel(r.ctx),
 		e,
-		r.beside == 0 && r.cfg.Prefix == "",
+		!j.nested && r.cfg.Prefix == "",
 	)
-	r.turn.old = old
+	j.replayed = old
 	if err != nil {
 		return r.unwritten(err)
 	}
@@ -58,15 +66,24 @@ func (r *run) unwritten(err error) error {
 }
 
 // recall takes the data of an entry that the run made before.
-func (r *run) recall(e formats.Entry, into any) (bool, error) {
-	if r.dry.on {
+func (j *cursor) recall(e formats.Entry, into any) (bool, error) {
+	if j.run.dry.on {
+		return false, nil
+	}
+	found, err := j.lookup(e, into)
+	j.replayed = found
+	return found, err
+}
+
+// lookup is recall where nothing is decided yet: what was decided last stays so.
+func (j *cursor) lookup(e formats.Entry, into any) (bool, error) {
+	if j.run.dry.on {
 		return false, nil
 	}
 	if e.Step == "" {
-		e.Step = strings.TrimSuffix(r.cfg.Prefix, "/")
+		e.Step = strings.TrimSuffix(j.run.cfg.Prefix, "/")
 	}
-	data, ok := r.cfg.Journal.Recall(e)
-	r.turn.old = ok
+	data, ok := j.run.cfg.Journal.Recall(e)
 	if !ok {
 		return false, nil
 	}
@@ -85,8 +102,13 @@ func read(data []byte, into any) error {
 
 // observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees
 // before its first entry is a part of that.
-func observe[T any](r *run, step, key string, look func() (T, error)) (out T, err error) {
-	if r.dry.on || r.looks {
+func observe[T any](
+	fr frame,
+	step, key string,
+	look func() (T, error),
+) (out T, err error) {
+	r := fr.run
+	if r.dry.on || fr.freshReads {
 		return look()
 	}
 	if !r.recorded {
@@ -113,7 +135,7 @@ func observe[T any](r *run, step, key string, look func() (T, error)) (out T, er
 		Step: step,
 		Key:  key,
 	}
-	if old, err := r.recall(e, &out); old || err != nil {
+	if old, err := fr.journal.recall(e, &out); old || err != nil {
 		return out, err
 	}
 
@@ -125,7 +147,7 @@ func observe[T any](r *run, step, key string, look func() (T, error)) (out T, er
 	}
 
 	e.Data = out
-	return out, r.journal(e)
+	return out, fr.journal.append(e)
 }
 
 // begin writes the first entry, or takes from it what the run began with.
@@ -148,7 +170,7 @@ func (r *run) begin() error {
 	s.Agreed = r.cfg.Consent
 	var was formats.Started
 	e := formats.Entry{Type: formats.EntryRunStarted}
-	old, err := r.recall(e, &was)
+	old, err := r.main.journal.recall(e, &was)
 	if err != nil {
 		return err
 	}
@@ -172,7 +194,7 @@ func (r *run) begin() error {
 	}
 	e.Data = s
 	r.recorded = true // what fails from here on is known to be a run
-	if err := r.journal(e); err != nil {
+	if err := r.main.journal.append(e); err != nil {
 		r.recorded = false
 		return err
 	}
@@ -210,8 +232,9 @@ func (r *run) unchanged(was, now formats.Started) error {
 }
 
 // live is called before something is done that the journal does not have.
-func (r *run) live(alone bool) error {
-	r.turn.old = false
+func (j *cursor) live(alone bool) error {
+	r := j.run
+	j.replayed = false
 	if r.dry.on {
 		return nil
 	}
@@ -449,7 +472,7 @@ func (r *run) cut(err error, why string) formats.Return {
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)
-	err := r.journal(formats.Entry{Type: formats.EntrySuspended, Data: r.waits})
+	err := r.main.journal.append(formats.Entry{Type: formats.EntrySuspended, Data: r.waits})
 	if r.stuck != nil {
 		return ret
 	} else if err != nil {

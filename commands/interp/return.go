@@ -16,15 +16,15 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	r := f.step.run
 	s := f.step
 	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(r.artifacts)}
-	if ret.Summary, err = s.scope.dryText(t.Message, f.result.value); err != nil {
+	if ret.Summary, err = s.env().dryText(t.Message, f.result.value); err != nil {
 		return nil, err
 	}
 
 	ret.Summary = cmp.Or(ret.Summary, r.done())
-	if ret.NextSteps, err = s.scope.dryText(t.NextSteps, f.result.value); err != nil {
+	if ret.NextSteps, err = s.env().dryText(t.NextSteps, f.result.value); err != nil {
 		return nil, err
 	}
-	text, err := s.scope.value(t.Text, f.result.value)
+	text, err := s.env().value(t.Text, f.result.value)
 	if err != nil && !r.dry.on {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		return told(ret), nil // what else it has, and how it ends, is known at run time
 	}
 	if t.Artifacts != nil {
-		if ret.Artifacts, err = s.scope.artifactsOf(t.Artifacts, f.result.value); err != nil {
+		if ret.Artifacts, err = s.env().artifactsOf(t.Artifacts, f.result.value); err != nil {
 			return nil, err
 		}
 	}
 	if t.Fields != nil {
-		if ret.Fields, err = s.scope.fields(t.Fields, f.result.value); err != nil {
+		if ret.Fields, err = s.env().fields(t.Fields, f.result.value); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,7 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 		return told(ret), nil
 	}
 
-	v, err := s.scope.value(t.Status, f.result.value)
+	v, err := s.env().value(t.Status, f.result.value)
 	if err == nil {
 		err = outcome(&ret, v)
 	}
@@ -63,9 +63,9 @@ func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 
 // dryText fills a text; in a dry run an expression over stubbed results may fail, and the text then
 // says so.
-func (sc *scope) dryText(t *syntax.Text, input any) (string, error) {
-	s, err := sc.text(t, input)
-	if err != nil && sc.run.dry.on {
+func (in env) dryText(t *syntax.Text, input any) (string, error) {
+	s, err := in.text(t, input)
+	if err != nil && in.frame.run.dry.on {
 		return "(known at run time)", nil
 	}
 	return s, err
@@ -106,8 +106,8 @@ func outcome(ret *formats.Return, v any) error {
 	return nil
 }
 
-func (sc *scope) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error) {
-	got, err := sc.value(v, input)
+func (in env) artifactsOf(v *syntax.Value, input any) ([]formats.Artifact, error) {
+	got, err := in.value(v, input)
 	if err != nil || got == nil {
 		return nil, err
 	}

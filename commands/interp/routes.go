@@ -145,8 +145,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 		Target:   to,
 		Last:     f.last(),
 	}
-	defer r.hear(answering(r.turn.feedback, fb))()
-	return f.step.do()
+	return f.step.hearing(answering(f.step.frame.feedback, fb)).do()
 }
 
 // unanswered is where a question without an answer leads: what the file says for then comes before
@@ -172,7 +171,13 @@ func (f finished) inquire(to, question string) (formats.Return, error) {
 	r := f.step.run
 	s := f.step
 	c := call{
-		step:     s.scope.bare(s.info.Pos, s.info.ID+".ask", s.info.Title, s.info.Terms.In),
+		step: s.scope.bare(
+			s.frame.hearing(nil),
+			s.info.Pos,
+			s.info.ID+".ask",
+			s.info.Title,
+			s.info.Terms.In,
+		),
 		attempt:  1,
 		question: question,
 	}
@@ -186,7 +191,6 @@ func (f finished) inquire(to, question string) (formats.Return, error) {
 		}}
 	}
 	info.Inputs = nil // what the work needs is not needed for an answer
-	defer r.hear(nil)()
 	return r.single(c)
 }
 

@@ -60,8 +60,6 @@ type run struct {
 	// what it saw before its first entry, of a run that is resumed; what is left of it
 	before    []formats.Seen
 	seen      []formats.Seen  // the same, of a new one
-	beside    int             // sequences that run side by side
-	abreast   int             // of these, groups of more than one at a time
 	lockstep  bool            // they get their next answers together
 	slots     chan struct{}   // one for each effect that may be under way
 	going     sync.WaitGroup  // effects that are under way
@@ -74,7 +72,6 @@ type run struct {
 	waitsHere bool          // only an answer at the own terminal counts
 	// passes of loops that are told with the first step that is done in them
 	heads   []trace.Event
-	looks   bool              // what stands in the journal is not taken: a question is made anew
 	loads   []string          // paths of the documents that it loaded
 	entries map[string]string // of these, the hashes of those of a flow, by path
 	began   bool              // a step had run
@@ -97,7 +94,7 @@ type run struct {
 	// of that, what was reserved for workers of processes that were killed
 	lost      formats.Metadata
 	overrides []any // what the user accepted against a rule
-	board     Board
+	board     *board
 	rounds    map[string]rounds // of loops, by step path
 	undo      []step            // whose effect can be taken back, oldest first
 	opened    bool              // the run opened its worktree
@@ -106,7 +103,7 @@ type run struct {
 	commits   bool              // a step commits files in the project's own checkout
 	linked    map[string]bool   // paths of artifacts that a task has
 
-	turn turn
+	main frame // of the run's own sequence
 }
 
 // Run executes the program. Failures of agents and of the engine come as a Return with their code.
@@ -123,7 +120,6 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		prog:      p,
 		args:      v,
 		depth:     d,
-		turn:      turn{feedback: rn.cfg.Feedback},
 		limits:    Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
 		started:   rn.cfg.Clock.Now(),
 		since:     rn.cfg.Clock.Now(),
@@ -146,7 +142,8 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	for info := range p.Infos() {
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
-	r.board = NewBoard(r.journal)
+	r.main = r.mainFrame()
+	r.board = newBoard(r.main.journal.append)
 	r.dry.on = rn.cfg.DryRun
 	r.dry.returns = maps.Clone(rn.cfg.Stubs)
 	r.root = (&scope{
@@ -229,11 +226,11 @@ func (r *run) execute() (formats.Return, error) {
 	}
 	r.tellBegin()
 	if r.during { // the status is written before the first step
-		if err := r.must(r.own("during", r.prog.Own.Begin)); err != nil {
+		if err := r.must(r.own(r.main, "during", r.prog.Own.Begin)); err != nil {
 			return formats.Return{}, err
 		}
 	}
-	end, err := r.root.walk(r.root.list, "")
+	end, err := r.root.walk(r.main, r.root.list, "")
 	if err != nil {
 		return formats.Return{}, err
 	}
@@ -253,13 +250,13 @@ func (r *run) done() string {
 }
 
 // own is a call of the engine itself, outside of the steps.
-func (r *run) own(id string, to *compile.Call) call {
+func (r *run) own(fr frame, id string, to *compile.Call) call {
 	var pos formats.Pos
 	if d := r.prog.File.Front.During; d != nil {
 		pos = d.Pos
 	}
 	c := call{
-		step:    r.root.bare(pos, id, id, ""),
+		step:    r.root.bare(fr, pos, id, id, ""),
 		to:      to,
 		attempt: 1,
 	}
@@ -278,8 +275,8 @@ func (c call) afresh() {
 }
 
 // bare is a step that does not stand in the file.
-func (sc *scope) bare(pos formats.Pos, id, title, in string) step {
-	return sc.at(&compile.Info{
+func (sc *scope) bare(fr frame, pos formats.Pos, id, title, in string) step {
+	return sc.at(fr, &compile.Info{
 		Step:  &syntax.Step{Pos: pos, Title: title},
 		ID:    id,
 		Terms: compile.Terms{In: in},
@@ -381,7 +378,8 @@ func (r *run) halt(err error) {
 	if !r.recorded || r.cfg.Prefix != "" {
 		return
 	}
-	if err := r.journal(formats.Entry{Type: formats.EntryStopped, Data: keep(err)}); err != nil {
+	stop := formats.Entry{Type: formats.EntryStopped, Data: keep(err)}
+	if err := r.main.journal.append(stop); err != nil {
 		r.warn("%s", err)
 	}
 }

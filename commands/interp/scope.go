@@ -55,13 +55,25 @@ func (s step) spot() string {
 }
 
 // at is a step in this scope.
-func (sc *scope) at(info *compile.Info) step {
+func (sc *scope) at(fr frame, info *compile.Info) step {
 	return step{
 		run:   sc.run,
 		scope: sc,
+		frame: fr,
 		info:  info,
 		path:  sc.prefix + info.ID,
 	}
+}
+
+// on is the same step in another frame.
+func (s step) on(fr frame) step {
+	s.frame = fr
+	return s
+}
+
+// hearing is the same step with some feedback.
+func (s step) hearing(fb *formats.Feedback) step {
+	return s.on(s.frame.hearing(fb))
 }
 
 // find gives the scope in which a step stands, from the inside out.

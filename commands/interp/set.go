@@ -15,7 +15,7 @@ func (s step) set(a *syntax.Set) (result, error) {
 			s.scope.let(name, nil)
 			continue
 		}
-		got, err := s.scope.eval(v.Expr, nil)
+		got, err := s.env().eval(v.Expr, nil)
 		if err == nil {
 			err = s.run.tiered(name, got)
 		}

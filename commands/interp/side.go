@@ -38,28 +38,11 @@ type branch struct {
 	yield   func([]effect) bool
 	pending []effect
 	err     error
-	own     turn
 }
 
-// turn is what belongs to the branch that runs now, nil in co where there is none.
-type turn struct {
-	feedback *formats.Feedback
-	state    any // $state in the present step; nil until it is read
-	co       *branch
-	made     []formats.Artifact // what the present element, child or run brought
-	old      bool               // what was decided last stood in the journal
-	shared   bool               // other branches work in the same tree at the same time
-	// the worktree of the present child, nil where it works in the run's
-	subtree *subtree
-}
-
-// advance lets a branch run up to its next effect, or to its end.
-func (r *run) advance(b *branch) (open bool) {
-	outer := r.turn
-	r.turn = b.own
+// advance lets the branch run up to its next effect, or to its end.
+func (b *branch) advance() (open bool) {
 	b.pending, open = b.next()
-	b.own = r.turn
-	r.turn = outer
 	return open
 }
 
@@ -68,24 +51,25 @@ func (r *run) advance(b *branch) (open bool) {
 type branches struct {
 	n, most int
 	more    func() bool
-	body    func(i int) error
+	body    func(fr frame, i int) error
 }
 
 // side runs the branches. The first error by their order comes back when all that were started have
 // ended.
-func (r *run) side(w branches) error {
+func (fr frame) side(w branches) error {
 	// active ones wait for answers; ready ones have effects to be started
 	var all, active, ready []*branch
 	several := w.n > 1 && w.most > 1
-	group := 0
-	if several {
-		group = 1
+	group := fr
+	group.journal = &cursor{
+		run:      fr.run,
+		nested:   true,
+		replayed: fr.journal.replayed,
 	}
-	r.beside++
-	r.abreast += group
+	group.shared = fr.shared || several
+	group.concurrent = fr.concurrent || several
 	defer func() {
-		r.beside--
-		r.abreast -= group // others of them may have begun since
+		fr.journal.replayed = group.journal.replayed
 		for _, b := range all {
 			b.stop()
 		}
@@ -99,9 +83,9 @@ func (r *run) side(w branches) error {
 	for {
 		for len(active)+len(ready) < max(1, w.most) && len(all) < w.n && failed() == nil &&
 			w.more() {
-			b := r.branch(len(all), w.body, several)
+			b := group.newBranch(len(all), w.body)
 			all = append(all, b)
-			if r.advance(b) {
+			if b.advance() {
 				ready = append(ready, b)
 			}
 		}
@@ -112,42 +96,42 @@ func (r *run) side(w branches) error {
 		for _, b := range ready {
 			list = append(list, b.pending...)
 		}
-		if !r.start(list) {
+		if !group.start(list) {
 			return context.Canceled
 		}
 		answered := active[:1]
-		if r.turn.co != nil || r.lockstep {
+		if fr.branch != nil || fr.run.lockstep {
 			answered = active
 		}
 		active = active[len(answered):]
 		ready = nil
 		for _, b := range answered {
-			if r.advance(b) {
+			if b.advance() {
 				ready = append(ready, b)
 			}
 		}
 	}
 }
 
-func (r *run) branch(i int, body func(int) error, several bool) *branch {
+// newBranch makes one of the branches of a group, which has not started yet.
+func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 	b := &branch{}
-	b.own = turn{
-		feedback: r.turn.feedback,
-		co:       b,
-		shared:   r.turn.shared || several,
-		subtree:  r.turn.subtree,
-	}
+	own := fr
+	own.branch = b
+	own.journal = &cursor{run: fr.run, nested: true}
+	own.state = &stateCache{}
+	own.made = &[]formats.Artifact{}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
 		b.yield = yield
-		b.err = body(i)
+		b.err = body(own, i)
 	})
 	return b
 }
 
 // perform does an effect and waits for its answer.
-func (r *run) perform(e effect) answer {
+func (fr frame) perform(e effect) answer {
 	e.to = make(chan answer, 1)
-	if !r.start([]effect{e}) {
+	if !fr.start([]effect{e}) {
 		return answer{err: context.Canceled}
 	}
 	return <-e.to
@@ -155,9 +139,10 @@ func (r *run) perform(e effect) answer {
 
 // start starts effects; inside a branch, together with those of the branches beside it. Answers
 // that the journal has are taken from there.
-func (r *run) start(list []effect) bool {
-	if r.turn.co != nil {
-		return r.turn.co.yield(list)
+func (fr frame) start(list []effect) bool {
+	r := fr.run
+	if fr.branch != nil {
+		return fr.branch.yield(list)
 	}
 	out := make([]answer, len(list))
 	old := make([]bool, len(list))
@@ -170,8 +155,8 @@ func (r *run) start(list []effect) bool {
 		out[i], done[i] = r.known(e)
 	}
 	if err == nil && slices.Contains(done, false) {
-		if err = r.reserve(list, out, done, old); err == nil {
-			err = r.live(false)
+		if err = r.reserve(fr.journal, list, out, done, old); err == nil {
+			err = fr.journal.live(false)
 		}
 	}
 	for i, e := range list {
@@ -250,7 +235,7 @@ func (s step) pause(d time.Duration, attempt int) error {
 	if s.run.dry.on {
 		return nil
 	}
-	got := s.run.perform(effect{
+	got := s.frame.perform(effect{
 		wait: d,
 		entry: formats.Entry{
 			Type:    formats.EntryWaited,

@@ -157,7 +157,7 @@ func (f finished) sentBack(t *syntax.Target) (string, error) {
 	if !r.prog.Works(steps...) {
 		return "", nil
 	}
-	first := r.turn.feedback == nil || r.turn.feedback.From != f.step.info.ID
+	first := f.step.frame.feedback == nil || f.step.frame.feedback.From != f.step.info.ID
 	why, err := progress(f.step, first, f.result.ret.Issues, f.step.scope.said(steps), files)
 	if why != "" {
 		why = fmt.Sprintf("%s: %s", why, f.closing().Summary)
@@ -194,7 +194,7 @@ func progress(
 	}
 
 	slices.Sort(list)
-	seen, err := observe(s.run, s.spot(), "round", func() (string, error) {
+	seen, err := observe(s.frame, s.spot(), "round", func() (string, error) {
 		return work(s, files), nil
 	})
 	if err != nil {
@@ -230,9 +230,9 @@ func work(s step, files []formats.Artifact) string {
 		}
 	}
 
-	known := s.run.place() != "" || parts != nil
+	known := s.frame.place() != "" || parts != nil
 	if s.run.cfg.Diff != nil {
-		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.run.place(), s.run.cfg.Dir))
+		patch, stat, err := s.run.cfg.Diff(s.run.ctx, cmp.Or(s.frame.place(), s.run.cfg.Dir))
 		if err != nil {
 			return ""
 		}

@@ -14,6 +14,7 @@ import (
 type step struct {
 	run   *run
 	scope *scope
+	frame frame
 	info  *compile.Info
 	path  string // the place of the step, "phases[2]/commit"
 }
@@ -109,7 +110,7 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, context.Cause(r.ctx)
 	}
 
-	r.turn.state = nil
+	s.frame.state.doc = nil
 	wanted, err := s.wanted()
 	if err != nil {
 		return res, false, err
@@ -132,11 +133,11 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 	r.visits[s.path]++
-	if r.cfg.Look != nil && r.abreast > 0 {
+	if r.cfg.Look != nil && s.frame.concurrent {
 		r.besides[s.spot()] = true
 	}
 	visited := formats.Entry{Type: formats.EntryStepScheduled, Step: s.spot()}
-	if err := r.journal(visited); err != nil {
+	if err := s.frame.journal.append(visited); err != nil {
 		return res, false, err
 	}
 
@@ -154,7 +155,7 @@ func (s step) once() (res result, ran bool, err error) {
 	visited.Data = map[string]any{
 		"status": res.outcome, "summary": res.ret.Summary, "issues": res.ret.Issues,
 	}
-	if err := r.journal(visited); err != nil {
+	if err := s.frame.journal.append(visited); err != nil {
 		return res, false, err
 	}
 
@@ -217,7 +218,7 @@ func (r *run) count() error {
 
 // note puts something that the step does into the journal.
 func (s step) note(what formats.EntryType, data map[string]any) error {
-	return s.run.journal(formats.Entry{
+	return s.frame.journal.append(formats.Entry{
 		Type: what,
 		Step: s.spot(),
 		Data: data,
@@ -234,7 +235,7 @@ func (s step) wanted() (bool, error) {
 		s.run.dry.stubbed = append(s.run.dry.stubbed, s.info.ID) // whether it has a result is unknown too
 		return true, nil
 	}
-	return s.scope.holds(s.info.When, nil)
+	return s.env().holds(s.info.When, nil)
 }
 
 // expect turns a breach of the step's own conditions into a rejection whose issues are the
@@ -255,14 +256,14 @@ func (s step) expect(res *result) error {
 			wrong(fmt.Sprintf("expected an artifact of type %s, got none", w.Text)),
 		)
 	}
-	ok, err := s.scope.holds(e.If, res.value)
+	ok, err := s.env().holds(e.If, res.value)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		said := "expected " + e.If.Src
 		if e.Else != nil {
-			if said, err = s.scope.text(e.Else, res.value); err != nil {
+			if said, err = s.env().text(e.Else, res.value); err != nil {
 				return err
 			}
 		}

@@ -18,7 +18,7 @@ func (s step) show() error {
 		return nil
 	}
 
-	rows, err := s.scope.array(t.Rows, "an array of rows for table")
+	rows, err := s.env().array(t.Rows, "an array of rows for table")
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s step) show() error {
 		out.Columns = append(out.Columns, w.Text)
 	}
 
-	if out.Title, err = s.scope.dryText(t.Title, nil); err != nil {
+	if out.Title, err = s.env().dryText(t.Title, nil); err != nil {
 		return err
 	}
 	if out.Columns == nil {

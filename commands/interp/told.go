@@ -12,8 +12,9 @@ import (
 )
 
 // emit tells of something that happens now; what is only gone through again was told before.
-func (r *run) emit(e trace.Event) {
-	if r.turn.old {
+func (fr frame) emit(e trace.Event) {
+	r := fr.run
+	if fr.journal.replayed {
 		return
 	}
 	r.heads = slices.DeleteFunc(r.heads, func(head trace.Event) bool {
@@ -79,7 +80,7 @@ func (s step) tell(outcome formats.Outcome, ret formats.Return) {
 	case n > 0 && !outcome.Passes():
 		e.Attrs = map[string]any{"issues": ret.Issues[:n]}
 	}
-	s.run.emit(e)
+	s.frame.emit(e)
 }
 
 // tellWarnings shows the warnings of a built-in subagent while the run goes on, because the user
@@ -89,7 +90,7 @@ func (c call) tellWarnings(ret formats.Return) {
 		return
 	}
 	for _, text := range ret.Warnings {
-		c.step.run.emit(trace.Event{
+		c.step.frame.emit(trace.Event{
 			Kind:    trace.Warning,
 			Name:    c.to.Agent,
 			Step:    c.step.path,
@@ -107,7 +108,7 @@ func (s step) tellPass(e trace.Event, i, of int) {
 		"number":  i + 1,
 		"of":      of,
 		"steps":   len(s.info.Body),
-		"abreast": s.run.abreast > 0,
+		"abreast": s.frame.concurrent,
 	}
 	s.run.heads = append(s.run.heads, e)
 }
@@ -150,5 +151,5 @@ func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
 	if f.most(t) > 0 || t.Kind == syntax.ToRollback {
 		e.Attrs["of"] = attempt + 1 + max(0, more)
 	}
-	r.emit(e)
+	f.step.frame.emit(e)
 }

@@ -34,14 +34,6 @@ type subtree struct {
 // siblings are the children of one entry of a step. All begin at the same commit.
 type siblings struct{ base any }
 
-// place is where the present step works: the worktree of its child, else that of the run.
-func (r *run) place() string {
-	if r.turn.subtree != nil && r.turn.subtree.dir != "" {
-		return r.turn.subtree.dir
-	}
-	return r.worktree
-}
-
 // here gives the folder of a worktree in this project. A journal has the folder where the worktree
 // was opened, and the project may have been moved since.
 func (r *run) here(dir string) string {
@@ -56,13 +48,13 @@ func (r *run) here(dir string) string {
 
 // part gives each of several children a worktree, if the file says so and they are not in one
 // already.
-func (g *siblings) part(s step, child string) *subtree {
-	if s.run.prog.Own.Join == nil || s.run.dry.on || s.run.turn.subtree != nil {
-		return nil
+func (g *siblings) part(fr frame, child string) (frame, *subtree) {
+	if fr.run.prog.Own.Join == nil || fr.run.dry.on || fr.subtree != nil {
+		return fr, nil
 	}
-	s.run.turn.shared = false
-	s.run.turn.subtree = &subtree{child: child, among: g}
-	return s.run.turn.subtree
+	fr.shared = false
+	fr.subtree = &subtree{child: child, among: g}
+	return fr, fr.subtree
 }
 
 // tree opens the run's worktree before the first step that works in it, and that of the present
@@ -70,49 +62,44 @@ func (g *siblings) part(s step, child string) *subtree {
 func (c call) tree() error {
 	r := c.step.run
 	open := r.prog.Own.Open
-	elsewhere := c.step.info.Terms.In == inMain || c.step.info.Terms.In == inNone && !c.to.Info.Builtin
+	in := c.step.info.Terms.In
+	elsewhere := in == inMain || in == inNone && !c.to.Info.Builtin
 	own := c.to.Agent == compile.GitWorkflow && c.more != nil || c.to.Agent == compile.StatusSync
 	if open == nil || r.dry.on || r.after || elsewhere || own {
 		return nil
 	}
 	if !r.opened && r.worktree == "" {
 		r.opened = true
-		err := r.workIn(nil, func() error {
-			return r.must(r.engine(treePath, open, map[string]any{}))
-		})
+		err := r.must(r.engine(c.step.frame, nil, treePath, open, map[string]any{}))
 		if err != nil {
 			return err
 		}
 	}
-	if r.turn.subtree == nil || r.turn.subtree.opened {
+	child := c.step.frame.subtree
+	if child == nil || child.opened {
 		return nil
 	}
-	return r.openChild(r.turn.subtree)
+	return r.openChild(c.step.frame, child)
 }
 
-// engine is an own call of the engine for worktrees.
-func (r *run) engine(id string, to *compile.Call, more map[string]any) call {
-	c := r.own(id, to)
+// engine is an own call of the engine in the worktree of a child, or with nil in that of the run.
+// It does not wait for the branches beside the present one.
+func (r *run) engine(
+	fr frame,
+	t *subtree,
+	id string,
+	to *compile.Call,
+	more map[string]any,
+) call {
+	fr.branch = nil
+	fr.subtree = t
+	c := r.own(fr, id, to)
 	r.visits[c.step.path]++
 	c.more = more
 	return c
 }
 
-// workIn does something of the engine's own in the worktree of a child, or with nil in that of the
-// run. It does not wait for the branches beside the present one.
-func (r *run) workIn(t *subtree, do func() error) error {
-	co := r.turn.co
-	sub := r.turn.subtree
-	r.turn.co = nil
-	r.turn.subtree = t
-	defer func() {
-		r.turn.co = co
-		r.turn.subtree = sub
-	}()
-	return do()
-}
-
-func (r *run) openChild(t *subtree) error {
+func (r *run) openChild(fr frame, t *subtree) error {
 	t.opened = true
 	if !slices.Contains(r.subtrees, t) {
 		r.subtrees = append(r.subtrees, t)
@@ -121,13 +108,11 @@ func (r *run) openChild(t *subtree) error {
 	if t.among.base != nil && !t.dropped {
 		more["base"] = t.among.base
 	}
-	return r.workIn(t, func() error {
-		ret, err := r.single(r.engine(treePath+"/"+t.child, r.prog.Own.Open, more))
-		if t.among.base == nil {
-			t.among.base = ret.Fields["base"]
-		}
-		return cause(ret, err)
-	})
+	ret, err := r.single(r.engine(fr, t, treePath+"/"+t.child, r.prog.Own.Open, more))
+	if t.among.base == nil {
+		t.among.base = ret.Fields["base"]
+	}
+	return cause(ret, err)
 }
 
 // cause is what kept an own call from being done.
@@ -156,40 +141,37 @@ const (
 func (t *subtree) join(
 	s step,
 	passed bool,
-	again func() (*formats.Return, error),
+	again func(frame) (*formats.Return, error),
 ) (*formats.Return, error) {
 	if t == nil || t.dir == "" {
 		return nil, nil
 	}
+	r := s.run
 	id := treePath + "/" + t.child
 	for {
 		if !passed {
-			return nil, t.leave(s)
+			return nil, t.leave(s.frame)
 		}
-		var got formats.Return
-		err := s.run.workIn(t, func() (err error) {
-			got, err = s.run.single(s.run.engine(id+
-				"/join", s.run.prog.Own.Join, map[string]any{"child": t.child}))
-			return err
-		})
+		more := map[string]any{"child": t.child}
+		got, err := r.single(r.engine(s.frame, t, id+"/join", r.prog.Own.Join, more))
 		if err != nil {
 			return nil, err
 		}
 		if got.Outcome().Passes() {
-			return nil, t.leave(s)
+			return nil, t.leave(s.frame)
 		}
 		t.stays = true
 		if got.Outcome() != formats.OutcomeRejected {
 			return &got, nil
 		}
-		g := s.run.question(
+		g := r.question(
 			s.scope.trail+id+"/join",
 			"the work of '"+t.child+"' conflicts: "+got.Summary,
 			conflictRetry,
 			conflictKeep,
 			conflictDiscard,
 		)
-		first := s.run.answered[id] < s.run.limits.Retries
+		first := r.answered[id] < r.limits.Retries
 		g.Choices[0].Approves = first
 		g.Choices[1].Approves = !first
 		g.Choices[1].Leaves = true
@@ -198,12 +180,12 @@ func (t *subtree) join(
 			return nil, err
 		}
 		if !d.Person {
-			s.run.answered[id]++
+			r.answered[id]++
 		}
 		if d.Answer == conflictKeep {
 			return &got, nil
 		}
-		if err := t.drop(s); err != nil || d.Answer == conflictDiscard {
+		if err := t.drop(s.frame); err != nil || d.Answer == conflictDiscard {
 			return &got, err
 		}
 		fb := &formats.Feedback{
@@ -211,59 +193,40 @@ func (t *subtree) join(
 			Issues:  listed(got.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
-			Attempt: s.run.answered[id] + 1,
+			Attempt: r.answered[id] + 1,
 		}
-		failed, err := t.anew(s, fb, again)
+		failed, err := again(s.frame.hearing(fb).inTree(t))
 		if err != nil {
 			return nil, err
 		}
 		if failed != nil {
-			return failed, t.leave(s)
+			return failed, t.leave(s.frame)
 		}
 	}
-}
-
-// anew does the work of a child again, with what stood in its way.
-func (t *subtree) anew(
-	s step,
-	fb *formats.Feedback,
-	again func() (*formats.Return, error),
-) (*formats.Return, error) {
-	defer s.run.hear(fb)()
-	outer := s.run.turn.subtree
-	s.run.turn.subtree = t
-	defer func() { s.run.turn.subtree = outer }()
-	return again()
 }
 
 // leave closes the worktree of a child. Work that is not in the run's stays on its branch.
-func (t *subtree) leave(s step) error {
+func (t *subtree) leave(fr frame) error {
 	if t.dir == "" {
 		return nil
 	}
-	return s.run.workIn(t, func() error {
-		return cause(s.run.single(s.run.engine(
-			treePath+"/"+t.child+"/close",
-			s.run.prog.Own.Close,
-			map[string]any{"child": t.child},
-		)))
-	})
+	r := fr.run
+	more := map[string]any{"child": t.child}
+	return r.must(r.engine(fr, t, treePath+"/"+t.child+"/close", r.prog.Own.Close, more))
 }
 
 // drop removes the worktree of a child and its branch. What it had is in a bundle.
-func (t *subtree) drop(s step) error {
-	err := s.run.workIn(t, func() error {
-		ret, err := s.run.single(s.run.engine(treePath+"/"+t.child+"/discard", s.run.prog.Own.Close,
-			map[string]any{"child": t.child, "discard": true}))
-		if ret.Fields["bundle"] != nil {
-			s.run.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
-		}
-		return cause(ret, err)
-	})
+func (t *subtree) drop(fr frame) error {
+	r := fr.run
+	more := map[string]any{"child": t.child, "discard": true}
+	ret, err := r.single(r.engine(fr, t, treePath+"/"+t.child+"/discard", r.prog.Own.Close, more))
+	if ret.Fields["bundle"] != nil {
+		r.warn("what '%s' had done is in %v", t.child, ret.Fields["bundle"])
+	}
 	t.opened = false
 	t.stays = false
 	t.dropped = true
-	return err
+	return cause(ret, err)
 }
 
 // moved notes the branches that gained commits while a worker ran: what the run publishes goes on
@@ -287,7 +250,7 @@ func (c call) moved(ret formats.Return) error {
 	if len(forward) > 0 {
 		note := movedText(forward)
 		r.warn("%s", note)
-		r.emit(trace.Event{
+		c.step.frame.emit(trace.Event{
 			Kind:    trace.Warning,
 			Name:    c.to.Agent,
 			Step:    c.step.path,
@@ -321,7 +284,7 @@ func (c call) moved(ret formats.Return) error {
 			Info:  &formats.AgentInfo{Name: compile.GitWorkflow, Builtin: true},
 		}
 		more := map[string]any{"action": "put_back", "refs": normal(list)}
-		return r.workIn(nil, func() error { return r.must(r.engine("refs/"+c.step.path, to, more)) })
+		return r.must(r.engine(c.step.frame, nil, "refs/"+c.step.path, to, more))
 	}
 
 	return formats.Fail(formats.CodeDenied, "look at them with 'git reflog'", "%s", what)
@@ -329,7 +292,7 @@ func (c call) moved(ret formats.Return) error {
 
 // closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished
 // work. They stay where the journal cannot be written, because the run goes on in them.
-func (r *run) closeTree() {
+func (r *run) closeTree(fr frame) {
 	if r.prog.Own.Close == nil || !r.opened {
 		return
 	}
@@ -338,16 +301,12 @@ func (r *run) closeTree() {
 		if t.dir == "" || t.stays {
 			continue
 		}
-		err := r.workIn(t, func() error {
-			more := map[string]any{"child": t.child}
-			return cause(r.single(r.engine(treePath+"/"+t.child+"/close", r.prog.Own.Close, more)))
-		})
-		if err != nil {
+		if err := t.leave(fr); err != nil {
 			r.warn("%s: %s", otherwise, err)
 		}
 	}
 	if r.worktree != "" {
-		r.may(r.own(treePath+"/close", r.prog.Own.Close), otherwise)
+		r.may(r.own(fr, treePath+"/close", r.prog.Own.Close), otherwise)
 	}
 }
 
@@ -358,8 +317,8 @@ func joinAll(s step, f *syntax.Foreach, items []any, passes []pass) error {
 		if p.in == nil || p.tree == nil {
 			continue
 		}
-		again := func() (*formats.Return, error) {
-			one, err := s.pass(i, map[string]any{f.As.Text: items[i]})
+		again := func(fr frame) (*formats.Return, error) {
+			one, err := s.on(fr).pass(i, map[string]any{f.As.Text: items[i]})
 			one.tree = p.tree
 			if err != nil {
 				return nil, err
@@ -392,8 +351,8 @@ func joinChildren(s step, in *scope, children []child) error {
 		if c.tree == nil {
 			continue
 		}
-		again := func() (*formats.Return, error) {
-			res, _, err := c.step.once()
+		again := func(fr frame) (*formats.Return, error) {
+			res, _, err := c.step.on(fr).once()
 			c.result = res
 			if err != nil || res.outcome.Passes() {
 				return nil, err

@@ -24,9 +24,8 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			return result{}, err
 		}
 		s.tellPass(trace.Event{Name: "round"}, i, u.Max)
-		outer := r.turn.made
 		p, err = hinted(s, i, hint)
-		r.turn.made = append(outer, p.files...)
+		*s.frame.made = append(*s.frame.made, p.files...)
 		if err != nil {
 			return result{}, err
 		}
@@ -40,7 +39,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 			s.plan("go on until %s, which only a run knows", written(u.Cond))
 			done = true
 		default:
-			if done, err = p.in.holds(u.Cond, nil); err != nil {
+			if done, err = p.in.env(s.frame).holds(u.Cond, nil); err != nil {
 				return result{}, err
 			}
 			if done || u.Max <= formats.StallRounds || i+1 >= u.Max || r.after ||
@@ -87,7 +86,7 @@ func (s step) until(u *syntax.Until) (_ result, err error) {
 // hinted is a pass whose steps hear what the user said after the one before.
 func hinted(s step, i int, hint *formats.Feedback) (pass, error) {
 	if hint != nil {
-		defer s.run.hear(hint)()
+		s = s.hearing(hint)
 	}
 	return s.pass(i, nil)
 }

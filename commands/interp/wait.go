@@ -18,19 +18,19 @@ func waitFor(s step, d time.Duration) (result, error) {
 	if s.run.dry.on {
 		return out, nil
 	}
-	until, err := observe(s.run, s.spot(), "until", func() (time.Time, error) {
+	until, err := observe(s.frame, s.spot(), "until", func() (time.Time, error) {
 		return s.run.cfg.Clock.Now().Add(d).UTC(), nil
 	})
 	if err != nil {
 		return out, err
 	}
-	over, err := s.run.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
+	over, err := s.frame.journal.recall(formats.Entry{Type: formats.EntryWaited, Step: s.spot()}, nil)
 	if over || err != nil {
 		return out, err
 	}
 	rest := until.Sub(s.run.cfg.Clock.Now())
 	if rest > longWait {
-		if err := s.run.live(s.run.beside == 0); err != nil {
+		if err := s.frame.journal.live(!s.frame.journal.nested); err != nil {
 			return out, err
 		}
 		return out, &formats.LaterError{Why: fmt.Sprintf("step '%s' waits", s.info.Title), Until: until}

@@ -1,0 +1,76 @@
+package interp
+
+import "tercet/formats"
+
+// frame is the context in which a step runs. It is passed by value: whoever needs another one for
+// the steps below passes a changed copy.
+type frame struct {
+	run      *run
+	journal  *cursor
+	branch   *branch // that yields for an effect; nil: effects are done at once
+	feedback *formats.Feedback
+	state    *stateCache
+	made     *[]formats.Artifact // takes what the present element, child or run brought
+	subtree  *subtree            // the worktree of the present child; nil: that of the run
+	// shared tells that other branches work in the same tree at the same time.
+	shared bool
+	// concurrent tells that this branch is one of several that are under way at the same time.
+	concurrent bool
+	// freshReads observes the project instead of the journal; only while a gate is rechecked.
+	freshReads bool
+}
+
+// stateCache holds $state from its first use in a step to the start of the next one.
+type stateCache struct{ doc any }
+
+// mainFrame is the frame of the run's own sequence.
+func (r *run) mainFrame() frame {
+	return frame{
+		run:      r,
+		journal:  &cursor{run: r},
+		feedback: r.cfg.Feedback,
+		state:    &stateCache{},
+		made:     &[]formats.Artifact{},
+	}
+}
+
+// hearing gives the steps below some feedback, nil for none.
+func (fr frame) hearing(fb *formats.Feedback) frame {
+	fr.feedback = fb
+	return fr
+}
+
+// collecting keeps what the steps below make in a list of its own.
+func (fr frame) collecting(made *[]formats.Artifact) frame {
+	fr.made = made
+	return fr
+}
+
+// inTree works in the worktree of a child.
+func (fr frame) inTree(t *subtree) frame {
+	fr.subtree = t
+	return fr
+}
+
+// rechecking reads files and state as they are now.
+func (fr frame) rechecking() frame {
+	fr.freshReads = true
+	fr.state = &stateCache{}
+	return fr
+}
+
+// brought keeps an artifact of the run.
+func (fr frame) brought(a formats.Artifact) {
+	r := fr.run
+	r.artifacts = append(r.artifacts, a)
+	r.listed = nil
+	*fr.made = append(*fr.made, a)
+}
+
+// place is where the present step works: the worktree of its child, else that of the run.
+func (fr frame) place() string {
+	if fr.subtree != nil && fr.subtree.dir != "" {
+		return fr.subtree.dir
+	}
+	return fr.run.worktree
+}
