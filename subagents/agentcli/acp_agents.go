@@ -36,13 +36,14 @@ func Speakers() []Speaker {
 			Mode: "default",
 			Meta: claudeMeta,
 			Driver: Driver{
-				Name:    "claude-agent-acp",
-				Package: "@agentclientprotocol/claude-agent-acp",
-				Tested:  "0.49.0",
-				Logins:  claude.Logins,
-				Keys:    claude.Keys,
-				Env:     claude.Env,
-				Argv:    func(Call) []string { return nil },
+				Name:      "claude-agent-acp",
+				Package:   "@agentclientprotocol/claude-agent-acp",
+				Tested:    "0.49.0",
+				Logins:    claude.Logins,
+				Keys:      claude.Keys,
+				Footprint: claude.Footprint,
+				Env:       claude.Env,
+				Argv:      func(Call) []string { return nil },
 			},
 		},
 		// It reads by running commands in a sandbox of its own, as codex does, and asks for what
@@ -50,23 +51,25 @@ func Speakers() []Speaker {
 		{
 			Name: codex.Name,
 			Driver: Driver{
-				Name:    "codex-acp",
-				Package: "@zed-industries/codex-acp",
-				Tested:  "0.16.0",
-				Logins:  codex.Logins,
-				Keys:    codex.Keys,
-				Argv:    codexSpeakerArgv,
+				Name:      "codex-acp",
+				Package:   "@zed-industries/codex-acp",
+				Tested:    "0.16.0",
+				Logins:    codex.Logins,
+				Keys:      codex.Keys,
+				Footprint: codex.Footprint,
+				Argv:      codexSpeakerArgv,
 			},
 		},
 		// It allows everything unless its settings say that it asks.
 		{
 			Name: openCode.Name,
 			Driver: Driver{
-				Name:    openCode.Name,
-				Package: openCode.Package,
-				Tested:  openCode.Tested,
-				Logins:  openCode.Logins,
-				Keys:    openCode.Keys,
+				Name:      openCode.Name,
+				Package:   openCode.Package,
+				Tested:    openCode.Tested,
+				Logins:    openCode.Logins,
+				Keys:      openCode.Keys,
+				Footprint: openCode.Footprint,
 				Argv: func(Call) []string {
 					return []string{"acp", "--pure"}
 				},
@@ -80,13 +83,14 @@ func Speakers() []Speaker {
 			Name: gemini.Name,
 			Mode: "default",
 			Driver: Driver{
-				Name:    gemini.Name,
-				Package: gemini.Package,
-				Tested:  gemini.Tested,
-				Logins:  gemini.Logins,
-				Keys:    gemini.Keys,
-				Argv:    geminiSpeakerArgv,
-				Env:     gemini.Env,
+				Name:      gemini.Name,
+				Package:   gemini.Package,
+				Tested:    gemini.Tested,
+				Logins:    gemini.Logins,
+				Keys:      gemini.Keys,
+				Footprint: gemini.Footprint,
+				Argv:      geminiSpeakerArgv,
+				Env:       gemini.Env,
 				Files: func(c Call) map[string][]byte {
 					files := geminiFiles(c)
 					delete(files, geminiPolicy) // it asks instead
@@ -130,6 +134,7 @@ func SpeakerOf(argv []string) Speaker {
 			Argv: func(Call) []string {
 				return args
 			},
+			Footprint: footprintOf(filepath.Base(argv[0])),
 		},
 	}
 }

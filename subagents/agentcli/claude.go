@@ -27,6 +27,17 @@ func Claude() Driver {
 		Argv:    claudeArgv,
 		Env:     claudeEnv,
 		Line:    events(claudeLine),
+
+		Adapters: []string{"claude-agent-acp", "claude-code-acp"},
+		Footprint: Footprint{Known: true, Stores: []Store{
+			{
+				Var:  "CLAUDE_CONFIG_DIR",
+				Home: ".claude",
+				Keep: "settings.json settings.local.json CLAUDE.md commands agents skills hooks " +
+					"plugins output-styles rules",
+			},
+			{Home: ".claude.json", File: true},
+		}},
 	}
 }
 

@@ -362,25 +362,45 @@ func (c *CLI) prepare(r formats.Request, b *box, nonce string) (Call, []string, 
 	return call, env, nil
 }
 
-// homeEnv moves everything that a CLI keeps of the user into a folder.
+// homeEnv moves everything that a CLI stores of the user into a folder. It does so for all of them,
+// because the CLI may start another one.
 func homeEnv(home string) []string {
-	at := func(name string) string { return filepath.Join(home, name) }
-	return []string{
+	at := func(name string) string { return filepath.Join(home, filepath.FromSlash(name)) }
+	env := []string{
 		"HOME=" + home,
 		"XDG_CONFIG_HOME=" + at(".config"),
 		"XDG_DATA_HOME=" + at(".local/share"),
 		"XDG_STATE_HOME=" + at(".local/state"),
 		"XDG_CACHE_HOME=" + at(".cache"),
-		"CODEX_HOME=" + at(".codex"),
-		"CLAUDE_CONFIG_DIR=" + at(".claude"),
 	}
+	for _, s := range allStores() {
+		if s.Var == "" || s.Home == "" || strings.HasPrefix(s.Var, "XDG_") {
+			continue
+		}
+		env = append(env, s.Var+"="+at(s.Home))
+	}
+	return env
+}
+
+// allStores are those of all drivers.
+func allStores() []Store {
+	var out []Store
+	for _, d := range Drivers() {
+		out = append(out, d.Footprint.Stores...)
+	}
+	return out
 }
 
 func (c *CLI) writeFiles(call Call) error {
 	if call.Home != "" {
-		// codex refuses a folder of its own that is not there.
-		if err := os.MkdirAll(filepath.Join(call.Home, ".codex"), 0o700); err != nil {
-			return onFolder("make a private home", err)
+		for _, s := range allStores() {
+			if !s.Required {
+				continue
+			}
+			dir := filepath.Join(call.Home, filepath.FromSlash(s.Home))
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return onFolder("make a private home", err)
+			}
 		}
 	}
 	place := func(name string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -31,6 +32,21 @@ func Codex() Driver {
 		Argv:    codexArgv,
 		Files:   codexFiles,
 		Line:    events(codexLine),
+
+		Adapters: []string{"codex-acp"},
+		Footprint: Footprint{
+			Known:     true,
+			Sandboxes: true,
+			// Making its sandbox begins with this folder, wherever TMPDIR is.
+			Make: []string{"/tmp/codex-daemon-" + strconv.Itoa(os.Getuid())},
+			Stores: []Store{{
+				Var:      "CODEX_HOME",
+				Home:     ".codex",
+				Required: true,
+				Keep: "config.toml AGENTS.md AGENTS.override.md prompts rules skills hooks " +
+					"hooks.json plugins",
+			}},
+		},
 	}
 }
 

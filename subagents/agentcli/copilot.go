@@ -35,6 +35,8 @@ func Copilot() Driver {
 		Files: copilotFiles,
 		Line:  events(copilotLine),
 		End:   copilotEnd,
+
+		Footprint: Footprint{Known: true}, // its folder is one of the call
 	}
 }
 

@@ -40,6 +40,9 @@ type Driver struct {
 	// variables with an API key.
 	Logins []Login
 	Keys   []string
+	// Adapters are programs that speak the Agent Client Protocol for it, with the same Footprint.
+	Adapters  []string
+	Footprint Footprint
 }
 
 // Login is a file below the folder in the variable Var, or below Home in the home folder if Var is

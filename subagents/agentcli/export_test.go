@@ -3,9 +3,11 @@ package agentcli
 import (
 	"context"
 	"io"
+	"path/filepath"
 	"time"
 
 	"tercet/formats"
+	"tercet/subagents/sandbox"
 )
 
 // Talk has a conversation with an agent of the Agent Client Protocol that is no process.
@@ -36,4 +38,20 @@ func (f Fault) Limit(now time.Time) (until time.Time, reached bool) {
 // Doing is what the program did last.
 func (r Reading) Doing() Act {
 	return r.act
+}
+
+// RoomOf is the room of the runner, or of the ACP agent, that is started by a program.
+func RoomOf(program string, call Call) sandbox.Room {
+	c := CLI{}
+	var ok bool
+	if c.Driver, ok = ByName(program); !ok {
+		c.Driver = SpeakerOf([]string{program}).Driver
+		c.Driver.Name = filepath.Base(c.Driver.Name)
+	}
+	return c.room(call)
+}
+
+// HomeEnv is homeEnv.
+func HomeEnv(home string) []string {
+	return homeEnv(home)
 }

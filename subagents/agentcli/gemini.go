@@ -32,6 +32,13 @@ func Gemini() Driver {
 		Links:   geminiLinks,
 		Line:    events(geminiLine),
 		End:     geminiEnd,
+
+		Footprint: Footprint{Known: true, Stores: []Store{{
+			Var:  "GEMINI_CLI_HOME",
+			Path: ".gemini",
+			Keep: "settings.json trustedFolders.json GEMINI.md extensions commands policies " +
+				"skills hooks agents .env",
+		}}},
 	}
 }
 

@@ -27,6 +27,19 @@ func OpenCode() Driver {
 		Env:  openCodeEnv,
 		Line: events(openCodeLine),
 		End:  openCodeEnd,
+
+		Footprint: Footprint{Known: true, Stores: []Store{
+			{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
+			{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
+			{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
+			{
+				Var:  "XDG_CONFIG_HOME",
+				Home: ".config",
+				Path: "opencode",
+				Keep: "opencode.json opencode.jsonc config.json AGENTS.md agent agents command " +
+					"commands plugin plugins mode modes skill skills tool tools",
+			},
+		}},
 	}
 }
 

@@ -1,12 +1,9 @@
 package agentcli
 
 import (
-	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tercet/formats"
@@ -20,90 +17,59 @@ type Confine func(
 	ctx context.Context, r formats.Request, c proc.Command, room sandbox.Room,
 ) (proc.Command, string, error)
 
+// Footprint is what an agent CLI uses of the machine besides the tree that it works in.
+type Footprint struct {
+	// Known means that the rest is complete. Without it no sandbox is put around the CLI unless the
+	// configuration asks for one.
+	Known bool
+	// Stores hold its sessions, its logs, a login that it renews.
+	Stores []Store
+	// Sandboxes means that it runs each command in a sandbox of its own.
+	Sandboxes bool
+	// Make are folders outside of Stores that have to be there, absolute.
+	Make []string
+}
+
 // Store is a folder or file in which an agent CLI stores its own data. It is Path below the folder
-// in the variable Var, or below Home in the home folder if Var is not set. Keep lists, with blanks
-// between, what in it decides what the CLI does or runs.
+// in the variable Var, or below Home in the home folder if Var is not set.
 type Store struct {
 	Var, Home, Path string
 	File            bool
-	Keep            string
+	Required        bool   // it does not start where the folder is missing
+	Keep            string // what in it decides what the CLI does or runs, with blanks between
 }
 
-// adapters to the Agent Client Protocol keep what the program keeps that they stand before.
-var adapters = map[string]string{
-	"claude-agent-acp": "claude",
-	"claude-code-acp":  "claude",
-	"codex-acp":        "codex",
+// footprintOf gives that of a program which is a driver's or an adapter's. A program whose name
+// begins like a driver's starts sandboxes as that one does; its data is not known.
+func footprintOf(program string) Footprint {
+	var like Footprint
+	for _, d := range Drivers() {
+		if program == d.Name || slices.Contains(d.Adapters, program) {
+			return d.Footprint
+		}
+		if strings.HasPrefix(program, d.Name) {
+			like.Sandboxes = d.Footprint.Sandboxes
+			like.Make = d.Footprint.Make
+		}
+	}
+	return like
 }
 
-// stores is what each agent CLI writes outside of the tree that it works in: sessions, logs, a
-// login that it renews.
-var stores = map[string][]Store{
-	"claude": {
-		{
-			"CLAUDE_CONFIG_DIR",
-			".claude",
-			"",
-			false,
-			"settings.json settings.local.json CLAUDE.md commands agents skills " +
-				"hooks plugins output-styles rules",
-		},
-		{Home: ".claude.json", File: true},
-	},
-	"codex": {
-		{
-			"CODEX_HOME",
-			".codex",
-			"",
-			false,
-			"config.toml AGENTS.md AGENTS.override.md prompts rules skills hooks " +
-				"hooks.json plugins",
-		},
-	},
-	"opencode": {
-		{Var: "XDG_DATA_HOME", Home: ".local/share", Path: "opencode"},
-		{Var: "XDG_STATE_HOME", Home: ".local/state", Path: "opencode"},
-		{Var: "XDG_CACHE_HOME", Home: ".cache", Path: "opencode"},
-		{
-			"XDG_CONFIG_HOME",
-			".config",
-			"opencode",
-			false,
-			"opencode.json opencode.jsonc config.json AGENTS.md agent " +
-				"agents command commands plugin plugins mode modes skill skills tool tools",
-		},
-	},
-	"gemini": {
-		{
-			"GEMINI_CLI_HOME",
-			"",
-			".gemini",
-			false,
-			"settings.json trustedFolders.json GEMINI.md extensions commands " +
-				"policies skills hooks agents .env",
-		},
-	},
-	"copilot": {}, // its folder is one of the call
-}
-
-// room of a call: with a private home everything stands in its folder.
+// room of a call: with a private home everything is in that folder.
 func (c *CLI) room(call Call) sandbox.Room {
-	list, known := stores[cmp.Or(adapters[c.Driver.Name], c.Driver.Name)]
+	used := c.Driver.Footprint
 	room := sandbox.Room{
 		Tree:  call.Grant.Write || call.Grant.Shell,
 		Net:   call.Grant.Net,
-		Nest:  strings.HasPrefix(c.Driver.Name, "codex"),
-		Known: known || call.Home != "",
-	}
-	// the bounds that codex makes for its commands begin with this folder, wherever TMPDIR is
-	if room.Nest {
-		room.Make = []string{"/tmp/codex-daemon-" + strconv.Itoa(os.Getuid())}
+		Nest:  used.Sandboxes,
+		Known: used.Known || call.Home != "",
+		Make:  slices.Clone(used.Make),
 	}
 	if call.Home != "" {
 		return room
 	}
 
-	for _, s := range list {
+	for _, s := range used.Stores {
 		dir := call.Lookup(s.Var)
 		if s.Var == "" || dir == "" {
 			dir = filepath.Join(call.Lookup("HOME"), filepath.FromSlash(s.Home))
