@@ -143,10 +143,10 @@ func (r *reader) consistent(def *Definition, n *md.Node) {
 // know are allowed, since configuration may add them; one that is nearly a known one gets a
 // warning.
 func (r *reader) runners(n *md.Node) []string {
-	known := []string{
-		runnerBuiltin, runnerExec, runnerACP, "offline", "claude", "codex", "opencode", "gemini",
-		"copilot",
-	}
+	known := append(
+		[]string{runnerBuiltin, runnerExec, runnerACP, "offline"},
+		formats.AgentCLIs()...,
+	)
 	out := words(r, n, "runners", func(item *md.Node) string {
 		name := r.named(item, "a runner")
 		help := nearest.Help(name, known)

@@ -58,10 +58,7 @@ func (l *loader) model(e entry) {
 // knownRunners reports the runners of the map of models that there are not, and those that have no
 // choice.
 func (l *loader) knownRunners() {
-	runners := slices.DeleteFunc(Reserved(), func(name string) bool {
-		return slices.Contains([]string{"auto", "builtin", "exec", "offline"}, name)
-	})
-	runners = append(runners, RunnerACP)
+	runners := append(formats.AgentCLIs(), RunnerACP)
 	for name := range l.config.ACP {
 		runners = append(runners, name)
 	}

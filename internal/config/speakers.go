@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tercet/formats"
 	"tercet/internal/md"
 	"tercet/internal/strict"
 )
@@ -20,9 +21,7 @@ const RunnerACP = "acp"
 
 // Reserved are runner names that an ACP agent cannot have.
 func Reserved() []string {
-	return []string{
-		"auto", "builtin", "claude", "codex", "copilot", "exec", "gemini", "offline", "opencode",
-	}
+	return append([]string{"auto", "builtin", "exec", "offline"}, formats.AgentCLIs()...)
 }
 
 // speakers takes one agent, which is that of the runner acp, or a map from runner to agent.

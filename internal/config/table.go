@@ -1,6 +1,11 @@
 package config
 
-import "tercet/internal/strict"
+import (
+	"strings"
+
+	"tercet/formats"
+	"tercet/internal/strict"
+)
 
 // form is what the map of a table may hold.
 func form(name string) strict.Form {
@@ -25,8 +30,8 @@ var tables = []strict.Table{
 		Keys: []strict.Key{
 			{
 				"runner", "text",
-				"the runner of subagents: offline (default), claude, codex, opencode, gemini, " +
-					"copilot, auto or one of acp",
+				"the runner of subagents: offline (default), " +
+					strings.Join(formats.AgentCLIs(), ", ") + ", auto or one of acp",
 			},
 			{
 				"model",

@@ -52,7 +52,7 @@ type Login struct {
 	Holds           string // text in it if the user is logged in; empty: its existence counts
 }
 
-// Drivers lists the agent CLIs in the order of `auto`.
+// Drivers lists the agent CLIs in the order of `auto`. Their names are those of formats.AgentCLIs.
 func Drivers() []Driver {
 	return []Driver{Claude(), Codex(), OpenCode(), Gemini(), Copilot()}
 }

@@ -456,3 +456,11 @@ func FuzzLine(f *testing.F) {
 		}
 	})
 }
+
+// TestDriverNames: files and configuration know the runners that there are, in the order of auto.
+func TestDriverNames(t *testing.T) {
+	t.Parallel()
+	if d := cmp.Diff(formats.AgentCLIs(), agentcli.Names()); d != "" {
+		t.Errorf("the names of the drivers (-formats +drivers):\n%s", d)
+	}
+}
