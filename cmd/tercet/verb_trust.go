@@ -22,6 +22,7 @@ import (
 	"tercet/internal/trust"
 	"tercet/router"
 	"tercet/subagents"
+	"tercet/subagents/agentcli"
 )
 
 // shownDiff bounds the lines of a change that are shown.
@@ -208,6 +209,8 @@ func (w *world) newGate() *trust.Gate {
 		Agreed:  a.accepted,
 		Others:  w.listed,
 		Now:     clock{}.Now,
+
+		Settings: agentcli.Settings(),
 		Argv: func(name string, src []byte) []string {
 			def, err := subagents.ParseDefinition(name, src)
 			if err != nil {

@@ -34,6 +34,8 @@ type Config struct {
 	Others func() (files []Listed, folders []string, err error)
 	// Argv gives the command line in a subagent file; nil if it has none.
 	Argv func(name string, src []byte) []string
+	// Settings are files of other tools that name programs; the name of a folder ends with a slash.
+	Settings []string
 	// Words are the words of the command lines in the configuration.
 	Words []string
 	Now   func() time.Time

@@ -31,6 +31,10 @@ func gate(t *testing.T, dir, state string) *trust.Gate {
 		Dir:  dir,
 		Home: state,
 		Now:  now,
+
+		Settings: []string{
+			".mcp.json", ".claude/hooks/", ".opencode/plugins/", ".gemini/extensions/",
+		},
 		Others: func() (files []trust.Listed, folders []string, err error) {
 			names, err := fs.Glob(root.FS(), ".tercet/commands/*.md")
 			for _, name := range names {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"tercet/formats"
@@ -46,15 +47,8 @@ var autoApproves = []string{
 	".telescope-auto-approve",
 }
 
-// toolSettings are files of other tools that name programs: an agent that is started in the project
-// reads them.
-var toolSettings = []string{
-	".mcp.json", ".claude/settings.json", ".claude/settings.local.json", "opencode.json",
-	"opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc",
-	".claude-plugin/marketplace.json", ".gemini/settings.json", ".codex/config.toml",
-	".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json", ".github/mcp.json",
-	".github/copilot/settings.json", ".github/copilot/settings.local.json",
-}
+// editorSettings are files that name programs which editors, and agents in them, start.
+var editorSettings = []string{".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json"}
 
 // wholeFolders are the folders of which every file is listed, and what these files are.
 var wholeFolders = []Listed{
@@ -62,16 +56,7 @@ var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/templates", Kind: "template"},
 	{Path: formats.Workspace + "/hooks", Kind: "hook"},
 	{Path: formats.Workspace + "/tests", Kind: "test"},
-	{Path: ".claude/hooks", Kind: KindSettings},
-	{Path: ".github/hooks", Kind: KindSettings},
-	{Path: ".github/extensions", Kind: KindSettings},
-	{Path: ".opencode/plugin", Kind: KindSettings},
-	{Path: ".opencode/plugins", Kind: KindSettings},
 }
-
-// extensions hold what an extension of Gemini CLI names besides its commands: servers, hooks. They
-// are listed last, so that a command stays one.
-const extensions = ".gemini/extensions"
 
 // ownFolders are those of the workspace that decide what runs next.
 var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
@@ -84,9 +69,15 @@ func (g *Gate) listing() (_ []Listed, err error) {
 		out = append(out, Listed{Path: name, Kind: KindApproval})
 	}
 
-	for _, name := range toolSettings {
+	var settingsFolders []string
+	for _, name := range slices.Concat(editorSettings, g.Settings) {
+		if dir, ok := strings.CutSuffix(name, "/"); ok {
+			settingsFolders = append(settingsFolders, dir)
+			continue
+		}
 		out = append(out, Listed{Path: name, Kind: KindSettings})
 	}
+
 	walk := func(dir, kind string, want func(name string) bool) {
 		names, failed := below(g.Root, dir)
 		err = errors.Join(err, failed)
@@ -119,7 +110,10 @@ func (g *Gate) listing() (_ []Listed, err error) {
 		}
 	}
 
-	walk(extensions, KindSettings, nil)
+	// They are the last ones, so that a command in such a folder is listed as one.
+	for _, dir := range settingsFolders {
+		walk(dir, KindSettings, nil)
+	}
 	slices.SortStableFunc(out, func(x, y Listed) int {
 		return cmp.Compare(x.Path, y.Path)
 	})

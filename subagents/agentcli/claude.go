@@ -38,6 +38,10 @@ func Claude() Driver {
 			},
 			{Home: ".claude.json", File: true},
 		}},
+		Settings: []string{
+			".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks/",
+			".claude-plugin/marketplace.json",
+		},
 	}
 }
 

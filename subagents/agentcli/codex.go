@@ -47,6 +47,7 @@ func Codex() Driver {
 					"hooks.json plugins",
 			}},
 		},
+		Settings: []string{".codex/config.toml"},
 	}
 }
 

@@ -37,6 +37,10 @@ func Copilot() Driver {
 		End:   copilotEnd,
 
 		Footprint: Footprint{Known: true}, // its folder is one of the call
+		Settings: []string{
+			".github/mcp.json", ".github/copilot/settings.json",
+			".github/copilot/settings.local.json", ".github/hooks/", ".github/extensions/",
+		},
 	}
 }
 

@@ -43,6 +43,9 @@ type Driver struct {
 	// Adapters are programs that speak the Agent Client Protocol for it, with the same Footprint.
 	Adapters  []string
 	Footprint Footprint
+	// Settings are the files of a project that name programs which it may start: servers, hooks,
+	// plugins. The name of a folder ends with a slash. They are part of what a user trusts.
+	Settings []string
 }
 
 // Login is a file below the folder in the variable Var, or below Home in the home folder if Var is
@@ -62,6 +65,15 @@ func Names() []string {
 	var out []string
 	for _, d := range Drivers() {
 		out = append(out, d.Name)
+	}
+	return out
+}
+
+// Settings are those of all Drivers.
+func Settings() []string {
+	var out []string
+	for _, d := range Drivers() {
+		out = append(out, d.Settings...)
 	}
 	return out
 }

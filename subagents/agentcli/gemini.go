@@ -39,6 +39,8 @@ func Gemini() Driver {
 			Keep: "settings.json trustedFolders.json GEMINI.md extensions commands policies " +
 				"skills hooks agents .env",
 		}}},
+		// an extension names servers and hooks besides its commands
+		Settings: []string{".gemini/settings.json", ".gemini/extensions/"},
 	}
 }
 

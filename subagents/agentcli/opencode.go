@@ -40,6 +40,10 @@ func OpenCode() Driver {
 					"commands plugin plugins mode modes skill skills tool tools",
 			},
 		}},
+		Settings: []string{
+			"opencode.json", "opencode.jsonc", ".opencode/opencode.json",
+			".opencode/opencode.jsonc", ".opencode/plugin/", ".opencode/plugins/",
+		},
 	}
 }
 
