@@ -232,7 +232,9 @@ func TestProcessesHaveOneOwner(t *testing.T) {
 // edgeKnows lists the names of a package of decisions that cmd/tercet may use: one constructor, few
 // methods, plain data. A longer list means that policy went to the edge.
 var edgeKnows = map[string][]string{
-	"internal/control": {"Desk", "WaitingError", "GivenUp", "Arrived", "Sums", "Ceiling", "Bell"},
+	"internal/control": {
+		"Controller", "WaitingError", "CheckGivenUp", "ArrivedAnswer", "Sums", "Ceiling", "Notifier",
+	},
 	"internal/trust": {
 		"New", "Config", "Gate", "Verdict", "Change", "Start", "Listed", "KindAgent", "KindCommand",
 		"KindSubagent", "ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Remember",

@@ -48,7 +48,7 @@ var promotesMore = map[string]promotes{
 	"commands/syntax.block":         {120, 20},
 	"internal/live.node":            {1, 16},
 	"internal/live.run":             {17, 27},
-	"internal/watch.row":            {5, 17},
+	"internal/watch.row":            {5, 18},
 	"subagents/agentcli.request":    {0, 25},
 	"subagents/worktree.Repository": {41, 7},
 }

@@ -333,7 +333,7 @@ func (c *crash) next() []string {
 		c.t.Fatal(err)
 	}
 	c.finished(records)
-	if journal.Over(records) {
+	if journal.Finished(records) {
 		return nil
 	}
 
@@ -732,7 +732,7 @@ func (c *crash) changes(plain func(string) string) (out []string) {
 // ended in any order.
 func (c *crash) steps(root *os.Root, id string, plain func(string) string) (out []string) {
 	c.t.Helper()
-	records, err := journal.Whole(root, id)
+	records, err := journal.LoadComplete(root, id)
 	if err != nil {
 		c.t.Fatal(err)
 	}

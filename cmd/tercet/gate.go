@@ -28,7 +28,7 @@ type approver struct {
 	*app
 
 	asking  chan struct{} // holds who asks: one question at a time
-	desk    *control.Desk
+	desk    *control.Controller
 	consent formats.Consent // of a run that starts now
 
 	mu      sync.Mutex // guards answers
@@ -84,7 +84,7 @@ func (p *approver) queue(ctx context.Context, g formats.Gate) (formats.Decision,
 	case p.asking <- struct{}{}:
 		return formats.Decision{}, nil
 	case <-ctx.Done():
-		return control.Arrived(ctx)
+		return control.ArrivedAnswer(ctx)
 	}
 }
 
@@ -125,7 +125,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 	if p.built != nil && (p.interactive() || g.Auto == "" || g.Consent || consented == "") {
 		p.built.bell.Gate(ctx, g)
 	}
-	only := p.desk.OnlyHere(g)
+	only := p.desk.LocalOnly(g)
 	switch {
 	case p.interactive():
 		if only != "" {
@@ -230,9 +230,9 @@ func (p *approver) ask(ctx context.Context, g formats.Gate) (formats.Decision, e
 		a.Label = g.Choices[i].Label
 		p.term.note("no answer; '%s' is taken", phrase.In(p.language(), a.Label))
 	} else if err != nil {
-		return control.Arrived(ctx)
+		return control.ArrivedAnswer(ctx)
 	}
-	return p.desk.Give(g, answerOf(a))
+	return p.desk.Submit(g, answerOf(a))
 }
 
 // question asks one thing on the terminal and gives the line that is typed then. What was pasted is

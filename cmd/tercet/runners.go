@@ -274,8 +274,8 @@ func (w runs) openTape() error {
 }
 
 // newBell makes what tells the program of `notify` what waits for the user.
-func (w *world) newBell() *control.Bell {
-	return &control.Bell{
+func (w *world) newBell() *control.Notifier {
+	return &control.Notifier{
 		Dir:  w.dir,
 		Now:  time.Now,
 		Warn: func(err error) { w.term.note("warning: notify: %s", err) },

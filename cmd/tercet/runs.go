@@ -73,7 +73,7 @@ func (w runs) handle(
 		w.term.note("warning: trace: %s", cerr)
 	}
 	if err == nil && !w.flags.dryRun && !w.term.still {
-		w.bell.Ended(ctx, ret)
+		w.bell.RunEnded(ctx, ret)
 	}
 	w.tidy(ctx)
 	return ret, err
@@ -114,7 +114,7 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 		return err
 	}
 	past := w.desk.Past(run)
-	t := journal.TreeOf(past)
+	t := journal.OpenWorktree(past)
 	repo := worktree.Repository{Manager: w.trees}
 	if !w.flags.giveUp {
 		if err := repo.CheckMoved(t.Dir, run); err != nil {
@@ -133,15 +133,15 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 	switch {
 	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):
 		return err
-	case t.Loose != "" && !w.flags.acceptChanges:
+	case t.Uncommitted != "" && !w.flags.acceptChanges:
 		return formats.Fail(
 			formats.CodeSuspended,
 			sprintf("tercet resume %s --from '%s' does it again, with "+
-				"--accept-changes it goes on without it", run, t.Loose),
+				"--accept-changes it goes on without it", run, t.Uncommitted),
 			"the worktree of run %s was removed, and with it what step %s had done since the "+
 				"last commit",
 			run,
-			t.Loose,
+			t.Uncommitted,
 		)
 	}
 
@@ -224,7 +224,7 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 	cfg.Discard = w.dispatcher.Discard
 	cfg.RepoState = worktree.Repository{Manager: w.trees}.State
 	if !inv.DryRun {
-		cfg.Spent = journal.Spent(w.desk.Past(inv.Run))
+		cfg.Spent = journal.WorkingTime(w.desk.Past(inv.Run))
 		who := fields{"user": userName(), "tercet_version": version}
 		made := func(dir string) error { return w.sink.open(w.root, dir) }
 		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
@@ -242,9 +242,9 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 			Files:   w.deciding,
 		}
 		cfg.GateID = rand.Text
-		cfg.Pause, cfg.Stop = w.desk.Orders(ctx, inv.Run)
+		cfg.Pause, cfg.Stop = w.desk.OrderContexts(ctx, inv.Run)
 		w.sink.begin(inv.Run)
-		w.bell.Began(inv.Run, inv.Line)
+		w.bell.RunStarted(inv.Run, inv.Line)
 	}
 	return cfg, nil
 }
@@ -396,9 +396,9 @@ type store struct {
 	manager  *state.Manager
 	docs     *state.Docs
 	problems *state.Errors
-	desk     *control.Desk // of the runs
-	bell     *control.Bell // tells what waits; nil: no notice
-	readOnly bool          // what runs keeps no record of itself in the workspace
+	desk     *control.Controller // of the runs
+	bell     *control.Notifier   // tells what waits; nil: no notice
+	readOnly bool                // what runs keeps no record of itself in the workspace
 }
 
 // stateConfig is what manager, reader and store of errors are made from.

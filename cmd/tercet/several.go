@@ -45,7 +45,8 @@ func (w lines) Split(
 		return 0, err
 	}
 	var done map[int]journal.Run
-	if round, before := journal.Round(list, inv.Among.Line, tasks); round != "" && !w.flags.fresh {
+	if round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks); round != "" &&
+		!w.flags.fresh {
 		inv.Among.Round = round
 		done = before
 	}
@@ -100,7 +101,7 @@ func (w lines) took(ctx context.Context, p *commands.Part) error {
 
 // Ended releases a run, so that other processes may resume it while this one works on other tasks.
 func (w lines) Ended(id string) {
-	if err := w.desk.GiveBack(id); err != nil {
+	if err := w.desk.Release(id); err != nil {
 		w.term.note("warning: run %s: %s", id, err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 // that failed goes on then: it is reopened.
 func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	past := w.desk.Past(r.ID)
-	over := journal.Over(past)
-	to, dropped, err := journal.Back(past, word)
+	over := journal.Finished(past)
+	to, dropped, err := journal.BackTarget(past, word)
 	if err == nil && over {
 		err = w.mayReopen(ctx, r, past, to)
 	}
@@ -39,7 +39,7 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 			"step '%s' ran side by side with others", to)
 	}
 
-	kept := w.tellBack(over, journal.Kept(past, to), dropped)
+	kept := w.tellBack(over, journal.StepsBefore(past, to), dropped)
 	if err := w.agreeBack(ctx, to, over, dropped); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
 		w.term.note("keeps %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
 	}
 	for _, s := range dropped {
-		if over && journal.AtEnd(s.Path) {
+		if over && journal.IsCleanup(s.Path) {
 			w.term.note("%s (%s) ran when the run failed, and is not taken back", s.Path, s.Outcome)
 			continue
 		}
@@ -97,7 +97,7 @@ func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
 func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
 	lost := 0
 	for _, s := range dropped {
-		if !over || !journal.AtEnd(s.Path) && formats.Outcome(s.Outcome).Passes() {
+		if !over || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
 			lost++
 		}
 	}
@@ -131,7 +131,7 @@ func (w runs) mayReopen(
 	kept := append(past[:len(past):len(past)], journal.Record{
 		Entry: formats.Entry{Type: formats.EntryWentBack, Step: to},
 	})
-	t := journal.TreeOf(kept)
+	t := journal.OpenWorktree(kept)
 	if t.Dir == "" {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (w runs) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Reco
 			"wait until it ends, or end it: tercet cancel "+l.Run,
 			"run %s has task %d", l.Run, r.Task)
 	}
-	if left := journal.LeftAs(past, r.Task, begunAs(r)); left != "" && now.Status != left {
+	if left := journal.FinalStatus(past, r.Task, begunAs(r)); left != "" && now.Status != left {
 		return formats.Fail(formats.CodeInvalidState, help,
 			"task %d has moved on: run %s left it %s, and it is %s", r.Task, r.ID, left, now.Status)
 	}
@@ -188,7 +188,7 @@ func (w runs) offerBack(ret formats.Return) {
 	if err != nil {
 		return
 	}
-	if step := journal.Reopens(records); step != "" {
+	if step := journal.ReopenStep(records); step != "" {
 		w.term.note("to go on from the step that failed: tercet resume %s --from %s",
 			ret.Metadata.Run, worktree.Quoted(step))
 	}

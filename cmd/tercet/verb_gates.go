@@ -55,7 +55,7 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			_, before := g.Voted(userName())
 			if approve && *choice == "" && !c.flags.yes && !c.flags.json &&
 				!before && c.interactive() {
-				if err = c.desk.Unanswered(r, g, userName()); err == nil {
+				if err = c.desk.CheckUnanswered(r, g, userName()); err == nil {
 					a, err = c.approver.asked(c.ctx, g, *note)
 				}
 			} else {

@@ -54,7 +54,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 
-		r, records, err := w.desk.Ended(c.ctx, c.args[0])
+		r, records, err := w.desk.TakeAny(c.ctx, c.args[0])
 		if err == nil {
 			err = consent(w).first(c.ctx, formats.Invocation{})
 		}

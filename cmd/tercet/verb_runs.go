@@ -41,14 +41,14 @@ func (w runs) before(
 	may := func() error { return consent(w).first(ctx, invocationOf(route)) }
 	text := argspec.Bare(line.Text())
 	of := "this line"
-	r, err := w.desk.Again(
+	r, err := w.desk.TakeMatching(
 		ctx,
 		func(r journal.Run) bool { return argspec.Bare(r.Line) == text },
 		may,
 	)
 	other := r == nil && err == nil && !together && !w.flags.fresh
 	if other {
-		r, err = w.desk.Again(ctx, func(r journal.Run) bool {
+		r, err = w.desk.TakeMatching(ctx, func(r journal.Run) bool {
 			its, err := w.table.Route(typed(r))
 			return err == nil && argspec.Bare(r.Line) != text && its.File == route.File &&
 				its.Source == route.Source && w.isFlow(route)
@@ -74,7 +74,7 @@ func (w runs) before(
 		if other {
 			of = r.Line
 		}
-		goesOn, err = w.desk.GoesOn(*r, of, w.isFlow(route), ask, w.show)
+		goesOn, err = w.desk.ShouldResume(*r, of, w.isFlow(route), ask, w.show)
 	}
 
 	switch {
@@ -86,7 +86,7 @@ func (w runs) before(
 				"cancel %[1]s'",
 			r.ID, r.Line,
 		)
-		return nil, w.desk.GiveBack(r.ID)
+		return nil, w.desk.Release(r.ID)
 	}
 
 	return nil, w.giveUp(ctx, *r)
@@ -120,7 +120,7 @@ func (w runs) giveUp(ctx context.Context, r journal.Run) error {
 	}
 	ret, err := w.handle(ctx, line, route, &r)
 	if err == nil {
-		err = control.GivenUp(r, ret)
+		err = control.CheckGivenUp(r, ret)
 	}
 	if err == nil {
 		w.term.note("run %s is given up", r.ID)
@@ -203,7 +203,7 @@ func (c call) resumed(word, from string, wait bool) (*formats.Resume, error) {
 func (w runs) taken(ctx context.Context, word, from string) (journal.Run, error) {
 	if from != "" && word != "" {
 		if r, err := w.desk.Named(word); err == nil && r.Ended() {
-			return r, w.desk.TakeEnded(ctx, r.ID)
+			return r, w.desk.TakeFailed(ctx, r.ID)
 		}
 	}
 	return w.desk.Take(ctx, word)
@@ -324,7 +324,7 @@ func (w runs) show(r journal.Run) error {
 
 	steps := journal.Steps(records)
 	next := ""
-	if !journal.Over(records) {
+	if !journal.Finished(records) {
 		next = "tercet resume " + r.ID
 	}
 	boards := journal.Topics(records)
@@ -357,7 +357,7 @@ func (w runs) show(r journal.Run) error {
 	for _, topic := range boards {
 		w.term.sentence("%s", topic)
 	}
-	w.term.sentence("%s", r.Waits()) // nothing of what does not wait
+	w.term.sentence("%s", r.WaitReason()) // nothing of what does not wait
 	if g, _ := journal.Gates(records); g != nil {
 		w.term.answer("%s", sprintf("Answer: tercet approve %s, or tercet reject %[1]s", r.ID))
 	}

@@ -155,7 +155,7 @@ func (w runs) look(
 		return formats.Counted{}, err
 	}
 
-	if err := led.Rest(); err != nil || !ends {
+	if err := led.Unreached(); err != nil || !ends {
 		return formats.Counted{}, err
 	}
 	return end.Counted, nil
@@ -210,7 +210,7 @@ With two, it shows the first decision, prompt or return in which they differ, an
 			return err
 		}
 		w := runs{world}
-		r, records, err := w.desk.Seen(c.args[0])
+		r, records, err := w.desk.FindVerified(c.args[0])
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (c call) compareRuns() error {
 	var ids [2]string
 	var both [2][]journal.Record
 	for i, word := range c.args {
-		r, records, err := w.desk.Seen(word)
+		r, records, err := w.desk.FindVerified(word)
 		if err != nil {
 			return err
 		}
@@ -276,7 +276,7 @@ func (c call) logs(step string, follow bool) error {
 	}
 
 	for {
-		events, over, err := log.More()
+		events, over, err := log.Poll()
 		if err != nil {
 			return err
 		}
@@ -312,7 +312,7 @@ func (c call) follow(log *journal.Log) (err error) {
 	over := false
 	for {
 		was := over
-		if _, over, err = log.More(); err != nil {
+		if _, over, err = log.Poll(); err != nil {
 			return err
 		}
 		news := false
@@ -386,7 +386,7 @@ func (c call) allRuns() ([]query.Input, error) {
 
 // serialAt is the serial of the state when a step of a run began.
 func (w *world) serialAt(ctx context.Context, run, step string) (uint64, error) {
-	_, records, err := w.desk.Seen(run)
+	_, records, err := w.desk.FindVerified(run)
 	if err != nil {
 		return 0, err
 	}

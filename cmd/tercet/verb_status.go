@@ -70,13 +70,13 @@ in total. Runs that gc has removed do not count.`
 			status := r.Status
 			next := "tercet resume " + r.ID
 			switch {
-			case c.desk.Live(r.ID):
+			case c.desk.Running(r.ID):
 				status = "at work"
 				next = "tercet show --log -f " + r.ID
 			case status == journal.Open:
 				status = "its process is gone"
 			case r.Gate == "" && r.Why != "":
-				status = r.Waits()
+				status = r.WaitReason()
 			}
 			tab.Rows = append(tab.Rows, []string{"run", r.ID, r.Line, status, next})
 		}

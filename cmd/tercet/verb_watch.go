@@ -71,7 +71,7 @@ func followOnly(c call) error {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(r journal.Run) bool {
-		return !c.desk.Live(r.ID)
+		return !c.desk.Running(r.ID)
 	})
 	if len(list) != 1 {
 		return formats.Fail(

@@ -41,12 +41,12 @@ func (w *world) build(ctx context.Context) error {
 	w.mask = journal.NewMasker(journal.Secrets(os.Environ(), secretSettings(w.cfg.Env)...)...)
 	w.term.mask = w.mask.Values
 	w.sink = newSwitchboard(w.app, w.mask)
-	w.desk = &control.Desk{
+	w.desk = &control.Controller{
 		Root:  w.root,
 		Clock: clock{},
 		User:  userName(),
 		Mask:  w.mask,
-		Tell:  w.term.note,
+		Note:  w.term.note,
 		Secret: func() []byte {
 			return state.SealKey(w.stateHome(), rand.Text)("runs")
 		},
@@ -56,7 +56,7 @@ func (w *world) build(ctx context.Context) error {
 		return err
 	}
 
-	w.desk.Holds = sandbox.Holds
+	w.desk.HidesKey = sandbox.Holds
 	w.desk.Tier = func() (string, error) { return w.keeper.Tier(ctx) }
 	w.keep(w.starter)
 	if len(w.cfg.Notify) > 0 {
@@ -151,7 +151,7 @@ func (w *world) agents() error {
 		Made: func() func(txn string) bool {
 			since := clock{}.Now()
 			return func(txn string) bool {
-				return journal.Made(w.root, formats.AgentGitWorkflow, txn, since, w.desk.Key)
+				return journal.Delegated(w.root, formats.AgentGitWorkflow, txn, since, w.desk.Key)
 			}
 		},
 	})

@@ -320,7 +320,7 @@ func TestWhatWasShownChanges(t *testing.T) {
 					t.Fatal(err)
 				}
 				first, _ := journal.Gates(records)
-				if first == nil || journal.Over(records) {
+				if first == nil || journal.Finished(records) {
 					t.Fatalf("%s: no open gate\n%s", c.name, m.text())
 				}
 				c.change(s)

@@ -68,7 +68,7 @@ func (m *machine) look(
 	if err != nil && !errors.As(err, new(*formats.EndError)) {
 		return err
 	}
-	return led.Rest()
+	return led.Unreached()
 }
 
 // TestGoldenJournals: the journals of an earlier build come out as they stand there: every decision
@@ -115,7 +115,7 @@ func TestGoldenJournals(t *testing.T) {
 		if err := m.look(prog, s.play, records); err != nil {
 			t.Errorf("journal %d (%s): %s", i, g.Shape, err)
 		}
-		if journal.Over(records) {
+		if journal.Finished(records) {
 			ended++
 		}
 		// And one in which an answer was another is told apart, with its line.
@@ -169,7 +169,7 @@ func writeGoldens(t *testing.T) {
 			}
 		}
 		records, err := journal.Read([]byte(m.text()))
-		if (seed%3 != 2 || seed%4 == 0) && (err != nil || !journal.Over(records)) {
+		if (seed%3 != 2 || seed%4 == 0) && (err != nil || !journal.Finished(records)) {
 			m.play(prog, s.play, 0, false)
 		}
 		list = append(list, golden{name, hashes.ReplaceAllString(m.text(), "$1")})

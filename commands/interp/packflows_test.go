@@ -472,7 +472,7 @@ func TestEveryLineOfDelivery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if journal.Over(records) {
+			if journal.Finished(records) {
 				return m, first, nil, ""
 			}
 			for _, r := range records {

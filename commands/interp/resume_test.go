@@ -1364,7 +1364,7 @@ func over(t *testing.T, p *process) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return journal.Over(records)
+	return journal.Finished(records)
 }
 
 func (m *machine) text() string {

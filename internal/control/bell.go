@@ -24,24 +24,24 @@ type Notice struct {
 	Next     string    `json:"next,omitempty"` // the command to type next
 }
 
-// Bell sends notices to the notify command, one process each. It never fails a run. Close waits for
-// running processes. A nil Bell does nothing.
-type Bell struct {
+// Notifier sends notices to the user's notify command, one process each. It never fails a run.
+// Close waits for running commands. A nil Notifier does nothing.
+type Notifier struct {
 	Dir string // of the project
 	Now func() time.Time
-	// runs the command for a bounded time
+	// Start runs the command for a bounded time.
 	Start func(ctx context.Context, line []byte, run string) error
 	Warn  func(error) // called at most once
 
-	mu      sync.Mutex
-	lines   map[string]string // of the runs of this process
-	asked   map[string]bool   // runs of which a question was told
-	failed  error             // the first one
-	ringing sync.WaitGroup
+	mu       sync.Mutex
+	lines    map[string]string // by run of this process
+	asked    map[string]bool   // runs whose question was sent
+	firstErr error             // the first error
+	sending  sync.WaitGroup
 }
 
-// Began records the line of a run.
-func (b *Bell) Began(run, line string) {
+// RunStarted records the command line of a run.
+func (b *Notifier) RunStarted(run, line string) {
 	if b == nil {
 		return
 	}
@@ -55,7 +55,7 @@ func (b *Bell) Began(run, line string) {
 }
 
 // Gate sends the notice of an open question.
-func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
+func (b *Notifier) Gate(ctx context.Context, g formats.Gate) {
 	if b == nil {
 		return
 	}
@@ -75,21 +75,21 @@ func (b *Bell) Gate(ctx context.Context, g formats.Gate) {
 		b.asked[g.Run] = true
 	}
 	b.mu.Unlock()
-	b.ring(ctx, n)
+	b.send(ctx, n)
 }
 
-// Ended sends the result of a run of this process, unless the run waits at a question, which has
-// its own notice.
-func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
+// RunEnded sends the result of a run of this process, unless the run waits at a question that was
+// already sent.
+func (b *Notifier) RunEnded(ctx context.Context, ret formats.Return) {
 	if b == nil {
 		return
 	}
 	for _, one := range append(ret.Tasks, formats.TaskReturn{Run: ret.Metadata.Run, Return: ret}) {
 		b.mu.Lock()
-		_, mine := b.lines[one.Run]
-		told := b.asked[one.Run] && one.Return.Status == formats.StatusSuspended
+		_, started := b.lines[one.Run]
+		reported := b.asked[one.Run] && one.Return.Status == formats.StatusSuspended
 		b.mu.Unlock()
-		if !mine || told {
+		if !started || reported {
 			continue
 		}
 		n := Notice{
@@ -102,11 +102,11 @@ func (b *Bell) Ended(ctx context.Context, ret formats.Return) {
 		if r := one.Return.Resume; r != nil {
 			n.Next = r.Line
 		}
-		b.ring(ctx, n)
+		b.send(ctx, n)
 	}
 }
 
-func (b *Bell) ring(ctx context.Context, n Notice) {
+func (b *Notifier) send(ctx context.Context, n Notice) {
 	b.mu.Lock()
 	n.Schema = "tercet.notice/1"
 	n.Time = b.Now().UTC()
@@ -114,23 +114,23 @@ func (b *Bell) ring(ctx context.Context, n Notice) {
 	n.Command = b.lines[n.Run]
 	b.mu.Unlock()
 	line, err := json.Marshal(n)
-	b.ringing.Go(func() {
+	b.sending.Go(func() {
 		if err == nil {
 			err = b.Start(context.WithoutCancel(ctx), append(line, '\n'), n.Run)
 		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if b.failed == nil {
-			b.failed = err
+		if b.firstErr == nil {
+			b.firstErr = err
 		}
 	})
 }
 
 // Close waits for running notify commands.
-func (b *Bell) Close() error {
-	b.ringing.Wait()
-	if b.failed != nil {
-		b.Warn(b.failed)
+func (b *Notifier) Close() error {
+	b.sending.Wait()
+	if b.firstErr != nil {
+		b.Warn(b.firstErr)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func TestBell(t *testing.T) {
 	var mu sync.Mutex
 	var told []control.Notice
 	warned := 0
-	b := &control.Bell{
+	b := &control.Notifier{
 		Dir:  "/p",
 		Now:  func() time.Time { return time.Unix(0, 0) },
 		Warn: func(error) { warned++ },
@@ -41,25 +41,25 @@ func TestBell(t *testing.T) {
 		r.Metadata.Run = run
 		return r
 	}
-	b.Began("r1", "/ship")
-	b.Began("r2", "/plan 2")
+	b.RunStarted("r1", "/ship")
+	b.RunStarted("r2", "/plan 2")
 	b.Gate(t.Context(), formats.Gate{
 		ID:       "g",
 		Run:      "r1",
 		Question: "Ship it?",
 		Choices:  []formats.Choice{{Label: "yes"}},
 	})
-	b.Ended(t.Context(), ret("r1", suspended)) // told by its question
-	b.Ended(t.Context(), ret("r2", suspended)) // waits for something else
-	b.Ended(
+	b.RunEnded(t.Context(), ret("r1", suspended)) // told by its question
+	b.RunEnded(t.Context(), ret("r2", suspended)) // waits for something else
+	b.RunEnded(
 		t.Context(),
 		ret("r1", formats.Return{Status: formats.StatusCompleted, Summary: "done"}),
 	)
-	b.Ended(t.Context(), formats.Return{Tasks: []formats.TaskReturn{
+	b.RunEnded(t.Context(), formats.Return{Tasks: []formats.TaskReturn{
 		{Run: "r2", Return: formats.Return{Status: formats.StatusFailed}},
 		{Run: ""},
 	}})
-	b.Ended(t.Context(), ret("r3", suspended)) // not of this process
+	b.RunEnded(t.Context(), ret("r3", suspended)) // not of this process
 	if err := b.Close(); err != nil || warned != 1 {
 		t.Errorf("Close = %v, warned %d times, want once", err, warned)
 	}
@@ -83,5 +83,5 @@ func TestBell(t *testing.T) {
 	if len(told) != 4 {
 		t.Errorf("%d notices, want 4", len(told))
 	}
-	(*control.Bell)(nil).Gate(t.Context(), formats.Gate{})
+	(*control.Notifier)(nil).Gate(t.Context(), formats.Gate{})
 }

@@ -90,7 +90,7 @@ func newProject(t *testing.T) *project {
 
 // desk is that of one process of a person, with what it tells and why it was cancelled.
 type desk struct {
-	*control.Desk
+	*control.Controller
 	mu   sync.Mutex
 	told []string
 	gone bool // its process was killed
@@ -107,7 +107,7 @@ func (d *desk) tells(text string) bool {
 
 func (p *project) desk(who string) *desk {
 	d := &desk{}
-	d.Desk = &control.Desk{
+	d.Controller = &control.Controller{
 		Root:   p.root,
 		Secret: func() []byte { return []byte("of the person") },
 		Clock:  wall{},
@@ -115,7 +115,7 @@ func (p *project) desk(who string) *desk {
 		Claim: func(file string) (io.Closer, error) {
 			return p.locks.claim(p.root, file)
 		},
-		Tell: func(format string, args ...any) {
+		Note: func(format string, args ...any) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.told = append(d.told, fmt.Sprintf(format, args...))
@@ -232,14 +232,14 @@ func TestTakeAndGiveBack(t *testing.T) {
 		one.begin(t, "r1", "/plan 1")
 		_, err := second.Take(t.Context(), "r1")
 		code(t, err, formats.CodeLocked, "held")
-		if r, err := second.Again(t.Context(), first, free); r != nil || err != nil {
+		if r, err := second.TakeMatching(t.Context(), first, free); r != nil || err != nil {
 			t.Errorf("Again of a run that runs = %v, %v, want none", r, err)
 		}
-		if !second.Live("r1") {
+		if !second.Running("r1") {
 			t.Error("Live = false of a run that runs, want true")
 		}
 		one.close(t)
-		if second.Live("r1") {
+		if second.Running("r1") {
 			t.Error("Live = true of a run whose process is gone, want false")
 		}
 		r, err := second.Take(t.Context(), "")
@@ -251,27 +251,27 @@ func TestTakeAndGiveBack(t *testing.T) {
 			t.Error("Ledger is another one than Open gave")
 		}
 		second.close(t)
-		if _, err := p.root.Lstat(journal.LockOf("r1")); err != nil {
+		if _, err := p.root.Lstat(journal.LockPath("r1")); err != nil {
 			t.Errorf("the lock of a run that can go on: %v, want it there", err)
 		}
 		both := p.desk("ann")
 		both.begin(t, "ended", "/plan 3", finished("completed"))
 		both.begin(t, "goes on", "/plan 4")
 		if err := errors.Join(
-			both.GiveBack("ended"),
-			both.GiveBack("ended"),
-			both.GiveBack("unknown"),
+			both.Release("ended"),
+			both.Release("ended"),
+			both.Release("unknown"),
 		); err != nil {
 			t.Errorf("GiveBack = %v, want no error", err)
 		}
-		if _, err := p.root.Lstat(journal.LockOf("ended")); !errors.Is(err, fs.ErrNotExist) ||
-			second.Live("ended") || !second.Live("goes on") {
+		if _, err := p.root.Lstat(journal.LockPath("ended")); !errors.Is(err, fs.ErrNotExist) ||
+			second.Running("ended") || !second.Running("goes on") {
 			t.Errorf("a run that was given back: %v, want no lock, and that of the other", err)
 		}
 		third := p.desk("ann")
 		third.begin(t, "r2", "/plan 2", finished("completed"))
 		third.close(t)
-		if _, err := p.root.Lstat(journal.LockOf("r2")); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := p.root.Lstat(journal.LockPath("r2")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("the lock of a run that is over: %v, want none", err)
 		}
 		_, err = third.Take(t.Context(), "r2")
@@ -292,16 +292,16 @@ func TestEndedRunIsNotTakenUp(t *testing.T) {
 		_, err := d.Take(t.Context(), "r1")
 		code(t, err, formats.CodePrecondition, "run r1 has ended")
 		d.close(t)
-		if _, err := p.root.Lstat(journal.LockOf("r1")); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := p.root.Lstat(journal.LockPath("r1")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("its lock: %v, want none", err)
 		}
-		r, records, err := p.desk("ann").Seen("r1")
+		r, records, err := p.desk("ann").FindVerified("r1")
 		if err != nil || r.Line != "/plan 1" || len(records) != 2 {
 			t.Errorf("Seen = %q with %d records, %v, want /plan 1 with 2",
 				r.Line, len(records), err)
 		}
 		d.close(t)
-		r, records, err = p.desk("ann").Ended(t.Context(), "r")
+		r, records, err = p.desk("ann").TakeAny(t.Context(), "r")
 		if err != nil || r.ID != "r1" || len(records) != 2 {
 			t.Errorf("Ended = %s with %d records, %v, want r1 with 2", r.ID, len(records), err)
 		}
@@ -326,13 +326,13 @@ func TestNewestRunOfTheLineIsTaken(t *testing.T) {
 		d.close(t)
 		stranger.close(t)
 		next := p.desk("ann")
-		_, err := next.Again(t.Context(), first, func() error {
+		_, err := next.TakeMatching(t.Context(), first, func() error {
 			return fs.ErrPermission
 		})
-		if !errors.Is(err, fs.ErrPermission) || p.locks.held[journal.LockOf("b")] {
+		if !errors.Is(err, fs.ErrPermission) || p.locks.held[journal.LockPath("b")] {
 			t.Errorf("Again that may not = %v, want why, and nothing taken", err)
 		}
-		r, err := next.Again(t.Context(), first, free)
+		r, err := next.TakeMatching(t.Context(), first, free)
 		if err != nil || r == nil || r.ID != "b" {
 			t.Errorf("Again = %v, %v, want b", r, err)
 		}
@@ -413,15 +413,15 @@ func TestGoesOn(t *testing.T) {
 				}
 
 				time.Sleep(time.Hour)
-				r, err := d.Again(t.Context(), first, free)
+				r, err := d.TakeMatching(t.Context(), first, free)
 				if err != nil || r == nil {
 					t.Fatalf("Again = %v, %v, want r1", r, err)
 				}
-				goesOn, err := d.GoesOn(*r, "this line", true, nil, nil)
+				goesOn, err := d.ShouldResume(*r, "this line", true, nil, nil)
 				if _, waits := errors.AsType[*control.WaitingError](err); !waits || goesOn {
 					t.Errorf("GoesOn of a flow = %v, %v, want it to wait for a person", goesOn, err)
 				}
-				goesOn, err = d.GoesOn(*r, "this line", false, nil, nil)
+				goesOn, err = d.ShouldResume(*r, "this line", false, nil, nil)
 				open, waits := errors.AsType[*control.WaitingError](err)
 				if waits != test.waits || goesOn == test.waits {
 					t.Errorf("GoesOn = %v, %v, want it to wait: %v", goesOn, err, test.waits)
@@ -438,7 +438,7 @@ func TestGoesOn(t *testing.T) {
 				for _, word := range []string{"resume", "new"} {
 					shown := 0
 					left := []string{"show", word}
-					goesOn, err := d.GoesOn(
+					goesOn, err := d.ShouldResume(
 						*r,
 						"this line",
 						true,
@@ -480,7 +480,7 @@ func TestStop(t *testing.T) {
 		if err != nil || len(past) != 2 || past[1].Type != formats.EntryStopped {
 			t.Errorf("Stop twice = %v, %d records, want one more, stopped", err, len(past))
 		}
-		err = control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{
+		err = control.CheckGivenUp(r, formats.Return{Errors: []formats.ReturnError{{
 			Code: formats.CodeCancelled,
 		}}})
 		if err != nil {
@@ -488,13 +488,13 @@ func TestStop(t *testing.T) {
 		}
 		code(
 			t,
-			control.GivenUp(r, formats.Return{Resume: &formats.Resume{}}),
+			control.CheckGivenUp(r, formats.Return{Resume: &formats.Resume{}}),
 			formats.CodeBug,
 			"still waits",
 		)
 		code(
 			t,
-			control.GivenUp(r, formats.Return{Errors: []formats.ReturnError{{
+			control.CheckGivenUp(r, formats.Return{Errors: []formats.ReturnError{{
 				Code:    formats.CodeIO,
 				Message: "full",
 			}}}),
@@ -609,7 +609,7 @@ func TestAnswer(t *testing.T) {
 						ctx, done := owner.Watch(t.Context(), g)
 						defer done()
 						<-ctx.Done()
-						a, err := control.Arrived(ctx)
+						a, err := control.ArrivedAnswer(ctx)
 						if err != nil || a.Answer != "yes" || a.By != "bea" {
 							t.Errorf("what arrived = %+v, %v, want bea's yes", a, err)
 						}
@@ -634,7 +634,7 @@ func TestAnswer(t *testing.T) {
 				if test.want == "kept" {
 					_, err := d.Answer(t.Context(), r, open, by("cid", "no"))
 					code(t, err, formats.CodePrecondition, `not taken: bea answered "yes"`)
-					kept, err := p.desk("dan").Give(open, by("dan", "no"))
+					kept, err := p.desk("dan").Submit(open, by("dan", "no"))
 					if kept.By != "bea" || kept.Answer != "yes" || err != nil {
 						t.Errorf("Give of one who was late = %+v, %v, want bea's yes", kept, err)
 					}
@@ -651,7 +651,7 @@ func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newProject(t).desk("ann")
 		own := by("ann", "yes")
-		if a, err := d.Give(formats.Gate{}, own); a != own || err != nil {
+		if a, err := d.Submit(formats.Gate{}, own); a != own || err != nil {
 			t.Errorf("Give = %+v, %v, want the same", a, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -711,14 +711,14 @@ func TestOrders(t *testing.T) {
 						}
 					}()
 					if test.pause {
-						paused, _ := owner.Orders(t.Context(), "r1")
+						paused, _ := owner.OrderContexts(t.Context(), "r1")
 						<-paused.Done()
 						later, ok := errors.AsType[*formats.LaterError](context.Cause(paused))
 						if !ok || later.Why != "paused by bea" {
 							t.Errorf("why it is paused = %v, want by bea", context.Cause(paused))
 						}
 					} else {
-						_, end := owner.Orders(t.Context(), "r1")
+						_, end := owner.OrderContexts(t.Context(), "r1")
 						<-end.Done()
 						code(t, context.Cause(end), formats.CodeCancelled, "cancelled by bea")
 					}
@@ -811,7 +811,7 @@ func TestOnlyHere(t *testing.T) {
 			p := newProject(t)
 			d := p.desk("ann")
 			forger := p.desk("mallory")
-			d.Holds = held
+			d.HidesKey = held
 			d.Tier = func() (string, error) { return tt.now, nil }
 			g := formats.Gate{
 				ID:       "GATE",
@@ -837,7 +837,7 @@ func TestOnlyHere(t *testing.T) {
 					Key:  g.ID,
 					Data: g,
 				})
-			why := d.OnlyHere(g)
+			why := d.LocalOnly(g)
 			if !strings.HasPrefix(why, tt.why) || (why == "") != (tt.why == "") {
 				t.Errorf("OnlyHere = %q, want it to begin with %q", why, tt.why)
 			}
@@ -847,7 +847,7 @@ func TestOnlyHere(t *testing.T) {
 				Person: true,
 				At:     time.Now().UTC(),
 			}
-			if _, err := forger.Give(g, forged); err != nil { // it knows the key, and no rule
+			if _, err := forger.Submit(g, forged); err != nil { // it knows the key, and no rule
 				t.Fatal(err)
 			}
 			got, counts, err := d.Answered(g)
@@ -865,7 +865,7 @@ func TestOnlyHere(t *testing.T) {
 			if tt.why == "" {
 				want = "yes" // it came first
 			}
-			if got, err := d.Give(g, own); got.Answer != want || err != nil {
+			if got, err := d.Submit(g, own); got.Answer != want || err != nil {
 				t.Errorf("Give = %+v, %v, want %q", got, err, want)
 			}
 			r, _, err := d.Gate(g.Run)

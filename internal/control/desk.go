@@ -23,53 +23,52 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// every is how often a process looks for answers and orders.
-const every = 250 * time.Millisecond
+// pollInterval is how often a process checks for answers and orders.
+const pollInterval = 250 * time.Millisecond
 
-// Desk controls the runs of a project for one process of the user. Close releases all runs it
-// holds.
-type Desk struct {
+// Controller controls the runs of a project for one process of the user. Close releases all runs
+// that it holds.
+type Controller struct {
 	Root   *os.Root      // the project root
-	Secret func() []byte // the user's key; nil: there is no place for one
-	// takes a lock file without waiting; the error is LOCKED if it is held
+	Secret func() []byte // the user's key; nil: there is none
+	// Claim takes a lock file without waiting; the error is LOCKED if it is held.
 	Claim func(file string) (io.Closer, error)
 	Clock Clock
 	User  string // login name for orders
 	Mask  *journal.Masker
-	Tell  func(format string, args ...any) // prints a note
+	Note  func(format string, args ...any) // prints a note
 
-	// Tier names the tier in which workers are started now. Holds reports whether a worker in a
-	// tier could not read the user's key, with which it could forge an answer. nil: no worker
-	// could.
-	Tier  func() (string, error)
-	Holds func(tier string) bool
+	// Tier returns the sandbox tier of new workers. HidesKey reports whether workers in a tier
+	// cannot read the user's key, with which they could forge an answer; nil: no worker can.
+	Tier     func() (string, error)
+	HidesKey func(tier string) bool
 
 	mu       sync.Mutex
 	runs     map[string]*run
 	journals []*journal.Writer
 }
 
-// run is what this process knows of a run that it works on.
+// run is the state of a run that this process works on.
 type run struct {
-	past   []journal.Record // of one that is taken up again, until its ledger has it
-	ledger *journal.Ledger
-	pause  *signal
-	end    *signal
-	held   io.Closer // its lock; nil: it is not taken
-	deaf   func()    // ends looking for orders
-	over   bool      // it had ended when it was taken
+	past       []journal.Record // of a resumed run, until its ledger is open
+	ledger     *journal.Ledger
+	pause      *signal
+	cancel     *signal
+	lock       io.Closer // nil: not locked
+	stopOrders func()    // stops watching for orders
+	finished   bool      // it was finished when it was taken
 
-	only map[string]string // by gate: what OnlyHere found
+	localOnly map[string]string // by gate: cached result of LocalOnly
 }
 
-// signal is an order that came.
+// signal is an order as a context that it cancels.
 type signal struct {
-	ctx  context.Context //nolint:containedctx // it is the signal
-	call context.CancelCauseFunc
+	ctx    context.Context //nolint:containedctx // the context is the signal
+	cancel context.CancelCauseFunc
 }
 
-// with lets one look at what is known of a run, and change it.
-func (d *Desk) with(id string, do func(r *run)) {
+// withRun calls do with the state of a run, under the lock.
+func (d *Controller) withRun(id string, do func(r *run)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	r := d.runs[id]
@@ -83,42 +82,42 @@ func (d *Desk) with(id string, do func(r *run)) {
 	do(r)
 }
 
-// Past is the journal of a resumed run as it was when this process took it; nil once the run makes
-// new entries.
-func (d *Desk) Past(id string) (past []journal.Record) {
-	d.with(id, func(r *run) { past = r.past })
+// Past is the journal of a resumed run as of when this process took it; nil once the run makes new
+// entries.
+func (d *Controller) Past(id string) (past []journal.Record) {
+	d.withRun(id, func(r *run) { past = r.past })
 	return past
 }
 
-// Ledger is the journal of a run of this process; nil before it is open.
-func (d *Desk) Ledger(id string) (l *journal.Ledger) {
-	d.with(id, func(r *run) { l = r.ledger })
+// Ledger is the ledger of a run of this process; nil before it is open.
+func (d *Controller) Ledger(id string) (l *journal.Ledger) {
+	d.withRun(id, func(r *run) { l = r.ledger })
 	return l
 }
 
-// Orders gives contexts that end when a run is paused and when it is cancelled.
-func (d *Desk) Orders(ctx context.Context, id string) (pause, end context.Context) {
+// OrderContexts returns contexts that are canceled when a run is paused and when it is canceled.
+func (d *Controller) OrderContexts(ctx context.Context, id string) (pause, end context.Context) {
 	p, e := d.signals(ctx, id)
 	return p.ctx, e.ctx
 }
 
-func (d *Desk) signals(ctx context.Context, id string) (pause, end *signal) {
-	d.with(id, func(r *run) {
-		for _, s := range []**signal{&r.pause, &r.end} {
+func (d *Controller) signals(ctx context.Context, id string) (pause, end *signal) {
+	d.withRun(id, func(r *run) {
+		for _, s := range []**signal{&r.pause, &r.cancel} {
 			if *s == nil {
 				*s = &signal{}
-				(*s).ctx, (*s).call = context.WithCancelCause(context.WithoutCancel(ctx))
+				(*s).ctx, (*s).cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 			}
 		}
 		pause = r.pause
-		end = r.end
+		end = r.cancel
 	})
 	return pause, end
 }
 
-// Key gives the user's key for sealing journals. It lies outside the project, so that no journal or
-// line from a project or a worker can answer a gate.
-func (d *Desk) Key(id string) []byte {
+// Key derives the key that seals the journal of a run. The user's key is outside the project, so
+// nothing in a project and no worker can forge an answer to a gate.
+func (d *Controller) Key(id string) []byte {
 	secret := d.Secret()
 	if secret == nil {
 		return nil
@@ -128,71 +127,71 @@ func (d *Desk) Key(id string) []byte {
 	return mac.Sum(nil)
 }
 
-// box is where the letters to a run lie.
-func (d *Desk) box(id string) letters.Box {
+// mailbox has the answers and orders to a run.
+func (d *Controller) mailbox(id string) letters.Box {
 	return letters.Box{
 		Root: d.Root,
 		Dir:  path.Join(journal.Folder, id),
 		Run:  id,
 		Key:  d.Key(id),
-		Tell: func(line string) { d.Tell("%s", line) },
+		Tell: func(line string) { d.Note("%s", line) },
 	}
 }
 
-// Open opens and locks the journal of a run; the first entry creates the file, and ready then gets
-// its folder. A resumed run begins with its recorded entries, and the journal notes who resumed it.
-// stay keeps a stopped run stopped.
-func (d *Desk) Open(
+// Open opens and locks the journal of a run. The first entry creates the file, and ready then gets
+// its folder. A resumed run begins with its recorded entries, and the journal records who resumed
+// it. keepStopped keeps a stopped run stopped.
+func (d *Controller) Open(
 	ctx context.Context, id string, who map[string]any, stay bool, ready func(dir string) error,
 ) *journal.Ledger {
 	past := d.Past(id)
 	again := len(past) > 0
 	l := journal.NewLedger(d.writer(id, func(dir string) error {
 		err := atomicfile.MkdirAll(d.Root, dir, 0o700)
-		if err == nil && !again { // else it was locked before it was read
+		if err == nil && !again { // a resumed run was locked before it was read
 			err = d.lock(ctx, id)
 		}
 		if err == nil {
 			err = ready(dir)
 		}
 		return err
-	}, show(d.Root, journal.NewTasks(id, past), d.Tell)), past, who, stay)
-	d.with(id, func(r *run) {
+	}, tasksWriter(d.Root, journal.NewTasks(id, past), d.Note)), past, who, stay)
+	d.withRun(id, func(r *run) {
 		r.ledger = l
 		r.past = nil
 	})
 	return l
 }
 
-// show keeps the view of a run's tasks up to date. It never fails a run: what goes wrong is told
-// once.
-func show(
+// tasksWriter returns a function that updates the view of a run's tasks. It never fails a run: an
+// error is reported once.
+func tasksWriter(
 	root *os.Root,
 	tasks *journal.Tasks,
 	tell func(format string, args ...any),
 ) func(journal.Record) {
 	const name = formats.Workspace + "/" + journal.TasksName
 	swept := false
-	told := false
+	reported := false
 	return func(r journal.Record) {
 		tasks.Add(r)
-		text, news := tasks.View()
-		if !news {
+		text, changed := tasks.View()
+		if !changed {
 			return
 		}
 		err := atomicfile.WriteLoose(root, name, []byte(text), 0o644)
-		if !swept { // what a killed process left of it
+		if !swept { // remove temporary files of a killed process
 			swept = true
 			err = errors.Join(err, atomicfile.Sweep(root, formats.Workspace, journal.TasksName))
 		}
-		if err != nil && !told {
-			told = true
+		if err != nil && !reported {
+			reported = true
 			tell("warning: %s was not written: %s", name, err)
 		}
 	}
 }
 
-func (d *Desk) writer(
+func (d *Controller) writer(
 	id string,
 	ready func(dir string) error,
 	each func(journal.Record),
@@ -217,46 +216,47 @@ func (d *Desk) writer(
 }
 
 // Add appends an entry of the user to the journal of a taken run.
-func (d *Desk) Add(ctx context.Context, id string, e formats.Entry) error {
+func (d *Controller) Add(ctx context.Context, id string, e formats.Entry) error {
 	err := d.writer(id, func(string) error { return nil }, nil).Append(ctx, e)
 	if err != nil {
 		return err
 	}
 	past, err := journal.Load(d.Root, id)
-	d.with(id, func(r *run) {
+	d.withRun(id, func(r *run) {
 		r.past = past
-		r.over = r.over && journal.Over(past)
+		r.finished = r.finished && journal.Finished(past)
 	})
 	return err
 }
 
 // Lock only takes the lock of a run.
-func (d *Desk) Lock(id string) (io.Closer, error) {
-	return d.Claim(journal.LockOf(id))
+func (d *Controller) Lock(id string) (io.Closer, error) {
+	return d.Claim(journal.LockPath(id))
 }
 
-// Live reports whether a process works on a run.
-func (d *Desk) Live(id string) bool {
+// Running reports whether a process works on a run.
+func (d *Controller) Running(id string) bool {
 	held, err := d.Lock(id)
 	return err != nil || held.Close() != nil
 }
 
-// lock takes a run until the desk is closed, and obeys the orders to it from now on.
-func (d *Desk) lock(ctx context.Context, id string) error {
+// lock takes the lock of a run until the controller is closed, and follows orders to it from now
+// on.
+func (d *Controller) lock(ctx context.Context, id string) error {
 	since := d.Clock.Now()
-	held, err := d.Lock(id)
+	lock, err := d.Lock(id)
 	if err == nil {
-		deaf := d.heed(ctx, id, since)
-		d.with(id, func(r *run) {
-			r.held = held
-			r.deaf = deaf
+		stopOrders := d.watchOrders(ctx, id, since)
+		d.withRun(id, func(r *run) {
+			r.lock = lock
+			r.stopOrders = stopOrders
 		})
 	}
 	return err
 }
 
 // Close releases all runs.
-func (d *Desk) Close() error {
+func (d *Controller) Close() error {
 	d.mu.Lock()
 	runs := d.runs
 	journals := d.journals
@@ -268,13 +268,13 @@ func (d *Desk) Close() error {
 		errs = append(errs, j.Close())
 	}
 	for id, r := range runs {
-		errs = append(errs, d.leave(id, r))
+		errs = append(errs, d.release(id, r))
 	}
 	return errors.Join(errs...)
 }
 
-// GiveBack releases one run, so that another process may resume it.
-func (d *Desk) GiveBack(id string) error {
+// Release releases one run, so that another process may resume it.
+func (d *Controller) Release(id string) error {
 	d.mu.Lock()
 	r := d.runs[id]
 	delete(d.runs, id)
@@ -282,17 +282,18 @@ func (d *Desk) GiveBack(id string) error {
 	if r == nil {
 		return nil
 	}
-	return d.leave(id, r)
+	return d.release(id, r)
 }
 
-func (d *Desk) leave(id string, r *run) (err error) {
-	if r.held == nil {
+func (d *Controller) release(id string, r *run) (err error) {
+	if r.lock == nil {
 		return nil
 	}
-	r.deaf()
-	if r.over || r.ledger != nil && r.ledger.Over() { // what can go on is found by its lock
-		name := journal.LockOf(id)
+	r.stopOrders()
+	// a lock file marks a run that can continue
+	if r.finished || r.ledger != nil && r.ledger.Finished() {
+		name := journal.LockPath(id)
 		err = errors.Join(d.Root.Remove(name), d.Root.Remove(name+".info"))
 	}
-	return errors.Join(err, r.held.Close())
+	return errors.Join(err, r.lock.Close())
 }

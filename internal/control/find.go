@@ -9,45 +9,47 @@ import (
 	"tercet/internal/journal"
 )
 
-// Records reads the journal of a run that this user began here.
-func (d *Desk) Records(id string) ([]journal.Record, error) {
+// Records reads the journal of a run that this user began.
+func (d *Controller) Records(id string) ([]journal.Record, error) {
 	list, err := journal.Load(d.Root, id)
 	if err == nil {
-		err = journal.Vouched(list, d.Key(id))
+		err = journal.VerifyKey(list, d.Key(id))
 	}
 	return list, err
 }
 
-// read reads the journal of a run that this user began here, in the form of this version.
-func (d *Desk) read(
+// read reads the journal of a run that this user began, in the format of this version.
+func (d *Controller) read(
 	id string,
 	load func(*os.Root, string) ([]journal.Record, error),
 ) ([]journal.Record, error) {
 	list, err := load(d.Root, id)
 	if err == nil {
-		_, err = journal.Begun(list)
+		_, err = journal.Started(list)
 	}
 	if err == nil {
-		err = journal.Vouched(list, d.Key(id))
+		err = journal.VerifyKey(list, d.Key(id))
 	}
 	return list, err
 }
 
-// Named finds a run by its id or the beginning of it.
-func (d *Desk) Named(word string) (journal.Run, error) {
-	return journal.Any(d.Root, word)
+// Named finds a run by a prefix of its id.
+func (d *Controller) Named(word string) (journal.Run, error) {
+	return journal.FindAny(d.Root, word)
 }
 
-// Seen is Named with the journal, which must be whole and written by this user.
-func (d *Desk) Seen(word string) (r journal.Run, records []journal.Record, err error) {
+// FindVerified is Named, and returns the journal, which must be complete and written by this user.
+func (d *Controller) FindVerified(word string) (
+	r journal.Run, records []journal.Record, err error,
+) {
 	if r, err = d.Named(word); err == nil {
-		records, err = d.read(r.ID, journal.Whole)
+		records, err = d.read(r.ID, journal.LoadComplete)
 	}
 	return r, records, err
 }
 
-// Ended finds a run, takes it and reads its journal, for work on what the run left.
-func (d *Desk) Ended(
+// TakeAny finds a run in any state, locks it and reads its journal, to work on what the run left.
+func (d *Controller) TakeAny(
 	ctx context.Context,
 	word string,
 ) (r journal.Run, records []journal.Record, err error) {
@@ -58,12 +60,12 @@ func (d *Desk) Ended(
 		return r, nil, err
 	}
 	records, err = d.read(r.ID, journal.Load)
-	d.with(r.ID, func(r *run) { r.over = journal.Over(records) })
+	d.withRun(r.ID, func(r *run) { r.finished = journal.Finished(records) })
 	return r, records, err
 }
 
-// TakeEnded takes a run that failed, to go back to one of its steps.
-func (d *Desk) TakeEnded(ctx context.Context, id string) error {
+// TakeFailed locks a failed run, to go back to one of its steps.
+func (d *Controller) TakeFailed(ctx context.Context, id string) error {
 	if err := d.lock(ctx, id); err != nil {
 		return err
 	}
@@ -71,30 +73,30 @@ func (d *Desk) TakeEnded(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	d.with(id, func(r *run) {
+	d.withRun(id, func(r *run) {
 		r.past = past
-		r.over = journal.Over(past)
+		r.finished = journal.Finished(past)
 	})
-	if journal.Over(past) && journal.Succeeded(past) {
+	if journal.Finished(past) && journal.Succeeded(past) {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s has ended well: only one that failed can go on", id)
 	}
 	return nil
 }
 
-// Take finds an unfinished run and takes it.
-func (d *Desk) Take(ctx context.Context, word string) (journal.Run, error) {
+// Take finds an unfinished run and locks it.
+func (d *Controller) Take(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
-	_, missing := d.Root.Lstat(journal.LockOf(r.ID))
-	// one that has ended loses the lock that a killed process left
+	_, missing := d.Root.Lstat(journal.LockPath(r.ID))
+	// for a finished run this removes the lock file that a killed process left
 	if err == nil || r.ID != "" && missing == nil {
 		err = d.take(ctx, r)
 	}
 	return r, err
 }
 
-// take takes up a run that did not end, so that no other process does.
-func (d *Desk) take(ctx context.Context, r journal.Run) error {
+// take locks a run that did not end and reads its journal.
+func (d *Controller) take(ctx context.Context, r journal.Run) error {
 	if err := d.lock(ctx, r.ID); err != nil {
 		return err
 	}
@@ -102,20 +104,20 @@ func (d *Desk) take(ctx context.Context, r journal.Run) error {
 	if err != nil {
 		return err
 	}
-	d.with(r.ID, func(r *run) {
+	d.withRun(r.ID, func(r *run) {
 		r.past = past
-		r.over = journal.Over(past)
+		r.finished = journal.Finished(past)
 	})
-	if journal.Over(past) {
+	if journal.Finished(past) {
 		return formats.Fail(formats.CodePrecondition, "type its line to run it again",
 			"run %s has ended", r.ID)
 	}
 	return nil
 }
 
-// Again finds the newest unfinished run that is the same and takes it; nil if there is none, or
-// another process works on it. It calls may before taking a run.
-func (d *Desk) Again(
+// TakeMatching finds the newest unfinished run for which same is true, and locks it; nil if there
+// is none or another process works on it. It calls may before locking a run.
+func (d *Controller) TakeMatching(
 	ctx context.Context,
 	same func(journal.Run) bool,
 	may func() error,
@@ -135,16 +137,16 @@ func (d *Desk) Again(
 		switch {
 		case err == nil:
 			return &r, nil
-		case formats.CodeOf(err) != formats.CodeLocked: // else it runs
-			d.Tell("warning: run %s cannot be resumed: %s", r.ID, err)
+		case formats.CodeOf(err) != formats.CodeLocked: // otherwise it is running
+			d.Note("warning: run %s cannot be resumed: %s", r.ID, err)
 		}
 	}
 	return nil, nil
 }
 
-// waits tells whether a run that was taken waits: for a time, for the user who paused it, or at a
-// gate without an answer. One that was broken off goes on as one that was killed does.
-func waits(d *Desk, r journal.Run) bool {
+// isWaiting reports whether a locked run waits: for a time, for the user who paused it, or at a
+// gate without an answer. An interrupted run continues like one that was killed.
+func isWaiting(d *Controller, r journal.Run) bool {
 	if r.Status != formats.OutcomeSuspended.String() || r.Code != "" || r.Due(d.Clock.Now()) {
 		return false
 	}
@@ -152,32 +154,33 @@ func waits(d *Desk, r journal.Run) bool {
 	if g == nil || r.Gate == "" {
 		return true
 	}
-	if d.OnlyHere(*g) != "" {
+	if d.LocalOnly(*g) != "" {
 		return true
 	}
-	list, err := d.box(r.ID).Answers(*g)
+	list, err := d.mailbox(r.ID).Answers(*g)
 	return err != nil || !slices.ContainsFunc(list, func(answer formats.Decision) bool {
 		_, enough := g.Decides(answer)
 		return enough
 	})
 }
 
-// GoesOn decides whether a taken run continues after its line, or another one of its command, was
-// typed; of says which. Otherwise a new run begins. show shows the user the run, and ask asks. If
-// ask is nil the run continues, unless it waits or is a flow, which is a *WaitingError.
-func (d *Desk) GoesOn(
+// ShouldResume decides whether a locked run continues after its line, or another line of its
+// command, was typed; of says which. Otherwise a new run begins. show shows the run to the user,
+// and ask asks. If ask is nil the run continues, unless it waits or is a flow, which is a
+// *WaitingError.
+func (d *Controller) ShouldResume(
 	r journal.Run, of string, flow bool, ask func(
 		formats.Gate,
 	) (formats.Decision, error), show func(journal.Run) error,
 ) (bool, error) {
 	if ask == nil {
-		if waits(d, r) {
-			return false, &WaitingError{r, of, ": " + r.Waits()}
+		if isWaiting(d, r) {
+			return false, &WaitingError{r, of, ": " + r.WaitReason()}
 		}
 		if flow {
 			return false, &WaitingError{Run: r, Of: of}
 		}
-		d.Tell("goes on with run %s, which did not end", r.ID)
+		d.Note("goes on with run %s, which did not end", r.ID)
 		return true, nil
 	}
 	for {
@@ -194,8 +197,8 @@ func (d *Desk) GoesOn(
 	}
 }
 
-// Stop records that a taken run is given up. Afterwards only its end remains to be done.
-func (d *Desk) Stop(ctx context.Context, r journal.Run) error {
+// Stop records that the user gave a locked run up. Afterwards only its end remains to be done.
+func (d *Controller) Stop(ctx context.Context, r journal.Run) error {
 	if past := d.Past(r.ID); past[len(past)-1].Type == formats.EntryStopped {
 		return nil
 	}
@@ -209,8 +212,8 @@ func (d *Desk) Stop(ctx context.Context, r journal.Run) error {
 	})
 }
 
-// GivenUp checks the end of a given-up run.
-func GivenUp(r journal.Run, ret formats.Return) error {
+// CheckGivenUp checks the end of a run that was given up.
+func CheckGivenUp(r journal.Run, ret formats.Return) error {
 	switch {
 	case ret.Resume != nil:
 		return formats.Fail(formats.CodeBug, "", "run %s still waits", r.ID)
@@ -222,12 +225,12 @@ func GivenUp(r journal.Run, ret formats.Return) error {
 }
 
 // Wait sleeps until the time that a run waits for, if the word names such a run.
-func (d *Desk) Wait(ctx context.Context, word string) error {
+func (d *Controller) Wait(ctx context.Context, word string) error {
 	r, err := journal.Find(d.Root, word)
 	if err != nil || r.Until.IsZero() || r.Due(d.Clock.Now()) {
-		return nil //nolint:nilerr // who takes it tells that there is none
+		return nil //nolint:nilerr // Take reports that there is none
 	}
-	d.Tell("run %s: %s", r.ID, r.Waits())
+	d.Note("run %s: %s", r.ID, r.WaitReason())
 	if err := d.Clock.Sleep(ctx, r.Until.Sub(d.Clock.Now())); err != nil {
 		return context.Cause(ctx)
 	}

@@ -13,18 +13,18 @@ import (
 	"tercet/internal/letters"
 )
 
-// OpenGate is a gate that waits for an answer, and the run that asks.
+// OpenGate is a gate that waits for an answer, and its run.
 type OpenGate struct {
 	Run     string       `json:"run"`
 	Command string       `json:"command"`
 	Step    string       `json:"step_path"`
 	Gate    formats.Gate `json:"gate"`
-	// users who have answered a gate with a quorum
+	// By are the users who have answered a gate with a quorum.
 	By []string `json:"answered_by,omitempty"`
 }
 
 // Gates lists the open gates. It reports and skips journals of other users.
-func (d *Desk) Gates() ([]OpenGate, error) {
+func (d *Controller) Gates() ([]OpenGate, error) {
 	list, err := journal.Runs(d.Root, true)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (d *Desk) Gates() ([]OpenGate, error) {
 	for _, r := range list {
 		records, err := d.Records(r.ID)
 		if err != nil {
-			d.Tell("warning: %s", err)
+			d.Note("warning: %s", err)
 			continue
 		}
 		if g, _ := journal.Gates(records); g != nil {
@@ -53,7 +53,7 @@ func (d *Desk) Gates() ([]OpenGate, error) {
 }
 
 // Gate finds a run and its open gate.
-func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
+func (d *Controller) Gate(word string) (journal.Run, formats.Gate, error) {
 	r, err := journal.Find(d.Root, word)
 	if err != nil {
 		return r, formats.Gate{}, err
@@ -81,29 +81,29 @@ func (d *Desk) Gate(word string) (journal.Run, formats.Gate, error) {
 	return r, *g, nil
 }
 
-// within is how long a process that waits may take to read an answer.
-const within = 3 * time.Second
+// responseTime bounds how long a waiting process may take to read an answer.
+const responseTime = 3 * time.Second
 
 // AnswerEffect is the effect of an answer: a word for JSON, and a text for the user.
 type AnswerEffect struct{ Status, Text string }
 
-// Answer gives the user's answer to a run's gate. A process that waits at the gate reads it at
+// Answer sends the user's answer to a run's gate. A process that waits at the gate reads it at
 // once; otherwise it stays in the run's folder until resume.
-func (d *Desk) Answer(
+func (d *Controller) Answer(
 	ctx context.Context,
 	r journal.Run,
 	g formats.Gate,
 	a formats.Decision,
 ) (AnswerEffect, error) {
-	if why := d.OnlyHere(g); why != "" {
+	if why := d.LocalOnly(g); why != "" {
 		return AnswerEffect{}, formats.Fail(formats.CodeDenied,
 			"answer it where the run asks; one that waits asks again by 'tercet resume "+r.ID+
 				"' on a terminal",
 			"the gate %q is answered only at the run's own terminal: %s", g.Question, why)
 	}
 
-	err := d.box(r.ID).Answer(g, a)
-	if refused := refused(r, err); refused != nil {
+	err := d.mailbox(r.ID).Answer(g, a)
+	if refused := answerRefused(r, err); refused != nil {
 		return AnswerEffect{}, refused
 	}
 	told := AnswerEffect{"kept", "run 'tercet resume " + r.ID + "' to go on with it"}
@@ -111,8 +111,9 @@ func (d *Desk) Answer(
 		told.Text = "run 'tercet resume " + r.ID +
 			"'; the gate asks again, with the files as they are now"
 	}
-	for end := d.Clock.Now().Add(within); err == nil && d.Live(r.ID) && d.Clock.Now().Before(end); {
-		if err := d.Clock.Sleep(ctx, every); err != nil {
+	for end := d.Clock.Now().Add(responseTime); err == nil && d.Running(r.ID) &&
+		d.Clock.Now().Before(end); {
+		if err := d.Clock.Sleep(ctx, pollInterval); err != nil {
 			return AnswerEffect{}, err
 		}
 		records, err := d.Records(r.ID)
@@ -145,14 +146,14 @@ func (d *Desk) Answer(
 	return told, err
 }
 
-// Unanswered fails if the run has an unread answer of the user, so that another one would not
+// CheckUnanswered fails if the run has an unread answer of the user, because another one would not
 // count.
-func (d *Desk) Unanswered(r journal.Run, g formats.Gate, by string) error {
-	return refused(r, d.box(r.ID).Taken(g, by))
+func (d *Controller) CheckUnanswered(r journal.Run, g formats.Gate, by string) error {
+	return answerRefused(r, d.mailbox(r.ID).Taken(g, by))
 }
 
-// refused says what to do where another answer came first; nil: none did.
-func refused(r journal.Run, err error) error {
+// answerRefused is the error if another answer was first, else nil.
+func answerRefused(r journal.Run, err error) error {
 	taken, ok := errors.AsType[*letters.TakenError](err)
 	if !ok {
 		return nil
@@ -164,12 +165,12 @@ func refused(r journal.Run, err error) error {
 	return formats.Fail(formats.CodePrecondition, help, "not taken: %s", taken)
 }
 
-// Answered gives the next answer to a gate from the run's folder.
-func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
-	if g.ID == "" || d.OnlyHere(g) != "" { // it is in no journal, or answered here alone
+// Answered returns the next answer to a gate from the run's folder.
+func (d *Controller) Answered(g formats.Gate) (formats.Decision, bool, error) {
+	if g.ID == "" || d.LocalOnly(g) != "" { // not in a journal, or answered only here
 		return formats.Decision{}, false, nil
 	}
-	list, err := d.box(g.Run).Answers(g)
+	list, err := d.mailbox(g.Run).Answers(g)
 	i := slices.IndexFunc(list, func(a formats.Decision) bool {
 		_, before := g.Voted(a.By)
 		return !before
@@ -180,12 +181,12 @@ func (d *Desk) Answered(g formats.Gate) (formats.Decision, bool, error) {
 	return list[i], true, nil
 }
 
-// Watch gives a context that ends with an *ArrivedError when another process answers a gate.
-func (d *Desk) Watch(ctx context.Context, g formats.Gate) (context.Context, func()) {
+// Watch returns a context that ends with an *ArrivedError when another process answers a gate.
+func (d *Controller) Watch(ctx context.Context, g formats.Gate) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	looking.Go(func() {
-		for g.ID != "" && d.Clock.Sleep(ctx, every) == nil {
+		for g.ID != "" && d.Clock.Sleep(ctx, pollInterval) == nil {
 			if a, ok, err := d.Answered(g); ok || err != nil {
 				cancel(&ArrivedError{a, err})
 			}
@@ -198,15 +199,15 @@ func (d *Desk) Watch(ctx context.Context, g formats.Gate) (context.Context, func
 }
 
 // Await waits for an answer of another process.
-func (d *Desk) Await(ctx context.Context, g formats.Gate) (formats.Decision, error) {
+func (d *Controller) Await(ctx context.Context, g formats.Gate) (formats.Decision, error) {
 	ctx, done := d.Watch(ctx, g)
 	defer done()
 	<-ctx.Done()
-	return Arrived(ctx)
+	return ArrivedAnswer(ctx)
 }
 
-// Arrived gives the answer that ended a context of Watch, else the context's error.
-func Arrived(ctx context.Context) (formats.Decision, error) {
+// ArrivedAnswer returns the answer that ended a context of Watch, else the context's error.
+func ArrivedAnswer(ctx context.Context) (formats.Decision, error) {
 	cause := context.Cause(ctx)
 	if there, ok := errors.AsType[*ArrivedError](cause); ok {
 		return there.Decision, there.Err
@@ -214,50 +215,51 @@ func Arrived(ctx context.Context) (formats.Decision, error) {
 	return formats.Decision{}, cause
 }
 
-// Give stores the answer of this process's user, unless another answer was first, which it then
-// gives.
-func (d *Desk) Give(g formats.Gate, a formats.Decision) (formats.Decision, error) {
-	if g.ID == "" || len(d.Key(g.Run)) == 0 || d.OnlyHere(g) != "" {
+// Submit stores the answer of this process's user. If another answer was first, it returns that
+// one.
+func (d *Controller) Submit(g formats.Gate, a formats.Decision) (formats.Decision, error) {
+	if g.ID == "" || len(d.Key(g.Run)) == 0 || d.LocalOnly(g) != "" {
 		return a, nil
 	}
-	err := d.box(g.Run).Answer(g, a)
+	err := d.mailbox(g.Run).Answer(g, a)
 	if taken, ok := errors.AsType[*letters.TakenError](err); ok {
 		first, ok, err := d.Answered(g)
 		if ok || err != nil {
-			d.Tell("not taken: %s", taken)
+			d.Note("not taken: %s", taken)
 			return first, err
 		}
 	}
 	if err != nil {
-		d.Tell("warning: %s", err)
+		d.Note("warning: %s", err)
 	}
 	return a, nil
 }
 
-// OnlyHere says why an answer from elsewhere does not count at a gate with consent: a worker that
-// could read the user's key could have forged it. Empty: it counts.
-func (d *Desk) OnlyHere(g formats.Gate) string {
-	if !g.Consent || g.ID == "" || d.Holds == nil {
+// LocalOnly says why a gate with consent must be answered at the run's own terminal: a worker that
+// could read the user's key could have forged an answer from elsewhere. Empty if it need not.
+func (d *Controller) LocalOnly(g formats.Gate) string {
+	if !g.Consent || g.ID == "" || d.HidesKey == nil {
 		return ""
 	}
 	var why string
-	var known bool
-	d.with(g.Run, func(r *run) { why, known = r.only[g.ID] })
-	if known {
+	var cached bool
+	d.withRun(g.Run, func(r *run) { why, cached = r.localOnly[g.ID] })
+	if cached {
 		return why
 	}
-	why = d.forgeable(g.Run)
-	d.with(g.Run, func(r *run) {
-		if r.only == nil {
-			r.only = map[string]string{}
+	why = d.forgeryRisk(g.Run)
+	d.withRun(g.Run, func(r *run) {
+		if r.localOnly == nil {
+			r.localOnly = map[string]string{}
 		}
-		r.only[g.ID] = why
+		r.localOnly[g.ID] = why
 	})
 	return why
 }
 
-// forgeable says which worker of a run could have read the user's key, or that the next one could.
-func (d *Desk) forgeable(id string) string {
+// forgeryRisk says which worker of a run could have read the user's key, or that the next one
+// could.
+func (d *Controller) forgeryRisk(id string) string {
 	records, err := d.Records(id)
 	if err != nil {
 		return err.Error()
@@ -267,7 +269,7 @@ func (d *Desk) forgeable(id string) string {
 		if r.Type != formats.EntryDelegationResult || json.Unmarshal(r.Raw(), &ret) != nil {
 			continue
 		}
-		if m := ret.Metadata; !d.Holds(m.Sandbox) {
+		if m := ret.Metadata; !d.HidesKey(m.Sandbox) {
 			return m.Agent + " ran in the tier " + m.Sandbox +
 				", in which it can read tercet's keys and forge an answer"
 		}
@@ -276,7 +278,7 @@ func (d *Desk) forgeable(id string) string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case !d.Holds(tier):
+	case !d.HidesKey(tier):
 		return "workers run here in the tier " + tier +
 			", in which they can read tercet's keys and forge an answer"
 	}

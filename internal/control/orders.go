@@ -12,25 +12,25 @@ import (
 	"tercet/internal/letters"
 )
 
-// heed obeys the orders to a run that this process has worked on since a time.
-func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func()) {
+// watchOrders follows orders given since a time to a run of this process.
+func (d *Controller) watchOrders(ctx context.Context, id string, since time.Time) (stop func()) {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	var looking sync.WaitGroup
 	looking.Go(func() {
-		box := d.box(id)
-		for d.Clock.Sleep(ctx, every) == nil {
+		box := d.mailbox(id)
+		for d.Clock.Sleep(ctx, pollInterval) == nil {
 			o, ok, err := box.Take(since)
 			switch {
 			case err != nil:
-				d.Tell("warning: %s", err)
+				d.Note("warning: %s", err)
 				return
 			case ok && o.Do == letters.Pause:
-				d.Tell("run %s is paused by %s as soon as what it began is done", id, o.By)
+				d.Note("run %s is paused by %s as soon as what it began is done", id, o.By)
 				pause, _ := d.signals(ctx, id)
-				pause.call(&formats.LaterError{Why: "paused by " + o.By})
+				pause.cancel(&formats.LaterError{Why: "paused by " + o.By})
 			case ok:
 				_, end := d.signals(ctx, id)
-				end.call(formats.Fail(formats.CodeCancelled,
+				end.cancel(formats.Fail(formats.CodeCancelled,
 					"what was finished is kept; run the command again to go on",
 					"cancelled by %s", o.By))
 			}
@@ -43,7 +43,7 @@ func (d *Desk) heed(ctx context.Context, id string, since time.Time) (stop func(
 }
 
 // Pause finds a run that another process works on, and pauses it.
-func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
+func (d *Controller) Pause(ctx context.Context, word string) (journal.Run, error) {
 	r, err := journal.Find(d.Root, word)
 	if err == nil {
 		_, err = d.Records(r.ID)
@@ -51,7 +51,7 @@ func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
 	if err != nil {
 		return r, err
 	}
-	if !d.Live(r.ID) {
+	if !d.Running(r.ID) {
 		return r, formats.Fail(formats.CodePrecondition,
 			"run 'tercet resume "+r.ID+"' to go on with it",
 			"run %s does not run: there is nothing to pause", r.ID)
@@ -59,9 +59,9 @@ func (d *Desk) Pause(ctx context.Context, word string) (journal.Run, error) {
 	return d.order(ctx, r, letters.Pause)
 }
 
-// End finds a run. If another process works on it, End ends it; otherwise End takes it, and the
-// caller does the rest.
-func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool, err error) {
+// End finds a run. If another process works on it, End makes it stop; otherwise End locks it, and
+// the caller does the rest.
+func (d *Controller) End(ctx context.Context, word string) (r journal.Run, taken bool, err error) {
 	r, err = d.Take(ctx, word)
 	if formats.CodeOf(err) != formats.CodeLocked {
 		return r, err == nil, err
@@ -72,11 +72,11 @@ func (d *Desk) End(ctx context.Context, word string) (r journal.Run, taken bool,
 	return r, false, err
 }
 
-// order tells a run to pause or to end, waits until it has, and gives it as it is then.
-func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
-	box := d.box(r.ID)
+// order asks a run to pause or to stop, waits until it has, and returns its summary.
+func (d *Controller) order(ctx context.Context, r journal.Run, do string) (journal.Run, error) {
+	box := d.mailbox(r.ID)
 	at := d.Clock.Now().UTC()
-	end := at.Add(within)
+	end := at.Add(responseTime)
 	for {
 		err := box.Give(letters.Order{
 			Do: do,
@@ -89,19 +89,19 @@ func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run
 		if !errors.Is(err, fs.ErrExist) || d.Clock.Now().After(end) {
 			return r, err
 		}
-		if err := d.Clock.Sleep(ctx, every); err != nil { // another order is being read
+		if err := d.Clock.Sleep(ctx, pollInterval); err != nil { // another order is being read
 			return r, err
 		}
 	}
 
-	d.Tell("run %s: asked to %s; waits for what runs", r.ID, do)
+	d.Note("run %s: asked to %s; waits for what runs", r.ID, do)
 	for n := 1; ; n++ {
-		if err := d.Clock.Sleep(ctx, every); err != nil {
+		if err := d.Clock.Sleep(ctx, pollInterval); err != nil {
 			return r, err
 		}
-		now, ok := journal.Look(d.Root, r.ID)
+		now, ok := journal.Summarize(d.Root, r.ID)
 		done := ok && now.Status != journal.Open && !now.Last.Before(at)
-		if !done && (n%8 != 0 || d.Live(r.ID)) {
+		if !done && (n%8 != 0 || d.Running(r.ID)) {
 			continue
 		}
 		if err := box.Withdraw(); err != nil {
@@ -111,12 +111,12 @@ func (d *Desk) order(ctx context.Context, r journal.Run, do string) (journal.Run
 		if err != nil {
 			return now, err
 		}
-		return now, obeyed(now, records, do, at)
+		return now, orderResult(now, records, do, at)
 	}
 }
 
-// obeyed says why an order that was given at a time came to nothing.
-func obeyed(r journal.Run, records []journal.Record, do string, at time.Time) error {
+// orderResult is the error if an order had no effect.
+func orderResult(r journal.Run, records []journal.Record, do string, at time.Time) error {
 	suspended := r.Status == formats.OutcomeSuspended.String()
 	switch {
 	case r.Status == journal.Open:

@@ -13,7 +13,7 @@ import (
 	"tercet/internal/journal"
 )
 
-// Sum adds up the use of workers, as their agent CLIs reported it.
+// Sum is the usage of workers as their agent CLIs reported it.
 type Sum struct {
 	By     string  `json:"by"`   // task, agent, day or all
 	Name   string  `json:"name"` // the task's number, or the day in UTC; empty for all
@@ -22,9 +22,9 @@ type Sum struct {
 	Cost   float64 `json:"cost_usd"`
 }
 
-// Sums adds up the use of a project's runs since a time (zero: of all): by task, by agent, by day,
-// and in total. It skips calls without a report, and reports and skips journals of other users.
-func Sums(d *Desk, since time.Time) ([]Sum, error) {
+// Sums sums the usage of a project's runs since a time (zero: all): by task, by agent, by day, and
+// in total. It skips calls without a report, and reports and skips journals of other users.
+func Sums(d *Controller, since time.Time) ([]Sum, error) {
 	list, err := journal.Runs(d.Root, false)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 		}
 		records, err := d.Records(run.ID)
 		if err != nil {
-			d.Tell("warning: %s", err)
+			d.Note("warning: %s", err)
 			continue
 		}
 		for _, r := range records {
@@ -48,7 +48,7 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 				continue
 			}
 			m := ret.Metadata
-			// what a workflow took, its workers have told
+			// the workers of a workflow have reported its usage
 			if m.Spawns > 0 || m.Tokens.Total() == 0 && m.Cost == 0 {
 				continue
 			}
@@ -75,7 +75,7 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	order := []string{"task", "agent", "day", "all"}
 	var out []Sum
 	for _, s := range slices.SortedFunc(maps.Values(sums), func(a, b *Sum) int {
-		one, _ := strconv.Atoi(a.Name) //nolint:errcheck // a name that is no number has none
+		one, _ := strconv.Atoi(a.Name) //nolint:errcheck // not a number: zero
 		two, _ := strconv.Atoi(b.Name) //nolint:errcheck // as above
 		return cmp.Or(
 			slices.Index(order, a.By)-slices.Index(order, b.By),
@@ -89,9 +89,9 @@ func Sums(d *Desk, since time.Time) ([]Sum, error) {
 	return out, nil
 }
 
-// Ceiling checks the tokens and the money of today's runs of this user against day. At the limit it
-// gives a *formats.LaterError for the next day, in UTC. Zero bounds nothing.
-func Ceiling(d *Desk, day formats.Limits) error {
+// Ceiling checks today's tokens and cost of this user's runs against the daily limits. At the limit
+// it returns a *formats.LaterError for the next day, in UTC. Zero is no limit.
+func Ceiling(d *Controller, day formats.Limits) error {
 	if day.Tokens == 0 && day.Cost == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func Ceiling(d *Desk, day formats.Limits) error {
 	if err != nil || len(sums) == 0 {
 		return err
 	}
-	took := sums[len(sums)-1] // the last one is all
+	took := sums[len(sums)-1] // the last one is the total
 	var why string
 	switch {
 	case day.Tokens > 0 && took.Tokens >= day.Tokens:

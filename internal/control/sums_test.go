@@ -73,7 +73,7 @@ func spent(t *testing.T) *desk {
 func TestSums(t *testing.T) {
 	t.Parallel()
 	d := spent(t)
-	got, err := control.Sums(d.Desk, time.Time{})
+	got, err := control.Sums(d.Controller, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestSums(t *testing.T) {
 	if len(d.told) != 1 {
 		t.Errorf("told %q, want one warning of the run of another person", d.told)
 	}
-	if got, err := control.Sums(d.Desk, time.Now().Add(time.Hour)); err != nil || got != nil {
+	if got, err := control.Sums(d.Controller, time.Now().Add(time.Hour)); err != nil || got != nil {
 		t.Errorf("Sums of what is to come = %v, %v, want none", got, err)
 	}
 }
@@ -113,7 +113,7 @@ func TestCeiling(t *testing.T) {
 		{formats.Limits{Cost: 0.75}, true},
 		{formats.Limits{Tokens: 1000, Cost: 0.5}, true},
 	} {
-		err := control.Ceiling(d.Desk, c.limits)
+		err := control.Ceiling(d.Controller, c.limits)
 		if c.over {
 			code(t, err, formats.CodeSuspended, "the runs of today took")
 		} else if err != nil {

@@ -13,9 +13,9 @@ import (
 	"tercet/internal/nearest"
 )
 
-// course gives the records that count: who goes back to a step drops everything from its beginning
-// on.
-func course(records []Record) []Record {
+// currentRecords returns the records that count: going back to a step drops everything from its
+// beginning on.
+func currentRecords(records []Record) []Record {
 	if !slices.ContainsFunc(records, func(r Record) bool {
 		return r.Type == formats.EntryWentBack
 	}) {
@@ -24,7 +24,7 @@ func course(records []Record) []Record {
 	var out []Record
 	for _, r := range records {
 		if r.Type == formats.EntryWentBack {
-			if at := begins(out, r.Step); at >= 0 { // else it is dropped already
+			if at := startIndex(out, r.Step); at >= 0 { // else an earlier went_back dropped it
 				out = slices.Clip(out[:at])
 			}
 		}
@@ -33,8 +33,8 @@ func course(records []Record) []Record {
 	return out
 }
 
-// begins is the place where a step with a visit began; -1: it did not.
-func begins(records []Record, step string) int {
+// startIndex is the index at which a visit of a step began, or -1.
+func startIndex(records []Record, step string) int {
 	return slices.IndexFunc(records, func(r Record) bool {
 		return r.Type == formats.EntryStepScheduled && r.Step == step
 	})
@@ -60,24 +60,24 @@ type WentBack struct {
 	Dropped []string `json:"dropped"`
 }
 
-// Back finds the step to go back to by its path with visits, its place (the last visit), or a
-// unique id. Dropped are the steps whose results then no longer count, in the order in which they
-// began.
+// BackTarget finds the step to go back to, by its path with visits, its place (then the last
+// visit), or a unique id. Dropped are the steps whose results then no longer count, in the order in
+// which they began.
 //
-// A run that has ended can be gone back to as well. In any run, the effect of what is kept must
+// A finished run can be gone back to as well. In any run, the effects of the earlier steps must
 // still be there.
-func Back(records []Record, word string) (to string, dropped []Step, err error) {
-	over := Over(records)
-	records = course(records)
-	to, err = find(records, word)
+func BackTarget(records []Record, word string) (to string, dropped []Step, err error) {
+	finished := Finished(records)
+	records = currentRecords(records)
+	to, err = findStep(records, word)
 	switch {
 	case err != nil:
 		return "", nil, err
 	case delegation(to) != "":
 		return "", nil, formats.Fail(formats.CodeUsage,
-			fmt.Sprintf("go back to the step that calls it: --from '%s'", calls(to)),
+			fmt.Sprintf("go back to the step that calls it: --from '%s'", callingStep(to)),
 			"step '%s' is one of a subagent", to)
-	case over &&
+	case finished &&
 		slices.ContainsFunc(records, func(r Record) bool {
 			return r.Type == formats.EntryStopped
 		}):
@@ -93,8 +93,8 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 		)
 	}
 
-	begin := begins(records, to)
-	if host := takenBack(records[:begin], records[begin:]); host != "" {
+	begin := startIndex(records, to)
+	if host := compensatedStep(records[:begin], records[begin:]); host != "" {
 		return "", nil, formats.Fail(formats.CodeInvalidState, "go back to it: --from '"+host+"'",
 			"step '%s' would be kept, and its effect was taken back", host)
 	}
@@ -108,15 +108,15 @@ func Back(records []Record, word string) (to string, dropped []Step, err error) 
 	return to, dropped, nil
 }
 
-// StateAt is the state when a step began: the time, and the serial of the run's last change before;
-// 0: none.
+// StateAt returns when a step began, and the serial of the run's last state change before it; 0 if
+// there was none.
 func StateAt(records []Record, word string) (serial uint64, at time.Time, err error) {
-	records = course(records)
-	step, err := find(records, word)
+	records = currentRecords(records)
+	step, err := findStep(records, word)
 	if err != nil {
 		return 0, at, err
 	}
-	end := begins(records, step)
+	end := startIndex(records, step)
 	for _, r := range records[:end] {
 		var data struct{ Serial uint64 }
 		if r.Type == formats.EntryStateCommitted && json.Unmarshal(r.Raw(), &data) == nil {
@@ -126,14 +126,14 @@ func StateAt(records []Record, word string) (serial uint64, at time.Time, err er
 	return serial, records[end].Time, nil
 }
 
-// find gives the step that a word means, with its visit.
-func find(records []Record, word string) (string, error) {
-	var fits, places, offers []string // as they would be typed
+// findStep resolves a word to a step path with its visit.
+func findStep(records []Record, word string) (string, error) {
+	var fits, places, offers []string // in the form that the user types
 	for _, r := range slices.Backward(records) {
 		if r.Type != formats.EntryStepScheduled {
 			continue
 		}
-		place := visit().ReplaceAllString(r.Step, "")
+		place := visitSuffix().ReplaceAllString(r.Step, "")
 		if r.Step == word || place == word {
 			fits = []string{r.Step}
 			break
@@ -164,9 +164,9 @@ func find(records []Record, word string) (string, error) {
 	return fits[0], nil
 }
 
-// calls is the step of a command that called the subagent whose step this is: "work#1" of
-// "work#1.1/code#1".
-func calls(step string) string {
+// callingStep is the step of a command that called the subagent to which a step belongs: "work#1"
+// for "work#1.1/code#1".
+func callingStep(step string) string {
 	call := delegation(step)
 	for outer := call; outer != ""; outer = delegation(strings.TrimSuffix(call, "/")) {
 		call = outer
@@ -174,20 +174,21 @@ func calls(step string) string {
 	return call[:strings.LastIndexByte(call, '.')]
 }
 
-// visit is what a step path has beside the place.
-var visit = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
+// visitSuffix matches the visit and attempt in a step path.
+var visitSuffix = lazy.Regexp(`#[0-9]+(\.[0-9]+)?`)
 
-// Tree is the worktree of a run, with the last commit on its branch that the journal knows. Loose
-// is the first step of a worker since then; empty: none. Closing tells that tercet began to close
-// it, and may have removed it.
-type Tree struct {
-	Dir, Branch, Head, Loose string
-	Closing                  bool
+// Worktree is the worktree of a run and the last commit on its branch that the journal knows.
+// Uncommitted is the first worker step since that commit, if any. Closing means that tercet began
+// to close it and may have removed it.
+type Worktree struct {
+	Dir, Branch, Head, Uncommitted string
+	Closing                        bool
 }
 
-// TreeOf finds the worktree that a run has open, not those of its children; zero if there is none.
-func TreeOf(records []Record) (t Tree) {
-	for _, r := range course(records) {
+// OpenWorktree returns the worktree that a run has open, not those of its children; zero if there
+// is none.
+func OpenWorktree(records []Record) (t Worktree) {
+	for _, r := range currentRecords(records) {
 		var d struct {
 			Agent    string
 			Input    struct{ Action, Child string }
@@ -205,18 +206,18 @@ func TreeOf(records []Record) (t Tree) {
 		case strings.HasPrefix(r.Step, "worktree/") && m.Worktree != "" &&
 			!strings.HasPrefix(r.Step, "worktree/close#"):
 		case m.Worktree == formats.WorktreeClosed:
-			t = Tree{}
+			t = Worktree{}
 		case m.Worktree != "":
-			t = Tree{
+			t = Worktree{
 				Dir:    m.Worktree,
 				Branch: d.Fields.Branch,
 				Head:   d.Fields.Head,
 			}
 		case m.Agent == formats.AgentGitWorkflow && d.Fields.Commit != "":
 			t.Head = d.Fields.Commit
-			t.Loose = ""
-		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "" && t.Loose == "":
-			t.Loose = r.Step
+			t.Uncommitted = ""
+		case m.Runner != "builtin" && m.Runner != "workflow" && t.Dir != "" && t.Uncommitted == "":
+			t.Uncommitted = r.Step
 		}
 	}
 

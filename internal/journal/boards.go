@@ -11,7 +11,7 @@ import (
 
 // Topic is one topic of a board with its whole history, oldest first.
 type Topic struct {
-	// step of the workflow subagent that owns it; empty: the run's
+	// In is the step of the workflow subagent that owns the topic; empty if the run does
 	In       string            `json:"in,omitempty"`
 	Name     string            `json:"topic"`
 	Version  int               `json:"version"`
@@ -29,10 +29,10 @@ func (t Topic) String() string {
 		t.Name, where, t.Version, last.By, last.Round)
 }
 
-// Topics gives the postings of a run by topic, in the order of each topic's first posting.
+// Topics returns the postings of a run by topic, in the order of each topic's first posting.
 func Topics(records []Record) []Topic {
 	var out []Topic
-	for _, r := range course(records) {
+	for _, r := range currentRecords(records) {
 		var p formats.Posted
 		if r.Type != formats.EntryPosted || json.Unmarshal(r.Raw(), &p) != nil {
 			continue

@@ -15,7 +15,7 @@ import (
 type Difference struct {
 	Type   string `json:"type"`
 	Step   string `json:"step_path"`
-	Lines  [2]int `json:"lines"` // in the two journals; 0: that run lacks the entry
+	Lines  [2]int `json:"lines"` // in the two journals; 0 if that run lacks the entry
 	Path   string `json:"path,omitempty"`
 	Values [2]any `json:"values"`
 }
@@ -38,37 +38,37 @@ func quoted(v any, line int) string {
 	if err != nil {
 		return fmt.Sprint(v)
 	}
-	return formats.Clip(string(text), mostQuoted)
+	return formats.Clip(string(text), maxQuoted)
 }
 
-// Differ finds the first decision, prompt or return in which two runs differ; nil if there is none.
-// It goes in the order of the first run, parallel entries by step. It ignores ids, times, usage,
-// and observations: those count only by their effects.
+// Differ returns the first decision, prompt or return in which two runs differ, or nil. It follows
+// the order of the first run; parallel entries are matched by step. It ignores ids, times, usage,
+// and observations: observations count only by their effects.
 func Differ(a, b []Record) *Difference {
 	a = decisions(a)
 	b = decisions(b)
 	rest := map[string][]Record{}
 	for _, r := range b {
-		rest[what(r)] = append(rest[what(r)], r)
+		rest[entryKey(r)] = append(rest[entryKey(r)], r)
 	}
 
 	var found *Difference
 	for _, r := range a {
-		list := rest[what(r)]
+		list := rest[entryKey(r)]
 		if len(list) == 0 {
 			found = difference(r, [2]int{r.Seq, 0}, "", valueOf(r), nil)
 			break
 		}
-		rest[what(r)] = list[1:]
-		where, x, y := apart("", valueOf(r), valueOf(list[0]))
+		rest[entryKey(r)] = list[1:]
+		where, x, y := firstDifference("", valueOf(r), valueOf(list[0]))
 		if x != nil || y != nil {
 			found = difference(r, [2]int{r.Seq, list[0].Seq}, where, x, y)
 			break
 		}
 	}
 
-	for _, r := range b { // one that only the second run has comes before a difference behind it
-		left := rest[what(r)]
+	for _, r := range b { // an extra entry of b precedes a later difference
+		left := rest[entryKey(r)]
 		if (found == nil || found.Lines[1] > r.Seq) && len(left) > 0 && left[0].Seq == r.Seq {
 			return difference(r, [2]int{0, r.Seq}, "", nil, valueOf(r))
 		}
@@ -87,67 +87,68 @@ func difference(r Record, lines [2]int, where string, a, b any) *Difference {
 	}
 }
 
-// decisions are the entries that say what a run decided, told and was answered.
+// decisions are the entries with what a run decided, asked and was answered.
 func decisions(records []Record) []Record {
-	return slices.DeleteFunc(slices.Clone(course(records)), func(r Record) bool {
-		return aside(r.Type) || slices.Contains([]formats.EntryType{
+	return slices.DeleteFunc(slices.Clone(currentRecords(records)), func(r Record) bool {
+		return isProcessEntry(r.Type) || slices.Contains([]formats.EntryType{
 			formats.EntryObserved, formats.EntryBudgetReserved, formats.EntryStateCommitted,
 			formats.EntryWaited, formats.EntryWentBack,
 		}, r.Type)
 	})
 }
 
-func what(r Record) string {
+func entryKey(r Record) string {
 	return fmt.Sprintf("%s %s %d", r.Type, r.Step, r.Attempt)
 }
 
-// own are the members that no two runs have in common.
-var own = []string{
+// volatileMembers are members that differ between any two runs.
+var volatileMembers = []string{
 	"session_id", "run", "started_at", "seen", "duration_seconds", "tokens", "cost_usd",
 	"prompt_sha256", "lease", "worktree", "created", "updated", "last_updated", "timeout_seconds",
 	"tercet_version", "user", "txn", "serial", "digest", "raw", "words", "_raw",
 }
 
-// stampOf is a time, an id of a run or of a session in a text.
-var stampOf = lazy.Regexp(
+// volatileText matches times and the ids of runs and sessions.
+var volatileText = lazy.Regexp(
 	`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*|\bsess_\d+_[a-z0-9]+\b|\br[a-z0-9]{9}\b`,
 )
 
 func valueOf(r Record) any {
 	if raw := r.Raw(); raw != nil {
-		return common(plainly(raw))
+		return stable(decodeJSON(raw))
 	}
 	return map[string]any{}
 }
 
-// common is a value without what is own to a run.
-func common(v any) any {
+// stable removes from a value what differs between any two runs.
+func stable(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, key := range own {
+		for _, key := range volatileMembers {
 			delete(v, key)
 		}
 		for key, one := range v {
-			v[key] = common(one)
+			v[key] = stable(one)
 		}
 	case []any:
 		for i := range v {
-			v[i] = common(v[i])
+			v[i] = stable(v[i])
 		}
 	case string:
-		return stampOf().ReplaceAllString(v, "…")
+		return volatileText().ReplaceAllString(v, "…")
 	}
 	return v
 }
 
-// apart gives the first place in which two values differ, and what stands there; nil and nil for
-// none.
-func apart(where string, a, b any) (at string, x, y any) {
+// firstDifference returns the path of the first difference of two values and what they have there;
+// nil and nil if they are equal.
+func firstDifference(where string, a, b any) (at string, x, y any) {
 	one, ok := a.(map[string]any)
 	other, both := b.(map[string]any)
 	if ok && both {
 		for _, key := range slices.Sorted(maps.Keys(one)) {
-			if at, x, y = apart(where+"."+key, one[key], other[key]); x != nil || y != nil {
+			if at, x, y = firstDifference(where+"."+key, one[key], other[key]); x != nil ||
+				y != nil {
 				return at, x, y
 			}
 		}

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// A form is one way in which programs print a known value.
-type form struct {
-	plain string                // what the text holds, byte for byte; empty: what expr finds
-	hint  string                // part that no escaping changes; a text without it is not searched
+// encoding is one way in which programs print a known value.
+type encoding struct {
+	plain string                // literal text; empty: use expr
+	hint  string                // unescaped part; a text without it is not searched
 	expr  func() *regexp.Regexp // nil with plain
 }
 
-// mask replaces the form in a text.
-func (f form) mask(s string) string {
+// mask replaces the value in a text.
+func (f encoding) mask(s string) string {
 	switch {
 	case f.plain != "":
 		return strings.ReplaceAll(s, f.plain, Masked)
@@ -29,10 +29,11 @@ func (f form) mask(s string) string {
 	return s
 }
 
-// formsOf gives the forms of a value: as it is, escaped as JSON, shells and URLs do, and in base64.
-func formsOf(value string) []form {
-	forms := []form{{plain: value}}
-	for _, part := range parts(value) {
+// encodingsOf returns the encodings of a value: plain, escaped for JSON, shells and URLs, and
+// base64.
+func encodingsOf(value string) []encoding {
+	forms := []encoding{{plain: value}}
+	for _, part := range splitLong(value) {
 		var e expression
 		for rest := part; rest != ""; {
 			r, size := utf8.DecodeRuneInString(rest)
@@ -40,23 +41,23 @@ func formsOf(value string) []form {
 			rest = rest[size:]
 		}
 		if e.escapes {
-			forms = append(forms, e.form())
+			forms = append(forms, e.encoding())
 		}
 	}
 	for shift := range 3 {
-		forms = append(forms, encoded(value, shift)...)
+		forms = append(forms, base64Encodings(value, shift)...)
 	}
 	return forms
 }
 
-// mostInForm bounds the part of a value that one regular expression finds.
-const mostInForm = 1 << 10
+// maxPart bounds the part of a value that one regular expression finds, in bytes.
+const maxPart = 1 << 10
 
-// parts cuts a long value between characters into parts of about the same length, each of which is
-// masked by itself.
-func parts(value string) []string {
+// splitLong splits a long value between characters into parts of similar length, which are masked
+// separately.
+func splitLong(value string) []string {
 	var out []string
-	for n := len(value)/mostInForm + 1; n > 1; n-- {
+	for n := len(value)/maxPart + 1; n > 1; n-- {
 		cut := len(value) / n
 		for cut < len(value) && !utf8.RuneStart(value[cut]) {
 			cut++
@@ -67,42 +68,42 @@ func parts(value string) []string {
 	return append(out, value)
 }
 
-// encoded gives the forms of a value in base64 that begins with shift other bytes, as a user's name
-// before a password does. Characters that also depend on other bytes are left out.
-func encoded(value string, shift int) []form {
+// base64Encodings returns the base64 encodings of a value after shift other bytes, such as a user
+// name before a password. Characters that also depend on other bytes are left out.
+func base64Encodings(value string, shift int) []encoding {
 	code := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("\x00", shift) + value))
 	first := (shift*8 + 5) / 6
 	last := (shift + len(value)) * 8 / 6
-	var forms []form
+	var forms []encoding
 	at := first
-	list := parts(code[first:last])
+	list := splitLong(code[first:last])
 	for i, part := range list {
 		var e expression
 		for _, r := range part {
 			if at > first && (at%64 == 0 || at%76 == 0) {
-				e.broken()
+				e.lineBreak()
 			}
-			e.code(r)
+			e.base64Char(r)
 			at++
 		}
 		if i == len(list)-1 {
-			e.padded()
+			e.padding()
 		}
-		forms = append(forms, e.form())
+		forms = append(forms, e.encoding())
 	}
 	return forms
 }
 
-// expression is the regular expression of a form while it is put together.
+// expression builds the regular expression of an encoding.
 type expression struct {
 	strings.Builder
-	escapes   bool // it finds more than the value itself
+	escapes   bool // it matches more than the value itself
 	run, hint string
 }
 
-func (e *expression) form() form {
+func (e *expression) encoding() encoding {
 	expr := e.String()
-	return form{
+	return encoding{
 		hint: e.hint,
 		expr: sync.OnceValue(func() *regexp.Regexp {
 			return regexp.MustCompile(expr)
@@ -110,7 +111,7 @@ func (e *expression) form() form {
 	}
 }
 
-// literal adds a character that nothing escapes.
+// literal adds a character that is never escaped.
 func (e *expression) literal(s string) {
 	e.WriteString(regexp.QuoteMeta(s))
 	e.run += s
@@ -119,22 +120,22 @@ func (e *expression) literal(s string) {
 	}
 }
 
-// either adds a character in one of several forms.
-func (e *expression) either(forms ...string) {
+// anyOf adds a character in one of several encodings.
+func (e *expression) anyOf(forms ...string) {
 	e.WriteString("(?:" + strings.Join(forms, "|") + ")")
 	e.run = ""
 }
 
-// Text may be escaped more than once: a return in a line of JSON has two backslashes where its file
-// has one.
+// Text may be escaped repeatedly: a return in a line of JSON has two backslashes where its file has
+// one.
 const (
-	escaped  = `\\+`
-	anyhow   = `\\*`
-	lineEnds = `(?:\\+[rn]|[\r\n])*`
+	escaped      = `\\+`
+	maybeEscaped = `\\*`
+	lineEnds     = `(?:\\+[rn]|[\r\n])*`
 )
 
-// letters are the escapes of control characters.
-var letters = map[rune]string{
+// escapeLetters maps control characters to the letters of their escapes.
+var escapeLetters = map[rune]string{
 	'\a': "a",
 	'\b': "b",
 	'\t': "t",
@@ -144,7 +145,7 @@ var letters = map[rune]string{
 	'\r': "r",
 }
 
-// character adds a character of a value. bytes are those of its UTF-8, or one that is no UTF-8.
+// character adds a character of a value. bytes is its UTF-8, or one byte that is not UTF-8.
 func (e *expression) character(r rune, bytes string) {
 	if r < utf8.RuneSelf &&
 		(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_' || r == '.') {
@@ -162,16 +163,16 @@ func (e *expression) character(r rune, bytes string) {
 		octal += fmt.Sprintf("%s0?%03o", escaped, b)
 	}
 
-	raw := anyhow + regexp.QuoteMeta(bytes)
+	raw := maybeEscaped + regexp.QuoteMeta(bytes)
 	if r == utf8.RuneError {
-		raw = `\x{fffd}` // which also stands for a byte that is no UTF-8
+		raw = `\x{fffd}` // also replaces a byte that is not UTF-8
 	}
 	forms := []string{raw, percent, hex, octal}
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		forms = append(forms, fmt.Sprintf("%su(?i:%04x)%su(?i:%04x)", escaped, high, escaped, low))
 	}
 	forms = append(forms, fmt.Sprintf("%s(?i:u%04x|u\\{0*%x\\}|u%08x)", escaped, r, r, r))
-	if letter, ok := letters[r]; ok {
+	if letter, ok := escapeLetters[r]; ok {
 		forms = append(forms, escaped+letter)
 	}
 	switch r {
@@ -181,29 +182,29 @@ func (e *expression) character(r rune, bytes string) {
 		forms = append(forms, `'`+escaped+`''`, `'\\*"'\\*"'`)
 	}
 
-	e.either(forms...)
+	e.anyOf(forms...)
 }
 
-// code adds a character of base64, in the alphabet for URLs too.
-func (e *expression) code(r rune) {
+// base64Char adds a character of base64, also as in the URL alphabet.
+func (e *expression) base64Char(r rune) {
 	switch r {
 	case '+':
-		e.either(`\+`, `-`, `%2[Bb]`, escaped+`u002[Bb]`)
+		e.anyOf(`\+`, `-`, `%2[Bb]`, escaped+`u002[Bb]`)
 	case '/':
-		e.either(anyhow+`/`, `_`, `%2[Ff]`)
+		e.anyOf(maybeEscaped+`/`, `_`, `%2[Ff]`)
 	default:
 		e.literal(string(r))
 	}
 }
 
-// broken adds an end of a line that may stand here.
-func (e *expression) broken() {
+// lineBreak allows a line break at this place.
+func (e *expression) lineBreak() {
 	e.WriteString(lineEnds)
 	e.run = ""
 }
 
-// padded adds the last character of base64 if the value ends there.
-func (e *expression) padded() {
+// padding allows the last character of base64 and its padding.
+func (e *expression) padding() {
 	e.WriteString(`(?:[\w+/-]?(?:=|%3[Dd]|\\+u003[Dd]){1,2})?`)
 	e.run = ""
 }

@@ -6,14 +6,14 @@ import (
 	"tercet/formats"
 )
 
-// Answered is a gate with its answer.
-type Answered struct {
+// AnsweredGate is a gate with its decision.
+type AnsweredGate struct {
 	Gate     formats.Gate
 	Decision formats.Decision
 }
 
-// Gates gives the open gate of a run, nil if there is none, and the answered gates, in order.
-func Gates(records []Record) (open *formats.Gate, done []Answered) {
+// Gates returns the open gate of a run, or nil, and the answered gates in order.
+func Gates(records []Record) (open *formats.Gate, done []AnsweredGate) {
 	for i, r := range records {
 		var d formats.Decision
 		switch {
@@ -33,7 +33,7 @@ func Gates(records []Record) (open *formats.Gate, done []Answered) {
 		case r.Type == formats.EntryGateVoted:
 			open.Votes = append(open.Votes, d)
 		case r.Type == formats.EntryGateDecided:
-			done = append(done, Answered{*open, d})
+			done = append(done, AnsweredGate{*open, d})
 			open = nil
 		}
 	}

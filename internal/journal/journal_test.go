@@ -156,7 +156,7 @@ func TestVouched(t *testing.T) {
 			t.Fatalf("Read = %d records, %v, want %d whole ones whoever wrote them",
 				len(records), err, i+1)
 		}
-		err = journal.Vouched(records, key)
+		err = journal.VerifyKey(records, key)
 		switch {
 		case i < 2 && err != nil:
 			t.Errorf("%d lines of one's own: %v, want no error", i+1, err)
@@ -165,7 +165,7 @@ func TestVouched(t *testing.T) {
 				!strings.Contains(err.Error(), "journal.jsonl:3:1: ")):
 			t.Errorf("a line without the key: %v, want DENIED with line 3", err)
 		}
-		if err := journal.Vouched(records, nil); err != nil {
+		if err := journal.VerifyKey(records, nil); err != nil {
 			t.Errorf("without a key: %v, want no error", err)
 		}
 	}

@@ -18,86 +18,88 @@ import (
 )
 
 // Ledger is the journal of a run that runs from its beginning, for the first time or as a replay.
-// It finds an earlier entry by type, step path, attempt and key, and equal ones by their order. It
-// compares such an entry and does not write it twice. A resumed run thus makes all decisions again
-// with the same code, and takes answers from the journal.
+// It finds a recorded entry by type, step path, attempt and key, and equal ones by their order. It
+// compares such an entry with the new one and does not write it again. A resumed run thus makes all
+// decisions again with the same code and takes answers from the journal.
 type Ledger struct {
-	// files that changed since the run began, with the hashes that the user accepted before
+	// Accepted are files that changed since the run began, with the hashes that the user accepted
+	// before.
 	Accepted map[string]string
 
 	w *Writer
-	// resumed is written down of the process before the first new entry of a run that began before;
-	// nil: it is.
-	resumed map[string]any
-	over    atomic.Bool
-	kept    atomic.Bool // a step has finished, or a question was asked
-	waited  bool        // the run was suspended
+	// pendingResume is recorded before the first new entry of a resumed run; nil if it was recorded
+	// or the run is new.
+	pendingResume map[string]any
+	finished      atomic.Bool
+	resumable     atomic.Bool // a step has finished, or a gate was opened
+	suspended     bool        // the last process suspended the run
 
-	mu    sync.Mutex
-	lines []past
-	left  int // how many of them the run has not come to
-	// by step path the oldest entry that was not taken yet, by its place in lines
-	first   map[string]int
-	nested  map[string][]int // of the entries of a subagent's own steps, by the delegation
-	stopped int              // place of the entry that the run was stopped; -1: none
+	mu        sync.Mutex
+	entries   []pastEntry
+	unreached int // number of entries that the replay has not reached
+	// first is the index of the oldest entry of a step that was not consumed.
+	first     map[string]int
+	nested    map[string][]int // by delegation: indexes of the entries of the subagent's own steps
+	stoppedAt int              // index of the entry stopped; -1: none
 }
 
-// past is what a Ledger needs of a record. There may be many thousand.
-type past struct {
+// pastEntry is what a Ledger needs of a record. There may be many thousand.
+type pastEntry struct {
 	kind      formats.EntryType
 	step, key string
-	data      json.RawMessage // nil once it was taken
+	data      json.RawMessage // nil once it was consumed
 	attempt   int32
 	seq       int32
-	next      int32 // the next entry of the same step that was not taken yet; 0: none
-	left      bool  // the run has not come to it
+	next      int32 // index of the step's next unconsumed entry; 0: none
+	unreached bool  // the replay has not reached it
 }
 
-// about tells whether an entry is the same as one that was made before, or has to be.
-func (p past) about(e formats.Entry) bool {
+// matches reports whether a new entry corresponds to the recorded one.
+func (p pastEntry) matches(e formats.Entry) bool {
 	return p.kind == e.Type && p.key == e.Key && int(p.attempt) == e.Attempt
 }
 
-// NewLedger starts with the records of a run, none for a new one; w writes new entries. Before the
-// first new entry of a resumed run it records who resumed it. A stopped run continues if its Error
-// Handling has not begun, unless it must stay stopped.
-func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledger {
+// NewLedger makes a ledger from the records of a run, none for a new one; w writes new entries.
+// Before the first new entry of a resumed run it records who resumed it. A stopped run continues if
+// its Error Handling has not begun, unless keepStopped is set.
+func NewLedger(w *Writer, records []Record, who map[string]any, keepStopped bool) *Ledger {
 	l := &Ledger{
-		w:       w,
-		first:   map[string]int{},
-		nested:  map[string][]int{},
-		stopped: -1,
+		w:         w,
+		first:     map[string]int{},
+		nested:    map[string][]int{},
+		stoppedAt: -1,
 	}
 	if n := len(records); n > 0 {
-		l.resumed = who
-		l.waited = records[n-1].Type == formats.EntrySuspended
+		l.pendingResume = who
+		l.suspended = records[n-1].Type == formats.EntrySuspended
 	}
 	l.Accepted, _ = Accepted(records)
-	records = course(records)
-	l.kept.Store(slices.ContainsFunc(records, func(r Record) bool {
-		return keeps(r.Entry)
+	records = currentRecords(records)
+	l.resumable.Store(slices.ContainsFunc(records, func(r Record) bool {
+		return makesResumable(r.Entry)
 	}))
-	l.lines = make([]past, len(records))
+	l.entries = make([]pastEntry, len(records))
 	for i, r := range slices.Backward(records) {
 		switch {
-		case aside(r.Type), r.Type == formats.EntryStopped && i == len(records)-1 && !stay:
+		case isProcessEntry(r.Type), r.Type == formats.EntryStopped && i == len(records)-1 &&
+			!keepStopped:
 			continue
-		case r.Type == formats.EntryStopped && l.stopped < 0:
-			l.stopped = i
+		case r.Type == formats.EntryStopped && l.stoppedAt < 0:
+			l.stoppedAt = i
 		}
-		l.lines[i] = past{
-			kind:    r.Type,
-			step:    r.Step,
-			key:     r.Key,
-			data:    r.Raw(),
-			attempt: int32(r.Attempt),
-			seq:     int32(r.Seq),
-			next:    int32(l.first[r.Step]),
-			left:    true,
+		l.entries[i] = pastEntry{
+			kind:      r.Type,
+			step:      r.Step,
+			key:       r.Key,
+			data:      r.Raw(),
+			attempt:   int32(r.Attempt),
+			seq:       int32(r.Seq),
+			next:      int32(l.first[r.Step]),
+			unreached: true,
 		}
 		l.first[r.Step] = i
-		l.left++
-		if outer := delegation(r.Step + "/"); outer != "" { // its own beginning and end too
+		l.unreached++
+		if outer := delegation(r.Step + "/"); outer != "" { // including its own start and finish
 			l.nested[outer] = append(l.nested[outer], i)
 		}
 	}
@@ -105,22 +107,22 @@ func NewLedger(w *Writer, records []Record, who map[string]any, stay bool) *Ledg
 	return l
 }
 
-// Accept writes down, with the next new entry, that the user accepts files that changed since the
-// run began, by hash.
+// Accept records, with the next new entry, that the user accepts files that changed since the run
+// began, by hash.
 func (l *Ledger) Accept(changed map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := maps.Clone(changed)
 	who := map[string]any{}
-	maps.Copy(who, l.resumed)
-	if old, more := who["accepted"].(map[string]string); more { // those of another file
+	maps.Copy(who, l.pendingResume)
+	if old, more := who["accepted"].(map[string]string); more { // accepted for another command file
 		maps.Copy(all, old)
 	}
 	who["accepted"] = all
-	l.resumed = who
+	l.pendingResume = who
 }
 
-// Accepted gives the files that were accepted so far, and how many records the run had before the
+// Accepted returns the files that were accepted so far, and how many records the run had before the
 // last time.
 func Accepted(records []Record) (files map[string]string, before int) {
 	files = map[string]string{}
@@ -136,14 +138,14 @@ func Accepted(records []Record) (files map[string]string, before int) {
 }
 
 // Resumed reports whether another process began the run, and whether its last process was killed. A
-// nil Ledger is no run.
+// nil Ledger reports false.
 func (l *Ledger) Resumed() (resumed, killed bool) {
-	resumed = l != nil && len(l.lines) > 0
-	return resumed, resumed && !l.waited
+	resumed = l != nil && len(l.entries) > 0
+	return resumed, resumed && !l.suspended
 }
 
-// delegation is the call in whose steps an entry stands: "phases#1[2]/run#1.1/" of
-// "phases#1[2]/run#1.1/code#1". A call has its attempt behind the visit, which no step has.
+// delegation is the call that an entry belongs to: "phases#1[2]/run#1.1/" for
+// "phases#1[2]/run#1.1/code#1". A call has its attempt after the visit; a step has no attempt.
 func delegation(step string) string {
 	at := 0
 	for part := range strings.SplitAfterSeq(step, "/") {
@@ -156,42 +158,42 @@ func delegation(step string) string {
 	return ""
 }
 
-// visitMark stands before the visit of a step in its path.
+// visitMark precedes the visit of a step in its path.
 const visitMark = '#'
 
-// aside tells an entry that belongs to a process and not to what the run decides.
-func aside(t formats.EntryType) bool {
+// isProcessEntry reports whether an entry is about a process and not a decision of the run.
+func isProcessEntry(t formats.EntryType) bool {
 	return t == formats.EntrySuspended || t == formats.EntryResumed || t == formats.EntryReopened
 }
 
-// Append makes an entry durable; if the run made it before, it writes nothing and old is true. A
-// *formats.DivergedError means that the entry differs from the journal's, or that it is new while
-// the journal has unreached entries. The latter only counts with alone: nothing runs in parallel. A
-// new entry after the point where the run was stopped is a *formats.StoppedError.
+// Append makes an entry durable. If the journal already has it, it writes nothing and old is true.
+// A *formats.DivergedError means that the entry differs from the recorded one, or that it is new
+// while the journal has unreached entries. The latter is only checked with alone, when nothing runs
+// in parallel. A new entry after the point where the run was stopped is a *formats.StoppedError.
 func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old bool, err error) {
 	l.mu.Lock()
-	at, old := l.take(e)
+	at, old := l.consume(e)
 	switch {
 	case old:
-		err = l.compare(l.told(at), e)
-	case !aside(e.Type), l.looks():
-		err = l.news(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
+		err = l.compare(l.release(at), e)
+	case !isProcessEntry(e.Type), l.readOnly():
+		err = l.checkNew(alone, fmt.Sprintf("%s of step '%s'", e.Type, e.Step))
 	}
-	defer func() { // a run whose end could not be written can be resumed
+	defer func() { // only once written: a run whose end could not be written can be resumed
 		if err == nil && e.Type == formats.EntryRunFinished && e.Step == "" {
-			l.over.Store(true)
+			l.finished.Store(true)
 		}
-		if err == nil && !l.kept.Load() && keeps(e) {
-			l.kept.Store(true)
+		if err == nil && !l.resumable.Load() && makesResumable(e) {
+			l.resumable.Store(true)
 		}
 	}()
-	who := l.resumed
+	who := l.pendingResume
 	if old || err != nil {
 		l.mu.Unlock()
 		return old, err
 	}
 
-	l.resumed = nil
+	l.pendingResume = nil
 	l.mu.Unlock()
 	if who != nil {
 		err := l.w.Append(ctx, formats.Entry{Type: formats.EntryResumed, Data: who})
@@ -202,70 +204,69 @@ func (l *Ledger) Append(ctx context.Context, e formats.Entry, alone bool) (old b
 	return false, l.w.Append(ctx, e)
 }
 
-// Live declares that the run now does something new. Its errors are those of Append.
+// Live declares that the run is about to do something that is not in the journal. Its errors are
+// those of Append.
 func (l *Ledger) Live(alone bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.news(alone, "something else")
+	return l.checkNew(alone, "something else")
 }
 
-// news tells whether the run may do what its journal does not have.
-func (l *Ledger) news(alone bool, what string) error {
+// checkNew checks that the run may do what its journal does not have.
+func (l *Ledger) checkNew(alone bool, what string) error {
 	switch {
-	case l.stopped >= 0 && l.lines[l.stopped].left:
-		return l.stop()
-	case alone && l.left > 0:
-		first := l.unmet()
+	case l.stoppedAt >= 0 && l.entries[l.stoppedAt].unreached:
+		return l.stoppedError()
+	case alone && l.unreached > 0:
+		first := l.firstUnreached()
 		return diverged(
 			first,
 			fmt.Sprintf("%s of step '%s' was made here, and now %s comes",
 				first.kind, first.step, what),
 		)
-	case l.looks():
+	case l.readOnly():
 		return &formats.EndError{Failure: formats.Fail(formats.CodeSuspended, "",
 			"%s ends before %s", Name, what)}
 	}
 	return nil
 }
 
-// looks tells that nothing may be done: the journal is only held against what comes out.
-func (l *Ledger) looks() bool {
+// readOnly reports whether the journal is only verified: no entry is written and no effect may run.
+func (l *Ledger) readOnly() bool {
 	return l.w.open == nil
 }
 
-// Rest is the difference of a run that ended without making all recorded entries; nil if it made
-// all.
-func (l *Ledger) Rest() error {
+// Unreached is the divergence of a run that ended without reaching all recorded entries, or nil.
+func (l *Ledger) Unreached() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopped >= 0 || l.left == 0 {
+	if l.stoppedAt >= 0 || l.unreached == 0 {
 		return nil
 	}
-	first := l.unmet()
+	first := l.firstUnreached()
 	return diverged(
 		first,
 		fmt.Sprintf("%s of step '%s' was made here, and is not made now", first.kind, first.step),
 	)
 }
 
-// unmet is the first entry that the run has not come to.
-func (l *Ledger) unmet() past {
-	return l.lines[slices.IndexFunc(l.lines, func(p past) bool { return p.left })]
+// firstUnreached is the first entry that the replay has not reached.
+func (l *Ledger) firstUnreached() pastEntry {
+	return l.entries[slices.IndexFunc(l.entries, func(p pastEntry) bool { return p.unreached })]
 }
 
-// Over reports whether the run has recorded its end.
-func (l *Ledger) Over() bool {
-	return l.over.Load()
+// Finished reports whether the run has recorded its end.
+func (l *Ledger) Finished() bool {
+	return l.finished.Load()
 }
 
-// Resumable reports whether there is something to go on with: a step has finished, or a question
-// was asked.
+// Resumable reports whether there is anything to resume: a step has finished, or a gate was opened.
 func (l *Ledger) Resumable() bool {
-	return l.kept.Load()
+	return l.resumable.Load()
 }
 
-// keeps tells an entry with which a run has come to something.
-func keeps(e formats.Entry) bool {
+// makesResumable reports whether an entry makes a run worth resuming.
+func makesResumable(e formats.Entry) bool {
 	if e.Type != formats.EntryStepFinished {
 		return e.Type == formats.EntryGateOpened
 	}
@@ -277,102 +278,103 @@ func keeps(e formats.Entry) bool {
 	return err == nil && step.Status != formats.OutcomeSkipped
 }
 
-// Recall gives the data of an earlier entry and consumes it.
+// Recall returns the data of a recorded entry and consumes it.
 func (l *Ledger) Recall(e formats.Entry) (data json.RawMessage, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, ok := l.take(e)
+	at, ok := l.consume(e)
 	if !ok {
 		return nil, false
 	}
-	if e.Type == formats.EntryDelegationResult && !l.looks() { // what its own steps did is in it
+	// the result includes the effects of its own steps
+	if e.Type == formats.EntryDelegationResult && !l.readOnly() {
 		for _, i := range l.nested[fmt.Sprintf("%s.%d/", e.Step, e.Attempt)] {
-			l.met(i)
+			l.markReached(i)
 		}
 	}
-	return l.told(at).data, true
+	return l.release(at).data, true
 }
 
-// take gives the oldest entry of its kind that was not taken yet.
-func (l *Ledger) take(e formats.Entry) (at int, ok bool) {
+// consume returns the index of the oldest unconsumed entry that matches e.
+func (l *Ledger) consume(e formats.Entry) (at int, ok bool) {
 	before := -1
-	for at, ok = l.first[e.Step]; ok && !l.lines[at].about(e); ok = at > 0 {
+	for at, ok = l.first[e.Step]; ok && !l.entries[at].matches(e); ok = at > 0 {
 		before = at
-		at = int(l.lines[at].next)
+		at = int(l.entries[at].next)
 	}
 	if !ok {
 		return 0, false
 	}
-	next := l.lines[at].next
+	next := l.entries[at].next
 	switch {
 	case before >= 0:
-		l.lines[before].next = next
+		l.entries[before].next = next
 	case next > 0:
 		l.first[e.Step] = int(next)
 	default:
 		delete(l.first, e.Step)
 	}
-	l.met(at)
-	if at == l.stopped { // what was under way then is not come to again
+	l.markReached(at)
+	if at == l.stoppedAt { // the replay does not reach what was in progress then
 		for i := range at {
-			l.met(i)
+			l.markReached(i)
 		}
 	}
 	return at, true
 }
 
-// met takes an entry as one that the run has come to.
-func (l *Ledger) met(at int) {
-	if l.lines[at].left {
-		l.lines[at].left = false
-		l.left--
+// markReached marks an entry as reached by the replay.
+func (l *Ledger) markReached(at int) {
+	if l.entries[at].unreached {
+		l.entries[at].unreached = false
+		l.unreached--
 	}
 }
 
-// told is an entry that was taken, whose data the run has from here on. A long run would else hold
-// all of it twice.
-func (l *Ledger) told(at int) past {
-	p := l.lines[at]
-	l.lines[at].data = nil
+// release returns a consumed entry and drops its data, which the run holds from here on: a long run
+// would hold all of it twice.
+func (l *Ledger) release(at int) pastEntry {
+	p := l.entries[at]
+	l.entries[at].data = nil
 	return p
 }
 
-// compare holds what was decided against what is decided now.
-func (l *Ledger) compare(p past, e formats.Entry) error {
+// compare compares a recorded decision with the present one.
+func (l *Ledger) compare(p pastEntry, e formats.Entry) error {
 	if err := l.w.mask(&e); err != nil {
 		return err
 	}
 	now := Record{Entry: e}.Raw()
-	if bytes.Equal(now, p.data) || reflect.DeepEqual(plainly(now), plainly(p.data)) {
+	if bytes.Equal(now, p.data) || reflect.DeepEqual(decodeJSON(now), decodeJSON(p.data)) {
 		return nil
 	}
 	return diverged(p, fmt.Sprintf("%s of step '%s' was %s and comes out as %s", p.kind, p.step,
-		formats.Clip(string(p.data), mostQuoted), formats.Clip(string(now), mostQuoted)))
+		formats.Clip(string(p.data), maxQuoted), formats.Clip(string(now), maxQuoted)))
 }
 
-// mostQuoted is how much of an entry an error shows.
-const mostQuoted = 200
+// maxQuoted bounds how much of an entry an error shows.
+const maxQuoted = 200
 
-func diverged(p past, what string) error {
+func diverged(p pastEntry, what string) error {
 	return &formats.DivergedError{Failure: formats.Fail(formats.CodeInvalidState,
 		"nothing was done; type the line with --new to begin afresh",
 		"%s:%d:1: %s", Name, p.seq, what)}
 }
 
-// stop is the failure with which the run was stopped.
-func (l *Ledger) stop() error {
+// stoppedError is the error with which the run was stopped.
+func (l *Ledger) stoppedError() error {
 	var f struct {
 		Code          formats.Code
 		Message, Help string
 	}
-	if err := json.Unmarshal(l.lines[l.stopped].data, &f); err != nil {
-		return diverged(l.lines[l.stopped], err.Error())
+	if err := json.Unmarshal(l.entries[l.stoppedAt].data, &f); err != nil {
+		return diverged(l.entries[l.stoppedAt], err.Error())
 	}
 	return &formats.StoppedError{Failure: formats.Fail(f.Code, f.Help, "%s", f.Message)}
 }
 
-// plainly decodes JSON so that two texts of one value are equal; none is null.
-func plainly(data []byte) any {
+// decodeJSON decodes JSON so that equal values compare as equal; no data is null.
+func decodeJSON(data []byte) any {
 	if len(data) == 0 {
 		return nil
 	}
@@ -385,8 +387,8 @@ func plainly(data []byte) any {
 	return v
 }
 
-// Spent is the working time of all processes of the run, without the time between them.
-func Spent(records []Record) (all time.Duration) {
+// WorkingTime is the working time of all processes of the run, without the time between them.
+func WorkingTime(records []Record) (all time.Duration) {
 	for i, r := range records {
 		begins := r.Type == formats.EntryResumed || r.Type == formats.EntryReopened ||
 			r.Type == formats.EntryWentBack
@@ -397,8 +399,8 @@ func Spent(records []Record) (all time.Duration) {
 	return all
 }
 
-// Begun is the run_started data. It refuses a journal of another version.
-func Begun(records []Record) (formats.Started, error) {
+// Started returns the data of run_started. It refuses a journal of another format version.
+func Started(records []Record) (formats.Started, error) {
 	var s formats.Started
 	if len(records) == 0 || records[0].Type != formats.EntryRunStarted {
 		return s, formats.Fail(
@@ -433,17 +435,17 @@ func Begun(records []Record) (formats.Started, error) {
 	return s, nil
 }
 
-// Next is what a run that is over said to do next; empty if it did not.
+// Next is the next step that a finished run recommended, or empty.
 func Next(records []Record) string {
 	var end formats.Return
-	if !Over(records) || json.Unmarshal(records[len(records)-1].Raw(), &end) != nil {
+	if !Finished(records) || json.Unmarshal(records[len(records)-1].Raw(), &end) != nil {
 		return ""
 	}
 	return end.NextSteps
 }
 
-// Over reports whether the run has ended, and was not reopened since.
-func Over(records []Record) (over bool) {
+// Finished reports whether the run has ended and was not reopened since.
+func Finished(records []Record) (over bool) {
 	for _, r := range records {
 		switch {
 		case r.Type == formats.EntryRunFinished && r.Step == "":

@@ -137,10 +137,10 @@ func TestUnwrittenEnd(t *testing.T) {
 			formats.Entry{Type: formats.EntryRunFinished, Data: map[string]any{"status": "failed"}},
 			true,
 		)
-		if (err != nil) != (full != nil) || l.Over() != (full == nil) ||
+		if (err != nil) != (full != nil) || l.Finished() != (full == nil) ||
 			full != nil && !strings.Contains(formats.HelpOf(err), "room") {
 			t.Errorf("Append = %v with help %q where opening gives %v, over %v",
-				err, formats.HelpOf(err), full, l.Over())
+				err, formats.HelpOf(err), full, l.Finished())
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestBegun(t *testing.T) {
 		Type: formats.EntryRunStarted,
 		Data: map[string]any{"command": "/x", "args": map[string]any{}},
 	})
-	_, err := journal.Begun(records())
+	_, err := journal.Started(records())
 	if err == nil || !strings.Contains(err.Error(), "expected a journal of form 5, got form 0") {
 		t.Errorf("Begun of an old journal = %v", err)
 	}
@@ -231,7 +231,7 @@ func TestBegun(t *testing.T) {
 	})
 	const want = "journal.jsonl:1:1: journal.jsonl has version 9, and this tercet knows up to " +
 		"version 5: a newer tercet wrote it (7.1)"
-	_, err = journal.Begun(records())
+	_, err = journal.Started(records())
 	if err == nil || err.Error() != want || formats.CodeOf(err) != formats.CodePrecondition {
 		t.Errorf("Begun of a newer journal = %v, want %s", err, want)
 	}
@@ -243,7 +243,7 @@ func TestSpent(t *testing.T) {
 	at := func(s int, kind formats.EntryType) journal.Record {
 		return journal.Record{Time: time.Unix(int64(s), 0), Entry: formats.Entry{Type: kind}}
 	}
-	got := journal.Spent([]journal.Record{
+	got := journal.WorkingTime([]journal.Record{
 		at(0, formats.EntryRunStarted),
 		at(5, formats.EntrySuspended),
 		at(1000, formats.EntryResumed),

@@ -31,8 +31,8 @@ type Event struct {
 // Output is the type of an event with an agent's output.
 const Output = "output"
 
-// told are the members of an entry that a line of the log shows, in this order.
-var told = []string{
+// shownMembers are the members of an entry that a line of the log shows, in this order.
+var shownMembers = []string{
 	"command", "agent", "status", "summary", "question", "answer", "choice", "by", "note", "target",
 	"code", "message", "why", "until",
 }
@@ -44,8 +44,8 @@ func (e Event) String() string {
 	}
 	parts := []string{e.Time.Local().Format(time.TimeOnly), e.Type, e.Step}
 	var data map[string]any
-	if json.Unmarshal(e.Data, &data) == nil { // what is no map has nothing to show
-		for _, key := range told {
+	if json.Unmarshal(e.Data, &data) == nil { // other data has no members to show
+		for _, key := range shownMembers {
 			if v, ok := data[key].(string); ok {
 				parts = append(parts, v)
 			}
@@ -56,35 +56,35 @@ func (e Event) String() string {
 
 // Log reads a run's events, and new ones while it runs.
 type Log struct {
-	root *os.Root
-	run  string
-	step string // empty: all of them
-	at   int64  // read of the journal
-	line int
-	read map[string]int64 // of the files of agents
+	root    *os.Root
+	run     string
+	step    string // empty: all steps
+	offset  int64  // next offset in the journal
+	line    int
+	offsets map[string]int64 // next offset in each output file
 }
 
-// NewLog makes a Log of a run, or of one step of it: a path with visits, a place, or an id.
+// NewLog returns a Log of a run, or of one step: a path with visits, a place, or an id.
 func NewLog(root *os.Root, run, step string) *Log {
 	return &Log{
-		root: root,
-		run:  run,
-		step: step,
-		read: map[string]int64{},
+		root:    root,
+		run:     run,
+		step:    step,
+		offsets: map[string]int64{},
 	}
 }
 
-// mostAtOnce is how much of a file is read at a time.
-const mostAtOnce = 256 << 10
+// maxRead bounds one read, in bytes.
+const maxRead = 256 << 10
 
-// More gives the events since the last call, and whether the run is over. An agent's output comes
-// after its answer, or at the end while there is no answer.
-func (l *Log) More() (events []Event, over bool, err error) {
+// Poll returns the events since the last call, and whether the run is finished. An agent's output
+// follows its result, or comes last while there is no result.
+func (l *Log) Poll() (events []Event, over bool, err error) {
 	name := path.Join(Folder, l.run, Name)
 	for {
-		lines, err := l.lines(name, l.at, false)
+		lines, err := l.lines(name, l.offset, false)
 		if err != nil {
-			return nil, false, failed(formats.CodeIO, "read", err)
+			return nil, false, failure(formats.CodeIO, "read", err)
 		}
 		if len(lines) == 0 {
 			break
@@ -93,7 +93,7 @@ func (l *Log) More() (events []Event, over bool, err error) {
 			l.line++
 			var r Record
 			e := Event{}
-			if _, _, ok := intact(bytes.TrimRight(one, "\n")); !ok {
+			if _, _, ok := checkLine(bytes.TrimRight(one, "\n")); !ok {
 				return nil, false, damaged(l.line, "line does not match its hash")
 			}
 			err := json.Unmarshal(one, &struct {
@@ -109,11 +109,11 @@ func (l *Log) More() (events []Event, over bool, err error) {
 			e.Type = string(r.Type)
 			e.Step = r.Step
 			e.Attempt = r.Attempt
-			if l.wants(r.Step) {
+			if l.matches(r.Step) {
 				events = append(events, e)
 			}
 			if r.Type == formats.EntryDelegationResult || r.Type == formats.EntryDelegationCut {
-				printed, err := l.printed(fmt.Sprintf("%s-%d",
+				printed, err := l.output(fmt.Sprintf("%s-%d",
 					plainStep(r.Step), max(r.Attempt, 1)))
 				if err != nil {
 					return nil, false, err
@@ -121,30 +121,30 @@ func (l *Log) More() (events []Event, over bool, err error) {
 				events = append(events, printed...)
 			}
 		}
-		l.at += int64(len(lines))
+		l.offset += int64(len(lines))
 	}
 
-	printed, err := l.printed("")
+	printed, err := l.output("")
 	return append(events, printed...), over, err
 }
 
-// Trace gives the lines added to trace.jsonl since the last call.
+// Trace returns the lines added to trace.jsonl since the last call.
 func (l *Log) Trace() (lines []byte, err error) {
 	name := path.Join(Folder, l.run, "trace.jsonl")
-	lines, err = l.lines(name, l.read[name], true)
-	l.read[name] += int64(len(lines))
+	lines, err = l.lines(name, l.offsets[name], true)
+	l.offsets[name] += int64(len(lines))
 	if err != nil {
-		return nil, failed(formats.CodeIO, "read trace.jsonl", err)
+		return nil, failure(formats.CodeIO, "read trace.jsonl", err)
 	}
 	return lines, nil
 }
 
-// wants tells whether an entry is about the step: at it, or inside of it.
-func (l *Log) wants(step string) bool {
+// matches reports whether an entry is about the selected step or inside it.
+func (l *Log) matches(step string) bool {
 	if l.step == "" || step == l.step || strings.HasPrefix(step, l.step+"/") {
 		return true
 	}
-	place := visit().ReplaceAllString(step, "")
+	place := visitSuffix().ReplaceAllString(step, "")
 	return place == l.step ||
 		slices.ContainsFunc(strings.Split(place, "/"), func(part string) bool {
 			id, _, _ := strings.Cut(part, "[")
@@ -152,30 +152,30 @@ func (l *Log) wants(step string) bool {
 		})
 }
 
-// printed gives the whole lines that agents printed since, those in the folders of one step or of
-// all.
-func (l *Log) printed(folder string) (events []Event, err error) {
+// output returns the complete lines that agents printed since the last call, in the folders of one
+// step or of all.
+func (l *Log) output(folder string) (events []Event, err error) {
 	files, err := fs.Glob(atomicfile.FS(l.root), path.Join(Folder, l.run, "*", "call-*-std*"))
 	if err != nil {
-		return nil, failed(formats.CodeIO, "list", err)
+		return nil, failure(formats.CodeIO, "list", err)
 	}
 
 	for _, name := range files {
 		own := strings.TrimPrefix(name, path.Join(Folder, l.run)+"/")
 		in := path.Dir(own)
 		if folder != "" && in != folder && !strings.HasPrefix(in, folder+".") ||
-			!l.wantsFolder(in) {
+			!l.matchesFolder(in) {
 			continue
 		}
 		for {
-			lines, err := l.lines(name, l.read[name], true)
+			lines, err := l.lines(name, l.offsets[name], true)
 			if err != nil {
-				return nil, failed(formats.CodeIO, "read "+own, err)
+				return nil, failure(formats.CodeIO, "read "+own, err)
 			}
 			if len(lines) == 0 {
 				break
 			}
-			l.read[name] += int64(len(lines))
+			l.offsets[name] += int64(len(lines))
 			for one := range bytes.Lines(lines) {
 				if text := strings.TrimRight(string(one), "\r\n"); text != "" {
 					events = append(events, Event{
@@ -191,20 +191,20 @@ func (l *Log) printed(folder string) (events []Event, err error) {
 	return events, nil
 }
 
-func (l *Log) wantsFolder(name string) bool {
+func (l *Log) matchesFolder(name string) bool {
 	return l.step == "" || slices.ContainsFunc(strings.Split(name, "."), func(part string) bool {
 		id, _, _ := strings.Cut(part, "-")
 		return id == l.step || part == l.step
 	}) || strings.HasPrefix(name, plainStep(l.step)+"-")
 }
 
-// plainStep is a step in the name of a folder.
+// plainStep is a step in the form of a folder name.
 func plainStep(step string) string {
-	return formats.FolderName(visit().ReplaceAllString(step, ""))
+	return formats.FolderName(visitSuffix().ReplaceAllString(step, ""))
 }
 
-// lines gives the whole lines of a file from an offset on; nothing of one that is gone. A line that
-// is longer than what is read at once is cut where that is allowed.
+// lines returns the complete lines of a file from an offset on; nothing if the file is gone. With
+// cut, a line longer than maxRead is split.
 func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
 	file, err := atomicfile.Open(l.root, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -215,14 +215,14 @@ func (l *Log) lines(name string, from int64, cut bool) ([]byte, error) {
 	}
 	most := int64(MaxBytes)
 	if cut {
-		most = mostAtOnce
+		most = maxRead
 	}
 	data, err := io.ReadAll(io.NewSectionReader(file, from, most))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
 	end := bytes.LastIndexByte(data, '\n') + 1
-	if end == 0 && cut && len(data) == mostAtOnce {
+	if end == 0 && cut && len(data) == maxRead {
 		end = len(data)
 	}
 	return data[:end], nil

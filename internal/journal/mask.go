@@ -18,21 +18,21 @@ const Masked = "[masked]"
 // words of prose.
 const MinSecret = 6
 
-// minNamed is the length from which the value of a member with the name of a secret is masked.
+// minNamed is the minimum length for masking the value of a member whose name marks a secret.
 const minNamed = 8
 
 // Masker masks keys, tokens and passwords in texts: by rules, and by known values.
 type Masker struct {
-	forms []form
+	encodings []encoding
 }
 
-// nameRule finds names of members whose value is a secret whatever it looks like.
+// nameRule matches names of members whose values are always secret.
 var nameRule = lazy.Regexp(`(?i:^(?:(?:access|refresh|auth|id)_?token|token|(?:client_?)?secret` +
 	`|password|passwd|(?:x-)?api[_-]?key|authorization)$)` +
 	`|^[A-Z][A-Z0-9_]*_(?:TOKEN|KEY|SECRET|PASSWORD)$`)
 
-// A rule replaces what its expression finds. A text that holds none of the words is not searched:
-// most output is no secret, and there may be much of it.
+// A rule replaces what its expression finds. A text without any of the words is not searched,
+// because most output has no secrets and there may be much of it.
 type rule struct {
 	find    func() *regexp.Regexp
 	replace string
@@ -47,7 +47,7 @@ var rules = []rule{
 		Masked,
 		private,
 	},
-	// a cut one
+	// a truncated key
 	{
 		lazy.Regexp(`(?:[\w+/=]{16,}[\s|]*)+(?:[\w+/=]+[\s|]*)?-----END [A-Z ]*PRIVATE KEY`),
 		Masked,
@@ -90,8 +90,8 @@ var rules = []rule{
 	},
 }
 
-// NewMasker makes a Masker that also masks the given values everywhere, such as those that Secrets
-// gives, also escaped or in base64. It ignores values shorter than MinSecret.
+// NewMasker returns a Masker that also masks the given values everywhere, such as those of Secrets,
+// also escaped or in base64. It ignores values shorter than MinSecret.
 func NewMasker(values ...string) *Masker {
 	var known []string
 	for _, v := range values {
@@ -99,11 +99,11 @@ func NewMasker(values ...string) *Masker {
 			known = append(known, v)
 		}
 	}
-	// The longest first, so that a value that holds another goes as a whole.
+	// Longest first, so that a value that contains another is masked as a whole.
 	slices.SortFunc(known, func(a, b string) int { return len(b) - len(a) })
 	m := &Masker{}
 	for _, v := range known {
-		m.forms = append(m.forms, formsOf(v)...)
+		m.encodings = append(m.encodings, encodingsOf(v)...)
 	}
 	return m
 }
@@ -127,7 +127,7 @@ func (m *Masker) Text(s string) string {
 // Values masks only the known values. It is for documents, in which a rule could change text that
 // only looks like a secret.
 func (m *Masker) Values(s string) string {
-	for _, f := range m.forms {
+	for _, f := range m.encodings {
 		s = f.mask(s)
 	}
 	return s
@@ -148,7 +148,7 @@ func (m *Masker) Line(line []byte) []byte {
 	return append(out, line[len(body):]...)
 }
 
-// tree gives a parsed value again with its strings masked, for jsonx.Marshal.
+// tree masks the strings of a parsed value, for jsonx.Marshal.
 func (m *Masker) tree(v *jsonx.Value) any {
 	if s, ok := v.Str(); ok {
 		return m.Text(s)
@@ -177,8 +177,8 @@ func (m *Masker) tree(v *jsonx.Value) any {
 	return v
 }
 
-// Secrets gives the values of environment variables that are secret: those whose names mark them as
-// one, and the named ones, whatever their names.
+// Secrets returns the values of environment variables that are secret: those whose names mark them
+// as secret, and the named ones.
 func Secrets(environ []string, named ...string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -187,7 +187,7 @@ func Secrets(environ []string, named ...string) []string {
 			continue
 		}
 		out = append(out, value)
-		// A value of several lines is printed line by line.
+		// Programs print a multi-line value line by line.
 		for line := range strings.Lines(value) {
 			out = append(out, strings.TrimSpace(line))
 		}
@@ -195,7 +195,7 @@ func Secrets(environ []string, named ...string) []string {
 	return out
 }
 
-// secretName tells whether a variable's name marks its value as a secret.
+// secretName reports whether a variable's name marks its value as a secret.
 func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.ContainsFunc(secretWords, func(word string) bool {

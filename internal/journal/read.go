@@ -13,26 +13,26 @@ import (
 	"tercet/formats"
 )
 
-// Record is an entry in a journal, one line of JSON. It ends with the line's hash and its MAC by
-// the user's key. Data is a json.RawMessage or nil.
+// Record is an entry in a journal, one line of JSON. It ends with the line's hash and a MAC of that
+// hash with the user's key. Data is a json.RawMessage or nil.
 type Record struct {
 	Seq  int       `json:"seq"` // from 1
 	Time time.Time `json:"time"`
-	Prev string    `json:"prev_sha"` // hash of the line before, empty for the first
+	Prev string    `json:"prev_sha"` // hash of the previous line, empty for the first
 	formats.Entry
-	SHA string `json:"-"` // of this line
+	SHA string `json:"-"` // hash of this line
 	MAC string `json:"-"` // of SHA; empty if written without a key
 }
 
-// Raw is the data as JSON; nil if there is none.
+// Raw returns the data as JSON, or nil.
 func (r Record) Raw() json.RawMessage {
-	raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // an entry without data has none
+	raw, _ := r.Data.(json.RawMessage) //nolint:errcheck // nil without data
 	return raw
 }
 
-// Read gives the records of a journal and verifies numbers and hashes; Vouched verifies the author.
-// It drops a torn last line. Any other damage is INVALID_STATE with its line: such a run cannot be
-// resumed.
+// Read parses the records of a journal and verifies numbers and hashes; VerifyKey verifies the
+// author. It drops a torn last line. Any other damage is INVALID_STATE with its line: such a run
+// cannot be resumed.
 func Read(data []byte) (records []Record, err error) {
 	_, err = scan(bytes.NewReader(data), func(r Record) {
 		records = append(records, r)
@@ -43,8 +43,9 @@ func Read(data []byte) (records []Record, err error) {
 	return records, nil
 }
 
-// Vouched returns DENIED if a record was not written with the key. Without a key it checks nothing.
-func Vouched(records []Record, key []byte) error {
+// VerifyKey returns DENIED if a record was not written with the key. Without a key it checks
+// nothing.
+func VerifyKey(records []Record, key []byte) error {
 	for i, r := range records {
 		if key != nil && !hmac.Equal([]byte(r.MAC), []byte(macOf(key, r.SHA))) {
 			return formats.Fail(formats.CodeDenied,
@@ -61,27 +62,27 @@ const (
 	macMember = `","mac":"`
 )
 
-// scan hands out the records of a journal one after the other, so that it holds only one of them.
-// whole is the number of bytes that whole lines take.
-func scan(from io.Reader, each func(Record)) (whole int, err error) {
+// scan calls each for every record of a journal, holding one at a time in memory. size is the
+// number of bytes in complete lines.
+func scan(from io.Reader, each func(Record)) (size int, err error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	var last Record
-	same := map[string]string{} // texts that stand in many lines are held once
+	interned := map[string]string{} // interned strings that repeat in many lines
 	var line []byte
 	for number := 1; ; number++ {
 		if line, err = nextLine(in, line[:0]); err != nil {
-			return 0, failed(formats.CodeIO, "read", err)
+			return 0, failure(formats.CodeIO, "read", err)
 		}
 		switch {
-		case whole+len(line) > MaxBytes:
+		case size+len(line) > MaxBytes:
 			return 0, damaged(1, fmt.Sprintf("expected at most %d bytes, got more", MaxBytes))
 		case len(line) == 0 || line[len(line)-1] != '\n':
-			return whole, nil // the end, or a line that is torn
+			return size, nil // the end, or a torn line
 		}
-		sha, mac, ok := intact(line[:len(line)-1])
+		sha, mac, ok := checkLine(line[:len(line)-1])
 		if !ok {
 			if _, err := in.Peek(1); err != nil {
-				return whole, nil //nolint:nilerr // nothing follows: the line is torn
+				return size, nil //nolint:nilerr // it is the last line, so it is torn
 			}
 			return 0, damaged(number, "line does not match its hash")
 		}
@@ -93,18 +94,18 @@ func scan(from io.Reader, each func(Record)) (whole int, err error) {
 		r.MAC = mac
 		r.Prev = last.SHA
 		for _, text := range []*string{(*string)(&r.Type), &r.Step, &r.Key} {
-			if _, ok := same[*text]; !ok {
-				same[*text] = *text
+			if _, ok := interned[*text]; !ok {
+				interned[*text] = *text
 			}
-			*text = same[*text]
+			*text = interned[*text]
 		}
 		each(r)
 		last = r
-		whole += len(line)
+		size += len(line)
 	}
 }
 
-// nextLine reads a line with its end into a buffer; at the end of the journal what is left.
+// nextLine reads a line with its line feed into a buffer; at the end of the journal, the rest.
 func nextLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -119,13 +120,13 @@ func nextLine(in *bufio.Reader, line []byte) ([]byte, error) {
 	}
 }
 
-// decode reads a line that is intact; what is wrong with it comes back as words.
+// decode decodes a line whose hash is valid; wrong says what is wrong with it.
 func decode(line []byte, number int, prev string) (r Record, wrong string) {
-	var carried json.RawMessage
+	var data json.RawMessage
 	err := json.Unmarshal(line, &struct {
 		*Record
 		Data *json.RawMessage `json:"data"`
-	}{&r, &carried})
+	}{&r, &data})
 	switch {
 	case err != nil:
 		return r, err.Error()
@@ -136,8 +137,8 @@ func decode(line []byte, number int, prev string) (r Record, wrong string) {
 	case r.Prev != prev:
 		return r, fmt.Sprintf("expected prev_sha %q, got %q", prev, r.Prev)
 	}
-	if carried != nil {
-		r.Data = carried
+	if data != nil {
+		r.Data = data
 	}
 	return r, ""
 }
@@ -146,8 +147,8 @@ func damaged(line int, what string) error {
 	return formats.Fail(formats.CodeInvalidState, "", "%s:%d:1: %s", Name, line, what)
 }
 
-// intact tells whether a line ends with the hash of what stands before that.
-func intact(line []byte) (sha, mac string, ok bool) {
+// checkLine reports whether a line ends with the hash of what precedes it.
+func checkLine(line []byte) (sha, mac string, ok bool) {
 	const hash = 64
 	if at := len(line) - len(macMember) - hash - len(`"}`); at > 0 &&
 		bytes.HasPrefix(line[at:], []byte(macMember)) {

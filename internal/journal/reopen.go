@@ -8,13 +8,12 @@ import (
 	"tercet/formats"
 )
 
-// Ended reports whether the run can only go on from one of its steps.
+// Ended reports whether the run can only continue from one of its steps.
 func (r Run) Ended() bool {
 	return r.Status != Open && r.Status != formats.OutcomeSuspended.String()
 }
 
-// BeforeEnd gives the records without the run's last end, from which its counters can be read by a
-// replay.
+// BeforeEnd returns the records without the run's last end. A replay of them restores its counters.
 func BeforeEnd(records []Record) []Record {
 	for i, r := range slices.Backward(records) {
 		if r.Type == formats.EntryRunFinished && r.Step == "" {
@@ -24,36 +23,36 @@ func BeforeEnd(records []Record) []Record {
 	return records
 }
 
-// Kept are the finished steps before the one to go back to, whose results and effects stay.
-func Kept(records []Record, to string) []Step {
-	records = course(records)
-	return slices.DeleteFunc(Steps(records[:begins(records, to)]), func(s Step) bool {
+// StepsBefore are the finished steps before the one to go back to; their results and effects stay.
+func StepsBefore(records []Record, to string) []Step {
+	records = currentRecords(records)
+	return slices.DeleteFunc(Steps(records[:startIndex(records, to)]), func(s Step) bool {
 		return s.Outcome == ""
 	})
 }
 
-// AtEnd reports whether a step is one of Error Handling, or takes another one back. Its result is
-// nobody's work.
-func AtEnd(step string) bool {
-	place := visit().ReplaceAllString(step, "")
+// IsCleanup reports whether a step belongs to Error Handling or compensates another one.
+func IsCleanup(step string) bool {
+	place := visitSuffix().ReplaceAllString(step, "")
 	return strings.HasPrefix(place, errorHandling) || strings.HasSuffix(place, compensation)
 }
 
 const (
 	errorHandling = "error_handling/"
-	compensation  = ".compensate" // behind the id of the step that is taken back
+	compensation  = ".compensate" // after the id of the compensated step
 )
 
-// takenBack gives a kept step whose effect was taken back later; empty: there is none.
-func takenBack(kept, dropped []Record) string {
+// compensatedStep returns a kept step whose effect was compensated later, or empty.
+func compensatedStep(kept, dropped []Record) string {
 	began := func(r Record, place string) bool {
-		return r.Type == formats.EntryStepScheduled && visit().ReplaceAllString(r.Step, "") == place
+		return r.Type == formats.EntryStepScheduled &&
+			visitSuffix().ReplaceAllString(r.Step, "") == place
 	}
 	for _, r := range dropped {
 		if r.Type != formats.EntryStepScheduled {
 			continue
 		}
-		host, ok := strings.CutSuffix(visit().ReplaceAllString(r.Step, ""), compensation)
+		host, ok := strings.CutSuffix(visitSuffix().ReplaceAllString(r.Step, ""), compensation)
 		if ok && slices.ContainsFunc(kept, func(k Record) bool { return began(k, host) }) {
 			return host
 		}
@@ -61,14 +60,14 @@ func takenBack(kept, dropped []Record) string {
 	return ""
 }
 
-// Reopening is what the end of a run took away and a reopened run needs again.
+// Reopening is what a reopened run must restore because its end removed it.
 type Reopening struct {
-	Documents []string // of the steps that are kept
-	Wip       string   // branch with the work that no commit had; empty: there was none
+	Documents []string // of the steps before the target
+	Wip       string   // branch with uncommitted work; empty: none
 }
 
-// ReopeningOf tells what is to be put back before a run that was reopened does anything; nil for
-// any other run.
+// ReopeningOf returns what a reopened run must restore before it does anything; nil for any other
+// run.
 func ReopeningOf(records []Record) *Reopening {
 	var wip string
 	var out *Reopening
@@ -87,7 +86,7 @@ func ReopeningOf(records []Record) *Reopening {
 		}
 	}
 	if out != nil {
-		out.Documents = artifacts(course(records))
+		out.Documents = artifacts(currentRecords(records))
 	}
 	return out
 }
@@ -96,12 +95,12 @@ func ReopeningOf(records []Record) *Reopening {
 func ToReopen(records []Record, to string) *Reopening {
 	all := append(slices.Clip(records), Record{Entry: formats.Entry{Type: formats.EntryReopened}})
 	out := ReopeningOf(all)
-	kept := course(records)
-	out.Documents = artifacts(kept[:begins(kept, to)])
+	kept := currentRecords(records)
+	out.Documents = artifacts(kept[:startIndex(kept, to)])
 	return out
 }
 
-// artifacts are the files that the returns in the records name.
+// artifacts lists the files that the returns in the records name.
 func artifacts(records []Record) (paths []string) {
 	for _, r := range records {
 		var data struct{ Artifacts []formats.Artifact }
@@ -115,12 +114,11 @@ func artifacts(records []Record) (paths []string) {
 	return paths
 }
 
-// LeftAs is the status in which a run left a task that had another one before; it stays the same if
-// the run did not change it.
-func LeftAs(records []Record, task int, before formats.TaskStatus) formats.TaskStatus {
+// FinalStatus is the status in which a run left a task; before is the status it had before the run.
+func FinalStatus(records []Record, task int, before formats.TaskStatus) formats.TaskStatus {
 	now := before
 	prior := before
-	asked := map[string]formats.TaskStatus{} // by step; empty: back
+	asked := map[string]formats.TaskStatus{} // requested status by step; empty: back
 	for _, r := range records {
 		var data struct {
 			Agent  string
@@ -164,16 +162,16 @@ func LeftAs(records []Record, task int, before formats.TaskStatus) formats.TaskS
 	return now
 }
 
-// Reopens gives the place at which a run that failed can go on without doing again what was paid
+// ReopenStep returns the step from which a failed run can continue without repeating what was paid
 // for or answered; empty if there is none.
-func Reopens(records []Record) string {
-	if !Over(records) || Succeeded(records) {
+func ReopenStep(records []Record) string {
+	if !Finished(records) || Succeeded(records) {
 		return ""
 	}
-	list := course(records)
+	list := currentRecords(records)
 	at := -1
 	for i, r := range slices.Backward(list) {
-		if r.Type == formats.EntryStepScheduled && !AtEnd(r.Step) && delegation(r.Step) == "" {
+		if r.Type == formats.EntryStepScheduled && !IsCleanup(r.Step) && delegation(r.Step) == "" {
 			at = i
 			break
 		}
@@ -181,9 +179,9 @@ func Reopens(records []Record) string {
 	if at < 0 {
 		return ""
 	}
-	to := visit().ReplaceAllString(outermost(list, list[at].Step), "")
-	step, _, err := Back(records, to)
-	if err != nil || !slices.ContainsFunc(list[:begins(list, step)], worth) {
+	to := visitSuffix().ReplaceAllString(outermost(list, list[at].Step), "")
+	step, _, err := BackTarget(records, to)
+	if err != nil || !slices.ContainsFunc(list[:startIndex(list, step)], isPaidResult) {
 		return ""
 	}
 	return to
@@ -200,8 +198,8 @@ func Succeeded(records []Record) bool {
 	return false
 }
 
-// worth tells a result of a worker that passed, and an answer of the user.
-func worth(r Record) bool {
+// isPaidResult reports whether a record is a passing result of a worker or an answer of a person.
+func isPaidResult(r Record) bool {
 	var data struct {
 		formats.Return
 
@@ -220,7 +218,7 @@ func worth(r Record) bool {
 	return false
 }
 
-// outermost is a step or, where that ran side by side with others, the step around them.
+// outermost returns a step or, if it ran in parallel with others, the step around them.
 func outermost(records []Record, step string) string {
 	for at := range len(step) {
 		if step[at] != pathMark {
@@ -230,7 +228,7 @@ func outermost(records []Record, step string) string {
 		loop := strings.LastIndexByte(outer, elementMark)
 		if loop < 0 || strings.LastIndexByte(outer, pathMark) > loop ||
 			!strings.HasSuffix(outer, "]") {
-			return outer // a child of parallel
+			return outer // a branch of a parallel step
 		}
 		began := false
 		for _, r := range records {

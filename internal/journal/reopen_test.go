@@ -90,7 +90,7 @@ func TestReopens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := journal.Reopens(recorded(t, c.lines)); got != c.want {
+			if got := journal.ReopenStep(recorded(t, c.lines)); got != c.want {
 				t.Errorf("Reopens = %q, want %q", got, c.want)
 			}
 		})
@@ -114,7 +114,7 @@ func TestReopeningOf(t *testing.T) {
 		!slices.Equal(got.Documents, []string{"p.md"}) {
 		t.Errorf("ReopeningOf = %+v", got)
 	}
-	if journal.Over(recorded(t, again)) || !journal.Over(recorded(t, lines)) {
+	if journal.Finished(recorded(t, again)) || !journal.Finished(recorded(t, lines)) {
 		t.Error("Over does not tell a run that was reopened")
 	}
 	if journal.ReopeningOf(recorded(t, again+"delegation_started c#2\n")) != nil {
@@ -124,7 +124,7 @@ func TestReopeningOf(t *testing.T) {
 		t,
 		again+"step_scheduled c#2\nstep_finished c#2 {\"status\":\"failed\"}\n"+failedEnd,
 	)
-	if kept := journal.Kept(twice, "c#2"); len(kept) != 1 || kept[0].Path != "a#1" {
+	if kept := journal.StepsBefore(twice, "c#2"); len(kept) != 1 || kept[0].Path != "a#1" {
 		t.Errorf("Kept after two ends = %+v, want a", kept)
 	}
 	to := journal.ToReopen(recorded(t, lines), "c#1")
@@ -167,7 +167,7 @@ func TestLeftAs(t *testing.T) {
 			"partial",
 		},
 	} {
-		if got := journal.LeftAs(recorded(t, c.lines), 1, formats.NotStarted); got != c.want {
+		if got := journal.FinalStatus(recorded(t, c.lines), 1, formats.NotStarted); got != c.want {
 			t.Errorf("%s: LeftAs = %s, want %s", name, got, c.want)
 		}
 	}

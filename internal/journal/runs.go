@@ -19,41 +19,41 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// Folder holds the folders of runs, below the project root.
+// Folder has the folders of the runs, relative to the project root.
 const Folder = formats.Workspace + "/runs"
 
 // LockName is the lock file in a run's folder, held by the process that appends to the journal. It
 // exists while the run can continue.
 const LockName = "lock"
 
-// Run is the summary of a run from the first and last lines of its journal.
+// Run is the summary of a run, from the first and last lines of its journal.
 type Run struct {
 	ID   string `json:"run"`
 	Line string `json:"command"`
 	Task int    `json:"task,omitempty"`
-	// its outcome, cancelled, suspended, or open: running, or its process died
+	// Status is its outcome, cancelled, suspended, or open: running, or its process died
 	Status  string          `json:"status"`
 	Gate    string          `json:"gate,omitempty"` // the open question
 	Started time.Time       `json:"started"`
-	Last    time.Time       `json:"last"` // time of its last sign of life
+	Last    time.Time       `json:"last"` // time of its last entry
 	Cost    float64         `json:"cost_usd,omitempty"`
 	Begun   formats.Started `json:"-"`
-	heardOf bool
+	sawLast bool
 
 	Place             // the current place
-	formats.Postponed // what it waits for
+	formats.Postponed // why it is suspended
 }
 
 // Place is the position of a run in its workflow.
 type Place struct {
 	Step string `json:"step_path,omitempty"`
-	// number of the top-level step, from 1; 0: outside the workflow
+	// Number is that of the top-level step, from 1; 0: outside the workflow
 	Number int `json:"step_number,omitempty"`
 	Of     int `json:"step_count,omitempty"`
 }
 
-// Waits says what a suspended run waits for; empty for any other run.
-func (r Run) Waits() string {
+// WaitReason says what a suspended run waits for; empty for any other run.
+func (r Run) WaitReason() string {
 	switch {
 	case r.Gate != "":
 		return fmt.Sprintf("waits for an answer to %q", r.Gate)
@@ -63,7 +63,7 @@ func (r Run) Waits() string {
 	return ""
 }
 
-// String is the number of the run's step, the count of steps, and the path.
+// String is the step's number, the count of steps, and the path.
 func (p Place) String() string {
 	if p.Number == 0 {
 		return p.Step
@@ -71,20 +71,20 @@ func (p Place) String() string {
 	return fmt.Sprintf("%d of %d %s", p.Number, p.Of, p.Step)
 }
 
-// Due reports whether the time that the run waited for has come.
+// Due reports whether the run waited for a time that has come.
 func (r Run) Due(now time.Time) bool {
 	return !r.Until.IsZero() && !now.Before(r.Until)
 }
 
-// Alone reports whether a due run may resume without the user.
-func (r Run) Alone(now time.Time) bool {
+// DueUnattended reports whether a due run may resume without the user.
+func (r Run) DueUnattended(now time.Time) bool {
 	return r.Due(now) && now.Before(r.Postponed.Alone)
 }
 
 // Open is the status of a run that has neither ended nor is suspended.
 const Open = "open"
 
-// tailBytes is how much of the end of a journal is looked at.
+// tailBytes is how much of the end of a journal a summary reads.
 const tailBytes = 64 << 10
 
 // Runs lists the runs of a project, newest first; with unfinished only those that can continue. It
@@ -94,12 +94,12 @@ func Runs(root *os.Root, unfinished bool) ([]Run, error) {
 	var out []Run
 	for _, id := range ids {
 		if unfinished {
-			if _, err := root.Lstat(LockOf(id)); err != nil {
+			if _, err := root.Lstat(LockPath(id)); err != nil {
 				continue
 			}
 		}
-		// one that was killed behind its last entry has a lock and has ended
-		r, ok := Look(root, id)
+		// a process that was killed after its last entry leaves the lock of a finished run
+		r, ok := Summarize(root, id)
 		if ok &&
 			(!unfinished || r.Status == Open || r.Status == formats.OutcomeSuspended.String()) {
 			out = append(out, r)
@@ -124,8 +124,8 @@ func IDs(root *os.Root) (ids []string, err error) {
 	return ids, nil
 }
 
-// Look reads the first line and the end of a journal for the summary of its run.
-func Look(root *os.Root, id string) (r Run, ok bool) {
+// Summarize reads the first line and the end of a journal.
+func Summarize(root *os.Root, id string) (r Run, ok bool) {
 	file, err := atomicfile.Open(root, path.Join(Folder, id, Name))
 	if err != nil {
 		return r, false
@@ -162,21 +162,21 @@ func Look(root *os.Root, id string) (r Run, ok bool) {
 		return r, false
 	}
 	for _, line := range slices.Backward(bytes.SplitAfter(tail, []byte{'\n'})) {
-		if r.heard(line) {
+		if r.readBackwards(line) {
 			break
 		}
 	}
 
-	at, _, _ := strings.Cut(visit().ReplaceAllString(r.Step, ""), "/")
+	at, _, _ := strings.Cut(visitSuffix().ReplaceAllString(r.Step, ""), "/")
 	at, _, _ = strings.Cut(at, "[")
 	r.Number = slices.Index(r.Begun.Steps, at) + 1
 	r.Of = len(r.Begun.Steps)
 	return r, true
 }
 
-// heard takes in a line, the last one first, and tells whether that is all that is to know. One
-// that is not whole says nothing.
-func (r *Run) heard(line []byte) (all bool) {
+// readBackwards reads one line of the tail, last line first, and reports whether the summary is
+// complete. An incomplete line is skipped.
+func (r *Run) readBackwards(line []byte) (all bool) {
 	var rec Record
 	var data struct {
 		formats.Suspended
@@ -192,10 +192,10 @@ func (r *Run) heard(line []byte) (all bool) {
 	}
 
 	r.Step = rec.Step
-	if r.heardOf {
+	if r.sawLast {
 		return rec.Step != ""
 	}
-	r.heardOf = true
+	r.sawLast = true
 	r.Last = rec.Time
 	switch {
 	case rec.Type == formats.EntrySuspended:
@@ -211,10 +211,10 @@ func (r *Run) heard(line []byte) (all bool) {
 	return rec.Step != ""
 }
 
-// Round finds the unfinished round of a line with several tasks, in a list of runs, newest first.
-// It gives the round and its runs that have done their tasks. The round is empty if each task is
-// done or none was begun.
-func Round(list []Run, line string, tasks []int) (round string, done map[int]Run) {
+// UnfinishedRound finds the unfinished round of a line with several tasks, in a list of runs,
+// newest first. It returns the round and its runs that completed their tasks. The round is empty if
+// each task is done or none was begun.
+func UnfinishedRound(list []Run, line string, tasks []int) (round string, done map[int]Run) {
 	done = map[int]Run{}
 	seen := map[int]bool{}
 	for _, r := range list {
@@ -243,8 +243,8 @@ func Load(root *os.Root, id string) ([]Record, error) {
 	return records, err
 }
 
-// Whole is Load, but rejects a journal with a torn last line.
-func Whole(root *os.Root, id string) ([]Record, error) {
+// LoadComplete is Load, but rejects a journal with a torn last line.
+func LoadComplete(root *os.Root, id string) ([]Record, error) {
 	records, torn, err := load(root, id)
 	if err == nil && torn {
 		err = damaged(len(records)+1, "line does not match its hash")
@@ -252,19 +252,19 @@ func Whole(root *os.Root, id string) ([]Record, error) {
 	return records, err
 }
 
-// load also tells whether something follows the last whole line.
+// load also reports whether a torn line follows the last complete one.
 func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	file, err := atomicfile.Open(root, path.Join(Folder, id, Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, failed(formats.CodeIO, "open", err)
+		return nil, false, failure(formats.CodeIO, "open", err)
 	}
 	defer file.Close() //nolint:errcheck // it was read
 	info, err := file.Stat()
 	if err != nil {
-		return nil, false, failed(formats.CodeIO, "read", err)
+		return nil, false, failure(formats.CodeIO, "read", err)
 	}
 	whole, err := scan(file, func(r Record) { records = append(records, r) })
 	if f, ok := errors.AsType[*formats.Failure](err); ok && f.Code == formats.CodeInvalidState {
@@ -277,13 +277,15 @@ func load(root *os.Root, id string) (records []Record, torn bool, err error) {
 	return records, int64(whole) < info.Size(), nil
 }
 
-// Made reports whether a run, whose journal the user's key wrote, delegated to agent with the
+// Delegated reports whether a run whose journal has a valid MAC delegated to agent with the
 // transaction id. A delegation that ended before since does not count.
-func Made(root *os.Root, agent, txn string, since time.Time, key func(run string) []byte) bool {
+func Delegated(
+	root *os.Root, agent, txn string, since time.Time, key func(run string) []byte,
+) bool {
 	ids, err := IDs(root)
 	return err == nil && slices.ContainsFunc(ids, func(id string) bool {
 		records, err := Load(root, id)
-		if err != nil || Vouched(records, key(id)) != nil {
+		if err != nil || VerifyKey(records, key(id)) != nil {
 			return false
 		}
 		begun := slices.IndexFunc(records, func(r Record) bool {
@@ -298,8 +300,8 @@ func Made(root *os.Root, agent, txn string, since time.Time, key func(run string
 	})
 }
 
-// Named finds the run whose id begins with a word. Without a word it gives the only run.
-func Named(runs []Run, word string) (Run, error) {
+// MatchID finds the run whose id begins with a word. An empty word finds the only run.
+func MatchID(runs []Run, word string) (Run, error) {
 	var found []Run
 	for _, r := range runs {
 		if r.ID == word {
@@ -332,18 +334,18 @@ func Named(runs []Run, word string) (Run, error) {
 		"expected the id of one run, got %q, which fits %d", word, len(found))
 }
 
-// Find finds an unfinished run whose id begins with a word; without a word it gives the only one. A
+// Find finds an unfinished run whose id begins with a word; an empty word finds the only one. A
 // finished run is PRECONDITION.
 func Find(root *os.Root, word string) (Run, error) {
 	list, err := Runs(root, true)
 	if err != nil {
 		return Run{}, err
 	}
-	r, err := Named(list, word)
+	r, err := MatchID(list, word)
 	if formats.CodeOf(err) != formats.CodeNotFound || word == "" {
 		return r, err
 	}
-	r, err = Any(root, word) // one that can go on lost its lock file
+	r, err = FindAny(root, word) // the lock file of a resumable run may be lost
 	if err == nil && r.Status != Open && r.Status != formats.OutcomeSuspended.String() {
 		help := "type its line to run it again"
 		if !formats.Outcome(r.Status).Passes() {
@@ -357,25 +359,25 @@ func Find(root *os.Root, word string) (Run, error) {
 	return r, err
 }
 
-// Any finds any run whose id begins with a word.
-func Any(root *os.Root, word string) (Run, error) {
+// FindAny finds any run whose id begins with a word.
+func FindAny(root *os.Root, word string) (Run, error) {
 	list, err := Runs(root, false)
 	if err != nil {
 		return Run{}, err
 	}
-	r, err := Named(list, word)
+	r, err := MatchID(list, word)
 	if _, bad := Load(root, word); err != nil && bad != nil {
-		err = bad // of this run its first line is damaged
+		err = bad // the first line of this run is damaged
 	}
 	return r, err
 }
 
-// LockOf is the lock file of a run, below the project root.
-func LockOf(id string) string {
+// LockPath is the lock file of a run, relative to the project root.
+func LockPath(id string) string {
 	return path.Join(Folder, id, LockName)
 }
 
-// Age is a duration in its largest unit.
+// Age formats a duration in its largest unit.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -395,7 +397,7 @@ func Stopped(records []Record, since time.Time) bool {
 	})
 }
 
-// Step is one step of a run in its journal.
+// Step is the summary of one step of a run.
 type Step struct {
 	Path    string   `json:"step_path"`
 	Outcome string   `json:"outcome,omitempty"` // empty while unfinished
@@ -405,7 +407,7 @@ type Step struct {
 	Files   []string `json:"artifacts,omitempty"`
 }
 
-// Steps gives the steps in the order of their beginning.
+// Steps returns the steps in the order in which they began.
 func Steps(records []Record) []Step {
 	var out []Step
 	began := map[string]time.Time{}
@@ -417,22 +419,22 @@ func Steps(records []Record) []Step {
 		}
 		return &out[at[path]]
 	}
-	for _, r := range course(records) {
+	for _, r := range currentRecords(records) {
 		var data struct {
 			Status, Summary string
 			Artifacts       []formats.Artifact
 			Metadata        formats.Metadata
 		}
 		if raw := r.Raw(); raw != nil && json.Unmarshal(raw, &data) != nil {
-			continue // it is of another kind
+			continue // data of another shape
 		}
-		switch r.Type { //nolint:exhaustive // the others are no steps
+		switch r.Type { //nolint:exhaustive // other entries are not about steps
 		case formats.EntryStepScheduled:
 			began[r.Step] = r.Time
 			of(r.Step)
 		case formats.EntryDelegationResult:
 			if began[r.Step].IsZero() {
-				continue // the engine's own
+				continue // a delegation of tercet itself
 			}
 			s := of(r.Step)
 			s.Tokens += data.Metadata.Tokens.Total()

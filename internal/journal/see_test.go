@@ -43,9 +43,9 @@ func TestEveryByte(t *testing.T) {
 	}
 	defer root.Close()
 	check := func() error {
-		records, err := journal.Whole(root, "r1")
+		records, err := journal.LoadComplete(root, "r1")
 		if err == nil {
-			err = journal.Vouched(records, key)
+			err = journal.VerifyKey(records, key)
 		}
 		return err
 	}
@@ -141,7 +141,7 @@ func TestRound(t *testing.T) {
 			"",
 		},
 	} {
-		round, done := journal.Round(tt.list, "/plan 1-2", []int{1, 2})
+		round, done := journal.UnfinishedRound(tt.list, "/plan 1-2", []int{1, 2})
 		if round != tt.round || done[1].ID != tt.done || done[2].ID != "" {
 			t.Errorf("%s: Round() = %q, %v, want %q and %q for task 1",
 				name, round, done, tt.round, tt.done)

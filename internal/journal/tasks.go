@@ -22,22 +22,22 @@ const (
 	designName = "ARCHITECTURE.md"
 )
 
-// Tasks is a view of one run of a flow, folded from its journal. A flow is a command with tiers.
-// Its tasks are the elements of a loop, if each has a name; without such a loop, the inputs `task`
-// of its subagents. Any other run has no view.
+// Tasks is a view of the tasks of a flow, built from the journal of one run. A flow is a command
+// with tiers. Its tasks are the elements of a loop, if each has a name; without such a loop, the
+// inputs `task` of its subagents. Any other run has no view.
 type Tasks struct {
-	run     string
-	flow    string // empty: the command is none
-	phase   string
-	status  string
-	reason  string // why it does not go on
-	over    bool
-	source  string
-	since   time.Time // of source
-	updated time.Time
-	lists   []*taskList // of one step, by its visits
-	commits []string
-	shown   string
+	run      string
+	flow     string // empty: not a flow
+	phase    string
+	status   string
+	reason   string // why it is suspended or stopped
+	finished bool
+	source   string
+	since    time.Time // when source was read or written
+	updated  time.Time
+	lists    []*taskList // visits of one step
+	commits  []string
+	lastView string
 }
 
 // taskList is one visit of the step that works through tasks.
@@ -45,29 +45,30 @@ type taskList struct {
 	step  string // its path
 	loop  bool
 	tasks []task
-	// beside: two elements ran at one time, so that none is known to be done before all are.
-	beside, over bool
-	begun        int // how many elements
+	// parallel means that two elements ran at the same time, so none is known to be done before all
+	// are.
+	parallel, finished bool
+	started            int // number of elements begun
 }
 
 type task struct {
 	Name   string   `json:"name"`
 	Files  []string `json:"files"`
 	Done   bool     `json:"done"`
-	open   string   // the step of it that runs
-	passed bool     // its last step did
+	open   string   // its running step
+	passed bool     // its last step passed
 }
 
-// NewTasks starts with the records of a run.
+// NewTasks builds the view from the records of a run.
 func NewTasks(run string, past []Record) *Tasks {
 	t := &Tasks{run: run}
-	for _, r := range course(past) {
+	for _, r := range currentRecords(past) {
 		t.Add(r)
 	}
 	return t
 }
 
-// Add takes the next record.
+// Add updates the view with the next record.
 func (t *Tasks) Add(r Record) {
 	t.updated = r.Time
 	if r.Type == formats.EntryRunStarted && t.status == "" {
@@ -84,7 +85,7 @@ func (t *Tasks) Add(r Record) {
 	case formats.EntryLoopEntered:
 		var data struct{ Items []task }
 		if json.Unmarshal(r.Raw(), &data) == nil {
-			t.enter(&taskList{
+			t.addList(&taskList{
 				step:  r.Step,
 				loop:  true,
 				tasks: data.Items,
@@ -93,10 +94,10 @@ func (t *Tasks) Add(r Record) {
 	case formats.EntryDelegationStarted:
 		var data struct{ Input struct{ Task task } }
 		if json.Unmarshal(r.Raw(), &data) == nil {
-			t.enter(&taskList{
-				step:  r.Step,
-				tasks: []task{data.Input.Task},
-				begun: 1,
+			t.addList(&taskList{
+				step:    r.Step,
+				tasks:   []task{data.Input.Task},
+				started: 1,
 			})
 		}
 	case formats.EntryDelegationResult:
@@ -118,11 +119,11 @@ func (t *Tasks) Add(r Record) {
 	case formats.EntryReopened:
 		t.status = "running"
 		t.reason = ""
-		t.over = false
+		t.finished = false
 	case formats.EntryRunFinished:
 		var data struct{ Status string }
-		t.over = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil
-		if t.over {
+		t.finished = r.Step == "" && json.Unmarshal(r.Raw(), &data) == nil
+		if t.finished {
 			t.status = data.Status
 			t.reason = ""
 		}
@@ -130,7 +131,7 @@ func (t *Tasks) Add(r Record) {
 }
 
 func (t *Tasks) start(r Record) {
-	begun, err := Begun([]Record{r})
+	begun, err := Started([]Record{r})
 	if err != nil {
 		return
 	}
@@ -149,9 +150,9 @@ func (t *Tasks) start(r Record) {
 	}
 }
 
-// enter takes a list whose tasks all have names. Those of another loop take the place of what was
-// listed, those of another step that is none do not.
-func (t *Tasks) enter(l *taskList) {
+// addList adds a list if all its tasks have names. A list of another loop replaces the previous
+// lists; a list of another step that is not a loop is ignored.
+func (t *Tasks) addList(l *taskList) {
 	unnamed := func(x task) bool { return x.Name == "" }
 	if len(l.tasks) == 0 || slices.ContainsFunc(l.tasks, unnamed) {
 		return
@@ -170,8 +171,7 @@ func (t *Tasks) enter(l *taskList) {
 	t.lists = append(t.lists, l)
 }
 
-// element is the task to which a step belongs that stands right in the body of its loop, and its
-// place.
+// element finds the task of a step that is directly in the body of its loop, and its index.
 func (t *Tasks) element(step string) (l *taskList, i int) {
 	for _, l := range t.lists {
 		rest, ok := strings.CutPrefix(step, l.step+"[")
@@ -191,9 +191,9 @@ func (t *Tasks) begin(step string) {
 		return
 	}
 	for j := range l.tasks {
-		l.beside = l.beside || j != i && l.tasks[j].open != ""
+		l.parallel = l.parallel || j != i && l.tasks[j].open != ""
 	}
-	l.begun = max(l.begun, i+1)
+	l.started = max(l.started, i+1)
 	l.tasks[i].open = step
 	l.tasks[i].passed = false
 }
@@ -209,7 +209,7 @@ func (t *Tasks) finish(r Record) {
 	}
 	for _, l := range t.lists {
 		if l.step == r.Step {
-			l.over = true
+			l.finished = true
 			if !l.loop {
 				l.tasks[0].passed = data.Status.Passes()
 			}
@@ -217,7 +217,7 @@ func (t *Tasks) finish(r Record) {
 	}
 }
 
-// result takes the commits of the engine, and the design that a subagent wrote.
+// result records the commits of tercet, and the design that a subagent wrote.
 func (t *Tasks) result(r Record) {
 	var data struct {
 		Summary   string
@@ -240,23 +240,24 @@ func (t *Tasks) result(r Record) {
 	}
 }
 
-// done tells whether a task is. One whose steps passed is done once the next begins: a further step
-// may follow before.
+// done reports whether a task is done. If its steps passed, it is done once the next element
+// begins, because a further step may follow before.
 func (l *taskList) done(i int) bool {
 	x := l.tasks[i]
-	return x.Done || x.passed && (l.over || !l.beside && i+1 < l.begun)
+	return x.Done || x.passed && (l.finished || !l.parallel && i+1 < l.started)
 }
 
-// View is the text of the file; news means that it changed. It is false for a run without tasks.
-func (t *Tasks) View() (text string, news bool) {
+// View renders the file; changed is true if it differs from the last call, and false for a run
+// without tasks.
+func (t *Tasks) View() (text string, changed bool) {
 	if len(t.lists) == 0 {
 		return "", false
 	}
 	head := t.head()
 	tail := t.tail()
-	news = t.shown != head+tail
-	t.shown = head + tail
-	return head + "Last updated: " + t.updated.UTC().Format(time.RFC3339) + "\n" + tail, news
+	changed = t.lastView != head+tail
+	t.lastView = head + tail
+	return head + "Last updated: " + t.updated.UTC().Format(time.RFC3339) + "\n" + tail, changed
 }
 
 func (t *Tasks) head() string {
@@ -304,13 +305,13 @@ func (t *Tasks) tail() string {
 		b.WriteString("- none\n")
 	}
 	fmt.Fprintf(&b, "\n## Suspension notes\n\n- Reason: %s\n", cmp.Or(oneLine(t.reason), "none"))
-	if !t.over {
+	if !t.finished {
 		fmt.Fprintf(&b, "- Resume: tercet resume %s\n", t.run)
 	}
 	return b.String()
 }
 
-// oneLine keeps a text to what can be seen, on one line.
+// oneLine reduces a text to printable characters on one line.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -25,13 +25,14 @@ const Name = "journal.jsonl"
 // MaxBytes bounds a journal, in bytes.
 const MaxBytes = 64 << 20
 
-// maxDataDepth bounds what an entry carries, so that its line is within the limit of the reader.
+// maxDataDepth bounds the nesting of an entry's data, so that the line stays within the limit of
+// the reader.
 const maxDataDepth = jsonx.DefaultDepth - 1
 
-// fileMode keeps the journal to its user.
+// fileMode makes the journal private to its user.
 const fileMode fs.FileMode = 0o600
 
-// Options are the effects of a Writer.
+// Options configure a Writer.
 type Options struct {
 	Clock func() time.Time // required
 	Sync  bool             // fsync after each entry except decisions
@@ -40,8 +41,8 @@ type Options struct {
 	Each  func(Record)     // called with each written entry, in order; may be nil
 }
 
-// disk is the open file of a journal.
-type disk interface {
+// journalFile is an open journal.
+type journalFile interface {
 	io.WriteCloser
 	Sync() error
 }
@@ -52,18 +53,18 @@ type Writer struct {
 	open func() (*os.Root, error)
 	opts Options
 
-	mu     sync.Mutex
-	file   disk
-	size   int // of the file
-	seq    int
-	last   string // sha of the last line
-	broken error
-	closed bool
+	mu      sync.Mutex
+	file    journalFile
+	size    int // of the file
+	seq     int
+	lastSHA string // hash of the last line
+	failed  error
+	closed  bool
 }
 
-// New makes a Writer. The first Append calls open for the folder of the run, which the Writer
-// closes, and makes the journal. It verifies and continues an existing journal, and cuts a torn
-// last line.
+// New returns a Writer. The first Append calls open for the folder of the run, which the Writer
+// closes, and creates the journal. It verifies and continues an existing journal, and cuts off a
+// torn last line.
 func New(open func() (*os.Root, error), opts Options) *Writer {
 	if opts.Mask == nil {
 		opts.Mask = NewMasker()
@@ -78,9 +79,9 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 	defer w.mu.Unlock()
 	switch {
 	case w.closed:
-		return failed(formats.CodeIO, "write", fs.ErrClosed)
-	case w.broken != nil:
-		return w.broken
+		return failure(formats.CodeIO, "write", fs.ErrClosed)
+	case w.failed != nil:
+		return w.failed
 	case w.open == nil || w.opts.Clock == nil:
 		return formats.Fail(
 			formats.CodeBug,
@@ -93,15 +94,15 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 		return err
 	}
 	if w.file == nil {
-		if err := w.start(); err != nil {
-			w.broken = err
+		if err := w.openFile(); err != nil {
+			w.failed = err
 			return err
 		}
 	}
 	r := Record{
 		Seq:   w.seq + 1,
 		Time:  w.opts.Clock().UTC(),
-		Prev:  w.last,
+		Prev:  w.lastSHA,
 		Entry: e,
 	}
 	line, sha, err := encode(r, w.opts.Key)
@@ -113,13 +114,13 @@ func (w *Writer) Append(_ context.Context, e formats.Entry) error {
 			"expected a journal of at most %d bytes, got one more entry", MaxBytes)
 	}
 
-	if err := w.put(line, w.opts.Sync && !decides(e.Type)); err != nil {
-		w.broken = err
+	if err := w.write(line, w.opts.Sync && !isDecision(e.Type)); err != nil {
+		w.failed = err
 		return err
 	}
 	w.size += len(line)
 	w.seq++
-	w.last = sha
+	w.lastSHA = sha
 	if w.opts.Each != nil {
 		w.opts.Each(r)
 	}
@@ -136,12 +137,12 @@ func (w *Writer) Close() error {
 	}
 	w.closed = true
 	if err := w.file.Close(); err != nil {
-		return failed(formats.CodeIO, "close", err)
+		return failure(formats.CodeIO, "close", err)
 	}
 	return nil
 }
 
-// mask takes the secrets out of what an entry carries.
+// mask masks the secrets in an entry's data.
 func (w *Writer) mask(e *formats.Entry) error {
 	if e.Data == nil {
 		return nil
@@ -154,42 +155,42 @@ func (w *Writer) mask(e *formats.Entry) error {
 		}
 	}
 	if err != nil {
-		return failed(formats.CodeBug, "encode", err)
+		return failure(formats.CodeBug, "encode", err)
 	}
 	e.Data = json.RawMessage(raw)
 	return nil
 }
 
-// decides tells of entries that say only what a run decides again from those before. After a power
-// cut the journal may lack the last of them. Nothing has an effect before the next entry, and that
-// one makes these durable too.
-func decides(t formats.EntryType) bool {
+// isDecision reports whether an entry only records what a replay decides again. After a power cut
+// the journal may lack the last of them. Nothing has an effect before the next entry, which makes
+// these durable too.
+func isDecision(t formats.EntryType) bool {
 	return t == formats.EntryStepScheduled || t == formats.EntryStepFinished ||
 		t == formats.EntryLoopEntered
 }
 
-func (w *Writer) put(line []byte, durable bool) error {
+func (w *Writer) write(line []byte, durable bool) error {
 	if _, err := w.file.Write(line); err != nil {
-		return failed(formats.CodeIO, "write", err)
+		return failure(formats.CodeIO, "write", err)
 	}
 	if !durable {
 		return nil
 	}
 	if err := w.file.Sync(); err != nil {
-		return failed(formats.CodeNotDurable, "sync", err)
+		return failure(formats.CodeNotDurable, "sync", err)
 	}
 	return nil
 }
 
-// start opens the journal, which is made durable before its first line.
-func (w *Writer) start() error {
+// openFile opens the journal, which is durable before its first line.
+func (w *Writer) openFile() error {
 	root, err := w.open()
 	if err != nil {
-		return failed(formats.CodeIO, "open", err)
+		return failure(formats.CodeIO, "open", err)
 	}
 	err = w.openIn(root)
 	if cerr := root.Close(); cerr != nil && err == nil {
-		err = errors.Join(failed(formats.CodeIO, "close", cerr), w.file.Close())
+		err = errors.Join(failure(formats.CodeIO, "close", cerr), w.file.Close())
 		w.file = nil
 	}
 	return err
@@ -198,24 +199,24 @@ func (w *Writer) start() error {
 func (w *Writer) openIn(root *os.Root) error {
 	err := atomicfile.Create(root, Name, nil, fileMode)
 	if errors.Is(err, fs.ErrExist) {
-		err = w.resume(root)
+		err = w.continueFile(root)
 	}
 	if err != nil {
 		if formats.CodeOf(err) == formats.CodeInvalidState {
 			return err // the journal is damaged
 		}
-		return failed(formats.CodeIO, "open", err)
+		return failure(formats.CodeIO, "open", err)
 	}
 	file, err := root.OpenFile(Name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return failed(formats.CodeIO, "open", err)
+		return failure(formats.CodeIO, "open", err)
 	}
 	w.file = file
 	return nil
 }
 
-// resume takes up number and hash of the last whole line, and cuts what follows it.
-func (w *Writer) resume(root *os.Root) error {
+// continueFile reads number and hash of the last complete line, and cuts off what follows it.
+func (w *Writer) continueFile(root *os.Root) error {
 	file, err := atomicfile.Open(root, Name)
 	if err != nil {
 		return err
@@ -226,7 +227,7 @@ func (w *Writer) resume(root *os.Root) error {
 	}
 	w.size, err = scan(file, func(r Record) {
 		w.seq = r.Seq
-		w.last = r.SHA
+		w.lastSHA = r.SHA
 	})
 	if cerr := file.Close(); err != nil || cerr != nil {
 		return cmp.Or(err, cerr)
@@ -237,12 +238,12 @@ func (w *Writer) resume(root *os.Root) error {
 	return nil
 }
 
-// encode makes a line: the members, then the sha256 of everything before that member, then the mac
-// of that.
+// encode encodes a line: the members, then the SHA-256 of everything before that member, then the
+// MAC of that hash.
 func encode(r Record, key []byte) (line []byte, sha string, err error) {
 	line, err = jsonx.Marshal(r, "")
 	if err != nil {
-		return nil, "", failed(formats.CodeBug, "encode", err)
+		return nil, "", failure(formats.CodeBug, "encode", err)
 	}
 	line = line[:len(line)-1]
 	sha = formats.Sum(line)
@@ -259,8 +260,8 @@ func macOf(key []byte, sha string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// failed reports an entry that may not be on the disk.
-func failed(code formats.Code, doing string, err error) error {
+// failure is an error about an entry that may not be on disk.
+func failure(code formats.Code, doing string, err error) error {
 	return &formats.Failure{
 		Code:    code,
 		Message: Name + ": " + doing,

@@ -249,7 +249,7 @@ func (m *model) content() []string {
 		if len(out) == 0 {
 			out = []string{"the run has told nothing yet"}
 		}
-		if why := r.Waits(); why != "" && r.state != works {
+		if why := r.WaitReason(); why != "" && r.state != works {
 			out = append(out, m.passage(why, right)...)
 		}
 		switch r.state {

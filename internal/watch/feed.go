@@ -67,7 +67,7 @@ type news struct {
 
 // feed reads what other processes write. It belongs to the look that runs, one at a time.
 type feed struct {
-	desk *control.Desk
+	desk *control.Controller
 	diff func(ctx context.Context, run string) (string, error)
 	held map[string]*held
 
@@ -161,7 +161,7 @@ func (f *feed) look(ctx context.Context, run string, at pane) (n news) {
 // read.
 func (f *feed) update(h *held, id string, enough bool) {
 	info, err := f.stamp(path.Join(journal.Folder, id, journal.LockName+".info"))
-	_, unlocked := f.desk.Root.Lstat(journal.LockOf(id))
+	_, unlocked := f.desk.Root.Lstat(journal.LockPath(id))
 	if unlocked != nil && enough && !h.shown {
 		h.ended = true
 		return
@@ -174,11 +174,11 @@ func (f *feed) update(h *held, id string, enough bool) {
 	changed := now != h.journal || err == nil && info != h.info
 	if changed || h.live {
 		// which writes who held the lock
-		h.live = unlocked == nil && f.desk.Live(id)
+		h.live = unlocked == nil && f.desk.Running(id)
 		h.info, _ = f.stamp(path.Join(journal.Folder, id, journal.LockName+".info")) //nolint:errcheck // none: no process did
 	}
 	if now != h.journal {
-		r, ok := journal.Look(f.desk.Root, id)
+		r, ok := journal.Summarize(f.desk.Root, id)
 		if !ok {
 			return
 		}
@@ -279,7 +279,7 @@ func (f *feed) follow(ctx context.Context, n *news, at pane) {
 // logged gives what is new of the log: what 'tercet show --log' prints, and what agents do, by
 // their times.
 func (f *feed) logged() (out []string, err error) {
-	events, _, err := f.log.More()
+	events, _, err := f.log.Poll()
 	list := f.said
 	f.said = nil
 	var at time.Time

@@ -223,7 +223,7 @@ func (m *model) fit() {
 // alone goes on, once each, with the runs whose time has come and that need no answer.
 func (m *model) alone() (cmds []tea.Cmd) {
 	for _, r := range m.list.rows {
-		if r.state != rests || !r.Alone(m.do.Desk.Clock.Now()) ||
+		if r.state != rests || !r.DueUnattended(m.do.Desk.Clock.Now()) ||
 			m.list.begun[r.ID].Equal(r.Until) {
 			continue
 		}

@@ -28,8 +28,8 @@ type Config struct {
 	Out io.Writer // the terminal
 	Env []string  // the terminal's environment
 
-	Name  string        // the project's name
-	Desk  *control.Desk // its notes appear on the screen
+	Name  string              // the project's name
+	Desk  *control.Controller // its notes appear on the screen
 	Sheet style.Sheet
 	// Language is that in which the fixed texts of flows are shown.
 	Language string
@@ -82,8 +82,8 @@ func Run(ctx context.Context, c Config) error {
 		tea.WithColorProfile(profile),
 		tea.WithoutSignalHandler(),
 	)
-	before := c.Desk.Tell
-	c.Desk.Tell = func(format string, args ...any) {
+	before := c.Desk.Note
+	c.Desk.Note = func(format string, args ...any) {
 		p.Send(told{text: plain.Sprintf(format, args...)})
 	}
 	_, err := p.Run()
@@ -92,7 +92,7 @@ func Run(ctx context.Context, c Config) error {
 	d.left = true
 	d.mu.Unlock()
 	d.under.Wait()
-	c.Desk.Tell = before
+	c.Desk.Note = before
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return formats.Fail(
@@ -189,7 +189,7 @@ func (d *deeds) answer(run string, g formats.Gate, label, note string) tea.Cmd {
 			Note:   d.Desk.Mask.Text(note),
 			At:     d.Desk.Clock.Now().UTC(),
 		})
-		if err == nil && told.Status == "kept" && !d.Desk.Live(run) {
+		if err == nil && told.Status == "kept" && !d.Desk.Running(run) {
 			told.Text = "kept; r goes on with the run"
 		}
 		return label + ": " + told.Text, err
@@ -207,12 +207,12 @@ func (d *deeds) pause(run string) tea.Cmd {
 // Handling may work.
 func (d *deeds) cancel(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if !d.Desk.Live(run) {
+		if !d.Desk.Running(run) {
 			return d.started("cancel", run, "run "+run+" is given up")
 		}
 		_, taken, err := d.Desk.End(d.ctx, run)
 		if taken { // its process has just ended
-			if err := d.Desk.GiveBack(run); err != nil {
+			if err := d.Desk.Release(run); err != nil {
 				return "", err
 			}
 			return d.started("cancel", run, "run "+run+" is given up")
@@ -223,7 +223,7 @@ func (d *deeds) cancel(run string) tea.Cmd {
 
 func (d *deeds) resume(run string) tea.Cmd {
 	return d.act(func() (string, error) {
-		if d.Desk.Live(run) {
+		if d.Desk.Running(run) {
 			return "", formats.Fail(formats.CodePrecondition, "", "run %s is at work", run)
 		}
 		return d.started("resume", run, "run "+run+" has come to its end, or waits again")

@@ -56,7 +56,7 @@ func (c *clock) Sleep(_ context.Context, d time.Duration) error {
 type project struct {
 	t       *testing.T
 	clock   *clock
-	desk    *control.Desk
+	desk    *control.Controller
 	at      map[string]bool // runs that a process works on
 	started []string
 	config  watch.Config
@@ -75,7 +75,7 @@ func newProject(t *testing.T) *project {
 		clock: &clock{noon, at},
 		at:    at,
 	}
-	p.desk = &control.Desk{
+	p.desk = &control.Controller{
 		Root:   root,
 		Secret: func() []byte { return []byte("of the person") },
 		Clock:  p.clock,
@@ -87,7 +87,7 @@ func newProject(t *testing.T) *project {
 			}
 			return io.NopCloser(nil), root.WriteFile(file, nil, 0o600)
 		},
-		Tell: func(string, ...any) {},
+		Note: func(string, ...any) {},
 	}
 	p.config = watch.Config{
 		Name:    "project",
@@ -147,7 +147,7 @@ func (p *project) run(id, line string, before time.Duration, list ...formats.Ent
 		return
 	}
 
-	if err := p.desk.Root.WriteFile(journal.LockOf(id), nil, 0o600); err != nil {
+	if err := p.desk.Root.WriteFile(journal.LockPath(id), nil, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -662,7 +662,7 @@ func TestFollows(t *testing.T) {
 	if !strings.Contains(s.Text(), "1 waiting for you") || strings.Contains(s.Text(), "at work") {
 		t.Errorf("a process that is gone is at work:\n%s", s.Text())
 	}
-	if err := p.desk.Root.Remove(journal.LockOf("r6work")); err != nil {
+	if err := p.desk.Root.Remove(journal.LockPath("r6work")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -71,7 +71,7 @@ func (p Project) Old(ctx context.Context, keep Keep) (*Cleaning, error) {
 			return nil, err
 		}
 		c.Size += sizes[i]
-		_, waits := p.Root.Lstat(journal.LockOf(r.ID))
+		_, waits := p.Root.Lstat(journal.LockPath(r.ID))
 		over[r.ID] = ended(r) && errors.Is(waits, fs.ErrNotExist)
 	}
 

@@ -105,7 +105,7 @@ func (p Project) Plan(
 	run journal.Run,
 	records []journal.Record,
 ) (*Undoing, error) {
-	if !journal.Over(records) {
+	if !journal.Finished(records) {
 		return nil, formats.Fail(formats.CodePrecondition,
 			"give it up first: tercet cancel "+run.ID, "run %s has not ended", run.ID)
 	}
