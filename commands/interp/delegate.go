@@ -277,7 +277,7 @@ func (c call) request() (formats.Request, string, error) {
 	}
 
 	ids := r.cfg.IDs
-	visit := max(1, r.visits[s.path])
+	visit := r.counts.visit(s.path)
 	req := formats.Request{
 		Agent:    c.to.Agent,
 		Pack:     r.prog.Pack(),

@@ -124,7 +124,7 @@ func (in env) about(reads compile.Reads) (any, error) {
 		"depth":        r.depth.Int(),
 		"started_at":   r.started.UTC().Format("2006-01-02T15:04:05Z"),
 		"worktree":     nil,
-		"rollbacks":    r.rollbacks,
+		"rollbacks":    r.counts.rollbacks,
 		"auto_approve": r.cfg.AutoApprove,
 		"approval":     approval,
 		"artifacts":    r.listed,

@@ -205,7 +205,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	own := r.task != nil && r.task.Number == n
 	if !own {
 		c.step.path += "_" + strconv.Itoa(n)
-		c.afresh()
+		r.counts.reopen(c.step.path)
 	}
 	fell := outcome == formats.OutcomeFailed || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected

@@ -80,7 +80,7 @@ type pass struct {
 // pass runs the body in a scope of its own, which has some values beside its number.
 func (s step) pass(i int, values map[string]any) (pass, error) {
 	r := s.run
-	r.entered++
+	r.counts.passes++
 	in := inside(s, s.info.Body, fmt.Sprintf("[%d]/", i))
 	in.let("index", i)
 	for name, v := range values {

@@ -290,7 +290,7 @@ func (f finished) ownGate() formats.Gate {
 	why := cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary)
 	question := fmt.Sprintf("step '%s' is %s: %s", s.info.Title, f.result.outcome, why)
 	g := r.question(s.spot(), question, words...)
-	g.Choices[0].Approves = !f.waits() && r.answered[s.path] < r.limits.Retries
+	g.Choices[0].Approves = !f.waits() && r.counts.autoAnswers[s.path] < r.limits.Retries
 	return g
 }
 
@@ -334,7 +334,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 		return nil, err
 	}
 	if !d.Person {
-		r.answered[s.path]++
+		r.counts.autoAnswers[s.path]++
 	}
 	switch d.Answer {
 	case retryIt, notedIt, answerIt, resumeIt:
@@ -343,7 +343,7 @@ func (f finished) engineGate(wanted bool) (*ending, error) {
 			Issues:  listed(f.result.ret.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
-			Attempt: r.visits[s.path],
+			Attempt: r.counts.visits[s.path],
 		}
 		if idle(f.result.outcome) {
 			fb.Last = f.last()

@@ -19,8 +19,8 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 	r := f.step.run
 	s := f.step
 	key := s.path + " " + formats.FieldQuestions
-	r.used[key]++
-	if r.used[key] > mostInterviews {
+	r.counts.targets[key]++
+	if r.counts.targets[key] > mostInterviews {
 		f.result.outcome = formats.OutcomeFailed
 		return told(f.limited(fmt.Sprintf("step '%s' asked the user more often than %d times",
 			s.info.Title, mostInterviews))), nil
@@ -41,7 +41,7 @@ func (f finished) interview(list []formats.Question, waits bool) (*ending, error
 	fb := formats.Feedback{
 		From:     s.info.ID,
 		Answer:   strings.Join(answers, "\n"),
-		Attempt:  r.used[key],
+		Attempt:  r.counts.targets[key],
 		Last:     f.last(),
 		Question: cmp.Or(f.result.ret.BlockedReason, f.result.ret.Summary),
 		Target:   formats.TargetUser,

@@ -69,7 +69,7 @@ func (f finished) match(but *syntax.Target) (target, exhausted *syntax.Target, e
 				case t == but:
 					exhausted = t
 				case f.usedUp(t, fmt.Sprintf("%d/%d", i, j)),
-					t.Kind == syntax.ToAsk && s.run.asked[s.path] >= mostAsked(t):
+					t.Kind == syntax.ToAsk && s.run.counts.asked[s.path] >= mostAsked(t):
 					exhausted = t
 				default:
 					return t, nil, nil
@@ -101,14 +101,7 @@ func (f finished) most(t *syntax.Target) int {
 
 // usedUp counts a target with a max; the count is per step and loop iteration.
 func (f finished) usedUp(t *syntax.Target, rule string) bool {
-	r := f.step.run
-	most := f.most(t)
-	key := f.step.path + " " + rule
-	if most == 0 || r.used[key] >= most {
-		return most != 0
-	}
-	r.used[key]++
-	return false
+	return f.step.run.counts.exhausts(f.step.path+" "+rule, f.most(t))
 }
 
 // conditions warns of an approval that has conditions.
@@ -230,7 +223,7 @@ func (f finished) redo(t *syntax.Target) (*ending, error) {
 	data := map[string]any{"steps": ids, "feedback": fb}
 	if t.Kind == syntax.ToRollback {
 		what = formats.EntryRollback
-		data["rollbacks"] = r.rollbacks
+		data["rollbacks"] = r.counts.rollbacks
 	}
 	if err := s.note(what, data); err != nil {
 		return nil, err

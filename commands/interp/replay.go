@@ -311,7 +311,7 @@ func (r *run) sameDocuments() error {
 // reenter puts the tasks of a run that was reopened in progress again: they went back when it
 // failed. One that an earlier process of it took up again is in progress already.
 func (r *run) reenter() error {
-	if r.reopened == 0 || len(r.held) == 0 {
+	if r.counts.reopened == 0 || len(r.held) == 0 {
 		return nil
 	}
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))

@@ -15,10 +15,10 @@ import (
 // rollback runs the named steps again, and counts. The next one over the run's limit is a question.
 func (f finished) rollback(t *syntax.Target) (*ending, error) {
 	r := f.step.run
-	if r.rollbacks >= r.limits.Rollbacks {
+	if r.counts.rollbacks >= r.limits.Rollbacks {
 		return f.limitGate(t)
 	}
-	r.rollbacks++
+	r.counts.rollbacks++
 	return f.redo(t)
 }
 
@@ -53,7 +53,7 @@ func (f finished) limitGate(t *syntax.Target) (*ending, error) {
 	}
 	switch d.Answer {
 	case onceMore:
-		r.rollbacks++
+		r.counts.rollbacks++
 		if d.Note != "" {
 			f.result.value = maps.Clone(f.result.value)
 			f.result.value["note"] = d.Note
@@ -112,17 +112,17 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 		to = f.result.ret.BlockedTarget
 	}
 	key := strings.Join([]string{f.step.path, to, question}, "\x00")
-	if r.asked[f.step.path] >= mostAsked(t) || r.questions[key] ||
+	if r.counts.asked[f.step.path] >= mostAsked(t) || r.counts.questions[key] ||
 		r.dry.on && len(r.dry.returns[to]) == 0 {
 		return f.unanswered(t)
 	}
 
-	r.asked[f.step.path]++
-	r.questions[key] = true
+	r.counts.asked[f.step.path]++
+	r.counts.questions[key] = true
 	if err := f.step.note(formats.EntryAsked, map[string]any{
 		"target":   to,
 		"question": question,
-		"asked":    r.asked[f.step.path],
+		"asked":    r.counts.asked[f.step.path],
 	}); err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (f finished) consult(t *syntax.Target) (*ending, error) {
 	fb := formats.Feedback{
 		From:     to,
 		Answer:   words,
-		Attempt:  r.asked[f.step.path],
+		Attempt:  r.counts.asked[f.step.path],
 		Question: question,
 		Target:   to,
 		Last:     f.last(),
@@ -181,7 +181,7 @@ func (f finished) inquire(to, question string) (formats.Return, error) {
 		attempt:  1,
 		question: question,
 	}
-	r.visits[c.step.path]++
+	r.counts.visits[c.step.path]++
 	info := *r.prog.Agent(to)
 	c.to = &compile.Call{Agent: to, Info: &info}
 	if _, listed := info.Inputs["question"]; listed || info.Inputs == nil {
@@ -206,15 +206,15 @@ func (f finished) jump(t *syntax.Target) (*ending, error) {
 		return nil, formats.Fail(formats.CodeBug, "", "goto of unknown step %s", id)
 	}
 	at := home.prefix + id
-	if r.jumps[at] >= r.limits.Visits {
+	if r.counts.jumps[at] >= r.limits.Visits {
 		why := fmt.Sprintf("step '%s' was entered by goto more often than %d times",
 			to.Title, r.limits.Visits)
 		return told(f.limited(why)), nil
 	}
-	r.jumps[at]++
+	r.counts.jumps[at]++
 	return &ending{
 		jump: id,
-	}, f.step.note(formats.EntryGoto, map[string]any{"to": at, "visits": r.jumps[at]})
+	}, f.step.note(formats.EntryGoto, map[string]any{"to": at, "visits": r.counts.jumps[at]})
 }
 
 // hopeless tells whether a consent, of the beginning or of a later --yes, would only repeat what

@@ -35,13 +35,7 @@ type run struct {
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 
-	steps int // counted against limits.Steps
-	// elements and rounds of loops, each of which raises that limit by formats.ElementSteps
-	entered   int
-	used      map[string]int // how often a target with a max was taken, by step path and rule
-	answered  map[string]int // how often the engine's gate of a step was answered without the user
-	agreed    bool           // --yes answered a gate, also where the run began without it
-	visits    map[string]int // by step path
+	agreed    bool // --yes answered a gate, also where the run began without it
 	artifacts []formats.Artifact
 	listed    any // the newest of them as expressions see them; nil when there are others
 	unlinked  []formats.Artifact
@@ -52,7 +46,6 @@ type run struct {
 
 	held      []int          // numbers of the tasks that this run put in progress
 	entering  map[int]string // by number, the status in progress that the run gave a task last
-	reopened  int            // how often the run was reopened after a failure
 	uncertain bool           // a call of the status-sync manager ended without telling what it did
 	during    bool           // the preflight's condition holds
 	recorded  bool           // the journal has the beginning of the run
@@ -81,11 +74,7 @@ type run struct {
 	open    []formats.Issue   // of the same
 	dry     dryRun
 
-	// The routes that it took. Counters only grow.
-	rollbacks int             // of the run, shared by all routes
-	asked     map[string]int  // questions by the path of the step that asked
-	questions map[string]bool // asked before, by path, target and text
-	jumps     map[string]int  // entries by goto, by step path
+	counts counters
 	// by the last worker of the sequence: which agent comes next
 	hinted struct{ agent, next string }
 	// spent is what the workers of the run have used, by what their runners measured; those of a
@@ -116,25 +105,20 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg:       rn.cfg,
-		prog:      p,
-		args:      v,
-		depth:     d,
-		limits:    Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
-		started:   rn.cfg.Clock.Now(),
-		since:     rn.cfg.Clock.Now(),
-		used:      map[string]int{},
-		entries:   map[string]string{},
-		answered:  map[string]int{},
-		visits:    map[string]int{},
-		asked:     map[string]int{},
-		questions: map[string]bool{},
-		jumps:     map[string]int{},
-		rounds:    map[string]rounds{},
-		linked:    map[string]bool{},
-		besides:   map[string]bool{},
-		entering:  map[int]string{},
-		commits:   p.Commits(),
+		cfg:      rn.cfg,
+		prog:     p,
+		args:     v,
+		depth:    d,
+		limits:   Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
+		started:  rn.cfg.Clock.Now(),
+		since:    rn.cfg.Clock.Now(),
+		entries:  map[string]string{},
+		rounds:   map[string]rounds{},
+		linked:   map[string]bool{},
+		besides:  map[string]bool{},
+		entering: map[int]string{},
+		commits:  p.Commits(),
+		counts:   newCounters(),
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
@@ -260,18 +244,8 @@ func (r *run) own(fr frame, id string, to *compile.Call) call {
 		to:      to,
 		attempt: 1,
 	}
-	c.afresh()
+	r.counts.reopen(c.step.path)
 	return c
-}
-
-// afresh gives a call of the engine a visit of its own in a run that was reopened: the calls at its
-// earlier end had the same places, and what has the transaction id of one of them would not be
-// done.
-func (c call) afresh() {
-	r := c.step.run
-	if r.reopened > 0 {
-		r.visits[c.step.path] = max(r.visits[c.step.path], r.reopened+1)
-	}
 }
 
 // bare is a step that does not stand in the file.

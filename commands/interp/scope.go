@@ -50,8 +50,13 @@ func inside(s step, list []*syntax.Step, below string) *scope {
 // spot is the step's path in the journal, "phases#1[2]/commit#1": the place with the visit of each
 // step on the way.
 func (s step) spot() string {
+	return s.spotAt(s.run.counts.visit(s.path))
+}
+
+// spotAt is the same for another visit of the step.
+func (s step) spotAt(visit int) string {
 	return fmt.Sprintf("%s%s#%d",
-		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), max(1, s.run.visits[s.path]))
+		s.scope.trail, strings.TrimPrefix(s.path, s.scope.prefix), visit)
 }
 
 // at is a step in this scope.

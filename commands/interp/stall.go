@@ -82,7 +82,7 @@ func (f finished) again(t *syntax.Target) (*ending, error) {
 	if t.Kind == syntax.ToRollback {
 		// where they are used up, that is a question of its own
 		most = r.limits.Rollbacks
-		used = r.rollbacks
+		used = r.counts.rollbacks
 	}
 	if most >= formats.StallRounds && used < most && !idle(f.result.outcome) && !r.after &&
 		!f.result.answer.Person {

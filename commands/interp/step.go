@@ -129,10 +129,12 @@ func (s step) once() (res result, ran bool, err error) {
 		return res, false, err
 	}
 
-	if err := r.count(); err != nil {
-		return res, false, err
+	if !r.after {
+		if err := r.counts.step(r.limits.Steps); err != nil {
+			return res, false, err
+		}
 	}
-	r.visits[s.path]++
+	r.counts.visits[s.path]++
 	if r.cfg.Look != nil && s.frame.concurrent {
 		r.besides[s.spot()] = true
 	}
@@ -200,20 +202,6 @@ func (s step) act() (result, error) {
 	}
 
 	return showing(formats.OutcomeCompleted, map[string]any{}), nil
-}
-
-// count adds to the steps of the run; each element or round of a loop that was entered allows
-// further ones.
-func (r *run) count() error {
-	if r.after {
-		return nil
-	}
-	r.steps++
-	most := r.limits.Steps + r.entered*formats.ElementSteps
-	if r.steps > most {
-		return errLimit("steps", most)
-	}
-	return nil
 }
 
 // note puts something that the step does into the journal.

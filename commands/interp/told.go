@@ -138,7 +138,7 @@ func labelOf(item any) string {
 // tellRound tells that steps are done once more, and how often that may be.
 func (f finished) tellRound(t *syntax.Target, attempt int, ids []string) {
 	r := f.step.run
-	more := r.limits.Rollbacks - r.rollbacks
+	more := r.limits.Rollbacks - r.counts.rollbacks
 	if t.Kind != syntax.ToRollback {
 		more = f.most(t) - attempt
 	}

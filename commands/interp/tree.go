@@ -94,7 +94,7 @@ func (r *run) engine(
 	fr.branch = nil
 	fr.subtree = t
 	c := r.own(fr, id, to)
-	r.visits[c.step.path]++
+	r.counts.visits[c.step.path]++
 	c.more = more
 	return c
 }
@@ -171,7 +171,7 @@ func (t *subtree) join(
 			conflictKeep,
 			conflictDiscard,
 		)
-		first := r.answered[id] < r.limits.Retries
+		first := r.counts.autoAnswers[id] < r.limits.Retries
 		g.Choices[0].Approves = first
 		g.Choices[1].Approves = !first
 		g.Choices[1].Leaves = true
@@ -180,7 +180,7 @@ func (t *subtree) join(
 			return nil, err
 		}
 		if !d.Person {
-			r.answered[id]++
+			r.counts.autoAnswers[id]++
 		}
 		if d.Answer == conflictKeep {
 			return &got, nil
@@ -193,7 +193,7 @@ func (t *subtree) join(
 			Issues:  listed(got.Issues),
 			Note:    d.Note,
 			Choice:  d.Answer,
-			Attempt: r.answered[id] + 1,
+			Attempt: r.counts.autoAnswers[id] + 1,
 		}
 		failed, err := again(s.frame.hearing(fb).inTree(t))
 		if err != nil {

@@ -1,0 +1,100 @@
+package interp
+
+import (
+	"maps"
+
+	"tercet/formats"
+)
+
+// counters are the numbers that rules and limits go by. They only grow, also where the user goes
+// back to an earlier step.
+type counters struct {
+	steps       int            // against limits.Steps
+	passes      int            // elements and rounds of loops; each allows formats.ElementSteps more
+	visits      map[string]int // by step path
+	targets     map[string]int // how often a target with a max was taken, by step path and rule
+	autoAnswers map[string]int // answers to the engine's gate of a step without the user
+	rollbacks   int            // shared by all routes
+	asked       map[string]int // questions by the path of the step that asked
+	questions   map[string]bool
+	jumps       map[string]int // entries by goto, by step path
+	reopened    int            // how often the run was reopened after a failure
+}
+
+func newCounters() counters {
+	return counters{
+		visits:      map[string]int{},
+		targets:     map[string]int{},
+		autoAnswers: map[string]int{},
+		asked:       map[string]int{},
+		questions:   map[string]bool{},
+		jumps:       map[string]int{},
+	}
+}
+
+// visit is the present visit of a step, the first one before it was entered.
+func (n *counters) visit(path string) int {
+	return max(1, n.visits[path])
+}
+
+// reopen gives a call of the engine a visit of its own in a run that was reopened: the calls at its
+// earlier end had the same places, and what has the transaction id of one of them would not be
+// done.
+func (n *counters) reopen(path string) {
+	if n.reopened > 0 {
+		n.visits[path] = max(n.visits[path], n.reopened+1)
+	}
+}
+
+// step counts a step, up to a limit that each element or round of a loop raises.
+func (n *counters) step(limit int) error {
+	n.steps++
+	most := limit + n.passes*formats.ElementSteps
+	if n.steps > most {
+		return errLimit("steps", most)
+	}
+	return nil
+}
+
+// exhausts counts a target that may be taken at most so often, 0 for any number of times. It tells
+// whether that was so often already.
+func (n *counters) exhausts(key string, most int) bool {
+	if most == 0 {
+		return false
+	}
+	if n.targets[key] >= most {
+		return true
+	}
+	n.targets[key]++
+	return false
+}
+
+// snapshot is what the journal keeps of the counters.
+func (n *counters) snapshot() formats.Counted {
+	return formats.Counted{
+		Visits:    n.visits,
+		Used:      n.targets,
+		Answered:  n.autoAnswers,
+		Asked:     n.asked,
+		Questions: n.questions,
+		Jumps:     n.jumps,
+		Rollbacks: n.rollbacks,
+		Reopened:  n.reopened,
+		Steps:     n.steps,
+		Entered:   n.passes,
+	}
+}
+
+// restore goes on from a snapshot.
+func (n *counters) restore(was formats.Counted) {
+	maps.Copy(n.visits, was.Visits)
+	maps.Copy(n.targets, was.Used)
+	maps.Copy(n.autoAnswers, was.Answered)
+	maps.Copy(n.asked, was.Asked)
+	maps.Copy(n.questions, was.Questions)
+	maps.Copy(n.jumps, was.Jumps)
+	n.rollbacks = was.Rollbacks
+	n.reopened = was.Reopened
+	n.steps = was.Steps
+	n.passes = was.Entered
+}
