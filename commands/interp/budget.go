@@ -4,40 +4,52 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"time"
 
 	"tercet/formats"
 )
 
-// leastCost is a share that still counts as a bound: zero would be none.
-const leastCost = 0.0001
+// budget is what the workers of a run may use, and what they have used.
+type budget struct {
+	limits formats.Limits
+	spent  formats.Metadata // by what their runners measured; a workflow counts its own workers
+	// forfeited is the part of spent that was reserved for workers of killed processes.
+	forfeited formats.Metadata
+}
+
+// bounded tells whether anything but time is limited.
+func (b *budget) bounded() bool {
+	return b.limits.Tokens != 0 || b.limits.Cost != 0 || b.limits.Spawns != 0
+}
 
 // spawn reserves the place of one worker, or refuses it because something is used up. Nothing is
 // started then.
-func (r *run) spawn() error {
-	if l := r.limits.Spawns; l != 0 && r.spent.Spawns >= l {
+func (b *budget) spawn() error {
+	if l := b.limits.Spawns; l != 0 && b.spent.Spawns >= l {
 		return errLimit("spawns", max(0, l))
 	}
-	if err := r.over(); err != nil {
+	if err := b.exhausted(); err != nil {
 		return err
 	}
-	r.spent.Spawns++
+	b.spent.Spawns++
 	return nil
 }
 
-// over refuses a worker where tokens or money are used up. Where that is so only by what was lost,
-// the run waits.
-func (r *run) over() (err error) {
-	l := r.limits
-	used := r.spent
-	lost := false
-	if total := used.Tokens.Total(); l.Tokens > 0 && total >= l.Tokens {
-		err = errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(total))
-		lost = total-r.lost.Tokens.Total() < l.Tokens
-	} else if l.Cost > 0 && used.Cost >= l.Cost {
-		err = errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", used.Cost))
-		lost = used.Cost-r.lost.Cost < l.Cost
+// exhausted refuses a worker where tokens or money are used up. Where that is so only by what was
+// forfeited, the run waits.
+func (b *budget) exhausted() (err error) {
+	l := b.limits
+	tokens := b.spent.Tokens.Total()
+	cost := b.spent.Cost
+	waits := false
+	if l.Tokens > 0 && tokens >= l.Tokens {
+		err = errBudget("tokens", fmt.Sprint(l.Tokens), fmt.Sprint(tokens))
+		waits = tokens-b.forfeited.Tokens.Total() < l.Tokens
+	} else if l.Cost > 0 && cost >= l.Cost {
+		err = errBudget("US dollars", fmt.Sprintf("%.4g", l.Cost), fmt.Sprintf("%.4g", cost))
+		waits = cost-b.forfeited.Cost < l.Cost
 	}
-	if lost {
+	if waits {
 		err = &formats.LaterError{
 			Why: err.Error() + ", if all that was reserved for a killed worker counts as used; " +
 				"raise limits and resume with --accept-changes",
@@ -46,41 +58,79 @@ func (r *run) over() (err error) {
 	return err
 }
 
-// add takes in what a worker used. What it did not use of its share is there again.
-func add(s *formats.Metadata, m formats.Metadata) {
-	s.Tokens.Input += m.Tokens.Input
-	s.Tokens.Cached += m.Tokens.Cached
-	s.Tokens.Output += m.Tokens.Output
-	s.Cost += m.Cost
-	s.Spawns += m.Spawns
+// settle takes in what a worker used. What it did not use of its share is there again.
+func (b *budget) settle(used formats.Metadata) {
+	add(&b.spent, used)
 }
 
-// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped at
-// once.
-const leastSeconds = 0.001
+// forfeit counts what a killed worker had as used: it is not known how much of it was.
+func (b *budget) forfeit(share formats.Budget) {
+	add(&b.spent, asUsed(share))
+	add(&b.forfeited, asUsed(share))
+}
+
+func add(sum *formats.Metadata, m formats.Metadata) {
+	sum.Tokens.Input += m.Tokens.Input
+	sum.Tokens.Cached += m.Tokens.Cached
+	sum.Tokens.Output += m.Tokens.Output
+	sum.Cost += m.Cost
+	sum.Spawns += m.Spawns
+}
+
+// asUsed is a share all of which was used.
+func asUsed(share formats.Budget) formats.Metadata {
+	return formats.Metadata{
+		Tokens: formats.Tokens{Input: share.Tokens},
+		Cost:   share.Cost,
+		Spawns: max(0, share.Spawns),
+	}
+}
+
+const (
+	// leastCost is a share that still counts as a bound: zero would be none.
+	leastCost = 0.0001
+	// leastSeconds is what a worker has that starts when the time of the run is over: it is stopped
+	// at once.
+	leastSeconds = 0.001
+)
 
 // share divides what is left among the workers that start together, in equal parts in the order of
 // the file. The remainder goes to the first ones, so the shares do not depend on who ends first.
 // Time is not divided, because they spend the same seconds.
-func (r *run) share(list []*formats.Request) {
+func (b *budget) share(workers []*formats.Request, left time.Duration) {
+	n := len(workers)
+	for i, req := range workers {
+		share := &req.Budget
+		share.Seconds = max(leastSeconds, left.Seconds())
+		if l := b.limits.Tokens; l > 0 {
+			share.Tokens = max(1, part(max(0, l-b.spent.Tokens.Total()), n, i))
+		}
+		if l := b.limits.Cost; l > 0 {
+			share.Cost = max(leastCost, (l-b.spent.Cost)/float64(n))
+		}
+		if l := b.limits.Spawns; l != 0 {
+			spawns := part(int64(max(0, l-b.spent.Spawns)), n, i)
+			share.Spawns = cmp.Or(int(spawns), formats.NoSpawns)
+		}
+	}
+}
+
+// part is the i-th of n parts of a whole.
+func part(whole int64, n, i int) int64 {
+	share := whole / int64(n)
+	if int64(i) < whole%int64(n) {
+		share++
+	}
+	return share
+}
+
+// timeLeft is what the workers that start now may take.
+func (r *run) timeLeft() time.Duration {
 	left := r.limits.Duration - r.took()
 	if r.after {
-		left = max(left, handlingLimit) // what follows the run has time of its own
+		return max(left, handlingLimit) // what follows the run has time of its own
 	}
-	n := len(list)
-	for i, req := range list {
-		b := &req.Budget
-		b.Seconds = max(leastSeconds, left.Seconds())
-		if l := r.limits.Tokens; l > 0 {
-			b.Tokens = max(1, part(max(0, l-r.spent.Tokens.Total()), n, i))
-		}
-		if l := r.limits.Cost; l > 0 {
-			b.Cost = max(leastCost, (l-r.spent.Cost)/float64(n))
-		}
-		if l := r.limits.Spawns; l != 0 {
-			b.Spawns = cmp.Or(int(part(int64(max(0, l-r.spent.Spawns)), n, i)), formats.NoSpawns)
-		}
-	}
+	return left
 }
 
 // reserved is the data of budget_reserved.
@@ -109,108 +159,78 @@ func cutEntry(req *formats.Request) formats.Entry {
 	}
 }
 
-// had gives a worker what other processes reserved for it last, and counts what was lost of it, and
-// what it used where a signal ended it.
-func (r *run) had(req *formats.Request) (old bool, err error) {
+// recall gives a worker what other processes reserved for it last. It counts what was forfeited of
+// that, and what the worker used where a signal ended it.
+func (b *budget) recall(journal Journal, req *formats.Request) (found bool, err error) {
 	for {
-		var was formats.Cut
-		data, more := r.cfg.Journal.Recall(cutEntry(req))
-		if err = read(data, &was); err != nil {
-			return old, err
+		var cut formats.Cut
+		data, more := journal.Recall(cutEntry(req))
+		if err = read(data, &cut); err != nil {
+			return false, err
 		}
 		if !more {
 			break
 		}
-		add(&r.spent, was.Metadata)
-		r.lose(was.Lost)
+		b.settle(cut.Metadata)
+		b.forfeit(cut.Lost)
 	}
 	for {
 		var was reserved
-		data, more := r.cfg.Journal.Recall(reservation(req))
+		data, more := journal.Recall(reservation(req))
 		if err = read(data, &was); !more || err != nil {
-			return old, err
+			return found, err
 		}
-		old = true
+		found = true
 		req.Budget = was.Budget
-		r.lose(was.Lost)
+		b.forfeit(was.Lost)
 	}
 }
 
-// reserve gives workers their shares of what is left, and records them where there is a bound. A
-// run that is killed meanwhile never learns what they used, and counts all of it. The workers of a
-// flow have their own reservations.
-func (r *run) reserve(
-	journal *cursor,
-	list []effect,
-	out []answer,
-	done, old []bool,
-) error {
+// reserve gives the workers that start now their shares of what is left, and records them where
+// there is a bound. A run that is killed meanwhile never learns what they used, and counts all of
+// it. The workers of a flow have their own reservations.
+func (r *run) reserve(journal *cursor, list []dispatch) error {
 	err := r.cfg.Journal.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
 		return r.unwritten(err)
 	}
 
-	var anew []*formats.Request
+	var workers []*formats.Request
 	var lost []formats.Budget
-	spent := formats.Metadata{} // by the others, or theirs
-	for i, e := range list {
-		had := e.req
+	var others formats.Metadata // used by those that the journal has, or theirs
+	sameLimits := !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0
+	for _, d := range list {
+		e := d.effect
 		switch {
 		case !e.worker:
-		case done[i]:
-			add(&spent, out[i].ret.Metadata)
-		case old[i] && e.flow && !r.cfg.AcceptChanges && len(r.cfg.Accepted) == 0:
-			// else limits may be others now
-			add(&spent, used(had.Budget))
+		case d.done:
+			add(&others, d.answer.ret.Metadata)
+		case d.reserved && e.flow && sameLimits:
+			add(&others, asUsed(e.req.Budget))
 		default:
-			anew = append(anew, had)
-			lost = append(lost, formats.Budget{})
-			if old[i] && !e.flow && r.cfg.Killed {
-				lost[len(lost)-1] = formats.Budget{Tokens: had.Budget.Tokens, Cost: had.Budget.Cost}
-				r.lose(lost[len(lost)-1])
+			was := formats.Budget{}
+			if d.reserved && !e.flow && r.cfg.Killed {
+				was.Tokens = e.req.Budget.Tokens
+				was.Cost = e.req.Budget.Cost
+				r.budget.forfeit(was)
 			}
+			workers = append(workers, e.req)
+			lost = append(lost, was)
 		}
 	}
-	if err != nil || len(anew) == 0 {
+	if err != nil || len(workers) == 0 {
 		return nil //nolint:nilerr // the journal ends here, which is no failure
 	}
 
-	was := r.spent
-	l := r.limits
-	add(&r.spent, spent)
-	r.share(anew)
-	over := r.over()
-	r.spent = was
-	for i, req := range anew {
-		e := reservation(req)
-		e.Data = reserved{req.Budget, lost[i]}
-		if l.Tokens != 0 || l.Cost != 0 || l.Spawns != 0 {
+	rest := r.budget
+	rest.settle(others)
+	rest.share(workers, r.timeLeft())
+	if r.budget.bounded() {
+		for i, req := range workers {
+			e := reservation(req)
+			e.Data = reserved{req.Budget, lost[i]}
 			err = cmp.Or(err, journal.append(e))
 		}
 	}
-
-	return cmp.Or(err, over)
-}
-
-// lose counts what a worker had as used: it is not known how much of it was.
-func (r *run) lose(b formats.Budget) {
-	add(&r.spent, used(b))
-	add(&r.lost, used(b))
-}
-
-func used(b formats.Budget) formats.Metadata {
-	return formats.Metadata{
-		Tokens: formats.Tokens{Input: b.Tokens},
-		Cost:   b.Cost,
-		Spawns: max(0, b.Spawns),
-	}
-}
-
-// part is the i-th of n parts of a whole.
-func part(whole int64, n, i int) int64 {
-	share := whole / int64(n)
-	if int64(i) < whole%int64(n) {
-		share++
-	}
-	return share
+	return cmp.Or(err, rest.exhausted())
 }

@@ -189,7 +189,7 @@ func (c call) try() (formats.Return, error) {
 
 	worker := !c.to.Info.Builtin
 	if worker {
-		if err := r.spawn(); err != nil {
+		if err := r.budget.spawn(); err != nil {
 			return formats.Return{}, err
 		}
 		if err := c.follows(); err != nil {
@@ -230,12 +230,12 @@ func (c call) try() (formats.Return, error) {
 			r.hold(req, true)
 		}
 		if worker && interrupt(got.err) != nil {
-			add(&r.spent, ret.Metadata)
+			r.budget.settle(ret.Metadata)
 		}
 		return ret, got.err
 	}
 	if worker {
-		add(&r.spent, ret.Metadata)
+		r.budget.settle(ret.Metadata)
 		c.expects(ret)
 	}
 	c.take(req, ret)

@@ -80,7 +80,7 @@ func (r *run) close(ret *formats.Return) {
 		Data: map[string]any{
 			"status":     ret.RunState(),
 			"summary":    ret.Summary,
-			"cost_usd":   r.spent.Cost,
+			"cost_usd":   r.budget.spent.Cost,
 			"next_steps": ret.NextSteps,
 		},
 	})
@@ -344,9 +344,9 @@ func (r *run) stamp(ret *formats.Return) {
 		Depth:    r.depth.Int(),
 		Path:     slices.Clone(r.cfg.IDs.Path),
 		Worktree: r.worktree,
-		Tokens:   r.spent.Tokens,
-		Cost:     r.spent.Cost,
-		Spawns:   r.spent.Spawns,
+		Tokens:   r.budget.spent.Tokens,
+		Cost:     r.budget.spent.Cost,
+		Spawns:   r.budget.spent.Spawns,
 	}
 	r.main.emit(trace.Event{
 		Kind:     trace.Run,

@@ -28,7 +28,7 @@ func (r *run) known(e effect) (answer, bool) {
 // counted is what the run has counted so far.
 func (r *run) counted() formats.Counted {
 	out := r.counts.snapshot()
-	out.Spent = r.spent
+	out.Spent = r.budget.spent
 	out.Beside = r.besides
 	return out
 }
@@ -47,6 +47,6 @@ func wentBack(s step) error {
 			return err
 		}
 		s.run.counts.restore(was)
-		s.run.spent = was.Spent
+		s.run.budget.spent = was.Spent
 	}
 }

@@ -76,12 +76,8 @@ type run struct {
 
 	counts counters
 	// by the last worker of the sequence: which agent comes next
-	hinted struct{ agent, next string }
-	// spent is what the workers of the run have used, by what their runners measured; those of a
-	// workflow are its own.
-	spent formats.Metadata
-	// of that, what was reserved for workers of processes that were killed
-	lost      formats.Metadata
+	hinted    struct{ agent, next string }
+	budget    budget
 	overrides []any // what the user accepted against a rule
 	board     *board
 	rounds    map[string]rounds // of loops, by step path
@@ -122,7 +118,8 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
-	r.lockstep = r.limits.Tokens != 0 || r.limits.Cost != 0 || r.limits.Spawns != 0
+	r.budget.limits = r.limits
+	r.lockstep = r.budget.bounded()
 	for info := range p.Infos() {
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"time"
 
 	"tercet/formats"
@@ -26,6 +25,14 @@ type answer struct {
 	ret    formats.Return
 	err    error
 	unkept error // it could not be written to the journal
+}
+
+// dispatch is an effect that is to be started, and what the journal has of it.
+type dispatch struct {
+	effect   effect
+	reserved bool // a share of the budget
+	done     bool
+	answer   answer // if done
 }
 
 // branch is one of several sequences that run side by side. It is a coroutine: only one branch runs
@@ -144,25 +151,28 @@ func (fr frame) start(list []effect) bool {
 	if fr.branch != nil {
 		return fr.branch.yield(list)
 	}
-	out := make([]answer, len(list))
-	old := make([]bool, len(list))
-	done := make([]bool, len(list))
+	all := make([]dispatch, len(list))
+	live := false
 	var err error
 	for i, e := range list {
+		d := &all[i]
+		d.effect = e
 		if e.worker && err == nil {
-			old[i], err = r.had(e.req)
+			d.reserved, err = r.budget.recall(r.cfg.Journal, e.req)
 		}
-		out[i], done[i] = r.known(e)
+		d.answer, d.done = r.known(e)
+		live = live || !d.done
 	}
-	if err == nil && slices.Contains(done, false) {
-		if err = r.reserve(fr.journal, list, out, done, old); err == nil {
+	if err == nil && live {
+		if err = r.reserve(fr.journal, all); err == nil {
 			err = fr.journal.live(false)
 		}
 	}
-	for i, e := range list {
-		if err != nil || done[i] {
-			out[i].err = cmp.Or(err, out[i].err)
-			e.to <- out[i]
+	for _, d := range all {
+		e := d.effect
+		if err != nil || d.done {
+			d.answer.err = cmp.Or(err, d.answer.err)
+			e.to <- d.answer
 			continue
 		}
 		r.going.Go(func() {
