@@ -77,7 +77,7 @@ func ask(s step, by posing) (g formats.Gate, d formats.Decision, err error) {
 		}
 		if d, done, err = a.remember(); done || err != nil {
 			if err == nil && first && now != words(a.g) {
-				err = s.run.unwritten(&formats.DivergedError{
+				err = s.run.journal.failed(&formats.DivergedError{
 					Failure: formats.Fail(formats.CodeInvalidState, "",
 						"the answer to %q was given to something else", a.g.Question),
 				})

@@ -190,9 +190,9 @@ func (b *budget) recall(journal Journal, req *formats.Request) (found bool, err 
 // there is a bound. A run that is killed meanwhile never learns what they used, and counts all of
 // it. The workers of a flow have their own reservations.
 func (r *run) reserve(journal *cursor, list []dispatch) error {
-	err := r.cfg.Journal.Live(false)
+	err := r.journal.store.Live(false)
 	if _, ends := errors.AsType[*formats.EndError](err); err != nil && !ends {
-		return r.unwritten(err)
+		return r.journal.failed(err)
 	}
 
 	var workers []*formats.Request

@@ -73,8 +73,8 @@ type checked struct {
 func look(s step, a *syntax.Check) (checked, error) {
 	now := func() (checked, error) {
 		out, err := s.findings(a)
-		if err != nil && (s.run.ctx.Err() != nil || s.run.stuck != nil) {
-			return checked{}, cmp.Or(s.run.stuck, context.Cause(s.run.ctx))
+		if err != nil && (s.run.ctx.Err() != nil || s.run.journal.diverged != nil) {
+			return checked{}, cmp.Or(s.run.journal.diverged, context.Cause(s.run.ctx))
 		}
 		out.Error = keep(err)
 		return out, nil

@@ -31,7 +31,7 @@ type call struct {
 // cannot be recorded as put back is put back all the same.
 func (c call) unless(err error) error {
 	r := c.step.run
-	if err != nil && c.anyway && r.stuck == nil {
+	if err != nil && c.anyway && r.journal.diverged == nil {
 		r.warn("%s", err)
 		return nil
 	}
@@ -211,7 +211,7 @@ func (c call) try() (formats.Return, error) {
 		return formats.Return{}, err
 	}
 	// What runs beside it in the same tree cannot be told apart from what it did.
-	again := c.step.frame.journal.replayed && !r.taken
+	again := c.step.frame.journal.replayed && !r.journal.pastEnd
 	req.Again = c.step.frame.journal.replayed && !c.step.frame.shared
 	r.worked = r.worked || worker
 	entry.Type = formats.EntryDelegationResult
@@ -240,13 +240,13 @@ func (c call) try() (formats.Return, error) {
 	}
 	c.take(req, ret)
 	// the change of a killed process, which left its lease
-	if sync && again && r.taken && ret.Outcome().Passes() {
+	if sync && again && r.journal.pastEnd && ret.Outcome().Passes() {
 		if err := r.lease(false); err != nil {
 			return ret, err
 		}
 	}
 	if got.unkept != nil {
-		if err := c.unless(r.unwritten(got.unkept)); err != nil {
+		if err := c.unless(r.journal.failed(got.unkept)); err != nil {
 			return ret, err
 		}
 	}

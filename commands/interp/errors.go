@@ -53,7 +53,7 @@ func later(err error) *formats.LaterError {
 // nothing may be done.
 func undone(err error) bool {
 	return isOpen(err) != nil || later(err) != nil || interrupt(err) != nil || ioError(err) ||
-		isStuck(err)
+		isDiverged(err)
 }
 
 // ioError tells whether the engine could not read or write something, such as on a full disk. What
@@ -75,9 +75,9 @@ func (r *run) interrupted() *formats.InterruptedError {
 	return interrupt(context.Cause(r.ctx))
 }
 
-// isStuck tells whether an error says that journal and run do not agree, or that there is no more
+// isDiverged tells whether an error says that journal and run do not agree, or that there is no more
 // to look at.
-func isStuck(err error) bool {
+func isDiverged(err error) bool {
 	_, diverged := errors.AsType[*formats.DivergedError](err)
 	_, end := errors.AsType[*formats.EndError](err)
 	return diverged || end

@@ -28,10 +28,10 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	switch {
 	case r.dry.on:
 		return r.tell(ret)
-	case r.stuck != nil:
+	case r.journal.diverged != nil:
 		r.stamp(&ret)
 		return ret
-	case r.waits != nil && r.recorded && r.cfg.Prefix == "" &&
+	case r.waits != nil && r.journal.begun && r.cfg.Prefix == "" &&
 		ret.Outcome() == formats.OutcomeSuspended:
 		return r.suspend(ret)
 	}
@@ -56,7 +56,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	}
 
 	r.ctx = keep
-	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.recorded && r.cfg.Prefix == "" {
+	if r.cfg.Abort != nil && r.cfg.Abort.Err() != nil && r.journal.begun && r.cfg.Prefix == "" {
 		ret.Resume = r.resume() // not everything was done that follows a stop
 		r.stamp(&ret)
 		return ret
@@ -72,7 +72,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 // close writes the last entry of the journal. A run that was refused before its first one leaves
 // none.
 func (r *run) close(ret *formats.Return) {
-	if !r.recorded {
+	if !r.journal.begun {
 		return
 	}
 	err := r.main.journal.append(formats.Entry{
@@ -231,7 +231,7 @@ func (r *run) discard(ret *formats.Return) {
 	outcome := ret.Outcome()
 	if outcome.Passes() || outcome == formats.OutcomePartial ||
 		outcome == formats.OutcomeRejected ||
-		r.cfg.Discard == nil || r.endless {
+		r.cfg.Discard == nil || r.journal.unwritable {
 		return
 	}
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected

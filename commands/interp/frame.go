@@ -27,7 +27,7 @@ type stateCache struct{ doc any }
 func (r *run) mainFrame() frame {
 	return frame{
 		run:      r,
-		journal:  &cursor{run: r},
+		journal:  &cursor{log: &r.journal},
 		feedback: r.cfg.Feedback,
 		state:    &stateCache{},
 		made:     &[]formats.Artifact{},

@@ -7,11 +7,11 @@ import "tercet/formats"
 func (r *run) known(e effect) (answer, bool) {
 	look := r.cfg.Look
 	if look != nil && e.flow {
-		if _, err := r.cfg.Agents.Delegate(r.ctx, *e.req); isStuck(err) {
-			return answer{err: r.unwritten(err)}, true
+		if _, err := r.cfg.Agents.Delegate(r.ctx, *e.req); isDiverged(err) {
+			return answer{err: r.journal.failed(err)}, true
 		}
 	}
-	data, ok := r.cfg.Journal.Recall(e.entry)
+	data, ok := r.journal.store.Recall(e.entry)
 	if !ok {
 		return answer{}, false
 	}
@@ -19,7 +19,7 @@ func (r *run) known(e effect) (answer, bool) {
 	if look != nil && e.worker && out.err == nil {
 		out.err = look(*e.req, out.ret)
 		if out.err != nil {
-			out.err = r.unwritten(out.err)
+			out.err = r.journal.failed(out.err)
 		}
 	}
 	return out, true

@@ -1,11 +1,7 @@
 package interp
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,134 +17,6 @@ import (
 // code and in the same order. It takes from its journal what it cannot decide: the answers of
 // workers, users, files, trees and the state. Where the journal ends, effects begin. A new run is
 // one whose journal is empty.
-
-// cursor is the place of one sequence of steps in the journal.
-type cursor struct {
-	run      *run
-	nested   bool // the sequence is a branch, so that other entries may come between its own
-	replayed bool // what was decided last stood in the journal
-}
-
-// append makes an entry. It does not end with the run: what was done is recorded even when a signal
-// came meanwhile.
-func (j *cursor) append(e formats.Entry) error {
-	r := j.run
-	if r.dry.on {
-		return nil
-	}
-	e.Step = cmp.Or(e.Step, strings.TrimSuffix(r.cfg.Prefix, "/"))
-	old, err := r.cfg.Journal.Append(
-		context.WithoutCancel(r.ctx),
-		e,
-		!j.nested && r.cfg.Prefix == "",
-	)
-	j.replayed = old
-	if err != nil {
-		return r.unwritten(err)
-	}
-	if old {
-		return nil
-	}
-	return r.retake()
-}
-
-// unwritten names the journal in an error of it, and keeps one after which nothing may be done.
-func (r *run) unwritten(err error) error {
-	if _, ok := errors.AsType[*formats.StoppedError](err); ok {
-		return err
-	}
-	if isStuck(err) {
-		r.stuck = err
-		return err
-	}
-	r.endless = true
-	return fmt.Errorf("journal: %w", err)
-}
-
-// recall takes the data of an entry that the run made before.
-func (j *cursor) recall(e formats.Entry, into any) (bool, error) {
-	if j.run.dry.on {
-		return false, nil
-	}
-	found, err := j.lookup(e, into)
-	j.replayed = found
-	return found, err
-}
-
-// lookup is recall where nothing is decided yet: what was decided last stays so.
-func (j *cursor) lookup(e formats.Entry, into any) (bool, error) {
-	if j.run.dry.on {
-		return false, nil
-	}
-	if e.Step == "" {
-		e.Step = strings.TrimSuffix(j.run.cfg.Prefix, "/")
-	}
-	data, ok := j.run.cfg.Journal.Recall(e)
-	if !ok {
-		return false, nil
-	}
-	return true, read(data, into)
-}
-
-// read decodes the data of an entry, whose numbers stay as they are written.
-func read(data []byte, into any) error {
-	if len(data) == 0 || into == nil {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(into)
-}
-
-// observe gives what the run sees of the world: when it is resumed, what it saw then. What it sees
-// before its first entry is a part of that.
-func observe[T any](
-	fr frame,
-	step, key string,
-	look func() (T, error),
-) (out T, err error) {
-	r := fr.run
-	if r.dry.on || fr.freshReads {
-		return look()
-	}
-	if !r.recorded {
-		at := slices.IndexFunc(r.before, func(s formats.Seen) bool {
-			return s.Key == key
-		})
-		if at >= 0 {
-			value := r.before[at].Value
-			r.before = slices.Delete(r.before, at, at+1)
-			data, err := json.Marshal(value)
-			if err != nil {
-				return out, err
-			}
-			return out, read(data, &out)
-		}
-		if out, err = look(); err == nil {
-			r.seen = append(r.seen, formats.Seen{Key: key, Value: out})
-		}
-		return out, err
-	}
-
-	e := formats.Entry{
-		Type: formats.EntryObserved,
-		Step: step,
-		Key:  key,
-	}
-	if old, err := fr.journal.recall(e, &out); old || err != nil {
-		return out, err
-	}
-
-	if err := r.retake(); err != nil { // else a task would be seen as one whose run is gone
-		return out, err
-	}
-	if out, err = look(); err != nil {
-		return out, err
-	}
-
-	e.Data = out
-	return out, fr.journal.append(e)
-}
 
 // begin writes the first entry, or takes from it what the run began with.
 func (r *run) begin() error {
@@ -178,24 +46,24 @@ func (r *run) begin() error {
 		r.started = was.At
 		r.cfg.AutoApprove = was.Consent
 		r.cfg.Consent = was.Agreed
-		r.before = was.Seen
+		r.journal.past = was.Seen
 		if err := r.unchanged(was, s); err != nil {
 			return err
 		}
 	}
 	if err := r.prepare(); err != nil || old {
-		r.recorded = old
+		r.journal.begun = old
 		return err
 	}
 
-	s.Seen = r.seen
+	s.Seen = r.journal.seen
 	if r.task != nil {
 		s.Task = r.task.Number
 	}
 	e.Data = s
-	r.recorded = true // what fails from here on is known to be a run
+	r.journal.begun = true // what fails from here on is known to be a run
 	if err := r.main.journal.append(e); err != nil {
-		r.recorded = false
+		r.journal.begun = false
 		return err
 	}
 	return nil
@@ -220,7 +88,7 @@ func (r *run) unchanged(was, now formats.Started) error {
 		}
 		return nil
 	}
-	r.stuck = formats.Fail(formats.CodeSuspended,
+	r.journal.diverged = formats.Fail(formats.CodeSuspended,
 		fmt.Sprintf(
 			"run 'tercet resume %s --accept-changes' to go on with what stands there now, or "+
 				"type the line with "+
@@ -228,39 +96,18 @@ func (r *run) unchanged(was, now formats.Started) error {
 			r.cfg.IDs.Run,
 		),
 		"%s changed since the run began", strings.Join(slices.Sorted(maps.Keys(changed)), ", "))
-	return r.stuck
+	return r.journal.diverged
 }
 
-// live is called before something is done that the journal does not have.
-func (j *cursor) live(alone bool) error {
-	r := j.run
-	j.replayed = false
-	if r.dry.on {
-		return nil
-	}
-	if err := r.cfg.Journal.Live(alone); err != nil {
-		return r.unwritten(err)
-	}
-	if err := r.paused(); err != nil {
+// takeOver gives this process what the run holds.
+func (r *run) takeOver() error {
+	if err := r.sameDocuments(); err != nil {
 		return err
 	}
-	return r.retake()
-}
-
-// retake takes what the run holds into the hands of this process, once.
-func (r *run) retake() error {
-	if !r.cfg.Resumed || r.taken {
-		return nil
+	if err := r.reenter(); err != nil {
+		return err
 	}
-	r.taken = true
-	r.stuck = r.sameDocuments()
-	if r.stuck == nil {
-		r.stuck = r.reenter()
-	}
-	if r.stuck == nil {
-		r.stuck = r.lease(false)
-	}
-	return r.stuck
+	return r.lease(false)
 }
 
 // sameDocuments asks whether to go on with a run although documents that it began with, rules among
@@ -473,7 +320,7 @@ func (r *run) cut(err error, why string) formats.Return {
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)
 	err := r.main.journal.append(formats.Entry{Type: formats.EntrySuspended, Data: r.waits})
-	if r.stuck != nil {
+	if r.journal.diverged != nil {
 		return ret
 	} else if err != nil {
 		r.warn("%s", err)

@@ -44,22 +44,15 @@ type run struct {
 	warnings  []string
 	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
 
-	held      []int          // numbers of the tasks that this run put in progress
-	entering  map[int]string // by number, the status in progress that the run gave a task last
-	uncertain bool           // a call of the status-sync manager ended without telling what it did
-	during    bool           // the preflight's condition holds
-	recorded  bool           // the journal has the beginning of the run
-	since     time.Time      // when this process took it up
-	// what it saw before its first entry, of a run that is resumed; what is left of it
-	before    []formats.Seen
-	seen      []formats.Seen  // the same, of a new one
+	held      []int           // numbers of the tasks that this run put in progress
+	entering  map[int]string  // by number, the status in progress that the run gave a task last
+	uncertain bool            // a call of the status-sync manager ended without telling what it did
+	during    bool            // the preflight's condition holds
+	since     time.Time       // when this process took it up
 	lockstep  bool            // they get their next answers together
 	slots     chan struct{}   // one for each effect that may be under way
 	going     sync.WaitGroup  // effects that are under way
 	besides   map[string]bool // of a run that is only looked at: the steps in such a group
-	taken     bool            // a run that is resumed has come to where its journal ends
-	stuck     error           // the journal and the run do not agree: nothing may be done
-	endless   bool            // an entry could not be written: the run goes on once there is room
 	waits     *formats.Suspended
 	left      *formats.Gate // the question that was open when the run was interrupted
 	waitsHere bool          // only an answer at the own terminal counts
@@ -78,6 +71,7 @@ type run struct {
 	// by the last worker of the sequence: which agent comes next
 	hinted    struct{ agent, next string }
 	budget    budget
+	journal   runJournal
 	overrides []any // what the user accepted against a rule
 	board     *board
 	rounds    map[string]rounds // of loops, by step path
@@ -123,6 +117,16 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 	for info := range p.Infos() {
 		r.lockstep = r.lockstep || info.Terms.Board != ""
 	}
+	r.journal = runJournal{
+		ctx:    context.WithoutCancel(ctx),
+		store:  rn.cfg.Journal,
+		off:    rn.cfg.DryRun,
+		prefix: rn.cfg.Prefix,
+		paused: r.paused,
+	}
+	if rn.cfg.Resumed {
+		r.journal.takeOver = r.takeOver
+	}
 	r.main = r.mainFrame()
 	r.board = newBoard(r.main.journal.append)
 	r.dry.on = rn.cfg.DryRun
@@ -156,19 +160,19 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		open := isOpen(err)
 		users := open != nil && open.Gate.NeedsPerson
 		ret = r.failed(err)
-		if rn.cfg.Prefix != "" && (r.stuck != nil || later(err) != nil || users) {
+		if rn.cfg.Prefix != "" && (r.journal.diverged != nil || later(err) != nil || users) {
 			return formats.Return{}, err // the whole run stops here
 		}
 	}
 	ret = r.finish(ret)
-	if rn.cfg.Look == nil || r.stuck == nil {
+	if rn.cfg.Look == nil || r.journal.diverged == nil {
 		return ret, nil
 	}
 
-	if end, ok := errors.AsType[*formats.EndError](r.stuck); ok {
+	if end, ok := errors.AsType[*formats.EndError](r.journal.diverged); ok {
 		end.Counted = r.counted()
 	}
-	return ret, r.stuck
+	return ret, r.journal.diverged
 }
 
 // Lower takes the smaller of each pair of limits, where the second is set. AutoResume bounds no
@@ -282,11 +286,11 @@ func (r *run) may(c call, otherwise string) {
 // failed turns an engine error into the return that the command ends with. Where the run was
 // stopped, that is the reason, whatever broke off because of it.
 func (r *run) failed(err error) formats.Return {
-	if r.ctx.Err() != nil && r.stuck == nil {
+	if r.ctx.Err() != nil && r.journal.diverged == nil {
 		err = stopped(r.ctx)
 	}
-	if signal := interrupt(err); signal != nil && r.stuck == nil {
-		if r.recorded && r.cfg.Journal.Resumable() {
+	if signal := interrupt(err); signal != nil && r.journal.diverged == nil {
+		if r.journal.begun && r.journal.store.Resumable() {
 			return r.cut(
 				formats.Fail(formats.CodeCancelled, "", "%s", signal),
 				formats.ReasonInterrupted,
@@ -295,7 +299,7 @@ func (r *run) failed(err error) formats.Return {
 		err = formats.Fail(formats.CodeCancelled, "no step was finished; run the command again",
 			"%s", signal)
 		r.halt(err)
-	} else if r.ctx.Err() != nil && r.stuck == nil {
+	} else if r.ctx.Err() != nil && r.journal.diverged == nil {
 		r.halt(err)
 	} else if before, ok := errors.AsType[*formats.StoppedError](err); ok {
 		err = before.Failure
@@ -311,13 +315,13 @@ func (r *run) failed(err error) formats.Return {
 	if at, ok := errors.AsType[*stepError](err); ok {
 		r.last = *at
 	}
-	if isStuck(err) {
-		r.stuck = err
+	if isDiverged(err) {
+		r.journal.diverged = err
 	}
 	if wait := later(err); wait != nil {
 		return r.postponed(wait)
 	}
-	if ioError(err) && r.recorded && r.stuck == nil {
+	if ioError(err) && r.journal.begun && r.journal.diverged == nil {
 		return r.cut(err, formats.Failed(err).Summary)
 	}
 
@@ -346,7 +350,7 @@ func (r *run) warn(format string, args ...any) {
 // halt writes down that the run was stopped: the process that goes on with it handles that, and
 // does no more of the work.
 func (r *run) halt(err error) {
-	if !r.recorded || r.cfg.Prefix != "" {
+	if !r.journal.begun || r.cfg.Prefix != "" {
 		return
 	}
 	stop := formats.Entry{Type: formats.EntryStopped, Data: keep(err)}

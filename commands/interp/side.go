@@ -69,7 +69,7 @@ func (fr frame) side(w branches) error {
 	several := w.n > 1 && w.most > 1
 	group := fr
 	group.journal = &cursor{
-		run:      fr.run,
+		log:      fr.journal.log,
 		nested:   true,
 		replayed: fr.journal.replayed,
 	}
@@ -125,7 +125,7 @@ func (fr frame) newBranch(i int, body func(frame, int) error) *branch {
 	b := &branch{}
 	own := fr
 	own.branch = b
-	own.journal = &cursor{run: fr.run, nested: true}
+	own.journal = &cursor{log: fr.journal.log, nested: true}
 	own.state = &stateCache{}
 	own.made = &[]formats.Artifact{}
 	b.next, b.stop = iter.Pull(func(yield func([]effect) bool) {
@@ -158,7 +158,7 @@ func (fr frame) start(list []effect) bool {
 		d := &all[i]
 		d.effect = e
 		if e.worker && err == nil {
-			d.reserved, err = r.budget.recall(r.cfg.Journal, e.req)
+			d.reserved, err = r.budget.recall(r.journal.store, e.req)
 		}
 		d.answer, d.done = r.known(e)
 		live = live || !d.done
@@ -218,7 +218,7 @@ func (r *run) effect(e effect) (out answer) {
 		e.entry.Data = kept{out.ret, out.ret.Said, keep(out.err)}
 	}
 
-	_, out.unkept = r.cfg.Journal.Append(context.WithoutCancel(r.ctx), e.entry, false)
+	out.unkept = r.journal.write(e.entry)
 	return out
 }
 
@@ -236,8 +236,7 @@ func (r *run) cutShort(e effect, used formats.Metadata) error {
 	}
 	entry := cutEntry(e.req)
 	entry.Data = cut
-	_, err := r.cfg.Journal.Append(context.WithoutCancel(r.ctx), entry, false)
-	return err
+	return r.journal.write(entry)
 }
 
 // pause waits. A wait that is over is not waited for again.

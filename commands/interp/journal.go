@@ -1,0 +1,194 @@
+package interp
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tercet/formats"
+)
+
+// runJournal is the journal of a run with what the run knows of it. All sequences of steps share
+// it; each has a cursor.
+type runJournal struct {
+	ctx    context.Context // does not end with the run: what was done is recorded all the same
+	store  Journal
+	off    bool   // nothing is read or written: a dry run
+	prefix string // of the paths of a workflow subagent's steps
+
+	begun      bool  // the first entry is there
+	pastEnd    bool  // a resumed run has come to the end of its journal
+	diverged   error // replay decided something else than the journal says; no effect may run
+	unwritable bool  // an entry could not be written; the run goes on once there is room
+
+	// past holds what a resumed run observed before its first entry; what was used is taken out.
+	past []formats.Seen
+	seen []formats.Seen // the same, of a new run
+
+	// takeOver is called once, before a resumed run does something new.
+	takeOver func() error
+	// paused gives the reason for which nothing new may begin.
+	paused func() error
+}
+
+// write makes an entry for an effect. It is safe for concurrent use.
+func (j *runJournal) write(e formats.Entry) error {
+	_, err := j.store.Append(j.ctx, e, false)
+	return err
+}
+
+// failed names the journal in an error of it, and keeps one after which nothing may be done.
+func (j *runJournal) failed(err error) error {
+	if _, ok := errors.AsType[*formats.StoppedError](err); ok {
+		return err
+	}
+	if isDiverged(err) {
+		j.diverged = err
+		return err
+	}
+	j.unwritable = true
+	return fmt.Errorf("journal: %w", err)
+}
+
+// reachEnd is called before the first thing that the journal does not have: a resumed run then
+// takes over what it holds.
+func (j *runJournal) reachEnd() error {
+	if j.takeOver == nil || j.pastEnd {
+		return nil
+	}
+	j.pastEnd = true
+	j.diverged = j.takeOver()
+	return j.diverged
+}
+
+// cursor is the place of one sequence of steps in the journal.
+type cursor struct {
+	log      *runJournal
+	nested   bool // the sequence is a branch, so that other entries may come between its own
+	replayed bool // what was decided last stood in the journal
+}
+
+// append makes an entry, unless an earlier process of the run made it.
+func (c *cursor) append(e formats.Entry) error {
+	j := c.log
+	if j.off {
+		return nil
+	}
+	e.Step = cmp.Or(e.Step, strings.TrimSuffix(j.prefix, "/"))
+	replayed, err := j.store.Append(j.ctx, e, !c.nested && j.prefix == "")
+	c.replayed = replayed
+	if err != nil {
+		return j.failed(err)
+	}
+	if replayed {
+		return nil
+	}
+	return j.reachEnd()
+}
+
+// recall takes the data of an entry that the run made before.
+func (c *cursor) recall(e formats.Entry, into any) (bool, error) {
+	if c.log.off {
+		return false, nil
+	}
+	found, err := c.lookup(e, into)
+	c.replayed = found
+	return found, err
+}
+
+// lookup is recall where nothing is decided yet: what was decided last stays so.
+func (c *cursor) lookup(e formats.Entry, into any) (bool, error) {
+	if c.log.off {
+		return false, nil
+	}
+	e.Step = cmp.Or(e.Step, strings.TrimSuffix(c.log.prefix, "/"))
+	data, ok := c.log.store.Recall(e)
+	if !ok {
+		return false, nil
+	}
+	return true, read(data, into)
+}
+
+// live is called before something is done that the journal does not have.
+func (c *cursor) live(alone bool) error {
+	c.replayed = false
+	j := c.log
+	if j.off {
+		return nil
+	}
+	if err := j.store.Live(alone); err != nil {
+		return j.failed(err)
+	}
+	if err := j.paused(); err != nil {
+		return err
+	}
+	return j.reachEnd()
+}
+
+// read decodes the data of an entry, whose numbers stay as they are written.
+func read(data []byte, into any) error {
+	if len(data) == 0 || into == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// observe gives what the run sees of the project: when it is resumed, what it saw then. What it
+// sees before its first entry becomes a part of that entry.
+func observe[T any](
+	fr frame,
+	step, key string,
+	look func() (T, error),
+) (out T, err error) {
+	j := fr.journal.log
+	if j.off || fr.freshReads {
+		return look()
+	}
+	if !j.begun {
+		return observeEarly(j, key, look)
+	}
+
+	e := formats.Entry{
+		Type: formats.EntryObserved,
+		Step: step,
+		Key:  key,
+	}
+	if found, err := fr.journal.recall(e, &out); found || err != nil {
+		return out, err
+	}
+
+	if err := j.reachEnd(); err != nil { // else a task would be seen as one whose run is gone
+		return out, err
+	}
+	if out, err = look(); err != nil {
+		return out, err
+	}
+
+	e.Data = out
+	return out, fr.journal.append(e)
+}
+
+// observeEarly is observe before the first entry.
+func observeEarly[T any](j *runJournal, key string, look func() (T, error)) (out T, err error) {
+	at := slices.IndexFunc(j.past, func(s formats.Seen) bool { return s.Key == key })
+	if at >= 0 {
+		value := j.past[at].Value
+		j.past = slices.Delete(j.past, at, at+1)
+		data, err := json.Marshal(value)
+		if err != nil {
+			return out, err
+		}
+		return out, read(data, &out)
+	}
+	if out, err = look(); err == nil {
+		j.seen = append(j.seen, formats.Seen{Key: key, Value: out})
+	}
+	return out, err
+}
