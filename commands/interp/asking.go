@@ -151,7 +151,7 @@ func (a *asking) consult(earlier bool) (d formats.Decision, changed []string, er
 			err = nil
 		}
 		if interrupt(err) != nil {
-			r.left = &a.g
+			r.suspension.openGate = &a.g
 		}
 		if err == nil && d.Edited != "" {
 			return d, []string{d.Edited}, nil
@@ -417,7 +417,7 @@ func (a *asking) evidence(before map[string]string) (map[string]string, error) {
 		return nil, err
 	}
 
-	for _, made := range newest(r.artifacts) {
+	for _, made := range r.artifacts.newest() {
 		named = append(named, made.Path)
 	}
 	out := map[string]string{}
@@ -450,7 +450,7 @@ func (a *asking) documents() (list []string, err error) {
 	for _, shown := range a.g.Show {
 		named = append(named, strings.TrimSpace(shown))
 	}
-	for _, made := range newest(a.step.run.artifacts) {
+	for _, made := range a.step.run.artifacts.newest() {
 		named = append(named, made.Path)
 	}
 	for _, name := range named {

@@ -214,7 +214,7 @@ func (s step) newestOf(profile string) string {
 			return slices.Contains(names, path.Base(a.Path))
 		},
 	} {
-		for _, a := range slices.Backward(s.run.artifacts) {
+		for _, a := range slices.Backward(s.run.artifacts.all) {
 			if is(a) {
 				return a.Path
 			}

@@ -226,8 +226,7 @@ func (c call) try() (formats.Return, error) {
 	sync := c.to.Agent == compile.StatusSync
 	if got.err != nil {
 		if sync {
-			r.uncertain = true
-			r.hold(req, true)
+			r.tasks.mayHaveChanged(req.Input)
 		}
 		if worker && interrupt(got.err) != nil {
 			r.budget.settle(ret.Metadata)
@@ -281,7 +280,7 @@ func (c call) request() (formats.Request, string, error) {
 	req := formats.Request{
 		Agent:    c.to.Agent,
 		Pack:     r.prog.Pack(),
-		Task:     r.present(),
+		Task:     r.tasks.current(),
 		Input:    input,
 		Feedback: s.frame.feedback,
 		Session:  ids.Session,
@@ -346,8 +345,8 @@ func (c call) input() (map[string]any, string, error) {
 			missing = cmp.Or(missing, name)
 		}
 	}
-	if c.to.Link && len(r.unlinked) > 0 {
-		input["artifacts"] = normal(newest(r.unlinked))
+	if c.to.Link && len(r.artifacts.unlinked) > 0 {
+		input["artifacts"] = normal(newest(r.artifacts.unlinked))
 	}
 	return input, missing, nil
 }
@@ -373,7 +372,7 @@ func txn(run, path string, visit, attempt int) string {
 // take keeps what a return brought: artifacts, the worktree, and changes of the tasks' statuses.
 func (c call) take(req formats.Request, ret formats.Return) {
 	r := c.step.run
-	tree := &r.worktree
+	tree := &r.tree.dir
 	if c.step.frame.subtree != nil {
 		tree = &c.step.frame.subtree.dir
 	}
@@ -388,9 +387,7 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	if ret.Status == formats.StatusCompleted || ret.Status == formats.StatusPartial {
 		for _, a := range ret.Artifacts { // what a failed attempt left is not the run's work
 			c.step.frame.brought(a)
-			if !a.Deleted && !r.linked[a.Path] {
-				r.unlinked = append(r.unlinked, a)
-			}
+			r.artifacts.unlink(a)
 		}
 	}
 	if c.to.Agent != compile.StatusSync || !ret.Outcome().Passes() {
@@ -398,63 +395,8 @@ func (c call) take(req formats.Request, ret formats.Return) {
 	}
 
 	for _, one := range as[[]any](req.Input["artifacts"]) {
-		path := as[string](as[map[string]any](one)["path"])
-		r.linked[path] = true // what is made anew in its place stays the task's
-		r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool {
-			return a.Path == path
-		})
+		r.artifacts.link(as[string](as[map[string]any](one)["path"]))
 	}
 
-	r.hold(req, false)
-}
-
-// present is the run's task with the status that the run has given it. $task stays as the run found
-// it.
-func (r *run) present() *formats.Task {
-	if r.task == nil || r.standing == "" {
-		return r.task
-	}
-	task := *r.task
-	task.Status = r.standing
-	return &task
-}
-
-// hold notes which tasks a call of the status-sync manager put in progress, and which it took out
-// of it. Of a call that ended without telling, only the first is assumed: the state is asked before
-// a task is put back.
-func (r *run) hold(req formats.Request, unsure bool) {
-	enters := false
-	switch as[string](req.Input["operation"]) {
-	case compile.OpUpdateStatus:
-		enters = formats.TaskStatus(as[string](req.Input["status"])).InProgress()
-	case compile.OpArchiveTasks:
-	default:
-		return
-	}
-
-	for _, one := range append(
-		[]any{req.Input["task_number"]},
-		as[[]any](req.Input["task_numbers"])...,
-	) {
-		n, ok := number(one)
-		if !ok {
-			continue
-		}
-		if enters {
-			r.entering[n] = as[string](req.Input["status"])
-		}
-		if r.task != nil && n == r.task.Number && !unsure {
-			// without one it goes back to the first
-			r.standing = formats.TaskStatus(as[string](req.Input["status"]))
-		}
-		has := slices.Contains(r.held, n)
-		switch {
-		case enters && !has:
-			r.held = append(r.held, n)
-		case !enters && has && !unsure:
-			r.held = slices.DeleteFunc(r.held, func(h int) bool {
-				return h == n
-			})
-		}
-	}
+	r.tasks.changed(req.Input)
 }

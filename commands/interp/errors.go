@@ -115,10 +115,10 @@ func (r *run) errStatus(allowed []formats.TaskStatus) error {
 		"run 'tercet state show %d' to see the task, 'tercet state transitions' for what may "+
 			"follow "+
 			"its status",
-		r.task.Number,
+		r.tasks.own.Number,
 	)
 	return formats.Fail(formats.CodePrecondition, help, "task %d is %s; /%s %s",
-		r.task.Number, r.task.Status, r.prog.Name, starts)
+		r.tasks.own.Number, r.tasks.own.Status, r.prog.Name, starts)
 }
 
 // list writes words one behind the other.

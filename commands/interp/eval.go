@@ -114,9 +114,6 @@ func (in env) about(reads compile.Reads) (any, error) {
 		approval = formats.Interactive
 	}
 
-	if r.listed == nil {
-		r.listed = query.Prepare(listOf(newest(r.artifacts)))
-	}
 	out := map[string]any{
 		"id":           r.cfg.IDs.Run,
 		"session_id":   r.cfg.IDs.Session,
@@ -127,26 +124,26 @@ func (in env) about(reads compile.Reads) (any, error) {
 		"rollbacks":    r.counts.rollbacks,
 		"auto_approve": r.cfg.AutoApprove,
 		"approval":     approval,
-		"artifacts":    r.listed,
+		"artifacts":    r.artifacts.prepared(),
 		"overrides":    listOf(r.overrides),
 		"diff":         "",
 		"diffstat":     "",
 	}
 	if slices.Contains(reads.Run, "repo_state") {
-		if r.repoState == "" {
+		if r.tree.repoState == "" {
 			look := func() (formats.RepoState, error) {
 				return r.cfg.RepoState(r.ctx)
 			}
-			r.repoState = formats.RepoNone
+			r.tree.repoState = formats.RepoNone
 			if r.cfg.RepoState != nil {
 				state, err := observe(in.frame, "", "repo_state", look)
 				if err != nil {
 					return nil, err
 				}
-				r.repoState = state
+				r.tree.repoState = state
 			}
 		}
-		out["repo_state"] = string(r.repoState)
+		out["repo_state"] = string(r.tree.repoState)
 	}
 	if in.frame.place() != "" {
 		out["worktree"] = in.frame.place()
@@ -159,20 +156,6 @@ func (in env) about(reads compile.Reads) (any, error) {
 	var err error
 	out["diff"], out["diffstat"], err = r.cfg.Diff(r.ctx, cmp.Or(in.frame.place(), r.cfg.Dir))
 	return out, err
-}
-
-// newest keeps the last artifact of each type and path, in order.
-func newest(list []formats.Artifact) []formats.Artifact {
-	var out []formats.Artifact
-	for i, a := range list {
-		same := func(b formats.Artifact) bool {
-			return b.Type == a.Type && b.Path == a.Path
-		}
-		if !slices.ContainsFunc(list[i+1:], same) {
-			out = append(out, a)
-		}
-	}
-	return out
 }
 
 // eval gives the first result of an expression, null without one. A nil expression is true.

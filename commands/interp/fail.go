@@ -14,7 +14,7 @@ func (s step) fail(a *syntax.Fail) (result, error) {
 	s.plan("fail: %s", message)
 	code, _ := compile.ExitCode(a.Code)
 	ret := formats.Failed(formats.Fail(code, "", "%s", message))
-	ret.Artifacts = newest(s.run.artifacts)
+	ret.Artifacts = s.run.artifacts.newest()
 	out := returned(ret, 1)
 	out.end = told(ret)
 	return out, nil

@@ -31,7 +31,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	case r.journal.diverged != nil:
 		r.stamp(&ret)
 		return ret
-	case r.waits != nil && r.journal.begun && r.cfg.Prefix == "" &&
+	case r.suspension.reason != nil && r.journal.begun && r.cfg.Prefix == "" &&
 		ret.Outcome() == formats.OutcomeSuspended:
 		return r.suspend(ret)
 	}
@@ -51,7 +51,7 @@ func (r *run) finish(ret formats.Return) formats.Return {
 	r.ctx = all
 	r.closeTree(r.main)
 	r.settle()
-	for _, n := range slices.Clone(r.held) {
+	for _, n := range slices.Clone(r.tasks.inProgress) {
 		r.back(n, ret.Outcome())
 	}
 
@@ -154,7 +154,7 @@ func (r *run) errorHandling(outcome formats.Outcome) {
 // settle asks the state what a call did that ended without telling: the tasks that this run holds,
 // and the documents that are linked already.
 func (r *run) settle() {
-	if !r.uncertain {
+	if !r.tasks.syncUnknown {
 		return
 	}
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
@@ -163,27 +163,17 @@ func (r *run) settle() {
 		err = decode(as[map[string]any](doc)["tasks"], &tasks)
 	}
 	if err != nil {
-		r.unlinked = nil // a document that may be linked is not taken away
+		r.artifacts.unlinked = nil // a document that may be linked is not taken away
 		r.warn("the state could not be read: %s", err)
 		return
 	}
 
-	var held []int
-	linked := map[string]bool{}
+	r.tasks.settle(tasks, r.cfg.IDs.Run)
 	for _, task := range tasks {
-		mine := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run
-		if mine && slices.Contains(r.held, task.Number) && task.Status.InProgress() {
-			held = append(held, task.Number)
-		}
 		for _, a := range task.Artifacts {
-			linked[a.Path] = true
+			r.artifacts.link(a.Path)
 		}
 	}
-
-	r.held = held
-	r.unlinked = slices.DeleteFunc(r.unlinked, func(a formats.Artifact) bool {
-		return linked[a.Path]
-	})
 }
 
 // decode reads a value of an expression, or of the state, as a wire type.
@@ -202,7 +192,7 @@ func (r *run) back(n int, outcome formats.Outcome) {
 	c := r.own(r.main, "during/back", r.prog.Own.Back)
 	c.task = n
 	c.anyway = true
-	own := r.task != nil && r.task.Number == n
+	own := r.tasks.isOwn(n)
 	if !own {
 		c.step.path += "_" + strconv.Itoa(n)
 		r.counts.reopen(c.step.path)
@@ -236,7 +226,7 @@ func (r *run) discard(ret *formats.Return) {
 	}
 	rejected := len(ret.Errors) > 0 && ret.Errors[0].Code == formats.CodeRejected
 	var list []formats.Artifact
-	for _, a := range newest(r.unlinked) {
+	for _, a := range newest(r.artifacts.unlinked) {
 		if a.Type.IsDocument() && (!rejected || a.Type != formats.ArtifactReview) {
 			list = append(list, a)
 		}
@@ -311,8 +301,8 @@ func (r *run) problem(ret formats.Return, at stepError) formats.Problem {
 		Path:  slices.Clone(r.cfg.IDs.Path),
 		Depth: r.depth.Int(),
 	}
-	if r.task != nil {
-		p.Context.Task = r.task.Number
+	if r.tasks.own != nil {
+		p.Context.Task = r.tasks.own.Number
 	}
 	return p
 }
@@ -343,7 +333,7 @@ func (r *run) stamp(ret *formats.Return) {
 		Agent:    "/" + r.prog.Name,
 		Depth:    r.depth.Int(),
 		Path:     slices.Clone(r.cfg.IDs.Path),
-		Worktree: r.worktree,
+		Worktree: r.tree.dir,
 		Tokens:   r.budget.spent.Tokens,
 		Cost:     r.budget.spent.Cost,
 		Spawns:   r.budget.spent.Spawns,

@@ -61,9 +61,7 @@ func (fr frame) rechecking() frame {
 
 // brought keeps an artifact of the run.
 func (fr frame) brought(a formats.Artifact) {
-	r := fr.run
-	r.artifacts = append(r.artifacts, a)
-	r.listed = nil
+	fr.run.artifacts.add(a)
 	*fr.made = append(*fr.made, a)
 }
 
@@ -72,5 +70,5 @@ func (fr frame) place() string {
 	if fr.subtree != nil && fr.subtree.dir != "" {
 		return fr.subtree.dir
 	}
-	return fr.run.worktree
+	return fr.run.tree.dir
 }

@@ -306,7 +306,7 @@ func (f finished) closing() formats.Return {
 	return formats.Return{
 		Summary:   cmp.Or(f.result.ret.Summary, ended),
 		Issues:    f.result.ret.Issues,
-		Artifacts: newest(f.step.run.artifacts),
+		Artifacts: f.step.run.artifacts.newest(),
 		NextSteps: f.result.ret.NextSteps,
 		Text:      f.result.ret.Text,
 		Fields:    f.result.ret.Fields,

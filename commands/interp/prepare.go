@@ -31,8 +31,8 @@ func (r *run) prepare() error {
 		input := map[string]any{}
 		maps.Copy(input, r.cfg.Input)
 		r.root.let("input", input)
-		r.task = r.cfg.Task
-		r.root.let("task", r.task)
+		r.tasks.own = r.cfg.Task
+		r.root.let("task", r.tasks.own)
 	} else {
 		r.root.let("args", r.args.Map())
 		if n, ok := r.args.Task(); ok {
@@ -92,8 +92,8 @@ func (r *run) bind(wanted int) error {
 		return err
 	}
 	one = normal(one)
-	r.task = &formats.Task{}
-	if err := decode(one, r.task); err != nil {
+	r.tasks.own = &formats.Task{}
+	if err := decode(one, r.tasks.own); err != nil {
 		return &formats.Failure{
 			Code:    formats.CodeInvalidState,
 			Message: fmt.Sprintf("task %d", wanted),
@@ -129,7 +129,7 @@ func (r *run) mayStart() error {
 			return err
 		}
 	}
-	if !slices.Contains(r.prog.Allow, r.task.Status) {
+	if !slices.Contains(r.prog.Allow, r.tasks.own.Status) {
 		return r.errStatus(r.prog.Allow)
 	}
 	return nil
@@ -138,15 +138,15 @@ func (r *run) mayStart() error {
 // past tells whether the task is further in its life than where the command starts.
 func (r *run) past() bool {
 	notBefore := func(s formats.TaskStatus) bool {
-		return !s.Before(r.task.Status)
+		return !s.Before(r.tasks.own.Status)
 	}
-	return r.task != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
+	return r.tasks.own != nil && len(r.prog.Allow) > 0 && !slices.ContainsFunc(r.prog.Allow, notBefore)
 }
 
 // free tells that no other session works on the task.
 func (r *run) free() error {
-	l := r.task.Lease
-	if !r.task.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
+	l := r.tasks.own.Lease
+	if !r.tasks.own.Status.InProgress() || l == nil || l.Session == r.cfg.IDs.Session {
 		return nil
 	}
 	if l.Suspended {
@@ -155,29 +155,29 @@ func (r *run) free() error {
 			fmt.Sprintf("run 'tercet resume %s' to go on with it, or 'tercet cancel "+
 				"%s' to give it up", l.Run, l.Run),
 			"task %d waits for run %s, which is suspended",
-			r.task.Number,
+			r.tasks.own.Number,
 			l.Run,
 		)
 	}
 	return formats.Fail(formats.CodeLeaseHeld,
 		"wait until it has ended, then run the command again",
-		"task %d is %s: session %s (pid %d on %s) works on it since %s", r.task.Number,
-		r.task.Status, l.Session, l.PID, l.Host, l.Taken)
+		"task %d is %s: session %s (pid %d on %s) works on it since %s", r.tasks.own.Number,
+		r.tasks.own.Status, l.Session, l.PID, l.Host, l.Taken)
 }
 
 // ours tells that an earlier run of this session left the task in the status that this one would
 // give it.
 func (r *run) ours() bool {
 	during, _ := r.prog.During()
-	return r.task.Status == during && r.task.Lease != nil &&
-		r.task.Lease.Session == r.cfg.IDs.Session
+	return r.tasks.own.Status == during && r.tasks.own.Lease != nil &&
+		r.tasks.own.Lease.Session == r.cfg.IDs.Session
 }
 
 // mayWork decides whether the preflight takes place; with a condition, the status is held against
 // it here.
 func (r *run) mayWork() (err error) {
 	d := r.prog.File.Front.During
-	if d == nil || r.task == nil {
+	if d == nil || r.tasks.own == nil {
 		return nil
 	}
 	if r.during, err = r.env().holds(d.When, nil); err != nil || !r.during || d.When == nil {
@@ -186,7 +186,7 @@ func (r *run) mayWork() (err error) {
 	if err := r.free(); err != nil || r.ours() {
 		return err
 	}
-	if during, _ := r.prog.During(); !formats.CanMove(r.task.Status, during) {
+	if during, _ := r.prog.During(); !formats.CanMove(r.tasks.own.Status, during) {
 		return r.errStatus(formats.MovesInto(during))
 	}
 	return nil

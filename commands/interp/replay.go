@@ -57,8 +57,8 @@ func (r *run) begin() error {
 	}
 
 	s.Seen = r.journal.seen
-	if r.task != nil {
-		s.Task = r.task.Number
+	if r.tasks.own != nil {
+		s.Task = r.tasks.own.Number
 	}
 	e.Data = s
 	r.journal.begun = true // what fails from here on is known to be a run
@@ -115,7 +115,7 @@ func (r *run) takeOver() error {
 func (r *run) sameDocuments() error {
 	changed := map[string]string{}
 	for name, sum := range r.entries {
-		own := slices.ContainsFunc(r.artifacts, func(a formats.Artifact) bool {
+		own := slices.ContainsFunc(r.artifacts.all, func(a formats.Artifact) bool {
 			return a.Path == name
 		})
 		now := r.hashed(name)
@@ -158,7 +158,7 @@ func (r *run) sameDocuments() error {
 // reenter puts the tasks of a run that was reopened in progress again: they went back when it
 // failed. One that an earlier process of it took up again is in progress already.
 func (r *run) reenter() error {
-	if r.counts.reopened == 0 || len(r.held) == 0 {
+	if r.counts.reopened == 0 || len(r.tasks.inProgress) == 0 {
 		return nil
 	}
 	doc, _, err := r.cfg.State.Snapshot(context.WithoutCancel(r.ctx))
@@ -172,13 +172,13 @@ func (r *run) reenter() error {
 
 	for _, task := range tasks {
 		ours := task.Lease != nil && task.Lease.Run == r.cfg.IDs.Run && task.Status.InProgress()
-		if ours || !slices.Contains(r.held, task.Number) {
+		if ours || !slices.Contains(r.tasks.inProgress, task.Number) {
 			continue
 		}
 		err := r.unrecorded("reenter", map[string]any{
 			"operation":   compile.OpUpdateStatus,
 			"task_number": task.Number,
-			"status":      r.entering[task.Number],
+			"status":      r.tasks.entered[task.Number],
 			"reason":      r.cfg.IDs.Command,
 		})
 		if err != nil {
@@ -193,7 +193,7 @@ func (r *run) reenter() error {
 // run that waits. Each process does it for itself: one that was killed behind it may have left no
 // trace in the journal.
 func (r *run) lease(suspended bool) error {
-	for _, n := range r.held {
+	for _, n := range r.tasks.inProgress {
 		err := r.unrecorded("lease", map[string]any{
 			"operation": "set_lease", "task_number": n, "suspended": suspended,
 		})
@@ -212,7 +212,7 @@ func (r *run) unrecorded(step string, input map[string]any) error {
 		step, input["task_number"], input["suspended"], r.since.UnixNano())
 	ret, err := r.cfg.Agents.Delegate(context.WithoutCancel(r.ctx), formats.Request{
 		Agent:   compile.StatusSync,
-		Task:    r.task,
+		Task:    r.tasks.own,
 		Session: ids.Session,
 		Run:     ids.Run,
 		Command: ids.Command,
@@ -272,16 +272,23 @@ func recalled(data []byte) answer {
 	return answer{ret: k.Return, err: k.Error.err()}
 }
 
+// suspension is why and how the run waits.
+type suspension struct {
+	reason       *formats.Suspended // nil: it does not wait
+	openGate     *formats.Gate      // the question that was open when the run was interrupted
+	terminalOnly bool               // only an answer at the run's own terminal counts
+}
+
 // postponed is the command's return when the run cannot go on before a time.
 func (r *run) postponed(e *formats.LaterError) formats.Return {
-	r.waits = &formats.Suspended{
+	r.suspension.reason = &formats.Suspended{
 		Step:      r.last.Step,
 		Postponed: formats.Postponed{Why: e.Why, Until: e.Until},
 	}
 	next := "run it to go on"
 	if !e.Until.IsZero() {
 		if r.limits.AutoResume > 0 {
-			r.waits.Alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
+			r.suspension.reason.Alone = r.cfg.Clock.Now().Add(r.limits.AutoResume).UTC()
 		}
 		next = "run it with --wait to sleep until it can go on"
 	}
@@ -291,18 +298,20 @@ func (r *run) postponed(e *formats.LaterError) formats.Return {
 		Summary:       e.Error(),
 		BlockedReason: e.Error(),
 		NextSteps:     next,
-		Artifacts:     newest(r.artifacts),
+		Artifacts:     r.artifacts.newest(),
 	}
 }
 
 // cut is the command's return when a signal, or an I/O error of the engine, breaks the run off: it
 // can be resumed.
 func (r *run) cut(err error, why string) formats.Return {
-	r.waits = &formats.Suspended{Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)}}
-	if g := r.left; g != nil {
-		r.waits.Question = g.Question
-		r.waits.Gate = g.ID
-		r.waits.Step = g.Step
+	r.suspension.reason = &formats.Suspended{
+		Postponed: formats.Postponed{Why: why, Code: formats.CodeOf(err)},
+	}
+	if g := r.suspension.openGate; g != nil {
+		r.suspension.reason.Question = g.Question
+		r.suspension.reason.Gate = g.ID
+		r.suspension.reason.Step = g.Step
 	}
 	next := fmt.Sprintf("run it to go on, or 'tercet cancel %s' to give it up", r.cfg.IDs.Run)
 	return formats.Return{
@@ -312,14 +321,17 @@ func (r *run) cut(err error, why string) formats.Return {
 		BlockedReason: why,
 		Errors:        formats.Failed(err).Errors,
 		NextSteps:     next,
-		Artifacts:     newest(r.artifacts),
+		Artifacts:     r.artifacts.newest(),
 	}
 }
 
 // suspend ends the run for now: nothing is taken back, and what it holds stays its own.
 func (r *run) suspend(ret formats.Return) formats.Return {
 	r.ctx = context.WithoutCancel(r.ctx)
-	err := r.main.journal.append(formats.Entry{Type: formats.EntrySuspended, Data: r.waits})
+	err := r.main.journal.append(formats.Entry{
+		Type: formats.EntrySuspended,
+		Data: r.suspension.reason,
+	})
 	if r.journal.diverged != nil {
 		return ret
 	} else if err != nil {
@@ -343,12 +355,12 @@ func (r *run) waiting(ret formats.Return) formats.Return {
 		1,
 	)
 	ret.Resume = r.resume()
-	if r.waits.Gate != "" && !r.waitsHere {
+	if r.suspension.reason.Gate != "" && !r.suspension.terminalOnly {
 		ret.NextSteps += fmt.Sprintf("; or answer by 'tercet approve %s' or 'tercet reject %[1]s'",
 			r.cfg.IDs.Run)
 	}
-	ret.Resume.Gate = r.waits.Question
-	ret.Resume.Until = r.waits.Until
+	ret.Resume.Gate = r.suspension.reason.Question
+	ret.Resume.Until = r.suspension.reason.Until
 	return ret
 }
 

@@ -15,7 +15,7 @@ import (
 func (f finished) give(t *syntax.Return) (_ *ending, err error) {
 	r := f.step.run
 	s := f.step
-	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: newest(r.artifacts)}
+	ret := formats.Return{Status: formats.StatusCompleted, Artifacts: r.artifacts.newest()}
 	if ret.Summary, err = s.env().dryText(t.Message, f.result.value); err != nil {
 		return nil, err
 	}

@@ -83,19 +83,19 @@ func (f finished) override(d formats.Decision) {
 
 // suspended is the command's return when a gate waits for an answer.
 func (r *run) suspended(open *formats.GateOpenError) formats.Return {
-	r.waits = &formats.Suspended{
+	r.suspension.reason = &formats.Suspended{
 		Question: open.Gate.Question,
 		Gate:     open.Gate.ID,
 		Step:     open.Gate.Step,
 	}
-	r.waitsHere = open.Only != ""
+	r.suspension.terminalOnly = open.Only != ""
 	return formats.Return{
 		Status:        formats.StatusBlocked,
 		Said:          formats.OutcomeSuspended,
 		Summary:       open.Error(),
 		BlockedReason: open.Error(),
 		NextSteps:     open.Help(),
-		Artifacts:     newest(r.artifacts),
+		Artifacts:     r.artifacts.newest(),
 	}
 }
 

@@ -25,64 +25,53 @@ type run struct {
 	depth  formats.Depth
 	limits formats.Limits
 
-	root    *scope // with $args, $task, $env and the loads
-	task    *formats.Task
-	started time.Time
+	root *scope // with $args, $task, $env and the loads
+	main frame  // of the run's own sequence
 
-	// that the run gave its task; empty: the task is as the run found it
-	standing formats.TaskStatus
+	journal    runJournal
+	counts     counters
+	budget     budget
+	tasks      tasks
+	tree       worktrees
+	artifacts  artifacts
+	board      *board
+	suspension suspension
+	dry        dryRun
+
+	started time.Time // the run
+	since   time.Time // when this process took it up
 
 	stateDoc      any // the document that was read last
 	statePrepared any // the same, prepared
 
-	agreed    bool // --yes answered a gate, also where the run began without it
-	artifacts []formats.Artifact
-	listed    any // the newest of them as expressions see them; nil when there are others
-	unlinked  []formats.Artifact
-	worktree  string
+	slots    chan struct{}  // one for each effect that may be under way
+	going    sync.WaitGroup // effects that are under way
+	lockstep bool           // branches get their next answers together
+
+	// passes of loops that are told with the first step that is done in them
+	heads   []trace.Event
+	besides map[string]bool   // while a journal is verified: the steps of concurrent branches
+	loads   []string          // paths of the documents that it loaded
+	entries map[string]string // of these, the hashes of those of a flow, by path
+	rounds  map[string]rounds // of loops, by step path
+	undo    []step            // whose effect can be taken back, oldest first
+	// hinted is what the last worker of the sequence said: which agent comes next.
+	hinted struct{ agent, next string }
+
+	during  bool // the preflight's condition holds
+	commits bool // a step commits files in the project's own checkout
+	agreed  bool // --yes answered a gate, also where the run began without it
+	began   bool // a step had run
+	worked  bool // a worker was called: the task may have changed
+	after   bool // in Error Handling
+
+	// What the return tells.
 	tables    []formats.Table
 	warnings  []string
 	setbacks  []formats.Problem // failures of workers; what the run got over is no critical error
-
-	held      []int           // numbers of the tasks that this run put in progress
-	entering  map[int]string  // by number, the status in progress that the run gave a task last
-	uncertain bool            // a call of the status-sync manager ended without telling what it did
-	during    bool            // the preflight's condition holds
-	since     time.Time       // when this process took it up
-	lockstep  bool            // they get their next answers together
-	slots     chan struct{}   // one for each effect that may be under way
-	going     sync.WaitGroup  // effects that are under way
-	besides   map[string]bool // of a run that is only looked at: the steps in such a group
-	waits     *formats.Suspended
-	left      *formats.Gate // the question that was open when the run was interrupted
-	waitsHere bool          // only an answer at the own terminal counts
-	// passes of loops that are told with the first step that is done in them
-	heads   []trace.Event
-	loads   []string          // paths of the documents that it loaded
-	entries map[string]string // of these, the hashes of those of a flow, by path
-	began   bool              // a step had run
-	worked  bool              // a worker was called: the task may have changed
-	after   bool              // in Error Handling
-	last    stepError         // where the last step that did not pass is
-	open    []formats.Issue   // of the same
-	dry     dryRun
-
-	counts counters
-	// by the last worker of the sequence: which agent comes next
-	hinted    struct{ agent, next string }
-	budget    budget
-	journal   runJournal
-	overrides []any // what the user accepted against a rule
-	board     *board
-	rounds    map[string]rounds // of loops, by step path
-	undo      []step            // whose effect can be taken back, oldest first
-	opened    bool              // the run opened its worktree
-	subtrees  []*subtree        // of children, that were opened
-	repoState formats.RepoState // as it was when it was first asked for
-	commits   bool              // a step commits files in the project's own checkout
-	linked    map[string]bool   // paths of artifacts that a task has
-
-	main frame // of the run's own sequence
+	overrides []any             // what the user accepted against a rule
+	last      stepError         // where the last step that did not pass is
+	open      []formats.Issue   // of the same
 }
 
 // Run executes the program. Failures of agents and of the engine come as a Return with their code.
@@ -95,20 +84,20 @@ func (rn *Runner) Run(ctx context.Context, p *compile.Program, v argspec.Values,
 		return formats.Return{}, formats.Fail(formats.CodeBug, "", "a run needs a program, got nil")
 	}
 	r := &run{
-		cfg:      rn.cfg,
-		prog:     p,
-		args:     v,
-		depth:    d,
-		limits:   Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
-		started:  rn.cfg.Clock.Now(),
-		since:    rn.cfg.Clock.Now(),
-		entries:  map[string]string{},
-		rounds:   map[string]rounds{},
-		linked:   map[string]bool{},
-		besides:  map[string]bool{},
-		entering: map[int]string{},
-		commits:  p.Commits(),
-		counts:   newCounters(),
+		cfg:       rn.cfg,
+		prog:      p,
+		args:      v,
+		depth:     d,
+		limits:    Lower(p.Limits.WithDefaults(), rn.cfg.Limits),
+		started:   rn.cfg.Clock.Now(),
+		since:     rn.cfg.Clock.Now(),
+		entries:   map[string]string{},
+		rounds:    map[string]rounds{},
+		artifacts: artifacts{linked: map[string]bool{}},
+		besides:   map[string]bool{},
+		tasks:     tasks{entered: map[int]string{}},
+		commits:   p.Commits(),
+		counts:    newCounters(),
 	}
 	r.slots = make(chan struct{}, max(1, r.limits.Parallel))
 	// What one worker left of its share, or posted, is there for all that start next.
@@ -204,7 +193,7 @@ func least[T cmp.Ordered](limit *T, by T) {
 func (r *run) execute() (formats.Return, error) {
 	if err := r.begin(); err != nil {
 		if r.cfg.IfNeeded && r.past() {
-			summary := fmt.Sprintf("nothing to do: task %d is %s", r.task.Number, r.task.Status)
+			summary := fmt.Sprintf("nothing to do: task %d is %s", r.tasks.own.Number, r.tasks.own.Status)
 			return formats.Return{Status: formats.StatusCompleted, Summary: summary}, nil
 		}
 		return formats.Return{}, err
@@ -225,7 +214,7 @@ func (r *run) execute() (formats.Return, error) {
 	return r.shaped(formats.Return{
 		Status:    formats.StatusCompleted,
 		Summary:   r.done(),
-		Artifacts: newest(r.artifacts),
+		Artifacts: r.artifacts.newest(),
 	}), nil
 }
 
@@ -326,7 +315,7 @@ func (r *run) failed(err error) formats.Return {
 	}
 
 	ret := formats.Failed(err)
-	ret.Artifacts = newest(r.artifacts)
+	ret.Artifacts = r.artifacts.newest()
 	return ret
 }
 

@@ -31,6 +31,14 @@ type subtree struct {
 	stays   bool   // the user wants to look at it
 }
 
+// worktrees are the run's own worktree and those of children.
+type worktrees struct {
+	dir       string     // of the run's own; empty: none is open
+	opened    bool       // the run opened it
+	children  []*subtree // that were opened
+	repoState formats.RepoState
+}
+
 // siblings are the children of one entry of a step. All begin at the same commit.
 type siblings struct{ base any }
 
@@ -68,8 +76,8 @@ func (c call) tree() error {
 	if open == nil || r.dry.on || r.after || elsewhere || own {
 		return nil
 	}
-	if !r.opened && r.worktree == "" {
-		r.opened = true
+	if !r.tree.opened && r.tree.dir == "" {
+		r.tree.opened = true
 		err := r.must(r.engine(c.step.frame, nil, treePath, open, map[string]any{}))
 		if err != nil {
 			return err
@@ -101,8 +109,8 @@ func (r *run) engine(
 
 func (r *run) openChild(fr frame, t *subtree) error {
 	t.opened = true
-	if !slices.Contains(r.subtrees, t) {
-		r.subtrees = append(r.subtrees, t)
+	if !slices.Contains(r.tree.children, t) {
+		r.tree.children = append(r.tree.children, t)
 	}
 	more := map[string]any{"child": t.child}
 	if t.among.base != nil && !t.dropped {
@@ -293,11 +301,11 @@ func (c call) moved(ret formats.Return) error {
 // closeTree removes the worktrees that the run opened; the git-workflow-manager keeps unfinished
 // work. They stay where the journal cannot be written, because the run goes on in them.
 func (r *run) closeTree(fr frame) {
-	if r.prog.Own.Close == nil || !r.opened {
+	if r.prog.Own.Close == nil || !r.tree.opened {
 		return
 	}
 	const otherwise = "the worktree was not closed"
-	for _, t := range r.subtrees {
+	for _, t := range r.tree.children {
 		if t.dir == "" || t.stays {
 			continue
 		}
@@ -305,7 +313,7 @@ func (r *run) closeTree(fr frame) {
 			r.warn("%s: %s", otherwise, err)
 		}
 	}
-	if r.worktree != "" {
+	if r.tree.dir != "" {
 		r.may(r.own(fr, treePath+"/close", r.prog.Own.Close), otherwise)
 	}
 }

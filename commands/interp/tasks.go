@@ -1,0 +1,109 @@
+package interp
+
+import (
+	"slices"
+
+	"tercet/commands/compile"
+	"tercet/formats"
+)
+
+// tasks are the tasks that the run works on.
+type tasks struct {
+	own        *formats.Task      // of the command, as the run found it; $task
+	status     formats.TaskStatus // that the run gave it; empty: none
+	inProgress []int              // numbers of those that this run put in progress
+	entered    map[int]string     // by number, the status in progress that the run gave last
+	// syncUnknown tells that the last change of the state may or may not have been applied.
+	syncUnknown bool
+}
+
+// current is the run's task with the status that the run has given it.
+func (t *tasks) current() *formats.Task {
+	if t.own == nil || t.status == "" {
+		return t.own
+	}
+	task := *t.own
+	task.Status = t.status
+	return &task
+}
+
+// isOwn tells whether a number is that of the command's task.
+func (t *tasks) isOwn(n int) bool {
+	return t.own != nil && t.own.Number == n
+}
+
+// changed notes which tasks a call of the status-sync manager put in progress, and which it took
+// out of it.
+func (t *tasks) changed(input map[string]any) {
+	status, enters, ok := statusChange(input)
+	if !ok {
+		return
+	}
+	for _, n := range taskNumbers(input) {
+		if t.isOwn(n) {
+			t.status = formats.TaskStatus(status) // without one it goes back to the first
+		}
+		if enters {
+			t.enter(n, status)
+		} else {
+			t.inProgress = slices.DeleteFunc(t.inProgress, func(one int) bool { return one == n })
+		}
+	}
+}
+
+// mayHaveChanged notes a call that ended without telling. It counts as done where it put tasks in
+// progress: the state is asked before a task is put back.
+func (t *tasks) mayHaveChanged(input map[string]any) {
+	t.syncUnknown = true
+	if status, enters, _ := statusChange(input); enters {
+		for _, n := range taskNumbers(input) {
+			t.enter(n, status)
+		}
+	}
+}
+
+func (t *tasks) enter(n int, status string) {
+	t.entered[n] = status
+	if !slices.Contains(t.inProgress, n) {
+		t.inProgress = append(t.inProgress, n)
+	}
+}
+
+// settle keeps those tasks in progress that the state says the run holds.
+func (t *tasks) settle(state []formats.Task, run string) {
+	var still []int
+	for _, task := range state {
+		leased := task.Lease != nil && task.Lease.Run == run
+		if leased && slices.Contains(t.inProgress, task.Number) && task.Status.InProgress() {
+			still = append(still, task.Number)
+		}
+	}
+	t.inProgress = still
+}
+
+// statusChange reads the input of the status-sync manager: the status that it gives tasks, and
+// whether that is one in progress. Not ok: it gives none.
+func statusChange(input map[string]any) (status string, enters, ok bool) {
+	status = as[string](input["status"])
+	switch as[string](input["operation"]) {
+	case compile.OpUpdateStatus:
+		return status, formats.TaskStatus(status).InProgress(), true
+	case compile.OpArchiveTasks:
+		return status, false, true
+	}
+	return "", false, false
+}
+
+// taskNumbers are the tasks that a call of the status-sync manager is for.
+func taskNumbers(input map[string]any) []int {
+	var out []int
+	for _, one := range append(
+		[]any{input["task_number"]},
+		as[[]any](input["task_numbers"])...,
+	) {
+		if n, ok := number(one); ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
