@@ -98,7 +98,7 @@ func (p *Programs) program(
 	missing Finding,
 	args ...string,
 ) Finding {
-	at, err := p.Starter.Look(name)
+	at, err := p.Starter.LookPath(name)
 	switch {
 	case err != nil:
 		return missing
@@ -139,7 +139,7 @@ type agentDetail struct {
 
 // agent tells of one agent CLI. One that is missing is no fault: there are four.
 func (p *Programs) agent(ctx context.Context, driver agentcli.Driver) Finding {
-	at, err := p.Starter.Look(driver.Name)
+	at, err := p.Starter.LookPath(driver.Name)
 	switch {
 	case err != nil:
 		f := skipped(driver.Name, "not installed")
@@ -164,7 +164,7 @@ func (p *Programs) speaks(ctx context.Context, runner string) Finding {
 		return failed(runner, err.Error(), formats.HelpOf(err))
 	}
 
-	at, err := p.Starter.Look(s.Program(p.Dir))
+	at, err := p.Starter.LookPath(s.Program(p.Dir))
 	switch {
 	case err != nil:
 		f := warned(

@@ -149,7 +149,7 @@ func (d *demonstration) starters() error {
 		return err
 	}
 	for _, tool := range []string{"git", "go"} {
-		if _, err := s.Look(tool); err != nil {
+		if _, err := s.LookPath(tool); err != nil {
 			return formats.Fail(formats.CodeToolUnavailable, "the demo needs git and go",
 				"%s is not installed", tool)
 		}

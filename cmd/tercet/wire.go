@@ -95,7 +95,7 @@ func (w *world) startProcesses() (err error) {
 		Now:        time.Now,
 		Supervisor: supervisor(),
 		Record:     w.children().Record,
-		Grace:      proc.Grace{Over: w.signals.hardContext().Done()},
+		Grace:      proc.Grace{Abort: w.signals.hardContext().Done()},
 	})
 	w.auto = &agentcli.Auto{Starter: w.starter}
 	w.keeper = w.newKeeper()

@@ -117,7 +117,7 @@ func TestTempOfAKilledOwner(t *testing.T) {
 	}
 	recorded = false
 	removed = false
-	own, remove, err := s.Folder()
+	own, remove, err := s.TempFolder()
 	if err != nil || !recorded {
 		t.Fatalf("Folder = %q, %v; recorded before it was there: %v", own, err, recorded)
 	}

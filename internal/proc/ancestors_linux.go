@@ -6,19 +6,17 @@ import (
 	"strconv"
 )
 
-// maxAncestorWalks bounds how often a line of ancestors is read again because one of them ended
-// meanwhile.
+// maxAncestorWalks bounds the walks that are repeated because an ancestor ended meanwhile.
 const maxAncestorWalks = 100
 
 // Supervised reports whether this process descends from a supervisor, which is this program with
-// word as its only argument. A process can clear its environment, and leave its session and group.
-// It cannot leave its ancestors: an orphan's new parent is the nearest subreaper, which is the
-// supervisor.
+// word as its only argument. A process can clear its environment and leave its session and group,
+// but not its ancestors: an orphan's new parent is the nearest subreaper, which is the supervisor.
 //
-// The answer is no where /proc does not show this process, and in a PID namespace that the
-// supervisor is outside of.
+// It is false where /proc does not show this process, and in a PID namespace below the
+// supervisor's.
 func Supervised(word string) bool {
-	// os.Getpid may be the number in another namespace than that of /proc
+	// os.Getpid may be a number of another PID namespace than that of /proc.
 	name, err := os.Readlink("/proc/self")
 	if err != nil {
 		return false
@@ -31,7 +29,7 @@ func Supervised(word string) bool {
 	return found
 }
 
-// supervisorOf gives the nearest supervisor among the ancestors of a process.
+// supervisorOf returns the nearest supervisor among the ancestors of a process.
 func supervisorOf(pid int, word string) (supervisor int, found bool) {
 	for range maxAncestorWalks {
 		supervisor, complete := walkAncestors(pid, word)
@@ -42,8 +40,8 @@ func supervisorOf(pid int, word string) (supervisor int, found bool) {
 	return 0, false
 }
 
-// walkAncestors is one attempt of supervisorOf. It is not complete if an ancestor ended during the
-// walk: its children then have another parent, and its number may belong to another process.
+// walkAncestors walks the ancestors once. It is incomplete if an ancestor ended during the walk:
+// its children then have another parent, and its number may belong to another process.
 func walkAncestors(pid int, word string) (supervisor int, complete bool) {
 	child, err := readStat(pid)
 	if err != nil {
@@ -51,10 +49,10 @@ func walkAncestors(pid int, word string) (supervisor int, complete bool) {
 	}
 	for child.parent > 0 {
 		parent, err := readStat(child.parent)
-		if err != nil || before(child.start, parent.start) {
+		if err != nil || startedBefore(child.start, parent.start) {
 			now, err := readStat(pid)
 			moved := err != nil || now.parent != child.parent
-			return 0, !moved // it has not moved where /proc hides processes of other users
+			return 0, !moved // not moved: /proc hides processes of other users
 		}
 		if isSupervisor(child.parent, word) {
 			return child.parent, true

@@ -2,7 +2,7 @@
 
 package proc
 
-// Supervised is false where children have no supervisor.
+// Supervised is false on systems without supervisors.
 func Supervised(string) bool {
 	return false
 }

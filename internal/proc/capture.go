@@ -6,72 +6,72 @@ import (
 	"sync/atomic"
 )
 
-// meter counts the bytes of both streams and tells the supervising goroutine about them.
+// meter counts the bytes of both streams and signals the supervising goroutine.
 type meter struct {
-	left  atomic.Int64
-	once  sync.Once
-	beat  chan struct{} // holds at most one: something was printed
-	flood chan struct{} // closed when the limit is passed
-	halt  chan struct{} // holds at most one: Command.Watch said no
+	remaining   atomic.Int64
+	once        sync.Once
+	activity    chan struct{} // capacity 1: there was output
+	overflow    chan struct{} // closed when the limit is exceeded
+	stopRequest chan struct{} // capacity 1: Command.Watch returned false
 }
 
 func newMeter(limit int64) *meter {
 	m := &meter{
-		beat:  make(chan struct{}, 1),
-		flood: make(chan struct{}),
-		halt:  make(chan struct{}, 1),
+		activity:    make(chan struct{}, 1),
+		overflow:    make(chan struct{}),
+		stopRequest: make(chan struct{}, 1),
 	}
-	m.left.Store(limit)
+	m.remaining.Store(limit)
 	return m
 }
 
-// take books n bytes and returns how many of them are within the limit.
-func (m *meter) take(n int) int {
+// reserve counts n bytes and returns how many of them are within the limit.
+func (m *meter) reserve(n int) int {
 	select {
-	case m.beat <- struct{}{}:
+	case m.activity <- struct{}{}:
 	default:
 	}
-	left := m.left.Add(-int64(n))
-	if left >= 0 {
+	remaining := m.remaining.Add(-int64(n))
+	if remaining >= 0 {
 		return n
 	}
-	m.once.Do(func() { close(m.flood) })
-	return n + int(max(left, -int64(n)))
+	m.once.Do(func() { close(m.overflow) })
+	return n + int(max(remaining, -int64(n)))
 }
 
 func (m *meter) flooded() bool {
-	return m.left.Load() < 0
+	return m.remaining.Load() < 0
 }
 
-// sink keeps one stream. Its fields belong to the goroutine in drain until that has ended.
+// sink stores one stream. Its fields belong to the goroutine in drain until that has ended.
 type sink struct {
-	pipe *os.File // read end, owned
-	file *os.File // spill, owned, may be nil
-	name string   // of the spill
-	max  int      // bytes to keep in memory
-	buf  []byte
-	look func([]byte) bool // Command.Watch, nil for the other stream and once it has said no
-	lost bool              // memory holds less than was printed
-	err  error             // first error of the spill
+	pipe      *os.File // read end, owned
+	file      *os.File // spill, owned, may be nil
+	name      string   // of the spill
+	limit     int      // bytes to keep in memory
+	buf       []byte
+	watch     func([]byte) bool // Command.Watch; nil for standard error and after it returned false
+	truncated bool              // buf has less than was printed
+	err       error             // first error of the spill
 }
 
-// chunks are what drain reads into: a run starts many children, and most of them print little.
-var chunks = sync.Pool{New: func() any { return new([8 << 10]byte) }}
+// chunkPool has the buffers of drain: a run starts many children, and most print little.
+var chunkPool = sync.Pool{New: func() any { return new([8 << 10]byte) }}
 
-// drain reads the pipe to its end or until it is closed under it. It goes on reading when nothing
-// can be kept any more, because a child that blocks in a write could not be asked to stop.
+// drain reads the pipe until its end or until it is closed. It goes on reading when nothing more is
+// stored, because a child that blocks in a write could not be asked to stop.
 func (k *sink) drain(m *meter) {
-	chunk := chunks.Get().(*[8 << 10]byte) //nolint:errcheck // of New
-	defer chunks.Put(chunk)
+	chunk := chunkPool.Get().(*[8 << 10]byte) //nolint:errcheck // from New
+	defer chunkPool.Put(chunk)
 	for {
 		n, err := k.pipe.Read(chunk[:])
 		if n > 0 {
-			kept := m.take(n)
-			k.keep(chunk[:kept])
-			k.lost = k.lost || kept < n
-			if k.look != nil && !k.look(chunk[:kept]) {
-				k.look = nil
-				m.halt <- struct{}{}
+			within := m.reserve(n)
+			k.store(chunk[:within])
+			k.truncated = k.truncated || within < n
+			if k.watch != nil && !k.watch(chunk[:within]) {
+				k.watch = nil
+				m.stopRequest <- struct{}{}
 			}
 		}
 		if err != nil {
@@ -80,15 +80,15 @@ func (k *sink) drain(m *meter) {
 	}
 }
 
-func (k *sink) keep(b []byte) {
-	room := min(len(b), k.max-len(k.buf))
+func (k *sink) store(b []byte) {
+	room := min(len(b), k.limit-len(k.buf))
 	k.buf = append(k.buf, b[:room]...)
-	k.lost = k.lost || room < len(b)
+	k.truncated = k.truncated || room < len(b)
 	if k.file == nil || k.err != nil {
 		return
 	}
 	if _, err := k.file.Write(b); err != nil {
-		k.err = lost(k.name, err)
+		k.err = outputError(k.name, err)
 	}
 }
 
@@ -98,7 +98,7 @@ func (k *sink) close() error {
 		return nil
 	}
 	if err := k.file.Close(); err != nil && k.err == nil {
-		k.err = lost(k.name, err)
+		k.err = outputError(k.name, err)
 	}
 	return k.err
 }

@@ -8,8 +8,7 @@ import (
 	"os/exec"
 )
 
-// launch refuses: without process groups nothing could be promised about what a child leaves
-// behind.
+// launch refuses: without process groups, descendants of a child could not be ended.
 func launch(*exec.Cmd) error {
 	return errors.ErrUnsupported
 }

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launch starts cmd as the leader of a session of its own. Being in no terminal's session it can
-// neither be stopped by the terminal nor change it.
+// launch starts cmd as the leader of a new session. Without a terminal it can neither be stopped by
+// one nor change one.
 func launch(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	adopt()
+	becomeSubreaper()
 	return cmd.Start()
 }
 
-// detach starts cmd like launch does, but for good.
+// detach starts cmd like launch does, to outlive this process.
 func detach(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd.Start()
@@ -46,8 +46,8 @@ func signalName(st *os.ProcessState) string {
 	return unix.SignalName(ws.Signal())
 }
 
-// openSpill opens a file of a run's folder for the output of a child. A link there is not followed,
-// and a FIFO would block for ever.
+// openSpill opens a file of a run's folder for the output of a child. It does not follow a link,
+// and does not block on a FIFO.
 func openSpill(file string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	return os.OpenFile(file, flags, 0o600) //nolint:forbidigo // the run's own folder: not state that is replaced

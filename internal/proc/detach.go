@@ -5,13 +5,13 @@ import (
 	"os/exec"
 )
 
-// Detach starts tercet again in a session of its own, which outlives this process and its terminal.
-// It uses only Argv, Dir and Env of the command; Env is the complete environment. The process has
-// no input and prints to out. ended gives its exit code.
+// Detach starts tercet in a new session, which outlives this process and its terminal. It uses only
+// Argv, Dir and Env of the command; Env is the complete environment. The process has no input and
+// prints to out. ended receives its exit code.
 func Detach(c Command, out *os.File) (ended <-chan int, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, failed(ErrStart, "this program", err)
+		return nil, wrapError(ErrStart, "this program", err)
 	}
 	cmd := &exec.Cmd{
 		Path:   self,

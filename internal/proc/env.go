@@ -23,8 +23,8 @@ func checkEnv(lists ...[]string) error {
 	return nil
 }
 
-// mergeEnv joins lists; of two entries with one key the later value stands, at the place of the
-// first. The result is never nil, because a nil environment would mean that of the calling process.
+// mergeEnv joins lists; of two entries with one key the later value wins, at the position of the
+// first. The result is never nil, because a nil environment means that of the calling process.
 func mergeEnv(lists ...[]string) []string {
 	out := []string{}
 	at := map[string]int{}
@@ -52,14 +52,14 @@ func lookEnv(env []string, key string) (string, bool) {
 	return "", false
 }
 
-// Look gives the absolute path of the program that Run would start for name: on the PATH of s.Env,
-// never on that of this process. It skips empty and relative entries of PATH, so that a file in the
-// working folder never runs by accident.
-func (s *Starter) Look(name string) (string, error) {
-	return look(s.Env, "", name)
+// LookPath returns the absolute path of the program that Run would start for name: on the PATH of
+// s.Env, never on that of this process. It skips empty and relative entries of PATH, so that a file
+// in the working folder never runs by accident.
+func (s *Starter) LookPath(name string) (string, error) {
+	return lookPath(s.Env, "", name)
 }
 
-func look(env []string, dir, name string) (string, error) {
+func lookPath(env []string, dir, name string) (string, error) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", &NotFoundError{Name: name}
 	}
@@ -92,13 +92,13 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// Folder makes a private temporary folder for this process itself. It is recorded like that of a
-// child, so that the next start removes it if this process was killed.
-func (s *Starter) Folder() (dir string, remove func() error, err error) {
-	dir = s.private()
+// TempFolder makes a private temporary folder for this process. It is recorded like that of a
+// child, so that the next start removes it if this process is killed.
+func (s *Starter) TempFolder() (dir string, remove func() error, err error) {
+	dir = s.tempName()
 	forget := func() {}
 	if owner, ferr := self(); ferr == nil && s.Record != nil {
-		// No process belongs to it: of this one there is more in the session than it started.
+		// The record names no child: the session of this process has more than what it started.
 		if forget, err = s.Record(Started{Owner: owner, Temp: dir}); err != nil {
 			return "", nil, err
 		}
@@ -113,20 +113,19 @@ func (s *Starter) Folder() (dir string, remove func() error, err error) {
 	return dir, remove, nil
 }
 
-// private names a private temporary folder.
-func (s *Starter) private() string {
+// tempName returns the path of a new private temporary folder.
+func (s *Starter) tempName() string {
 	return filepath.Join(cmp.Or(s.Temp, os.TempDir()), "tercet-"+rand.Text())
 }
 
-// removeTemp removes the private folder of a call, also when the child took away its own right to
-// write there.
+// removeTemp removes the private folder of a call, even if the child made it read-only.
 func removeTemp(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return lost(dir, err)
+		return outputError(dir, err)
 	}
 	walked := fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -135,12 +134,12 @@ func removeTemp(dir string) error {
 		return root.Chmod(p, 0o700)
 	})
 	if err := errors.Join(os.RemoveAll(dir), root.Close()); err != nil {
-		return lost(dir, errors.Join(err, walked))
+		return outputError(dir, errors.Join(err, walked))
 	}
 	return nil
 }
 
-// Inherited lists the variables that every child sees, besides those of the configuration.
+// Inherited lists the variables that every child gets besides the configured ones.
 func Inherited() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR",
@@ -151,8 +150,7 @@ func Inherited() []string {
 	}
 }
 
-// ForPush lists the variables that git, gh and glab also see when they push a branch and open a
-// request.
+// ForPush lists the variables that git, gh and glab also get to push a branch and open a request.
 func ForPush() []string {
 	return []string{
 		"SSH_AUTH_SOCK", "GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GH_HOST",
@@ -161,7 +159,7 @@ func ForPush() []string {
 	}
 }
 
-// Set gives the named variables that are set, as NAME=value; lookup is os.LookupEnv.
+// Set returns the named variables that are set, as NAME=value; lookup is os.LookupEnv.
 func Set(lookup func(name string) (string, bool), names ...string) []string {
 	var env []string
 	for _, name := range names {

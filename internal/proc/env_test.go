@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 		{"a\x00b", ""},
 	}
 	for _, tt := range tests {
-		got, err := s.Look(tt.name)
+		got, err := s.LookPath(tt.name)
 		var nf *proc.NotFoundError
 		if got != tt.want || (tt.want == "") != errors.As(err, &nf) {
 			t.Errorf("Look(%q) = %q, %v, want %q", tt.name, got, err, tt.want)

@@ -12,7 +12,7 @@ var ErrNoAllow = errors.New("a starter without an allow function starts nothing"
 // ErrNoNow means that a Starter has no clock.
 var ErrNoNow = errors.New("a starter needs a clock")
 
-// The kinds of errors of Run. Each wraps its cause beside the kind.
+// The kinds of errors of Run. Each wraps its cause as well.
 var (
 	// ErrDenied means that Starter.Allow refused a command.
 	ErrDenied = errors.New("not allowed to start")
@@ -26,16 +26,16 @@ var (
 	ErrEvicted = errors.New("ended, because it held a lock of tercet")
 )
 
-func lost(file string, err error) error {
+func outputError(file string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrOutput, file, err)
 }
 
-func failed(kind error, what string, err error) error {
+func wrapError(kind error, what string, err error) error {
 	return fmt.Errorf("%w %s: %w", kind, what, err)
 }
 
-// NotFoundError means that a program is not on the PATH of the child, or that its path leads to
-// none.
+// NotFoundError means that a program is not on the PATH of the child, or that its path is not an
+// executable file.
 type NotFoundError struct {
 	Name string
 }

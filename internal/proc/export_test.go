@@ -10,12 +10,12 @@ func ParseStat(b []byte) (session int, start string, err error) {
 
 // Hunt lets the tests say which processes each round of a hunt finds.
 func Hunt(s Started, list func() []int) int {
-	return s.hunt(list)
+	return s.killDescendants(list)
 }
 
 // Adopt makes orphans come to the test.
 func Adopt() {
-	adopt()
+	becomeSubreaper()
 }
 
 // ChildrenOf lists the children of a process by its folder.

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// stat is what this package reads of /proc/PID/stat.
+// stat is the part of /proc/PID/stat that this package uses.
 type stat struct {
 	state   string
 	parent  int
@@ -17,12 +17,12 @@ type stat struct {
 	start   string // in clock ticks since boot
 }
 
-// parseStat reads one line of /proc/PID/stat. The name of the program stands in parentheses and may
-// hold spaces, parentheses and line ends, so everything is counted from the last closing one.
+// parseStat parses /proc/PID/stat. The program name is in parentheses and may contain spaces,
+// parentheses and line ends, so fields are counted from the last closing parenthesis.
 func parseStat(pid int, b []byte) (stat, error) {
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
-		return stat{}, oddStat(pid, "a name in parentheses")
+		return stat{}, badStat(pid, "a name in parentheses")
 	}
 
 	f := strings.Fields(string(b[i+1:]))
@@ -30,18 +30,18 @@ func parseStat(pid int, b []byte) (stat, error) {
 		parent  = 4 - 3
 		session = 6 - 3
 		start   = 22 - 3
-	) // numbered from 1 in proc(5); the first one here is number 3
+	) // numbered from 1 in proc(5); f[0] is number 3
 	if len(f) <= start {
-		return stat{}, oddStat(pid, "22 fields")
+		return stat{}, badStat(pid, "22 fields")
 	}
 
 	sid, err := strconv.Atoi(f[session])
 	if err != nil {
-		return stat{}, oddStat(pid, "a number as session")
+		return stat{}, badStat(pid, "a number as session")
 	}
 	ppid, err := strconv.Atoi(f[parent])
 	if err != nil {
-		return stat{}, oddStat(pid, "a number as parent")
+		return stat{}, badStat(pid, "a number as parent")
 	}
 	return stat{
 		state:   f[0],
@@ -51,7 +51,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 	}, nil
 }
 
-func oddStat(pid int, want string) error {
+func badStat(pid int, want string) error {
 	return fmt.Errorf("process %d: expected %s in its process table entry", pid, want)
 }
 

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// startOf says only whether there is a process with that number: its start time cannot be known
-// here.
+// startOf only reports whether there is a process with that number: its start time is unknown here.
 func startOf(pid int) (string, bool, error) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return "", false, err
 	}
-	// A process that was found and cannot be asked runs.
+	// A process that exists but cannot be signaled counts as running.
 	err = p.Signal(syscall.Signal(0))
 	runs := err == nil || errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported)
 	return "", runs, p.Release()

@@ -4,7 +4,7 @@ import "os"
 
 // Foreground is an interactive program, such as the user's editor. It has the terminal until it
 // ends: its process group gets keys and signals. It bypasses Starter.Allow, because the user's own
-// environment names it, never a project.
+// environment names it and never a project.
 type Foreground struct {
 	Argv  []string // a program without a slash is looked up on PATH, without its relative entries
 	Dir   string   // working folder, absolute

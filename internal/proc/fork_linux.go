@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The runtime's part of a fork, as in syscall.ForkExec: it blocks signals in the parent, and gives
-// the child the default handlers.
+// The runtime's part of a fork, as in syscall.ForkExec: it blocks signals in the parent and resets
+// the handlers in the child.
 //
 //go:linkname beforeFork syscall.runtime_BeforeFork
 func beforeFork()
@@ -24,7 +24,7 @@ func afterFork()
 //go:linkname afterForkInChild syscall.runtime_AfterForkInChild
 func afterForkInChild()
 
-// forkStep is what a child does between fork and exec.
+// forkStep is a step of a child between fork and exec.
 type forkStep uint32
 
 const (
@@ -43,17 +43,17 @@ func (s forkStep) String() string {
 	}[s]
 }
 
-// forkedChild is everything that a child needs between fork and exec, where it can neither allocate
+// forkedChild is all data that a child needs between fork and exec, where it can neither allocate
 // nor grow its stack.
 type forkedChild struct {
 	path    *byte
 	argv    []*byte
 	env     []*byte
 	streams [3]int // above 2
-	group   bool   // leads a process group of its own
+	group   bool   // becomes a process group leader
 	ruleset int
-	report  int       // write end of a pipe, closed by exec
-	failure [2]uint32 // what the child writes into it
+	errPipe int       // write end of a pipe that exec closes
+	failure [2]uint32 // step and errno that the child writes to errPipe
 }
 
 // forkExecRuleset is syscall.ForkExec for a program that a landlock ruleset restricts, with
@@ -95,11 +95,11 @@ func forkExecRuleset(
 		syscall.ForkLock.Unlock()
 		return 0, err
 	}
-	defer func() { ignore(failed.Close()) }() // it was only read
-	c.report = int(report.Fd())
+	defer func() { ignore(failed.Close()) }() // read only
+	c.errPipe = int(report.Fd())
 	forked, errno := c.fork()
 	syscall.ForkLock.Unlock()
-	ignore(report.Close()) // it was not written to here
+	ignore(report.Close()) // nothing was written to it here
 	runtime.KeepAlive(c)
 	if errno != 0 {
 		return 0, fmt.Errorf("%s: %w", stepNone, errno)
@@ -125,9 +125,9 @@ func forkExecRuleset(
 	return 0, fmt.Errorf("%s: %w", step, syscall.Errno(binary.NativeEndian.Uint32(failure[4:])))
 }
 
-// fork makes the child, which execs the program or reports the step that failed and ends. The child
-// has a copy of this process's memory and none of its other threads, so it calls nothing but raw
-// system calls.
+// fork creates the child, which execs the program, or reports the failed step and exits. The child
+// has a copy of this process's memory and none of its other threads, so it only makes raw system
+// calls.
 //
 //go:noinline
 //go:norace
@@ -145,11 +145,11 @@ func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
 	}
 
 	afterForkInChild()
-	step, errno := c.become()
+	step, errno := c.execRestricted()
 	c.failure = [2]uint32{uint32(step), uint32(errno)}
 	syscall.RawSyscall(
 		unix.SYS_WRITE,
-		uintptr(c.report),
+		uintptr(c.errPipe),
 		uintptr(unsafe.Pointer(&c.failure)),
 		unsafe.Sizeof(c.failure),
 	)
@@ -158,11 +158,11 @@ func (c *forkedChild) fork() (pid int, errno syscall.Errno) {
 	}
 }
 
-// become restricts the child and execs the program. It returns only if a step fails.
+// execRestricted restricts the child and execs the program. It returns only if a step fails.
 //
 //go:nosplit
 //go:norace
-func (c *forkedChild) become() (step forkStep, errno syscall.Errno) {
+func (c *forkedChild) execRestricted() (step forkStep, errno syscall.Errno) {
 	for i, fd := range c.streams {
 		if _, _, errno = syscall.RawSyscall(unix.SYS_DUP3, uintptr(fd), uintptr(i), 0); errno != 0 {
 			return stepStream, errno

@@ -1,6 +1,6 @@
 package proc
 
-// LockHolder is a process that holds a file locked.
+// LockHolder is a process that holds a lock on a file.
 type LockHolder struct {
 	PID     int
 	Command string // its command line; empty if it cannot be read

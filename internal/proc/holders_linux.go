@@ -20,8 +20,8 @@ func LockHolders(path, word string) (out []LockHolder) {
 		return nil
 	}
 	pids := holdersByFile(file)
-	if len(pids) == 0 { // those of another user do not show their files
-		pids = holdersByList(file)
+	if len(pids) == 0 { // processes of another user do not show their files
+		pids = holdersByLockTable(file)
 	}
 	for _, pid := range pids {
 		supervisor, _ := supervisorOf(pid, word)
@@ -34,7 +34,7 @@ func LockHolders(path, word string) (out []LockHolder) {
 	return out
 }
 
-// EndWorker asks the supervisor of the worker that the process belongs to to end it.
+// EndWorker asks the supervisor of the process to end its child.
 func (h LockHolder) EndWorker() error {
 	return unix.Kill(h.supervisor, evictSignal)
 }
@@ -42,7 +42,7 @@ func (h LockHolder) EndWorker() error {
 // holdersByFile lists the processes that have the file open and locked. A lock belongs to an open
 // file, and the process that took it may have passed the file on and ended.
 func holdersByFile(file os.FileInfo) (out []int) {
-	for _, pid := range everybody() {
+	for _, pid := range allPIDs() {
 		dir := "/proc/" + strconv.Itoa(pid)
 		files, err := os.ReadDir(dir + "/fd")
 		if err != nil || pid == os.Getpid() {
@@ -62,9 +62,8 @@ func holdersByFile(file os.FileInfo) (out []int) {
 	return out
 }
 
-// holdersByList lists the processes that took a lock on the file, as the kernel's list of locks has
-// them.
-func holdersByList(file os.FileInfo) (out []int) {
+// holdersByLockTable lists the processes that took a lock on the file, from /proc/locks.
+func holdersByLockTable(file os.FileInfo) (out []int) {
 	st, ok := file.Sys().(*syscall.Stat_t)
 	text, err := os.ReadFile("/proc/locks")
 	if err != nil || !ok {
@@ -72,8 +71,8 @@ func holdersByList(file os.FileInfo) (out []int) {
 	}
 	name := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
 	for line := range strings.Lines(string(text)) {
-		// number, kind, ADVISORY, READ or WRITE, process, file, range; -> follows the number of who
-		// waits
+		// Fields: number, kind, ADVISORY, READ or WRITE, process, file, range; -> follows the
+		// number of a waiting process.
 		f := strings.Fields(line)
 		if len(f) < 6 || f[1] != "FLOCK" || f[5] != name {
 			continue
@@ -86,8 +85,9 @@ func holdersByList(file os.FileInfo) (out []int) {
 	return out
 }
 
-// commandLine is how a process was started, with blanks between the words; empty if that cannot be
-// read. A process that is just starting a program shows no words yet: its name is taken then.
+// commandLine returns the command line of a process, with spaces between the words; empty if it is
+// unreadable. A process that is executing a new program may have none yet: then it is the process
+// name.
 func commandLine(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	line, err := os.ReadFile(dir + "/cmdline")

@@ -4,12 +4,12 @@ package proc
 
 import "errors"
 
-// LockHolders is empty where the system does not tell.
+// LockHolders returns nil where the system does not show lock holders.
 func LockHolders(string, string) []LockHolder {
 	return nil
 }
 
-// EndWorker is for a process of LockHolders only, so for none.
+// EndWorker is never needed here.
 func (LockHolder) EndWorker() error {
 	return errors.ErrUnsupported
 }

@@ -9,84 +9,84 @@ import (
 	"os/exec"
 )
 
-// order asks a supervisor for a child.
-type order struct {
+// startRequest asks a supervisor to start a child.
+type startRequest struct {
 	Path             string
 	Argv, Env, After []string
 	Rules            []byte // as in Launch
 	Dir              string
-	Streams          [3]string // what input, output and error output are opened from
+	Streams          [3]string // files to open as input, output and error output
 }
 
-// news comes back twice: when the program runs, and when nothing is left of it. Why says that it
-// does not run.
-type news struct {
+// childReport is sent twice: when the program runs, and when nothing is left of it. Why is the
+// reason that it did not start.
+type childReport struct {
 	Why    string
 	Exit   int
 	Signal string
 
-	Evicted bool // it was ended because it held a lock
+	Evicted bool // ended because it held a lock
 }
 
-// helper is a supervisor that has started. It has one child at a time.
-type helper struct {
+// supervisorClient is a running supervisor. It has one child at a time.
+type supervisorClient struct {
 	Proc // it leads the session of its children
 
-	cmd  *exec.Cmd
-	life io.Closer // whose end ends the supervisor and everything below it
-	out  *gob.Encoder
-	in   *gob.Decoder
-	well bool // its last child is gone, with all that it started
+	cmd     *exec.Cmd
+	control io.Closer // closing it ends the supervisor and all descendants
+	out     *gob.Encoder
+	in      *gob.Decoder
+	clean   bool // its last child and all descendants are gone
 }
 
-// hire gives an idle supervisor, or starts one.
-func (s *Starter) hire() (*helper, error) {
+// acquireSupervisor returns an idle supervisor, or starts one.
+func (s *Starter) acquireSupervisor() (*supervisorClient, error) {
 	select {
 	case h := <-s.idle:
 		if Alive(h.Proc) {
 			return h, nil
 		}
-		h.end()
+		h.kill()
 	default:
 	}
 
-	h := &helper{cmd: &exec.Cmd{
+	h := &supervisorClient{cmd: &exec.Cmd{
 		Path: s.Supervisor[0],
 		Args: s.Supervisor,
 		Env:  []string{},
 	}}
-	orders, err := h.cmd.StdinPipe()
+	requests, err := h.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
 
-	h.life = orders
-	h.out = gob.NewEncoder(orders)
-	told, err := h.cmd.StdoutPipe()
+	h.control = requests
+	h.out = gob.NewEncoder(requests)
+	reports, err := h.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
 
-	h.in = gob.NewDecoder(told)
+	h.in = gob.NewDecoder(reports)
 	if err := launch(h.cmd); err != nil {
 		return nil, err
 	}
 	if h.Proc, err = Facts(h.cmd.Process.Pid); err != nil {
-		h.end()
+		h.kill()
 	}
 	return h, err
 }
 
-// start has the child started, and returns when it runs. A stream that is nil is empty.
-func (h *helper) start(o order, streams ...*os.File) error {
-	h.well = false
+// start asks for the child and returns when it runs. A nil stream is empty.
+func (h *supervisorClient) start(o startRequest, streams ...*os.File) error {
+	h.clean = false
 	for i, f := range streams {
 		o.Streams[i] = os.DevNull
 		if f != nil {
 			o.Streams[i] = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
 		}
 	}
-	var n news
+	var n childReport
 	if err := errors.Join(h.out.Encode(o), h.in.Decode(&n)); err != nil {
 		return err
 	}
@@ -96,25 +96,25 @@ func (h *helper) start(o order, streams ...*os.File) error {
 	return nil
 }
 
-// wait tells how the child ended, once nothing is left of it. A supervisor that was killed cannot
-// tell.
-func (h *helper) wait() news {
-	var n news
-	h.well = h.in.Decode(&n) == nil
-	if !h.well {
-		return news{Exit: -1, Signal: "SIGKILL"}
+// wait returns how the child ended, once all descendants are gone. If the supervisor was killed,
+// the child counts as killed.
+func (h *supervisorClient) wait() childReport {
+	var n childReport
+	h.clean = h.in.Decode(&n) == nil
+	if !h.clean {
+		return childReport{Exit: -1, Signal: "SIGKILL"}
 	}
 	return n
 }
 
-// dismiss has the supervisor kill the child with all that it started, tell of it, and end.
-func (h *helper) dismiss() {
-	ignore(h.life.Close())
+// requestEnd tells the supervisor to kill the child and all descendants, report that, and exit.
+func (h *supervisorClient) requestEnd() {
+	ignore(h.control.Close())
 } // it is gone if it cannot be told
 
-// end ends the supervisor.
-func (h *helper) end() {
-	h.dismiss()
+// kill ends the supervisor.
+func (h *supervisorClient) kill() {
+	h.requestEnd()
 	kill(h.cmd)
 	reap(h.cmd)
 }

@@ -48,7 +48,7 @@ const (
 	PurposeAgent  Purpose = "agent"
 	PurposeProbe  Purpose = "probe"
 	PurposeNotice Purpose = "notice"
-	// a query that may need too much time or memory, in a child of tercet
+	// PurposeQuery is a query that may need too much time or memory, in a child of tercet.
 	PurposeQuery Purpose = "query"
 )
 
@@ -105,8 +105,8 @@ type Grace struct {
 	Interrupt time.Duration // between SIGINT and SIGTERM
 	Terminate time.Duration
 	Drain     time.Duration // how long a descendant may hold the output after the child's end
-	// once closed, children that are being stopped get no more time; nil: never
-	Over <-chan struct{}
+	// Abort, once closed, ends the pauses of children that are being stopped; nil: never
+	Abort <-chan struct{}
 }
 
 // Command is one child to run. It is never handed to a shell.
@@ -127,7 +127,7 @@ type Command struct {
 	Limit int64
 	// Private gives the child a fresh TMPDIR of mode 0700, which is removed after its end.
 	Private bool
-	// Watch, if not nil, gets standard output as it comes, in order, from one goroutine that ends
+	// Watch, if not nil, gets standard output as it arrives, in order, from one goroutine that ends
 	// before Run returns. It must not keep the slice or block. If it returns false the child is
 	// stopped.
 	Watch func(p []byte) bool
@@ -136,13 +136,13 @@ type Command struct {
 	// to end by itself. To stop a child, Talk's context ends first, with the same time before a
 	// signal; a flood is killed at once.
 	Talk Talk
-	// Within, if not nil, gives what to start in place of Argv, such as a sandbox around it. temp
-	// is the private TMPDIR; empty if there is none.
+	// Within, if not nil, returns what to start in place of Argv, such as a sandbox around it. temp
+	// is the private TMPDIR, or empty.
 	Within func(temp string) Launch
 	// After, if not empty, is a program with arguments that runs when the child and its descendants
-	// have ended. It has 20 s and no output. Use it to end what another process started for the
-	// child, such as a container. The supervisor runs it, so it runs even if the calling process
-	// was killed.
+	// have ended. It has 20 s and no output. It ends what another process started for the child,
+	// such as a container. The supervisor runs it, so it runs even if the calling process was
+	// killed.
 	After   []string
 	Purpose Purpose // required
 }
@@ -151,16 +151,16 @@ type Command struct {
 type Launch struct {
 	Path string // absolute; empty: Argv[0] is looked up
 	Argv []string
-	// Rules, if not empty, are what the Restrict of the supervisor reads. Without a supervisor such
-	// a program does not start.
+	// Rules, if not empty, is the input of the supervisor's Restrict. Without a supervisor such a
+	// program does not start.
 	Rules []byte
 }
 
-// Restrict makes a landlock ruleset out of Launch.Rules, which the child enforces on itself before
-// it becomes the program. nil: there is nothing that this kernel could refuse.
+// Restrict makes a landlock ruleset from Launch.Rules, which the child enforces on itself before it
+// executes the program. It returns nil if this kernel could refuse nothing.
 type Restrict func(rules []byte) (ruleset *os.File, err error)
 
-// String is the command's words, for messages only: nothing is quoted.
+// String is the command line for messages, without quoting.
 func (c Command) String() string {
 	return strings.Join(c.Argv, " ")
 }
@@ -173,7 +173,8 @@ type Result struct {
 	Truncated      bool   // a stream exceeded its cap
 	Duration       time.Duration
 	TimedOut       TimeoutKind // the limit that was reached, or empty
-	// this package stopped the child: time limit, flood, Watch, or cancelled context
+	// Killed means that this package stopped the child: time limit, flood, Watch, or canceled
+	// context.
 	Killed  bool
 	Flooded bool // the child printed more than Command.Limit
 	Stopped bool // Command.Watch ended it, or it was still running after Command.Talk
@@ -201,10 +202,10 @@ type Starter struct {
 	// children off Linux have none.
 	Supervisor []string
 	// Record, if not nil, records a child with a supervisor before it runs, so that Sweep can end
-	// its remains if this process is killed. forget runs when the child is gone.
+	// its descendants if this process is killed. forget runs when the child is gone.
 	Record func(Started) (forget func(), err error)
 
-	idle chan *helper // supervisors without a child
+	idle chan *supervisorClient // supervisors without a child
 }
 
 // Close ends idle supervisors. They also end with this process.
@@ -212,15 +213,15 @@ func (s *Starter) Close() error {
 	for {
 		select {
 		case h := <-s.idle:
-			h.end()
+			h.kill()
 		default:
 			return nil
 		}
 	}
 }
 
-// rest keeps a supervisor for the next child, unless there are enough.
-func (s *Starter) rest(h *helper) bool {
+// releaseSupervisor keeps a supervisor for the next child, unless there are enough.
+func (s *Starter) releaseSupervisor(h *supervisorClient) bool {
 	select {
 	case s.idle <- h:
 		return true
@@ -229,16 +230,16 @@ func (s *Starter) rest(h *helper) bool {
 	}
 }
 
-// mostIdle bounds the supervisors that are kept.
-const mostIdle = 8
+// maxIdle bounds the idle supervisors.
+const maxIdle = 8
 
-// supervised tells whether a child gets a supervisor.
+// supervised reports whether a child gets a supervisor.
 func (s *Starter) supervised(c Command) bool {
 	return supervisable && len(s.Supervisor) > 0 && c.Purpose != PurposeGit &&
 		c.Purpose != PurposeQuery
 }
 
-// NewStarter gives a Starter like s with defaults filled in. A nil Allow or Now is an error.
+// NewStarter returns a Starter like s with defaults filled in. A nil Allow or Now is an error.
 func NewStarter(s Starter) (*Starter, error) {
 	if s.Allow == nil {
 		return nil, ErrNoAllow
@@ -251,7 +252,7 @@ func NewStarter(s Starter) (*Starter, error) {
 	}
 	s.Env = mergeEnv(s.Env)
 	s.Grace.fill()
-	s.idle = make(chan *helper, mostIdle)
+	s.idle = make(chan *supervisorClient, maxIdle)
 	return &s, nil
 }
 

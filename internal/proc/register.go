@@ -21,8 +21,8 @@ type Started struct {
 }
 
 // Register keeps a file for each running child, so that the next start can end what a killed owner
-// left behind. It lies in the user's own folder: files in a project could name foreign processes
-// and folders.
+// left behind. It is in the user's own folder: files in a project could name foreign processes and
+// folders.
 type Register struct {
 	Dir string // folder of the records, absolute; empty: no records
 	// Tell reports in one line what Sweep ended, or could not clear.
@@ -46,7 +46,7 @@ func (r Register) Record(c Started) (forget func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// one supervisor may have its next child before the record of the last is gone
+	// a supervisor may get its next child before the record of the previous one is removed
 	name := rand.Text() + ".json"
 	if err := errors.Join(root.WriteFile(name, text, 0o600), root.Close()); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (r Register) Empty() bool {
 func (r Register) records() (names []string) {
 	entries, err := os.ReadDir(r.Dir)
 	if err != nil {
-		return nil // there is no place, no child was ever recorded, or nothing can be done
+		return nil // no folder, or it is unreadable
 	}
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -76,13 +76,13 @@ func (r Register) records() (names []string) {
 	return names
 }
 
-// Sweep ends what killed owners left of their children; after clears what outlives the processes of
-// one child. It ends a process only if its boot and start time match the record.
+// Sweep ends what killed owners left of their children; after then cleans up what is not a process.
+// It ends a process only if its boot and start time match the record.
 func (r Register) Sweep(after func(Started)) {
 	for _, name := range r.records() {
 		text, err := os.ReadFile(filepath.Join(r.Dir, name))
 		if err != nil {
-			continue // it was removed by the process that runs the child
+			continue // the owner has just removed it
 		}
 		var c Started
 		if json.Unmarshal(text, &c) == nil && Alive(c.Owner) && c.Owner.PID != 0 {
@@ -92,15 +92,15 @@ func (r Register) Sweep(after func(Started)) {
 			r.Tell(fmt.Sprintf("ended %d processes of %s, which a killed tercet left behind",
 				n, c.Name))
 		}
-		r.clear(c.Temp)
+		r.removeTemp(c.Temp)
 		after(c)
 		r.remove(name)
 	}
 }
 
-// clear removes the temporary folder of a child, which lies where this package makes them and has
-// such a name.
-func (r Register) clear(temp string) {
+// removeTemp removes the temporary folder of a child, if its parent and name are those of this
+// package.
+func (r Register) removeTemp(temp string) {
 	dir, name := filepath.Split(temp)
 	if filepath.Clean(dir) != filepath.Clean(os.TempDir()) || !strings.HasPrefix(name, "tercet-") {
 		return

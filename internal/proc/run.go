@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Run starts c, waits until it and everything it started are gone, and returns how it ended.
+// Run starts c, waits until it and all its descendants are gone, and returns how it ended.
 //
 // A non-zero exit, a reached time limit and a flood are not errors: see Result. Errors are
-// ErrDenied, *NotFoundError and ErrStart. Beside a valid Result the error is ErrOutput, ErrEvicted,
+// ErrDenied, *NotFoundError and ErrStart. With a valid Result the error is ErrOutput, ErrEvicted,
 // or the context's if ctx ended and the child was stopped.
 func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 	if err := ctx.Err(); err != nil {
@@ -28,7 +28,7 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 		allowed = s.Allow(ctx, c)
 	}
 	if allowed != nil {
-		return Result{}, failed(ErrDenied, fmt.Sprintf("%q", c), allowed)
+		return Result{}, wrapError(ErrDenied, fmt.Sprintf("%q", c), allowed)
 	}
 	err := checkEnv(c.Env)
 	_, bad := ParsePurpose(string(c.Purpose))
@@ -43,7 +43,7 @@ func (s *Starter) Run(ctx context.Context, c Command) (Result, error) {
 }
 
 func (c Command) notStarted(err error) error {
-	return failed(ErrStart, fmt.Sprintf("%q", c), err)
+	return wrapError(ErrStart, fmt.Sprintf("%q", c), err)
 }
 
 func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
@@ -52,7 +52,7 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 		env = mergeEnv(env, []string{ownerKey + "=" + strconv.Itoa(owner.PID) + "/" + owner.Start})
 	}
 	if len(c.After) > 0 {
-		last, err := look(env, "", c.After[0])
+		last, err := lookPath(env, "", c.After[0])
 		if err != nil {
 			return Result{}, err
 		}
@@ -60,16 +60,16 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	var temp string
 	if c.Private {
-		temp = s.private()
+		temp = s.tempName()
 		env = mergeEnv(env, []string{"TMPDIR=" + temp})
 	}
-	o := order{
+	o := startRequest{
 		Argv:  c.Argv,
 		Env:   env,
 		After: c.After,
 		Dir:   c.Dir,
 	}
-	if o.Path, err = look(env, c.Dir, o.Argv[0]); err != nil && c.Within == nil {
+	if o.Path, err = lookPath(env, c.Dir, o.Argv[0]); err != nil && c.Within == nil {
 		return Result{}, err
 	}
 
@@ -82,17 +82,17 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	}
 	if c.Talk != nil {
 		k.talk = newTalk(ctx, c.Talk)
-		defer k.talk.hangup()
+		defer k.talk.cancel()
 	}
-	defer func() { err = errors.Join(err, k.tidy()) }()
+	defer func() { err = errors.Join(err, k.cleanup()) }()
 	begin := s.Now()
 	if err := k.start(ctx, s, o); err != nil {
 		return Result{}, c.notStarted(err)
 	}
 
 	stop := k.supervise(ctx)
-	err = k.settle(s)
-	if k.helper == nil {
+	err = k.finish(s)
+	if k.supervisor == nil {
 		runAfter(ctx, c.After, env)
 	}
 	res = k.result()
@@ -109,27 +109,27 @@ func (s *Starter) run(ctx context.Context, c Command) (res Result, err error) {
 	return res, err
 }
 
-// ownerKey marks a git with the process that started it: it has no supervisor, and goes on when
-// that is killed.
+// ownerKey is a variable that marks a git with the process that started it: git has no supervisor,
+// and survives if that process is killed.
 const ownerKey = "TERCET_OWNER"
 
-// killWait is how long a supervisor has to kill everything before it is killed itself.
-const killWait = 2 * time.Second
+// killTimeout is how long a supervisor may take to kill everything before it is killed itself.
+const killTimeout = 2 * time.Second
 
-// afterTime bounds the time of Command.After.
-const afterTime = 20 * time.Second
+// afterTimeout bounds Command.After.
+const afterTimeout = 20 * time.Second
 
-// runAfter runs Command.After where no supervisor does.
+// runAfter runs Command.After if there is no supervisor.
 func runAfter(ctx context.Context, words, env []string) {
 	if len(words) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Env = env
 	cmd.WaitDelay = DefaultDrain
-	ignore(cmd.Run()) // what was to be removed may be gone already; a later look sees the rest
+	ignore(cmd.Run()) // the target may be gone already
 }
 
 // stopReason is why a child was stopped.
@@ -145,41 +145,41 @@ const (
 	stopTalk    stopReason = "talk"
 )
 
-// child is one run. The goroutines of run, drain (two), feed, talk and wait share it; what they
-// share is named here.
+// child is one run. Its goroutines are those of run, drain (two), feed, talk and wait. The comments
+// below name the owner of shared fields.
 type child struct {
-	command  Command
-	grace    Grace
-	temp     string
-	cmd      *exec.Cmd // the supervisor, if there is one
-	meter    *meter
-	out, err *sink
-	stdin    *os.File // write end, may be nil; closing it ends feed
-	talk     *talk    // nil without a conversation
-	readers  sync.WaitGroup
-	others   sync.WaitGroup
-	exited   chan struct{} // closed by wait when the child has ended
-	reason   stopReason    // belongs to run
-	helper   *helper       // nil without a supervisor
-	forget   func()        // of the record
-	exit     int           // code, written by wait or settle
-	signal   string
-	evicted  bool
+	command    Command
+	grace      Grace
+	temp       string
+	cmd        *exec.Cmd // the supervisor, if there is one
+	meter      *meter
+	out, err   *sink
+	stdin      *os.File // write end, may be nil; closing it ends feed
+	talk       *talk    // nil without a conversation
+	readers    sync.WaitGroup
+	others     sync.WaitGroup
+	exited     chan struct{}     // closed by wait when the child has ended
+	reason     stopReason        // owned by run
+	supervisor *supervisorClient // nil without a supervisor
+	forget     func()            // removes the record
+	exit       int               // exit code, set by wait or finish
+	signal     string
+	evicted    bool
 }
 
 // start opens pipes and files and starts the process. If it returns an error nothing is left open.
-func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
-	var ours, theirs []*os.File
+func (k *child) start(ctx context.Context, s *Starter, o startRequest) (err error) {
+	var parentEnds, childEnds []*os.File
 	defer func() {
-		closeAll(theirs)
+		closeAll(childEnds)
 		if err != nil {
-			closeAll(ours)
+			closeAll(parentEnds)
 		}
 	}()
 	pipe := func() (r, w *os.File, err error) {
 		if r, w, err = os.Pipe(); err == nil {
-			ours = append(ours, r)
-			theirs = append(theirs, w)
+			parentEnds = append(parentEnds, r)
+			childEnds = append(childEnds, w)
 		}
 		return r, w, err
 	}
@@ -189,15 +189,15 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 			return nil, nil, err
 		}
 		s := &sink{
-			pipe: r,
-			max:  keep,
-			name: file,
+			pipe:  r,
+			limit: keep,
+			name:  file,
 		}
 		if file != "" {
 			if s.file, err = openSpill(file); err != nil {
 				return nil, nil, err
 			}
-			ours = append(ours, s.file)
+			parentEnds = append(parentEnds, s.file)
 		}
 		return s, w, nil
 	}
@@ -209,22 +209,21 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 	if k.err, stderr, err = sinkTo(k.command.StderrCap, k.command.ErrFile); err != nil {
 		return err
 	}
-	k.out.look = k.command.Watch
+	k.out.watch = k.command.Watch
 	if k.talk != nil {
-		k.out.look = k.talk.hear(k.command.Watch)
+		k.out.watch = k.talk.tee(k.command.Watch)
 	}
 	if k.command.Stdin != nil || k.talk != nil {
 		if stdin, k.stdin, err = os.Pipe(); err != nil {
 			return err
 		}
-		ours = append(ours, k.stdin)
-		theirs = append(theirs, stdin)
+		parentEnds = append(parentEnds, k.stdin)
+		childEnds = append(childEnds, stdin)
 	}
 	if s.supervised(k.command) {
-		err = k.under(s, o, stdin, stdout, stderr)
+		err = k.startSupervised(s, o, stdin, stdout, stderr)
 	} else {
-		// The context is watched by this package, which stops the whole group; os/exec would stop
-		// one process.
+		// This package stops the whole group when ctx ends; os/exec would stop one process.
 		if err := k.prepare(&o); err != nil {
 			return err
 		}
@@ -244,25 +243,25 @@ func (k *child) start(ctx context.Context, s *Starter, o order) (err error) {
 		err = launch(k.cmd)
 	}
 	if err == nil {
-		k.attend()
+		k.startGoroutines()
 	}
 	return err
 }
 
-// self is this process. Its facts never change.
+// self identifies this process.
 var self = sync.OnceValues(func() (Proc, error) { return Facts(os.Getpid()) })
 
-// under starts the child by a supervisor, once it is recorded. If it returns an error the child is
-// gone.
-func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
-	if k.helper, err = s.hire(); err != nil {
+// startSupervised records the child and starts it by a supervisor. If it returns an error the child
+// is gone.
+func (k *child) startSupervised(s *Starter, o startRequest, streams ...*os.File) (err error) {
+	if k.supervisor, err = s.acquireSupervisor(); err != nil {
 		return err
 	}
-	k.cmd = k.helper.cmd
+	k.cmd = k.supervisor.cmd
 	owner, err := self()
 	if err == nil && s.Record != nil {
 		k.forget, err = s.Record(Started{
-			Proc:  k.helper.Proc,
+			Proc:  k.supervisor.Proc,
 			Owner: owner,
 			Temp:  k.temp,
 			Name:  k.command.Argv[0],
@@ -273,17 +272,17 @@ func (k *child) under(s *Starter, o order, streams ...*os.File) (err error) {
 		err = k.prepare(&o)
 	}
 	if err == nil {
-		err = k.helper.start(o, streams...)
+		err = k.supervisor.start(o, streams...)
 	}
 	if err != nil {
-		k.clear(s)
+		k.endProcesses(s)
 	}
 	return err
 }
 
-// prepare makes the private folder, which stands in the record by then, so that a process that is
-// killed leaves none. Then it asks for the program with its bounds, which name what is there.
-func (k *child) prepare(o *order) (err error) {
+// prepare makes the private folder, which is recorded by then, so that a killed process leaves
+// none. Then it asks for the launch, which may refer to the folder.
+func (k *child) prepare(o *startRequest) (err error) {
 	if k.temp != "" {
 		err = os.Mkdir(k.temp, 0o700)
 	}
@@ -295,13 +294,13 @@ func (k *child) prepare(o *order) (err error) {
 	o.Argv = launch.Argv
 	o.Rules = launch.Rules
 	if o.Path == "" {
-		o.Path, err = look(o.Env, o.Dir, o.Argv[0])
+		o.Path, err = lookPath(o.Env, o.Dir, o.Argv[0])
 	}
 	return err
 }
 
-// tidy removes the private folder, and behind it the record.
-func (k *child) tidy() (err error) {
+// cleanup removes the private folder, then the record.
+func (k *child) cleanup() (err error) {
 	if k.temp != "" {
 		err = removeTemp(k.temp)
 	}
@@ -311,30 +310,30 @@ func (k *child) tidy() (err error) {
 	return err
 }
 
-// clear ends the processes that are left of the child. A supervisor that has seen the end of all of
-// it is kept for the next one.
-func (k *child) clear(s *Starter) {
+// endProcesses ends the remaining processes of the child. A supervisor that has reaped all of them
+// is kept for the next child.
+func (k *child) endProcesses(s *Starter) {
 	switch {
-	case k.helper == nil:
+	case k.supervisor == nil:
 		kill(k.cmd)
 		sweep(k.cmd, k.temp)
 		reap(k.cmd)
 		k.exit = k.cmd.ProcessState.ExitCode()
 		k.signal = signalName(k.cmd.ProcessState)
-	case k.helper.well && k.reason == stopNone && s.rest(k.helper):
+	case k.supervisor.clean && k.reason == stopNone && s.releaseSupervisor(k.supervisor):
 	default:
 		kill(k.cmd)
 		sweep(k.cmd, k.temp)
-		k.helper.end()
+		k.supervisor.kill()
 	}
 }
 
-// attend starts the goroutines of the child.
-func (k *child) attend() {
+// startGoroutines starts the goroutines of the child.
+func (k *child) startGoroutines() {
 	k.readers.Go(func() {
 		k.out.drain(k.meter)
 		if k.talk != nil {
-			ignore(k.talk.feed.Close()) // a pipe in memory, which cannot fail
+			ignore(k.talk.w.Close()) // an in-memory pipe
 		}
 	})
 	k.readers.Go(func() { k.err.drain(k.meter) })
@@ -350,8 +349,8 @@ func (k *child) attend() {
 
 // wait closes exited when the process has ended.
 func (k *child) wait() {
-	if k.helper != nil {
-		n := k.helper.wait()
+	if k.supervisor != nil {
+		n := k.supervisor.wait()
 		k.exit = n.Exit
 		k.signal = n.Signal
 		k.evicted = n.Evicted
@@ -361,14 +360,14 @@ func (k *child) wait() {
 	close(k.exited)
 }
 
-// feed writes the input and closes it. A child that does not read all of it is its own business.
+// feed writes the input and closes it. A child need not read all of it.
 func (k *child) feed() {
 	_, err := k.stdin.Write(k.command.Stdin)
-	ignore(err)             // a broken pipe says only that the child did not want the rest
-	ignore(k.stdin.Close()) // settle may have closed it first
+	ignore(err)             // the child may not read all of it
+	ignore(k.stdin.Close()) // finish may have closed it first
 }
 
-// supervise returns when the process has ended; if it had to be stopped, with the reason.
+// supervise waits until the process has ended and returns the reason if it had to be stopped.
 func (k *child) supervise(ctx context.Context) stopReason {
 	total := time.NewTimer(k.command.Timeout.Total)
 	defer total.Stop()
@@ -379,20 +378,20 @@ func (k *child) supervise(ctx context.Context) stopReason {
 		defer idle.Stop()
 		idleC = idle.C
 	}
-	over := k.over()
+	talkDone := k.talkDone()
 	var late <-chan time.Time
 	for {
 		select {
 		case <-k.exited:
 			return stopNone
-		case <-over:
-			over = nil
+		case <-talkDone:
+			talkDone = nil
 			stay := time.NewTimer(k.grace.Interrupt)
 			defer stay.Stop()
 			late = stay.C
 		case <-late:
 			return k.stop(stopTalk)
-		case <-k.meter.beat:
+		case <-k.meter.activity:
 			if idle != nil {
 				idle.Reset(k.command.Timeout.Idle)
 			}
@@ -402,16 +401,16 @@ func (k *child) supervise(ctx context.Context) stopReason {
 			return k.stop(stopTotal)
 		case <-idleC:
 			return k.stop(stopIdle)
-		case <-k.meter.flood:
+		case <-k.meter.overflow:
 			return k.stop(stopFlood)
-		case <-k.meter.halt:
+		case <-k.meter.stopRequest:
 			return k.stop(stopWatch)
 		}
 	}
 }
 
-// stop ends the group by and by and returns when the process has ended. A flood is not asked
-// politely.
+// stop ends the group step by step and returns when the process has ended. A flood is killed at
+// once.
 func (k *child) stop(why stopReason) stopReason {
 	select {
 	case <-k.exited: // it ended by itself at the same moment
@@ -420,38 +419,38 @@ func (k *child) stop(why stopReason) stopReason {
 	}
 	k.reason = why
 	if why != stopFlood {
-		if why != stopTalk && k.leave() {
+		if why != stopTalk && k.endConversation() {
 			return why
 		}
 		interrupt(k.cmd)
-		if k.exits(k.grace.Interrupt) {
+		if k.exitsWithin(k.grace.Interrupt) {
 			return why
 		}
 		terminate(k.cmd)
-		if k.exits(k.grace.Terminate) {
+		if k.exitsWithin(k.grace.Terminate) {
 			return why
 		}
 	}
-	if k.helper == nil || !k.dismissed() {
+	if k.supervisor == nil || !k.endBySupervisor() {
 		kill(k.cmd)
 	}
 	<-k.exited
 	return why
 }
 
-// dismissed has the supervisor kill the child and everything it started, and reports whether it
+// endBySupervisor lets the supervisor kill the child and all descendants, and reports whether it
 // did.
-func (k *child) dismissed() bool {
-	k.helper.dismiss()
-	wait := killWait
+func (k *child) endBySupervisor() bool {
+	k.supervisor.requestEnd()
+	wait := killTimeout
 	if len(k.command.After) > 0 {
-		wait += afterTime
+		wait += afterTimeout
 	}
 	return k.waitFor(k.exited, wait)
 }
 
-// exits gives the process time to end by itself, and reports whether it did.
-func (k *child) exits(within time.Duration) bool {
+// exitsWithin waits for the process to end by itself, and reports whether it did.
+func (k *child) exitsWithin(within time.Duration) bool {
 	t := time.NewTimer(within)
 	defer t.Stop()
 	select {
@@ -459,7 +458,7 @@ func (k *child) exits(within time.Duration) bool {
 		return true
 	case <-t.C:
 		return false
-	case <-k.grace.Over:
+	case <-k.grace.Abort:
 		return false
 	}
 }
@@ -475,24 +474,24 @@ func (k *child) waitFor(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// settle takes in the rest of the output, kills what the process left behind and reaps. Afterwards
-// no goroutine of the run is left.
-func (k *child) settle(s *Starter) error {
+// finish reads the rest of the output, kills what the process left behind, and reaps. Afterwards
+// all goroutines of the run have ended.
+func (k *child) finish(s *Starter) error {
 	eof := make(chan struct{})
 	k.others.Go(func() {
 		k.readers.Wait()
 		close(eof)
 	})
 	k.waitFor(eof, k.grace.Drain)
-	k.clear(s)
+	k.endProcesses(s)
 	k.endTalk()
-	// With everybody gone the end of the stream is at hand; only a descendant that escaped can
-	// still hold it.
+	// All processes are gone, so the end of the stream must follow; only a descendant that escaped
+	// can still hold it open.
 	cut := !k.waitFor(eof, 8*k.grace.Drain)
-	ignore(k.out.pipe.Close()) // it is read to its end, or closed to wake its reader
+	ignore(k.out.pipe.Close()) // read to its end, or closed to wake the reader
 	ignore(k.err.pipe.Close()) // as above
 	<-eof
-	k.out.lost = k.out.lost || cut
+	k.out.truncated = k.out.truncated || cut
 	if k.stdin != nil {
 		ignore(k.stdin.Close()) // feed may have closed it first
 	}
@@ -506,7 +505,7 @@ func (k *child) result() Result {
 		Signal:    k.signal,
 		Stdout:    k.out.buf,
 		Stderr:    k.err.buf,
-		Truncated: k.out.lost || k.err.lost,
+		Truncated: k.out.truncated || k.err.truncated,
 		Killed:    k.reason != stopNone,
 		Flooded:   k.meter.flooded(),
 		Stopped:   k.reason == stopWatch || k.reason == stopTalk,
@@ -521,11 +520,11 @@ func (k *child) result() Result {
 	return r
 }
 
-// ignore takes an error that tells nothing new; every call says why.
+// ignore discards an error; each call says why.
 func ignore(error) {}
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		ignore(f.Close()) // pipe ends, some closed before, and files to which nothing was written
+		ignore(f.Close()) // some are closed already, and nothing was written to the files
 	}
 }

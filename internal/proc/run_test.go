@@ -301,7 +301,7 @@ func TestNoMoreGrace(t *testing.T) {
 			s.Grace = proc.Grace{
 				Interrupt: time.Hour,
 				Terminate: time.Hour,
-				Over:      over,
+				Abort:     over,
 			}
 		}), c)
 		ready := strings.Contains(string(got.Stdout), "ready\n")
@@ -474,7 +474,7 @@ func TestNobodyIsLeft(t *testing.T) {
 
 func hasSetsid(t *testing.T) {
 	t.Helper()
-	if _, err := starter(t, nil).Look("setsid"); err != nil {
+	if _, err := starter(t, nil).LookPath("setsid"); err != nil {
 		t.Skip("no setsid here, and no subreaper either")
 	}
 }

@@ -18,104 +18,103 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisable tells whether a child can have a supervisor here.
+// supervisable reports whether a child can have a supervisor here.
 const supervisable = true
 
 // Supervise is the main function of a supervisor: a process of tercet between a Starter and its
 // children, one after another. It reports a child's end once all descendants are gone. As a
 // subreaper it finds even those that left session and group and cleared their environment. When its
-// Starter's process is gone, even by SIGKILL, it kills them all and ends.
+// Starter's process is gone, even by SIGKILL, it kills them all and exits.
 //
-// in and out are its standard input, with its orders, and its standard output. restrict makes the
+// in and out are its standard input with requests and its standard output. restrict makes the
 // bounds of children that have some; it may be nil if none has.
 func Supervise(in io.Reader, out io.Writer, restrict Restrict) int {
-	adopt()
-	// it waits, and the runtime wakes threads for each processor that it may use
+	becomeSubreaper()
+	// it mostly waits; the runtime would wake threads for each processor
 	runtime.GOMAXPROCS(1)
 	s := &supervisor{
-		tell:     gob.NewEncoder(out),
-		ended:    make(chan os.Signal, 1),
-		restrict: restrict,
+		out:        gob.NewEncoder(out),
+		childEnded: make(chan os.Signal, 1),
+		restrict:   restrict,
 	}
-	signal.Notify(s.ended, unix.SIGCHLD)
+	signal.Notify(s.childEnded, unix.SIGCHLD)
 	asked := make(chan os.Signal, 8)
 	signal.Notify(asked, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	go s.pass(asked)
+	go s.forwardSignals(asked)
 	evict := make(chan os.Signal, 1)
 	signal.Notify(evict, evictSignal)
 	go s.evict(evict)
-	// An answer without a reader must fail: its signal would end the supervisor, and the child
-	// would stay.
+	// A report without a reader must fail: SIGPIPE would end the supervisor and leave the child.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
-	orders := make(chan order)
+	orders := make(chan startRequest)
 	go s.listen(gob.NewDecoder(in), orders)
 	for o := range orders {
-		ignore(s.tell.Encode(s.serve(o))) // the process that asked may be gone
+		ignore(s.out.Encode(s.serve(o))) // the owner may be gone
 	}
 	return 0
 }
 
-// supervisor has the child of one order. It is safe for concurrent use.
+// supervisor is the state of a supervisor process. It is safe for concurrent use.
 type supervisor struct {
-	tell  *gob.Encoder
-	ended chan os.Signal // a child ended, or several did
-	mu    sync.Mutex
-	// 0: none; then everybody is left alone: what is run last must not be taken for a descendant
-	child int
-	gone  bool // the owner
+	out        *gob.Encoder
+	childEnded chan os.Signal // SIGCHLD
+	mu         sync.Mutex
+	// pid of the child; 0: none. Then nothing is killed, because Command.After must not be taken
+	// for a descendant.
+	child     int
+	ownerGone bool // the owner has ended
 
-	evicted bool // the child
+	evicted bool // the child was evicted
 
 	restrict Restrict
 }
 
-// listen takes orders until the owner is gone, and then kills whom it left.
-func (s *supervisor) listen(in *gob.Decoder, orders chan<- order) {
+// listen receives requests until the owner is gone, and then kills the remaining processes.
+func (s *supervisor) listen(in *gob.Decoder, orders chan<- startRequest) {
 	defer close(orders)
 	for {
-		var o order
+		var o startRequest
 		if in.Decode(&o) != nil {
 			break
 		}
 		orders <- o
 	}
 	s.mu.Lock()
-	s.gone = true
+	s.ownerGone = true
 	child := s.child
 	s.mu.Unlock()
 	s.killAll(child)
 }
 
-// serve runs one child and what comes after it.
-func (s *supervisor) serve(o order) news {
+// serve runs one child and Command.After.
+func (s *supervisor) serve(o startRequest) childReport {
 	pid, err := s.start(o)
 	if err != nil {
-		return news{Why: err.Error()}
+		return childReport{Why: err.Error()}
 	}
-	ignore(s.tell.Encode(news{})) // the process that asked may be gone
+	ignore(s.out.Encode(childReport{})) // the owner may be gone
 	end := s.reapAll(pid)
 	s.mu.Lock()
 	evicted := s.evicted
 	s.child = 0
 	s.evicted = false
 	s.mu.Unlock()
-	s.runLast(o.After, o.Env)
-	ignore(os.Chdir("/")) // the supervisor keeps no folder busy
+	s.runCleanup(o.After, o.Env)
+	ignore(os.Chdir("/")) // do not keep the folder busy
 	if end.Signaled() {
-		return news{
+		return childReport{
 			Exit:    -1,
 			Signal:  unix.SignalName(end.Signal()),
 			Evicted: evicted,
 		}
 	}
-	return news{Exit: end.ExitStatus(), Evicted: evicted}
+	return childReport{Exit: end.ExitStatus(), Evicted: evicted}
 }
 
-// evictSignal asks a supervisor to end its child, which holds a lock that another process of tercet
-// waits for.
+// evictSignal asks a supervisor to end its child, which holds a lock that tercet waits for.
 const evictSignal = unix.SIGUSR1
 
-// evict kills the child, with all that it started, when it is asked to.
+// evict kills the child and all descendants on request.
 func (s *supervisor) evict(asked <-chan os.Signal) {
 	for range asked {
 		s.mu.Lock()
@@ -126,12 +125,12 @@ func (s *supervisor) evict(asked <-chan os.Signal) {
 	}
 }
 
-// start starts the program in the supervisor's group. Bubblewrap gets one of its own: it would die
-// of a signal to the group and take the program along.
-func (s *supervisor) start(o order) (int, error) {
+// start starts the program in the supervisor's group. Bubblewrap gets its own group: a signal to
+// the group would end it and the program with it.
+func (s *supervisor) start(o startRequest) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.gone {
+	if s.ownerGone {
 		return 0, errors.New("no process needs it any more")
 	}
 
@@ -139,7 +138,7 @@ func (s *supervisor) start(o order) (int, error) {
 		Env: o.Env,
 		Sys: &syscall.SysProcAttr{Setpgid: filepath.Base(o.Path) == bubblewrap},
 	}
-	// The streams belong to the program alone: their ends must show when it has closed them.
+	// Only the program may hold the streams open, so that their end shows when it has closed them.
 	defer func() {
 		for _, fd := range attr.Files {
 			ignore(unix.Close(int(fd))) // nothing was written to it
@@ -158,7 +157,7 @@ func (s *supervisor) start(o order) (int, error) {
 	}
 
 	if o.Dir != "" {
-		if err := os.Chdir(o.Dir); err != nil { // what comes after the program works there too
+		if err := os.Chdir(o.Dir); err != nil { // for Command.After too
 			return 0, err
 		}
 	}
@@ -169,8 +168,8 @@ func (s *supervisor) start(o order) (int, error) {
 	return pid, err
 }
 
-// fork starts the program, within its bounds if it has some.
-func (s *supervisor) fork(o order, attr *syscall.ProcAttr) (int, error) {
+// fork starts the program, restricted if there are rules.
+func (s *supervisor) fork(o startRequest, attr *syscall.ProcAttr) (int, error) {
 	if len(o.Rules) == 0 {
 		return syscall.ForkExec(o.Path, o.Argv, attr)
 	}
@@ -188,8 +187,8 @@ func (s *supervisor) fork(o order, attr *syscall.ProcAttr) (int, error) {
 	return forkExecRuleset(o.Path, o.Argv, attr, int(ruleset.Fd()))
 }
 
-// runLast runs Command.After in a group of its own, and waits for it and for what it leaves behind.
-func (s *supervisor) runLast(words, env []string) {
+// runCleanup runs Command.After in its own group, and waits for it and its descendants.
+func (s *supervisor) runCleanup(words, env []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -199,11 +198,11 @@ func (s *supervisor) runLast(words, env []string) {
 		Sys:   &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
-		return // its owner finds out when it looks
+		return // the owner notices what was not removed
 	}
-	late := time.AfterFunc(afterTime, func() {
+	late := time.AfterFunc(afterTimeout, func() {
 		for _, child := range append(descendants("/proc/self", ""), pid) {
-			ignore(unix.Kill(child, unix.SIGKILL)) // one that is gone needs no signal
+			ignore(unix.Kill(child, unix.SIGKILL)) // already gone
 		}
 	})
 	defer late.Stop()
@@ -214,8 +213,8 @@ func (s *supervisor) runLast(words, env []string) {
 	}
 }
 
-// wait gives the next child that ended. It sleeps outside of the system call: the runtime looks at
-// a thread within one every 20 us, which took a tenth of a processor.
+// wait returns the next child that ended. It sleeps outside of the system call, because the runtime
+// polls a thread inside one every 20 us, which used a tenth of a processor.
 func (s *supervisor) wait(ws *unix.WaitStatus) (int, error) {
 	for {
 		pid, err := unix.Wait4(-1, ws, unix.WNOHANG, nil)
@@ -224,12 +223,12 @@ func (s *supervisor) wait(ws *unix.WaitStatus) (int, error) {
 		case err != nil || pid > 0:
 			return pid, err
 		default:
-			<-s.ended
+			<-s.childEnded
 		}
 	}
 }
 
-// reapAll waits for the program, then for what it left behind, which it kills after a while.
+// reapAll waits for the program, then for its descendants, which it kills after a while.
 func (s *supervisor) reapAll(pid int) (end unix.WaitStatus) {
 	for {
 		var ws unix.WaitStatus
@@ -247,39 +246,39 @@ func (s *supervisor) reapAll(pid int) (end unix.WaitStatus) {
 
 // killAll kills every descendant of a child until all have been waited for.
 func (s *supervisor) killAll(child int) {
-	for s.killSome(child) {
+	for s.killFound(child) {
 		pause(time.Millisecond)
 	}
 }
 
-// killSome kills the descendants that it finds, and reports whether there may be more. Finding none
-// proves nothing: a process that loses its parent meanwhile moves to where the search has been
+// killFound kills the descendants that it finds, and reports whether there may be more. Finding
+// none proves nothing: a process that loses its parent meanwhile moves to where the search has been
 // already.
-func (s *supervisor) killSome(child int) bool {
+func (s *supervisor) killFound(child int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if child == 0 || s.child != child {
 		return false
 	}
 	for _, pid := range descendants("/proc/self", "") {
-		ignore(unix.Kill(pid, unix.SIGKILL)) // one that is gone needs no signal
+		ignore(unix.Kill(pid, unix.SIGKILL)) // already gone
 	}
 	return true
 }
 
-// pass hands signals on to those who left the group, to which they were sent. To a container its
-// engine hands them on.
-func (s *supervisor) pass(asked <-chan os.Signal) {
+// forwardSignals forwards signals to descendants that left the group, to which the signals were
+// sent. A container gets them from its engine.
+func (s *supervisor) forwardSignals(asked <-chan os.Signal) {
 	for one := range asked {
 		if sig, ok := one.(syscall.Signal); ok {
-			s.passOne(sig)
+			s.forward(sig)
 		}
 	}
 }
 
-// passOne holds the lock to its end: what is run last must not begin while the descendants of
-// before are looked for.
-func (s *supervisor) passOne(sig syscall.Signal) {
+// forward forwards one signal. It holds the lock until its end, so that Command.After does not
+// start while descendants are searched.
+func (s *supervisor) forward(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.child == 0 {
@@ -291,11 +290,11 @@ func (s *supervisor) passOne(sig syscall.Signal) {
 		if err != nil || group == own || comm(pid) == bubblewrap {
 			continue
 		}
-		ignore(unix.Kill(pid, sig)) // one that is gone needs no signal
+		ignore(unix.Kill(pid, sig)) // already gone
 	}
 }
 
-// bubblewrap is the name of the program that makes a container of its child.
+// bubblewrap is the name of the sandbox program.
 const bubblewrap = "bwrap"
 
 func comm(pid int) string {
@@ -306,18 +305,18 @@ func comm(pid int) string {
 	return strings.TrimSpace(string(b))
 }
 
-// descendants lists the children of the process whose folder is proc, their children, and so on.
-// Those below a program of the name but are left out: an engine watches over them.
-func descendants(proc, but string) []int {
+// descendants lists all descendants of the process whose /proc folder is proc. It leaves out those
+// below a program named except, because an engine watches them.
+func descendants(proc, except string) []int {
 	var out []int
 	for _, pid := range childrenOf(proc) {
-		if but != "" && comm(pid) == but {
+		if except != "" && comm(pid) == except {
 			continue
 		}
 		if st, err := readStat(pid); err == nil && st.state != "Z" {
 			out = append(out, pid)
 		}
-		out = append(out, descendants("/proc/"+strconv.Itoa(pid), but)...)
+		out = append(out, descendants("/proc/"+strconv.Itoa(pid), except)...)
 	}
 	return out
 }

@@ -4,7 +4,7 @@ package proc
 
 import "io"
 
-// supervisable tells whether a child can have a supervisor here.
+// supervisable reports whether a child can have a supervisor here.
 const supervisable = false
 
 // Supervise works on Linux only.

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sweepRounds bounds the hunt for descendants that multiply faster than they are killed.
+// sweepRounds bounds the rounds against descendants that multiply faster than they are killed.
 const sweepRounds = 500
 
-// adopt makes orphans of children come to this process, where sweep finds them, and not to the init
-// process.
-func adopt() {
-	// A kernel that refuses leaves the group kill, as on other systems.
+// becomeSubreaper makes orphans children of this process, where sweep finds them, instead of init.
+func becomeSubreaper() {
+	// If the kernel refuses, only the group is killed, as on other systems.
 	ignore(unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }
 
-// blockUntilExit returns when the process has ended and leaves it unreaped. So its number, which is
-// also that of its group and session, goes to no other process before the group is killed.
+// blockUntilExit returns when the process has ended and does not reap it. So its number, which is
+// also that of its group and session, is not reused before the group is killed.
 func blockUntilExit(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo
@@ -33,22 +32,22 @@ func blockUntilExit(cmd *exec.Cmd) {
 	}
 }
 
-// reap takes the process out of the process table.
+// reap reaps the process.
 func reap(cmd *exec.Cmd) {
 	ignore(cmd.Wait()) // the exit is read from ProcessState, and no copying is done by os/exec
 }
 
-// sweep kills and reaps the descendants of cmd, which has ended, that are children of this process
-// now.
+// sweep kills and reaps the descendants of cmd that are children of this process now. cmd has
+// ended.
 func sweep(cmd *exec.Cmd, temp string) {
-	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.hunt(func() []int {
+	Started{Proc: Proc{PID: cmd.Process.Pid}, Temp: temp}.killDescendants(func() []int {
 		return childrenOf("/proc/self")
 	})
 }
 
-// Sweep kills the remains of a child whose owner is gone: the members of its session, and processes
-// whose environment has its private temporary folder. It does nothing while the owner runs, after
-// another boot, and to a process whose number was reused. It gives the number killed.
+// Sweep kills the descendants of a child whose owner is gone: the members of its session, and
+// processes with its private temporary folder in their environment. It does nothing while the owner
+// runs, after another boot, or if the process number was reused. It returns the number killed.
 func Sweep(s Started) int {
 	if s.BootID != bootID() || s.Owner.PID != 0 && Alive(s.Owner) {
 		return 0
@@ -56,36 +55,38 @@ func Sweep(s Started) int {
 	if st, err := readStat(s.PID); err == nil && st.start != s.Start {
 		return 0 // the number, and with it the session, belongs to another process now
 	}
-	return s.hunt(everybody)
+	return s.killDescendants(allPIDs)
 }
 
-// hunt kills those of a list that descend from the child, with their own descendants, and reaps
-// whom it can.
-func (s Started) hunt(list func() []int) int {
-	// start times: a process that is about to die loses its environment first
+// killDescendants kills the processes of a list that descend from the child, and their descendants,
+// and reaps those it can.
+func (s Started) killDescendants(list func() []int) int {
+	// by pid: start time. A dying process loses its environment first, so it is remembered.
 	known := map[int]string{}
 	for range sweepRounds {
 		found := false
 		for _, pid := range list() {
 			st, err := readStat(pid)
 			switch {
-			case err != nil || pid == os.Getpid() || known[pid] != st.start && !s.owns(pid, st):
+			case err != nil || pid == os.Getpid() || known[pid] != st.start &&
+				!s.isDescendant(pid, st):
 			case st.state == "Z" || st.state == "X":
 				if pid != s.PID {
 					got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil)
-					ignore(err) // another's child, or not one any more
-					// Its own children came to this process after the list was made.
+					ignore(err) // not a child of this process
+					// Its children may have become children of this process after the list was
+					// made.
 					found = found || got == pid
 				}
 			default:
 				found = true
-				// Descendants are noted first: once their parent is dead nothing else may tell
-				// whose they were.
+				// Note descendants first: once their parent is dead they may no longer be
+				// recognizable.
 				for _, one := range append(descendants("/proc/"+strconv.Itoa(pid), ""), pid) {
 					if st, err := readStat(one); err == nil {
 						known[one] = st.start
 					}
-					ignore(unix.Kill(one, unix.SIGKILL)) // one that is gone needs no signal
+					ignore(unix.Kill(one, unix.SIGKILL)) // already gone
 				}
 			}
 		}
@@ -98,12 +99,11 @@ func (s Started) hunt(list func() []int) int {
 	return len(known)
 }
 
-// owns tells whether a process descends from the child. One of the session that began before the
-// child does not: the number of the session was given again.
-func (s Started) owns(pid int, st stat) bool {
-	// Number 0 is no child: within a container it is the session of everybody who was sent in from
-	// outside.
-	if s.PID != 0 && st.session == s.PID && !before(st.start, s.Start) {
+// isDescendant reports whether a process descends from the child. A process of the session that
+// began before the child does not: the session number was reused.
+func (s Started) isDescendant(pid int, st stat) bool {
+	// PID 0 is no child: in a container, processes from outside have session 0.
+	if s.PID != 0 && st.session == s.PID && !startedBefore(st.start, s.Start) {
 		return true
 	}
 	if s.Temp == "" {
@@ -113,11 +113,10 @@ func (s Started) owns(pid int, st stat) bool {
 	return err == nil && slices.Contains(strings.Split(string(env), "\x00"), "TMPDIR="+s.Temp)
 }
 
-// Orphans lists gits that outlived the process which started them, with an entry in their
-// environment. Daemons that a git starts, such as those of ssh or for credentials, are none: they
-// stay.
+// Orphans lists gits that outlived the process that started them and have an entry in their
+// environment. Daemons started by git, such as those of ssh or for credentials, are left alone.
 func Orphans(entry string) (pids []int) {
-	for _, pid := range everybody() {
+	for _, pid := range allPIDs() {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		env := strings.Split(string(text), "\x00")
 		owner, ok := lookEnv(env, ownerKey)
@@ -133,13 +132,13 @@ func Orphans(entry string) (pids []int) {
 	return pids
 }
 
-// before compares start times, which are counts of clock ticks.
-func before(a, b string) bool {
+// startedBefore compares start times in clock ticks, as decimal numbers.
+func startedBefore(a, b string) bool {
 	return len(a) < len(b) || len(a) == len(b) && a < b
 }
 
-// everybody lists the numbers of all processes.
-func everybody() (out []int) {
+// allPIDs lists all process ids.
+func allPIDs() (out []int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil

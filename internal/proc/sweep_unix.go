@@ -4,10 +4,10 @@ package proc
 
 import "os/exec"
 
-func adopt() {}
+func becomeSubreaper() {}
 
-// blockUntilExit returns when the process has ended. It reaps at once, so that in the moment before
-// the group is killed the number may in theory belong to another group.
+// blockUntilExit returns when the process has ended. It reaps at once, so in theory the number may
+// belong to another group before the group is killed.
 func blockUntilExit(cmd *exec.Cmd) {
 	ignore(cmd.Wait()) // the exit is read from ProcessState, and no copying is done by os/exec
 }

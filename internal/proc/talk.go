@@ -5,38 +5,39 @@ import (
 	"io"
 )
 
-// Talk is the tercet side of a conversation with a child. It writes to stdin and reads the child's
+// Talk is tercet's side of a conversation with a child. It writes to stdin and reads the child's
 // output from stdout, which ends when the child closes it. There is no buffer: a child that prints
-// while Talk does not read waits, within its time limits. When ctx ends, or a stream does, Talk
+// while Talk does not read blocks, within its time limits. When ctx ends, or a stream does, Talk
 // must return. Then both streams are closed.
 type Talk func(ctx context.Context, stdin io.WriteCloser, stdout io.Reader) error
 
-// talk is the conversation of one run. Its goroutine has ended when settle returns.
+// talk is the conversation of one run. Its goroutine has ended when finish returns.
 type talk struct {
-	do     func() error
-	hangup context.CancelFunc // ends the context of do
-	in     io.WriteCloser     // to the child
-	out    *io.PipeReader     // from the goroutine in drain
-	feed   *io.PipeWriter
-	over   chan struct{} // closed when do has returned
-	err    error         // of do, to be read once over is closed
+	converse func() error
+	cancel   context.CancelFunc // ends the context of converse
+	in       io.WriteCloser     // to the child
+	out      *io.PipeReader     // written by drain
+	w        *io.PipeWriter
+	done     chan struct{} // closed when converse has returned
+	err      error         // of converse; valid once done is closed
 }
 
 func newTalk(ctx context.Context, do Talk) *talk {
-	t := &talk{over: make(chan struct{})}
-	ctx, t.hangup = context.WithCancel(context.WithoutCancel(ctx))
-	t.out, t.feed = io.Pipe()
-	t.do = func() error { return do(ctx, t.in, t.out) }
+	t := &talk{done: make(chan struct{})}
+	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	t.out, t.w = io.Pipe()
+	t.converse = func() error { return do(ctx, t.in, t.out) }
 	return t
 }
 
-// hear is given what the child prints, after watch, which may be nil.
-func (t *talk) hear(watch func([]byte) bool) func([]byte) bool {
-	deaf := false
+// tee returns a Watch function that passes the output to the conversation, then to watch, which may
+// be nil.
+func (t *talk) tee(watch func([]byte) bool) func([]byte) bool {
+	closed := false
 	return func(p []byte) bool {
-		if !deaf {
-			_, err := t.feed.Write(p)
-			deaf = err != nil // the conversation is over; what is still printed is drained
+		if !closed {
+			_, err := t.w.Write(p)
+			closed = err != nil // the conversation is over; further output is discarded
 		}
 		return watch == nil || watch(p)
 	}
@@ -44,41 +45,40 @@ func (t *talk) hear(watch func([]byte) bool) func([]byte) bool {
 
 // run is the goroutine of the conversation.
 func (t *talk) run() {
-	defer close(t.over)
-	t.err = t.do()
+	defer close(t.done)
+	t.err = t.converse()
 	t.close()
 }
 
-// close ends both streams, which ends every wait for one of them.
+// close closes both streams, which unblocks every read and write.
 func (t *talk) close() {
-	ignore(t.in.Close())  // one of the two who close it comes second
-	ignore(t.out.Close()) // a pipe in memory, which cannot fail
+	ignore(t.in.Close())  // finish may have closed it first
+	ignore(t.out.Close()) // an in-memory pipe
 }
 
-// over is closed when the conversation of the child has ended; it never is without one.
-func (k *child) over() <-chan struct{} {
+// talkDone is closed when the conversation has ended; it is nil without one.
+func (k *child) talkDone() <-chan struct{} {
 	if k.talk == nil {
 		return nil
 	}
-	return k.talk.over
+	return k.talk.done
 }
 
-// leave lets a child whose conversation was ended go by itself, and reports whether it did.
-func (k *child) leave() bool {
+// endConversation ends the conversation, gives the child time to exit, and reports whether it did.
+func (k *child) endConversation() bool {
 	if k.talk == nil {
 		return false
 	}
-	k.talk.hangup()
-	return k.exits(k.grace.Interrupt)
+	k.talk.cancel()
+	return k.exitsWithin(k.grace.Interrupt)
 }
 
-// endTalk ends the conversation with a child that is gone, which may still take in the last that
-// was printed.
+// endTalk ends the conversation with a child that is gone; it may first read the last output.
 func (k *child) endTalk() {
 	if k.talk == nil {
 		return
 	}
-	k.waitFor(k.talk.over, k.grace.Drain)
-	k.talk.hangup()
+	k.waitFor(k.talk.done, k.grace.Drain)
+	k.talk.cancel()
 	k.talk.close()
 }

@@ -113,7 +113,7 @@ func (a *asking) page(ctx context.Context, patch string) {
 	text := a.Sheet.Diff(patch) + "\n"
 	if pager := a.get("PAGER"); pager != "" {
 		argv, err := a.words(pager)
-		_, missing := (&proc.Starter{Env: a.Env}).Look(cmp.Or(
+		_, missing := (&proc.Starter{Env: a.Env}).LookPath(cmp.Or(
 			slices.Concat(argv, []string{""})[0],
 			"",
 		))

@@ -107,7 +107,7 @@ func (c *CLI) run(
 			"expected the name of a model, got %q", model))
 	}
 
-	_, err := c.Starter.Look(c.program())
+	_, err := c.Starter.LookPath(c.program())
 	if errors.As(err, new(*proc.NotFoundError)) {
 		what := c.Runner
 		if c.Speaker != nil {

@@ -24,7 +24,7 @@ type Found struct {
 func Installed(s *proc.Starter) []string {
 	var out []string
 	for _, d := range Drivers() {
-		if _, err := s.Look(d.Name); err == nil {
+		if _, err := s.LookPath(d.Name); err == nil {
 			out = append(out, d.Name)
 		}
 	}
@@ -97,7 +97,7 @@ func start(
 	c proc.Command,
 ) (Found, proc.Result, error) {
 	f := Found{Name: d.Name}
-	path, err := s.Look(c.Argv[0])
+	path, err := s.LookPath(c.Argv[0])
 	if err != nil {
 		return f, proc.Result{}, d.gone(what+" is not installed", nil)
 	}

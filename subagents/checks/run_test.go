@@ -147,7 +147,7 @@ func TestRunShortensOutput(t *testing.T) {
 func TestTrimmedPaths(t *testing.T) {
 	t.Parallel()
 	s := starter(t, append(os.Environ(), "GOFLAGS=-trimpath"), nil)
-	if _, err := s.Look("go"); err != nil {
+	if _, err := s.LookPath("go"); err != nil {
 		t.Skip(err)
 	}
 	const wrong = "import \"fmt\"\n\nfunc P() { fmt.Printf(\"%d\", \"x\") }\n"
@@ -350,7 +350,7 @@ func TestRealTools(t *testing.T) {
 			t.Parallel()
 			// a person's flags may leave out go vet
 			s := starter(t, append(os.Environ(), "GOENV=off", "GOFLAGS="), nil)
-			if _, err := s.Look(tt.name); err != nil {
+			if _, err := s.LookPath(tt.name); err != nil {
 				t.Skip(err)
 			}
 			dir := project(t, tt.files)

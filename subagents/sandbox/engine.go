@@ -57,7 +57,7 @@ func (p *Prober) engine(ctx context.Context, m Means) (Probe, error) {
 		return out, nil
 	}
 
-	tool, err := p.Starter.Look(m.String())
+	tool, err := p.Starter.LookPath(m.String())
 	if err != nil {
 		out.Why = "not installed"
 		return out, nil //nolint:nilerr // that it is not there is the answer

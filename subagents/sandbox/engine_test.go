@@ -218,7 +218,7 @@ type containerEnd struct {
 func (e containerEnd) comes(t *testing.T, limit time.Duration) bool {
 	t.Helper()
 	p, dir := fakeEngine(t, "tools:1")
-	tool, err := p.Starter.Look("docker")
+	tool, err := p.Starter.LookPath("docker")
 	if err != nil {
 		t.Fatal(err)
 	}

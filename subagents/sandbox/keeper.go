@@ -152,7 +152,7 @@ func (k *Keeper) Run(
 	}
 	c, tier, err := k.wrap(ctx, c, report, b)
 	if err == nil && tier == Advisory.String() {
-		_, err = k.Starter.Look(c.Argv[0])
+		_, err = k.Starter.LookPath(c.Argv[0])
 	}
 	return c, tier, err
 }

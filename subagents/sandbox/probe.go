@@ -94,7 +94,7 @@ func (p *Prober) own(ctx context.Context, out Probe) (Probe, error) {
 		return out, nil
 	}
 	if out.Tool != "" {
-		tool, err := p.Starter.Look(out.Tool)
+		tool, err := p.Starter.LookPath(out.Tool)
 		if err != nil {
 			out.Why = "not installed"
 			return out, nil //nolint:nilerr // that it is not there is the answer
@@ -117,7 +117,7 @@ func (p *Prober) Box(b Probe) Box {
 		Tier:   b.Tier,
 		Means:  b.Means,
 		Tool:   b.Tool,
-		Look:   p.Starter.Look,
+		Look:   p.Starter.LookPath,
 		Now:    p.Starter.Now,
 		Image:  p.Image,
 		user:   b.user,
@@ -148,7 +148,7 @@ const smallPID = 100
 // user.
 func (p *Prober) try(ctx context.Context, out Probe) (_ Probe, err error) {
 	out.OK = false
-	dir, remove, err := p.Starter.Folder()
+	dir, remove, err := p.Starter.TempFolder()
 	if err != nil {
 		return out, err
 	}

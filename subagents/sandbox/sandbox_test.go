@@ -174,7 +174,7 @@ func TestTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := prober(t)
-	if _, err := p.Starter.Look("bash"); err != nil {
+	if _, err := p.Starter.LookPath("bash"); err != nil {
 		t.Skip("no bash here, which can open a connection")
 	}
 	boxes(t, p, func(t *testing.T, b sandbox.Box) {
