@@ -123,7 +123,7 @@ func (f *Finder) there(list []Place) []Folder {
 // home folder.
 func (f *Finder) isProjects(dir string) bool {
 	rel, err := filepath.Rel(f.Dir, filepath.FromSlash(dir))
-	return err == nil &&
+	return err == nil && filepath.IsLocal(rel) &&
 		slices.ContainsFunc(append(Commands(Homes{}), AgentPlaces(Homes{})...), func(p Place) bool {
 			return p.Dir == filepath.ToSlash(rel)
 		})
