@@ -74,7 +74,17 @@ func TestScopes(t *testing.T) {
 	if got := strings.Join(table.Unmet(), " "); got != "cursor:todo" {
 		t.Errorf("unmet %q, want cursor:todo", got)
 	}
+	files := map[string]bool{}
+	for _, e := range table.Files() {
+		files[e.Source+"/"+e.File] = true
+	}
+	if all := len(table.Commands()) + len(table.Hidden()); len(files) != all {
+		t.Errorf("%d files, want the %d of commands and of what they hide: %v", len(files), all, files)
+	}
 	for _, h := range table.Hidden() {
+		if !files[h.Source+"/"+h.File] {
+			t.Errorf("Files lacks the hidden %s/%s", h.Source, h.File)
+		}
 		r, err := table.Route(router.Line{Raw: "/" + h.Call})
 		if err != nil || r.Source != h.Source || r.File != h.File {
 			t.Errorf("%s/%s is called /%s, which leads to %s/%s, %v",

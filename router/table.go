@@ -63,6 +63,7 @@ type Names struct {
 type Table struct {
 	byName  map[string]*target  // canonical names, and those with '/' for ':'
 	entries []Entry             // sorted by name
+	files   []Entry             // in the order in which they were found
 	hidden  []Hidden            // by the name that they would have
 	names   []string            // canonical names and aliases, sorted, for suggestions
 	scopes  []string            // the words that may stand before a name
@@ -246,6 +247,12 @@ func (t *Table) Commands() []Entry {
 	return slices.Clone(t.entries)
 }
 
+// Files lists every command file of the sources, also hidden ones, with the names that they would
+// have.
+func (t *Table) Files() []Entry {
+	return slices.Clone(t.files)
+}
+
 func (t *Table) alias(aliases map[string]string) error {
 	found := map[string]*target{}
 	for _, name := range slices.Sorted(maps.Keys(aliases)) {
@@ -386,6 +393,7 @@ func (w *walk) file(inside string) {
 		short: w.source.Command != nil,
 	}
 	w.own[name] = append(w.own[name], found)
+	w.table.files = append(w.table.files, found.Entry)
 	words := []string{found.scope, found.tool}
 	if found.scope != "" && found.tool != "" {
 		words = append(words, found.scope+":"+found.tool)

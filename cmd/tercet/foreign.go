@@ -84,7 +84,7 @@ func foreignAgents(w *world) []string {
 		return failing(nil)
 	}
 	set, err := subagents.Load(noRunner, w.subagentSources()...)
-	notes, bad := set.AddForeign(w.finder().Agents(), noRunner)
+	notes, bad := set.AddForeign(w.scanned.agents(), noRunner)
 	out := replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {

@@ -35,8 +35,19 @@ type listing struct {
 	catalog *commands.Catalog
 	// deciding are the hashes of files that decide and that no command or subagent file names.
 	deciding map[string]string
-	// files that tercet export wrote, which are no commands, by the name they would have
+	scanned  scanned
+}
+
+// scanned is what the search for the files of the project and of other tools found besides the
+// table.
+type scanned struct {
+	// exported are files that tercet export wrote, which are no commands, by the name they would
+	// have.
 	exported map[string][]string
+	own      map[string]bool // the sources that came with the project
+	folders  []string        // of these sources, where commands are files
+	// agents searches for the folders of other tools with agents, once.
+	agents func() []dialect.Folder
 }
 
 // scan lists the command files: the project's own, the folders that the configuration adds, those
@@ -51,9 +62,22 @@ func (w *world) scan() error {
 	if w.has {
 		order = w.ownSources()
 	}
+	w.scanned.own = map[string]bool{}
+	w.scanned.folders = nil
+	for _, s := range order {
+		w.scanned.own[s.Name] = true
+		w.scanned.folders = append(w.scanned.folders, path.Clean(filepath.ToSlash(s.Name)))
+	}
+
 	w.library = &commands.Library{Foreign: map[string]dialect.Place{}, Open: w.open}
 	for _, p := range w.finder().Commands() {
 		w.library.Foreign[p.Label] = p.Place
+		if ofProject(p.Place) {
+			w.scanned.own[p.Label] = true
+			if p.At == nil {
+				w.scanned.folders = append(w.scanned.folders, p.Dir)
+			}
+		}
 		if p.Extension != "" { // the commands of an extension hide no others
 			last = append(last, sourceOf(p))
 		} else {

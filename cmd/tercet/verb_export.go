@@ -100,10 +100,10 @@ func (l *listing) skip(p dialect.Place, inside string) {
 	if scoped && name != shims.Skill {
 		name = short // the tool has a command of that name itself
 	}
-	if ok && !slices.Contains(l.exported[name], p.Label+"/"+inside) {
-		if l.exported == nil {
-			l.exported = map[string][]string{}
+	if ok && !slices.Contains(l.scanned.exported[name], p.Label+"/"+inside) {
+		if l.scanned.exported == nil {
+			l.scanned.exported = map[string][]string{}
 		}
-		l.exported[name] = append(l.exported[name], p.Label+"/"+inside)
+		l.scanned.exported[name] = append(l.scanned.exported[name], p.Label+"/"+inside)
 	}
 }

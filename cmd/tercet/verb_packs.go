@@ -412,6 +412,9 @@ func (w shelf) makeChanges(
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
 func (w shelf) agreeToPack() error {
+	if err := w.scan(); err != nil { // the pack has changed the files
+		return err
+	}
 	v, err := w.newGate().Verdict()
 	if err != nil || v.By != "" || w.flags.json {
 		return err

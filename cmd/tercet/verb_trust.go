@@ -20,7 +20,6 @@ import (
 	"tercet/internal/proc"
 	"tercet/internal/question"
 	"tercet/internal/trust"
-	"tercet/router"
 	"tercet/subagents"
 	"tercet/subagents/agentcli"
 )
@@ -223,47 +222,29 @@ func (w *world) newGate() *trust.Gate {
 
 // listed gives the commands of the project, the agents of other tools in it, and the folders of
 // both.
-func (w *world) listed() (files []trust.Listed, folders []string, err error) {
-	sources := w.ownSources()
-	for _, s := range sources {
-		folders = append(folders, path.Clean(filepath.ToSlash(s.Name)))
-	}
-
-	finder := w.finder()
-	for _, p := range finder.Commands() {
-		if ofProject(p.Place) {
-			sources = append(sources, sourceOf(p))
-			if p.At == nil {
-				folders = append(folders, p.Dir)
-			}
+func (w *world) listed() (files []trust.Listed, folders []string, _ error) {
+	for _, e := range w.table.Files() {
+		if w.scanned.own[e.Source] {
+			files = append(files, trust.Listed{
+				Path:   path.Join(e.Source, e.File),
+				Kind:   trust.KindCommand,
+				Source: e.Source,
+				File:   e.File,
+			})
 		}
 	}
 
-	for _, s := range sources {
-		table, err := router.Scan(router.Names{}, s)
-		if err != nil {
-			return nil, nil, err
+	folders = slices.Clone(w.scanned.folders)
+	for _, p := range w.scanned.agents() {
+		if !ofProject(p.Place) {
+			continue
 		}
-		for _, e := range table.Commands() {
-			files = append(files,
-				trust.Listed{
-					Path:   path.Join(s.Name, e.File),
-					Kind:   trust.KindCommand,
-					Source: e.Source,
-					File:   e.File,
-				})
-		}
-	}
-
-	for _, p := range finder.Agents() {
-		if ofProject(p.Place) {
-			folders = append(folders, p.Dir)
-			for _, name := range p.AgentFiles() {
-				files = append(files, trust.Listed{
-					Path: path.Join(p.Dir, name),
-					Kind: trust.KindAgent,
-				})
-			}
+		folders = append(folders, p.Dir)
+		for _, name := range p.AgentFiles() {
+			files = append(files, trust.Listed{
+				Path: path.Join(p.Dir, name),
+				Kind: trust.KindAgent,
+			})
 		}
 	}
 

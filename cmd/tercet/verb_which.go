@@ -80,7 +80,7 @@ func (c call) which(show bool) error {
 		"shadowed_by": by,
 		"calls":       callsOf(c.table, r.Shadows),
 		"kind":        "workflow",
-		"exported":    nonNil(c.exported[r.Name]),
+		"exported":    nonNil(c.scanned.exported[r.Name]),
 		"hooks":       hooks,
 	}
 	if p != nil {
@@ -111,7 +111,7 @@ func (c call) which(show bool) error {
 	for i, call := range callsOf(c.table, r.Shadows) {
 		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
 	}
-	for _, file := range c.exported[r.Name] {
+	for _, file := range c.scanned.exported[r.Name] {
 		c.term.answer("exported as %s, which is no command here", file)
 	}
 

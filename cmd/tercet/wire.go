@@ -161,7 +161,7 @@ func (w *world) agents() error {
 
 	w.set = set
 	w.models = workers{w}.asked()
-	if w.agentNotes, err = w.set.AddForeign(w.finder().Agents(), w.agent); err != nil {
+	if w.agentNotes, err = w.set.AddForeign(w.scanned.agents(), w.agent); err != nil {
 		return err
 	}
 	w.library.Env = commands.Contracts{Env: w.set, Root: w.root}

@@ -112,6 +112,7 @@ func (a *app) lookAround() (_ *world, err error) {
 	}
 	w.keep(w.root)
 	w.gate = w.newGate()
+	w.scanned.agents = sync.OnceValue(w.finder().Agents)
 	if err = w.readConfig(); err != nil {
 		return w, err
 	}
