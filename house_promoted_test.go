@@ -21,23 +21,8 @@ type promotes struct{ methods, fields int }
 // promotesMore are the structs that still get more, each with the most that it may get. A figure
 // may only fall.
 var promotesMore = map[string]promotes{
-	"cmd/tercet.approver":           {44, 12},
-	"cmd/tercet.offers":             {44, 12},
-	"cmd/tercet.plainLines":         {44, 12},
-	"cmd/tercet.repl":               {44, 12},
-	"cmd/tercet.stagehand":          {42, 11},
 	"internal/shell.judgement":      {59, 15},
-	"cmd/tercet.call":               {86, 52},
-	"cmd/tercet.consent":            {85, 52},
-	"cmd/tercet.demonstration":      {46, 13},
 	"cmd/tercet.explanation":        {22, 23},
-	"cmd/tercet.frozen":             {114, 53},
-	"cmd/tercet.injection":          {84, 52},
-	"cmd/tercet.lines":              {114, 53},
-	"cmd/tercet.runs":               {86, 52},
-	"cmd/tercet.shelf":              {134, 55},
-	"cmd/tercet.workers":            {86, 51},
-	"cmd/tercet.world":              {47, 40},
 	"commands.choice":               {24, 16},
 	"commands/compile.Info":         {0, 19},
 	"commands/compile.compiler":     {2, 18},

@@ -14,11 +14,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
 	"tercet/commands/argspec"
 	"tercet/commands/outline"
 	"tercet/formats"
+	"tercet/internal/journal"
 	"tercet/internal/keyboard"
 	"tercet/internal/proc"
 	"tercet/internal/query"
@@ -35,8 +37,11 @@ type app struct {
 	term     *terminal
 	flags    engineFlags
 	signals  *signals
-	session  string
-	built    *world // the world of this process, nil until it is needed
+	id       string          // of the session
+	project  *Project        // of this process, nil until it is needed
+	session  *Session        // in that project, nil until it is needed
+	mask     *journal.Masker // of that project
+	logger   *zerolog.Logger // of events, nil until it is needed
 
 	accepted map[string]bool // manifests that the user agreed to, by hash
 	play     *play           // what this process made for itself; nil: it is a user's project
@@ -172,10 +177,10 @@ func (a *app) interactive() bool {
 
 // sessionID is made once a process.
 func (a *app) sessionID() string {
-	if a.session == "" {
-		a.session = formats.NewSessionID(time.Now(), randomBytes())
+	if a.id == "" {
+		a.id = formats.NewSessionID(time.Now(), randomBytes())
 	}
-	return a.session
+	return a.id
 }
 
 func randomBytes() [6]byte {
@@ -184,14 +189,10 @@ func randomBytes() [6]byte {
 	return b
 }
 
-func newRunID() string {
-	return formats.NewRunID(time.Now(), randomBytes())
-}
-
-// project gives the project root, and tells whether it has a workspace. -C DIR (from there upwards)
+// projectDir gives the project root, and tells whether it has a workspace. -C DIR (from there upwards)
 // goes before TERCET_ROOT, and that before the nearest ancestor with a workspace. The search ends
 // at the git root, the home folder or the top. Without a workspace the root is the current folder.
-func (a *app) project() (dir string, has bool, err error) {
+func (a *app) projectDir() (dir string, has bool, err error) {
 	if dir = a.env("TERCET_ROOT"); dir != "" && a.flags.dir == "" {
 		if !isDir(filepath.Join(dir, formats.Workspace)) {
 			return "", false, formats.Fail(formats.CodeNoWorkspace,
@@ -256,6 +257,29 @@ func (a *app) mayCommand() error {
 		return state.CheckKeys(home)
 	}
 	return nil
+}
+
+// stateHome is the program's folder for what outlives a project; empty where there is no place for
+// it.
+func (a *app) stateHome() string {
+	h := Host{Env: a.env}
+	return h.StateHome()
+}
+
+// log is what -vv writes to.
+func (a *app) log() *zerolog.Logger {
+	if a.logger == nil {
+		a.logger = newLog(a.io.err)
+	}
+	return a.logger
+}
+
+// noteOnce tells what would be told each time that files are listed, or a line is run.
+func (a *app) noteOnce(key, text string) {
+	if !a.told[key] {
+		a.told[key] = true
+		a.term.note("%s", text)
+	}
 }
 
 // input reads a file, or standard input for a hyphen.

@@ -173,9 +173,9 @@ func TestGateShowsNastyText(t *testing.T) {
 		Show:     []string{nasty},
 		Choices:  []formats.Choice{{Label: "é" + nasty, Approves: true}, {Label: "no"}},
 	}
-	d, err := (&approver{app: a}).ask(t.Context(), g)
-	if err != nil || d.Answer != "no" {
-		t.Errorf("ask = %+v, %v, want no", d, err)
+	d, err := frontend{a}.Ask(t.Context(), Question{Gate: g})
+	if err != nil || d.Label != "no" {
+		t.Errorf("Ask = %+v, %v, want no", d, err)
 	}
 	got := out.String()
 	bad := badIn(got)

@@ -17,7 +17,7 @@ import (
 func TestVerbsShowNastyNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,14 +40,14 @@ func demoVerb(cmd *cobra.Command, a *app) run {
 // cleanDemo removes the folder of a demo.
 func (c call) cleanDemo() error {
 	dir, err := demo.Clean(rest(c.args))
-	if err == nil && !c.document("tercet.demo/1", fields{"removed": []string{dir}}) {
-		c.term.answer("removed %s", dir)
+	if err == nil && !c.app.document("tercet.demo/1", fields{"removed": []string{dir}}) {
+		c.app.term.answer("removed %s", dir)
 	}
 	return err
 }
 
 type demonstration struct {
-	*app
+	app *app
 	demo.Repo
 	scene demo.Scene
 	lines []demoLine
@@ -69,20 +69,20 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	if d.Dir, err = demo.Folder(rest(c.args)); err != nil {
+	if d.Repo.Dir, err = demo.Folder(rest(c.args)); err != nil {
 		return err
 	}
 	d.scene = demo.Scene{
-		Sheet:   d.term.sheet(d.term.outTTY),
-		Columns: columns(d.io.out),
-		Dir:     d.Dir,
+		Sheet:   d.app.term.sheet(d.app.term.outTTY),
+		Columns: columns(d.app.io.out),
+		Dir:     d.Repo.Dir,
 	}
-	if !d.flags.json {
-		d.scene.Out = d.io.out
+	if !d.app.flags.json {
+		d.scene.Out = d.app.io.out
 	}
-	d.scene.Title("A fresh repository in %s", d.Dir)
+	d.scene.Title("A fresh repository in %s", d.Repo.Dir)
 	d.scene.Lines("a small Go module, of which the last commit brought a defect")
-	if err := d.Unpack(c.ctx, fixture); err != nil {
+	if err := d.Repo.Unpack(c.ctx, fixture); err != nil {
 		return err
 	}
 
@@ -91,8 +91,8 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 	d.scene.Title("$ tercet init --next-number %d", demoTask)
-	files, err := initWorkspace(
-		c.ctx, d.Dir,
+	files, err := d.app.host().Init(
+		c.ctx, d.Repo.Dir,
 		agentcli.RunnerOffline,
 		state.InitOptions{NextNumber: demoTask},
 		false,
@@ -101,14 +101,14 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.trustInit(d.Dir, files)
+	d.app.trustInit(d.Repo.Dir, files)
 	d.scene.Lines(files...)
 	d.scene.State("before")
 	code := d.commands()
 	d.scene.Artifacts()
 	d.scene.State("after")
 	d.scene.Trace()
-	diff, err := d.Diff(c.ctx, fixture)
+	diff, err := d.Repo.Diff(c.ctx, fixture)
 	if err != nil {
 		return err
 	}
@@ -119,14 +119,14 @@ func (d *demonstration) run(c call, name string) error {
 		return err
 	}
 
-	d.document("tercet.demo/1", fields{
-		"dir":         d.Dir,
+	d.app.document("tercet.demo/1", fields{
+		"dir":         d.Repo.Dir,
 		"commands":    d.lines,
 		"test_before": demo.Colour(before),
 		"test_after":  demo.Colour(after),
 		"diff":        diff,
 	})
-	d.scene.End(agentcli.Installed(d.Starter))
+	d.scene.End(agentcli.Installed(d.Repo.Starter))
 	if code != 0 || !after {
 		return shown{cmp.Or(code, 1)}
 	}
@@ -154,7 +154,7 @@ func (d *demonstration) starters() error {
 				"%s is not installed", tool)
 		}
 	}
-	d.Starter = s
+	d.Repo.Starter = s
 	return nil
 }
 
@@ -175,7 +175,7 @@ func readFixture(name string) (demo.Fixture, error) {
 func (d *demonstration) test(ctx context.Context, when string) (green bool, err error) {
 	d.scene.Title("$ go test ./...")
 	d.scene.Lines("it is compiled first, which takes some seconds")
-	said, green, err := d.Test(ctx)
+	said, green, err := d.Repo.Test(ctx)
 	if err == nil {
 		d.scene.Test(when, said, green)
 	}
@@ -214,25 +214,25 @@ func (d *demonstration) entry(line string) int {
 	var out bytes.Buffer
 	io := stdio{
 		in:  strings.NewReader(""),
-		out: d.term.stage.full,
-		err: d.term.stage.bare,
+		out: d.app.term.stage.full,
+		err: d.app.term.stage.bare,
 	} // where runs are drawn
-	args := []string{"-C", d.Dir, "--runner", "offline", "--yes"}
-	if d.flags.json {
+	args := []string{"-C", d.Repo.Dir, "--runner", "offline", "--yes"}
+	if d.app.flags.json {
 		io.out = &out
 		args = append(args, "--json")
 	}
-	if d.flags.quiet {
+	if d.app.flags.quiet {
 		args = append(args, "--quiet")
 	}
 	inner := newApp(io, func(name string) string {
 		if name == "TERCET_ROOT" {
 			return ""
 		}
-		return d.env(name)
+		return d.app.env(name)
 	})
-	inner.signals = d.signals
-	inner.play = &play{dir: d.Dir}
+	inner.signals = d.app.signals
+	inner.play = &play{dir: d.Repo.Dir}
 	code := inner.run(append(args, strings.Fields(line)...))
 	d.lines = append(d.lines, demoLine{
 		Line:   line,

@@ -17,24 +17,17 @@ import (
 	"tercet/internal/trace"
 	"tercet/router"
 	"tercet/subagents"
+	"tercet/templates/shims"
 )
 
 // finder looks for the files of other tools around the project.
-func (w *world) finder() *dialect.Finder {
+func (p *Project) finder() *dialect.Finder {
 	return &dialect.Finder{
-		Dir:   w.dir,
-		Homes: dialect.HomesOf(w.env),
-		Sub:   w.gate.FS,
-		Note:  func(text string) { w.noteOnce(text, text) },
-		Skip:  w.skip,
-	}
-}
-
-// noteOnce tells what would be told each time that files are listed, or a line is run.
-func (a *app) noteOnce(key, text string) {
-	if !a.told[key] {
-		a.told[key] = true
-		a.term.note("%s", text)
+		Dir:   p.Dir,
+		Homes: dialect.HomesOf(p.Host.Env),
+		Sub:   p.Trust.FS,
+		Note:  func(text string) { p.Host.Frontend.NoteOnce(text, text) },
+		Skip:  p.skip,
 	}
 }
 
@@ -55,17 +48,18 @@ func sourceOf(p dialect.Folder) router.Source {
 	return s
 }
 
-// beside spells what a text of a source names so that it leads to what its author meant. A file of
+// Beside spells what a text of a source names so that it leads to what its author meant. A file of
 // another tool that runs as a workflow has its name on purpose.
-func (w *world) beside(source, text string) string {
-	return w.table.CallsAsMeant(source, text, func(source, file string) bool {
-		p, flow, err := w.library.Prompt(source, file)
-		return p != nil && !flow || err != nil
+func (p *Project) Beside(source, text string) string {
+	library := p.library()
+	return p.Table.CallsAsMeant(source, text, func(source, file string) bool {
+		prompt, flow, err := library.Prompt(source, file)
+		return prompt != nil && !flow || err != nil
 	})
 }
 
-// replaced says which shipped workers the project has its own for.
-func replaced(set *subagents.Set) (out []string) {
+// Replaced says which shipped workers the project has its own for.
+func Replaced(set *subagents.Set) (out []string) {
 	for _, name := range set.Replaced() {
 		def, _, _ := set.Lookup(name, "")
 		out = append(
@@ -77,15 +71,15 @@ func replaced(set *subagents.Set) (out []string) {
 	return out
 }
 
-// foreignAgents says what agents of other tools change here, before there is anything that they
+// ForeignAgents says what agents of other tools change here, before there is anything that they
 // could work with.
-func foreignAgents(w *world) []string {
+func (p *Project) ForeignAgents() []string {
 	noRunner := func(subagents.Definition) subagents.Agent {
 		return failing(nil)
 	}
-	set, err := subagents.Load(noRunner, w.subagentSources()...)
-	notes, bad := set.AddForeign(w.scanned.agents(), noRunner)
-	out := replaced(set)
+	set, err := subagents.Load(noRunner, p.subagentSources()...)
+	notes, bad := set.AddForeign(p.agentFolders(), noRunner)
+	out := Replaced(set)
 	for _, d := range notes {
 		if subagents.OfNames(d) {
 			out = append(out, d.Error()+prefixed("; ", d.Help))
@@ -95,6 +89,21 @@ func foreignAgents(w *world) []string {
 		out = append(out, sprintf("warning: %v", err))
 	}
 	return out
+}
+
+// skip keeps in mind a file that tercet export wrote, for 'tercet which'.
+func (p *Project) skip(at dialect.Place, inside string) {
+	name, ok := at.Name(inside)
+	short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-")
+	if scoped && name != shims.Skill {
+		name = short // the tool has a command of that name itself
+	}
+	if ok && !slices.Contains(p.Exported[name], at.Label+"/"+inside) {
+		if p.Exported == nil {
+			p.Exported = map[string][]string{}
+		}
+		p.Exported[name] = append(p.Exported[name], at.Label+"/"+inside)
+	}
 }
 
 // ofProject tells whether a place of another tool came with the project: a plugin may lie in it as
@@ -111,15 +120,15 @@ const (
 
 // injection is the filling of one prompt of another tool.
 type injection struct {
-	*world
-	inv formats.Invocation
-	c   *dialect.Command
+	session *Session
+	inv     formats.Invocation
+	c       *dialect.Command
 }
 
 // inject runs the commands and reads the files of a prompt after the user agreed to exactly these,
 // with these arguments. References to files that are not there stay as they are written; commands
 // that may not run leave a remark in their place.
-func (w *world) inject(
+func (s *Session) inject(
 	ctx context.Context,
 	inv formats.Invocation,
 	c *dialect.Command,
@@ -127,8 +136,8 @@ func (w *world) inject(
 ) (
 	string, error,
 ) {
-	filling := c.Fill(pieces, w.gate.Files(), w.term.note)
-	p := injection{w, inv, c}
+	filling := c.Fill(pieces, s.Project.Trust.Files(), s.Project.note)
+	p := injection{s, inv, c}
 	if err := p.approve(ctx, filling); err != nil {
 		return "", err
 	}
@@ -142,7 +151,7 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 		return nil
 	}
 
-	d, err := p.approver.Approve(ctx, formats.Gate{
+	d, err := p.session.approver.Approve(ctx, formats.Gate{
 		Question:    "Run and read this for /" + p.c.Name + " (" + p.c.File + ")?",
 		Show:        append(show, "sha256:"+digest),
 		Choices:     approveOrReject,
@@ -152,7 +161,7 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 	})
 	if errors.As(err, new(*formats.GateOpenError)) {
 		for _, line := range show {
-			p.term.note("%s", line)
+			p.session.Project.note("%s", line)
 		}
 		return formats.Fail(formats.CodeUntrusted,
 			"run it on a terminal, or pass --trust=sha256:"+digest+" for exactly this, or --yes",
@@ -162,7 +171,7 @@ func (p injection) approve(ctx context.Context, filling *dialect.Filling) error 
 		return err
 	}
 
-	p.sink.Emit(trace.Event{
+	p.session.Emit(trace.Event{
 		Run:     p.inv.Run,
 		Kind:    trace.Gate,
 		Name:    "/" + p.c.Name,
@@ -199,9 +208,9 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 	if p.c.Shell == "bash" {
 		shell = "bash"
 	}
-	res, err := p.starter.Run(ctx, proc.Command{
+	res, err := p.session.Project.Starter.Run(ctx, proc.Command{
 		Argv:      []string{shell, file},
-		Dir:       p.dir,
+		Dir:       p.session.Project.Dir,
 		Env:       append(slices.Clone(s.Env), "TERCET_RUN="+p.inv.Run),
 		Private:   true,
 		Purpose:   proc.PurposeScript,
@@ -241,5 +250,5 @@ func (p injection) run(ctx context.Context, s *dialect.Script) (string, error) {
 }
 
 func (p injection) warn(s *dialect.Script, text string) {
-	p.term.note("warning: %s:%d: %s", p.c.File, s.Pos.Line, text)
+	p.session.Project.note("warning: %s:%d: %s", p.c.File, s.Pos.Line, text)
 }

@@ -435,7 +435,7 @@ func modelRepo(t *testing.T) string {
 		dir:  t.TempDir(),
 		home: t.TempDir(),
 	}
-	_, err := initWorkspace(t.Context(), h.dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), h.dir, agentcli.RunnerOffline, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"tercet/formats"
 	"tercet/internal/config"
 	"tercet/internal/dialect"
+	"tercet/lint"
 	"tercet/router"
 	"tercet/subagents/agentcli"
 )
@@ -27,61 +28,37 @@ import (
 // librarySource names the embedded command files in messages.
 const librarySource = "library"
 
-// listing are the command files that there are.
-type listing struct {
-	table   *router.Table
-	sources map[string]fs.FS // by the name of the source
-	library *commands.Library
-	catalog *commands.Catalog
-	// deciding are the hashes of files that decide and that no command or subagent file names.
-	deciding map[string]string
-	scanned  scanned
-}
-
-// scanned is what the search for the files of the project and of other tools found besides the
-// table.
-type scanned struct {
-	// exported are files that tercet export wrote, which are no commands, by the name they would
-	// have.
-	exported map[string][]string
-	own      map[string]bool // the sources that came with the project
-	folders  []string        // of these sources, where commands are files
-	// agents searches for the folders of other tools with agents, once.
-	agents func() []dialect.Folder
-}
-
 // scan lists the command files: the project's own, the folders that the configuration adds, those
 // of other tools, then the library.
-func (w *world) scan() error {
+func (p *Project) scan() error {
 	embedded, err := commands.Embedded()
 	if err != nil {
 		return err
 	}
 
 	var order, last []router.Source
-	if w.has {
-		order = w.ownSources()
+	if p.HasWorkspace {
+		order = p.ownSources()
 	}
-	w.scanned.own = map[string]bool{}
-	w.scanned.folders = nil
+	p.own = map[string]bool{}
+	p.folders = nil
 	for _, s := range order {
-		w.scanned.own[s.Name] = true
-		w.scanned.folders = append(w.scanned.folders, path.Clean(filepath.ToSlash(s.Name)))
+		p.own[s.Name] = true
+		p.folders = append(p.folders, path.Clean(filepath.ToSlash(s.Name)))
 	}
-
-	w.library = &commands.Library{Foreign: map[string]dialect.Place{}, Open: w.open}
-	for _, p := range w.finder().Commands() {
-		w.library.Foreign[p.Label] = p.Place
-		if ofProject(p.Place) {
-			w.scanned.own[p.Label] = true
-			if p.At == nil {
-				w.scanned.folders = append(w.scanned.folders, p.Dir)
+	p.foreign = map[string]dialect.Place{}
+	for _, f := range p.finder().Commands() {
+		p.foreign[f.Label] = f.Place
+		if ofProject(f.Place) {
+			p.own[f.Label] = true
+			if f.At == nil {
+				p.folders = append(p.folders, f.Dir)
 			}
 		}
-		if p.Extension != "" { // the commands of an extension hide no others
-			last = append(last, sourceOf(p))
+		if f.Extension != "" { // the commands of an extension hide no others
+			last = append(last, sourceOf(f))
 		} else {
-			order = append(order, sourceOf(p))
+			order = append(order, sourceOf(f))
 		}
 	}
 
@@ -90,21 +67,21 @@ func (w *world) scan() error {
 		FS:    embedded,
 		Scope: dialect.Tercet.String(),
 	}), last...)
-	w.sources = map[string]fs.FS{}
+	p.sources = map[string]fs.FS{}
 	for _, s := range order {
-		w.sources[s.Name] = s.FS
+		p.sources[s.Name] = s.FS
 	}
 
-	w.table, err = router.Scan(router.Names{Aliases: w.cfg.Aliases, Prefer: w.cfg.Prefer}, order...)
+	p.Table, err = router.Scan(router.Names{Aliases: p.Config.Aliases, Prefer: p.Config.Prefer}, order...)
 	if err != nil {
 		return err
 	}
-	for _, name := range w.table.Unmet() {
+	for _, name := range p.Table.Unmet() {
 		_, plain, _ := strings.Cut(name, ":")
-		w.noteOnce(
+		p.Host.Frontend.NoteOnce(
 			"prefer "+name,
 			sprintf("warning: %s: `prefer` names /%s, and there is none; the scopes here are %s",
-				w.cfg.Origin("prefer."+plain), name, strings.Join(w.table.Scopes(), ", ")),
+				p.Config.Origin("prefer."+plain), name, strings.Join(p.Table.Scopes(), ", ")),
 		)
 	}
 
@@ -113,19 +90,19 @@ func (w *world) scan() error {
 
 // ownSources are the project's own folders with command files. One that leads out of the project is
 // left out, whatever the configuration says: its files could not be told apart from a stranger's.
-func (w *world) ownSources() []router.Source {
+func (p *Project) ownSources() []router.Source {
 	var out []router.Source
-	for _, name := range append([]string{formats.Workspace + "/commands"}, w.cfg.Commands...) {
+	for _, name := range append([]string{formats.Workspace + "/commands"}, p.Config.Commands...) {
 		inside := path.Clean(filepath.ToSlash(name))
-		_, err := w.root.Stat(filepath.FromSlash(inside))
+		_, err := p.Root.Stat(filepath.FromSlash(inside))
 		if fs.ValidPath(inside) && (err == nil || errors.Is(err, fs.ErrNotExist)) {
 			out = append(out, router.Source{
 				Name:  name,
-				FS:    w.gate.FS(inside),
+				FS:    p.Trust.FS(inside),
 				Scope: dialect.Project.String(),
 			})
 		} else {
-			w.noteOnce(
+			p.Host.Frontend.NoteOnce(
 				name,
 				"warning: commands: "+name+" is not a folder inside the project; it is left out",
 			)
@@ -134,39 +111,45 @@ func (w *world) ownSources() []router.Source {
 	return out
 }
 
+// library reads command files, and knows no more than them.
+func (p *Project) library() *commands.Library {
+	return &commands.Library{Foreign: p.foreign, Open: p.open}
+}
+
 // list makes what runs and describes the commands.
-func (w *world) list() {
-	w.library.Several = lines{runs{w}}
-	w.library.Config = runs{w}.runConfig
-	w.library.Inject = w.inject
-	w.library.Admit = w.admit
-	w.library.Begin = runs{w}.begin
-	w.library.Warn = func(list []formats.Diagnostic) {
-		w.warn(formats.Diagnostics{List: list})
+func (s *Session) list() {
+	s.Library = s.Project.library()
+	s.Library.Several = lines{s}
+	s.Library.Config = s.runConfig
+	s.Library.Inject = s.inject
+	s.Library.Admit = s.admit
+	s.Library.Begin = s.begin
+	s.Library.Warn = func(list []formats.Diagnostic) {
+		s.Project.warn(formats.Diagnostics{List: list})
 	}
-	w.library.Dir = filepath.ToSlash(w.dir)
-	if w.has {
-		w.library.Tasks = w.reader
-		w.library.Docs = w.docs
-		w.library.Rules = w.rules
+	s.Library.Dir = filepath.ToSlash(s.Project.Dir)
+	if s.Project.HasWorkspace {
+		s.Library.Tasks = s.Project.Reader
+		s.Library.Docs = s.Project.Docs
+		s.Library.Rules = s.Project.rules
 	}
-	w.library.Typed = w.flags.prompting
-	if w.interactive() {
-		w.library.Ask = w.askMissing
+	s.Library.Typed = s.Options.Typed
+	if s.Project.Host.Frontend.Interactive() {
+		s.Library.Ask = s.Project.Host.Frontend.AskMissing
 	}
-	w.catalog = &commands.Catalog{Library: w.library, Find: w.findCommand}
-	for _, e := range w.table.Commands() {
-		w.catalog.Entries = append(w.catalog.Entries, commands.Entry{
+	s.Catalog = &commands.Catalog{Library: s.Library, Find: s.findCommand}
+	for _, e := range s.Project.Table.Commands() {
+		s.Catalog.Entries = append(s.Catalog.Entries, commands.Entry{
 			Name:   e.Name,
 			File:   e.File,
 			Source: e.Source,
 		})
 	}
 
-	for _, h := range w.table.Hidden() {
+	for _, h := range s.Project.Table.Hidden() {
 		// those of other tools are told by doctor: a team may have one for each
 		if h.Dialect == "" && h.Call != "" {
-			w.catalog.Entries = append(w.catalog.Entries,
+			s.Catalog.Entries = append(s.Catalog.Entries,
 				commands.Entry{
 					Name:   h.Call,
 					File:   h.File,
@@ -178,8 +161,8 @@ func (w *world) list() {
 }
 
 // open reads a command file, at most commands.MaxFile bytes.
-func (l *listing) open(source, file string) ([]byte, error) {
-	f, err := l.sources[source].Open(file)
+func (p *Project) open(source, file string) ([]byte, error) {
+	f, err := p.sources[source].Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -192,34 +175,32 @@ func (l *listing) open(source, file string) ([]byte, error) {
 }
 
 // warn prints what was found in a file that can be used all the same.
-func (w *world) warn(d formats.Diagnostics) {
-	if !w.flags.quiet {
-		w.term.diagnostics(&d)
-	}
+func (p *Project) warn(d formats.Diagnostics) {
+	p.Host.Frontend.Diagnostics(&d)
 }
 
 // admit refuses a program that may use more than the flags allow.
-func (w *world) admit(p *compile.Program, line argspec.Values) error {
-	if w.play != nil && w.play.cast != nil {
-		w.play.cast.Performs(p)
+func (s *Session) admit(p *compile.Program, line argspec.Values) error {
+	if s.Options.Cast != nil {
+		s.Options.Cast.Performs(p)
 	}
-	if most := w.flags.max; most != (outline.Ceiling{}) {
-		return most.Admit(p.Name, outline.BoundOf(w.lowered(p), w.facts, line).Worst)
+	if most := s.Options.Most; most != (outline.Ceiling{}) {
+		return most.Admit(p.Name, outline.BoundOf(s.Lowered(p), s.Facts, line).Worst)
 	}
 	return nil
 }
 
-// lowered is a program with the limits that it runs with here: those of the configuration lower its
+// Lowered is a program with the limits that it runs with here: those of the configuration lower its
 // own.
-func (w *world) lowered(p *compile.Program) *compile.Program {
+func (s *Session) Lowered(p *compile.Program) *compile.Program {
 	out := *p
-	out.Limits = interp.Lower(p.Limits, w.cfg.Limits)
+	out.Limits = interp.Lower(p.Limits, s.Project.Config.Limits)
 	return &out
 }
 
-// facts tells what one call of a subagent may cost.
-func (w *world) facts(name string) outline.Facts {
-	def, agent, ok := w.set.Lookup(name, "")
+// Facts tells what one call of a subagent may cost.
+func (s *Session) Facts(name string) outline.Facts {
+	def, agent, ok := s.Set.Lookup(name, "")
 	if !ok {
 		return outline.Facts{}
 	}
@@ -232,15 +213,15 @@ func (w *world) facts(name string) outline.Facts {
 		return f
 	}
 
-	wanted := workers{w}.wanted(def.Info)
+	wanted := s.wanted(def.Info)
 	offline := func(name string) bool {
 		return cmp.Or(name, agentcli.RunnerOffline) == agentcli.RunnerOffline
 	}
 	for _, name := range wanted {
-		if found := agentcli.Installed(w.starter); name == agentcli.RunnerAuto && len(found) > 0 {
+		if found := agentcli.Installed(s.Project.Starter); name == agentcli.RunnerAuto && len(found) > 0 {
 			name = found[0]
 		}
-		model, from := w.models.For(def, name)
+		model, from := s.Models.For(def, name)
 		if model != "" && len(def.Argv) == 0 && !def.Info.Builtin && !offline(name) {
 			f.Models = append(f.Models, outline.Model{
 				Agent:  def.Info.Name,
@@ -262,8 +243,8 @@ func (w *world) facts(name string) outline.Facts {
 // readConfig reads the configuration: of the environment, of the workspace, of the user and of the
 // machine. That of the workspace cannot set the order of tiers. An unknown key is a warning without
 // --strict.
-func (w *world) readConfig() error {
-	layers := config.Environment(w.env)
+func (p *Project) readConfig() error {
+	layers := config.Environment(p.Host.Env)
 	add := func(layer, name string, data []byte, err error, help ...string) error {
 		switch {
 		case err == nil:
@@ -277,11 +258,11 @@ func (w *world) readConfig() error {
 		}
 		return nil
 	}
-	if w.has {
-		data, err := fs.ReadFile(w.gate.FS("."), configFile)
+	if p.HasWorkspace {
+		data, err := fs.ReadFile(p.Trust.FS("."), ConfigFile)
 		if err := add(
 			config.WorkspaceLayer,
-			configFile,
+			ConfigFile,
 			data,
 			err,
 			"make it a file, or remove it",
@@ -289,10 +270,10 @@ func (w *world) readConfig() error {
 			return err
 		}
 		sum := sha256.Sum256(data)
-		w.deciding = map[string]string{configFile: hex.EncodeToString(sum[:])}
+		p.deciding = map[string]string{ConfigFile: hex.EncodeToString(sum[:])}
 	}
-	dirs := []string{w.folderOf("XDG_CONFIG_HOME", ".config")}
-	for _, dir := range filepath.SplitList(cmp.Or(w.env("XDG_CONFIG_DIRS"), "/etc/xdg")) {
+	dirs := []string{p.Host.folderOf("XDG_CONFIG_HOME", ".config")}
+	for _, dir := range filepath.SplitList(cmp.Or(p.Host.Env("XDG_CONFIG_DIRS"), "/etc/xdg")) {
 		dirs = append(dirs, filepath.Join(dir, "tercet"))
 	}
 
@@ -314,9 +295,9 @@ func (w *world) readConfig() error {
 	}
 
 	var d formats.Diagnostics
-	w.cfg, d.List = config.Load(layers...)
+	p.Config, d.List = config.Load(layers...)
 	for i, one := range d.List {
-		if w.flags.strict && one.Code == config.CodeUnknownKey {
+		if p.Host.Strict && one.Code == config.CodeUnknownKey {
 			d.List[i].Severity = formats.SeverityError
 		}
 	}
@@ -330,6 +311,21 @@ func (w *world) readConfig() error {
 	if d.HasErrors() {
 		return &d
 	}
-	w.warn(d)
+	p.warn(d)
 	return nil
+}
+
+// findCommand gives the command that a name without its slash leads to.
+func (s *Session) findCommand(name string) (commands.Entry, error) {
+	r, err := s.Project.Table.Route(router.Line{Words: []string{"/" + name}})
+	return commands.Entry{
+		Name:   r.Name,
+		File:   r.File,
+		Source: r.Source,
+	}, err
+}
+
+// lintOwn checks a command or subagent file of the project for a run.
+func (s *Session) lintOwn(name string, src []byte, subagent bool) []formats.Diagnostic {
+	return lint.Check(s.Library, filepath.Join(s.Project.Dir, filepath.FromSlash(name)), src, subagent)
 }

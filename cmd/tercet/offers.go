@@ -23,10 +23,10 @@ import (
 // offers says what may stand in a line, for the prompt and for shells. What it has read is kept for
 // one world.
 type offers struct {
-	*app
+	app *app
 
 	kept  *history.History // for what was used last; nil: it does not count
-	of    *world
+	of    *Session
 	names map[completion.Kind][]completion.Item
 	tasks []formats.Task
 }
@@ -50,8 +50,8 @@ func (o *offers) at(line string, at int) editor.Offer {
 
 // sources is what there is in the world as it stands. Without one there are only the verbs.
 func (o *offers) sources(ctx context.Context) completion.Sources {
-	if o.of != o.built || o.names == nil {
-		o.of = o.built
+	if o.of != o.app.session || o.names == nil {
+		o.of = o.app.session
 		o.names = map[completion.Kind][]completion.Item{}
 		o.tasks = nil
 	}
@@ -68,19 +68,19 @@ func (o *offers) sources(ctx context.Context) completion.Sources {
 			if o.of == nil {
 				return nil, nil, false
 			}
-			r, err := o.of.table.Route(router.Line{Raw: "/" + name})
+			r, err := o.of.Project.Table.Route(router.Line{Raw: "/" + name})
 			if err != nil {
 				return nil, nil, false
 			}
-			prog, _, err := o.of.library.Load(r.Source, r.File)
+			prog, _, err := o.of.Library.Load(r.Source, r.File)
 			if err != nil {
 				return nil, nil, false
 			}
 			return prog.Args, prog.Allow, true
 		},
 		Tasks: func() []formats.Task {
-			if o.tasks == nil && o.of != nil && o.of.reader != nil {
-				o.tasks, _ = o.of.reader.Tasks(ctx) //nolint:errcheck // without one there is less to offer
+			if o.tasks == nil && o.of != nil && o.of.Project.Reader != nil {
+				o.tasks, _ = o.of.Project.Reader.Tasks(ctx) //nolint:errcheck // without one there is less to offer
 			}
 			return o.tasks
 		},
@@ -104,9 +104,9 @@ func (o *offers) list(ctx context.Context, kind completion.Kind) []completion.It
 	case kind == completion.Commands:
 		return o.commands()
 	case kind == completion.Subagents:
-		return items(w.set.Names())
-	case kind == completion.Runs && w.has:
-		list, _ := journal.Runs(w.root, false) //nolint:errcheck // runs that cannot be read are not offered
+		return items(w.Set.Names())
+	case kind == completion.Runs && w.Project.HasWorkspace:
+		list, _ := journal.Runs(w.Project.Root, false) //nolint:errcheck // runs that cannot be read are not offered
 		for _, r := range list {
 			out = append(out, completion.Item{Value: r.ID, About: r.Line + " (" + r.Status + ")"})
 		}
@@ -128,11 +128,11 @@ func items[T ~string](names []T) []completion.Item {
 // commands are those that there are and the aliases, what was used last before the others.
 func (o *offers) commands() []completion.Item {
 	var out []completion.Item
-	for _, c := range o.of.catalog.List() {
+	for _, c := range o.of.Catalog.List() {
 		out = append(out, completion.Item{Value: "/" + c.Name, About: c.Description})
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.of.cfg.Aliases)) {
-		goal := "/" + strings.TrimPrefix(o.of.cfg.Aliases[name], "/")
+	for _, name := range slices.Sorted(maps.Keys(o.of.Project.Config.Aliases)) {
+		goal := "/" + strings.TrimPrefix(o.of.Project.Config.Aliases[name], "/")
 		out = append(out, completion.Item{Value: "/" + strings.TrimPrefix(name, "/"), About: goal})
 	}
 	if o.kept == nil {
@@ -154,7 +154,7 @@ const mostFiles = 5000
 
 // files are those of the project that git does not ignore, relative to the current folder.
 func (o *offers) files(ctx context.Context) []string {
-	if list, err := o.of.git(o.of.dir).Visible(ctx); err == nil {
+	if list, err := o.of.Project.Git(o.of.Project.Dir).Visible(ctx); err == nil {
 		return list
 	}
 	var out []string
@@ -169,7 +169,7 @@ func (o *offers) files(ctx context.Context) []string {
 		}
 		return nil
 	}
-	_ = fs.WalkDir(o.of.root.FS(), ".", walk) //nolint:errcheck // what cannot be read has no files
+	_ = fs.WalkDir(o.of.Project.Root.FS(), ".", walk) //nolint:errcheck // what cannot be read has no files
 	return out
 }
 
@@ -266,7 +266,7 @@ func (o *offers) quietly(ctx context.Context) {
 	a.told[toldBroken] = true
 	a.flags.quiet = true
 	a.term.quiet = true
-	_, _ = a.world(ctx) //nolint:errcheck // without one there is less to offer
+	_, _ = a.openSession(ctx) //nolint:errcheck // without one there is less to offer
 	a.told = told
 	a.flags = flags
 	a.term.quiet = quiet

@@ -27,7 +27,7 @@ import (
 )
 
 // repl reads commands line by line.
-type repl struct{ *app }
+type repl struct{ app *app }
 
 // lineReader reads a line that begins with a text.
 type lineReader interface {
@@ -35,14 +35,14 @@ type lineReader interface {
 }
 
 // plainLines reads lines where a terminal cannot be edited on.
-type plainLines struct{ *app }
+type plainLines struct{ app *app }
 
 // Read implements lineReader.
 func (p plainLines) Read(ctx context.Context, _ string) (string, error) {
-	fmt.Fprint(p.io.err, "tercet> ")
-	line, err := p.lines.Next(ctx)
+	fmt.Fprint(p.app.io.err, "tercet> ")
+	line, err := p.app.lines.Next(ctx)
 	if err != nil {
-		fmt.Fprintln(p.io.err)
+		fmt.Fprintln(p.app.io.err)
 	}
 	if line != "" && errors.Is(err, io.EOF) {
 		err = nil
@@ -52,38 +52,38 @@ func (p plainLines) Read(ctx context.Context, _ string) (string, error) {
 
 // prompt reads and runs lines of a terminal until the user leaves.
 func (a repl) prompt() error {
-	a.flags.prompting = true
-	kept := history.Open(a.stateHome())
+	a.app.flags.prompting = true
+	kept := history.Open(a.app.stateHome())
 	all := &offers{app: a.app, kept: kept}
 	in := a.reader(all)
 	a.greet()
-	a.term.stage.keys = true
+	a.app.term.stage.keys = true
 	begun := ""
 	for {
-		ctx := a.signals.context(context.Background())
-		if a.signals.terminated() { // before there was a context to end
+		ctx := a.app.signals.context(context.Background())
+		if a.app.signals.terminated() { // before there was a context to end
 			return formats.Fail(formats.CodeCancelled, "", "terminated")
 		}
 		all.quietly(ctx)
 		line, err := in.Read(ctx, begun)
 		begun = ""
-		if err = errors.Join(err, a.forget()); err != nil {
+		if err = errors.Join(err, a.app.forget()); err != nil {
 			if errors.Is(err, editor.ErrQuit) {
-				a.signals.arrive(syscall.SIGTERM)
+				a.app.signals.arrive(syscall.SIGTERM)
 			}
 			switch {
 			case errors.Is(err, io.EOF):
 				return nil
-			case a.signals.terminated():
+			case a.app.signals.terminated():
 				return context.Cause(ctx)
 			case ctx.Err() == nil:
 				return broken(formats.CodeIO, "standard input", err)
 			}
-			fmt.Fprintln(a.io.err, "press Ctrl-D to quit")
+			fmt.Fprintln(a.app.io.err, "press Ctrl-D to quit")
 			continue
 		}
 		if err := kept.Add(line, clock{}.Now()); err != nil {
-			a.noteOnce("history", "warning: the history is not kept: "+err.Error())
+			a.app.noteOnce("history", "warning: the history is not kept: "+err.Error())
 		}
 		line = strings.TrimSpace(line)
 		if slices.Contains(strings.Fields("exit quit /exit /quit"), line) {
@@ -92,36 +92,36 @@ func (a repl) prompt() error {
 		err = a.entry(ctx, line)
 		use, ok := errors.AsType[*argspec.UsageError](err)
 		if ok && len(use.Open) > 0 && !strings.ContainsAny(line, "&;") {
-			a.term.say(use.Error())
+			a.app.term.say(use.Error())
 			begun = line + " "
 		} else {
-			a.exit(err)
+			a.app.exit(err)
 		}
-		a.signals.calm()
+		a.app.signals.calm()
 	}
 }
 
 // reader gives what reads the lines. A terminal that knows no movements is read plainly.
 func (a repl) reader(all *offers) lineReader {
-	if a.keyboard == nil || !a.term.errTTY || a.env("TERM") == "" || a.env("TERM") == "dumb" {
+	if a.app.keyboard == nil || !a.app.term.errTTY || a.app.env("TERM") == "" || a.app.env("TERM") == "dumb" {
 		return plainLines(a)
 	}
 	woken := make(chan os.Signal, 1)
 	signal.Notify(woken, resized()...)
 	go func() {
 		for s := range woken {
-			if !crashed(s, func() { a.keyboard.Restore(a.io.err) }) {
-				a.keyboard.Wake()
+			if !crashed(s, func() { a.app.keyboard.Restore(a.app.io.err) }) {
+				a.app.keyboard.Wake()
 			}
 		}
 	}()
 	return editor.New(editor.Config{
-		Keyboard: a.keyboard,
-		Out:      a.io.err,
-		Size:     func() (int, int) { return size(a.io.err) },
+		Keyboard: a.app.keyboard,
+		Out:      a.app.io.err,
+		Size:     func() (int, int) { return size(a.app.io.err) },
 		Prompt:   "tercet> ",
-		Colour:   a.term.sheet(a.term.errTTY).Colour,
-		UTF8:     a.term.utf8,
+		Colour:   a.app.term.sheet(a.app.term.errTTY).Colour,
+		UTF8:     a.app.term.utf8,
 		Keys:     strings.Split(keys, "\n"),
 		Lines:    all.kept.Lines,
 		Offer:    all.at,
@@ -141,25 +141,25 @@ Ctrl-C  empties the line, ends what runs; Ctrl-D quits; Ctrl-Z stops; Ctrl-L cle
 // greet says in one line where the user is and what waits.
 func (a repl) greet() {
 	ctx := context.Background()
-	w, err := a.world(ctx)
+	w, err := a.app.openSession(ctx)
 	if err != nil {
-		a.term.note("%s", err)
+		a.app.term.note("%s", err)
 		return
 	}
 
 	words := []string{
 		"tercet " + version,
-		filepath.Base(w.dir),
-		"runner " + cmp.Or(a.flags.runner, w.cfg.Runner),
+		filepath.Base(w.Project.Dir),
+		"runner " + cmp.Or(a.app.flags.runner, w.Project.Config.Runner),
 	}
-	if !w.has {
-		a.term.tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
+	if !w.Project.HasWorkspace {
+		a.app.term.tell(strings.Join([]string{words[0], "no workspace here: 'init' makes one"}, ", "))
 		return
 	}
 
-	tasks, err := w.reader.Tasks(ctx)
+	tasks, err := w.Project.Reader.Tasks(ctx)
 	if err != nil {
-		a.term.tell(strings.Join(words, ", ") + ": " + err.Error())
+		a.app.term.tell(strings.Join(words, ", ") + ": " + err.Error())
 		return
 	}
 
@@ -167,7 +167,7 @@ func (a repl) greet() {
 		return t.Status.Terminal()
 	})
 	words = append(words, formats.Count(len(open), "open task"))
-	list, err := journal.Runs(w.root, true)
+	list, err := journal.Runs(w.Project.Root, true)
 	waits := 0
 	gates := 0
 	for _, r := range list {
@@ -186,17 +186,17 @@ func (a repl) greet() {
 	if gates > 0 {
 		words = append(words, formats.Count(gates, "open gate")+" ('gates')")
 	}
-	a.term.tell(strings.Join(words, ", "))
+	a.app.term.tell(strings.Join(words, ", "))
 	if err != nil {
-		a.term.note("warning: %s", err)
+		a.app.term.note("warning: %s", err)
 	}
 }
 
 // entry runs one line of the prompt; plain text is never taken for a command.
 func (a repl) entry(ctx context.Context, line string) error {
-	if before := a.flags.before; before != nil { // the flags of the line before
-		a.flags = *before
-		if err := a.configure(); err != nil {
+	if before := a.app.flags.before; before != nil { // the flags of the line before
+		a.app.flags = *before
+		if err := a.app.configure(); err != nil {
 			return err
 		}
 	}
@@ -204,42 +204,42 @@ func (a repl) entry(ctx context.Context, line string) error {
 	case line == "" || line[0] == '#':
 		return nil
 	case line == "?", line == "help":
-		return errors.Join(a.menu(ctx), a.forget())
-	case line == "clear" && a.term.outTTY:
-		fmt.Fprint(a.io.err, "\x1b[H\x1b[2J")
+		return errors.Join(a.menu(ctx), a.app.forget())
+	case line == "clear" && a.app.term.outTTY:
+		fmt.Fprint(a.app.io.err, "\x1b[H\x1b[2J")
 		return nil
 	case line[0] == '!':
-		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.forget())
+		return errors.Join(a.shell(ctx, strings.TrimSpace(line[1:])), a.app.forget())
 	}
 
 	if words, err := argspec.Split(line); err == nil && isVerb(words[0].Text) {
 		return a.verb(ctx, words)
 	}
-	w, err := a.world(ctx)
+	w, err := a.app.openSession(ctx)
 	if err != nil {
 		return err
 	}
 	if line[0] != '/' {
 		help := sprintf("did you mean /task %q?", line)
-		if _, err := w.table.Route(router.Line{Raw: "/" + line}); err == nil {
+		if _, err := w.Project.Table.Route(router.Line{Raw: "/" + line}); err == nil {
 			help = "did you mean /" + line + "?"
 		}
 		return errors.Join(
 			formats.Fail(formats.CodeUsage, help, "commands start with '/'"),
-			a.forget(),
+			a.app.forget(),
 		)
 	}
 
-	parts, err := w.table.Chain(line)
+	parts, err := w.Project.Table.Chain(line)
 	for i, part := range parts {
 		if i > 0 && err != nil {
-			err = shown{a.exit(err)}
+			err = shown{a.app.exit(err)}
 			// a pipe stops, as with lines of their own
-			if part.Sign == "&&" || !a.term.inTTY && !a.flags.keepGoing {
+			if part.Sign == "&&" || !a.app.term.inTTY && !a.app.flags.keepGoing {
 				continue
 			}
 		}
-		err = errors.Join(a.slash(ctx, router.Line{Raw: part.Line}), a.forget())
+		err = errors.Join(a.app.slash(ctx, router.Line{Raw: part.Line}), a.app.forget())
 	}
 
 	return err
@@ -260,34 +260,36 @@ func (a repl) verb(ctx context.Context, line []argspec.Word) error {
 	for i, w := range line {
 		words[i] = w.Text
 	}
-	before := a.flags
-	root := a.root(words...) // which sets all flags to what they are without any
-	a.flags = before
-	defer func() { a.flags = before }()
+	before := a.app.flags
+	root := a.app.root(words...) // which sets all flags to what they are without any
+	a.app.flags = before
+	defer func() { a.app.flags = before }()
 	root.SetArgs(query.Words(words))
-	root.SetOut(a.io.out)
-	root.SetErr(a.io.err)
-	return errors.Join(root.ExecuteContext(ctx), a.forget())
+	root.SetOut(a.app.io.out)
+	root.SetErr(a.app.io.err)
+	return errors.Join(root.ExecuteContext(ctx), a.app.forget())
 }
 
 // shell runs a command of the shell within bounds, as 'tercet sandbox run' does, and says how it
 // ended. No agent sees it.
 func (a repl) shell(ctx context.Context, command string) error {
-	if err := a.mayCommand(); err != nil {
+	if err := a.app.mayCommand(); err != nil {
 		return err
 	}
 	if command == "" {
 		return formats.Fail(formats.CodeUsage, "write it after the mark, such as !git status",
 			"expected a command of the shell")
 	}
-	w, err := a.world(ctx)
+	w, err := a.app.openSession(ctx)
 	if err != nil {
 		return err
 	}
 	err = call{
-		world: w,
-		ctx:   ctx,
-		args:  []string{"sh", "-c", command},
+		app:  a.app,
+		p:    w.Project,
+		s:    w,
+		ctx:  ctx,
+		args: []string{"sh", "-c", command},
 	}.boxed(true)
 	code := 0
 	if s, ok := errors.AsType[shown](err); ok {
@@ -295,32 +297,22 @@ func (a repl) shell(ctx context.Context, command string) error {
 	} else if err != nil {
 		return err
 	}
-	a.term.note("exit code %d", code)
+	a.app.term.note("exit code %d", code)
 	return err
 }
 
 // menu lists the commands, also where a file has taken the name of /help.
 func (a repl) menu(ctx context.Context) error {
-	w, err := a.world(ctx)
+	w, err := a.app.openSession(ctx)
 	if err != nil {
 		return err
 	}
-	ret, err := builtin.Reference{Catalog: w.catalog}.Run(ctx, formats.Request{})
+	ret, err := builtin.Reference{Catalog: w.Catalog}.Run(ctx, formats.Request{})
 	if err != nil {
 		return err
 	}
-	a.answerText(ret.Summary, ret.Text)
+	a.app.answerText(ret.Summary, ret.Text)
 	return nil
-}
-
-// forget lets the next line see the files as they are then: a command may have written a command.
-func (a *app) forget() error {
-	w := a.built
-	a.built = nil
-	if w == nil {
-		return nil
-	}
-	return w.close()
 }
 
 // piped runs a line each; without any it prints the short help.
@@ -329,15 +321,15 @@ func (a repl) piped(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	var first error
 	for {
-		line, err := a.lines.Next(ctx)
+		line, err := a.app.lines.Next(ctx)
 		if err != nil && ctx.Err() != nil {
 			return err
 		}
 		if text := strings.TrimSpace(line); text != "" && !strings.HasPrefix(text, "#") {
 			ran = true
 			if failed := a.entry(ctx, text); failed != nil {
-				first = cmp.Or(first, error(shown{a.exit(failed)}))
-				if !a.flags.keepGoing || ctx.Err() != nil {
+				first = cmp.Or(first, error(shown{a.app.exit(failed)}))
+				if !a.app.flags.keepGoing || ctx.Err() != nil {
 					return first
 				}
 			}
@@ -349,7 +341,7 @@ func (a repl) piped(cmd *cobra.Command) error {
 		case ran:
 			return first
 		default:
-			fmt.Fprintf(a.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
+			fmt.Fprintf(a.app.io.err, "Usage: %s\n\n%s\n\n", cmd.UseLine(), cmd.Long)
 			return formats.Fail(formats.CodeUsage, "run 'tercet demo' for a worked example",
 				"expected a slash command or a verb")
 		}

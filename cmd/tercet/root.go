@@ -52,7 +52,7 @@ steps in order, and calls an agent only where a step needs judgement. It keeps y
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case about:
-				return showVersion(call{world: &world{app: a}})
+				return showVersion(call{app: a})
 			case len(args) == 0 && a.term.inTTY:
 				return repl{a}.prompt()
 			case len(args) == 0:
@@ -225,8 +225,8 @@ func (a *app) unknownVerb(cmd *cobra.Command, word string) error {
 			verbs = append(verbs, c.Name())
 		}
 	}
-	if w, err := a.world(cmd.Context()); err == nil {
-		_, err := w.table.Route(router.Line{Words: []string{"/" + word}})
+	if w, err := a.openSession(cmd.Context()); err == nil {
+		_, err := w.Project.Table.Route(router.Line{Words: []string{"/" + word}})
 		unknown, ok := errors.AsType[*router.UnknownCommandError](err)
 		switch {
 		case err == nil:
@@ -247,15 +247,15 @@ func runVerb(cmd *cobra.Command, a *app) run {
 input, where a shell looks at no part of it.`
 	return func(c call) error {
 		if len(c.args) == 1 && c.args[0] == "-" {
-			line, err := readInput(io.LimitReader(c.io.in, 2*argspec.MaxRaw), "-")
+			line, err := readInput(io.LimitReader(c.app.io.in, 2*argspec.MaxRaw), "-")
 			if err != nil {
 				return err
 			}
-			return c.slash(c.ctx, router.Line{Raw: strings.TrimSpace(
+			return c.app.slash(c.ctx, router.Line{Raw: strings.TrimSpace(
 				string(formats.WithoutBOM(line)),
 			)})
 		}
-		return c.slash(c.ctx, shellLine(c.args))
+		return c.app.slash(c.ctx, shellLine(c.args))
 	}
 }
 
@@ -273,23 +273,23 @@ func agentVerb(cmd *cobra.Command, a *app) run {
 	cmd.Flags().SetInterspersed(false)
 	a.flags.line(cmd)
 	return func(c call) error {
-		return c.slash(c.ctx, router.Line{Words: append([]string{"/agent"}, c.args...)})
+		return c.app.slash(c.ctx, router.Line{Words: append([]string{"/agent"}, c.args...)})
 	}
 }
 
 // slash runs one slash command and prints its return.
 func (a *app) slash(ctx context.Context, line router.Line) error {
-	w, err := a.world(ctx)
+	w, err := a.openSession(ctx)
 	if err != nil {
 		return err
 	}
 
-	route, err := w.table.Route(line)
+	route, err := w.Project.Table.Route(line)
 	if err == nil {
-		err = w.table.Alone(line)
+		err = w.Project.Table.Alone(line)
 	}
 	if unknown, ok := errors.AsType[*router.UnknownCommandError](err); ok {
-		info, known := w.set.Agent(unknown.Name)
+		info, known := w.Set.Agent(unknown.Name)
 		unknown.Subagent = known && !info.Builtin
 	}
 	if err != nil {
@@ -302,7 +302,7 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 	}
 	// the engine's, not the command's
 	if len(words) == 1 && (words[0] == "?" || words[0] == "--help") {
-		return w.explainCommand(route)
+		return a.explainCommand(w, route)
 	}
 	if err := a.mayCommand(); err != nil {
 		return err
@@ -313,50 +313,51 @@ func (a *app) slash(ctx context.Context, line router.Line) error {
 			File:   route.File,
 			Source: route.Source,
 		}
-		if behind, err := w.library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
+		if behind, err := w.Library.EngineFlags(e, route.Raw, route.Words); len(behind) > 0 {
 			return a.anew(ctx, line, behind, err)
 		}
 	}
 	if route.Dialect != "" && len(route.Shadows) > 0 { // the user may have meant another file
 		shadows := slices.Clone(route.Shadows)
-		for i, name := range callsOf(w.table, shadows) {
+		for i, name := range callsOf(w.Project.Table, shadows) {
 			shadows[i] += prefixed(", which is ", name)
 		}
-		w.term.note("/%s is %s/%s (%s); it shadows %s",
+		a.term.note("/%s is %s/%s (%s); it shadows %s",
 			route.Name, route.Source, route.File, route.Dialect, strings.Join(shadows, "; "))
 	}
-	begun, err := runs{w}.before(ctx, line, route, false)
+	begun, err := w.Unfinished(ctx, line, route, false)
 	open, waits := errors.AsType[*control.WaitingError](err)
 	switch {
 	case waits:
-		return w.ended(open.Return())
+		return a.ended(open.Return())
 	case err != nil:
 		return err
 	case begun != nil: // flags may stand in one of the lines, and the run goes by the first
-		line = typed(*begun)
-		if route, err = w.table.Route(line); err != nil {
+		line = Typed(*begun)
+		if route, err = w.Project.Table.Route(line); err != nil {
 			return err
 		}
 	}
 
-	return w.handled(ctx, line, route, begun)
+	return a.handled(ctx, w, line, route, begun)
 }
 
 // handled runs a command, or goes on with a run, and prints its return.
-func (w *world) handled(
+func (a *app) handled(
 	ctx context.Context,
+	s *Session,
 	line router.Line,
 	route router.Route,
 	begun *journal.Run,
 ) error {
-	ret, err := runs{w}.handle(ctx, line, route, begun)
+	ret, err := s.Handle(ctx, line, route, begun)
 	if use, ok := errors.AsType[*argspec.UsageError](err); ok && use.Flag == "--help" {
-		return w.explainCommand(route) // behind other words, where it is no part of a text
+		return a.explainCommand(s, route) // behind other words, where it is no part of a text
 	}
 	if err != nil {
 		return err
 	}
-	return w.ended(ret)
+	return a.ended(ret)
 }
 
 // ended prints what a command came to.
@@ -367,8 +368,8 @@ func (a *app) ended(ret formats.Return) error {
 		if r := one.Return.Resume; r != nil {
 			fmt.Fprintln(a.io.err, "Resume: "+r.Line)
 		}
-		if a.built != nil {
-			runs{a.built}.offerBack(one.Return)
+		if a.project != nil {
+			a.offerBack(one.Return)
 		}
 	}
 	if code := a.code(ret); code != 0 {
@@ -389,14 +390,14 @@ func (a *app) anew(ctx context.Context, line router.Line, behind []string, err e
 }
 
 // explainCommand prints the help of a slash command.
-func (w *world) explainCommand(r router.Route) error {
-	text, err := w.catalog.TextOf(commands.Entry{
+func (a *app) explainCommand(s *Session, r router.Route) error {
+	text, err := s.Catalog.TextOf(commands.Entry{
 		Name:   r.Name,
 		File:   r.File,
 		Source: r.Source,
 	})
 	if err == nil {
-		w.answerText("/"+r.Name, text)
+		a.answerText("/"+r.Name, text)
 	}
 	return err
 }
@@ -418,11 +419,11 @@ func (a *app) helpVerb() *cobra.Command {
 				a.verbHelp(found)
 				return nil
 			}
-			w, err := a.world(cmd.Context())
+			w, err := a.openSession(cmd.Context())
 			if err != nil {
 				return err
 			}
-			text, err := w.catalog.Text(args[0])
+			text, err := w.Catalog.Text(args[0])
 			if err == nil {
 				a.answerText("/"+strings.TrimPrefix(args[0], "/"), text)
 			}

@@ -26,66 +26,63 @@ import (
 	"tercet/subagents/sandbox"
 )
 
-// workers makes what does the work of subagents without steps.
-type workers struct{ *world }
-
 // worker gives what does the work of a subagent file without steps: the program that it names, else
 // its runners. It is recorded, or replayed, where the flags ask for that.
-func (w workers) worker(def subagents.Definition) subagents.Agent {
-	agent := w.runners(def)
+func (s *Session) worker(def subagents.Definition) subagents.Agent {
+	agent := s.runners(def)
 	switch {
-	case w.tape == nil:
+	case s.tape == nil:
 		return agent
-	case w.flags.replay != "":
+	case s.Options.Replay != "":
 		return &cassette.Player{
 			Info: def.Info,
-			From: w.tape,
-			Root: w.dir,
-			Mask: w.mask.Values,
+			From: s.tape,
+			Root: s.Project.Dir,
+			Mask: s.Project.Mask.Values,
 		}
 	}
 	return &cassette.Recorder{
 		Info:  def.Info,
 		Agent: agent,
-		To:    w.tape,
-		Root:  w.dir,
-		Mask:  w.mask.Values,
+		To:    s.tape,
+		Root:  s.Project.Dir,
+		Mask:  s.Project.Mask.Values,
 	}
 }
 
-func (w workers) runners(def subagents.Definition) subagents.Agent {
+func (s *Session) runners(def subagents.Definition) subagents.Agent {
 	if len(def.Argv) > 0 && !slices.Contains(def.Info.Runner, agentcli.RunnerACP) {
-		return w.modelless(agentcli.Runner, &agentcli.Exec{
+		return s.modelless(agentcli.Runner, &agentcli.Exec{
 			Definition: def,
-			Starter:    w.starter,
-			Root:       w.dir,
+			Starter:    s.Project.Starter,
+			Root:       s.Project.Dir,
 			Nonce:      newNonce,
 			Wrap: func(
 				ctx context.Context,
 				r formats.Request,
 				c proc.Command,
 			) (proc.Command, string, error) {
-				return w.keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
+				return s.Project.Keeper.Program(ctx, r, c, slices.Contains(def.Info.Tools, "net"))
 			},
 		})
 	}
 	// the file of sandbox-runner; no flag replaces Go
 	if slices.Equal(def.Info.Runner, []string{"builtin"}) {
 		return builtin.SandboxRunner{
-			Keeper:   w.keeper,
-			Starter:  w.starter,
-			Approver: w.approver,
-			Clock:    clock{},
+			Keeper:   s.Project.Keeper,
+			Starter:  s.Project.Starter,
+			Approver: s.approver,
+			Clock:    s.Project.Host.Clock,
 		}
 	}
 
-	wanted := w.wanted(def.Info)
+	wanted := s.wanted(def.Info)
 	if len(wanted) == 1 {
-		return w.runner(def, wanted[0])
+		return s.runner(def, wanted[0])
 	}
 	chain := &agentcli.Chain{Now: time.Now}
 	for _, name := range wanted {
-		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: w.runner(def, name)})
+		chain.Links = append(chain.Links, agentcli.Link{Name: name, Agent: s.runner(def, name)})
 	}
 
 	return chain
@@ -93,28 +90,28 @@ func (w workers) runners(def subagents.Definition) subagents.Agent {
 
 // wanted are the runners of a subagent: that of the flag, else those of its file, else that of the
 // configuration.
-func (w workers) wanted(info formats.AgentInfo) []string {
+func (s *Session) wanted(info formats.AgentInfo) []string {
 	switch {
-	case w.flags.runner != "":
-		return []string{w.flags.runner}
+	case s.Options.Runner != "":
+		return []string{s.Options.Runner}
 	case len(info.Runner) > 0:
 		return info.Runner
 	}
-	return []string{w.cfg.Runner}
+	return []string{s.Project.Config.Runner}
 }
 
 // online tells whether a model does the work of subagents that name no runner.
-func (w workers) online() bool {
+func (s *Session) online() bool {
 	return cmp.Or(
-		w.wanted(formats.AgentInfo{})[0],
+		s.wanted(formats.AgentInfo{})[0],
 		agentcli.RunnerOffline,
 	) != agentcli.RunnerOffline
 }
 
 // known refuses a runner of --runner that there is not, before anything begins.
-func (w workers) known(name string) error {
+func (s *Session) known(name string) error {
 	all := append(
-		slices.Sorted(maps.Keys(w.cfg.ACP)),
+		slices.Sorted(maps.Keys(s.Project.Config.ACP)),
 		agentcli.RunnerACP,
 		agentcli.RunnerOffline,
 		agentcli.RunnerAuto,
@@ -130,23 +127,23 @@ func (w workers) known(name string) error {
 }
 
 // runner gives the Agent of one runner.
-func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
+func (s *Session) runner(def subagents.Definition, name string) subagents.Agent {
 	switch name {
 	case agentcli.RunnerOffline, "":
-		return w.modelless(agentcli.RunnerOffline, offline.Workers{
-			Docs:         w.docs,
-			Git:          w.git,
-			Starter:      w.starter,
-			Approver:     w.approver,
-			Clock:        clock{},
-			Confine:      w.keeper.Script,
-			ConfineCheck: w.checkBounds(),
+		return s.modelless(agentcli.RunnerOffline, offline.Workers{
+			Docs:         s.Project.Docs,
+			Git:          s.Project.Git,
+			Starter:      s.Project.Starter,
+			Approver:     s.approver,
+			Clock:        s.Project.Host.Clock,
+			Confine:      s.Project.Keeper.Script,
+			ConfineCheck: s.Project.checkBounds(),
 		}.For(def.Info))
 	case agentcli.RunnerAuto:
 		return &agentcli.Chosen{
-			Auto: w.auto,
+			Auto: s.auto,
 			For: func(found string) subagents.Agent {
-				return w.runner(def, found)
+				return s.runner(def, found)
 			},
 		}
 	}
@@ -154,34 +151,34 @@ func (w workers) runner(def subagents.Definition, name string) subagents.Agent {
 	cli := &agentcli.CLI{
 		Runner:       name,
 		Definition:   def,
-		Models:       w.models,
-		Starter:      w.starter,
-		Root:         w.dir,
+		Models:       s.Models,
+		Starter:      s.Project.Starter,
+		Root:         s.Project.Dir,
 		Nonce:        newNonce,
-		IsolatedHome: w.cfg.IsolatedHome,
-		Confine:      w.keeper.Agent,
-		Heard:        agentcli.Heard{Mask: w.mask.Line, Trace: w.sink},
+		IsolatedHome: s.Project.Config.IsolatedHome,
+		Confine:      s.Project.Keeper.Agent,
+		Heard:        agentcli.Heard{Mask: s.Project.Mask.Line, Trace: s},
 		Allow: func() error {
-			return control.Ceiling(w.desk, w.cfg.Daily)
+			return control.Ceiling(s.Project.Control, s.Project.Config.Daily)
 		},
 	}
 	var ok bool
 	if cli.Driver, ok = agentcli.ByName(name); !ok {
-		return w.speaking(cli)
+		return s.speaking(cli)
 	}
 	return cli
 }
 
 // asked are the models that flags and configuration ask for.
-func (w workers) asked() subagents.Models {
+func (s *Session) asked() subagents.Models {
 	var once sync.Once
 	return subagents.Models{
-		Flag:   w.flags.model,
-		Config: w.cfg.Model,
-		Origin: func(key string) string { return w.cfg.Origin(key).String() },
+		Flag:   s.Options.Model,
+		Config: s.Project.Config.Model,
+		Origin: func(key string) string { return s.Project.Config.Origin(key).String() },
 		Unused: func(runner, model string) {
 			once.Do(func() {
-				w.term.note("runner %s has no choice of models: %s is not used", runner, model)
+				s.Project.note("runner %s has no choice of models: %s is not used", runner, model)
 			})
 		},
 	}
@@ -189,12 +186,12 @@ func (w workers) asked() subagents.Models {
 
 // modelless is an agent whose runner has no choice of models, which is told where this run asks for
 // one.
-func (w workers) modelless(runner string, agent subagents.Agent) subagents.Agent {
-	model := cmp.Or(w.flags.model, w.env("TERCET_MODEL"))
+func (s *Session) modelless(runner string, agent subagents.Agent) subagents.Agent {
+	model := cmp.Or(s.Options.Model, s.Project.Host.Env("TERCET_MODEL"))
 	if model == "" {
 		return agent
 	}
-	told := func() { w.models.Unused(runner, model) }
+	told := func() { s.Models.Unused(runner, model) }
 	return agentcli.Modelless{Link: agentcli.Link{Name: runner, Agent: agent}, Told: told}
 }
 
@@ -205,17 +202,17 @@ func newNonce() string {
 
 // speaking gives the Agent of a runner that speaks the Agent Client Protocol. It comes from the
 // subagent's file, else from the configuration.
-func (w workers) speaking(cli *agentcli.CLI) subagents.Agent {
-	s, known, err := w.speaker(cli.Runner)
+func (s *Session) speaking(cli *agentcli.CLI) subagents.Agent {
+	speaker, known, err := s.Project.Speaker(cli.Runner)
 	switch {
 	case cli.Runner == agentcli.RunnerACP && len(cli.Definition.Argv) > 0:
-		s = agentcli.SpeakerOf(cli.Definition.Argv)
+		speaker = agentcli.SpeakerOf(cli.Definition.Argv)
 	case err != nil:
 		return failing(err)
 	case !known && cli.Runner != agentcli.RunnerACP:
 		return agentcli.Unknown(cli.Runner)
 	}
-	cli.Speaker = &s
+	cli.Speaker = &speaker
 	return cli
 }
 
@@ -226,9 +223,9 @@ func failing(err error) subagents.Agent {
 	})
 }
 
-// speaker gives the agent that the configuration has for a runner.
-func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
-	s, ok := w.cfg.ACP[runner]
+// Speaker gives the agent that the configuration has for a runner.
+func (p *Project) Speaker(runner string) (agentcli.Speaker, bool, error) {
+	s, ok := p.Config.ACP[runner]
 	switch {
 	case !ok:
 		return agentcli.Speaker{}, false, nil
@@ -239,7 +236,7 @@ func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 	if err != nil {
 		err = broken(
 			formats.CodeConfig,
-			w.cfg.Origin("acp."+runner).String(),
+			p.Config.Origin("acp."+runner).String(),
 			err,
 			formats.HelpOf(err),
 		)
@@ -248,18 +245,19 @@ func (w workers) speaker(runner string) (agentcli.Speaker, bool, error) {
 }
 
 // openTape opens the folder of --record, which is made, or of --replay, which must be there.
-func (w runs) openTape() error {
-	flags := w.flags
-	name := flags.record + flags.replay
+func (s *Session) openTape() error {
+	record := s.Options.Record
+	replay := s.Options.Replay
+	name := record + replay
 	switch {
-	case name == "" || w.tape != nil:
+	case name == "" || s.tape != nil:
 		return nil
-	case flags.record != "" && flags.replay != "":
+	case record != "" && replay != "":
 		return usage("expected --record or --replay, got both")
-	case flags.replay != "" && !isDir(name):
+	case replay != "" && !isDir(name):
 		return usage("expected a folder for --replay, got %q", name)
 	}
-	if flags.record != "" {
+	if record != "" {
 		if err := os.MkdirAll(name, 0o700); err != nil {
 			return broken(formats.CodeIO, "folder of --record", err)
 		}
@@ -268,37 +266,37 @@ func (w runs) openTape() error {
 	if err != nil {
 		return broken(formats.CodeIO, "folder of recordings", err)
 	}
-	w.tape = root
-	w.keep(root)
+	s.tape = root
+	s.Project.keep(root)
 	return nil
 }
 
-// newBell makes what tells the program of `notify` what waits for the user.
-func (w *world) newBell() *control.Notifier {
+// newNotifier makes what tells the program of `notify` what waits for the user.
+func (p *Project) newNotifier() *control.Notifier {
 	return &control.Notifier{
-		Dir:  w.dir,
+		Dir:  p.Dir,
 		Now:  time.Now,
-		Warn: func(err error) { w.term.note("warning: notify: %s", err) },
+		Warn: func(err error) { p.note("warning: notify: %s", err) },
 		Start: func(ctx context.Context, line []byte, run string) error {
 			c := proc.Command{
-				Argv:    w.cfg.Notify,
-				Dir:     w.dir,
+				Argv:    p.Config.Notify,
+				Dir:     p.Dir,
 				Env:     []string{"TERCET_RUN=" + run},
-				Stdin:   w.mask.Line(line),
+				Stdin:   p.Mask.Line(line),
 				Private: true,
 				Purpose: proc.PurposeNotice,
 				Timeout: proc.Timeout{Total: noticeTime},
 			}
-			res, err := w.starter.Run(ctx, c)
+			res, err := p.Starter.Run(ctx, c)
 			switch {
 			case err != nil:
 				return err
 			case res.TimedOut != "":
 				return formats.Fail(formats.CodeTimeout, "",
-					"%s took longer than %s", w.cfg.Notify[0], noticeTime)
+					"%s took longer than %s", p.Config.Notify[0], noticeTime)
 			case !res.Success():
 				return formats.Fail(formats.CodeUnknown, "",
-					"%s ended with exit status %d", w.cfg.Notify[0], res.Exit)
+					"%s ended with exit status %d", p.Config.Notify[0], res.Exit)
 			}
 			return nil
 		},
@@ -309,68 +307,68 @@ func (w *world) newBell() *control.Notifier {
 const noticeTime = 10 * time.Second
 
 // newKeeper makes what keeps programs within bounds here.
-func (w *world) newKeeper() *sandbox.Keeper {
-	b := w.cfg.Boxes
+func (p *Project) newKeeper() *sandbox.Keeper {
+	b := p.Config.Boxes
 	k := &sandbox.Keeper{
 		Prober: sandbox.Prober{
-			Starter: w.starter,
+			Starter: p.Starter,
 			Image: sandbox.Image{
 				Name:   b.Image,
 				Engine: sandbox.Means(b.Engine),
 				Net:    b.Network,
-				Client: sandbox.EngineEnv(w.env),
+				Client: sandbox.EngineEnv(p.Host.Env),
 				Env: append([]string{
 					"LANG", "LC_ALL", "TZ", "TERM", "TERCET_ROOT", "GOFLAGS", "GOPROXY", "GOSUMDB",
 					"GOTOOLCHAIN",
-				}, w.cfg.Env...),
+				}, p.Config.Env...),
 				NewName: func() string {
 					return strings.ReplaceAll(uuid.NewString(), "-", "")
 				},
 			},
 		},
-		Root:   w.dir,
-		Order:  sandbox.Tighten(w.cfg.Sandbox, w.cfg.SandboxFloor),
+		Root:   p.Dir,
+		Order:  sandbox.Tighten(p.Config.Sandbox, p.Config.SandboxFloor),
 		Agents: string(b.Agents),
-		Getenv: w.env,
+		Getenv: p.Host.Env,
 		Allow: func() error {
-			v, err := w.gate.Verdict()
+			v, err := p.Trust.Verdict()
 			if err == nil && v.By == "" {
 				err = v.Refused()
 			}
 			return err
 		},
-		Note: func(text string) { w.term.note("%s", text) },
+		Note: func(text string) { p.note("%s", text) },
 	}
 	// Not state.lock.info: each write of the state replaces it, and bwrap fails where that happens
 	// while it starts.
-	k.Hide = append(k.Hide, filepath.Join(w.dir, formats.Workspace, "state.lock"))
-	k.Own = w.stateHome()
+	k.Hide = append(k.Hide, filepath.Join(p.Dir, formats.Workspace, "state.lock"))
+	k.Own = p.Host.StateHome()
 	k.Sockets = b.Sockets
 	return k
 }
 
 // checkBounds are those of a project's checks, nil unless the configuration asks for them.
-func (w *world) checkBounds() checks.Confine {
-	if !w.cfg.Boxes.Checks {
+func (p *Project) checkBounds() checks.Confine {
+	if !p.Config.Boxes.Checks {
 		return nil
 	}
-	return w.keeper.Check
+	return p.Keeper.Check
 }
 
 // sweepContainer removes the container of a child whose owner and supervisor were killed at once. A
 // record that names anything else than a container of ours does nothing.
-func (w *world) sweepContainer(ctx context.Context, after []string) {
+func (p *Project) sweepContainer(ctx context.Context, after []string) {
 	argv, ok := sandbox.Removal(after)
 	if !ok {
 		return
 	}
 	c := proc.Command{
 		Argv:    argv,
-		Env:     sandbox.EngineEnv(w.env),
+		Env:     sandbox.EngineEnv(p.Host.Env),
 		Purpose: proc.PurposeProbe,
 		Private: true,
 	}
-	if _, err := w.starter.Run(ctx, c); err != nil {
-		w.term.note("a container may be left, remove it by hand: %s", strings.Join(argv, " "))
+	if _, err := p.Starter.Run(ctx, c); err != nil {
+		p.note("a container may be left, remove it by hand: %s", strings.Join(argv, " "))
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"tercet/commands"
 	"tercet/commands/interp"
 	"tercet/formats"
-	"tercet/internal/control"
 	"tercet/internal/git"
 	"tercet/internal/journal"
 	"tercet/internal/proc"
@@ -29,12 +28,9 @@ import (
 	"tercet/subagents/worktree"
 )
 
-// runs gives runs what they can reach.
-type runs struct{ *world }
-
-// handle runs the command that a line was routed to, or goes on with a run that its line began
+// Handle runs the command that a line was routed to, or goes on with a run that its line began
 // before.
-func (w runs) handle(
+func (s *Session) Handle(
 	ctx context.Context,
 	line router.Line,
 	r router.Route,
@@ -42,13 +38,13 @@ func (w runs) handle(
 ) (formats.Return,
 	error,
 ) {
-	if w.reader == nil && r.Name != "help" {
+	if s.Project.Reader == nil && r.Name != "help" {
 		return formats.Return{}, noWorkspace()
 	}
 	o := router.Orchestrator{
-		Runner: w.library,
-		Trace:  w.sink,
-		NewRun: func() (string, string) { return w.sessionID(), newRunID() },
+		Runner: s.Library,
+		Trace:  s,
+		NewRun: func() (string, string) { return s.Project.Host.Session, s.Project.newRunID() },
 	}
 	if begun != nil {
 		o.NewRun = func() (string, string) {
@@ -57,36 +53,37 @@ func (w runs) handle(
 	}
 	var past iter.Seq2[trace.Event, error]
 	if begun != nil {
-		if err := w.treeAgain(ctx, begun.ID); err != nil {
+		if err := s.treeAgain(ctx, begun.ID); err != nil {
 			return formats.Return{}, err
 		}
-		past = traced(journal.NewLog(w.root, begun.ID, ""))
+		past = Traced(journal.NewLog(s.Project.Root, begun.ID, ""))
 	}
-	defer w.term.stage.show(w.dir, past)()
-	ret, err := o.Handle(ctx, line, r, w.flags.dryRun)
-	ret.NextSteps = w.beside(r.Source, ret.NextSteps)
+	end := s.Project.Host.Frontend.Begin(s.Project, past)
+	defer end()
+	ret, err := o.Handle(ctx, line, r, s.Options.DryRun)
+	ret.NextSteps = s.Project.Beside(r.Source, ret.NextSteps)
 	for i := range ret.Errors {
-		ret.Errors[i].Recommendation = w.beside(r.Source, ret.Errors[i].Recommendation)
+		ret.Errors[i].Recommendation = s.Project.Beside(r.Source, ret.Errors[i].Recommendation)
 	}
 
-	if cerr := w.sink.end(); cerr != nil {
-		w.term.note("warning: trace: %s", cerr)
+	if cerr := s.Project.events.end(); cerr != nil {
+		s.Project.note("warning: trace: %s", cerr)
 	}
-	if err == nil && !w.flags.dryRun && !w.term.still {
-		w.bell.RunEnded(ctx, ret)
+	if err == nil && !s.Options.DryRun && !s.silent {
+		s.Project.notifier.RunEnded(ctx, ret)
 	}
-	w.tidy(ctx)
+	s.tidy(ctx)
 	return ret, err
 }
 
 // alone waits for gits that a killed process left at work in the project: they hold locks, and
 // change what is read.
-func (w runs) alone(ctx context.Context) error {
+func (s *Session) alone(ctx context.Context) error {
 	const often = 20 * time.Millisecond
 	const quiet = time.Second
-	most := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
+	most := cmp.Or(s.Project.Host.LockTimeout, s.Project.Config.LockTimeout)
 	for waited := time.Duration(0); ; waited += often {
-		left := proc.Orphans("TERCET_ROOT=" + w.dir)
+		left := proc.Orphans("TERCET_ROOT=" + s.Project.Dir)
 		switch {
 		case len(left) == 0:
 			return nil
@@ -96,7 +93,7 @@ func (w runs) alone(ctx context.Context) error {
 				"git (process %d), which a killed tercet left here, is still at work",
 				left[0])
 		case waited == quiet:
-			w.term.note("waiting for git (process %d), which a killed tercet left here", left[0])
+			s.Project.note("waiting for git (process %d), which a killed tercet left here", left[0])
 		}
 		select {
 		case <-ctx.Done():
@@ -109,21 +106,21 @@ func (w runs) alone(ctx context.Context) error {
 // treeAgain makes the worktree of a run that goes on again, after a user removed it, and takes dead
 // locks out of what is there. If it held work that no commit has, that is an error, and the run
 // stays as it is.
-func (w runs) treeAgain(ctx context.Context, run string) error {
-	if err := w.alone(ctx); err != nil {
+func (s *Session) treeAgain(ctx context.Context, run string) error {
+	if err := s.alone(ctx); err != nil {
 		return err
 	}
-	past := w.desk.Past(run)
+	past := s.Project.Control.Past(run)
 	t := journal.OpenWorktree(past)
-	repo := worktree.Repository{Manager: w.trees}
-	if !w.flags.giveUp {
+	repo := worktree.Repository{Manager: s.Project.Trees}
+	if !s.givingUp {
 		if err := repo.CheckMoved(t.Dir, run); err != nil {
 			return err
 		}
 	}
-	err := w.git(w.dir).Unlock(run)
+	err := s.Project.Git(s.Project.Dir).Unlock(run)
 	if again := journal.ReopeningOf(past); again != nil && err == nil {
-		err = w.dispatcher.Restore(run, again.Documents)
+		err = s.Dispatcher.Restore(run, again.Documents)
 		if err == nil && t.Dir != "" {
 			err = repo.Reopen(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head, again.Wip)
 		}
@@ -131,9 +128,9 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 	}
 
 	switch {
-	case err != nil, t.Closing, w.flags.giveUp, !repo.Gone(t.Dir, run):
+	case err != nil, t.Closing, s.givingUp, !repo.Gone(t.Dir, run):
 		return err
-	case t.Uncommitted != "" && !w.flags.acceptChanges:
+	case t.Uncommitted != "" && !s.Options.AcceptChanges:
 		return formats.Fail(
 			formats.CodeSuspended,
 			sprintf("tercet resume %s --from '%s' does it again, with "+
@@ -147,52 +144,50 @@ func (w runs) treeAgain(ctx context.Context, run string) error {
 
 	said, err := repo.Again(ctx, worktree.Spec{Branch: t.Branch, Run: run}, t.Head)
 	if err == nil {
-		w.term.note("%s", said)
+		s.Project.note("%s", said)
 	}
 	return err
 }
 
 // begin asks for trust and reads the auto-approve file, once the line is known to be whole.
-func (w runs) begin(ctx context.Context, inv formats.Invocation) error {
-	// it has one step, and its answer is all
-	w.term.still = inv.Name == "help" && inv.Source == librarySource
-	err := consent(w).first(ctx, inv)
-	if err != nil || !w.has {
+func (s *Session) begin(ctx context.Context, inv formats.Invocation) error {
+	s.silent = inv.Name == "help" && inv.Source == librarySource
+	err := s.MayStart(ctx, inv)
+	if err != nil || !s.Project.HasWorkspace {
 		return err
 	}
-	agreed, err := w.gate.Consent(inv.Name, clock{}.Now())
-	w.approver.consent = agreed.Consent
+	agreed, err := s.Project.Trust.Consent(inv.Name, s.Project.Host.Clock.Now())
+	s.approver.consent = agreed.Consent
 	if agreed.Absent != "" {
-		w.term.note("%s", agreed.Absent)
+		s.Project.note("%s", agreed.Absent)
 	}
 	return err
 }
 
 // runConfig gives one run everything that it can reach. The run's folder is made with the first
 // entry of its journal.
-func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Config, error) {
-	flags := &w.flags
+func (s *Session) runConfig(ctx context.Context, inv formats.Invocation) (interp.Config, error) {
 	cfg := interp.Config{
-		Agents:      w.dispatcher,
+		Agents:      s.Dispatcher,
 		State:       noState{},
 		Docs:        noDocs{},
-		Problems:    w.problemStore(),
-		Approve:     w.approver,
-		Lint:        w.lintOwn,
+		Problems:    s.problemStore(),
+		Approve:     s.approver,
+		Lint:        s.lintOwn,
 		Journal:     noJournal{},
-		Clock:       clock{},
-		Trace:       w.sink,
-		Show:        w.term.table,
-		Dir:         w.dir,
-		Specs:       w.cfg.Specs,
-		Env:         w.environment,
-		Limits:      w.cfg.Limits,
-		Consent:     w.approver.consent,
-		AutoApprove: flags.yes || w.approver.consent.File != "",
+		Clock:       s.Project.Host.Clock,
+		Trace:       s,
+		Show:        s.Project.Host.Frontend.Table,
+		Dir:         s.Project.Dir,
+		Specs:       s.Project.Config.Specs,
+		Env:         s.environment,
+		Limits:      s.Project.Config.Limits,
+		Consent:     s.approver.consent,
+		AutoApprove: s.Options.Yes || s.approver.consent.File != "",
 		DryRun:      inv.DryRun,
-		IfNeeded:    flags.ifNeeded,
-		Abort:       w.signals.hardContext(),
-		Diff:        w.diff,
+		IfNeeded:    s.Options.IfNeeded,
+		Abort:       s.Project.Host.Hard(),
+		Diff:        s.Project.Changes,
 		IDs: interp.IDs{
 			Run:     inv.Run,
 			Session: inv.Session,
@@ -200,62 +195,62 @@ func (w runs) runConfig(ctx context.Context, inv formats.Invocation) (interp.Con
 			Path:    inv.Path,
 		},
 	}
-	if w.play != nil && w.play.cast != nil {
+	if s.Options.Cast != nil {
 		cfg.Limits.Parallel = 1 // the order of the file
 	}
-	if flags.stubs != "" {
+	if s.Options.Stubs != "" {
 		if !inv.DryRun {
 			return cfg, usage("--stubs belongs to --dry-run: a real run calls its subagents")
 		}
-		data, err := os.ReadFile(filepath.Clean(flags.stubs))
+		data, err := os.ReadFile(filepath.Clean(s.Options.Stubs))
 		if err != nil {
 			return cfg, broken(formats.CodeIO, "stub returns", err)
 		}
-		if cfg.Stubs, err = interp.ParseStubs(flags.stubs, data); err != nil {
+		if cfg.Stubs, err = interp.ParseStubs(s.Options.Stubs, data); err != nil {
 			return cfg, err
 		}
 	}
-	if w.reader == nil || w.readOnly {
+	if s.Project.Reader == nil || s.readOnly {
 		return cfg, nil
 	}
 
-	cfg.State = w.reader
-	cfg.Docs = w.docs
-	cfg.Discard = w.dispatcher.Discard
-	cfg.RepoState = worktree.Repository{Manager: w.trees}.State
+	cfg.State = s.Project.Reader
+	cfg.Docs = s.Project.Docs
+	cfg.Discard = s.Dispatcher.Discard
+	cfg.RepoState = worktree.Repository{Manager: s.Project.Trees}.State
 	if !inv.DryRun {
-		cfg.Spent = journal.WorkingTime(w.desk.Past(inv.Run))
-		who := fields{"user": userName(), "tercet_version": version}
-		made := func(dir string) error { return w.sink.open(w.root, dir) }
-		ledger := w.desk.Open(ctx, inv.Run, who, flags.giveUp, made)
+		cfg.Spent = journal.WorkingTime(s.Project.Control.Past(inv.Run))
+		who := fields{"user": s.Project.Host.User, "tercet_version": s.Project.Host.Version}
+		made := func(dir string) error { return s.Project.events.open(s.Project.Root, dir) }
+		ledger := s.Project.Control.Open(ctx, inv.Run, who, s.givingUp, made)
 		cfg.Journal = ledger
 		cfg.Resumed, cfg.Killed = ledger.Resumed()
-		cfg.AcceptChanges = flags.acceptChanges || flags.giveUp
+		cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
 		cfg.Accepted = ledger.Accepted
 		cfg.Accept = ledger.Accept
 		cfg.Start = formats.Started{
-			Version: version,
-			User:    userName(),
+			Version: s.Project.Host.Version,
+			User:    s.Project.Host.User,
 			Raw:     inv.Raw,
 			Words:   inv.Words,
 			Among:   inv.Among,
-			Files:   w.deciding,
+			Files:   s.Project.deciding,
 		}
 		cfg.GateID = rand.Text
-		cfg.Pause, cfg.Stop = w.desk.OrderContexts(ctx, inv.Run)
-		w.sink.begin(inv.Run)
-		w.bell.RunStarted(inv.Run, inv.Line)
+		cfg.Pause, cfg.Stop = s.Project.Control.OrderContexts(ctx, inv.Run)
+		s.Project.events.begin(inv.Run)
+		s.Project.notifier.RunStarted(inv.Run, inv.Line)
 	}
 	return cfg, nil
 }
 
 // environment looks up a variable that a command file names under `env`. A dry run needs no trust,
 // so that it sees none in a project that you have not agreed to.
-func (w runs) environment(name string) (string, bool) {
-	if w.trusted() == "" {
+func (s *Session) environment(name string) (string, bool) {
+	if s.Project.TrustedBy() == "" {
 		return "", false
 	}
-	return os.LookupEnv(name)
+	return s.Project.Host.LookupEnv(name)
 }
 
 // countedFlow is the agent of a subagent file with steps. They are compiled at the first call or
@@ -279,9 +274,9 @@ func (f countedFlow) RunMetered(
 
 // stepsConfig gives the steps of a subagent what a run reaches, except the user. Their entries are
 // in its journal.
-func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
-	if w.frozen != nil {
-		return *w.frozen, nil
+func (s *Session) stepsConfig(ctx context.Context, r formats.Request) (interp.Config, error) {
+	if s.verifying != nil {
+		return *s.verifying, nil
 	}
 	inv := formats.Invocation{
 		Run:     r.Run,
@@ -290,49 +285,49 @@ func (w runs) stepsConfig(ctx context.Context, r formats.Request) (interp.Config
 		Path:    r.Path,
 		DryRun:  true,
 	}
-	cfg, err := w.runConfig(ctx, inv)
-	if err != nil || w.reader == nil {
+	cfg, err := s.runConfig(ctx, inv)
+	if err != nil || s.Project.Reader == nil {
 		return cfg, err
 	}
 	cfg.DryRun = false
 	cfg.Stubs = nil
 	cfg.Discard = nil
-	ledger := w.desk.Ledger(r.Run)
+	ledger := s.Project.Control.Ledger(r.Run)
 	cfg.Journal = ledger
 	cfg.GateID = rand.Text
 	cfg.Resumed, cfg.Killed = ledger.Resumed()
-	cfg.AcceptChanges = w.flags.acceptChanges || w.flags.giveUp
+	cfg.AcceptChanges = s.Options.AcceptChanges || s.givingUp
 	cfg.Accepted = ledger.Accepted
 	cfg.Accept = ledger.Accept
 	return cfg, nil
 }
 
-// diff is what the work in a tree changed. A worktree is compared with the user's checkout, the
+// Changes is what the work in a tree changed. A worktree is compared with the user's checkout, the
 // checkout with its last commit.
-func (w runs) diff(ctx context.Context, dir string) (patch, stat string, err error) {
-	data, files, err := w.git(dir).Changes(ctx, w.checkout(dir), formats.Workspace)
+func (p *Project) Changes(ctx context.Context, dir string) (patch, stat string, err error) {
+	data, files, err := p.Git(dir).Changes(ctx, p.checkout(dir), formats.Workspace)
 	return string(data), strings.Join(files, "\n"), err
 }
 
 // checkout is the user's own tree, if dir is another one; else nil.
-func (w runs) checkout(dir string) *git.Repo {
-	if dir == w.dir {
+func (p *Project) checkout(dir string) *git.Repo {
+	if dir == p.Dir {
 		return nil
 	}
-	return w.git(w.dir)
+	return p.Git(p.Dir)
 }
 
 // work is what the work in a tree changed, with the files that are new in it.
-func (w runs) work(ctx context.Context, dir string) (string, error) {
-	return w.git(dir).Work(ctx, w.checkout(dir), formats.Workspace)
+func (p *Project) work(ctx context.Context, dir string) (string, error) {
+	return p.Git(dir).Work(ctx, p.checkout(dir), formats.Workspace)
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.
-func (w runs) problemStore() interp.Problems {
-	if w.problems == nil {
+func (s *Session) problemStore() interp.Problems {
+	if s.Project.Problems == nil {
 		return noProblems{}
 	}
-	return maskedProblems{w.problems, w.mask}
+	return maskedProblems{s.Project.Problems, s.Project.Mask}
 }
 
 // What a dry run, and a run without a workspace, use in place of the real stores.
@@ -390,19 +385,12 @@ func (p maskedProblems) Record(ctx context.Context, one formats.Problem) error {
 	return p.Errors.Record(ctx, one)
 }
 
-// store is the state of a workspace; without one all is nil.
-type store struct {
-	reader   *state.Reader
-	manager  *state.Manager
-	docs     *state.Docs
-	problems *state.Errors
-	desk     *control.Controller // of the runs
-	bell     *control.Notifier   // tells what waits; nil: no notice
-	readOnly bool                // what runs keeps no record of itself in the workspace
+// StateConfig is what manager, reader and store of errors are made from.
+func (p *Project) StateConfig(timeout time.Duration, notice func(string)) state.Config {
+	return p.Host.stateConfig(p.Root, p.Dir, timeout, notice)
 }
 
-// stateConfig is what manager, reader and store of errors are made from.
-func stateConfig(
+func (h Host) stateConfig(
 	root *os.Root,
 	dir string,
 	timeout time.Duration,
@@ -412,13 +400,13 @@ func stateConfig(
 	return state.Config{
 		Root:        root,
 		Dir:         dir,
-		Clock:       clock{},
+		Clock:       h.Clock,
 		LockTimeout: timeout,
 		Notice:      notice,
 		NewID:       uuid.NewString,
-		User:        userName(),
-		CommandLine: strings.Join(os.Args, " "),
-		Holders:     lockHolders,
+		User:        h.User,
+		CommandLine: h.CommandLine,
+		Holders:     h.lockHolders,
 		Alive: func(l formats.Lease) bool {
 			if factsErr != nil || l.Host != self.Host || !l.Suspended && l.BootID != self.BootID {
 				return true
@@ -451,8 +439,8 @@ func stateConfig(
 const shownCommand = 80
 
 // lockHolders lists the processes that hold a lock file, with those that belong to a worker.
-func lockHolders(path string) (out []state.LockHolder) {
-	for _, h := range proc.LockHolders(path, childWord) {
+func (h Host) lockHolders(path string) (out []state.LockHolder) {
+	for _, h := range proc.LockHolders(path, h.ChildWord) {
 		one := state.LockHolder{PID: h.PID, Command: formats.Clip(h.Command, shownCommand)}
 		if h.Worker() {
 			one.Evict = h.EndWorker
@@ -469,41 +457,41 @@ const (
 	gcOfLargeState = 33
 )
 
-func (w *world) openState() error {
-	timeout := cmp.Or(w.flags.lockTimeout, w.cfg.LockTimeout)
-	cfg := stateConfig(w.root, w.dir, timeout, func(line string) {
-		w.term.note("%s", line)
+func (p *Project) openState() error {
+	timeout := cmp.Or(p.Host.LockTimeout, p.Config.LockTimeout)
+	cfg := p.StateConfig(timeout, func(line string) {
+		p.note("%s", line)
 	})
-	cfg.Key = state.SealKey(w.stateHome(), rand.Text)
+	cfg.Key = state.SealKey(p.Host.StateHome(), rand.Text)
 	var errs [3]error
-	info, err := w.root.Stat(formats.Workspace + "/state.json")
+	info, err := p.Root.Stat(formats.Workspace + "/state.json")
 	if err == nil && info.Size() > largeState {
 		debug.SetGCPercent(gcOfLargeState)
 	}
-	w.reader, errs[0] = state.NewReader(cfg)
-	w.manager, errs[1] = state.NewManager(cfg)
-	w.problems, errs[2] = state.NewErrors(cfg)
-	w.docs = state.NewDocs(w.root)
-	w.desk.Claim = func(file string) (io.Closer, error) {
-		return cfg.Claim(file, w.sessionID())
+	p.Reader, errs[0] = state.NewReader(cfg)
+	p.Manager, errs[1] = state.NewManager(cfg)
+	p.Problems, errs[2] = state.NewErrors(cfg)
+	p.Docs = state.NewDocs(p.Root)
+	p.Control.Claim = func(file string) (io.Closer, error) {
+		return cfg.Claim(file, p.Host.Session)
 	}
-	w.keep(w.desk)
+	p.keep(p.Control)
 	return cmp.Or(errs[:]...)
 }
 
 // watchState looks at state.json before a worker starts, and again when it has ended.
-func (w *world) watchState(context.Context) (subagents.Unwatch, error) {
-	mark, err := w.manager.Mark()
+func (p *Project) watchState(context.Context) (subagents.Unwatch, error) {
+	mark, err := p.Manager.Mark()
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) ([]byte, error) { return w.manager.Guard(ctx, mark) }, nil
+	return func(ctx context.Context) ([]byte, error) { return p.Manager.Guard(ctx, mark) }, nil
 }
 
 // children is where the children that run are recorded: with the user, not in a project.
-func (w *world) children() proc.Register {
-	r := proc.Register{Tell: func(line string) { w.term.note("%s", line) }}
-	if home := w.stateHome(); home != "" {
+func (p *Project) children() proc.Register {
+	r := proc.Register{Tell: func(line string) { p.note("%s", line) }}
+	if home := p.Host.StateHome(); home != "" {
 		r.Dir = filepath.Join(home, "children")
 	}
 	return r
@@ -511,12 +499,12 @@ func (w *world) children() proc.Register {
 
 // sweep ends what processes of this program left behind that were killed. Nothing is ended or
 // started before trust.
-func (w *world) sweep(ctx context.Context) {
-	children := w.children()
-	if w.insideRun() || children.Empty() {
+func (p *Project) sweep(ctx context.Context) {
+	children := p.children()
+	if p.Host.InsideRun || children.Empty() {
 		return
 	}
-	if w.trusted() != "" {
-		children.Sweep(func(c proc.Started) { w.sweepContainer(ctx, c.After) })
+	if p.TrustedBy() != "" {
+		children.Sweep(func(c proc.Started) { p.sweepContainer(ctx, c.After) })
 	}
 }

@@ -33,7 +33,7 @@ var (
 	_ state.Clock      = clock{}
 	_ compile.Env      = (*subagents.Set)(nil)
 	_ builtin.Catalog  = (*commands.Catalog)(nil)
-	_ trace.Sink       = (*switchboard)(nil)
+	_ trace.Sink       = (*Session)(nil)
 
 	_ subagents.Agent = builtin.StatusSync{}
 	_ subagents.Agent = builtin.TaskCreator{}

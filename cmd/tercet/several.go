@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"tercet/commands"
@@ -13,17 +14,17 @@ import (
 	"tercet/router"
 )
 
-// lines does lines that name several tasks.
-type lines struct{ runs }
+// lines splits lines that name several tasks.
+type lines struct{ session *Session }
 
 // Split gives each task of a line its run. Tasks that the line has finished before are skipped, and
 // unfinished runs continue, until each task is done.
-func (w lines) Split(
+func (l lines) Split(
 	ctx context.Context,
 	inv formats.Invocation,
 	parts []commands.Part,
 ) (int, error) {
-	most, err := argspec.Parallel(w.flags.parallel)
+	most, err := argspec.Parallel(l.session.Options.Parallel)
 	if err != nil {
 		return 0, err
 	}
@@ -40,13 +41,12 @@ func (w lines) Split(
 		tasks[i] = p.Task
 	}
 
-	list, err := journal.Runs(w.root, false)
+	list, err := journal.Runs(l.session.Project.Root, false)
 	if err != nil {
 		return 0, err
 	}
 	var done map[int]journal.Run
-	if round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks); round != "" &&
-		!w.flags.fresh {
+	if round, before := journal.UnfinishedRound(list, inv.Among.Line, tasks); round != "" && !l.session.Options.New {
 		inv.Among.Round = round
 		done = before
 	}
@@ -54,31 +54,31 @@ func (w lines) Split(
 		p := &parts[i]
 		p.Inv.Among = inv.Among
 		if i > 0 {
-			p.Inv.Run = newRunID()
+			p.Inv.Run = l.session.Project.newRunID()
 		}
 		if r, ok := done[p.Task]; ok {
-			if _, err := w.desk.Records(r.ID); err == nil { // else another user wrote it
+			if _, err := l.session.Project.Control.Records(r.ID); err == nil { // else another user wrote it
 				p.Was = &formats.Return{
 					Status:   formats.StatusCompleted,
 					Metadata: formats.Metadata{Run: r.ID},
-					Summary:  sprintf("done by run %s; --new does it again", r.ID),
+					Summary:  fmt.Sprintf("done by run %s; --new does it again", r.ID),
 				}
 				continue
 			}
 		}
-		if err := w.took(ctx, p); err != nil {
+		if err := l.unfinished(ctx, p); err != nil {
 			return 0, err
 		}
-		w.term.parts[p.Inv.Run] = sprintf("task %d: ", p.Task)
+		l.session.Project.Host.Frontend.Label(p.Inv.Run, fmt.Sprintf("task %d: ", p.Task))
 	}
 
 	return most, nil
 }
 
-// took lets a part go on with the run that did not end of its own line.
-func (w lines) took(ctx context.Context, p *commands.Part) error {
+// unfinished lets a part go on with the run that did not end of its own line.
+func (l lines) unfinished(ctx context.Context, p *commands.Part) error {
 	line := router.Line{Raw: p.Inv.Line}
-	begun, err := w.before(ctx, line, router.Route{
+	begun, err := l.session.Unfinished(ctx, line, router.Route{
 		Name:   p.Inv.Name,
 		File:   p.Inv.File,
 		Source: p.Inv.Source,
@@ -86,7 +86,7 @@ func (w lines) took(ctx context.Context, p *commands.Part) error {
 	if open, waits := errors.AsType[*control.WaitingError](err); waits {
 		ret := open.Return()
 		p.Was = &ret
-		w.Ended(open.Run.ID)
+		l.Ended(open.Run.ID)
 		return nil
 	}
 	if begun != nil {
@@ -100,8 +100,8 @@ func (w lines) took(ctx context.Context, p *commands.Part) error {
 }
 
 // Ended releases a run, so that other processes may resume it while this one works on other tasks.
-func (w lines) Ended(id string) {
-	if err := w.desk.Release(id); err != nil {
-		w.term.note("warning: run %s: %s", id, err)
+func (l lines) Ended(id string) {
+	if err := l.session.Project.Control.Release(id); err != nil {
+		l.session.Project.note("warning: run %s: %s", id, err)
 	}
 }

@@ -191,8 +191,8 @@ func address(path string) string {
 // links in the terminal, or without the file, it is the text alone.
 func (g *stage) linked(file, text string) string {
 	path, err := filepath.Abs(file)
-	if g != nil && g.app.built != nil && !exists(path) {
-		path = filepath.Join(g.app.built.dir, file)
+	if g != nil && g.app.project != nil && !exists(path) {
+		path = filepath.Join(g.app.project.Dir, file)
 	}
 	if g == nil || err != nil || !exists(path) || !style.Capable(g.app.env("TERM")) ||
 		g.app.env("TERCET_HYPERLINKS") == "0" {

@@ -50,16 +50,16 @@ func TestTampering(t *testing.T) {
 				return map[string]string{"TERCET_TRUST": "1", "HOME": filepath.Dir(dir)}[name]
 			})
 			a.flags.dir = dir
-			w, err := a.world(t.Context())
+			p, err := a.open(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() {
-				if err := w.close(); err != nil {
+				if err := a.forget(); err != nil {
 					t.Error(err)
 				}
 			}()
-			after, err := w.guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
+			after, err := p.guard(t.Context(), formats.Request{Agent: "worker", Dir: dir})
 			if err != nil || after == nil {
 				t.Fatalf("guard() = %v, want a second look", err)
 			}
@@ -71,7 +71,7 @@ func TestTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = after()
-			_, git := w.git(dir).Worktrees(t.Context())
+			_, git := p.Git(dir).Worktrees(t.Context())
 			if tt.want == "" {
 				if err != nil || git != nil {
 					t.Errorf("after work: %v, git: %v, want nothing", err, git)

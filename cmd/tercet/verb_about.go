@@ -74,14 +74,14 @@ func aboutBinary() string {
 }
 
 func showVersion(c call) error {
-	if !c.document("tercet.version/1", fields{
+	if !c.app.document("tercet.version/1", fields{
 		"version": version,
 		"commit":  builtFrom(),
 		"go":      runtime.Version(),
 		"os":      runtime.GOOS,
 		"arch":    runtime.GOARCH,
 	}) {
-		c.term.answer("%s", aboutBinary())
+		c.app.term.answer("%s", aboutBinary())
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func showSchema(c call) error {
 	for _, s := range schemas {
 		if s.name == c.args[0] {
 			schema, err := s.make()
-			c.term.json(schema)
+			c.app.term.json(schema)
 			return err
 		}
 		names = append(names, s.name)
@@ -122,7 +122,7 @@ func showSchema(c call) error {
 }
 
 var configVerbs = []verb{
-	{use: "list", short: "print every setting", args: none, needs: aWorld, make: configList},
+	{use: "list", short: "print every setting", args: none, needs: aSession, make: configList},
 }
 
 // configList prints what the configuration says, and where it says so.
@@ -130,17 +130,17 @@ func configList(cmd *cobra.Command, _ *app) run {
 	origin := cmd.Flags().Bool("origin", false, "also the file and line that each value comes from")
 	return func(c call) error {
 		wait := ""
-		if c.flags.lockTimeout > 0 {
-			wait = c.flags.lockTimeout.String()
+		if c.app.flags.lockTimeout > 0 {
+			wait = c.app.flags.lockTimeout.String()
 		}
-		list := c.cfg.List(config.Setting{
+		list := c.p.Config.List(config.Setting{
 			Key:    "runner",
-			Value:  c.flags.runner,
+			Value:  c.app.flags.runner,
 			Origin: "--runner",
 		},
 			config.Setting{
 				Key:    "model",
-				Value:  c.flags.model,
+				Value:  c.app.flags.model,
 				Origin: "--model",
 			},
 			config.Setting{
@@ -148,7 +148,7 @@ func configList(cmd *cobra.Command, _ *app) run {
 				Value:  wait,
 				Origin: "--lock-timeout",
 			})
-		if c.document("tercet.config/1", fields{"settings": list}) {
+		if c.app.document("tercet.config/1", fields{"settings": list}) {
 			return nil
 		}
 
@@ -161,7 +161,7 @@ func configList(cmd *cobra.Command, _ *app) run {
 			tab.Rows = append(tab.Rows, []string{s.Key, s.Value, s.Origin}[:columns])
 		}
 
-		c.term.table(tab)
+		c.app.term.table(tab)
 		return nil
 	}
 }

@@ -25,7 +25,7 @@ var resultVerbs = []verb{
 		use:   "parse FILE",
 		short: "read a return: JSON or AGENT_RESULT block",
 		args:  one,
-		needs: aWorld,
+		needs: aSession,
 		make:  resultParse,
 	},
 }
@@ -47,7 +47,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 	in := f.String("in", "", "the `folder` in which the artifacts have to be")
 	return func(c call) error {
 		opt.File = c.args[0]
-		src, err := c.input(opt.File)
+		src, err := c.app.input(opt.File)
 		if err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		}
 		foreign := "" // a subagent of another project, whose contract is not known
 		out, err := formats.ReadResult(src, opt, func(agent string) formats.AgentInfo {
-			info, known := c.set.Agent(agent)
+			info, known := c.s.Set.Agent(agent)
 			if agent != "" && !known {
 				foreign = agent
 			}
@@ -70,24 +70,24 @@ func resultParse(cmd *cobra.Command, _ *app) run {
 		if foreign != "" {
 			why := fmt.Sprintf("there is no subagent %q here, so no contract was checked", foreign)
 			out.Warnings = append(out.Warnings, why)
-			if near := nearest.Help(foreign, c.set.Names()); near != "" {
+			if near := nearest.Help(foreign, c.s.Set.Names()); near != "" {
 				why += "; " + near
 			}
-			c.term.note("warning: %s", why)
+			c.app.term.note("warning: %s", why)
 		}
 		bad, refused := asDiagnostics(err)
 		if !refused {
 			bad = &formats.Diagnostics{}
 		}
 		switch {
-		case !refused || c.flags.json:
-			c.term.json(struct {
+		case !refused || c.app.flags.json:
+			c.app.term.json(struct {
 				Schema string `json:"schema"`
 				formats.Result
 				Errors []fields `json:"errors"`
 			}{"tercet.result/1", out, bad.Records()})
 		default:
-			c.term.diagnostics(bad)
+			c.app.term.diagnostics(bad)
 		}
 
 		if refused {
@@ -110,7 +110,7 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 	)
 	dry := cmd.Flags().Bool("dry-run", false, "with --fix: show the difference; write nothing")
 	return func(c call) error {
-		src, err := c.input(c.args[0])
+		src, err := c.app.input(c.args[0])
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 			bad.Of = formats.CodeInvalidReturn
 			bad.List = builtin.CheckTemplate(c.args[0], src)
 		case slices.Contains(formats.FileProfiles(), profile):
-			bad.List = lint.Check(c.library, c.args[0], src, profile == formats.ProfileSubagent)
+			bad.List = lint.Check(c.s.Library, c.args[0], src, profile == formats.ProfileSubagent)
 		case !slices.Contains(formats.Profiles(), profile):
 			all := slices.Concat(formats.Profiles(), formats.FileProfiles(), []string{
 				profileSecrets,
@@ -149,7 +149,7 @@ func checkVerb(cmd *cobra.Command, _ *app) run {
 					"--variant seed reads older documents of discovery and maintenance",
 					"profile %s has no variant %q", profile, *variant)
 			}
-			opt := formats.DocumentOptions{Variant: *variant, Exists: fileIn(c.dir)}
+			opt := formats.DocumentOptions{Variant: *variant, Exists: fileIn(c.p.Dir)}
 			if _, found := opt.Parse(profile, c.args[0], src); found != nil {
 				bad.List = found.List
 			}
@@ -185,7 +185,7 @@ func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte
 		return nil, formats.Fail(formats.CodeUsage, "tercet lint --fix "+name,
 			"--fix adds nothing to a %s file", profile)
 	case !dry:
-		if err := c.mayCommand(); err != nil {
+		if err := c.app.mayCommand(); err != nil {
 			return nil, err
 		}
 	}
@@ -195,14 +195,14 @@ func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte
 	doc["written"] = len(made) > 0 && !dry
 	if dry {
 		doc["diff"] = string(diff.Diff(name, src, name, out))
-		if !c.flags.json {
-			c.term.raw([]byte(plain.Passage(string(diff.Diff(name, src, name, out)))))
+		if !c.app.flags.json {
+			c.app.term.raw([]byte(plain.Passage(string(diff.Diff(name, src, name, out)))))
 		}
 		return out, nil
 	}
 
 	for _, d := range made {
-		c.term.note("%s: %s: added what was missing: %s", name, d.Code, d.Message)
+		c.app.term.note("%s: %s: added what was missing: %s", name, d.Code, d.Message)
 	}
 	if len(made) > 0 {
 		return out, lint.Rewrite(name, src, out)
@@ -213,13 +213,13 @@ func completed(c call, profile string, src []byte, dry bool, doc fields) ([]byte
 // judge prints findings and ends as they are: with their code, or with a word that all is well.
 func (c call) judge(schema string, doc fields, d *formats.Diagnostics, well string) error {
 	doc["diagnostics"] = d.Records()
-	if !c.document(schema, doc) {
-		c.term.diagnostics(d)
+	if !c.app.document(schema, doc) {
+		c.app.term.diagnostics(d)
 	}
 	if d.HasErrors() {
 		return shownAs(d.ErrorCode())
 	}
-	c.term.note("%s", well)
+	c.app.term.note("%s", well)
 	return nil
 }
 

@@ -17,43 +17,43 @@ import (
 func doctor(c call) error {
 	about := strings.TrimPrefix(aboutBinary(), "tercet ")
 	p := checkup.Programs{
-		Starter: c.starter,
-		Gate:    c.gate,
-		Keeper:  c.keeper,
-		Config:  &c.cfg,
-		Runner:  c.flags.runner,
-		Dir:     c.dir,
-		Speaker: workers{c.world}.speaker,
+		Starter: c.p.Starter,
+		Gate:    c.p.Trust,
+		Keeper:  c.p.Keeper,
+		Config:  &c.p.Config,
+		Runner:  c.app.flags.runner,
+		Dir:     c.p.Dir,
+		Speaker: c.p.Speaker,
 		Model: func(runner string) (model, from string) {
-			return c.models.For(subagents.Definition{}, runner)
+			return c.s.Models.For(subagents.Definition{}, runner)
 		},
 	}
 	list := append(
 		[]checkup.Finding{{Name: "tercet", Grade: checkup.Fine, Text: about}},
 		p.Look(c.ctx)...,
 	)
-	if c.has {
+	if c.p.HasWorkspace {
 		w := checkup.Workspace{
-			Root:     c.root,
-			Dir:      c.dir,
-			Verify:   c.reader.Verify,
-			Lockable: c.manager.Lockable,
+			Root:     c.p.Root,
+			Dir:      c.p.Dir,
+			Verify:   c.p.Reader.Verify,
+			Lockable: c.p.Manager.Lockable,
 			Tasks: func(ctx context.Context) ([]formats.Task, error) {
-				doc, err := c.reader.Doc(ctx)
+				doc, err := c.p.Reader.Doc(ctx)
 				return doc.Tasks, err
 			},
-			Alive:   stateConfig(c.root, c.dir, 0, nil).Alive,
-			Keep:    runs{c.world}.kept(),
-			Table:   c.table,
-			Library: c.library,
+			Alive:   c.p.StateConfig(0, nil).Alive,
+			Keep:    c.p.Retention(),
+			Table:   c.p.Table,
+			Library: c.s.Library,
 			May:     p.May,
-			Inside:  c.insideRun(),
+			Inside:  c.app.insideRun(),
 		}
 		list = slices.Concat(
 			list,
 			w.Look(c.ctx),
-			checkup.Packs(atomicfile.FS(c.root), shelf{c}.shippedPacks()),
-			checkup.Agents(replaced(c.set), c.agentNotes, subagents.OfNames),
+			checkup.Packs(atomicfile.FS(c.p.Root), packCall(c).shippedPacks()),
+			checkup.Agents(Replaced(c.s.Set), c.s.AgentNotes, subagents.OfNames),
 		)
 	} else {
 		list = append(list, checkup.Finding{
@@ -64,19 +64,19 @@ func doctor(c call) error {
 		})
 	}
 
-	list = append(list, checkup.Secrets(secretSettings(c.cfg.Env), journal.MinSecret, os.Getenv)...)
-	list = append(list, checkup.Unfollowed(c.set.Names(), func(name string) []string {
-		def, _, _ := c.set.Lookup(name, "")
+	list = append(list, checkup.Secrets(SecretSettings(c.p.Config.Env), journal.MinSecret, os.Getenv)...)
+	list = append(list, checkup.Unfollowed(c.s.Set.Names(), func(name string) []string {
+		def, _, _ := c.s.Set.Lookup(name, "")
 		return def.Unfollowed
 	})...)
 	bad := slices.ContainsFunc(list, func(f checkup.Finding) bool {
 		return f.Grade == checkup.Failure
 	})
-	if !c.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
+	if !c.app.document("tercet.doctor/1", fields{"ok": !bad, "findings": list}) {
 		for _, f := range list {
-			c.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
+			c.app.term.sentence("%-4s  %-10s  %s", f.Grade, f.Name, f.Text)
 			for line := range strings.Lines(f.Fix) {
-				c.term.answer("                  %s", strings.TrimSuffix(line, "\n"))
+				c.app.term.answer("                  %s", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	}

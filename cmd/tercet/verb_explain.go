@@ -52,7 +52,7 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 			return c.explainCode(code)
 		}
 
-		if c.world, err = c.app.world(c.ctx); err != nil {
+		if err := c.needSession(); err != nil {
 			return err
 		}
 		e, err := c.explained()
@@ -67,11 +67,11 @@ func explainVerb(cmd *cobra.Command, _ *app) run {
 			doc["marks"] = e.prompt.Marks()
 		}
 		switch {
-		case c.document("tercet.explain/1", doc):
+		case c.app.document("tercet.explain/1", doc):
 		case *tiers:
-			c.term.answer("%s", plain.Passage(c.term.wrapped(e.Tiered())))
+			c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(e.Tiered())))
 		default:
-			c.term.answer("%s", plain.Passage(c.term.wrapped(e.Text())))
+			c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(e.Text())))
 		}
 
 		return nil
@@ -108,7 +108,7 @@ func (c call) explained() (*explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ask := (consent{c.world}).question(e.File.Name); ask != "" {
+	if ask := c.s.AsksBefore(e.File.Name); ask != "" {
 		e.Asks = slices.Insert(e.Asks, 0, "trust: "+ask)
 	}
 	return e, nil
@@ -125,11 +125,11 @@ func (c call) ofFile(name string) (*explanation, error) {
 			"'tercet lint' checks it, and 'tercet prompt' shows its prompt",
 			"expected a command file, got %q, which is a subagent", name)
 	}
-	prog, err := c.library.Compile(name, src)
+	prog, err := c.s.Library.Compile(name, src)
 	if err != nil {
 		return nil, err
 	}
-	return &explanation{Page: outline.PageOf(c.lowered(prog), c.facts)}, nil
+	return &explanation{Page: outline.PageOf(c.s.Lowered(prog), c.s.Facts)}, nil
 }
 
 // ofLine compiles the command that a line is routed to. The slash of its name may be missing:
@@ -139,16 +139,16 @@ func (c call) ofLine(args []string) (*explanation, error) {
 		args = append([]string{"/" + args[0]}, args[1:]...)
 	}
 	line := shellLine(args)
-	r, err := c.table.Route(line)
+	r, err := c.p.Table.Route(line)
 	if err != nil {
 		return nil, err
 	}
 
-	prog, prompt, err := c.library.Load(r.Source, r.File)
+	prog, prompt, err := c.s.Library.Load(r.Source, r.File)
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{Page: outline.PageOf(c.lowered(prog), c.facts), prompt: prompt}
+	e := &explanation{Page: outline.PageOf(c.s.Lowered(prog), c.s.Facts), prompt: prompt}
 	bare := r.Raw == "" && len(r.Words) == 0
 	switch { // without arguments it is the command itself that is explained
 	case prompt != nil:
@@ -160,17 +160,17 @@ func (c call) ofLine(args []string) (*explanation, error) {
 		e.Prompt, err = prompt.Explain(dialect.Args{
 			Raw:   cmp.Or(r.Raw, rest(r.Words)),
 			Words: r.Words,
-			Vars:  c.library.Variables(inv),
+			Vars:  c.s.Library.Variables(inv),
 		}, bare)
 	case !bare:
 		var v argspec.Values
 		if v, err = argspec.Bind(r.Name, prog.Args, r.Raw, r.Words); err == nil {
-			prog, err = c.library.Settled(c.ctx, r.Name, prog, v)
+			prog, err = c.s.Library.Settled(c.ctx, r.Name, prog, v)
 		}
 		if err == nil {
-			e.Page = outline.PageOf(c.lowered(prog), c.facts)
-			err = e.For(rest(args), v, c.facts)
-			e.Missing = c.library.Missing(c.ctx, prog, v)
+			e.Page = outline.PageOf(c.s.Lowered(prog), c.s.Facts)
+			err = e.For(rest(args), v, c.s.Facts)
+			e.Missing = c.s.Library.Missing(c.ctx, prog, v)
 		}
 	}
 
@@ -179,7 +179,7 @@ func (c call) ofLine(args []string) (*explanation, error) {
 
 // drawn draws what a command file was compiled to.
 func (c call) drawn(format string) (err error) {
-	if c.world, err = c.app.world(c.ctx); err != nil {
+	if err := c.needSession(); err != nil {
 		return err
 	}
 	e, err := c.explained()
@@ -191,10 +191,10 @@ func (c call) drawn(format string) (err error) {
 		_, err := formats.OneOf("--format dot, mermaid", format, []string{"dot", "mermaid"})
 		return err
 	}
-	if !c.document("tercet.graph/1", fields{
+	if !c.app.document("tercet.graph/1", fields{
 		"command": e.Name, "file": e.File.Name, "format": format, "text": text,
 	}) {
-		c.term.raw([]byte(text))
+		c.app.term.raw([]byte(text))
 	}
 	return nil
 }
@@ -202,14 +202,14 @@ func (c call) drawn(format string) (err error) {
 // explainFailure says what a code of failures means, which exit status it has and what to do.
 func (c call) explainFailure(p pages.Code) {
 	exit := formats.ExitFor(formats.Code(p.Code))
-	if !c.document("tercet.code/1", fields{
+	if !c.app.document("tercet.code/1", fields{
 		"code":    p.Code,
 		"meaning": p.Means,
 		"exit":    exit,
 		"do":      p.Do,
 	}) {
 		text := sprintf("%s: exit status %d\n\n%s\n\n%s", p.Code, exit, p.Means, p.Do)
-		c.term.answer("%s", plain.Passage(c.term.wrapped(text)))
+		c.app.term.answer("%s", plain.Passage(c.app.term.wrapped(text)))
 	}
 }
 
@@ -234,7 +234,7 @@ func (c call) explainCode(code string) error {
 	}
 
 	p := all[i]
-	if !c.document("tercet.code/1", fields{
+	if !c.app.document("tercet.code/1", fields{
 		"code":    code,
 		"meaning": p.Means,
 		"text":    p.Text,
@@ -242,8 +242,8 @@ func (c call) explainCode(code string) error {
 		"line":    p.Wrong.Line,
 		"right":   p.Right.String(),
 	}) {
-		text := c.term.wrapped(sprintf("%s: %s\n\n%s", code, p.Means, p.Text))
-		c.term.answer("%s\n\nwrong:\n\n%s\nright:\n\n%s", plain.Passage(text),
+		text := c.app.term.wrapped(sprintf("%s: %s\n\n%s", code, p.Means, p.Text))
+		c.app.term.answer("%s\n\nwrong:\n\n%s\nright:\n\n%s", plain.Passage(text),
 			plain.Passage(p.Wrong.Shown()), plain.Passage(p.Right.Shown()))
 	}
 	return nil

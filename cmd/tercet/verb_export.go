@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tercet/formats"
-	"tercet/internal/dialect"
 	"tercet/templates/shims"
 )
 
@@ -42,15 +41,16 @@ names it and ends with 3. tercet does not read these files as commands.`
 		if *of == "" {
 			return usage("expected --for with one of %s", strings.Join(shims.Tools(), ", "))
 		}
-		if c.world, err = c.inside(c.ctx); err != nil {
+		if c.s, err = c.app.inside(c.ctx); err != nil {
 			return err
 		}
+		c.p = c.s.Project
 
 		var list []formats.CommandInfo
 		if !*remove {
 			list = exportable(c)
 		}
-		w := shims.Writer{Root: c.root, Word: rand.Text}
+		w := shims.Writer{Root: c.p.Root, Word: rand.Text}
 		changes, err := w.Plan(*of, list)
 		if err == nil && !*dry {
 			err = w.Apply(changes)
@@ -58,16 +58,16 @@ names it and ends with 3. tercet does not read these files as commands.`
 		if err != nil {
 			return err
 		}
-		if !c.document("tercet.export/1", fields{"for": *of, "dry_run": *dry, "files": changes}) {
+		if !c.app.document("tercet.export/1", fields{"for": *of, "dry_run": *dry, "files": changes}) {
 			for _, one := range changes {
 				did := one.Did
 				if *dry && (did == shims.Written || did == shims.Removed) {
 					did = "would be " + did
 				}
-				c.term.answer("%-9s %s%s", did, one.File, prefixed(": ", one.Why))
+				c.app.term.answer("%-9s %s%s", did, one.File, prefixed(": ", one.Why))
 			}
 			if *dry {
-				c.term.note("nothing was written: --dry-run")
+				c.app.term.note("nothing was written: --dry-run")
 			}
 		}
 		if slices.ContainsFunc(changes, func(one shims.Change) bool {
@@ -82,28 +82,13 @@ names it and ends with 3. tercet does not read these files as commands.`
 // exportable are the commands of tercet's own that can be called, without /help: an agent has these
 // files instead.
 func exportable(c call) []formats.CommandInfo {
-	return slices.DeleteFunc(c.catalog.List(), func(one formats.CommandInfo) bool {
-		_, foreign := c.library.Foreign[one.Source]
-		_, _, err := c.library.Load(one.Source, one.File)
+	return slices.DeleteFunc(c.s.Catalog.List(), func(one formats.CommandInfo) bool {
+		_, foreign := c.s.Library.Foreign[one.Source]
+		_, _, err := c.s.Library.Load(one.Source, one.File)
 		if err != nil {
-			c.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
+			c.app.term.note("warning: /%s is left out: run 'tercet lint %s/%s'",
 				one.Name, one.Source, one.File)
 		}
 		return foreign || err != nil || one.Source == librarySource && one.Name == "help"
 	})
-}
-
-// skip keeps in mind a file that tercet export wrote, for 'tercet which'.
-func (l *listing) skip(p dialect.Place, inside string) {
-	name, ok := p.Name(inside)
-	short, scoped := strings.CutPrefix(strings.Replace(name, "tercet:", "tercet-", 1), "tercet-")
-	if scoped && name != shims.Skill {
-		name = short // the tool has a command of that name itself
-	}
-	if ok && !slices.Contains(l.scanned.exported[name], p.Label+"/"+inside) {
-		if l.scanned.exported == nil {
-			l.scanned.exported = map[string][]string{}
-		}
-		l.scanned.exported[name] = append(l.scanned.exported[name], p.Label+"/"+inside)
-	}
 }

@@ -15,8 +15,8 @@ import (
 )
 
 func listGates(c call) error {
-	open, err := c.desk.Gates()
-	if err != nil || c.document("tercet.gates/1", fields{"gates": open}) {
+	open, err := c.p.Control.Gates()
+	if err != nil || c.app.document("tercet.gates/1", fields{"gates": open}) {
 		return err
 	}
 	tab := formats.Table{Columns: []string{"run", "gate", "question", "choices", "age", "command"}}
@@ -24,7 +24,7 @@ func listGates(c call) error {
 		g := one.Gate
 		var labels []string
 		for _, ch := range g.Choices {
-			labels = append(labels, phrase.In(c.cfg.Language, ch.Label))
+			labels = append(labels, phrase.In(c.p.Config.Language, ch.Label))
 		}
 		tab.Rows = append(tab.Rows, []string{
 			one.Run,
@@ -35,7 +35,7 @@ func listGates(c call) error {
 			one.Command,
 		})
 	}
-	c.term.table(tab)
+	c.app.term.table(tab)
 	return nil
 }
 
@@ -46,32 +46,32 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 			"the `label` to choose, its number, or its beginning if only one begins so")
 		note := cmd.Flags().String("note", "", "a `text` kept with the answer")
 		return func(c call) error {
-			r, g, err := c.desk.Gate(c.args[0])
+			r, g, err := c.p.Control.Gate(c.args[0])
 			if err != nil {
 				return err
 			}
 
-			a := question.Answer{Note: *note}
+			a := Reply{Note: *note}
 			_, before := g.Voted(userName())
-			if approve && *choice == "" && !c.flags.yes && !c.flags.json &&
-				!before && c.interactive() {
-				if err = c.desk.CheckUnanswered(r, g, userName()); err == nil {
-					a, err = c.approver.asked(c.ctx, g, *note)
+			if approve && *choice == "" && !c.app.flags.yes && !c.app.flags.json &&
+				!before && c.app.interactive() {
+				if err = c.p.Control.CheckUnanswered(r, g, userName()); err == nil {
+					a, err = frontend{c.app}.Ask(c.ctx, c.p.question(g, *note))
 				}
 			} else {
 				a.Label, err = question.Chosen(g, *choice, *note, approve)
 			}
-			if errors.Is(err, question.ErrLeft) {
+			if errors.Is(err, ErrLeft) || errors.Is(err, ErrInterrupted) {
 				return &formats.GateOpenError{Gate: g, Left: true}
 			}
 			if err != nil {
 				return err
 			}
 
-			a.Note = c.mask.Text(a.Note)
-			d := answerOf(a)
-			told, err := c.desk.Answer(c.ctx, r, g, d)
-			if err != nil || c.document("tercet.answer/1", fields{
+			a.Note = c.p.Mask.Text(a.Note)
+			d := c.p.Decision(a)
+			told, err := c.p.Control.Answer(c.ctx, r, g, d)
+			if err != nil || c.app.document("tercet.answer/1", fields{
 				"run":      r.ID,
 				"gate":     g.ID,
 				"question": g.Question,
@@ -82,15 +82,15 @@ func answerVerb(approve bool) func(*cobra.Command, *app) run {
 				return err
 			}
 
-			shown := cmp.Or(phrase.In(c.cfg.Language, d.Answer), "changed "+d.Edited)
-			c.term.sentence("%s %s: %s", g.Question, shown, told.Text)
+			shown := cmp.Or(phrase.In(c.p.Config.Language, d.Answer), "changed "+d.Edited)
+			c.app.term.sentence("%s %s: %s", g.Question, shown, told.Text)
 			return nil
 		}
 	}
 }
 
 func pauseRun(c call) error {
-	r, err := c.desk.Pause(c.ctx, c.args[0])
+	r, err := c.p.Control.Pause(c.ctx, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -100,12 +100,12 @@ func pauseRun(c call) error {
 // obeyed says what an order came to.
 func (c call) obeyed(r journal.Run, do string) error {
 	switch {
-	case c.document("tercet.control/1", fields{"run": r.ID, "do": do, "status": r.Status}):
+	case c.app.document("tercet.control/1", fields{"run": r.ID, "do": do, "status": r.Status}):
 	case r.Status == formats.OutcomeSuspended.String():
-		c.term.sentence("run %s is suspended: %s", r.ID, r.Why)
-		c.term.answer("%s", "Resume: tercet resume "+r.ID)
+		c.app.term.sentence("run %s is suspended: %s", r.ID, r.Why)
+		c.app.term.answer("%s", "Resume: tercet resume "+r.ID)
 	default:
-		c.term.answer("%s", "run "+r.ID+" is cancelled")
+		c.app.term.answer("%s", "run "+r.ID+" is cancelled")
 	}
 	return nil
 }

@@ -25,37 +25,6 @@ import (
 	"tercet/subagents/agentcli"
 )
 
-const gitignore = `# written by tercet init: ignores everything but what belongs into the repository
-*
-!.gitignore
-!config.yaml
-!commands/
-!commands/**
-!subagents/
-!subagents/**
-!facets/
-!facets/**
-!templates/
-!templates/**
-!tests/
-!tests/**
-!packs.json
-!packs/
-!packs/**
-!state.json
-!TODO.md
-!specs/
-!specs/**
-!archive/
-!archive/state.json
-`
-
-const (
-	configFile = formats.Workspace + "/config.yaml"
-	configYAML = `# tercet's configuration; every key has a default
-runner: `
-)
-
 // initVerb makes a workspace. It never overwrites and may be run again.
 func initVerb(cmd *cobra.Command, _ *app) run {
 	f := cmd.Flags()
@@ -74,16 +43,16 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			return usage("expected --next-number of at least 1, got %d", *next)
 		}
 
-		if err := c.mayCommand(); err != nil {
+		if err := c.app.mayCommand(); err != nil {
 			return err
 		}
-		dir, err := c.startDir()
+		dir, err := c.app.startDir()
 		if err != nil {
 			return err
 		}
 
 		runner := agentcli.RunnerOffline
-		if !*dry && c.interactive() && !exists(filepath.Join(dir, configFile)) {
+		if !*dry && c.app.interactive() && !exists(filepath.Join(dir, ConfigFile)) {
 			if runner, err = c.offerRunner(); err != nil {
 				return err
 			}
@@ -94,7 +63,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
-		files, err := initWorkspace(
+		files, err := c.app.host().Init(
 			c.ctx, dir, runner,
 			state.InitOptions{NextNumber: *next, Anew: *anew},
 			*dry,
@@ -103,7 +72,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 		if !*dry {
-			c.trustInit(dir, files)
+			c.app.trustInit(dir, files)
 		}
 		if *driver {
 			more, err := installDriver(dir, *dry)
@@ -126,7 +95,7 @@ func initVerb(cmd *cobra.Command, _ *app) run {
 
 // installed are the agent CLIs of this machine. Nothing is started for it.
 func (c call) installed() []string {
-	return agentcli.Installed(&proc.Starter{Env: []string{"PATH=" + c.env("PATH")}})
+	return agentcli.Installed(&proc.Starter{Env: []string{"PATH=" + c.app.env("PATH")}})
 }
 
 // offerRunner asks whether the agent CLIs that are installed shall do the work.
@@ -135,11 +104,11 @@ func (c call) offerRunner() (string, error) {
 	if len(found) == 0 {
 		return agentcli.RunnerOffline, nil
 	}
-	c.term.prompt(
+	c.app.term.prompt(
 		"  | installed: %s\n  | yes writes `runner: auto` into %s: the first of these that runs\n",
-		strings.Join(found, ", "), configFile,
+		strings.Join(found, ", "), ConfigFile,
 	)
-	yes, err := c.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
+	yes, err := c.app.yes(c.ctx, "Let "+found[0]+" do the work of subagents? "+
 		"That may cost money. Without it, the offline runner does mechanical work only.")
 	if yes {
 		return agentcli.RunnerAuto, err
@@ -155,8 +124,8 @@ func (a *app) trustInit(dir string, written []string) {
 	}
 	var err error
 	files := map[string][]byte{}
-	if slices.Contains(written, configFile) {
-		files[configFile], err = atomicfile.ReadPath(filepath.Join(dir, configFile))
+	if slices.Contains(written, ConfigFile) {
+		files[ConfigFile], err = atomicfile.ReadPath(filepath.Join(dir, ConfigFile))
 	}
 	if err == nil {
 		err = trust.Remember(a.stateHome(), dir, files, clock{}.Now())
@@ -169,20 +138,20 @@ func (a *app) trustInit(dir string, written []string) {
 func (c call) tellInit(dir string, files []string, dry bool) {
 	var tools []checkup.Tool
 	agents := c.installed()
-	next, err := firstLines(c.ctx, dir)
+	next, err := firstLines(c.ctx, c.app.host(), dir)
 	if err != nil && !dry {
-		c.term.note("warning: %v", err)
+		c.app.term.note("warning: %v", err)
 	}
-	w, err := c.lookAround()
+	p, err := c.app.find()
 	if err == nil {
-		tools = checkup.Tools(w.table)
-		next = w.beside(librarySource, next)
+		tools = checkup.Tools(p.Table)
+		next = p.Beside(librarySource, next)
 	}
-	agentLines := foreignAgents(w)
-	if err = errors.Join(err, w.close()); err != nil {
-		c.term.note("warning: %v", err)
+	agentLines := p.ForeignAgents()
+	if err = errors.Join(err, p.Close()); err != nil {
+		c.app.term.note("warning: %v", err)
 	}
-	if c.document("tercet.init/1", fields{
+	if c.app.document("tercet.init/1", fields{
 		"dir":     dir,
 		"files":   files,
 		"dry_run": dry,
@@ -193,45 +162,45 @@ func (c call) tellInit(dir string, files []string, dry bool) {
 	}
 
 	for _, f := range files {
-		c.term.answer("%s", f)
+		c.app.term.answer("%s", f)
 	}
 	for _, t := range tools {
-		c.term.note("found %s", t)
+		c.app.term.note("found %s", t)
 		for _, line := range t.Advice {
-			c.term.note("%s", line)
+			c.app.term.note("%s", line)
 		}
 	}
 
 	for _, line := range agentLines {
-		c.term.note("%s", line)
+		c.app.term.note("%s", line)
 	}
 	if len(agents) > 0 {
-		c.term.note("installed: %s; 'tercet doctor' shows their versions",
+		c.app.term.note("installed: %s; 'tercet doctor' shows their versions",
 			strings.Join(agents, ", "))
 	}
 	switch {
 	case dry:
-		c.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
+		c.app.term.note("%s would be written in %s", formats.Count(len(files), "file"), dir)
 	case len(files) == 0:
-		c.term.note("%s has a workspace already; nothing was changed", dir)
+		c.app.term.note("%s has a workspace already; nothing was changed", dir)
 	case !slices.ContainsFunc(files, func(f string) bool {
 		return strings.HasPrefix(f, formats.Workspace)
 	}):
-		c.term.note("%s has a workspace already; nothing else was changed", dir)
+		c.app.term.note("%s has a workspace already; nothing else was changed", dir)
 	default:
-		c.term.note("workspace made%s", prefixed("; next: ", next))
+		c.app.term.note("workspace made%s", prefixed("; next: ", next))
 	}
 }
 
 // firstLines are what a user types first in a new workspace, with the number that the first task
 // will get.
-func firstLines(ctx context.Context, dir string) (string, error) {
+func firstLines(ctx context.Context, h Host, dir string) (string, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return "", broken(formats.CodeIO, "project root", err)
 	}
 	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	reader, err := state.NewReader(stateConfig(root, dir, 0, nil))
+	reader, err := state.NewReader(h.stateConfig(root, dir, 0, nil))
 	if err != nil {
 		return "", err
 	}
@@ -243,65 +212,6 @@ func firstLines(ctx context.Context, dir string) (string, error) {
 		`tercet '/task "what is to be done"', then tercet /research %[1]d, tercet /plan %[1]d`,
 		doc.NextNumber,
 	), nil
-}
-
-// initWorkspace writes what is missing and lists it, relative to the project root.
-func initWorkspace(
-	ctx context.Context,
-	dir, runner string,
-	opt state.InitOptions,
-	dry bool,
-) ([]string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, broken(formats.CodeIO, "project root", err)
-	}
-	defer root.Close() //nolint:errcheck // only read through; nothing is lost
-	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
-		return nil, formats.Fail(formats.CodeConfig, "move it away",
-			"expected a folder at %s, got a file", formats.Workspace)
-	}
-
-	for _, d := range []string{"commands", "subagents", "specs", "archive"} {
-		if !dry {
-			err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755)
-			if err != nil {
-				return nil, ioFailure(err)
-			}
-		}
-	}
-
-	written := []string{}
-	config := configYAML + runner + "\n"
-	for _, f := range [][2]string{
-		{formats.Workspace + "/.gitignore", gitignore},
-		{configFile, config},
-	} {
-		if _, err := root.Lstat(f[0]); err == nil {
-			continue
-		}
-		written = append(written, f[0])
-		if !dry {
-			if err := atomicfile.Create(root, f[0], []byte(f[1]), 0o644); err != nil {
-				return nil, ioFailure(err)
-			}
-		}
-	}
-
-	name := path.Join(formats.Workspace, "state.json")
-	if _, err := root.Lstat(name); err == nil {
-		return written, nil
-	}
-	written = append(written, name, path.Join(formats.Workspace, "TODO.md"))
-	if dry {
-		return written, nil
-	}
-
-	m, err := state.NewManager(stateConfig(root, dir, 0, nil))
-	if err != nil {
-		return nil, err
-	}
-	return written, m.Init(ctx, opt)
 }
 
 // The files that let VS Code check config.yaml.
@@ -330,7 +240,7 @@ func editorFiles(dir string) (out [][2]string, err error) {
 		have[editorSettings],
 		"yaml.schemas",
 		"./"+settingsSchema,
-		configFile,
+		ConfigFile,
 	)
 	if err != nil {
 		return nil, err

@@ -54,8 +54,8 @@ and prints the text.`
 			return err
 		}
 		if *format == "json" {
-			c.flags.json = true
-			c.term.silent = true
+			c.app.flags.json = true
+			c.app.term.silent = true
 		}
 		if fix.what == "" && (fix.check || fix.expand) {
 			return usage("expected --fix with --check and --expand")
@@ -82,20 +82,20 @@ and prints the text.`
 
 // adoptFiles translates prompts of other tools, and says what of them it could not.
 func adoptFiles(c call) error {
-	if err := c.mayCommand(); err != nil {
+	if err := c.app.mayCommand(); err != nil {
 		return err
 	}
-	if !c.has {
+	if !c.p.HasWorkspace {
 		return noWorkspace()
 	}
 
 	files, _, errs := lint.Files(c.args)
-	builder := meta.New(c.root, c.set, c.catalog)
+	builder := meta.New(c.p.Root, c.s.Set, c.s.Catalog)
 	out := []fields{}
 	for _, name := range files {
 		file := filepath.ToSlash(name)
 		if full, err := filepath.Abs(name); err == nil {
-			if inside, err := filepath.Rel(c.dir, full); err == nil {
+			if inside, err := filepath.Rel(c.p.Dir, full); err == nil {
 				file = filepath.ToSlash(inside)
 			}
 		}
@@ -109,16 +109,16 @@ func adoptFiles(c call) error {
 			"file":  written,
 			"notes": nonNil(notes),
 		})
-		if c.flags.json {
+		if c.app.flags.json {
 			continue
 		}
-		c.term.answer("%s", written)
+		c.app.term.answer("%s", written)
 		for _, note := range notes {
-			c.term.note("warning: %s", note)
+			c.app.term.note("warning: %s", note)
 		}
 	}
 	if errs == nil {
-		c.document("tercet.adopt/1", fields{"adopted": out})
+		c.app.document("tercet.adopt/1", fields{"adopted": out})
 	}
 	return errs
 }
@@ -135,9 +135,9 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 		files,
 		func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
 			if fix.what == "" {
-				return src, lint.File(c.library, name, src, strict), nil
+				return src, lint.File(c.s.Library, name, src, strict), nil
 			}
-			m, err := lint.Mend(c.library, name, src, strict, fix.expand)
+			m, err := lint.Mend(c.s.Library, name, src, strict, fix.expand)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -145,7 +145,7 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 				changed = append(changed, name)
 			}
 			if fix.check {
-				return src, lint.File(c.library, name, src, strict), nil
+				return src, lint.File(c.s.Library, name, src, strict), nil
 			}
 			if !bytes.Equal(m.Text, src) {
 				err = lint.Rewrite(name, src, m.Text)
@@ -162,11 +162,11 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 		return err
 	}
 
-	all.List = append(append(all.List, unread...), taken(c.world, files)...)
+	all.List = append(append(all.List, unread...), taken(c.s, files)...)
 	all.Sort()
-	if c.broken != nil { // why a command does not find a subagent whose file is not checked
-		c.term.diagnostics(&formats.Diagnostics{
-			List: slices.DeleteFunc(c.broken.List, func(d formats.Diagnostic) bool {
+	if c.s.Broken != nil { // why a command does not find a subagent whose file is not checked
+		c.app.term.diagnostics(&formats.Diagnostics{
+			List: slices.DeleteFunc(c.s.Broken.List, func(d formats.Diagnostic) bool {
 				return slices.ContainsFunc(files, func(name string) bool {
 					return filepath.Base(name) == filepath.Base(d.File)
 				})
@@ -179,12 +179,12 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 		doc["changed"] = changed
 		doc["written"] = !fix.check
 	}
-	if !c.document("tercet.lint/1", doc) {
-		c.term.diagnostics(all)
+	if !c.app.document("tercet.lint/1", doc) {
+		c.app.term.diagnostics(all)
 		for _, name := range changed {
-			c.term.answer("%s", name)
+			c.app.term.answer("%s", name)
 		}
-		c.term.note("%s, %s",
+		c.app.term.note("%s, %s",
 			formats.Count(len(files), "file"), formats.Count(len(all.List), "finding"))
 	}
 	return fix.ended(all, changed)
@@ -193,7 +193,7 @@ func (c call) lintFiles(strict bool, fix fixing) error {
 // noteFixes says which corrections were made in a file.
 func (c call) noteFixes(name string, made []formats.Diagnostic) {
 	for _, d := range made {
-		c.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
+		c.app.term.note("%s:%d:%d: %s: wrote '%s'", name, d.Pos.Line, d.Pos.Col, d.Code, d.Fix.Text)
 	}
 }
 
@@ -210,11 +210,11 @@ func (f fixing) ended(found *formats.Diagnostics, changed []string) error {
 
 // taken are the findings about the names of agent files of other tools, which only all of them
 // together have.
-func taken(c *world, files []string) (out []formats.Diagnostic) {
-	for _, d := range c.agentNotes {
+func taken(s *Session, files []string) (out []formats.Diagnostic) {
+	for _, d := range s.AgentNotes {
 		i := slices.IndexFunc(files, func(name string) bool {
 			full, err := filepath.Abs(name)
-			return err == nil && full == filepath.Join(c.dir, filepath.FromSlash(d.File))
+			return err == nil && full == filepath.Join(s.Project.Dir, filepath.FromSlash(d.File))
 		})
 		if i >= 0 && subagents.OfNames(d) {
 			d.File = files[i]
@@ -229,27 +229,27 @@ func (c call) fixInput(strict bool, fix fixing) error {
 	if len(c.args) > 1 || fix.check {
 		return usage("expected no other path and no --check with -")
 	}
-	src, err := readInput(c.io.in, "-")
+	src, err := readInput(c.app.io.in, "-")
 	if err != nil {
 		return broken(formats.CodeIO, "standard input", err)
 	}
 	if fix.what == fixForm {
-		out, err := lint.Format(c.library, "-", src, fix.expand)
+		out, err := lint.Format(c.s.Library, "-", src, fix.expand)
 		if err == nil {
-			c.term.raw(out)
+			c.app.term.raw(out)
 		}
 		return err
 	}
 	name := lint.InputName(src)
-	m, err := lint.Mend(c.library, name, src, strict, fix.expand)
+	m, err := lint.Mend(c.s.Library, name, src, strict, fix.expand)
 	if err != nil {
 		return err
 	}
-	c.term.raw(m.Text)
+	c.app.term.raw(m.Text)
 	c.noteFixes(name, m.Made)
 	left := &formats.Diagnostics{List: m.Left, Sources: map[string][]byte{name: m.Text}}
 	left.Sort()
-	c.term.diagnostics(left)
+	c.app.term.diagnostics(left)
 	return fix.ended(left, nil)
 }
 
@@ -260,17 +260,17 @@ func (c call) formatFiles(fix fixing) error {
 		return err
 	}
 
-	c.term.diagnostics(&formats.Diagnostics{List: unread})
+	c.app.term.diagnostics(&formats.Diagnostics{List: unread})
 	changed := []string{}
 	own := slices.DeleteFunc(slices.Clone(files), lint.Foreign)
 	for _, name := range files {
 		if !slices.Contains(own, name) {
-			c.term.note("%s is a file of another tool and stays as it is", name)
+			c.app.term.note("%s is a file of another tool and stays as it is", name)
 		}
 	}
 
 	bad, err := lint.Each(own, func(name string, src []byte) ([]byte, []formats.Diagnostic, error) {
-		out, err := lint.Format(c.library, name, src, fix.expand)
+		out, err := lint.Format(c.s.Library, name, src, fix.expand)
 		if err == nil && !bytes.Equal(src, out) {
 			changed = append(changed, name)
 			if !fix.check {
@@ -284,23 +284,18 @@ func (c call) formatFiles(fix fixing) error {
 	}
 
 	bad.Sort()
-	if !c.document("tercet.fmt/1", fields{
+	if !c.app.document("tercet.fmt/1", fields{
 		"changed":     changed,
 		"written":     !fix.check,
 		"files":       len(files),
 		"diagnostics": bad.Records(),
 	}) {
-		c.term.diagnostics(bad)
+		c.app.term.diagnostics(bad)
 		for _, name := range changed {
-			c.term.answer("%s", name)
+			c.app.term.answer("%s", name)
 		}
 	}
 	return fix.ended(bad, changed)
-}
-
-// lintOwn checks a command or subagent file of the project for a run.
-func (w *world) lintOwn(name string, src []byte, subagent bool) []formats.Diagnostic {
-	return lint.Check(w.library, filepath.Join(w.dir, filepath.FromSlash(name)), src, subagent)
 }
 
 func asDiagnostics(err error) (*formats.Diagnostics, bool) {

@@ -39,13 +39,13 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 
 		how := slices.Collect(maps.Keys(sides))[0]
 		if len(c.args) == 1 {
-			src, err := c.input(c.args[0])
+			src, err := c.app.input(c.args[0])
 			if err != nil {
 				return err
 			}
 			m, err := state.Unmark(c.args[0], src, how)
 			if err == nil {
-				c.term.raw(m.Data)
+				c.app.term.raw(m.Data)
 			}
 			return err
 		}
@@ -54,10 +54,10 @@ func stateMerge(cmd *cobra.Command, _ *app) run {
 		if err != nil {
 			return err
 		}
-		res, err := w.manager.ResolveMerge(c.ctx, how)
-		c.term.warnings(res.Warnings)
+		res, err := w.Manager.ResolveMerge(c.ctx, how)
+		c.app.term.warnings(res.Warnings)
 		if err == nil {
-			c.done("merged, serial %d", res.Serial)
+			c.app.done("merged, serial %d", res.Serial)
 		}
 		return err
 	}
@@ -88,7 +88,7 @@ number if its own is taken. Install it with:
 		if filepath.Base(name) == "TODO.md" {
 			out, ok := state.MergeTodo(text[0], text[1], text[2])
 			if !ok {
-				c.term.say(name +
+				c.app.term.say(name +
 					": both sides were edited by hand; ours is kept, look at theirs with git")
 				return shown{1}
 			}
@@ -107,17 +107,17 @@ number if its own is taken. Install it with:
 		}
 
 		for old, now := range m.Renumbered {
-			c.term.note("%s: task %d of their side is task %d now", name, old, now)
+			c.app.term.note("%s: task %d of their side is task %d now", name, old, now)
 		}
 		if err := lint.Rewrite(ours, text[1], m.Data); err != nil {
 			return err
 		}
 
 		for _, one := range m.Conflicts {
-			c.term.say(name + ": " + one.String())
+			c.app.term.say(name + ": " + one.String())
 		}
 		if len(m.Conflicts) > 0 {
-			c.term.help("take one side, or both: tercet state merge --ours, --theirs or --union")
+			c.app.term.help("take one side, or both: tercet state merge --ours, --theirs or --union")
 			return shown{1}
 		}
 		return nil
@@ -177,14 +177,14 @@ func installDriver(dir string, dry bool) ([]string, error) {
 // repository, that there is one.
 func (c call) offerDriver(dir string, asked bool) {
 	if asked {
-		c.term.note("run once in each clone: %s", driverConfig)
+		c.app.term.note("run once in each clone: %s", driverConfig)
 		return
 	}
-	if !c.interactive() || !exists(filepath.Join(dir, ".git")) {
+	if !c.app.interactive() || !exists(filepath.Join(dir, ".git")) {
 		return
 	}
 	if _, missing, err := missingAttributes(dir); err == nil && len(missing) > 0 {
-		c.term.note(
+		c.app.term.note(
 			"git can merge state.json by task; install that with: tercet init --merge-driver",
 		)
 	}

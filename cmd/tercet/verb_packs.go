@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"maps"
@@ -21,7 +20,6 @@ import (
 	"tercet/internal/git"
 	"tercet/internal/nearest"
 	"tercet/packs"
-	"tercet/state"
 	"tercet/subagents"
 	"tercet/templates"
 )
@@ -44,15 +42,15 @@ func packVerbs() []verb {
 					use:   "list",
 					short: "list the packs in tercet and in the workspace",
 					args:  none,
-					needs: aWorld,
-					do:    shelved(listPacks),
+					needs: aSession,
+					do:    packVerb(listPacks),
 				},
 				{
 					use:   "show PACK",
 					short: "show what a pack has, and what of it can start a program",
 					args:  one,
-					needs: aWorld,
-					do:    shelved(showPack),
+					needs: aSession,
+					do:    packVerb(showPack),
 				},
 				{
 					use:   "add PACK",
@@ -73,7 +71,7 @@ func packVerbs() []verb {
 					short: "remove a pack, and keep the files that you edited",
 					args:  one,
 					needs: inside,
-					do:    shelved(removePack),
+					do:    packVerb(removePack),
 				},
 				{
 					use:   "test [PACK]",
@@ -82,7 +80,7 @@ func packVerbs() []verb {
 					needs: userOnly,
 					make: func(cmd *cobra.Command, a *app) run {
 						a.flags.agree(cmd)
-						return shelved(testPack)
+						return packVerb(testPack)
 					},
 				},
 			},
@@ -90,12 +88,12 @@ func packVerbs() []verb {
 	}
 }
 
-// shelf has the packs of a project.
-type shelf struct{ call }
+// packCall is a call of a verb about packs.
+type packCall call
 
-// shelved is what a verb does with the packs.
-func shelved(do func(s shelf) error) run {
-	return func(c call) error { return do(shelf{c}) }
+// packVerb is what a verb does with the packs.
+func packVerb(do func(s packCall) error) run {
+	return func(c call) error { return do(packCall(c)) }
 }
 
 // found is a pack with where it comes from.
@@ -105,7 +103,7 @@ type found struct {
 }
 
 // findPack reads a pack of the program, of a folder or of another repository.
-func (w shelf) findPack(ctx context.Context, name string) (found, error) {
+func (w packCall) findPack(ctx context.Context, name string) (found, error) {
 	if packs.IsName(name) {
 		tree, err := fs.Sub(templates.Packs(), name)
 		if err != nil {
@@ -120,7 +118,7 @@ func (w shelf) findPack(ctx context.Context, name string) (found, error) {
 		p, err := packs.Read(filepath.ToSlash(name), os.DirFS(name))
 		at := filepath.Clean(name)
 		if abs, aerr := filepath.Abs(name); aerr == nil {
-			if rel, rerr := filepath.Rel(w.dir, abs); rerr == nil {
+			if rel, rerr := filepath.Rel(w.p.Dir, abs); rerr == nil {
 				at = rel
 			}
 		}
@@ -141,7 +139,7 @@ func (w shelf) findPack(ctx context.Context, name string) (found, error) {
 
 // fetchPack fetches a pack out of another repository. What the user asks for by its address needs
 // no trust in the project.
-func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
+func (w packCall) fetchPack(ctx context.Context, address, ref string) (f found, err error) {
 	dir, err := os.MkdirTemp("", "tercet-pack-")
 	if err != nil {
 		return f, ioFailure(err)
@@ -155,7 +153,7 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 	repo := &git.Repo{
 		Starter: starter,
 		Dir:     dir,
-		Online:  w.online,
+		Online:  w.p.Online(),
 	}
 	bounds := git.Bounds{Files: packs.MaxFiles, Bytes: packs.MaxBytes}
 	commit, data, err := repo.Archive(ctx, address, ref, bounds)
@@ -179,7 +177,7 @@ func (w shelf) fetchPack(ctx context.Context, address, ref string) (f found, err
 }
 
 // shippedPacks are the versions of the packs that tercet brings along.
-func (w shelf) shippedPacks() map[string]string {
+func (w packCall) shippedPacks() map[string]string {
 	out := map[string]string{}
 	entries, _ := fs.ReadDir(templates.Packs(), ".") //nolint:errcheck // they are a part of the program
 	for _, e := range entries {
@@ -203,8 +201,8 @@ type packRow struct {
 }
 
 // packRows are the packs of tercet and of the workspace.
-func (w shelf) packRows() ([]packRow, error) {
-	record, err := packs.Load(atomicfile.FS(w.root))
+func (w packCall) packRows() ([]packRow, error) {
+	record, err := packs.Load(atomicfile.FS(w.p.Root))
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +228,7 @@ func (w shelf) packRows() ([]packRow, error) {
 		if i.Source == packs.Builtin && packs.Newer(shipped, i.Version) {
 			row.Update = shipped
 		}
-		row.Changed = packs.States(atomicfile.FS(w.root), i)
+		row.Changed = packs.States(atomicfile.FS(w.p.Root), i)
 		rows[i.Name] = row
 	}
 
@@ -239,9 +237,9 @@ func (w shelf) packRows() ([]packRow, error) {
 	), func(a, b packRow) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
-func listPacks(c shelf) error {
+func listPacks(c packCall) error {
 	rows, err := c.packRows()
-	if err != nil || c.document("tercet.pack/1", fields{"packs": nonNil(rows)}) {
+	if err != nil || c.app.document("tercet.pack/1", fields{"packs": nonNil(rows)}) {
 		return err
 	}
 	for _, r := range rows {
@@ -251,16 +249,16 @@ func listPacks(c shelf) error {
 		} else if r.Update != "" {
 			text = "; " + r.Update + " is available: tercet pack update " + r.Name
 		}
-		c.term.answer("%s %s  %s%s", r.Name, r.Version, r.Source, text)
+		c.app.term.answer("%s %s  %s%s", r.Name, r.Version, r.Source, text)
 		for _, name := range slices.Sorted(maps.Keys(r.Changed)) {
-			c.term.answer("  %s %s", r.Changed[name], name)
+			c.app.term.answer("  %s %s", r.Changed[name], name)
 		}
 	}
 	return nil
 }
 
 // showPack tells what a pack has, before it is installed.
-func showPack(c shelf) error {
+func showPack(c packCall) error {
 	p, err := c.findPack(c.ctx, c.args[0])
 	if err != nil {
 		return err
@@ -286,20 +284,20 @@ func showPack(c shelf) error {
 		})
 	}
 
-	if c.document("tercet.pack/1", fields{
+	if c.app.document("tercet.pack/1", fields{
 		"pack": p.Pack, "source": p.Source, "commit": p.Commit, "files": files, "subagents": agents,
 	}) {
 		return nil
 	}
 
-	c.term.answer("%s %s: %s (%s%s)",
+	c.app.term.answer("%s %s: %s (%s%s)",
 		p.Name, p.Version, p.Description, p.Source, prefixed("@", p.Commit))
 	for _, name := range files {
-		c.term.answer("  %s", name)
+		c.app.term.answer("  %s", name)
 	}
 
 	for _, a := range agents {
-		c.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
+		c.app.term.answer("%s: tools %s, runner %s%s", a.Name, strings.Join(a.Tools, ", "),
 			cmp.Or(strings.Join(a.Runner, ", "), "that of the configuration"),
 			prefixed(", starts ", strings.Join(a.Argv, " ")))
 	}
@@ -316,46 +314,6 @@ type packAgent struct {
 	Argv        []string `json:"argv"` // the program that it starts
 }
 
-// changePack locks the packs, brings a change to its end that was killed, and gives the record.
-func (w shelf) changePack(do func(record packs.Record) error) error {
-	cfg := stateConfig(w.root, w.dir, 0, nil)
-	lock, err := cfg.Claim(packs.LockFile, w.sessionID())
-	if err != nil {
-		return err
-	}
-	_, err = packs.Finish(w.root, w.packKey())
-	var record packs.Record
-	if err == nil {
-		record, err = packs.Load(atomicfile.FS(w.root))
-	}
-	if err == nil {
-		err = do(record)
-	}
-	return errors.Join(err, lock.Close())
-}
-
-func (w shelf) packKey() []byte {
-	return state.SealKey(w.stateHome(), rand.Text)("packs")
-}
-
-// finishPack brings a change of the packs to its end that was killed, unless another process is at
-// it.
-func (w shelf) finishPack() {
-	if !exists(filepath.Join(w.dir, packs.PendingFile)) || w.insideRun() {
-		return
-	}
-	lock, err := stateConfig(w.root, w.dir, 0, nil).Claim(packs.LockFile, w.sessionID())
-	if err != nil {
-		return // it is under way
-	}
-	name, err := packs.Finish(w.root, w.packKey())
-	if err = errors.Join(err, lock.Close()); err != nil {
-		w.term.note("warning: %v", err)
-	} else if name != "" {
-		w.term.note("finished the change of pack %s that was begun and killed", name)
-	}
-}
-
 // packChange is what was done with a pack.
 type packChange struct {
 	Pack  packs.Installed `json:"pack"`
@@ -364,19 +322,19 @@ type packChange struct {
 
 // makeChanges makes what is planned, one after the other, shows it, and ends with what is to be
 // agreed to.
-func (w shelf) makeChanges(
+func (w packCall) makeChanges(
 	dry bool,
 	names []string,
 	plan func(packs.Record, string) (packs.Plan, error),
 ) error {
 	conflicts := false
 	changes := []packChange{}
-	err := w.changePack(func(record packs.Record) error {
+	err := w.p.ChangePacks(func(record packs.Record) error {
 		for _, name := range names {
 			p, err := plan(record, name)
 			if err == nil && !dry {
-				if err = p.Apply(w.root, w.packKey()); err == nil {
-					record, err = packs.Load(atomicfile.FS(w.root))
+				if err = p.Apply(w.p.Root, w.p.PackKey()); err == nil {
+					record, err = packs.Load(atomicfile.FS(w.p.Root))
 				}
 			}
 			if err != nil {
@@ -387,8 +345,8 @@ func (w shelf) makeChanges(
 			p.Pack.Files = nonNil(p.Pack.Files)
 			changes = append(changes, packChange{p.Pack, nonNil(p.Steps)})
 			for _, s := range p.Steps {
-				if !w.flags.json && (s.Action != packs.Kept || gone) {
-					w.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
+				if !w.app.flags.json && (s.Action != packs.Kept || gone) {
+					w.app.term.answer("%-8s %s%s", s.Action, s.Path, s.Action.Means())
 				}
 			}
 		}
@@ -398,9 +356,9 @@ func (w shelf) makeChanges(
 		return err
 	}
 
-	w.document("tercet.pack/1", fields{"changes": changes, "dry_run": dry})
+	w.app.document("tercet.pack/1", fields{"changes": changes, "dry_run": dry})
 	if dry {
-		w.term.note("nothing was written")
+		w.app.term.note("nothing was written")
 		return nil
 	}
 
@@ -411,32 +369,29 @@ func (w shelf) makeChanges(
 }
 
 // agreeToPack asks for trust in what changed, or says how to agree to it.
-func (w shelf) agreeToPack() error {
-	if err := w.scan(); err != nil { // the pack has changed the files
+func (w packCall) agreeToPack() error {
+	v, err := w.p.VerdictAnew()
+	if err != nil || v.By != "" || w.app.flags.json {
 		return err
 	}
-	v, err := w.newGate().Verdict()
-	if err != nil || v.By != "" || w.flags.json {
-		return err
-	}
-	if !w.interactive() {
-		w.term.note("%s can start programs; agree to them with: tercet trust",
+	if !w.app.interactive() {
+		w.app.term.note("%s can start programs; agree to them with: tercet trust",
 			formats.Count(len(v.Changes), "file"))
 		return nil
 	}
-	if err := w.forget(); err != nil { // the subagents are read anew
+	if err := w.app.forget(); err != nil { // the subagents are read anew
 		return err
 	}
-	in, err := w.inside(w.ctx)
+	in, err := w.app.inside(w.ctx)
 	if err != nil {
 		return err
 	}
-	return consent{in}.first(w.ctx, formats.Invocation{})
+	return in.MayStart(w.ctx, formats.Invocation{})
 }
 
 func addPack(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
-	return shelved(func(c shelf) error {
+	return packVerb(func(c packCall) error {
 		return c.makeChanges(
 			*dry,
 			c.args,
@@ -447,7 +402,7 @@ func addPack(cmd *cobra.Command, _ *app) run {
 				}
 				if err == nil {
 					p, err = packs.Add(
-						atomicfile.FS(c.root),
+						atomicfile.FS(c.p.Root),
 						record,
 						from.Pack,
 						from.Source,
@@ -464,14 +419,14 @@ func addPack(cmd *cobra.Command, _ *app) run {
 }
 
 // settle asks about files that stand where the pack has others.
-func (w shelf) settle(p *packs.Plan) error {
+func (w packCall) settle(p *packs.Plan) error {
 	for _, one := range p.Steps {
 		if one.Action != packs.Taken {
 			continue
 		}
-		w.term.note("%s is there and differs:", one.Path)
+		w.app.term.note("%s is there and differs:", one.Path)
 		for _, line := range one.Diff(shownDiff) {
-			w.term.say(line)
+			w.app.term.say(line)
 		}
 		g := formats.Gate{
 			Question:    "Which one shall stand?",
@@ -482,12 +437,12 @@ func (w shelf) settle(p *packs.Plan) error {
 				{Label: "stop", Leaves: true, Ends: true},
 			},
 		}
-		if !w.interactive() {
+		if !w.app.interactive() {
 			return formats.Fail(formats.CodeSuspended,
 				"run it on a terminal, or move the file away",
 				"%s is there and differs; nothing was written", one.Path)
 		}
-		a, err := w.approver.asked(w.ctx, g, "")
+		a, err := frontend{w.app}.Ask(w.ctx, Question{Gate: g, Project: w.p})
 		if err != nil || a.Label == "stop" {
 			return formats.Fail(formats.CodeRejected, "", "nothing was written")
 		}
@@ -504,7 +459,7 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 		"delete files that the pack dropped and you did not edit",
 	)
 	dry := cmd.Flags().Bool("dry-run", false, "list the files; write nothing")
-	return shelved(func(c shelf) error {
+	return packVerb(func(c packCall) error {
 		names := c.args
 		if len(names) == 0 {
 			rows, err := c.packRows()
@@ -527,14 +482,14 @@ func updatePacks(cmd *cobra.Command, _ *app) run {
 	})
 }
 
-func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.Plan, error) {
+func (w packCall) updatePack(record packs.Record, name string, prune bool) (packs.Plan, error) {
 	name, ref, _ := strings.Cut(name, "@")
 	old, ok := record.Find(name)
 	if !ok {
 		return packs.Plan{}, notInstalled(name)
 	}
 
-	source := filepath.Join(w.dir, filepath.FromSlash(old.Source))
+	source := filepath.Join(w.p.Dir, filepath.FromSlash(old.Source))
 	switch {
 	case old.Source == packs.Builtin:
 		source = old.Name
@@ -556,7 +511,7 @@ func (w shelf) updatePack(record packs.Record, name string, prune bool) (packs.P
 	if err != nil {
 		return packs.Plan{}, err
 	}
-	return packs.Update(atomicfile.FS(w.root), record, from.Pack, from.Commit, prune)
+	return packs.Update(atomicfile.FS(w.p.Root), record, from.Pack, from.Commit, prune)
 }
 
 func notInstalled(name string) error {
@@ -564,28 +519,28 @@ func notInstalled(name string) error {
 		"pack %s is not installed", name)
 }
 
-func removePack(c shelf) error {
+func removePack(c packCall) error {
 	return c.makeChanges(false, c.args, func(record packs.Record, name string) (packs.Plan, error) {
 		old, ok := record.Find(name)
 		if !ok {
 			return packs.Plan{}, notInstalled(name)
 		}
-		return packs.Remove(atomicfile.FS(c.root), record, old)
+		return packs.Remove(atomicfile.FS(c.p.Root), record, old)
 	})
 }
 
 // testPack runs the tests of packs: as they stand in the workspace where they are installed, else
 // as their source has them.
-func testPack(c shelf) error {
-	ground, err := c.ground(c.ctx)
+func testPack(c packCall) error {
+	p, err := c.app.open(c.ctx)
 	if err != nil {
 		return err
 	}
 
-	w := shelf{call{world: ground, ctx: c.ctx}}
+	w := packCall{app: c.app, p: p, ctx: c.ctx}
 	var record packs.Record
-	if w.has {
-		if record, err = packs.Load(atomicfile.FS(w.root)); err != nil {
+	if w.p.HasWorkspace {
+		if record, err = packs.Load(atomicfile.FS(w.p.Root)); err != nil {
 			return err
 		}
 	}
@@ -625,15 +580,19 @@ func testPack(c shelf) error {
 }
 
 // tested are the files and the tests of a pack that may be run.
-func (w shelf) tested(record packs.Record, name string) (placed, tests []packs.File, err error) {
+func (w packCall) tested(record packs.Record, name string) (placed, tests []packs.File, err error) {
 	if old, ok := record.Find(name); ok {
-		if err := (consent{w.world}).first(w.ctx, formats.Invocation{}); err != nil {
+		in, err := w.app.openSession(w.ctx)
+		if err == nil {
+			err = in.MayStart(w.ctx, formats.Invocation{})
+		}
+		if err != nil {
 			return nil, nil, err
 		}
-		return packs.Held(atomicfile.FS(w.root), old)
+		return packs.Held(atomicfile.FS(w.p.Root), old)
 	}
 	p, err := w.findPack(w.ctx, name)
-	if err == nil && p.Source != packs.Builtin && w.env("TERCET_TRUST") != "1" {
+	if err == nil && p.Source != packs.Builtin && w.app.env("TERCET_TRUST") != "1" {
 		err = formats.Fail(formats.CodeUntrusted,
 			"add it and agree to its files, or set TERCET_TRUST=1",
 			"tests can start programs, and you have not agreed to those of %s", name)

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"io/fs"
-	"math"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -33,30 +31,27 @@ var pastVerbs = []verb{
 }
 
 // over is a project for one who does something with runs that are over.
-func (c call) over() (runs, past.Project, error) {
-	w, err := c.inside(c.ctx)
+func (c *call) over() (past.Project, error) {
+	s, err := c.app.inside(c.ctx)
 	if err != nil {
-		return runs{}, past.Project{}, err
+		return past.Project{}, err
 	}
-	return runs{w}, past.Project{
-		Root:    w.root,
-		State:   w.manager,
-		Trees:   w.trees,
-		Session: w.sessionID(),
-	}, nil
+	c.s = s
+	c.p = s.Project
+	return c.p.Past(), nil
 }
 
 func undoVerb(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be taken back; write nothing")
 	return func(c call) error {
-		w, p, err := c.over()
+		p, err := c.over()
 		if err != nil {
 			return err
 		}
 
-		r, records, err := w.desk.TakeAny(c.ctx, c.args[0])
+		r, records, err := c.p.Control.TakeAny(c.ctx, c.args[0])
 		if err == nil {
-			err = consent(w).first(c.ctx, formats.Invocation{})
+			err = c.s.MayStart(c.ctx, formats.Invocation{})
 		}
 		if err != nil {
 			return err
@@ -67,7 +62,7 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 			return err
 		}
 		if !*dry && !u.Empty() {
-			if err := w.sure(
+			if err := c.s.Confirm(
 				c.ctx,
 				u.Lines(),
 				sprintf("Take back run %s (%s)?", r.ID, r.Line),
@@ -78,20 +73,20 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
-		if c.document("tercet.undo/1", fields{"undo": u, "dry_run": *dry, "nothing": u.Empty()}) {
+		if c.app.document("tercet.undo/1", fields{"undo": u, "dry_run": *dry, "nothing": u.Empty()}) {
 			return nil
 		}
 
 		for _, line := range u.Lines() {
-			c.term.answer("%s", plain.Line(line))
+			c.app.term.answer("%s", plain.Line(line))
 		}
 		switch {
 		case u.Empty():
-			c.term.note("run %s changed nothing that could be taken back", r.ID)
+			c.app.term.note("run %s changed nothing that could be taken back", r.ID)
 		case *dry:
-			c.term.note("nothing was written")
+			c.app.term.note("nothing was written")
 		default:
-			c.term.note("run %s is taken back", r.ID)
+			c.app.term.note("run %s is taken back", r.ID)
 		}
 
 		return nil
@@ -101,25 +96,25 @@ func undoVerb(cmd *cobra.Command, _ *app) run {
 func gcVerb(cmd *cobra.Command, _ *app) run {
 	dry := cmd.Flags().Bool("dry-run", false, "show what would be removed; remove nothing")
 	return func(c call) error {
-		w, p, err := c.over()
+		p, err := c.over()
 		if err != nil {
 			return err
 		}
-		found, err := p.Old(c.ctx, w.kept())
+		found, err := p.Old(c.ctx, c.p.Retention())
 		if err == nil && !*dry {
-			err = found.Do(c.ctx, w.desk.Lock)
+			err = found.Do(c.ctx, c.p.Control.Lock)
 		}
-		if err != nil || c.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
+		if err != nil || c.app.document("tercet.gc/1", fields{"gc": found, "dry_run": *dry}) {
 			return err
 		}
 		for _, line := range found.Lines() {
-			c.term.answer("%s", plain.Line(line))
+			c.app.term.answer("%s", plain.Line(line))
 		}
 		switch {
 		case found.Empty():
-			c.term.note("nothing to remove")
+			c.app.term.note("nothing to remove")
 		case *dry:
-			c.term.note("nothing was removed")
+			c.app.term.note("nothing was removed")
 		}
 		return nil
 	}
@@ -127,94 +122,41 @@ func gcVerb(cmd *cobra.Command, _ *app) run {
 
 // bundleRun writes one file about a run for the report of a defect, without secrets.
 func (c call) bundleRun() error {
-	if err := c.mayCommand(); err != nil {
+	if err := c.app.mayCommand(); err != nil {
 		return err
 	}
-	r, err := c.desk.Named(c.args[0])
+	r, err := c.p.Control.Named(c.args[0])
 	if err != nil {
 		return err
 	}
 
-	config, err := atomicfile.ReadFile(c.root, configFile)
+	config, err := atomicfile.ReadFile(c.p.Root, ConfigFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return broken(formats.CodeIO, configFile, err)
+		return broken(formats.CodeIO, ConfigFile, err)
 	}
-	to, err := past.Project{Root: c.root}.Report(r.ID, past.Bundle{
+	to, err := past.Project{Root: c.p.Root}.Report(r.ID, past.Bundle{
 		About: map[string]string{
 			"tercet": version,
 			"go":     runtime.Version(),
 			"os":     runtime.GOOS,
 			"arch":   runtime.GOARCH,
-			"runner": c.cfg.Runner,
+			"runner": c.p.Config.Runner,
 			"line":   r.Line,
 			"status": r.Status,
 		},
 		Config: string(config),
-		Mask:   c.mask,
+		Mask:   c.p.Mask,
 		Hide: map[string]string{
-			c.dir:                          "PROJECT",
-			c.env("HOME"):                  "HOME",
+			c.p.Dir:                        "PROJECT",
+			c.app.env("HOME"):              "HOME",
 			`"user": "` + userName() + `"`: `"user": "USER"`,
 		},
 	})
-	if err != nil || c.document("tercet.report-file/1", fields{"file": to}) {
+	if err != nil || c.app.document("tercet.report-file/1", fields{"file": to}) {
 		return err
 	}
 
-	c.term.answer("%s", to)
-	c.term.note("read it before you send it: it holds the texts of the run's tasks and answers")
+	c.app.term.answer("%s", to)
+	c.app.term.note("read it before you send it: it holds the texts of the run's tasks and answers")
 	return nil
-}
-
-// kept says which runs the configuration keeps.
-func (w runs) kept() past.Keep {
-	r := w.cfg.Retention
-	if r.Off {
-		return past.Keep{
-			Age:  math.MaxInt64,
-			Size: math.MaxInt64,
-			Now:  clock{}.Now(),
-		}
-	}
-	return past.Keep{
-		Age:  r.Age,
-		Size: r.Size,
-		Now:  clock{}.Now(),
-	}
-}
-
-// tidy removes old runs behind a command, at most once a day.
-func (w runs) tidy(ctx context.Context) {
-	p := past.Project{
-		Root:    w.root,
-		State:   w.manager,
-		Trees:   w.trees,
-		Session: w.sessionID(),
-	}
-	if w.reader == nil || w.readOnly || w.flags.dryRun || w.cfg.Retention.Off ||
-		!p.Daily(clock{}.Now()) {
-		return
-	}
-	found, err := p.Old(ctx, w.kept())
-	if err == nil {
-		err = found.Do(ctx, w.desk.Lock)
-	}
-	if err != nil {
-		w.term.note("warning: old runs: %s", err)
-	}
-}
-
-// sure shows what would be done and asks whether to do it. --yes says yes; without a terminal the
-// answer is no.
-func (w runs) sure(ctx context.Context, show []string, question string) error {
-	d, err := w.approver.decide(ctx, formats.Gate{
-		Question:    question,
-		Show:        show,
-		NeedsPerson: true,
-		Choices:     []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
-	})
-	if err == nil && d.Answer != "yes" {
-		err = formats.Fail(formats.CodeRejected, "", "nothing was done")
-	}
-	return err
 }

@@ -171,19 +171,19 @@ func queryVerb(cmd *cobra.Command, _ *app) run {
 func (c call) runQuery(r query.CLIRequest) error {
 	r.Statuses = state.ReadyStatuses()
 	r.Strict = len(r.Inputs) == 1 && r.Inputs[0].State
-	r.Out, r.Err = c.term.screens()
-	if c.term.sheet(c.term.outTTY).Colour {
-		p, ok := jsonx.PaletteOf(c.env("JQ_COLORS"))
+	r.Out, r.Err = c.app.term.screens()
+	if c.app.term.sheet(c.app.term.outTTY).Colour {
+		p, ok := jsonx.PaletteOf(c.app.env("JQ_COLORS"))
 		if !ok {
-			c.term.note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
+			c.app.term.note("warning: JQ_COLORS holds more than numbers, ';' and ':'; it is left out")
 		}
-		r.Out = c.io.out
+		r.Out = c.app.io.out
 		r.Palette = &p
-		r.Plain = c.term.outTTY
+		r.Plain = c.app.term.outTTY
 	}
 	var env []string
 	for _, name := range []string{"TZ", "GOCOVERDIR"} {
-		if v := c.env(name); v != "" {
+		if v := c.app.env(name); v != "" {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -210,9 +210,9 @@ func (c call) runQuery(r query.CLIRequest) error {
 	}.Run(c.ctx, r)
 	if exit == query.ExitInput && r.Strict {
 		// What the writers refuse is refused with their words and their code.
-		w, werr := c.workspace(c.ctx)
+		w, werr := c.app.workspace(c.ctx)
 		if werr == nil {
-			_, werr = w.reader.Doc(c.ctx)
+			_, werr = w.Reader.Doc(c.ctx)
 		}
 		if werr != nil {
 			return werr
@@ -227,10 +227,10 @@ func (c call) queried(exit int, err error) error {
 		return fail
 	}
 	if err != nil {
-		c.term.failure(err)
+		c.app.term.failure(err)
 	}
 	if limit, ok := errors.AsType[*query.LimitError](err); ok && limit.What == query.BoundTime {
-		c.term.help("--timeout allows more")
+		c.app.term.help("--timeout allows more")
 	}
 	if exit != 0 {
 		return shown{exit}
@@ -242,11 +242,11 @@ func (c call) queried(exit int, err error) error {
 func boundedQueryVerb(cmd *cobra.Command, _ *app) run {
 	cmd.Hidden = true
 	return func(c call) error {
-		text, err := io.ReadAll(c.io.in)
+		text, err := io.ReadAll(c.app.io.in)
 		if err != nil {
 			return broken(formats.CodeIO, "query of a parent", err)
 		}
-		return c.queried(query.RunBounded(c.ctx, text, openSource, c.io.out, c.io.err))
+		return c.queried(query.RunBounded(c.ctx, text, openSource, c.app.io.out, c.app.io.err))
 	}
 }
 
@@ -276,7 +276,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 	case len(files) == 0 && null:
 		return nil, nil
 	case len(files) == 0:
-		root, has, err := c.project()
+		root, has, err := c.app.projectDir()
 		if err == nil && !has {
 			err = noWorkspace()
 		}
@@ -292,7 +292,7 @@ func (c call) inputs(files []string, at string, null bool) ([]query.Input, error
 			out = append(out, query.Input{Name: name, Open: true})
 			continue
 		}
-		data, err := readInput(c.io.in, name)
+		data, err := readInput(c.app.io.in, name)
 		if err != nil {
 			return nil, broken(formats.CodeUsage, "input "+name, err)
 		}
@@ -315,7 +315,7 @@ func (c call) stateInput(dir string) query.Input {
 		return in
 	}
 	defer root.Close() //nolint:errcheck // only read through
-	reader, err := state.NewReader(stateConfig(root, dir, 0, nil))
+	reader, err := state.NewReader(c.app.host().stateConfig(root, dir, 0, nil))
 	if err != nil {
 		return in
 	}

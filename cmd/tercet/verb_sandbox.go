@@ -24,14 +24,14 @@ var sandboxVerbs = []verb{
 		use:   "probe",
 		short: "try which isolation works here",
 		args:  none,
-		needs: aWorld,
+		needs: aSession,
 		do:    sandboxProbe,
 	},
 	{
 		use:   "run -- COMMAND",
 		short: "run a command in the strongest sandbox that works here",
 		args:  some,
-		needs: userOnly | aWorld,
+		needs: userOnly | aSession,
 		make:  sandboxRun,
 	},
 }
@@ -42,7 +42,7 @@ func sandboxClassify(cmd *cobra.Command, _ *app) run {
 are a program and its arguments. It runs nothing and reads no file. The answer says how much the
 command needs a sandbox: required, recommended or optional.`
 	return func(c call) error {
-		place, err := c.place()
+		place, err := c.app.place()
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ command needs a sandbox: required, recommended or optional.`
 		if err != nil {
 			return err
 		}
-		if c.flags.json {
-			c.term.json(struct {
+		if c.app.flags.json {
+			c.app.term.json(struct {
 				Schema  string `json:"schema"`
 				Command string `json:"command"`
 				shell.Report
@@ -86,9 +86,9 @@ command needs a sandbox: required, recommended or optional.`
 		for _, u := range report.Unknown {
 			row(shell.Recommended, "unknown", u.Pos, u.Reason)
 		}
-		c.term.answer("sandbox %s", report.Level)
+		c.app.term.answer("sandbox %s", report.Level)
 		if len(tab.Rows) > 0 {
-			c.term.table(tab)
+			c.app.term.table(tab)
 		}
 		return nil
 	}
@@ -96,7 +96,7 @@ command needs a sandbox: required, recommended or optional.`
 
 // place is where a command that the user types here would run.
 func (a *app) place() (shell.Place, error) {
-	root, _, err := a.project()
+	root, _, err := a.projectDir()
 	if err != nil {
 		return shell.Place{}, err
 	}
@@ -110,7 +110,7 @@ func (a *app) place() (shell.Place, error) {
 
 // sandboxProbe tries what keeps programs within bounds here.
 func sandboxProbe(c call) error {
-	keeper := c.keeper
+	keeper := c.p.Keeper
 	keeper.All = true
 	probes, err := keeper.Probes(c.ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func sandboxProbe(c call) error {
 	if p, err := sandbox.Choose(sandbox.Blocked, nil, keeper.Order, probes); err == nil {
 		best = p.Tier
 	}
-	if c.document("tercet.sandbox-probe/1", fields{
+	if c.app.document("tercet.sandbox-probe/1", fields{
 		"order":  keeper.Order,
 		"best":   best,
 		"probes": probes,
@@ -138,8 +138,8 @@ func sandboxProbe(c call) error {
 		tab.Rows = append(tab.Rows, []string{p.Tier.String(), p.Means.String(), works, p.Why})
 	}
 
-	c.term.table(tab)
-	c.term.note("programs are started in %s", best)
+	c.app.term.table(tab)
+	c.app.term.note("programs are started in %s", best)
 	return nil
 }
 
@@ -156,12 +156,12 @@ your keys. tercet does not run a command that needs a stronger tier than this ma
 
 // boxed runs a program within bounds and prints what it prints.
 func (c call) boxed(net bool) error {
-	place, err := c.place()
+	place, err := c.app.place()
 	if err != nil {
 		return err
 	}
 
-	boxed, tier, err := c.keeper.Run(c.ctx, place, proc.Command{
+	boxed, tier, err := c.p.Keeper.Run(c.ctx, place, proc.Command{
 		Argv:    c.args,
 		Dir:     place.Dir,
 		Private: true,
@@ -179,9 +179,9 @@ func (c call) boxed(net bool) error {
 		return err
 	}
 
-	c.term.note("sandbox: %s", tier)
-	res, err := c.starter.Run(c.ctx, boxed)
-	out, errs := c.term.screens()
+	c.app.term.note("sandbox: %s", tier)
+	res, err := c.p.Starter.Run(c.ctx, boxed)
+	out, errs := c.app.term.screens()
 	out.Write(res.Stdout)  //nolint:errcheck // as in raw
 	errs.Write(res.Stderr) //nolint:errcheck // as in raw
 	program := c.args[0]

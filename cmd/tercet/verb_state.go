@@ -111,14 +111,14 @@ var stateVerbs = []verb{
 
 func stateShow(c call) error {
 	if len(c.args) == 0 {
-		src, err := c.reader.Bytes(c.ctx)
+		src, err := c.p.Reader.Bytes(c.ctx)
 		if err != nil {
 			return err
 		}
-		if c.flags.json {
-			c.term.rawJSON(src)
+		if c.app.flags.json {
+			c.app.term.rawJSON(src)
 		} else {
-			c.term.raw(src)
+			c.app.term.raw(src)
 		}
 		c.changedOutside()
 		return nil
@@ -127,18 +127,18 @@ func stateShow(c call) error {
 	if err != nil {
 		return err
 	}
-	task, err := c.reader.Task(c.ctx, n)
-	if err != nil || c.document("tercet.task-show/1", fields{"task": task}) {
+	task, err := c.p.Reader.Task(c.ctx, n)
+	if err != nil || c.app.document("tercet.task-show/1", fields{"task": task}) {
 		return err
 	}
-	c.term.json(task)
+	c.app.term.json(task)
 	return nil
 }
 
 // changedOutside warns if state.json is not as it was written.
 func (c call) changedOutside() {
-	if notice := c.reader.Notice(c.ctx); notice != "" {
-		c.term.note("warning: %s", notice)
+	if notice := c.p.Reader.Notice(c.ctx); notice != "" {
+		c.app.term.note("warning: %s", notice)
 	}
 }
 
@@ -151,7 +151,7 @@ func taskNumber(word string) (int, error) {
 }
 
 func stateVerify(c call) error {
-	found, err := c.reader.Verify(c.ctx)
+	found, err := c.p.Reader.Verify(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -173,22 +173,22 @@ func stateTransitions(c call) error {
 			})
 		}
 	}
-	if !c.document("tercet.transitions/1", fields{"transitions": table}) {
-		c.term.answer("%s", plain.Passage(state.TransitionsText()))
+	if !c.app.document("tercet.transitions/1", fields{"transitions": table}) {
+		c.app.term.answer("%s", plain.Passage(state.TransitionsText()))
 	}
 	return nil
 }
 
 func stateAdopt(c call) error {
-	res, err := c.manager.Adopt(c.ctx)
+	res, err := c.p.Manager.Adopt(c.ctx)
 	if err == nil {
-		c.done("adopted, serial %d", res.Serial)
+		c.app.done("adopted, serial %d", res.Serial)
 	}
 	return err
 }
 
 func stateRestore(c call) (err error) {
-	serial, ok := c.manager.NewestBackup()
+	serial, ok := c.p.Manager.NewestBackup()
 	switch {
 	case len(c.args) == 1:
 		if serial, err = strconv.ParseUint(c.args[0], 10, 64); err != nil {
@@ -197,12 +197,12 @@ func stateRestore(c call) (err error) {
 	case !ok:
 		return formats.Fail(formats.CodeNotFound, "fix the file by hand", "there is no backup")
 	}
-	res, err := c.manager.Restore(c.ctx, serial)
+	res, err := c.p.Manager.Restore(c.ctx, serial)
 	if err != nil {
 		return err
 	}
-	c.term.warnings(res.Warnings)
-	c.done("restored the backup of serial %d, now serial %d", serial, res.Serial)
+	c.app.term.warnings(res.Warnings)
+	c.app.done("restored the backup of serial %d, now serial %d", serial, res.Serial)
 	return nil
 }
 
@@ -215,9 +215,9 @@ func stateExport(cmd *cobra.Command, _ *app) run {
 		"the archive of the other system that was imported, instead of its state",
 	)
 	return func(c call) error {
-		out, err := c.reader.Export(c.ctx, *shape, *theirs)
+		out, err := c.p.Reader.Export(c.ctx, *shape, *theirs)
 		if err == nil {
-			c.term.raw(out)
+			c.app.term.raw(out)
 		}
 		return err
 	}
@@ -230,14 +230,14 @@ func stateGraph(cmd *cobra.Command, _ *app) run {
 part of. Mermaid is drawn by GitHub, GitLab and editors where it stands in a fence. tercet lays out
 no picture itself; for one, graphviz takes dot: tercet state graph --format dot | dot -Tsvg >tasks.svg`
 	return func(c call) error {
-		tasks, err := c.reader.Tasks(c.ctx)
+		tasks, err := c.p.Reader.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
 		text, err := state.Graph(tasks, *format)
 		if err == nil &&
-			!c.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
-			c.term.raw([]byte(plain.Passage(text)))
+			!c.app.document("tercet.state-graph/1", fields{"format": *format, "text": text}) {
+			c.app.term.raw([]byte(plain.Passage(text)))
 		}
 		return err
 	}
@@ -259,7 +259,7 @@ func stateLayout(cmd *cobra.Command, _ *app) run {
 func stateHistory(cmd *cobra.Command, _ *app) run {
 	limit := cmd.Flags().Int("limit", 0, "only the last `n` entries")
 	return func(c call) error {
-		list, err := c.reader.History(c.ctx)
+		list, err := c.p.Reader.History(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 		if *limit > 0 {
 			list = list[max(0, len(list)-*limit):]
 		}
-		if c.document("tercet.state-history/1", fields{"entries": list}) {
+		if c.app.document("tercet.state-history/1", fields{"entries": list}) {
 			return nil
 		}
 
@@ -291,7 +291,7 @@ func stateHistory(cmd *cobra.Command, _ *app) run {
 			})
 		}
 
-		c.term.table(tab)
+		c.app.term.table(tab)
 		c.changedOutside()
 		return nil
 	}
@@ -308,14 +308,14 @@ func stateDiff(c call) (err error) {
 	}
 	names[1] = cmp.Or(names[1], formats.Workspace+"/state.json")
 	list, err := state.Diff(names[0], text[0], names[1], text[1])
-	if err != nil || c.document("tercet.state-diff/1", fields{"differences": list}) {
+	if err != nil || c.app.document("tercet.state-diff/1", fields{"differences": list}) {
 		return err
 	}
 	for _, d := range list {
-		c.term.answer("%s", d.String())
+		c.app.term.answer("%s", d.String())
 	}
 	if len(list) == 0 {
-		c.term.note("no difference")
+		c.app.term.note("no difference")
 	}
 	return nil
 }
@@ -331,14 +331,14 @@ func (c call) stateNamed(word string) ([]byte, error) {
 		}
 		return data, err
 	}
-	w, err := c.workspace(c.ctx)
+	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	if word == "" {
-		return w.reader.Bytes(c.ctx)
+		return w.Reader.Bytes(c.ctx)
 	}
-	return w.reader.At(c.ctx, serial)
+	return w.Reader.At(c.ctx, serial)
 }
 
 // inputAt is the state of a serial as the input of a query.
@@ -351,16 +351,16 @@ func (c call) inputAt(word string, files []string) ([]query.Input, error) {
 	case len(files) > 0:
 		return nil, usage("expected --at or files, got both")
 	}
-	w, err := c.workspace(c.ctx)
+	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	if ofRun {
-		if serial, err = w.serialAt(c.ctx, run, step); err != nil {
+		if serial, err = w.SerialAt(c.ctx, run, step); err != nil {
 			return nil, err
 		}
 	}
-	data, err := w.reader.At(c.ctx, serial)
+	data, err := w.Reader.At(c.ctx, serial)
 	return []query.Input{{Name: "state.json@" + word, Data: data}}, err
 }
 
@@ -393,20 +393,20 @@ config.yaml names that folder. It links each report, plan, summary and review to
 		opt := state.ImportOptions{
 			Repair: *repair,
 			Fresh:  *fresh,
-			Strict: c.flags.strict,
+			Strict: c.app.flags.strict,
 		}
 		folder, err := importFolders(&c, &opt)
 		if err != nil {
 			return err
 		}
 
-		src, err := c.input(c.args[0])
+		src, err := c.app.input(c.args[0])
 		if err != nil {
 			return err
 		}
 		todo, err := os.ReadFile(filepath.Join(filepath.Dir(c.args[0]), "TODO.md"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.term.note("warning: titles: %s", err)
+			c.app.term.note("warning: titles: %s", err)
 		}
 		opt.Todo = todo // which need not be there
 		if opt.Archive, err = archiveBeside(c, opt); err != nil {
@@ -424,19 +424,19 @@ config.yaml names that folder. It links each report, plan, summary and review to
 		op := state.ImportTasks{From: m, Fresh: *fresh}
 		if *dry || folder {
 			if res, err = c.try(tx, op); err == nil && folder {
-				err = opt.Folders.Copy(c.built.root, *dry)
+				err = opt.Folders.Copy(c.app.project.Root, *dry)
 			}
 		}
 		switch {
 		case err == nil && *dry:
-			c.term.warnings(res.Warnings)
+			c.app.term.warnings(res.Warnings)
 		case err == nil:
 			if res, err = c.apply(tx, op); err == nil {
 				err = c.putAway(tx, &res)
 			}
 		}
 		if err != nil {
-			if !c.flags.json {
+			if !c.app.flags.json {
 				c.importFindings(m)
 			}
 			return err
@@ -452,7 +452,7 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	if c.args[0] == "-" || !exists(name) {
 		return nil, nil
 	}
-	src, err := c.input(name)
+	src, err := c.app.input(name)
 	if err != nil {
 		return nil, err
 	}
@@ -460,9 +460,9 @@ func archiveBeside(c call, opt state.ImportOptions) (*state.Import, error) {
 	opt.Folders = state.Folders{}
 	m := state.ReadImport(name, src, opt)
 	if m.Err() == nil {
-		c.term.note("%s lies beside it and comes along: %s for the archive",
+		c.app.term.note("%s lies beside it and comes along: %s for the archive",
 			name, formats.Count(len(m.Tasks()), "task"))
-		if !c.flags.json {
+		if !c.app.flags.json {
 			c.importFindings(m)
 		}
 	}
@@ -476,25 +476,25 @@ func importFolders(c *call, opt *state.ImportOptions) (bool, error) {
 	if info, err := os.Stat(name); err != nil || !info.IsDir() {
 		return false, nil //nolint:nilerr // a file is read later, and what is wrong with it said there
 	}
-	if err := c.mayCommand(); err != nil {
+	if err := c.app.mayCommand(); err != nil {
 		return true, err
 	}
-	w, err := c.workspace(c.ctx)
+	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return true, err
 	}
 	full, err := filepath.Abs(name)
 	if err == nil {
-		full, err = filepath.Rel(w.dir, full)
+		full, err = filepath.Rel(w.Dir, full)
 	}
 	if err != nil || full == "." || !filepath.IsLocal(full) {
-		return true, usage("expected a folder inside the project %s, got %q", w.dir, name)
+		return true, usage("expected a folder inside the project %s, got %q", w.Dir, name)
 	}
 	c.args = []string{filepath.Join(name, "state.json")}
 	opt.Folders, err = state.FindFolders(
-		w.root,
+		w.Root,
 		filepath.ToSlash(full),
-		cmp.Or(w.cfg.Specs, formats.Specs),
+		cmp.Or(w.Config.Specs, formats.Specs),
 	)
 	return true, err
 }
@@ -512,7 +512,7 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 	}
 	moved, err := c.apply(tx, state.ArchiveTasks{Tasks: list})
 	if err != nil {
-		c.term.help("the import is done; archive its tasks with: tercet task archive " +
+		c.app.term.help("the import is done; archive its tasks with: tercet task archive " +
 			numerals(list))
 		return err
 	}
@@ -524,7 +524,7 @@ func (c call) putAway(tx *state.Tx, res *state.Result) error {
 func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 	failed := m.Err()
 	left := m.LeftOut()
-	if !c.document("tercet.state-import/1", fields{
+	if !c.app.document("tercet.state-import/1", fields{
 		"file":     m.File,
 		"shape":    m.Shape,
 		"tasks":    len(m.Tasks()),
@@ -540,18 +540,18 @@ func (c call) importReport(m *state.Import, res state.Result, dry bool) error {
 		c.importFindings(m)
 		switch {
 		case failed != nil:
-			c.term.say(m.File + " was not imported")
+			c.app.term.say(m.File + " was not imported")
 		case dry:
-			c.term.note("%s would be imported from the shape %s",
+			c.app.term.note("%s would be imported from the shape %s",
 				formats.Count(len(res.Numbers), "task"), m.Shape)
 		default:
-			c.term.answer("%s", numerals(res.Numbers))
-			c.term.note("%s imported, serial %d",
+			c.app.term.answer("%s", numerals(res.Numbers))
+			c.app.term.note("%s imported, serial %d",
 				formats.Count(len(res.Numbers), "task"), res.Serial)
 		}
 		if failed == nil && left > 0 {
-			c.term.note("%s left out", formats.Count(left, "record"))
-			c.term.help(
+			c.app.term.note("%s left out", formats.Count(left, "record"))
+			c.app.term.help(
 				"mend what is named above and import again; --strict refuses such a file as " +
 					"a whole",
 			)
@@ -595,17 +595,17 @@ func (c call) importFindings(m *state.Import) {
 			f.Message += "; the same for " + checkup.FirstFew(same[text][1:], ", ")
 		}
 		if f.Pos.Line == 0 {
-			c.term.note("%s: %s", word, f.Message)
+			c.app.term.note("%s: %s", word, f.Message)
 			continue
 		}
-		c.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
+		c.app.term.note("%s:%d:%d: %s: %s", m.File, f.Pos.Line, f.Pos.Col, word, f.Message)
 		if !f.Mended {
-			c.term.help(f.Help)
+			c.app.term.help(f.Help)
 		}
 	}
 
 	for _, class := range slices.Sorted(maps.Keys(counts)) {
-		c.term.note("%s: %d", class, counts[class])
+		c.app.term.note("%s: %d", class, counts[class])
 	}
 }
 

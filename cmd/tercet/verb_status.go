@@ -29,22 +29,22 @@ in total. Runs that gc has removed do not count.`
 		if *cost {
 			return c.costs()
 		}
-		tasks, err := c.reader.Tasks(c.ctx)
+		tasks, err := c.p.Reader.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
 
 		c.changedOutside()
-		gates, err := c.desk.Gates()
-		unfinished, rerr := journal.Runs(c.root, true)
+		gates, err := c.p.Control.Gates()
+		unfinished, rerr := journal.Runs(c.p.Root, true)
 		if err = cmp.Or(err, rerr); err != nil { // the tasks are shown all the same
-			c.term.note("warning: %s", err)
+			c.app.term.note("warning: %s", err)
 		}
 		open := slices.DeleteFunc(tasks, func(t formats.Task) bool {
 			return t.Status.Terminal()
 		})
-		if c.document("tercet.status/1", fields{
-			"runner": c.cfg.Runner,
+		if c.app.document("tercet.status/1", fields{
+			"runner": c.p.Config.Runner,
 			"gates":  nonNil(gates),
 			"runs":   nonNil(unfinished),
 			"tasks":  nonNil(open),
@@ -70,7 +70,7 @@ in total. Runs that gc has removed do not count.`
 			status := r.Status
 			next := "tercet resume " + r.ID
 			switch {
-			case c.desk.Running(r.ID):
+			case c.p.Control.Running(r.ID):
 				status = "at work"
 				next = "tercet show --log -f " + r.ID
 			case status == journal.Open:
@@ -91,16 +91,16 @@ in total. Runs that gc has removed do not count.`
 			})
 		}
 
-		c.term.note("runner %s, open tasks: %d", c.cfg.Runner, len(open))
-		c.term.table(tab)
+		c.app.term.note("runner %s, open tasks: %d", c.p.Config.Runner, len(open))
+		c.app.term.table(tab)
 		return nil
 	}
 }
 
 // costs prints what the calls of workers took.
 func (c call) costs() error {
-	spent, err := control.Sums(c.desk, time.Time{})
-	if err != nil || c.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
+	spent, err := control.Sums(c.p.Control, time.Time{})
+	if err != nil || c.app.document("tercet.cost/1", fields{"spent": nonNil(spent)}) {
 		return err
 	}
 	tab := formats.Table{Columns: []string{"by", "name", "calls", "tokens", "cost"}}
@@ -113,9 +113,9 @@ func (c call) costs() error {
 			fmt.Sprintf("%.2f", s.Cost),
 		})
 	}
-	c.term.table(tab)
+	c.app.term.table(tab)
 	if len(spent) == 0 {
-		c.term.note("no agent has reported tokens or cost")
+		c.app.term.note("no agent has reported tokens or cost")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ var taskVerbs = []verb{
 func taskFlags(cmd *cobra.Command, a *app) run {
 	const session = "the `id` of the session to write as, such as the one of a claim"
 	cmd.PersistentFlags().Func("session", session, func(id string) error {
-		a.session = id
+		a.id = id
 		return formats.CheckSessionID(id)
 	})
 	return nil
@@ -86,11 +86,11 @@ func txFlags(cmd *cobra.Command) *state.Tx {
 }
 
 // writable is the workspace for one who may write in it.
-func (c call) writable() (*world, error) {
-	if err := c.mayCommand(); err != nil {
+func (c call) writable() (*Project, error) {
+	if err := c.app.mayCommand(); err != nil {
 		return nil, err
 	}
-	return c.workspace(c.ctx)
+	return c.app.workspace(c.ctx)
 }
 
 // apply applies a transaction and tells its warnings.
@@ -99,14 +99,14 @@ func (c call) apply(tx *state.Tx, ops ...state.Op) (state.Result, error) {
 	if err != nil {
 		return state.Result{}, err
 	}
-	tx.Session = c.sessionID()
+	tx.Session = c.app.sessionID()
 	tx.Ops = ops
 	// the process ends with the write: a quarter of its time went into collecting
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(writeMemory)
-	res, err := w.manager.Apply(c.ctx, *tx)
+	res, err := w.Manager.Apply(c.ctx, *tx)
 	if err == nil {
-		c.term.warnings(res.Warnings)
+		c.app.term.warnings(res.Warnings)
 	}
 	return res, err
 }
@@ -116,19 +116,19 @@ const writeMemory = 224 << 20
 
 // try tells what a transaction would do.
 func (c call) try(tx *state.Tx, ops ...state.Op) (state.Result, error) {
-	w, err := c.workspace(c.ctx)
+	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return state.Result{}, err
 	}
-	tx.Session = c.sessionID()
+	tx.Session = c.app.sessionID()
 	tx.Ops = ops
-	return w.manager.Try(c.ctx, *tx)
+	return w.Manager.Try(c.ctx, *tx)
 }
 
 // write applies a transaction and prints its result.
 func (c call) write(tx *state.Tx, ops ...state.Op) error {
 	res, err := c.apply(tx, ops...)
-	if err != nil || c.document("tercet.task/1", fields{
+	if err != nil || c.app.document("tercet.task/1", fields{
 		"serial":   res.Serial,
 		"txn":      res.Txn,
 		"numbers":  nonNil(res.Numbers),
@@ -138,16 +138,16 @@ func (c call) write(tx *state.Tx, ops ...state.Op) error {
 		return err
 	}
 	for _, n := range res.Numbers {
-		c.term.answer("%d", n)
+		c.app.term.answer("%d", n)
 	}
 	switch {
 	case res.Replayed:
-		c.term.note("transaction %s was applied before; nothing was written (serial %d)",
+		c.app.term.note("transaction %s was applied before; nothing was written (serial %d)",
 			res.Txn, res.Serial)
 	case !res.Changed:
-		c.term.note("nothing to change (serial %d)", res.Serial)
+		c.app.term.note("nothing to change (serial %d)", res.Serial)
 	default:
-		c.term.note("written, serial %d", res.Serial)
+		c.app.term.note("written, serial %d", res.Serial)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func taskSet(cmd *cobra.Command, _ *app) run {
 			}
 			op.Back = false
 			if op.To.InProgress() {
-				c.term.note(
+				c.app.term.note(
 					"warning: no session holds the task, so the next command sets it back; "+
 						"to keep it: tercet task claim %s",
 					c.args[0],
@@ -270,7 +270,7 @@ func taskMove(op func([]int) state.Op) func(*cobra.Command, *app) run {
 // taskReady lists the tasks that can be taken up: no run works on them, and their dependencies are
 // completed.
 func taskReady(c call) error {
-	list, err := c.reader.Ready(c.ctx)
+	list, err := c.p.Reader.Ready(c.ctx)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,7 @@ func taskList(cmd *cobra.Command, _ *app) run {
 				return err
 			}
 		}
-		list, err := c.reader.Tasks(c.ctx)
+		list, err := c.p.Reader.Tasks(c.ctx)
 		if err != nil {
 			return err
 		}
@@ -309,35 +309,35 @@ func taskShow(c call) error {
 	if err != nil {
 		return err
 	}
-	t, err := c.reader.Task(c.ctx, n)
-	if err != nil || c.document("tercet.task-show/1", fields{"task": t}) {
+	t, err := c.p.Reader.Task(c.ctx, n)
+	if err != nil || c.app.document("tercet.task-show/1", fields{"task": t}) {
 		return err
 	}
 	about, documents := t.Rows()
-	if c.term.outTTY { // a pipe gets every column, a terminal those with content
+	if c.app.term.outTTY { // a pipe gets every column, a terminal those with content
 		about = about.Filled()
 		documents = documents.Filled()
 	}
-	c.term.table(about)
-	c.term.table(documents)
-	if t.Description != "" && c.term.outTTY {
-		c.term.answer("\n%s", plain.Passage(c.term.wrapped(t.Description)))
+	c.app.term.table(about)
+	c.app.term.table(documents)
+	if t.Description != "" && c.app.term.outTTY {
+		c.app.term.answer("\n%s", plain.Passage(c.app.term.wrapped(t.Description)))
 	}
 	return nil
 }
 
 func listTasks(c call, schema string, list []formats.Task, none string) error {
 	c.changedOutside()
-	if c.document(schema, fields{"tasks": nonNil(list)}) {
+	if c.app.document(schema, fields{"tasks": nonNil(list)}) {
 		return nil
 	}
 	tab := formats.Table{Columns: []string{"number", "title", "status"}}
 	for _, t := range list {
 		tab.Rows = append(tab.Rows, []string{strconv.Itoa(t.Number), t.Title, t.Status.String()})
 	}
-	c.term.table(tab)
+	c.app.term.table(tab)
 	if len(list) == 0 {
-		c.term.note("%s", none)
+		c.app.term.note("%s", none)
 	}
 	return nil
 }
@@ -384,13 +384,13 @@ func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
 	}
 
 	v := res.Verdicts[0]
-	session := c.sessionID()
+	session := c.app.sessionID()
 	if res.Replayed { // the session of then holds the lease
-		if t, err := c.built.reader.Task(c.ctx, v.Task); err == nil && t.Lease != nil {
+		if t, err := c.app.project.Reader.Task(c.ctx, v.Task); err == nil && t.Lease != nil {
 			session = t.Lease.Session
 		}
 	}
-	if !c.document("tercet.claim/1", fields{
+	if !c.app.document("tercet.claim/1", fields{
 		"task":       v.Task,
 		"from":       v.From,
 		"status":     v.To,
@@ -399,8 +399,8 @@ func (c call) claim(tx *state.Tx, op state.ClaimTask) error {
 		"txn":        res.Txn,
 		"replayed":   res.Replayed,
 	}) {
-		c.term.answer("%d", v.Task)
-		c.term.note("task %d is %s for session %s", v.Task, v.To, session)
+		c.app.term.answer("%d", v.Task)
+		c.app.term.note("task %d is %s for session %s", v.Task, v.To, session)
 	}
 	return nil
 }
@@ -434,15 +434,15 @@ func taskSync(cmd *cobra.Command, _ *app) run {
 }
 
 func (c call) syncCheck() error {
-	w, err := c.workspace(c.ctx)
+	w, err := c.app.workspace(c.ctx)
 	if err != nil {
 		return err
 	}
-	edits, err := w.reader.Edits(c.ctx)
+	edits, err := w.Reader.Edits(c.ctx)
 	if err != nil {
 		return err
 	}
-	if !c.document("tercet.sync/1", fields{"edits": edits}) {
+	if !c.app.document("tercet.sync/1", fields{"edits": edits}) {
 		c.syncText(edits)
 	}
 	if slices.ContainsFunc(edits.Proposals, func(p state.Proposal) bool {
@@ -456,24 +456,24 @@ func (c call) syncCheck() error {
 func (c call) syncText(edits state.Edits) {
 	for _, p := range edits.Proposals {
 		if p.Problem == "" {
-			c.term.answer("%s", p.String())
+			c.app.term.answer("%s", p.String())
 		} else {
-			c.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
-			c.term.help(p.Help)
+			c.app.term.say(sprintf(".tercet/TODO.md:%d: %s", p.Line, p.Problem))
+			c.app.term.help(p.Help)
 		}
 	}
 	if !edits.Edited {
-		c.term.note("TODO.md is as it was written")
+		c.app.term.note("TODO.md is as it was written")
 		return
 	}
-	c.term.warnings(edits.Warnings)
+	c.app.term.warnings(edits.Warnings)
 	for _, n := range edits.Missing {
-		c.term.note("the line of task %d is gone; it comes back", n)
+		c.app.term.note("the line of task %d is gone; it comes back", n)
 	}
 	if edits.Notes > 0 {
-		c.term.note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
+		c.app.term.note("%s of other text stay as they are", formats.Count(edits.Notes, "piece"))
 	}
 	if len(edits.Proposals) > 0 {
-		c.term.note("apply with: tercet task sync")
+		c.app.term.note("apply with: tercet task sync")
 	}
 }

@@ -48,40 +48,41 @@ subagents and configuration of this one. The engine is the real one; no agent is
 
     {"line": "/plan 1", "returns": {"planner": [{"status": "completed"}]}, "expect": {"exit": 0}}`
 	return func(c call) error {
-		w, err := c.inside(c.ctx)
+		session, err := c.app.inside(c.ctx)
+		if err == nil {
+			err = session.MayStart(c.ctx, formats.Invocation{})
+		}
 		if err != nil {
 			return err
 		}
 
-		if err := (consent{w}).first(c.ctx, formats.Invocation{}); err != nil {
-			return err
-		}
+		p := session.Project
 		files := c.args
-		read := w.input
+		read := c.app.input
 		if len(files) == 0 {
-			if files, err = fs.Glob(w.gate.FS("."), testsFolder+"/*.json"); err != nil {
+			if files, err = fs.Glob(p.Trust.FS("."), testsFolder+"/*.json"); err != nil {
 				return err
 			}
 			read = func(name string) ([]byte, error) {
-				return fs.ReadFile(w.gate.FS("."), name)
+				return fs.ReadFile(p.Trust.FS("."), name)
 			}
 		}
 		if len(files) == 0 {
-			w.term.note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
+			c.app.term.note("%s holds no tests: 'tercet test --help' says what one is", testsFolder)
 		}
 		if *record && len(c.args) != 1 {
 			return usage("expected one test file for --record, got %d", len(c.args))
 		}
 
-		s := stagehand{app: w.app, record: *record}
-		s.install = func(to *os.Root, _ string) error { return copyOwn(w, to) }
+		s := stagehand{app: c.app, record: *record}
+		s.install = func(to *os.Root, _ string) error { return copyOwn(p, to) }
 		return s.run(c.ctx, files, read)
 	}
 }
 
 // copyOwn copies what of the project decides what runs: its own files and those of other tools.
-func copyOwn(w *world, to *os.Root) error {
-	_, folders, err := w.listed()
+func copyOwn(p *Project, to *os.Root) error {
+	_, folders, err := p.listed()
 	if err != nil {
 		return err
 	}
@@ -89,15 +90,15 @@ func copyOwn(w *world, to *os.Root) error {
 	for _, name := range []string{"subagents", "facets", "templates"} {
 		folders = append(folders, formats.Workspace+"/"+name)
 	}
-	for _, name := range append(folders, configFile) {
-		err := fs.WalkDir(w.gate.FS("."), name, func(name string, d fs.DirEntry, err error) error {
+	for _, name := range append(folders, ConfigFile) {
+		err := fs.WalkDir(p.Trust.FS("."), name, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return nil
 			case err != nil || d.IsDir():
 				return err
 			}
-			data, err := fs.ReadFile(w.gate.FS("."), name)
+			data, err := fs.ReadFile(p.Trust.FS("."), name)
 			if err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ func lay(to *os.Root, name string, data []byte) error {
 
 // stagehand runs tests.
 type stagehand struct {
-	*app
+	app *app
 
 	record  bool
 	install func(to *os.Root, file string) error // puts what a test file tests into a workspace
@@ -187,16 +188,16 @@ func (s *stagehand) run(
 	slices.SortFunc(coverage, func(a, b *scenario.Coverage) int {
 		return strings.Compare(a.Command, b.Command)
 	})
-	if !s.document("tercet.test/1", fields{
+	if !s.app.document("tercet.test/1", fields{
 		"tests":    results,
 		"coverage": nonNil(coverage),
 		"passed":   len(results) - failed,
 		"failed":   failed,
 	}) {
 		for _, c := range coverage {
-			s.term.answer("%s", c)
+			s.app.term.answer("%s", c)
 		}
-		s.term.note("%s, %d failed", formats.Count(len(results), "test"), failed)
+		s.app.term.note("%s, %d failed", formats.Count(len(results), "test"), failed)
 	}
 	if failed > 0 {
 		return shownAs(formats.CodeValidationFailed)
@@ -205,16 +206,16 @@ func (s *stagehand) run(
 }
 
 func (s *stagehand) tell(r tested) {
-	if s.flags.json {
+	if s.app.flags.json {
 		return
 	}
 	word := "ok  "
 	if !r.OK {
 		word = "FAIL"
 	}
-	s.term.answer("%s  %s  %.2fs", word, r.File, r.Seconds)
+	s.app.term.answer("%s  %s  %.2fs", word, r.File, r.Seconds)
 	for _, one := range r.Failures {
-		s.term.answer("    %s", one)
+		s.app.term.answer("    %s", one)
 	}
 }
 
@@ -335,7 +336,7 @@ func (s *stagehand) set(ctx context.Context, t *scenario.Test, project string) (
 	if err := os.MkdirAll(project, 0o755); err != nil {
 		return ioFailure(err)
 	}
-	if _, err := initWorkspace(
+	if _, err := s.app.host().Init(
 		ctx,
 		project,
 		agentcli.RunnerOffline,
@@ -409,9 +410,9 @@ func (s *stagehand) inside(p *play, t *scenario.Test, dir string, out, bad *byte
 				return filepath.Join(dir, "home")
 			}
 		}
-		return s.env(name)
+		return s.app.env(name)
 	})
-	inner.signals = s.signals
+	inner.signals = s.app.signals
 	inner.play = p
 	inner.term.held = true
 	inner.flags.dir = p.dir
@@ -426,8 +427,8 @@ func (s *stagehand) line(
 ) (code int, stdout []byte, said string) {
 	var out, bad bytes.Buffer
 	args := []string{"-C", p.dir, "--json"}
-	if s.record && s.flags.runner != "" {
-		args = append(args, "--runner", s.flags.runner)
+	if s.record && s.app.flags.runner != "" {
+		args = append(args, "--runner", s.app.flags.runner)
 	}
 	if t.Yes {
 		args = append(args, "--yes")

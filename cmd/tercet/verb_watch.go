@@ -24,39 +24,39 @@ that you resume goes on in a process of its own, also after you leave.
 
 Without a full terminal it follows the log of the one run at work, as 'tercet show --log -f' does.`
 	return func(c call) error {
-		if !c.term.inTTY || !c.term.outTTY || !style.Capable(c.env("TERM")) || c.term.silent {
+		if !c.app.term.inTTY || !c.app.term.outTTY || !style.Capable(c.app.env("TERM")) || c.app.term.silent {
 			return followOnly(c)
 		}
-		rest, done, err := c.term.stage.screen()
+		rest, done, err := c.app.term.stage.screen()
 		if err != nil {
 			return broken(formats.CodeIO, "the terminal", err)
 		}
 		defer done()
 		return watch.Run(c.ctx, watch.Config{
-			In:       c.io.in,
-			Out:      c.term.stage.full,
+			In:       c.app.io.in,
+			Out:      c.app.term.stage.full,
 			Env:      os.Environ(),
-			Name:     filepath.Base(c.dir),
-			Desk:     c.desk,
-			Sheet:    c.term.sheet(true),
-			Language: c.cfg.Language,
+			Name:     filepath.Base(c.p.Dir),
+			Desk:     c.p.Control,
+			Sheet:    c.app.term.sheet(true),
+			Language: c.p.Config.Language,
 			Suspend:  rest,
 			Diff: func(ctx context.Context, run string) (string, error) {
-				dir := filepath.Join(c.dir, formats.Workspace, formats.WorktreeFolder, run)
+				dir := filepath.Join(c.p.Dir, formats.Workspace, formats.WorktreeFolder, run)
 				if !isDir(dir) {
 					return "", nil
 				}
-				patch, stat, err := runs{c.world}.diff(ctx, dir)
+				patch, stat, err := c.p.Changes(ctx, dir)
 				return stat + "\n\n" + patch, err
 			},
 			Start: func(verb, run string, out *os.File) (<-chan int, error) {
-				argv := []string{"tercet", "-C", c.dir, verb, run}
+				argv := []string{"tercet", "-C", c.p.Dir, verb, run}
 				if verb == "resume" {
 					argv = append(argv, "--await-answers")
 				}
 				return proc.Detach(proc.Command{
 					Argv: argv,
-					Dir:  c.dir,
+					Dir:  c.p.Dir,
 					Env:  os.Environ(),
 				}, out)
 			},
@@ -66,12 +66,12 @@ Without a full terminal it follows the log of the one run at work, as 'tercet sh
 
 // followOnly follows the log of the only run that is at work.
 func followOnly(c call) error {
-	list, err := journal.Runs(c.root, true)
+	list, err := journal.Runs(c.p.Root, true)
 	if err != nil {
 		return err
 	}
 	list = slices.DeleteFunc(list, func(r journal.Run) bool {
-		return !c.desk.Running(r.ID)
+		return !c.p.Control.Running(r.ID)
 	})
 	if len(list) != 1 {
 		return formats.Fail(

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tercet/commands"
 	"tercet/formats"
 	"tercet/internal/dialect"
 	"tercet/internal/nearest"
@@ -45,7 +44,7 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 		if *route {
 			return c.routeLine()
 		}
-		if c.world, err = c.app.world(c.ctx); err != nil {
+		if err := c.needSession(); err != nil {
 			return err
 		}
 		if *agent {
@@ -56,12 +55,12 @@ func whichVerb(cmd *cobra.Command, _ *app) run {
 }
 
 func (c call) which(show bool) error {
-	r, err := c.table.Route(router.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
+	r, err := c.p.Table.Route(router.Line{Raw: "/" + strings.TrimPrefix(c.args[0], "/")})
 	if err != nil {
 		return c.notRouted("tercet.which/1", err)
 	}
 
-	p, flow, err := c.library.Prompt(r.Source, r.File)
+	p, flow, err := c.s.Library.Prompt(r.Source, r.File)
 	if err != nil {
 		return err
 	}
@@ -69,8 +68,8 @@ func (c call) which(show bool) error {
 	if flow {
 		p = nil
 	}
-	names := c.table.Spellings(r)
-	by := c.table.Hides(r)
+	names := c.p.Table.Spellings(r)
+	by := c.p.Table.Hides(r)
 	out := fields{
 		"command":     r.Name,
 		"file":        r.Source + "/" + r.File,
@@ -78,14 +77,14 @@ func (c call) which(show bool) error {
 		"shadows":     nonNil(r.Shadows),
 		"names":       names,
 		"shadowed_by": by,
-		"calls":       callsOf(c.table, r.Shadows),
+		"calls":       callsOf(c.p.Table, r.Shadows),
 		"kind":        "workflow",
-		"exported":    nonNil(c.scanned.exported[r.Name]),
+		"exported":    nonNil(c.p.Exported[r.Name]),
 		"hooks":       hooks,
 	}
 	if p != nil {
 		out["kind"] = "prompt"
-		out["scope"] = c.library.Foreign[r.Source].Scope
+		out["scope"] = c.s.Library.Foreign[r.Source].Scope
 		out["description"] = p.Description
 		out["usage"] = p.Usage()
 		out["rules"] = p.Rules()
@@ -103,40 +102,40 @@ func (c call) which(show bool) error {
 			out["text"] = p.Text()
 		}
 	}
-	if c.document("tercet.which/1", out) {
+	if c.app.document("tercet.which/1", out) {
 		return nil
 	}
 
-	c.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
-	for i, call := range callsOf(c.table, r.Shadows) {
-		c.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
+	c.app.term.answer("/%s -> %s/%s (%s)", r.Name, r.Source, r.File, dialectOf(r.Dialect))
+	for i, call := range callsOf(c.p.Table, r.Shadows) {
+		c.app.term.answer("shadows %s%s", r.Shadows[i], prefixed(": call it as ", call))
 	}
-	for _, file := range c.scanned.exported[r.Name] {
-		c.term.answer("exported as %s, which is no command here", file)
+	for _, file := range c.p.Exported[r.Name] {
+		c.app.term.answer("exported as %s, which is no command here", file)
 	}
 
 	if by != "" {
-		c.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
+		c.app.term.answer("shadowed by %s: call it as %s", by, strings.Join(names, " or "))
 	}
 	if flow {
-		c.term.answer("a workflow: tercet runs its steps%s",
+		c.app.term.answer("a workflow: tercet runs its steps%s",
 			map[bool]string{true: "; its hooks are never run"}[hooks])
 	}
 	if p == nil {
 		return nil
 	}
 
-	c.term.answer("arguments: %s", p.Rules())
+	c.app.term.answer("arguments: %s", p.Rules())
 	for _, line := range p.Unused() {
-		c.term.answer("%s", line)
+		c.app.term.answer("%s", line)
 	}
 	if show {
 		for _, m := range p.Marks() {
-			c.term.answer("%s", m)
+			c.app.term.answer("%s", m)
 		}
-		c.term.answer("\n%s", plain.Passage(p.Text()))
+		c.app.term.answer("\n%s", plain.Passage(p.Text()))
 	}
-	c.term.diagnostics(&formats.Diagnostics{List: p.Warnings})
+	c.app.term.diagnostics(&formats.Diagnostics{List: p.Warnings})
 	return nil
 }
 
@@ -149,16 +148,6 @@ func callsOf(t *router.Table, files []string) []string {
 	return out
 }
 
-// findCommand gives the command that a name without its slash leads to.
-func (w *world) findCommand(name string) (commands.Entry, error) {
-	r, err := w.table.Route(router.Line{Words: []string{"/" + name}})
-	return commands.Entry{
-		Name:   r.Name,
-		File:   r.File,
-		Source: r.Source,
-	}, err
-}
-
 func dialectOf(name string) string {
 	return cmp.Or(name, dialect.Tercet.String())
 }
@@ -166,9 +155,9 @@ func dialectOf(name string) string {
 // whichAgent says which file a subagent comes from, and what was found about the agent files of
 // other tools.
 func (c call) whichAgent(name string) error {
-	def, _, ok := c.set.Lookup(name, "")
+	def, _, ok := c.s.Set.Lookup(name, "")
 	if !ok {
-		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.set.Names()),
+		return formats.Fail(formats.CodeNotFound, nearest.Help(name, c.s.Set.Names()),
 			"unknown subagent %s", name)
 	}
 
@@ -180,27 +169,27 @@ func (c call) whichAgent(name string) error {
 	hides := ""
 	name = def.Info.Name
 	in := map[string]string{}
-	for _, d := range c.agentNotes {
+	for _, d := range c.s.AgentNotes {
 		if d.File == def.File || d.Subject == name {
 			notes.List = append(notes.List, d)
 		}
 	}
 
-	if slices.Contains(c.set.Replaced(), name) {
+	if slices.Contains(c.s.Set.Replaced(), name) {
 		hides = subagents.Shipped + name
 	}
 	if def.Info.Pack != "" {
 		name = def.Info.Pack + ":" + name
 	}
-	for _, other := range c.set.Names() {
-		one, _, _ := c.set.Lookup(other, "")
+	for _, other := range c.s.Set.Names() {
+		one, _, _ := c.s.Set.Lookup(other, "")
 		if one.Info.Pack != "" && other == one.Info.Pack+":"+name {
 			in[one.Info.Pack] = one.File
 		}
 	}
 
-	order := lookups(c.set, def, of, in)
-	if !c.document("tercet.which/1", fields{
+	order := lookups(c.s.Set, def, of, in)
+	if !c.app.document("tercet.which/1", fields{
 		"agent":       name,
 		"file":        def.File,
 		"packs":       in,
@@ -214,23 +203,23 @@ func (c call) whichAgent(name string) error {
 		"commands":    nonNil(def.Info.Commands),
 		"unfollowed":  nonNil(def.Unfollowed),
 	}) {
-		c.term.answer("%s -> %s (%s), tools %s",
+		c.app.term.answer("%s -> %s (%s), tools %s",
 			name, def.File, of, strings.Join(def.Info.Tools, ", "))
 		if hides != "" {
-			c.term.answer("in the place of the shipped one, which is %s", hides)
+			c.app.term.answer("in the place of the shipped one, which is %s", hides)
 		}
 		if def.Info.Commands != nil {
-			c.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
+			c.app.term.answer("commands: %s", strings.Join(def.Info.Commands, ", "))
 		}
-		c.term.answer("looked up in this order:")
+		c.app.term.answer("looked up in this order:")
 		for n, one := range order {
-			c.term.answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
+			c.app.term.answer("%d %s: %s%s", n+1, one.In, cmp.Or(one.File, "none"),
 				map[bool]string{true: ", this one is called"}[one.Called])
 		}
 		for _, line := range def.Unfollowed {
-			c.term.answer("%s", line)
+			c.app.term.answer("%s", line)
 		}
-		c.term.diagnostics(notes)
+		c.app.term.diagnostics(notes)
 	}
 	return nil
 }
@@ -278,15 +267,15 @@ func lookups(
 
 // routeLine prints the routing decision and runs nothing.
 func (c call) routeLine() error {
-	w, err := c.lookAround()
-	if err = errors.Join(err, w.close()); err != nil {
+	w, err := c.app.find()
+	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
-	r, err := w.table.Route(router.Line{Raw: rest(c.args)})
+	r, err := w.Table.Route(router.Line{Raw: rest(c.args)})
 	if err != nil {
 		return c.notRouted("tercet.route/1", err)
 	}
-	if c.document("tercet.route/1", fields{
+	if c.app.document("tercet.route/1", fields{
 		"command": r.Name,
 		"file":    r.Source + "/" + r.File,
 		"rest":    r.Raw,
@@ -296,9 +285,9 @@ func (c call) routeLine() error {
 	}) {
 		return nil
 	}
-	c.term.answer("/%s -> %s/%s", r.Name, r.Source, r.File)
+	c.app.term.answer("/%s -> %s/%s", r.Name, r.Source, r.File)
 	for _, s := range r.Shadows {
-		c.term.note("shadows %s", s)
+		c.app.term.note("shadows %s", s)
 	}
 	return nil
 }
@@ -314,7 +303,7 @@ func (c call) notRouted(schema string, err error) error {
 	} else {
 		return err
 	}
-	if c.document(schema, out) {
+	if c.app.document(schema, out) {
 		return shownAs(formats.CodeUsage)
 	}
 	return err
@@ -332,15 +321,15 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 			if *task < 1 {
 				return usage("expected the number of a task for --task, got %d", *task)
 			}
-			w, err := c.workspace(c.ctx)
+			w, err := c.app.workspace(c.ctx)
 			if err != nil {
 				return err
 			}
-			if r.Task, err = w.reader.Task(c.ctx, *task); err != nil {
+			if r.Task, err = w.Reader.Task(c.ctx, *task); err != nil {
 				return err
 			}
 		}
-		r, info, err := c.dispatcher.Preview(r)
+		r, info, err := c.s.Dispatcher.Preview(r)
 		if err != nil {
 			return err
 		}
@@ -365,7 +354,7 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 			})
 		}
 
-		if c.document("tercet.prompt/1", fields{
+		if c.app.document("tercet.prompt/1", fields{
 			"agent":  info.Name,
 			"task":   *task,
 			"sha256": p.SHA256,
@@ -375,13 +364,13 @@ The journal of a run holds the SHA-256 of every prompt that it gave.`
 		}) {
 			return nil
 		}
-		if c.term.outTTY {
-			c.term.answer("%s", plain.Passage(p.Text))
+		if c.app.term.outTTY {
+			c.app.term.answer("%s", plain.Passage(p.Text))
 		} else {
-			c.term.raw([]byte(p.Text))
+			c.app.term.raw([]byte(p.Text))
 		}
 
-		c.term.note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
+		c.app.term.note("sha256 %s, %d bytes", p.SHA256, len(p.Text))
 		return nil
 	}
 }

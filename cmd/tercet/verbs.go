@@ -36,13 +36,15 @@ type run func(c call) error
 
 // call is one call of a verb.
 type call struct {
-	*world // knows the app alone for a verb that needs no more
-	ctx    context.Context
-	args   []string
+	app  *app
+	p    *Project // nil for a verb that needs none
+	s    *Session // nil for a verb that needs no commands and no subagents
+	ctx  context.Context
+	args []string
 }
 
 // done says what a verb did that has no other answer.
-func (w *world) done(format string, args ...any) {
+func (w *app) done(format string, args ...any) {
 	if w.flags.json {
 		w.give(formats.Return{Status: formats.StatusCompleted, Summary: sprintf(format, args...)})
 		return
@@ -55,7 +57,7 @@ type need int
 
 const (
 	userOnly   need = 1 << iota // no subagent may call it
-	aWorld                      // the project, with or without a workspace
+	aSession                    // the project, with or without a workspace
 	aWorkspace                  // a project with a workspace
 )
 
@@ -86,7 +88,7 @@ func verbs() []verb {
 			use:   "lint PATH...",
 			short: "check command and subagent files, mend and format them",
 			args:  some,
-			needs: aWorld,
+			needs: aSession,
 			make:  lintVerb,
 		},
 		{
@@ -108,7 +110,7 @@ func verbs() []verb {
 			use:   "check FILE",
 			short: "check a document against a profile",
 			args:  one,
-			needs: aWorld,
+			needs: aSession,
 			make:  checkVerb,
 		},
 		{use: "result", short: "read subagents' output", verbs: resultVerbs, rare: true},
@@ -185,7 +187,7 @@ func verbs() []verb {
 			use:   "prompt SUBAGENT",
 			short: "show the composed prompt of a subagent and its SHA-256",
 			args:  one,
-			needs: aWorld,
+			needs: aSession,
 			make:  promptVerb,
 			rare:  true,
 		},
@@ -193,7 +195,7 @@ func verbs() []verb {
 			use:   "doctor",
 			short: "check the installation: programs, agent CLIs, the workspace and its lock",
 			args:  none,
-			needs: aWorld,
+			needs: aSession,
 			do:    doctor,
 		},
 		{
@@ -265,9 +267,9 @@ func (a *app) command(v verb) *cobra.Command {
 	cmd.ValidArgsFunction = (&offers{app: a}).completeVerb(v.use)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		c := call{
-			world: &world{app: a},
-			ctx:   cmd.Context(),
-			args:  args,
+			app:  a,
+			ctx:  cmd.Context(),
+			args: args,
 		}
 		if v.needs&userOnly != 0 {
 			err = a.mayCommand()
@@ -275,9 +277,9 @@ func (a *app) command(v verb) *cobra.Command {
 		switch {
 		case err != nil:
 		case v.needs&aWorkspace != 0:
-			c.world, err = a.workspace(c.ctx)
-		case v.needs&aWorld != 0:
-			c.world, err = a.world(c.ctx)
+			c.p, err = a.workspace(c.ctx)
+		case v.needs&aSession != 0:
+			err = c.needSession()
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"tercet/state"
@@ -11,9 +12,14 @@ import (
 func workspaceIn(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	_, err := initWorkspace(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
+	_, err := testHost().Init(t.Context(), dir, agentcli.RunnerOffline, state.InitOptions{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+// testHost is a host without streams.
+func testHost() Host {
+	return newApp(stdio{}, os.Getenv).host()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-
 	"tercet/formats"
 	"tercet/internal/journal"
 	"tercet/internal/plain"
@@ -15,12 +14,12 @@ import (
 
 // goBack drops what a run that was taken did from a step on, once its user agreed to that. A run
 // that failed goes on then: it is reopened.
-func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
-	past := w.desk.Past(r.ID)
+func (s *Session) goBack(ctx context.Context, r journal.Run, word string) error {
+	past := s.Project.Control.Past(r.ID)
 	over := journal.Finished(past)
 	to, dropped, err := journal.BackTarget(past, word)
 	if err == nil && over {
-		err = w.mayReopen(ctx, r, past, to)
+		err = s.mayReopen(ctx, r, past, to)
 	}
 	if err != nil {
 		return err
@@ -30,7 +29,7 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 	if over {
 		seen = journal.BeforeEnd(past)
 	}
-	counted, err := w.look(ctx, r, seen)
+	counted, err := s.replay(ctx, r, seen)
 	switch {
 	case err != nil:
 		return err
@@ -39,18 +38,18 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 			"step '%s' ran side by side with others", to)
 	}
 
-	kept := w.tellBack(over, journal.StepsBefore(past, to), dropped)
-	if err := w.agreeBack(ctx, to, over, dropped); err != nil {
+	kept := s.tellBack(over, journal.StepsBefore(past, to), dropped)
+	if err := s.agreeBack(ctx, to, over, dropped); err != nil {
 		return err
 	}
 	if over {
 		counted.Reopened++
 		data := fields{
-			"by":   userName(),
+			"by":   s.Project.Host.User,
 			"from": to,
 			"kept": kept,
 		}
-		err := w.desk.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data})
+		err := s.Project.Control.Add(ctx, r.ID, formats.Entry{Type: formats.EntryReopened, Data: data})
 		if err != nil {
 			return err
 		}
@@ -60,12 +59,12 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 		names[i] = s.Path
 	}
 
-	return w.desk.Add(ctx, r.ID, formats.Entry{
+	return s.Project.Control.Add(ctx, r.ID, formats.Entry{
 		Type: formats.EntryWentBack,
 		Step: to,
 		Data: journal.WentBack{
 			Counted: counted,
-			By:      userName(),
+			By:      s.Project.Host.User,
 			Dropped: names,
 		},
 	})
@@ -73,28 +72,29 @@ func (w runs) goBack(ctx context.Context, r journal.Run, word string) error {
 
 // tellBack says which results go, and of a run that failed also which effects stay. It gives the
 // steps of those.
-func (w runs) tellBack(over bool, kept, dropped []journal.Step) []string {
+func (s *Session) tellBack(over bool, kept, dropped []journal.Step) []string {
 	names := []string{}
-	for _, s := range kept {
-		if !over || s.Outcome == formats.OutcomeSkipped.String() {
+	for _, one := range kept {
+		if !over || one.Outcome == formats.OutcomeSkipped.String() {
 			continue
 		}
-		names = append(names, s.Path)
-		w.term.note("keeps %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
+		names = append(names, one.Path)
+		s.Project.note("keeps %s (%s) %s", one.Path, one.Outcome, plain.Line(one.Summary))
 	}
-	for _, s := range dropped {
-		if over && journal.IsCleanup(s.Path) {
-			w.term.note("%s (%s) ran when the run failed, and is not taken back", s.Path, s.Outcome)
+	for _, one := range dropped {
+		if over && journal.IsCleanup(one.Path) {
+			s.Project.note("%s (%s) ran when the run failed, and is not taken back",
+				one.Path, one.Outcome)
 			continue
 		}
-		w.term.note("drops %s (%s) %s", s.Path, s.Outcome, plain.Line(s.Summary))
+		s.Project.note("drops %s (%s) %s", one.Path, one.Outcome, plain.Line(one.Summary))
 	}
 	return names
 }
 
 // agreeBack asks whether results may be dropped. A failed run that drops nothing but its failure
 // need not ask.
-func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
+func (s *Session) agreeBack(ctx context.Context, to string, over bool, dropped []journal.Step) error {
 	lost := 0
 	for _, s := range dropped {
 		if !over || !journal.IsCleanup(s.Path) && formats.Outcome(s.Outcome).Passes() {
@@ -104,7 +104,7 @@ func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []jou
 	if over && lost == 0 {
 		return nil
 	}
-	d, err := w.approver.Approve(ctx, formats.Gate{
+	d, err := s.approver.Approve(ctx, formats.Gate{
 		Question: sprintf("Go back to step '%s' and drop %s?", to, formats.Count(lost, "result")),
 		Choices:  []formats.Choice{{Label: "yes", Approves: true}, {Label: "no", Leaves: true}},
 	})
@@ -115,17 +115,17 @@ func (w runs) agreeBack(ctx context.Context, to string, over bool, dropped []jou
 }
 
 // mayReopen checks that what the kept steps of a failed run did is still as they left it.
-func (w runs) mayReopen(
+func (s *Session) mayReopen(
 	ctx context.Context,
 	r journal.Run,
 	past []journal.Record,
 	to string,
 ) error {
-	if err := w.taskAsLeft(ctx, r, past); err != nil {
+	if err := s.taskAsLeft(ctx, r, past); err != nil {
 		return err
 	}
 	again := journal.ToReopen(past, to)
-	if err := subagents.Restorable(w.root, r.ID, again.Documents); err != nil {
+	if err := subagents.Restorable(s.Project.Root, r.ID, again.Documents); err != nil {
 		return err
 	}
 	kept := append(past[:len(past):len(past)], journal.Record{
@@ -135,16 +135,16 @@ func (w runs) mayReopen(
 	if t.Dir == "" {
 		return nil
 	}
-	return worktree.Repository{Manager: w.trees}.MayReopen(ctx, t.Branch, t.Head, again.Wip)
+	return worktree.Repository{Manager: s.Project.Trees}.MayReopen(ctx, t.Branch, t.Head, again.Wip)
 }
 
 // taskAsLeft checks that nobody else has the task of a failed run, or has changed its status.
-func (w runs) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Record) error {
+func (s *Session) taskAsLeft(ctx context.Context, r journal.Run, past []journal.Record) error {
 	if r.Task == 0 {
 		return nil
 	}
 	const help = "type its line to run it again"
-	now, err := w.reader.Task(ctx, r.Task)
+	now, err := s.Project.Reader.Task(ctx, r.Task)
 	switch {
 	case formats.CodeOf(err) == formats.CodeNotFound:
 		return formats.Fail(formats.CodeInvalidState, help, "task %d is no longer there", r.Task)
@@ -176,20 +176,4 @@ func begunAs(r journal.Run) formats.TaskStatus {
 		}
 	}
 	return ""
-}
-
-// offerBack says how a run that failed goes on without doing again what was paid for.
-func (w runs) offerBack(ret formats.Return) {
-	if ret.Status != formats.StatusFailed || w.root == nil || ret.Metadata.Run == "" ||
-		w.flags.dryRun {
-		return
-	}
-	records, err := journal.Load(w.root, ret.Metadata.Run)
-	if err != nil {
-		return
-	}
-	if step := journal.ReopenStep(records); step != "" {
-		w.term.note("to go on from the step that failed: tercet resume %s --from %s",
-			ret.Metadata.Run, worktree.Quoted(step))
-	}
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path"
+	"sync"
+	"tercet/internal/journal"
+	"tercet/internal/trace"
+)
+
+// switchboard hands events to the trace file of the run and to the frontend. It is safe for
+// concurrent use.
+type switchboard struct {
+	host Host
+	mask *journal.Masker
+
+	mu    sync.Mutex
+	files map[string]*trace.File // by run
+}
+
+func newSwitchboard(h Host, mask *journal.Masker) *switchboard {
+	return &switchboard{
+		host:  h,
+		mask:  mask,
+		files: map[string]*trace.File{},
+	}
+}
+
+// Emit implements trace.Sink.
+func (s *Session) Emit(e trace.Event) {
+	s.Project.events.emit(e, s.silent)
+}
+
+// emit writes an event down, and shows it unless it is silent.
+func (s *switchboard) emit(e trace.Event, silent bool) {
+	if e.Time.IsZero() {
+		e.Time = s.host.Clock.Now()
+	}
+	line := append(s.mask.Line(trace.Encode(e)), '\n')
+	if e.Run != "" {
+		s.begin(e.Run).Add(line)
+	}
+	s.host.Frontend.Event(e, line, silent)
+}
+
+// begin gives the trace file of a run. Its events are kept until it is opened.
+func (s *switchboard) begin(run string) *trace.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.files[run]
+	if f == nil {
+		f = &trace.File{}
+		s.files[run] = f
+	}
+	return f
+}
+
+// open opens the trace file in the folder of a run.
+func (s *switchboard) open(root *os.Root, dir string) error {
+	return s.begin(path.Base(dir)).Open(func() (io.WriteCloser, error) {
+		return root.OpenFile(
+			path.Join(dir, "trace.jsonl"),
+			os.O_CREATE|os.O_APPEND|os.O_WRONLY,
+			0o600,
+		)
+	})
+}
+
+// end closes the trace files of runs that are over.
+func (s *switchboard) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for run, f := range s.files {
+		if err := f.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", run, err))
+		}
+	}
+	clear(s.files)
+	return errors.Join(errs...)
+}
+
+// Traced are the events of a run that were written since, as they are read; an error is the last.
+func Traced(log *journal.Log) iter.Seq2[trace.Event, error] {
+	return func(yield func(trace.Event, error) bool) {
+		for {
+			lines, err := log.Trace()
+			if err != nil {
+				yield(trace.Event{}, err)
+			}
+			if err != nil || len(lines) == 0 {
+				return
+			}
+			for e := range trace.Lines(lines) {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path"
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/state"
+)
+
+const gitignore = `# written by tercet init: ignores everything but what belongs into the repository
+*
+!.gitignore
+!config.yaml
+!commands/
+!commands/**
+!subagents/
+!subagents/**
+!facets/
+!facets/**
+!templates/
+!templates/**
+!tests/
+!tests/**
+!packs.json
+!packs/
+!packs/**
+!state.json
+!TODO.md
+!specs/
+!specs/**
+!archive/
+!archive/state.json
+`
+
+// ConfigFile is the configuration of a workspace.
+const (
+	ConfigFile = formats.Workspace + "/config.yaml"
+	configYAML = `# tercet's configuration; every key has a default
+runner: `
+)
+
+// Init makes a workspace in a folder: it writes what is missing and lists it, relative to the project
+// root. With dry it only lists.
+func (h Host) Init(
+	ctx context.Context,
+	dir, runner string,
+	opt state.InitOptions,
+	dry bool,
+) ([]string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, broken(formats.CodeIO, "project root", err)
+	}
+	defer root.Close() //nolint:errcheck // only read through; nothing is lost
+	if info, err := root.Lstat(formats.Workspace); err == nil && !info.IsDir() {
+		return nil, formats.Fail(formats.CodeConfig, "move it away",
+			"expected a folder at %s, got a file", formats.Workspace)
+	}
+
+	for _, d := range []string{"commands", "subagents", "specs", "archive"} {
+		if !dry {
+			err := atomicfile.MkdirAll(root, path.Join(formats.Workspace, d), 0o755)
+			if err != nil {
+				return nil, ioFailure(err)
+			}
+		}
+	}
+
+	written := []string{}
+	config := configYAML + runner + "\n"
+	for _, f := range [][2]string{
+		{formats.Workspace + "/.gitignore", gitignore},
+		{ConfigFile, config},
+	} {
+		if _, err := root.Lstat(f[0]); err == nil {
+			continue
+		}
+		written = append(written, f[0])
+		if !dry {
+			if err := atomicfile.Create(root, f[0], []byte(f[1]), 0o644); err != nil {
+				return nil, ioFailure(err)
+			}
+		}
+	}
+
+	name := path.Join(formats.Workspace, "state.json")
+	if _, err := root.Lstat(name); err == nil {
+		return written, nil
+	}
+	written = append(written, name, path.Join(formats.Workspace, "TODO.md"))
+	if dry {
+		return written, nil
+	}
+
+	m, err := state.NewManager(h.stateConfig(root, dir, 0, nil))
+	if err != nil {
+		return nil, err
+	}
+	return written, m.Init(ctx, opt)
+}

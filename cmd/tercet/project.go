@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"tercet/formats"
+	"tercet/internal/config"
+	"tercet/internal/control"
+	"tercet/internal/dialect"
+	"tercet/internal/journal"
+	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/router"
+	"tercet/state"
+	"tercet/subagents/sandbox"
+	"tercet/subagents/worktree"
+)
+
+// Project is one project root: its configuration, its state and its runs. It may be used by several
+// goroutines; Close releases what it holds.
+type Project struct {
+	Host         Host
+	Dir          string // the project root, absolute; the current folder without a workspace
+	HasWorkspace bool
+	Root         *os.Root
+	Config       config.Config
+	Trust        *trust.Gate // decides what of the project may start a program
+
+	Starter *proc.Starter
+	Keeper  *sandbox.Keeper
+	Mask    *journal.Masker // of everything that is logged
+	Trees   *worktree.Manager
+	Control *control.Controller // of the runs
+
+	// The state of a workspace; nil without one.
+	Reader   *state.Reader
+	Manager  *state.Manager
+	Docs     *state.Docs
+	Problems *state.Errors
+
+	// The command files.
+	Table *router.Table
+	// Exported are files that tercet export wrote, which are no commands, by the name that they
+	// would have.
+	Exported map[string][]string
+	sources  map[string]fs.FS         // by the name of the source
+	foreign  map[string]dialect.Place // of the sources of other tools
+	own      map[string]bool          // the sources that came with the project
+	folders  []string                 // of these sources, where commands are files
+	// agentFolders searches for the folders of other tools with agents, once.
+	agentFolders func() []dialect.Folder
+	// deciding are the hashes of files that decide and that no command or subagent file names.
+	deciding map[string]string
+
+	online   []string // variables for what goes over the network
+	events   *switchboard
+	notifier *control.Notifier // tells what waits; nil: no notice
+	asking   chan struct{}     // holds who asks: one question at a time
+
+	mu      sync.Mutex // guards closers: subagents with steps run side by side
+	closers []io.Closer
+}
+
+// Find finds the project and the command files in it, which is all that a route needs: no state, no
+// subagent and no process. has tells whether dir has a workspace.
+func Find(dir string, has bool, h Host) (_ *Project, err error) {
+	p := &Project{
+		Host:         h,
+		Dir:          dir,
+		HasWorkspace: has,
+		asking:       make(chan struct{}, 1),
+	}
+	if p.Root, err = os.OpenRoot(p.Dir); err != nil {
+		return p, broken(formats.CodeIO, "project root", err)
+	}
+	p.keep(p.Root)
+	p.Trust = p.newTrust()
+	p.agentFolders = sync.OnceValue(p.finder().Agents)
+	if err = p.readConfig(); err != nil {
+		return p, err
+	}
+	return p, p.scan()
+}
+
+// Open opens a project for everything but the commands and the subagents, which a Session has.
+func Open(ctx context.Context, dir string, has bool, h Host) (*Project, error) {
+	p, err := Find(dir, has, h)
+	if err == nil {
+		err = p.build(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Close releases the runs, files and processes of the project.
+func (p *Project) Close() error {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	closers := p.closers
+	p.closers = nil
+	p.mu.Unlock()
+	var errs []error
+	for _, c := range slices.Backward(closers) {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// keep closes what was opened when the project is closed.
+func (p *Project) keep(c io.Closer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closers = append(p.closers, c)
+}
+
+// note tells one line about what happens.
+func (p *Project) note(format string, args ...any) {
+	p.Host.Frontend.Note(format, args...)
+}
+
+// newRunID makes the id of a run.
+func (p *Project) newRunID() string {
+	return formats.NewRunID(p.Host.Clock.Now(), randomBytes())
+}
+
+// folderOf is the program's folder in one of the user's base folders. A variable names the base, or
+// it lies below the home folder. Empty: there is no place for it.
+func (h *Host) folderOf(variable string, below ...string) string {
+	base := h.Env(variable)
+	if !filepath.IsAbs(base) {
+		home := h.Env("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		base = filepath.Join(home, filepath.Join(below...))
+	}
+	return filepath.Join(base, "tercet")
+}
+
+// StateHome is the program's folder for what outlives a project; empty where there is no place for
+// it.
+func (h *Host) StateHome() string {
+	return h.folderOf("XDG_STATE_HOME", ".local", "state")
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+)
+
+// host is what this process gives to the projects that it opens.
+func (a *app) host() Host {
+	h := Host{
+		Frontend:    frontend{a},
+		Clock:       clock{},
+		Version:     version,
+		User:        userName(),
+		Session:     a.sessionID(),
+		CommandLine: strings.Join(os.Args, " "),
+		Supervisor:  supervisor(),
+		ChildWord:   childWord,
+		InsideRun:   a.insideRun(),
+		Env:         a.env,
+		LookupEnv:   os.LookupEnv,
+		Environ:     os.Environ,
+		Hard:        a.signals.hardContext,
+		Strict:      a.flags.strict,
+		LockTimeout: a.flags.lockTimeout,
+		Trust:       a.flags.trust,
+		Agreed:      a.accepted,
+	}
+	if a.play != nil {
+		h.OwnProject = a.play.dir
+	}
+	return h
+}
+
+// options are what the flags say about a line.
+func (a *app) options() Options {
+	f := &a.flags
+	o := Options{
+		Runner:        f.runner,
+		Model:         f.model,
+		DryRun:        f.dryRun,
+		Stubs:         f.stubs,
+		Record:        f.record,
+		Replay:        f.replay,
+		Yes:           f.yes,
+		Await:         f.await,
+		New:           f.fresh,
+		IfNeeded:      f.ifNeeded,
+		AcceptChanges: f.acceptChanges,
+		Parallel:      f.parallel,
+		Most:          f.max,
+		Typed:         f.prompting,
+		TellsBroken:   a.told[toldBroken],
+	}
+	if a.play != nil {
+		o.Cast = a.play.cast
+	}
+	return o
+}
+
+// toldBroken marks that a verb tells of broken subagent files itself.
+const toldBroken = "broken subagents"
+
+// open opens the project once a process, with or without a workspace.
+func (a *app) open(ctx context.Context) (*Project, error) {
+	if a.project != nil {
+		return a.project, nil
+	}
+	dir, has, err := a.projectDir()
+	if err != nil {
+		return nil, err
+	}
+	p, err := Open(ctx, dir, has, a.host())
+	if err != nil {
+		return nil, err
+	}
+	a.project = p
+	return p, nil
+}
+
+// openSession opens the project with its commands and subagents, once a process.
+func (a *app) openSession(ctx context.Context) (*Session, error) {
+	p, err := a.open(ctx)
+	if err != nil || a.session != nil {
+		return a.session, err
+	}
+	s, err := p.Session(a.options())
+	if err != nil {
+		return nil, errors.Join(err, a.forget())
+	}
+	a.session = s
+	return s, nil
+}
+
+// needSession opens the project with its commands and subagents for a verb.
+func (c *call) needSession() (err error) {
+	if c.s, err = c.app.openSession(c.ctx); err == nil {
+		c.p = c.s.Project
+	}
+	return err
+}
+
+// find finds the project and its command files alone.
+func (a *app) find() (*Project, error) {
+	dir, has, err := a.projectDir()
+	if err != nil {
+		return nil, err
+	}
+	return Find(dir, has, a.host())
+}
+
+// workspace is the project if it has a workspace.
+func (a *app) workspace(ctx context.Context) (*Project, error) {
+	p, err := a.open(ctx)
+	if err == nil && p.Reader == nil {
+		return nil, noWorkspace()
+	}
+	return p, err
+}
+
+// inside is a session in a project that has a workspace.
+func (a *app) inside(ctx context.Context) (*Session, error) {
+	s, err := a.openSession(ctx)
+	if err == nil && s.Project.Reader == nil {
+		return nil, noWorkspace()
+	}
+	return s, err
+}
+
+// forget lets the next line see the files as they are then: a command may have written a command.
+func (a *app) forget() error {
+	p := a.project
+	a.project = nil
+	a.session = nil
+	if p == nil {
+		return nil
+	}
+	return p.Close()
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tercet/commands"
+	"tercet/commands/interp"
+	"tercet/formats"
+	"tercet/internal/atomicfile"
+	"tercet/internal/control"
+	"tercet/internal/git"
+	"tercet/internal/journal"
+	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/packs"
+	"tercet/state"
+	"tercet/subagents"
+	"tercet/subagents/agentcli"
+	"tercet/subagents/builtin"
+	"tercet/subagents/sandbox"
+	"tercet/subagents/worktree"
+	"tercet/templates"
+	"tercet/templates/meta"
+)
+
+// build makes what starts processes and keeps the state.
+func (p *Project) build(ctx context.Context) error {
+	p.Trust.Words = append(p.Trust.Words, p.Config.Notify...)
+	for _, s := range p.Config.ACP {
+		p.Trust.Words = append(p.Trust.Words, s.Argv...)
+	}
+
+	p.Mask = journal.NewMasker(
+		journal.Secrets(p.Host.Environ(), SecretSettings(p.Config.Env)...)...,
+	)
+	p.Host.Frontend.Mask(p.Mask)
+	p.events = newSwitchboard(p.Host, p.Mask)
+	p.Control = &control.Controller{
+		Root:  p.Root,
+		Clock: p.Host.Clock,
+		User:  p.Host.User,
+		Mask:  p.Mask,
+		Note:  p.note,
+		Secret: func() []byte {
+			return state.SealKey(p.Host.StateHome(), rand.Text)("runs")
+		},
+	}
+	if err := p.startProcesses(); err != nil {
+		return err
+	}
+
+	p.Control.HidesKey = sandbox.Holds
+	p.Control.Tier = func() (string, error) { return p.Keeper.Tier(ctx) }
+	p.keep(p.Starter)
+	if len(p.Config.Notify) > 0 {
+		p.notifier = p.newNotifier()
+		p.keep(p.notifier)
+	}
+	if p.HasWorkspace {
+		p.sweep(ctx)
+		if err := p.openState(); err != nil {
+			return err
+		}
+		p.finishPack()
+	}
+	return p.openTrees()
+}
+
+// openTrees makes what keeps the worktrees of runs.
+func (p *Project) openTrees() (err error) {
+	p.Trees, err = worktree.New(worktree.Manager{
+		Git:        p.Git,
+		Root:       p.Dir,
+		Base:       filepath.Join(p.Dir, formats.Workspace, formats.WorktreeFolder),
+		Specs:      p.Config.Specs,
+		Allow:      p.Config.Secrets,
+		RemoteType: p.remoteType,
+		Made: func() func(txn string) bool {
+			since := p.Host.Clock.Now()
+			return func(txn string) bool {
+				return journal.Delegated(
+					p.Root, formats.AgentGitWorkflow, txn, since, p.Control.Key,
+				)
+			}
+		},
+	})
+	return err
+}
+
+// SecretSettings gives the variables of the configuration's `env` that children would not see
+// without it.
+func SecretSettings(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.Contains(proc.Inherited(), name)
+	})
+}
+
+// startProcesses builds the one place that starts children, and its gate: before the project is
+// trusted it starts none.
+func (p *Project) startProcesses() (err error) {
+	env := append(
+		proc.Set(p.Host.LookupEnv, slices.Concat(proc.Inherited(), p.Config.Env)...),
+		"TERCET_ROOT="+p.Dir,
+	)
+	p.online = proc.Set(p.Host.LookupEnv, proc.ForPush()...)
+	p.Starter, err = proc.NewStarter(proc.Starter{
+		Allow:      p.allow,
+		Env:        env,
+		Now:        p.Host.Clock.Now,
+		Supervisor: p.Host.Supervisor,
+		Record:     p.children().Record,
+		Grace:      proc.Grace{Abort: p.Host.Hard().Done()},
+	})
+	p.Keeper = p.newKeeper()
+	return err
+}
+
+// Online are the variables for what goes over the network.
+func (p *Project) Online() []string {
+	return p.online
+}
+
+// Git gives the repository of a folder.
+func (p *Project) Git(dir string) *git.Repo {
+	return &git.Repo{
+		Starter: p.Starter,
+		Dir:     dir,
+		Online:  p.online,
+	}
+}
+
+// Session is what lines run with: the commands, the subagents and the answers to questions, for one
+// set of options. A session with other options may be at work at the same time.
+type Session struct {
+	Project *Project
+	Options Options
+
+	Library    *commands.Library
+	Catalog    *commands.Catalog
+	Set        *subagents.Set
+	Models     subagents.Models
+	Dispatcher *subagents.Dispatcher
+	AgentNotes []formats.Diagnostic // about the agents of other tools
+	Broken     *formats.Diagnostics // about the subagent files that cannot be used; nil without one
+
+	approver *approver
+	auto     *agentcli.Auto
+	tape     *os.Root // of Record or Replay, nil without
+	givingUp bool     // a run is gone through again only to end it
+	readOnly bool     // what runs keeps no record of itself in the workspace
+	silent   bool     // what runs has one step, and its answer is all
+	// verifying is what a run reaches that is replayed without effects; nil: it is none.
+	verifying *interp.Config
+}
+
+// Session reads the commands and the subagents, and makes what runs them.
+func (p *Project) Session(o Options) (*Session, error) {
+	s := &Session{Project: p, Options: o}
+	return s, s.build()
+}
+
+// with gives a session of the same options that differs in one thing.
+func (s *Session) with(change func(*Session)) (*Session, error) {
+	out := &Session{Project: s.Project, Options: s.Options}
+	out.Options.TellsBroken = true // the first one told of them
+	change(out)
+	return out, out.build()
+}
+
+func (s *Session) build() error {
+	s.approver = newApprover(s)
+	s.auto = &agentcli.Auto{Starter: s.Project.Starter}
+	s.list()
+	return s.agents()
+}
+
+// subagentSources are the folders of tercet's own subagent files, the project's first.
+func (p *Project) subagentSources() []subagents.Source {
+	sources := []subagents.Source{subagents.LibrarySource()}
+	if !p.HasWorkspace {
+		return sources
+	}
+	const folder = formats.Workspace + "/subagents"
+	own := subagents.Source{
+		Name:   folder,
+		FS:     p.Trust.FS(folder),
+		Facets: p.Trust.FS(formats.Workspace + "/facets"),
+	}
+	return append(
+		append([]subagents.Source{own}, packSources(p.Trust, folder, own.Facets)...),
+		sources...,
+	)
+}
+
+// agents builds the set of subagents and the dispatcher.
+func (s *Session) agents() error {
+	p := s.Project
+	var err error
+	s.Set, err = subagents.Load(s.agent, p.subagentSources()...)
+	if d, ok := asDiagnostics(err); ok {
+		s.Broken = d
+		if !s.Options.TellsBroken {
+			p.Host.Frontend.Diagnostics(d) // a broken file costs only the commands that name it
+		}
+	} else if err != nil {
+		return err
+	}
+	if err = errors.Join(s.openTape(), s.known(s.Options.Runner)); err != nil {
+		return err
+	}
+
+	s.Models = s.asked()
+	if s.AgentNotes, err = s.Set.AddForeign(p.agentFolders(), s.agent); err != nil {
+		return err
+	}
+	s.Library.Env = commands.Contracts{Env: s.Set, Root: p.Root}
+	s.Dispatcher = &subagents.Dispatcher{
+		Set:    s.Set,
+		Root:   p.Root,
+		Dir:    p.Dir,
+		Specs:  p.Config.Specs,
+		Clock:  p.Host.Clock,
+		Trace:  s,
+		Derive: interp.Derive,
+		Mask:   p.Mask,
+		Guard:  p.guard,
+		Ready:  p.Trees.Ready,
+		Allow:  p.Config.Secrets,
+	}
+	if p.Manager != nil {
+		s.Dispatcher.Watch = p.watchState
+	}
+	return nil
+}
+
+// rules reads the rules of the project.
+func (p *Project) rules(ctx context.Context) (map[string]any, error) {
+	return formats.ReadRules(func(name string) ([]byte, error) { return p.Docs.Open(ctx, name) })
+}
+
+// remoteType is what the rules of the project say of its remote.
+func (p *Project) remoteType(ctx context.Context) (string, error) {
+	rules, err := p.rules(ctx)
+	said, _ := rules["remote_type"].(string) //nolint:errcheck // a file without the key says nothing
+	return said, err
+}
+
+// packSources are the folders with the subagents of packs.
+func packSources(gate *trust.Gate, folder string, facets fs.FS) (out []subagents.Source) {
+	entries, err := fs.ReadDir(gate.FS("."), folder)
+	for _, e := range entries {
+		if name := e.Name(); err == nil && e.IsDir() && packs.IsName(name) {
+			at := folder + "/" + name
+			out = append(out, subagents.Source{
+				Name:   at,
+				FS:     gate.FS(at),
+				Facets: facets,
+				Pack:   name,
+			})
+		}
+	}
+	return out
+}
+
+// agent chooses what does the work of a subagent file. A built-in one is Go, an exec file its
+// program. For others it is the first known runner of the flag, the file, the configuration.
+func (s *Session) agent(def subagents.Definition) subagents.Agent {
+	if cast := s.Options.Cast; cast != nil && cast.Plays(def.Info) {
+		return cast.Agent(def, s.worker(def))
+	}
+	if def.Info.Builtin {
+		return s.builtin(def.Info.Name)
+	}
+	if def.Info.Workflow {
+		return countedFlow{&commands.Workflow{
+			File:   def.File,
+			Src:    def.Src,
+			Info:   def.Info,
+			Env:    commands.Contracts{Env: s.Set, Root: s.Project.Root},
+			Config: s.stepsConfig,
+		}}
+	}
+	return s.worker(def)
+}
+
+// builtin gives the Go implementation of a shipped subagent.
+func (s *Session) builtin(name string) subagents.Agent {
+	// that of a pack has the pack before it
+	switch name = name[strings.LastIndex(name, ":")+1:]; name {
+	case formats.AgentStatusSync:
+		return builtin.StatusSync{Manager: s.Project.Manager, Committed: s.Project.Trees.Committed}
+	case "task-creator":
+		return builtin.TaskCreator{Docs: s.Project.Docs}
+	case formats.AgentGitWorkflow:
+		return builtin.GitWorkflow{Trees: s.Project.Trees, Open: s.Project.Docs.Open}
+	case formats.AgentGatekeeper:
+		return builtin.Gatekeeper{Check: s.check}
+	case "meta-builder":
+		b := meta.New(s.Project.Root, s.Set, s.Catalog)
+		b.Fills = s.online
+		return b
+	case formats.AgentDocumentWriter:
+		shipped, _ := fs.Sub(templates.Packs(), "flows/templates") //nolint:errcheck // the name is a valid one
+		d := builtin.DocumentWriter{
+			Clock:   s.Project.Host.Clock,
+			Shipped: shipped,
+			Project: filepath.Base(s.Project.Dir),
+		}
+		if s.Project.Root != nil {
+			d.Templates, _ = fs.Sub(atomicfile.FS(s.Project.Root), formats.Workspace+"/templates") //nolint:errcheck // the name is a valid one
+		}
+		return d
+	case "error-diagnostics":
+		return builtin.Diagnostics{Errors: s.Project.Problems}
+	case "reference":
+		return builtin.Reference{Catalog: s.Catalog, Set: s.Set}
+	}
+
+	return failing(formats.Fail(formats.CodeBug, "", "no built-in subagent is named %s", name))
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"math"
+	"tercet/subagents/past"
+)
+
+// Retention says which runs the configuration keeps.
+func (p *Project) Retention() past.Keep {
+	r := p.Config.Retention
+	if r.Off {
+		return past.Keep{
+			Age:  math.MaxInt64,
+			Size: math.MaxInt64,
+			Now:  p.Host.Clock.Now(),
+		}
+	}
+	return past.Keep{
+		Age:  r.Age,
+		Size: r.Size,
+		Now:  p.Host.Clock.Now(),
+	}
+}
+
+// tidy removes old runs behind a command, at most once a day.
+func (s *Session) tidy(ctx context.Context) {
+	p := s.Project.Past()
+	if s.Project.Reader == nil || s.readOnly || s.Options.DryRun || s.Project.Config.Retention.Off ||
+		!p.Daily(s.Project.Host.Clock.Now()) {
+		return
+	}
+	found, err := p.Old(ctx, s.Project.Retention())
+	if err == nil {
+		err = found.Do(ctx, s.Project.Control.Lock)
+	}
+	if err != nil {
+		s.Project.note("warning: old runs: %s", err)
+	}
+}
+
+// Past is the project for one who does something with runs that are over.
+func (p *Project) Past() past.Project {
+	return past.Project{
+		Root:    p.Root,
+		State:   p.Manager,
+		Trees:   p.Trees,
+		Session: p.Host.Session,
+	}
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"tercet/commands/outline"
+	"tercet/formats"
+	"tercet/internal/dialect"
+	"tercet/internal/proc"
+	"tercet/internal/trust"
+	"tercet/subagents"
+	"tercet/subagents/agentcli"
+)
+
+// MayStart lets a slash command run in a trusted project, and asks the user for the trust. The
+// help of the program itself needs none, and keeps no run then.
+func (s *Session) MayStart(ctx context.Context, r formats.Invocation) error {
+	if !s.Project.HasWorkspace || r.DryRun {
+		return nil
+	}
+	v, err := s.Project.Trust.Verdict()
+	if err != nil {
+		return err
+	}
+
+	p, foreign := s.Project.foreign[r.Source]
+	switch {
+	case v.By == trust.ByEnvironment: // doctor and trust --show tell it
+		return nil
+	case v.By != "" && foreign && p.Scope == dialect.Project && !fs.ValidPath(p.Dir):
+		return formats.Fail(formats.CodeUntrusted,
+			"copy it into the project, or set TERCET_TRUST=1 to accept this checkout as it is",
+			"%s lies above the project, and trust in the project does not cover it",
+			path.Join(r.Source, r.File))
+	case v.By != "":
+		return nil
+	case r.Name == "help" && r.Source == librarySource:
+		s.readOnly = true
+		return nil
+	}
+
+	if v.Note != nil {
+		s.Project.note("warning: %v", v.Note)
+	}
+	if !s.Project.Host.Frontend.Interactive() {
+		return v.Refused()
+	}
+
+	ok, err := s.Project.Host.Frontend.AskTrust(ctx, s, v)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return formats.Fail(formats.CodeUntrusted,
+			"'tercet trust --show' shows what these files do", "not trusted: %s", s.Project.Dir)
+	}
+
+	if err := s.Project.Trust.Agree(v); err != nil {
+		s.Project.note("warning: the answer holds for this process only: %v", err)
+	}
+	return nil
+}
+
+// AsksBefore is what a command in a file asks about the project before it runs; empty for nothing.
+func (s *Session) AsksBefore(file string) string {
+	if !s.Project.HasWorkspace || file == librarySource+"/help.md" {
+		return ""
+	}
+	v, err := s.Project.Trust.Verdict()
+	if err != nil || v.By != "" {
+		return ""
+	}
+	if len(v.Changes) == 0 {
+		return "git and this project's own checks would run here"
+	}
+	return formats.Count(len(v.Changes), "file") + " can start programs"
+}
+
+// LeadsTo says what a listed file leads to: the command and the subagents it names, the program it
+// starts.
+func (s *Session) LeadsTo(v *trust.Verdict, f trust.Change) string {
+	i := slices.IndexFunc(v.Files, func(one trust.Listed) bool {
+		return one.Path == f.Path
+	})
+	if i < 0 {
+		return ""
+	}
+	one := v.Files[i]
+	switch {
+	case f.Problem != "":
+		return one.Kind + " that " + f.Problem
+	case one.Kind == trust.KindCommand:
+		return s.ofCommand(one)
+	case one.Kind == trust.KindSubagent, one.Kind == trust.KindAgent:
+		return s.ofSubagent(one)
+	}
+	return one.Kind
+}
+
+func (s *Session) ofCommand(f trust.Listed) string {
+	prog, c, err := s.Library.Load(f.Source, f.File)
+	switch {
+	case err != nil:
+		return "a command that cannot be read"
+	case c != nil:
+		words := []string{"/" + c.Name + " (" + c.Dialect.String() + ")"}
+		for _, m := range c.Marks() {
+			words = append(words, m.Does+" "+m.Text)
+		}
+		return strings.Join(words, "; ")
+	}
+	return "/" + prog.Name + prefixed(": ", strings.Join(outline.Of(prog).Agents(), ", "))
+}
+
+func (s *Session) ofSubagent(f trust.Listed) string {
+	for _, name := range s.Set.Names() {
+		if def, _, ok := s.Set.Lookup(name, ""); ok && def.File == f.Path {
+			if len(def.Argv) > 0 {
+				return fmt.Sprintf("subagent %s, runs %q", name, def.Argv)
+			}
+			return "subagent " + name + prefixed(", runner ", strings.Join(def.Info.Runner, ", "))
+		}
+	}
+	return f.Kind + " that is not used"
+}
+
+// newTrust makes the gate of the project: it decides what of it may start a program.
+func (p *Project) newTrust() *trust.Gate {
+	instead := ""
+	switch {
+	case p.Host.Env("TERCET_TRUST") == "1":
+		instead = trust.ByEnvironment
+	case p.Host.OwnProject == p.Dir:
+		instead = trust.ByDemo
+	}
+	return trust.New(trust.Config{
+		Root:     p.Root,
+		Dir:      p.Dir,
+		Home:     p.Host.StateHome(),
+		Digests:  p.Host.Trust,
+		Instead:  instead,
+		Agreed:   p.Host.Agreed,
+		Others:   p.listed,
+		Now:      p.Host.Clock.Now,
+		Settings: agentcli.Settings(),
+		Argv: func(name string, src []byte) []string {
+			def, err := subagents.ParseDefinition(name, src)
+			if err != nil {
+				return nil // a file that cannot be read starts nothing
+			}
+			return def.Argv
+		},
+	})
+}
+
+// VerdictAnew judges the files of the project as they are now, after a change of them.
+func (p *Project) VerdictAnew() (*trust.Verdict, error) {
+	if err := p.scan(); err != nil {
+		return nil, err
+	}
+	return p.newTrust().Verdict()
+}
+
+// listed gives the commands of the project, the agents of other tools in it, and the folders of
+// both.
+func (p *Project) listed() (files []trust.Listed, folders []string, _ error) {
+	for _, e := range p.Table.Files() {
+		if p.own[e.Source] {
+			files = append(files, trust.Listed{
+				Path:   path.Join(e.Source, e.File),
+				Kind:   trust.KindCommand,
+				Source: e.Source,
+				File:   e.File,
+			})
+		}
+	}
+
+	folders = slices.Clone(p.folders)
+	for _, f := range p.agentFolders() {
+		if !ofProject(f.Place) {
+			continue
+		}
+		folders = append(folders, f.Dir)
+		for _, name := range f.AgentFiles() {
+			files = append(files, trust.Listed{
+				Path: path.Join(f.Dir, name),
+				Kind: trust.KindAgent,
+			})
+		}
+	}
+
+	return files, folders, nil
+}
+
+// allow is asked before any process is started.
+func (p *Project) allow(_ context.Context, c proc.Command) error {
+	return p.Trust.Allow(trust.Start{
+		Argv:  c.Argv,
+		Dir:   c.Dir,
+		Git:   c.Purpose == proc.PurposeGit,
+		Agent: c.Purpose == proc.PurposeAgent || c.Purpose == proc.PurposeNotice,
+	})
+}
+
+// TrustedBy tells who trusts the project; empty: no user does.
+func (p *Project) TrustedBy() string {
+	v, err := p.Trust.Verdict()
+	if err != nil {
+		return ""
+	}
+	return v.By
+}
+
+// guard looks, before and after a subagent works, at what it must leave alone. That is what git
+// runs, and the files of the workspace that start programs. A change ends the run.
+func (p *Project) guard(
+	ctx context.Context,
+	r formats.Request,
+) (func() ([]formats.Moved, error), error) {
+	tamper := func(what string) error { return p.Trust.Tamper(r.Agent, what) }
+	refs, err := p.Trees.Watch(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	git, err := refs.Guard(ctx, r, tamper)
+	if err != nil || !p.HasWorkspace {
+		return git, err
+	}
+	own, err := p.Trust.Watch(r.Agent)
+	return func() ([]formats.Moved, error) {
+		moved, err := git()
+		return moved, errors.Join(err, own())
+	}, err
+}
