@@ -319,7 +319,7 @@ func (p *Project) checkout(dir string) *git.Repo {
 
 // work is what the work in a tree changed, with the files that are new in it.
 func (p *Project) work(ctx context.Context, dir string) (string, error) {
-	return p.Git(dir).Work(ctx, p.checkout(dir), formats.Workspace)
+	return p.Git(dir).FullPatch(ctx, p.checkout(dir), formats.Workspace)
 }
 
 // problemStore is errors.json, or nothing where there is no workspace.

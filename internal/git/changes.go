@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Changes gives the changes of a tree as a patch and as one line a file. It compares with the
-// commit of another tree, or with the tree's last commit if other is nil. It omits uncommitted
-// files in the hidden folder. Without a repository or a commit it gives nothing.
+// Changes returns the changes of a tree as a patch and as one line for each file. It compares with
+// the commit of another tree, or with the tree's last commit if other is nil. It omits uncommitted
+// files in the hidden folder. Without a repository or a commit it returns nothing.
 func (r *Repo) Changes(
 	ctx context.Context,
 	other *Repo,
@@ -54,12 +54,12 @@ func (r *Repo) Changes(
 	return patch, files, nil
 }
 
-// mostNew bounds the new files whose content is shown.
-const mostNew = 20
+// maxNewFiles bounds the new files whose content is shown.
+const maxNewFiles = 20
 
-// Work is the patch of Changes plus the content of some untracked files, without the hidden folder.
-// Without a repository or a commit it is empty.
-func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, error) {
+// FullPatch returns the patch of Changes plus the content of some untracked files, without the
+// hidden folder. Without a repository or a commit it is empty.
+func (r *Repo) FullPatch(ctx context.Context, other *Repo, hidden string) (string, error) {
 	all, files, err := r.Changes(ctx, other, hidden)
 	if err != nil || len(files) == 0 && len(all) == 0 {
 		return "", err
@@ -75,16 +75,16 @@ func (r *Repo) Work(ctx context.Context, other *Repo, hidden string) (string, er
 	}
 
 	entries, err := r.StatusPorcelain(ctx)
-	left := mostNew
+	left := maxNewFiles
 	for _, e := range entries {
 		if err != nil || left == 0 || e.Code != "??" || strings.HasPrefix(e.Path, hidden+"/") {
 			continue
 		}
 		left--
 		var one []byte
-		one, _, err = r.touch(ctx, call{
-			args: append(diffArgs(), "--no-index", "--", "/dev/null", e.Path),
-			also: []int{1},
+		one, _, err = r.runInTree(ctx, call{
+			args:    append(diffArgs(), "--no-index", "--", "/dev/null", e.Path),
+			okExits: []int{1},
 		})
 		patch.Write(one)
 	}

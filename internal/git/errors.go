@@ -12,11 +12,10 @@ import (
 // ErrNoRepo means that a folder is not inside a git repository.
 var ErrNoRepo = errors.New("not a git repository")
 
-// ErrBare means that a repository has no working tree. It is an ErrNoRepo: nothing can be worked on
-// there.
+// ErrBare means that a repository has no working tree. It is an ErrNoRepo.
 var ErrBare = fmt.Errorf("%w with files", ErrNoRepo)
 
-// ErrNoCommit means that a name is no commit, or that there is no commit yet.
+// ErrNoCommit means that a revision is not a commit, or that there is no commit yet.
 var ErrNoCommit = errors.New("no such commit")
 
 // ErrNothing means that nothing is staged.
@@ -37,8 +36,7 @@ var ErrMissing = errors.New("git is not installed")
 // ErrTooMuch means that git's output exceeds the limit.
 var ErrTooMuch = errors.New("git printed too much")
 
-// Error reports an exit code of git that is not an answer. Err is one of the sentinels of this
-// package or nil.
+// Error reports an unexpected exit code of git. Err is one of the sentinels of this package or nil.
 type Error struct {
 	Argv   []string
 	Exit   int
@@ -57,26 +55,26 @@ func (e *Error) Error() string {
 	if i >= 0 {
 		what += " " + rest[i]
 	}
-	said := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
+	message := e.Stderr[strings.LastIndexByte(e.Stderr, '\n')+1:]
 	// advice may follow
 	if at := max(strings.Index(e.Stderr, "fatal: "), strings.Index(e.Stderr, "error: ")); at >= 0 {
-		said, _, _ = strings.Cut(e.Stderr[at:], "\n")
+		message, _, _ = strings.Cut(e.Stderr[at:], "\n")
 	}
 	switch {
 	case e.Err != nil:
 		return fmt.Sprintf("%s: %v: %s", what, e.Err, e.Dir)
-	case said == "":
+	case message == "":
 		return fmt.Sprintf("%s: exit %d", what, e.Exit)
 	}
-	return fmt.Sprintf("%s: exit %d: %s", what, e.Exit, said)
+	return fmt.Sprintf("%s: exit %d: %s", what, e.Exit, message)
 }
 
-// Unwrap gives the sentinel.
+// Unwrap returns the sentinel.
 func (e *Error) Unwrap() error {
 	return e.Err
 }
 
-// StaleError means that a ref had moved, so it was left alone. An empty hash means no ref.
+// StaleError means that a ref had moved, so it was not changed. An empty hash means no ref.
 type StaleError struct {
 	Ref, Expected, Actual string
 }
@@ -97,13 +95,13 @@ func (e *CheckedOutError) Error() string {
 	return fmt.Sprintf("branch %s is checked out in %s", e.Branch, e.Path)
 }
 
-// notA says that a name cannot be used as what.
-func notA(what, name string) error {
+// badName is the error for a name that is not a valid what.
+func badName(what, name string) error {
 	return fmt.Errorf("expected a %s, got %q", what, name)
 }
 
-// odd says that git printed something that is not understood.
-func odd(command, want, got string) error {
+// badOutput is the error for output of git that is not understood.
+func badOutput(command, want, got string) error {
 	return fmt.Errorf("output of git %s: expected %s, got %q", command, want, got)
 }
 
@@ -116,11 +114,11 @@ func (e *RemoteError) Error() string {
 }
 
 // RefusedError means that a remote rejected the push.
-type RefusedError struct{ Branch, Remote, Said string }
+type RefusedError struct{ Branch, Remote, Reason string }
 
 // Error implements error.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Said)
+	return fmt.Sprintf("%s does not take branch %s: %s", e.Remote, e.Branch, e.Reason)
 }
 
 // NoIssueError means that the user can see no issue with a number.
@@ -134,8 +132,8 @@ func (e *NoIssueError) Error() string {
 	return fmt.Sprintf("%s has no issue %d that you may see", e.At, e.Number)
 }
 
-// IrregularError means that a pipe or a device stands where git expects a file. git was not
-// started: it would wait.
+// IrregularError means that a pipe or a device is where git expects a file. git was not started,
+// because it would block.
 type IrregularError struct {
 	Path string
 	Mode fs.FileMode // its type
@@ -153,14 +151,14 @@ func (e *IrregularError) Error() string {
 	return fmt.Sprintf("%s is not a regular file but %s", e.Path, what)
 }
 
-// AstrayError means that a .git leads to no repository.
-type AstrayError struct {
+// BrokenLinkError means that a .git leads to no repository.
+type BrokenLinkError struct {
 	Path string // the .git
 	To   string // where it leads; Path itself if it is a folder
 }
 
 // Error implements error.
-func (e *AstrayError) Error() string {
+func (e *BrokenLinkError) Error() string {
 	if e.To == e.Path {
 		return e.Path + " is no repository"
 	}
@@ -168,15 +166,15 @@ func (e *AstrayError) Error() string {
 }
 
 // Is makes it an ErrNoRepo.
-func (e *AstrayError) Is(target error) bool {
+func (e *BrokenLinkError) Is(target error) bool {
 	return target == ErrNoRepo
 }
 
 // TooLargeError means that a commit holds more than it may.
-type TooLargeError struct{ Most Bounds }
+type TooLargeError struct{ Limit Bounds }
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("expected at most %d files and %d bytes, got more",
-		e.Most.Files, e.Most.Bytes)
+		e.Limit.Files, e.Limit.Bytes)
 }

@@ -6,7 +6,7 @@ var (
 	ParseStatus    = parseStatus
 	ParseNumstat   = parseNumstat
 	ParseWorktrees = parseWorktrees
-	Neutral        = neutral
-	Place          = place
+	Neutral        = neutralize
+	Place          = parseAddress
 	ReadIssue      = readIssue
 )

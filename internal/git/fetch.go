@@ -17,16 +17,16 @@ func CutRef(text string) (address, ref string, ok bool) {
 	}
 	address = text[:i]
 	ref = text[i+1:]
-	remote, fits := place(address)
+	remote, fits := parseAddress(address)
 	return address, ref, fits && (remote.Host != "" || strings.HasPrefix(address, "file://")) &&
 		CheckBranch(ref) == nil
 }
 
-// Archive fetches one commit of another repository by https, ssh or from a folder. It gives the
+// Archive fetches one commit of another repository by https, ssh or from a folder. It returns the
 // files as a zip, and the commit's hash for a branch, a tag or a hash. dir must be an empty folder.
 // It follows no submodules and runs no filters or hooks. A commit with more files or bytes than the
 // bounds is a *TooLargeError: a larger file is not fetched if the server can leave it out, and
-// nothing is written out.
+// nothing is written.
 func (r *Repo) Archive(
 	ctx context.Context,
 	address, ref string,
@@ -35,7 +35,7 @@ func (r *Repo) Archive(
 	if err := cmp.Or(CheckBranch(ref), r.Init(ctx, "main")); err != nil {
 		return "", nil, err
 	}
-	pairs, err := r.personal(ctx)
+	pairs, err := r.userConfig(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -49,17 +49,17 @@ func (r *Repo) Archive(
 			"--no-recurse-submodules",
 			"--no-write-commit-graph",
 			fmt.Sprintf("--filter=blob:limit=%d", most.Bytes+1),
-			"--upload-pack=" + uploader(address),
+			"--upload-pack=" + uploadPack(address),
 			"--",
 			address,
 			ref,
 		},
-		pairs: append(
+		config: append(
 			pairs, "fetch.unpackLimit", "1", "protocol.file.allow", "always",
 			"protocol.https.allow", "always", "protocol.ssh.allow", "always",
 		),
-		online: true,
-		makes:  true,
+		online:      true,
+		sideEffects: true,
 	})
 	if err != nil {
 		return "", nil, err
@@ -68,40 +68,41 @@ func (r *Repo) Archive(
 	if commit, err = r.Resolve(ctx, "FETCH_HEAD"); err != nil {
 		return "", nil, err
 	}
-	if err := r.within(ctx, commit, most); err != nil {
+	if err := r.checkBounds(ctx, commit, most); err != nil {
 		return "", nil, err
 	}
 
-	drivers, err := r.drivers(ctx)
+	drivers, err := r.driverConfig(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	args := []string{"archive", "--format=zip", commit}
 	zip, _, err = r.run(ctx, call{
-		args:  args,
-		revs:  []string{commit},
-		pairs: drivers,
+		args:   args,
+		revs:   []string{commit},
+		config: drivers,
 	})
 	return commit, zip, err
 }
 
-// Bounds is how much a commit may hold.
+// Bounds limit the size of a commit.
 type Bounds struct {
 	Files int
 	Bytes int64
 }
 
-// uploader is what sends the objects. Only a repository on this machine can be told to leave out
-// large files.
-func uploader(address string) string {
+// uploadPack is the command that sends the objects. Only a repository on this machine can be told
+// to leave out large files.
+func uploadPack(address string) string {
 	if strings.HasPrefix(address, "file://") {
 		return "git -c uploadpack.allowFilter=true upload-pack"
 	}
 	return "git-upload-pack"
 }
 
-// within refuses a commit whose files pass the bounds, by their sizes and without unpacking them.
-func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
+// checkBounds refuses a commit whose files exceed the bounds, by their sizes and without unpacking
+// them.
+func (r *Repo) checkBounds(ctx context.Context, commit string, most Bounds) error {
 	out, _, err := r.run(ctx, call{
 		args: []string{
 			"rev-list", "--objects", "--no-object-names", "--missing=print", commit, "--",
@@ -114,7 +115,7 @@ func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
 
 	for one := range strings.Lines(string(out)) {
 		if strings.HasPrefix(one, "?") { // it was not fetched
-			return &TooLargeError{Most: most}
+			return &TooLargeError{Limit: most}
 		}
 	}
 
@@ -132,13 +133,13 @@ func (r *Repo) within(ctx context.Context, commit string, most Bounds) error {
 		about, _, _ := strings.Cut(rec, "\t") // "100644 blob HASH SIZE"
 		words := strings.Fields(about)
 		if len(words) != 4 {
-			return odd("ls-tree", "mode, type, hash, size and a path", rec)
+			return badOutput("ls-tree", "mode, type, hash, size and a path", rec)
 		}
 		n, _ := strconv.ParseInt(words[3], 10, 64) //nolint:errcheck // a submodule has none
 		files++
 		size += min(n, most.Bytes+1)
 		if files > most.Files || size > most.Bytes {
-			return &TooLargeError{Most: most}
+			return &TooLargeError{Limit: most}
 		}
 	}
 

@@ -37,7 +37,7 @@ import (
 const (
 	outputCap int   = 64 << 20
 	outputMax int64 = 65 << 20
-	// watchedMax bounds what is looked at as it comes and not kept.
+	// watchedMax bounds output that is streamed and not stored.
 	watchedMax int64 = 16 << 30
 	callTime         = 10 * time.Minute
 )
@@ -53,40 +53,40 @@ type Repo struct {
 	Online []string
 }
 
-// call is one start of git.
+// call is one execution of git.
 type call struct {
-	args  []string
-	revs  []string // those among args, which must be such
-	stdin []byte
-	dir   string              // empty means Repo.Dir
-	also  []int               // exit codes besides 0 that are an answer
-	pairs []string            // configuration beyond the fixed one: key, value, key, value
-	watch func(p []byte) bool // is shown the output as it comes, however much; nil: it is returned
+	args    []string
+	revs    []string // revisions among args, to be checked
+	stdin   []byte
+	dir     string              // empty means Repo.Dir
+	okExits []int               // exit codes besides 0 that are not errors
+	config  []string            // additional configuration: key, value, key, value
+	watch   func(p []byte) bool // gets the output as it arrives; nil: it is returned
 
-	prog   string        // a program that calls git in turn, in place of it
-	online bool          // it goes over the network
-	system bool          // it reads the configuration of the system too
-	most   time.Duration // 0: callTime
-	makes  bool          // it may have made something before it fails
+	prog        string        // a program that calls git, instead of git
+	online      bool          // it uses the network
+	system      bool          // it also reads the system configuration
+	timeout     time.Duration // 0: callTime
+	sideEffects bool          // it may leave something behind when it fails; not retried
 }
 
-// run starts git for c and returns its output and exit code. A code that is no answer is an *Error.
+// run executes git and returns its output and exit code. An unexpected code is an *Error.
 func (r *Repo) run(ctx context.Context, c call) (out []byte, exit int, err error) {
-	for range mostLooks {
-		if out, exit, err = r.once(ctx, c); !halfMade(err) || c.makes {
+	for range maxAttempts {
+		if out, exit, err = r.runOnce(ctx, c); !racedWorktree(err) || c.sideEffects {
 			break
 		}
 	}
 	return out, exit, err
 }
 
-// mostLooks is how often a command is run that met a worktree which another process was making.
-const mostLooks = 100
+// maxAttempts bounds the attempts of a command that races with the creation of a worktree.
+const maxAttempts = 100
 
-// halfMade tells of a failure that git looked at all worktrees while another process had one begun:
-// the file is there and still empty. Or the other one took this worktree for such a rest, and
-// removed its folder.
-func halfMade(err error) bool {
+// racedWorktree reports whether git failed because another process was creating or removing a
+// worktree: a file of the new one is still empty, or the other process took this worktree for a
+// leftover and removed its folder.
+func racedWorktree(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok &&
 		(strings.Contains(e.Stderr, "failed to read") &&
@@ -95,13 +95,13 @@ func halfMade(err error) bool {
 				strings.Contains(e.Stderr, "for writing: No such file or directory"))
 }
 
-// once is run without a second look.
-func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
+// runOnce is run without retries.
+func (r *Repo) runOnce(ctx context.Context, c call) ([]byte, int, error) {
 	if err := checkRev(c.revs...); err != nil {
 		return nil, 0, err
 	}
 	dir := cmp.Or(c.dir, r.Dir)
-	if err := (&Repo{Dir: dir}).regular(); err != nil {
+	if err := (&Repo{Dir: dir}).checkRegular(); err != nil {
 		return nil, 0, err
 	}
 
@@ -109,7 +109,7 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	if c.prog != "" {
 		argv = append([]string{c.prog}, c.args...)
 	}
-	env := environment(c.pairs)
+	env := environment(c.config)
 	if c.online {
 		env = append(
 			append(env, r.Online...),
@@ -132,7 +132,7 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 		Env:       env,
 		Stdin:     c.stdin,
 		Purpose:   proc.PurposeGit,
-		Timeout:   proc.Timeout{Total: cmp.Or(c.most, callTime)},
+		Timeout:   proc.Timeout{Total: cmp.Or(c.timeout, callTime)},
 		StdoutCap: outputCap,
 		Limit:     outputMax,
 		Watch:     c.watch,
@@ -162,7 +162,7 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	case res.Flooded || len(res.Stdout) >= outputCap:
 		fail.Err = ErrTooMuch
 		return nil, 0, fail
-	case res.Exit != 0 && !slices.Contains(c.also, res.Exit):
+	case res.Exit != 0 && !slices.Contains(c.okExits, res.Exit):
 		if strings.Contains(fail.Stderr, "not a git repository") {
 			fail.Err = ErrNoRepo
 		} else if strings.Contains(fail.Stderr, "cannot use bare repository") {
@@ -174,31 +174,31 @@ func (r *Repo) once(ctx context.Context, c call) ([]byte, int, error) {
 	return res.Stdout, res.Exit, nil
 }
 
-// read runs a git command that touches no file of the working tree.
+// read runs a git command that does not use the working tree.
 func (r *Repo) read(ctx context.Context, args ...string) ([]byte, error) {
 	out, _, err := r.run(ctx, call{args: args})
 	return out, err
 }
 
-// touch runs a git command at the top of the working tree. The command reads or writes its files,
-// and so could run a repository's filters and merge drivers.
-func (r *Repo) touch(ctx context.Context, c call) ([]byte, int, error) {
-	top, _, err := r.Within(ctx)
+// runInTree runs a git command at the top of the working tree. The command reads or writes its
+// files, and so could run a repository's filters and merge drivers.
+func (r *Repo) runInTree(ctx context.Context, c call) ([]byte, int, error) {
+	top, _, err := r.Locate(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	drivers, err := r.drivers(ctx)
+	drivers, err := r.driverConfig(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	c.dir = top
-	c.pairs = append(c.pairs, drivers...)
+	c.config = append(c.config, drivers...)
 	return r.run(ctx, c)
 }
 
-// Within gives the top folder of the working tree, and Dir relative to it. It fails if Dir is not
+// Locate returns the top folder of the working tree, and Dir relative to it. It fails if Dir is not
 // inside, because core.worktree may point anywhere.
-func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
+func (r *Repo) Locate(ctx context.Context) (top, rel string, err error) {
 	if top, err = r.Toplevel(ctx); err != nil {
 		return "", "", err
 	}
@@ -214,59 +214,60 @@ func (r *Repo) Within(ctx context.Context) (top, rel string, err error) {
 	return top, rel, nil
 }
 
-// Toplevel gives the top folder of the working tree. Outside a repository the error is ErrNoRepo.
+// Toplevel returns the top folder of the working tree. Outside a repository the error is ErrNoRepo.
 func (r *Repo) Toplevel(ctx context.Context) (string, error) {
 	out, err := r.read(ctx, "rev-parse", "--show-toplevel")
-	return line(out), err
+	return trimLine(out), err
 }
 
-// Resolve gives the hash of the commit that rev names. The error is ErrNoCommit if there is none.
+// Resolve returns the hash of the commit that rev names. The error is ErrNoCommit if there is none.
 func (r *Repo) Resolve(ctx context.Context, rev string) (string, error) {
 	out, exit, err := r.run(ctx, call{
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"},
-		revs: []string{rev},
-		also: []int{1},
+		args:    []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev + "^{commit}"},
+		revs:    []string{rev},
+		okExits: []int{1},
 	})
 	if err == nil && exit == 1 {
 		err = fmt.Errorf("%w: %s", ErrNoCommit, rev)
 	}
-	return line(out), err
+	return trimLine(out), err
 }
 
-// Head gives the hash of the checked-out commit. Before the first commit the error is ErrNoCommit.
+// Head returns the hash of the checked-out commit. Before the first commit the error is
+// ErrNoCommit.
 func (r *Repo) Head(ctx context.Context) (string, error) {
 	return r.Resolve(ctx, "HEAD")
 }
 
-// CurrentBranch gives the name of the checked-out branch, also before its first commit; empty if
+// CurrentBranch returns the name of the checked-out branch, also before its first commit; empty if
 // HEAD is detached.
 func (r *Repo) CurrentBranch(ctx context.Context) (string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"symbolic-ref", "--quiet", "HEAD"},
-		also: []int{1},
+		args:    []string{"symbolic-ref", "--quiet", "HEAD"},
+		okExits: []int{1},
 	})
-	return strings.TrimPrefix(line(out), branchPrefix), err
+	return strings.TrimPrefix(trimLine(out), branchPrefix), err
 }
 
-// HasIndex reports whether the working tree of Dir has an index. If the process dies between the
-// two steps of WorktreeAdd, a worktree has none.
+// HasIndex reports whether the working tree of Dir has an index. A worktree has none if the process
+// died between the two steps of WorktreeAdd.
 func (r *Repo) HasIndex() bool {
-	own, _ := home(r.Dir)
+	own, _ := gitDirs(r.Dir)
 	_, err := os.Stat(filepath.Join(own, "index"))
 	return own != "" && err == nil
 }
 
 // Locked reports whether the worktree of Dir is locked against removal, and the reason. It ignores
-// git's own lock while git makes a worktree.
+// git's own lock while git creates a worktree.
 func (r *Repo) Locked() (why string, ok bool) {
-	own, _ := home(r.Dir)
+	own, _ := gitDirs(r.Dir)
 	name := filepath.Join(own, "locked")
 	_, err := os.Lstat(name)
-	why = strings.TrimSpace(small(name))
+	why = strings.TrimSpace(readSmall(name))
 	return why, own != "" && err == nil && why != "initializing"
 }
 
-// LsFiles gives the tracked files under Dir, or only those under paths. All are relative to Dir.
+// LsFiles returns the tracked files under Dir, or only those under paths. All are relative to Dir.
 func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	out, err := r.read(
 		ctx,
@@ -278,7 +279,7 @@ func (r *Repo) LsFiles(ctx context.Context, paths ...string) ([]string, error) {
 	return records(out), nil
 }
 
-// Visible gives the files under Dir that are tracked or not ignored, relative to Dir.
+// Visible returns the files under Dir that are tracked or not ignored, relative to Dir.
 func (r *Repo) Visible(ctx context.Context) ([]string, error) {
 	out, err := r.read(
 		ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate",
@@ -297,8 +298,8 @@ type Commit struct {
 	Files       []string // changed files, relative to Dir; empty for a merge
 }
 
-// Log gives the newest n commits of HEAD, newest first; with paths (relative to Dir) only commits
-// that changed those. Without a commit it gives none.
+// Log returns the newest n commits of HEAD, newest first; with paths (relative to Dir) only commits
+// that changed those. Without a commit it returns none.
 func (r *Repo) Log(ctx context.Context, n int, paths ...string) ([]Commit, error) {
 	if _, err := r.Head(ctx); err != nil {
 		if errors.Is(err, ErrNoCommit) {
@@ -341,7 +342,7 @@ func (e Entry) Untracked() bool {
 // StatusPorcelain lists what differs from HEAD in index and working tree. It lists untracked files
 // one by one, and omits ignored files and the inside of submodules.
 func (r *Repo) StatusPorcelain(ctx context.Context) ([]Entry, error) {
-	out, _, err := r.touch(ctx, call{args: []string{
+	out, _, err := r.runInTree(ctx, call{args: []string{
 		"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all",
 		"--find-renames",
 	}})
@@ -357,10 +358,10 @@ type Stat struct {
 	Added, Deleted int    // lines; 0 for a binary file
 }
 
-// DiffStat gives the changes from one commit to another; a rename is a deletion and an addition.
+// DiffStat returns the changes from one commit to another; a rename is a deletion and an addition.
 func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	revs := []string{from, to}
-	out, _, err := r.touch(ctx, call{
+	out, _, err := r.runInTree(ctx, call{
 		args: append(diffArgs(), "--numstat", "-z", from, to, "--"),
 		revs: revs,
 	})
@@ -370,15 +371,15 @@ func (r *Repo) DiffStat(ctx context.Context, from, to string) ([]Stat, error) {
 	return parseNumstat(out)
 }
 
-// Diff gives the changes from one commit to another as a patch, limited to paths if there are any.
-// An empty to means the working tree, without untracked files.
+// Diff returns the changes from one commit to another as a patch, limited to paths if there are
+// any. An empty to means the working tree, without untracked files.
 func (r *Repo) Diff(ctx context.Context, from, to string, paths ...string) ([]byte, error) {
 	revs := []string{from}
 	if to != "" {
 		revs = append(revs, to)
 	}
 	args := slices.Concat(diffArgs(), []string{"--binary"}, revs, []string{"--"}, paths)
-	out, _, err := r.touch(ctx, call{args: args, revs: revs})
+	out, _, err := r.runInTree(ctx, call{args: args, revs: revs})
 	return out, err
 }
 
@@ -389,27 +390,27 @@ func diffArgs() []string {
 	}
 }
 
-// MergeBase gives the best common ancestor of two commits; empty if they have none.
+// MergeBase returns the best common ancestor of two commits; empty if they have none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"merge-base", "--end-of-options", a, b},
-		revs: []string{a, b},
-		also: []int{1},
+		args:    []string{"merge-base", "--end-of-options", a, b},
+		revs:    []string{a, b},
+		okExits: []int{1},
 	})
-	return line(out), err
+	return trimLine(out), err
 }
 
 // IsAncestor reports whether the commit old is new or one of its ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, old, young string) (bool, error) {
 	_, exit, err := r.run(ctx, call{
-		args: []string{"merge-base", "--is-ancestor", "--end-of-options", old, young},
-		revs: []string{old, young},
-		also: []int{1},
+		args:    []string{"merge-base", "--is-ancestor", "--end-of-options", old, young},
+		revs:    []string{old, young},
+		okExits: []int{1},
 	})
 	return err == nil && exit == 0, err
 }
 
-// Init makes a repository in the existing folder Dir, with the given first branch and without
+// Init creates a repository in the existing folder Dir, with the given first branch and without
 // sample hooks.
 func (r *Repo) Init(ctx context.Context, branch string) error {
 	if err := CheckBranch(branch); err != nil {
@@ -419,7 +420,7 @@ func (r *Repo) Init(ctx context.Context, branch string) error {
 	return err
 }
 
-// line is output without the one line end that git adds; a path may end with further ones.
-func line(out []byte) string {
+// trimLine removes the one line end that git adds; a path may end with further ones.
+func trimLine(out []byte) string {
 	return string(bytes.TrimSuffix(out, []byte("\n")))
 }

@@ -16,9 +16,9 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// fixed is the configuration of every call, key after value. Each entry switches off a way to run a
-// program, or a setting that would change what is parsed here.
-func fixed() []string {
+// fixedConfig is the configuration of every call, key after value. Each entry disables a way to run
+// a program, or a setting that would change what is parsed here.
+func fixedConfig() []string {
 	return []string{
 		"core.fsmonitor", "false",
 		"core.hooksPath", "/dev/null",
@@ -51,9 +51,9 @@ func fixed() []string {
 	}
 }
 
-// environment is what git sees beside the starter's variables. Configuration goes by numbered
-// variables and not by -c. A -c would end the key at the first equals sign, and a repository may
-// name a filter with one in it.
+// environment is what git gets besides the starter's variables. Configuration is passed in numbered
+// variables and not with -c: -c ends the key at the first equals sign, and a repository may name a
+// filter with one in it.
 func environment(pairs []string) []string {
 	env := []string{
 		"LC_ALL=C", "LANGUAGE=",
@@ -65,7 +65,7 @@ func environment(pairs []string) []string {
 		"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1",
 		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_PAGER=cat",
 	}
-	all := append(fixed(), pairs...)
+	all := append(fixedConfig(), pairs...)
 	for i := 0; i+1 < len(all); i += 2 {
 		n := strconv.Itoa(i / 2)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+all[i], "GIT_CONFIG_VALUE_"+n+"="+all[i+1])
@@ -73,32 +73,31 @@ func environment(pairs []string) []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(all)/2))
 }
 
-// drivers returns the configuration that neutralises every filter and merge driver named where Dir
-// stands. It is asked anew each time: what works in a worktree can write the configuration that all
-// worktrees share.
-func (r *Repo) drivers(ctx context.Context) ([]string, error) {
+// driverConfig returns configuration that disables every filter and merge driver of the
+// configuration at Dir. It is read anew each time, because a process in a worktree can write the
+// configuration that all worktrees share.
+func (r *Repo) driverConfig(ctx context.Context) ([]string, error) {
 	out, _, err := r.run(ctx, call{
 		args: []string{
 			"config", "--includes", "--name-only", "-z", "--get-regexp", `^(filter|merge)\.`,
 		},
-		also: []int{1},
+		okExits: []int{1},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return neutral(records(out)), nil
+	return neutralize(records(out)), nil
 }
 
-// neutral returns key and value pairs that take the programs away from the drivers that keys belong
-// to.
-func neutral(keys []string) []string {
+// neutralize returns configuration that disables the programs of the drivers that keys belong to.
+func neutralize(keys []string) []string {
 	var pairs []string
 	seen := map[string]bool{}
 	for _, key := range keys {
 		i := strings.IndexByte(key, '.')
 		j := strings.LastIndexByte(key, '.')
 		if i < 0 || i == j || seen[key[:j]] {
-			continue // a plain setting such as merge.ff, or a driver that has been dealt with
+			continue // a plain setting such as merge.ff, or a driver that is done
 		}
 		driver := key[:j]
 		switch key[:i] {
@@ -120,8 +119,8 @@ func neutral(keys []string) []string {
 				continue
 			}
 			seen[driver] = true
-			// An empty driver would count as a success that took our side; this one is what git
-			// does without one.
+			// An empty driver would count as a successful merge to our side; this command is git's
+			// own default.
 			pairs = append(
 				pairs,
 				driver+".driver",
@@ -133,11 +132,11 @@ func neutral(keys []string) []string {
 	return pairs
 }
 
-// Fingerprint maps everything in the repository's own folder that can make git run a program to a
-// hash.
+// Fingerprint maps everything in the repository's folder that can make git run a program to a hash.
 type Fingerprint map[string]string
 
-// Changes lists what is new, gone or different in another fingerprint of the same place, sorted.
+// Changes lists what was added, removed or changed in another fingerprint of the same place,
+// sorted.
 func (f Fingerprint) Changes(now Fingerprint) []string {
 	all := maps.Clone(f)
 	maps.Copy(all, now)
@@ -146,13 +145,12 @@ func (f Fingerprint) Changes(now Fingerprint) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Fingerprint reads everything in the repository's own folder that can make git run a program. That
-// is configuration with its includes, hooks, attributes, and which repository Dir belongs to.
-// Compared before and after foreign work, it shows tampering. It covers the folder that all
-// worktrees share. Outside a repository it is nil. It starts git only if the configuration includes
-// other files.
+// Fingerprint reads everything in the repository's folder that can make git run a program:
+// configuration with its includes, hooks, attributes, and which repository Dir belongs to. Compared
+// before and after foreign work, it shows tampering. It covers the folder that all worktrees share.
+// Outside a repository it is nil. It starts git only if the configuration includes other files.
 func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
-	own, common := home(r.Dir)
+	own, common := gitDirs(r.Dir)
 	if own == "" {
 		return nil, nil
 	}
@@ -168,12 +166,12 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		}
 		names = append(names, found...)
 	}
-	// git runs none of the samples that it puts there
+	// git does not run the sample hooks
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasSuffix(name, ".sample")
 	})
 	for _, name := range names {
-		text, err := describe(filepath.Join(common, name))
+		text, err := fileState(filepath.Join(common, name))
 		if err == nil {
 			print[".git/"+name] = sum(text)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -182,7 +180,7 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 		if name != "config" || !strings.Contains(strings.ToLower(text), "[include") {
 			continue
 		}
-		// what the files say together, with those that they include from elsewhere
+		// the combined configuration with all included files
 		out, err := r.read(ctx, "config", "--local", "--includes", "--list", "-z")
 		if err != nil {
 			return nil, err
@@ -193,18 +191,18 @@ func (r *Repo) Fingerprint(ctx context.Context) (Fingerprint, error) {
 	return print, nil
 }
 
-// shortestHash is the length of the hash of a commit in hexadecimal.
+// shortestHash is the minimum length of a commit hash in hexadecimal.
 const shortestHash = 40
 
-// home finds the repository of a folder as git does: the part of its own, and the one that all its
-// worktrees share. Both are empty where there is none.
-func home(dir string) (own, common string) {
+// gitDirs finds the repository of a folder as git does: the folder of its worktree, and the one
+// that all worktrees share. Both are empty if there is none.
+func gitDirs(dir string) (own, common string) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	for {
-		own, common = homeAt(dir)
-		head := small(filepath.Join(own, "HEAD"))
+		own, common = gitDirsAt(dir)
+		head := readSmall(filepath.Join(own, "HEAD"))
 		if _, err := os.Stat(filepath.Join(common, "objects")); err == nil &&
 			(strings.HasPrefix(head, "ref: ") || len(head) >= shortestHash) {
 			return own, common
@@ -216,8 +214,9 @@ func home(dir string) (own, common string) {
 	}
 }
 
-// homeAt gives the folders to which .git of a folder leads, whether there is a repository or not.
-func homeAt(dir string) (own, common string) {
+// gitDirsAt returns the folders that .git of a folder leads to, whether there is a repository or
+// not.
+func gitDirsAt(dir string) (own, common string) {
 	from := func(dir, name string) string {
 		if name = strings.TrimRight(name, "\r\n"); filepath.IsAbs(name) {
 			return name
@@ -225,13 +224,13 @@ func homeAt(dir string) (own, common string) {
 		return filepath.Join(dir, name)
 	}
 	own = filepath.Join(dir, ".git")
-	if to, ok := strings.CutPrefix(small(own), "gitdir: "); ok {
+	if to, ok := strings.CutPrefix(readSmall(own), "gitdir: "); ok {
 		own = from(dir, to)
 	}
 	if real, err := filepath.EvalSymlinks(own); err == nil { // git follows a .git that is a link
 		own = real
 	}
-	return own, from(own, small(filepath.Join(own, "commondir")))
+	return own, from(own, readSmall(filepath.Join(own, "commondir")))
 }
 
 func sum(text string) string {
@@ -239,8 +238,8 @@ func sum(text string) string {
 	return hex.EncodeToString(s[:])
 }
 
-// describe gives mode and content of a file, and where a link leads.
-func describe(name string) (string, error) {
+// fileState describes mode, link target and content of a file.
+func fileState(name string) (string, error) {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return "", err
@@ -249,11 +248,11 @@ func describe(name string) (string, error) {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		to, err = os.Readlink(name)
 	}
-	return info.Mode().String() + "\x00" + to + "\x00" + small(name), err
+	return info.Mode().String() + "\x00" + to + "\x00" + readSmall(name), err
 }
 
-// small gives the content of a regular file, empty if there is none or it cannot be read.
-func small(name string) string {
+// readSmall returns the content of a regular file; empty if there is none or it is unreadable.
+func readSmall(name string) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}

@@ -13,22 +13,22 @@ import (
 	"tercet/internal/lazy"
 )
 
-// MaxIssue bounds an issue's text, in bytes; the rest is cut.
+// MaxIssue bounds an issue's text, in bytes; the rest is cut off.
 const MaxIssue = 16 << 10
 
-// Issue is an issue from the remote's host, untrusted text. It holds no control characters, no
+// Issue is an issue from the remote's host: untrusted text. It has no control characters, no
 // characters that hide others, and no HTML comments, which a web page does not show.
 type Issue struct {
 	URL, Title string
 	Text       string // at most MaxIssue bytes
 	Labels     []string
 	Closed     bool
-	Left       int // bytes of the text that were cut
+	CutBytes   int // bytes of the text that were cut off
 }
 
 // Issue fetches an issue by gh or glab. A missing issue, or a request of that number, is a
 // *NoIssueError.
-func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
+func (a *HostCLI) Issue(ctx context.Context, number int) (Issue, error) {
 	none := &NoIssueError{Number: number, At: cmp.Or(a.remote.Path, "remote "+a.remote.Name)}
 	out, err := a.run(
 		ctx,
@@ -43,7 +43,7 @@ func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	}
 	issue, ok := readIssue(out)
 	if !ok {
-		return Issue{}, unclear(a.tool.name, "an issue", out)
+		return Issue{}, badToolOutput(a.tool.name, "an issue", out)
 	}
 	if strings.Contains(issue.URL, "/pull/") { // gh shows a request as well
 		return Issue{}, none
@@ -51,10 +51,10 @@ func (a *Asker) Issue(ctx context.Context, number int) (Issue, error) {
 	return issue, nil
 }
 
-// File opens an issue, unless one of the newest has the mark, and gives its address. It looks at
-// the list, which has an issue at once, and not by a search, which has it later: a call that was
-// killed is done once.
-func (a *Asker) File(ctx context.Context, title, body, mark string) (string, error) {
+// FileIssue opens an issue, unless one of the newest has the mark, and returns its URL. It reads
+// the list of issues, which is current, and not a search, which lags: a repeated call after a kill
+// must not open a second one.
+func (a *HostCLI) FileIssue(ctx context.Context, title, body, mark string) (string, error) {
 	if a.tool.file == "" {
 		return "", fmt.Errorf("tercet opens issues with gh, not with %s", a.tool.name)
 	}
@@ -62,10 +62,10 @@ func (a *Asker) File(ctx context.Context, title, body, mark string) (string, err
 		out, err := a.run(ctx, a.tool.issues, Request{})
 		var list []struct{ URL, Body string }
 		if err == nil && json.Unmarshal(out, &list) != nil {
-			err = unclear(a.tool.name, "a list of issues", out)
+			err = badToolOutput(a.tool.name, "a list of issues", out)
 		}
 		for _, one := range list {
-			if at, ok := address(one.URL); ok && strings.Contains(one.Body, mark) {
+			if at, ok := checkURL(one.URL); ok && strings.Contains(one.Body, mark) {
 				return at, nil
 			}
 		}
@@ -78,13 +78,13 @@ func (a *Asker) File(ctx context.Context, title, body, mark string) (string, err
 }
 
 var (
-	// noIssue are the words in which gh and glab say that they find none.
+	// noIssue matches what gh and glab print if there is no issue.
 	noIssue = lazy.Regexp(`(?i)could not resolve to an issue|\b404\b|issue not found`)
-	// hidden is what a page of the host does not show.
-	hidden = lazy.Regexp(`(?s)<!--.*?-->`)
+	// htmlComment matches what the host's web page does not show.
+	htmlComment = lazy.Regexp(`(?s)<!--.*?-->`)
 )
 
-// readIssue reads what gh or glab print.
+// readIssue parses the output of gh or glab.
 func readIssue(out []byte) (issue Issue, ok bool) {
 	var in struct {
 		Title, Body, Description, URL, State string
@@ -95,7 +95,7 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 		return issue, false
 	}
 
-	if issue.URL, ok = address(cmp.Or(in.URL, in.Web)); !ok {
+	if issue.URL, ok = checkURL(cmp.Or(in.URL, in.Web)); !ok {
 		return issue, false
 	}
 	issue.Title = oneLine(in.Title)
@@ -110,16 +110,16 @@ func readIssue(out []byte) (issue Issue, ok bool) {
 		}
 	}
 
-	text := hidden().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
+	text := htmlComment().ReplaceAllString(cmp.Or(in.Body, in.Description), "")
 	text = strings.TrimSpace(visible(strings.ReplaceAll(text, "\r\n", "\n")))
-	// a character that is cut in two goes
+	// drop a character that was cut in two
 	issue.Text = strings.ToValidUTF8(text[:min(MaxIssue, len(text))], "")
-	issue.Left = len(text) - len(issue.Text)
+	issue.CutBytes = len(text) - len(issue.Text)
 	return issue, issue.Title != ""
 }
 
-// visible leaves out what is not shown: control characters but line feeds and tabs, and what
-// reorders or hides text.
+// visible removes control characters except line feeds and tabs, and characters that reorder or
+// hide text.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) ||
@@ -130,7 +130,7 @@ func visible(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// oneLine is visible text of one line and a bounded length.
+// oneLine reduces a text to one line of bounded length.
 func oneLine(s string) string {
 	words := []rune(strings.Join(strings.Fields(visible(s)), " "))
 	return strings.TrimSpace(string(words[:min(200, len(words))]))

@@ -22,10 +22,10 @@ func TestReadIssue(t *testing.T) {
 	glab := `{"title": "a", "description": "` + strings.Repeat("é", git.MaxIssue) +
 		`", "labels": ["l"], "web_url": "https://h/g/r/-/issues/1", "state": "opened"}`
 	got, ok = git.ReadIssue([]byte(glab))
-	if !ok || len(got.Text) != git.MaxIssue || got.Left != git.MaxIssue || got.Closed ||
+	if !ok || len(got.Text) != git.MaxIssue || got.CutBytes != git.MaxIssue || got.Closed ||
 		!slices.Equal(got.Labels, []string{"l"}) {
 		t.Errorf("readIssue of glab = %d bytes, %d left, %+v, %v",
-			len(got.Text), got.Left, got.Labels, ok)
+			len(got.Text), got.CutBytes, got.Labels, ok)
 	}
 	for _, bad := range []string{
 		"", "[]", "null", `{"title": "a"}`, `{"title": " ", "url": "https://h/1"}`,

@@ -22,11 +22,11 @@ func parseLog(out []byte) ([]Commit, error) {
 	for f := fields(out); len(f) > 0; {
 		hash, ok := strings.CutPrefix(f[0], commitMark)
 		if !ok || len(f) < width {
-			return nil, odd("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
+			return nil, badOutput("log", "four fields a commit", strconv.Itoa(len(f))+" fields")
 		}
 		date, err := time.Parse(time.RFC3339, f[2])
-		if err != nil && f[2] != "" { // git tells none of a commit whose own it cannot read
-			return nil, odd("log", "a date", f[2])
+		if err != nil && f[2] != "" { // git omits a date that it cannot parse
+			return nil, badOutput("log", "a date", f[2])
 		}
 		c := Commit{
 			Hash:    hash,
@@ -36,7 +36,7 @@ func parseLog(out []byte) ([]Commit, error) {
 		}
 		f = f[width:]
 		if len(f) > 0 {
-			f[0] = strings.TrimPrefix(f[0], "\n") // stands between a commit and its files
+			f[0] = strings.TrimPrefix(f[0], "\n") // separates a commit from its files
 		}
 		for ; len(f) > 0 && !strings.HasPrefix(f[0], commitMark); f = f[1:] {
 			if f[0] != "" {
@@ -49,10 +49,10 @@ func parseLog(out []byte) ([]Commit, error) {
 	return list, nil
 }
 
-// commitMark begins a commit in a log with names: git takes no path that begins with it.
+// commitMark begins a commit in a log with names: no path begins with it.
 const commitMark = "/"
 
-// fields is records for lists in which the last field of the last record may be empty.
+// fields is like records, for lists in which the last field of the last record may be empty.
 func fields(out []byte) []string {
 	if len(out) == 0 {
 		return nil
@@ -66,13 +66,13 @@ func parseStatus(out []byte) ([]Entry, error) {
 	for i := 0; i < len(recs); i++ {
 		rec := recs[i]
 		if len(rec) < 4 || rec[2] != ' ' {
-			return nil, odd("status", "two letters, a space and a path", rec)
+			return nil, badOutput("status", "two letters, a space and a path", rec)
 		}
 		e := Entry{Code: rec[:2], Path: rec[3:]}
 		if strings.ContainsAny(e.Code, "RC") {
 			i++
 			if i == len(recs) || recs[i] == "" {
-				return nil, odd("status", "where it came from", rec)
+				return nil, badOutput("status", "where it came from", rec)
 			}
 			e.Orig = recs[i]
 		}
@@ -84,7 +84,7 @@ func parseStatus(out []byte) ([]Entry, error) {
 func parseNumstat(out []byte) ([]Stat, error) {
 	var list []Stat
 	for _, rec := range records(out) {
-		bad := odd("diff", "added, deleted and a path", rec)
+		bad := badOutput("diff", "added, deleted and a path", rec)
 		f := strings.SplitN(rec, "\t", 3)
 		if len(f) != 3 || f[2] == "" {
 			return nil, bad
@@ -103,8 +103,8 @@ func parseNumstat(out []byte) ([]Stat, error) {
 	return list, nil
 }
 
-// parseWorktrees reads `worktree list --porcelain -z`: lines ended by NUL, an empty one after each
-// worktree.
+// parseWorktrees parses `worktree list --porcelain -z`: lines that end with NUL, and an empty one
+// after each worktree.
 func parseWorktrees(out []byte) ([]Worktree, error) {
 	var list []Worktree
 	open := false
@@ -120,7 +120,7 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 			continue
 		}
 		if !open {
-			return nil, odd("worktree list", "worktree and a path", rec)
+			return nil, badOutput("worktree list", "worktree and a path", rec)
 		}
 		w := &list[len(list)-1]
 		switch word {
@@ -136,7 +136,7 @@ func parseWorktrees(out []byte) ([]Worktree, error) {
 	return list, nil
 }
 
-// CheckBranch rejects a name that git would not accept for a branch, or would take for an option.
+// CheckBranch rejects a name that git would refuse for a branch or take for an option.
 func CheckBranch(name string) error {
 	bad := name == "" || name == "@" || name == "HEAD" || len(name) > 200 ||
 		strings.HasPrefix(name, "-") || strings.HasPrefix(name, "/") ||
@@ -149,18 +149,18 @@ func CheckBranch(name string) error {
 		bad = bad || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock")
 	}
 	if bad {
-		return notA("branch name", name)
+		return badName("branch name", name)
 	}
 	return nil
 }
 
-// checkRev reports a revision that git could take for something else than one commit.
+// checkRev rejects a revision that git could take for anything but one commit.
 func checkRev(revs ...string) error {
 	for _, rev := range revs {
 		if rev == "" || strings.HasPrefix(rev, "-") || strings.HasPrefix(rev, "^") ||
 			strings.Contains(rev, "..") ||
 			strings.ContainsFunc(rev, unicode.IsControl) {
-			return notA("revision", rev)
+			return badName("revision", rev)
 		}
 	}
 	return nil

@@ -10,42 +10,42 @@ import (
 
 // Exists reports whether Dir is inside a repository, without starting git.
 func (r *Repo) Exists() bool {
-	own, _ := home(r.Dir)
+	own, _ := gitDirs(r.Dir)
 	return own != ""
 }
 
-// Linked reports whether dir lies in a linked worktree of main's repository, without starting git.
-// A worktree whose link to its repository is broken is in none.
-func Linked(dir, main string) bool {
-	own, common := home(dir)
-	mainOwn, mainCommon := home(main)
+// IsLinkedWorktree reports whether dir is in a linked worktree of main's repository, without
+// starting git. It is false for a worktree whose link to its repository is broken.
+func IsLinkedWorktree(dir, main string) bool {
+	own, common := gitDirs(dir)
+	mainOwn, mainCommon := gitDirs(main)
 	return own != "" && own != mainOwn && common == mainCommon
 }
 
-// LinkOf gives the file that links the worktree at top to its repository, and the text that this
-// file must hold to belong to the repository of Dir. A worktree keeps its name there when it is
-// moved.
-func (r *Repo) LinkOf(top string) (file, text string) {
-	_, common := home(r.Dir)
+// WorktreeLink returns the file that links the worktree at top to its repository, and the text that
+// this file must have to belong to the repository of Dir. A worktree keeps its name there when it
+// is moved.
+func (r *Repo) WorktreeLink(top string) (file, text string) {
+	_, common := gitDirs(r.Dir)
 	file = filepath.Join(top, ".git")
-	name := filepath.Base(strings.TrimSpace(small(file)))
+	name := filepath.Base(strings.TrimSpace(readSmall(file)))
 	return file, "gitdir: " + filepath.Join(common, "worktrees", name)
 }
 
-// Usable refuses a .git, in Dir or above, that leads to no repository, or to one in which a pipe or
-// a device stands in the place of a file. Without any .git it refuses nothing. It starts no git.
-func (r *Repo) Usable() error {
-	if err := r.regular(); err != nil {
+// CheckUsable refuses a .git, in Dir or above, that leads to no repository, or to one in which a
+// pipe or a device replaces a file. Without any .git it refuses nothing. It does not start git.
+func (r *Repo) CheckUsable() error {
+	if err := r.checkRegular(); err != nil {
 		return err
 	}
-	if own, _ := home(r.Dir); own != "" {
+	if own, _ := gitDirs(r.Dir); own != "" {
 		return nil
 	}
 	for dir := r.Dir; ; dir = filepath.Dir(dir) {
 		name := filepath.Join(dir, ".git")
 		if _, err := os.Lstat(name); err == nil {
-			to, _ := homeAt(dir)
-			return &AstrayError{Path: name, To: to}
+			to, _ := gitDirsAt(dir)
+			return &BrokenLinkError{Path: name, To: to}
 		}
 		if dir == filepath.Dir(dir) {
 			return nil
@@ -53,8 +53,8 @@ func (r *Repo) Usable() error {
 	}
 }
 
-// underway are the files in a repository's own folder that tell what the user is in the middle of.
-var underway = []struct{ file, what string }{
+// operations are the files in a repository's folder that show an unfinished operation.
+var operations = []struct{ file, what string }{
 	{"MERGE_HEAD", "a merge is in progress"},
 	{"rebase-merge", "a rebase is in progress"},
 	{"rebase-apply", "a rebase is in progress"},
@@ -65,10 +65,11 @@ var underway = []struct{ file, what string }{
 	{"index.lock", "another git command is at work"},
 }
 
-// Underway names an unfinished operation in the working tree of Dir, such as a merge; empty: none.
-func (r *Repo) Underway() string {
-	own, _ := home(r.Dir)
-	for _, u := range underway {
+// OperationInProgress names an unfinished operation in the working tree of Dir, such as a merge, or
+// is empty.
+func (r *Repo) OperationInProgress() string {
+	own, _ := gitDirs(r.Dir)
+	for _, u := range operations {
 		if _, err := os.Lstat(filepath.Join(own, u.file)); own != "" && err == nil {
 			return u.what
 		}
@@ -76,20 +77,20 @@ func (r *Repo) Underway() string {
 	return ""
 }
 
-// Ignored gives those of the files that git ignores and does not track. Paths are relative to the
+// Ignored returns those of the files that git ignores and does not track. Paths are relative to the
 // top.
 func (r *Repo) Ignored(ctx context.Context, paths ...string) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--"}
-	out, _, err := r.touch(ctx, call{args: append(args, paths...)})
+	out, _, err := r.runInTree(ctx, call{args: append(args, paths...)})
 	return records(out), err
 }
 
-// Files gives mode and hash by path for a commit or a tree, limited to paths if there are any. An
+// Files returns mode and hash by path for a commit or a tree, limited to paths if there are any. An
 // empty rev means the index, without conflicted entries.
 func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[string]string, error) {
 	c := call{args: []string{"ls-tree", "-z", "-r", "--full-tree", rev}, revs: []string{rev}}
 	if rev == "" {
-		top, _, err := r.Within(ctx)
+		top, _, err := r.Locate(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +107,7 @@ func (r *Repo) Files(ctx context.Context, rev string, paths ...string) (map[stri
 		about, name, ok := strings.Cut(rec, "\t")
 		f := strings.Fields(about) // "100644 blob HASH" of a tree, "100644 HASH 0" of the index
 		if !ok || len(f) != 3 {
-			return nil, odd("ls-files", "mode, hash and a path", rec)
+			return nil, badOutput("ls-files", "mode, hash and a path", rec)
 		}
 		switch {
 		case rev != "":
@@ -140,37 +141,37 @@ func (r *Repo) Submodules(ctx context.Context) ([]string, error) {
 
 // ReadTree loads a commit or a tree into the index, and leaves the working tree alone.
 func (r *Repo) ReadTree(ctx context.Context, rev string) error {
-	_, _, err := r.touch(ctx, call{args: []string{"read-tree", rev}, revs: []string{rev}})
+	_, _, err := r.runInTree(ctx, call{args: []string{"read-tree", rev}, revs: []string{rev}})
 	return err
 }
 
 // Restore sets index and working tree to a commit or a tree. It removes files that the index has
 // and the tree lacks; untracked files stay.
 func (r *Repo) Restore(ctx context.Context, rev string) error {
-	_, _, err := r.touch(ctx, call{
+	_, _, err := r.runInTree(ctx, call{
 		args: []string{"read-tree", "--reset", "-u", rev},
 		revs: []string{rev},
 	})
 	return err
 }
 
-// WriteTree writes the index as a tree and gives its hash.
+// WriteTree writes the index as a tree and returns its hash.
 func (r *Repo) WriteTree(ctx context.Context) (string, error) {
 	out, err := r.read(ctx, "write-tree")
-	return line(out), err
+	return trimLine(out), err
 }
 
-// Tree gives the hash of a commit's tree.
+// Tree returns the hash of a commit's tree.
 func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
 	out, _, err := r.run(ctx, call{
 		args: []string{"rev-parse", "--verify", rev + "^{tree}"},
 		revs: []string{rev},
 	})
-	return line(out), err
+	return trimLine(out), err
 }
 
-// Differ lists the paths at which two trees differ, sorted.
-func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
+// DiffPaths lists the paths at which two trees differ, sorted.
+func (r *Repo) DiffPaths(ctx context.Context, from, to string) ([]string, error) {
 	out, _, err := r.run(ctx, call{
 		args: []string{"diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to, "--"},
 		revs: []string{from, to},
@@ -178,7 +179,7 @@ func (r *Repo) Differ(ctx context.Context, from, to string) ([]string, error) {
 	return records(out), err
 }
 
-// CommitTree makes a commit of a tree, on no branch, and gives its hash.
+// CommitTree makes a commit of a tree, on no branch, and returns its hash.
 func (r *Repo) CommitTree(
 	ctx context.Context, tree string, parents []string, text string, trailers ...Trailer,
 ) (string, error) {
@@ -195,17 +196,17 @@ func (r *Repo) CommitTree(
 		args = append(args, "-p", p)
 	}
 	out, _, err := r.run(ctx, call{
-		args:  append(args, tree),
-		revs:  append([]string{tree}, parents...),
-		stdin: []byte(msg),
-		pairs: who,
+		args:   append(args, tree),
+		revs:   append([]string{tree}, parents...),
+		stdin:  []byte(msg),
+		config: who,
 	})
-	return line(out), err
+	return trimLine(out), err
 }
 
 // Reset sets the index entries at the paths to HEAD, and leaves the working tree alone.
 func (r *Repo) Reset(ctx context.Context, paths ...string) error {
-	_, _, err := r.touch(ctx, call{
+	_, _, err := r.runInTree(ctx, call{
 		args: []string{
 			"reset", "--quiet", "--mixed", "--pathspec-from-file=-", "--pathspec-file-nul",
 		},
@@ -224,10 +225,10 @@ func (r *Repo) Bundle(ctx context.Context, file, ref, without string) error {
 	return err
 }
 
-// Patches writes the commits from one to another as a patch series into a folder, and gives the
+// Patches writes the commits from one to another as a patch series into a folder, and returns the
 // file names.
 func (r *Repo) Patches(ctx context.Context, folder, from, to string) ([]string, error) {
-	out, _, err := r.touch(ctx, call{
+	out, _, err := r.runInTree(ctx, call{
 		args: []string{
 			"format-patch",
 			"--quiet",

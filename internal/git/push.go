@@ -29,9 +29,9 @@ func (r *Repo) Remotes(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// DefaultBranch gives a remote's default branch; empty if it has none yet.
+// DefaultBranch returns a remote's default branch; empty if it has none yet.
 func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error) {
-	pairs, err := r.personal(ctx)
+	pairs, err := r.userConfig(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -39,11 +39,11 @@ func (r *Repo) DefaultBranch(ctx context.Context, remote Remote) (string, error)
 		args: []string{
 			"ls-remote", "--symref", "--upload-pack=git-upload-pack", "--", remote.Name, "HEAD",
 		},
-		pairs:  pairs,
+		config: pairs,
 		online: true,
 	})
-	said, _, _ := strings.Cut(string(out), "\t")
-	name, _ := strings.CutPrefix(said, "ref: "+branchPrefix)
+	target, _, _ := strings.Cut(string(out), "\t")
+	name, _ := strings.CutPrefix(target, "ref: "+branchPrefix)
 	return name, err
 }
 
@@ -57,8 +57,8 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 		"remote.pushDefault",
 		"branch." + to + ".remote",
 	} {
-		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, also: []int{1}})
-		name = cmp.Or(name, line(set))
+		set, _, bad := r.run(ctx, call{args: []string{"config", "--get", key}, okExits: []int{1}})
+		name = cmp.Or(name, trimLine(set))
 		err = errors.Join(err, bad)
 	}
 
@@ -85,10 +85,10 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 	}
 
 	urls, err := r.read(ctx, "remote", "get-url", "--push", "--all", name)
-	remote, ok := place(line(urls)) // of several addresses none is one
+	remote, ok := parseAddress(trimLine(urls)) // several addresses do not parse as one
 	remote.Name = name
 	if ok && remote.Host == "" {
-		ok, err = r.outside(ctx, remote.Path)
+		ok, err = r.isOutside(ctx, remote.Path)
 	}
 	if err == nil && !ok {
 		err = &RemoteError{
@@ -100,8 +100,8 @@ func (r *Repo) PushRemote(ctx context.Context, to string) (remote Remote, err er
 	return remote, err
 }
 
-// place reads the address of a remote; ok is false for one that is not used.
-func place(address string) (r Remote, ok bool) {
+// parseAddress parses the address of a remote; ok is false for an unsupported one.
+func parseAddress(address string) (r Remote, ok bool) {
 	scheme, rest, found := strings.Cut(address, "://")
 	host, at, scp := strings.Cut(address, ":")
 	switch {
@@ -135,10 +135,10 @@ func place(address string) (r Remote, ok bool) {
 	return r, ok && !strings.ContainsFunc(r.Host+r.Path, odd)
 }
 
-// outside tells whether a folder lies neither in the working tree nor in the repository. A folder
+// isOutside reports whether a folder is in neither the working tree nor the repository. A folder
 // there may have come with the project, and its hooks would run.
-func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
-	top, _, err := r.Within(ctx)
+func (r *Repo) isOutside(ctx context.Context, dir string) (bool, error) {
+	top, _, err := r.Locate(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -149,8 +149,8 @@ func (r *Repo) outside(ctx context.Context, dir string) (bool, error) {
 			"change the address: git remote set-url",
 		}
 	}
-	_, common := home(r.Dir)
-	if filepath.Base(common) == ".git" { // the checkout to which a linked working tree belongs
+	_, common := gitDirs(r.Dir)
+	if filepath.Base(common) == ".git" { // the main checkout of a linked working tree
 		common = filepath.Dir(common)
 	}
 	for _, inside := range []string{top, common} {
@@ -168,7 +168,7 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 	if err := CheckBranch(branch); err != nil {
 		return err
 	}
-	pairs, err := r.personal(ctx)
+	pairs, err := r.userConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -186,28 +186,27 @@ func (r *Repo) Push(ctx context.Context, remote Remote, commit, branch string) e
 			remote.Name,
 			commit + ":" + branchPrefix + branch,
 		},
-		revs:   []string{commit},
-		also:   []int{1},
-		pairs:  pairs,
-		online: true,
+		revs:    []string{commit},
+		okExits: []int{1},
+		config:  pairs,
+		online:  true,
 	})
 	if err != nil || exit == 0 {
 		return err
 	}
 
-	said := "declined"
+	reason := "declined"
 	for one := range strings.Lines(string(out)) {
 		if f := strings.Split(strings.TrimSpace(one), "\t"); f[0] == "!" && len(f) > 2 {
-			said = f[2]
+			reason = f[2]
 		}
 	}
 
-	return &RefusedError{branch, remote.Name, said}
+	return &RefusedError{branch, remote.Name, reason}
 }
 
-// personal is the configuration for what goes over the network, out of the files of the user and
-// the system.
-func (r *Repo) personal(ctx context.Context) ([]string, error) {
+// userConfig is the configuration for network calls, from the files of the user and the system.
+func (r *Repo) userConfig(ctx context.Context) ([]string, error) {
 	pairs := []string{"credential.helper", "", "push.pushOption", ""}
 	ssh := "ssh -o BatchMode=yes"
 	for _, scope := range []string{"--system", "--global"} {
@@ -216,8 +215,8 @@ func (r *Repo) personal(ctx context.Context) ([]string, error) {
 				"config", scope, "--includes", "-z", "--get-regexp",
 				`^(credential\.|core\.sshcommand$)`,
 			},
-			also:   []int{1, 128},
-			system: true, // 128: there is no such file
+			okExits: []int{1, 128},
+			system:  true, // exit 128: no such file
 		})
 		if err != nil {
 			return nil, err
@@ -234,23 +233,23 @@ func (r *Repo) personal(ctx context.Context) ([]string, error) {
 		"credential.helper", "!glab auth git-credential"), nil
 }
 
-// Request is a request to take a branch into another (pull or merge request).
+// Request is a pull or merge request for a branch.
 type Request struct{ Branch, To, Commit, Title, Body string }
 
-// Asker opens requests at a host; it is an installed program that is logged in there.
-type Asker struct {
+// HostCLI is an installed program that is logged in at a host and opens requests there.
+type HostCLI struct {
 	r      *Repo
 	remote Remote
-	tool   askTool
+	tool   cliSpec
 }
 
-// askTool is the command line of gh or glab: its words, with marks for the values. open is the
-// state of an open request; not stands in the names of hosts that it does not serve. issues and
-// file list and open issues.
-type askTool struct{ name, list, create, issue, issues, file, repo, open, not string }
+// cliSpec is the command line of gh or glab, with placeholders for the values. open is the state of
+// an open request; not is part of the names of hosts that it does not serve. issues and file list
+// and open issues.
+type cliSpec struct{ name, list, create, issue, issues, file, repo, open, not string }
 
-// askTools are the programs that open requests, in the order in which they are tried.
-var askTools = []askTool{
+// hostCLIs are the supported programs, in the order in which they are tried.
+var hostCLIs = []cliSpec{
 	{
 		"gh",
 		"pr list --state=all --head=BRANCH " +
@@ -268,13 +267,13 @@ var askTools = []askTool{
 	},
 }
 
-// askTime bounds one call of such a program.
-const askTime = time.Minute
+// cliTimeout bounds one call of such a program.
+const cliTimeout = time.Minute
 
-// Asker finds the program for a remote's host; nil if none is installed and logged in. there is the
-// first one that is installed but not logged in, or empty.
-func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string, err error) {
-	for _, tool := range askTools {
+// HostCLI finds the program for a remote's host; nil if none is installed and logged in. there is
+// the first one that is installed but not logged in, or empty.
+func (r *Repo) HostCLI(ctx context.Context, remote Remote) (a *HostCLI, there string, err error) {
+	for _, tool := range hostCLIs {
 		args := []string{"auth", "status"}
 		if remote.Host != "" {
 			args = append(args, "--hostname="+remote.Host)
@@ -283,13 +282,13 @@ func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string
 			continue
 		}
 		_, _, err := r.run(ctx, call{
-			prog:   tool.name,
-			args:   args,
-			online: true,
-			most:   askTime,
+			prog:    tool.name,
+			args:    args,
+			online:  true,
+			timeout: cliTimeout,
 		})
 		if err == nil {
-			return &Asker{r, remote, tool}, "", nil
+			return &HostCLI{r, remote, tool}, "", nil
 		}
 		if !errors.As(err, new(*proc.NotFoundError)) {
 			there = cmp.Or(there, tool.name)
@@ -298,7 +297,7 @@ func (r *Repo) Asker(ctx context.Context, remote Remote) (a *Asker, there string
 	return nil, there, context.Cause(ctx)
 }
 
-func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error) {
+func (a *HostCLI) run(ctx context.Context, words string, q Request) ([]byte, error) {
 	if a.remote.Host != "" {
 		words += " " + a.tool.repo
 	}
@@ -311,18 +310,18 @@ func (a *Asker) run(ctx context.Context, words string, q Request) ([]byte, error
 		args[i] = fill.Replace(args[i])
 	}
 	out, _, err := a.r.run(ctx, call{
-		prog:   a.tool.name,
-		args:   args,
-		online: true,
-		most:   askTime,
+		prog:    a.tool.name,
+		args:    args,
+		online:  true,
+		timeout: cliTimeout,
 	})
 	return out, err
 }
 
-// Find gives the address of an existing request for the work: an open one, else one for exactly
-// this commit; empty if there is none. A request from another repository counts only for exactly
-// this commit, because its branch name proves nothing.
-func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
+// Find returns the URL of an existing request for the work: an open one, else one for exactly this
+// commit; empty if there is none. A request from another repository counts only for exactly this
+// commit, because its branch name proves nothing.
+func (a *HostCLI) Find(ctx context.Context, q Request) (string, error) {
 	out, err := a.run(ctx, a.tool.list, q)
 	if err != nil {
 		return "", err
@@ -337,7 +336,7 @@ func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 		Into                                     int `json:"target_project_id"`
 	}
 	if json.Unmarshal(out, &list) != nil {
-		return "", unclear(a.tool.name, "a list of requests", out)
+		return "", badToolOutput(a.tool.name, "a list of requests", out)
 	}
 
 	found := ""
@@ -347,7 +346,7 @@ func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 			!open && cmp.Or(one.HeadRefOid, one.SHA) != q.Commit {
 			continue
 		}
-		if at, ok := address(cmp.Or(one.URL, one.Web)); ok && (open || found == "") {
+		if at, ok := checkURL(cmp.Or(one.URL, one.Web)); ok && (open || found == "") {
 			found = at
 		}
 	}
@@ -355,13 +354,13 @@ func (a *Asker) Find(ctx context.Context, q Request) (string, error) {
 	return found, nil
 }
 
-// Open opens a request and gives its address.
-func (a *Asker) Open(ctx context.Context, q Request) (string, error) {
+// Open opens a request and returns its URL.
+func (a *HostCLI) Open(ctx context.Context, q Request) (string, error) {
 	return a.open(ctx, a.tool.create, q, func() (string, error) { return a.Find(ctx, q) })
 }
 
-// open opens a request or an issue, and gives its address; find looks whether it is there.
-func (a *Asker) open(
+// open opens a request or an issue and returns its URL; find checks whether it exists.
+func (a *HostCLI) open(
 	ctx context.Context,
 	words string,
 	q Request,
@@ -370,14 +369,14 @@ func (a *Asker) open(
 	out, err := a.run(ctx, words, q)
 	lines := strings.Fields(string(out))
 	if err == nil && len(lines) > 0 {
-		if at, ok := address(lines[len(lines)-1]); ok {
+		if at, ok := checkURL(lines[len(lines)-1]); ok {
 			return at, nil
 		}
 	}
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	// What it says is no answer: what is there is.
+	// The output is unclear, so check whether it exists.
 	at, found := find()
 	if found == nil && at != "" {
 		return at, nil
@@ -387,20 +386,20 @@ func (a *Asker) open(
 		if q.Branch == "" {
 			what = "the address of an issue"
 		}
-		err = unclear(a.tool.name, what, out)
+		err = badToolOutput(a.tool.name, what, out)
 	}
 	return "", err
 }
 
-func address(text string) (string, bool) {
+func checkURL(text string) (string, bool) {
 	u, err := url.Parse(text)
 	ok := err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil
 	return text, ok && len(text) < 500 && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
-// unclear shows the first words of the output. It shows no part of a word, which may be a token
-// that is masked only as a whole.
-func unclear(tool, want string, got []byte) error {
+// badToolOutput shows the first words of the output. It never shows part of a word, which may be a
+// token that is masked only as a whole.
+func badToolOutput(tool, want string, got []byte) error {
 	const shown = 80
 	text := string(got)
 	if len(text) > shown {

@@ -286,7 +286,7 @@ func TestAsker(t *testing.T) {
 			}
 
 			r.Starter = starter(t, "PATH="+bin+":"+os.Getenv("PATH"))
-			a, _, err := r.Asker(t.Context(), git.Remote{
+			a, _, err := r.HostCLI(t.Context(), git.Remote{
 				Name: "up",
 				Host: c.host,
 				Path: "o/r",

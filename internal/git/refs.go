@@ -39,33 +39,33 @@ func (r Refs) Changes(now Refs) (list []RefChange) {
 // Refs reads the refs from git's files without starting git; a ref's own file overrides packed
 // refs. Outside a repository there are none. For reftables it only shows that something changed.
 func (r *Repo) Refs() (Refs, error) {
-	own, common := home(r.Dir)
+	own, common := gitDirs(r.Dir)
 	if own == "" {
 		return nil, nil
 	}
 
-	refs := Refs{"HEAD": small(filepath.Join(common, "HEAD"))}
+	refs := Refs{"HEAD": readSmall(filepath.Join(common, "HEAD"))}
 	if own != common {
-		refs[OwnHead] = small(filepath.Join(own, "HEAD"))
+		refs[OwnHead] = readSmall(filepath.Join(own, "HEAD"))
 	}
-	for line := range strings.Lines(small(filepath.Join(common, "packed-refs"))) {
+	for line := range strings.Lines(readSmall(filepath.Join(common, "packed-refs"))) {
 		hash, name, ok := strings.Cut(strings.TrimSpace(line), " ")
 		if ok && strings.HasPrefix(name, "refs/") {
 			refs[name] = hash
 		}
 	}
 
-	if table := small(filepath.Join(common, "reftable", "tables.list")); table != "" {
+	if table := readSmall(filepath.Join(common, "reftable", "tables.list")); table != "" {
 		refs["reftable"] = table
 	}
 	err := fs.WalkDir(os.DirFS(common), "refs", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && !strings.HasSuffix(name, ".lock") {
-			// else it was removed meanwhile
-			if text := small(filepath.Join(common, name)); text != "" {
+			// empty if it was removed meanwhile
+			if text := readSmall(filepath.Join(common, name)); text != "" {
 				refs[name] = text
 			}
 		}
-		return nil // a folder that was removed meanwhile holds no refs
+		return nil // the folder may have been removed meanwhile
 	})
 	for name, text := range refs {
 		refs[name] = strings.TrimSpace(text)
@@ -74,8 +74,8 @@ func (r *Repo) Refs() (Refs, error) {
 	return refs, err
 }
 
-// Trailers gives the trailer's value of each commit that a branch gained, empty for commits without
-// it. With an empty from it looks at the commit to alone.
+// Trailers returns the trailer's value of each commit that a branch gained, empty for commits
+// without it. With an empty from it reads only the commit to.
 func (r *Repo) Trailers(ctx context.Context, from, to, key string) ([]string, error) {
 	args := []string{
 		"log", "-z",

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// regular refuses a repository in which a pipe or a device stands where git expects a file: git
-// would wait for it. It looks at the repository of Dir and at what git reads in the folders from
-// Dir up to the top of the working tree, and starts nothing. Loose objects and other folders of the
-// working tree are left to the time that a call may take.
-func (r *Repo) regular() error {
+// checkRegular refuses a repository in which a pipe or a device is where git expects a file: git
+// would block on it. It checks the repository of Dir and what git reads in the folders from Dir up
+// to the top of the working tree, and starts nothing. Loose objects and other folders are covered
+// by the timeout of a call.
+func (r *Repo) checkRegular() error {
 	dir := r.Dir
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
@@ -30,23 +30,23 @@ func (r *Repo) regular() error {
 	}
 
 	for _, name := range inTree {
-		if err := regularFile(name); err != nil {
+		if err := checkRegularFile(name); err != nil {
 			return err
 		}
 	}
 
-	own, common := homeAt(dir)
-	if err := regularFolder(own); err != nil || own == common {
+	own, common := gitDirsAt(dir)
+	if err := checkRegularDir(own); err != nil || own == common {
 		return err
 	}
-	return regularFolder(common)
+	return checkRegularDir(common)
 }
 
-// regularFolder looks at the files of a repository's folder that git reads whatever it is asked.
-func regularFolder(dir string) error {
-	entries, _ := os.ReadDir(dir) //nolint:errcheck // git tells of what it cannot read
+// checkRegularDir checks the files of a repository's folder that git reads in every call.
+func checkRegularDir(dir string) error {
+	entries, _ := os.ReadDir(dir) //nolint:errcheck // git reports what it cannot read
 	for _, e := range entries {
-		if err := regularEntry(filepath.Join(dir, e.Name()), e); err != nil {
+		if err := checkRegularEntry(filepath.Join(dir, e.Name()), e); err != nil {
 			return err
 		}
 	}
@@ -55,9 +55,9 @@ func regularFolder(dir string) error {
 			filepath.Join(dir, below),
 			func(name string, d fs.DirEntry, err error) error {
 				if err != nil {
-					return nil //nolint:nilerr // git tells of what it cannot read
+					return nil //nolint:nilerr // git reports what it cannot read
 				}
-				return regularEntry(name, d)
+				return checkRegularEntry(name, d)
 			},
 		)
 		if err != nil {
@@ -67,18 +67,18 @@ func regularFolder(dir string) error {
 	return nil
 }
 
-func regularEntry(name string, e fs.DirEntry) error {
+func checkRegularEntry(name string, e fs.DirEntry) error {
 	if e.IsDir() || e.Type().IsRegular() {
 		return nil
 	}
-	return regularFile(name)
+	return checkRegularFile(name)
 }
 
-// regularFile refuses what is there and neither a regular file nor a folder.
-func regularFile(name string) error {
+// checkRegularFile refuses an existing path that is neither a regular file nor a folder.
+func checkRegularFile(name string) error {
 	info, err := os.Stat(name)
 	if err != nil || info.IsDir() || info.Mode().IsRegular() {
-		return nil //nolint:nilerr // what is not there is no hindrance
+		return nil //nolint:nilerr // a missing file is fine
 	}
 	return &IrregularError{Path: name, Mode: info.Mode().Type()}
 }

@@ -17,10 +17,10 @@ func (r *Repo) Revert(ctx context.Context, rev string) error {
 	} else if other != "" {
 		args = append(args, "--mainline=1")
 	}
-	_, exit, err := r.touch(ctx, call{
-		args: append(args, hash),
-		revs: []string{hash},
-		also: []int{1},
+	_, exit, err := r.runInTree(ctx, call{
+		args:    append(args, hash),
+		revs:    []string{hash},
+		okExits: []int{1},
 	})
 	if err == nil && exit != 0 {
 		err = ErrConflict

@@ -810,7 +810,7 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if got := must[string](t)(r.DefaultBranch(cx, remote)); got != "task/9" {
 		t.Errorf("DefaultBranch = %q, want task/9", got)
 	}
-	if _, _, err := r.Asker(cx, remote); err != nil {
+	if _, _, err := r.HostCLI(cx, remote); err != nil {
 		t.Error(err)
 	}
 	empty := &git.Repo{
@@ -823,18 +823,18 @@ func online(t *testing.T, r *git.Repo, did func(...string)) {
 	if err != nil || commit != head || len(zip) == 0 {
 		t.Errorf("Archive() = %s, %d bytes, %v, want %s", commit, len(zip), err, head)
 	}
-	did("Remotes", "PushRemote", "DefaultBranch", "Push", "Asker", "Archive")
+	did("Remotes", "PushRemote", "DefaultBranch", "Push", "HostCLI", "Archive")
 }
 
 // plumbing commits beside the person's index, and brings files back from a tree.
 func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	t.Helper()
 	cx := t.Context()
-	if !r.Exists() || r.Underway() != "" || r.Usable() != nil {
+	if !r.Exists() || r.OperationInProgress() != "" || r.CheckUsable() != nil {
 		t.Errorf("Exists, Underway, Usable = %v, %q, %v, want true and nothing",
-			r.Exists(), r.Underway(), r.Usable())
+			r.Exists(), r.OperationInProgress(), r.CheckUsable())
 	}
-	if file, text := r.LinkOf(r.Dir); file != filepath.Join(r.Dir, ".git") || text == "" {
+	if file, text := r.WorktreeLink(r.Dir); file != filepath.Join(r.Dir, ".git") || text == "" {
 		t.Errorf("LinkOf = %q, %q, want .git and what links a worktree", file, text)
 	}
 	own := &git.Repo{
@@ -856,7 +856,9 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 	if got := must[string](t)(r.Tree(cx, made)); got != tree {
 		t.Errorf("Tree() = %s, want %s", got, tree)
 	}
-	if list := must[[]string](t)(r.Differ(cx, head, made)); !slices.Equal(list, []string{"p.wt"}) {
+	if list := must[[]string](t)(
+		r.DiffPaths(cx, head, made),
+	); !slices.Equal(list, []string{"p.wt"}) {
 		t.Errorf("Differ() = %q, want p.wt", list)
 	}
 	if in := must[map[string]string](t)(r.Files(cx, made, "p.wt")); len(in) != 1 {
@@ -891,8 +893,8 @@ func plumbing(t *testing.T, r *git.Repo, did func(...string)) {
 		t.Error(err)
 	}
 	did(
-		"Exists", "Underway", "Usable", "LinkOf", "ReadTree", "Staged", "WriteTree", "CommitTree",
-		"Tree", "Differ", "Files", "Submodules", "Ignored", "Restore", "Reset",
+		"Exists", "OperationInProgress", "CheckUsable", "WorktreeLink", "ReadTree", "Staged", "WriteTree", "CommitTree",
+		"Tree", "DiffPaths", "Files", "Submodules", "Ignored", "Restore", "Reset",
 	)
 }
 
@@ -926,14 +928,14 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 		t.Errorf("Changes() = %q, %v", files, err)
 	}
 	write(t, r.Dir, "fresh.txt", "fresh\n")
-	patch, err := r.Work(cx, r, ".tercet")
+	patch, err := r.FullPatch(cx, r, ".tercet")
 	if err != nil || !strings.Contains(patch, "+++ b/fresh.txt\n@@ -0,0 +1 @@\n+fresh\n") {
 		t.Errorf("Work() = %q, %v, want the new file in it", patch, err)
 	}
 	if err := os.Remove(filepath.Join(r.Dir, "fresh.txt")); err != nil {
 		t.Error(err)
 	}
-	did("Changes", "Work")
+	did("Changes", "FullPatch")
 	if s := must[[]git.Stat](t)(r.DiffStat(cx, base, "HEAD")); len(s) != 4 {
 		t.Errorf("DiffStat() = %v, want 4 files", s)
 	}
@@ -953,7 +955,7 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 	if top := must[string](t)(r.Toplevel(cx)); top != r.Dir {
 		t.Errorf("Toplevel() = %s, want %s", top, r.Dir)
 	}
-	if top, rel, err := r.Within(cx); top != r.Dir || rel != "." || err != nil {
+	if top, rel, err := r.Locate(cx); top != r.Dir || rel != "." || err != nil {
 		t.Errorf("Within() = %s, %s, %v, want %s, .", top, rel, err, r.Dir)
 	}
 	for name, ask := range map[string]func() (bool, error){
@@ -993,7 +995,7 @@ func looks(t *testing.T, r *git.Repo, did func(...string)) string {
 
 	did(
 		"Diff", "Add", "Commit", "DiffStat", "LsFiles", "Visible", "Log", "CommitByTrailer",
-		"MergeBase", "Toplevel", "Within",
+		"MergeBase", "Toplevel", "Locate",
 	)
 	return base
 }

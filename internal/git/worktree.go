@@ -28,10 +28,10 @@ type NewWorktree struct {
 	Start  string // start of a new Branch; empty: Branch exists
 }
 
-// WorktreeAdd makes a working tree and checks its files out.
+// WorktreeAdd creates a working tree and checks its files out.
 func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	if !filepath.IsAbs(n.Path) {
-		return notA("absolute path", n.Path)
+		return badName("absolute path", n.Path)
 	}
 	args := []string{"worktree", "add", "--quiet", "--no-checkout"}
 	if n.Branch != "" {
@@ -45,7 +45,7 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 	}
 	switch {
 	case n.Branch == "" && n.Start == "":
-		return notA("branch or revision", "")
+		return badName("branch or revision", "")
 	case n.Branch == "":
 		args = append(args, "--detach", "--", n.Path, n.Start)
 	case n.Start == "":
@@ -54,13 +54,13 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 		args = append(args, "--no-track", "-b", n.Branch, "--", n.Path, n.Start)
 	}
 
-	_, _, err := r.touch(ctx, call{
-		args:  args,
-		revs:  revs,
-		makes: true,
+	_, _, err := r.runInTree(ctx, call{
+		args:        args,
+		revs:        revs,
+		sideEffects: true,
 	})
-	for look := 1; halfMade(err) && look < mostLooks; look++ {
-		// The branch may have been made already.
+	for look := 1; racedWorktree(err) && look < maxAttempts; look++ {
+		// The failed attempt may have created the branch.
 		now, failed := r.Resolve(ctx, "refs/heads/"+n.Branch)
 		if n.Branch != "" && n.Start != "" && failed == nil {
 			if want, failed := r.Resolve(ctx, n.Start); failed == nil && now == want {
@@ -70,19 +70,19 @@ func (r *Repo) WorktreeAdd(ctx context.Context, n NewWorktree) error {
 				revs = nil
 			}
 		}
-		_, _, err = r.touch(ctx, call{
-			args:  args,
-			revs:  revs,
-			makes: true,
+		_, _, err = r.runInTree(ctx, call{
+			args:        args,
+			revs:        revs,
+			sideEffects: true,
 		})
 	}
 	if err != nil {
 		return err
 	}
-	// The files come in a second step from inside the new tree. Configuration can be bound to a
-	// branch or a folder, and its filters show themselves only there.
+	// The files are checked out in a second step from inside the new tree: configuration can depend
+	// on a branch or a folder, and its filters are visible only there.
 	tree := &Repo{Starter: r.Starter, Dir: n.Path}
-	_, _, err = tree.touch(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
+	_, _, err = tree.runInTree(ctx, call{args: []string{"reset", "--quiet", "--hard"}})
 	if err != nil {
 		return errors.Join(err, r.WorktreeRemove(ctx, n.Path))
 	}
@@ -110,27 +110,27 @@ func (r *Repo) Worktrees(ctx context.Context) ([]Worktree, error) {
 	return list, nil
 }
 
-// mainTree gives the main working tree. git takes for it the folder in which the repository lies,
-// which it is not if .git is a link or a file that leads elsewhere. The path of a tree that only
-// its own .git knows stays as git has it.
+// mainTree returns the main working tree. git assumes the folder that contains the repository,
+// which is wrong if .git is a link or a file that leads elsewhere. The path of a tree that only its
+// own .git knows stays as git has it.
 func (r *Repo) mainTree(ctx context.Context, path string) (string, error) {
-	own, common := home(r.Dir)
+	own, common := gitDirs(r.Dir)
 	if own == common {
 		return r.Toplevel(ctx)
 	}
 	if path != common {
 		return path, nil
 	}
-	// a submodule has it
-	set, _, err := r.run(ctx, call{args: []string{"config", "core.worktree"}, also: []int{1}})
-	tree := line(set)
+	// submodules set this
+	set, _, err := r.run(ctx, call{args: []string{"config", "core.worktree"}, okExits: []int{1}})
+	tree := trimLine(set)
 	if tree == "" || filepath.IsAbs(tree) {
 		return cmp.Or(tree, path), err
 	}
 	return filepath.Join(common, tree), err
 }
 
-// CheckedOut gives the working tree that has a branch checked out; empty: none.
+// CheckedOut returns the working tree that has a branch checked out; empty if none.
 func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err error) {
 	trees, err := r.Worktrees(ctx)
 	for _, w := range trees {
@@ -145,16 +145,16 @@ func (r *Repo) CheckedOut(ctx context.Context, branch string) (path string, err 
 // no work is lost.
 func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	args := []string{"worktree", "remove", "--force", "--", path}
-	// twice: one that was left half made is locked by git
+	// force twice: git locks a half-created worktree
 	if _, ok := (&Repo{Dir: path}).Locked(); !ok {
 		args = slices.Insert(args, 2, "--force")
 	}
-	_, _, err := r.touch(ctx, call{args: args})
+	_, _, err := r.runInTree(ctx, call{args: args})
 	if err == nil || !strings.Contains(err.Error(), "failed to delete") {
 		return err
 	}
-	// Git forgets a working tree also when another process wrote into it meanwhile, such as the git
-	// of a killed run.
+	// Git also forgets a working tree if another process, such as the git of a killed run, wrote
+	// into it meanwhile.
 	list, lerr := r.Worktrees(ctx)
 	if lerr != nil || slices.ContainsFunc(list, func(w Worktree) bool { return w.Path == path }) {
 		return err
@@ -162,12 +162,12 @@ func (r *Repo) WorktreeRemove(ctx context.Context, path string) error {
 	return os.RemoveAll(path)
 }
 
-// Unlock removes the locks that a killed git left in what belongs to a run. That is linked
-// worktrees whose names begin with the run's, their branches, and refs with it in their names.
-// Nothing else works there now. A git that outlived its killed parent and that proc.Orphans cannot
-// see has two seconds to end.
+// Unlock removes the locks that a killed git left in what belongs to a run: linked worktrees whose
+// names begin with the run's, their branches, and refs with it in their names. Nothing else works
+// there now. A git that outlived its killed parent and that proc.Orphans cannot see has two seconds
+// to end.
 func (r *Repo) Unlock(run string) (err error) {
-	_, common := home(r.Dir)
+	_, common := gitDirs(r.Dir)
 	var locks []string
 	if common == "" {
 		return nil
@@ -178,7 +178,7 @@ func (r *Repo) Unlock(run string) (err error) {
 		if err == nil && strings.HasSuffix(name, ".lock") && strings.Contains(name, run) {
 			locks = append(locks, filepath.Join(common, name))
 		}
-		return nil // what was removed meanwhile holds none
+		return nil // it may have been removed meanwhile
 	})
 	trees, gerr := fs.Glob(files, "worktrees/"+run+"*")
 	err = errors.Join(err, gerr)
@@ -186,7 +186,7 @@ func (r *Repo) Unlock(run string) (err error) {
 		tree = filepath.Join(common, tree)
 		locks = append(locks, filepath.Join(tree, "index.lock"), filepath.Join(tree, "HEAD.lock"))
 		branch, ok := strings.CutPrefix(
-			strings.TrimSpace(small(filepath.Join(tree, "HEAD"))),
+			strings.TrimSpace(readSmall(filepath.Join(tree, "HEAD"))),
 			"ref: "+branchPrefix,
 		)
 		if ok && filepath.IsLocal(branch) {
@@ -206,7 +206,7 @@ func (r *Repo) Unlock(run string) (err error) {
 	}
 
 	for _, lock := range locks {
-		if gone := os.Remove(lock); !os.IsNotExist(gone) { // one may be named twice
+		if gone := os.Remove(lock); !os.IsNotExist(gone) { // a path may be listed twice
 			err = errors.Join(err, gone)
 		}
 	}
@@ -223,7 +223,8 @@ func (r *Repo) WorktreePrune(ctx context.Context) error {
 // Merge is the result of MergeInWorktree.
 type Merge struct {
 	Commit string // HEAD afterwards
-	// paths that both sides changed; the merge was then undone and Commit is the old HEAD
+	// Conflicts are paths that both sides changed; the merge was then aborted and Commit is the old
+	// HEAD
 	Conflicts []string
 }
 
@@ -257,25 +258,25 @@ func (r *Repo) MergeInWorktree(
 		"--no-autostash", "--no-rerere-autoupdate", "--strategy=ort", "--cleanup=whitespace", "-m",
 		msg, hash,
 	}
-	_, exit, err := r.touch(ctx, call{
-		args:  args,
-		pairs: who,
-		also:  []int{1},
+	_, exit, err := r.runInTree(ctx, call{
+		args:    args,
+		config:  who,
+		okExits: []int{1},
 	})
 	if err != nil {
 		return Merge{}, err
 	}
 	if exit != 0 {
-		return r.takeBack(ctx, before, args)
+		return r.abortMerge(ctx, before, args)
 	}
 
 	after, err := r.Head(ctx)
 	return Merge{Commit: after}, err
 }
 
-// takeBack collects the conflicts of a merge that stopped and restores the state before it.
-func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merge, error) {
-	out, _, err := r.touch(ctx, call{args: append(
+// abortMerge collects the conflicts of a merge that stopped and aborts it.
+func (r *Repo) abortMerge(ctx context.Context, before string, args []string) (Merge, error) {
+	out, _, err := r.runInTree(ctx, call{args: append(
 		diffArgs(),
 		"--name-only",
 		"--diff-filter=U",
@@ -293,7 +294,7 @@ func (r *Repo) takeBack(ctx context.Context, before string, args []string) (Merg
 			Dir:    r.Dir,
 		}
 	}
-	_, _, err = r.touch(ctx, call{args: []string{"merge", "--abort"}})
+	_, _, err = r.runInTree(ctx, call{args: []string{"merge", "--abort"}})
 	return m, err
 }
 
@@ -312,14 +313,14 @@ func (r *Repo) FastForward(ctx context.Context, rev string) error {
 	if !ok {
 		return fmt.Errorf("%w: %s", ErrNotFastForward, rev)
 	}
-	_, _, err = r.touch(ctx, call{args: []string{
+	_, _, err = r.runInTree(ctx, call{args: []string{
 		"merge", "--quiet", "--ff-only", "--no-stat", "--no-autostash", "--no-overwrite-ignore",
 		hash,
 	}})
 	if head, herr := r.Head(ctx); err != nil && herr == nil && head != hash {
-		// A lock of the branch stops git only after it has brought the files; where it brought
-		// none, this changes nothing.
-		_, _, lerr := r.touch(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}})
+		// A lock of the branch stops git only after it has updated the files; if it has not, this
+		// changes nothing.
+		_, _, lerr := r.runInTree(ctx, call{args: []string{"read-tree", "-m", "-u", hash, head}})
 		err = errors.Join(err, lerr)
 	}
 	return err

@@ -18,7 +18,7 @@ func (r *Repo) Add(ctx context.Context, paths ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	_, _, err := r.touch(ctx, call{
+	_, _, err := r.runInTree(ctx, call{
 		args: []string{
 			"add", "--all", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul",
 		},
@@ -29,7 +29,7 @@ func (r *Repo) Add(ctx context.Context, paths ...string) error {
 
 // Unstage sets the index to HEAD and leaves the working tree alone.
 func (r *Repo) Unstage(ctx context.Context) error {
-	_, _, err := r.touch(ctx, call{args: []string{"reset", "--quiet", "--mixed"}})
+	_, _, err := r.runInTree(ctx, call{args: []string{"reset", "--quiet", "--mixed"}})
 	return err
 }
 
@@ -38,13 +38,13 @@ type Trailer struct {
 	Key, Value string
 }
 
-// message joins text and trailers. The trailers are their own last paragraph, which is the only one
-// that git reads.
+// message joins text and trailers. Trailers are a last paragraph of their own, the only one where
+// git reads them.
 func message(text string, trailers []Trailer) (string, error) {
 	var b strings.Builder
 	b.WriteString(strings.TrimSpace(text))
 	if b.Len() == 0 {
-		return "", notA("commit message", text)
+		return "", badName("commit message", text)
 	}
 	b.WriteString("\n")
 	for i, t := range trailers {
@@ -64,21 +64,20 @@ func checkTrailer(t Trailer) error {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-'
 	}
 	if t.Key == "" || t.Key[0] == '-' || strings.ContainsFunc(t.Key, letters) {
-		return notA("trailer key", t.Key)
+		return badName("trailer key", t.Key)
 	}
 	if strings.TrimSpace(t.Value) != t.Value || t.Value == "" ||
 		strings.ContainsFunc(t.Value, unicode.IsControl) {
-		return notA("trailer value", t.Value)
+		return badName("trailer value", t.Value)
 	}
 	return nil
 }
 
-// identity returns the configuration that names tercet as author where the user has not set who
-// they are.
+// identity returns the configuration that names tercet as author if the user has set no name.
 func (r *Repo) identity(ctx context.Context) ([]string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`},
-		also: []int{1},
+		args:    []string{"config", "--includes", "-z", "--get-regexp", `^user\.(name|email)$`},
+		okExits: []int{1},
 	})
 	set := map[string]string{}
 	for _, rec := range records(out) {
@@ -94,7 +93,7 @@ func (r *Repo) identity(ctx context.Context) ([]string, error) {
 	return pairs, err
 }
 
-// Commit commits the staged changes and gives the hash. It runs no hook and signs nothing. The
+// Commit commits the staged changes and returns the hash. It runs no hook and signs nothing. The
 // error is ErrNothing if nothing is staged.
 func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (string, error) {
 	msg, err := message(text, trailers)
@@ -112,10 +111,10 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 		"commit", "--quiet", "--no-verify", "--no-gpg-sign", "--no-status", "--cleanup=whitespace",
 		"--file=-",
 	}
-	_, _, err = r.touch(ctx, call{
-		args:  args,
-		stdin: []byte(msg),
-		pairs: who,
+	_, _, err = r.runInTree(ctx, call{
+		args:   args,
+		stdin:  []byte(msg),
+		config: who,
 	})
 	if err != nil {
 		return "", err
@@ -125,23 +124,23 @@ func (r *Repo) Commit(ctx context.Context, text string, trailers ...Trailer) (st
 
 // Staged reports whether the index differs from HEAD, intent-to-add entries included.
 func (r *Repo) Staged(ctx context.Context) (bool, error) {
-	_, exit, err := r.touch(ctx, call{
+	_, exit, err := r.runInTree(ctx, call{
 		args: []string{
 			"diff", "--cached", "--quiet", "--ita-visible-in-index", "--no-ext-diff",
 			"--no-textconv", "--ignore-submodules=none",
 		},
-		also: []int{1},
+		okExits: []int{1},
 	})
 	return exit == 1, err
 }
 
-// CommitByTrailer gives the newest commit on any branch with exactly this trailer; empty if there
+// CommitByTrailer returns the newest commit on any branch with exactly this trailer; empty if there
 // is none.
 func (r *Repo) CommitByTrailer(ctx context.Context, t Trailer) (string, error) {
 	if err := checkTrailer(t); err != nil {
 		return "", err
 	}
-	// The HEAD of another worktree is no commit while git makes that worktree.
+	// While git creates a worktree, its HEAD is not a commit yet.
 	out, err := r.read(
 		ctx, "log", "-z",
 		"--single-worktree",
@@ -195,7 +194,7 @@ func (r *Repo) branches(ctx context.Context, revs []string, which ...string) ([]
 	return strings.Fields(string(out)), err // a ref name holds no white space
 }
 
-// SetHead puts the working tree of Dir on an existing branch and leaves files and index alone.
+// SetHead switches the working tree of Dir to an existing branch and leaves files and index alone.
 func (r *Repo) SetHead(ctx context.Context, branch string) error {
 	there, err := r.BranchExists(ctx, branch)
 	if err != nil {
@@ -210,13 +209,13 @@ func (r *Repo) SetHead(ctx context.Context, branch string) error {
 
 func (r *Repo) refHash(ctx context.Context, ref string) (string, error) {
 	out, _, err := r.run(ctx, call{
-		args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref},
-		also: []int{1},
+		args:    []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref},
+		okExits: []int{1},
 	})
-	return line(out), err
+	return trimLine(out), err
 }
 
-// CreateBranch makes a branch at start without checking it out. If it exists, the error is a
+// CreateBranch creates a branch at start without checking it out. If it exists, the error is a
 // *StaleError.
 func (r *Repo) CreateBranch(ctx context.Context, name, start string) error {
 	if err := CheckBranch(name); err != nil {
@@ -254,7 +253,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name, old string) error {
 // has the branch checked out.
 func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	if name, ok := strings.CutPrefix(ref, "refs/"); !ok || CheckBranch(name) != nil {
-		return notA("full ref name", ref)
+		return badName("full ref name", ref)
 	}
 	if err := checkRev(to); err != nil {
 		return err
@@ -269,7 +268,7 @@ func (r *Repo) UpdateRef(ctx context.Context, ref, to, old string) error {
 	return r.stale(ctx, err, ref, old)
 }
 
-// stale says of a refused update of a ref whether the ref had moved.
+// stale turns the error of a refused ref update into a *StaleError if the ref had moved.
 func (r *Repo) stale(ctx context.Context, err error, ref, old string) error {
 	if _, ok := errors.AsType[*Error](err); !ok {
 		return err

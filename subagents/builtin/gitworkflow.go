@@ -473,8 +473,8 @@ func (w GitWorkflow) issue(in input) act {
 			"text":   i.Text,
 			"labels": formats.Values(i.Labels),
 		}
-		if i.Left > 0 {
-			fields["left"] = i.Left
+		if i.CutBytes > 0 {
+			fields["left"] = i.CutBytes
 		}
 		ret := formats.Return{
 			Status:  formats.StatusCompleted,

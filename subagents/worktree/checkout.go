@@ -61,7 +61,7 @@ func (m *Manager) CommitHere(
 		run:  run,
 		msg:  msg,
 	}
-	if c.top, c.rel, err = repo.Within(ctx); errors.Is(err, git.ErrMissing) {
+	if c.top, c.rel, err = repo.Locate(ctx); errors.Is(err, git.ErrMissing) {
 		return CheckoutCommit{Why: "git is not installed"}, nil
 	} else if err != nil {
 		return CheckoutCommit{}, err
@@ -160,7 +160,7 @@ func (c *here) obstacle(ctx context.Context) (why string, err error) {
 	if c.head, err = c.repo.Head(ctx); errors.Is(err, git.ErrNoCommit) {
 		return "branch " + c.branch + " has no commit yet", nil
 	}
-	if why = c.repo.Underway(); err != nil || why != "" {
+	if why = c.repo.OperationInProgress(); err != nil || why != "" {
 		return why, err
 	}
 	if some, err := c.repo.Staged(ctx); err != nil || some {
@@ -175,11 +175,11 @@ func (c *here) obstacle(ctx context.Context) (why string, err error) {
 func (m *Manager) Unready(ctx context.Context) (warning string, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
-	if what := repo.Underway(); what != "" {
+	if what := repo.OperationInProgress(); what != "" {
 		return "in your checkout " + what + ": the run cannot be published before it is over", nil
 	}
 
-	_, rel, err := repo.Within(ctx)
+	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -294,7 +294,7 @@ func (c *here) committed(ctx context.Context, hash string, err error) (CheckoutC
 	if err != nil {
 		return CheckoutCommit{}, err
 	}
-	names, err := c.repo.Differ(ctx, hash+"~1", hash)
+	names, err := c.repo.DiffPaths(ctx, hash+"~1", hash)
 	if err != nil {
 		return CheckoutCommit{}, err
 	}

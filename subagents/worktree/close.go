@@ -77,7 +77,7 @@ func (m *Manager) close(ctx context.Context, top string) (Closed, error) {
 		return c, nil
 	}
 	main := m.Git(m.Root)
-	_, rel, err := main.Within(ctx)
+	_, rel, err := main.Locate(ctx)
 	if err != nil {
 		return Closed{}, err
 	}

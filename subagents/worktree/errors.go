@@ -111,7 +111,7 @@ func code(at *error, other formats.Code) {
 	var held *git.CheckedOutError
 	var unfit *git.RemoteError
 	var irregular *git.IrregularError
-	var astray *git.AstrayError
+	var astray *git.BrokenLinkError
 	switch {
 	case errors.Is(err, context.Canceled):
 		f.Code = formats.CodeCancelled

@@ -28,7 +28,7 @@ func (m *Manager) Issue(ctx context.Context, number int) (_ git.Issue, err error
 	if err != nil {
 		return git.Issue{}, err
 	}
-	asker, there, err := main.Asker(ctx, remote)
+	asker, there, err := main.HostCLI(ctx, remote)
 	switch {
 	case err != nil:
 		return git.Issue{}, err
@@ -127,7 +127,9 @@ func (m Repository) FileIssue(ctx context.Context, dir, name, run string) (done 
 	title := cmp.Or(said(plan, "issue_title"), doc.Title, path.Base(name))
 	body := strings.Replace(text, "> GitHub Issue: none\n", "", 1)
 	body = strings.ToValidUTF8(body[:min(mostBody, len(body))], "")
-	if done.URL, err = asker.File(ctx, formats.Clip(title, 200), body, madeBy(run)); err != nil {
+	if done.URL, err = asker.FileIssue(
+		ctx, formats.Clip(title, 200), body, madeBy(run),
+	); err != nil {
 		return done, overNetwork(err, "run the command again, or open the issue yourself")
 	}
 

@@ -290,11 +290,11 @@ func (p *publication) inTheWay(ctx context.Context, old, merged string) ([]git.E
 	if p.checkout == "" || p.target.Child {
 		return nil, nil
 	}
-	_, rel, err := p.main.Within(ctx)
+	_, rel, err := p.main.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}
-	written, err := p.main.Differ(ctx, old, merged)
+	written, err := p.main.DiffPaths(ctx, old, merged)
 	if err != nil {
 		return nil, err
 	}
@@ -387,7 +387,7 @@ func (p *publication) move(ctx context.Context, old, merged string) error {
 		// An ignored file can stand where the merge has a file of its own, or a merge can be in
 		// progress: nothing was changed.
 		refused.Err = e
-		refused.Underway = checkout.Underway()
+		refused.Underway = checkout.OperationInProgress()
 		return refused
 	}
 	return err

@@ -57,7 +57,7 @@ func (m Repository) State(ctx context.Context) (s formats.RepoState, err error) 
 func (m Repository) Pending(ctx context.Context, names []string) (pending []string, err error) {
 	defer code(&err, formats.CodeIO)
 	repo := m.Git(m.Root)
-	_, rel, err := repo.Within(ctx)
+	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (m *Manager) Ready(ctx context.Context, r formats.Request) (said []string, 
 	case r.Dir == m.Root && r.Commits && repo.Exists():
 		return nil, m.noteForeign(ctx, repo, r.Run)
 	case r.Dir == m.Root && r.Commits:
-		return nil, repo.Usable() // else the work is done and paid before the commit fails
+		return nil, repo.CheckUsable() // else the work is done and paid before the commit fails
 	case r.Dir == m.Root || !repo.HasIndex():
 		return nil, nil
 	}
@@ -169,7 +169,7 @@ func (a *aside) restore(ctx context.Context) ([]string, error) {
 
 // keep commits what differs from before to a branch for loose work.
 func (a *aside) keep(ctx context.Context, now before) error {
-	files, err := a.repo.Differ(ctx, a.was.Tree, now.Tree)
+	files, err := a.repo.DiffPaths(ctx, a.was.Tree, now.Tree)
 	if err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (a *aside) stage(ctx context.Context, head string, files []string) (string,
 	if err != nil {
 		return "", err
 	}
-	top, _, err := a.repo.Within(ctx)
+	top, _, err := a.repo.Locate(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -256,7 +256,7 @@ func (a *aside) back(ctx context.Context, now before) (err error) {
 
 // moveAll moves the files of findings to the folder of the run.
 func (a *aside) moveAll(ctx context.Context, found []secrets.Finding) error {
-	_, rel, err := a.repo.Within(ctx)
+	_, rel, err := a.repo.Locate(ctx)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func madeBy(run string) string {
 }
 
 // ask opens a request for a branch that is pushed, unless there is one.
-func ask(ctx context.Context, asker *git.Asker, q git.Request) (verb, at string, err error) {
+func ask(ctx context.Context, asker *git.HostCLI, q git.Request) (verb, at string, err error) {
 	verb = "found"
 	if at, err = asker.Find(ctx, q); err == nil && at == "" {
 		verb = "opened"
@@ -113,14 +113,14 @@ func ask(ctx context.Context, asker *git.Asker, q git.Request) (verb, at string,
 // asker finds the program that opens requests and issues; nil where none is logged in, or where the
 // state of the repository has none, if that counts.
 func (m Repository) asker(ctx context.Context, remote git.Remote, counts bool,
-) (a *git.Asker, state formats.RepoState, err error) {
+) (a *git.HostCLI, state formats.RepoState, err error) {
 	state = formats.RepoGitHub
 	if counts {
 		if state, err = m.State(ctx); err != nil || state != formats.RepoGitHub {
 			return nil, state, err
 		}
 	}
-	a, _, err = m.Git(m.Root).Asker(ctx, remote)
+	a, _, err = m.Git(m.Root).HostCLI(ctx, remote)
 	if a == nil {
 		state = formats.RepoGitHubUnauth
 	}

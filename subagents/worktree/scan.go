@@ -33,7 +33,7 @@ func (m *Manager) findings(
 	repo *git.Repo,
 	from, to string,
 ) (found []secrets.Finding, err error) {
-	_, rel, err := repo.Within(ctx)
+	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -130,11 +130,11 @@ func (m *Manager) Open(ctx context.Context, s Spec) (t Tree, err error) {
 		return t, &formats.Failure{Code: formats.CodeUsage, Err: err}
 	}
 	main := m.Git(m.Root)
-	if err := main.Usable(); err != nil {
+	if err := main.CheckUsable(); err != nil {
 		return t, err
 	}
 
-	_, rel, err := main.Within(ctx)
+	_, rel, err := main.Locate(ctx)
 	if err != nil {
 		return t, err
 	}
@@ -203,7 +203,7 @@ func (m *Manager) parent(ctx context.Context, s Spec) (branch, base string, err 
 	if s.Base != "" {
 		return branch, s.Base, nil
 	}
-	_, rel, err := m.Git(m.Root).Within(ctx)
+	_, rel, err := m.Git(m.Root).Locate(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -317,10 +317,10 @@ func (m Repository) CheckMoved(recorded, run string) error {
 		top := filepath.Join(m.Base, entry.Name())
 		_, err := os.Lstat(filepath.Join(top, ".git"))
 		removed := errors.Is(err, fs.ErrNotExist) // it is made again
-		if !isRun || removed || git.Linked(top, m.Root) {
+		if !isRun || removed || git.IsLinkedWorktree(top, m.Root) {
 			continue
 		}
-		file, text := m.Git(m.Root).LinkOf(top)
+		file, text := m.Git(m.Root).WorktreeLink(top)
 		repairs = append(repairs, fmt.Sprintf("echo %s > %s && git -C %s worktree repair %s",
 			Quoted(text), Quoted(file), Quoted(m.Root), Quoted(top)))
 	}
@@ -347,7 +347,7 @@ func (m Repository) CheckTree(dir string) error {
 		return nil
 	}
 	// Without a repository git says what is wrong.
-	linked := git.Linked(dir, m.Root) || !m.Git(m.Root).Exists()
+	linked := git.IsLinkedWorktree(dir, m.Root) || !m.Git(m.Root).Exists()
 	if _, err := os.Stat(dir); err == nil && m.owns(dir) && linked {
 		return nil
 	}
@@ -475,7 +475,7 @@ type looseWork struct {
 
 // keep leaves only the named files, which are relative to the folder of repo.
 func (w *looseWork) keep(ctx context.Context, repo *git.Repo, only []string) error {
-	_, rel, err := repo.Within(ctx)
+	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -508,7 +508,7 @@ func (m *Manager) Committed(ctx context.Context, dir string) (err error) {
 // loose lists the uncommitted changes outside the workspace folder, with an index that is made
 // equal to HEAD.
 func (m *Manager) loose(ctx context.Context, repo *git.Repo) (w looseWork, err error) {
-	top, rel, err := repo.Within(ctx)
+	top, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return w, err
 	}
@@ -564,7 +564,7 @@ func inWorkspace(specs, rel, p string) bool {
 
 // changed lists the files that differ between two commits, relative to Dir of repo, sorted.
 func (m *Manager) changed(ctx context.Context, repo *git.Repo, from, to string) ([]string, error) {
-	_, rel, err := repo.Within(ctx)
+	_, rel, err := repo.Locate(ctx)
 	if err != nil {
 		return nil, err
 	}
