@@ -236,7 +236,7 @@ var edgeKnows = map[string][]string{
 		"Controller", "WaitingError", "CheckGivenUp", "ArrivedAnswer", "Sums", "Ceiling", "Notifier",
 	},
 	"internal/trust": {
-		"New", "Config", "Gate", "Verdict", "Change", "Start", "Listed", "KindAgent", "KindCommand",
+		"New", "Config", "Gate", "Verdict", "Change", "Process", "Listed", "KindAgent", "KindCommand",
 		"KindSubagent", "ByDemo", "ByEnvironment", "ByRecord", "CheckDigests", "Remember",
 	},
 }

@@ -116,7 +116,7 @@ func (p *approver) decide(ctx context.Context, g formats.Gate) (formats.Decision
 		consented = ""
 	case options.Yes:
 		return answer(consented, interp.ByYes, interp.ByYes)
-	case approve != "" && g.NeedsPerson && project.Trust.Named(g.Trusted()):
+	case approve != "" && g.NeedsPerson && project.Trust.NamesDigest(g.Trusted()):
 		return answer(approve, "trusted digest", "trusted digest")
 	case !g.NeedsPerson && g.Agreed != "":
 		return answer(consented, g.Agreed, g.Agreed)

@@ -32,9 +32,9 @@ import (
 
 // build makes what starts processes and keeps the state.
 func (p *Project) build(ctx context.Context) error {
-	p.Trust.Words = append(p.Trust.Words, p.Config.Notify...)
+	p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, p.Config.Notify...)
 	for _, s := range p.Config.ACP {
-		p.Trust.Words = append(p.Trust.Words, s.Argv...)
+		p.Trust.ConfigArgv = append(p.Trust.ConfigArgv, s.Argv...)
 	}
 
 	p.Mask = journal.NewMasker(

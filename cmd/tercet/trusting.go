@@ -143,7 +143,7 @@ func (p *Project) newTrust() *trust.Gate {
 		Dir:      p.Dir,
 		Home:     p.Host.StateHome(),
 		Digests:  p.Host.Trust,
-		Instead:  instead,
+		Override: instead,
 		Agreed:   p.Host.Agreed,
 		Others:   p.listed,
 		Now:      p.Host.Clock.Now,
@@ -199,7 +199,7 @@ func (p *Project) listed() (files []trust.Listed, folders []string, _ error) {
 
 // allow is asked before any process is started.
 func (p *Project) allow(_ context.Context, c proc.Command) error {
-	return p.Trust.Allow(trust.Start{
+	return p.Trust.Allow(trust.Process{
 		Argv:  c.Argv,
 		Dir:   c.Dir,
 		Git:   c.Purpose == proc.PurposeGit,

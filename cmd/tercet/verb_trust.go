@@ -86,7 +86,7 @@ func (c call) agreeToTrust(v *trust.Verdict) error {
 	case v.Store == nil:
 		return broken(formats.CodeUntrusted, "there is no place to keep the answer", v.Note,
 			"set XDG_STATE_HOME to a folder of your own outside of the project")
-	case !c.p.Trust.Named(v.Manifest.Hash()):
+	case !c.p.Trust.NamesDigest(v.Manifest.Hash()):
 		if !c.app.interactive() {
 			return v.Refused()
 		}

@@ -12,7 +12,7 @@ import (
 	"tercet/internal/nearest"
 )
 
-// flows are the commands that a file with a name of another tool answers for.
+// flows are the commands that the auto-approve files of other tools apply to.
 var flows = []string{
 	"discovery-flow", "delivery-flow", "operations-flow", "maintenance-flow", "doc-flow", "analyst",
 }
@@ -20,7 +20,7 @@ var flows = []string{
 // consentKeys are the keys of an auto-approve file, in the order in which a message lists them.
 var consentKeys = []string{"APPROVE", "COMMANDS", "UNTIL", "PLAN", "PRODUCT_TYPE", "HAS_UI"}
 
-// consentValues are the values that they take; none means any that their reader takes.
+// consentValues are the allowed values of a key; a key without an entry is checked by its reader.
 var consentValues = map[string][]string{
 	"APPROVE":      {"yes", "no"},
 	"PLAN":         {"Minimal", "Light", "Standard", "Full", "Patch", "Minor", "Major"},
@@ -32,7 +32,7 @@ var consentValues = map[string][]string{
 type Consent struct {
 	formats.Consent
 
-	Absent string // why an existing file does not answer, in one line
+	Absent string // why an existing file does not apply, in one line
 }
 
 // Consent reads the auto-approve file of a trusted project. An empty file approves. Unknown lines
@@ -40,7 +40,7 @@ type Consent struct {
 func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	v, err := g.Verdict()
 	if err != nil || v.By == "" {
-		return Consent{}, nil //nolint:nilerr // what has no consent is reported where it would run
+		return Consent{}, nil //nolint:nilerr // missing trust is reported where something would run
 	}
 
 	at := slices.IndexFunc(autoApproves, func(name string) bool {
@@ -57,7 +57,7 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 		return Consent{}, err
 	}
 
-	c := consent{commands: flows}
+	c := autoApprove{commands: flows}
 	if name == autoApproves[0] {
 		c.commands = nil
 	}
@@ -72,7 +72,7 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 
 	why := ""
 	switch {
-	case c.refuses:
+	case c.denies:
 		why = "APPROVE is no"
 	case c.commands != nil && !slices.Contains(c.commands, command):
 		why = fmt.Sprintf("it is for %s, not for %s", strings.Join(c.commands, ", "), command)
@@ -87,17 +87,17 @@ func (g *Gate) Consent(command string, now time.Time) (Consent, error) {
 	return Consent{Consent: c.in}, nil
 }
 
-// consent is an auto-approve file as it is read.
-type consent struct {
+// autoApprove is a parsed auto-approve file.
+type autoApprove struct {
 	in       formats.Consent
-	refuses  bool
+	denies   bool
 	commands []string // nil: all
 	until    time.Time
 	found    []formats.Diagnostic
 }
 
-// read takes lines `KEY: value`; `#` begins a comment.
-func (c *consent) read(name, text string) {
+// read parses lines `KEY: value`; `#` begins a comment.
+func (c *autoApprove) read(name, text string) {
 	seen := map[string]bool{}
 	number := 0
 	for line := range strings.Lines(text) {
@@ -131,7 +131,7 @@ func (c *consent) read(name, text string) {
 			add("", "the key %s stands twice", key)
 		default:
 			at.Col += len(body) - len(value) // where the value stands
-			if want := c.take(key, value); want != "" {
+			if want := c.set(key, value); want != "" {
 				add("", "expected %s for %s, got %q", want, key, value)
 			}
 			if key == "PLAN" {
@@ -143,8 +143,8 @@ func (c *consent) read(name, text string) {
 	}
 }
 
-// take reads a value; it gives what was expected where that is not there.
-func (c *consent) take(key, value string) (want string) {
+// set sets a value; want says what was expected if the value is invalid.
+func (c *autoApprove) set(key, value string) (want string) {
 	values := consentValues[key]
 	if values != nil && !slices.Contains(values, value) {
 		return "one of " + strings.Join(values, ", ")
@@ -152,7 +152,7 @@ func (c *consent) take(key, value string) (want string) {
 
 	switch key {
 	case "APPROVE":
-		c.refuses = value == "no"
+		c.denies = value == "no"
 	case "COMMANDS":
 		c.commands = []string{}
 		for name := range strings.SplitSeq(value, ",") {

@@ -25,39 +25,39 @@ type Config struct {
 	Home string   // tercet's folder outside projects; empty: no place for a record
 	// Digests is the value of --trust: comma-separated digests.
 	Digests string
-	// Instead says what replaces the user's answer: ByEnvironment, ByDemo or nothing.
-	Instead string
+	// Override says what replaces the user's answer: ByEnvironment, ByDemo or nothing.
+	Override string
 	// Agreed holds the digests approved in this process, in case no record can be stored.
 	Agreed map[string]bool
 	// Others lists the commands of the project, the agents of other tools in it, and the folders
 	// that contain them.
 	Others func() (files []Listed, folders []string, err error)
-	// Argv gives the command line in a subagent file; nil if it has none.
+	// Argv returns the command line in a subagent file; nil if it has none.
 	Argv func(name string, src []byte) []string
 	// Settings are files of other tools that name programs; the name of a folder ends with a slash.
 	Settings []string
-	// Words are the words of the command lines in the configuration.
-	Words []string
-	Now   func() time.Time
+	// ConfigArgv are the words of the command lines in the configuration.
+	ConfigArgv []string
+	Now        func() time.Time
 }
 
 // Gate decides which files of one project may start processes. It is safe for concurrent use and
 // makes its verdict once.
 type Gate struct {
 	Config
-	making  sync.Mutex        // held while the verdict is made
-	mu      sync.Mutex        // guards what follows
-	verdict *Verdict          // written under both
-	seen    map[string]string // the sha256 of what was read before the verdict, by path
-	// What a subagent did to what git runs. From then on git does not start any more. A worktree
-	// shares configuration and hooks with its repository, and the next call would be the engine's
-	// own.
+	verdictMu sync.Mutex        // held while the verdict is computed
+	mu        sync.Mutex        // guards the fields below
+	verdict   *Verdict          // written under both locks
+	readSums  map[string]string // by path: SHA-256 of what was read before the verdict
+	// tampered is a subagent's change of what git runs. From then on git does not start. A worktree
+	// shares configuration and hooks with its repository, so the next call of tercet itself could
+	// run them.
 	tampered error
 }
 
-// New makes the gate of a project; it reads nothing.
+// New returns the gate of a project; it reads nothing.
 func New(c Config) *Gate {
-	return &Gate{Config: c, seen: map[string]string{}}
+	return &Gate{Config: c, readSums: map[string]string{}}
 }
 
 // The ways in which a project became trusted.
@@ -68,7 +68,7 @@ const (
 	ByDemo        = "demo"
 )
 
-// Verdict is the trust in a project: its origin, and what still needs approval.
+// Verdict is the trust in a project: where it comes from, and what still needs approval.
 type Verdict struct {
 	By       string // empty: not trusted
 	Files    []Listed
@@ -83,8 +83,8 @@ type Verdict struct {
 // Verdict compares the listed files with the approved ones, once. It never asks. The error is a
 // formats.Failure: a file changed since it was read, or the list cannot be made.
 func (g *Gate) Verdict() (*Verdict, error) {
-	g.making.Lock()
-	defer g.making.Unlock()
+	g.verdictMu.Lock()
+	defer g.verdictMu.Unlock()
 	if g.verdict != nil {
 		return g.verdict, nil
 	}
@@ -97,7 +97,7 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	names := make([]string, len(files))
 	for i, f := range files {
 		names[i] = f.Path
-		v.Files[i].Path = shown(f.Path)
+		v.Files[i].Path = displayPath(f.Path)
 	}
 
 	if v.Manifest, err = Read(g.Root, names); err != nil {
@@ -119,16 +119,16 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	switch {
 	case v.Note == nil && v.record.Covers(v.Manifest), g.Agreed[hash]:
 		v.By = ByRecord
-	case g.Named(hash):
+	case g.NamesDigest(hash):
 		v.By = ByDigest
 	default:
-		v.By = g.Instead
+		v.By = g.Override
 	}
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(g.seen)) {
-		if err := v.holds(name, g.seen[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(g.readSums)) {
+		if err := v.checkContent(name, g.readSums[name]); err != nil {
 			return nil, err
 		}
 	}
@@ -137,22 +137,23 @@ func (g *Gate) Verdict() (*Verdict, error) {
 	return v, nil
 }
 
-// saw holds what was read against the manifest, or remembers it for when there is one.
-func (g *Gate) saw(name, sum string) error {
+// checkRead compares a content with the manifest, or remembers it until there is one.
+func (g *Gate) checkRead(name, sum string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.verdict == nil {
-		if before, ok := g.seen[name]; ok && before != sum {
-			sum = "" // it was read twice, and differed: nothing holds both
+		if before, ok := g.readSums[name]; ok && before != sum {
+			sum = "" // two reads differed, so no manifest can match both
 		}
-		g.seen[name] = sum
+		g.readSums[name] = sum
 		return nil
 	}
-	return g.verdict.holds(name, sum)
+	return g.verdict.checkContent(name, sum)
 }
 
-// holds refuses a content that is not the one of the manifest: it changed between two readings.
-func (v *Verdict) holds(name, sum string) error {
+// checkContent refuses a content that differs from the manifest: the file changed between two
+// reads.
+func (v *Verdict) checkContent(name, sum string) error {
 	if v.By == ByEnvironment {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (v *Verdict) holds(name, sum string) error {
 	return nil
 }
 
-// Refused lists what still needs approval, and says how to give it.
+// Refused is the error that lists what still needs approval, and says how to give it.
 func (v *Verdict) Refused() error {
 	what := "run programs in " + v.dir
 	if n := len(v.Changes); n > 0 {
@@ -185,7 +186,7 @@ func (v *Verdict) Refused() error {
 	return formats.Fail(formats.CodeUntrusted, help, "you have not agreed to %s", what)
 }
 
-// All gives every listed file: those that need approval as in Changes, the others as trusted.
+// All returns every listed file: those that need approval as in Changes, the others as trusted.
 func (v *Verdict) All() []Change {
 	out := make([]Change, len(v.Manifest.Files))
 	for i, f := range v.Manifest.Files {
@@ -205,7 +206,7 @@ func (v *Verdict) Difference(c Change, most int) []string {
 	if v.Store == nil || c.Before == "" {
 		return nil
 	}
-	old, ok := v.Store.Text(c.Before)
+	old, ok := v.Store.Content(c.Before)
 	switch {
 	case !ok:
 		return []string{"(what was agreed to before was not kept: it is no text, or too long)"}
@@ -236,7 +237,7 @@ func (g *Gate) Agree(v *Verdict) error {
 func Remember(home, dir string, written map[string][]byte, now time.Time) error {
 	var m Manifest
 	for _, name := range slices.Sorted(maps.Keys(written)) {
-		m.Files = append(m.Files, Of(name, written[name]))
+		m.Files = append(m.Files, NewFile(name, written[name]))
 	}
 	store, err := Open(home, dir)
 	if err != nil {
@@ -249,18 +250,18 @@ func Remember(home, dir string, written map[string][]byte, now time.Time) error 
 	return store.Save(r.Approve(m), m, now)
 }
 
-// Start is a process about to start.
-type Start struct {
+// Process is a process about to start.
+type Process struct {
 	Argv  []string
 	Dir   string // its working folder
 	Git   bool
 	Agent bool // an agent CLI, or the program of a subagent
 }
 
-// Allow is the one gate of all processes. Nothing of a project starts before it is trusted. A
-// program that is a file of the project starts only with its approved content, wherever its words
-// lead from Dir.
-func (g *Gate) Allow(s Start) error {
+// Allow decides about every process. Nothing of a project starts before it is trusted. A program
+// that is a file of the project starts only with its approved content, whichever path leads to it
+// from Dir.
+func (g *Gate) Allow(s Process) error {
 	v, err := g.Verdict()
 	switch {
 	case err != nil:
@@ -276,7 +277,7 @@ func (g *Gate) Allow(s Start) error {
 	}
 
 	for _, word := range s.Argv {
-		name, ok := inside(g.Dir, word)
+		name, ok := projectPath(g.Dir, word)
 		if !ok {
 			continue
 		}
@@ -285,8 +286,8 @@ func (g *Gate) Allow(s Start) error {
 		if !filepath.IsAbs(at) {
 			at = filepath.Join(s.Dir, filepath.FromSlash(word))
 		}
-		if !listed && (!strings.ContainsRune(word, '/') || ofMachinery(name)) {
-			continue // a word that is no path, or a file that the program itself hands over
+		if !listed && (!strings.ContainsRune(word, '/') || isInternal(name)) {
+			continue // not a path, or a file that tercet itself passes as argument
 		}
 		sum, there := readAt(at)
 		switch {
@@ -305,15 +306,15 @@ func (g *Gate) Allow(s Start) error {
 	return nil
 }
 
-// ofMachinery tells whether a path is one of the workspace or of the repository: programs are given
-// such files as arguments.
-func ofMachinery(name string) bool {
+// isInternal reports whether a path is in the workspace or the repository: programs get such files
+// as arguments.
+func isInternal(name string) bool {
 	first, _, _ := strings.Cut(name, "/")
 	return first == formats.Workspace || first == ".git"
 }
 
-// readAt gives the sha256 of a file by its path, none for what cannot be read; false if no file is
-// there.
+// readAt returns the SHA-256 of a file by its path, empty if it is unreadable; there is false if no
+// file exists.
 func readAt(at string) (sum string, there bool) {
 	real, err := filepath.EvalSymlinks(at)
 	if err != nil {
@@ -331,7 +332,7 @@ func readAt(at string) (sum string, there bool) {
 	return f.SHA256, there
 }
 
-// Tamper records a subagent's change of what git runs, and gives the first such change.
+// Tamper records a subagent's change of what git runs, and returns the first such change.
 func (g *Gate) Tamper(agent, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -351,7 +352,7 @@ func (g *Gate) Tamper(agent, what string) error {
 // answer, because these files decide what runs next. It ignores files of other tools: writing them
 // may be the task, and the next command asks about them.
 func (g *Gate) Watch(agent string) (func() error, error) {
-	before, err := g.own()
+	before, err := g.ownFiles()
 	if err != nil {
 		return nil, &formats.Failure{
 			Code:    formats.CodeIO,
@@ -360,8 +361,8 @@ func (g *Gate) Watch(agent string) (func() error, error) {
 		}
 	}
 	return func() error {
-		now, err := g.own()
-		what := before.differs(now)
+		now, err := g.ownFiles()
+		what := before.changedPaths(now)
 		if err != nil {
 			what = []string{"something so that it cannot be read any more: " + err.Error()}
 		}
@@ -376,10 +377,10 @@ func (g *Gate) Watch(agent string) (func() error, error) {
 	}, nil
 }
 
-func (g *Gate) own() (Manifest, error) {
+func (g *Gate) ownFiles() (Manifest, error) {
 	names := append([]string{configFile}, autoApproves...)
 	for _, folder := range ownFolders {
-		files, err := below(g.Root, path.Join(formats.Workspace, folder))
+		files, err := listFiles(g.Root, path.Join(formats.Workspace, folder))
 		if err != nil {
 			return Manifest{}, err
 		}
@@ -388,8 +389,8 @@ func (g *Gate) own() (Manifest, error) {
 	return Read(g.Root, names)
 }
 
-// differs names what is new, gone or different, in order.
-func (m Manifest) differs(now Manifest) []string {
+// changedPaths lists added, removed and changed files, sorted.
+func (m Manifest) changedPaths(now Manifest) []string {
 	var out []string
 	for _, pair := range [][2]Manifest{{m, now}, {now, m}} {
 		for _, f := range pair[1].Files {
@@ -402,8 +403,8 @@ func (m Manifest) differs(now Manifest) []string {
 	return slices.Compact(out)
 }
 
-// Named reports whether --trust names this digest.
-func (g *Gate) Named(digest string) bool {
+// NamesDigest reports whether --trust has this digest.
+func (g *Gate) NamesDigest(digest string) bool {
 	return digest != "" &&
 		slices.ContainsFunc(strings.Split(g.Digests, ","), func(one string) bool {
 			return strings.TrimPrefix(strings.TrimSpace(one), "sha256:") == digest

@@ -242,7 +242,7 @@ func TestAllow(t *testing.T) {
 			tt.do()
 		}
 		put(t, dir, ".tercet/state.json", "{}")
-		err := g.Allow(trust.Start{
+		err := g.Allow(trust.Process{
 			Argv:  tt.argv,
 			Dir:   tt.dir,
 			Agent: true,
@@ -255,7 +255,7 @@ func TestAllow(t *testing.T) {
 		}
 	}
 
-	err := gate(t, dir, state).Allow(trust.Start{
+	err := gate(t, dir, state).Allow(trust.Process{
 		Argv: []string{"git", "status"},
 		Dir:  dir,
 		Git:  true,
@@ -282,7 +282,7 @@ func TestNothingWaits(t *testing.T) {
 	if _, err := fs.ReadFile(g.FS("."), ".tercet/config.yaml"); err == nil {
 		t.Error("a pipe was read")
 	}
-	err := g.Allow(trust.Start{
+	err := g.Allow(trust.Process{
 		Argv:  []string{"sh", "tools/pipe"},
 		Dir:   dir,
 		Agent: true,

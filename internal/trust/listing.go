@@ -39,7 +39,7 @@ const (
 	subagents  = formats.Workspace + "/subagents"
 )
 
-// autoApproves are the files of a project root that answer its gates; the first that is there
+// autoApproves are the files of a project root that answer its gates; the first existing one
 // counts.
 var autoApproves = []string{
 	formats.Workspace + "/auto-approve",
@@ -47,10 +47,10 @@ var autoApproves = []string{
 	".telescope-auto-approve",
 }
 
-// editorSettings are files that name programs which editors, and agents in them, start.
+// editorSettings are files with programs that editors, and agents in them, start.
 var editorSettings = []string{".cursor/mcp.json", ".cursor/hooks.json", ".vscode/mcp.json"}
 
-// wholeFolders are the folders of which every file is listed, and what these files are.
+// wholeFolders are the folders whose files are all listed, and the kind of these files.
 var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/facets", Kind: "facet"},
 	{Path: formats.Workspace + "/templates", Kind: "template"},
@@ -58,11 +58,11 @@ var wholeFolders = []Listed{
 	{Path: formats.Workspace + "/tests", Kind: "test"},
 }
 
-// ownFolders are those of the workspace that decide what runs next.
+// ownFolders are the workspace folders that decide what runs next.
 var ownFolders = []string{"commands", "subagents", "facets", "templates", "hooks", "tests"}
 
-// listing gives every file of the project that can start a program, by path. Nothing in .git is
-// looked at.
+// listing returns every file of the project that can start a program, sorted by path. It does not
+// read .git.
 func (g *Gate) listing() (_ []Listed, err error) {
 	out := []Listed{{Path: configFile, Kind: KindConfig}}
 	for _, name := range autoApproves {
@@ -79,7 +79,7 @@ func (g *Gate) listing() (_ []Listed, err error) {
 	}
 
 	walk := func(dir, kind string, want func(name string) bool) {
-		names, failed := below(g.Root, dir)
+		names, failed := listFiles(g.Root, dir)
 		err = errors.Join(err, failed)
 		for _, name := range names {
 			if want == nil || want(name) {
@@ -96,7 +96,7 @@ func (g *Gate) listing() (_ []Listed, err error) {
 		return nil, failed
 	}
 	out = append(out, others...)
-	// What cannot be named is no command and no agent here, and may be one elsewhere.
+	// A name that is not UTF-8 is no command or agent here, but may be one for another tool.
 	for _, dir := range folders {
 		walk(dir, kindUnnamed, func(name string) bool {
 			return !utf8.ValidString(name)
@@ -104,13 +104,13 @@ func (g *Gate) listing() (_ []Listed, err error) {
 	}
 
 	out = append(out, g.subagents()...)
-	for _, word := range g.Words {
-		if name, ok := inside(g.Dir, word); ok {
+	for _, word := range g.ConfigArgv {
+		if name, ok := projectPath(g.Dir, word); ok {
 			out = append(out, Listed{Path: name, Kind: KindSpeaker})
 		}
 	}
 
-	// They are the last ones, so that a command in such a folder is listed as one.
+	// Last, so that a command in such a folder is listed as a command.
 	for _, dir := range settingsFolders {
 		walk(dir, KindSettings, nil)
 	}
@@ -130,11 +130,11 @@ func (g *Gate) subagents() []Listed {
 		return nil
 	}
 
-	for _, e := range entries { // a pattern for both would look into a pipe, and wait for it
+	for _, e := range entries { // a glob over both levels would open a pipe, and block
 		if !e.IsDir() {
 			continue
 		}
-		inPack, _ := fs.ReadDir(tree, e.Name()) //nolint:errcheck // what cannot be read starts nothing
+		inPack, _ := fs.ReadDir(tree, e.Name()) //nolint:errcheck // an unreadable folder starts nothing
 		for _, one := range inPack {
 			if path.Ext(one.Name()) == ".md" {
 				files = append(files, path.Join(e.Name(), one.Name()))
@@ -151,7 +151,7 @@ func (g *Gate) subagents() []Listed {
 			continue // a file that cannot be read starts nothing
 		}
 		for _, word := range g.Argv(name, src) {
-			if program, ok := inside(g.Dir, word); ok {
+			if program, ok := projectPath(g.Dir, word); ok {
 				out = append(out, Listed{Path: program, Kind: KindProgram})
 			}
 		}
@@ -160,9 +160,9 @@ func (g *Gate) subagents() []Listed {
 	return out
 }
 
-// below lists the files of a folder, hidden ones too, and folders that cannot be looked into. Names
-// are the bytes that they are.
-func below(root *os.Root, dir string) ([]string, error) {
+// listFiles lists the files of a folder, including hidden ones and unreadable folders. Names are
+// raw bytes.
+func listFiles(root *os.Root, dir string) ([]string, error) {
 	var out []string
 	var walk func(dir string, around []fs.FileInfo) error
 	walk = func(dir string, around []fs.FileInfo) error {
@@ -170,9 +170,9 @@ func below(root *os.Root, dir string) ([]string, error) {
 		if errors.Is(err, fs.ErrNotExist) && len(around) == 0 {
 			return nil
 		}
-		if err != nil || len(out) > MaxFiles { // a manifest of as many is refused
+		if err != nil || len(out) > MaxFiles { // such a manifest is refused
 			out = append(out, dir)
-			return nil //nolint:nilerr // it is listed, and the manifest says that it cannot be read
+			return nil //nolint:nilerr // listed, and the manifest says that it is unreadable
 		}
 
 		info, err := f.Stat()
@@ -188,7 +188,7 @@ func below(root *os.Root, dir string) ([]string, error) {
 		if slices.ContainsFunc(around, func(one fs.FileInfo) bool {
 			return os.SameFile(one, info)
 		}) {
-			return nil // a link that leads back
+			return nil // a symbolic link cycle
 		}
 
 		around = append(slices.Clip(around), info)
@@ -212,8 +212,8 @@ func below(root *os.Root, dir string) ([]string, error) {
 	return out, err
 }
 
-// inside gives the path below a folder that a word of a command line stands for, if it is one.
-func inside(dir, word string) (string, bool) {
+// projectPath returns the path in the project that a word of a command line refers to, if any.
+func projectPath(dir, word string) (string, bool) {
 	if filepath.IsAbs(word) {
 		rel, err := filepath.Rel(dir, word)
 		if err != nil {

@@ -22,7 +22,8 @@ import (
 const (
 	MaxFiles       = 10_000
 	MaxBytes int64 = 256 << 20 // of one file
-	keptText       = 256 << 10 // a text up to this size is kept, to show later what changed
+	// in bytes; texts up to this size are stored to show later changes
+	maxKeptText = 256 << 10
 )
 
 // File is one file of a project that can start a process.
@@ -33,7 +34,7 @@ type File struct {
 	Size   int64
 	// Problem says why the file cannot be read; empty: it was read. Such a file never starts.
 	Problem string
-	text    []byte // the content if it is a text that is kept, else nil
+	text    []byte // the content if it is stored, else nil
 }
 
 // Manifest is what the user approves: files with their content, sorted by path.
@@ -69,9 +70,9 @@ func tooMany(what string, most int64) error {
 	return formats.Fail(formats.CodeIO, "", "expected at most %d %s, got more", most, what)
 }
 
-// shown is the path of a file as a terminal shows it, with <0xFF> for a byte that is not UTF-8.
-// Should another file be called like that, neither counts as agreed to.
-func shown(name string) string {
+// displayPath is a path for display, with <0xFF> for a byte that is not UTF-8. If another file
+// really has that name, neither counts as approved.
+func displayPath(name string) string {
 	var b strings.Builder
 	for i, r := range name {
 		if _, size := utf8.DecodeRuneInString(name[i:]); r == utf8.RuneError && size == 1 {
@@ -89,11 +90,11 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 		return File{}, false, nil
 	}
 
-	file = File{Path: shown(name)}
+	file = File{Path: displayPath(name)}
 	f, err := atomicfile.Open(root, name)
 	if err != nil {
 		link, failed := root.Lstat(local)
-		// absent, or beyond a link out of the project
+		// absent, or behind a link out of the project
 		if failed != nil && !errors.Is(failed, fs.ErrPermission) {
 			return File{}, false, nil
 		}
@@ -113,7 +114,7 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 
 	sum := sha256.New()
 	to := io.TeeReader(io.LimitReader(f, MaxBytes+1), sum)
-	head, err := io.ReadAll(io.LimitReader(to, keptText+1))
+	head, err := io.ReadAll(io.LimitReader(to, maxKeptText+1))
 	if err != nil {
 		return File{}, false, err
 	}
@@ -128,26 +129,26 @@ func read(root *os.Root, name string) (file File, ok bool, err error) {
 	}
 
 	file.SHA256 = hex.EncodeToString(sum.Sum(nil))
-	if file.Size <= keptText && utf8.Valid(head) {
+	if file.Size <= maxKeptText && utf8.Valid(head) {
 		file.text = head
 	}
 	return file, true, nil
 }
 
-// Of is the file for content that the caller wrote.
-func Of(path string, data []byte) File {
+// NewFile returns the File for content that the caller wrote.
+func NewFile(path string, data []byte) File {
 	f := File{
 		Path:   path,
 		SHA256: formats.Sum(data),
 		Size:   int64(len(data)),
 	}
-	if len(data) <= keptText && utf8.Valid(data) {
+	if len(data) <= maxKeptText && utf8.Valid(data) {
 		f.text = data
 	}
 	return f
 }
 
-// Hash is the SHA-256 over one line for each file: it identifies exactly these files with this
+// Hash is the SHA-256 over one line for each file. It identifies exactly these files with this
 // content.
 func (m Manifest) Hash() string {
 	var b strings.Builder

@@ -13,26 +13,27 @@ import (
 	"tercet/internal/atomicfile"
 )
 
-// FS is a folder of the project. It refuses links out of the project, and everything except files
-// and folders. A file read to its end must have its approved content; content read before the
-// verdict is compared later. All files read here must be listed.
+// FS returns a folder of the project as a file system. It refuses links out of the project, and
+// everything except files and folders. A file that is read to its end must have its approved
+// content; content that is read before the verdict is compared later. All files that are read
+// through it must be listed.
 func (g *Gate) FS(dir string) fs.FS {
-	return tree{g.Root, dir, g.saw}
+	return fileTree{g.Root, dir, g.checkRead}
 }
 
-// Files is the whole project with the same rules, but without comparing content, for files that
-// start nothing.
+// Files returns the whole project with the same rules, but without comparing content, for files
+// that start nothing.
 func (g *Gate) Files() fs.FS {
-	return tree{g.Root, ".", nil}
+	return fileTree{g.Root, ".", nil}
 }
 
-type tree struct {
-	root *os.Root
-	dir  string
-	saw  func(name, sum string) error // may be nil
+type fileTree struct {
+	root  *os.Root
+	dir   string
+	check func(name, sum string) error // may be nil
 }
 
-func (t tree) Open(name string) (fs.File, error) {
+func (t fileTree) Open(name string) (fs.File, error) {
 	at := path.Join(t.dir, name)
 	f, err := atomicfile.Open(t.root, at)
 	if err != nil {
@@ -42,32 +43,32 @@ func (t tree) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if info.IsDir() || t.saw == nil {
+	if info.IsDir() || t.check == nil {
 		return f, nil
 	}
 	return &hashed{
-		File: f,
-		saw:  t.saw,
-		name: shown(at),
-		sum:  sha256.New(),
+		File:  f,
+		check: t.check,
+		name:  displayPath(at),
+		sum:   sha256.New(),
 	}, nil
 }
 
 // Stat follows links inside the project.
-func (t tree) Stat(name string) (fs.FileInfo, error) {
+func (t fileTree) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(t.root.FS(), path.Join(t.dir, name))
 }
 
-func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
+func (t fileTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(atomicfile.FS(t.root), path.Join(t.dir, name))
 }
 
 // hashed is a file whose content is compared when it has been read to the end.
 type hashed struct {
 	*os.File
-	saw  func(name, sum string) error
-	name string
-	sum  hash.Hash
+	check func(name, sum string) error
+	name  string
+	sum   hash.Hash
 }
 
 // Read implements fs.File.
@@ -75,7 +76,7 @@ func (h *hashed) Read(p []byte) (int, error) {
 	n, err := h.File.Read(p)
 	h.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) {
-		if bad := h.saw(h.name, hex.EncodeToString(h.sum.Sum(nil))); bad != nil {
+		if bad := h.check(h.name, hex.EncodeToString(h.sum.Sum(nil))); bad != nil {
 			return n, bad
 		}
 	}

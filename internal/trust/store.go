@@ -17,7 +17,7 @@ import (
 	"tercet/internal/jsonx"
 )
 
-// folder holds the records inside the program's own folder.
+// folder has the records inside tercet's own folder.
 const folder = "trust"
 
 const schema = "tercet.trust-record/1"
@@ -28,11 +28,11 @@ type Store struct {
 	project string // real path of the project root
 }
 
-// Open makes the store for one project root in dir, tercet's folder in the user's state folder. It
-// writes nothing. The error says why the store cannot be used.
+// Open returns the store for one project root in dir, tercet's folder in the user's state folder.
+// It writes nothing. The error says why the store cannot be used.
 func Open(dir, project string) (*Store, error) {
 	if !filepath.IsAbs(dir) {
-		return nil, unused(dir, "expected an absolute path")
+		return nil, notUsable(dir, "expected an absolute path")
 	}
 	real, err := filepath.EvalSymlinks(project)
 	if err != nil {
@@ -42,19 +42,19 @@ func Open(dir, project string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: filepath.Clean(dir), project: real}
-	return s, s.usable()
+	return s, s.checkUsable()
 }
 
-// unused says why a folder cannot hold the records.
-func unused(dir, why string) error {
+// notUsable is the error for a folder that cannot hold the records.
+func notUsable(dir, why string) error {
 	return formats.Fail(formats.CodeIO, "", "trust store %s is not used: %s", dir, why)
 }
 
-// usable checks the place and everything of it that is there.
-func (s *Store) usable() error {
-	at := resolved(filepath.Dir(s.dir))
-	if within(s.project, filepath.Join(at, filepath.Base(s.dir))) {
-		return unused(s.dir, "it lies inside the project")
+// checkUsable checks the location and every existing folder of the store.
+func (s *Store) checkUsable() error {
+	at := resolveExisting(filepath.Dir(s.dir))
+	if isBelow(s.project, filepath.Join(at, filepath.Base(s.dir))) {
+		return notUsable(s.dir, "it lies inside the project")
 	}
 	for _, name := range []string{s.dir, filepath.Join(s.dir, folder), s.path("")} {
 		info, err := os.Lstat(name)
@@ -62,20 +62,20 @@ func (s *Store) usable() error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return unused(name, err.Error())
+			return notUsable(name, err.Error())
 		case info.Mode()&fs.ModeSymlink != 0:
-			return unused(name, "it is a symbolic link")
+			return notUsable(name, "it is a symbolic link")
 		case !info.IsDir():
-			return unused(name, "it is no folder")
+			return notUsable(name, "it is no folder")
 		case info.Mode().Perm()&0o022 != 0:
-			return unused(name, fmt.Sprintf("others may write there; run chmod 700 %s", name))
+			return notUsable(name, fmt.Sprintf("others may write there; run chmod 700 %s", name))
 		}
 	}
 	return nil
 }
 
-// resolved follows the links of a path as far as it exists.
-func resolved(dir string) string {
+// resolveExisting resolves the links of the existing part of a path.
+func resolveExisting(dir string) string {
 	rest := ""
 	for {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -90,20 +90,20 @@ func resolved(dir string) string {
 	}
 }
 
-// within tells whether a path is the folder or lies below it.
-func within(dir, inner string) bool {
+// isBelow reports whether a path is the folder or below it.
+func isBelow(dir, inner string) bool {
 	rel, err := filepath.Rel(dir, inner)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// path is a file of the project's own part of the store.
+// path is a file in the project's part of the store.
 func (s *Store) path(name string) string {
 	return filepath.Join(s.dir, folder, formats.Sum([]byte(s.project)), filepath.FromSlash(name))
 }
 
 // open opens the project's part; fs.ErrNotExist if there is none.
 func (s *Store) open() (*os.Root, error) {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return nil, err
 	}
 	return os.OpenRoot(s.path(""))
@@ -111,8 +111,8 @@ func (s *Store) open() (*os.Root, error) {
 
 const recordFile = "record.json"
 
-// Load gives the record of the project; without one, Known is false. The error says why the record
-// or the store cannot be used; there is then no approval.
+// Load returns the record of the project; without one, Known is false. The error says why the
+// record or the store cannot be used; there is then no approval.
 func (s *Store) Load() (Record, error) {
 	root, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -146,10 +146,10 @@ func (s *Store) Load() (Record, error) {
 	return r, nil
 }
 
-// Save replaces the record of the project, and stores the files' texts beside it, so that a later
+// Save replaces the record of the project, and stores the files' texts next to it, so that a later
 // change can be shown.
 func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
-	if err := s.usable(); err != nil {
+	if err := s.checkUsable(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.dir), 0o700); err != nil {
@@ -211,7 +211,7 @@ func (s *Store) Save(r Record, m Manifest, now time.Time) (err error) {
 	return sweep(root, keep)
 }
 
-// sweep removes the texts that no record names any more.
+// sweep removes texts that the record no longer refers to.
 func sweep(root *os.Root, keep map[string]bool) error {
 	entries, err := fs.ReadDir(root.FS(), "files")
 	if err != nil {
@@ -226,8 +226,8 @@ func sweep(root *os.Root, keep map[string]bool) error {
 	return errors.Join(errs...)
 }
 
-// Text gives an approved content, if it was stored.
-func (s *Store) Text(sum string) ([]byte, bool) {
+// Content returns an approved content, if it was stored.
+func (s *Store) Content(sum string) ([]byte, bool) {
 	root, err := s.open()
 	if err != nil || !isSum(sum) {
 		return nil, false
@@ -313,7 +313,7 @@ func (r Record) Approve(m Manifest) Record {
 	return r
 }
 
-// newer refuses a record that a newer version of the program wrote.
+// newer is the error for a record that a newer version of tercet wrote.
 func (s *Store) newer(data []byte) error {
 	var r struct{ Schema string }
 	if json.Unmarshal(data, &r) != nil {
@@ -326,11 +326,10 @@ func (s *Store) newer(data []byte) error {
 	return nil
 }
 
-// parse reads a record. Everything in it must be as it was written: a record that is not understood
-// counts as none.
+// parse parses a record strictly: a record that is not understood counts as none.
 func parse(data []byte, project string) (r Record, err error) {
 	if _, err := jsonx.Parse(data, jsonx.Limits{Depth: 4, Bytes: 16 << 20}); err != nil {
-		return Record{}, err // a key that stands twice, for one
+		return Record{}, err // for example a duplicate key
 	}
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Record{}, err
@@ -352,7 +351,7 @@ func parse(data []byte, project string) (r Record, err error) {
 	return r, err
 }
 
-// isSum tells whether a text has the form of a sha256: 64 lower hexadecimal digits.
+// isSum reports whether a text has the form of a sha256: 64 lower hexadecimal digits.
 func isSum(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -122,7 +122,7 @@ func TestRecord(t *testing.T) {
 	if d := cmp.Diff([]string{"changed a.md", "new d.md"}, changes(r, next)); d != "" {
 		t.Errorf("changes (-want +got)\n%s", d)
 	}
-	if got, ok := s.Text(r.Changes(next)[0].Before); !ok || string(got) != "one\n" {
+	if got, ok := s.Content(r.Changes(next)[0].Before); !ok || string(got) != "one\n" {
 		t.Errorf("Text(before) = %q, %v, want what was agreed to", got, ok)
 	}
 	if without := manifest(t, dir, "b/c.md"); !r.Covers(without) {
@@ -132,7 +132,7 @@ func TestRecord(t *testing.T) {
 	if r = load(t, s); !r.Covers(next) || r.Covers(m) {
 		t.Error("after the second answer the record does not cover exactly the new content")
 	}
-	if _, ok := s.Text(m.Files[0].SHA256); ok {
+	if _, ok := s.Content(m.Files[0].SHA256); ok {
 		t.Error("the text of a version that is not trusted any more is still there")
 	}
 
@@ -473,11 +473,11 @@ func TestHashTellsNamesApart(t *testing.T) {
 	seen := map[string]string{}
 	for _, files := range [][]trust.File{
 		nil,
-		{trust.Of("a", nil)},
-		{trust.Of("b", nil)},
-		{trust.Of("a", nil), trust.Of("b", nil)},
-		{trust.Of("a\nb", nil)},
-		{trust.Of("a", []byte("b"))},
+		{trust.NewFile("a", nil)},
+		{trust.NewFile("b", nil)},
+		{trust.NewFile("a", nil), trust.NewFile("b", nil)},
+		{trust.NewFile("a\nb", nil)},
+		{trust.NewFile("a", []byte("b"))},
 	} {
 		h := trust.Manifest{Files: files}.Hash()
 		if other, ok := seen[h]; ok {
@@ -504,7 +504,7 @@ func FuzzRecord(f *testing.F) {
 		f.Fatal(err)
 	}
 	file := filepath.Join(state, "trust", formats.Sum([]byte(dir)), "record.json")
-	m := trust.Manifest{Files: []trust.File{trust.Of("a", []byte("content"))}}
+	m := trust.Manifest{Files: []trust.File{trust.NewFile("a", []byte("content"))}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = []byte(strings.ReplaceAll(string(data), `"R"`, `"`+dir+`"`))
 		if err := os.WriteFile(file, data, 0o600); err != nil {
