@@ -39,18 +39,18 @@ func newStage(a *app, s stdio) *stage {
 		full: s.out,
 	}
 	g.Screen = live.NewScreen(live.Config{
-		Out:   s.err,
-		Size:  g.room,
-		Now:   time.Now,
-		Style: g.look,
-		Keys:  g.guard(),
+		Out:         s.err,
+		Size:        g.room,
+		Now:         time.Now,
+		Style:       g.look,
+		CaptureKeys: g.guard(),
 	})
 	if a.term.errTTY {
-		s.err = g.Over(s.err)
+		s.err = g.Above(s.err)
 	}
 	s.err = veil{s.err, a.term}
 	if a.term.outTTY {
-		s.out = veil{g.Over(s.out), a.term}
+		s.out = veil{g.Above(s.out), a.term}
 	}
 	a.io = s
 	a.term.io = s
@@ -67,7 +67,7 @@ func (g *stage) show(root string, past iter.Seq2[trace.Event, error]) (done func
 		return func() {}
 	}
 	g.Begin(t.parts, g.app.flags.verbose == 1, past)
-	over := aborts(g.restore, g.Moved)
+	over := aborts(g.restore, g.CursorMoved)
 	return func() {
 		over()
 		g.End()

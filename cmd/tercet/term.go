@@ -337,7 +337,7 @@ func (t *terminal) returned(ret formats.Return) {
 	}
 	issues := ret.Issues
 	if t.errTTY && t.stage != nil {
-		issues = t.stage.Untold(issues)
+		issues = t.stage.UnshownIssues(issues)
 	}
 	for _, issue := range issues[:min(len(issues), mostShown)] {
 		t.say(string(issue.Level) + ": " + place(issue) + issue.Description)

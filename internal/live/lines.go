@@ -16,16 +16,16 @@ type Style struct {
 	style.Sheet
 
 	Language string // of the fixed texts of flows
-	// gives the address of a project file, empty if it has none; nil: no links
+	// Link returns the URL of a project file, or is empty; nil: no links
 	Link func(path string) string
 }
 
-// mark is the sign that a line begins with.
-type mark int
+// symbol is the sign at the beginning of a line.
+type symbol int
 
-// The marks there are.
+// The symbols.
 const (
-	markNone mark = iota
+	markNone symbol = iota
 	markRuns
 	markHead
 	markOk
@@ -34,8 +34,8 @@ const (
 	markAside
 )
 
-// marks are the signs and how they look, by mark. That of what runs turns.
-var marks = [...]struct {
+// symbols are the signs and their looks. markRuns is animated.
+var symbols = [...]struct {
 	sign string
 	look style.Look
 }{
@@ -47,63 +47,66 @@ var marks = [...]struct {
 	markAside: {"│", style.Aside},
 }
 
-// spinner is the animation of running work, plainSpinner the one without UTF-8.
+// spinner is the animation of running work; plainSpinner is the one without UTF-8.
 const (
 	spinner      = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	plainSpinner = `|/-\`
 )
 
-// turn is how long a sign of the spinner stands.
-const turn = 100 * time.Millisecond
+// frameTime is the duration of one frame of the spinner.
+const frameTime = 100 * time.Millisecond
 
-// Limits of a line, in columns: an element's text, the depth of indentation, and the least width.
+// Limits of a line, in columns: the text of an element, and the minimum width. maxIndent is in
+// levels.
 const (
-	mostItem  = 40
-	mostIn    = 8
-	leastWide = 20
+	maxItem   = 40
+	maxIndent = 8
+	minWidth  = 20
 )
 
-// line is one line of a drawing, all of it plain text.
+// line is one line of a drawing, in plain text.
 type line struct {
-	in    int
-	mark  mark
-	text  string // cut where there is no room
-	path  string // behind it, as a link
-	end   string // behind that
-	notes []string
-	whole bool // broken between words, not cut
-	// with makes the text a fixed one of flows: its places, each with what stands there. Nil: it is
-	// none.
-	with []string
+	indent int
+	symbol symbol
+	text   string // shortened if there is no room
+	path   string // after text, as a link
+	suffix string // after path
+	notes  []string
+	wrap   bool // wrapped between words, not shortened
+	// placeholders makes the text a fixed one of flows: its places, each with what stands there.
+	// Nil: it is none.
+	placeholders []string
 }
 
-// draw gives the line at most so wide.
+// draw renders the line in at most width columns.
 func (l line) draw(width int, now time.Time, s Style) string {
-	if l.with != nil {
-		l.text = phrase.In(s.Language, l.text, l.with...)
+	if l.placeholders != nil {
+		l.text = phrase.In(s.Language, l.text, l.placeholders...)
 	}
-	width = max(width, leastWide)
+	width = max(width, minWidth)
 	l.text = s.Text(l.text)
-	lead := strings.Repeat("  ", min(l.in, mostIn, width/6))
-	if l.whole {
-		return style.Wrap(lead+l.text+s.Text(l.end), width)
+	lead := strings.Repeat("  ", min(l.indent, maxIndent, width/6))
+	if l.wrap {
+		return style.Wrap(lead+l.text+s.Text(l.suffix), width)
 	}
 
 	sign := ""
-	look := marks[l.mark].look
+	look := symbols[l.symbol].look
 	switch {
-	case l.mark == markRuns:
+	case l.symbol == markRuns:
 		signs := []rune(plainSpinner)
 		if s.UTF8 {
 			signs = []rune(spinner)
 		}
-		sign = string(signs[max(0, now.UnixMilli()/turn.Milliseconds())%int64(len(signs))]) + " "
-	case l.mark != markNone:
-		sign = s.Mark(marks[l.mark].sign) + " "
+		sign = string(
+			signs[max(0, now.UnixMilli()/frameTime.Milliseconds())%int64(len(signs))],
+		) + " "
+	case l.symbol != markNone:
+		sign = s.Mark(symbols[l.symbol].sign) + " "
 	}
 
 	room := width - style.Width(lead+sign)
-	notes := l.end
+	notes := l.suffix
 	between := "  "
 	for _, n := range l.notes {
 		notes += between + n
@@ -120,26 +123,26 @@ func (l line) draw(width int, now time.Time, s Style) string {
 			text = text[:at] + style.Link(url, l.path) + text[at+len(l.path):]
 		}
 	}
-	if end, ok := strings.CutPrefix(notes, l.end); ok {
-		text += l.end
+	if end, ok := strings.CutPrefix(notes, l.suffix); ok {
+		text += l.suffix
 		notes = end
 	}
 	return lead + s.Paint(look, sign) + text + s.Paint(style.Aside, notes)
 }
 
-// News gives the finished work since the last call, as lasting lines.
-func (v *View) News(width int, s Style) []string {
-	out := drawn(v.news, width, time.Time{}, s)
-	v.news = nil
+// Finished returns lasting lines for the work that finished since the last call.
+func (v *View) Finished(width int, s Style) []string {
+	out := draw(v.finished, width, time.Time{}, s)
+	v.finished = nil
 	return out
 }
 
-func drawn(list []line, width int, now time.Time, s Style) []string {
+func draw(list []line, width int, now time.Time, s Style) []string {
 	out := make([]string, 0, len(list))
 	for _, l := range list {
 		for one := range strings.SplitSeq(l.draw(width, now, s), "\n") {
-			if l.whole { // a word that is too long stays one
-				one = s.Cut(one, max(width, leastWide))
+			if l.wrap { // a word that is too long is not split
+				one = s.Cut(one, max(width, minWidth))
 			}
 			out = append(out, one)
 		}
@@ -147,92 +150,92 @@ func drawn(list []line, width int, now time.Time, s Style) []string {
 	return out
 }
 
-// Lines gives the whole view: one tree a run.
+// Lines returns the whole view: one tree for each run.
 func (v *View) Lines(width int, now time.Time, s Style) []string {
 	var list []line
 	for _, r := range v.list {
 		head := r.line(now)
-		head.in = 0
+		head.indent = 0
 		head.notes = append(head.notes, r.totals()...)
 		list = append(list, head)
 		list = r.tree(list, now)
 	}
-	return drawn(list, width, now, s)
+	return draw(list, width, now, s)
 }
 
-// tree adds the lines of what is below a node.
+// tree appends the lines of a node's descendants.
 func (n *node) tree(list []line, now time.Time) []line {
-	if n.gone > 0 {
-		list = append(list, n.remark("... "+formats.Count(n.gone, "earlier step")))
+	if n.dropped > 0 {
+		list = append(list, n.remark("... "+formats.Count(n.dropped, "earlier step")))
 	}
-	for _, one := range n.below {
+	for _, one := range n.children {
 		switch {
-		case one.began.IsZero(), one.outcome == formats.OutcomeSkipped:
-		case one.flat:
+		case one.start.IsZero(), one.outcome == formats.OutcomeSkipped:
+		case one.single:
 			list = one.tree(list, now)
 		default:
 			list = append(list, one.line(now))
-			list = append(list, one.complaints()...)
+			list = append(list, one.openIssues()...)
 			list = one.tree(list, now)
 		}
 	}
 	return list
 }
 
-// Present gives the running work in a limited number of lines; none if nothing runs. It goes below
-// the News.
-func (v *View) Present(width, most int, now time.Time, s Style) []string {
+// Running returns the running work in a limited number of lines; none if nothing runs. It is shown
+// below the lines of Finished.
+func (v *View) Running(width, most int, now time.Time, s Style) []string {
 	var list, below []line
 	last := v.last
 	for _, r := range v.list {
-		all := r.leaves(nil)
-		if r.over || len(all) == 0 && r.question == "" {
+		all := r.running(nil)
+		if r.finished || len(all) == 0 && r.question == "" {
 			continue
 		}
 		for _, n := range all {
-			for _, up := range n.chain() {
-				if !up.holds(last) {
+			for _, up := range n.ancestors() {
+				if !up.contains(last) {
 					list = append(list, up.head())
 					last = up
 				}
 			}
 			list = append(list, n.line(now))
-			last = n.up
+			last = n.parent
 		}
 		if r.question != "" {
 			below = append(below, line{
-				in:   1,
-				mark: markHead,
-				text: r.part + "waits for an answer: " + r.question,
+				indent: 1,
+				symbol: markHead,
+				text:   r.prefix + "waits for an answer: " + r.question,
 			})
 		}
 		if notes := r.totals(); len(notes) > 0 {
-			text := r.part + short(now.Sub(r.began))
+			text := r.prefix + duration(now.Sub(r.start))
 			below = append(below, line{
-				in:    1,
-				text:  text,
-				notes: notes,
+				indent: 1,
+				text:   text,
+				notes:  notes,
 			})
 		}
 	}
 
 	if room := max(1, most-len(below)-1); len(list) > room {
-		more := line{in: 1, text: fmt.Sprintf("... and %d more", len(list)-room)}
+		more := line{indent: 1, text: fmt.Sprintf("... and %d more", len(list)-room)}
 		list = append(list[:room:room], more)
 	}
 	list = append(list, below...)
-	return drawn(list[:min(len(list), max(1, most))], width, now, s)
+	return draw(list[:min(len(list), max(1, most))], width, now, s)
 }
 
-// Alive gives one line about what runs and for how long; empty if nothing runs.
-func (v *View) Alive(now time.Time, s Style) string {
+// Heartbeat returns one line about what runs and for how long; empty if nothing runs.
+func (v *View) Heartbeat(now time.Time, s Style) string {
 	var words []string
 	for _, r := range v.list {
-		for _, n := range r.leaves(nil) {
+		for _, n := range r.running(nil) {
 			words = append(words, n.title()+" ("+strings.Join(n.notes(now), ", ")+")")
 		}
 		if r.question != "" {
-			words = append(words, r.part+"waits for an answer: "+r.question)
+			words = append(words, r.prefix+"waits for an answer: "+r.question)
 		}
 	}
 	if len(words) == 0 {
@@ -240,20 +243,20 @@ func (v *View) Alive(now time.Time, s Style) string {
 	}
 	const wide = 1000
 	return line{
-		in:   1,
-		mark: markHead,
-		text: "still running: " + strings.Join(words, "; "),
+		indent: 1,
+		symbol: markHead,
+		text:   "still running: " + strings.Join(words, "; "),
 	}.draw(wide, now, s)
 }
 
-// leaves adds what runs below a node and has nothing below it that runs.
-func (n *node) leaves(out []*node) []*node {
-	for _, one := range n.below {
-		if one.over || one.began.IsZero() {
+// running appends the running descendants that have no running child.
+func (n *node) running(out []*node) []*node {
+	for _, one := range n.children {
+		if one.finished || one.start.IsZero() {
 			continue
 		}
 		was := len(out)
-		if out = one.leaves(out); len(out) == was && one.number == 0 {
+		if out = one.running(out); len(out) == was && one.number == 0 {
 			out = append(out, one)
 		}
 	}
@@ -262,35 +265,35 @@ func (n *node) leaves(out []*node) []*node {
 
 // title is the name of a step, with the pass that it stands for.
 func (n *node) title() string {
-	if n.up != nil && n.up.flat {
-		return n.run.part + n.up.name + ": " + n.name
+	if n.parent != nil && n.parent.single {
+		return n.run.prefix + n.parent.name + ": " + n.name
 	}
-	return n.run.part + n.name
+	return n.run.prefix + n.name
 }
 
 func (n *node) depth() int {
-	return 1 + len(n.chain())
+	return 1 + len(n.ancestors())
 }
 
-// line is a node as it stands.
+// line renders the present state of a node.
 func (n *node) line(now time.Time) line {
-	l := line{in: n.depth(), text: n.title()}
+	l := line{indent: n.depth(), text: n.title()}
 	switch {
-	case !n.over && n.outcome != "" && n.outcome.Passes():
-		l.mark = markOk // the worker has answered, and others beside it have not
-	case !n.over:
-		l.mark = markRuns
+	case !n.finished && n.outcome != "" && n.outcome.Passes():
+		l.symbol = markOk // the worker has returned; parallel ones have not
+	case !n.finished:
+		l.symbol = markRuns
 	case n.outcome == "" && n.number > 0:
-		l.mark = markHead
+		l.symbol = markHead
 	default:
-		l.mark, l.end = signOf(n.outcome)
+		l.symbol, l.suffix = symbolOf(n.outcome)
 	}
 	l.notes = n.notes(now)
 	return l
 }
 
-// signOf is the mark of an outcome, and the word for one that is not good.
-func signOf(o formats.Outcome) (sign mark, end string) {
+// symbolOf returns the symbol of an outcome, and the suffix for one that does not pass.
+func symbolOf(o formats.Outcome) (sign symbol, end string) {
 	switch {
 	case o == "":
 		return markAside, ""
@@ -302,48 +305,48 @@ func signOf(o formats.Outcome) (sign mark, end string) {
 	return markHalf, ": " + string(o)
 }
 
-// head is a node that others stand below.
+// head is the line of a node above its children.
 func (n *node) head() line {
 	l := line{
-		in:   n.depth(),
-		mark: markHead,
-		text: n.title(),
+		indent: n.depth(),
+		symbol: markHead,
+		text:   n.title(),
 	}
-	if left := n.left(); left != "" {
+	if left := n.remaining(); left != "" {
 		l.notes = []string{left}
 	}
 	return l
 }
 
-// left says how long a loop will go on, as a range, once two of its passes are over.
-func (n *node) left() string {
+// remaining estimates the remaining time of a loop as a range, once two of its passes are finished.
+func (n *node) remaining() string {
 	const least = 2
-	if n.up == nil || len(n.up.took) < least || n.number > n.of {
+	if n.parent == nil || len(n.parent.durations) < least || n.number > n.of {
 		return ""
 	}
-	left := float64(min(n.of-n.number+1, formats.DefaultElements))
-	most := func(took time.Duration) string {
-		return short(time.Duration(left * float64(took)))
+	count := float64(min(n.of-n.number+1, formats.DefaultElements))
+	estimate := func(took time.Duration) string {
+		return duration(time.Duration(count * float64(took)))
 	}
-	from := most(slices.Min(n.up.took))
-	to := most(slices.Max(n.up.took))
+	from := estimate(slices.Min(n.parent.durations))
+	to := estimate(slices.Max(n.parent.durations))
 	if from == to {
 		return "about " + from + " left"
 	}
 	return "about " + from + " to " + to + " left"
 }
 
-// notes are what is said behind a step.
+// notes are the annotations of a step.
 func (n *node) notes(now time.Time) []string {
 	var out []string
 	at := now
-	if n.over || n.outcome != "" {
-		at = n.ended
+	if n.finished || n.outcome != "" {
+		at = n.end
 	}
-	if took := at.Sub(n.began) - n.away; took >= time.Second || !n.over && n.outcome == "" {
-		out = append(out, short(max(0, took)))
+	if took := at.Sub(n.start) - n.waiting; took >= time.Second || !n.finished && n.outcome == "" {
+		out = append(out, duration(max(0, took)))
 	}
-	if n.over {
+	if n.finished {
 		return out
 	}
 	for _, word := range []string{n.agent, n.doing} {
@@ -354,17 +357,17 @@ func (n *node) notes(now time.Time) []string {
 	return append(out, n.used.words(budget{})...)
 }
 
-// totals are what a run has used so far, against what it may use.
+// totals are a run's usage, compared with its limits.
 func (r *run) totals() []string {
 	used := r.spent
-	for _, n := range r.leaves(nil) {
+	for _, n := range r.running(nil) {
 		used.tokens += n.used.tokens
 		used.cost += n.used.cost
 	}
-	return used.words(r.most)
+	return used.words(r.limits)
 }
 
-// words tell tokens and money, against bounds where there are any.
+// words formats tokens and cost, compared with limits if there are any.
 func (b budget) words(most budget) (out []string) {
 	if b.tokens > 0 || most.tokens > 0 {
 		text := thousands(b.tokens)
@@ -390,8 +393,8 @@ func thousands(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// counted is a word with a number of how many.
-func counted(word string, f facts) string {
+// withNumber appends the number of a pass or round to a word.
+func withNumber(word string, f attrs) string {
 	if f.Number < 1 {
 		return word
 	}
@@ -407,61 +410,61 @@ func counted(word string, f facts) string {
 // remark is a line below a node.
 func (n *node) remark(text string) line {
 	return line{
-		in:    n.depth() + 1,
-		text:  text,
-		whole: true,
+		indent: n.depth() + 1,
+		text:   text,
+		wrap:   true,
 	}
 }
 
-// issue is an issue in one line.
+// issue formats an issue in one line.
 func issue(i formats.Issue) string {
-	text := said(i.Description)
+	text := clean(i.Description)
 	if len(i.Files) > 0 && !strings.Contains(i.Description, i.Files[0]) {
-		at := said(i.Files[0])
+		at := clean(i.Files[0])
 		if i.Line > 0 {
 			at += fmt.Sprintf(":%d", i.Line)
 		}
 		text = at + ": " + text
 	}
-	return strings.TrimPrefix(said(string(i.Level))+": "+text, ": ")
+	return strings.TrimPrefix(clean(string(i.Level))+": "+text, ": ")
 }
 
-// summary is what a run came to: files, documents, time, tokens and money.
+// summary lists the result of a run: files, documents, time, tokens and cost.
 func (r *run) summary() (out []line) {
 	for _, c := range r.changed {
 		out = append(out, line{
-			in:   1,
-			path: said(c.Path),
-			end:  fmt.Sprintf("  +%d -%d", c.Added, c.Deleted),
+			indent: 1,
+			path:   clean(c.Path),
+			suffix: fmt.Sprintf("  +%d -%d", c.Added, c.Deleted),
 		})
 	}
 
-	for _, a := range r.made[:min(len(r.made), mostBelow)] {
+	for _, a := range r.artifacts[:min(len(r.artifacts), maxChildren)] {
 		if a.Type.IsDocument() && !a.Deleted {
 			out = append(out, line{
-				in:   1,
-				text: said(string(a.Type)) + " ",
-				path: said(a.Path),
+				indent: 1,
+				text:   clean(string(a.Type)) + " ",
+				path:   clean(a.Path),
 			})
 		}
 	}
 
 	notes := r.totals()
-	if took := r.ended.Sub(r.began) - r.away; took >= time.Second || len(notes) > 0 {
+	if took := r.end.Sub(r.start) - r.waiting; took >= time.Second || len(notes) > 0 {
 		if r.workers > 0 {
 			notes = slices.Insert(notes, 0, formats.Count(r.workers, "worker"))
 		}
 		out = append(out, line{
-			in:    1,
-			text:  "took " + short(took),
-			notes: notes,
+			indent: 1,
+			text:   "took " + duration(took),
+			notes:  notes,
 		})
 	}
 	return out
 }
 
-// short is a duration in few letters: 0.4s, 42s, 2m10s, 1h02m.
-func short(d time.Duration) string {
+// duration formats a duration briefly: 0.4s, 42s, 2m10s, 1h02m.
+func duration(d time.Duration) string {
 	d = max(0, d)
 	switch {
 	case d < 10*time.Second:

@@ -19,31 +19,32 @@ import (
 // Config is the input of a Screen. Out and Now are required.
 type Config struct {
 	Out io.Writer
-	// Size is the terminal's size, 0 columns if nothing may be redrawn; nil: no terminal.
+	// Size returns the terminal's size; 0 columns if nothing may be redrawn; nil: no terminal.
 	Size  func() (columns, rows int)
 	Now   func() time.Time
 	Style func() Style // nil: plain
-	// Keys, if not nil, is called when the Screen takes over the keyboard and when it releases it.
-	Keys func(ours bool)
+	// CaptureKeys, if not nil, is called when the Screen takes over the keyboard and when it
+	// releases it.
+	CaptureKeys func(ours bool)
 }
 
 // Screen shows running runs.
 type Screen struct {
 	Config
 
-	mu     sync.Mutex
-	view   View
-	widths []int // of the lines of the present part that stand on the terminal
-	drawn  string
-	within bool // what others printed ends inside of a line
-	pauses int
-	lent   int           // programs that have the terminal
-	held   []func()      // what was printed meanwhile
-	stop   chan struct{} // nil: nothing is shown
-	done   chan struct{}
+	mu         sync.Mutex
+	view       View
+	widths     []int // of the lines of the running part on the terminal
+	shown      string
+	midLine    bool // other output left the cursor inside a line
+	pauses     int
+	lendings   int           // number of programs that have the terminal
+	heldOutput []func()      // output printed meanwhile
+	stop       chan struct{} // nil: not showing
+	done       chan struct{}
 }
 
-// NewScreen makes an empty Screen.
+// NewScreen returns an empty Screen.
 func NewScreen(c Config) *Screen {
 	if c.Style == nil {
 		c.Style = func() Style { return Style{} }
@@ -57,7 +58,7 @@ func NewScreen(c Config) *Screen {
 // Heartbeat is the interval of the heartbeat line without a terminal.
 const Heartbeat = 30 * time.Second
 
-// Begin starts showing emitted events; one goroutine draws until End, which must follow. parts and
+// Begin starts to show emitted events; one goroutine draws until End, which must follow. parts and
 // verbose are those of the View. past are earlier events that another process showed.
 func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[trace.Event, error]) {
 	s.mu.Lock()
@@ -65,27 +66,27 @@ func (s *Screen) Begin(parts map[string]string, verbose bool, past iter.Seq2[tra
 	s.view = View{Parts: parts, Verbose: verbose}
 	if past != nil {
 		for e, err := range past {
-			if err == nil { // it is only shown
+			if err == nil { // unreadable events are not shown
 				s.view.Apply(e)
 			}
 		}
 	}
-	s.view.news = nil
-	s.view.told = nil
+	s.view.finished = nil
+	s.view.shownIssues = nil
 	s.view.last = nil
-	s.view.old = 1
+	s.view.previousScreens = 1
 	s.stop = make(chan struct{})
 	s.done = make(chan struct{})
-	if s.Keys != nil {
-		s.Keys(true)
+	if s.CaptureKeys != nil {
+		s.CaptureKeys(true)
 	}
-	go s.turn(s.stop, s.done)
+	go s.loop(s.stop, s.done)
 }
 
-// turn draws at each turn of the spinner.
-func (s *Screen) turn(stop, done chan struct{}) {
+// loop draws a frame at each tick.
+func (s *Screen) loop(stop, done chan struct{}) {
 	defer close(done)
-	frames := time.NewTicker(turn)
+	frames := time.NewTicker(frameTime)
 	beats := time.NewTicker(Heartbeat)
 	defer frames.Stop()
 	defer beats.Stop()
@@ -99,9 +100,9 @@ func (s *Screen) turn(stop, done chan struct{}) {
 			s.mu.Unlock()
 		case <-beats.C:
 			s.mu.Lock()
-			if columns, _ := s.Size(); columns == 0 && s.lent == 0 {
-				if line := s.view.Alive(s.Now(), s.Style()); line != "" {
-					s.put(line + "\n")
+			if columns, _ := s.Size(); columns == 0 && s.lendings == 0 {
+				if line := s.view.Heartbeat(s.Now(), s.Style()); line != "" {
+					s.write(line + "\n")
 				}
 			}
 			s.mu.Unlock()
@@ -109,7 +110,7 @@ func (s *Screen) turn(stop, done chan struct{}) {
 	}
 }
 
-// End prints the last news and clears the running part.
+// End prints the last finished lines and clears the running part.
 func (s *Screen) End() {
 	s.mu.Lock()
 	stop := s.stop
@@ -120,8 +121,8 @@ func (s *Screen) End() {
 	}
 	s.clear()
 	s.stop = nil
-	if s.Keys != nil && s.pauses == 0 {
-		s.Keys(false)
+	if s.CaptureKeys != nil && s.pauses == 0 {
+		s.CaptureKeys(false)
 	}
 	s.mu.Unlock()
 	close(stop)
@@ -145,16 +146,16 @@ func (s *Screen) Pause() (resume func(fresh bool)) {
 	defer s.mu.Unlock()
 	s.clear()
 	s.pauses++
-	if s.pauses == 1 && s.stop != nil && s.Keys != nil {
-		s.Keys(false)
+	if s.pauses == 1 && s.stop != nil && s.CaptureKeys != nil {
+		s.CaptureKeys(false)
 	}
 	return func(fresh bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.within = s.within && !fresh
+		s.midLine = s.midLine && !fresh
 		s.pauses--
-		if s.pauses == 0 && s.stop != nil && s.Keys != nil {
-			s.Keys(true)
+		if s.pauses == 0 && s.stop != nil && s.CaptureKeys != nil {
+			s.CaptureKeys(true)
 		}
 	}
 }
@@ -164,50 +165,49 @@ func (s *Screen) Lend() (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	s.lent++
+	s.lendings++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.lent--
-		if s.lent > 0 {
+		s.lendings--
+		if s.lendings > 0 {
 			return
 		}
-		for _, print := range s.held {
+		for _, print := range s.heldOutput {
 			print()
 		}
-		s.held = nil
+		s.heldOutput = nil
 	}
 }
 
-// clear takes the present part away, and prints what was told and is not shown yet.
+// clear removes the running part and prints finished lines that are not shown yet.
 func (s *Screen) clear() {
 	s.paint(nil)
 }
 
-// frame draws the present part anew where it has changed.
+// frame redraws the running part if it has changed.
 func (s *Screen) frame() {
 	columns, rows := s.Size()
-	if columns <= leastWide || s.stop == nil || s.pauses > 0 || s.within {
+	if columns <= minWidth || s.stop == nil || s.pauses > 0 || s.midLine {
 		return
 	}
-	const beside = 2 // rows that the present part leaves
-	s.paint(s.view.Present(columns-1, max(1, rows-beside), s.Now(), s.Style()))
+	const spareRows = 2 // rows that the running part leaves free
+	s.paint(s.view.Running(columns-1, max(1, rows-spareRows), s.Now(), s.Style()))
 }
 
-// paint puts lines in the place of the present part, and what was told since above them, in one
-// write.
+// paint replaces the running part by lines and prints finished lines above them, in one write.
 func (s *Screen) paint(lines []string) {
-	if s.lent > 0 {
+	if s.lendings > 0 {
 		return
 	}
 	columns, _ := s.Size()
-	wide := 1000 // what no terminal breaks
+	wide := 1000 // wider than any terminal
 	if columns > 0 {
 		wide = columns - 1
 	}
-	news := s.view.News(wide, s.Style())
+	finished := s.view.Finished(wide, s.Style())
 	now := strings.Join(lines, "\n")
-	if len(news) == 0 && now == s.drawn {
+	if len(finished) == 0 && now == s.shown {
 		return
 	}
 
@@ -215,11 +215,11 @@ func (s *Screen) paint(lines []string) {
 	if up := s.height(columns); up > 0 {
 		fmt.Fprintf(&b, "\x1b[?25l\r\x1b[%dA\x1b[J", up)
 	}
-	if s.within && len(news) > 0 {
+	if s.midLine && len(finished) > 0 {
 		b.WriteByte('\n')
-		s.within = false
+		s.midLine = false
 	}
-	for _, l := range append(news, lines...) {
+	for _, l := range append(finished, lines...) {
 		b.WriteString(l + "\n")
 	}
 
@@ -227,16 +227,16 @@ func (s *Screen) paint(lines []string) {
 		b.WriteString("\x1b[?25h")
 	}
 	s.widths = s.widths[:0]
-	s.drawn = now
+	s.shown = now
 	for _, l := range lines {
 		s.widths = append(s.widths, ansi.StringWidth(l))
 	}
 
-	s.put(b.String())
+	s.write(b.String())
 }
 
-// height is how many rows the present part takes; a terminal that has become narrower may have
-// broken its lines.
+// height is the number of rows of the running part; a terminal that became narrower may have
+// wrapped its lines.
 func (s *Screen) height(columns int) int {
 	rows := 0
 	for _, w := range s.widths {
@@ -245,34 +245,35 @@ func (s *Screen) height(columns int) int {
 	return rows
 }
 
-func (s *Screen) put(text string) {
+func (s *Screen) write(text string) {
 	io.WriteString(s.Out, text) //nolint:errcheck // a terminal that is gone ends the process by its signal
 }
 
-// Untold gives those issues that the Screen has not shown in full since Begin.
-func (s *Screen) Untold(issues []formats.Issue) []formats.Issue {
+// UnshownIssues returns the issues that the Screen has not shown in full since Begin.
+func (s *Screen) UnshownIssues(issues []formats.Issue) []formats.Issue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(issues), func(i formats.Issue) bool {
-		return utf8.RuneCountInString(i.Description) <= mostText &&
-			slices.Contains(s.view.told, issue(i))
+		return utf8.RuneCountInString(i.Description) <= maxText &&
+			slices.Contains(s.view.shownIssues, issue(i))
 	})
 }
 
-// Moved says that other output moved the cursor; the Screen draws below it.
-func (s *Screen) Moved() {
+// CursorMoved tells the Screen that other output moved the cursor. It then draws below it.
+func (s *Screen) CursorMoved() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.widths = nil
-	s.drawn = ""
+	s.shown = ""
 }
 
-// Over gives a writer for other output on the same terminal, which appears above the running part.
-func (s *Screen) Over(to io.Writer) *Writer {
+// Above returns a writer for other output on the same terminal, which appears above the running
+// part.
+func (s *Screen) Above(to io.Writer) *Writer {
 	return &Writer{s: s, to: to}
 }
 
-// Writer is returned by Screen.Over.
+// Writer is returned by Screen.Above.
 type Writer struct {
 	s  *Screen
 	to io.Writer
@@ -284,21 +285,21 @@ func (w *Writer) Write(p []byte) (int, error) {
 	defer w.s.mu.Unlock()
 	n := len(p)
 	p = []byte(w.s.Style().Text(string(p)))
-	if w.s.lent > 0 {
-		w.s.held = append(w.s.held, func() {
+	if w.s.lendings > 0 {
+		w.s.heldOutput = append(w.s.heldOutput, func() {
 			w.to.Write(p) //nolint:errcheck // as in put
 		})
 		return n, nil
 	}
 	if w.s.stop != nil && len(p) > 0 {
 		w.s.clear()
-		w.s.within = p[len(p)-1] != '\n'
+		w.s.midLine = p[len(p)-1] != '\n'
 	}
 	_, err := w.to.Write(p)
 	return n, err
 }
 
-// Fd is that of the terminal.
+// Fd is the file descriptor of the terminal.
 func (w *Writer) Fd() uintptr {
 	if f, ok := w.to.(interface{ Fd() uintptr }); ok {
 		return f.Fd()

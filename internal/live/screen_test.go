@@ -141,7 +141,7 @@ func onScreen(
 func TestScreenDraws(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 80, func(s *live.Screen, v *tty, step func(place, outcome string)) {
-		out := s.Over(v)
+		out := s.Above(v)
 		step("one", "")
 		after(150 * time.Millisecond)
 		v.shows("  / one  0.1s")
@@ -182,11 +182,11 @@ func TestScreenPauses(t *testing.T) {
 	t.Parallel()
 	onScreen(t, 80, func(s *live.Screen, v *tty, step func(place, outcome string)) {
 		var keys []bool
-		s.Keys = func(ours bool) { keys = append(keys, ours) }
+		s.CaptureKeys = func(ours bool) { keys = append(keys, ours) }
 		step("one", "")
 		after(150 * time.Millisecond)
 		resume := s.Pause()
-		fmt.Fprint(s.Over(v), "Go on? ")
+		fmt.Fprint(s.Above(v), "Go on? ")
 		step("one", "completed")
 		after(time.Second)
 		v.shows("Go on? ")
@@ -198,7 +198,7 @@ func TestScreenPauses(t *testing.T) {
 		if len(keys) != 2 || keys[0] || !keys[1] {
 			t.Errorf("the keyboard was ours: %v, want not while the question was open", keys)
 		}
-		s.Keys = nil
+		s.CaptureKeys = nil
 	})
 }
 
@@ -314,7 +314,7 @@ func TestScreenIsLent(t *testing.T) {
 	t.Parallel()
 	for _, columns := range []int{80, 0} {
 		onScreen(t, columns, func(s *live.Screen, v *tty, step func(place, outcome string)) {
-			out := s.Over(v)
+			out := s.Above(v)
 			step("one", "")
 			resume := s.Pause()
 			done := s.Lend()
@@ -366,12 +366,12 @@ func TestUntold(t *testing.T) {
 		s.Emit(end("one", "rejected", told, long))
 		s.Emit(end("two", "completed", passed))
 		all := []formats.Issue{told, elsewhere, long, passed}
-		if diff := cmp.Diff(all[1:], s.Untold(all)); diff != "" {
+		if diff := cmp.Diff(all[1:], s.UnshownIssues(all)); diff != "" {
 			t.Errorf("what was not told (-want +got):\n%s", diff)
 		}
 		s.End()
 		s.Begin(nil, true, read([]trace.Event{end("one", "rejected", told)}))
-		if diff := cmp.Diff(all, s.Untold(all)); diff != "" {
+		if diff := cmp.Diff(all, s.UnshownIssues(all)); diff != "" {
 			t.Errorf("another process told it (-want +got):\n%s", diff)
 		}
 	})

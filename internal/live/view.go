@@ -18,42 +18,42 @@ type View struct {
 	Parts   map[string]string // prefix of a run's lines, by run id; nil: none
 	Verbose bool              // also shows what agents do
 
-	runs map[string]*run
-	list []*run // in the order in which they began
-	news []line
-	told []string // issues below steps
-	last *node    // below which the last news stands; nil: below a run
-	old  int      // terminals that were drawn on before
+	runs            map[string]*run
+	list            []*run // in the order of their beginning
+	finished        []line
+	shownIssues     []string // issues shown below steps
+	last            *node    // the last finished line is below this node; nil: below a run
+	previousScreens int      // number of screens drawn on before
 }
 
-// Limits of what a View keeps of a run: texts in runes, substeps of a step, and the length of a
-// path.
+// Limits of what a View stores of a run: texts in runes, children of a step, and the length of a
+// path in bytes.
 const (
-	mostText    = 400
-	mostBelow   = 200
-	mostPlace   = 2000
-	mostShown   = 10   // issues of a step
-	mostTold    = 1000 // issues of all steps that are kept
-	mostAbreast = 5000 // steps below one that did not end
+	maxText        = 400
+	maxChildren    = 200
+	maxPath        = 2000
+	maxIssues      = 10   // issues shown of a step
+	maxShownIssues = 1000 // issues remembered for all steps
+	maxParallel    = 5000 // unfinished children of a step
 )
 
 // run is one run.
 type run struct {
-	node // what it began and ended with
+	node // start and end of the run itself
 
-	id       string
-	part     string           // what begins its lines
-	nodes    map[string]*node // by place
-	spent    budget           // by workers that have ended
-	most     budget           // what it may use
-	workers  int
-	changed  []Changed
-	made     []formats.Artifact
-	question string    // that waits for an answer
-	asked    time.Time // when it began to wait; zero: none does
+	id        string
+	prefix    string           // prefix of its lines
+	nodes     map[string]*node // by path without visits
+	spent     budget           // by finished workers
+	limits    budget           // limits of the run
+	workers   int
+	changed   []Changed
+	artifacts []formats.Artifact
+	question  string    // of the open gate
+	asked     time.Time // when the question was asked; zero: none is open
 }
 
-// budget is an amount of tokens and money; a bound of 0 is none.
+// budget is an amount of tokens and cost; as a limit, 0 means none.
 type budget struct {
 	tokens int64
 	cost   float64
@@ -61,58 +61,58 @@ type budget struct {
 
 // node is a step, or one element or round of a loop.
 type node struct {
-	run   *run
-	up    *node // nil: it stands in the run itself
-	below []*node
-	gone  int // of the steps below it that are over and no longer kept
-	name  string
-	place string
+	run      *run
+	parent   *node // nil: a step of the run itself
+	children []*node
+	dropped  int // number of finished children that were dropped
+	name     string
+	place    string
 
 	span
 	work
 	pass
 	phase
-	headed int // the terminal on which its head was told, from 1
+	headedOn int // the screen on which its head was shown, from 1
 }
 
-// span is when something ran, and how it ended.
+// span is when something ran, and its outcome.
 type span struct {
-	began, ended time.Time
-	away         time.Duration // of it the run waited for the user
-	over         bool
-	outcome      formats.Outcome // empty: it was stopped, or goes on
+	start, end time.Time
+	waiting    time.Duration // part of it that waited for the user
+	finished   bool
+	outcome    formats.Outcome // empty: stopped or unfinished
 }
 
-// work is what the worker of a step says of itself.
+// work is what the worker of a step reports.
 type work struct {
 	agent, doing string
 	used         budget
 	issues       []formats.Issue
 }
 
-// pass is which element or round of a loop a node is, and for a loop how long its passes took.
+// pass is the element or round of a loop that a node is; for a loop, the durations of its passes.
 type pass struct {
 	number, of int
-	flat       bool // it has a single step and stands for it
-	took       []time.Duration
+	single     bool // it has a single step and is shown as that step
+	durations  []time.Duration
 }
 
-// phase is the one of a flow that a step is; 0: it is none.
+// phase is the phase of a flow that a step is; 0: none.
 type phase struct {
 	Phase  int    `json:"phase"`
 	Phases int    `json:"phases"`
 	Agent  string `json:"agent"`
 }
 
-// Changed is a file of a commit with its counts of lines.
+// Changed is a file of a commit with its line counts.
 type Changed struct {
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
 	Deleted int    `json:"deleted"`
 }
 
-// facts are the attributes of events that are drawn.
-type facts struct {
+// attrs are the attributes of events that are shown.
+type attrs struct {
 	count
 	Issues    []formats.Issue    `json:"issues"`
 	Tokens    int64              `json:"tokens"`
@@ -121,11 +121,11 @@ type facts struct {
 	Limits    formats.Budget     `json:"limits"`
 	Artifacts []formats.Artifact `json:"artifacts"`
 	Changed   []Changed          `json:"changed"`
-	act
+	action
 	phase
 }
 
-// count is which pass or round begins, of how many.
+// count is the number of a pass or round, and how many there are.
 type count struct {
 	Number  int  `json:"number"`
 	Of      int  `json:"of"`
@@ -133,18 +133,18 @@ type count struct {
 	Abreast bool `json:"abreast"`
 }
 
-// act is what an agent does with a tool.
-type act struct {
+// action is what an agent does with a tool.
+type action struct {
 	Kind string `json:"did"`
 	Tool string `json:"tool"`
 	On   string `json:"on"`
 }
 
-func factsOf(e trace.Event) (f facts) {
+func attrsOf(e trace.Event) (f attrs) {
 	if len(e.Attrs) > 0 {
 		doc, err := json.Marshal(e.Attrs)
 		if err == nil {
-			_ = json.Unmarshal(doc, &f) //nolint:errcheck // reason: what is of another shape is not drawn
+			_ = json.Unmarshal(doc, &f) //nolint:errcheck // reason: attributes of another shape are not shown
 		}
 	}
 	f.Tokens = max(0, f.Tokens)
@@ -152,49 +152,49 @@ func factsOf(e trace.Event) (f facts) {
 	return f
 }
 
-// visits are the numbers of visits in a step's path.
+// visits matches the visit numbers in a step's path.
 var visits = lazy.Regexp(`#[0-9]+`)
 
-// said is a text of a stranger as it is kept.
-func said(text string) string {
-	return plain.Line(formats.Clip(text, mostText))
+// clean limits and sanitizes an untrusted text.
+func clean(text string) string {
+	return plain.Line(formats.Clip(text, maxText))
 }
 
-// Apply adds an event.
+// Apply updates the view with an event.
 func (v *View) Apply(e trace.Event) {
-	r := v.of(e)
-	f := factsOf(e)
-	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), mostPlace)], "")
-	const command = 1 // the depth of a command; deeper ones are the steps of a subagent
+	r := v.runOf(e)
+	f := attrsOf(e)
+	place := visits().ReplaceAllString(e.Step[:min(len(e.Step), maxPath)], "")
+	const command = 1 // deeper runs are the workflows of subagents
 	switch e.Kind {
 	case trace.Run:
 		if e.ToDepth <= command {
-			v.lived(r, e, f)
+			v.runEvent(r, e, f)
 		}
 	case trace.Step:
 		if e.Outcome == "" {
-			v.started(r.at(place), e, f.phase)
+			v.stepBegan(r.at(place), e, f.phase)
 		} else {
-			v.finished(r.at(place), e, f)
+			v.stepEnded(r.at(place), e, f)
 		}
 	case trace.Pass:
-		v.passed(r.at(place), e, f)
+		v.passBegan(r.at(place), e, f)
 	case trace.Round:
 		v.round(r.at(place), e, f)
 	case trace.Agent:
 		if n := r.nodes[place]; n != nil {
-			v.works(n, e, f)
+			v.working(n, e, f)
 		}
 	case trace.Delegate:
-		r.answered(r.nodes[place], e, f)
+		r.delegationEnded(r.nodes[place], e, f)
 	case trace.Gate:
 		v.gate(r, r.nodes[place], e)
 	case trace.Mismatch:
 		if v.Verbose {
-			v.news = append(v.news, line{
-				in:   1,
-				mark: markAside,
-				text: said(e.Name + ": " + e.Message),
+			v.finished = append(v.finished, line{
+				indent: 1,
+				symbol: markAside,
+				text:   clean(e.Name + ": " + e.Message),
 			})
 		}
 	case trace.Warning:
@@ -203,30 +203,29 @@ func (v *View) Apply(e trace.Event) {
 	}
 }
 
-// warning adds a warning at the depth of the step that it is about; n is nil if the run itself made
-// the call.
+// warning adds a warning at the depth of its step; n is nil if the run itself made the call.
 func (v *View) warning(n *node, e trace.Event) {
 	depth := 1
 	if n != nil {
-		v.heads(n, false)
+		v.showHeads(n, false)
 		depth = n.depth()
 	}
-	v.news = append(v.news, line{
-		in:    depth,
-		text:  "warning: " + said(e.Message),
-		whole: true,
+	v.finished = append(v.finished, line{
+		indent: depth,
+		text:   "warning: " + clean(e.Message),
+		wrap:   true,
 	})
 }
 
-// of is the run of an event.
-func (v *View) of(e trace.Event) *run {
+// runOf returns the run of an event.
+func (v *View) runOf(e trace.Event) *run {
 	r := v.runs[e.Run]
 	if r == nil {
 		r = &run{id: e.Run, nodes: map[string]*node{}}
 		r.node = node{
 			run:  r,
-			name: said(e.Run),
-			span: span{began: e.Time},
+			name: clean(e.Run),
+			span: span{start: e.Time},
 		}
 		if v.runs == nil {
 			v.runs = map[string]*run{}
@@ -234,11 +233,11 @@ func (v *View) of(e trace.Event) *run {
 		v.runs[e.Run] = r
 		v.list = append(v.list, r)
 	}
-	r.part = v.Parts[e.Run]
+	r.prefix = v.Parts[e.Run]
 	return r
 }
 
-// at is what runs at a place; it is made below the nearest place that is known.
+// at returns the node at a path, and creates it below its nearest known ancestor.
 func (r *run) at(place string) *node {
 	if n := r.nodes[place]; n != nil {
 		return n
@@ -246,238 +245,240 @@ func (r *run) at(place string) *node {
 	n := &node{
 		run:   r,
 		place: place,
-		name:  said(place),
+		name:  clean(place),
 	}
 	at := place
-	for n.up == nil {
+	for n.parent == nil {
 		cut := strings.LastIndexAny(at, "/[")
 		if cut <= 0 {
 			break
 		}
 		at = at[:cut]
-		n.up = r.nodes[at]
+		n.parent = r.nodes[at]
 	}
 
 	r.nodes[place] = n
-	home := n.home()
-	home.below = append(home.below, n)
-	if len(home.below) > mostBelow {
-		i := slices.IndexFunc(home.below, func(n *node) bool { return n.over })
-		if i >= 0 || len(home.below) > mostAbreast {
+	home := n.parentNode()
+	home.children = append(home.children, n)
+	if len(home.children) > maxChildren {
+		i := slices.IndexFunc(home.children, func(n *node) bool { return n.finished })
+		if i >= 0 || len(home.children) > maxParallel {
 			i = max(0, i)
-			r.forget(home.below[i])
-			home.below = slices.Delete(home.below, i, i+1)
-			home.gone++
+			r.forget(home.children[i])
+			home.children = slices.Delete(home.children, i, i+1)
+			home.dropped++
 		}
 	}
 	return n
 }
 
-// home is what a node stands below.
-func (n *node) home() *node {
-	if n.up == nil {
+// parentNode is the parent of a node, or the node of its run.
+func (n *node) parentNode() *node {
+	if n.parent == nil {
 		return &n.run.node
 	}
-	return n.up
+	return n.parent
 }
 
-// forget drops a node with all below it.
+// forget drops a node with all descendants.
 func (r *run) forget(n *node) {
 	if r.nodes[n.place] == n {
 		delete(r.nodes, n.place)
 	}
-	for _, one := range n.below {
+	for _, one := range n.children {
 		r.forget(one)
 	}
-	n.below = nil
+	n.children = nil
 }
 
-// lived takes in that a run began, or went on in another process, or ended.
-func (v *View) lived(r *run, e trace.Event, f facts) {
+// runEvent handles that a run began, continued in another process, or ended.
+func (v *View) runEvent(r *run, e trace.Event, f attrs) {
 	if e.Outcome == "" {
-		for _, n := range r.below { // what another process did not end
+		for _, n := range r.children { // left unfinished by another process
 			n.stop(e.Time)
 		}
-		if r.over || r.name == said(r.id) {
-			r.began = e.Time
+		if r.finished || r.name == clean(r.id) {
+			r.start = e.Time
 		}
-		r.over = false
+		r.finished = false
 		r.outcome = ""
 		r.asked = time.Time{}
-		r.most = budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
-		r.name = said(e.Message)
+		r.limits = budget{max(0, f.Limits.Tokens), max(0, f.Limits.Cost)}
+		r.name = clean(e.Message)
 		if r.name == "" {
-			r.name = said(e.Name)
+			r.name = clean(e.Name)
 		}
 		return
 	}
 
-	r.over = true
-	r.ended = e.Time
-	r.outcome = formats.Outcome(said(e.Outcome))
-	r.made = f.Artifacts
+	r.finished = true
+	r.end = e.Time
+	r.outcome = formats.Outcome(clean(e.Outcome))
+	r.artifacts = f.Artifacts
 	r.question = ""
-	if r.name == said(r.id) {
-		r.name = said(e.Name)
+	if r.name == clean(r.id) {
+		r.name = clean(e.Name)
 	}
 	if e.Duration > 0 && !e.Time.IsZero() {
-		r.began = e.Time.Add(-e.Duration)
+		r.start = e.Time.Add(-e.Duration)
 	}
-	for _, n := range r.below {
+	for _, n := range r.children {
 		n.stop(e.Time)
 	}
 
-	v.news = append(v.news, r.summary()...)
+	v.finished = append(v.finished, r.summary()...)
 }
 
-// stop ends what has no end of its own.
+// stop ends a node and its descendants that have no end of their own.
 func (n *node) stop(at time.Time) {
-	if !n.over {
-		n.over = true
-		n.ended = at
+	if !n.finished {
+		n.finished = true
+		n.end = at
 		n.used = budget{}
 	}
-	for _, one := range n.below {
+	for _, one := range n.children {
 		one.stop(at)
 	}
 }
 
-// started takes in that a step began, for the first time or once more.
-func (v *View) started(n *node, e trace.Event, p phase) {
-	for _, one := range n.below {
+// stepBegan handles that a step began, possibly again.
+func (v *View) stepBegan(n *node, e trace.Event, p phase) {
+	for _, one := range n.children {
 		n.run.forget(one)
 	}
 	*n = node{
-		run:   n.run,
-		up:    n.up,
-		place: n.place,
-		name:  said(e.Name),
-		span:  span{began: e.Time},
-		phase: p,
+		run:    n.run,
+		parent: n.parent,
+		place:  n.place,
+		name:   clean(e.Name),
+		span:   span{start: e.Time},
+		phase:  p,
 	}
-	v.heads(n, false)
+	v.showHeads(n, false)
 	if p.Phase > 0 {
-		v.news = append(v.news, line{
-			in:   n.depth(),
-			mark: markHead,
-			text: "Phase {N}/{M}: launching {agent}",
-			with: append(p.places(), "{M}", strconv.Itoa(p.Phases)),
+		v.finished = append(v.finished, line{
+			indent:       n.depth(),
+			symbol:       markHead,
+			text:         "Phase {N}/{M}: launching {agent}",
+			placeholders: append(p.places(), "{M}", strconv.Itoa(p.Phases)),
 		})
 	}
 }
 
-// places are what the fixed texts of a phase are filled in with.
+// places are the placeholders of the fixed texts of a phase.
 func (p phase) places() []string {
-	return []string{"{N}", strconv.Itoa(p.Phase), "{agent}", said(p.Agent)}
+	return []string{"{N}", strconv.Itoa(p.Phase), "{agent}", clean(p.Agent)}
 }
 
-// complete tells what a phase came to.
-func (n *node) complete(e trace.Event, made []formats.Artifact) (out []line) {
+// phaseResult lists the result of a phase.
+func (n *node) phaseResult(e trace.Event, made []formats.Artifact) (out []line) {
 	if n.Phase == 0 || !n.outcome.Passes() {
 		return nil
 	}
 	tell := func(text, end string, with ...string) {
 		l := n.remark(text)
-		l.end = end
-		l.with = append([]string{}, with...)
+		l.suffix = end
+		l.placeholders = append([]string{}, with...)
 		out = append(out, l)
 	}
 	tell("Phase {N} complete: {agent}", "", n.places()...)
 	var files []string
-	for _, a := range made[:min(len(made), mostBelow)] {
-		files = append(files, said(a.Path))
+	for _, a := range made[:min(len(made), maxChildren)] {
+		files = append(files, clean(a.Path))
 	}
 	if files != nil {
 		tell("Generated artifacts", ": "+strings.Join(files, ", "))
 	}
 	if e.Message != "" {
-		tell("Summary", ": "+said(e.Message))
+		tell("Summary", ": "+clean(e.Message))
 	}
 	return out
 }
 
-// finished takes in that a step ended.
-func (v *View) finished(n *node, e trace.Event, f facts) {
+// stepEnded handles that a step ended.
+func (v *View) stepEnded(n *node, e trace.Event, f attrs) {
 	switch {
-	case n.began.IsZero():
-		n.name = said(e.Name)
-		n.began = e.Time
-	case n.over && n.outcome == "": // another process began it
-		n.began = n.ended
-		n.away = 0
+	case n.start.IsZero():
+		n.name = clean(e.Name)
+		n.start = e.Time
+	case n.finished && n.outcome == "": // another process began it
+		n.start = n.end
+		n.waiting = 0
 	}
 	n.stop(e.Time)
-	n.ended = e.Time
-	n.outcome = formats.Outcome(said(e.Outcome))
+	n.end = e.Time
+	n.outcome = formats.Outcome(clean(e.Outcome))
 	n.issues = f.Issues
 	n.doing = ""
 	if n.outcome == formats.OutcomeSkipped {
 		return
 	}
-	v.heads(n, true)
-	v.news = append(append(v.news, n.line(time.Time{})), n.complaints()...)
-	v.news = append(v.news, n.complete(e, f.Artifacts)...)
+	v.showHeads(n, true)
+	v.finished = append(append(v.finished, n.line(time.Time{})), n.openIssues()...)
+	v.finished = append(v.finished, n.phaseResult(e, f.Artifacts)...)
 	if !n.outcome.Passes() {
 		for _, i := range n.issues {
-			v.told = append(v.told, issue(i))
+			v.shownIssues = append(v.shownIssues, issue(i))
 		}
-		v.told = v.told[max(0, len(v.told)-mostTold):]
+		v.shownIssues = v.shownIssues[max(0, len(v.shownIssues)-maxShownIssues):]
 	}
 }
 
-// complaints are the issues of a step that did not pass, but for those that stand below a step
-// inside of it.
-func (n *node) complaints() (out []line) {
-	if !n.over || n.outcome == "" || n.outcome.Passes() {
+// openIssues are the issues of a step that did not pass, without those shown below a step inside
+// it.
+func (n *node) openIssues() (out []line) {
+	if !n.finished || n.outcome == "" || n.outcome.Passes() {
 		return nil
 	}
 	own := slices.DeleteFunc(slices.Clone(n.issues), func(i formats.Issue) bool {
-		return slices.ContainsFunc(n.below, func(one *node) bool {
-			return one.complains(i.Description)
+		return slices.ContainsFunc(n.children, func(one *node) bool {
+			return one.hasIssue(i.Description)
 		})
 	})
-	for _, i := range own[:min(len(own), mostShown)] {
+	for _, i := range own[:min(len(own), maxIssues)] {
 		out = append(out, n.remark(issue(i)))
 	}
-	if more := len(own) - mostShown; more > 0 {
+	if more := len(own) - maxIssues; more > 0 {
 		out = append(out, n.remark("... and "+formats.Count(more, "more issue")))
 	}
 	return out
 }
 
-func (n *node) complains(of string) bool {
+func (n *node) hasIssue(of string) bool {
 	return slices.ContainsFunc(n.issues, func(i formats.Issue) bool {
 		return i.Description == of
 	}) ||
-		slices.ContainsFunc(n.below, func(one *node) bool {
-			return one.complains(of)
+		slices.ContainsFunc(n.children, func(one *node) bool {
+			return one.hasIssue(of)
 		})
 }
 
-// heads shows the heads above a node. When something begins there, it shows those never shown. When
-// something was done, it also shows those that the last news does not stand below.
-func (v *View) heads(n *node, done bool) {
-	for up := n.up; up != nil && !done; up = up.up {
-		// another process had left it
-		up.over = false
+// showHeads shows the heads of a node's ancestors. When something begins, it shows those that were
+// never shown. When something finished, it also shows those that do not contain the last finished
+// line.
+func (v *View) showHeads(n *node, done bool) {
+	for up := n.parent; up != nil && !done; up = up.parent {
+		// another process had ended it
+		up.finished = false
 		up.outcome = ""
 	}
-	for _, up := range n.chain() {
-		if up.headed <= v.old || done && !up.holds(v.last) {
-			v.news = append(v.news, up.head())
-			up.headed = v.old + 1
+	for _, up := range n.ancestors() {
+		if up.headedOn <= v.previousScreens || done && !up.contains(v.last) {
+			v.finished = append(v.finished, up.head())
+			up.headedOn = v.previousScreens + 1
 			v.last = up
 		}
 	}
 	if done {
-		v.last = n.up
+		v.last = n.parent
 	}
 }
 
-// chain is what a node stands below, from the outside in, without passes that stand for a step.
-func (n *node) chain() (out []*node) {
-	for up := n.up; up != nil; up = up.up {
-		if !up.flat {
+// ancestors lists the ancestors of a node from the outside in, without passes that stand for a
+// step.
+func (n *node) ancestors() (out []*node) {
+	for up := n.parent; up != nil; up = up.parent {
+		if !up.single {
 			out = append(out, up)
 		}
 	}
@@ -485,9 +486,9 @@ func (n *node) chain() (out []*node) {
 	return out
 }
 
-// holds tells whether a node is inside of another, or that one.
-func (n *node) holds(inner *node) bool {
-	for ; inner != nil; inner = inner.up {
+// contains reports whether a node is an ancestor of another, or the same.
+func (n *node) contains(inner *node) bool {
+	for ; inner != nil; inner = inner.parent {
 		if inner == n {
 			return true
 		}
@@ -495,78 +496,79 @@ func (n *node) holds(inner *node) bool {
 	return false
 }
 
-// passed takes in that a loop began with an element or a round.
-func (v *View) passed(n *node, e trace.Event, f facts) {
-	if up := n.up; up != nil && !f.Abreast {
-		at := len(up.below) - 2
-		if at >= 0 && up.below[at].number > 0 && !up.below[at].over && up.below[at] != n {
-			before := up.below[at]
+// passBegan handles that a loop began an element or a round.
+func (v *View) passBegan(n *node, e trace.Event, f attrs) {
+	if up := n.parent; up != nil && !f.Abreast {
+		at := len(up.children) - 2
+		if at >= 0 && up.children[at].number > 0 && !up.children[at].finished &&
+			up.children[at] != n {
+			before := up.children[at]
 			before.stop(e.Time)
-			up.took = append(up.took, e.Time.Sub(before.began)-before.away)
+			up.durations = append(up.durations, e.Time.Sub(before.start)-before.waiting)
 		}
 	}
 	if n.number > 0 && n.number == f.Number { // another process began it
-		n.span = span{began: e.Time}
-		v.heads(n, false)
+		n.span = span{start: e.Time}
+		v.showHeads(n, false)
 		return
 	}
 
-	for _, one := range n.below {
+	for _, one := range n.children {
 		n.run.forget(one)
 	}
 	*n = node{
-		run:   n.run,
-		up:    n.up,
-		place: n.place,
-		name:  counted(said(e.Name), f),
-		span:  span{began: e.Time},
+		run:    n.run,
+		parent: n.parent,
+		place:  n.place,
+		name:   withNumber(clean(e.Name), f),
+		span:   span{start: e.Time},
 	}
 	n.pass = pass{
 		number: max(1, f.Number),
 		of:     f.Of,
-		flat:   f.Steps <= 1,
+		single: f.Steps <= 1,
 	}
-	if words := said(formats.Clip(e.Message, mostItem)); words != "" {
+	if words := clean(formats.Clip(e.Message, maxItem)); words != "" {
 		n.name += " " + words
 	}
-	if !n.flat {
-		v.heads(n, false)
-		n.headed = v.old + 1
+	if !n.single {
+		v.showHeads(n, false)
+		n.headedOn = v.previousScreens + 1
 		v.last = n
-		v.news = append(v.news, n.head())
+		v.finished = append(v.finished, n.head())
 	}
 }
 
-// round takes in that a step is done once more.
-func (v *View) round(n *node, e trace.Event, f facts) {
-	words := counted("round", f)
+// round handles that a step is done again.
+func (v *View) round(n *node, e trace.Event, f attrs) {
+	words := withNumber("round", f)
 	if e.Message != "" {
-		words += ": " + said(e.Message)
+		words += ": " + clean(e.Message)
 	}
-	v.news = append(v.news, n.remark(words))
+	v.finished = append(v.finished, n.remark(words))
 }
 
-// works takes in that a worker was started, and what it does.
-func (v *View) works(n *node, e trace.Event, f facts) {
-	n.agent = said(e.Name)
+// working handles that a worker was started, and what it does.
+func (v *View) working(n *node, e trace.Event, f attrs) {
+	n.agent = clean(e.Name)
 	if f.Runner != "" {
-		n.agent = said(f.Runner)
+		n.agent = clean(f.Runner)
 	}
 	n.used = budget{max(n.used.tokens, f.Tokens), max(n.used.cost, f.Cost)}
-	if doing := f.words(); doing != "" && doing != n.doing {
+	if doing := f.describe(); doing != "" && doing != n.doing {
 		n.doing = doing
 		if v.Verbose {
-			v.news = append(v.news, line{
-				in:   1,
-				mark: markAside,
-				text: n.title() + ": " + n.doing,
+			v.finished = append(v.finished, line{
+				indent: 1,
+				symbol: markAside,
+				text:   n.title() + ": " + n.doing,
 			})
 		}
 	}
 }
 
-// doings are the words for what an agent does, by its kind.
-var doings = map[string]string{
+// verbs are the words for the actions of an agent, by kind.
+var verbs = map[string]string{
 	"edit": "edits", "run": "runs", "read": "reads", "search": "searches", "fetch": "fetches",
 }
 
@@ -575,12 +577,12 @@ func Doing(e trace.Event) string {
 	if e.Kind != trace.Agent {
 		return ""
 	}
-	return factsOf(e).words()
+	return attrsOf(e).describe()
 }
 
-// words say what an agent does.
-func (a act) words() string {
-	words := doings[a.Kind]
+// describe says what an agent does.
+func (a action) describe() string {
+	words := verbs[a.Kind]
 	switch {
 	case a.Tool == "":
 		return ""
@@ -589,19 +591,19 @@ func (a act) words() string {
 	case a.On == "":
 		words += " (" + a.Tool + ")"
 	}
-	return said(strings.TrimSpace(words + " " + a.On))
+	return clean(strings.TrimSpace(words + " " + a.On))
 }
 
-// answered takes in that a delegation ended; the step may go on.
-func (r *run) answered(n *node, e trace.Event, f facts) {
-	if f.Runner != "workflow" { // whose workers were counted one by one
+// delegationEnded handles the end of a delegation; the step may continue.
+func (r *run) delegationEnded(n *node, e trace.Event, f attrs) {
+	if f.Runner != "workflow" { // the workers of a workflow were counted
 		r.spent.tokens += f.Tokens
 		r.spent.cost += f.Cost
 		if f.Runner != "" && f.Runner != "builtin" {
 			r.workers++
 		}
 	}
-	for _, c := range f.Changed[:min(len(f.Changed), mostBelow)] {
+	for _, c := range f.Changed[:min(len(f.Changed), maxChildren)] {
 		at := slices.IndexFunc(r.changed, func(o Changed) bool {
 			return o.Path == c.Path
 		})
@@ -612,47 +614,47 @@ func (r *run) answered(n *node, e trace.Event, f facts) {
 		r.changed[at].Added += max(0, c.Added)
 		r.changed[at].Deleted += max(0, c.Deleted)
 	}
-	if n != nil && !n.over && e.Outcome != "" {
+	if n != nil && !n.finished && e.Outcome != "" {
 		n.used = budget{}
 		n.doing = ""
 		n.agent = ""
-		n.outcome = formats.Outcome(said(e.Outcome))
-		n.ended = e.Time.Add(e.Duration)
+		n.outcome = formats.Outcome(clean(e.Outcome))
+		n.end = e.Time.Add(e.Duration)
 	}
 }
 
-// gate takes in that a question was asked, or answered.
+// gate handles that a question was asked or answered.
 func (v *View) gate(r *run, n *node, e trace.Event) {
 	var text string
-	asks := said(e.Name)
+	asks := clean(e.Name)
 	if e.Message == "asked" {
 		r.question = asks
 		r.asked = e.Time
 		return
 	}
-	r.waited(n, e.Time)
+	r.subtractWait(n, e.Time)
 	switch {
 	case e.Message == trace.CannotAsk:
-		text = asks + " tercet cannot ask here; takes '" + said(e.Outcome) + "' in " +
+		text = asks + " tercet cannot ask here; takes '" + clean(e.Outcome) + "' in " +
 			e.Duration.String()
 	case strings.HasPrefix(e.Message, trace.AskedAnew):
-		text = asks + " is " + said(e.Message)
+		text = asks + " is " + clean(e.Message)
 	case e.Message == trace.InTime:
 		r.question = ""
-		text = asks + " " + said(e.Outcome) + " (no answer in time)"
+		text = asks + " " + clean(e.Outcome) + " (no answer in time)"
 	default:
 		r.question = ""
 		return
 	}
-	v.news = append(v.news, line{in: 1, text: "gate: " + r.part + text})
+	v.finished = append(v.finished, line{indent: 1, text: "gate: " + r.prefix + text})
 }
 
-// waited takes the time in which a question waited from its step, and from all around it where
-// nothing else went on.
-func (r *run) waited(n *node, until time.Time) {
-	alone := len(r.leaves(nil)) < 2
-	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.home() {
-		n.away += away
+// subtractWait subtracts the time that a question waited from its step, and from the steps around
+// it if nothing else was running.
+func (r *run) subtractWait(n *node, until time.Time) {
+	alone := len(r.running(nil)) < 2
+	for away := until.Sub(r.asked); n != nil && !r.asked.IsZero() && away > 0; n = n.parentNode() {
+		n.waiting += away
 		if !alone || n == &r.node {
 			break
 		}

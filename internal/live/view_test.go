@@ -182,7 +182,7 @@ func TestPhases(t *testing.T) {
 		var got []string
 		for _, e := range events {
 			v.Apply(e)
-			got = append(got, v.News(44, live.Style{Sheet: fancy.Sheet, Language: language})...)
+			got = append(got, v.Finished(44, live.Style{Sheet: fancy.Sheet, Language: language})...)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("in %s\n%s, want\n%s",
@@ -201,10 +201,10 @@ func shown(events tape, width int, now time.Time, s live.Style) string {
 		title string
 		lines []string
 	}{
-		{"news", v.News(width, s)},
-		{"present", v.Present(width, 10, now, s)},
+		{"news", v.Finished(width, s)},
+		{"present", v.Running(width, 10, now, s)},
 		{"lines", v.Lines(width, now, s)},
-		{"alive", []string{v.Alive(now, s)}},
+		{"alive", []string{v.Heartbeat(now, s)}},
 	} {
 		fmt.Fprintf(&b, "-- %s --\n%s\n", part.title, strings.Join(part.lines, "\n"))
 	}
@@ -308,7 +308,7 @@ func TestHostileEvents(t *testing.T) {
 	for _, e := range events {
 		v.Apply(e)
 	}
-	got := v.Present(80, 10, noon, live.Style{})
+	got := v.Running(80, 10, noon, live.Style{})
 	if len(got) > 10 || !strings.Contains(strings.Join(got, "\n"), "more") {
 		t.Errorf("of a thousand %d lines are shown, want at most 10 and how many more:\n%s",
 			len(got), strings.Join(got, "\n"))
@@ -330,7 +330,7 @@ func TestKeptIsBounded(t *testing.T) {
 				Time:    noon,
 			})
 		}
-		v.News(80, live.Style{})
+		v.Finished(80, live.Style{})
 	}
 	got := v.Lines(80, noon, live.Style{})
 	if len(got) != 202 || !strings.Contains(got[1], "2800 earlier steps") {
@@ -375,7 +375,7 @@ func TestSeveralRuns(t *testing.T) {
 		Outcome: "completed",
 		Time:    noon,
 	})
-	got := strings.Join(v.Present(80, 10, noon, live.Style{}), "\n")
+	got := strings.Join(v.Running(80, 10, noon, live.Style{}), "\n")
 	if got != "  | task 2: Plan  0.0s" {
 		t.Errorf("present is %q", got)
 	}
@@ -387,7 +387,7 @@ func TestSeveralRuns(t *testing.T) {
 		Outcome: "completed",
 		Time:    noon,
 	})
-	if got := strings.Join(v.News(80, live.Style{}), "\n"); got != "  ok task 2: Plan" {
+	if got := strings.Join(v.Finished(80, live.Style{}), "\n"); got != "  ok task 2: Plan" {
 		t.Errorf("news are %q", got)
 	}
 }
@@ -420,7 +420,7 @@ func TestTimeLeft(t *testing.T) {
 		now = now.Add(time.Duration(seconds) * time.Second)
 	}
 
-	got := v.News(80, live.Style{})
+	got := v.Finished(80, live.Style{})
 	if got[len(got)-1] != "    > phase 3/4  about 2m00s to 4m00s left" ||
 		strings.Contains(got[len(got)-2], "left") {
 		t.Errorf("heads are %q", got)
@@ -483,7 +483,7 @@ func TestGoesOn(t *testing.T) {
 		v.Apply(e)
 	}
 
-	if got := strings.Join(v.News(80, live.Style{}), "\n") + "\n"; got != "  "+want {
+	if got := strings.Join(v.Finished(80, live.Style{}), "\n") + "\n"; got != "  "+want {
 		t.Errorf("news are\n%s\nwant\n  %s", got, want)
 	}
 	got := strings.Join(v.Lines(80, noon.Add(103*time.Second), live.Style{}), "\n")
@@ -508,7 +508,7 @@ func TestGates(t *testing.T) {
 		})
 	}
 	gate("asked", "")
-	got := v.Present(80, 9, noon, live.Style{})
+	got := v.Running(80, 9, noon, live.Style{})
 	if len(got) != 1 || got[0] != "  > waits for an answer: Go on?" {
 		t.Errorf("present is %q", got)
 	}
@@ -520,11 +520,11 @@ func TestGates(t *testing.T) {
 	want := "  gate: Go on? tercet cannot ask here; takes 'yes' in 1s\n" +
 		"  gate: Go on? is asked again, changed: plan.md\n" +
 		"  gate: Go on? yes (no answer in time)"
-	if got := strings.Join(v.News(80, live.Style{}), "\n"); got != want {
+	if got := strings.Join(v.Finished(80, live.Style{}), "\n"); got != want {
 		t.Errorf("news are\n%s\nwant\n%s", got, want)
 	}
-	got = v.Present(80, 9, noon, live.Style{})
-	if len(got) != 0 || v.Alive(noon, live.Style{}) != "" {
+	got = v.Running(80, 9, noon, live.Style{})
+	if len(got) != 0 || v.Heartbeat(noon, live.Style{}) != "" {
 		t.Errorf("present is %q, want nothing", got)
 	}
 }
@@ -550,12 +550,12 @@ func FuzzView(f *testing.F) {
 		for line := range bytes.Lines(data) {
 			if e, err := trace.Decode(line); err == nil {
 				v.Apply(e)
-				lines = append(lines, v.News(width, look)...)
+				lines = append(lines, v.Finished(width, look)...)
 			}
 		}
 		for _, one := range slices.Concat(
 			lines,
-			v.Present(width, 9, noon, look),
+			v.Running(width, 9, noon, look),
 			v.Lines(width, noon, look),
 		) {
 			if style.Width(one) > max(width, 20) || strings.ContainsAny(one, "\x1b\n\r") {

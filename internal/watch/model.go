@@ -202,7 +202,7 @@ func (m *model) take(n news) {
 		m.seen.last = e.Time
 	}
 
-	m.seen.tree.News(m.wide, m.look) // which this screen does not draw
+	m.seen.tree.Finished(m.wide, m.look) // which this screen does not draw
 	m.seen.log = append(m.seen.log, n.log...)
 	m.seen.log = slices.Clip(m.seen.log[max(0, len(m.seen.log)-mostLog):])
 	if n.differ {
